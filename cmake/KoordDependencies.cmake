@@ -1,0 +1,14 @@
+# Debian 12 packages only; scripts/install-packages.sh installs them.
+
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(OpenSSL REQUIRED)
+find_package(CURL REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(prometheus-cpp REQUIRED COMPONENTS core)
+find_package(GTest REQUIRED)
+find_package(benchmark REQUIRED)

@@ -1,0 +1,48 @@
+# One target per folder. A folder's CMakeLists.txt is usually one line:
+#
+#   koord_library(kube DEPS koord_api PkgConfig::thing)
+#
+# which makes the static library koord_kube from the folder's *.cc files and, when there are any
+# *_test.cc files, the test program koord_kube_tests. DEPS are what the headers need too;
+# PRIVATE_DEPS are used by the .cc files only; TEST_DEPS by the tests only.
+
+function(koord_library name)
+  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+
+  set(target koord_${name})
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+  else()
+    add_library(${target} INTERFACE)
+    target_include_directories(${target} INTERFACE ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(${target} INTERFACE ${ARG_DEPS} ${ARG_PRIVATE_DEPS})
+  endif()
+
+  if(tests)
+    add_executable(${target}_tests ${tests})
+    target_link_libraries(${target}_tests
+      PRIVATE ${target} ${ARG_PRIVATE_DEPS} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${target}_tests --gtest_brief=1)
+  endif()
+endfunction()
+
+# koord_program(koordlet DEPS koord_koordlet): cmd/<name>/main.cc
+function(koord_program name)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+endfunction()
+
+# koord_benchmark(scheduler DEPS koord_scheduler): bench/<name>.cc -> bench_<name>
+function(koord_benchmark name)
+  cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
+  add_executable(bench_${name} ${name}.cc)
+  target_link_libraries(bench_${name} PRIVATE koord_bench ${ARG_DEPS})
+endfunction()

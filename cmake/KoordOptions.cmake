@@ -1,0 +1,35 @@
+# Language level, warnings, sanitizers, compiler cache and linker: one place for every target.
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+set(KOORD_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
+
+add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -fno-plt)
+# Debug information is kept small: it is what makes object files and links slow.
+string(REPLACE "-g" "-g1" CMAKE_CXX_FLAGS_DEBUG "${CMAKE_CXX_FLAGS_DEBUG}")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+if(KOORD_SANITIZE)
+  add_compile_options(-fsanitize=${KOORD_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${KOORD_SANITIZE})
+endif()
+
+find_program(KOORD_CCACHE ccache)
+if(KOORD_CCACHE)
+  # Paths below the source folder are hashed relative to it, so clones share one cache.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${KOORD_CCACHE})
+endif()
+
+find_program(KOORD_MOLD mold)
+if(KOORD_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+add_link_options(-Wl,--as-needed)

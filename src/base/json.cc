@@ -1,0 +1,92 @@
+#include "base/json.h"
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <boost/json/stream_parser.hpp>
+
+#include <fmt/format.h>
+
+namespace koord {
+namespace {
+
+json::parse_options deepOptions() {
+  json::parse_options options;
+  options.max_depth = 256;
+  return options;
+}
+
+void writePretty(std::string& out, const json::value& value, std::size_t indent) {
+  const std::string pad(indent + 2, ' ');
+  if (const auto* object = value.if_object(); object && !object->empty()) {
+    out += "{\n";
+    bool first = true;
+    for (const auto& member : *object) {
+      if (!first) out += ",\n";
+      first = false;
+      out += pad + json::serialize(member.key()) + ": ";
+      writePretty(out, member.value(), indent + 2);
+    }
+    out += "\n" + std::string(indent, ' ') + "}";
+  } else if (const auto* array = value.if_array(); array && !array->empty()) {
+    out += "[\n";
+    bool first = true;
+    for (const auto& item : *array) {
+      if (!first) out += ",\n";
+      first = false;
+      out += pad;
+      writePretty(out, item, indent + 2);
+    }
+    out += "\n" + std::string(indent, ' ') + "]";
+  } else {
+    out += json::serialize(value);
+  }
+}
+
+}  // namespace
+
+Result<json::value> parseJson(std::string_view text) {
+  json::error_code ec;
+  json::stream_parser parser({}, deepOptions());
+  const std::size_t used = parser.write_some(text.data(), text.size(), ec);
+  std::size_t where = used;
+  if (!ec) {
+    const auto rest = text.substr(used);
+    const auto stray = rest.find_first_not_of(" \t\r\n");
+    if (stray != std::string_view::npos) {
+      ec = json::error::extra_data;
+      where = used + stray;
+    } else {
+      parser.finish(ec);
+    }
+  }
+  if (ec) {
+    const auto before = text.substr(0, std::min(where, text.size()));
+    const auto line = std::count(before.begin(), before.end(), '\n') + 1;
+    const auto newline = before.rfind('\n');
+    const auto column = before.size() - (newline == std::string_view::npos ? 0 : newline + 1) + 1;
+    return fail(ErrorCode::BadRequest,
+                fmt::format("not valid JSON: line {} column {}: {}", line, column, ec.message()));
+  }
+  return parser.release();
+}
+
+std::string toJson(const json::value& value) { return json::serialize(value); }
+
+std::string toPrettyJson(const json::value& value) {
+  std::string out;
+  writePretty(out, value, 0);
+  return out;
+}
+
+const json::value* find(const json::value& object, std::string_view key) {
+  const auto* members = object.if_object();
+  return members ? members->if_contains(key) : nullptr;
+}
+
+json::value* find(json::value& object, std::string_view key) {
+  auto* members = object.if_object();
+  return members ? members->if_contains(key) : nullptr;
+}
+
+}  // namespace koord

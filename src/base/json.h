@@ -1,0 +1,44 @@
+#pragma once
+
+// JSON documents, as the rest of the code sees them: Boost.JSON values plus a few accessors that never
+// throw.
+
+#include <boost/json/value.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace koord {
+
+namespace json = boost::json;
+
+// Parses one document; the error names line and column ("line 3 column 14: expected ...").
+Result<json::value> parseJson(std::string_view text);
+std::string toJson(const json::value& value);
+// Indented by two spaces, for people and golden files.
+std::string toPrettyJson(const json::value& value);
+
+// nullptr when the value is not an object or has no such member.
+const json::value* find(const json::value& object, std::string_view key);
+json::value* find(json::value& object, std::string_view key);
+// Walks members: at(pod, "metadata", "labels", "app").
+template <class... Keys>
+const json::value* at(const json::value& object, std::string_view key, Keys... rest) {
+  const json::value* member = find(object, key);
+  if constexpr (sizeof...(rest) == 0) {
+    return member;
+  } else {
+    return member ? at(*member, rest...) : nullptr;
+  }
+}
+// The string at that place, or "" when there is none.
+template <class... Keys>
+std::string_view textAt(const json::value& object, Keys... keys) {
+  const json::value* member = at(object, keys...);
+  if (!member || !member->is_string()) return {};
+  const json::string& text = member->get_string();
+  return {text.data(), text.size()};
+}
+
+}  // namespace koord

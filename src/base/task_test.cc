@@ -1,0 +1,113 @@
+#include "base/task.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/event_loop.h"
+#include "base/virtual_loop.h"
+
+namespace koord {
+namespace {
+
+using namespace std::chrono_literals;
+
+Task<int> answerLater(Executor& executor, int value) {
+  co_await sleepFor(executor, 5s);
+  co_return value;
+}
+
+Task<void> addInto(Executor& executor, int* sum) {
+  const int first = co_await answerLater(executor, 40);
+  const int second = co_await answerLater(executor, 2);
+  *sum = first + second;
+}
+
+TEST(TaskTest, AwaitsOtherTasksAndTimersOnVirtualTime) {
+  VirtualLoop loop;
+  TaskGroup group;
+  int sum = 0;
+  group.spawn(addInto(loop, &sum));
+  loop.advance(9s);
+  EXPECT_EQ(sum, 0);
+  loop.advance(1s);
+  EXPECT_EQ(sum, 42);
+  EXPECT_EQ(group.size(), 0u);
+}
+
+struct Flag {
+  bool* destroyed;
+  ~Flag() { *destroyed = true; }
+};
+
+Task<void> holdFlag(Executor& executor, bool* destroyed) {
+  const Flag flag{destroyed};
+  co_await sleepFor(executor, 1h);
+}
+
+TEST(TaskTest, DestroyingTheGroupDestroysSuspendedTasksAndTheirTimers) {
+  VirtualLoop loop;
+  bool destroyed = false;
+  {
+    TaskGroup group;
+    group.spawn(holdFlag(loop, &destroyed));
+    loop.advance(1s);
+    EXPECT_FALSE(destroyed);
+  }
+  EXPECT_TRUE(destroyed);
+  loop.advance(2h);  // the timer must not resume the destroyed frame
+}
+
+Task<void> storeValue(Future<int> future, int* out) {
+  *out = co_await future;
+}
+
+TEST(TaskTest, FutureCompletedFromAnotherThreadResumesOnTheLoop) {
+  LoopThread thread("task-test");
+  int value = 0;
+  auto group = std::make_unique<TaskGroup>();
+  auto [future, completer] = Future<int>::make(thread.loop());
+  thread.runSync([&, f = std::move(future)]() mutable { group->spawn(storeValue(std::move(f), &value)); });
+  std::thread([c = completer] { c.complete(7); }).join();
+  thread.runSync([] {});
+  EXPECT_EQ(value, 7);
+  completer.complete(8);  // the first completion wins
+  thread.runSync([&] { group.reset(); });
+  EXPECT_EQ(value, 7);
+}
+
+TEST(TaskTest, AFutureWhoseWaiterIsGoneMayStillBeCompleted) {
+  VirtualLoop loop;
+  int value = 0;
+  auto [future, completer] = Future<int>::make(loop);
+  {
+    TaskGroup group;
+    group.spawn(storeValue(std::move(future), &value));
+  }
+  completer.complete(1);
+  loop.runReady();
+  EXPECT_EQ(value, 0);
+}
+
+TEST(VirtualLoopTest, TimersFireInDueOrderThenInTheOrderSet) {
+  VirtualLoop loop;
+  std::string order;
+  loop.runAfter(2s, [&] { order += 'c'; });
+  loop.runAfter(1s, [&] { order += 'a'; });
+  loop.runAfter(1s, [&] { order += 'b'; });
+  const auto cancelled = loop.runAfter(1s, [&] { order += 'x'; });
+  loop.cancel(cancelled);
+  loop.advance(10s);
+  EXPECT_EQ(order, "abc");
+}
+
+TEST(VirtualLoopTest, AdvanceUntilStopsAtTheLimit) {
+  VirtualLoop loop;
+  bool done = false;
+  loop.runAfter(10s, [&] { done = true; });
+  EXPECT_FALSE(loop.advanceUntil([&] { return done; }, 5s));
+  EXPECT_TRUE(loop.advanceUntil([&] { return done; }, 5s));
+}
+
+}  // namespace
+}  // namespace koord

@@ -1,0 +1,49 @@
+#pragma once
+
+// Timers in due order, then in the order they were set; the common part of both loops.
+
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/executor.h"
+
+namespace koord {
+
+class TimerQueue {
+ public:
+  TimerId add(SteadyTime when, Callback fn) {
+    const TimerId id = ++last_;
+    due_.emplace(std::pair{when, id}, std::move(fn));
+    when_.emplace(id, when);
+    return id;
+  }
+
+  void cancel(TimerId id) {
+    const auto it = when_.find(id);
+    if (it == when_.end()) return;
+    due_.erase({it->second, id});
+    when_.erase(it);
+  }
+
+  std::optional<SteadyTime> next() const {
+    if (due_.empty()) return std::nullopt;
+    return due_.begin()->first.first;
+  }
+
+  // The first timer due at `now`, removed; empty when there is none.
+  Callback takeDue(SteadyTime now) {
+    if (due_.empty() || due_.begin()->first.first > now) return nullptr;
+    auto node = due_.extract(due_.begin());
+    when_.erase(node.key().second);
+    return std::move(node.mapped());
+  }
+
+ private:
+  TimerId last_ = 0;
+  std::map<std::pair<SteadyTime, TimerId>, Callback> due_;
+  std::unordered_map<TimerId, SteadyTime> when_;
+};
+
+}  // namespace koord

@@ -1,0 +1,66 @@
+#pragma once
+
+// Certificates and secrets, by OpenSSL: a self-signed authority, server and client certificates
+// issued by it (ECDSA P-256, everything as PEM text), expiry, bearer tokens.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/result.h"
+
+namespace koord::net {
+
+struct CertKey {
+  std::string certPem;
+  std::string keyPem;  // PKCS#8, not encrypted
+};
+
+// Clocks of two machines differ a little: let `from` lie some minutes in the past.
+struct Validity {
+  WallTime from;
+  WallTime to;
+};
+
+Result<CertKey> makeAuthority(const std::string& commonName, Validity validity);
+
+struct ServerCertSpec {
+  std::string commonName;
+  std::vector<std::string> hosts;  // DNS names and IP addresses, told apart by their look
+  Validity validity;
+};
+Result<CertKey> issueServerCert(const CertKey& authority, const ServerCertSpec& spec);
+
+struct ClientCertSpec {
+  std::string commonName;                  // the user, in Kubernetes
+  std::vector<std::string> organizations;  // the groups
+  Validity validity;
+};
+Result<CertKey> issueClientCert(const CertKey& authority, const ClientCertSpec& spec);
+
+struct CertInfo {
+  std::string commonName;
+  std::vector<std::string> organizations;
+  std::vector<std::string> hosts;  // DNS names, then IP addresses
+  Validity validity;
+  bool authority = false;
+};
+// The first certificate of a PEM text.
+Result<CertInfo> readCertificate(std::string_view pem);
+
+// Fails when the key is not the certificate's, with a message about which of the two is wrong.
+Result<> checkCertKey(const CertKey& pair);
+
+// Hexadecimal text of that many bytes from the operating system's generator. Secrets are the one
+// kind of randomness that is not seeded.
+std::string randomToken(std::size_t bytes = 32);
+
+// Takes the same time wherever the difference is; the lengths are not hidden.
+bool equalConstantTime(std::string_view a, std::string_view b);
+
+// RFC 4648, with padding; line breaks and blanks are skipped when decoding.
+std::string base64Encode(std::string_view bytes);
+Result<std::string> base64Decode(std::string_view text);
+
+}  // namespace koord::net

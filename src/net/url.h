@@ -1,0 +1,48 @@
+#pragma once
+
+// URLs, request targets and query strings.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace koord::net {
+
+using QueryParams = std::vector<std::pair<std::string, std::string>>;
+
+// What a server is asked for, decoded: "/api/v1/pods?watch=1&labelSelector=a%3Db".
+struct Target {
+  std::string path;
+  QueryParams query;
+
+  // The first value of a parameter; "" when there is none.
+  std::string_view param(std::string_view name) const;
+  bool has(std::string_view name) const;
+};
+// Also takes the absolute form ("http://host/path"), whose host is ignored. Path segments that
+// contain an encoded slash cannot be told from two segments.
+Result<Target> parseTarget(std::string_view target);
+
+// Everything but letters, digits and "-._~" becomes %XX.
+std::string percentEncode(std::string_view text);
+// "+" stays; a broken escape is an error.
+Result<std::string> percentDecode(std::string_view text);
+// "a=b&c=d%20e", without the question mark.
+std::string encodeQuery(const QueryParams& query);
+
+struct Url {
+  std::string scheme;      // lower case
+  std::string host;        // without the brackets of an IPv6 address
+  std::uint16_t port = 0;  // given, or the scheme's: http 80, https 443
+  std::string target;      // path and query as written; "/" when empty
+
+  // "https://127.0.0.1:6443"; the port is always there.
+  std::string origin() const;
+};
+Result<Url> parseUrl(std::string_view text);
+
+}  // namespace koord::net

@@ -1,0 +1,178 @@
+#pragma once
+
+// core/v1 and other built-in kinds that our programs read or write, apart from Pod (pod.h).
+
+#include "api/pod.h"
+
+namespace koord::api {
+
+struct Taint {
+  std::string key;
+  std::string value;
+  std::string effect;  // NoSchedule, PreferNoSchedule, NoExecute
+  Time timeAdded;
+};
+
+struct NodeSpec {
+  std::string podCIDR;
+  std::string providerID;
+  bool unschedulable = false;
+  std::vector<Taint> taints;
+};
+
+struct NodeCondition {
+  std::string type;
+  std::string status;
+  Time lastHeartbeatTime;
+  Time lastTransitionTime;
+  std::string reason;
+  std::string message;
+};
+
+struct NodeAddress {
+  std::string type;
+  std::string address;
+};
+struct DaemonEndpoint {
+  std::int32_t Port = 0;
+};
+struct NodeDaemonEndpoints {
+  std::optional<DaemonEndpoint> kubeletEndpoint;
+};
+
+struct NodeSystemInfo {
+  std::string machineID;
+  std::string systemUUID;
+  std::string bootID;
+  std::string kernelVersion;
+  std::string osImage;
+  std::string containerRuntimeVersion;
+  std::string kubeletVersion;
+  std::string kubeProxyVersion;
+  std::string operatingSystem;
+  std::string architecture;
+};
+
+struct ContainerImage {
+  std::vector<std::string> names;
+  std::int64_t sizeBytes = 0;
+};
+
+struct NodeStatus {
+  ResourceList capacity;
+  ResourceList allocatable;
+  std::string phase;
+  std::vector<NodeCondition> conditions;
+  std::vector<NodeAddress> addresses;
+  NodeDaemonEndpoints daemonEndpoints;
+  NodeSystemInfo nodeInfo;
+  std::vector<ContainerImage> images;
+};
+
+struct Node {
+  static constexpr ResourceType kType{"", "v1", "nodes", "Node", false};
+  ObjectMeta metadata;
+  NodeSpec spec;
+  NodeStatus status;
+};
+
+struct NamespaceSpec {
+  std::vector<std::string> finalizers;
+};
+struct NamespaceStatus {
+  std::string phase;
+};
+struct Namespace {
+  static constexpr ResourceType kType{"", "v1", "namespaces", "Namespace", false};
+  ObjectMeta metadata;
+  NamespaceSpec spec;
+  NamespaceStatus status;
+};
+
+struct ConfigMap {
+  static constexpr ResourceType kType{"", "v1", "configmaps", "ConfigMap", true};
+  ObjectMeta metadata;
+  StringMap data;
+  StringMap binaryData;  // base64
+};
+
+struct Secret {
+  static constexpr ResourceType kType{"", "v1", "secrets", "Secret", true};
+  ObjectMeta metadata;
+  std::string type;
+  StringMap data;  // base64
+};
+
+struct EventSource {
+  std::string component;
+  std::string host;
+};
+struct EventSeries {
+  std::int32_t count = 0;
+  std::optional<MicroTime> lastObservedTime;
+};
+struct Event {
+  static constexpr ResourceType kType{"", "v1", "events", "Event", true};
+  ObjectMeta metadata;
+  ObjectReference involvedObject;
+  std::string reason;
+  std::string message;
+  EventSource source;
+  Time firstTimestamp;
+  Time lastTimestamp;
+  std::int32_t count = 0;
+  std::string type;  // Normal, Warning
+  std::optional<MicroTime> eventTime;
+  std::optional<EventSeries> series;
+  std::string action;
+  std::optional<ObjectReference> related;
+  std::string reportingComponent;
+  std::string reportingInstance;
+};
+
+struct LeaseSpec {
+  std::string holderIdentity;
+  std::int32_t leaseDurationSeconds = 0;
+  std::optional<MicroTime> acquireTime;
+  std::optional<MicroTime> renewTime;
+  std::int32_t leaseTransitions = 0;
+};
+struct Lease {
+  static constexpr ResourceType kType{"coordination.k8s.io", "v1", "leases", "Lease", true};
+  ObjectMeta metadata;
+  LeaseSpec spec;
+};
+
+struct PriorityClass {
+  static constexpr ResourceType kType{"scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass",
+                                      false};
+  ObjectMeta metadata;
+  std::int32_t value = 0;
+  bool globalDefault = false;
+  std::string description;
+  std::optional<std::string> preemptionPolicy;
+};
+
+struct PodDisruptionBudgetSpec {
+  std::optional<IntOrString> minAvailable;
+  std::optional<LabelSelector> selector;
+  std::optional<IntOrString> maxUnavailable;
+  std::optional<std::string> unhealthyPodEvictionPolicy;
+};
+struct PodDisruptionBudgetStatus {
+  std::int64_t observedGeneration = 0;
+  Map<std::string> disruptedPods;
+  std::int32_t disruptionsAllowed = 0;
+  std::int32_t currentHealthy = 0;
+  std::int32_t desiredHealthy = 0;
+  std::int32_t expectedPods = 0;
+};
+struct PodDisruptionBudget {
+  static constexpr ResourceType kType{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget",
+                                      true};
+  ObjectMeta metadata;
+  PodDisruptionBudgetSpec spec;
+  PodDisruptionBudgetStatus status;
+};
+
+}  // namespace koord::api

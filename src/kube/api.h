@@ -1,0 +1,68 @@
+#pragma once
+
+// The one seam between our programs and Kubernetes: REST verbs on resources, with JSON text as the
+// currency, so that a byte is decoded once, by whoever needs the object. Implementations: HttpApi
+// (http_api.h) for a real API server, LocalApi (apiserver/local_api.h) straight into an embedded one,
+// SimApi for simulations. client.h has the typed calls on top.
+//
+// An Api belongs to one executor: calls are made there and replies and watch events arrive there.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "api/meta.h"
+#include "base/result.h"
+#include "base/task.h"
+
+namespace koord::kube {
+
+enum class Verb { Get, List, Watch, Create, Update, Patch, Delete, DeleteCollection };
+enum class PatchType { Json, Merge, Strategic, Apply };
+
+std::string_view contentTypeOf(PatchType type);
+
+struct Request {
+  Verb verb = Verb::Get;
+  std::string group;  // "" = core
+  std::string version;
+  std::string resource;    // plural, as in URLs
+  std::string namespace_;  // "" for cluster-scoped resources and for lists over all namespaces
+  std::string name;
+  std::string subresource;  // "", status, binding, eviction, scale, ...
+  // Query parameters under their API names: labelSelector, fieldSelector, limit, continue,
+  // resourceVersion, resourceVersionMatch, timeoutSeconds, allowWatchBookmarks, sendInitialEvents,
+  // fieldManager, fieldValidation, force, dryRun.
+  api::StringMap query;
+  PatchType patchType = PatchType::Merge;
+  std::string body;  // JSON; the DeleteOptions for deletes, may be empty there
+};
+
+Request makeRequest(Verb verb, const api::ResourceType& type, const api::ObjectKey& key = {});
+
+// A running watch; destroying it ends the watch and no callback comes after.
+class Watch {
+ public:
+  virtual ~Watch() = default;
+};
+
+struct WatchSink {
+  // One event: {"type":"ADDED","object":{...}}. The text lives during the call only.
+  std::function<void(std::string_view event)> onEvent;
+  // The stream ended; code Unknown with an empty message when the server closed it in good order.
+  // The last call; the Watch may be destroyed from inside it.
+  std::function<void(Error error)> onClosed;
+};
+
+class Api {
+ public:
+  virtual ~Api() = default;
+
+  // The body of a reply with a 2xx status. A failure carries the code and message of the server's Status
+  // object; Unavailable means that no answer came and the request may or may not have been carried out.
+  virtual Task<Result<std::string>> call(Request request) = 0;
+  virtual std::unique_ptr<Watch> watch(Request request, WatchSink sink) = 0;
+};
+
+}  // namespace koord::kube

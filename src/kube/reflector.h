@@ -1,0 +1,47 @@
+#pragma once
+
+// Keeps a listener in step with one resource of the API: lists it (in pages), then watches, and lists
+// again whenever the watch cannot go on (410, errors), with back-off and jitter. The untyped half of
+// Informer<T> (informer.h).
+
+#include <memory>
+#include <string>
+
+#include "base/random.h"
+#include "kube/api.h"
+
+namespace koord::kube {
+
+struct WatchScope {
+  std::string namespace_;  // "" = all
+  std::string labelSelector;
+  std::string fieldSelector;
+};
+
+// Where a Reflector delivers. Objects of a list arrive between beginReplace and endReplace; what was
+// known before and does not come then has been deleted.
+class ReflectorSink {
+ public:
+  virtual ~ReflectorSink() = default;
+  virtual void beginReplace() = 0;
+  virtual void upsert(const json::value& object) = 0;
+  virtual void remove(const json::value& object) = 0;
+  virtual void endReplace() = 0;
+};
+
+class Reflector {
+ public:
+  Reflector(Api& api, Executor& executor, const api::ResourceType& type, WatchScope scope,
+            ReflectorSink& sink, Random random);
+  ~Reflector();
+
+  void start();
+  // Of the last list or event, "" before the first.
+  const std::string& resourceVersion() const;
+
+ private:
+  class Loop;
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace koord::kube

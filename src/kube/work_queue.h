@@ -1,0 +1,50 @@
+#pragma once
+
+// The work queue of a controller: keys wait once however often they are added, one key is worked on at
+// a time, a key that is added while it is worked on runs again afterwards, and failures come back with
+// exponential back-off (5 ms doubling to 1,000 s) under an overall limit (10/s, burst 100).
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/result.h"
+#include "base/task.h"
+
+namespace koord::kube {
+
+class WorkQueue {
+ public:
+  // Works on one key; an error puts the key back with back-off.
+  using Worker = std::function<Task<Result<>>(std::string key)>;
+
+  WorkQueue(Executor& executor, std::string name, Worker worker);
+
+  void add(const std::string& key);
+  void addAfter(const std::string& key, Duration delay);
+  // Nothing runs before start(): controllers call it when their informers are synced.
+  void start();
+  // Waiting now, without the one that is worked on and those in back-off.
+  std::size_t depth() const { return queue_.size(); }
+
+ private:
+  Task<void> loop();
+  Duration backoff(const std::string& key);
+
+  Executor& executor_;
+  std::string name_;
+  Worker worker_;
+  std::deque<std::string> queue_;
+  std::unordered_set<std::string> waiting_;  // the keys of queue_
+  std::unordered_map<std::string, int> failures_;
+  bool started_ = false;
+  bool running_ = false;
+  double tokens_ = 100;
+  SteadyTime refilled_{};
+  std::string current_;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::kube

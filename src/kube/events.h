@@ -1,13 +1,15 @@
 #pragma once
 
-// Kubernetes Events: recorded without waiting, aggregated and rate-limited per object as client-go does
-// (repeats raise count on one Event; a burst of 25 per object, then one per five minutes).
+// Kubernetes Events: recorded without waiting, aggregated and rate-limited per object as client-go does:
+// repeats raise count on one Event; more than ten different texts of one reason within ten minutes are
+// combined; an object may have a burst of 25, then one per five minutes.
 
-#include <list>
+#include <deque>
+#include <set>
 #include <string>
-#include <unordered_map>
 
 #include "api/core.h"
+#include "base/bounded_map.h"
 #include "base/random.h"
 #include "kube/api.h"
 
@@ -24,26 +26,37 @@ class EventRecorder {
  private:
   struct Seen {
     api::ObjectKey key;
-    int count = 0;
+    std::int32_t count = 0;
+  };
+  struct Similar {
+    std::set<std::string> messages;
+    SteadyTime last{};
   };
   struct Budget {
     double tokens = 0;
     SteadyTime refilled{};
   };
 
+  struct Pending {
+    std::string dedupKey;
+    api::Event event;
+  };
+
   bool spend(const std::string& object);
-  Task<void> write(std::string dedupKey, api::Event event);
+  // Writes one event after the other, so that the first of a kind is there before its repeats.
+  Task<void> writeAll();
+  Task<void> write(Pending pending);
 
   Api& api_;
   Executor& executor_;
   std::string component_;
   Random random_;
+  BoundedMap<std::string, Seen> seen_;
+  BoundedMap<std::string, Similar> similar_;
+  BoundedMap<std::string, Budget> budgets_;
+  std::deque<Pending> pending_;
+  bool writing_ = false;
   TaskGroup tasks_;
-  // Both are bounded: the oldest entries go first.
-  std::unordered_map<std::string, Seen> seen_;
-  std::list<std::string> seenOrder_;
-  std::unordered_map<std::string, Budget> budgets_;
-  std::list<std::string> budgetOrder_;
 };
 
 // The reference of an object, for record(): kind, namespace, name, uid, apiVersion, resourceVersion.

@@ -31,6 +31,7 @@ class WorkQueue {
 
  private:
   Task<void> loop();
+  Task<void> addLater(std::string key, Duration delay);
   Duration backoff(const std::string& key);
 
   Executor& executor_;
@@ -41,9 +42,8 @@ class WorkQueue {
   std::unordered_map<std::string, int> failures_;
   bool started_ = false;
   bool running_ = false;
-  double tokens_ = 100;
-  SteadyTime refilled_{};
-  std::string current_;
+  double tokens_;
+  SteadyTime refilled_;
   TaskGroup tasks_;
 };
 

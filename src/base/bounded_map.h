@@ -1,0 +1,52 @@
+#pragma once
+
+// A hash map that holds at most `capacity` entries: the one that was added first goes when it is full.
+
+#include <list>
+#include <unordered_map>
+#include <utility>
+
+namespace koord {
+
+template <class Key, class Value>
+class BoundedMap {
+ public:
+  explicit BoundedMap(std::size_t capacity) : capacity_(capacity) {}
+
+  // The entry of the key, made from `initial` when there is none. Valid until the next at().
+  Value& at(const Key& key, Value initial) {
+    const auto it = entries_.find(key);
+    if (it != entries_.end()) return it->second.value;
+    if (entries_.size() >= capacity_) {
+      entries_.erase(order_.front());
+      order_.pop_front();
+    }
+    const auto place = order_.insert(order_.end(), key);
+    return entries_.emplace(key, Entry{std::move(initial), place}).first->second.value;
+  }
+
+  Value* find(const Key& key) {
+    const auto it = entries_.find(key);
+    return it == entries_.end() ? nullptr : &it->second.value;
+  }
+
+  void erase(const Key& key) {
+    const auto it = entries_.find(key);
+    if (it == entries_.end()) return;
+    order_.erase(it->second.place);
+    entries_.erase(it);
+  }
+
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    Value value;
+    typename std::list<Key>::iterator place;
+  };
+  std::size_t capacity_;
+  std::list<Key> order_;
+  std::unordered_map<Key, Entry> entries_;
+};
+
+}  // namespace koord

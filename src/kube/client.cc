@@ -1,0 +1,136 @@
+#include "kube/client.h"
+
+#include <boost/json/serialize.hpp>
+
+#include "api/pod.h"
+
+namespace koord::kube {
+namespace {
+
+Task<Result<json::value>> callForObject(Api& api, Request request) {
+  auto task = api.call(std::move(request));
+  auto reply = co_await task;
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return parseJson(*reply);
+}
+
+Task<Result<>> callForNothing(Api& api, Request request) {
+  auto task = api.call(std::move(request));
+  auto reply = co_await task;
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return Result<>{};
+}
+
+Task<Result<json::value>> patch(Api& api, const api::ResourceType& type, api::ObjectKey key,
+                                PatchType patchType, json::value document, std::string subresource) {
+  Request request = makeRequest(Verb::Patch, type, key);
+  request.subresource = std::move(subresource);
+  request.patchType = patchType;
+  request.body = toJson(document);
+  return callForObject(api, std::move(request));
+}
+
+std::string bodyOf(const DeleteOptions& options) {
+  json::object body;
+  if (options.gracePeriodSeconds) body["gracePeriodSeconds"] = *options.gracePeriodSeconds;
+  if (!options.propagationPolicy.empty()) body["propagationPolicy"] = options.propagationPolicy;
+  json::object preconditions;
+  if (!options.uid.empty()) preconditions["uid"] = options.uid;
+  if (!options.resourceVersion.empty()) preconditions["resourceVersion"] = options.resourceVersion;
+  if (!preconditions.empty()) body["preconditions"] = std::move(preconditions);
+  if (body.empty()) return {};
+  body["kind"] = "DeleteOptions";
+  body["apiVersion"] = "v1";
+  return json::serialize(body);
+}
+
+}  // namespace
+
+Task<Result<json::value>> getObject(Api& api, const api::ResourceType& type, api::ObjectKey key) {
+  return callForObject(api, makeRequest(Verb::Get, type, key));
+}
+
+Task<Result<json::value>> listObjects(Api& api, const api::ResourceType& type, std::string namespace_,
+                                      std::string labelSelector, std::string fieldSelector) {
+  Request request = makeRequest(Verb::List, type, {namespace_, {}});
+  if (!labelSelector.empty()) request.query["labelSelector"] = labelSelector;
+  if (!fieldSelector.empty()) request.query["fieldSelector"] = fieldSelector;
+  request.query["limit"] = "500";
+  json::array items;
+  for (;;) {
+    auto task = callForObject(api, request);
+    auto page = co_await task;
+    if (!page) co_return fail(std::move(page.error()));
+    if (auto* list = find(*page, "items"); list && list->is_array())
+      for (auto& item : list->get_array()) items.push_back(std::move(item));
+    const std::string next(textAt(*page, "metadata", "continue"));
+    if (next.empty()) {
+      json::object whole;
+      if (auto* metadata = find(*page, "metadata")) whole["metadata"] = std::move(*metadata);
+      whole["items"] = std::move(items);
+      co_return json::value(std::move(whole));
+    }
+    request.query["continue"] = next;
+  }
+}
+
+Task<Result<json::value>> createObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
+                                       json::value object, std::string subresource) {
+  Request request = makeRequest(Verb::Create, type, key);
+  request.subresource = std::move(subresource);
+  request.body = toJson(object);
+  return callForObject(api, std::move(request));
+}
+
+Task<Result<json::value>> updateObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
+                                       json::value object, std::string subresource) {
+  Request request = makeRequest(Verb::Update, type, key);
+  request.subresource = std::move(subresource);
+  request.body = toJson(object);
+  return callForObject(api, std::move(request));
+}
+
+Task<Result<json::value>> mergePatch(Api& api, const api::ResourceType& type, api::ObjectKey key,
+                                     json::value document, std::string subresource) {
+  return patch(api, type, std::move(key), PatchType::Merge, std::move(document), std::move(subresource));
+}
+
+Task<Result<json::value>> strategicPatch(Api& api, const api::ResourceType& type, api::ObjectKey key,
+                                         json::value document, std::string subresource) {
+  return patch(api, type, std::move(key), PatchType::Strategic, std::move(document),
+               std::move(subresource));
+}
+
+Task<Result<>> deleteObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
+                            DeleteOptions options) {
+  Request request = makeRequest(Verb::Delete, type, key);
+  request.body = bodyOf(options);
+  return callForNothing(api, std::move(request));
+}
+
+Task<Result<>> bindPod(Api& api, api::ObjectKey pod, std::string uid, std::string nodeName) {
+  api::Binding binding;
+  binding.metadata.name = pod.name;
+  binding.metadata.namespace_ = pod.namespace_;
+  binding.metadata.uid = std::move(uid);
+  binding.target.kind = "Node";
+  binding.target.name = std::move(nodeName);
+  Request request = makeRequest(Verb::Create, api::Pod::kType, pod);
+  request.subresource = "binding";
+  request.body = toJson(api::encodeObject(binding));
+  return callForNothing(api, std::move(request));
+}
+
+Task<Result<>> evictPod(Api& api, api::ObjectKey pod, DeleteOptions options) {
+  json::object eviction{{"apiVersion", "policy/v1"},
+                        {"kind", "Eviction"},
+                        {"metadata", {{"name", pod.name}, {"namespace", pod.namespace_}}}};
+  if (const std::string body = bodyOf(options); !body.empty())
+    if (auto parsed = parseJson(body)) eviction["deleteOptions"] = *std::move(parsed);
+  Request request = makeRequest(Verb::Create, api::Pod::kType, pod);
+  request.subresource = "eviction";
+  request.body = json::serialize(eviction);
+  return callForNothing(api, std::move(request));
+}
+
+}  // namespace koord::kube

@@ -1,0 +1,126 @@
+#include "kube/events.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "kube/client.h"
+
+namespace koord::kube {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::size_t kRemembered = 4096;
+constexpr std::size_t kPendingLimit = 1000;
+constexpr double kBurst = 25;
+constexpr double kRefillPerSecond = 1.0 / 300;
+constexpr int kSimilarLimit = 10;
+constexpr Duration kSimilarWindow = 600s;
+
+std::string objectText(const api::ObjectReference& about) {
+  return about.kind + "/" + about.namespace_ + "/" + about.name + "/" + about.uid;
+}
+
+}  // namespace
+
+EventRecorder::EventRecorder(Api& api, Executor& executor, std::string component, Random random)
+    : api_(api), executor_(executor), component_(std::move(component)), random_(random),
+      seen_(kRemembered), similar_(kRemembered), budgets_(kRemembered) {}
+
+bool EventRecorder::spend(const std::string& object) {
+  const SteadyTime now = executor_.steadyNow();
+  Budget& budget = budgets_.at(object, Budget{kBurst, now});
+  const double passed = std::chrono::duration<double>(now - budget.refilled).count();
+  budget.tokens = std::min(kBurst, budget.tokens + passed * kRefillPerSecond);
+  budget.refilled = now;
+  if (budget.tokens < 1) return false;
+  budget.tokens -= 1;
+  return true;
+}
+
+void EventRecorder::record(const api::ObjectReference& about, std::string_view type,
+                           std::string_view reason, std::string message, std::string_view action) {
+  const std::string object = objectText(about);
+  std::string kind = fmt::format("{}|{}|{}", object, type, reason);
+
+  // Many events that differ in their text only become one.
+  Similar& similar = similar_.at(kind, Similar{});
+  const SteadyTime now = executor_.steadyNow();
+  if (now - similar.last > kSimilarWindow) similar.messages.clear();
+  similar.last = now;
+  if (similar.messages.size() < kSimilarLimit) similar.messages.insert(message);
+  std::string dedupKey = kind;
+  if (similar.messages.contains(message)) {
+    dedupKey += "|" + message;
+  } else {
+    message = "(combined from similar events): " + message;
+  }
+  if (!spend(object)) return;
+
+  const WallTime stamp = executor_.wallNow();
+  api::Event event;
+  event.metadata.namespace_ = about.namespace_.empty() ? "default" : about.namespace_;
+  event.metadata.name = fmt::format("{}.{:016x}", about.name, random_.next());
+  event.involvedObject = about;
+  event.reason = reason;
+  event.message = std::move(message);
+  event.source.component = component_;
+  event.reportingComponent = component_;
+  event.firstTimestamp = stamp;
+  event.lastTimestamp = stamp;
+  event.count = 1;
+  event.type = type;
+  event.action = action;
+  if (pending_.size() >= kPendingLimit) {
+    log::v(1, "event {} about {} dropped: the API does not keep up", reason, object);
+    return;
+  }
+  pending_.push_back({std::move(dedupKey), std::move(event)});
+  if (!writing_) tasks_.spawn(writeAll());
+}
+
+Task<void> EventRecorder::writeAll() {
+  writing_ = true;
+  while (!pending_.empty()) {
+    Pending next = std::move(pending_.front());
+    pending_.pop_front();
+    auto writing = write(std::move(next));
+    co_await writing;
+  }
+  writing_ = false;
+}
+
+Task<void> EventRecorder::write(Pending pending) {
+  const std::string dedupKey = std::move(pending.dedupKey);
+  api::Event event = std::move(pending.event);
+  Seen seen = seen_.at(dedupKey, Seen{});
+  if (!seen.key.name.empty()) {
+    seen.count += 1;
+    event.count = seen.count;
+    json::value change{{"count", seen.count},
+                       {"message", event.message},
+                       {"lastTimestamp", formatTime(*event.lastTimestamp)}};
+    auto patching = mergePatch(api_, api::Event::kType, seen.key, std::move(change));
+    const auto patched = co_await patching;
+    seen_.at(dedupKey, seen) = seen;
+    // One that has expired on the server is written anew, with the count it had reached.
+    if (patched || patched.error().code != ErrorCode::NotFound) co_return;
+  }
+  auto creating = create(api_, event);
+  const auto created = co_await creating;
+  if (created) {
+    seen_.at(dedupKey, seen) = Seen{api::keyOf(event.metadata), event.count};
+  } else {
+    log::v(1, "event {} about {}: {}", event.reason, event.involvedObject.name, created.error().message);
+    seen_.erase(dedupKey);
+  }
+}
+
+api::ObjectReference referenceTo(const api::ResourceType& type, const api::ObjectMeta& meta) {
+  return {std::string(type.kind), meta.namespace_, meta.name,           meta.uid,
+          api::apiVersionOf(type), meta.resourceVersion, std::string{}};
+}
+
+}  // namespace koord::kube

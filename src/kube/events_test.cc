@@ -1,0 +1,78 @@
+#include "kube/events.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/virtual_loop.h"
+#include "kube/fake_api.h"
+
+namespace koord::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+class EventsTest : public ::testing::Test {
+ protected:
+  EventsTest() {
+    api_.answer = [](const Request& request) { return Result<std::string>(request.body); };
+  }
+  int count(Verb verb) const {
+    int n = 0;
+    for (const auto& call : api_.calls) n += call.verb == verb;
+    return n;
+  }
+  json::value lastBody() const { return *parseJson(api_.calls.back().body); }
+
+  VirtualLoop loop_;
+  FakeApi api_{loop_};
+  EventRecorder recorder_{api_, loop_, "tester", Random(1)};
+  api::ObjectReference pod_{.kind = "Pod", .namespace_ = "default", .name = "p", .uid = "1"};
+};
+
+TEST_F(EventsTest, TheFirstIsCreatedAndRepeatsRaiseItsCount) {
+  for (int i = 0; i < 3; ++i) {
+    recorder_.record(pod_, "Warning", "FailedScheduling", "0/1 nodes are available");
+    loop_.advance(1s);
+  }
+  EXPECT_EQ(count(Verb::Create), 1);
+  EXPECT_EQ(count(Verb::Patch), 2);
+  EXPECT_EQ(lastBody().at("count").as_int64(), 3);
+}
+
+TEST_F(EventsTest, AnObjectThatFloodsIsHeldToItsBudget) {
+  for (int i = 0; i < 100; ++i) {
+    recorder_.record(pod_, "Normal", "Noise", "the same");
+    loop_.advance(10ms);
+  }
+  EXPECT_EQ(count(Verb::Create) + count(Verb::Patch), 25);
+  loop_.advance(301s);
+  recorder_.record(pod_, "Normal", "Noise", "the same");
+  loop_.advance(1s);
+  EXPECT_EQ(count(Verb::Create) + count(Verb::Patch), 26);
+}
+
+TEST_F(EventsTest, ManyTextsOfOneReasonAreCombined) {
+  for (int i = 0; i < 15; ++i) {
+    recorder_.record(pod_, "Normal", "Varied", fmt::format("text {}", i));
+    loop_.advance(10ms);
+  }
+  EXPECT_EQ(count(Verb::Create), 11);
+  EXPECT_EQ(count(Verb::Patch), 4);
+  EXPECT_EQ(textAt(lastBody(), "message"), "(combined from similar events): text 14");
+}
+
+TEST_F(EventsTest, AnEventThatExpiredOnTheServerIsWrittenAnewWithItsCount) {
+  recorder_.record(pod_, "Normal", "Again", "text");
+  loop_.advance(1s);
+  api_.answer = [](const Request& request) -> Result<std::string> {
+    if (request.verb == Verb::Patch) return fail(ErrorCode::NotFound, "gone");
+    return request.body;
+  };
+  recorder_.record(pod_, "Normal", "Again", "text");
+  loop_.advance(1s);
+  EXPECT_EQ(count(Verb::Create), 2);
+  EXPECT_EQ(lastBody().at("count").as_int64(), 2);
+}
+
+}  // namespace
+}  // namespace koord::kube

@@ -1,0 +1,51 @@
+#pragma once
+
+// An Api for unit tests: answers come from a function of the test, watches are fed by the test.
+
+#include <list>
+#include <vector>
+
+#include "kube/api.h"
+
+namespace koord::kube {
+
+class FakeApi final : public Api {
+ public:
+  struct OpenWatch {
+    Request request;
+    WatchSink sink;
+  };
+
+  explicit FakeApi(Executor& executor) : executor_(executor) {}
+
+  // What a call answers; every call is also kept in `calls`.
+  std::function<Result<std::string>(const Request&)> answer = [](const Request& request) {
+    return Result<std::string>(fail(ErrorCode::NotFound, request.resource + " not found"));
+  };
+  std::vector<Request> calls;
+  std::list<OpenWatch> watches;
+  Duration latency = std::chrono::milliseconds(1);
+
+  Task<Result<std::string>> call(Request request) override {
+    calls.push_back(request);
+    auto pause = sleepFor(executor_, latency);
+    co_await pause;
+    co_return answer(request);
+  }
+
+  std::unique_ptr<Watch> watch(Request request, WatchSink sink) override {
+    watches.push_back({std::move(request), std::move(sink)});
+    return std::make_unique<Handle>(watches, std::prev(watches.end()));
+  }
+
+ private:
+  struct Handle final : Watch {
+    std::list<OpenWatch>& all;
+    std::list<OpenWatch>::iterator mine;
+    Handle(std::list<OpenWatch>& a, std::list<OpenWatch>::iterator m) : all(a), mine(m) {}
+    ~Handle() override { all.erase(mine); }
+  };
+  Executor& executor_;
+};
+
+}  // namespace koord::kube

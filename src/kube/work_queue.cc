@@ -1,0 +1,79 @@
+#include "kube/work_queue.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace koord::kube {
+
+using namespace std::chrono_literals;
+
+namespace {
+constexpr double kOverallRate = 10;  // failures per second that may come back
+constexpr double kOverallBurst = 100;
+constexpr Duration kFirstBackoff = 5ms;
+constexpr Duration kLastBackoff = 1000s;
+}  // namespace
+
+WorkQueue::WorkQueue(Executor& executor, std::string name, Worker worker)
+    : executor_(executor), name_(std::move(name)), worker_(std::move(worker)), tokens_(kOverallBurst),
+      refilled_(executor.steadyNow()) {}
+
+void WorkQueue::add(const std::string& key) {
+  if (!waiting_.insert(key).second) return;
+  queue_.push_back(key);
+  if (started_ && !running_) tasks_.spawn(loop());
+}
+
+void WorkQueue::addAfter(const std::string& key, Duration delay) {
+  tasks_.spawn(addLater(key, delay));
+}
+
+Task<void> WorkQueue::addLater(std::string key, Duration delay) {
+  auto pause = sleepFor(executor_, delay);
+  co_await pause;
+  add(key);
+}
+
+void WorkQueue::start() {
+  started_ = true;
+  if (!running_ && !queue_.empty()) tasks_.spawn(loop());
+}
+
+Task<void> WorkQueue::loop() {
+  running_ = true;
+  // Never on the stack of whoever added the key.
+  auto yield = sleepFor(executor_, 0ns);
+  co_await yield;
+  while (!queue_.empty()) {
+    const std::string key = std::move(queue_.front());
+    queue_.pop_front();
+    waiting_.erase(key);
+    auto work = worker_(key);
+    const auto result = co_await work;
+    if (result) {
+      failures_.erase(key);
+    } else {
+      const Duration delay = backoff(key);
+      log::warn("{}: {}: {} (again in {} ms)", name_, key, result.error().message,
+                std::chrono::duration_cast<std::chrono::milliseconds>(delay).count());
+      addAfter(key, delay);
+    }
+  }
+  running_ = false;
+}
+
+Duration WorkQueue::backoff(const std::string& key) {
+  const int failures = failures_[key]++;
+  const Duration own = failures > 20 ? kLastBackoff : std::min<Duration>(kFirstBackoff * (1L << failures), kLastBackoff);
+  const SteadyTime now = executor_.steadyNow();
+  const double passed = std::chrono::duration<double>(now - refilled_).count();
+  tokens_ = std::min(kOverallBurst, tokens_ + passed * kOverallRate) - 1;
+  refilled_ = now;
+  const Duration overall =
+      tokens_ >= 0 ? Duration::zero()
+                   : std::chrono::duration_cast<Duration>(std::chrono::duration<double>(-tokens_ / kOverallRate));
+  return std::max(own, overall);
+}
+
+}  // namespace koord::kube

@@ -1,0 +1,75 @@
+#include "kube/work_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/virtual_loop.h"
+
+namespace koord::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+
+class WorkQueueTest : public ::testing::Test {
+ protected:
+  Task<Result<>> work(std::string key) {
+    started_.push_back(key);
+    auto pause = sleepFor(loop_, 1s);
+    co_await pause;
+    if (failures_[key]-- > 0) co_return fail(ErrorCode::Internal, "not yet");
+    co_return Result<>{};
+  }
+
+  VirtualLoop loop_;
+  std::vector<std::string> started_;
+  std::map<std::string, int> failures_;
+  WorkQueue queue_{loop_, "test", [this](std::string key) { return work(std::move(key)); }};
+};
+
+TEST_F(WorkQueueTest, KeysWaitOnceAndRunInOrderAfterStart) {
+  queue_.add("a");
+  queue_.add("b");
+  queue_.add("a");
+  loop_.advance(10s);
+  EXPECT_TRUE(started_.empty());
+  queue_.start();
+  loop_.advance(10s);
+  EXPECT_THAT(started_, ElementsAre("a", "b"));
+}
+
+TEST_F(WorkQueueTest, AKeyAddedWhileItIsWorkedOnRunsAgainAfterwards) {
+  queue_.start();
+  queue_.add("a");
+  loop_.advance(500ms);
+  queue_.add("a");
+  queue_.add("a");
+  loop_.advance(300ms);
+  EXPECT_THAT(started_, ElementsAre("a"));
+  loop_.advance(5s);
+  EXPECT_THAT(started_, ElementsAre("a", "a"));
+}
+
+TEST_F(WorkQueueTest, FailuresComeBackWithGrowingDelaysUntilTheySucceed) {
+  failures_["a"] = 3;
+  queue_.start();
+  queue_.add("a");
+  loop_.advance(3s + 1ms);
+  EXPECT_EQ(started_.size(), 3u);
+  loop_.advance(10s);
+  EXPECT_EQ(started_.size(), 4u);
+}
+
+TEST_F(WorkQueueTest, ADelayedKeyRunsWhenItIsDue) {
+  queue_.start();
+  queue_.addAfter("a", 30s);
+  loop_.advance(29s);
+  EXPECT_TRUE(started_.empty());
+  loop_.advance(2s);
+  EXPECT_THAT(started_, ElementsAre("a"));
+}
+
+}  // namespace
+}  // namespace koord::kube

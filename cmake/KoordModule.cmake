@@ -38,6 +38,7 @@ function(koord_program name)
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  set_property(GLOBAL APPEND PROPERTY KOORD_PROGRAMS ${name})
 endfunction()
 
 # koord_benchmark(scheduler DEPS koord_scheduler): bench/<name>.cc -> bench_<name>

@@ -53,7 +53,7 @@ bool parseGoInt(std::string_view text, std::int32_t& out) {
     negative = rest[0] == '-';
     rest.remove_prefix(1);
   }
-  if (rest.empty()) return false;
+  if (rest.empty() || rest[0] == '+' || rest[0] == '-') return false;
   int base = 10;
   std::string_view digits = rest;
   if (rest[0] == '0') {
@@ -71,7 +71,7 @@ bool parseGoInt(std::string_view text, std::int32_t& out) {
     if (c != '_') plain += c;
   if (plain.size() != digits.size() + negative && !underscoresOk(rest)) return false;
   const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), out, base);
-  return error == std::errc{} && end == plain.data() + plain.size() && plain.back() != '-';
+  return error == std::errc{} && end == plain.data() + plain.size();
 }
 
 }  // namespace

@@ -1,0 +1,223 @@
+#pragma once
+
+// Cluster: the scheduler's state of all nodes and of the pods on them, worked on in place.
+//
+// Nodes have dense ids; what filters and scores read most is kept in columns by node id. Every change to
+// a node appends its id to a change log, so that cached results can be brought up to date by looking at
+// changed nodes only. Changes made while a Transaction is open are recorded and can be taken back, which
+// is how a pod is tried out on a node, victims are removed for a moment, or a gang is placed as a whole.
+//
+// Not thread-safe: it belongs to the scheduler's actor.
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/core.h"
+#include "base/result.h"
+#include "scheduler/engine/label_index.h"
+#include "scheduler/engine/node_set.h"
+#include "scheduler/engine/pod_info.h"
+#include "scheduler/engine/resources.h"
+
+namespace koord::scheduler {
+
+using TaintSet = std::uint32_t;  // nodes with equal taints share the number; 0 = no taints
+
+struct NodeImage {
+  Symbol image = 0;
+  std::int64_t size = 0;
+};
+
+// The part of a node that is not in columns.
+struct NodeRow {
+  std::string name;
+  std::shared_ptr<const api::Node> object;  // nullptr: pods name this node, but it does not exist
+  std::vector<Label> labels;                // sorted
+  TaintSet taints = 0;
+  std::vector<NodeImage> images;  // sorted by image
+  std::vector<PodPtr> pods;
+  std::vector<HostPort> usedPorts;  // one entry per pod and port
+
+  const Label* findLabel(Symbol key) const;
+};
+
+struct ImageSpread {
+  std::uint32_t nodes = 0;    // that hold the image
+  std::uint64_t version = 0;  // rises with every change
+};
+
+// Hears of every pod that comes to or leaves a node, what-if changes and their undoing included, after
+// the cluster's own numbers have changed; and of nodes before and after labels or existence change.
+class ClusterListener {
+ public:
+  virtual ~ClusterListener() = default;
+  virtual void podAdded(NodeId node, const PodPtr& pod) = 0;
+  virtual void podRemoved(NodeId node, const PodPtr& pod) = 0;
+  virtual void nodeChanging(NodeId node) = 0;
+  virtual void nodeChanged(NodeId node) = 0;
+};
+
+class Cluster {
+ public:
+  Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  Symbols& symbols() { return symbols_; }
+  const Symbols& symbols() const { return symbols_; }
+  ResourceNames& resources() { return resources_; }
+  const ResourceNames& resources() const { return resources_; }
+
+  // --- Nodes. Not inside a transaction.
+  // Adds or replaces; returns its id. Nothing is logged as changed when nothing the engine reads differs.
+  NodeId setNode(std::shared_ptr<const api::Node> object);
+  // Pods that are still bound to it keep its row until they are gone.
+  void removeNode(std::string_view name);
+
+  std::optional<NodeId> findNode(std::string_view name) const;
+  const NodeRow& node(NodeId id) const { return rows_[id]; }
+  const NodeSet& live() const { return live_; }  // nodes that exist
+  std::size_t liveCount() const { return liveCount_; }
+  std::size_t capacity() const { return rows_.size(); }  // all ids are below
+  // Rises when a node comes or goes.
+  std::uint64_t nodesVersion() const { return nodesVersion_; }
+
+  // --- Columns, by node id. A resource nobody has named yet has an empty column: use columnAt.
+  std::span<const std::int64_t> allocatable(ResourceId id) const { return column(allocatable_, id); }
+  std::span<const std::int64_t> requested(ResourceId id) const { return column(requested_, id); }
+  std::span<const std::int64_t> nonZeroCpu() const { return nonZeroCpu_; }
+  std::span<const std::int64_t> nonZeroMemory() const { return nonZeroMemory_; }
+  std::span<const std::int64_t> podCount() const { return podCount_; }
+  std::span<const std::int64_t> allowedPods() const { return allowedPods_; }
+  static std::int64_t columnAt(std::span<const std::int64_t> column, NodeId node) {
+    return node < column.size() ? column[node] : 0;
+  }
+  const NodeSet& unschedulable() const { return unschedulable_; }
+  const NodeSet& tainted() const { return tainted_; }
+  const LabelIndex& labels() const { return labels_; }
+  const std::vector<api::Taint>& taints(TaintSet set) const { return taintSets_[set]; }
+  std::size_t taintSetCount() const { return taintSets_.size(); }
+  ImageSpread imageSpread(Symbol image) const;
+
+  // --- Pods.
+  struct PodRecord {
+    PodPtr info;
+    NodeId node = kNoNode;
+    bool assumed = false;  // placed by us, not yet seen as bound
+  };
+  const PodRecord* findPod(const std::string& uid) const;
+  std::size_t podTotal() const { return pods_.size(); }
+  std::size_t assumedTotal() const { return assumed_; }
+  const std::unordered_map<std::string, PodRecord>& pods() const { return pods_; }
+
+  // Counts the pod on the node before the API knows. Fails when the pod is on a node already.
+  Result<> assume(const PodPtr& pod, NodeId node);
+  // Takes an assumption back; one that is absent is fine, one that was confirmed is an error.
+  Result<> forget(const std::string& uid);
+
+  enum class Seen { Added, Confirmed, Updated, Moved };
+  // The API shows the pod on this node. Moved: it was counted on another one, which must not happen.
+  Seen observePod(const PodPtr& pod, std::string_view nodeName);
+  // The pod is gone, or has ended. Returns what was counted, if anything.
+  std::optional<PodRecord> removePod(const std::string& uid);
+
+  // Counts (or, negative, frees) something on a node that is no pod: the rest of a reservation.
+  void adjustRequested(NodeId node, const Resources& delta, bool negative);
+
+  // --- What-if. Destroying it, or rollback(), takes back every change to pods since; they nest.
+  class Transaction {
+   public:
+    explicit Transaction(Cluster& cluster);
+    ~Transaction() { rollback(); }
+    Transaction(const Transaction&) = delete;
+    Transaction& operator=(const Transaction&) = delete;
+    void commit();
+    void rollback();
+
+   private:
+    Cluster& cluster_;
+    std::size_t mark_;
+    std::uint64_t logEnd_;
+    bool open_ = true;
+  };
+
+  // --- Changes.
+  std::uint64_t changeEnd() const { return logBase_ + log_.size(); }
+  // The nodes changed since that position, with repeats; nullopt when that is too long ago to tell.
+  std::optional<std::span<const NodeId>> changesSince(std::uint64_t position);
+  void touch(NodeId node);
+
+  void addListener(ClusterListener& listener) { listeners_.push_back(&listener); }
+
+  // Counts a node's pods afresh and compares; the difference in words, empty when there is none.
+  std::string verifyNode(NodeId node) const;
+
+ private:
+  using Column = std::vector<std::int64_t>;
+  struct Undo {
+    enum class Kind { Add, Remove, Adjust } kind;
+    NodeId node;
+    PodPtr pod;
+    bool assumed = false;
+    bool negative = false;
+    Resources delta;
+  };
+
+  static std::span<const std::int64_t> column(const std::vector<Column>& columns, ResourceId id) {
+    return id < columns.size() ? std::span<const std::int64_t>(columns[id])
+                               : std::span<const std::int64_t>();
+  }
+  NodeId rowFor(std::string_view name);
+  void releaseRow(NodeId id);
+  void setAllocatable(NodeId id, const api::ResourceList& list);
+  void setLabels(NodeId id, const api::StringMap& labels);
+  void setImages(NodeId id, const std::vector<api::ContainerImage>& images);
+  TaintSet internTaints(const std::vector<api::Taint>& taints);
+  void insertPod(const PodPtr& pod, NodeId node, bool assumed);
+  void erasePod(std::unordered_map<std::string, PodRecord>::iterator it);
+  void count(NodeId node, const PodInfo& pod, bool add);
+  void applyDelta(NodeId node, const Resources& delta, bool negative);
+  void undoTo(std::size_t mark);
+
+  Symbols symbols_;
+  ResourceNames resources_;
+  std::vector<NodeRow> rows_;
+  std::vector<NodeId> freeIds_;
+  boost::unordered_flat_map<std::string, NodeId, TextHash, std::equal_to<>> ids_;
+  NodeSet live_;
+  std::size_t liveCount_ = 0;
+  std::uint64_t nodesVersion_ = 0;
+
+  std::vector<Column> allocatable_;  // by resource id, then node id
+  std::vector<Column> requested_;
+  Column nonZeroCpu_;
+  Column nonZeroMemory_;
+  Column podCount_;
+  Column allowedPods_;
+  NodeSet unschedulable_;
+  NodeSet tainted_;
+  LabelIndex labels_;
+  std::vector<std::vector<api::Taint>> taintSets_;
+  std::unordered_map<std::string, TaintSet> taintSetIds_;
+  boost::unordered_flat_map<Symbol, ImageSpread> images_;
+
+  std::unordered_map<std::string, PodRecord> pods_;
+  std::size_t assumed_ = 0;
+
+  std::vector<Undo> journal_;
+  std::size_t openTransactions_ = 0;
+  std::vector<NodeId> log_;
+  std::uint64_t logBase_ = 0;
+  std::uint64_t logRead_ = 0;  // no reader has gone beyond
+  std::vector<ClusterListener*> listeners_;
+};
+
+// "img" -> "img:latest"; what has a tag or digest stays.
+std::string normalizedImageName(std::string_view name);
+
+}  // namespace koord::scheduler

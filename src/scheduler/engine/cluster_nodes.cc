@@ -1,0 +1,185 @@
+// Nodes of the Cluster: rows, columns and indexes that follow the Node objects.
+
+#include <algorithm>
+
+#include "scheduler/engine/cluster.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+bool sameTaints(const std::vector<api::Taint>& a, const std::vector<api::Taint>& b) {
+  return std::ranges::equal(a, b, [](const api::Taint& x, const api::Taint& y) {
+    return x.key == y.key && x.value == y.value && x.effect == y.effect;
+  });
+}
+
+bool sameImages(const std::vector<api::ContainerImage>& a, const std::vector<api::ContainerImage>& b) {
+  return std::ranges::equal(a, b, [](const api::ContainerImage& x, const api::ContainerImage& y) {
+    return x.sizeBytes == y.sizeBytes && x.names == y.names;
+  });
+}
+
+}  // namespace
+
+std::string normalizedImageName(std::string_view name) {
+  const auto colon = name.rfind(':');
+  const auto slash = name.rfind('/');
+  if (colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash))
+    return std::string(name);
+  return std::string(name) + ":latest";
+}
+
+NodeId Cluster::rowFor(std::string_view name) {
+  if (const auto it = ids_.find(name); it != ids_.end()) return it->second;
+  NodeId id = 0;
+  if (!freeIds_.empty()) {
+    id = freeIds_.back();
+    freeIds_.pop_back();
+  } else {
+    id = static_cast<NodeId>(rows_.size());
+    rows_.emplace_back();
+    for (Column* column : {&nonZeroCpu_, &nonZeroMemory_, &podCount_, &allowedPods_})
+      column->resize(rows_.size());
+  }
+  rows_[id].name = name;
+  ids_.emplace(std::string(name), id);
+  return id;
+}
+
+void Cluster::releaseRow(NodeId id) {
+  NodeRow& row = rows_[id];
+  if (row.object || !row.pods.empty()) return;
+  ids_.erase(row.name);
+  row = NodeRow{};
+  // What adjustRequested left behind must not meet the next owner of the id.
+  for (Column& column : requested_)
+    if (id < column.size()) column[id] = 0;
+  freeIds_.push_back(id);
+}
+
+NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
+  const NodeId id = rowFor(object->metadata.name);
+  NodeRow& row = rows_[id];
+  const std::shared_ptr<const api::Node> before = std::exchange(row.object, object);
+  const api::Node& after = *object;
+  bool changed = !before;
+
+  if (!before) {
+    live_.insert(id);
+    ++liveCount_;
+    ++nodesVersion_;
+    for (auto* listener : listeners_) listener->nodeChanging(id);
+  }
+  const bool relabelled = !before || before->metadata.labels != after.metadata.labels;
+  if (relabelled) {
+    if (before)
+      for (auto* listener : listeners_) listener->nodeChanging(id);
+    setLabels(id, after.metadata.labels);
+    changed = true;
+  }
+  if (!before || before->status.allocatable != after.status.allocatable) {
+    setAllocatable(id, after.status.allocatable);
+    changed = true;
+  }
+  if (!before || !sameTaints(before->spec.taints, after.spec.taints)) {
+    row.taints = internTaints(after.spec.taints);
+    row.taints == 0 ? tainted_.erase(id) : tainted_.insert(id);
+    changed = true;
+  }
+  if (!before || before->spec.unschedulable != after.spec.unschedulable) {
+    after.spec.unschedulable ? unschedulable_.insert(id) : unschedulable_.erase(id);
+    changed = true;
+  }
+  if (!before || !sameImages(before->status.images, after.status.images)) {
+    setImages(id, after.status.images);
+    changed = true;
+  }
+  if (changed) touch(id);
+  if (relabelled)
+    for (auto* listener : listeners_) listener->nodeChanged(id);
+  return id;
+}
+
+void Cluster::removeNode(std::string_view name) {
+  const auto it = ids_.find(name);
+  if (it == ids_.end() || !rows_[it->second].object) return;
+  const NodeId id = it->second;
+  for (auto* listener : listeners_) listener->nodeChanging(id);
+  setLabels(id, {});
+  setAllocatable(id, {});
+  setImages(id, {});
+  rows_[id].taints = 0;
+  tainted_.erase(id);
+  unschedulable_.erase(id);
+  rows_[id].object = nullptr;
+  live_.erase(id);
+  --liveCount_;
+  ++nodesVersion_;
+  touch(id);
+  for (auto* listener : listeners_) listener->nodeChanged(id);
+  releaseRow(id);
+}
+
+void Cluster::setAllocatable(NodeId id, const api::ResourceList& list) {
+  for (Column& column : allocatable_)
+    if (id < column.size()) column[id] = 0;
+  toResources(resources_, list).forEach([&](ResourceId resource, std::int64_t value) {
+    if (resource >= allocatable_.size()) allocatable_.resize(resource + 1);
+    Column& column = allocatable_[resource];
+    if (id >= column.size()) column.resize(rows_.size());
+    column[id] = value;
+  });
+  const auto pods = list.find("pods");
+  allowedPods_[id] = pods == list.end() ? 0 : pods->second.value();
+}
+
+void Cluster::setLabels(NodeId id, const api::StringMap& labels) {
+  NodeRow& row = rows_[id];
+  labels_.remove(id, row.labels);
+  row.labels.clear();
+  for (const auto& [key, value] : labels)
+    row.labels.push_back({symbols_.intern(key), symbols_.intern(value)});
+  std::ranges::sort(row.labels);
+  labels_.add(id, row.labels);
+}
+
+void Cluster::setImages(NodeId id, const std::vector<api::ContainerImage>& images) {
+  NodeRow& row = rows_[id];
+  const auto recount = [&](const NodeImage& image, int change) {
+    ImageSpread& spread = images_[image.image];
+    spread.nodes += static_cast<std::uint32_t>(change);
+    ++spread.version;
+  };
+  for (const NodeImage& image : row.images) recount(image, -1);
+  row.images.clear();
+  for (const auto& image : images)
+    for (const auto& name : image.names)
+      row.images.push_back({symbols_.intern(normalizedImageName(name)), image.sizeBytes});
+  // Of a name that is listed twice the last entry counts.
+  std::ranges::stable_sort(row.images, {}, &NodeImage::image);
+  const auto last = std::unique(row.images.rbegin(), row.images.rend(),
+                                [](const NodeImage& a, const NodeImage& b) { return a.image == b.image; });
+  row.images.erase(row.images.begin(), last.base());
+  for (const NodeImage& image : row.images) recount(image, 1);
+}
+
+ImageSpread Cluster::imageSpread(Symbol image) const {
+  const auto it = images_.find(image);
+  return it == images_.end() ? ImageSpread{} : it->second;
+}
+
+TaintSet Cluster::internTaints(const std::vector<api::Taint>& taints) {
+  std::string key;
+  for (const auto& taint : taints) {
+    for (const std::string* part : {&taint.key, &taint.value, &taint.effect}) {
+      key += *part;
+      key += '\n';
+    }
+  }
+  const auto [it, added] = taintSetIds_.emplace(std::move(key), taintSets_.size());
+  if (added) taintSets_.push_back(taints);
+  return it->second;
+}
+
+}  // namespace koord::scheduler

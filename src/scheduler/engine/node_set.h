@@ -1,0 +1,73 @@
+#pragma once
+
+// NodeSet: a set of dense node ids as a bitset with a summary level (one bit per word of 64), so that
+// walking a nearly empty set of 100,000 nodes touches a handful of words.
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace koord::scheduler {
+
+using NodeId = std::uint32_t;
+inline constexpr NodeId kNoNode = ~NodeId{0};
+
+class NodeSet {
+ public:
+  NodeSet() = default;
+  explicit NodeSet(std::size_t capacity) { reserve(capacity); }
+
+  // Room for ids below `capacity`; never shrinks. insert() makes room by itself.
+  void reserve(std::size_t capacity);
+  std::size_t capacity() const { return words_.size() * 64; }
+
+  bool contains(NodeId node) const {
+    const std::size_t w = node >> 6;
+    return w < words_.size() && (words_[w] >> (node & 63) & 1) != 0;
+  }
+  void insert(NodeId node) {
+    const std::size_t w = node >> 6;
+    if (w >= words_.size()) reserve(node + 1);
+    words_[w] |= 1ULL << (node & 63);
+    summary_[w >> 6] |= 1ULL << (w & 63);
+  }
+  void erase(NodeId node) {
+    const std::size_t w = node >> 6;
+    if (w >= words_.size()) return;
+    words_[w] &= ~(1ULL << (node & 63));
+    if (words_[w] == 0) summary_[w >> 6] &= ~(1ULL << (w & 63));
+  }
+  // Empties the set; costs what it holds, not its capacity.
+  void clear();
+
+  bool empty() const;
+  std::size_t size() const;
+  // Has at most `limit` members; cheaper than size() for small limits.
+  bool smallerThan(std::size_t limit) const;
+
+  void intersect(const NodeSet& other);
+  void unite(const NodeSet& other);
+  void subtract(const NodeSet& other);
+
+  // Calls fn(NodeId) in ascending order. fn may erase the member it was called with, no other.
+  template <class F>
+  void forEach(F&& fn) const {
+    for (std::size_t s = 0; s < summary_.size(); ++s) {
+      for (std::uint64_t top = summary_[s]; top != 0; top &= top - 1) {
+        const std::size_t w = s * 64 + static_cast<std::size_t>(std::countr_zero(top));
+        for (std::uint64_t bits = words_[w]; bits != 0; bits &= bits - 1)
+          fn(static_cast<NodeId>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits))));
+      }
+    }
+  }
+  // Replaces `out` by the members in ascending order.
+  void copyTo(std::vector<NodeId>& out) const;
+
+  bool operator==(const NodeSet& other) const;
+
+ private:
+  std::vector<std::uint64_t> words_;
+  std::vector<std::uint64_t> summary_;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,38 @@
+#pragma once
+
+// PodInfo: what the engine needs of a pod, worked out once when the pod is seen. Immutable and shared.
+
+#include <boost/container/small_vector.hpp>
+#include <memory>
+#include <string>
+
+#include "api/pod.h"
+#include "scheduler/engine/resources.h"
+
+namespace koord::scheduler {
+
+// A port on the host's network. Ports on 0.0.0.0 collide with the same port on any address.
+struct HostPort {
+  Symbol ip = 0;
+  Symbol protocol = 0;
+  std::int32_t port = 0;
+  bool operator==(const HostPort&) const = default;
+};
+
+struct PodInfo {
+  std::shared_ptr<const api::Pod> pod;
+  std::int32_t priority = 0;
+  Resources request;               // what it takes from a node
+  std::int64_t nonZeroCpu = 0;     // with 100 milli for each container that asks for none,
+  std::int64_t nonZeroMemory = 0;  // with 200 MiB likewise; used by scores
+  boost::container::small_vector<HostPort, 1> ports;
+  // Which (namespace, labels) it has: pods with equal ones share the number.
+  Symbol labelSet = 0;
+
+  const std::string& uid() const { return pod->metadata.uid; }
+  std::string key() const { return pod->metadata.namespace_ + "/" + pod->metadata.name; }
+};
+
+using PodPtr = std::shared_ptr<const PodInfo>;
+
+}  // namespace koord::scheduler

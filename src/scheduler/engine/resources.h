@@ -1,0 +1,63 @@
+#pragma once
+
+// Amounts of resources as the scheduler counts them: 64-bit integers by dense resource id. cpu is in
+// thousandths of a core, memory and ephemeral storage in bytes, every other resource ("scalar") in its own
+// unit. The number of pods is not one of them.
+
+#include <boost/container/small_vector.hpp>
+#include <array>
+#include <cstdint>
+
+#include "api/meta.h"
+#include "scheduler/engine/symbols.h"
+
+namespace koord::scheduler {
+
+using ResourceId = std::uint32_t;
+inline constexpr ResourceId kCpu = 0;
+inline constexpr ResourceId kMemory = 1;
+inline constexpr ResourceId kEphemeralStorage = 2;
+inline constexpr ResourceId kFirstScalar = 3;
+
+class ResourceNames {
+ public:
+  ResourceNames();
+  ResourceId intern(std::string_view name) { return names_.intern(name); }
+  std::optional<ResourceId> find(std::string_view name) const { return names_.find(name); }
+  const std::string& name(ResourceId id) const { return names_.text(id); }
+  std::size_t size() const { return names_.size(); }
+
+ private:
+  Symbols names_;
+};
+
+struct Resources {
+  std::array<std::int64_t, kFirstScalar> base{};
+  // Sorted by id. An entry may be zero: the resource was named with nothing asked.
+  boost::container::small_vector<std::pair<ResourceId, std::int64_t>, 2> scalars;
+
+  std::int64_t amount(ResourceId id) const;
+  void set(ResourceId id, std::int64_t value);
+  void add(const Resources& other);
+  void subtract(const Resources& other);
+  bool operator==(const Resources&) const = default;
+
+  template <class F>
+  void forEach(F&& fn) const {
+    for (ResourceId id = 0; id < kFirstScalar; ++id) fn(id, base[id]);
+    for (const auto& [id, value] : scalars) fn(id, value);
+  }
+};
+
+// Names with a domain, hugepages-* and attachable-volumes-*; other names the scheduler does not count.
+bool isScalarResource(std::string_view name);
+// What NodeResourcesFit may be told to ignore: a domain that is not kubernetes.io's.
+bool isExtendedResource(std::string_view name);
+
+// "pods" and names that are not counted are left out.
+Resources toResources(ResourceNames& names, const api::ResourceList& list);
+
+// Sums that stop at the ends of int64 instead of wrapping around.
+std::int64_t addSaturating(std::int64_t a, std::int64_t b);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,48 @@
+#pragma once
+
+// Symbols: text as small integers, so that labels, values and names compare in one instruction. A table
+// only grows; an id stays valid as long as the table lives.
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace koord::scheduler {
+
+using Symbol = std::uint32_t;
+
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const noexcept {
+    return std::hash<std::string_view>{}(text);
+  }
+};
+
+class Symbols {
+ public:
+  Symbol intern(std::string_view text) {
+    const auto it = ids_.find(text);
+    if (it != ids_.end()) return it->second;
+    const auto id = static_cast<Symbol>(texts_.size());
+    // A deque does not move its elements, so the views used as keys stay good.
+    texts_.emplace_back(text);
+    ids_.emplace(texts_.back(), id);
+    return id;
+  }
+  std::optional<Symbol> find(std::string_view text) const {
+    const auto it = ids_.find(text);
+    if (it == ids_.end()) return std::nullopt;
+    return it->second;
+  }
+  const std::string& text(Symbol symbol) const { return texts_[symbol]; }
+  std::size_t size() const { return texts_.size(); }
+
+ private:
+  std::deque<std::string> texts_;
+  boost::unordered_flat_map<std::string_view, Symbol, TextHash, std::equal_to<>> ids_;
+};
+
+}  // namespace koord::scheduler

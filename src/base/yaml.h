@@ -1,0 +1,31 @@
+#pragma once
+
+// YAML text as JSON documents, typed as Kubernetes tools read it: plain scalars become null,
+// booleans (yes/no/on/off too), integers (decimal, 0x, 0o, 0b, leading 0), floats or text; quoted
+// ones stay text. Whole floats become integers ("1e3" is 1000), map keys are text as written, "<<"
+// merges. Text that begins with "{" is tried as JSON first.
+//
+// Bad input is BadRequest with its place: "line 3 column 14: ...". A key that repeats is an error.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace koord {
+
+// Limits that keep hostile input harmless.
+constexpr std::size_t kMaxYamlDepth = 256;
+constexpr std::size_t kMaxYamlNodes = 5'000'000;  // after aliases are copied
+
+// The one document of the text; null when it has none, an error when it has several.
+Result<json::value> parseYaml(std::string_view text);
+// All documents separated by "---"; those without content are left out.
+Result<std::vector<json::value>> parseYamlDocuments(std::string_view text);
+
+// Block style for people; parseYaml gives the same value back.
+std::string toYaml(const json::value& value);
+
+}  // namespace koord

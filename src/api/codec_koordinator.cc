@@ -1,13 +1,12 @@
 #include "api/codec_impl.h"
 #include "api/config.h"
 #include "api/describe_meta.h"
-#include "api/slo.h"
+#include "api/describe_slo.h"
 
 namespace koord::api {
 
 BOOST_DESCRIBE_STRUCT(DeviceUsage, (), (type, id, minor, resources))
 BOOST_DESCRIBE_STRUCT(ResourceMap, (), (resources, devices))
-BOOST_DESCRIBE_STRUCT(NodeAggregatePolicy, (), (durations))
 BOOST_DESCRIBE_STRUCT(NodeMetricCollectPolicy, (),
                       (aggregateDurationSeconds, reportIntervalSeconds, nodeAggregatePolicy,
                        nodeMemoryCollectPolicy))

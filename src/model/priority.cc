@@ -53,7 +53,7 @@ bool parseGoInt(std::string_view text, std::int32_t& out) {
     negative = rest[0] == '-';
     rest.remove_prefix(1);
   }
-  if (rest.empty() || rest[0] == '+' || rest[0] == '-') return false;
+  if (rest.empty()) return false;
   int base = 10;
   std::string_view digits = rest;
   if (rest[0] == '0') {
@@ -67,8 +67,10 @@ bool parseGoInt(std::string_view text, std::int32_t& out) {
     }
   }
   std::string plain = negative ? "-" : "";
-  for (const char c : digits)
+  for (const char c : digits) {
+    if (c == '+' || c == '-') return false;
     if (c != '_') plain += c;
+  }
   if (plain.size() != digits.size() + negative && !underscoresOk(rest)) return false;
   const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), out, base);
   return error == std::errc{} && end == plain.data() + plain.size();

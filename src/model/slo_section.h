@@ -1,0 +1,28 @@
+#pragma once
+
+// The strategies that a NodeSLO section may hold: their defaults in the manager, and their bounds.
+
+#include "api/slo.h"
+#include "api/slo_strategies.h"
+#include "base/result.h"
+
+namespace koord::model {
+
+template <class Strategy>
+Strategy defaultStrategy();
+template <>
+api::ResourceThresholdStrategy defaultStrategy();
+template <>
+api::ResourceQOSStrategy defaultStrategy();
+template <>
+api::CPUBurstStrategy defaultStrategy();
+template <>
+api::SystemStrategy defaultStrategy();
+
+// The bounds that the NodeSLO CRD sets; the error names the field.
+Result<> validate(const api::ResourceThresholdStrategy& strategy);
+Result<> validate(const api::ResourceQOSStrategy& strategy);
+Result<> validate(const api::CPUBurstStrategy& strategy);
+Result<> validate(const api::SystemStrategy& strategy);
+
+}  // namespace koord::model

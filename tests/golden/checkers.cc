@@ -1,0 +1,12 @@
+#include "golden/checkers.h"
+
+namespace koord::golden {
+
+std::vector<Checker> allCheckers() {
+  return {
+      cpusetChecker(),
+      quantityChecker(),
+  };
+}
+
+}  // namespace koord::golden

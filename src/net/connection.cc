@@ -1,0 +1,334 @@
+#include "net/connection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/asio/error.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <utility>
+
+#include "base/log.h"
+
+namespace koord::net {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+// What a client may send ahead of the answer it waits for.
+constexpr std::size_t kMaxPipelined = 64 << 10;
+// How long a closing connection waits for the client to have read the answer and closed.
+constexpr std::chrono::milliseconds kDrainTime{2000};
+
+bool isServersHeader(std::string_view name) {
+  return sameHeaderName(name, "Content-Length") || sameHeaderName(name, "Transfer-Encoding") ||
+         sameHeaderName(name, "Connection") || sameHeaderName(name, "Date");
+}
+
+// A line break in a value would begin another header.
+std::string_view cleanValue(std::string_view value) {
+  return value.substr(0, value.find_first_of("\r\n"));
+}
+
+}  // namespace
+
+Connection::Connection(ConnectionOwner& owner, std::unique_ptr<Transport> transport,
+                       std::string remote, bool tls)
+    : owner_(owner), transport_(std::move(transport)), remote_(std::move(remote)), tls_(tls) {}
+
+Connection::~Connection() {
+  if (exchange_) exchange_->close();
+}
+
+void Connection::allow(std::chrono::milliseconds time) {
+  deadline_ = std::chrono::steady_clock::now() + time;
+}
+
+void Connection::start() {
+  allow(owner_.options().requestTimeout);
+  transport_->start(shared_from_this());
+}
+
+void Connection::onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer) {
+  if (state_ == State::Closed) return;
+  if (ec) {
+    log::v(2, "TLS handshake with {} failed: {}", remote_, ec.message());
+    close();
+    return;
+  }
+  peer_ = std::move(peer);
+  beginRequest();
+}
+
+void Connection::beginRequest() {
+  state_ = State::Reading;
+  parser_.emplace();
+  parser_->eager(true);
+  parser_->header_limit(static_cast<std::uint32_t>(owner_.options().maxHeaderBytes));
+  parser_->body_limit(owner_.options().maxBodyBytes);
+  continueSent_ = false;
+  allow(owner_.options().idleTimeout);
+  if (buffer_.size() > 0) allow(owner_.options().requestTimeout);
+  parse();
+}
+
+void Connection::read() {
+  if (reading_ || readEnded_) return;
+  if (state_ == State::Answering && buffer_.size() >= kMaxPipelined) return;
+  reading_ = true;
+  transport_->read(shared_from_this(), asio::buffer(input_));
+}
+
+void Connection::onRead(error_code ec, std::size_t size) {
+  reading_ = false;
+  if (state_ == State::Closed) return;
+  if (ec) {
+    readEnded_ = true;
+    // A client may close its sending side and still wait for an answer, but nobody waits for a
+    // stream like that.
+    const bool answer = state_ == State::Answering && !begun_ && ec == asio::error::eof;
+    if (!answer) close();
+    return;
+  }
+  if (state_ == State::Draining) {
+    read();
+    return;
+  }
+  const bool first = buffer_.size() == 0 && state_ == State::Reading && !parser_->got_some();
+  buffer_.commit(asio::buffer_copy(buffer_.prepare(size), asio::buffer(input_, size)));
+  if (state_ == State::Reading) {
+    if (first) allow(owner_.options().requestTimeout);
+    parse();
+  } else {
+    read();
+  }
+}
+
+void Connection::parse() {
+  error_code ec;
+  while (buffer_.size() > 0 && !parser_->is_done()) {
+    const std::size_t used = parser_->put(buffer_.data(), ec);
+    buffer_.consume(used);
+    if (ec) break;
+  }
+  if (ec == http::error::need_more) ec = {};
+  if (ec == http::error::body_limit) {
+    refuse(413,
+           fmt::format("the request body is larger than {} bytes", owner_.options().maxBodyBytes));
+  } else if (ec == http::error::header_limit) {
+    refuse(431, fmt::format("the request headers are larger than {} bytes",
+                            owner_.options().maxHeaderBytes));
+  } else if (ec) {
+    refuse(400, "not a valid HTTP request: " + ec.message());
+  } else if (parser_->is_done()) {
+    dispatch();
+    read();
+  } else {
+    if (parser_->is_header_done() && !std::exchange(continueSent_, true) &&
+        beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
+      queue_.add("HTTP/1.1 100 Continue\r\n\r\n");
+      send();
+    }
+    read();
+  }
+}
+
+void Connection::dispatch() {
+  auto message = parser_->release();
+  parser_.reset();
+  ServerRequest request;
+  request.method = std::string(message.method_string());
+  request.target = std::string(message.target());
+  request.headers.reserve(16);
+  for (const auto& field : message) {
+    request.headers.push_back({std::string(field.name_string()), std::string(field.value())});
+  }
+  request.body = std::move(message.body());
+  request.remote = remote_;
+  request.peer = peer_;
+  request.tls = tls_;
+
+  state_ = State::Answering;
+  deadline_ = Time::max();  // a handler may take its time
+  head_ = message.method() == http::verb::head;
+  http10_ = message.version() < 11;
+  keepAlive_ = message.keep_alive();
+  begun_ = complete_ = false;
+  exchange_ = std::make_shared<Exchange>(owner_.wakerOf(weak_from_this()));
+  auto responder = std::make_shared<ExchangeResponder>(owner_.slot(), exchange_);
+  responder_ = responder;
+  owner_.slot()->executor.post([slot = owner_.slot(), request = std::move(request),
+                                responder = std::move(responder)]() mutable {
+    if (slot->active) slot->handler(std::move(request), std::move(responder));
+  });
+}
+
+void Connection::refuse(int status, std::string_view why) {
+  const std::string body = fmt::format("{}\n", why);
+  head_ = keepAlive_ = http10_ = begun_ = false;
+  complete_ = refused_ = true;
+  state_ = State::Answering;
+  addHead(status, {{"Content-Type", "text/plain; charset=utf-8"}}, body.size());
+  queue_.add(body);
+  // What comes now is not a request any more.
+  buffer_.clear();
+  send();
+}
+
+void Connection::takeSteps() {
+  if (!exchange_ || complete_) return;
+  const auto exchange = exchange_;
+  for (auto& step : exchange->take()) {
+    apply(std::move(step));
+    if (state_ == State::Closed) return;
+  }
+  exchange->setInConnection(queue_.size());
+  send();
+}
+
+void Connection::apply(Exchange::Step step) {
+  using Kind = Exchange::Step::Kind;
+  switch (step.kind) {
+    case Kind::Respond:
+      addHead(step.status, step.headers, step.bytes->size());
+      if (!bodyless_) queue_.add(std::move(step.bytes));
+      complete_ = true;
+      break;
+    case Kind::Begin:
+      begun_ = true;
+      chunked_ = !http10_;
+      addHead(step.status, step.headers, std::nullopt);
+      if (readEnded_) close();
+      break;
+    case Kind::Chunk:
+      if (bodyless_) break;
+      if (chunked_) queue_.add(fmt::format("{:x}\r\n", step.bytes->size()));
+      queue_.add(std::move(step.bytes));
+      if (chunked_) queue_.add("\r\n");
+      break;
+    case Kind::End:
+      if (chunked_ && !bodyless_) queue_.add("0\r\n\r\n");
+      complete_ = true;
+      break;
+    case Kind::Abort:
+      close();
+      break;
+  }
+}
+
+// A length of nullopt means a streamed answer.
+void Connection::addHead(int status, const Headers& headers, std::optional<std::size_t> length) {
+  if (!length && http10_) keepAlive_ = false;  // the end of the connection is the end of the answer
+  if (stopping_ || readEnded_) keepAlive_ = false;
+  bodyless_ = head_ || status == 204 || status == 304;
+  std::string head;
+  head.reserve(256);
+  const auto reason = http::obsolete_reason(http::int_to_status(static_cast<unsigned>(status)));
+  fmt::format_to(std::back_inserter(head), "HTTP/1.1 {} {}\r\nDate: {}\r\n", status,
+                 std::string_view(reason.data(), reason.size()), owner_.date());
+  for (const auto& header : headers) {
+    if (isServersHeader(header.name)) continue;
+    head.append(header.name).append(": ").append(cleanValue(header.value)).append("\r\n");
+  }
+  if (!length) {
+    if (!http10_) head += "Transfer-Encoding: chunked\r\n";
+  } else if (head_ || !bodyless_) {
+    fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n", *length);
+  }
+  if (!keepAlive_) {
+    head += "Connection: close\r\n";
+  } else if (http10_) {
+    head += "Connection: keep-alive\r\n";
+  }
+  head += "\r\n";
+  queue_.add(head);
+}
+
+void Connection::send() {
+  if (writing_ || state_ == State::Closed) return;
+  if (!queue_.empty()) {
+    writing_ = true;
+    if (state_ == State::Answering) allow(owner_.options().writeTimeout);
+    const auto bytes = queue_.front();
+    transport_->write(shared_from_this(), asio::buffer(bytes.data(), bytes.size()));
+  } else if (state_ == State::Answering) {
+    deadline_ = Time::max();
+    if (complete_) endExchange();
+  }
+}
+
+void Connection::onWritten(error_code ec, std::size_t size) {
+  writing_ = false;
+  if (state_ == State::Closed) return;
+  if (ec) {
+    close();
+    return;
+  }
+  queue_.sent(size);
+  if (exchange_) exchange_->setInConnection(queue_.size());
+  send();
+}
+
+void Connection::endExchange() {
+  if (exchange_) std::exchange(exchange_, nullptr)->close();
+  if (!keepAlive_ || readEnded_ || stopping_) {
+    drain();
+  } else {
+    beginRequest();
+  }
+}
+
+void Connection::drain() {
+  state_ = State::Draining;
+  parser_.reset();
+  allow(kDrainTime);
+  if (readEnded_) {
+    close();
+    return;
+  }
+  // TLS takes data that comes after its end for an attack; the client closes by itself then.
+  if (!refused_) transport_->finish(shared_from_this());
+  buffer_.clear();
+  read();
+}
+
+void Connection::notifyLost() {
+  owner_.slot()->executor.post([slot = owner_.slot(), weak = std::move(responder_)] {
+    const auto responder = weak.lock();
+    if (responder && slot->active) responder->lost();
+  });
+}
+
+void Connection::checkDeadline(Time now) {
+  if (now >= deadline_) close();
+}
+
+void Connection::shutdown() {
+  stopping_ = true;
+  if (state_ == State::Handshake) {
+    close();
+  } else if (state_ == State::Reading) {
+    drain();
+  } else if (state_ == State::Answering && begun_ && !complete_) {
+    if (chunked_ && !bodyless_) queue_.add("0\r\n\r\n");
+    complete_ = true;
+    exchange_->close();
+    notifyLost();
+    send();
+  }
+}
+
+void Connection::close() {
+  if (state_ == State::Closed) return;
+  const auto self = shared_from_this();
+  state_ = State::Closed;
+  transport_->close();
+  if (auto exchange = std::exchange(exchange_, nullptr)) {
+    exchange->close();
+    notifyLost();
+  }
+  owner_.onConnectionClosed(self);
+}
+
+}  // namespace koord::net

@@ -1,0 +1,113 @@
+#pragma once
+
+// One connection of the server: reads a request, hands it to the handler, sends the answer, reads
+// the next. Everything on the I/O thread that owns it.
+//
+//   handshake -> (read request -> answer it)* -> drain -> closed
+//
+// While an answer is under way a read stays pending, so that a client that goes away is noticed;
+// what a pipelining client sends meanwhile is kept, up to a limit, for later.
+
+#include <array>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "net/exchange.h"
+#include "net/http_server.h"
+#include "net/transport.h"
+#include "net/write_queue.h"
+
+namespace koord::net {
+
+class Connection;
+
+// What connections need from the thread that runs them.
+class ConnectionOwner {
+ public:
+  virtual const ServerOptions& options() const = 0;
+  virtual const std::shared_ptr<HandlerSlot>& slot() const = 0;
+  virtual std::string_view date() const = 0;  // as in the Date header
+  // Calls connection->takeSteps(exchange) on the I/O thread, if both are still there then.
+  virtual std::move_only_function<void()> wakerOf(std::weak_ptr<Connection> connection) = 0;
+  virtual void onConnectionClosed(const std::shared_ptr<Connection>& connection) = 0;
+
+ protected:
+  ~ConnectionOwner() = default;
+};
+
+class Connection final : public TransportUser, public std::enable_shared_from_this<Connection> {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Connection(ConnectionOwner& owner, std::unique_ptr<Transport> transport, std::string remote,
+             bool tls);
+  ~Connection();
+
+  void start();
+  // The answer has new steps.
+  void takeSteps();
+  // Drops the connection when it is over its time.
+  void checkDeadline(Time now);
+  // No further requests: ends a streamed answer, lets another one complete, otherwise closes.
+  void shutdown();
+  void close();
+
+  void onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer) override;
+  void onRead(error_code ec, std::size_t size) override;
+  void onWritten(error_code ec, std::size_t size) override;
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  enum class State { Handshake, Reading, Answering, Draining, Closed };
+
+  void beginRequest();
+  void read();
+  void parse();
+  void dispatch();
+  void refuse(int status, std::string_view why);
+  void apply(Exchange::Step step);
+  void addHead(int status, const Headers& headers, std::optional<std::size_t> length);
+  void send();
+  void endExchange();
+  void notifyLost();
+  void drain();
+  void allow(std::chrono::milliseconds time);
+
+  ConnectionOwner& owner_;
+  std::unique_ptr<Transport> transport_;
+  std::string remote_;
+  bool tls_;
+  std::shared_ptr<const PeerIdentity> peer_;
+
+  State state_ = State::Handshake;
+  Time deadline_ = Time::max();
+  bool reading_ = false;    // a read is pending
+  bool writing_ = false;    // a write is pending
+  bool readEnded_ = false;  // the client sends nothing more
+  bool stopping_ = false;   // no request after the current one
+
+  std::array<char, 16 << 10> input_;
+  boost::beast::flat_buffer buffer_;  // read, but not yet parsed
+  std::optional<Parser> parser_;
+
+  // The request being answered.
+  std::shared_ptr<Exchange> exchange_;
+  std::weak_ptr<ExchangeResponder> responder_;
+  bool head_ = false;      // a HEAD request
+  bool bodyless_ = false;  // the answer has no body
+  bool chunked_ = false;  // the streamed answer is sent in chunks, else it ends with the connection
+  bool keepAlive_ = false;
+  bool http10_ = false;
+  bool begun_ = false;     // a streamed answer has begun
+  bool complete_ = false;  // all of the answer is in queue_
+  bool refused_ = false;   // the request was not taken; the rest of it may still be coming
+  bool continueSent_ = false;
+  WriteQueue queue_;
+};
+
+}  // namespace koord::net

@@ -1,0 +1,88 @@
+#pragma once
+
+// One request and its answer, where the executor's side (the Responder) and the I/O thread's side
+// (the connection) meet. The Responder puts steps in; the connection takes them out and turns them
+// into bytes.
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "net/http_server.h"
+
+namespace koord::net {
+
+// The handler and where it runs. The server switches it off when it is destroyed.
+struct HandlerSlot {
+  Executor& executor;
+  HttpServer::Handler handler;
+  std::atomic<bool> active = true;
+};
+
+class Exchange {
+ public:
+  struct Step {
+    enum class Kind { Respond, Begin, Chunk, End, Abort };
+    Kind kind;
+    int status = 0;
+    Headers headers;
+    Responder::Bytes bytes;
+  };
+
+  // `wake` makes the I/O thread call take(); it does nothing when the connection is gone.
+  explicit Exchange(std::move_only_function<void()> wake) : wake_(std::move(wake)) {}
+
+  // Executor's side.
+  void put(Step step);
+  std::size_t queuedBytes() const { return waiting_ + inConnection_; }
+
+  // I/O thread's side. The steps put in since the last call.
+  std::vector<Step> take();
+  // How much of the answer the connection holds.
+  void setInConnection(std::size_t bytes) { inConnection_ = bytes; }
+  // The answer is complete or will never be: steps are dropped from now on.
+  void close();
+
+ private:
+  std::move_only_function<void()> wake_;
+  std::atomic<std::size_t> waiting_ = 0;  // bytes in steps_
+  std::atomic<std::size_t> inConnection_ = 0;
+  std::mutex mutex_;
+  std::vector<Step> steps_;  // guarded by mutex_
+  bool awake_ = false;       // guarded by mutex_: take() is on its way
+  bool closed_ = false;      // guarded by mutex_
+};
+
+// The Responder that handlers get; executor only, but for its construction.
+class ExchangeResponder final : public Responder {
+ public:
+  ExchangeResponder(std::shared_ptr<HandlerSlot> slot, std::shared_ptr<Exchange> exchange)
+      : slot_(std::move(slot)), exchange_(std::move(exchange)) {}
+  ~ExchangeResponder() override;
+
+  using Responder::respond;
+  void respond(int status, Headers headers, Bytes body) override;
+  void begin(int status, Headers headers) override;
+  void write(Bytes chunk) override;
+  void end() override;
+  std::size_t queuedBytes() const override { return exchange_->queuedBytes(); }
+  void abort() override;
+  void onClosed(Callback fn) override;
+
+  // The connection was lost before the answer was complete. Calls the callback.
+  void lost();
+
+ private:
+  enum class State { Fresh, Streaming, Done, Lost };
+
+  void finish(Exchange::Step step);
+
+  std::shared_ptr<HandlerSlot> slot_;
+  std::shared_ptr<Exchange> exchange_;
+  State state_ = State::Fresh;
+  Callback onClosed_;
+};
+
+}  // namespace koord::net

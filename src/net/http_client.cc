@@ -1,0 +1,394 @@
+#include "net/http_client.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "net/transfer.h"
+
+namespace koord::net {
+namespace {
+
+constexpr std::size_t kIdleHandles = 16;
+// Bodies whose length the server announces get their memory at once, up to this.
+constexpr curl_off_t kMaxReserved = 64 << 20;
+
+class Fetch final : public Transfer {
+ public:
+  Fetch(HttpRequest request, Completer<Result<HttpResponse>> completer)
+      : Transfer(std::move(request)), completer_(std::move(completer)) {}
+
+  void abandon() override {
+    completer_.complete(fail(ErrorCode::Cancelled, "the HTTP client was closed"));
+  }
+
+ protected:
+  void onHead(HttpResponse head) override {
+    response_ = std::move(head);
+    curl_off_t length = -1;
+    curl_easy_getinfo(easy(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    if (length > 0)
+      response_.body.reserve(static_cast<std::size_t>(std::min(length, kMaxReserved)));
+  }
+  Take onBody(std::string_view bytes) override {
+    if (response_.body.size() + bytes.size() > request().maxResponseBytes) {
+      refuseWith({ErrorCode::RequestEntityTooLarge,
+                  fmt::format("{} {}: the answer is larger than {} bytes", request().method,
+                              request().url, request().maxResponseBytes),
+                  {}});
+      return Take::Refuse;
+    }
+    response_.body.append(bytes);
+    return Take::Taken;
+  }
+  void onDone(Result<> result) override {
+    if (result) {
+      completer_.complete(std::move(response_));
+    } else {
+      completer_.complete(fail(std::move(result.error())));
+    }
+  }
+
+ private:
+  Completer<Result<HttpResponse>> completer_;
+  HttpResponse response_;
+};
+
+// Between the I/O thread, which puts bytes in, and the executor, where the sink takes them out.
+// Bytes that arrive while the executor is busy come to the sink as one chunk.
+class Pipe : public std::enable_shared_from_this<Pipe> {
+ public:
+  Pipe(Executor& executor, StreamSink sink, std::size_t window)
+      : executor_(executor), sink_(std::move(sink)), window_(window) {}
+
+  // Set before the transfer starts; called on the executor when a paused transfer may go on.
+  std::move_only_function<void()> resume;
+
+  // I/O thread.
+  void head(HttpResponse head) {
+    deliver([head = std::move(head)](Pipe& pipe) mutable {
+      if (pipe.sink_.onHead) pipe.sink_.onHead(std::move(head));
+    });
+  }
+  bool offer(std::string_view bytes) {
+    {
+      std::lock_guard lock(mutex_);
+      if (unconsumed_ >= window_) {
+        paused_ = true;
+        return false;
+      }
+      unconsumed_ += bytes.size();
+      const bool onItsWay = !pending_.empty();
+      pending_.append(bytes);
+      if (onItsWay) return true;
+    }
+    deliver([](Pipe& pipe) { pipe.chunk(); });
+    return true;
+  }
+  void closed(Result<> result) {
+    deliver([result = std::move(result)](Pipe& pipe) mutable {
+      if (pipe.sink_.onClosed) pipe.sink_.onClosed(std::move(result));
+    });
+  }
+
+  // Executor: nothing is delivered any more.
+  void cancel() {
+    active_ = false;
+    if (!delivering_) sink_ = {};
+  }
+  // Any thread: the client is gone.
+  void silence() { active_ = false; }
+
+ private:
+  template <class Fn>
+  void deliver(Fn fn) {
+    executor_.post([self = shared_from_this(), fn = std::move(fn)]() mutable {
+      if (!self->active_) return;
+      self->delivering_ = true;
+      fn(*self);
+      self->delivering_ = false;
+      if (!self->active_) self->sink_ = {};  // cancelled by the callback itself
+    });
+  }
+
+  void chunk() {
+    std::string bytes;
+    {
+      std::lock_guard lock(mutex_);
+      bytes.swap(pending_);
+    }
+    const std::size_t size = bytes.size();
+    if (sink_.onChunk) sink_.onChunk(std::move(bytes));
+    bool wake = false;
+    {
+      std::lock_guard lock(mutex_);
+      unconsumed_ -= size;
+      if (unconsumed_ <= window_ / 2) wake = std::exchange(paused_, false);
+    }
+    if (wake && active_) resume();
+  }
+
+  Executor& executor_;
+  StreamSink sink_;          // executor only
+  bool delivering_ = false;  // executor only
+  std::atomic<bool> active_ = true;
+  const std::size_t window_;
+  std::mutex mutex_;
+  std::string pending_;         // guarded by mutex_: not yet with the sink
+  std::size_t unconsumed_ = 0;  // guarded by mutex_: pending_ and what the sink is looking at
+  bool paused_ = false;         // guarded by mutex_
+};
+
+class Streaming final : public Transfer {
+ public:
+  Streaming(HttpRequest request, std::shared_ptr<Pipe> pipe)
+      : Transfer(std::move(request)), pipe_(std::move(pipe)) {}
+
+  void abandon() override { pipe_->silence(); }
+
+ protected:
+  void onHead(HttpResponse head) override { pipe_->head(std::move(head)); }
+  Take onBody(std::string_view bytes) override {
+    return pipe_->offer(bytes) ? Take::Taken : Take::Pause;
+  }
+  void onDone(Result<> result) override { pipe_->closed(std::move(result)); }
+
+ private:
+  std::shared_ptr<Pipe> pipe_;
+};
+
+}  // namespace
+
+// The I/O thread and all it runs. Shared with what may outlive the client; after stop() it does
+// nothing.
+class HttpClient::Io {
+ public:
+  using Id = std::uint64_t;
+
+  explicit Io(Options options) : options_(std::move(options)) {
+    // Once per process, before the first thread of libcurl; later calls only count.
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    multi_ = curl_multi_init();
+    thread_ = std::thread([this] { run(); });
+    pthread_setname_np(thread_.native_handle(), "http-client");
+  }
+  ~Io() {
+    stop();
+    curl_multi_cleanup(multi_);
+  }
+  Io(const Io&) = delete;
+  Io& operator=(const Io&) = delete;
+
+  const Options& options() const { return options_; }
+
+  Id newId() { return ++lastId_; }
+  void start(Id id, std::unique_ptr<Transfer> transfer) {
+    post([this, id, transfer = std::move(transfer)]() mutable { begin(id, std::move(transfer)); });
+  }
+  void cancel(Id id) {
+    post([this, id] {
+      if (const auto it = transfers_.find(id); it != transfers_.end()) remove(it);
+    });
+  }
+  void resume(Id id) {
+    post([this, id] {
+      if (const auto it = transfers_.find(id); it != transfers_.end()) {
+        curl_easy_pause(it->second.easy.get(), CURLPAUSE_CONT);
+      }
+    });
+  }
+
+  void stop() {
+    {
+      std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    curl_multi_wakeup(multi_);
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  struct Running {
+    CurlEasy easy;
+    std::unique_ptr<Transfer> transfer;
+  };
+  using Transfers = std::unordered_map<Id, Running>;
+
+  void post(Callback fn) {
+    {
+      std::lock_guard lock(mutex_);
+      // A transfer that comes too late is destroyed here, which completes nothing: its caller has
+      // destroyed the client under its own feet.
+      if (stopped_) return;
+      posted_.push_back(std::move(fn));
+      if (posted_.size() > 1) return;  // the thread is already on its way
+    }
+    curl_multi_wakeup(multi_);
+  }
+
+  // The rest on the I/O thread.
+  void run() {
+    // libcurl writes to sockets that may be closed on the other side.
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+    std::vector<Callback> batch;
+    for (;;) {
+      {
+        std::lock_guard lock(mutex_);
+        if (stopped_) break;
+        batch.swap(posted_);
+      }
+      for (auto& fn : batch) fn();
+      batch.clear();
+      int running = 0;
+      curl_multi_perform(multi_, &running);
+      reap();
+      curl_multi_poll(multi_, nullptr, 0, 60'000, nullptr);
+    }
+    abandonAll();
+  }
+
+  void begin(Id id, std::unique_ptr<Transfer> transfer) {
+    Running running{takeHandle(), std::move(transfer)};
+    if (auto ready = running.transfer->prepare(running.easy.get(), options_.userAgent); !ready) {
+      running.transfer->failed(std::move(ready.error()));
+      return;
+    }
+    CURL* const easy = running.easy.get();
+    ids_[easy] = id;
+    transfers_.emplace(id, std::move(running));
+    curl_multi_add_handle(multi_, easy);
+  }
+
+  void reap() {
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      const auto it = transfers_.find(ids_.at(message->easy_handle));
+      it->second.transfer->finish(message->data.result);
+      remove(it);
+    }
+  }
+
+  void remove(Transfers::iterator it) {
+    CurlEasy easy = std::move(it->second.easy);
+    curl_multi_remove_handle(multi_, easy.get());
+    ids_.erase(easy.get());
+    if (idle_.size() < kIdleHandles) {
+      curl_easy_reset(easy.get());
+      idle_.push_back(std::move(easy));
+    }
+    transfers_.erase(it);
+  }
+
+  CurlEasy takeHandle() {
+    if (idle_.empty()) return CurlEasy(curl_easy_init());
+    CurlEasy easy = std::move(idle_.back());
+    idle_.pop_back();
+    return easy;
+  }
+
+  void abandonAll() {
+    // What was posted but never begun is begun, so that there is one way to end it.
+    std::vector<Callback> batch;
+    {
+      std::lock_guard lock(mutex_);
+      batch.swap(posted_);
+    }
+    for (auto& fn : batch) fn();
+    for (auto& [id, running] : transfers_) {
+      running.transfer->abandon();
+      curl_multi_remove_handle(multi_, running.easy.get());
+    }
+    transfers_.clear();
+    idle_.clear();
+  }
+
+  const Options options_;
+  CURLM* multi_ = nullptr;
+  std::atomic<Id> lastId_ = 0;
+
+  std::mutex mutex_;
+  std::vector<Callback> posted_;  // guarded by mutex_
+  bool stopped_ = false;          // guarded by mutex_
+
+  Transfers transfers_;
+  std::unordered_map<CURL*, Id> ids_;
+  std::vector<CurlEasy> idle_;  // reset, ready for the next transfer
+  std::thread thread_;
+};
+
+namespace {
+
+// Cancels a fetch whose task is destroyed before the answer is there.
+template <class Io>
+class CancelGuard {
+ public:
+  CancelGuard(std::shared_ptr<Io> io, std::uint64_t id) : io_(std::move(io)), id_(id) {}
+  ~CancelGuard() {
+    if (id_ != 0) io_->cancel(id_);
+  }
+  CancelGuard(const CancelGuard&) = delete;
+  CancelGuard& operator=(const CancelGuard&) = delete;
+  void release() { id_ = 0; }
+
+ private:
+  std::shared_ptr<Io> io_;
+  std::uint64_t id_;
+};
+
+template <class Io>
+class ClientStream final : public Stream {
+ public:
+  ClientStream(std::shared_ptr<Io> io, std::uint64_t id, std::shared_ptr<Pipe> pipe)
+      : cancel_(std::move(io), id), pipe_(std::move(pipe)) {}
+  ~ClientStream() override { pipe_->cancel(); }
+
+ private:
+  CancelGuard<Io> cancel_;
+  std::shared_ptr<Pipe> pipe_;
+};
+
+}  // namespace
+
+HttpClient::HttpClient() : HttpClient(Options{}) {}
+
+HttpClient::HttpClient(Options options) : io_(std::make_shared<Io>(std::move(options))) {}
+
+HttpClient::~HttpClient() {
+  io_->stop();
+}
+
+Task<Result<HttpResponse>> HttpClient::fetch(Executor& executor, HttpRequest request) {
+  auto ends = Future<Result<HttpResponse>>::make(executor);
+  request.idleTimeout = {};
+  const auto id = io_->newId();
+  io_->start(id, std::make_unique<Fetch>(std::move(request), ends.second));
+  CancelGuard<Io> guard(io_, id);
+  Result<HttpResponse> reply = co_await ends.first;
+  guard.release();
+  co_return std::move(reply);
+}
+
+std::unique_ptr<Stream> HttpClient::stream(Executor& executor, HttpRequest request,
+                                           StreamSink sink) {
+  const auto pipe = std::make_shared<Pipe>(executor, std::move(sink), io_->options().streamWindow);
+  const auto id = io_->newId();
+  pipe->resume = [io = std::weak_ptr(io_), id] {
+    if (const auto alive = io.lock()) alive->resume(id);
+  };
+  io_->start(id, std::make_unique<Streaming>(std::move(request), pipe));
+  return std::make_unique<ClientStream<Io>>(io_, id, pipe);
+}
+
+}  // namespace koord::net

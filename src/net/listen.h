@@ -1,0 +1,29 @@
+#pragma once
+
+// From "127.0.0.1:8080", "[::1]:0", ":8080", "localhost:0" or "unix:/run/x.sock" to a listening
+// socket.
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "net/asio.h"
+
+namespace koord::net {
+
+using Acceptor = asio::basic_socket_acceptor<asio::generic::stream_protocol>;
+
+struct Listener {
+  Acceptor acceptor;
+  std::string address;     // as in the options, with the port the kernel picked
+  std::uint16_t port = 0;  // 0 for a unix socket
+  std::string unixPath;    // to be removed at the end; "" for TCP
+};
+
+Result<Listener> listenOn(asio::io_context& context, const std::string& address);
+
+// "127.0.0.1:50412", "unix"
+std::string describe(const asio::generic::stream_protocol::endpoint& endpoint);
+
+}  // namespace koord::net

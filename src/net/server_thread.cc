@@ -1,0 +1,92 @@
+#include "net/server_thread.h"
+
+#include <fmt/chrono.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <vector>
+
+namespace koord::net {
+namespace {
+
+std::string httpDate() {
+  return fmt::format("{:%a, %d %b %Y %H:%M:%S} GMT", fmt::gmtime(std::time(nullptr)));
+}
+
+}  // namespace
+
+ServerThread::ServerThread(std::shared_ptr<const ServerOptions> options,
+                           std::shared_ptr<HandlerSlot> slot, std::function<void()> onClosed)
+    : options_(std::move(options)), slot_(std::move(slot)), onClosed_(std::move(onClosed)) {
+  // Deadlines are looked at this often: once a second, or more often when they are short.
+  const auto shortest =
+      std::min({options_->idleTimeout, options_->requestTimeout, options_->writeTimeout});
+  tickTime_ = std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(5),
+                                                    std::chrono::seconds(1));
+}
+
+ServerThread::~ServerThread() {
+  stop();
+}
+
+void ServerThread::run() {
+  tick();
+  thread_ = std::thread([this] { context_.run(); });
+  pthread_setname_np(thread_.native_handle(), "http-server");
+}
+
+void ServerThread::stop() {
+  context_.stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ServerThread::tick() {
+  date_ = httpDate();
+  const auto now = std::chrono::steady_clock::now();
+  const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
+  for (const auto& connection : all) connection->checkDeadline(now);
+  timer_.expires_after(tickTime_);
+  timer_.async_wait([this](error_code ec) {
+    if (!ec) tick();
+  });
+}
+
+void ServerThread::add(Socket socket, TlsContext tls, std::string remote) {
+  const bool secure = tls != nullptr;
+  const auto connection = std::make_shared<Connection>(
+      *this, makeTransport(std::move(socket), std::move(tls)), std::move(remote), secure);
+  connections_.insert(connection);
+  connection->start();
+  if (stopping_) connection->shutdown();
+}
+
+void ServerThread::shutdownAll() {
+  stopping_ = true;
+  const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
+  for (const auto& connection : all) connection->shutdown();
+}
+
+void ServerThread::closeAll() {
+  const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
+  for (const auto& connection : all) connection->close();
+}
+
+std::move_only_function<void()> ServerThread::wakerOf(std::weak_ptr<Connection> connection) {
+  return [self = weak_from_this(), connection = std::move(connection)] {
+    const auto thread = self.lock();
+    if (!thread) return;
+    asio::post(thread->context_, [connection] {
+      if (const auto alive = connection.lock()) alive->takeSteps();
+    });
+  };
+}
+
+void ServerThread::onConnectionClosed(const std::shared_ptr<Connection>& connection) {
+  connections_.erase(connection);
+  onClosed_();
+}
+
+}  // namespace koord::net

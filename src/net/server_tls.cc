@@ -1,0 +1,85 @@
+#include "net/server_tls.h"
+
+#include <fmt/format.h>
+#include <openssl/pem.h>
+
+#include <string_view>
+
+#include "net/openssl.h"
+#include "net/tls.h"
+
+namespace koord::net {
+namespace {
+
+// Only HTTP/1.1 is spoken here; a client that insists on something else finds out by itself.
+int selectProtocol(SSL*, const unsigned char** out, unsigned char* outSize, const unsigned char* in,
+                   unsigned int inSize, void*) {
+  constexpr std::string_view kHttp11 = "\x08http/1.1";
+  unsigned char* selected = nullptr;
+  const int found = SSL_select_next_proto(&selected, outSize,
+                                          reinterpret_cast<const unsigned char*>(kHttp11.data()),
+                                          kHttp11.size(), in, inSize);
+  if (found != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_NOACK;
+  *out = selected;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+Result<> trustClients(SSL_CTX* context, std::string_view pem) {
+  const auto bio = readerOf(pem);
+  int count = 0;
+  while (const X509Ptr cert{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)}) {
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context), cert.get());
+    SSL_CTX_add_client_CA(context, cert.get());
+    ++count;
+  }
+  // The end of the text is an error to OpenSSL too.
+  const bool atEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  const auto reason = opensslReason();
+  if (count == 0 || !atEnd) {
+    return fail(ErrorCode::Invalid,
+                fmt::format("client CA: certificate {} cannot be read: {}", count + 1, reason));
+  }
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  return {};
+}
+
+}  // namespace
+
+Result<TlsContext> makeTlsContext(const ServerTls& tls) {
+  if (auto matching = checkCertKey({tls.certPem, tls.keyPem}); !matching) {
+    return fail(std::move(matching.error()).within("TLS"));
+  }
+  auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
+  SSL_CTX* const native = context->native_handle();
+  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+  // No resumption: a client is verified anew on each connection, by the certificates of that
+  // moment.
+  SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(native, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_num_tickets(native, 0);
+  // Only what the operator gave is sent, not the authorities of clients.
+  SSL_CTX_set_mode(native, SSL_MODE_NO_AUTO_CHAIN);
+  SSL_CTX_set_alpn_select_cb(native, selectProtocol, nullptr);
+
+  error_code ec;
+  context->use_certificate_chain(asio::buffer(tls.certPem), ec);
+  if (ec) return fail(ErrorCode::Invalid, "TLS: certificate: " + ec.message());
+  context->use_private_key(asio::buffer(tls.keyPem), asio::ssl::context::pem, ec);
+  if (ec) return fail(ErrorCode::Invalid, "TLS: private key: " + ec.message());
+  if (!tls.clientCaPem.empty()) {
+    if (auto trusted = trustClients(native, tls.clientCaPem); !trusted) {
+      return fail(std::move(trusted.error()).within("TLS"));
+    }
+  }
+  return context;
+}
+
+std::shared_ptr<const PeerIdentity> peerIdentityOf(SSL* ssl) {
+  const X509Ptr cert(SSL_get1_peer_certificate(ssl));
+  if (!cert || SSL_get_verify_result(ssl) != X509_V_OK) return nullptr;
+  auto info = certInfoOf(cert.get());
+  return std::make_shared<const PeerIdentity>(
+      PeerIdentity{std::move(info.commonName), std::move(info.organizations)});
+}
+
+}  // namespace koord::net

@@ -1,0 +1,80 @@
+#pragma once
+
+// One running request of the client on a libcurl easy handle: sets the handle up from an
+// HttpRequest, takes status and headers in, and turns libcurl's failures into errors that a user
+// can act on. What becomes of the answer is up to the class that derives from it. I/O thread only.
+
+#include <curl/curl.h>
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "net/http_types.h"
+
+namespace koord::net {
+
+struct CurlEasyFree {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+using CurlEasy = std::unique_ptr<CURL, CurlEasyFree>;
+
+class Transfer {
+ public:
+  explicit Transfer(HttpRequest request) : request_(std::move(request)) {}
+  virtual ~Transfer() = default;
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  // The handle must be fresh or reset, and outlive this object's use of it.
+  Result<> prepare(CURL* easy, const std::string& userAgent);
+  static Transfer& of(CURL* easy);
+  CURL* easy() const { return easy_; }
+
+  void finish(CURLcode code);
+  // The request could not start.
+  void failed(Error error) { onDone(fail(std::move(error))); }
+  // The client goes away.
+  virtual void abandon() = 0;
+
+ protected:
+  const HttpRequest& request() const { return request_; }
+
+  virtual void onHead(HttpResponse head) = 0;
+  enum class Take { Taken, Pause, Refuse };
+  // Paused bytes are offered again later.
+  virtual Take onBody(std::string_view bytes) = 0;
+  // Set by onBody before it refuses.
+  void refuseWith(Error error) { refusal_ = std::move(error); }
+  virtual void onDone(Result<> result) = 0;
+
+ private:
+  struct SlistFree {
+    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  };
+  using Slist = std::unique_ptr<curl_slist, SlistFree>;
+
+  Result<> setHeaders();
+  void setBody();
+  void setTls();
+  void setServerName(const std::string& serverName, const struct Url& url);
+  void onHeaderLine(std::string_view line);
+  Error errorOf(CURLcode code) const;
+
+  static std::size_t headerCallback(char* data, std::size_t size, std::size_t count, void* self);
+  static std::size_t writeCallback(char* data, std::size_t size, std::size_t count, void* self);
+
+  HttpRequest request_;
+  CURL* easy_ = nullptr;
+  std::string origin_;  // "https://127.0.0.1:6443"
+  Slist headers_;
+  Slist connectTo_;
+  std::array<char, CURL_ERROR_SIZE> errorText_{};
+  HttpResponse head_;
+  bool headDone_ = false;
+  Error refusal_;
+};
+
+}  // namespace koord::net

@@ -1,0 +1,44 @@
+#pragma once
+
+// A connected byte stream of the server, with or without TLS, so that the HTTP part is written
+// once. I/O thread only. At most one read and one write at a time; each keeps its user alive until
+// it ends.
+
+#include <memory>
+
+#include "net/asio.h"
+#include "net/http_server.h"
+#include "net/server_tls.h"
+
+namespace koord::net {
+
+class TransportUser {
+ public:
+  virtual void onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer) = 0;
+  virtual void onRead(error_code ec, std::size_t size) = 0;
+  virtual void onWritten(error_code ec, std::size_t size) = 0;
+
+ protected:
+  ~TransportUser() = default;
+};
+
+class Transport {
+ public:
+  using User = std::shared_ptr<TransportUser>;
+
+  virtual ~Transport() = default;
+  // The handshake, if there is one; then onReady.
+  virtual void start(User user) = 0;
+  virtual void read(User user, asio::mutable_buffer into) = 0;
+  // Writes some of it.
+  virtual void write(User user, asio::const_buffer from) = 0;
+  // Tells the other side that nothing more will come; reading goes on.
+  virtual void finish(User user) = 0;
+  // Ends reads and writes with an error, soon.
+  virtual void close() = 0;
+};
+
+// A null context means no TLS.
+std::unique_ptr<Transport> makeTransport(Socket socket, TlsContext tls);
+
+}  // namespace koord::net

@@ -301,7 +301,8 @@ json::value encodeObject(const T& object) {
   json::object whole;
   whole.emplace("apiVersion", apiVersionOf(T::kType));
   whole.emplace("kind", json::string_view(T::kType.kind.data(), T::kType.kind.size()));
-  for (auto& entry : codec::write(object).as_object()) whole.emplace(entry.key(), std::move(entry.value()));
+  json::value members = codec::write(object);
+  for (auto& entry : members.get_object()) whole.emplace(entry.key(), std::move(entry.value()));
   return whole;
 }
 

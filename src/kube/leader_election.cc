@@ -83,8 +83,13 @@ class LeaderElector::Loop {
       lease.spec = {options_.identity, seconds(options_.leaseDuration), now.stamp(), now.stamp(), 0};
       auto creating = create(api_, lease);
       auto created = co_await creating;
-      if (!created) log::warn("lease {}: {}", key.toString(), created.error().message);
-      co_return created.has_value();
+      if (!created) {
+        log::warn("lease {}: {}", key.toString(), created.error().message);
+        co_return false;
+      }
+      observedVersion_ = created->metadata.resourceVersion;
+      observedAt_ = executor_.steadyNow();
+      co_return true;
     }
     const api::LeaseSpec& spec = current->spec;
     if (current->metadata.resourceVersion != observedVersion_) {

@@ -2,217 +2,237 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <limits>
 #include <optional>
 
 namespace koord {
 namespace {
 
-using namespace std::chrono;
+using Wide = __int128;  // nanoseconds outside what Duration holds, before they are checked
 
-std::unexpected<Error> badTime(std::string_view text, std::string_view why) {
-  return fail(ErrorCode::BadRequest,
-              fmt::format("\"{}\" is not a time such as 2026-01-31T08:00:00Z: {}", text.substr(0, 64), why));
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+std::unexpected<Error> textError(std::string_view text, std::string_view what,
+                                 std::string_view why) {
+  const bool cut = text.size() > 64;
+  return fail(ErrorCode::BadRequest, fmt::format("\"{}{}\" is not a {}: {}", text.substr(0, 64),
+                                                 cut ? "..." : "", what, why));
 }
 
-// Reads exactly `digits` digits at the front.
-std::optional<int> takeDigits(std::string_view& text, std::size_t digits) {
-  if (text.size() < digits) return std::nullopt;
-  int value = 0;
-  for (std::size_t i = 0; i < digits; ++i) {
-    if (text[i] < '0' || text[i] > '9') return std::nullopt;
-    value = value * 10 + (text[i] - '0');
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Takes pieces off the front of a text; every step fails once one has failed.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : rest_(text) {}
+
+  int digits(std::size_t count) {
+    int number = 0;
+    if (rest_.size() < count) good_ = false;
+    for (std::size_t i = 0; good_ && i < count; ++i) {
+      if (!isDigit(rest_[i])) good_ = false;
+      number = number * 10 + (rest_[i] - '0');
+    }
+    if (good_) rest_.remove_prefix(count);
+    return number;
   }
-  text.remove_prefix(digits);
-  return value;
-}
 
-bool takeChar(std::string_view& text, char wanted) {
-  if (!text.starts_with(wanted)) return false;
-  text.remove_prefix(1);
-  return true;
-}
+  void expect(char c) {
+    if (!take(c)) good_ = false;
+  }
 
-// ".123" as nanoseconds; digits after the ninth are dropped.
-std::optional<nanoseconds> takeFraction(std::string_view& text) {
-  if (text.empty() || (text.front() != '.' && text.front() != ',')) return 0ns;
-  text.remove_prefix(1);
-  std::int64_t value = 0;
-  int digits = 0;
-  for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1), ++digits)
-    if (digits < 9) value = value * 10 + (text.front() - '0');
-  if (digits == 0) return std::nullopt;
-  for (int i = digits; i < 9; ++i) value *= 10;
-  return nanoseconds(value);
-}
+  bool take(char c) {
+    if (!good_ || !rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
 
-std::optional<seconds> takeOffset(std::string_view& text) {
-  if (takeChar(text, 'Z')) return 0s;
-  if (text.empty() || (text.front() != '+' && text.front() != '-')) return std::nullopt;
-  const bool west = text.front() == '-';
-  text.remove_prefix(1);
-  const auto hour = takeDigits(text, 2);
-  if (!hour || !takeChar(text, ':')) return std::nullopt;
-  const auto minute = takeDigits(text, 2);
-  if (!minute || *hour > 23 || *minute > 59) return std::nullopt;
-  const seconds offset = hours(*hour) + minutes(*minute);
-  return west ? -offset : offset;
-}
+  // Digits of a fraction of a second, in nanoseconds; those after the ninth are dropped.
+  std::int64_t fraction() {
+    std::int64_t nanos = 0;
+    std::int64_t unit = kSecond / 10;
+    const std::size_t before = rest_.size();
+    while (!rest_.empty() && isDigit(rest_.front())) {
+      nanos += unit * (rest_.front() - '0');
+      unit /= 10;
+      rest_.remove_prefix(1);
+    }
+    if (rest_.size() == before) good_ = false;
+    return nanos;
+  }
 
-struct CivilTime {
-  year_month_day date;
-  hh_mm_ss<nanoseconds> clock;
+  bool atEnd() const { return good_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool good_ = true;
 };
 
-CivilTime civil(WallTime time) {
-  const auto day = floor<days>(time);
-  return {year_month_day(day), hh_mm_ss<nanoseconds>(time - day)};
+WallTime heldToRange(Wide nanos) {
+  const Wide low = std::numeric_limits<std::int64_t>::min();
+  const Wide high = std::numeric_limits<std::int64_t>::max();
+  return WallTime(Duration(static_cast<std::int64_t>(std::clamp(nanos, low, high))));
 }
 
-std::string formatDateAndClock(const CivilTime& t) {
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(t.date.year()),
-                     static_cast<unsigned>(t.date.month()), static_cast<unsigned>(t.date.day()),
-                     t.clock.hours().count(), t.clock.minutes().count(), t.clock.seconds().count());
+std::string formatSeconds(WallTime time) {
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+  const auto day = std::chrono::floor<std::chrono::days>(seconds);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss clock(seconds - day);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
 struct Unit {
   std::string_view name;
-  std::uint64_t nanos;
-};
-// Longer names first where one is the beginning of another.
-constexpr std::array kUnits = {
-    Unit{"ns", 1},          Unit{"us", 1'000},     Unit{"\u00b5s", 1'000},          Unit{"\u03bcs", 1'000},
-    Unit{"ms", 1'000'000},  Unit{"s", 1'000'000'000}, Unit{"m", 60'000'000'000}, Unit{"h", 3'600'000'000'000},
+  std::int64_t nanos;
 };
 
-constexpr std::uint64_t kMaxDuration = std::uint64_t{1} << 63;  // as a magnitude
+constexpr Unit kUnits[] = {
+    {"ns", 1},         {"us", 1'000},  {"\u00b5s", 1'000},  {"\u03bcs", 1'000},
+    {"ms", 1'000'000}, {"s", kSecond}, {"m", 60 * kSecond}, {"h", 3600 * kSecond},
+};
 
-std::unexpected<Error> badDuration(std::string_view text, std::string_view why) {
-  return fail(ErrorCode::BadRequest,
-              fmt::format("\"{}\" is not a duration such as 1h30m or 500ms: {}", text.substr(0, 64), why));
+// "1.5", "15.", ".5"; an integer part near the limit of 64 bits or beyond becomes some number near
+// it.
+struct DecimalNumber {
+  Wide integer = 0;
+  std::int64_t fraction = 0;
+  std::int64_t fractionScale = 1;
+  bool any = false;
+};
+
+DecimalNumber takeNumber(std::string_view& text) {
+  DecimalNumber number;
+  constexpr std::int64_t kManyDigits = 100'000'000'000'000'000;  // times 10 is still 64 bits
+  while (!text.empty() && isDigit(text.front())) {
+    number.any = true;
+    number.integer = std::min(number.integer, Wide{kManyDigits} * 1000) * 10 + (text.front() - '0');
+    text.remove_prefix(1);
+  }
+  if (!text.starts_with('.')) return number;
+  text.remove_prefix(1);
+  while (!text.empty() && isDigit(text.front())) {
+    number.any = true;
+    // Digits far below a nanosecond do not count.
+    if (number.fractionScale < kManyDigits) {
+      number.fraction = number.fraction * 10 + (text.front() - '0');
+      number.fractionScale *= 10;
+    }
+    text.remove_prefix(1);
+  }
+  return number;
+}
+
+// nanos / unit with its fraction and no zeros at the end: "1.5".
+std::string fractional(std::uint64_t nanos, std::uint64_t unit) {
+  std::string text = std::to_string(nanos / unit);
+  const std::uint64_t rest = nanos % unit;
+  if (rest == 0) return text;
+  std::string digits = std::to_string(rest + unit).substr(1);
+  digits.erase(digits.find_last_not_of('0') + 1);
+  return text + '.' + digits;
 }
 
 }  // namespace
 
 Result<WallTime> parseTime(std::string_view text) {
-  std::string_view rest = text;
-  const auto year = takeDigits(rest, 4);
-  const bool dash1 = takeChar(rest, '-');
-  const auto month = takeDigits(rest, 2);
-  const bool dash2 = takeChar(rest, '-');
-  const auto day = takeDigits(rest, 2);
-  if (!year || !dash1 || !month || !dash2 || !day) return badTime(text, "the date is malformed");
-  const year_month_day date{std::chrono::year(*year), std::chrono::month(*month), std::chrono::day(*day)};
-  if (!date.ok()) return badTime(text, "there is no such day");
-
-  const bool separator = takeChar(rest, 'T');
-  const auto hour = takeDigits(rest, 2);
-  const bool colon1 = takeChar(rest, ':');
-  const auto minute = takeDigits(rest, 2);
-  const bool colon2 = takeChar(rest, ':');
-  const auto second = takeDigits(rest, 2);
-  if (!separator || !hour || !colon1 || !minute || !colon2 || !second)
-    return badTime(text, "the time of day is malformed");
-  if (*hour > 23 || *minute > 59 || *second > 59) return badTime(text, "there is no such time of day");
-  const auto fraction = takeFraction(rest);
-  if (!fraction) return badTime(text, "digits are missing after the point");
-  const auto offset = takeOffset(rest);
-  if (!offset) return badTime(text, "the zone must be Z or an offset such as +02:00");
-  if (!rest.empty()) return badTime(text, "there is something behind it");
-
-  if (*year < 1678 || *year > 2261) return badTime(text, "the year is out of range");
-  return WallTime(sys_days(date).time_since_epoch()) + hours(*hour) + minutes(*minute) + seconds(*second) +
-         *fraction - *offset;
+  Cursor at(text);
+  const int year = at.digits(4);
+  at.expect('-');
+  const int month = at.digits(2);
+  at.expect('-');
+  const int day = at.digits(2);
+  at.expect('T');
+  const int hour = at.digits(2);
+  at.expect(':');
+  const int minute = at.digits(2);
+  at.expect(':');
+  const int second = at.digits(2);
+  const std::int64_t nanos = at.take('.') ? at.fraction() : 0;
+  int offsetMinutes = 0;
+  if (!at.take('Z')) {
+    const bool west = at.take('-');
+    if (!west) at.expect('+');
+    const int offsetHour = at.digits(2);
+    at.expect(':');
+    const int offsetMinute = at.digits(2);
+    if (offsetHour > 23 || offsetMinute > 59) {
+      return textError(text, "time", "the offset from UTC is out of range");
+    }
+    offsetMinutes = (west ? -1 : 1) * (offsetHour * 60 + offsetMinute);
+  }
+  if (!at.atEnd()) {
+    return textError(text, "time", "must be as in RFC 3339, for example 2026-01-31T08:00:00Z");
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok()) return textError(text, "time", "there is no such day");
+  if (hour > 23 || minute > 59 || second > 59) {
+    return textError(text, "time", "the time of day is out of range");
+  }
+  const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  const std::int64_t seconds = ((days * 24 + hour) * 60 + minute - offsetMinutes) * 60 + second;
+  return heldToRange(Wide{seconds} * kSecond + nanos);
 }
 
-std::string formatTime(WallTime time) { return formatDateAndClock(civil(time)) + "Z"; }
+std::string formatTime(WallTime time) {
+  return formatSeconds(time) + 'Z';
+}
 
 std::string formatMicroTime(WallTime time) {
-  const CivilTime t = civil(time);
-  return fmt::format("{}.{:06}Z", formatDateAndClock(t), t.clock.subseconds().count() / 1000);
+  const auto micros = std::chrono::floor<std::chrono::microseconds>(time);
+  const auto rest = micros - std::chrono::floor<std::chrono::seconds>(micros);
+  return fmt::format("{}.{:06}Z", formatSeconds(time), rest.count());
 }
 
 Result<Duration> parseDuration(std::string_view text) {
   std::string_view rest = text;
-  bool negative = false;
-  if (!rest.empty() && (rest.front() == '-' || rest.front() == '+')) {
-    negative = rest.front() == '-';
-    rest.remove_prefix(1);
-  }
-  if (rest == "0") return Duration::zero();
-  if (rest.empty()) return badDuration(text, "it is empty");
+  const bool negative = rest.starts_with('-');
+  if (negative || rest.starts_with('+')) rest.remove_prefix(1);
+  if (rest == "0") return Duration(0);
+  if (rest.empty()) return textError(text, "duration", "must be like 1h30m, 1.5s or 250ms");
 
-  std::uint64_t total = 0;
+  Wide total = 0;
+  const Wide limit = Wide{std::numeric_limits<std::int64_t>::max()} + (negative ? 1 : 0);
   while (!rest.empty()) {
-    std::uint64_t whole = 0;
-    std::uint64_t fraction = 0;
-    double scale = 1;
-    bool anyDigit = false;
-    for (; !rest.empty() && rest.front() >= '0' && rest.front() <= '9'; rest.remove_prefix(1)) {
-      if (whole > kMaxDuration / 10) return badDuration(text, "it is too long");
-      whole = whole * 10 + static_cast<std::uint64_t>(rest.front() - '0');
-      anyDigit = true;
+    const DecimalNumber number = takeNumber(rest);
+    if (!number.any) return textError(text, "duration", "must be like 1h30m, 1.5s or 250ms");
+    const std::string_view name = rest.substr(0, rest.find_first_of(".0123456789"));
+    if (name.empty()) return textError(text, "duration", "missing unit; use ns, us, ms, s, m or h");
+    const auto unit = std::ranges::find(kUnits, name, &Unit::name);
+    if (unit == std::end(kUnits)) {
+      return textError(text, "duration",
+                       fmt::format("unknown unit \"{}\"; use ns, us, ms, s, m or h", name));
     }
-    if (!rest.empty() && rest.front() == '.') {
-      rest.remove_prefix(1);
-      for (; !rest.empty() && rest.front() >= '0' && rest.front() <= '9'; rest.remove_prefix(1)) {
-        anyDigit = true;
-        if (fraction > (kMaxDuration - 10) / 10) continue;  // more digits than can matter
-        fraction = fraction * 10 + static_cast<std::uint64_t>(rest.front() - '0');
-        scale *= 10;
-      }
-    }
-    if (!anyDigit) return badDuration(text, "a number is missing");
-    const Unit* unit = nullptr;
-    for (const auto& candidate : kUnits)
-      if (rest.starts_with(candidate.name)) {
-        unit = &candidate;
-        break;
-      }
-    if (!unit) return badDuration(text, "every number needs a unit: ns, us, ms, s, m or h");
-    rest.remove_prefix(unit->name.size());
-    // "10sx": a unit ends where the next number begins.
-    if (!rest.empty() && rest.front() != '.' && (rest.front() < '0' || rest.front() > '9'))
-      return badDuration(text, "every number needs a unit: ns, us, ms, s, m or h");
-    if (whole > kMaxDuration / unit->nanos) return badDuration(text, "it is too long");
-    std::uint64_t part = whole * unit->nanos;
-    if (fraction > 0)
-      part += static_cast<std::uint64_t>(static_cast<double>(fraction) * (static_cast<double>(unit->nanos) / scale));
-    if (part > kMaxDuration - std::min(total, kMaxDuration)) return badDuration(text, "it is too long");
-    total += part;
+    rest.remove_prefix(name.size());
+    total +=
+        number.integer * unit->nanos + Wide{number.fraction} * unit->nanos / number.fractionScale;
+    if (total > limit) return textError(text, "duration", "longer than 292 years");
   }
-  if (negative) return Duration(static_cast<std::int64_t>(0 - total));
-  if (total == kMaxDuration) return badDuration(text, "it is too long");
-  return Duration(static_cast<std::int64_t>(total));
+  return Duration(static_cast<std::int64_t>(negative ? -total : total));
 }
 
 std::string formatDuration(Duration duration) {
   if (duration == Duration::zero()) return "0s";
-  const bool negative = duration.count() < 0;
-  const std::uint64_t nanos = negative ? 0 - static_cast<std::uint64_t>(duration.count())
-                                       : static_cast<std::uint64_t>(duration.count());
-  // A value with its fraction, without zeros at the end: 1500 of 1000 is "1.5".
-  const auto decimal = [](std::uint64_t value, std::uint64_t unit) {
-    std::string text = fmt::format("{}", value / unit);
-    if (std::uint64_t rest = value % unit; rest > 0) {
-      text += '.';
-      for (unit /= 10; rest > 0; unit /= 10) {
-        text += static_cast<char>('0' + rest / unit);
-        rest %= unit;
-      }
-    }
-    return text;
-  };
-  std::string text = negative ? "-" : "";
-  if (nanos < 1'000) return text + fmt::format("{}ns", nanos);
-  if (nanos < 1'000'000) return text + decimal(nanos, 1'000) + "\u00b5s";
-  if (nanos < 1'000'000'000) return text + decimal(nanos, 1'000'000) + "ms";
-  constexpr std::uint64_t kMinute = 60'000'000'000;
-  const std::uint64_t minutes = nanos / kMinute;
+  const std::int64_t count = duration.count();
+  const auto bits = static_cast<std::uint64_t>(count);
+  const std::uint64_t nanos = count < 0 ? 0 - bits : bits;
+  const std::string sign = count < 0 ? "-" : "";
+  if (nanos < 1'000) return fmt::format("{}{}ns", sign, nanos);
+  if (nanos < 1'000'000) return sign + fractional(nanos, 1'000) + "\u00b5s";
+  if (nanos < kSecond) return sign + fractional(nanos, 1'000'000) + "ms";
+
+  const std::uint64_t minutes = nanos / kSecond / 60;
+  std::string text = sign;
   if (minutes >= 60) text += fmt::format("{}h", minutes / 60);
-  if (minutes >= 1) text += fmt::format("{}m", minutes % 60);
-  return text + decimal(nanos % kMinute, 1'000'000'000) + "s";
+  if (minutes > 0) text += fmt::format("{}m", minutes % 60);
+  return text + fractional(nanos - minutes * 60 * kSecond, kSecond) + 's';
 }
 
 }  // namespace koord

@@ -1,0 +1,46 @@
+#pragma once
+
+// The last changes koordlet made on this machine: which cgroup, which file, from what to what, and
+// why. Served as JSON, so that a person can ask "who set this quota". Bounded: the oldest entry
+// goes first.
+
+#include <deque>
+#include <string>
+
+#include "base/executor.h"
+#include "base/json.h"
+
+namespace koord::koordlet {
+
+struct AuditEntry {
+  WallTime time{};
+  std::string cgroup;  // relative to the hierarchy; for an eviction, namespace/name of the pod
+  std::string file;    // "cpu.cfs_quota_us"; "pod" for an eviction
+  std::string before;
+  std::string after;
+  std::string reason;
+};
+
+class AuditRing {
+ public:
+  explicit AuditRing(std::size_t capacity = 2048) : capacity_(capacity) {}
+
+  void add(AuditEntry entry) {
+    if (entries_.size() >= capacity_) entries_.pop_front();
+    entries_.push_back(std::move(entry));
+    ++added_;
+  }
+  const std::deque<AuditEntry>& entries() const { return entries_; }
+  std::uint64_t added() const { return added_; }
+
+  // {"total": n, "entries": [...]}: the newest `limit` entries, newest first, of cgroups that
+  // contain `cgroup`.
+  json::value toJson(std::size_t limit, std::string_view cgroup = "") const;
+
+ private:
+  std::size_t capacity_;
+  std::deque<AuditEntry> entries_;
+  std::uint64_t added_ = 0;
+};
+
+}  // namespace koord::koordlet

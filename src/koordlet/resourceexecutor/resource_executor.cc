@@ -1,0 +1,175 @@
+#include "koordlet/resourceexecutor/resource_executor.h"
+
+#include <fmt/core.h>
+
+#include <ranges>
+
+#include "base/log.h"
+#include "koordlet/system/small_file.h"
+
+namespace koord::koordlet {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string failureKey(const CgroupUpdate& update) {
+  return fmt::format("{}/{}", update.dir, nameOf(update.file));
+}
+
+}  // namespace
+
+ResourceExecutor::ResourceExecutor(const Host& host, const Clock& clock, Options options,
+                                   AuditRing& audit)
+    : host_(host), clock_(clock), options_(options), audit_(audit) {}
+
+bool ResourceExecutor::supported(CgroupFile file, std::string_view dir) {
+  const CgroupVersion version = host_.layout.version(subsystemOf(file));
+  if (fileNameIn(file, version).empty()) return false;
+  const auto exists = [&](std::string_view where) {
+    const auto path = cgroupFilePath(host_.layout, file, where);
+    return path && pathExists(*path);
+  };
+  switch (supportOf(file, version)) {
+    case CgroupSupport::Always:
+      return true;
+    case CgroupSupport::InDir:
+      return exists(dir);
+    case CgroupSupport::InRoot:
+      return exists("");
+    case CgroupSupport::InKubepods:
+      break;
+  }
+  const auto known = supportedInKubepods_.find(file);
+  if (known != supportedInKubepods_.end()) return known->second;
+  const bool there = exists(host_.kubepods());
+  // Before kubelet has made its directory nothing can be said for good.
+  if (there || pathExists(host_.layout.dir(subsystemOf(file), host_.kubepods())))
+    supportedInKubepods_.emplace(file, there);
+  return there;
+}
+
+bool ResourceExecutor::fresh(const std::string& path, const CgroupUpdate& update,
+                             CgroupVersion version) const {
+  const auto it = cache_.find(path);
+  if (it == cache_.end()) return false;
+  if (clock_.steadyNow() - it->second.at >= options_.forceUpdate) return false;
+  return it->second.value == update.value ||
+         sameCgroupValue(update.file, version, it->second.value, update.value);
+}
+
+void ResourceExecutor::remember(const std::string& path, std::string value) {
+  cache_.insert_or_assign(path, Cached{std::move(value), clock_.steadyNow()});
+}
+
+Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupUpdate& update,
+                                                         const std::string& path,
+                                                         std::string_view value) {
+  const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
+  if (!supported(update.file, update.dir)) return UpdateOutcome::Unsupported;
+  auto valid = validateCgroupValue(update.file, version, value);
+  if (!valid) return fail(std::move(valid.error()));
+  auto encoded = encodeCgroupValue(update.file, version, value);
+  if (!encoded) return fail(std::move(encoded.error()));
+  auto current = readSmallFile(path);
+  if (!current) {
+    if (current.error().code == ErrorCode::NotFound) return UpdateOutcome::Gone;
+    return fail(std::move(current.error()));
+  }
+  if (sameCgroupValue(update.file, version, *current, *encoded)) return UpdateOutcome::Unchanged;
+  const SteadyTime start = clock_.steadyNow();
+  auto wrote = writeSmallFile(path, *encoded);
+  const bool gone = !wrote && wrote.error().code == ErrorCode::NotFound;
+  if (observer_ && !gone) observer_(update.file, wrote.has_value(), clock_.steadyNow() - start);
+  if (gone) return UpdateOutcome::Gone;
+  if (!wrote) return fail(std::move(wrote.error()));
+  audit_.add({clock_.wallNow(), update.dir, std::string(fileNameIn(update.file, version)),
+              std::string(trim(*current)), *std::move(encoded), update.reason});
+  return UpdateOutcome::Written;
+}
+
+Result<UpdateOutcome> ResourceExecutor::update(const CgroupUpdate& update, Caching caching) {
+  const auto path = cgroupFilePath(host_.layout, update.file, update.dir);
+  if (!path) return UpdateOutcome::Unsupported;
+  const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
+  // Quota and period share a file in v2; the cache key tells them apart.
+  const std::string key = *path + '#' + std::string(nameOf(update.file));
+  if (caching == Caching::Yes && fresh(key, update, version)) return UpdateOutcome::Unchanged;
+  auto outcome = writeIfDifferent(update, *path, update.value);
+  const bool applied =
+      outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
+  if (applied) {
+    failures_.erase(failureKey(update));
+    if (caching == Caching::Yes) remember(key, update.value);
+  }
+  return outcome;
+}
+
+void ResourceExecutor::logFailure(const CgroupUpdate& update, const Error& error) {
+  const SteadyTime now = clock_.steadyNow();
+  const auto [it, first] = failures_.try_emplace(failureKey(update), now);
+  if (!first && now - it->second < 1min) return;
+  it->second = now;
+  log::warn("{} of {} not set ({}): {}", nameOf(update.file), update.dir, update.reason,
+            error.message);
+}
+
+int ResourceExecutor::updateBatch(std::span<const CgroupUpdate> updates, Caching caching) {
+  int written = 0;
+  for (const auto& one : updates) {
+    const auto outcome = update(one, caching);
+    if (!outcome) {
+      logFailure(one, outcome.error());
+    } else if (*outcome == UpdateOutcome::Written) {
+      ++written;
+    }
+  }
+  return written;
+}
+
+bool ResourceExecutor::loosen(const CgroupUpdate& update, int& written) {
+  const auto path = cgroupFilePath(host_.layout, update.file, update.dir);
+  if (!path) return true;
+  const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
+  const std::string key = *path + '#' + std::string(nameOf(update.file));
+  if (fresh(key, update, version)) return true;
+  if (!supported(update.file, update.dir)) return true;
+  const auto current = readSmallFile(*path);
+  if (!current) return current.error().code == ErrorCode::NotFound;
+  auto merged = mergedValue(update.file, version, *current, update.value);
+  // What cannot be read cannot be compared; the second pass replaces it.
+  if (!merged || !*merged) return false;
+  const auto outcome = writeIfDifferent(update, *path, **merged);
+  if (!outcome) {
+    logFailure(update, outcome.error());
+    return false;
+  }
+  if (*outcome == UpdateOutcome::Written) ++written;
+  if (**merged != update.value) return false;
+  remember(key, update.value);
+  return true;
+}
+
+int ResourceExecutor::updateLeveled(std::span<const std::vector<CgroupUpdate>> levels) {
+  int written = 0;
+  std::vector<const CgroupUpdate*> second;
+  for (const auto& level : levels)
+    for (const auto& one : level) {
+      if (isMergeable(one.file)) {
+        if (!loosen(one, written)) second.push_back(&one);
+        continue;
+      }
+      written += updateBatch({&one, 1});
+    }
+  for (const CgroupUpdate* one : second | std::views::reverse) written += updateBatch({one, 1});
+  return written;
+}
+
+void ResourceExecutor::collectGarbage() {
+  const SteadyTime now = clock_.steadyNow();
+  std::erase_if(cache_,
+                [&](const auto& entry) { return now - entry.second.at > options_.cacheExpiry; });
+  std::erase_if(failures_, [&](const auto& entry) { return now - entry.second > 10min; });
+}
+
+}  // namespace koord::koordlet

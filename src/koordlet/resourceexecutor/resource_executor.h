@@ -1,0 +1,100 @@
+#pragma once
+
+// The one writer of cgroup files. Everybody who wants a value in the kernel hands it here every
+// round; the executor writes only what differs, looks at the file again at least once a minute
+// (somebody else may have changed it), keeps parent and child limits consistent while both move,
+// and records each change.
+//
+// Values are given as for cgroup v1 ("1024" shares, quota "-1"), whatever the machine has.
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/executor.h"
+#include "koordlet/resourceexecutor/audit_ring.h"
+#include "koordlet/system/cgroup_file.h"
+#include "koordlet/system/host.h"
+
+namespace koord::koordlet {
+
+struct CgroupUpdate {
+  CgroupFile file;
+  std::string dir;  // relative to the hierarchy
+  std::string value;
+  std::string reason;  // for the audit
+};
+
+enum class UpdateOutcome {
+  Written,
+  Unchanged,    // the file has the value already, or had it when last looked at
+  Unsupported,  // this kernel or cgroup version does not have the file
+  Gone,         // the cgroup is not there (any more)
+};
+
+class ResourceExecutor {
+ public:
+  struct Options {
+    Duration forceUpdate = std::chrono::seconds(60);  // look at a file again after this
+    Duration cacheExpiry = std::chrono::minutes(2);
+  };
+  // Called for each write attempt: how long it took and whether it worked.
+  using Observer = std::function<void(CgroupFile file, bool ok, Duration took)>;
+
+  ResourceExecutor(const Host& host, const Clock& clock, Options options, AuditRing& audit);
+
+  void setObserver(Observer observer) { observer_ = std::move(observer); }
+
+  enum class Caching { No, Yes };
+  // An error: a value out of range, or the kernel refused it. It is not logged here.
+  Result<UpdateOutcome> update(const CgroupUpdate& update, Caching caching = Caching::Yes);
+  // Updates independent of each other; errors are logged. Returns how many were written.
+  int updateBatch(std::span<const CgroupUpdate> updates, Caching caching = Caching::Yes);
+  // Levels from top (QoS class) to bottom (container). First pass, top down: what grows is written,
+  // so that a parent is never tighter than its child wants; cpusets become the union of old and
+  // new. Second pass, bottom up: everything gets its target.
+  int updateLeveled(std::span<const std::vector<CgroupUpdate>> levels);
+
+  // Forgets values not handed in for a while. Call about once a minute.
+  void collectGarbage();
+  std::size_t cacheSize() const { return cache_.size(); }
+
+  // Whether the kernel has the file, where it is to be written.
+  bool supported(CgroupFile file, std::string_view dir);
+
+ private:
+  struct Cached {
+    std::string value;
+    SteadyTime at;
+  };
+
+  bool fresh(const std::string& path, const CgroupUpdate& update, CgroupVersion version) const;
+  void remember(const std::string& path, std::string value);
+  // Writes `value` unless the file has it.
+  Result<UpdateOutcome> writeIfDifferent(const CgroupUpdate& update, const std::string& path,
+                                         std::string_view value);
+  // First pass for one update; true when it needs no second pass.
+  bool loosen(const CgroupUpdate& update, int& written);
+  void logFailure(const CgroupUpdate& update, const Error& error);
+
+  const Host& host_;
+  const Clock& clock_;
+  Options options_;
+  AuditRing& audit_;
+  Observer observer_;
+  std::unordered_map<std::string, Cached> cache_;  // by path
+  std::unordered_map<CgroupFile, bool> supportedInKubepods_;
+  std::unordered_map<std::string, SteadyTime> failures_;  // last logged: once a minute is enough
+};
+
+// How a first pass treats a file, given what is in it and what is wanted: the value to write now,
+// or nullopt when nothing may be written before the children have moved. An error when either
+// cannot be read.
+bool isMergeable(CgroupFile file);
+Result<std::optional<std::string>> mergedValue(CgroupFile file, CgroupVersion version,
+                                               std::string_view current, std::string_view wanted);
+
+}  // namespace koord::koordlet

@@ -1,0 +1,132 @@
+#include "koordlet/resourceexecutor/resource_executor.h"
+
+#include <gmock/gmock.h>
+
+#include "base/virtual_loop.h"
+#include "koordlet/testing/fake_host.h"
+
+namespace koord::koordlet {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Fixture {
+  explicit Fixture(CgroupVersion version)
+      : files(version, {.cpus = 8}),
+        host(*Host::detect(files.dirs())),
+        executor(host, loop, {}, audit) {}
+
+  std::string be() const { return host.besteffort(); }
+  UpdateOutcome set(CgroupFile file, std::string dir, std::string value) {
+    return executor.update({file, std::move(dir), std::move(value), "test"}).value();
+  }
+
+  FakeHost files;
+  VirtualLoop loop;
+  Host host;
+  AuditRing audit;
+  ResourceExecutor executor;
+};
+
+class Executor : public testing::TestWithParam<CgroupVersion> {
+ protected:
+  bool v2() const { return GetParam() == CgroupVersion::V2; }
+  Fixture f{GetParam()};
+};
+INSTANTIATE_TEST_SUITE_P(V1AndV2, Executor, testing::Values(CgroupVersion::V1, CgroupVersion::V2));
+
+TEST_P(Executor, WritesInTheLanguageOfTheVersion) {
+  EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "2"), UpdateOutcome::Written);
+  EXPECT_EQ(f.set(CgroupFile::CpuCfsQuota, f.be(), "250000"), UpdateOutcome::Written);
+  EXPECT_EQ(f.set(CgroupFile::MemoryLimit, f.be(), "1048576"), UpdateOutcome::Written);
+  EXPECT_EQ(f.files.cgroupText(CgroupFile::CpuShares, f.be()), v2() ? "1" : "2");
+  EXPECT_EQ(f.files.cgroupText(CgroupFile::CpuCfsQuota, f.be()), "250000");
+  EXPECT_EQ(f.set(CgroupFile::CpuCfsQuota, f.be(), "-1"), UpdateOutcome::Written);
+  EXPECT_EQ(f.files.cgroupText(CgroupFile::CpuCfsQuota, f.be()), v2() ? "max" : "-1");
+}
+
+TEST_P(Executor, NothingIsWrittenWhenTheFileMeansTheSame) {
+  EXPECT_EQ(f.set(CgroupFile::CpusetCpus, f.be(), "0,1,2,3,4,5,6,7"), UpdateOutcome::Unchanged);
+  EXPECT_EQ(f.set(CgroupFile::CpuCfsQuota, f.be(), "-1"), UpdateOutcome::Unchanged);
+  EXPECT_EQ(f.audit.added(), 0U);
+}
+
+TEST_P(Executor, DriftIsRepairedAtTheLatestAfterTheForcedUpdate) {
+  f.set(CgroupFile::CpuShares, f.be(), "2");
+  f.files.setCgroupText(CgroupFile::CpuShares, f.be(), "77");
+  EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "2"), UpdateOutcome::Unchanged);
+  f.loop.advance(60s);
+  EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "2"), UpdateOutcome::Written);
+  EXPECT_EQ(f.files.cgroupText(CgroupFile::CpuShares, f.be()), v2() ? "1" : "2");
+}
+
+TEST_P(Executor, TheCacheForgetsWhatIsNoLongerHandedIn) {
+  f.set(CgroupFile::CpuShares, f.be(), "2");
+  EXPECT_EQ(f.executor.cacheSize(), 1U);
+  f.loop.advance(3min);
+  f.executor.collectGarbage();
+  EXPECT_EQ(f.executor.cacheSize(), 0U);
+}
+
+TEST_P(Executor, BadValuesAndUnknownCgroupsChangeNothing) {
+  const auto bad = f.executor.update({CgroupFile::CpuShares, f.be(), "1", "test"});
+  ASSERT_FALSE(bad);
+  EXPECT_THAT(bad.error().message, testing::HasSubstr("cpu.shares"));
+  EXPECT_FALSE(f.executor.update({CgroupFile::CpusetCpus, f.be(), "a-b", "test"}));
+  EXPECT_EQ(f.set(CgroupFile::CpuShares, "kubepods/gone", "2"), UpdateOutcome::Gone);
+  EXPECT_EQ(f.set(CgroupFile::CpuBvtWarpNs, f.be(), "-1"), UpdateOutcome::Unsupported);
+  EXPECT_EQ(f.set(CgroupFile::PagecacheLimitEnable, f.be(), "1"), UpdateOutcome::Unsupported);
+}
+
+TEST_P(Executor, EveryChangeIsOnRecord) {
+  f.set(CgroupFile::CpuShares, f.be(), "1024");
+  f.set(CgroupFile::CpuCfsQuota, f.be(), "5000");
+  const auto document = f.audit.toJson(1);
+  EXPECT_EQ(at(document, "total")->to_number<int>(), v2() ? 2 : 1);  // v1 has 1024 shares already
+  const auto& entry = at(document, "entries")->get_array().at(0);
+  EXPECT_EQ(textAt(entry, "cgroup"), f.be());
+  EXPECT_EQ(textAt(entry, "file"), v2() ? "cpu.max" : "cpu.cfs_quota_us");
+  EXPECT_EQ(textAt(entry, "old"), v2() ? "max 100000" : "-1");
+  EXPECT_EQ(textAt(entry, "new"), "5000");
+  EXPECT_EQ(textAt(entry, "reason"), "test");
+}
+
+// The order of writes is what counts; the audit has it.
+std::vector<std::string> writes(const AuditRing& audit) {
+  std::vector<std::string> result;
+  for (const auto& entry : audit.entries())
+    result.push_back(entry.cgroup.substr(entry.cgroup.rfind('/') + 1) + "=" + entry.after);
+  return result;
+}
+
+TEST_P(Executor, ALeveledCpusetMovesThroughTheUnionAndEndsAtTheTarget) {
+  const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
+  for (const auto& dir : {f.be(), pod}) f.files.setCgroupText(CgroupFile::CpusetCpus, dir, "0-3");
+  const std::vector<CgroupUpdate> levels[] = {{{CgroupFile::CpusetCpus, f.be(), "2-5", "t"}},
+                                              {{CgroupFile::CpusetCpus, pod, "2-5", "t"}}};
+  f.executor.updateLeveled(levels);
+  EXPECT_THAT(writes(f.audit),
+              testing::ElementsAre("besteffort=0-5", "podu=0-5", "podu=2-5", "besteffort=2-5"));
+  f.executor.updateLeveled(levels);
+  EXPECT_EQ(f.audit.added(), 4U);
+}
+
+TEST_P(Executor, LimitsGrowFromTheTopAndShrinkFromTheBottom) {
+  const auto pod = f.files.addPod(KubeQos::BestEffort, "u", {});
+  const auto levels = [&](std::string top, std::string bottom) {
+    return std::vector<std::vector<CgroupUpdate>>{{{CgroupFile::CpuCfsQuota, f.be(), top, "t"}},
+                                                  {{CgroupFile::CpuCfsQuota, pod, bottom, "t"}}};
+  };
+  f.executor.updateLeveled(levels("200000", "100000"));
+  f.files.settle();
+  f.executor.updateLeveled(levels("400000", "300000"));
+  f.files.settle();
+  f.executor.updateLeveled(levels("-1", "-1"));
+  const std::string none = v2() ? "max" : "-1";
+  EXPECT_THAT(writes(f.audit),
+              testing::ElementsAre("podu=100000", "besteffort=200000", "besteffort=400000",
+                                   "podu=300000", "besteffort=" + none, "podu=" + none));
+}
+
+}  // namespace
+}  // namespace koord::koordlet

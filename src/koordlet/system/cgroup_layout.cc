@@ -1,0 +1,146 @@
+#include "koordlet/system/cgroup_layout.h"
+
+#include <fmt/core.h>
+
+#include <vector>
+
+#include "koordlet/system/small_file.h"
+
+namespace koord::koordlet {
+namespace {
+
+constexpr std::array<std::string_view, kSubsystems> kNames = {
+    "cpu", "cpuset", "cpuacct", "memory", "blkio", "net_cls", "perf_event"};
+// What does the same work in v2; "" = part of every v2 cgroup or replaced by something else.
+constexpr std::array<std::string_view, kSubsystems> kV2Controllers = {"cpu", "cpuset", "", "memory",
+                                                                      "io",  "",       ""};
+
+struct Mount {
+  std::string root;  // mount point with a slash at its end
+  bool v2 = false;
+  std::vector<std::string> controllers;  // v1
+};
+
+bool hasWord(std::string_view list, std::string_view word) {
+  while (!list.empty())
+    if (takeWord(list) == word) return true;
+  return false;
+}
+
+std::vector<std::string> splitComma(std::string_view list) {
+  std::vector<std::string> words;
+  while (!list.empty()) {
+    const auto comma = list.find(',');
+    words.emplace_back(list.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    list.remove_prefix(comma + 1);
+  }
+  return words;
+}
+
+// Blanks and backslashes in paths are written as \040 and so on.
+std::string unescapeOctal(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size()) {
+      plain +=
+          static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+// Fields: id parent major:minor root mountpoint options optional... - type source superoptions
+std::vector<Mount> cgroupMounts(std::string_view mountinfo, const std::string& cgroupRoot) {
+  std::vector<Mount> mounts;
+  forEachLine(mountinfo, [&](std::string_view line) {
+    for (int skip = 0; skip < 4; ++skip) takeWord(line);
+    const std::string point = withSlash(unescapeOctal(takeWord(line)));
+    const auto separator = line.find(" - ");
+    if (separator == std::string_view::npos || !point.starts_with(cgroupRoot)) return;
+    line.remove_prefix(separator + 3);
+    const auto type = takeWord(line);
+    takeWord(line);
+    if (type == "cgroup2") mounts.push_back({point, true, {}});
+    if (type == "cgroup") mounts.push_back({point, false, splitComma(takeWord(line))});
+  });
+  return mounts;
+}
+
+}  // namespace
+
+std::string_view nameOf(Subsystem subsystem) {
+  return kNames[static_cast<std::size_t>(subsystem)];
+}
+
+Result<CgroupLayout> CgroupLayout::detect(const HostDirs& dirs) {
+  CgroupLayout layout;
+  layout.cgroupRoot_ = withSlash(dirs.cgroupRoot);
+  const std::string& root = layout.cgroupRoot_;
+
+  std::string mountinfo;
+  if (auto text = readSmallFile(dirs.procRoot + "self/mountinfo")) mountinfo = *std::move(text);
+  std::string unified;  // root of the v2 hierarchy
+  for (const Mount& mount : cgroupMounts(mountinfo, root)) {
+    if (mount.v2) {
+      if (unified.empty() || mount.root == root) unified = mount.root;
+      continue;
+    }
+    for (const auto& controller : mount.controllers)
+      for (std::size_t i = 0; i < kSubsystems; ++i)
+        if (kNames[i] == controller && !layout.table_[i])
+          layout.table_[i] = Hierarchy{CgroupVersion::V1, mount.root};
+  }
+  if (unified.empty() && pathExists(root + "cgroup.controllers")) unified = root;
+  if (unified != root)
+    for (std::size_t i = 0; i < kSubsystems; ++i)
+      if (!layout.table_[i] && pathExists(fmt::format("{}{}/", root, kNames[i])))
+        layout.table_[i] = Hierarchy{CgroupVersion::V1, fmt::format("{}{}/", root, kNames[i])};
+
+  if (!unified.empty()) {
+    std::string controllers;
+    if (auto text = readSmallFile(unified + "cgroup.controllers")) controllers = *std::move(text);
+    for (std::size_t i = 0; i < kSubsystems; ++i) {
+      // In a hybrid only the controllers that v1 left over are usable; cpu.stat alone is no cpuacct
+      // there.
+      const bool usable =
+          kV2Controllers[i].empty() ? unified == root : hasWord(controllers, kV2Controllers[i]);
+      if (!layout.table_[i] && usable) layout.table_[i] = Hierarchy{CgroupVersion::V2, unified};
+    }
+  }
+
+  if (!layout.has(Subsystem::Cpu) && !layout.has(Subsystem::Memory))
+    return fail(
+        ErrorCode::NotFound,
+        fmt::format("no cpu or memory cgroup controller below {}: mount cgroups there or set "
+                    "--cgroup-root-dir",
+                    root));
+  return layout;
+}
+
+std::string CgroupLayout::dir(Subsystem subsystem, std::string_view relative) const {
+  while (relative.starts_with('/')) relative.remove_prefix(1);
+  std::string path =
+      has(subsystem) ? at(subsystem)->root : fmt::format("{}{}/", cgroupRoot_, nameOf(subsystem));
+  path += relative;
+  return withSlash(std::move(path));
+}
+
+std::string CgroupLayout::describe() const {
+  std::string v1, v2, missing;
+  for (std::size_t i = 0; i < kSubsystems; ++i) {
+    std::string& list = !table_[i] ? missing : table_[i]->version == CgroupVersion::V1 ? v1 : v2;
+    if (!list.empty()) list += ' ';
+    list += kNames[i];
+  }
+  std::string text = fmt::format("cgroups below {}:", cgroupRoot_);
+  if (!v1.empty()) text += fmt::format(" v1 [{}]", v1);
+  if (!v2.empty()) text += fmt::format(" v2 [{}]", v2);
+  if (!missing.empty()) text += fmt::format(" missing [{}]", missing);
+  return text;
+}
+
+}  // namespace koord::koordlet

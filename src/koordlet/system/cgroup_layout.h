@@ -1,0 +1,53 @@
+#pragma once
+
+// Which cgroup controllers this machine has, in which version, mounted where. Found in
+// /proc/self/mountinfo: v1 with one controller per mount or several on one, the unified v2
+// hierarchy, and hybrids, where a controller is in v1 if it is mounted there and else in v2. Under
+// a cgroup root that mountinfo does not know (a fake tree, a bind mount from elsewhere) the
+// directories themselves tell.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "koordlet/system/host_dirs.h"
+
+namespace koord::koordlet {
+
+enum class CgroupVersion { V1, V2 };
+enum class Subsystem { Cpu, Cpuset, Cpuacct, Memory, Blkio, NetCls, PerfEvent };
+inline constexpr std::size_t kSubsystems = 7;
+
+std::string_view nameOf(Subsystem subsystem);
+
+class CgroupLayout {
+ public:
+  // An error when there is neither a cpu nor a memory controller: nothing could be measured.
+  static Result<CgroupLayout> detect(const HostDirs& dirs);
+
+  bool has(Subsystem subsystem) const { return at(subsystem).has_value(); }
+  // V1 for one that is missing, so that its paths are those an error message should name.
+  CgroupVersion version(Subsystem subsystem) const {
+    return has(subsystem) ? at(subsystem)->version : CgroupVersion::V1;
+  }
+  // The directory of a cgroup, given relative to the hierarchy ("kubepods/burstable").
+  std::string dir(Subsystem subsystem, std::string_view relative) const;
+  // "cgroup v1 (cpu, cpuacct: /sys/fs/cgroup/cpu,cpuacct/; ...)"
+  std::string describe() const;
+
+ private:
+  struct Hierarchy {
+    CgroupVersion version;
+    std::string root;  // ends in a slash
+  };
+  const std::optional<Hierarchy>& at(Subsystem s) const {
+    return table_[static_cast<std::size_t>(s)];
+  }
+
+  std::string cgroupRoot_;
+  std::array<std::optional<Hierarchy>, kSubsystems> table_;
+};
+
+}  // namespace koord::koordlet

@@ -1,0 +1,59 @@
+#pragma once
+
+// Typed reads of cgroup files, the same on v1 and v2. Errors name the file; NotFound means that the
+// cgroup (a pod that ended) or the resource is not there.
+
+#include <cstdint>
+#include <string>
+
+#include "base/cpuset.h"
+#include "base/result.h"
+#include "koordlet/system/cgroup_file.h"
+
+namespace koord::koordlet {
+
+struct CpuThrottling {
+  std::int64_t periods = 0;
+  std::int64_t throttledPeriods = 0;
+};
+
+struct MemoryStat {
+  std::int64_t anon = 0;  // inactive_anon + active_anon
+  std::int64_t file = 0;  // inactive_file + active_file
+  std::int64_t unevictable = 0;
+
+  std::int64_t usage() const { return anon + unevictable; }  // without page cache
+  std::int64_t usageWithPageCache() const { return anon + file + unevictable; }
+};
+
+// Not thread-safe: it reuses one buffer.
+class CgroupReader {
+ public:
+  explicit CgroupReader(const CgroupLayout& layout) : layout_(layout) {}
+
+  // CPU time used since the cgroup was made.
+  Result<std::int64_t> cpuUsageNs(std::string_view dir);
+  Result<CpuThrottling> cpuThrottling(std::string_view dir);
+  Result<MemoryStat> memoryStat(std::string_view dir);
+  // -1 = no limit, for quota and memory limit.
+  Result<std::int64_t> cfsQuotaUs(std::string_view dir);
+  Result<std::int64_t> cfsPeriodUs(std::string_view dir);
+  Result<std::int64_t> memoryLimit(std::string_view dir);
+  Result<std::int64_t> cpuShares(std::string_view dir);
+  // The CPUs the cgroup may use: on v2 the effective ones, since its own list may be empty.
+  Result<CpuSet> cpuset(std::string_view dir);
+  // Any file, as text.
+  Result<std::string> text(CgroupFile file, std::string_view dir);
+
+ private:
+  // The file's path in path_, its content in buffer_.
+  Result<> load(CgroupFile file, std::string_view dir);
+  Result<std::int64_t> loadInt(CgroupFile file, std::string_view dir);
+  std::unexpected<Error> malformed(std::string_view why) const;
+
+  const CgroupLayout& layout_;
+  std::string path_;
+  std::string buffer_;
+};
+
+}  // namespace koord::koordlet

@@ -1,0 +1,32 @@
+#pragma once
+
+// Conversions between Kubernetes CPU amounts and what cgroup v1 and v2 files hold.
+
+#include <cstdint>
+
+#include "base/result.h"
+
+namespace koord::koordlet {
+
+inline constexpr std::int64_t kCfsPeriodUs = 100'000;
+inline constexpr std::int64_t kMinShares = 2;
+inline constexpr std::int64_t kMaxShares = 262'144;
+inline constexpr std::int64_t kMaxWeight = 10'000;
+inline constexpr std::int64_t kUnlimited = INT64_MAX;  // "max" where an amount is compared
+
+// 1000 milli-cores are 1024 shares; clamped to what the kernel takes.
+std::int64_t milliCpuToShares(std::int64_t milli);
+// Microseconds per kCfsPeriodUs, at least 1000; -1 (no limit) for 0 and less.
+std::int64_t milliCpuToQuota(std::int64_t milli);
+// cpu.shares of v1 <-> cpu.weight of v2; out of range is an error.
+Result<std::int64_t> sharesToWeight(std::int64_t shares);
+Result<std::int64_t> weightToShares(std::int64_t weight);
+
+// "100000 100000", "max 100000": cpu.max of v2. Quota -1 = no limit.
+Result<std::int64_t> quotaOfCpuMax(std::string_view text);
+Result<std::int64_t> periodOfCpuMax(std::string_view text);
+
+// An amount as cgroup files write it: a number, or "max" and -1, which are both kUnlimited.
+Result<std::int64_t> parseAmount(std::string_view text);
+
+}  // namespace koord::koordlet

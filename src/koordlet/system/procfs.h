@@ -1,0 +1,35 @@
+#pragma once
+
+// What /proc tells about the whole machine.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace koord::koordlet {
+
+// CPU time in clock ticks since boot: user + nice + system + irq + softirq; neither idle, iowait
+// nor steal.
+struct CpuTicks {
+  std::int64_t total = 0;
+  std::vector<std::pair<int, std::int64_t>> perCpu;  // by CPU number
+};
+Result<CpuTicks> readCpuTicks(const std::string& procRoot);
+// Ticks per second, the kernel's USER_HZ.
+std::int64_t ticksPerSecond();
+
+struct MemInfo {  // bytes
+  std::int64_t total = 0;
+  std::int64_t available = 0;
+  std::int64_t free = 0;
+
+  std::int64_t used() const { return total - available; }
+};
+Result<MemInfo> readMemInfo(const std::string& procRoot);
+
+// How kubelet on this machine was told to make cgroups; NotFound when no kubelet runs.
+Result<std::string> cgroupDriverOfKubelet(const std::string& procRoot);
+
+}  // namespace koord::koordlet

@@ -1,0 +1,122 @@
+#include "koordlet/system/small_file.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+namespace koord::koordlet {
+namespace {
+
+Error fileError(std::string_view verb, const std::string& path, int errnum) {
+  return errnoError(fmt::format("{} {}", verb, path), errnum == ENODEV ? ENOENT : errnum);
+}
+
+}  // namespace
+
+Result<> readSmallFile(const std::string& path, std::string& content) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail(fileError("open", path, errno));
+  // One read is enough for nearly every file and costs half of asking again for the end.
+  std::size_t used = 0;
+  if (content.capacity() < 4096) content.reserve(4096);
+  content.resize(content.capacity());
+  for (;;) {
+    const ssize_t n = ::read(fd, content.data() + used, content.size() - used);
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      const int errnum = errno;
+      ::close(fd);
+      content.clear();
+      return fail(fileError("read", path, errnum));
+    }
+    used += static_cast<std::size_t>(n);
+    if (n == 0) break;
+    if (used < content.size()) continue;
+    content.resize(content.size() * 2);
+  }
+  ::close(fd);
+  while (used > 0 && content[used - 1] == '\n') --used;
+  content.resize(used);
+  return {};
+}
+
+Result<std::string> readSmallFile(const std::string& path) {
+  std::string content;
+  auto read = readSmallFile(path, content);
+  if (!read) return fail(std::move(read.error()));
+  content.shrink_to_fit();
+  return content;
+}
+
+Result<> writeSmallFile(const std::string& path, std::string_view text) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  if (fd < 0) return fail(fileError("open", path, errno));
+  const ssize_t n = ::write(fd, text.data(), text.size());
+  const int errnum = errno;
+  ::close(fd);
+  if (n < 0) return fail(fileError(fmt::format("write '{}' to", text), path, errnum));
+  if (static_cast<std::size_t>(n) != text.size())
+    return fail(ErrorCode::Io,
+                fmt::format("write '{}' to {}: only {} bytes were taken", text, path, n));
+  return {};
+}
+
+bool pathExists(const std::string& path) {
+  return ::access(path.c_str(), F_OK) == 0;
+}
+
+std::vector<std::string> listDirs(const std::string& path) {
+  std::vector<std::string> names;
+  DIR* dir = ::opendir(path.c_str());
+  if (!dir) return names;
+  while (const dirent* entry = ::readdir(dir)) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    bool isDir = entry->d_type == DT_DIR;
+    if (entry->d_type == DT_UNKNOWN || entry->d_type == DT_LNK) {
+      struct stat info{};
+      isDir = ::fstatat(::dirfd(dir), entry->d_name, &info, 0) == 0 && S_ISDIR(info.st_mode);
+    }
+    if (isDir) names.emplace_back(name);
+  }
+  ::closedir(dir);
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+Result<std::int64_t> parseInt(std::string_view text) {
+  const std::string_view digits = trim(text);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size())
+    return fail(ErrorCode::Invalid, fmt::format("'{}' is not an integer", text));
+  return value;
+}
+
+std::string_view takeWord(std::string_view& text) {
+  constexpr std::string_view kBlanks = " \t";
+  const auto first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) {
+    text = {};
+    return {};
+  }
+  const auto end = std::min(text.find_first_of(kBlanks, first), text.size());
+  const std::string_view word = text.substr(first, end - first);
+  text.remove_prefix(end);
+  return word;
+}
+
+}  // namespace koord::koordlet

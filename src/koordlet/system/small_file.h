@@ -1,0 +1,43 @@
+#pragma once
+
+// Reading and writing the small text files of /proc, /sys and cgroups: whole files, one read or
+// write call each, because the kernel renders or applies them per call.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace koord::koordlet {
+
+// The whole content, without the newline at its end. NotFound also when the kernel says that the
+// cgroup behind the file was removed while it was read (ENODEV).
+Result<std::string> readSmallFile(const std::string& path);
+// The same into a buffer that keeps its memory between calls; for files that are read every second.
+Result<> readSmallFile(const std::string& path, std::string& content);
+// Replaces the content of a file that exists. What the kernel refuses is an error that says the
+// value.
+Result<> writeSmallFile(const std::string& path, std::string_view text);
+
+bool pathExists(const std::string& path);
+// Names of the directories in a directory, sorted; empty when it cannot be read.
+std::vector<std::string> listDirs(const std::string& path);
+
+// A decimal integer that fills the whole text, spaces around it allowed.
+Result<std::int64_t> parseInt(std::string_view text);
+std::string_view trim(std::string_view text);
+// Calls fn(line) for each line.
+template <class Fn>
+void forEachLine(std::string_view text, Fn fn) {
+  while (!text.empty()) {
+    const auto end = text.find('\n');
+    fn(text.substr(0, end));
+    if (end == std::string_view::npos) return;
+    text.remove_prefix(end + 1);
+  }
+}
+// Takes the next word (up to a blank) off the front; "" at the end.
+std::string_view takeWord(std::string_view& text);
+
+}  // namespace koord::koordlet

@@ -1,0 +1,71 @@
+#pragma once
+
+// A machine made of files: CPUs, memory, and a kubepods tree on cgroup v1 (one controller per
+// mount) or v2, whose counters a test moves forward. What koordlet writes is read back as text.
+//
+//   FakeHost host(CgroupVersion::V2, {.cpus = 16, .memoryBytes = 64LL << 30});
+//   const auto pod = host.addPod(KubeQos::BestEffort, "uid-1", {"containerd://c1"});
+//   host.burn(pod, 2.5, 1s);   // the pod used 2.5 cores for a second
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "koordlet/system/cgroup_file.h"
+#include "koordlet/system/cgroup_path.h"
+#include "koordlet/testing/temp_tree.h"
+
+namespace koord::koordlet {
+
+struct FakeMachine {
+  int cpus = 16;
+  int threadsPerCore = 1;
+  int numaNodes = 1;
+  std::int64_t memoryBytes = std::int64_t{64} << 30;
+  CgroupDriver driver = CgroupDriver::Cgroupfs;
+};
+
+class FakeHost {
+ public:
+  FakeHost(CgroupVersion version, FakeMachine machine);
+
+  HostDirs dirs() const { return tree_.dirs(); }
+  TempTree& tree() { return tree_; }
+  CgroupDriver driver() const { return machine_.driver; }
+
+  // Both return the cgroup directory of the pod, relative to a hierarchy.
+  std::string addPod(KubeQos qos, std::string_view uid,
+                     const std::vector<std::string>& containerIds);
+  void removePod(KubeQos qos, std::string_view uid);
+  std::string containerDir(std::string_view podDir, std::string_view containerId) const;
+
+  // CPU time of a cgroup and of everything above it, the machine included.
+  void burn(std::string_view dir, double cores, Duration span);
+  // CPU time outside kubepods.
+  void burnSystem(double cores, Duration span);
+  void setMemory(std::string_view dir, std::int64_t bytes);
+  // What the machine says is in use (MemTotal - MemAvailable).
+  void setMemoryUsed(std::int64_t bytes);
+
+  // Content of a cgroup's file; on v2 as written there ("max 100000").
+  std::string cgroupText(CgroupFile file, std::string_view dir) const;
+  void setCgroupText(CgroupFile file, std::string_view dir, std::string_view text);
+  // Files keep what was written; a kernel would show it in full. On v2 this completes cpu.max by
+  // its period and makes the CPUs effective. Call it after koordlet had its turn.
+  void settle();
+
+ private:
+  std::string relative(CgroupFile file, std::string_view dir) const;
+  void makeCgroup(const std::string& dir);
+  void writeUsage(const std::string& dir);
+  void writeStat();
+
+  CgroupVersion version_;
+  FakeMachine machine_;
+  TempTree tree_;
+  std::map<std::string, std::int64_t> usageNs_;  // by cgroup
+  std::int64_t machineNs_ = 0;
+};
+
+}  // namespace koord::koordlet

@@ -1,0 +1,53 @@
+#include "koordlet/testing/temp_tree.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "koordlet/system/small_file.h"
+
+namespace koord::koordlet {
+
+namespace fs = std::filesystem;
+
+TempTree::TempTree(std::initializer_list<std::pair<std::string_view, std::string_view>> files) {
+  std::string name = (fs::temp_directory_path() / "koordlet-test-XXXXXX").string();
+  if (!::mkdtemp(name.data())) std::abort();
+  root_ = name + "/";
+  for (const auto& [path, content] : files) write(path, content);
+}
+
+TempTree::~TempTree() {
+  std::error_code ignored;
+  fs::remove_all(root_, ignored);
+}
+
+std::string TempTree::path(std::string_view relative) const {
+  return root_ + std::string(relative);
+}
+
+void TempTree::makeDir(std::string_view relative) {
+  fs::create_directories(path(relative));
+}
+
+void TempTree::write(std::string_view relative, std::string_view content) {
+  const fs::path file = path(relative);
+  fs::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary | std::ios::trunc) << content;
+}
+
+void TempTree::remove(std::string_view relative) {
+  fs::remove_all(path(relative));
+}
+
+std::string TempTree::read(std::string_view relative) const {
+  auto text = readSmallFile(path(relative));
+  return text ? std::string(trim(*text)) : std::string();
+}
+
+HostDirs TempTree::dirs() const {
+  return {path("cgroup/"),  path("sys/"), path("sys/fs/"), path("proc/"),
+          path("var-run/"), path("run/"), path("kubelet/")};
+}
+
+}  // namespace koord::koordlet

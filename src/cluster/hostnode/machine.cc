@@ -1,0 +1,152 @@
+#include "cluster/hostnode/machine.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/un.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "cluster/hostnode/files.h"
+
+namespace koord::cluster {
+
+namespace {
+
+constexpr std::int64_t kReservedMemory = std::int64_t{100} << 20;
+constexpr int kMaxPods = 110;
+// In the abstract namespace: no file, and the kernel frees it with the process.
+constexpr std::string_view kLockName = "koordctl-host-node";
+
+std::string firstLine(const std::string& path) {
+  auto text = readFile(path);
+  if (!text) return {};
+  return text->substr(0, text->find('\n'));
+}
+
+std::string osImage() {
+  const auto text = readFile("/etc/os-release");
+  if (!text) return "Linux";
+  constexpr std::string_view key = "PRETTY_NAME=\"";
+  const auto start = text->find(key);
+  if (start == std::string::npos) return "Linux";
+  const auto from = start + key.size();
+  return text->substr(from, text->find('"', from) - from);
+}
+
+std::string architecture(const char* machine) {
+  const std::string_view name = machine;
+  if (name == "x86_64") return "amd64";
+  if (name == "aarch64") return "arm64";
+  return std::string(name);
+}
+
+// A kubelet on this machine owns the kubepods cgroups.
+bool kubeletRuns() {
+  std::error_code ec;
+  for (auto it = std::filesystem::directory_iterator("/proc", ec); !ec && it != std::filesystem::end(it);
+       it.increment(ec)) {
+    const std::string name = it->path().filename();
+    if (std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; }) &&
+        firstLine(it->path().string() + "/comm") == "kubelet")
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::int64_t memTotal(std::string_view meminfo) {
+  constexpr std::string_view key = "MemTotal:";
+  const auto start = meminfo.find(key);
+  if (start == std::string_view::npos) return 0;
+  const auto digits = meminfo.find_first_not_of(' ', start + key.size());
+  if (digits == std::string_view::npos) return 0;
+  std::int64_t kib = 0;
+  std::from_chars(meminfo.data() + digits, meminfo.data() + meminfo.size(), kib);
+  return kib * 1024;
+}
+
+Machine readMachine(const std::string& dataDir) {
+  Machine machine;
+  utsname system{};
+  ::uname(&system);
+  machine.hostname = system.nodename;
+  std::ranges::transform(machine.hostname, machine.hostname.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  machine.cpus = std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  if (const auto meminfo = readFile("/proc/meminfo")) machine.memoryBytes = memTotal(*meminfo);
+  struct statvfs disk{};
+  if (::statvfs(dataDir.c_str(), &disk) == 0)
+    machine.diskBytes = static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize);
+  auto& info = machine.info;
+  info.machineID = firstLine("/etc/machine-id");
+  info.systemUUID = firstLine("/sys/class/dmi/id/product_uuid");
+  info.bootID = firstLine("/proc/sys/kernel/random/boot_id");
+  info.kernelVersion = system.release;
+  info.osImage = osImage();
+  info.operatingSystem = "linux";
+  info.architecture = architecture(system.machine);
+  return machine;
+}
+
+api::ResourceList capacityOf(const Machine& machine) {
+  using Format = Quantity::Format;
+  api::ResourceList list;
+  list["cpu"] = Quantity::of(machine.cpus);
+  list["memory"] = Quantity::of(machine.memoryBytes, Format::BinarySI);
+  list["ephemeral-storage"] = Quantity::of(machine.diskBytes, Format::BinarySI);
+  list["pods"] = Quantity::of(kMaxPods);
+  return list;
+}
+
+api::ResourceList allocatableOf(const Machine& machine) {
+  auto list = capacityOf(machine);
+  list["memory"] = Quantity::of(std::max<std::int64_t>(machine.memoryBytes - kReservedMemory, 0),
+                                Quantity::Format::BinarySI);
+  return list;
+}
+
+Result<HostNodeLock> HostNodeLock::take() {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return fail(errnoError("socket", errno));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, kLockName.data(), kLockName.size());
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + kLockName.size());
+  if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0) return HostNodeLock(fd);
+  const int error = errno;
+  ::close(fd);
+  if (error == EADDRINUSE)
+    return fail(ErrorCode::Conflict,
+                "another koordctl runs this machine as its node: stop it, or use --host-node=off");
+  return fail(errnoError("claim the host node", error));
+}
+
+HostNodeLock::HostNodeLock(HostNodeLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+HostNodeLock::~HostNodeLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+Result<CgroupLayout> checkHostNode(CgroupFs& fs) {
+  if (::geteuid() != 0)
+    return fail(ErrorCode::Forbidden, "running pods in cgroups needs root: run koordctl up as root");
+  if (kubeletRuns())
+    return fail(ErrorCode::Conflict, "a kubelet runs on this machine and owns its kubepods cgroups");
+  const auto mountinfo = readFile("/proc/self/mountinfo");
+  if (!mountinfo) return fail(mountinfo.error());
+  auto layout = parseCgroupLayout(*mountinfo);
+  if (!layout) return fail(std::move(layout.error()));
+  if (auto writable = checkWritable(*layout, fs); !writable)
+    return fail(std::move(writable.error()).within("cgroups cannot be made here"));
+  return layout;
+}
+
+}  // namespace koord::cluster

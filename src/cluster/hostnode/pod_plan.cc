@@ -1,0 +1,370 @@
+#include "cluster/hostnode/pod_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/time.h"
+#include "model/qos.h"
+
+namespace koord::cluster {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+using Phase = RuntimeContainer::Phase;
+
+constexpr Duration kFirstBackoff = 10s;
+constexpr Duration kMaxBackoff = 5min;
+constexpr Duration kHealthyRun = 10min;  // a run of this length ends a crash loop
+
+// The containers of one name, newest first.
+using History = std::vector<const RuntimeContainer*>;
+
+History historyOf(const PodObservation& seen, const std::string& name) {
+  History history;
+  for (const auto& container : seen.containers)
+    if (container.name == name) history.push_back(&container);
+  std::ranges::sort(history, std::ranges::greater{}, &RuntimeContainer::attempt);
+  return history;
+}
+
+bool isSidecar(const api::Container& container) { return container.restartPolicy == "Always"; }
+bool exited(const History& history) {
+  return !history.empty() && history.front()->phase == Phase::Exited;
+}
+bool running(const History& history) {
+  return !history.empty() && history.front()->phase == Phase::Running;
+}
+bool succeeded(const History& history) { return exited(history) && history.front()->exitCode == 0; }
+
+bool comesBack(const std::string& policy, const History& history) {
+  if (policy == "Never") return false;
+  if (policy == "OnFailure") return !succeeded(history);
+  return true;
+}
+
+class Planner {
+ public:
+  explicit Planner(const PodObservation& seen) : seen_(seen), spec_(seen.pod.spec) {}
+
+  PodPlan run() {
+    const auto& before = seen_.pod.status;
+    plan_.status.startTime = before.startTime ? before.startTime : api::Time(seen_.now);
+    const bool overdue = pastDeadline();
+    const bool ready = !overdue && initialise();
+    if (ready) runMain();
+    const bool over = overdue || finished();
+    if (over) stopAll();
+    describe(ready, overdue, over);
+    forgetOld();
+    return std::move(plan_);
+  }
+
+ private:
+  bool pastDeadline() {
+    if (!spec_.activeDeadlineSeconds) return false;
+    const WallTime deadline = *plan_.status.startTime + std::chrono::seconds(*spec_.activeDeadlineSeconds);
+    if (seen_.now >= deadline) return true;
+    wakeAt(deadline);
+    return false;
+  }
+
+  // Brings the init containers one step on; true when the main containers may run.
+  bool initialise() {
+    const bool mainStarted = std::ranges::any_of(
+        spec_.containers, [&](const auto& container) { return !historyOf(seen_, container.name).empty(); });
+    for (const auto& container : spec_.initContainers) {
+      const auto history = historyOf(seen_, container.name);
+      if (isSidecar(container)) {
+        if (!running(history)) {
+          if (!finished()) startAgain(container, history);
+          if (!mainStarted) return false;
+        }
+        continue;
+      }
+      if (mainStarted || succeeded(history)) continue;
+      if (history.empty()) {
+        start(container, 0);
+      } else if (exited(history)) {
+        if (spec_.restartPolicy == "Never") {
+          initFailed_ = true;
+        } else {
+          startAgain(container, history);
+        }
+      }
+      return false;
+    }
+    return true;
+  }
+
+  void runMain() {
+    for (const auto& container : spec_.containers) {
+      const auto history = historyOf(seen_, container.name);
+      if (history.empty()) {
+        start(container, 0);
+      } else if (exited(history) && comesBack(spec_.restartPolicy, history)) {
+        startAgain(container, history);
+      }
+    }
+  }
+
+  void start(const api::Container& container, int attempt) { plan_.starts.push_back({&container, attempt}); }
+
+  void startAgain(const api::Container& container, const History& history) {
+    if (history.empty()) {
+      start(container, 0);
+      return;
+    }
+    if (!exited(history)) return;
+    const auto& last = *history.front();
+    const bool healthy = last.finishedAt - last.startedAt >= kHealthyRun;
+    const Duration backoff = healthy ? 0s : crashBackoff(last.attempt);
+    const WallTime due = last.finishedAt + backoff;
+    if (seen_.now >= due) {
+      start(container, last.attempt + 1);
+    } else {
+      inBackoff_[container.name] = backoff;
+      wakeAt(due);
+    }
+  }
+
+  void wakeAt(WallTime when) {
+    if (!plan_.wakeAt || when < *plan_.wakeAt) plan_.wakeAt = when;
+  }
+
+  // Nothing of it will run again, by what has happened so far.
+  bool finished() const {
+    if (initFailed_) return true;
+    return !spec_.containers.empty() && std::ranges::all_of(spec_.containers, [&](const auto& container) {
+      const auto history = historyOf(seen_, container.name);
+      return exited(history) && !comesBack(spec_.restartPolicy, history);
+    });
+  }
+
+  void stopAll() {
+    plan_.starts.clear();
+    plan_.wakeAt.reset();
+    for (const auto& container : seen_.containers)
+      if (container.phase != Phase::Exited) plan_.stops.push_back(container.id);
+  }
+
+  api::ContainerState stateOf(const RuntimeContainer& container) const {
+    api::ContainerState state;
+    if (container.phase == Phase::Exited) {
+      state.terminated = api::ContainerStateTerminated{container.exitCode,  container.signal,
+                                                       container.reason,    container.message,
+                                                       container.startedAt, container.finishedAt,
+                                                       "containerd://" + container.id};
+    } else {
+      state.running = api::ContainerStateRunning{container.startedAt};
+    }
+    return state;
+  }
+
+  api::ContainerStatus statusOf(const api::Container& container, bool init) {
+    const auto history = historyOf(seen_, container.name);
+    api::ContainerStatus status;
+    status.name = container.name;
+    status.image = container.image;
+    status.imageID = container.image;
+    status.started = running(history);
+    status.ready = init && !isSidecar(container) ? succeeded(history) : running(history);
+    const auto failure = seen_.startFailures.find(container.name);
+    const auto backoff = inBackoff_.find(container.name);
+    if (!history.empty()) {
+      const auto& latest = *history.front();
+      status.containerID = "containerd://" + latest.id;
+      status.restartCount = latest.attempt;
+      status.state = stateOf(latest);
+      if (history.size() > 1) status.lastState = stateOf(*history[1]);
+    }
+    const bool dead = history.empty() || exited(history);
+    if (dead && failure != seen_.startFailures.end()) {
+      if (!history.empty()) status.lastState = stateOf(*history.front());
+      status.state = {.waiting = failure->second};
+    } else if (backoff != inBackoff_.end()) {
+      status.lastState = stateOf(*history.front());
+      const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(backoff->second);
+      status.state = {
+          .waiting = api::ContainerStateWaiting{
+              "CrashLoopBackOff", fmt::format("back-off {} restarting failed container={} pod={}_{}",
+                                              formatDuration(seconds), container.name,
+                                              seen_.pod.metadata.name, seen_.pod.metadata.namespace_)}};
+    } else if (history.empty()) {
+      const bool waitsForInit = !init && !spec_.initContainers.empty();
+      status.state = {.waiting = api::ContainerStateWaiting{
+                          waitsForInit ? "PodInitializing" : "ContainerCreating", ""}};
+    }
+    return status;
+  }
+
+  std::string phase(bool ready, bool overdue) const {
+    if (overdue || initFailed_) return "Failed";
+    if (!ready) return "Pending";
+    bool anyRunning = false;
+    bool allExited = true;
+    bool allSucceeded = true;
+    bool anyNew = false;
+    for (const auto& container : spec_.containers) {
+      const auto history = historyOf(seen_, container.name);
+      anyNew |= history.empty();
+      anyRunning |= running(history);
+      allExited &= exited(history);
+      allSucceeded &= succeeded(history);
+    }
+    if (anyNew) return "Pending";
+    if (anyRunning || !allExited || spec_.restartPolicy == "Always" || spec_.restartPolicy.empty())
+      return "Running";
+    if (allSucceeded) return "Succeeded";
+    return spec_.restartPolicy == "Never" ? "Failed" : "Running";
+  }
+
+  void condition(const char* type, bool holds, std::string reason = "", std::string message = "") {
+    api::PodCondition condition;
+    condition.type = type;
+    condition.status = holds ? "True" : "False";
+    condition.lastTransitionTime = seen_.now;
+    if (!holds) {
+      condition.reason = std::move(reason);
+      condition.message = std::move(message);
+    }
+    for (const auto& before : seen_.pod.status.conditions)
+      if (before.type == type && before.status == condition.status)
+        condition.lastTransitionTime = before.lastTransitionTime;
+    plan_.status.conditions.push_back(std::move(condition));
+  }
+
+  void describe(bool ready, bool overdue, bool over) {
+    auto& status = plan_.status;
+    for (const auto& container : spec_.initContainers)
+      status.initContainerStatuses.push_back(statusOf(container, true));
+    for (const auto& container : spec_.containers)
+      status.containerStatuses.push_back(statusOf(container, false));
+    status.phase = phase(ready, overdue);
+    status.hostIP = seen_.hostIp;
+    status.podIP = seen_.hostIp;
+    status.podIPs = {{seen_.hostIp}};
+    status.qosClass = std::string(model::textOf(model::kubernetesQos(seen_.pod)));
+    if (overdue) {
+      status.reason = "DeadlineExceeded";
+      status.message = "Pod was active on the node longer than the specified deadline";
+    }
+
+    std::string unready;
+    for (const auto& container : status.containerStatuses)
+      if (!container.ready) unready += (unready.empty() ? "" : " ") + container.name;
+    const bool done = status.phase == "Succeeded";
+    const std::string reason = done ? "PodCompleted" : over ? "PodFailed" : "ContainersNotReady";
+    const std::string message =
+        unready.empty() || done ? "" : fmt::format("containers with unready status: [{}]", unready);
+    condition("PodReadyToStartContainers", !over);
+    condition("Initialized", ready || done, over ? "PodFailed" : "ContainersNotInitialized");
+    condition("Ready", unready.empty(), reason, message);
+    condition("ContainersReady", unready.empty(), reason, message);
+  }
+
+  // The newest container of a name and the one before it are shown; older ones are not needed.
+  void forgetOld() {
+    std::map<std::string, int> newest;
+    for (const auto& container : seen_.containers) {
+      auto [entry, fresh] = newest.try_emplace(container.name, container.attempt);
+      if (!fresh) entry->second = std::max(entry->second, container.attempt);
+    }
+    for (const auto& container : seen_.containers)
+      if (container.phase == Phase::Exited && container.attempt + 1 < newest[container.name])
+        plan_.forget.push_back(container.id);
+  }
+
+  const PodObservation& seen_;
+  const api::PodSpec& spec_;
+  PodPlan plan_;
+  bool initFailed_ = false;
+  std::map<std::string, Duration> inBackoff_;
+};
+
+std::string expand(const std::string& text, const std::map<std::string, std::string>& known) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '$' || i + 1 == text.size()) {
+      out += text[i];
+    } else if (text[i + 1] == '$') {
+      out += text[++i];
+    } else if (const auto close = text.find(')', i); text[i + 1] == '(' && close != std::string::npos) {
+      const auto found = known.find(text.substr(i + 2, close - i - 2));
+      // What is not known stays as written.
+      out += found == known.end() ? text.substr(i, close - i + 1) : found->second;
+      i = close;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+Result<std::string> fieldOf(const api::Pod& pod, const std::string& path, const std::string& hostIp) {
+  const auto& meta = pod.metadata;
+  if (path == "metadata.name") return meta.name;
+  if (path == "metadata.namespace") return meta.namespace_;
+  if (path == "metadata.uid") return meta.uid;
+  if (path == "spec.nodeName") return pod.spec.nodeName;
+  if (path == "status.hostIP" || path == "status.podIP") return hostIp;
+  for (const auto& [prefix, map] : {std::pair{"metadata.labels['", &meta.labels},
+                                    std::pair{"metadata.annotations['", &meta.annotations}}) {
+    if (!path.starts_with(prefix) || !path.ends_with("']")) continue;
+    const auto start = std::string_view(prefix).size();
+    const auto* value = api::findIn(*map, std::string_view(path).substr(start, path.size() - start - 2));
+    return value ? *value : std::string();
+  }
+  return fail(ErrorCode::Invalid, fmt::format("fieldRef {} is not supported", path));
+}
+
+}  // namespace
+
+Duration crashBackoff(int restarts) {
+  if (restarts <= 0) return 0s;
+  return restarts > 5 ? kMaxBackoff : std::min(kFirstBackoff * (1 << (restarts - 1)), kMaxBackoff);
+}
+
+PodPlan planPod(const PodObservation& seen) { return Planner(seen).run(); }
+
+Result<std::vector<std::string>> environmentOf(const api::Pod& pod, const api::Container& container,
+                                               const std::string& hostIp) {
+  std::map<std::string, std::string> values{
+      {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+      {"HOME", "/root"},
+      {"HOSTNAME", pod.metadata.name}};
+  for (const auto& variable : container.env) {
+    if (!variable.valueFrom) {
+      values[variable.name] = expand(variable.value, values);
+      continue;
+    }
+    if (!variable.valueFrom->fieldRef)
+      return fail(ErrorCode::Invalid,
+                  fmt::format("container {}: env {}: only value and valueFrom.fieldRef are supported",
+                              container.name, variable.name));
+    auto value = fieldOf(pod, variable.valueFrom->fieldRef->fieldPath, hostIp);
+    if (!value)
+      return fail(std::move(value.error())
+                      .within(fmt::format("container {}: env {}", container.name, variable.name)));
+    values[variable.name] = *std::move(value);
+  }
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : values) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+std::vector<std::string> expandVariables(std::vector<std::string> texts,
+                                         const std::vector<std::string>& environment) {
+  std::map<std::string, std::string> values;
+  for (const auto& variable : environment) {
+    const auto equals = variable.find('=');
+    values[variable.substr(0, equals)] = variable.substr(equals + 1);
+  }
+  for (auto& text : texts) text = expand(text, values);
+  return texts;
+}
+
+}  // namespace koord::cluster

@@ -1,0 +1,328 @@
+#include "cluster/hostnode/process_runtime.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <utility>
+
+#include "base/log.h"
+#include "cluster/hostnode/container_record.h"
+#include "cluster/hostnode/files.h"
+#include "cluster/hostnode/pod_cgroups.h"
+#include "cluster/hostnode/shim.h"
+#include "net/tls.h"
+
+namespace koord::cluster {
+
+namespace {
+
+constexpr int kShimStartTimeoutMs = 20'000;
+
+// True while a shim holds the container's lock.
+bool shimAlive(const std::string& dir) {
+  const int fd = ::open((dir + "/lock").c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool held = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(fd);
+  return held;
+}
+
+// Waits for the shim's word; false when it ended without one.
+bool awaitReady(int fd) {
+  pollfd wait{fd, POLLIN, 0};
+  while (true) {
+    const int ready = ::poll(&wait, 1, kShimStartTimeoutMs);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
+    char byte = 0;
+    return ::read(fd, &byte, 1) == 1;
+  }
+}
+
+}  // namespace
+
+class ProcessRuntime::Worker {
+ public:
+  Worker(Cgroups& cgroups, Options options) : cgroups_(cgroups), options_(std::move(options)) {}
+
+  Result<> preparePod(const PodRef& pod) {
+    return cgroups_.create(pod.cgroup + "/" + sandboxIdOf(pod.uid), {});
+  }
+
+  Result<std::string> start(ContainerConfig config) {
+    if (config.command.empty() && config.args.empty())
+      return fail(ErrorCode::Invalid,
+                  fmt::format("container {}: command is empty, and the process runtime unpacks no image "
+                              "that could have one: set command, or use --runtime=containerd",
+                              config.name));
+    const std::string id = net::randomToken(32);
+    const std::string dir = dirOf(id);
+    const std::string cgroup = config.pod.cgroup + "/" + id;
+    ContainerRecord record;
+    record.config = std::move(config);
+    record.joinFiles = cgroups_.joinFiles(cgroup);
+    record.oomFile = cgroups_.oomFile(cgroup);
+    if (auto made = makeDirs(dir); !made) return fail(std::move(made.error()));
+    auto run = [&]() -> Result<> {
+      if (auto made = cgroups_.create(cgroup, record.config.values); !made) return made;
+      if (auto put = writeFileAtomic(dir + "/config.json", encodeRecord(record)); !put) return put;
+      return spawnShim(dir);
+    }();
+    if (!run) {
+      cgroups_.kill(cgroup);
+      forget(id, cgroup);
+      return fail(std::move(run.error()));
+    }
+    return id;
+  }
+
+  void signal(const std::string& id, int number) {
+    const auto known = records_.find(id);
+    if (known == records_.end()) return;
+    const std::string cgroup = known->second.pod.cgroup + "/" + id;
+    if (number == SIGKILL) {
+      cgroups_.kill(cgroup);
+      return;
+    }
+    const auto text = readFile(dirOf(id) + "/started.json");
+    const auto started = text ? decodeStartRecord(*text) : fail(text.error());
+    if (!started) return;
+    // The process may be gone and its id in use elsewhere: only what is in the cgroup is ours.
+    const auto ours = cgroups_.processes(cgroup);
+    if (std::ranges::find(ours, started->pid) != ours.end()) ::kill(started->pid, number);
+  }
+
+  bool ended(const std::string& id) {
+    if (!records_.contains(id)) return true;
+    return describe(id).phase == RuntimeContainer::Phase::Exited;
+  }
+
+  Result<> remove(const std::string& id) {
+    const auto known = records_.find(id);
+    if (known == records_.end()) return {};
+    return forget(id, known->second.pod.cgroup + "/" + id);
+  }
+
+  Result<> removePod(const PodRef& pod) {
+    return cgroups_.remove(pod.cgroup + "/" + sandboxIdOf(pod.uid));
+  }
+
+  Result<std::vector<RuntimeContainer>> list() {
+    reap();
+    std::vector<RuntimeContainer> containers;
+    std::error_code ec;
+    for (auto it = std::filesystem::directory_iterator(options_.dir, ec);
+         !ec && it != std::filesystem::end(it); it.increment(ec)) {
+      const std::string id = it->path().filename();
+      if (!load(id)) continue;
+      containers.push_back(describe(id));
+    }
+    if (ec && ec != std::errc::no_such_file_or_directory)
+      return fail(errnoError("list " + options_.dir, ec.value()));
+    return containers;
+  }
+
+ private:
+  std::string dirOf(const std::string& id) const { return options_.dir + "/" + id; }
+
+  Result<> spawnShim(const std::string& dir) {
+    int pipe[2];
+    if (::pipe2(pipe, O_CLOEXEC) != 0) return fail(errnoError("pipe", errno));
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    const std::string shimLog = dir + "/shim.log";
+    posix_spawn_file_actions_addopen(&actions, 1, shimLog.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    posix_spawn_file_actions_adddup2(&actions, pipe[1], kShimReadyFd);
+    // Sockets that some library opened without close-on-exec must not live on in the shim.
+    posix_spawn_file_actions_addclosefrom_np(&actions, kShimReadyFd + 1);
+    // A session of its own: what ends our terminal or our process group does not end containers.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+
+    std::vector<std::string> command = options_.shimCommand;
+    command.push_back(dir);
+    std::vector<char*> argv;
+    for (auto& part : command) argv.push_back(part.data());
+    argv.push_back(nullptr);
+    pid_t pid = 0;
+    const int error = ::posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+    ::close(pipe[1]);
+    if (error != 0) {
+      ::close(pipe[0]);
+      return fail(errnoError("start " + command[0], error));
+    }
+    shims_.insert(pid);
+    const bool ready = awaitReady(pipe[0]);
+    ::close(pipe[0]);
+    if (ready) return {};
+    ::kill(pid, SIGKILL);
+    const auto said = readFile(shimLog);
+    return fail(ErrorCode::Internal, fmt::format("the shim did not start the container{}{}",
+                                                 said && !said->empty() ? ": " : "", said ? *said : ""));
+  }
+
+  // Shims that this process started are its children.
+  void reap() {
+    std::erase_if(shims_, [](pid_t pid) { return ::waitpid(pid, nullptr, WNOHANG) != 0; });
+  }
+
+  bool load(const std::string& id) {
+    if (records_.contains(id)) return true;
+    const auto text = readFile(dirOf(id) + "/config.json");
+    auto record = text ? decodeContainerRecord(*text) : fail(text.error());
+    if (!record) {
+      // A crash before the record was complete: nothing was started from it.
+      log::warn("removing {}: {}", dirOf(id), record.error().message);
+      std::error_code ignored;
+      std::filesystem::remove_all(dirOf(id), ignored);
+      return false;
+    }
+    RuntimeContainer container;
+    container.id = id;
+    container.pod = record->config.pod;
+    container.name = record->config.name;
+    container.attempt = record->config.attempt;
+    container.logPath = dirOf(id) + "/log";
+    records_.emplace(id, std::move(container));
+    return true;
+  }
+
+  const RuntimeContainer& describe(const std::string& id) {
+    RuntimeContainer& container = records_.at(id);
+    using Phase = RuntimeContainer::Phase;
+    if (container.phase == Phase::Exited) return container;
+    if (container.phase == Phase::Created) {
+      const auto text = readFile(dirOf(id) + "/started.json");
+      if (const auto started = text ? decodeStartRecord(*text) : fail(text.error())) {
+        container.phase = Phase::Running;
+        container.startedAt = started->startedAt;
+      }
+    }
+    const bool alive = shimAlive(dirOf(id));  // before the look at exit.json, which it writes at its end
+    const auto text = readFile(dirOf(id) + "/exit.json");
+    if (!text && alive) return container;
+    auto exit = text ? decodeExitRecord(*text) : fail(text.error());
+    const std::string cgroup = container.pod.cgroup + "/" + id;
+    if (!exit) {
+      cgroups_.kill(cgroup);
+      exit = ExitRecord{128 + SIGKILL, SIGKILL,
+                        std::chrono::time_point_cast<std::chrono::nanoseconds>(
+                            std::chrono::system_clock::now()),
+                        "Error", "the shim of the container was killed"};
+      if (auto put = writeFileAtomic(dirOf(id) + "/exit.json", encodeRecord(*exit)); !put)
+        log::warn("{}", put.error().message);
+    }
+    container.phase = Phase::Exited;
+    container.finishedAt = exit->finishedAt;
+    if (container.startedAt == WallTime{}) container.startedAt = exit->finishedAt;
+    container.exitCode = exit->exitCode;
+    container.signal = exit->signal;
+    container.reason = exit->reason;
+    container.message = exit->message;
+    if (auto removed = cgroups_.remove(cgroup); !removed) log::v(2, "{}", removed.error().message);
+    return container;
+  }
+
+  Result<> forget(const std::string& id, const std::string& cgroup) {
+    if (auto removed = cgroups_.remove(cgroup); !removed) return removed;
+    std::error_code ec;
+    std::filesystem::remove_all(dirOf(id), ec);
+    if (ec) return fail(errnoError("remove " + dirOf(id), ec.value()));
+    records_.erase(id);
+    return {};
+  }
+
+  Cgroups& cgroups_;
+  Options options_;
+  std::map<std::string, RuntimeContainer> records_;
+  std::set<pid_t> shims_;
+};
+
+namespace {
+
+// Runs fn on the worker's thread; the answer comes back to the executor.
+template <class Fn>
+auto onWorker(Executor& executor, Executor& worker, Fn fn) {
+  using T = std::invoke_result_t<Fn&>;
+  auto [future, completer] = Future<T>::make(executor);
+  worker.post([fn = std::move(fn), completer = std::move(completer)]() mutable { completer.complete(fn()); });
+  return std::move(future);
+}
+
+}  // namespace
+
+ProcessRuntime::ProcessRuntime(Executor& executor, Cgroups& cgroups, Options options)
+    : executor_(executor),
+      worker_(std::make_unique<Worker>(cgroups, std::move(options))),
+      thread_("containers") {}
+
+ProcessRuntime::~ProcessRuntime() = default;
+
+Task<Result<>> ProcessRuntime::preparePod(PodRef pod) {
+  auto done = onWorker(executor_, thread_.loop(),
+                       [worker = worker_.get(), pod = std::move(pod)] { return worker->preparePod(pod); });
+  co_return co_await done;
+}
+
+Task<Result<std::string>> ProcessRuntime::startContainer(ContainerConfig config) {
+  auto done = onWorker(executor_, thread_.loop(),
+                       [worker = worker_.get(), config = std::move(config)]() mutable {
+                         return worker->start(std::move(config));
+                       });
+  co_return co_await done;
+}
+
+Task<Result<>> ProcessRuntime::stopContainer(std::string id, Duration grace) {
+  using namespace std::chrono_literals;
+  const SteadyTime deadline = executor_.steadyNow() + grace;
+  bool asked = false;
+  while (true) {
+    const bool due = executor_.steadyNow() >= deadline;
+    const int number = due ? SIGKILL : asked ? 0 : SIGTERM;
+    asked = true;
+    auto step = onWorker(executor_, thread_.loop(), [worker = worker_.get(), id, number] {
+      if (worker->ended(id)) return true;
+      if (number != 0) worker->signal(id, number);
+      return false;
+    });
+    if (co_await step) co_return Result<>{};
+    auto pause = sleepFor(executor_, 20ms);
+    co_await pause;
+  }
+}
+
+Task<Result<>> ProcessRuntime::removeContainer(std::string id) {
+  auto done = onWorker(executor_, thread_.loop(),
+                       [worker = worker_.get(), id = std::move(id)] { return worker->remove(id); });
+  co_return co_await done;
+}
+
+Task<Result<>> ProcessRuntime::removePod(PodRef pod) {
+  auto done = onWorker(executor_, thread_.loop(),
+                       [worker = worker_.get(), pod = std::move(pod)] { return worker->removePod(pod); });
+  co_return co_await done;
+}
+
+Task<Result<std::vector<RuntimeContainer>>> ProcessRuntime::list() {
+  auto done = onWorker(executor_, thread_.loop(), [worker = worker_.get()] { return worker->list(); });
+  co_return co_await done;
+}
+
+}  // namespace koord::cluster

@@ -1,0 +1,64 @@
+#include "cluster/node/node_agent.h"
+
+#include "base/time.h"
+#include "kube/client.h"
+
+namespace koord::cluster {
+
+namespace {
+
+constexpr const char* kLeaseNamespace = "kube-node-lease";
+
+struct Calm {
+  const char* type;
+  const char* reason;
+  const char* message;
+};
+constexpr Calm kCalm[] = {
+    {"MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"},
+    {"DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"},
+    {"PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"},
+};
+
+}  // namespace
+
+std::vector<api::NodeCondition> nodeConditions(const std::vector<api::NodeCondition>& before,
+                                               WallTime now, bool ready, std::string reason,
+                                               std::string message) {
+  std::vector<api::NodeCondition> conditions;
+  const auto add = [&](std::string type, bool holds, std::string why, std::string text) {
+    api::NodeCondition condition{std::move(type), holds ? "True" : "False", now, now, std::move(why),
+                                 std::move(text)};
+    for (const auto& old : before)
+      if (old.type == condition.type && old.status == condition.status && old.lastTransitionTime)
+        condition.lastTransitionTime = old.lastTransitionTime;
+    conditions.push_back(std::move(condition));
+  };
+  for (const auto& calm : kCalm) add(calm.type, false, calm.reason, calm.message);
+  add("Ready", ready, std::move(reason), std::move(message));
+  return conditions;
+}
+
+Task<Result<>> renewNodeLease(kube::Api& api, std::string nodeName, WallTime now) {
+  const api::ObjectKey key{kLeaseNamespace, nodeName};
+  const json::object spec{
+      {"holderIdentity", nodeName},
+      {"leaseDurationSeconds",
+       std::chrono::duration_cast<std::chrono::seconds>(kNodeLeaseDuration).count()},
+      {"renewTime", formatMicroTime(now)}};
+  json::value patch = json::object{{"spec", spec}};
+  auto renewing = kube::mergePatch(api, api::Lease::kType, key, std::move(patch));
+  auto renewed = co_await renewing;
+  if (renewed) co_return Result<>{};
+  if (renewed.error().code != ErrorCode::NotFound) co_return fail(std::move(renewed.error()));
+  json::value lease = json::object{{"apiVersion", "coordination.k8s.io/v1"},
+                                   {"kind", "Lease"},
+                                   {"metadata", {{"name", nodeName}, {"namespace", kLeaseNamespace}}},
+                                   {"spec", spec}};
+  auto creating = kube::createObject(api, api::Lease::kType, key, std::move(lease));
+  auto created = co_await creating;
+  if (!created) co_return fail(std::move(created.error()));
+  co_return Result<>{};
+}
+
+}  // namespace koord::cluster

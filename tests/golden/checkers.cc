@@ -5,7 +5,9 @@ namespace koord::golden {
 std::vector<Checker> allCheckers() {
   return {
       cpusetChecker(),
+      patchesChecker(),
       quantityChecker(),
+      selectorsChecker(),
   };
 }
 

@@ -7,7 +7,9 @@
 namespace koord::golden {
 
 Checker cpusetChecker();
+Checker patchesChecker();
 Checker quantityChecker();
+Checker selectorsChecker();
 
 std::vector<Checker> allCheckers();
 

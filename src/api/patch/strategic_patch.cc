@@ -1,0 +1,293 @@
+#include "api/patch/strategic_patch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "api/patch/element_order.h"
+
+namespace koord::api {
+namespace {
+
+using patch::ElementKey;
+using patch::hasDirective;
+using patch::kDirective;
+
+constexpr std::string_view kRetainKeys = "$retainKeys";
+constexpr std::string_view kDeletePrefix = "$deleteFromPrimitiveList/";
+constexpr std::string_view kOrderPrefix = "$setElementOrder/";
+
+std::unexpected<Error> invalid(std::string message) { return fail(ErrorCode::BadRequest, std::move(message)); }
+
+// How one member of an object merges.
+struct Rule {
+  const Schema* type = nullptr;  // of the member; null when unknown
+  bool merge = false;
+  bool replace = false;
+  std::string_view key;
+
+  static Rule of(const Schema* object, std::string_view name) {
+    Rule rule;
+    if (!object) return rule;
+    if (object->type == Schema::Type::Map) {
+      rule.type = object->items;
+    } else if (const auto* field = object->field(name)) {
+      rule = {field->type, field->merge, field->replace, field->mergeKey};
+    }
+    return rule;
+  }
+  const Schema* element() const { return type ? type->items : nullptr; }
+};
+
+// null means "delete"; where there is nothing to delete it must not be stored.
+void dropNulls(json::value& value) {
+  if (auto* object = value.if_object()) {
+    for (auto it = object->begin(); it != object->end();) {
+      if (it->value().is_null()) {
+        it = object->stable_erase(it);
+      } else {
+        dropNulls(it->value());
+        ++it;
+      }
+    }
+  } else if (auto* array = value.if_array()) {
+    for (auto& item : *array) dropNulls(item);
+  }
+}
+
+// Takes out of a value that is new as a whole what a $patch directive marks: there is nothing that it
+// could apply to. False when that is all of it. (Other directives stay, as they do in the reference; the
+// API server drops them with all other unknown fields.)
+bool dropDirectives(json::value& value) {
+  if (auto* object = value.if_object()) {
+    if (object->contains(kDirective)) return false;
+    for (auto it = object->begin(); it != object->end();)
+      it = dropDirectives(it->value()) ? it + 1 : object->stable_erase(it);
+  } else if (auto* array = value.if_array()) {
+    for (auto it = array->begin(); it != array->end();) it = dropDirectives(*it) ? it + 1 : array->erase(it);
+  }
+  return true;
+}
+
+Result<> mergeObject(json::object& original, json::object patch, const Schema* schema);
+
+Result<> applyRetainKeys(json::object& original, json::object& patch) {
+  const auto it = patch.find(kRetainKeys);
+  if (it == patch.end()) return {};
+  const auto* listed = it->value().if_array();
+  if (!listed) return invalid("$retainKeys must be a list");
+  const json::array keep = *listed;
+  patch.stable_erase(it);
+  const auto kept = [&](std::string_view name) {
+    return std::ranges::any_of(keep, [&](const json::value& key) { return key.is_string() && key.get_string() == name; });
+  };
+  for (const auto& member : patch) {
+    const std::string_view name = member.key();
+    if (member.value().is_null() || name.starts_with(kDeletePrefix) || name.starts_with(kOrderPrefix)) continue;
+    if (!kept(name)) return invalid(fmt::format("$retainKeys does not list {}, which the patch sets", name));
+  }
+  for (auto member = original.begin(); member != original.end();)
+    member = kept(member->key()) ? member + 1 : original.stable_erase(member);
+  return {};
+}
+
+// Elements with directives: deletions are carried out on `original`, and only plain elements stay in
+// `patch`; "replace" puts them in the place of the original.
+Result<> applySpecialElements(json::array& original, json::array& patch, std::string_view key) {
+  json::array plain;
+  bool replace = false;
+  for (auto& item : patch) {
+    const auto* directive = find(item, kDirective);
+    if (!directive) {
+      plain.push_back(std::move(item));
+    } else if (*directive == "delete") {
+      const auto* value = find(item, key);
+      if (!value) return patch::requireKeys(json::array{item}, key);
+      for (auto it = original.begin(); it != original.end();) {
+        const auto* other = find(*it, key);
+        it = other && *other == *value ? original.erase(it) : it + 1;
+      }
+    } else if (*directive == "replace") {
+      replace = true;
+    } else {
+      return invalid(fmt::format("a list element cannot have $patch: {}", toJson(*directive)));
+    }
+  }
+  if (replace) {
+    original = std::move(plain);
+    patch.clear();
+  } else {
+    patch = std::move(plain);
+  }
+  return {};
+}
+
+Result<bool> areMaps(const json::array& a, const json::array& b) {
+  const json::value* first = nullptr;
+  for (const auto* list : {&a, &b}) {
+    for (const auto& item : *list) {
+      if (item.is_array()) return invalid("lists of lists cannot be merged");
+      if (!first) first = &item;
+      const bool sameKind = first->kind() == item.kind() || (first->is_number() && item.is_number());
+      if (!sameKind) return invalid("a list that merges must hold values of one type");
+    }
+  }
+  return first && first->is_object();
+}
+
+Result<json::array> mergeList(json::array original, json::array patch, const Rule& rule, bool isDeletion) {
+  if (original.empty() && patch.empty()) return original;
+  const auto maps = areMaps(original, patch);
+  if (!maps) return fail(maps.error());
+  json::array merged;
+  if (!*maps) {
+    if (isDeletion) {
+      for (auto& item : original)
+        if (std::ranges::find(patch, item) == patch.end()) merged.push_back(std::move(item));
+      return merged;
+    }
+    for (const auto* list : {&original, &patch})
+      for (const auto& item : *list)
+        if (std::ranges::find(merged, item) == merged.end()) merged.push_back(item);
+  } else {
+    if (rule.key.empty()) return invalid("cannot merge a list of objects without a merge key");
+    if (auto done = applySpecialElements(original, patch, rule.key); !done) return fail(done.error());
+    if (auto complete = patch::requireKeys(patch, rule.key); !complete) return fail(complete.error());
+    merged = original;
+    const ElementKey key{rule.key, true};
+    for (const auto& item : patch) {
+      const auto at = key.indexIn(merged, item);
+      if (at < 0) {
+        merged.push_back(item);
+      } else {
+        auto& target = merged[static_cast<std::size_t>(at)].get_object();
+        if (auto done = mergeObject(target, item.get_object(), rule.element()); !done) return fail(done.error());
+      }
+    }
+  }
+  return patch::orderElements(std::move(merged), patch, original, {rule.key, *maps});
+}
+
+// The patch list must come in the order that $setElementOrder states.
+Result<> checkOrder(const json::array& patch, const json::array& order, ElementKey key) {
+  std::size_t at = 0;
+  for (const auto& item : patch) {
+    if (key.maps && hasDirective(item, "delete")) continue;
+    if (key.maps)
+      if (auto complete = patch::requireKeys(json::array{item}, key.key); !complete) return complete;
+    while (at < order.size() && !key.same(order[at], item)) ++at;
+    if (at == order.size()) return invalid("the order of the list does not match $setElementOrder");
+    ++at;
+  }
+  return {};
+}
+
+Result<> applyElementOrders(json::object& original, json::object& patch, const Schema* schema) {
+  std::vector<std::string> directives;
+  for (const auto& member : patch)
+    if (member.key().starts_with(kOrderPrefix)) directives.emplace_back(member.key());
+  for (const auto& directive : directives) {
+    const auto name = std::string_view(directive).substr(kOrderPrefix.size());
+    const json::value given = patch.at(directive);
+    patch.stable_erase(patch.find(directive));
+    const auto* order = given.if_array();
+    if (!order) return invalid(fmt::format("{} must be a list", directive));
+    auto* ours = original.if_contains(name);
+    auto* theirs = patch.if_contains(name);
+    if ((ours && !ours->is_array()) || (theirs && !theirs->is_array()))
+      return invalid(fmt::format("{} orders something that is not a list", directive));
+    const auto rule = Rule::of(schema, name);
+    const json::array before = ours ? ours->get_array() : json::array{};
+    const json::array changes = theirs ? theirs->get_array() : json::array{};
+    if (auto good = checkOrder(changes, *order, {rule.key, !rule.key.empty()}); !good) return good;
+    if (!ours && !theirs) continue;
+    json::value merged = before;
+    if (!ours) {
+      merged = changes;
+      dropDirectives(merged);
+    } else if (theirs) {
+      if (rule.merge) {
+        auto list = mergeList(before, changes, rule, false);
+        if (!list) return fail(list.error());
+        merged = *std::move(list);
+      } else {
+        merged = changes;
+      }
+    }
+    const auto maps = areMaps(before, changes);
+    if (!maps) return fail(maps.error());
+    auto ordered = patch::orderElements(std::move(merged.get_array()), *order, before, {rule.key, *maps});
+    if (!ordered) return fail(ordered.error());
+    original[name] = *std::move(ordered);
+    if (theirs) patch.stable_erase(patch.find(name));
+  }
+  return {};
+}
+
+Result<> mergeMember(json::object& original, std::string_view name, json::value value, bool isDeletion,
+                     const Schema* schema) {
+  if (value.is_null()) {
+    if (const auto it = original.find(name); it != original.end()) original.stable_erase(it);
+    return {};
+  }
+  auto* current = original.if_contains(name);
+  const bool sameKind = current && (current->kind() == value.kind() || (current->is_number() && value.is_number()));
+  if (!sameKind) {
+    if (isDeletion) return {};
+    dropNulls(value);
+    if (dropDirectives(value)) original[name] = std::move(value);
+    return {};
+  }
+  const auto rule = Rule::of(schema, name);
+  if (current->is_object() && !rule.replace)
+    return mergeObject(current->get_object(), std::move(value.get_object()), rule.type);
+  if (current->is_array() && (rule.merge || isDeletion)) {
+    auto merged = mergeList(std::move(current->get_array()), std::move(value.get_array()), rule, isDeletion);
+    if (!merged) return fail(merged.error());
+    value = *std::move(merged);
+  }
+  *current = std::move(value);
+  return {};
+}
+
+Result<> mergeObject(json::object& original, json::object patch, const Schema* schema) {
+  if (const auto it = patch.find(kDirective); it != patch.end()) {
+    if (it->value() == "replace") {
+      patch.stable_erase(it);
+      original = std::move(patch);
+      return {};
+    }
+    if (it->value() == "delete") {
+      original.clear();
+      return {};
+    }
+    return invalid(fmt::format("unknown patch type {}", toJson(it->value())));
+  }
+  if (auto done = applyRetainKeys(original, patch); !done) return done;
+  if (auto done = applyElementOrders(original, patch, schema); !done) return done;
+  for (auto& member : patch) {
+    std::string_view name = member.key();
+    const bool isDeletion = name.starts_with(kDeletePrefix);
+    if (isDeletion) name.remove_prefix(kDeletePrefix.size());
+    if (auto done = mergeMember(original, name, std::move(member.value()), isDeletion, schema); !done) {
+      done.error().message = fmt::format("{}: {}", name, done.error().message);
+      return done;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<json::value> applyStrategicPatch(const json::value& document, const json::value& patch,
+                                        const Schema& schema) {
+  if (!document.is_object() || !patch.is_object())
+    return fail(ErrorCode::BadRequest, "a strategic merge patch and what it patches must be JSON objects");
+  json::value out = document;
+  if (auto merged = mergeObject(out.get_object(), patch.get_object(), &schema); !merged)
+    return fail(std::move(merged.error()));
+  return out;
+}
+
+}  // namespace koord::api

@@ -1,0 +1,168 @@
+#include "api/schema/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/quantity.h"
+#include "base/time.h"
+
+namespace koord::api {
+namespace {
+
+std::string shorten(const json::value& value) {
+  std::string text = toJson(value);
+  if (text.size() > 60) text = text.substr(0, 57) + "...";
+  return text;
+}
+
+std::string join(std::string_view path, std::string_view field) {
+  return path.empty() ? std::string(field) : fmt::format("{}.{}", path, field);
+}
+
+class TypeCheck {
+ public:
+  std::optional<FieldProblem> problem;
+
+  // The path is put together on the way back from a problem only.
+  bool check(const json::value& value, const Schema& schema) {
+    using Type = Schema::Type;
+    if (value.is_null()) return true;  // null is "not given" to the API
+    switch (schema.type) {
+      case Type::Any:
+        return true;
+      case Type::Object:
+        return checkObject(value, schema);
+      case Type::Map: {
+        const auto* object = value.if_object();
+        if (!object) return expected("an object", value);
+        if (!schema.items) return true;
+        for (const auto& member : *object)
+          if (!check(member.value(), *schema.items)) return at(fmt::format("[{}]", std::string_view(member.key())));
+        return true;
+      }
+      case Type::List: {
+        const auto* array = value.if_array();
+        if (!array) return expected("a list", value);
+        if (!schema.items) return true;
+        for (std::size_t i = 0; i < array->size(); ++i)
+          if (!check((*array)[i], *schema.items)) return at(fmt::format("[{}]", i));
+        return true;
+      }
+      case Type::String:
+        return value.is_string() || expected("a string", value);
+      case Type::Bytes:
+        return value.is_string() || expected("base64 text", value);
+      case Type::Integer:
+        if (value.is_int64() || value.is_uint64()) return true;
+        if (value.is_double() && value.get_double() == static_cast<double>(static_cast<std::int64_t>(value.get_double())))
+          return true;
+        return expected("an integer", value);
+      case Type::Number:
+        return value.is_number() || expected("a number", value);
+      case Type::Boolean:
+        return value.is_bool() || expected("true or false", value);
+      case Type::IntOrString:
+        return value.is_string() || value.is_int64() || expected("an integer or a string", value);
+      case Type::Quantity: {
+        if (!value.is_string() && !value.is_number()) return expected("a quantity such as 500m or 2Gi", value);
+        const std::string text = value.is_string() ? std::string(value.get_string()) : toJson(value);
+        auto quantity = Quantity::parse(text);
+        return quantity || wrong(fmt::format("{}: {}", shorten(value), quantity.error().message));
+      }
+      case Type::Time:
+      case Type::MicroTime:
+        if (!value.is_string()) return expected("a time such as 2026-01-02T03:04:05Z", value);
+        return parseTime(std::string_view(value.get_string())).has_value() ||
+               expected("a time such as 2026-01-02T03:04:05Z", value);
+      case Type::Duration:
+        if (!value.is_string()) return expected("a duration such as 1h30m", value);
+        return parseDuration(std::string_view(value.get_string())).has_value() ||
+               expected("a duration such as 1h30m", value);
+    }
+    return true;
+  }
+
+ private:
+  bool checkObject(const json::value& value, const Schema& schema) {
+    const auto* object = value.if_object();
+    if (!object) return expected("an object", value);
+    for (const auto& member : *object) {
+      const auto* field = schema.field(member.key());
+      if (field && field->type && !check(member.value(), *field->type)) return at(member.key());
+    }
+    return true;
+  }
+  bool wrong(std::string message) {
+    problem = FieldProblem{"", std::move(message)};
+    return false;
+  }
+  bool expected(std::string_view what, const json::value& got) {
+    return wrong(fmt::format("expected {}, got {}", what, shorten(got)));
+  }
+  bool at(std::string_view where) {
+    auto& path = problem->path;
+    if (!path.empty() && path.front() != '[') path.insert(0, ".");
+    path.insert(0, where);
+    return false;
+  }
+};
+
+void collectUnknown(const json::value& value, const Schema& schema, const std::string& path,
+                    std::vector<std::string>& out) {
+  if (const auto* array = value.if_array(); array && schema.type == Schema::Type::List && schema.items) {
+    for (std::size_t i = 0; i < array->size(); ++i)
+      collectUnknown((*array)[i], *schema.items, fmt::format("{}[{}]", path, i), out);
+  } else if (const auto* object = value.if_object()) {
+    if (schema.type == Schema::Type::Map && schema.items) {
+      for (const auto& member : *object)
+        collectUnknown(member.value(), *schema.items, join(path, member.key()), out);
+    } else if (schema.type == Schema::Type::Object) {
+      for (const auto& member : *object) {
+        const std::string_view key = member.key();
+        const auto* field = schema.field(key);
+        if (field) {
+          if (field->type) collectUnknown(member.value(), *field->type, join(path, key), out);
+        } else if (!schema.preserveUnknown &&
+                   !(schema.embedded && (key == "apiVersion" || key == "kind" || key == "metadata"))) {
+          out.push_back(join(path, key));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const SchemaField* Schema::field(std::string_view fieldName) const {
+  const auto it = std::ranges::lower_bound(fields, fieldName, {}, &SchemaField::name);
+  return it != fields.end() && it->name == fieldName ? &*it : nullptr;
+}
+
+Schema& SchemaSet::addNamed(std::string name) {
+  auto& slot = named_[name];
+  if (!slot) {
+    slot = &add();
+    slot->name = std::move(name);
+  }
+  return *slot;
+}
+
+const Schema* SchemaSet::find(std::string_view name) const {
+  const auto it = named_.find(name);
+  return it == named_.end() ? nullptr : it->second;
+}
+
+std::optional<FieldProblem> checkTypes(const json::value& value, const Schema& schema) {
+  TypeCheck check;
+  check.check(value, schema);
+  return std::move(check.problem);
+}
+
+std::vector<std::string> unknownFields(const json::value& value, const Schema& schema) {
+  std::vector<std::string> out;
+  collectUnknown(value, schema, "", out);
+  return out;
+}
+
+}  // namespace koord::api

@@ -1,0 +1,16 @@
+#pragma once
+
+// Selectors over all nodes at once, through the label index: what a selector on a few labels costs does
+// not depend on how many labels nodes carry.
+
+#include "api/selector.h"
+#include "scheduler/engine/cluster.h"
+
+namespace koord::scheduler {
+
+// Removes from `nodes` those whose labels do not match.
+void narrow(Cluster& cluster, const api::Selector& selector, NodeSet& nodes);
+// The members of `nodes` that meet the term.
+NodeSet select(Cluster& cluster, const api::NodeTerm& term, const NodeSet& nodes);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,51 @@
+#include "scheduler/engine/verdicts.h"
+
+#include <functional>
+
+namespace koord::scheduler {
+
+std::string_view nameOf(Code code) {
+  switch (code) {
+    case Code::Success: return "Success";
+    case Code::Error: return "Error";
+    case Code::Unschedulable: return "Unschedulable";
+    case Code::UnschedulableAndUnresolvable: return "UnschedulableAndUnresolvable";
+    case Code::Wait: return "Wait";
+    case Code::Skip: return "Skip";
+    case Code::Pending: return "Pending";
+  }
+  return "Unknown";
+}
+
+void Verdicts::clear(std::size_t capacity) {
+  byNode_.assign(capacity, kPasses);
+  rejections_.assign(1, Rejection{0, Code::Success, {}});
+  counts_.assign(1, 0);
+  ids_.clear();
+}
+
+void Verdicts::reserve(std::size_t capacity) {
+  if (byNode_.size() < capacity) byNode_.resize(capacity, kPasses);
+}
+
+VerdictId Verdicts::intern(Rejection rejection) {
+  std::size_t hash = rejection.plugin * 31u + static_cast<std::size_t>(rejection.code);
+  for (const auto& reason : rejection.reasons) hash = hash * 1000003u ^ std::hash<std::string>{}(reason);
+  for (auto [it, end] = ids_.equal_range(hash); it != end; ++it)
+    if (rejections_[it->second] == rejection) return it->second;
+  const auto id = static_cast<VerdictId>(rejections_.size());
+  rejections_.push_back(std::move(rejection));
+  counts_.push_back(0);
+  ids_.emplace(hash, id);
+  return id;
+}
+
+void Verdicts::set(NodeId node, VerdictId verdict) {
+  VerdictId& slot = byNode_[node];
+  if (slot == verdict) return;
+  if (slot != kPasses) --counts_[slot];
+  if (verdict != kPasses) ++counts_[verdict];
+  slot = verdict;
+}
+
+}  // namespace koord::scheduler

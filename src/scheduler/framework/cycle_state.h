@@ -1,0 +1,54 @@
+#pragma once
+
+// CycleState: what plugins keep from one extension point to the next, by key (usually the plugin's name).
+// One lives as long as one attempt to place one pod, binding included; plugins whose answers are shared by
+// a class of pods (Signed, plugin.h) find theirs in a state that lives as long as the class.
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace koord::scheduler {
+
+class CycleState {
+ public:
+  // Keys must outlive the state: use string constants.
+  template <class T>
+  T& put(std::string_view key, T value) {
+    auto box = std::make_unique<Box<T>>(std::move(value));
+    T& stored = box->value;
+    for (auto& [name, old] : entries_) {
+      if (name == key) {
+        old = std::move(box);
+        return stored;
+      }
+    }
+    entries_.emplace_back(key, std::move(box));
+    return stored;
+  }
+  // nullptr when there is none; the type must be the one that was put.
+  template <class T>
+  const T* get(std::string_view key) const {
+    for (const auto& [name, box] : entries_)
+      if (name == key) return &static_cast<const Box<T>&>(*box).value;
+    return nullptr;
+  }
+  template <class T>
+  T* get(std::string_view key) {
+    return const_cast<T*>(std::as_const(*this).get<T>(key));
+  }
+
+ private:
+  struct BoxBase {
+    virtual ~BoxBase() = default;
+  };
+  template <class T>
+  struct Box : BoxBase {
+    explicit Box(T v) : value(std::move(v)) {}
+    T value;
+  };
+  std::vector<std::pair<std::string_view, std::unique_ptr<BoxBase>>> entries_;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,47 @@
+#pragma once
+
+// Diagnosis: why a pod found no node, and the message that says so.
+
+#include <set>
+#include <string>
+
+#include "scheduler/framework/status.h"
+
+namespace koord::scheduler {
+
+class Diagnosis {
+ public:
+  std::size_t totalNodes = 0;
+  // A PreFilter plugin's rejection: the status of every node, and what the message says.
+  Status preFilter;
+  // Nodes that PreFilter results left out, and their status.
+  NodeSet absent;
+  Status absentStatus;
+  // The other nodes. Borrowed: valid until the next attempt.
+  const Verdicts* verdicts = nullptr;
+  std::vector<std::string> filterPlugins;  // names, by Rejection::plugin
+  Status postFilter;
+  std::string postFilterMessage;
+  std::set<std::string> unschedulablePlugins;
+  std::set<std::string> pendingPlugins;
+
+  // What is known of a node: its rejection's code.
+  Code codeOf(NodeId node) const;
+  // {count, reason}, unsorted, with how many nodes each rejection has.
+  struct Entry {
+    std::string plugin;
+    Code code;
+    std::vector<std::string> reasons;
+    std::size_t nodes;
+  };
+  std::vector<Entry> entries() const;
+  void notePlugin(const std::string& plugin, Code code);
+
+  // "0/5 nodes are available: 2 node(s) had untolerated taint(s), 3 Insufficient cpu. preemption: ..."
+  std::string message() const;
+};
+
+// The middle of the message: {"3 Insufficient cpu", ...} sorted as text and joined.
+std::string reasonsText(std::vector<std::pair<std::string, std::size_t>> counts);
+
+}  // namespace koord::scheduler

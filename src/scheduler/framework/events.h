@@ -1,0 +1,95 @@
+#pragma once
+
+// Things that happen in the cluster, as far as they may make a waiting pod schedulable, and what plugins
+// register to be asked about them (queueing hints).
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/core.h"
+#include "scheduler/engine/pod_info.h"
+
+namespace koord::scheduler {
+
+enum class EventResource : std::uint8_t {
+  Pod,  // in a registration: assigned and unscheduled pods
+  AssignedPod,
+  UnscheduledPod,
+  Node,
+  PersistentVolumeClaim,
+  PersistentVolume,
+  StorageClass,
+  CSINode,
+  CSIDriver,
+  CSIStorageCapacity,
+  VolumeAttachment,
+  Custom,    // any other resource, named in customResource
+  Wildcard,  // everything
+};
+
+using Actions = std::uint32_t;
+namespace action {
+inline constexpr Actions kAdd = 1;
+inline constexpr Actions kDelete = 1 << 1;
+inline constexpr Actions kUpdateNodeAllocatable = 1 << 2;
+inline constexpr Actions kUpdateNodeLabel = 1 << 3;
+inline constexpr Actions kUpdateNodeTaint = 1 << 4;
+inline constexpr Actions kUpdateNodeCondition = 1 << 5;
+inline constexpr Actions kUpdateNodeAnnotation = 1 << 6;
+inline constexpr Actions kUpdatePodLabel = 1 << 7;
+inline constexpr Actions kUpdatePodScaleDown = 1 << 8;
+inline constexpr Actions kUpdatePodToleration = 1 << 9;
+inline constexpr Actions kUpdatePodSchedulingGatesEliminated = 1 << 10;
+inline constexpr Actions kUpdateOther = 1 << 11;
+inline constexpr Actions kUpdate = ((1 << 12) - 1) & ~(kAdd | kDelete);
+inline constexpr Actions kAll = kAdd | kDelete | kUpdate;
+}  // namespace action
+
+// One thing that happened. It may be kept for a while, so it owns what it shows.
+struct ClusterEvent {
+  EventResource resource = EventResource::Wildcard;
+  Actions actions = 0;
+  std::string customResource;
+  // Before and after; the ones that fit the resource.
+  PodPtr oldPod;
+  PodPtr newPod;
+  std::shared_ptr<const api::Node> oldNode;
+  std::shared_ptr<const api::Node> newNode;
+  std::shared_ptr<const void> oldObject;
+  std::shared_ptr<const void> newObject;
+  // A wildcard event for this pod only; "" = for all.
+  std::string targetUid;
+  std::string name;  // for wildcards: "UnschedulableTimeout", "ForceActivate", ...
+
+  static ClusterEvent wildcard(std::string name, std::string targetUid = {}) {
+    ClusterEvent event;
+    event.name = std::move(name);
+    event.targetUid = std::move(targetUid);
+    return event;
+  }
+};
+
+// The name in metrics and logs: "AssignedPodDelete", "NodeUpdateNodeTaint".
+std::string labelOf(const ClusterEvent& event);
+
+enum class Hint : std::uint8_t { Skip, Queue };
+
+struct EventRegistration {
+  EventResource resource = EventResource::Wildcard;
+  Actions actions = 0;
+  std::string customResource;
+  // Whether the event may make this pod, which the plugin rejected, schedulable. Empty = always.
+  std::function<Hint(const PodInfo& pod, const ClusterEvent& event)> hint;
+};
+
+bool matches(const EventRegistration& registration, const ClusterEvent& event);
+
+// What changed between two versions, as separate actions; empty when nothing of interest did. A pod always
+// yields at least the generic update.
+std::vector<Actions> nodeActions(const api::Node& before, const api::Node& after);
+std::vector<Actions> podActions(const PodInfo& before, const PodInfo& after);
+
+}  // namespace koord::scheduler

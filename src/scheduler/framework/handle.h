@@ -1,0 +1,39 @@
+#pragma once
+
+// Handle: what the scheduler offers its plugins. One per profile.
+
+#include <memory>
+#include <vector>
+
+#include "scheduler/engine/cluster.h"
+#include "scheduler/framework/nominator.h"
+#include "scheduler/framework/stores.h"
+#include "scheduler/framework/waiting_pods.h"
+
+namespace koord::kube {
+class Api;
+class EventRecorder;
+}  // namespace koord::kube
+
+namespace koord::scheduler {
+
+class NodeSearch;
+
+class Handle {
+ public:
+  virtual ~Handle() = default;
+  virtual Cluster& cluster() = 0;
+  virtual Executor& executor() = 0;
+  virtual Nominator& nominator() = 0;
+  virtual WaitingPods& waitingPods() = 0;
+  virtual Stores& stores() = 0;
+  // The search of this profile, to run filters again. Only during an attempt.
+  virtual NodeSearch& search() = 0;
+  // Moves these pods to the active queue when they are waiting elsewhere in it.
+  virtual void activate(const std::vector<PodPtr>& pods) = 0;
+  // nullptr when the engine runs without an API (benchmarks, what-if questions).
+  virtual kube::Api* api() = 0;
+  virtual kube::EventRecorder* events() = 0;
+};
+
+}  // namespace koord::scheduler

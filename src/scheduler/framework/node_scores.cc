@@ -1,0 +1,158 @@
+// The second half of NodeSearch: scores and the choice among feasible nodes.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scheduler/framework/node_search.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+Status failedScore(const std::string& plugin, const Status& status) {
+  return Status::error(
+      fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin, status.message()));
+}
+
+}  // namespace
+
+// PreScore of Signed plugins, once per class.
+Status NodeSearch::prepareScores(PodClass& podClass, const PodInfo& pod) {
+  if (podClass.scorePrepared) return podClass.preScore;
+  podClass.scorePrepared = true;
+  for (const auto& plugin : profile_.preScore) {
+    if (!plugin.signedPlugin) continue;
+    const Status status = plugin.point->preScore(podClass.state, pod, {});
+    if (status.skipped()) {
+      const std::size_t position = Profile::indexOf(profile_.score, plugin.name);
+      if (position != Profile::npos) podClass.skipScore |= PluginMask{1} << position;
+    } else if (!status.ok()) {
+      podClass.preScore = Status::error(
+          fmt::format("running PreScore plugin \"{}\": {}", plugin.name, status.message()));
+      break;
+    }
+  }
+  return podClass.preScore;
+}
+
+Status NodeSearch::choose(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible,
+                          bool fast, SearchResult& result) {
+  PodClass& podClass = *attempt.podClass;
+  if (result.feasible == 1) {
+    (fast ? podClass.nodes->feasible() : feasible).forEach([&](NodeId node) { result.node = node; });
+    return {};
+  }
+  Status status = prepareScores(podClass, *pod);
+  if (!status.ok()) return status;
+  if (fast) {
+    status = podClass.nodes->syncScores(*pod);
+    if (!status.ok()) return status;
+    result.node = podClass.nodes->best(random_)->node;
+    return {};
+  }
+  feasible.copyTo(list_);
+  if (attempt.restricted) {
+    auto table = scoreNodes(state, pod, list_);
+    if (!table) return Status::of(table.error());
+    totals_ = std::move(table->totals);
+  } else {
+    status = podClass.nodes->syncScores(*pod);
+    if (!status.ok()) return status;
+    totals_.assign(list_.size(), 0);
+    podClass.nodes->addTotals(list_, totals_);
+    status = addOtherScores(state, *pod, list_, totals_, nullptr);
+    if (!status.ok()) return status;
+  }
+  const std::int64_t best = *std::ranges::max_element(totals_);
+  const auto ties = static_cast<std::uint64_t>(std::ranges::count(totals_, best));
+  std::uint64_t pick = ties > 1 ? random_.below(ties) : 0;
+  for (std::size_t n = 0; n < list_.size(); ++n) {
+    if (totals_[n] == best && pick-- == 0) {
+      result.node = list_[n];
+      break;
+    }
+  }
+  return {};
+}
+
+Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+                                  std::span<std::int64_t> totals, ScoreTable* table) {
+  if (!otherScores_) return {};
+  PluginMask skip = 0;
+  for (const auto& plugin : profile_.preScore) {
+    if (plugin.signedPlugin) continue;
+    const Status status = plugin.point->preScore(state, pod, nodes);
+    if (status.skipped()) {
+      const std::size_t position = Profile::indexOf(profile_.score, plugin.name);
+      if (position != Profile::npos) skip |= PluginMask{1} << position;
+    } else if (!status.ok()) {
+      return Status::error(
+          fmt::format("running PreScore plugin \"{}\": {}", plugin.name, status.message()));
+    }
+  }
+  std::vector<std::int64_t> scores(nodes.size());
+  for (std::size_t i = 0; i < profile_.score.size(); ++i) {
+    const auto& plugin = profile_.score[i];
+    if (plugin.signedPlugin || (skip >> i & 1) != 0) continue;
+    Status status = plugin.point->score(state, pod, nodes, scores);
+    if (!status.ok()) return failedScore(plugin.name, status);
+    const Normalization kind = plugin.point->normalization();
+    if (kind == Normalization::Own) {
+      status = plugin.point->normalize(state, pod, nodes, scores);
+      if (!status.ok()) {
+        return Status::error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}",
+                                         plugin.name, status.message()));
+      }
+    } else if (kind != Normalization::None && !scores.empty()) {
+      const std::int64_t max = *std::ranges::max_element(scores);
+      for (auto& score : scores) score = normalizedScore(score, max, kind == Normalization::Lowest);
+    }
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (scores[n] < 0 || scores[n] > 100) return invalidScore(plugin.name, scores[n]);
+      scores[n] *= plugin.weight;
+      totals[n] += scores[n];
+    }
+    if (table) {
+      table->plugins.push_back(plugin.name);
+      table->values.push_back(scores);
+    }
+  }
+  return {};
+}
+
+Result<ScoreTable> NodeSearch::scoreNodes(CycleState& state, const PodPtr& pod,
+                                          std::span<const NodeId> nodes) {
+  const Attempt& attempt = *state.get<Attempt>(kAttempt);
+  PodClass& podClass = *attempt.podClass;
+  ScoreTable table;
+  table.nodes.assign(nodes.begin(), nodes.end());
+  table.totals.assign(nodes.size(), 0);
+  Status status = prepareScores(podClass, *pod);
+  if (!status.ok()) return fail(ErrorCode::Internal, status.message());
+  std::vector<std::int64_t> scores(nodes.size());
+  for (std::size_t i = 0; i < profile_.score.size(); ++i) {
+    const auto& plugin = profile_.score[i];
+    if (!plugin.signedPlugin || (podClass.skipScore >> i & 1) != 0) continue;
+    status = plugin.point->score(podClass.state, *pod, nodes, scores);
+    if (!status.ok()) return fail(ErrorCode::Internal, failedScore(plugin.name, status).message());
+    const Normalization kind = plugin.point->normalization();
+    if (kind != Normalization::None && !scores.empty()) {
+      const std::int64_t max = *std::ranges::max_element(scores);
+      for (auto& score : scores) score = normalizedScore(score, max, kind == Normalization::Lowest);
+    }
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (scores[n] < 0 || scores[n] > 100)
+        return fail(ErrorCode::Internal, invalidScore(plugin.name, scores[n]).message());
+      scores[n] *= plugin.weight;
+      table.totals[n] += scores[n];
+    }
+    table.plugins.push_back(plugin.name);
+    table.values.push_back(scores);
+  }
+  status = addOtherScores(state, *pod, nodes, table.totals, &table);
+  if (!status.ok()) return fail(ErrorCode::Internal, status.message());
+  return table;
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,298 @@
+#include "scheduler/framework/node_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace koord::scheduler {
+
+std::size_t nodesToFind(std::size_t nodes, std::int32_t percentage) {
+  if (nodes < 100 || percentage <= 0 || percentage >= 100) return nodes;
+  return std::max<std::size_t>(100, nodes * static_cast<std::size_t>(percentage) / 100);
+}
+
+NodeSearch::NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& profile, Random random,
+                       std::int32_t percentage)
+    : cluster_(cluster),
+      nominator_(nominator),
+      profile_(profile),
+      random_(random),
+      percentage_(percentage),
+      classes_(cluster, profile) {
+  for (std::size_t i = 0; i < profile.filter.size(); ++i) {
+    filterNames_.push_back(profile.filter[i].name);
+    preFilterOf_.push_back(Profile::indexOf(profile.preFilter, profile.filter[i].name));
+    if (!profile.filter[i].signedPlugin) otherFilters_ |= PluginMask{1} << i;
+  }
+  for (const auto& plugin : profile.score) otherScores_ |= !plugin.signedPlugin;
+}
+
+SearchResult NodeSearch::prepare(CycleState& state, const PodPtr& pod) {
+  SearchResult result;
+  result.diagnosis.totalNodes = cluster_.liveCount();
+  Attempt& attempt = state.put(kAttempt, Attempt{});
+  runPreFilter(state, pod, attempt, result);
+  return result;
+}
+
+SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod) {
+  SearchResult result;
+  Diagnosis& diagnosis = result.diagnosis;
+  diagnosis.totalNodes = cluster_.liveCount();
+  diagnosis.filterPlugins = filterNames_;
+  if (diagnosis.totalNodes == 0) {
+    result.status = Status::unresolvable("no nodes available to schedule pods");
+    return result;
+  }
+  Attempt& attempt = state.put(kAttempt, Attempt{});
+  if (!runPreFilter(state, pod, attempt, result)) return result;
+  if (tryNominated(state, pod, attempt, result)) return result;
+
+  NodeSet feasible;
+  bool fast = false;
+  result.status = findFeasible(state, pod, attempt, feasible, fast);
+  if (!result.status.ok()) return result;
+  result.evaluated = attempt.restricted ? attempt.allowed.size() : diagnosis.totalNodes;
+  ClassNodes* kept = attempt.restricted ? nullptr : attempt.podClass->nodes.get();
+  result.feasible = fast ? kept->feasibleCount() : feasible.size();
+  if (result.feasible > 0) {
+    result.status = choose(state, pod, attempt, feasible, fast, result);
+    return result;
+  }
+
+  // Which plugin rejects a node first can only be told by asking them in order.
+  const bool keptIsAll = kept != nullptr && (otherFilters_ & ~attempt.skipFilter) == 0 && nominator_.empty();
+  if (!keptIsAll && !attempt.restricted) {
+    verdicts_.clear(cluster_.capacity());
+    NodeSet all = cluster_.live();
+    result.status = filterOn(state, pod, attempt, all, verdicts_, true);
+    if (result.status.ok()) result.status = dropNominated(state, pod, all, &verdicts_);
+    if (!result.status.ok()) return result;
+  }
+  describe(attempt, keptIsAll ? kept->verdicts() : verdicts_, diagnosis);
+  result.status = Status{Code::Unschedulable, {}, {}};
+  return result;
+}
+
+void NodeSearch::describe(const Attempt& attempt, const Verdicts& verdicts, Diagnosis& diagnosis) const {
+  diagnosis.verdicts = &verdicts;
+  if (attempt.restricted) {
+    diagnosis.absent = cluster_.live();
+    diagnosis.absent.subtract(attempt.allowed);
+    diagnosis.absentStatus = attempt.absentStatus;
+    if (!diagnosis.absent.empty())
+      for (std::size_t i = 0; i < profile_.preFilter.size(); ++i)
+        if (attempt.podClass->preFilter[i].nodeNames)
+          diagnosis.notePlugin(profile_.preFilter[i].name, Code::UnschedulableAndUnresolvable);
+  }
+  for (VerdictId id = 1; id < verdicts.size(); ++id) {
+    if (verdicts.count(id) == 0) continue;
+    const Rejection& rejection = verdicts.rejection(id);
+    diagnosis.notePlugin(filterNames_[rejection.plugin], rejection.code);
+  }
+}
+
+bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt,
+                              SearchResult& result) {
+  attempt.podClass = classes_.of(*pod);
+  PodClass& podClass = *attempt.podClass;
+  Status remembered;
+  std::vector<std::string> restricting;
+  std::uint64_t skipped = 0;
+  for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
+    const auto& plugin = profile_.preFilter[i];
+    PreFilterResult& answer = podClass.preFilter[i];
+    // Answers of other plugins are stored in the class, too, but for this attempt only.
+    if (!plugin.signedPlugin) {
+      answer = plugin.point->preFilter(state, *pod);
+      answer.status.plugin = plugin.name;
+    }
+    if (answer.status.skipped()) {
+      skipped |= std::uint64_t{1} << i;
+      continue;
+    }
+    if (answer.status.rejected()) {
+      result.diagnosis.notePlugin(plugin.name, answer.status.code);
+      if (answer.status.code != Code::Unschedulable) {
+        result.diagnosis.preFilter = answer.status;
+        result.status = answer.status;
+        return false;
+      }
+      if (remembered.ok()) remembered = answer.status;
+      continue;
+    }
+    if (!answer.status.ok()) {
+      result.status = Status::error(fmt::format("running PreFilter plugin \"{}\": {}", plugin.name,
+                                                answer.status.message()));
+      return false;
+    }
+    if (!answer.nodeNames) continue;
+    restricting.push_back(plugin.name);
+    NodeSet named;
+    for (const auto& name : *answer.nodeNames)
+      if (const auto id = cluster_.findNode(name); id && cluster_.live().contains(*id)) named.insert(*id);
+    if (attempt.restricted) {
+      attempt.allowed.intersect(named);
+    } else {
+      attempt.restricted = true;
+      attempt.allowed = std::move(named);
+    }
+    // As upstream, by the names alone: a name without a node is found out by having no candidates.
+    if (answer.nodeNames->empty() || (restricting.size() > 1 && attempt.allowed.empty())) {
+      std::ranges::sort(restricting);
+      result.status =
+          restricting.size() == 1
+              ? Status::unresolvable(fmt::format("node(s) didn't satisfy plugin {}", restricting[0]))
+              : Status::unresolvable(fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously",
+                                                 fmt::join(restricting, " ")));
+      for (const auto& name : restricting)
+        result.diagnosis.notePlugin(name, Code::UnschedulableAndUnresolvable);
+      result.diagnosis.preFilter = result.status;
+      return false;
+    }
+  }
+  if (!remembered.ok()) {
+    result.diagnosis.preFilter = remembered;
+    result.status = remembered;
+    return false;
+  }
+  if (attempt.restricted) {
+    std::ranges::sort(restricting);
+    attempt.absentStatus = Status::unresolvable(
+        fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(restricting, " ")));
+  }
+  for (std::size_t f = 0; f < profile_.filter.size(); ++f)
+    if (preFilterOf_[f] != Profile::npos && (skipped >> preFilterOf_[f] & 1) != 0)
+      attempt.skipFilter |= PluginMask{1} << f;
+  return true;
+}
+
+bool NodeSearch::tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                              SearchResult& result) {
+  const std::string& name = pod->pod->status.nominatedNodeName;
+  if (name.empty()) return false;
+  const auto node = cluster_.findNode(name);
+  if (!node || !cluster_.live().contains(*node)) return false;
+  if (attempt.restricted && !attempt.allowed.contains(*node)) return false;
+  if (!filterNode(state, pod, *node).ok()) return false;
+  result.node = *node;
+  result.feasible = 1;
+  result.evaluated = 1;
+  return true;
+}
+
+// `fast`: the kept results of the class are the whole truth; `feasible` is left empty then.
+Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& attempt, NodeSet& feasible,
+                                bool& fast) {
+  const PluginMask others = otherFilters_ & ~attempt.skipFilter;
+  if (attempt.restricted) {
+    verdicts_.clear(cluster_.capacity());
+    feasible = attempt.allowed;
+    Status status = filterOn(state, pod, attempt, feasible, verdicts_, true);
+    if (!status.ok()) return status;
+    status = dropNominated(state, pod, feasible, &verdicts_);
+    if (status.ok()) limitFeasible(feasible);
+    return status;
+  }
+  PodClass& podClass = *attempt.podClass;
+  if (!podClass.nodes) podClass.nodes = std::make_unique<ClassNodes>(cluster_, profile_, podClass);
+  Status status = podClass.nodes->sync(*pod, attempt.skipFilter);
+  if (!status.ok()) return status;
+  const std::size_t enough = nodesToFind(cluster_.liveCount(), percentage_);
+  fast = others == 0 && nominator_.empty() && !otherScores_ && enough >= cluster_.liveCount();
+  if (fast) return {};
+  feasible = podClass.nodes->feasible();
+  if (others != 0) {
+    verdicts_.clear(cluster_.capacity());
+    status = filterOn(state, pod, attempt, feasible, verdicts_, false);
+    if (!status.ok()) return status;
+  }
+  status = dropNominated(state, pod, feasible, nullptr);
+  if (status.ok()) limitFeasible(feasible);
+  return status;
+}
+
+// Takes out nodes that are only free because a nominated pod of no lower priority is not there yet.
+Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, NodeSet& feasible,
+                                 Verdicts* verdicts) {
+  if (nominator_.empty()) return {};
+  for (const auto& [name, pods] : nominator_.byNode()) {
+    const auto node = cluster_.findNode(name);
+    if (!node || !(verdicts ? cluster_.live() : feasible).contains(*node)) continue;
+    const bool matters = std::ranges::any_of(pods, [&](const PodPtr& other) {
+      return other->priority >= pod->priority && other->uid() != pod->uid();
+    });
+    if (!matters) continue;
+    if (verdicts && !feasible.contains(*node) && verdicts->at(*node) == kPasses) continue;
+    Status status = filterNode(state, pod, *node);
+    if (status.code == Code::Error) return status;
+    if (status.ok()) continue;
+    feasible.erase(*node);
+    if (!verdicts) continue;
+    const auto plugin = static_cast<std::uint16_t>(Profile::indexOf(profile_.filter, status.plugin));
+    verdicts->set(*node, verdicts->intern({plugin, status.code, status.reasons}));
+  }
+  return {};
+}
+
+Status NodeSearch::filterOn(const CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                            NodeSet& nodes, Verdicts& verdicts, bool signedToo) {
+  for (std::size_t i = 0; i < profile_.filter.size() && !nodes.empty(); ++i) {
+    const auto& plugin = profile_.filter[i];
+    if ((attempt.skipFilter >> i & 1) != 0 || (!signedToo && plugin.signedPlugin)) continue;
+    NodeFilter batch(nodes, verdicts, static_cast<std::uint16_t>(i));
+    const Status status =
+        plugin.point->filter(stateFor(plugin.signedPlugin, state, attempt), *pod, batch);
+    if (!status.ok()) {
+      return Status::error(fmt::format("running \"{}\" filter plugin: {}", plugin.name, status.message()));
+    }
+  }
+  return {};
+}
+
+Status NodeSearch::filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes, Verdicts& verdicts) {
+  return filterOn(state, pod, *state.get<Attempt>(kAttempt), nodes, verdicts, true);
+}
+
+Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node) {
+  const Attempt& attempt = *state.get<Attempt>(kAttempt);
+  const auto judge = [&]() -> Status {
+    Verdicts verdicts;
+    verdicts.reserve(node + 1);
+    NodeSet one;
+    one.insert(node);
+    Status status = filterOn(state, pod, attempt, one, verdicts, true);
+    if (!status.ok() || !one.empty()) return status;
+    const Rejection& rejection = verdicts.rejection(verdicts.at(node));
+    return {rejection.code, rejection.reasons, filterNames_[rejection.plugin]};
+  };
+  if (const auto* nominated = nominator_.on(cluster_.node(node).name)) {
+    Cluster::Transaction whatIf(cluster_);
+    bool any = false;
+    for (const PodPtr& other : *nominated) {
+      if (other->priority < pod->priority || other->uid() == pod->uid()) continue;
+      any |= cluster_.assume(other, node).has_value();
+    }
+    if (any) {
+      Status status = judge();
+      if (!status.ok()) return status;
+    }
+  }
+  return judge();
+}
+
+void NodeSearch::limitFeasible(NodeSet& feasible) {
+  const std::size_t total = cluster_.liveCount();
+  const std::size_t enough = nodesToFind(total, percentage_);
+  if (enough >= total) return;
+  // Walks on from where the last attempt stopped, so that all nodes get their turn.
+  feasible.copyTo(list_);
+  if (list_.size() <= enough) return;
+  const auto start = std::ranges::lower_bound(list_, startNode_);
+  std::rotate(list_.begin(), list_.begin() + (start - list_.begin()), list_.end());
+  startNode_ = list_[enough];
+  feasible.clear();
+  for (std::size_t i = 0; i < enough; ++i) feasible.insert(list_[i]);
+}
+
+}  // namespace koord::scheduler

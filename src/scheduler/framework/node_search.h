@@ -1,0 +1,105 @@
+#pragma once
+
+// NodeSearch: finds the node for one pod: PreFilter, Filter over all nodes, Score, choice.
+//
+// All nodes are considered unless percentageOfNodesToScore asks for less. Which nodes pass, what they
+// score and what a failure says equals evaluating every plugin on every node; kept results of the pod's
+// class (pod_class.h) only make it faster. Ties are broken by the seeded Random.
+
+#include <string>
+#include <vector>
+
+#include "scheduler/framework/diagnosis.h"
+#include "scheduler/framework/handle.h"
+#include "scheduler/framework/pod_class.h"
+
+namespace koord::scheduler {
+
+struct SearchResult {
+  Status status;  // Success; a rejection with a diagnosis; or an error
+  NodeId node = kNoNode;
+  std::size_t feasible = 0;
+  std::size_t evaluated = 0;
+  Diagnosis diagnosis;
+};
+
+// Scores of some nodes, plugin by plugin: values[p][n] are weighted and normalised.
+struct ScoreTable {
+  std::vector<std::string> plugins;
+  std::vector<NodeId> nodes;
+  std::vector<std::vector<std::int64_t>> values;
+  std::vector<std::int64_t> totals;
+};
+
+class NodeSearch {
+ public:
+  // percentage: of nodes that are enough to be scored; 0 or 100 = all.
+  NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& profile, Random random,
+             std::int32_t percentage);
+
+  SearchResult find(CycleState& state, const PodPtr& pod);
+
+  // --- For PostFilter plugins and questions, after find() or prepare() with the same state.
+  // Runs PreFilter only; the result is not a success when PreFilter refuses.
+  SearchResult prepare(CycleState& state, const PodPtr& pod);
+  // The verdict on one node, nominated pods counted, in the cluster as it is now (what-if changes
+  // included). Success or a rejection with its plugin; Error when a plugin failed.
+  Status filterNode(CycleState& state, const PodPtr& pod, NodeId node);
+  // Asks every plugin about every one of the nodes; kept results are not used.
+  Status filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes, Verdicts& verdicts);
+  Result<ScoreTable> scoreNodes(CycleState& state, const PodPtr& pod, std::span<const NodeId> nodes);
+
+  const Profile& profile() const { return profile_; }
+  std::size_t classes() const { return classes_.size(); }
+
+ private:
+  // What one attempt knows beyond the plugins' own state.
+  struct Attempt {
+    std::shared_ptr<PodClass> podClass;
+    PluginMask skipFilter = 0;
+    bool restricted = false;
+    NodeSet allowed;  // when restricted
+    Status absentStatus;
+  };
+  static constexpr std::string_view kAttempt = "koord.scheduler/attempt";
+
+  bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
+  bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt, SearchResult& result);
+  Status findFeasible(CycleState& state, const PodPtr& pod, Attempt& attempt, NodeSet& feasible,
+                      bool& fast);
+  Status dropNominated(CycleState& state, const PodPtr& pod, NodeSet& feasible, Verdicts* verdicts);
+  Status filterOn(const CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeSet& nodes,
+                  Verdicts& verdicts, bool signedToo);
+  void limitFeasible(NodeSet& feasible);
+  Status choose(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible, bool fast,
+                SearchResult& result);
+  Status prepareScores(PodClass& podClass, const PodInfo& pod);
+  // Adds weighted scores of the plugins that are not Signed.
+  Status addOtherScores(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+                        std::span<std::int64_t> totals, ScoreTable* table);
+  const CycleState& stateFor(const Signed* signedPlugin, const CycleState& state,
+                             const Attempt& attempt) const {
+    return signedPlugin ? attempt.podClass->state : state;
+  }
+  void describe(const Attempt& attempt, const Verdicts& verdicts, Diagnosis& diagnosis) const;
+
+  Cluster& cluster_;
+  Nominator& nominator_;
+  const Profile& profile_;
+  Random random_;
+  std::int32_t percentage_;
+  PodClasses classes_;
+  PluginMask otherFilters_ = 0;  // positions of plugins that are not Signed
+  bool otherScores_ = false;
+  std::vector<std::string> filterNames_;
+  std::vector<std::size_t> preFilterOf_;  // by filter position: its PreFilter's position, or npos
+  NodeId startNode_ = 0;
+  Verdicts verdicts_;  // of attempts whose class verdicts are not the whole truth
+  std::vector<NodeId> list_;
+  std::vector<std::int64_t> totals_;
+};
+
+// How many feasible nodes are enough. percentage 0 or 100 = all of them.
+std::size_t nodesToFind(std::size_t nodes, std::int32_t percentage);
+
+}  // namespace koord::scheduler

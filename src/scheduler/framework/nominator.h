@@ -1,0 +1,39 @@
+#pragma once
+
+// Nominator: pods that preemption has promised a node, while their victims are leaving. Other pods of no
+// higher priority must leave room for them there.
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/engine/pod_info.h"
+
+namespace koord::scheduler {
+
+// What a failed attempt says about the pod's nomination.
+struct Nomination {
+  bool override = false;  // false: the pod's status stays in force
+  std::string node;       // with override: the node, or "" for none
+};
+
+class Nominator {
+ public:
+  // Replaces any nomination of the pod. Without override its status.nominatedNodeName counts.
+  void add(const PodPtr& pod, const Nomination& nomination);
+  void remove(const std::string& uid);
+  // The object changed; a nomination that is not in any status yet survives.
+  void update(const PodPtr& before, const PodPtr& after);
+
+  const std::vector<PodPtr>* on(const std::string& node) const;
+  const std::unordered_map<std::string, std::vector<PodPtr>>& byNode() const { return byNode_; }
+  bool empty() const { return byNode_.empty(); }
+  // "" when there is none.
+  std::string nodeOf(const std::string& uid) const;
+
+ private:
+  std::unordered_map<std::string, std::vector<PodPtr>> byNode_;
+  std::unordered_map<std::string, std::string> nodeOf_;  // by uid
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,187 @@
+#pragma once
+
+// The scheduling framework's extension points. A plugin is a class that derives from Plugin and from the
+// points it takes part in. All calls come from the scheduler's one thread.
+//
+// One attempt to place a pod runs PreFilter, Filter, (PostFilter when no node is left), PreScore, Score,
+// Reserve, Permit; then, as a task of its own, PreBind, Bind, PostBind. Filter and Score see all nodes in
+// question at once.
+//
+// What a plugin answers for a node either depends on
+//  - a few things of the pod (its signature) and that node's own state only: such a plugin is Signed.
+//    Pods with the same signatures form a class; answers are kept per class and asked again only for
+//    nodes that changed. PreFilter and PreScore of a Signed plugin run once per class.
+//  - or on more than that (other nodes, other pods, time): then it is asked in every attempt.
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/task.h"
+#include "scheduler/framework/cycle_state.h"
+#include "scheduler/framework/events.h"
+#include "scheduler/framework/node_filter.h"
+#include "scheduler/framework/nominator.h"
+#include "scheduler/framework/queued_pod.h"
+#include "scheduler/framework/status.h"
+
+namespace koord::scheduler {
+
+class Diagnosis;
+
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  virtual std::string_view name() const = 0;
+};
+
+// Collects what a class of pods has in common.
+class Signature {
+ public:
+  void add(std::string_view text) {
+    add(static_cast<std::int64_t>(text.size()));
+    bytes_ += text;
+  }
+  void add(std::int64_t number) {
+    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  void clear() { bytes_.clear(); }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+class Signed {
+ public:
+  virtual ~Signed() = default;
+  // Adds everything of the pod that the plugin's answers depend on.
+  virtual void sign(const PodInfo& pod, Signature& signature) const = 0;
+  // Rises when answers for nodes that have not changed may have (an image came to another node).
+  virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const { return 0; }
+};
+
+// Whether the pod may enter the active queue at all. Anything but Success holds it back until an event
+// that the plugin registered for. Must be fast.
+class PreEnqueuePlugin {
+ public:
+  virtual ~PreEnqueuePlugin() = default;
+  virtual Status preEnqueue(const PodInfo& pod) = 0;
+};
+
+// The order of the active queue. All profiles share one.
+class QueueSortPlugin {
+ public:
+  virtual ~QueueSortPlugin() = default;
+  virtual bool less(const QueuedPod& a, const QueuedPod& b) const = 0;
+};
+
+struct PreFilterResult {
+  // Skip: Filter of this plugin is not called. A rejection is the verdict for all nodes.
+  Status status;
+  // Only these nodes come into question; absent = all.
+  std::optional<std::vector<std::string>> nodeNames;
+};
+class PreFilterPlugin {
+ public:
+  virtual ~PreFilterPlugin() = default;
+  virtual PreFilterResult preFilter(CycleState& state, const PodInfo& pod) = 0;
+};
+
+class FilterPlugin {
+ public:
+  virtual ~FilterPlugin() = default;
+  // Rejects nodes; a status other than Success is an error and ends the attempt. Must judge by the
+  // cluster as it is now, so that what-if changes are seen.
+  virtual Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) = 0;
+};
+
+struct PostFilterResult {
+  Status status;  // Success: the nomination is made, further plugins are not asked
+  Nomination nomination;
+};
+class PostFilterPlugin {
+ public:
+  virtual ~PostFilterPlugin() = default;
+  virtual PostFilterResult postFilter(CycleState& state, const PodPtr& pod, const Diagnosis& diagnosis) = 0;
+};
+
+class PreScorePlugin {
+ public:
+  virtual ~PreScorePlugin() = default;
+  // Skip: Score is not called. `nodes` are the feasible ones; empty for Signed plugins, whose PreScore
+  // must not depend on them.
+  virtual Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) = 0;
+};
+
+enum class Normalization {
+  None,     // scores are 0 to 100 as they come
+  Highest,  // scores are not negative; the highest becomes 100
+  Lowest,   // likewise, and 0 becomes 100
+  Own,      // normalize() is called with the scores of all feasible nodes; not for Signed plugins
+};
+
+class ScorePlugin {
+ public:
+  virtual ~ScorePlugin() = default;
+  // Fills scores[i] for nodes[i]; nodes are in ascending order. Other than Success is an error.
+  virtual Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+                       std::span<std::int64_t> scores) = 0;
+  virtual Normalization normalization() const { return Normalization::None; }
+  virtual Status normalize(const CycleState& /*state*/, const PodInfo& /*pod*/,
+                           std::span<const NodeId> /*nodes*/, std::span<std::int64_t> /*scores*/) {
+    return {};
+  }
+};
+
+class ReservePlugin {
+ public:
+  virtual ~ReservePlugin() = default;
+  virtual Status reserve(CycleState& state, const PodPtr& pod, NodeId node) = 0;
+  // Takes reserve back. Idempotent, and also called when reserve was not (an earlier plugin failed).
+  virtual void unreserve(CycleState& state, const PodPtr& pod, NodeId node) = 0;
+};
+
+struct PermitResult {
+  Status status;  // Wait: the pod waits until WaitingPod::allow, reject or the timeout
+  Duration timeout{};
+};
+class PermitPlugin {
+ public:
+  virtual ~PermitPlugin() = default;
+  virtual PermitResult permit(CycleState& state, const PodPtr& pod, NodeId node) = 0;
+};
+
+class PreBindPlugin {
+ public:
+  virtual ~PreBindPlugin() = default;
+  // Skip: preBind has nothing to do for this pod.
+  virtual Status preBindPreFlight(CycleState& /*state*/, const PodPtr& /*pod*/, NodeId /*node*/) {
+    return {};
+  }
+  virtual Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) = 0;
+};
+
+class BindPlugin {
+ public:
+  virtual ~BindPlugin() = default;
+  // Skip: the next plugin is asked.
+  virtual Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) = 0;
+};
+
+class PostBindPlugin {
+ public:
+  virtual ~PostBindPlugin() = default;
+  virtual void postBind(CycleState& state, const PodPtr& pod, const std::string& nodeName) = 0;
+};
+
+// Which events may make a pod schedulable that this plugin rejected. A plugin without it is asked again
+// on every event.
+class EnqueueExtensions {
+ public:
+  virtual ~EnqueueExtensions() = default;
+  virtual std::vector<EventRegistration> eventsToRegister() const = 0;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,113 @@
+#pragma once
+
+// Pod classes: pods that all Signed plugins of a profile judge alike, and what those plugins said about
+// every node. Most pods of a cluster come from few templates, and placing a pod changes one node; so an
+// attempt for a known class asks the plugins about the few nodes that changed since the class was last
+// used, instead of about all.
+
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "scheduler/engine/cluster.h"
+#include "scheduler/engine/score_index.h"
+#include "scheduler/framework/profile.h"
+
+namespace koord::scheduler {
+
+// A set of positions in one of a profile's lists.
+using PluginMask = std::uint64_t;
+
+class ClassNodes;
+
+struct PodClass {
+  explicit PodClass(std::string signatureBytes);
+  ~PodClass();
+
+  std::string signature;
+  CycleState state;                        // of Signed plugins
+  std::vector<PreFilterResult> preFilter;  // by position; only those of Signed plugins are set
+  bool scorePrepared = false;
+  Status preScore;                  // the first failure of a Signed plugin's PreScore
+  PluginMask skipScore = 0;         // Signed Score plugins that have nothing to say
+  std::unique_ptr<ClassNodes> nodes;  // absent until the class is asked for all nodes
+};
+
+// The Signed plugins' verdicts and scores for all nodes, brought up to date on demand.
+class ClassNodes {
+ public:
+  ClassNodes(Cluster& cluster, const Profile& profile, PodClass& podClass);
+
+  // Runs Signed filters on nodes that changed. An error leaves everything to be done again.
+  Status sync(const PodInfo& pod, PluginMask skipFilter);
+  const NodeSet& feasible() const { return feasible_; }
+  std::size_t feasibleCount() const { return feasibleCount_; }
+  const Verdicts& verdicts() const { return verdicts_; }
+
+  // Runs Signed scores on feasible nodes that changed.
+  Status syncScores(const PodInfo& pod);
+  // The best of all feasible nodes by Signed scores alone.
+  std::optional<ScoreIndex::Best> best(Random& random) { return totals_.best(random); }
+  // Adds each node's total of Signed scores, normalised over these (feasible) nodes only.
+  void addTotals(std::span<const NodeId> nodes, std::span<std::int64_t> totals) const;
+
+ private:
+  // A score plugin whose scores are normalised by the highest.
+  struct Normalized {
+    std::size_t position = 0;
+    bool reverse = false;
+    std::int64_t weight = 1;
+    std::vector<std::int64_t> raw;  // by node; empty while all are 0
+    std::int64_t max = 0;           // over feasible nodes
+    std::size_t holders = 0;        // feasible nodes that have max, when it is not 0
+  };
+
+  void reset();
+  void drop(NodeId node);
+  void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
+  std::int64_t total(NodeId node) const;
+
+  Cluster& cluster_;
+  const Profile& profile_;
+  PodClass& class_;
+  std::uint64_t position_ = 0;  // in the cluster's change log
+  bool valid_ = false;
+  std::vector<std::uint64_t> epochs_;  // of Signed filter and score plugins
+  Verdicts verdicts_;
+  NodeSet feasible_;
+  std::size_t feasibleCount_ = 0;
+  NodeSet unscored_;
+  std::vector<std::int64_t> fixed_;  // weighted sum of the scores that are not normalised
+  std::vector<Normalized> normalized_;
+  ScoreIndex totals_;
+  NodeSet changed_;  // scratch
+  std::vector<NodeId> list_;
+  std::vector<std::int64_t> scores_;
+};
+
+// The classes of one profile; those used least recently go when there are too many.
+class PodClasses {
+ public:
+  PodClasses(Cluster& cluster, const Profile& profile) : cluster_(cluster), profile_(profile) {}
+
+  std::shared_ptr<PodClass> of(const PodInfo& pod);
+  std::size_t size() const { return byBytes_.size(); }
+
+ private:
+  using Order = std::list<std::shared_ptr<PodClass>>;
+  std::size_t limit() const;
+
+  Cluster& cluster_;
+  const Profile& profile_;
+  Signature signature_;
+  Order order_;  // most recently used first
+  std::unordered_map<std::string_view, Order::iterator> byBytes_;
+};
+
+// 0 to 100 by the highest score there is.
+std::int64_t normalizedScore(std::int64_t score, std::int64_t max, bool reverse);
+// The error for a score outside 0 to 100.
+Status invalidScore(const std::string& plugin, std::int64_t score);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,34 @@
+#pragma once
+
+// QueuedPod: a pod that waits to be scheduled, and its history in the queue.
+
+#include <set>
+#include <string>
+
+#include "base/executor.h"
+#include "scheduler/engine/pod_info.h"
+
+namespace koord::scheduler {
+
+struct QueuedPod {
+  PodPtr info;
+  WallTime timestamp{};  // of the last time it was put into the queue
+  int attempts = 0;
+  int unschedulableCount = 0;      // attempts that ended in a rejection
+  int consecutiveErrors = 0;       // attempts in a row that ended in an error
+  std::optional<WallTime> backoffExpiration;
+  std::optional<WallTime> firstAttempt;  // when it first became ready
+  // Plugins that rejected it in the last attempt; an event that one of them accepts wakes it.
+  std::set<std::string> unschedulablePlugins;
+  std::set<std::string> pendingPlugins;
+  std::string gatingPlugin;  // the PreEnqueue plugin that holds it back; "" = none
+  bool flushed = false;      // moved because it had waited too long, not by an event
+
+  const std::string& uid() const { return info->uid(); }
+  bool rejectedBy(const std::string& plugin) const {
+    return unschedulablePlugins.contains(plugin) || pendingPlugins.contains(plugin);
+  }
+  bool hasRejectors() const { return !unschedulablePlugins.empty() || !pendingPlugins.empty(); }
+};
+
+}  // namespace koord::scheduler

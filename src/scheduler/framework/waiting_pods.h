@@ -1,0 +1,62 @@
+#pragma once
+
+// Pods that Permit plugins have told to wait, between reserve and bind. A pod goes on when every plugin
+// that made it wait has allowed it, and fails on the first rejection or timeout.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/task.h"
+#include "scheduler/engine/node_set.h"
+#include "scheduler/engine/pod_info.h"
+#include "scheduler/framework/status.h"
+
+namespace koord::scheduler {
+
+inline constexpr Duration kMaxPermitWait = std::chrono::minutes(15);
+
+class WaitingPod {
+ public:
+  WaitingPod(Executor& executor, PodPtr pod, NodeId node, std::map<std::string, Duration> plugins);
+  ~WaitingPod();
+  WaitingPod(const WaitingPod&) = delete;
+  WaitingPod& operator=(const WaitingPod&) = delete;
+
+  const PodPtr& pod() const { return pod_; }
+  NodeId node() const { return node_; }
+  std::vector<std::string> pendingPlugins() const;
+
+  void allow(const std::string& plugin);
+  void reject(const std::string& plugin, const std::string& message);
+  // Success, or the rejection. For one waiter.
+  Future<Status>& outcome() { return outcome_; }
+
+ private:
+  Executor& executor_;
+  PodPtr pod_;
+  NodeId node_;
+  std::map<std::string, TimerId> pending_;
+  Future<Status> outcome_;
+  Completer<Status> completer_;
+
+  WaitingPod(Executor& executor, PodPtr pod, NodeId node, std::map<std::string, Duration> plugins,
+             std::pair<Future<Status>, Completer<Status>> promise);
+};
+
+class WaitingPods {
+ public:
+  std::shared_ptr<WaitingPod> add(Executor& executor, const PodPtr& pod, NodeId node,
+                                  std::map<std::string, Duration> plugins);
+  void remove(const std::string& uid) { pods_.erase(uid); }
+  std::shared_ptr<WaitingPod> find(const std::string& uid) const;
+  std::vector<std::shared_ptr<WaitingPod>> all() const;
+
+ private:
+  std::unordered_map<std::string, std::shared_ptr<WaitingPod>> pods_;
+};
+
+}  // namespace koord::scheduler

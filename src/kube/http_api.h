@@ -1,0 +1,44 @@
+#pragma once
+
+// The Api seam over HTTP(S), to a real API server or the embedded one.
+
+#include <memory>
+
+#include "kube/api.h"
+#include "kube/kubeconfig.h"
+
+namespace koord::net {
+class HttpClient;
+}
+
+namespace koord::kube {
+
+struct HttpApiOptions {
+  std::string userAgent = "koordinator";
+  double qps = 0;  // client-side limit of requests per second; 0 = none
+  int burst = 0;
+  Duration timeout = std::chrono::seconds(30);  // of one call; watches have none
+  int retries429 = 5;                           // how often a 429 with Retry-After is tried again
+};
+
+class HttpApi final : public Api {
+ public:
+  // The executor is where calls are made and answers arrive. Client and executor must outlive it.
+  HttpApi(net::HttpClient& client, Executor& executor, ClientConfig config, HttpApiOptions options = {});
+  ~HttpApi() override;
+
+  Task<Result<std::string>> call(Request request) override;
+  std::unique_ptr<Watch> watch(Request request, WatchSink sink) override;
+
+  // A plain GET of a path such as /version or /apis, for discovery.
+  Task<Result<std::string>> getPath(std::string path);
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+// "/apis/apps/v1/namespaces/ns/deployments/d/status?fieldManager=x"
+std::string pathOf(const Request& request);
+
+}  // namespace koord::kube

@@ -1,0 +1,87 @@
+#include "kube/component.h"
+
+#include <cstdio>
+
+#include "base/event_loop.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "kube/http_api.h"
+#include "net/http_client.h"
+
+namespace koord::kube {
+namespace {
+
+constexpr Duration kStopLimit = std::chrono::seconds(10);
+
+class Process final : public Component {
+ public:
+  Process(EventLoop& loop, const ComponentOptions& options, ClientConfig config)
+      : loop_(loop), http_({.userAgent = options.name + "/" + options.version}),
+        api_(http_, loop_, std::move(config),
+             {.userAgent = options.name + "/" + options.version, .qps = options.qps, .burst = options.burst}),
+        random_(Random::entropy()) {}
+
+  Executor& executor() override { return loop_; }
+  Api& api() override { return api_; }
+  net::HttpClient& http() override { return http_; }
+  Random& random() override { return random_; }
+  void exit(int status) override {
+    status_ = status;
+    loop_.stop();
+  }
+
+  int run(std::string_view name, std::function<Result<std::unique_ptr<Running>>(Component&)> start) {
+    loop_.post([this, name, start = std::move(start)] {
+      auto running = start(*this);
+      if (running) {
+        running_ = *std::move(running);
+        return;
+      }
+      std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(name.size()), name.data(),
+                   running.error().message.c_str());
+      exit(1);
+    });
+    loop_.run();
+    running_.reset();
+    return status_;
+  }
+
+  void onSignal(int signal) {
+    log::info("stopping on signal {}", signal);
+    if (!running_) return exit(0);
+    loop_.runAfter(kStopLimit, [this] { exit(1); });
+    running_->stop([this] { loop_.post([this] { exit(0); }); });
+  }
+
+ private:
+  EventLoop& loop_;
+  net::HttpClient http_;
+  HttpApi api_;
+  Random random_;
+  int status_ = 0;
+  std::unique_ptr<Running> running_;
+};
+
+}  // namespace
+
+int runComponent(const ComponentOptions& options,
+                 std::function<Result<std::unique_ptr<Running>>(Component&)> start) {
+  log::setup({.program = options.name,
+              .format = options.jsonLogs ? log::Format::Json : log::Format::Text,
+              .verbosity = options.verbosity,
+              .file = options.logFile});
+  auto config = loadClientConfig(options.client);
+  if (!config) {
+    std::fprintf(stderr, "%s: %s\n", options.name.c_str(), config.error().message.c_str());
+    return 1;
+  }
+  EventLoop loop;
+  // Before any other thread: they inherit the blocked signals. The loop runs once there is a process.
+  Process* process = nullptr;
+  SignalWatcher watcher(loop, [&process](int signal) { process->onSignal(signal); });
+  Process instance(loop, options, *std::move(config));
+  process = &instance;
+  return instance.run(options.name, std::move(start));
+}
+
+}  // namespace koord::kube

@@ -1,0 +1,66 @@
+#pragma once
+
+// What the main() of every component has in common: logging, signals, the event loop, the connection to
+// the API and leader election.
+//
+//   int main(...) {
+//     kube::ComponentOptions options{.name = "koord-manager"};
+//     CLI::App app; ... options.client.kubeconfig ...
+//     return kube::runComponent(options, [&](kube::Component& c) -> Result<std::unique_ptr<kube::Running>> {
+//       return std::make_unique<Manager>(c.api(), c.executor(), ...);
+//     });
+//   }
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "kube/api.h"
+#include "kube/kubeconfig.h"
+#include "kube/leader_election.h"
+
+namespace koord::net {
+class HttpClient;
+}
+
+namespace koord::kube {
+
+struct ComponentOptions {
+  std::string name;  // also the user agent
+  std::string version;
+  ConfigSource client;
+  double qps = 0;
+  int burst = 0;
+  int verbosity = 0;
+  bool jsonLogs = false;
+  std::string logFile;
+};
+
+// A component at work. Lives on the component's executor; destroying it stops it at once.
+class Running {
+ public:
+  virtual ~Running() = default;
+  // Called once on SIGTERM: finish in good order (release the lease), then call done.
+  virtual void stop(Callback done) { done(); }
+};
+
+class Component {
+ public:
+  virtual ~Component() = default;
+  virtual Executor& executor() = 0;
+  virtual Api& api() = 0;
+  virtual net::HttpClient& http() = 0;
+  virtual Random& random() = 0;
+  // Ends the process with this status after what runs now, e.g. when the lease is lost.
+  virtual void exit(int status) = 0;
+};
+
+// Runs until a signal or exit(); the status for main(). `start` runs on the component's executor; an
+// error from it is printed ("koord-manager: ...") and ends the process with status 1. A stop that takes
+// longer than ten seconds is cut short; a second signal ends the process at once.
+int runComponent(const ComponentOptions& options,
+                 std::function<Result<std::unique_ptr<Running>>(Component&)> start);
+
+}  // namespace koord::kube

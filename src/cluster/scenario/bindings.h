@@ -1,7 +1,7 @@
 #pragma once
 
-// Named values that expressions see as $name: an immutable list, so that an inner scope can hide a name
-// without touching the outer one. Copies are cheap. Carries the clock for time_now() as well.
+// Named values that expressions see as $name: an immutable list, so that an inner scope can hide a
+// name without touching the outer one. Copies are cheap. Carries the clock for time_now() as well.
 
 #include <memory>
 #include <string>

@@ -1,14 +1,14 @@
 #pragma once
 
-// JMESPath (jmespath.org with the community's additions: $ root, $bindings, let, arithmetic, ternary) on
-// JSON values, and the functions that Kyverno Chainsaw's tests use. The list of functions is in
-// jmespath_functions.cc.
+// JMESPath (jmespath.org with the community's additions: $ root, $bindings, let, arithmetic,
+// ternary) on JSON values, and the functions that Kyverno Chainsaw's tests use. The list of
+// functions is in the functions_*.cc files.
 //
 //   auto expression = Expression::parse("conditions[?type == 'Ready'].status | [0]");
 //   auto value = expression->evaluate(status);
 //
-// A wrong expression is BadRequest with its column; a failing evaluation (wrong type of an argument,
-// unknown binding) is Invalid. Whole numbers stay integers.
+// A wrong expression is BadRequest with its column; a failing evaluation (wrong type of an
+// argument, unknown binding) is Invalid. Whole numbers stay integers.
 
 #include <memory>
 #include <string>

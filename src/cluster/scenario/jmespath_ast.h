@@ -1,7 +1,7 @@
 #pragma once
 
-// The parts of the JMESPath evaluator that its files share: syntax tree, parser entry, evaluation of a
-// node and the function table.
+// The parts of the JMESPath evaluator that its files share: syntax tree, parser entry, evaluation
+// of a node and the function table.
 
 #include <memory>
 #include <optional>
@@ -15,10 +15,10 @@
 namespace koord::scenario::jmespath {
 
 enum class Op {
-  Field,     // text
-  Index,     // left, number
-  Slice,     // left, start/stop/step
-  Literal,   // value
+  Field,    // text
+  Index,    // left, number
+  Slice,    // left, start/stop/step
+  Literal,  // value
   Current,
   Root,
   Variable,  // text
@@ -27,7 +27,7 @@ enum class Op {
   Or,
   And,
   Not,
-  Ternary,   // condition, then, else
+  Ternary,  // condition, then, else
   Equal,
   NotEqual,
   Less,
@@ -50,7 +50,7 @@ enum class Op {
   ProjectValues,    // object projection
   ProjectFiltered,  // left, right, condition
   Flatten,
-  Let,              // names; their values, then the body
+  Let,  // names; their values, then the body
 };
 
 struct Node {

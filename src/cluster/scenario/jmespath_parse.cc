@@ -7,18 +7,53 @@
 
 #include "cluster/scenario/jmespath_ast.h"
 
-// A parser by operator precedence (Pratt, 1973): every token has a strength with which it binds what
-// stands to its left; an expression goes on while the next token binds stronger than its caller.
+// A parser by operator precedence (Pratt, 1973): every token has a strength with which it binds
+// what stands to its left; an expression goes on while the next token binds stronger than its
+// caller.
 
 namespace koord::scenario::jmespath {
 namespace {
 
 enum class Token {
-  End, Identifier, QuotedIdentifier, RawString, Literal, Number, Variable,
-  Dot, Star, Flatten, Filter, LeftBracket, RightBracket, LeftBrace, RightBrace, LeftParen, RightParen,
-  Comma, Colon, Question, Pipe, Or, And, Not, Reference, Current, Root, Assign,
-  Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual,
-  Plus, Minus, Divide, IntegerDivide, Modulo,
+  End,
+  Identifier,
+  QuotedIdentifier,
+  RawString,
+  Literal,
+  Number,
+  Variable,
+  Dot,
+  Star,
+  Flatten,
+  Filter,
+  LeftBracket,
+  RightBracket,
+  LeftBrace,
+  RightBrace,
+  LeftParen,
+  RightParen,
+  Comma,
+  Colon,
+  Question,
+  Pipe,
+  Or,
+  And,
+  Not,
+  Reference,
+  Current,
+  Root,
+  Assign,
+  Equal,
+  NotEqual,
+  Less,
+  LessOrEqual,
+  Greater,
+  GreaterOrEqual,
+  Plus,
+  Minus,
+  Divide,
+  IntegerDivide,
+  Modulo,
 };
 
 struct Lexeme {
@@ -33,28 +68,41 @@ constexpr int kMaxDepth = 128;
 
 int bindingPower(Token token) {
   switch (token) {
-    case Token::Pipe: return 1;
-    case Token::Question: return 2;
-    case Token::Or: return 3;
-    case Token::And: return 4;
+    case Token::Pipe:
+      return 1;
+    case Token::Question:
+      return 2;
+    case Token::Or:
+      return 3;
+    case Token::And:
+      return 4;
     case Token::Equal:
     case Token::NotEqual:
     case Token::Less:
     case Token::LessOrEqual:
     case Token::Greater:
-    case Token::GreaterOrEqual: return 5;
+    case Token::GreaterOrEqual:
+      return 5;
     case Token::Plus:
-    case Token::Minus: return 6;
+    case Token::Minus:
+      return 6;
     case Token::Star:
     case Token::Divide:
     case Token::IntegerDivide:
-    case Token::Modulo: return 7;
-    case Token::Not: return 8;
-    case Token::Flatten: return 9;
-    case Token::Filter: return 21;
-    case Token::Dot: return 40;
-    case Token::LeftBracket: return 55;
-    default: return 0;
+    case Token::Modulo:
+      return 7;
+    case Token::Not:
+      return 8;
+    case Token::Flatten:
+      return 9;
+    case Token::Filter:
+      return 21;
+    case Token::Dot:
+      return 40;
+    case Token::LeftBracket:
+      return 55;
+    default:
+      return 0;
   }
 }
 constexpr int kStarPower = 20;
@@ -66,9 +114,15 @@ struct SyntaxError {
   std::string what;
 };
 
-bool isNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-bool isNamePart(char c) { return isNameStart(c) || isDigit(c); }
+bool isNameStart(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool isNamePart(char c) {
+  return isNameStart(c) || isDigit(c);
+}
 
 class Lexer {
  public:
@@ -100,7 +154,8 @@ class Lexer {
     for (++at_; at_ < text_.size() && text_[at_] != delimiter; ++at_) {
       if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
     }
-    if (at_ >= text_.size()) throw SyntaxError{from, fmt::format("the closing {} is missing", delimiter)};
+    if (at_ >= text_.size())
+      throw SyntaxError{from, fmt::format("the closing {} is missing", delimiter)};
     ++at_;
     return text_.substr(from + 1, at_ - from - 2);
   }
@@ -116,7 +171,8 @@ class Lexer {
   }
 
   Lexeme next() {
-    while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) {
+    while (at_ < text_.size() &&
+           std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) {
       ++at_;
     }
     const std::size_t from = at_;
@@ -133,7 +189,8 @@ class Lexer {
       if (!value || !value->is_string()) throw SyntaxError{from, "not a valid quoted name"};
       return make(Token::QuotedIdentifier, std::string(value->get_string()));
     }
-    if (c == '\'') return make(Token::RawString, {}, json::string(unescape(delimited('\'', from), "'\\")));
+    if (c == '\'')
+      return make(Token::RawString, {}, json::string(unescape(delimited('\'', from), "'\\")));
     if (c == '`') {
       auto value = parseJson(unescape(delimited('`', from), "`"));
       if (!value) throw SyntaxError{from, "what stands in backticks must be JSON"};
@@ -145,16 +202,41 @@ class Lexer {
       return make(Token::Root);
     }
     static constexpr std::pair<std::string_view, Token> kOperators[] = {
-        {"[]", Token::Flatten}, {"[?", Token::Filter}, {"||", Token::Or}, {"&&", Token::And},
-        {"==", Token::Equal}, {"!=", Token::NotEqual}, {"<=", Token::LessOrEqual},
-        {">=", Token::GreaterOrEqual}, {"//", Token::IntegerDivide}, {"\u00d7", Token::Star},
-        {"\u00f7", Token::Divide}, {"\u2212", Token::Minus}, {"\u2013", Token::Minus},
-        {".", Token::Dot}, {"*", Token::Star}, {"[", Token::LeftBracket}, {"]", Token::RightBracket},
-        {"{", Token::LeftBrace}, {"}", Token::RightBrace}, {"(", Token::LeftParen},
-        {")", Token::RightParen}, {",", Token::Comma}, {":", Token::Colon}, {"?", Token::Question},
-        {"|", Token::Pipe}, {"!", Token::Not}, {"&", Token::Reference}, {"@", Token::Current},
-        {"=", Token::Assign}, {"<", Token::Less}, {">", Token::Greater}, {"+", Token::Plus},
-        {"-", Token::Minus}, {"/", Token::Divide}, {"%", Token::Modulo},
+        {"[]", Token::Flatten},
+        {"[?", Token::Filter},
+        {"||", Token::Or},
+        {"&&", Token::And},
+        {"==", Token::Equal},
+        {"!=", Token::NotEqual},
+        {"<=", Token::LessOrEqual},
+        {">=", Token::GreaterOrEqual},
+        {"//", Token::IntegerDivide},
+        {"\u00d7", Token::Star},
+        {"\u00f7", Token::Divide},
+        {"\u2212", Token::Minus},
+        {"\u2013", Token::Minus},
+        {".", Token::Dot},
+        {"*", Token::Star},
+        {"[", Token::LeftBracket},
+        {"]", Token::RightBracket},
+        {"{", Token::LeftBrace},
+        {"}", Token::RightBrace},
+        {"(", Token::LeftParen},
+        {")", Token::RightParen},
+        {",", Token::Comma},
+        {":", Token::Colon},
+        {"?", Token::Question},
+        {"|", Token::Pipe},
+        {"!", Token::Not},
+        {"&", Token::Reference},
+        {"@", Token::Current},
+        {"=", Token::Assign},
+        {"<", Token::Less},
+        {">", Token::Greater},
+        {"+", Token::Plus},
+        {"-", Token::Minus},
+        {"/", Token::Divide},
+        {"%", Token::Modulo},
     };
     for (const auto& [spelling, token] : kOperators) {
       if (eat(spelling)) return make(token, std::string(spelling));
@@ -206,10 +288,12 @@ class Parser {
     const Lexeme& lexeme = lexemes_[at_];
     if (lexeme.token == Token::End) throw SyntaxError{lexeme.at, "the expression ends too early"};
     if (lexeme.token == Token::Number) {
-      throw SyntaxError{lexeme.at, fmt::format("numbers are written in backticks: `{}`", lexeme.text)};
+      throw SyntaxError{lexeme.at,
+                        fmt::format("numbers are written in backticks: `{}`", lexeme.text)};
     }
-    throw SyntaxError{lexeme.at, lexeme.text.empty() ? std::string("unexpected value")
-                                                     : fmt::format("unexpected \"{}\"", lexeme.text)};
+    throw SyntaxError{lexeme.at, lexeme.text.empty()
+                                     ? std::string("unexpected value")
+                                     : fmt::format("unexpected \"{}\"", lexeme.text)};
   }
 
   NodePtr expression(int power) {
@@ -297,26 +381,41 @@ class Parser {
           return make(Op::ProjectValues, std::move(left), projected(kStarPower));
         }
         return make(Op::Sub, std::move(left), afterDot(power));
-      case Token::Pipe: return make(Op::Pipe, std::move(left), expression(power));
-      case Token::Or: return make(Op::Or, std::move(left), expression(power));
-      case Token::And: return make(Op::And, std::move(left), expression(power));
+      case Token::Pipe:
+        return make(Op::Pipe, std::move(left), expression(power));
+      case Token::Or:
+        return make(Op::Or, std::move(left), expression(power));
+      case Token::And:
+        return make(Op::And, std::move(left), expression(power));
       case Token::Question: {
         auto then = expression(0);
         expect(Token::Colon, "\":\" of the ternary");
         return make(Op::Ternary, std::move(left), std::move(then), expression(power - 1));
       }
-      case Token::Equal: return make(Op::Equal, std::move(left), expression(power));
-      case Token::NotEqual: return make(Op::NotEqual, std::move(left), expression(power));
-      case Token::Less: return make(Op::Less, std::move(left), expression(power));
-      case Token::LessOrEqual: return make(Op::LessOrEqual, std::move(left), expression(power));
-      case Token::Greater: return make(Op::Greater, std::move(left), expression(power));
-      case Token::GreaterOrEqual: return make(Op::GreaterOrEqual, std::move(left), expression(power));
-      case Token::Plus: return make(Op::Add, std::move(left), expression(power));
-      case Token::Minus: return make(Op::Subtract, std::move(left), expression(power));
-      case Token::Star: return make(Op::Multiply, std::move(left), expression(power));
-      case Token::Divide: return make(Op::Divide, std::move(left), expression(power));
-      case Token::IntegerDivide: return make(Op::IntegerDivide, std::move(left), expression(power));
-      case Token::Modulo: return make(Op::Modulo, std::move(left), expression(power));
+      case Token::Equal:
+        return make(Op::Equal, std::move(left), expression(power));
+      case Token::NotEqual:
+        return make(Op::NotEqual, std::move(left), expression(power));
+      case Token::Less:
+        return make(Op::Less, std::move(left), expression(power));
+      case Token::LessOrEqual:
+        return make(Op::LessOrEqual, std::move(left), expression(power));
+      case Token::Greater:
+        return make(Op::Greater, std::move(left), expression(power));
+      case Token::GreaterOrEqual:
+        return make(Op::GreaterOrEqual, std::move(left), expression(power));
+      case Token::Plus:
+        return make(Op::Add, std::move(left), expression(power));
+      case Token::Minus:
+        return make(Op::Subtract, std::move(left), expression(power));
+      case Token::Star:
+        return make(Op::Multiply, std::move(left), expression(power));
+      case Token::Divide:
+        return make(Op::Divide, std::move(left), expression(power));
+      case Token::IntegerDivide:
+        return make(Op::IntegerDivide, std::move(left), expression(power));
+      case Token::Modulo:
+        return make(Op::Modulo, std::move(left), expression(power));
       case Token::Flatten:
         return make(Op::Project, make(Op::Flatten, std::move(left)), projected(power));
       case Token::Filter: {

@@ -32,7 +32,8 @@ std::vector<std::string_view> charactersOf(std::string_view text);
 // Arguments with their types checked: "join(): argument 2 must be a string, got number".
 class Arguments {
  public:
-  Arguments(std::string_view function, std::span<const Argument> all) : function_(function), all_(all) {}
+  Arguments(std::string_view function, std::span<const Argument> all)
+      : function_(function), all_(all) {}
   std::size_t size() const { return all_.size(); }
   const json::value& operator[](std::size_t i) const { return all_[i].value; }
 

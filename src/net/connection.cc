@@ -18,7 +18,8 @@ namespace http = boost::beast::http;
 
 // What a client may send ahead of the answer it waits for.
 constexpr std::size_t kMaxPipelined = 64 << 10;
-// How long a closing connection waits for the client to have read the answer and closed.
+// How long a client that is sending a request that was refused may take to see that and close. To
+// close while there is something unread would reset the connection and take the answer with it.
 constexpr std::chrono::milliseconds kDrainTime{2000};
 
 bool isServersHeader(std::string_view name) {
@@ -273,24 +274,21 @@ void Connection::onWritten(error_code ec, std::size_t size) {
 void Connection::endExchange() {
   if (exchange_) std::exchange(exchange_, nullptr)->close();
   if (!keepAlive_ || readEnded_ || stopping_) {
-    drain();
+    finish();
   } else {
     beginRequest();
   }
 }
 
-void Connection::drain() {
+void Connection::finish() {
   state_ = State::Draining;
-  parser_.reset();
-  allow(kDrainTime);
-  if (readEnded_) {
-    close();
-    return;
+  if (refused_ && !readEnded_) {
+    allow(kDrainTime);
+    read();
+  } else {
+    deadline_ = Time::max();
+    transport_->finish(shared_from_this());
   }
-  // TLS takes data that comes after its end for an attack; the client closes by itself then.
-  if (!refused_) transport_->finish(shared_from_this());
-  buffer_.clear();
-  read();
 }
 
 void Connection::notifyLost() {
@@ -309,7 +307,7 @@ void Connection::shutdown() {
   if (state_ == State::Handshake) {
     close();
   } else if (state_ == State::Reading) {
-    drain();
+    finish();
   } else if (state_ == State::Answering && begun_ && !complete_) {
     if (chunked_ && !bodyless_) queue_.add("0\r\n\r\n");
     complete_ = true;

@@ -3,7 +3,8 @@
 // One connection of the server: reads a request, hands it to the handler, sends the answer, reads
 // the next. Everything on the I/O thread that owns it.
 //
-//   handshake -> (read request -> answer it)* -> drain -> closed
+//   handshake -> (read request -> answer it)* -> closed
+//                           \-> refuse it -> drain -> closed
 //
 // While an answer is under way a read stays pending, so that a client that goes away is noticed;
 // what a pipelining client sends meanwhile is kept, up to a limit, for later.
@@ -60,6 +61,7 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   void onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer) override;
   void onRead(error_code ec, std::size_t size) override;
   void onWritten(error_code ec, std::size_t size) override;
+  void onFinished() override { close(); }
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
@@ -75,7 +77,7 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   void send();
   void endExchange();
   void notifyLost();
-  void drain();
+  void finish();
   void allow(std::chrono::milliseconds time);
 
   ConnectionOwner& owner_;

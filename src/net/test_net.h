@@ -24,10 +24,9 @@ inline constexpr std::chrono::seconds kGuard{60};
 class Signal {
  public:
   void raise() {
-    {
-      std::lock_guard lock(mutex_);
-      ++raised_;
-    }
+    // Notifies under the lock: the waiter may destroy this object as soon as it has seen the change.
+    std::lock_guard lock(mutex_);
+    ++raised_;
     changed_.notify_all();
   }
   // Whether it was raised at least `times` times.
@@ -124,6 +123,13 @@ class NetTest : public testing::Test {
   }
   Result<HttpResponse> fetch(HttpRequest request) {
     return waitFor(fetchLater(std::move(request)));
+  }
+
+  // HttpServer::shutdown as something to wait for.
+  static Task<bool> shutDown(HttpServer& server, Duration grace) {
+    Task<void> stopping = server.shutdown(grace);
+    co_await stopping;
+    co_return true;
   }
 
   LoopThread loop{"net-test"};

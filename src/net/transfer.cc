@@ -76,8 +76,8 @@ Result<> Transfer::prepare(CURL* easy, const std::string& userAgent) {
   set(easy, CURLOPT_ERRORBUFFER, errorText_.data());
   set(easy, CURLOPT_HTTP_VERSION,
       static_cast<long>(http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
-  // Better a stream on the connection that is being opened than another connection. The handshake tells
-  // whether that is possible.
+  // Better a stream on the connection that is being opened than another connection. The handshake
+  // tells whether that is possible.
   setFlag(easy, CURLOPT_PIPEWAIT, http2);
   set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   set(easy, CURLOPT_TCP_KEEPIDLE, 30L);

@@ -32,9 +32,8 @@ class PlainTransport final : public Transport {
   void write(User user, asio::const_buffer from) override {
     writeSome(socket_, std::move(user), from);
   }
-  void finish(User) override {
-    error_code ignored;
-    socket_.shutdown(Socket::shutdown_send, ignored);
+  void finish(User user) override {
+    asio::post(socket_.get_executor(), [user = std::move(user)] { user->onFinished(); });
   }
   void close() override {
     error_code ignored;
@@ -63,7 +62,10 @@ class TlsTransport final : public Transport {
     writeSome(stream_, std::move(user), from);
   }
   void finish(User user) override {
-    stream_.async_shutdown([user = std::move(user)](error_code) {});
+    // This sends the goodbye at once, if the kernel has room, and then would wait for that of the
+    // client.
+    stream_.async_shutdown([user](error_code) {});
+    asio::post(stream_.get_executor(), [user = std::move(user)] { user->onFinished(); });
   }
   void close() override {
     error_code ignored;

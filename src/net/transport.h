@@ -17,6 +17,7 @@ class TransportUser {
   virtual void onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer) = 0;
   virtual void onRead(error_code ec, std::size_t size) = 0;
   virtual void onWritten(error_code ec, std::size_t size) = 0;
+  virtual void onFinished() = 0;
 
  protected:
   ~TransportUser() = default;
@@ -32,7 +33,7 @@ class Transport {
   virtual void read(User user, asio::mutable_buffer into) = 0;
   // Writes some of it.
   virtual void write(User user, asio::const_buffer from) = 0;
-  // Tells the other side that nothing more will come; reading goes on.
+  // After the last write: says goodbye where the protocol has a word for it, then onFinished.
   virtual void finish(User user) = 0;
   // Ends reads and writes with an error, soon.
   virtual void close() = 0;

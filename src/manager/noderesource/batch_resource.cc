@@ -1,0 +1,84 @@
+#include "manager/noderesource/batch_resource.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "manager/noderesource/extended_resources.h"
+#include "manager/noderesource/node_usage.h"
+
+namespace koord::manager {
+
+namespace {
+
+constexpr std::array kNames{model::kBatchCpu, model::kBatchMemory};
+
+double shareBeyond(std::optional<std::int64_t> percent, std::int64_t ifAbsent) {
+  return static_cast<double>(100 - percent.value_or(ifAbsent)) / 100.0;
+}
+
+bool is(const std::optional<std::string>& policy, std::string_view name) { return policy == name; }
+
+}  // namespace
+
+CpuMemory batchAllocatable(const NodeView& view) {
+  const auto& strategy = view.strategy;
+  const CpuMemory capacity = CpuMemory::of(view.node.status.capacity);
+  const CpuMemory margin = share(capacity, shareBeyond(strategy.cpuReclaimThresholdPercent, 60),
+                                 shareBeyond(strategy.memoryReclaimThresholdPercent, 65));
+  const CpuMemory reserved = nodeReserved(view.node);
+  const CpuMemory systemUsed =
+      CpuMemory::of(view.metric.status.nodeMetric->systemUsage.resources) +
+      hostApplicationUsage(view.metric, model::PriorityClass::Batch);
+  const CpuMemory systemMax = max(systemUsed, reserved);
+  const HighPriorityUsage highPriority = highPriorityUsage(view);
+
+  const CpuMemory zero;
+  const CpuMemory byUsage = max(capacity - margin - systemMax - highPriority.used, zero);
+  const CpuMemory byRequest = max(capacity - margin - reserved - highPriority.request, zero);
+  const CpuMemory byMaxUsageRequest =
+      max(capacity - margin - systemMax - highPriority.usedOrAsked, zero);
+
+  CpuMemory result = byUsage;
+  if (is(strategy.cpuCalculatePolicy, "maxUsageRequest")) result.cpu = byMaxUsageRequest.cpu;
+  if (is(strategy.memoryCalculatePolicy, "request")) result.memory = byRequest.memory;
+  if (is(strategy.memoryCalculatePolicy, "maxUsageRequest")) result.memory = byMaxUsageRequest.memory;
+
+  if (const auto percent = strategy.batchCPUThresholdPercent)
+    result.cpu = std::min(result.cpu, milliShare(capacity.cpu, static_cast<double>(*percent) / 100.0));
+  if (const auto percent = strategy.batchMemoryThresholdPercent)
+    result.memory =
+        std::min(result.memory, wholeShare(capacity.memory, static_cast<double>(*percent) / 100.0));
+  return result;
+}
+
+Result<std::vector<ResourceItem>> BatchResource::calculate(const NodeView& view) const {
+  if (metricIsStale(view))
+    return reset("degrade node resource because of abnormal nodeMetric, reason: degradedByBatchResource");
+  const CpuMemory amounts = batchAllocatable(view);
+  const auto policy = [](const std::optional<std::string>& p) { return p.value_or("usage"); };
+  return std::vector<ResourceItem>{
+      {std::string(model::kBatchCpu), Quantity::of(amounts.cpu.milliValue()), false,
+       fmt::format("by policy {}", policy(view.strategy.cpuCalculatePolicy))},
+      {std::string(model::kBatchMemory), amounts.memory, false,
+       fmt::format("by policy {}", policy(view.strategy.memoryCalculatePolicy))},
+  };
+}
+
+std::vector<ResourceItem> BatchResource::reset(std::string_view message) const {
+  return resetItems(kNames, message);
+}
+
+Result<> BatchResource::prepare(const ResourceTable& table, api::Node& copy) const {
+  const bool known = writeExtendedResources(table, kNames, copy);
+  if (!known) return {};
+  noteOriginalAmounts(kNames, copy);
+  return subtractThirdParty(kNames, copy);
+}
+
+bool BatchResource::needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
+                               const api::Node& after) const {
+  return extendedResourcesDiffer(kNames, strategy.resourceDiffThreshold.value_or(0.1), before, after);
+}
+
+}  // namespace koord::manager

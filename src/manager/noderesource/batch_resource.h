@@ -1,0 +1,32 @@
+#pragma once
+
+// BatchResource: lends batch pods what latency-sensitive ones do not use.
+//
+//   byUsage           = Capacity - Margin - SystemMax    - Used(high priority)
+//   byRequest         = Capacity - Margin - NodeReserved - Requested(high priority)
+//   byMaxUsageRequest = Capacity - Margin - SystemMax    - sum of max(used, requested)
+//
+// Margin is the part of the capacity beyond the reclaim threshold, SystemMax the larger of what the system
+// uses and what is reserved for it. Policies choose one formula per resource; none goes below zero. Stale
+// metrics withdraw the resources.
+
+#include "manager/noderesource/cpu_memory.h"
+#include "manager/noderesource/plugin.h"
+
+namespace koord::manager {
+
+// The formula alone; the metrics must not be stale.
+CpuMemory batchAllocatable(const NodeView& view);
+
+class BatchResource final : public Plugin {
+ public:
+  std::string_view name() const override { return "BatchResource"; }
+  Result<std::vector<ResourceItem>> calculate(const NodeView& view) const override;
+  std::vector<ResourceItem> reset(std::string_view message) const override;
+  // Also notes the values before third-party allocations in an annotation, and takes these off.
+  Result<> prepare(const ResourceTable& table, api::Node& copy) const override;
+  bool needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
+                  const api::Node& after) const override;
+};
+
+}  // namespace koord::manager

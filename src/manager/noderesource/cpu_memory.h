@@ -1,0 +1,56 @@
+#pragma once
+
+// Amounts of cpu and memory together, for formulas that treat both alike. Exact; the format (decimal or
+// binary) follows Quantity's rules.
+
+#include <algorithm>
+
+#include "api/meta.h"
+#include "model/resources.h"
+#include "model/well_known.h"
+
+namespace koord::manager {
+
+struct CpuMemory {
+  Quantity cpu;     // cores
+  Quantity memory;  // bytes
+
+  static CpuMemory of(const api::ResourceList& list) {
+    return {model::amountOf(list, model::kCpu), model::amountOf(list, model::kMemory)};
+  }
+
+  CpuMemory& operator+=(const CpuMemory& other) {
+    cpu.add(other.cpu);
+    memory.add(other.memory);
+    return *this;
+  }
+  CpuMemory& operator-=(const CpuMemory& other) {
+    cpu.sub(other.cpu);
+    memory.sub(other.memory);
+    return *this;
+  }
+  friend CpuMemory operator+(CpuMemory a, const CpuMemory& b) { return a += b; }
+  friend CpuMemory operator-(CpuMemory a, const CpuMemory& b) { return a -= b; }
+};
+
+inline CpuMemory max(const CpuMemory& a, const CpuMemory& b) {
+  return {std::max(a.cpu, b.cpu), std::max(a.memory, b.memory)};
+}
+inline CpuMemory min(const CpuMemory& a, const CpuMemory& b) {
+  return {std::min(a.cpu, b.cpu), std::min(a.memory, b.memory)};
+}
+
+// That share of an amount, cut off to whole milli-cores and bytes.
+inline Quantity milliShare(const Quantity& amount, double share) {
+  return Quantity::ofMilli(static_cast<std::int64_t>(static_cast<double>(amount.milliValue()) * share),
+                           amount.format());
+}
+inline Quantity wholeShare(const Quantity& amount, double share) {
+  return Quantity::of(static_cast<std::int64_t>(static_cast<double>(amount.value()) * share),
+                      amount.format());
+}
+inline CpuMemory share(const CpuMemory& amounts, double cpuShare, double memoryShare) {
+  return {milliShare(amounts.cpu, cpuShare), wholeShare(amounts.memory, memoryShare)};
+}
+
+}  // namespace koord::manager

@@ -1,0 +1,26 @@
+#pragma once
+
+// MidResource: lends mid pods what production pods are predicted not to need again, or a fixed share of
+// the node.
+//
+//   Mid = min(min(Reclaimable(prod), Capacity - Usage) + Unallocated(prod) x percent, Capacity x threshold)
+
+#include "manager/noderesource/cpu_memory.h"
+#include "manager/noderesource/plugin.h"
+
+namespace koord::manager {
+
+// The formula alone; the metrics must not be stale.
+CpuMemory midAllocatable(const NodeView& view);
+
+class MidResource final : public Plugin {
+ public:
+  std::string_view name() const override { return "MidResource"; }
+  Result<std::vector<ResourceItem>> calculate(const NodeView& view) const override;
+  std::vector<ResourceItem> reset(std::string_view message) const override;
+  Result<> prepare(const ResourceTable& table, api::Node& copy) const override;
+  bool needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
+                  const api::Node& after) const override;
+};
+
+}  // namespace koord::manager

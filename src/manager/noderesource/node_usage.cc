@@ -1,0 +1,85 @@
+#include "manager/noderesource/node_usage.h"
+
+#include <unordered_map>
+
+#include "model/node_reservation.h"
+#include "model/pod_requests.h"
+#include "model/priority.h"
+#include "model/qos.h"
+
+namespace koord::manager {
+
+using model::PriorityClass;
+
+std::optional<WallTime> staleAfter(const NodeView& view) {
+  const auto& status = view.metric.status;
+  if (!status.updateTime || !status.nodeMetric) return std::nullopt;
+  return *status.updateTime + std::chrono::minutes(view.strategy.degradeTimeMinutes.value_or(15));
+}
+
+bool metricIsStale(const NodeView& view) {
+  const auto end = staleAfter(view);
+  return !end || view.now > *end;
+}
+
+CpuMemory nodeReserved(const api::Node& node) {
+  const CpuMemory zero;
+  const CpuMemory byKubelet =
+      max(CpuMemory::of(node.status.capacity) - CpuMemory::of(node.status.allocatable), zero);
+  return max(byKubelet, CpuMemory::of(model::reservedResources(node.metadata.annotations)));
+}
+
+CpuMemory hostApplicationUsage(const api::NodeMetric& metric, PriorityClass than) {
+  CpuMemory sum;
+  for (const auto& application : metric.status.hostApplicationMetric) {
+    const auto priority = model::defaultValueOf(model::parsePriorityClass(application.priority));
+    if (priority > model::defaultValueOf(than)) sum += CpuMemory::of(application.usage.resources);
+  }
+  return sum;
+}
+
+CpuMemory requestOf(const api::Pod& pod) { return CpuMemory::of(model::podRequests(pod)); }
+
+bool isActive(const api::Pod& pod) {
+  return pod.status.phase == "Running" || pod.status.phase == "Pending";
+}
+
+HighPriorityUsage highPriorityUsage(const NodeView& view) {
+  struct Metric {
+    const api::PodMetricInfo* info;
+    bool ofKnownPod = false;
+  };
+  std::unordered_map<api::ObjectKey, Metric> metrics;
+  for (const auto& info : view.metric.status.podsMetric)
+    metrics[{info.namespace_, info.name}] = {&info};
+
+  const auto yields = [](PriorityClass c) { return c == PriorityClass::Batch || c == PriorityClass::Free; };
+  HighPriorityUsage sum;
+  for (const auto& pod : view.pods) {
+    if (!isActive(*pod)) continue;
+    const auto metric = metrics.find(api::keyOf(pod->metadata));
+    if (metric != metrics.end()) metric->second.ofKnownPod = true;
+    if (yields(model::priorityClassWithDefault(*pod))) continue;
+
+    const CpuMemory request = requestOf(*pod);
+    sum.request += request;
+    if (metric == metrics.end()) {
+      sum.used += request;
+      continue;
+    }
+    const CpuMemory used = CpuMemory::of(metric->second.info->podUsage.resources);
+    const bool exclusive = model::qosWithDefault(*pod) == model::Qos::LSE;
+    sum.used += exclusive ? CpuMemory{request.cpu, used.memory} : used;
+    sum.usedOrAsked += max(request, used);
+  }
+  // Measured, but gone from the list or ended since: it may still hold what was measured.
+  for (const auto& [key, metric] : metrics) {
+    if (metric.ofKnownPod || yields(model::parsePriorityClass(metric.info->priority))) continue;
+    const CpuMemory used = CpuMemory::of(metric.info->podUsage.resources);
+    sum.used += used;
+    sum.usedOrAsked += used;
+  }
+  return sum;
+}
+
+}  // namespace koord::manager

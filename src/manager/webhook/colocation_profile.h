@@ -1,0 +1,45 @@
+#pragma once
+
+// ClusterColocationProfile: which profiles match a pod, and what they make of it.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "api/config.h"
+#include "api/core.h"
+#include "api/schema/schema.h"
+#include "base/random.h"
+#include "base/result.h"
+
+namespace koord::manager {
+
+using ProfilePtr = std::shared_ptr<const api::ClusterColocationProfile>;
+
+// The profiles whose selectors match, in the order of their names. A profile with a selector that cannot
+// be read matches nothing; its name and error go to `broken`.
+std::vector<ProfilePtr> matchProfiles(const std::vector<ProfilePtr>& profiles,
+                                      const api::StringMap& namespaceLabels,
+                                      const api::StringMap& podLabels,
+                                      std::vector<std::string>* broken = nullptr);
+
+// nullptr when there is no such class.
+using PriorityClassLookup = std::function<const api::PriorityClass*(std::string_view name)>;
+
+// What applying a profile takes besides the pod.
+struct ProfileContext {
+  PriorityClassLookup priorityClass;
+  const api::Schema& podSchema;  // says how lists of a patch merge
+  Random& random;
+};
+
+struct ProfileOutcome {
+  bool skipResources = false;  // some profile asks to leave requests and limits alone
+};
+
+// Applies matching profiles in order, each with its probability: later ones see what earlier ones did.
+// On an error (a missing priority class, a patch that does not apply) the pod must not be used.
+Result<ProfileOutcome> applyProfiles(const std::vector<ProfilePtr>& matching,
+                                     const ProfileContext& context, json::value& pod);
+
+}  // namespace koord::manager

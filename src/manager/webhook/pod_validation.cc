@@ -1,0 +1,88 @@
+#include "manager/webhook/pod_validation.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "model/pod_requests.h"
+#include "model/priority.h"
+#include "model/qos.h"
+#include "model/resources.h"
+#include "model/well_known.h"
+
+namespace koord::manager {
+
+namespace {
+
+using model::PriorityClass;
+using model::Qos;
+
+std::string immutable(std::string_view field, std::string_view value) {
+  return fmt::format("{}: Invalid value: \"{}\": field is immutable", field, value);
+}
+
+std::string textAtLabel(const api::Pod& pod, std::string_view key) {
+  const auto* text = api::findIn(pod.metadata.labels, key);
+  return text ? *text : "";
+}
+
+void checkImmutable(const api::Pod& pod, const api::Pod& old, const PodValidationOptions& options,
+                    std::vector<std::string>& problems) {
+  if (model::rawQos(pod) != model::rawQos(old))
+    problems.push_back(
+        immutable(fmt::format("labels.{}", model::kLabelQos), model::textOf(model::rawQos(pod))));
+  if (model::rawPriorityClass(pod) != model::rawPriorityClass(old))
+    problems.push_back(immutable("spec.priority", model::textOf(model::rawPriorityClass(pod))));
+  const std::string now = textAtLabel(pod, model::kLabelSubPriority);
+  if (!options.skipPriority && now != textAtLabel(old, model::kLabelSubPriority))
+    problems.push_back(immutable(fmt::format("labels.{}", model::kLabelSubPriority), now));
+}
+
+bool allowed(Qos qos, PriorityClass priorityClass) {
+  if (qos == Qos::BE)
+    return priorityClass != PriorityClass::None && priorityClass != PriorityClass::Prod;
+  return qos != Qos::LSR || priorityClass == PriorityClass::Prod;
+}
+
+}  // namespace
+
+std::optional<std::string> checkReservedAnnotation(const api::Pod& pod) {
+  if (!pod.metadata.annotations.contains(model::kAnnotationReservePod)) return std::nullopt;
+  return fmt::format("annotations.{}: Forbidden: cannot set in annotations", model::kAnnotationReservePod);
+}
+
+std::optional<std::string> checkQosAndPriority(const api::Pod& pod, const api::Pod* old,
+                                               const PodValidationOptions& options) {
+  std::vector<std::string> problems;
+  if (old) checkImmutable(pod, *old, options, problems);
+
+  const Qos qos = model::rawQos(pod);
+  const PriorityClass priorityClass = model::rawPriorityClass(pod);
+  const api::ResourceList requests = model::podRequests(pod);
+  const bool asksForBatch = !model::amountOf(requests, model::kBatchCpu).isZero() ||
+                            !model::amountOf(requests, model::kBatchMemory).isZero();
+  if (asksForBatch && qos != Qos::BE)
+    problems.push_back(fmt::format(
+        "labels.{}: Required value: must specify koordinator QoS BE with koordinator colocation resources",
+        model::kLabelQos));
+  if (!allowed(qos, priorityClass))
+    problems.push_back(
+        fmt::format("Pod: Forbidden: {}={} and priorityClass={} cannot be used in combination",
+                    model::kLabelQos, model::textOf(qos), model::textOf(priorityClass)));
+  if (qos == Qos::LSR || qos == Qos::LSE) {
+    constexpr std::string_view kField = "pod.spec.containers[*].resources.requests";
+    const Quantity cpu = model::amountOf(requests, model::kCpu);
+    if (cpu.isZero()) {
+      problems.push_back(
+          fmt::format("{}: Required value: LSR Pod must declare the requested CPUs", kField));
+    } else if (cpu.milliValue() % 1000 != 0) {
+      problems.push_back(fmt::format("{}: Invalid value: \"{}\": the requested CPUs of LSR Pod must be integer",
+                                     kField, cpu.toString()));
+    }
+  }
+  if (problems.empty()) return std::nullopt;
+  if (problems.size() == 1) return problems.front();
+  return fmt::format("[{}]", fmt::join(problems, ", "));
+}
+
+}  // namespace koord::manager

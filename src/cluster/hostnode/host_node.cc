@@ -239,9 +239,9 @@ Task<Result<>> HostNode::startContainers(std::string uid, PodPtr pod,
       config.env = *std::move(environment);
       config.workingDir = container.workingDir;
       config.values = containerValues(container);
-      entries_.at(uid).stale = true;
       auto starting = runtime_.startContainer(std::move(config));
       started = co_await starting;
+      entries_.at(uid).stale = true;
     } else {
       started = fail(std::move(environment.error()));
     }

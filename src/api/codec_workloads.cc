@@ -1,0 +1,55 @@
+#include "api/codec_impl.h"
+#include "api/describe_meta.h"
+#include "api/workloads.h"
+
+namespace koord::api {
+
+BOOST_DESCRIBE_STRUCT(RollingUpdate, (), (maxSurge, maxUnavailable, partition))
+BOOST_DESCRIBE_STRUCT(UpdateStrategy, (), (type, rollingUpdate))
+BOOST_DESCRIBE_STRUCT(DeploymentSpec, (),
+                      (replicas, selector, template_, strategy, minReadySeconds, revisionHistoryLimit,
+                       paused))
+BOOST_DESCRIBE_STRUCT(DeploymentStatus, (),
+                      (observedGeneration, replicas, updatedReplicas, readyReplicas, availableReplicas,
+                       unavailableReplicas, conditions))
+BOOST_DESCRIBE_STRUCT(Deployment, (), (metadata, spec, status))
+BOOST_DESCRIBE_STRUCT(ReplicaSetSpec, (), (replicas, minReadySeconds, selector, template_))
+BOOST_DESCRIBE_STRUCT(ReplicaSetStatus, (),
+                      (replicas, fullyLabeledReplicas, readyReplicas, availableReplicas,
+                       observedGeneration))
+BOOST_DESCRIBE_STRUCT(ReplicaSet, (), (metadata, spec, status))
+BOOST_DESCRIBE_STRUCT(StatefulSetSpec, (),
+                      (replicas, selector, template_, serviceName, podManagementPolicy,
+                       updateStrategy))
+BOOST_DESCRIBE_STRUCT(StatefulSetStatus, (),
+                      (observedGeneration, replicas, readyReplicas, currentReplicas, updatedReplicas,
+                       availableReplicas, currentRevision, updateRevision))
+BOOST_DESCRIBE_STRUCT(StatefulSet, (), (metadata, spec, status))
+BOOST_DESCRIBE_STRUCT(DaemonSetSpec, (), (selector, template_, updateStrategy))
+BOOST_DESCRIBE_STRUCT(DaemonSetStatus, (),
+                      (currentNumberScheduled, numberMisscheduled, desiredNumberScheduled, numberReady,
+                       observedGeneration, updatedNumberScheduled, numberAvailable, numberUnavailable))
+BOOST_DESCRIBE_STRUCT(DaemonSet, (), (metadata, spec, status))
+BOOST_DESCRIBE_STRUCT(JobSpec, (),
+                      (parallelism, completions, activeDeadlineSeconds, backoffLimit, template_,
+                       ttlSecondsAfterFinished, completionMode, suspend))
+BOOST_DESCRIBE_STRUCT(JobCondition, (),
+                      (type, status, lastProbeTime, lastTransitionTime, reason, message))
+BOOST_DESCRIBE_STRUCT(UncountedTerminatedPods, (), (succeeded, failed))
+BOOST_DESCRIBE_STRUCT(JobStatus, (),
+                      (conditions, startTime, completionTime, active, succeeded, failed, ready,
+                       uncountedTerminatedPods))
+BOOST_DESCRIBE_STRUCT(Job, (), (metadata, spec, status))
+
+}  // namespace koord::api
+
+KOORD_OBJECT_CODEC(koord::api::Deployment)
+KOORD_CODEC(koord::api::DeploymentStatus)
+KOORD_OBJECT_CODEC(koord::api::ReplicaSet)
+KOORD_CODEC(koord::api::ReplicaSetStatus)
+KOORD_OBJECT_CODEC(koord::api::StatefulSet)
+KOORD_CODEC(koord::api::StatefulSetStatus)
+KOORD_OBJECT_CODEC(koord::api::DaemonSet)
+KOORD_CODEC(koord::api::DaemonSetStatus)
+KOORD_OBJECT_CODEC(koord::api::Job)
+KOORD_CODEC(koord::api::JobStatus)

@@ -1,0 +1,154 @@
+#pragma once
+
+// apps/v1 and batch/v1: what the workload controllers of a one-machine cluster read. Pod templates stay
+// JSON, so that fields which no struct of ours holds get into the pods.
+
+#include "api/meta.h"
+
+namespace koord::api {
+
+struct RollingUpdate {
+  std::optional<IntOrString> maxSurge;
+  std::optional<IntOrString> maxUnavailable;
+  std::optional<std::int32_t> partition;  // StatefulSet
+};
+struct UpdateStrategy {
+  std::string type;  // RollingUpdate (also when empty), Recreate, OnDelete
+  std::optional<RollingUpdate> rollingUpdate;
+};
+
+struct DeploymentSpec {
+  std::optional<std::int32_t> replicas;  // 1 when absent
+  std::optional<LabelSelector> selector;
+  json::value template_;
+  UpdateStrategy strategy;
+  std::int32_t minReadySeconds = 0;
+  std::optional<std::int32_t> revisionHistoryLimit;  // 10 when absent
+  bool paused = false;
+};
+struct DeploymentStatus {
+  std::int64_t observedGeneration = 0;
+  std::int32_t replicas = 0;
+  std::int32_t updatedReplicas = 0;
+  std::int32_t readyReplicas = 0;
+  std::int32_t availableReplicas = 0;
+  std::int32_t unavailableReplicas = 0;
+  std::vector<Condition> conditions;
+};
+struct Deployment {
+  static constexpr ResourceType kType{"apps", "v1", "deployments", "Deployment", true};
+  ObjectMeta metadata;
+  DeploymentSpec spec;
+  DeploymentStatus status;
+};
+
+struct ReplicaSetSpec {
+  std::optional<std::int32_t> replicas;  // 1 when absent
+  std::int32_t minReadySeconds = 0;
+  std::optional<LabelSelector> selector;
+  json::value template_;
+};
+struct ReplicaSetStatus {
+  std::int32_t replicas = 0;
+  std::int32_t fullyLabeledReplicas = 0;
+  std::int32_t readyReplicas = 0;
+  std::int32_t availableReplicas = 0;
+  std::int64_t observedGeneration = 0;
+  bool operator==(const ReplicaSetStatus&) const = default;
+};
+struct ReplicaSet {
+  static constexpr ResourceType kType{"apps", "v1", "replicasets", "ReplicaSet", true};
+  ObjectMeta metadata;
+  ReplicaSetSpec spec;
+  ReplicaSetStatus status;
+};
+
+struct StatefulSetSpec {
+  std::optional<std::int32_t> replicas;  // 1 when absent
+  std::optional<LabelSelector> selector;
+  json::value template_;
+  std::string serviceName;
+  std::string podManagementPolicy;  // OrderedReady (also when empty), Parallel
+  UpdateStrategy updateStrategy;
+};
+struct StatefulSetStatus {
+  std::int64_t observedGeneration = 0;
+  std::int32_t replicas = 0;
+  std::int32_t readyReplicas = 0;
+  std::int32_t currentReplicas = 0;
+  std::int32_t updatedReplicas = 0;
+  std::int32_t availableReplicas = 0;
+  std::string currentRevision;
+  std::string updateRevision;
+  bool operator==(const StatefulSetStatus&) const = default;
+};
+struct StatefulSet {
+  static constexpr ResourceType kType{"apps", "v1", "statefulsets", "StatefulSet", true};
+  ObjectMeta metadata;
+  StatefulSetSpec spec;
+  StatefulSetStatus status;
+};
+
+struct DaemonSetSpec {
+  std::optional<LabelSelector> selector;
+  json::value template_;
+  UpdateStrategy updateStrategy;
+};
+struct DaemonSetStatus {
+  std::int32_t currentNumberScheduled = 0;
+  std::int32_t numberMisscheduled = 0;
+  std::int32_t desiredNumberScheduled = 0;
+  std::int32_t numberReady = 0;
+  std::int64_t observedGeneration = 0;
+  std::int32_t updatedNumberScheduled = 0;
+  std::int32_t numberAvailable = 0;
+  std::int32_t numberUnavailable = 0;
+  bool operator==(const DaemonSetStatus&) const = default;
+};
+struct DaemonSet {
+  static constexpr ResourceType kType{"apps", "v1", "daemonsets", "DaemonSet", true};
+  ObjectMeta metadata;
+  DaemonSetSpec spec;
+  DaemonSetStatus status;
+};
+
+struct JobSpec {
+  std::optional<std::int32_t> parallelism;  // 1 when absent
+  std::optional<std::int32_t> completions;  // absent: one success is enough
+  std::optional<std::int64_t> activeDeadlineSeconds;
+  std::optional<std::int32_t> backoffLimit;  // 6 when absent
+  json::value template_;
+  std::optional<std::int32_t> ttlSecondsAfterFinished;
+  std::string completionMode;  // NonIndexed (also when empty), Indexed
+  bool suspend = false;
+};
+struct JobCondition {
+  std::string type;
+  std::string status;
+  Time lastProbeTime;
+  Time lastTransitionTime;
+  std::string reason;
+  std::string message;
+};
+struct UncountedTerminatedPods {
+  std::vector<std::string> succeeded;
+  std::vector<std::string> failed;
+};
+struct JobStatus {
+  std::vector<JobCondition> conditions;
+  Time startTime;
+  Time completionTime;
+  std::int32_t active = 0;
+  std::int32_t succeeded = 0;
+  std::int32_t failed = 0;
+  std::int32_t ready = 0;
+  std::optional<UncountedTerminatedPods> uncountedTerminatedPods;
+};
+struct Job {
+  static constexpr ResourceType kType{"batch", "v1", "jobs", "Job", true};
+  ObjectMeta metadata;
+  JobSpec spec;
+  JobStatus status;
+};
+
+}  // namespace koord::api

@@ -1,0 +1,38 @@
+#pragma once
+
+// Jobs: keeps up to spec.parallelism pods running until spec.completions of them have succeeded, or too
+// many have failed. A pod carries a finalizer until it is counted, so that none is lost or counted twice,
+// whoever deletes it and whenever this program dies.
+
+#include "api/workloads.h"
+#include "cluster/controllers/pod_control.h"
+#include "kube/work_queue.h"
+
+namespace koord::cluster {
+
+class JobController {
+ public:
+  JobController(kube::Api& api, Executor& executor, kube::Informer<api::Job>& jobs, PodControl& pods);
+  void start() { queue_.start(); }
+
+ private:
+  using JobPtr = std::shared_ptr<const api::Job>;
+
+  Task<Result<>> sync(std::string key);
+  Task<Result<>> releaseCounted(JobPtr job, std::vector<PodPtr> counted);
+  Task<Result<>> run(JobPtr job, std::vector<PodPtr> active, int finished, int failed);
+  Task<Result<>> removeAll(JobPtr job, std::vector<PodPtr> pods);
+  Task<Result<>> write(JobPtr job, api::JobStatus status);
+  Task<Result<>> expire(JobPtr job);
+
+  kube::Api& api_;
+  Executor& executor_;
+  kube::Informer<api::Job>& jobs_;
+  PodControl& pods_;
+  kube::WorkQueue queue_;
+};
+
+// The pause before a failed pod is replaced: 10 s doubling to 6 min.
+Duration jobBackoff(int failures);
+
+}  // namespace koord::cluster

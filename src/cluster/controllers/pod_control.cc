@@ -1,0 +1,205 @@
+#include "cluster/controllers/pod_control.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "kube/client.h"
+
+namespace koord::cluster {
+
+namespace {
+
+// After that an event is taken for lost, as upstream does after five minutes.
+constexpr Duration kLostEvent = std::chrono::minutes(5);
+
+void appendCanonical(const json::value& value, std::string& out) {
+  if (const auto* object = value.if_object()) {
+    std::vector<std::pair<std::string_view, const json::value*>> members;
+    for (const auto& entry : *object)
+      members.emplace_back(std::string_view(entry.key().data(), entry.key().size()), &entry.value());
+    std::ranges::sort(members, {}, [](const auto& member) { return member.first; });
+    out += '{';
+    for (const auto& [key, member] : members) {
+      out.append(key).append(":");
+      appendCanonical(*member, out);
+      out += ',';
+    }
+    out += '}';
+  } else if (const auto* array = value.if_array()) {
+    out += '[';
+    for (const auto& item : *array) {
+      appendCanonical(item, out);
+      out += ',';
+    }
+    out += ']';
+  } else {
+    out += toJson(value);
+  }
+}
+
+int rankOf(const api::Pod& pod) {
+  if (pod.spec.nodeName.empty()) return 0;
+  if (pod.status.phase != "Running") return 1;
+  return isReady(pod) ? 3 : 2;
+}
+
+}  // namespace
+
+PodControl::PodControl(kube::Api& api, Executor& executor, kube::Informer<api::Pod>& pods,
+                       kube::EventRecorder& events)
+    : api_(api), executor_(executor), pods_(pods), events_(events) {
+  pods_.addHandler({[this](const auto& pod) { changed(*pod, true); },
+                    [this](const auto&, const auto& pod) { changed(*pod, true); },
+                    [this](const auto& pod) { changed(*pod, false); }});
+}
+
+void PodControl::changed(const api::Pod& pod, bool present) {
+  const auto* owner = api::controllerOf(pod.metadata);
+  if (!owner) return;
+  auto& keys = byOwner_[owner->uid];
+  if (present) {
+    keys.insert(api::keyOf(pod.metadata));
+  } else {
+    keys.erase(api::keyOf(pod.metadata));
+    if (keys.empty()) byOwner_.erase(owner->uid);
+  }
+  if (const auto pending = pending_.find(owner->uid); pending != pending_.end()) {
+    pending->second.creations.erase(pod.metadata.uid);
+    if (!present || pod.metadata.deletionTimestamp) pending->second.deletions.erase(pod.metadata.uid);
+  }
+  const auto watchers = watchers_.find(owner->kind);
+  if (watchers == watchers_.end()) return;
+  for (const auto& fn : watchers->second) fn(pod.metadata.namespace_ + "/" + owner->name);
+}
+
+void PodControl::onPodOf(std::string_view ownerKind, std::function<void(const std::string&)> fn) {
+  watchers_[std::string(ownerKind)].push_back(std::move(fn));
+}
+
+std::vector<PodPtr> PodControl::podsOf(const std::string& ownerUid) const {
+  std::vector<PodPtr> pods;
+  const auto keys = byOwner_.find(ownerUid);
+  if (keys == byOwner_.end()) return pods;
+  for (const auto& key : keys->second)
+    if (auto pod = pods_.get(key)) pods.push_back(std::move(pod));
+  return pods;
+}
+
+bool PodControl::settled(const std::string& ownerUid) {
+  const auto pending = pending_.find(ownerUid);
+  if (pending == pending_.end()) return true;
+  const bool done = pending->second.creations.empty() && pending->second.deletions.empty();
+  if (!done && executor_.steadyNow() - pending->second.since < kLostEvent) return false;
+  pending_.erase(pending);
+  return true;
+}
+
+Task<Result<>> PodControl::create(PodOwner owner, json::value podTemplate) {
+  const std::string uid = owner.meta.uid;
+  const std::string namespace_ = owner.meta.namespace_;
+  const auto reference = kube::referenceTo(owner.type, owner.meta);
+  json::object pod = podTemplate.is_object() ? std::move(podTemplate.get_object()) : json::object{};
+  pod["apiVersion"] = "v1";
+  pod["kind"] = "Pod";
+  if (!pod["metadata"].is_object()) pod["metadata"] = json::object{};
+  auto& meta = pod["metadata"].get_object();
+  meta.erase("creationTimestamp");
+  meta["namespace"] = namespace_;
+  if (!meta.contains("name")) meta["generateName"] = owner.meta.name + "-";
+  meta["ownerReferences"] = json::array{
+      json::object{{"apiVersion", api::apiVersionOf(owner.type)},
+                   {"kind", json::string_view(owner.type.kind.data(), owner.type.kind.size())},
+                   {"name", owner.meta.name},
+                   {"uid", uid},
+                   {"controller", true},
+                   {"blockOwnerDeletion", true}}};
+  const api::ObjectKey target{namespace_, ""};
+  auto creating = kube::createObject(api_, api::Pod::kType, target, std::move(pod));
+  auto created = co_await creating;
+  if (!created) {
+    events_.record(reference, "Warning", "FailedCreate",
+                   "Error creating pod: " + created.error().message);
+    co_return fail(std::move(created.error()));
+  }
+  const std::string podUid(textAt(*created, "metadata", "uid"));
+  const std::string name(textAt(*created, "metadata", "name"));
+  events_.record(reference, "Normal", "SuccessfulCreate", "Created pod: " + name);
+  const auto seen = pods_.get({namespace_, name});
+  if (!seen || seen->metadata.uid != podUid) {
+    auto& pending = pending_[uid];
+    pending.creations.insert(podUid);
+    pending.since = executor_.steadyNow();
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> PodControl::remove(PodOwner owner, PodPtr pod) {
+  const std::string uid = owner.meta.uid;
+  const auto reference = kube::referenceTo(owner.type, owner.meta);
+  kube::DeleteOptions options;
+  options.uid = pod->metadata.uid;
+  auto deleting =
+      kube::deleteObject(api_, api::Pod::kType, api::keyOf(pod->metadata), std::move(options));
+  auto deleted = co_await deleting;
+  if (!deleted) {
+    const auto code = deleted.error().code;
+    if (code == ErrorCode::NotFound || code == ErrorCode::Conflict) co_return Result<>{};
+    co_return deleted;
+  }
+  events_.record(reference, "Normal", "SuccessfulDelete", "Deleted pod: " + pod->metadata.name);
+  const auto seen = pods_.get(api::keyOf(pod->metadata));
+  if (seen && seen->metadata.uid == pod->metadata.uid && !seen->metadata.deletionTimestamp) {
+    auto& pending = pending_[uid];
+    pending.deletions.insert(pod->metadata.uid);
+    pending.since = executor_.steadyNow();
+  }
+  co_return Result<>{};
+}
+
+bool isActive(const api::Pod& pod) { return !api::isTerminal(pod) && !pod.metadata.deletionTimestamp; }
+
+bool isReady(const api::Pod& pod) {
+  for (const auto& condition : pod.status.conditions)
+    if (condition.type == "Ready") return condition.status == "True";
+  return false;
+}
+
+bool giveUpBefore(const PodPtr& a, const PodPtr& b) {
+  const int ra = rankOf(*a);
+  const int rb = rankOf(*b);
+  if (ra != rb) return ra < rb;
+  return a->metadata.creationTimestamp > b->metadata.creationTimestamp;  // the younger first
+}
+
+std::string templateHash(const json::value& podTemplate) {
+  std::string canonical;
+  appendCanonical(podTemplate, canonical);
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
+  for (const unsigned char c : canonical) hash = (hash ^ c) * 1099511628211ULL;
+  // The alphabet of Kubernetes' generated names: no vowels, so no words.
+  constexpr std::string_view alphabet = "bcdfghjklmnpqrstvwxz2456789";
+  std::string name;
+  for (int i = 0; i < 10; ++i, hash /= alphabet.size()) name += alphabet[hash % alphabet.size()];
+  return name;
+}
+
+void setLabel(json::value& object, std::string_view key, std::string_view value) {
+  if (!object.is_object()) object = json::object{};
+  auto& metadata = object.get_object()["metadata"];
+  if (!metadata.is_object()) metadata = json::object{};
+  auto& labels = metadata.get_object()["labels"];
+  if (!labels.is_object()) labels = json::object{};
+  labels.get_object()[json::string_view(key.data(), key.size())] =
+      json::string_view(value.data(), value.size());
+}
+
+api::ObjectKey keyOfText(const std::string& text) {
+  const auto slash = text.find('/');
+  if (slash == std::string::npos) return {"", text};
+  return {text.substr(0, slash), text.substr(slash + 1)};
+}
+
+}  // namespace koord::cluster

@@ -1,0 +1,74 @@
+#pragma once
+
+// What all workload controllers share: pods by their owner, making and deleting them from a template, and
+// waiting until the informer has seen what was just done, so that nothing is done twice.
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "api/pod.h"
+#include "base/task.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+
+namespace koord::cluster {
+
+using PodPtr = std::shared_ptr<const api::Pod>;
+
+// The object pods are made for.
+struct PodOwner {
+  const api::ResourceType& type;
+  const api::ObjectMeta& meta;
+};
+
+class PodControl {
+ public:
+  PodControl(kube::Api& api, Executor& executor, kube::Informer<api::Pod>& pods,
+             kube::EventRecorder& events);
+
+  // Every pod whose controller has this uid.
+  std::vector<PodPtr> podsOf(const std::string& ownerUid) const;
+  // Runs fn with the key of the controlling object ("ns/name") whenever a pod of such a kind changes.
+  void onPodOf(std::string_view ownerKind, std::function<void(const std::string& ownerKey)> fn);
+
+  // The document is a pod template ({"metadata", "spec"}); a name is generated when metadata has none.
+  Task<Result<>> create(PodOwner owner, json::value podTemplate);
+  Task<Result<>> remove(PodOwner owner, PodPtr pod);
+  // True when the informer has caught up with all create and remove calls for this owner.
+  bool settled(const std::string& ownerUid);
+
+ private:
+  struct Pending {
+    std::set<std::string> creations;  // pod uids that have not been seen yet
+    std::set<std::string> deletions;  // pod uids that still look alive
+    SteadyTime since{};
+  };
+  void changed(const api::Pod& pod, bool present);
+
+  kube::Api& api_;
+  Executor& executor_;
+  kube::Informer<api::Pod>& pods_;
+  kube::EventRecorder& events_;
+  std::unordered_map<std::string, std::set<api::ObjectKey>> byOwner_;
+  std::unordered_map<std::string, Pending> pending_;
+  std::map<std::string, std::vector<std::function<void(const std::string&)>>, std::less<>> watchers_;
+};
+
+bool isActive(const api::Pod& pod);  // neither terminal nor being deleted
+bool isReady(const api::Pod& pod);   // its condition Ready is True
+
+// Order in which pods of a set are given up: those that do the least for it first.
+bool giveUpBefore(const PodPtr& a, const PodPtr& b);
+
+// A short name for a pod template: equal templates, equal hash, whatever the order of their members.
+std::string templateHash(const json::value& podTemplate);
+// Adds a label to the metadata of a template (or any object).
+void setLabel(json::value& object, std::string_view key, std::string_view value);
+
+api::ObjectKey keyOfText(const std::string& text);  // "ns/name"
+
+}  // namespace koord::cluster

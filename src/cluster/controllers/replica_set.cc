@@ -1,0 +1,79 @@
+#include "cluster/controllers/replica_set.h"
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+
+#include "kube/client.h"
+
+namespace koord::cluster {
+
+ReplicaSetController::ReplicaSetController(kube::Api& api, Executor& executor,
+                                           kube::Informer<api::ReplicaSet>& sets, PodControl& pods)
+    : api_(api),
+      executor_(executor),
+      sets_(sets),
+      pods_(pods),
+      queue_(executor, "replicaset", [this](std::string key) { return sync(std::move(key)); }) {
+  const auto add = [this](const auto& set) { queue_.add(api::keyOf(set->metadata).toString()); };
+  sets_.addHandler({add, [add](const auto&, const auto& set) { add(set); }, {}});
+  pods_.onPodOf("ReplicaSet", [this](const std::string& key) { queue_.add(key); });
+}
+
+Task<Result<>> ReplicaSetController::sync(std::string key) {
+  const auto set = sets_.get(keyOfText(key));
+  if (!set) co_return Result<>{};
+  const PodOwner owner{api::ReplicaSet::kType, set->metadata};
+  std::vector<PodPtr> active;
+  for (auto& pod : pods_.podsOf(set->metadata.uid))
+    if (isActive(*pod)) active.push_back(std::move(pod));
+
+  if (!set->metadata.deletionTimestamp && pods_.settled(set->metadata.uid)) {
+    const int wanted = set->spec.replicas.value_or(1);
+    for (int have = static_cast<int>(active.size()); have < wanted; ++have) {
+      auto creating = pods_.create(owner, set->spec.template_);
+      auto created = co_await creating;
+      if (!created) co_return created;
+    }
+    std::ranges::sort(active, giveUpBefore);
+    for (int extra = static_cast<int>(active.size()) - wanted, i = 0; i < extra; ++i) {
+      auto removing = pods_.remove(owner, active[static_cast<std::size_t>(i)]);
+      auto removed = co_await removing;
+      if (!removed) co_return removed;
+    }
+  }
+
+  api::ReplicaSetStatus status;
+  std::optional<Duration> recheck;
+  for (const auto& pod : pods_.podsOf(set->metadata.uid)) {
+    if (!isActive(*pod)) continue;
+    ++status.replicas;
+    ++status.fullyLabeledReplicas;
+    if (!isReady(*pod)) continue;
+    ++status.readyReplicas;
+    const auto readySince = std::ranges::find(pod->status.conditions, "Ready", &api::PodCondition::type);
+    const Duration ready =
+        executor_.wallNow() - readySince->lastTransitionTime.value_or(executor_.wallNow());
+    const Duration missing = std::chrono::seconds(set->spec.minReadySeconds) - ready;
+    if (set->spec.minReadySeconds == 0 || missing <= Duration::zero()) {
+      ++status.availableReplicas;
+    } else {
+      recheck = recheck ? std::min(*recheck, missing) : missing;
+    }
+  }
+  if (recheck) queue_.addAfter(key, *recheck);
+  status.observedGeneration = set->metadata.generation;
+  if (status == set->status) co_return Result<>{};
+  // A merge patch leaves absent members alone, so zeros are written out.
+  json::value patch = json::object{{"status",
+                                    {{"replicas", status.replicas},
+                                     {"fullyLabeledReplicas", status.fullyLabeledReplicas},
+                                     {"readyReplicas", status.readyReplicas},
+                                     {"availableReplicas", status.availableReplicas},
+                                     {"observedGeneration", status.observedGeneration}}}};
+  auto patching = kube::mergePatch(api_, api::ReplicaSet::kType, keyOfText(key), std::move(patch), "status");
+  auto patched = co_await patching;
+  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  co_return Result<>{};
+}
+
+}  // namespace koord::cluster

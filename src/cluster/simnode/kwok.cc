@@ -1,0 +1,71 @@
+#include "cluster/simnode/kwok.h"
+
+#include <algorithm>
+
+#include "base/time.h"
+#include "model/priority.h"
+#include "model/resources.h"
+#include "model/well_known.h"
+
+namespace koord::cluster {
+
+namespace {
+
+constexpr Usage kSystemUsage{100, std::int64_t{256} << 20};
+constexpr Usage kLeastUsage{1, std::int64_t{1} << 20};
+
+std::optional<Quantity> quantityIn(const api::StringMap& annotations, std::string_view key) {
+  const auto* text = api::findIn(annotations, key);
+  if (!text) return std::nullopt;
+  auto quantity = Quantity::parse(*text);
+  if (!quantity || quantity->sign() < 0) return std::nullopt;
+  return *std::move(quantity);
+}
+
+Usage annotated(const api::StringMap& annotations, Usage fallback) {
+  if (const auto cpu = quantityIn(annotations, kKwokUsageCpu)) fallback.cpuMilli = cpu->milliValue();
+  if (const auto memory = quantityIn(annotations, kKwokUsageMemory)) fallback.memoryBytes = memory->value();
+  return fallback;
+}
+
+}  // namespace
+
+bool isSimulated(const api::Node& node) {
+  for (const auto* map : {&node.metadata.annotations, &node.metadata.labels})
+    if (const auto* value = api::findIn(*map, kKwokNode); value && *value == "fake") return true;
+  return false;
+}
+
+Usage requestOf(const api::Pod& pod) {
+  const auto priority = model::priorityClassWithDefault(pod);
+  Usage sum;
+  for (const auto& container : pod.spec.containers) {
+    const auto& requests = container.resources.requests;
+    const auto cpuName = model::resourceNameOf(priority, model::kCpu);
+    const auto cpu = model::amountOf(requests, cpuName);
+    sum.cpuMilli += cpuName == model::kCpu ? cpu.milliValue() : cpu.value();
+    sum.memoryBytes +=
+        model::amountOf(requests, model::resourceNameOf(priority, model::kMemory)).value();
+  }
+  return sum;
+}
+
+Usage usageOf(const api::Pod& pod) {
+  const Usage request = requestOf(pod);
+  return annotated(pod.metadata.annotations, {std::max(request.cpuMilli / 2, kLeastUsage.cpuMilli),
+                                              std::max(request.memoryBytes / 2, kLeastUsage.memoryBytes)});
+}
+
+Usage systemUsageOf(const api::Node& node) { return annotated(node.metadata.annotations, kSystemUsage); }
+
+std::optional<Duration> completionDelay(const api::Pod& pod) {
+  const auto* owner = api::controllerOf(pod.metadata);
+  if (!owner || owner->kind != "Job") return std::nullopt;
+  const auto* text = api::findIn(pod.metadata.annotations, kKwokCompleteDelay);
+  if (!text) return std::nullopt;
+  const auto delay = parseDuration(*text);
+  if (!delay || *delay < Duration::zero()) return std::nullopt;
+  return *delay;
+}
+
+}  // namespace koord::cluster

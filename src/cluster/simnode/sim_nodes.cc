@@ -1,0 +1,272 @@
+#include "cluster/simnode/sim_nodes.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "base/log.h"
+#include "cluster/node/node_agent.h"
+#include "cluster/simnode/node_metric.h"
+#include "kube/client.h"
+#include "model/qos.h"
+
+namespace koord::cluster {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration kMetricTick = 1s;
+
+// Addresses from 10.0.0.0/8 that lead nowhere: each node and each pod has its own.
+std::string address(std::uint32_t block, std::uint32_t number) {
+  return fmt::format("10.{}.{}.{}", (block + (number >> 16)) & 0xff, (number >> 8) & 0xff, number & 0xff);
+}
+
+api::ObjectKey keyOf(const std::string& text) {
+  const auto slash = text.find('/');
+  return {text.substr(0, slash), text.substr(slash + 1)};
+}
+
+bool ready(const api::Node& node) {
+  for (const auto& condition : node.status.conditions)
+    if (condition.type == "Ready") return condition.status == "True";
+  return false;
+}
+
+}  // namespace
+
+SimNodes::SimNodes(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
+                   kube::Informer<api::Pod>& pods, Random random)
+    : api_(api),
+      executor_(executor),
+      nodes_(nodes),
+      pods_(pods),
+      metrics_(api, executor, {}, random.fork()),
+      nodeQueue_(executor, "simulated-nodes", [this](std::string key) { return syncNode(std::move(key)); }),
+      podQueue_(executor, "simulated-pods", [this](std::string key) { return syncPod(std::move(key)); }) {}
+
+void SimNodes::start() {
+  nodes_.addHandler({[this](const auto& node) { nodeSeen(*node); },
+                     [this](const auto&, const auto& node) { nodeSeen(*node); },
+                     [this](const auto& node) { nodesByName_.erase(node->metadata.name); }});
+  pods_.addHandler({[this](const auto& pod) { podSeen(*pod); },
+                    [this](const auto&, const auto& pod) { podSeen(*pod); },
+                    [this](const auto& pod) { podGone(*pod); }});
+  metrics_.addHandler({[this](const auto& metric) {
+                         // The first report does not wait for the interval.
+                         const auto node = nodesByName_.find(metric->metadata.name);
+                         if (node != nodesByName_.end()) node->second.reportAt = executor_.steadyNow();
+                       },
+                       {},
+                       {}});
+  metrics_.start();
+  nodeQueue_.start();
+  podQueue_.start();
+  tasks_.spawn(renewLeases());
+  tasks_.spawn(reportMetrics());
+}
+
+Task<Result<>> SimNodes::createNodes(int count, SimNodeShape shape) {
+  auto& capacity = shape.capacity;
+  capacity.try_emplace("cpu", Quantity::of(32));
+  capacity.try_emplace("memory", Quantity::of(std::int64_t{128} << 30, Quantity::Format::BinarySI));
+  capacity.try_emplace("pods", Quantity::of(110));
+  for (int i = 0; i < count; ++i) {
+    const std::string name = fmt::format("sim-{}", i);
+    api::Node node;
+    node.metadata.name = name;
+    node.metadata.annotations[std::string(kKwokNode)] = "fake";
+    node.metadata.labels = {{"kubernetes.io/hostname", name},
+                            {"kubernetes.io/os", "linux"},
+                            {"kubernetes.io/arch", "amd64"},
+                            {"type", "kwok"}};
+    node.status.capacity = capacity;
+    node.status.allocatable = capacity;
+    auto creating = kube::create(api_, node);
+    auto created = co_await creating;
+    if (!created && created.error().code != ErrorCode::AlreadyExists)
+      co_return fail(std::move(created.error()).within("simulated node " + name));
+  }
+  co_return Result<>{};
+}
+
+void SimNodes::nodeSeen(const api::Node& node) {
+  const std::string& name = node.metadata.name;
+  if (!isSimulated(node)) {
+    nodesByName_.erase(name);
+    return;
+  }
+  const auto [known, fresh] = nodesByName_.try_emplace(name);
+  if (fresh) {
+    known->second.ip = address(200, static_cast<std::uint32_t>(nodesByName_.size()));
+    known->second.reportAt = executor_.steadyNow();
+    for (const auto& [key, pod] : pods_.objects())
+      if (pod->spec.nodeName == name) podSeen(*pod);
+  }
+  if (!ready(node)) nodeQueue_.add(name);
+}
+
+Task<Result<>> SimNodes::syncNode(std::string name) {
+  const auto node = nodes_.get({"", name});
+  const auto known = nodesByName_.find(name);
+  if (!node || known == nodesByName_.end() || ready(*node)) co_return Result<>{};
+  auto renewing = renewNodeLease(api_, name, executor_.wallNow());
+  auto renewed = co_await renewing;
+  if (!renewed) co_return renewed;
+  api::NodeStatus status;
+  status.capacity = node->status.capacity;
+  status.allocatable = node->status.allocatable.empty() ? node->status.capacity : node->status.allocatable;
+  status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true, "KubeletReady",
+                                     "simulated by koordctl");
+  status.addresses = {{"InternalIP", known->second.ip}, {"Hostname", name}};
+  status.nodeInfo = {.containerRuntimeVersion = "simulated://1", .kubeletVersion = "simulated",
+                     .operatingSystem = "linux", .architecture = "amd64"};
+  json::value patch = json::object{{"status", api::encode(status)}};
+  auto patching = kube::strategicPatch(api_, api::Node::kType, {"", name}, std::move(patch), "status");
+  auto patched = co_await patching;
+  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  co_return Result<>{};
+}
+
+void SimNodes::podSeen(const api::Pod& pod) {
+  if (pod.spec.nodeName.empty()) return;
+  const auto node = nodesByName_.find(pod.spec.nodeName);
+  if (node == nodesByName_.end()) return;
+  const auto key = api::keyOf(pod.metadata);
+  node->second.pods.insert(key);
+  const bool running = pod.status.phase == "Running";
+  if (pod.metadata.deletionTimestamp || pod.status.phase.empty() || pod.status.phase == "Pending") {
+    podQueue_.add(key.toString());
+  } else if (const auto delay = completionDelay(pod); running && delay && pod.status.startTime) {
+    const Duration left = *pod.status.startTime + *delay - executor_.wallNow();
+    podQueue_.addAfter(key.toString(), std::max<Duration>(left, 0s));
+  }
+}
+
+void SimNodes::podGone(const api::Pod& pod) {
+  if (const auto node = nodesByName_.find(pod.spec.nodeName); node != nodesByName_.end())
+    node->second.pods.erase(api::keyOf(pod.metadata));
+}
+
+Task<Result<>> SimNodes::syncPod(std::string key) {
+  const auto pod = pods_.get(keyOf(key));
+  if (!pod || !nodesByName_.contains(pod->spec.nodeName)) co_return Result<>{};
+  if (pod->metadata.deletionTimestamp) {
+    kube::DeleteOptions options{pod->metadata.uid, "", 0, ""};
+    auto deleting = kube::deleteObject(api_, api::Pod::kType, api::keyOf(pod->metadata), std::move(options));
+    auto deleted = co_await deleting;
+    const auto code = deleted ? ErrorCode::NotFound : deleted.error().code;
+    if (code != ErrorCode::NotFound && code != ErrorCode::Conflict) co_return deleted;
+    co_return Result<>{};
+  }
+  if (api::isTerminal(*pod)) co_return Result<>{};
+  if (pod->status.phase != "Running") {
+    auto starting = setStatus(pod, "Running");
+    co_return co_await starting;
+  }
+  const auto delay = completionDelay(*pod);
+  if (!delay || !pod->status.startTime || executor_.wallNow() < *pod->status.startTime + *delay)
+    co_return Result<>{};
+  auto completing = setStatus(pod, "Succeeded");
+  co_return co_await completing;
+}
+
+Task<Result<>> SimNodes::setStatus(std::shared_ptr<const api::Pod> pod, std::string phase) {
+  const WallTime now = executor_.wallNow();
+  const bool running = phase == "Running";
+  api::PodStatus status;
+  status.phase = phase;
+  status.startTime = pod->status.startTime ? pod->status.startTime : api::Time(now);
+  status.qosClass = std::string(model::textOf(model::computeKubernetesQos(pod->spec)));
+  status.hostIP = nodesByName_.at(pod->spec.nodeName).ip;
+  status.podIP = pod->status.podIP.empty() ? address(100, nextPodIp_++) : pod->status.podIP;
+  status.podIPs = {{status.podIP}};
+  for (const char* type : {"Initialized", "Ready", "ContainersReady"}) {
+    api::PodCondition condition;
+    condition.type = type;
+    condition.status = running || condition.type == "Initialized" ? "True" : "False";
+    condition.lastTransitionTime = now;
+    if (!running) condition.reason = "PodCompleted";
+    status.conditions.push_back(std::move(condition));
+  }
+  const auto describe = [&](const api::Container& container, bool done) {
+    api::ContainerStatus state;
+    state.name = container.name;
+    state.image = container.image;
+    state.containerID = fmt::format("simulated://{}-{}", pod->metadata.uid, container.name);
+    state.ready = done || running;
+    state.started = !done && running;
+    if (done || !running) {
+      state.state.terminated = api::ContainerStateTerminated{
+          .reason = "Completed", .startedAt = status.startTime, .finishedAt = now};
+    } else {
+      state.state.running = api::ContainerStateRunning{now};
+    }
+    return state;
+  };
+  for (const auto& container : pod->spec.initContainers)
+    status.initContainerStatuses.push_back(describe(container, container.restartPolicy != "Always"));
+  for (const auto& container : pod->spec.containers)
+    status.containerStatuses.push_back(describe(container, false));
+  json::value patch =
+      json::object{{"metadata", {{"uid", pod->metadata.uid}}}, {"status", api::encode(status)}};
+  auto patching = kube::strategicPatch(api_, api::Pod::kType, api::keyOf(pod->metadata),
+                                       std::move(patch), "status");
+  auto patched = co_await patching;
+  if (patched) co_return Result<>{};
+  const auto code = patched.error().code;
+  if (code == ErrorCode::NotFound || code == ErrorCode::Conflict) co_return Result<>{};
+  co_return fail(std::move(patched.error()));
+}
+
+Task<void> SimNodes::renewLeases() {
+  while (true) {
+    auto pause = sleepFor(executor_, kNodeLeaseRenewal);
+    co_await pause;
+    std::vector<std::string> names;
+    for (const auto& [name, node] : nodesByName_) names.push_back(name);
+    for (const auto& name : names) {
+      auto renewing = renewNodeLease(api_, name, executor_.wallNow());
+      auto renewed = co_await renewing;
+      if (!renewed) log::v(2, "lease of node {}: {}", name, renewed.error().message);
+    }
+  }
+}
+
+Task<void> SimNodes::reportMetrics() {
+  while (true) {
+    const SteadyTime now = executor_.steadyNow();
+    std::vector<std::string> due;
+    for (const auto& [name, node] : nodesByName_)
+      if (node.reportAt <= now) due.push_back(name);
+    for (const auto& name : due) {
+      auto reporting = reportMetric(name);
+      auto reported = co_await reporting;
+      if (!reported) log::v(2, "metric of node {}: {}", name, reported.error().message);
+    }
+    auto pause = sleepFor(executor_, kMetricTick);
+    co_await pause;
+  }
+}
+
+Task<Result<>> SimNodes::reportMetric(std::string name) {
+  const auto known = nodesByName_.find(name);
+  const auto node = nodes_.get({"", name});
+  const auto metric = metrics_.get({"", name});
+  // The object is koord-manager's to make; until then there is nowhere to report to.
+  if (known == nodesByName_.end() || !node || !metric) co_return Result<>{};
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  for (const auto& key : known->second.pods)
+    if (const auto pod = pods_.get(key)) pods.push_back(pod);
+  known->second.reportAt = executor_.steadyNow() + reportInterval(metric->spec);
+  const auto status = nodeMetricStatus(*node, pods, metric->spec, executor_.wallNow());
+  json::value patch = json::object{{"status", api::encode(status)}};
+  auto patching = kube::mergePatch(api_, api::NodeMetric::kType, {"", name}, std::move(patch), "status");
+  auto patched = co_await patching;
+  if (!patched) co_return fail(std::move(patched.error()));
+  co_return Result<>{};
+}
+
+}  // namespace koord::cluster

@@ -1,0 +1,193 @@
+#include "model/pod_requests.h"
+
+#include <algorithm>
+
+#include "model/resources.h"
+#include "model/well_known.h"
+
+namespace koord::model {
+namespace {
+
+using api::ResourceList;
+
+void raiseTo(ResourceList& most, const ResourceList& list) {
+  for (const auto& [name, amount] : list) {
+    const auto [entry, inserted] = most.try_emplace(name, amount);
+    if (!inserted && amount > entry->second) entry->second = amount;
+  }
+}
+
+bool isPodLevelResource(std::string_view name) {
+  return name == kCpu || name == kMemory || name.starts_with("hugepages-");
+}
+
+bool hasPodLevelRequests(const api::Pod& pod) {
+  return pod.spec.resources &&
+         std::ranges::any_of(pod.spec.resources->requests,
+                             [](const auto& entry) { return isPodLevelResource(entry.first); });
+}
+
+void replacePodLevel(ResourceList& total, const ResourceList& podLevel) {
+  for (const auto& [name, amount] : podLevel) {
+    if (isPodLevelResource(name)) total[name] = amount;
+  }
+}
+
+std::string_view pendingResizeReason(const api::Pod& pod) {
+  const auto& conditions = pod.status.conditions;
+  const auto pending = std::ranges::find(conditions, "PodResizePending", &api::PodCondition::type);
+  return pending == conditions.end() ? std::string_view() : pending->reason;
+}
+
+const api::ContainerStatus* statusOf(const api::Pod& pod, std::string_view container) {
+  for (const auto* statuses : {&pod.status.containerStatuses, &pod.status.initContainerStatuses}) {
+    const auto found = std::ranges::find(*statuses, container, &api::ContainerStatus::name);
+    if (found != statuses->end()) return &*found;
+  }
+  return nullptr;
+}
+
+bool isSidecar(const api::Container& initContainer) {
+  return initContainer.restartPolicy == "Always";
+}
+
+// `amount(container, runsOn)` is what one container needs; runsOn tells that it stays while the pod
+// runs.
+template <class Amount>
+ResourceList totalOfContainers(const api::PodSpec& spec, Amount amount) {
+  ResourceList total;
+  for (const auto& container : spec.containers) addTo(total, amount(container, true));
+
+  ResourceList sidecars;
+  ResourceList most;
+  for (const auto& container : spec.initContainers) {
+    if (isSidecar(container)) {
+      const ResourceList own = amount(container, true);
+      addTo(total, own);
+      addTo(sidecars, own);
+      raiseTo(most, sidecars);
+    } else {
+      ResourceList current = amount(container, false);
+      addTo(current, sidecars);
+      raiseTo(most, current);
+    }
+  }
+  raiseTo(total, most);
+  return total;
+}
+
+// The member of ResourceRequirements that a total is made of.
+using Part = ResourceList api::ResourceRequirements::*;
+
+// What counts for something that is being resized: the most of the lists, its spec left out when
+// the resize cannot happen.
+ResourceList effective(const api::Pod& pod, const ResourceList& spec, const ResourceList& inForce,
+                       const ResourceList& granted) {
+  ResourceList most = isResizeInfeasible(pod) ? ResourceList() : spec;
+  raiseTo(most, inForce);
+  raiseTo(most, granted);
+  return most;
+}
+
+ResourceList containerAmount(const api::Pod& pod, const api::Container& container, Part part,
+                             bool useStatus) {
+  const ResourceList& spec = container.resources.*part;
+  if (!useStatus) return spec;
+  const api::ContainerStatus* status = statusOf(pod, container.name);
+  if (!status || !status->resources) return spec;
+  const bool requests = part == &api::ResourceRequirements::requests;
+  return effective(pod, spec, *status->resources.*part,
+                   requests ? status->allocatedResources : ResourceList());
+}
+
+ResourceList podLevelAmount(const api::Pod& pod, Part part, bool useStatus) {
+  const ResourceList& spec = *pod.spec.resources.*part;
+  if (!useStatus || !pod.status.resources) return spec;
+  const bool requests = part == &api::ResourceRequirements::requests;
+  return effective(pod, spec, *pod.status.resources.*part,
+                   requests ? pod.status.allocatedResources : ResourceList());
+}
+
+ResourceList totalWithoutOverhead(const api::Pod& pod, Part part,
+                                  const PodRequestOptions& options) {
+  ResourceList total =
+      totalOfContainers(pod.spec, [&](const api::Container& container, bool runsOn) {
+        ResourceList amount = containerAmount(pod, container, part, options.useStatus && runsOn);
+        if (options.missing) amount.insert(options.missing->begin(), options.missing->end());
+        return amount;
+      });
+  if (pod.spec.resources && !options.skipPodLevel) {
+    replacePodLevel(total, podLevelAmount(pod, part, options.usePodStatus));
+  }
+  return total;
+}
+
+}  // namespace
+
+ResourceList podRequests(const api::Pod& pod, const PodRequestOptions& options) {
+  ResourceList total = totalWithoutOverhead(pod, &api::ResourceRequirements::requests, options);
+  if (!options.excludeOverhead) addTo(total, pod.spec.overhead);
+  return total;
+}
+
+ResourceList podLimits(const api::Pod& pod, const PodRequestOptions& options) {
+  PodRequestOptions ofLimits = options;
+  ofLimits.missing = nullptr;
+  ResourceList total = totalWithoutOverhead(pod, &api::ResourceRequirements::limits, ofLimits);
+  if (options.excludeOverhead) return total;
+  for (const auto& [name, amount] : pod.spec.overhead) {
+    if (const auto entry = total.find(name); entry != total.end() && !entry->second.isZero()) {
+      entry->second.add(amount);
+    }
+  }
+  return total;
+}
+
+const ResourceList& nonZeroRequests() {
+  static const ResourceList kRequests{{std::string(kCpu), Quantity::ofMilli(100)},
+                                      {std::string(kMemory), Quantity::of(200 << 20)}};
+  return kRequests;
+}
+
+PodTotals podTotals(const api::Pod& pod) {
+  const ResourceList requests = podRequests(pod, {.useStatus = true, .usePodStatus = true});
+  ResourceList missing = nonZeroRequests();
+  if (hasPodLevelRequests(pod)) {
+    // Then a container need not ask for what another one asks for.
+    for (const auto& [name, amount] : requests) missing.erase(name);
+  }
+  const ResourceList nonZero =
+      podRequests(pod, {.useStatus = true, .usePodStatus = true, .missing = &missing});
+  PodTotals totals;
+  totals.nonZeroMilliCpu = amountOf(nonZero, kCpu).milliValue();
+  totals.nonZeroMemory = amountOf(nonZero, kMemory).value();
+  for (const auto& [name, amount] : requests) {
+    if (name == kCpu) {
+      totals.milliCpu = amount.milliValue();
+    } else if (name == kMemory) {
+      totals.memory = amount.value();
+    } else if (name == "ephemeral-storage") {
+      totals.ephemeralStorage = amount.value();
+    } else if (isScalarResource(name)) {
+      totals.scalars[name] = amount.value();
+    }
+  }
+  return totals;
+}
+
+bool isScalarResource(std::string_view name) {
+  if (name.starts_with("hugepages-") || name.starts_with("attachable-volumes-")) return true;
+  if (name.find("kubernetes.io/") != std::string_view::npos) return true;
+  // "requests.<name>" is how a quota calls an extended resource, not a resource.
+  return name.find('/') != std::string_view::npos && !name.starts_with("requests.");
+}
+
+bool isResizeInfeasible(const api::Pod& pod) {
+  return pendingResizeReason(pod) == "Infeasible";
+}
+
+bool isResizeDeferred(const api::Pod& pod) {
+  return pendingResizeReason(pod) == "Deferred";
+}
+
+}  // namespace koord::model

@@ -1,0 +1,58 @@
+#pragma once
+
+// What a pod asks for: the one formula that every component uses, over containers, init containers,
+// sidecars, the pod's own resources and its overhead.
+//
+//   total = max(sum of containers and sidecars, the most that init containers need while they run
+//   in order beside the sidecars started before them); amounts given for the whole pod (cpu,
+//   memory, hugepages-*) replace it; overhead comes on top.
+
+#include <cstdint>
+#include <string_view>
+
+#include "api/pod.h"
+
+namespace koord::model {
+
+struct PodRequestOptions {
+  // During an in-place resize, a container counts with the most of what is asked, granted and in
+  // force (of the latter two, when the resize is impossible on the node).
+  bool useStatus = false;
+  // The same for amounts of the whole pod; they change in place only where the cluster allows it.
+  bool usePodStatus = false;
+  bool excludeOverhead = false;
+  bool skipPodLevel = false;
+  // Amounts for containers whose requests lack the name; one that asks for 0 gets 0. Requests only.
+  const api::ResourceList* missing = nullptr;
+};
+
+api::ResourceList podRequests(const api::Pod& pod, const PodRequestOptions& options = {});
+// The same shape over limits: a container without a limit adds nothing. Overhead goes on names with
+// a limit other than 0.
+api::ResourceList podLimits(const api::Pod& pod, const PodRequestOptions& options = {});
+
+// cpu and memory that a container which asks for none is taken to need when nodes are compared:
+// 100m and 200 MiB.
+const api::ResourceList& nonZeroRequests();
+
+// What the pod takes from its node: rounded up, in thousandths of a core, bytes, or the resource's
+// unit.
+struct PodTotals {
+  std::int64_t milliCpu = 0;
+  std::int64_t memory = 0;
+  std::int64_t ephemeralStorage = 0;
+  api::Map<std::int64_t> scalars;
+  std::int64_t nonZeroMilliCpu = 0;  // with nonZeroRequests()
+  std::int64_t nonZeroMemory = 0;
+};
+PodTotals podTotals(const api::Pod& pod);
+
+// Resources that are counted by name: extended ones, hugepages and attachable volumes. Others than
+// these and cpu, memory and ephemeral-storage are not counted at all.
+bool isScalarResource(std::string_view name);
+
+// By the condition PodResizePending.
+bool isResizeInfeasible(const api::Pod& pod);
+bool isResizeDeferred(const api::Pod& pod);
+
+}  // namespace koord::model

@@ -4,8 +4,11 @@ namespace koord::golden {
 
 std::vector<Checker> allCheckers() {
   return {
+      batchresourceChecker(),
       cpusetChecker(),
       patchesChecker(),
+      podrequestsChecker(),
+      profileChecker(),
       quantityChecker(),
       selectorsChecker(),
   };

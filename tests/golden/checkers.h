@@ -6,8 +6,11 @@
 
 namespace koord::golden {
 
+Checker batchresourceChecker();
 Checker cpusetChecker();
 Checker patchesChecker();
+Checker podrequestsChecker();
+Checker profileChecker();
 Checker quantityChecker();
 Checker selectorsChecker();
 

@@ -12,6 +12,7 @@
 namespace koord::golden {
 namespace {
 
+constexpr std::size_t kShownInput = 1000;  // characters
 constexpr std::string_view kKnownDifferencesFile = "known-differences.json";
 
 struct CaseOutcome {
@@ -86,7 +87,12 @@ std::string givenPart(const Checker& checker, const json::object& testCase) {
   for (const auto& input : checker.inputs) {
     if (const json::value* value = testCase.if_contains(input)) given[input] = *value;
   }
-  return toJson(given);
+  std::string text = toJson(given);
+  if (text.size() > kShownInput) {
+    text.resize(kShownInput);
+    text += "...";
+  }
+  return text;
 }
 
 Totals checkFile(const Checker& checker, const json::array& cases, const Options& options,

@@ -1,0 +1,237 @@
+#include "koordlet/collect/collector.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "koordlet/system/conversions.h"
+#include "model/resources.h"
+#include "model/well_known.h"
+
+namespace koord::koordlet {
+namespace {
+
+using namespace std::chrono_literals;
+
+double coresOf(const RateKeeper::Delta& delta, double nsPerCount) {
+  return static_cast<double>(delta.amount) * nsPerCount /
+         static_cast<double>(delta.elapsed.count());
+}
+
+// Milli-cores of batch-cpu that best-effort pods were promised.
+std::int64_t batchRequest(const std::vector<PodView>& pods) {
+  Quantity sum;
+  for (const auto& view : pods) {
+    if (!view.bestEffort() || !view.active()) continue;
+    for (const auto& container : view.pod->spec.containers)
+      sum.add(model::amountOf(container.resources.requests, model::kBatchCpu));
+    for (const auto& container : view.pod->spec.initContainers)
+      if (container.restartPolicy == "Always")
+        sum.add(model::amountOf(container.resources.requests, model::kBatchCpu));
+  }
+  return sum.value();
+}
+
+}  // namespace
+
+Collector::Collector(Host& host, const Clock& clock, const States& states, MetricCache& cache,
+                     Metrics& metrics, CollectorOptions options)
+    : host_(host),
+      clock_(clock),
+      states_(states),
+      cache_(cache),
+      metrics_(metrics),
+      options_(options),
+      reader_(host.layout),
+      ticksPerSecond_(ticksPerSecond()),
+      nodeCpu_(options.interval * 20),
+      cgroupCpu_(options.interval * 20),
+      periods_(options.interval * 20),
+      throttled_(options.interval * 20) {}
+
+void Collector::collect() {
+  wall_ = clock_.wallNow();
+  steady_ = clock_.steadyNow();
+  refreshCpuInfo();
+  collectNode();
+  collectPods();
+  collectBestEffort();
+  collectHostApplications();
+  collectSystem();
+  if (steady_ - collectedGarbage_ > 1min) {
+    collectedGarbage_ = steady_;
+    cache_.collectGarbage(wall_);
+    for (auto* rates : {&cgroupCpu_, &periods_, &throttled_}) rates->collectGarbage(steady_);
+  }
+}
+
+void Collector::refreshCpuInfo() {
+  if (cpuInfoAt_ && steady_ - *cpuInfoAt_ < options_.cpuInfoInterval) return;
+  cpuInfoAt_ = steady_;
+  auto topology = readCpuTopology(host_.dirs);
+  metrics_.nodeCpuInfo(topology.has_value());
+  if (topology) {
+    host_.topology = *std::move(topology);
+  } else {
+    log::warn("CPUs not read, the last known stay: {}", topology.error().message);
+  }
+}
+
+void Collector::collectNode() {
+  const auto ticks = readCpuTicks(host_.dirs.procRoot);
+  const auto memory = readMemInfo(host_.dirs.procRoot);
+  if (!ticks) log::v(4, "node cpu not measured: {}", ticks.error().message);
+  if (!memory) log::v(4, "node memory not measured: {}", memory.error().message);
+  std::optional<double> cores;
+  if (ticks)
+    if (const auto delta = nodeCpu_.take("", ticks->total, steady_))
+      cores = coresOf(*delta, 1e9 / static_cast<double>(ticksPerSecond_));
+  if (cores) cache_.append(Metric::NodeCpu, "", wall_, *cores);
+  if (memory) {
+    cache_.append(Metric::NodeMemory, "", wall_, static_cast<double>(memory->used()));
+    cache_.append(Metric::NodeMemoryWithPageCache, "", wall_,
+                  static_cast<double>(memory->total - memory->free));
+  }
+  if (cores && memory) {
+    metrics_.nodeUsage(*cores, static_cast<double>(memory->used()));
+    nodeReady_ = true;
+  }
+}
+
+void Collector::collectCgroup(const std::string& dir, std::string_view subject,
+                              const Usage& usage) {
+  if (const auto ns = reader_.cpuUsageNs(dir)) {
+    if (const auto delta = cgroupCpu_.take(dir, *ns, steady_))
+      cache_.append(usage.cpu, subject, wall_, coresOf(*delta, 1));
+  } else {
+    log::v(5, "cpu of {} not measured: {}", dir, ns.error().message);
+  }
+  if (const auto stat = reader_.memoryStat(dir)) {
+    cache_.append(usage.memory, subject, wall_, static_cast<double>(stat->usage()));
+    if (options_.pageCache)
+      cache_.append(usage.memoryWithPageCache, subject, wall_,
+                    static_cast<double>(stat->usageWithPageCache()));
+  } else {
+    log::v(5, "memory of {} not measured: {}", dir, stat.error().message);
+  }
+}
+
+void Collector::collectThrottling(const std::string& dir, std::string_view subject, Metric metric) {
+  const auto counts = reader_.cpuThrottling(dir);
+  if (!counts) return;
+  const auto periods = periods_.take(dir, counts->periods, steady_);
+  const auto throttled = throttled_.take(dir, counts->throttledPeriods, steady_);
+  if (!periods || !throttled) return;
+  const double ratio = periods->amount == 0 ? 0
+                                            : static_cast<double>(throttled->amount) /
+                                                  static_cast<double>(periods->amount);
+  cache_.append(metric, subject, wall_, ratio);
+}
+
+void Collector::collectPods() {
+  constexpr Usage kPod{Metric::PodCpu, Metric::PodMemory, Metric::PodMemoryWithPageCache};
+  constexpr Usage kContainer{Metric::ContainerCpu, Metric::ContainerMemory,
+                             Metric::ContainerMemoryWithPageCache};
+  for (const auto& view : states_.pods()) {
+    if (!view.active()) continue;
+    collectCgroup(view.dir, view.uid(), kPod);
+    collectThrottling(view.dir, view.uid(), Metric::PodThrottled);
+    for (const auto& container : view.containers) {
+      if (container.dir.empty() || !container.running) continue;
+      collectCgroup(container.dir, container.id, kContainer);
+      collectThrottling(container.dir, container.id, Metric::ContainerThrottled);
+    }
+  }
+}
+
+void Collector::collectBestEffort() {
+  const std::string dir = host_.besteffort();
+  if (const auto ns = reader_.cpuUsageNs(dir))
+    if (const auto delta = cgroupCpu_.take(dir, *ns, steady_)) {
+      const double cores = coresOf(*delta, 1);
+      cache_.append(Metric::BeCpuUsage, "", wall_, cores * 1000);
+      metrics_.beSuppressBeUsed(cores);
+    }
+  if (states_.podsSynced())
+    cache_.append(Metric::BeCpuRequest, "", wall_,
+                  static_cast<double>(batchRequest(states_.pods())));
+
+  std::optional<std::int64_t> limit;
+  const auto tighten = [&](std::int64_t milli) { limit = std::min(limit.value_or(milli), milli); };
+  const auto tightenByCpuset = [&](const std::string& where) {
+    const auto cpus = reader_.cpuset(where);
+    if (cpus && !cpus->empty()) tighten(std::int64_t{1000} * cpus->size());
+  };
+  tightenByCpuset(dir);
+  for (const auto& view : states_.pods())
+    if (view.kubeQos == KubeQos::BestEffort)
+      for (const auto& container : view.containers)
+        if (container.running && !container.dir.empty()) tightenByCpuset(container.dir);
+  const auto quota = reader_.cfsQuotaUs(dir);
+  const auto period = reader_.cfsPeriodUs(dir);
+  if (quota && period && *quota > 0 && *period > 0) tighten(*quota * 1000 / *period);
+  if (limit) cache_.append(Metric::BeCpuRealLimit, "", wall_, static_cast<double>(*limit));
+}
+
+std::string Collector::hostApplicationDir(const api::HostApplicationSpec& application,
+                                          CgroupDriver driver) {
+  if (!application.cgroupPath) {
+    const auto qos = model::parseQos(application.qos);
+    if (qos == model::Qos::BE) return joinPath("host-best-effort", application.name);
+    if (qos == model::Qos::LSE || qos == model::Qos::LSR || qos == model::Qos::LS)
+      return joinPath("host-latency-sensitive", application.name);
+    return application.name;
+  }
+  const auto& path = *application.cgroupPath;
+  std::string base;
+  if (path.base == "Kubepods") base = kubepodsDir(driver);
+  if (path.base == "KubepodsBurstable") base = qosDir(driver, KubeQos::Burstable);
+  if (path.base == "KubepodsBesteffort") base = qosDir(driver, KubeQos::BestEffort);
+  return joinPath(joinPath(base, path.parentDir), path.relativePath);
+}
+
+void Collector::collectHostApplications() {
+  if (!states_.slo()) return;
+  metrics_.resetHostApplications();
+  for (const auto& application : states_.slo()->hostApplications) {
+    const std::string dir = hostApplicationDir(application, host_.driver);
+    // Names come from a ConfigMap; they must not lead out of the hierarchy.
+    if (dir.empty() || dir.find("..") != std::string::npos) continue;
+    const auto ns = reader_.cpuUsageNs(dir);
+    const auto stat = reader_.memoryStat(dir);
+    if (!ns || !stat) continue;
+    const auto delta = cgroupCpu_.take(dir, *ns, steady_);
+    if (!delta) continue;
+    const double cores = coresOf(*delta, 1);
+    const auto bytes = static_cast<double>(stat->usage());
+    cache_.append(Metric::HostAppCpu, application.name, wall_, cores);
+    cache_.append(Metric::HostAppMemory, application.name, wall_, bytes);
+    metrics_.hostApplication(application.name, "cpu", application.priority, application.qos, cores);
+    metrics_.hostApplication(application.name, "memory", application.priority, application.qos,
+                             bytes);
+  }
+}
+
+void Collector::collectSystem() {
+  const WallTime from = wall_ - options_.systemOutdated;
+  const auto last = [&](Metric metric, std::string_view subject) {
+    return cache_.last(metric, subject, from, wall_);
+  };
+  const auto nodeCpu = last(Metric::NodeCpu, "");
+  const auto nodeMemory = last(Metric::NodeMemory, "");
+  // Without the pods everything would count as system.
+  if (!nodeCpu || !nodeMemory || !states_.podsSynced()) return;
+  double cpu = *nodeCpu, memory = *nodeMemory;
+  for (const auto& view : states_.pods()) {
+    cpu -= last(Metric::PodCpu, view.uid()).value_or(0);
+    memory -= last(Metric::PodMemory, view.uid()).value_or(0);
+  }
+  if (states_.slo())
+    for (const auto& application : states_.slo()->hostApplications) {
+      cpu -= last(Metric::HostAppCpu, application.name).value_or(0);
+      memory -= last(Metric::HostAppMemory, application.name).value_or(0);
+    }
+  cache_.append(Metric::SystemCpu, "", wall_, std::max(cpu, 0.0));
+  cache_.append(Metric::SystemMemory, "", wall_, std::max(memory, 0.0));
+}
+
+}  // namespace koord::koordlet

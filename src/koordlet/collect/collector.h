@@ -1,0 +1,72 @@
+#pragma once
+
+// Measures the node, its pods and containers, best effort as a whole, host applications and what is
+// left (the system), each round, and puts the samples into the metric cache. A file that cannot be
+// read (a pod that ended in the middle of the round, garbage) costs that one sample and nothing
+// else.
+
+#include "koordlet/collect/rate.h"
+#include "koordlet/metriccache/metric_cache.h"
+#include "koordlet/metrics/metrics.h"
+#include "koordlet/states/states.h"
+#include "koordlet/system/cgroup_reader.h"
+#include "koordlet/system/host.h"
+#include "koordlet/system/procfs.h"
+
+namespace koord::koordlet {
+
+struct CollectorOptions {
+  Duration interval = std::chrono::seconds(1);
+  Duration systemOutdated = std::chrono::seconds(10);  // older inputs do not make system usage
+  Duration cpuInfoInterval = std::chrono::seconds(60);
+  bool pageCache = false;  // --enable-pagecache-collector
+};
+
+class Collector {
+ public:
+  Collector(Host& host, const Clock& clock, const States& states, MetricCache& cache,
+            Metrics& metrics, CollectorOptions options);
+
+  // One round of everything that is due.
+  void collect();
+  // Every kind of measurement that does not depend on pods has worked once.
+  bool ready() const { return nodeReady_; }
+
+  // Relative cgroup directory of a host application.
+  static std::string hostApplicationDir(const api::HostApplicationSpec& application,
+                                        CgroupDriver driver);
+
+ private:
+  struct Usage {
+    Metric cpu, memory, memoryWithPageCache;
+  };
+
+  void collectNode();
+  void collectPods();
+  void collectCgroup(const std::string& dir, std::string_view subject, const Usage& usage);
+  void collectThrottling(const std::string& dir, std::string_view subject, Metric metric);
+  void collectBestEffort();
+  void collectHostApplications();
+  void collectSystem();
+  void refreshCpuInfo();
+
+  Host& host_;
+  const Clock& clock_;
+  const States& states_;
+  MetricCache& cache_;
+  Metrics& metrics_;
+  CollectorOptions options_;
+  CgroupReader reader_;
+  std::int64_t ticksPerSecond_;
+
+  // Of this round.
+  WallTime wall_{};
+  SteadyTime steady_{};
+
+  RateKeeper nodeCpu_, cgroupCpu_, periods_, throttled_;
+  bool nodeReady_ = false;
+  std::optional<SteadyTime> cpuInfoAt_;
+  SteadyTime collectedGarbage_{};
+};
+
+}  // namespace koord::koordlet

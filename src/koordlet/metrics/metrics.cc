@@ -1,0 +1,247 @@
+#include "koordlet/metrics/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <map>
+#include <optional>
+
+namespace koord::koordlet {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Registry;
+
+using namespace std::chrono_literals;
+
+Family<Gauge>& gauge(Registry& registry, const std::string& name, const std::string& help) {
+  return prometheus::BuildGauge().Name("koordlet_" + name).Help(help).Register(registry);
+}
+Family<Counter>& counter(Registry& registry, const std::string& name, const std::string& help) {
+  return prometheus::BuildCounter().Name("koordlet_" + name).Help(help).Register(registry);
+}
+Family<Histogram>& histogram(Registry& registry, const std::string& name, const std::string& help) {
+  return prometheus::BuildHistogram().Name("koordlet_" + name).Help(help).Register(registry);
+}
+
+Histogram::BucketBoundaries buckets(double first, int count) {
+  Histogram::BucketBoundaries bounds;
+  for (int i = 0; i < count; ++i, first *= 4) bounds.push_back(first);
+  return bounds;
+}
+
+double milliseconds(Duration took) {
+  return std::chrono::duration<double, std::milli>(took).count();
+}
+
+}  // namespace
+
+struct Metrics::Impl {
+  Registry internal;
+  Registry external;
+  std::string node;
+
+  Family<Gauge>& startTime = gauge(internal, "start_time", "the start time of koordlet");
+  Family<Counter>& cpuInfo =
+      counter(internal, "collect_node_cpu_info_status", "the count of CollectNodeCPUInfo status");
+  Family<Counter>& evictions =
+      counter(internal, "pod_eviction", "Number of eviction launched by koordlet");
+  Family<Counter>& evictionDetails =
+      counter(internal, "pod_eviction_detail", "evict detail launched by koordlet");
+  Family<Counter>& evictionFailures =
+      counter(internal, "pod_eviction_failed", "evictions that the API refused, by its reason");
+  Family<Gauge>& usedCpu =
+      gauge(internal, "node_used_cpu_cores", "number of cpu cores used by node in realtime");
+  Family<Gauge>& usedMemory =
+      gauge(internal, "node_used_memory_bytes", "number of memory bytes used by node in realtime");
+  Family<Gauge>& suppress =
+      gauge(internal, "be_suppress_cpu_cores", "Number of cores suppress by koordlet");
+  Family<Gauge>& suppressLs = gauge(internal, "be_suppress_ls_used_cpu_cores",
+                                    "Number of cpu cores used by LS, which are not BE");
+  Family<Gauge>& suppressBe =
+      gauge(internal, "be_suppress_be_used_cpu_cores", "Number of cpu cores used by BE pods");
+  Family<Histogram>& updates = histogram(internal, "resource_update_duration_milliseconds",
+                                         "time duration of resource executor updates");
+  Family<Histogram>& kubelet = histogram(internal, "kubelet_request_duration_seconds",
+                                         "kubelet request duration in seconds");
+  Family<Histogram>& reconciler =
+      histogram(internal, "runtime_hook_reconciler_invoked_duration_milliseconds",
+                "time duration of reconciling a level's resource");
+  Family<Gauge>& hostApps =
+      gauge(internal, "host_application_resource_usage", "resource usage of host applications");
+  Family<Gauge>& reportedNode =
+      gauge(internal, "node_metric_node_usage", "node usage as reported in NodeMetric");
+  Family<Gauge>& reportedSystem =
+      gauge(internal, "node_metric_system_usage", "system usage as reported in NodeMetric");
+  Family<Gauge>& allocatable = gauge(external, "node_resource_allocatable",
+                                     "the node allocatable of resources updated by koordinator");
+  Family<Gauge>& requests =
+      gauge(external, "container_resource_requests", "the container requests of resources");
+  Family<Gauge>& limits =
+      gauge(external, "container_resource_limits", "the container limits of resources");
+
+  std::vector<Gauge*> hostAppSeries, requestSeries, limitSeries;
+  // When last updated; empty until the next garbage collection stamps it.
+  std::map<Counter*, std::optional<WallTime>> details;
+
+  static void clear(Family<Gauge>& family, std::vector<Gauge*>& series) {
+    for (Gauge* one : series) family.Remove(one);
+    series.clear();
+  }
+  void fill(Family<Gauge>& family, std::vector<Gauge*>& series, const std::string& unit,
+            const std::vector<ContainerResource>& resources) const {
+    clear(family, series);
+    if (node.empty()) return;
+    for (const auto& r : resources) {
+      auto& one = family.Add({{"node", node},
+                              {"resource", r.resource},
+                              {"unit", unit},
+                              {"pod_uid", r.podUid},
+                              {"pod_name", r.podName},
+                              {"pod_namespace", r.podNamespace},
+                              {"container_id", r.containerId},
+                              {"container_name", r.containerName}});
+      one.Set(r.value);
+      series.push_back(&one);
+    }
+  }
+};
+
+Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::setNode(const std::string& name) {
+  impl_->node = name;
+}
+
+void Metrics::started(const std::string& nodeName, WallTime time) {
+  const double seconds = std::chrono::duration<double>(time.time_since_epoch()).count();
+  impl_->startTime.Add({{"node", nodeName}})
+      .Set(static_cast<double>(static_cast<std::int64_t>(seconds)));
+}
+
+void Metrics::nodeUsage(double cores, double bytes) {
+  if (impl_->node.empty()) return;
+  impl_->usedCpu.Add({{"node", impl_->node}}).Set(cores);
+  impl_->usedMemory.Add({{"node", impl_->node}}).Set(bytes);
+}
+
+void Metrics::beSuppress(const std::string& type, double cores) {
+  if (!impl_->node.empty()) impl_->suppress.Add({{"node", impl_->node}, {"type", type}}).Set(cores);
+}
+void Metrics::beSuppressLsUsed(double cores) {
+  if (!impl_->node.empty()) impl_->suppressLs.Add({{"node", impl_->node}}).Set(cores);
+}
+void Metrics::beSuppressBeUsed(double cores) {
+  if (!impl_->node.empty()) impl_->suppressBe.Add({{"node", impl_->node}}).Set(cores);
+}
+
+void Metrics::podEvicted(const std::string& reason, const std::string& podNamespace,
+                         const std::string& pod) {
+  if (impl_->node.empty()) return;
+  impl_->evictions.Add({{"node", impl_->node}, {"reason", reason}}).Increment();
+  auto& detail = impl_->evictionDetails.Add({{"node", impl_->node},
+                                             {"pod_namespace", podNamespace},
+                                             {"pod_name", pod},
+                                             {"reason", reason}});
+  detail.Increment();
+  impl_->details[&detail] = std::nullopt;
+}
+
+void Metrics::podEvictionFailed(const std::string& reason) {
+  if (!impl_->node.empty())
+    impl_->evictionFailures.Add({{"node", impl_->node}, {"reason", reason}}).Increment();
+}
+
+void Metrics::nodeCpuInfo(bool ok) {
+  if (!impl_->node.empty())
+    impl_->cpuInfo.Add({{"node", impl_->node}, {"status", ok ? "succeeded" : "failed"}})
+        .Increment();
+}
+
+void Metrics::resourceUpdate(const std::string& type, bool ok, Duration took) {
+  impl_->updates.Add({{"type", type}, {"status", ok ? "success" : "failed"}}, buckets(0.01, 8))
+      .Observe(milliseconds(took));
+}
+
+void Metrics::kubeletRequest(const std::string& path, int code, Duration took) {
+  impl_->kubelet
+      .Add({{"verb", "get"}, {"path", path}, {"code", std::to_string(code)}}, buckets(0.001, 7))
+      .Observe(milliseconds(took) / 1000);
+}
+
+void Metrics::reconcilerInvoked(const std::string& level, const std::string& resource, bool ok,
+                                Duration took) {
+  if (impl_->node.empty()) return;
+  impl_->reconciler
+      .Add({{"node", impl_->node},
+            {"level", level},
+            {"resource_type", resource},
+            {"status", ok ? "success" : "failed"}},
+           buckets(0.01, 8))
+      .Observe(milliseconds(took));
+}
+
+void Metrics::hostApplication(const std::string& name, const std::string& resource,
+                              const std::string& priorityClass, const std::string& qos,
+                              double value) {
+  if (impl_->node.empty()) return;
+  auto& one = impl_->hostApps.Add({{"node", impl_->node},
+                                   {"host_application_name", name},
+                                   {"resource", resource},
+                                   {"priority_class", priorityClass},
+                                   {"qos", qos}});
+  one.Set(value);
+  impl_->hostAppSeries.push_back(&one);
+}
+void Metrics::resetHostApplications() {
+  Impl::clear(impl_->hostApps, impl_->hostAppSeries);
+}
+
+void Metrics::reportedUsage(bool system, const std::string& resource, const std::string& unit,
+                            double value) {
+  if (impl_->node.empty()) return;
+  auto& family = system ? impl_->reportedSystem : impl_->reportedNode;
+  family.Add({{"node", impl_->node}, {"resource", resource}, {"unit", unit}}).Set(value);
+}
+
+void Metrics::nodeAllocatable(const std::string& resource, const std::string& unit, double value) {
+  if (impl_->node.empty()) return;
+  impl_->allocatable.Add({{"node", impl_->node}, {"resource", resource}, {"unit", unit}})
+      .Set(value);
+}
+
+void Metrics::containerResources(const std::vector<ContainerResource>& requests,
+                                 const std::vector<ContainerResource>& limits) {
+  // The units are upstream's, right for half of the series each; dashboards match on them.
+  impl_->fill(impl_->requests, impl_->requestSeries, "integer", requests);
+  impl_->fill(impl_->limits, impl_->limitSeries, "byte", limits);
+}
+
+void Metrics::collectGarbage(WallTime now) {
+  for (auto it = impl_->details.begin(); it != impl_->details.end();) {
+    auto& [series, updated] = *it;
+    if (!updated) updated = now;
+    if (now - *updated < 5min) {
+      ++it;
+    } else {
+      impl_->evictionDetails.Remove(series);
+      it = impl_->details.erase(it);
+    }
+  }
+}
+
+std::string Metrics::internalText() const {
+  return prometheus::TextSerializer().Serialize(impl_->internal.Collect());
+}
+std::string Metrics::externalText() const {
+  return prometheus::TextSerializer().Serialize(impl_->external.Collect());
+}
+
+}  // namespace koord::koordlet

@@ -1,0 +1,69 @@
+#pragma once
+
+// koordlet's Prometheus metrics, under upstream's names, types and labels: internal ones are about
+// koordlet itself, external ones about the node's resources and pods. Series with the label node
+// are recorded only once the Node object is known.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/executor.h"
+
+namespace koord::koordlet {
+
+class Metrics {
+ public:
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+
+  Metrics();
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  void setNode(const std::string& name);
+  void started(const std::string& nodeName, WallTime time);
+
+  void nodeUsage(double cores, double bytes);
+  void beSuppress(const std::string& type, double cores);  // type: cpuset, cfsQuota
+  void beSuppressLsUsed(double cores);
+  void beSuppressBeUsed(double cores);
+  void podEvicted(const std::string& reason, const std::string& podNamespace,
+                  const std::string& pod);
+  // Not in upstream: why an eviction did not happen.
+  void podEvictionFailed(const std::string& reason);
+  void nodeCpuInfo(bool ok);
+  void resourceUpdate(const std::string& type, bool ok, Duration took);
+  void kubeletRequest(const std::string& path, int code, Duration took);
+  void reconcilerInvoked(const std::string& level, const std::string& resource, bool ok,
+                         Duration took);
+  void hostApplication(const std::string& name, const std::string& resource,
+                       const std::string& priorityClass, const std::string& qos, double value);
+  void resetHostApplications();
+  // With the gate NodeMetricPromMetrics: what was reported in NodeMetric.
+  void reportedUsage(bool system, const std::string& resource, const std::string& unit,
+                     double value);
+
+  void nodeAllocatable(const std::string& resource, const std::string& unit, double value);
+  struct ContainerResource {
+    std::string resource, podUid, podName, podNamespace, containerId, containerName;
+    double value = 0;
+  };
+  // All of them anew: what is not in the lists is gone.
+  void containerResources(const std::vector<ContainerResource>& requests,
+                          const std::vector<ContainerResource>& limits);
+
+  // Drops what was not updated for five minutes, where upstream does. Call about once a minute.
+  void collectGarbage(WallTime now);
+
+  std::string internalText() const;
+  std::string externalText() const;
+  std::string text() const { return internalText() + externalText(); }
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace koord::koordlet

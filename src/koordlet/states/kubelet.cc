@@ -1,0 +1,82 @@
+#include "koordlet/states/kubelet.h"
+
+#include <fmt/core.h>
+
+#include "api/codec.h"
+#include "base/log.h"
+
+namespace koord::koordlet {
+
+Result<std::string> kubeletPodsUrl(const api::Node& node, const KubeletOptions& options) {
+  std::string host;
+  for (const auto& address : node.status.addresses)
+    if (address.type == options.addressType && host.empty()) host = address.address;
+  if (host.empty())
+    return fail(ErrorCode::NotFound,
+                fmt::format("node {} has no address of type {} (--kubelet-preferred-address-type)",
+                            node.metadata.name, options.addressType));
+  if (host.find(':') != std::string::npos) host = fmt::format("[{}]", host);
+  if (options.insecure) return fmt::format("http://{}:{}/pods/", host, options.readOnlyPort);
+  const auto& endpoint = node.status.daemonEndpoints.kubeletEndpoint;
+  if (!endpoint || endpoint->Port <= 0)
+    return fail(
+        ErrorCode::NotFound,
+        fmt::format("node {} has no status.daemonEndpoints.kubeletEndpoint", node.metadata.name));
+  return fmt::format("https://{}:{}/pods/", host, endpoint->Port);
+}
+
+Result<std::vector<std::shared_ptr<const api::Pod>>> decodePodList(std::string_view body) {
+  const auto document = parseJson(body);
+  if (!document) return fail(document.error());
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  const auto* items = find(*document, "items");
+  if (!items || items->is_null()) return pods;
+  if (!items->is_array()) return fail(ErrorCode::BadRequest, "items: must be a list");
+  pods.reserve(items->get_array().size());
+  for (const auto& item : items->get_array()) {
+    auto pod = api::decode<api::Pod>(item);
+    if (pod && !pod->metadata.uid.empty()) {
+      pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
+    } else {
+      log::warn("kubelet lists a pod that cannot be read, {}/{}: {}",
+                textAt(item, "metadata", "namespace"), textAt(item, "metadata", "name"),
+                pod ? "it has no metadata.uid" : pod.error().message);
+    }
+  }
+  return pods;
+}
+
+KubeletSource::KubeletSource(Executor& executor, net::HttpClient& client, KubeletOptions options,
+                             Metrics& metrics)
+    : executor_(executor), client_(client), options_(std::move(options)), metrics_(metrics) {}
+
+Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> KubeletSource::list(
+    const api::Node& node) {
+  auto url = kubeletPodsUrl(node, options_);
+  if (!url) co_return fail(std::move(url.error()));
+  net::HttpRequest request;
+  request.url = *url;
+  request.timeout = options_.timeout;
+  request.connectTimeout = options_.timeout;
+  request.headers.push_back({"Accept", "application/json"});
+  if (!options_.insecure) {
+    request.tls = options_.tls;
+    const std::string token = options_.bearerToken ? options_.bearerToken() : std::string();
+    if (!token.empty()) request.headers.push_back({"Authorization", "Bearer " + token});
+  }
+  const SteadyTime start = executor_.steadyNow();
+  auto task = client_.fetch(executor_, std::move(request));
+  auto response = co_await task;
+  if (!response) co_return fail(std::move(response.error()));
+  metrics_.kubeletRequest("/pods/", response->status, executor_.steadyNow() - start);
+  if (response->status != 200) {
+    Error error{
+        codeOfHttpStatus(response->status),
+        fmt::format("GET {}: status {}: {}", *url, response->status, response->body.substr(0, 200)),
+        {}};
+    co_return fail(std::move(error));
+  }
+  co_return decodePodList(response->body);
+}
+
+}  // namespace koord::koordlet

@@ -1,0 +1,54 @@
+#pragma once
+
+// The pods of this node, from kubelet's /pods endpoint.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/core.h"
+#include "base/task.h"
+#include "koordlet/metrics/metrics.h"
+#include "net/http_client.h"
+
+namespace koord::koordlet {
+
+// Where pods come from; one implementation asks kubelet, tests have their own.
+class PodSource {
+ public:
+  virtual ~PodSource() = default;
+  // All pods of the node, in any phase. An empty list is an answer like any other here.
+  virtual Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(
+      const api::Node& node) = 0;
+};
+
+struct KubeletOptions {
+  std::string addressType = "InternalIP";  // which of the node's addresses
+  std::chrono::milliseconds timeout{3000};
+  bool insecure = false;  // plain HTTP on the read-only port
+  int readOnlyPort = 10255;
+  // For HTTPS. Upstream does not verify kubelet's certificate, which most clusters sign by
+  // themselves.
+  std::shared_ptr<const net::TlsConfig> tls;
+  std::function<std::string()> bearerToken;  // asked for each request; "" = none
+};
+
+class KubeletSource final : public PodSource {
+ public:
+  KubeletSource(Executor& executor, net::HttpClient& client, KubeletOptions options,
+                Metrics& metrics);
+  Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(const api::Node& node) override;
+
+ private:
+  Executor& executor_;
+  net::HttpClient& client_;
+  KubeletOptions options_;
+  Metrics& metrics_;
+};
+
+// "https://10.0.0.7:10250/pods/"; an error names what the Node lacks.
+Result<std::string> kubeletPodsUrl(const api::Node& node, const KubeletOptions& options);
+// A PodList; items that cannot be read are left out and logged.
+Result<std::vector<std::shared_ptr<const api::Pod>>> decodePodList(std::string_view body);
+
+}  // namespace koord::koordlet

@@ -1,0 +1,126 @@
+#include "koordlet/states/node_metric_reporter.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "koordlet/states/informers.h"
+
+namespace koord::koordlet {
+namespace {
+
+using namespace std::chrono_literals;
+
+// At most one report per ten seconds in the long run, two in a row.
+constexpr double kReportsPerSecond = 0.1;
+constexpr double kReportBurst = 2;
+
+// A merge patch leaves alone what it does not mention; what this report no longer has must go.
+json::value statusPatch(const api::NodeMetricStatus& status) {
+  json::value document = api::encode(status);
+  auto& fields = document.get_object();
+  for (const auto* name :
+       {"podsMetric", "hostApplicationMetric", "prodReclaimableMetric", "prodPeakMetric"})
+    if (!fields.contains(name)) fields[name] = nullptr;
+  if (auto* info = find(document, "nodeMetric"); info && info->is_object())
+    for (const auto* name :
+         {"aggregatedNodeUsages", "aggregatedSystemUsages", "numaUsages", "systemUsage"})
+      if (!info->get_object().contains(name)) info->get_object()[name] = nullptr;
+  return json::object{{"status", std::move(document)}};
+}
+
+}  // namespace
+
+NodeMetricReporter::NodeMetricReporter(kube::Api& api, Executor& executor, MetricCache& cache,
+                                       const States& states, Metrics& metrics, Options options,
+                                       Random random)
+    : api_(api),
+      executor_(executor),
+      cache_(cache),
+      states_(states),
+      metrics_(metrics),
+      options_(std::move(options)),
+      informer_(api, executor, scopeOf(options_.nodeName), random),
+      policy_(reportPolicyOf({})),
+      tokens_(kReportBurst),
+      refilled_(executor.steadyNow()) {
+  informer_.addHandler({[this](const auto& object) { takeSpec(*object); },
+                        [this](const auto&, const auto& object) { takeSpec(*object); },
+                        [this](const auto&) { generation_.reset(); }});
+}
+
+void NodeMetricReporter::start() {
+  informer_.start();
+  tasks_.spawn(loop());
+}
+
+void NodeMetricReporter::takeSpec(const api::NodeMetric& object) {
+  if (generation_ == object.metadata.generation) return;
+  generation_ = object.metadata.generation;
+  policy_ = reportPolicyOf(object.spec);
+  MetricCache::Horizons horizons;
+  horizons.subject = std::max<Duration>(horizons.subject, policy_.window + 10s);
+  horizons.node = std::max<Duration>(horizons.node, policy_.window);
+  for (const Duration window : policy_.aggregateWindows)
+    horizons.node = std::max<Duration>(horizons.node, window + 1min);
+  cache_.setHorizons(horizons);
+}
+
+bool NodeMetricReporter::spendToken() {
+  const SteadyTime now = executor_.steadyNow();
+  const double elapsed = std::chrono::duration<double>(now - refilled_).count();
+  tokens_ = std::min(kReportBurst, tokens_ + elapsed * kReportsPerSecond);
+  refilled_ = now;
+  if (tokens_ < 1) return false;
+  tokens_ -= 1;
+  return true;
+}
+
+void NodeMetricReporter::mirror(const api::NodeMetricInfo& info) {
+  for (const bool system : {false, true}) {
+    const auto& resources = (system ? info.systemUsage : info.nodeUsage).resources;
+    for (const auto& [name, amount] : resources)
+      metrics_.reportedUsage(system, name, name == "cpu" ? "core" : "byte", amount.toDouble());
+  }
+}
+
+Task<void> NodeMetricReporter::report() {
+  auto status = nodeMetricStatus(policy_, cache_, states_, executor_.wallNow());
+  if (!status) co_return;
+  if (!spendToken()) {
+    log::warn("NodeMetric {} not reported: more than one report in 10 s", options_.nodeName);
+    co_return;
+  }
+  auto patching =
+      kube::mergePatch(api_, api::NodeMetric::kType, api::ObjectKey{"", options_.nodeName},
+                       statusPatch(*status), "status");
+  auto patched = co_await patching;
+  if (!patched) {
+    log::warn("NodeMetric {} not reported: {}", options_.nodeName, patched.error().message);
+  } else if (options_.mirrorToMetrics) {
+    mirror(*status->nodeMetric);
+  }
+}
+
+Task<void> NodeMetricReporter::loop() {
+  // The first report goes out as soon as there is something to say: a node that (re)starts is of no
+  // use to the cluster until then.
+  const SteadyTime start = executor_.steadyNow();
+  const auto ready = [&] {
+    return generation_ && states_.podsSynced() &&
+           nodeMetricStatus(policy_, cache_, states_, executor_.wallNow()).has_value();
+  };
+  while (!ready() && executor_.steadyNow() - start < policy_.interval) {
+    auto pause = sleepFor(executor_, 1s);
+    co_await pause;
+  }
+  for (;;) {
+    if (generation_) {
+      auto reporting = report();
+      co_await reporting;
+    }
+    auto pause = sleepFor(executor_, policy_.interval);
+    co_await pause;
+  }
+}
+
+}  // namespace koord::koordlet

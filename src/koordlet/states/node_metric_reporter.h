@@ -1,0 +1,63 @@
+#pragma once
+
+// Reports what was measured into the status of this node's NodeMetric: averages and percentiles of
+// node and system usage, averages per pod and host application. The object and its spec (how often,
+// over which windows) belong to koord-manager.
+
+#include "api/slo.h"
+#include "base/random.h"
+#include "koordlet/metriccache/metric_cache.h"
+#include "koordlet/metrics/metrics.h"
+#include "koordlet/states/states.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+
+namespace koord::koordlet {
+
+struct ReportPolicy {
+  Duration interval = std::chrono::seconds(60);
+  Duration window = std::chrono::seconds(300);  // of the averages
+  std::vector<Duration> aggregateWindows;       // of the percentiles
+  bool memoryWithPageCache = false;
+};
+// The spec over the defaults, with what is too small raised to the minimum.
+ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec);
+
+// The status to report at `now`; nullopt while there is no sample of the node in the window.
+std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy,
+                                                      const MetricCache& cache,
+                                                      const States& states, WallTime now);
+
+class NodeMetricReporter {
+ public:
+  struct Options {
+    std::string nodeName;
+    bool mirrorToMetrics = false;  // gate NodeMetricPromMetrics
+  };
+  NodeMetricReporter(kube::Api& api, Executor& executor, MetricCache& cache, const States& states,
+                     Metrics& metrics, Options options, Random random);
+  void start();
+  bool memoryWithPageCacheWanted() const { return policy_.memoryWithPageCache; }
+
+ private:
+  Task<void> loop();
+  Task<void> report();
+  void takeSpec(const api::NodeMetric& object);
+  void mirror(const api::NodeMetricInfo& info);
+  bool spendToken();
+
+  kube::Api& api_;
+  Executor& executor_;
+  MetricCache& cache_;
+  const States& states_;
+  Metrics& metrics_;
+  Options options_;
+  kube::Informer<api::NodeMetric> informer_;
+  std::optional<std::int64_t> generation_;
+  ReportPolicy policy_;
+  double tokens_;
+  SteadyTime refilled_;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::koordlet

@@ -1,0 +1,135 @@
+#include <algorithm>
+
+#include "koordlet/states/node_metric_reporter.h"
+#include "model/priority.h"
+
+// From samples to the numbers of NodeMetric's status.
+
+namespace koord::koordlet {
+namespace {
+
+using namespace std::chrono_literals;
+
+api::ResourceMap resourceMap(double cores, double bytes) {
+  api::ResourceMap map;
+  map.resources["cpu"] = Quantity::ofMilli(static_cast<std::int64_t>(cores * 1000));
+  map.resources["memory"] =
+      Quantity::of(static_cast<std::int64_t>(bytes), Quantity::Format::BinarySI);
+  return map;
+}
+
+class Windows {
+ public:
+  Windows(const MetricCache& cache, WallTime now) : cache_(cache), now_(now) {}
+
+  std::optional<api::ResourceMap> averages(Metric cpu, Metric memory, std::string_view subject,
+                                           Duration window) const {
+    const auto cores = cache_.average(cpu, subject, now_ - window, now_);
+    const auto bytes = cache_.average(memory, subject, now_ - window, now_);
+    if (!cores || !bytes) return std::nullopt;
+    return resourceMap(*cores, *bytes);
+  }
+
+  // One entry per window. Without samples over at least half of the window its values are empty: a
+  // percentile over the first minute would pass for one over half an hour.
+  std::vector<api::AggregatedUsage> aggregated(Metric cpu, Metric memory,
+                                               const std::vector<Duration>& windows) const {
+    std::vector<api::AggregatedUsage> result;
+    for (const Duration window : windows) {
+      api::AggregatedUsage usage;
+      usage.duration = window;
+      for (const auto* type : {"avg", "p50", "p90", "p95", "p99"}) usage.usage[type] = {};
+      const auto cores = cache_.aggregates(cpu, "", now_ - window, now_);
+      const auto bytes = cache_.aggregates(memory, "", now_ - window, now_);
+      if (cores && bytes && cores->span * 2 >= window && bytes->span * 2 >= window) {
+        const auto& c = cores->aggregates;
+        const auto& b = bytes->aggregates;
+        usage.usage["avg"] = resourceMap(c.avg, b.avg);
+        usage.usage["p50"] = resourceMap(c.p50, b.p50);
+        usage.usage["p90"] = resourceMap(c.p90, b.p90);
+        usage.usage["p95"] = resourceMap(c.p95, b.p95);
+        usage.usage["p99"] = resourceMap(c.p99, b.p99);
+      }
+      result.push_back(std::move(usage));
+    }
+    return result;
+  }
+
+ private:
+  const MetricCache& cache_;
+  WallTime now_;
+};
+
+}  // namespace
+
+ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec) {
+  ReportPolicy policy;
+  policy.aggregateWindows = {5min, 10min, 30min};
+  if (!spec.metricCollectPolicy) return policy;
+  const auto& given = *spec.metricCollectPolicy;
+  // A day is more than anybody looks back, and keeps the arithmetic far from overflow.
+  const auto seconds = [](std::int64_t value, std::int64_t minimum) {
+    return std::chrono::seconds(std::clamp<std::int64_t>(value, minimum, 86'400));
+  };
+  if (given.reportIntervalSeconds) policy.interval = seconds(*given.reportIntervalSeconds, 30);
+  if (given.aggregateDurationSeconds) policy.window = seconds(*given.aggregateDurationSeconds, 60);
+  if (given.nodeAggregatePolicy) {
+    policy.aggregateWindows.clear();
+    for (const auto& duration : given.nodeAggregatePolicy->durations)
+      if (duration && *duration > Duration::zero())
+        policy.aggregateWindows.push_back(std::min<Duration>(*duration, 24h));
+  }
+  policy.memoryWithPageCache = given.nodeMemoryCollectPolicy == "usageWithPageCache";
+  return policy;
+}
+
+std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy,
+                                                      const MetricCache& cache,
+                                                      const States& states, WallTime now) {
+  const bool cached = policy.memoryWithPageCache;
+  const Metric nodeMemory = cached ? Metric::NodeMemoryWithPageCache : Metric::NodeMemory;
+  const Metric podMemory = cached ? Metric::PodMemoryWithPageCache : Metric::PodMemory;
+  const Windows windows(cache, now);
+  auto node = windows.averages(Metric::NodeCpu, nodeMemory, "", policy.window);
+  if (!node) return std::nullopt;
+
+  api::NodeMetricStatus status;
+  status.updateTime = now;
+  api::NodeMetricInfo& info = status.nodeMetric.emplace();
+  info.nodeUsage = *std::move(node);
+  info.aggregatedNodeUsages =
+      windows.aggregated(Metric::NodeCpu, nodeMemory, policy.aggregateWindows);
+  if (auto system = windows.averages(Metric::SystemCpu, Metric::SystemMemory, "", policy.window))
+    info.systemUsage = *std::move(system);
+  info.aggregatedSystemUsages =
+      windows.aggregated(Metric::SystemCpu, Metric::SystemMemory, policy.aggregateWindows);
+
+  for (const auto& view : states.pods()) {
+    auto usage = windows.averages(Metric::PodCpu, podMemory, view.uid(), policy.window);
+    if (!usage) continue;
+    api::PodMetricInfo pod;
+    pod.name = view.pod->metadata.name;
+    pod.namespace_ = view.pod->metadata.namespace_;
+    pod.podUsage = *std::move(usage);
+    pod.priority = model::textOf(model::priorityClassWithDefault(*view.pod));
+    pod.qos = model::textOf(model::qosWithDefault(*view.pod));
+    status.podsMetric.push_back(std::move(pod));
+  }
+  std::ranges::sort(status.podsMetric, {}, [](const api::PodMetricInfo& pod) {
+    return std::tie(pod.namespace_, pod.name);
+  });
+
+  if (states.slo()) {
+    for (const auto& application : states.slo()->hostApplications) {
+      auto usage = windows.averages(Metric::HostAppCpu, Metric::HostAppMemory, application.name,
+                                    policy.window);
+      if (!usage) continue;
+      status.hostApplicationMetric.push_back(
+          {application.name, *std::move(usage), application.priority, application.qos});
+    }
+    std::ranges::sort(status.hostApplicationMetric, {}, &api::HostApplicationMetricInfo::name);
+  }
+  return status;
+}
+
+}  // namespace koord::koordlet

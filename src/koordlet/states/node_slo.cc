@@ -1,0 +1,142 @@
+#include "koordlet/states/node_slo.h"
+
+#include <fmt/core.h>
+
+#include "api/codec.h"
+#include "model/slo_section.h"
+
+namespace koord::koordlet {
+namespace {
+
+api::CPUQOS cpuQos(std::int64_t groupIdentity, bool expeller) {
+  return {false, groupIdentity, 0, expeller};
+}
+
+api::MemoryQOS memoryQos(std::int64_t ratio, std::int64_t scale, std::int64_t adjust) {
+  api::MemoryQOS qos;
+  qos.enable = false;
+  qos.minLimitPercent = qos.lowLimitPercent = qos.throttlingPercent = 0;
+  qos.wmarkRatio = ratio;
+  qos.wmarkScalePermill = scale;
+  qos.wmarkMinAdj = adjust;
+  qos.priorityEnable = qos.priority = qos.oomKillGroup = 0;
+  return qos;
+}
+
+api::ResourceQOS classQos(api::CPUQOS cpu, api::MemoryQOS memory, api::ResctrlQOS resctrl) {
+  api::ResourceQOS qos;
+  qos.cpuQOS = cpu;
+  qos.memoryQOS = std::move(memory);
+  qos.resctrlQOS = resctrl;
+  qos.blkioQOS = api::BlkIOQOS{false, {}};
+  qos.networkQOS = api::NetworkQOS{};
+  qos.networkQOS->enable = false;
+  return qos;
+}
+
+constexpr api::ResctrlQOS kAllCache{false, 0, 100, 100};
+
+// The object's fields win; lists are replaced as a whole.
+json::value overlay(const json::value& base, const json::value& over) {
+  if (!base.is_object() || !over.is_object()) return over;
+  json::value merged = base;
+  for (const auto& [key, value] : over.get_object()) {
+    if (value.is_null()) continue;
+    auto& slot = merged.get_object()[key];
+    slot = slot.is_null() ? value : overlay(slot, value);
+  }
+  return merged;
+}
+
+template <class Strategy>
+Result<Strategy> layered(const Strategy& base, const json::value& section) {
+  if (section.is_null()) return base;
+  if (!section.is_object()) return fail(ErrorCode::Invalid, "must be an object");
+  return api::decode<Strategy>(overlay(api::encode(base), section));
+}
+
+// Switched off means that the kernel is to forget it, so the values are set, not left alone.
+void neutralize(std::optional<api::ResourceQOS>& qos) {
+  if (!qos) return;
+  if (qos->cpuQOS && !qos->cpuQOS->enable.value_or(false)) qos->cpuQOS = cpuQos(0, false);
+  if (qos->resctrlQOS && !qos->resctrlQOS->enable.value_or(false)) qos->resctrlQOS = kAllCache;
+  if (qos->memoryQOS && !qos->memoryQOS->enable.value_or(false))
+    qos->memoryQOS = memoryQos(0, 50, 0);
+}
+
+api::ResourceQOSStrategy defaultQos() {
+  api::ResourceQOSStrategy qos;
+  qos.policies = api::ResourceQOSPolicies{"groupIdentity", "tc"};
+  qos.lsrClass = classQos(cpuQos(2, true), memoryQos(95, 20, -25), kAllCache);
+  qos.lsClass = qos.lsrClass;
+  qos.beClass = classQos(cpuQos(-1, false), memoryQos(95, 20, 50), {false, 0, 30, 100});
+  qos.systemClass = classQos(cpuQos(0, false), memoryQos(0, 50, 0), kAllCache);
+  qos.cgroupRoot = api::ResourceQOS{};
+  qos.cgroupRoot->blkioQOS = api::BlkIOQOS{false, {}};
+  return qos;
+}
+
+}  // namespace
+
+EffectiveSlo defaultSlo() {
+  EffectiveSlo slo;
+  slo.threshold.enable = false;
+  slo.threshold.cpuSuppressThresholdPercent = 65;
+  slo.threshold.cpuSuppressPolicy = "cpuset";
+  slo.threshold.memoryEvictThresholdPercent = 70;
+  slo.threshold.cpuEvictPolicy = "evictByRealLimit";
+  slo.qos = defaultQos();
+  slo.cpuBurst.policy = "none";
+  slo.cpuBurst.cpuBurstPercent = 1000;
+  slo.cpuBurst.cfsQuotaBurstPercent = 300;
+  slo.cpuBurst.cfsQuotaBurstPeriodSeconds = -1;
+  slo.cpuBurst.sharePoolThresholdPercent = 50;
+  slo.system.totalNetworkBandwidth = Quantity{};
+  return slo;
+}
+
+EffectiveSlo effectiveSlo(const api::NodeSLOSpec& spec, const EffectiveSlo& last,
+                          std::vector<std::string>& problems) {
+  const EffectiveSlo defaults = defaultSlo();
+  EffectiveSlo slo = last;
+  const auto take = [&](auto section, auto& target, std::string_view name) {
+    if (section) {
+      target = *std::move(section);
+    } else {
+      problems.push_back(fmt::format("spec.{}: {}; the last good one stays in force", name,
+                                     section.error().message));
+    }
+  };
+  const auto checked = [](auto section) {
+    if (section)
+      if (auto valid = model::validate(*section); !valid) section = fail(std::move(valid.error()));
+    return section;
+  };
+  const json::value threshold = spec.resourceUsedThresholdWithBE
+                                    ? api::encode(*spec.resourceUsedThresholdWithBE)
+                                    : json::value();
+  take(checked(layered(defaults.threshold, threshold)), slo.threshold,
+       "resourceUsedThresholdWithBE");
+  take(checked(layered(defaults.qos, spec.resourceQOSStrategy)), slo.qos, "resourceQOSStrategy");
+  take(checked(layered(defaults.cpuBurst, spec.cpuBurstStrategy)), slo.cpuBurst,
+       "cpuBurstStrategy");
+  take(checked(layered(defaults.system, spec.systemStrategy)), slo.system, "systemStrategy");
+  for (auto* qos : {&slo.qos.lsrClass, &slo.qos.lsClass, &slo.qos.beClass}) neutralize(*qos);
+
+  std::vector<api::HostApplicationSpec> applications;
+  if (spec.hostApplications.is_array()) {
+    for (const auto& item : spec.hostApplications.get_array()) {
+      auto application = api::decode<api::HostApplicationSpec>(item);
+      if (application) {
+        applications.push_back(*std::move(application));
+      } else {
+        problems.push_back(fmt::format("spec.hostApplications[{}]: {}; left out",
+                                       applications.size(), application.error().message));
+      }
+    }
+  }
+  slo.hostApplications = std::move(applications);
+  return slo;
+}
+
+}  // namespace koord::koordlet

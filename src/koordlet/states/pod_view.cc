@@ -1,0 +1,42 @@
+#include "koordlet/states/pod_view.h"
+
+namespace koord::koordlet {
+namespace {
+
+ContainerView viewOf(const api::ContainerStatus& status, const std::string& podDir,
+                     CgroupDriver driver, bool init) {
+  ContainerView view;
+  view.name = status.name;
+  view.init = init;
+  view.running = status.state.running.has_value();
+  // Ids of unknown runtimes have no directory that we could know.
+  if (auto name = containerDirName(driver, status.containerID)) {
+    view.id = status.containerID.substr(status.containerID.find("://") + 3);
+    view.dir = joinPath(podDir, *name);
+  }
+  return view;
+}
+
+}  // namespace
+
+PodView viewOf(std::shared_ptr<const api::Pod> pod, CgroupDriver driver) {
+  PodView view;
+  view.qos = model::rawQos(*pod);
+  view.kubeQos = model::kubernetesQos(*pod);
+  view.dir = podDir(driver, view.kubeQos, pod->metadata.uid);
+  for (const auto& status : pod->status.initContainerStatuses)
+    view.containers.push_back(viewOf(status, view.dir, driver, true));
+  for (const auto& status : pod->status.containerStatuses)
+    view.containers.push_back(viewOf(status, view.dir, driver, false));
+  view.pod = std::move(pod);
+  return view;
+}
+
+const api::Container* containerOf(const api::Pod& pod, std::string_view name) {
+  for (const auto* list : {&pod.spec.initContainers, &pod.spec.containers})
+    for (const auto& container : *list)
+      if (container.name == name) return &container;
+  return nullptr;
+}
+
+}  // namespace koord::koordlet

@@ -1,0 +1,27 @@
+#include "koordlet/states/states.h"
+
+namespace koord::koordlet {
+
+const PodView* States::podOf(std::string_view uid) const {
+  for (const auto& view : pods_)
+    if (view.uid() == uid) return &view;
+  return nullptr;
+}
+
+void States::setPods(std::vector<PodView> pods) {
+  pods_ = std::move(pods);
+  podsSynced_ = true;
+  call(podsFns_);
+}
+
+void States::setNode(std::shared_ptr<const api::Node> node) {
+  node_ = std::move(node);
+  call(nodeFns_);
+}
+
+void States::setSlo(EffectiveSlo slo) {
+  slo_ = std::move(slo);
+  call(sloFns_);
+}
+
+}  // namespace koord::koordlet

@@ -1,0 +1,49 @@
+#pragma once
+
+// What koordlet knows about its node right now: the Node object, the effective NodeSLO, the pods.
+// One writer fills it in (informers.h, pod_poller.h); everybody else reads, and may ask to be told
+// of changes. Callbacks run in the order in which they were added, on the actor's thread.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "api/core.h"
+#include "koordlet/states/node_slo.h"
+#include "koordlet/states/pod_view.h"
+
+namespace koord::koordlet {
+
+class States {
+ public:
+  // Empty and not synced until the first list came.
+  const std::vector<PodView>& pods() const { return pods_; }
+  bool podsSynced() const { return podsSynced_; }
+  const PodView* podOf(std::string_view uid) const;
+  // nullptr until the object was seen.
+  const std::shared_ptr<const api::Node>& node() const { return node_; }
+  // nullptr until a NodeSLO was seen; a deleted one stays in force.
+  const EffectiveSlo* slo() const { return slo_ ? &*slo_ : nullptr; }
+
+  void setPods(std::vector<PodView> pods);
+  void setNode(std::shared_ptr<const api::Node> node);
+  void setSlo(EffectiveSlo slo);
+
+  void onPods(std::function<void()> fn) { podsFns_.push_back(std::move(fn)); }
+  void onNode(std::function<void()> fn) { nodeFns_.push_back(std::move(fn)); }
+  void onSlo(std::function<void()> fn) { sloFns_.push_back(std::move(fn)); }
+
+ private:
+  using Fns = std::vector<std::function<void()>>;
+  static void call(const Fns& fns) {
+    for (const auto& fn : fns) fn();
+  }
+
+  std::vector<PodView> pods_;
+  bool podsSynced_ = false;
+  std::shared_ptr<const api::Node> node_;
+  std::optional<EffectiveSlo> slo_;
+  Fns podsFns_, nodeFns_, sloFns_;
+};
+
+}  // namespace koord::koordlet

@@ -72,12 +72,17 @@ JobController::JobController(kube::Api& api, Executor& executor, kube::Informer<
   const auto add = [this](const auto& job) { queue_.add(api::keyOf(job->metadata).toString()); };
   // A deleted job's pods still have the finalizer to be taken off.
   jobs_.addHandler({add, [add](const auto&, const auto& job) { add(job); }, add});
-  pods_.onPodOf("Job", [this](const std::string& key) { queue_.add(key); });
+  pods_.onPodOf("Job", [this](const std::string& key, const std::string& uid) {
+    uids_[key].insert(uid);
+    queue_.add(key);
+  });
 }
 
 Task<Result<>> JobController::sync(std::string key) {
   const JobPtr job = jobs_.get(keyOfText(key));
-  if (!job) co_return Result<>{};
+  auto releasingOrphans = releaseOrphans(key, job ? job->metadata.uid : "");
+  auto orphansReleased = co_await releasingOrphans;
+  if (!orphansReleased || !job) co_return orphansReleased;
   if (!pods_.settled(job->metadata.uid)) co_return Result<>{};
   const WallTime now = executor_.wallNow();
   api::JobStatus status = job->status;
@@ -136,7 +141,7 @@ Task<Result<>> JobController::sync(std::string key) {
   auto writing = write(job, status);
   auto written = co_await writing;
   if (!written) co_return written;
-  auto releasing = releaseCounted(job, toRelease);
+  auto releasing = releaseCounted(toRelease);
   auto released = co_await releasing;
   if (!released) co_return released;
   if (deleting) co_return Result<>{};
@@ -190,9 +195,24 @@ Task<Result<>> JobController::removeAll(JobPtr job, std::vector<PodPtr> pods) {
   co_return Result<>{};
 }
 
-Task<Result<>> JobController::releaseCounted(JobPtr, std::vector<PodPtr> counted) {
+// Pods of a job of that name which is no more.
+Task<Result<>> JobController::releaseOrphans(std::string key, std::string currentUid) {
+  std::vector<PodPtr> orphans;
+  auto& uids = uids_[key];
+  for (const auto& uid : uids)
+    if (uid != currentUid)
+      for (auto& pod : pods_.podsOf(uid))
+        if (tracked(*pod)) orphans.push_back(std::move(pod));
+  std::erase_if(uids, [&](const auto& uid) { return uid != currentUid; });
+  if (uids.empty()) uids_.erase(key);
+  auto releasing = releaseCounted(std::move(orphans));
+  co_return co_await releasing;
+}
+
+Task<Result<>> JobController::releaseCounted(std::vector<PodPtr> counted) {
   for (const auto& pod : counted) {
     json::array rest;
+    if (!tracked(*pod)) continue;
     for (const auto& finalizer : pod->metadata.finalizers)
       if (finalizer != kTracking) rest.emplace_back(finalizer);
     json::value patch = json::object{{"metadata",

@@ -19,7 +19,8 @@ class JobController {
   using JobPtr = std::shared_ptr<const api::Job>;
 
   Task<Result<>> sync(std::string key);
-  Task<Result<>> releaseCounted(JobPtr job, std::vector<PodPtr> counted);
+  Task<Result<>> releaseOrphans(std::string key, std::string currentUid);
+  Task<Result<>> releaseCounted(std::vector<PodPtr> counted);
   Task<Result<>> run(JobPtr job, std::vector<PodPtr> active, int finished, int failed);
   Task<Result<>> removeAll(JobPtr job, std::vector<PodPtr> pods);
   Task<Result<>> write(JobPtr job, api::JobStatus status);
@@ -29,6 +30,7 @@ class JobController {
   Executor& executor_;
   kube::Informer<api::Job>& jobs_;
   PodControl& pods_;
+  std::map<std::string, std::set<std::string>> uids_;  // job key -> uids of jobs that pods belong to
   kube::WorkQueue queue_;
 };
 

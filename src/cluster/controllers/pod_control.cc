@@ -72,10 +72,10 @@ void PodControl::changed(const api::Pod& pod, bool present) {
   }
   const auto watchers = watchers_.find(owner->kind);
   if (watchers == watchers_.end()) return;
-  for (const auto& fn : watchers->second) fn(pod.metadata.namespace_ + "/" + owner->name);
+  for (const auto& fn : watchers->second) fn(pod.metadata.namespace_ + "/" + owner->name, owner->uid);
 }
 
-void PodControl::onPodOf(std::string_view ownerKind, std::function<void(const std::string&)> fn) {
+void PodControl::onPodOf(std::string_view ownerKind, OwnerFn fn) {
   watchers_[std::string(ownerKind)].push_back(std::move(fn));
 }
 

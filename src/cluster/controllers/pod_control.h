@@ -32,8 +32,9 @@ class PodControl {
 
   // Every pod whose controller has this uid.
   std::vector<PodPtr> podsOf(const std::string& ownerUid) const;
-  // Runs fn with the key of the controlling object ("ns/name") whenever a pod of such a kind changes.
-  void onPodOf(std::string_view ownerKind, std::function<void(const std::string& ownerKey)> fn);
+  // Runs fn with key ("ns/name") and uid of the controlling object whenever a pod of such a kind changes.
+  using OwnerFn = std::function<void(const std::string& ownerKey, const std::string& ownerUid)>;
+  void onPodOf(std::string_view ownerKind, OwnerFn fn);
 
   // The document is a pod template ({"metadata", "spec"}); a name is generated when metadata has none.
   Task<Result<>> create(PodOwner owner, json::value podTemplate);
@@ -55,7 +56,7 @@ class PodControl {
   kube::EventRecorder& events_;
   std::unordered_map<std::string, std::set<api::ObjectKey>> byOwner_;
   std::unordered_map<std::string, Pending> pending_;
-  std::map<std::string, std::vector<std::function<void(const std::string&)>>, std::less<>> watchers_;
+  std::map<std::string, std::vector<OwnerFn>, std::less<>> watchers_;
 };
 
 bool isActive(const api::Pod& pod);  // neither terminal nor being deleted

@@ -16,7 +16,7 @@ ReplicaSetController::ReplicaSetController(kube::Api& api, Executor& executor,
       queue_(executor, "replicaset", [this](std::string key) { return sync(std::move(key)); }) {
   const auto add = [this](const auto& set) { queue_.add(api::keyOf(set->metadata).toString()); };
   sets_.addHandler({add, [add](const auto&, const auto& set) { add(set); }, {}});
-  pods_.onPodOf("ReplicaSet", [this](const std::string& key) { queue_.add(key); });
+  pods_.onPodOf("ReplicaSet", [this](const std::string& key, const auto&) { queue_.add(key); });
 }
 
 Task<Result<>> ReplicaSetController::sync(std::string key) {

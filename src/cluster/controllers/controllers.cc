@@ -1,0 +1,111 @@
+#include "cluster/controllers/controllers.h"
+
+#include "cluster/controllers/daemon_set.h"
+#include "cluster/controllers/deployment.h"
+#include "cluster/controllers/disruption.h"
+#include "cluster/controllers/garbage_collector.h"
+#include "cluster/controllers/job.h"
+#include "cluster/controllers/namespaces.h"
+#include "cluster/controllers/pod_gc.h"
+#include "cluster/controllers/replica_set.h"
+#include "cluster/controllers/stateful_set.h"
+
+namespace koord::cluster {
+
+struct Controllers::Impl {
+  Impl(kube::Api& api, Executor& executor, const apiserver::Registry& registry,
+       kube::Informer<api::Pod>& pods, kube::Informer<api::Node>& nodes, Random random)
+      : events(api, executor, "koordctl", random.fork()),
+        deployments(api, executor, {}, random.fork()),
+        replicaSets(api, executor, {}, random.fork()),
+        statefulSets(api, executor, {}, random.fork()),
+        daemonSets(api, executor, {}, random.fork()),
+        jobs(api, executor, {}, random.fork()),
+        budgets(api, executor, {}, random.fork()),
+        namespaces(api, executor, {}, random.fork()),
+        podInformer(pods),
+        nodeInformer(nodes),
+        podControl(api, executor, pods, events),
+        deployment(api, executor, deployments, replicaSets),
+        replicaSet(api, executor, replicaSets, podControl),
+        statefulSet(api, executor, statefulSets, podControl),
+        daemonSet(api, executor, daemonSets, nodes, podControl),
+        job(api, executor, jobs, podControl),
+        disruption(api, executor, budgets, pods, replicaSets, statefulSets),
+        namespaceController(api, executor, registry, namespaces),
+        podCollector(api, executor, pods, nodes),
+        collector(api, executor, registry, random.fork()) {}
+
+  // Runs fn when every informer has its first list.
+  void whenSynced(std::function<void()> fn) {
+    const auto waiting = std::make_shared<int>(1);
+    const auto done = [waiting, fn = std::move(fn)] {
+      if (--*waiting == 0) fn();
+    };
+    const auto wait = [&](auto& informer) {
+      ++*waiting;
+      informer.onSynced(done);
+    };
+    wait(deployments);
+    wait(replicaSets);
+    wait(statefulSets);
+    wait(daemonSets);
+    wait(jobs);
+    wait(budgets);
+    wait(namespaces);
+    wait(podInformer);
+    wait(nodeInformer);
+    done();
+  }
+
+  kube::EventRecorder events;
+  kube::Informer<api::Deployment> deployments;
+  kube::Informer<api::ReplicaSet> replicaSets;
+  kube::Informer<api::StatefulSet> statefulSets;
+  kube::Informer<api::DaemonSet> daemonSets;
+  kube::Informer<api::Job> jobs;
+  kube::Informer<api::PodDisruptionBudget> budgets;
+  kube::Informer<api::Namespace> namespaces;
+  kube::Informer<api::Pod>& podInformer;
+  kube::Informer<api::Node>& nodeInformer;
+  PodControl podControl;
+  DeploymentController deployment;
+  ReplicaSetController replicaSet;
+  StatefulSetController statefulSet;
+  DaemonSetController daemonSet;
+  JobController job;
+  DisruptionController disruption;
+  NamespaceController namespaceController;
+  PodGarbageCollector podCollector;
+  GarbageCollector collector;
+};
+
+Controllers::Controllers(kube::Api& api, Executor& executor, const apiserver::Registry& registry,
+                         kube::Informer<api::Pod>& pods, kube::Informer<api::Node>& nodes, Random random)
+    : impl_(std::make_unique<Impl>(api, executor, registry, pods, nodes, random)) {}
+
+Controllers::~Controllers() = default;
+
+void Controllers::start() {
+  Impl& all = *impl_;
+  all.deployments.start();
+  all.replicaSets.start();
+  all.statefulSets.start();
+  all.daemonSets.start();
+  all.jobs.start();
+  all.budgets.start();
+  all.namespaces.start();
+  all.collector.start();
+  all.whenSynced([&all] {
+    all.deployment.start();
+    all.replicaSet.start();
+    all.statefulSet.start();
+    all.daemonSet.start();
+    all.job.start();
+    all.disruption.start();
+    all.namespaceController.start();
+    all.podCollector.start();
+  });
+}
+
+}  // namespace koord::cluster

@@ -1,0 +1,30 @@
+#pragma once
+
+// All workload controllers of a one-machine cluster, with the informers they share. They stand in for
+// kube-controller-manager: the same objects and rules in simple form.
+
+#include <memory>
+
+#include "api/core.h"
+#include "apiserver/registry/registry.h"
+#include "kube/api.h"
+#include "kube/informer.h"
+
+namespace koord::cluster {
+
+class Controllers {
+ public:
+  // The informers cover all pods and all nodes; they are shared with others, who start them.
+  Controllers(kube::Api& api, Executor& executor, const apiserver::Registry& registry,
+              kube::Informer<api::Pod>& pods, kube::Informer<api::Node>& nodes, Random random);
+  ~Controllers();
+
+  // The controllers begin to act once their informers are synced.
+  void start();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace koord::cluster

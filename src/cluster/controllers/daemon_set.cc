@@ -1,0 +1,208 @@
+#include "cluster/controllers/daemon_set.h"
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "api/selector.h"
+#include "kube/client.h"
+
+namespace koord::cluster {
+
+namespace {
+
+constexpr const char* kHashLabel = "controller-revision-hash";
+
+struct DefaultToleration {
+  const char* key;
+  const char* effect;
+};
+constexpr DefaultToleration kTolerations[] = {
+    {"node.kubernetes.io/not-ready", "NoExecute"},
+    {"node.kubernetes.io/unreachable", "NoExecute"},
+    {"node.kubernetes.io/disk-pressure", "NoSchedule"},
+    {"node.kubernetes.io/memory-pressure", "NoSchedule"},
+    {"node.kubernetes.io/pid-pressure", "NoSchedule"},
+    {"node.kubernetes.io/unschedulable", "NoSchedule"},
+};
+
+json::object& objectAt(json::object& parent, const char* key) {
+  auto& member = parent[key];
+  if (!member.is_object()) member = json::object{};
+  return member.get_object();
+}
+json::array& arrayAt(json::object& parent, const char* key) {
+  auto& member = parent[key];
+  if (!member.is_array()) member = json::array{};
+  return member.get_array();
+}
+
+// The node a pod is for, also before the scheduler has bound it.
+std::string targetOf(const api::Pod& pod) {
+  if (!pod.spec.nodeName.empty()) return pod.spec.nodeName;
+  if (!pod.spec.affinity || !pod.spec.affinity->nodeAffinity) return {};
+  const auto& required = pod.spec.affinity->nodeAffinity->requiredDuringSchedulingIgnoredDuringExecution;
+  if (!required) return {};
+  for (const auto& term : required->nodeSelectorTerms)
+    for (const auto& field : term.matchFields)
+      if (field.key == "metadata.name" && field.values.size() == 1) return field.values[0];
+  return {};
+}
+
+}  // namespace
+
+bool tolerates(const api::PodSpec& spec, const std::vector<api::Taint>& taints) {
+  return std::ranges::all_of(taints, [&](const api::Taint& taint) {
+    if (taint.effect == "PreferNoSchedule") return true;
+    return std::ranges::any_of(spec.tolerations, [&](const api::Toleration& toleration) {
+      if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+      if (!toleration.key.empty() && toleration.key != taint.key) return false;
+      if (toleration.operator_ == "Exists") return true;
+      return !toleration.key.empty() && toleration.value == taint.value;
+    });
+  });
+}
+
+json::value daemonPod(const json::value& podTemplate, const std::string& node, const std::string& hash) {
+  json::value pod = podTemplate;
+  setLabel(pod, kHashLabel, hash);
+  auto& spec = objectAt(pod.get_object(), "spec");
+  auto& required = objectAt(objectAt(objectAt(spec, "affinity"), "nodeAffinity"),
+                            "requiredDuringSchedulingIgnoredDuringExecution");
+  const json::value byName =
+      json::array{json::object{{"key", "metadata.name"}, {"operator", "In"}, {"values", {node}}}};
+  auto& terms = arrayAt(required, "nodeSelectorTerms");
+  if (terms.empty()) terms.push_back(json::object{});
+  for (auto& term : terms) term.get_object()["matchFields"] = byName;
+  auto& tolerations = arrayAt(spec, "tolerations");
+  for (const auto& toleration : kTolerations)
+    tolerations.push_back(json::object{
+        {"key", toleration.key}, {"operator", "Exists"}, {"effect", toleration.effect}});
+  return pod;
+}
+
+DaemonSetController::DaemonSetController(kube::Api& api, Executor& executor,
+                                         kube::Informer<api::DaemonSet>& sets,
+                                         kube::Informer<api::Node>& nodes, PodControl& pods)
+    : api_(api),
+      sets_(sets),
+      nodes_(nodes),
+      pods_(pods),
+      queue_(executor, "daemonset", [this](std::string key) { return sync(std::move(key)); }) {
+  const auto add = [this](const auto& set) { queue_.add(api::keyOf(set->metadata).toString()); };
+  sets_.addHandler({add, [add](const auto&, const auto& set) { add(set); }, {}});
+  const auto addAll = [this] {
+    for (const auto& [key, set] : sets_.objects()) queue_.add(key.toString());
+  };
+  nodes_.addHandler({[addAll](const auto&) { addAll(); },
+                     [addAll](const auto& before, const auto& after) {
+                       if (before->metadata.labels != after->metadata.labels ||
+                           before->spec.taints.size() != after->spec.taints.size())
+                         addAll();
+                     },
+                     [addAll](const auto&) { addAll(); }});
+  pods_.onPodOf("DaemonSet", [this](const std::string& key, const auto&) { queue_.add(key); });
+}
+
+Task<Result<>> DaemonSetController::sync(std::string key) {
+  const SetPtr set = sets_.get(keyOfText(key));
+  if (!set || set->metadata.deletionTimestamp || !nodes_.synced()) co_return Result<>{};
+  if (!pods_.settled(set->metadata.uid)) co_return Result<>{};
+  const PodOwner owner{api::DaemonSet::kType, set->metadata};
+  const std::string hash = templateHash(set->spec.template_);
+  // Decoded as it will be for any node, so that the default tolerations count.
+  const auto sample = api::decode<api::PodTemplateSpec>(daemonPod(set->spec.template_, "", hash));
+  const auto plain = api::decode<api::PodTemplateSpec>(set->spec.template_);
+  if (!sample) co_return fail(sample.error());
+  if (!plain) co_return fail(plain.error());
+  const api::RequiredNodeAffinity affinity(plain->spec);
+
+  std::map<std::string, std::vector<PodPtr>> byNode;
+  for (auto& pod : pods_.podsOf(set->metadata.uid))
+    if (!pod->metadata.deletionTimestamp) byNode[targetOf(*pod)].push_back(std::move(pod));
+
+  api::DaemonSetStatus status;
+  status.observedGeneration = set->metadata.generation;
+  std::vector<PodPtr> toDelete;
+  std::vector<std::string> toCreate;
+  std::vector<PodPtr> outdated;
+  for (const auto& [nodeKey, node] : nodes_.objects()) {
+    const auto fits = affinity.matches(node->metadata.labels, node->metadata.name);
+    if (!fits || !*fits || !tolerates(sample->spec, node->spec.taints)) continue;
+    ++status.desiredNumberScheduled;
+    auto pods = byNode.extract(node->metadata.name);
+    if (pods.empty()) {
+      toCreate.push_back(node->metadata.name);
+      continue;
+    }
+    auto& here = pods.mapped();
+    // One that has ended is replaced, and of several the oldest stays.
+    std::ranges::sort(here, {}, [](const auto& pod) { return pod->metadata.creationTimestamp; });
+    for (std::size_t i = 1; i < here.size(); ++i) toDelete.push_back(here[i]);
+    const PodPtr& pod = here.front();
+    if (api::isTerminal(*pod)) {
+      toDelete.push_back(pod);
+      continue;
+    }
+    ++status.currentNumberScheduled;
+    const auto* podHash = api::findIn(pod->metadata.labels, kHashLabel);
+    if (podHash && *podHash == hash) {
+      ++status.updatedNumberScheduled;
+    } else {
+      outdated.push_back(pod);
+    }
+    if (isReady(*pod)) {
+      ++status.numberReady;
+      ++status.numberAvailable;
+    }
+  }
+  for (auto& [node, pods] : byNode) {
+    status.numberMisscheduled += static_cast<std::int32_t>(pods.size());
+    toDelete.insert(toDelete.end(), pods.begin(), pods.end());
+  }
+  status.numberUnavailable = status.desiredNumberScheduled - status.numberAvailable;
+  if (set->spec.updateStrategy.type != "OnDelete" && !outdated.empty()) {
+    // Those that do not work are no loss; of the others one at a time.
+    bool spent = status.numberUnavailable > 0;
+    for (const auto& pod : outdated) {
+      if (!isReady(*pod)) {
+        toDelete.push_back(pod);
+      } else if (!spent) {
+        toDelete.push_back(pod);
+        spent = true;
+      }
+    }
+  }
+  for (const auto& pod : toDelete) {
+    auto removing = pods_.remove(owner, pod);
+    auto removed = co_await removing;
+    if (!removed) co_return removed;
+  }
+  for (const auto& node : toCreate) {
+    auto creating = pods_.create(owner, daemonPod(set->spec.template_, node, hash));
+    auto created = co_await creating;
+    if (!created) co_return created;
+  }
+  auto reporting = report(set, status);
+  co_return co_await reporting;
+}
+
+Task<Result<>> DaemonSetController::report(SetPtr set, api::DaemonSetStatus status) {
+  if (status == set->status) co_return Result<>{};
+  json::value patch = json::object{{"status",
+                                    {{"currentNumberScheduled", status.currentNumberScheduled},
+                                     {"numberMisscheduled", status.numberMisscheduled},
+                                     {"desiredNumberScheduled", status.desiredNumberScheduled},
+                                     {"numberReady", status.numberReady},
+                                     {"observedGeneration", status.observedGeneration},
+                                     {"updatedNumberScheduled", status.updatedNumberScheduled},
+                                     {"numberAvailable", status.numberAvailable},
+                                     {"numberUnavailable", status.numberUnavailable}}}};
+  auto patching = kube::mergePatch(api_, api::DaemonSet::kType, api::keyOf(set->metadata),
+                                   std::move(patch), "status");
+  auto patched = co_await patching;
+  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  co_return Result<>{};
+}
+
+}  // namespace koord::cluster

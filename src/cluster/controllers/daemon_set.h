@@ -1,0 +1,37 @@
+#pragma once
+
+// DaemonSets: one pod on every node that the template selects and tolerates; a new template replaces the
+// pods one node after the other (RollingUpdate) or when they are deleted (OnDelete).
+
+#include "api/core.h"
+#include "api/workloads.h"
+#include "cluster/controllers/pod_control.h"
+#include "kube/work_queue.h"
+
+namespace koord::cluster {
+
+class DaemonSetController {
+ public:
+  DaemonSetController(kube::Api& api, Executor& executor, kube::Informer<api::DaemonSet>& sets,
+                      kube::Informer<api::Node>& nodes, PodControl& pods);
+  void start() { queue_.start(); }
+
+ private:
+  using SetPtr = std::shared_ptr<const api::DaemonSet>;
+
+  Task<Result<>> sync(std::string key);
+  Task<Result<>> report(SetPtr set, api::DaemonSetStatus status);
+
+  kube::Api& api_;
+  kube::Informer<api::DaemonSet>& sets_;
+  kube::Informer<api::Node>& nodes_;
+  PodControl& pods_;
+  kube::WorkQueue queue_;
+};
+
+// The pod of a DaemonSet for one node: tied to it by node affinity, and tolerant of what a node that is
+// not ready is tainted with.
+json::value daemonPod(const json::value& podTemplate, const std::string& node, const std::string& hash);
+bool tolerates(const api::PodSpec& spec, const std::vector<api::Taint>& taints);
+
+}  // namespace koord::cluster

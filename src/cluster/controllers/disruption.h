@@ -1,0 +1,42 @@
+#pragma once
+
+// The status of PodDisruptionBudgets: how many of their pods may be evicted now.
+
+#include "api/core.h"
+#include "api/workloads.h"
+#include "cluster/controllers/pod_control.h"
+#include "kube/work_queue.h"
+
+namespace koord::cluster {
+
+struct DisruptionCounts {
+  int expected = 0;  // pods there should be
+  int healthy = 0;   // pods that are ready
+};
+// desiredHealthy, disruptionsAllowed and the counts; disruptedPods and observedGeneration are not set.
+api::PodDisruptionBudgetStatus disruptionStatus(const api::PodDisruptionBudgetSpec& spec,
+                                                DisruptionCounts counts);
+
+class DisruptionController {
+ public:
+  DisruptionController(kube::Api& api, Executor& executor,
+                       kube::Informer<api::PodDisruptionBudget>& budgets,
+                       kube::Informer<api::Pod>& pods, kube::Informer<api::ReplicaSet>& sets,
+                       kube::Informer<api::StatefulSet>& statefulSets);
+  void start() { queue_.start(); }
+
+ private:
+  Task<Result<>> sync(std::string key);
+  // spec.replicas of the pod's controller, if it is of a kind that has it.
+  std::optional<int> scaleOf(const api::Pod& pod) const;
+
+  kube::Api& api_;
+  Executor& executor_;
+  kube::Informer<api::PodDisruptionBudget>& budgets_;
+  kube::Informer<api::Pod>& pods_;
+  kube::Informer<api::ReplicaSet>& sets_;
+  kube::Informer<api::StatefulSet>& statefulSets_;
+  kube::WorkQueue queue_;
+};
+
+}  // namespace koord::cluster

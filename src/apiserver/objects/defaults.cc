@@ -1,0 +1,204 @@
+#include "apiserver/objects/defaults.h"
+
+#include "apiserver/objects/defaults_pod.h"
+#include "apiserver/objects/edit.h"
+
+namespace koord::apiserver {
+namespace {
+
+using json::object;
+using Setter = void (*)(object& whole, object& spec);
+
+// Where a workload's pod template lies under its spec.
+void templateDefaults(object& spec) {
+  if (auto* podTemplate = memberObject(spec, "template"))
+    if (auto* podSpec = memberObject(*podTemplate, "spec")) setPodSpecDefaults(*podSpec);
+}
+
+void deployment(object&, object& spec) {
+  setDefault(spec, "replicas", 1);
+  auto& strategy = objectAt(spec, "strategy");
+  setDefault(strategy, "type", "RollingUpdate");
+  if (strategy.at("type") == "RollingUpdate") {
+    auto& rolling = objectAt(strategy, "rollingUpdate");
+    setDefault(rolling, "maxUnavailable", "25%");
+    setDefault(rolling, "maxSurge", "25%");
+  }
+  setDefault(spec, "revisionHistoryLimit", 10);
+  setDefault(spec, "progressDeadlineSeconds", 600);
+  templateDefaults(spec);
+}
+
+void replicaSet(object&, object& spec) {
+  setDefault(spec, "replicas", 1);
+  templateDefaults(spec);
+}
+
+void replicationController(object& whole, object& spec) {
+  setDefault(spec, "replicas", 1);
+  templateDefaults(spec);
+  const auto* labels = at(json::value(whole), "spec", "template", "metadata", "labels");
+  if (labels && isMissing(spec, "selector")) spec["selector"] = *labels;
+}
+
+void statefulSet(object&, object& spec) {
+  setDefault(spec, "replicas", 1);
+  setDefault(spec, "podManagementPolicy", "OrderedReady");
+  auto& strategy = objectAt(spec, "updateStrategy");
+  setDefault(strategy, "type", "RollingUpdate");
+  if (strategy.at("type") == "RollingUpdate") setDefault(objectAt(strategy, "rollingUpdate"), "partition", 0);
+  setDefault(spec, "revisionHistoryLimit", 10);
+  auto& retention = objectAt(spec, "persistentVolumeClaimRetentionPolicy");
+  setDefault(retention, "whenDeleted", "Retain");
+  setDefault(retention, "whenScaled", "Retain");
+  templateDefaults(spec);
+}
+
+void daemonSet(object&, object& spec) {
+  auto& strategy = objectAt(spec, "updateStrategy");
+  setDefault(strategy, "type", "RollingUpdate");
+  if (strategy.at("type") == "RollingUpdate") {
+    auto& rolling = objectAt(strategy, "rollingUpdate");
+    setDefault(rolling, "maxUnavailable", 1);
+    setDefault(rolling, "maxSurge", 0);
+  }
+  setDefault(spec, "revisionHistoryLimit", 10);
+  templateDefaults(spec);
+}
+
+void jobSpec(object& spec) {
+  if (isMissing(spec, "completions") && isMissing(spec, "parallelism")) setDefault(spec, "completions", 1);
+  setDefault(spec, "parallelism", 1);
+  setDefault(spec, "backoffLimit", 6);
+  setDefault(spec, "completionMode", "NonIndexed");
+  setDefault(spec, "suspend", false);
+  setDefault(spec, "podReplacementPolicy", isMissing(spec, "podFailurePolicy") ? "TerminatingOrFailed" : "Failed");
+  templateDefaults(spec);
+}
+
+// The controller finds its pods by labels that nobody else can have.
+void job(object& whole, object& spec) {
+  jobSpec(spec);
+  const auto* manual = spec.if_contains("manualSelector");
+  if (manual && manual->is_bool() && manual->get_bool()) return;
+  const json::value root(whole);
+  const auto uid = textAt(root, "metadata", "uid");
+  const auto name = textAt(root, "metadata", "name");
+  if (uid.empty() || !isMissing(spec, "selector")) return;
+  auto& labels = objectAt(objectAt(objectAt(spec, "template"), "metadata"), "labels");
+  for (const auto* prefix : {"", "batch.kubernetes.io/"}) {
+    labels[std::string(prefix) + "controller-uid"] = uid;
+    labels[std::string(prefix) + "job-name"] = name;
+  }
+  spec["selector"] = {{"matchLabels", {{"batch.kubernetes.io/controller-uid", uid}}}};
+}
+
+void cronJob(object&, object& spec) {
+  setDefault(spec, "concurrencyPolicy", "Allow");
+  setDefault(spec, "suspend", false);
+  setDefault(spec, "successfulJobsHistoryLimit", 3);
+  setDefault(spec, "failedJobsHistoryLimit", 1);
+}
+
+void service(object&, object& spec) {
+  setDefault(spec, "type", "ClusterIP");
+  setDefault(spec, "sessionAffinity", "None");
+  setDefault(spec, "internalTrafficPolicy", "Cluster");
+  auto* ports = arrayAt(spec, "ports");
+  if (!ports) return;
+  for (auto& port : *ports) {
+    if (!port.is_object()) continue;
+    auto& members = port.get_object();
+    setDefault(members, "protocol", "TCP");
+    if (!isMissing(members, "port")) {
+      const json::value number = members.at("port");
+      setDefault(members, "targetPort", number);
+    }
+  }
+}
+
+void secret(object& whole, object&) {
+  setDefault(whole, "type", "Opaque");
+}
+
+void namespaceDefaults(object& whole, object&) {
+  auto& metadata = objectAt(whole, "metadata");
+  if (const auto* name = metadata.if_contains("name"); name && name->is_string()) {
+    const json::value text = *name;
+    objectAt(metadata, "labels")["kubernetes.io/metadata.name"] = text;
+  }
+}
+
+void webhooks(object& whole, object&, bool mutating) {
+  auto* list = arrayAt(whole, "webhooks");
+  if (!list) return;
+  for (auto& item : *list) {
+    if (!item.is_object()) continue;
+    auto& webhook = item.get_object();
+    setDefault(webhook, "failurePolicy", "Fail");
+    setDefault(webhook, "matchPolicy", "Equivalent");
+    setDefault(webhook, "namespaceSelector", object{});
+    setDefault(webhook, "objectSelector", object{});
+    setDefault(webhook, "timeoutSeconds", 10);
+    if (mutating) setDefault(webhook, "reinvocationPolicy", "Never");
+    if (auto* client = memberObject(webhook, "clientConfig"))
+      if (auto* target = memberObject(*client, "service")) setDefault(*target, "port", 443);
+    if (auto* rules = arrayAt(webhook, "rules"))
+      for (auto& rule : *rules)
+        if (rule.is_object()) setDefault(rule.get_object(), "scope", "*");
+  }
+}
+void mutatingWebhooks(object& whole, object& spec) { webhooks(whole, spec, true); }
+void validatingWebhooks(object& whole, object& spec) { webhooks(whole, spec, false); }
+
+void storageClass(object& whole, object&) {
+  setDefault(whole, "reclaimPolicy", "Delete");
+  setDefault(whole, "volumeBindingMode", "Immediate");
+}
+
+void claim(object&, object& spec) { setDefault(spec, "volumeMode", "Filesystem"); }
+void volume(object&, object& spec) {
+  setDefault(spec, "volumeMode", "Filesystem");
+  setDefault(spec, "persistentVolumeReclaimPolicy", "Retain");
+}
+void priorityClass(object& whole, object&) { setDefault(whole, "preemptionPolicy", "PreemptLowerPriority"); }
+
+struct Row {
+  const char* table;
+  Setter set;
+  bool usesSpec;
+};
+constexpr Row kRows[] = {
+    {"deployments.apps", deployment, true},
+    {"replicasets.apps", replicaSet, true},
+    {"replicationcontrollers", replicationController, true},
+    {"statefulsets.apps", statefulSet, true},
+    {"daemonsets.apps", daemonSet, true},
+    {"jobs.batch", job, true},
+    {"cronjobs.batch", cronJob, true},
+    {"services", service, true},
+    {"persistentvolumeclaims", claim, true},
+    {"persistentvolumes", volume, true},
+    {"secrets", secret, false},
+    {"namespaces", namespaceDefaults, false},
+    {"mutatingwebhookconfigurations.admissionregistration.k8s.io", mutatingWebhooks, false},
+    {"validatingwebhookconfigurations.admissionregistration.k8s.io", validatingWebhooks, false},
+    {"storageclasses.storage.k8s.io", storageClass, false},
+    {"priorityclasses.scheduling.k8s.io", priorityClass, false},
+};
+
+}  // namespace
+
+void setDefaults(json::value& value, const Resource& resource) {
+  if (resource.custom || !value.is_object()) return;
+  auto& whole = value.get_object();
+  if (resource.table == "pods") return setPodDefaults(whole);
+  for (const auto& row : kRows) {
+    if (row.table != resource.table) continue;
+    object none;
+    row.set(whole, row.usesSpec ? objectAt(whole, "spec") : none);
+    return;
+  }
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,144 @@
+#include "apiserver/objects/defaults_pod.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "apiserver/objects/defaults.h"
+#include "apiserver/objects/edit.h"
+#include "base/quantity.h"
+
+namespace koord::apiserver {
+namespace {
+
+bool pullsAlways(std::string_view image) {
+  if (image.find('@') != std::string_view::npos) return false;
+  const auto name = image.substr(image.rfind('/') == std::string_view::npos ? 0 : image.rfind('/') + 1);
+  const auto colon = name.rfind(':');
+  return colon == std::string_view::npos || name.substr(colon + 1) == "latest";
+}
+
+void setProbeDefaults(json::object& container) {
+  for (const auto* name : {"livenessProbe", "readinessProbe", "startupProbe"}) {
+    auto* probe = memberObject(container, name);
+    if (!probe) continue;
+    setDefault(*probe, "timeoutSeconds", 1);
+    setDefault(*probe, "periodSeconds", 10);
+    setDefault(*probe, "successThreshold", 1);
+    setDefault(*probe, "failureThreshold", 3);
+    if (auto* http = memberObject(*probe, "httpGet")) {
+      setDefault(*http, "path", "/");
+      setDefault(*http, "scheme", "HTTP");
+    }
+  }
+}
+
+void setContainerDefaults(json::object& container, bool hostNetwork) {
+  setDefault(container, "resources", json::object{});
+  setDefault(container, "terminationMessagePath", "/dev/termination-log");
+  setDefault(container, "terminationMessagePolicy", "File");
+  if (isMissing(container, "imagePullPolicy")) {
+    const auto image = container.if_contains("image");
+    const bool always = !image || !image->is_string() || pullsAlways(std::string_view(image->get_string()));
+    container["imagePullPolicy"] = always ? "Always" : "IfNotPresent";
+  }
+  setProbeDefaults(container);
+  if (auto* ports = arrayAt(container, "ports")) {
+    for (auto& port : *ports) {
+      if (!port.is_object()) continue;
+      setDefault(port.get_object(), "protocol", "TCP");
+      if (hostNetwork && !isMissing(port.get_object(), "containerPort")) {
+        const json::value number = port.get_object().at("containerPort");
+        setDefault(port.get_object(), "hostPort", number);
+      }
+    }
+  }
+  if (auto* env = arrayAt(container, "env")) {
+    for (auto& variable : *env) {
+      auto* source = variable.is_object() ? memberObject(variable.get_object(), "valueFrom") : nullptr;
+      auto* field = source ? memberObject(*source, "fieldRef") : nullptr;
+      if (field) setDefault(*field, "apiVersion", "v1");
+    }
+  }
+}
+
+void setVolumeDefaults(json::object& volume) {
+  if (volume.size() == 1 && volume.contains("name")) volume["emptyDir"] = json::object{};
+  for (const auto* name : {"secret", "configMap", "downwardAPI", "projected"})
+    if (auto* source = memberObject(volume, name)) setDefault(*source, "defaultMode", 420);
+  if (auto* source = memberObject(volume, "hostPath")) setDefault(*source, "type", "");
+}
+
+template <class Fn>
+void eachContainer(json::object& spec, Fn fn) {
+  for (const auto* list : {"initContainers", "containers"})
+    if (auto* containers = arrayAt(spec, list))
+      for (auto& container : *containers)
+        if (container.is_object()) fn(container.get_object());
+}
+
+}  // namespace
+
+void setPodSpecDefaults(json::object& spec) {
+  const auto* network = spec.if_contains("hostNetwork");
+  const bool hostNetwork = network && network->is_bool() && network->get_bool();
+  eachContainer(spec, [&](json::object& container) { setContainerDefaults(container, hostNetwork); });
+  if (auto* volumes = arrayAt(spec, "volumes"))
+    for (auto& volume : *volumes)
+      if (volume.is_object()) setVolumeDefaults(volume.get_object());
+  setDefault(spec, "restartPolicy", "Always");
+  setDefault(spec, "terminationGracePeriodSeconds", 30);
+  setDefault(spec, "dnsPolicy", "ClusterFirst");
+  setDefault(spec, "securityContext", json::object{});
+  setDefault(spec, "schedulerName", "default-scheduler");
+}
+
+void setPodRequestDefaults(json::object& spec) {
+  eachContainer(spec, [](json::object& container) {
+    auto* resources = memberObject(container, "resources");
+    const auto* limits = resources ? memberObject(*resources, "limits") : nullptr;
+    if (!limits || limits->empty()) return;
+    const json::object given = *limits;  // making requests may move the limits
+    auto& requests = objectAt(*resources, "requests");
+    for (const auto& limit : given) setDefault(requests, limit.key(), limit.value());
+  });
+}
+
+void setPodDefaults(json::object& pod) {
+  auto& spec = objectAt(pod, "spec");
+  setPodSpecDefaults(spec);
+  setPodRequestDefaults(spec);
+  setDefault(spec, "enableServiceLinks", true);
+  if (isMissing(spec, "serviceAccountName")) {
+    const auto* old = spec.if_contains("serviceAccount");
+    spec["serviceAccountName"] = old && old->is_string() ? *old : json::value("default");
+  }
+  const json::value account = spec.at("serviceAccountName");
+  spec["serviceAccount"] = account;
+}
+
+std::string_view qosClassOf(const json::value& podSpec) {
+  bool anything = false;
+  bool guaranteed = true;
+  for (const auto* list : {"initContainers", "containers"}) {
+    const auto* containers = arrayAt(podSpec, list);
+    if (!containers) continue;
+    for (const auto& container : *containers) {
+      const auto amount = [&](const char* part, const char* resource) -> Quantity {
+        const auto* value = at(container, "resources", part, resource);
+        if (!value) return {};
+        auto quantity = Quantity::parse(value->is_string() ? std::string(value->get_string()) : toJson(*value));
+        return quantity ? *quantity : Quantity{};
+      };
+      for (const auto* resource : {"cpu", "memory"}) {
+        const Quantity request = amount("requests", resource);
+        const Quantity limit = amount("limits", resource);
+        anything = anything || request.sign() > 0 || limit.sign() > 0;
+        guaranteed = guaranteed && limit.sign() > 0 && request == limit;
+      }
+    }
+  }
+  if (!anything) return "BestEffort";
+  return guaranteed ? "Guaranteed" : "Burstable";
+}
+
+}  // namespace koord::apiserver

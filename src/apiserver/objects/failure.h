@@ -1,0 +1,57 @@
+#pragma once
+
+// Why a request was not carried out: an Error with, for invalid objects, the fields that are wrong.
+
+#include <expected>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace koord::apiserver {
+
+struct Cause {
+  std::string reason;  // FieldValueRequired, FieldValueInvalid, ...
+  std::string message;
+  std::string field;
+};
+
+struct Failure {
+  Error error;
+  std::vector<Cause> causes;
+
+  Failure(Error e) : error(std::move(e)) {}  // NOLINT: an Error is a Failure without causes
+  Failure(ErrorCode code, std::string message) : error{code, std::move(message), {}} {}
+};
+
+template <class T = void>
+using Outcome = std::expected<T, Failure>;
+
+inline std::unexpected<Failure> refuse(ErrorCode code, std::string message) {
+  return std::unexpected(Failure(code, std::move(message)));
+}
+inline std::unexpected<Failure> refuse(Failure failure) { return std::unexpected(std::move(failure)); }
+
+// Collects what is wrong with an object, in the words of the Kubernetes API.
+class FieldErrors {
+ public:
+  void required(std::string field, std::string detail = "");
+  void invalid(std::string field, const json::value& value, std::string detail);
+  void unsupported(std::string field, const json::value& value, const std::vector<std::string>& supported);
+  void forbidden(std::string field, std::string detail);
+  void duplicate(std::string field, const json::value& value);
+  void notFound(std::string field, const json::value& value);
+  void tooLong(std::string field, std::size_t limit);
+
+  bool empty() const { return causes_.empty(); }
+  const std::vector<Cause>& causes() const { return causes_; }
+  // `Pod "web" is invalid: spec.containers[0].image: Required value`; kind is "Deployment.apps" outside core.
+  Outcome<> verdict(std::string_view kind, std::string_view name) const;
+
+ private:
+  void add(std::string field, std::string reason, std::string message);
+  std::vector<Cause> causes_;
+};
+
+}  // namespace koord::apiserver

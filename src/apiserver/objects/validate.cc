@@ -1,0 +1,208 @@
+#include "apiserver/objects/validate.h"
+
+#include <fmt/format.h>
+
+#include "api/codec.h"
+#include "api/names.h"
+#include "api/selector.h"
+#include "apiserver/objects/edit.h"
+#include "apiserver/objects/normalize.h"
+#include "base/quantity.h"
+
+namespace koord::apiserver {
+namespace {
+
+using api::Schema;
+
+constexpr std::size_t kMaxAnnotationBytes = 256 << 10;
+
+void validateLabels(const json::value* labels, const std::string& path, FieldErrors& errors) {
+  if (!labels || !labels->is_object()) return;
+  for (const auto& member : labels->get_object()) {
+    if (const auto wrong = api::checkQualifiedName(member.key()); !wrong.empty())
+      errors.invalid(path, member.key(), wrong);
+    if (!member.value().is_string()) {
+      errors.invalid(path, member.value(), "must be a string");
+    } else if (const auto wrong = api::checkLabelValue(std::string_view(member.value().get_string())); !wrong.empty()) {
+      errors.invalid(path, member.value(), wrong);
+    }
+  }
+}
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return out;
+}
+
+std::string checkName(std::string_view name, const Resource& resource) {
+  if (resource.group == "rbac.authorization.k8s.io") return api::checkPathSegment(name);
+  if (resource.isCore("namespaces") || resource.isCore("services")) return api::checkDnsLabel(name);
+  if (resource.isCore("events") || resource.group == "events.k8s.io") return api::checkPathSegment(name);
+  return api::checkDnsSubdomain(name);
+}
+
+// Required fields anywhere below; structs that are absent need nothing.
+void validateRequired(const json::value& value, const Schema& schema, const std::string& path, FieldErrors& errors) {
+  if (const auto* object = value.if_object()) {
+    if (schema.type == Schema::Type::Object) {
+      for (const auto& field : schema.fields) {
+        const auto* member = object->if_contains(field.name);
+        const std::string at = path.empty() ? field.name : path + "." + field.name;
+        if (!member || member->is_null()) {
+          if (field.required) errors.required(at);
+        } else if (field.type && (member->is_object() || member->is_array())) {
+          validateRequired(*member, *field.type, at, errors);
+        }
+      }
+    } else if (schema.items) {
+      for (const auto& member : *object)
+        validateRequired(member.value(), *schema.items, fmt::format("{}[{}]", path, std::string_view(member.key())), errors);
+    }
+  } else if (const auto* array = value.if_array(); array && schema.items) {
+    for (std::size_t i = 0; i < array->size(); ++i)
+      validateRequired((*array)[i], *schema.items, fmt::format("{}[{}]", path, i), errors);
+  }
+}
+
+void validateQuantities(const json::value* list, const std::string& path, FieldErrors& errors) {
+  if (!list || !list->is_object()) return;
+  for (const auto& member : list->get_object()) {
+    auto quantity = Quantity::parse(member.value().is_string() ? std::string(member.value().get_string())
+                                                               : toJson(member.value()));
+    if (quantity && quantity->sign() < 0)
+      errors.invalid(fmt::format("{}[{}]", path, std::string_view(member.key())), member.value(),
+                     "must be greater than or equal to 0");
+  }
+}
+
+void validateNonNegative(const json::value& object, const char* group, const char* field, FieldErrors& errors) {
+  const auto* value = at(object, group, field);
+  if (value && value->is_int64() && value->get_int64() < 0)
+    errors.invalid(fmt::format("{}.{}", group, field), *value, "must be greater than or equal to 0");
+}
+
+// A workload must select the pods of its own template.
+void validateWorkload(const json::value& object, FieldErrors& errors) {
+  validateNonNegative(object, "spec", "replicas", errors);
+  validateNonNegative(object, "spec", "minReadySeconds", errors);
+  const auto* podTemplate = at(object, "spec", "template");
+  if (!podTemplate) return;
+  const auto* labels = at(*podTemplate, "metadata", "labels");
+  validateLabels(labels, "spec.template.metadata.labels", errors);
+  if (const auto* spec = find(*podTemplate, "spec")) {
+    validatePodSpec(*spec, "spec.template.spec", errors);
+  } else {
+    errors.required("spec.template.spec.containers");
+  }
+  const auto* selectorJson = at(object, "spec", "selector");
+  if (!selectorJson) return;
+  auto selector = api::decode<api::LabelSelector>(*selectorJson);
+  if (!selector) return;  // a replication controller's plain map
+  auto compiled = api::Selector::compile(*selector);
+  if (!compiled) {
+    errors.invalid("spec.selector", *selectorJson, compiled.error().message);
+    return;
+  }
+  api::StringMap own;
+  if (labels && labels->is_object())
+    for (const auto& member : labels->get_object())
+      if (member.value().is_string()) own.emplace(std::string(member.key()), std::string(member.value().get_string()));
+  if (compiled->empty() && !own.contains("batch.kubernetes.io/controller-uid")) {
+    errors.invalid("spec.selector", *selectorJson, "empty selector is invalid for deployment");
+  } else if (!compiled->matches(own)) {
+    errors.invalid("spec.template.metadata.labels", labels ? *labels : json::value(json::object{}),
+                   "`selector` does not match template `labels`");
+  }
+}
+
+}  // namespace
+
+void validateMetadata(const json::value& object, const Resource& resource, FieldErrors& errors) {
+  const auto* metadata = find(object, "metadata");
+  const auto name = textAt(object, "metadata", "name");
+  if (name.empty()) {
+    errors.required("metadata.name", "name or generateName is required");
+  } else if (const auto wrong = checkName(name, resource); !wrong.empty()) {
+    errors.invalid("metadata.name", name, wrong);
+  }
+  if (!metadata) return;
+  validateLabels(find(*metadata, "labels"), "metadata.labels", errors);
+  if (const auto* annotations = find(*metadata, "annotations"); annotations && annotations->is_object()) {
+    std::size_t bytes = 0;
+    for (const auto& member : annotations->get_object()) {
+      if (const auto wrong = api::checkQualifiedName(lowered(member.key())); !wrong.empty())
+        errors.invalid("metadata.annotations", member.key(), wrong);
+      bytes += member.key().size() + (member.value().is_string() ? member.value().get_string().size() : 0);
+    }
+    if (bytes > kMaxAnnotationBytes) errors.tooLong("metadata.annotations", kMaxAnnotationBytes);
+  }
+  if (const auto* finalizers = arrayAt(*metadata, "finalizers"))
+    for (const auto& finalizer : *finalizers)
+      if (finalizer.is_string())
+        if (const auto wrong = api::checkQualifiedName(std::string_view(finalizer.get_string())); !wrong.empty())
+          errors.invalid("metadata.finalizers", finalizer, wrong);
+  if (const auto* owners = arrayAt(*metadata, "ownerReferences")) {
+    int controllers = 0;
+    for (std::size_t i = 0; i < owners->size(); ++i) {
+      const auto path = fmt::format("metadata.ownerReferences[{}]", i);
+      for (const auto* field : {"apiVersion", "kind", "name", "uid"})
+        if (textAt((*owners)[i], field).empty())
+          errors.invalid(fmt::format("{}.{}", path, field), "", fmt::format("{} must not be empty", field));
+      controllers += flagAt((*owners)[i], "controller");
+    }
+    if (controllers > 1)
+      errors.invalid("metadata.ownerReferences", json::value(*owners), "Only one reference can have Controller set to true");
+  }
+}
+
+void validateBuiltin(const json::value& object, const Resource& resource, FieldErrors& errors) {
+  const auto* schema = resource.storageVersion().schema;
+  if (schema) validateRequired(object, *schema, "", errors);
+  if (resource.group == "apps" || resource.group == "batch" || resource.isCore("replicationcontrollers")) {
+    if (resource.plural != "cronjobs" && resource.plural != "controllerrevisions") validateWorkload(object, errors);
+  }
+  if (resource.isCore("nodes")) {
+    validateQuantities(at(object, "status", "capacity"), "status.capacity", errors);
+    validateQuantities(at(object, "status", "allocatable"), "status.allocatable", errors);
+  } else if (resource.isCore("resourcequotas")) {
+    validateQuantities(at(object, "spec", "hard"), "spec.hard", errors);
+  } else if (resource.is("policy", "poddisruptionbudgets")) {
+    if (at(object, "spec", "minAvailable") && at(object, "spec", "maxUnavailable"))
+      errors.invalid("spec", *find(object, "spec"), "minAvailable and maxUnavailable cannot be both set");
+  } else if (resource.is("coordination.k8s.io", "leases")) {
+    const auto* duration = at(object, "spec", "leaseDurationSeconds");
+    if (duration && duration->is_int64() && duration->get_int64() <= 0)
+      errors.invalid("spec.leaseDurationSeconds", *duration, "must be greater than 0");
+  } else if (resource.is("scheduling.k8s.io", "priorityclasses")) {
+    const auto name = textAt(object, "metadata", "name");
+    const auto value = integerAt(object, 0, "value");
+    if (!name.starts_with("system-") && value > 1'000'000'000)
+      errors.forbidden("value", "maximum allowed value of a user defined priority is 1000000000");
+  }
+}
+
+Outcome<> validateObject(const json::value& object, const json::value* before, const Resource& resource,
+                         const ResourceVersion& version) {
+  FieldErrors errors;
+  validateMetadata(object, resource, errors);
+  if (before) {
+    const auto* old = at(*before, "metadata", "uid");
+    const auto* now = at(object, "metadata", "uid");
+    if (old && now && *old != *now) errors.invalid("metadata.uid", *now, "field is immutable");
+  }
+  if (resource.custom) {
+    if (version.schema) validateCustom(object, *version.schema, errors);
+  } else if (resource.isCore("pods")) {
+    validatePod(object, errors);
+    if (before) validatePodUpdate(*before, object, errors);
+  } else {
+    validateBuiltin(object, resource, errors);
+  }
+  if (errors.empty()) return {};
+  const auto kind = resource.group.empty() ? resource.kind : resource.kind + "." + resource.group;
+  return errors.verdict(kind, textAt(object, "metadata", "name"));
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,23 @@
+#pragma once
+
+// Checks of objects before they are stored: metadata of every kind, the contents of those built-in kinds
+// whose rules people rely on. Types were checked before (normalize.h).
+
+#include "apiserver/objects/failure.h"
+#include "apiserver/registry/resource.h"
+
+namespace koord::apiserver {
+
+void validateMetadata(const json::value& object, const Resource& resource, FieldErrors& errors);
+void validatePod(const json::value& pod, FieldErrors& errors);
+void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors);
+// What a pod's spec may change into.
+void validatePodUpdate(const json::value& before, const json::value& after, FieldErrors& errors);
+// Everything but pods: required fields of the schema, quantities, selectors, replica counts.
+void validateBuiltin(const json::value& object, const Resource& resource, FieldErrors& errors);
+
+// Calls the right ones of the above. before is null at creation.
+Outcome<> validateObject(const json::value& object, const json::value* before, const Resource& resource,
+                         const ResourceVersion& version);
+
+}  // namespace koord::apiserver

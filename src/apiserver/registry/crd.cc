@@ -1,0 +1,175 @@
+#include "apiserver/registry/crd.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/names.h"
+#include "api/schema/builtin.h"
+
+namespace koord::apiserver {
+namespace {
+
+std::vector<std::string> texts(const json::value* list) {
+  std::vector<std::string> out;
+  if (list && list->is_array())
+    for (const auto& item : list->get_array())
+      if (item.is_string()) out.emplace_back(item.get_string());
+  return out;
+}
+
+bool flag(const json::value& in, std::string_view name) {
+  const auto* member = find(in, name);
+  return member && member->is_bool() && member->get_bool();
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  return out;
+}
+
+std::unexpected<Error> required(std::string_view field) {
+  return fail(ErrorCode::Invalid, fmt::format("{}: Required value", field));
+}
+
+// The schema of a custom object: what the CRD says, plus apiVersion, kind and metadata.
+Result<const api::Schema*> rootSchema(api::SchemaSet& set, const json::value* openApi,
+                                      std::vector<std::string>& warnings) {
+  const json::value anything{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
+  auto compiled = compileSchema(set, openApi ? *openApi : anything, warnings);
+  if (!compiled) return compiled;
+  auto& root = const_cast<api::Schema&>(**compiled);  // made just now
+  root.type = api::Schema::Type::Object;
+  std::erase_if(root.fields, [](const api::SchemaField& field) {
+    return field.name == "apiVersion" || field.name == "kind" || field.name == "metadata";
+  });
+  auto& text = set.add();
+  text.type = api::Schema::Type::String;
+  root.fields.push_back({"apiVersion", &text});
+  root.fields.push_back({"kind", &text});
+  root.fields.push_back({"metadata", set.find("ObjectMeta")});
+  std::ranges::sort(root.fields, {}, &api::SchemaField::name);
+  return compiled;
+}
+
+Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in, const std::string& path,
+                                  std::vector<std::string>& warnings) {
+  ResourceVersion version;
+  version.name = textAt(in, "name");
+  if (version.name.empty()) return required(path + ".name");
+  version.served = flag(in, "served");
+  version.storage = flag(in, "storage");
+  if (flag(in, "deprecated")) {
+    version.deprecationWarning = textAt(in, "deprecationWarning");
+    if (version.deprecationWarning.empty()) version.deprecationWarning = fmt::format("version {} is deprecated", version.name);
+  }
+  version.hasStatus = at(in, "subresources", "status") != nullptr;
+  if (const auto* scale = at(in, "subresources", "scale"))
+    version.scale = ScalePaths{std::string(textAt(*scale, "specReplicasPath")),
+                               std::string(textAt(*scale, "statusReplicasPath")),
+                               std::string(textAt(*scale, "labelSelectorPath"))};
+  if (const auto* columns = find(in, "additionalPrinterColumns"); columns && columns->is_array()) {
+    for (const auto& column : columns->get_array()) {
+      const auto* priority = find(column, "priority");
+      version.columns.push_back({std::string(textAt(column, "name")), std::string(textAt(column, "type")),
+                                 std::string(textAt(column, "description")),
+                                 priority && priority->is_int64() ? static_cast<int>(priority->get_int64()) : 0,
+                                 std::string(textAt(column, "jsonPath"))});
+    }
+  }
+  auto schema = rootSchema(set, at(in, "schema", "openAPIV3Schema"), warnings);
+  if (!schema) return fail(std::move(schema.error()).within(path + ".schema"));
+  version.schema = *schema;
+  return version;
+}
+
+}  // namespace
+
+Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>& warnings) {
+  const auto* spec = find(crd, "spec");
+  if (!spec) return required("spec");
+  Resource resource;
+  resource.custom = true;
+  resource.hasGeneration = true;
+  resource.conditionalUpdatesOnly = true;
+  resource.group = textAt(*spec, "group");
+  resource.plural = textAt(*spec, "names", "plural");
+  resource.kind = textAt(*spec, "names", "kind");
+  for (auto [value, field] : {std::pair{&resource.group, "spec.group"},
+                              std::pair{&resource.plural, "spec.names.plural"},
+                              std::pair{&resource.kind, "spec.names.kind"}})
+    if (value->empty()) return required(field);
+  if (const auto wrong = api::checkDnsSubdomain(resource.group); !wrong.empty())
+    return fail(ErrorCode::Invalid, fmt::format("spec.group: Invalid value: \"{}\": {}", resource.group, wrong));
+  const auto expected = resource.plural + "." + resource.group;
+  if (const auto name = textAt(crd, "metadata", "name"); name != expected)
+    return fail(ErrorCode::Invalid, fmt::format("metadata.name: Invalid value: \"{}\": must be spec.names.plural+\".\"+spec.group", name));
+  resource.singular = textAt(*spec, "names", "singular");
+  if (resource.singular.empty()) resource.singular = lower(resource.kind);
+  resource.listKind = textAt(*spec, "names", "listKind");
+  if (resource.listKind.empty()) resource.listKind = resource.kind + "List";
+  resource.shortNames = texts(at(*spec, "names", "shortNames"));
+  resource.categories = texts(at(*spec, "names", "categories"));
+  const auto scope = textAt(*spec, "scope");
+  if (scope != "Namespaced" && scope != "Cluster")
+    return fail(ErrorCode::Invalid, fmt::format("spec.scope: Unsupported value: \"{}\": supported values: \"Cluster\", \"Namespaced\"", scope));
+  resource.namespaced = scope == "Namespaced";
+
+  auto set = std::make_shared<api::SchemaSet>();
+  if (auto added = api::addTypes(*set, api::tables::kMeta); !added) return fail(added.error());
+  const auto* versions = find(*spec, "versions");
+  if (!versions || !versions->is_array() || versions->get_array().empty()) return required("spec.versions");
+  int stored = 0;
+  for (std::size_t i = 0; i < versions->get_array().size(); ++i) {
+    const auto& in = versions->get_array()[i];
+    auto version = versionOf(*set, in, fmt::format("spec.versions[{}]", i), warnings);
+    if (!version) return fail(version.error());
+    stored += version->storage;
+    if (const auto* selectable = find(in, "selectableFields"); selectable && selectable->is_array() && version->storage)
+      for (const auto& field : selectable->get_array()) {
+        std::string path(textAt(field, "jsonPath"));
+        if (path.starts_with('.')) path.erase(0, 1);
+        resource.selectableFields.push_back(std::move(path));
+      }
+    resource.versions.push_back(*std::move(version));
+  }
+  if (stored != 1)
+    return fail(ErrorCode::Invalid, "spec.versions: Invalid value: must have exactly one version marked as storage version");
+  resource.schemas = std::move(set);
+  return resource;
+}
+
+void completeCrd(json::value& crd, std::string_view now) {
+  auto* spec = find(crd, "spec");
+  auto* names = spec ? find(*spec, "names") : nullptr;
+  if (!names || !names->is_object()) return;
+  auto& members = names->get_object();
+  const std::string kind(textAt(*names, "kind"));
+  if (textAt(*names, "singular").empty()) members["singular"] = lower(kind);
+  if (textAt(*names, "listKind").empty()) members["listKind"] = kind + "List";
+  if (!find(*spec, "conversion")) spec->get_object()["conversion"] = {{"strategy", "None"}};
+
+  auto& object = crd.get_object();
+  if (!object["status"].is_object()) object["status"] = json::object{};
+  auto& status = object["status"].get_object();
+  status["acceptedNames"] = *names;
+  json::array stored;
+  if (const auto* before = status.if_contains("storedVersions"); before && before->is_array()) stored = before->get_array();
+  if (const auto* versions = find(*spec, "versions"); versions && versions->is_array())
+    for (const auto& version : versions->get_array())
+      if (flag(version, "storage")) {
+        const json::value name(textAt(version, "name"));
+        if (std::ranges::find(stored, name) == stored.end()) stored.push_back(name);
+      }
+  status["storedVersions"] = std::move(stored);
+  if (!status.contains("conditions")) {
+    const auto condition = [&](const char* type, const char* reason, const char* message) {
+      return json::value{{"type", type}, {"status", "True"}, {"lastTransitionTime", now}, {"reason", reason}, {"message", message}};
+    };
+    status["conditions"] = {condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+                            condition("Established", "InitialNamesAccepted", "the initial names have been accepted")};
+  }
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,191 @@
+#include <fmt/format.h>
+
+#include "apiserver/registry/crd.h"
+
+namespace koord::apiserver {
+namespace {
+
+using api::Schema;
+using api::SchemaLimits;
+
+class Compiler {
+ public:
+  Compiler(api::SchemaSet& set, std::vector<std::string>& warnings) : set_(set), warnings_(warnings) {}
+
+  Result<const Schema*> compile(const json::value& in, const std::string& path) {
+    if (!in.is_object()) return fail(ErrorCode::Invalid, path + ": must be an object");
+    auto& out = set_.add();
+    if (auto typed = setType(out, in, path); !typed) return fail(typed.error());
+    out.description = textAt(in, "description");
+    out.nullable = flag(in, "nullable");
+    out.preserveUnknown = flag(in, "x-kubernetes-preserve-unknown-fields");
+    out.embedded = flag(in, "x-kubernetes-embedded-resource");
+    setListKind(out, in);
+    if (const auto* rules = find(in, "x-kubernetes-validations"); rules && rules->is_array() && !rules->get_array().empty())
+      warnings_.push_back(fmt::format("{}: x-kubernetes-validations: CEL rules are not supported and not checked", path));
+    if (auto done = setChildren(out, in, path); !done) return fail(done.error());
+    if (auto done = setLimits(out, in, path); !done) return fail(done.error());
+    return &out;
+  }
+
+ private:
+  static bool flag(const json::value& in, std::string_view name) {
+    const auto* member = find(in, name);
+    return member && member->is_bool() && member->get_bool();
+  }
+
+  static Result<> setType(Schema& out, const json::value& in, const std::string& path) {
+    using Type = Schema::Type;
+    const auto type = textAt(in, "type");
+    if (flag(in, "x-kubernetes-int-or-string")) {
+      out.type = Type::IntOrString;
+    } else if (type == "object") {
+      out.type = Type::Object;
+    } else if (type == "array") {
+      out.type = Type::List;
+    } else if (type == "string") {
+      out.type = Type::String;
+    } else if (type == "integer") {
+      out.type = Type::Integer;
+    } else if (type == "number") {
+      out.type = Type::Number;
+    } else if (type == "boolean") {
+      out.type = Type::Boolean;
+    } else if (!type.empty()) {
+      return fail(ErrorCode::Invalid, fmt::format("{}.type: Unsupported value: \"{}\"", path, type));
+    }
+    return {};
+  }
+
+  static void setListKind(Schema& out, const json::value& in) {
+    const auto kind = textAt(in, "x-kubernetes-list-type");
+    if (kind == "set") out.listKind = Schema::ListKind::Set;
+    if (kind == "map") out.listKind = Schema::ListKind::Map;
+    if (const auto* keys = find(in, "x-kubernetes-list-map-keys"); keys && keys->is_array())
+      for (const auto& key : keys->get_array())
+        if (key.is_string()) out.listKeys.emplace_back(key.get_string());
+    out.atomic = textAt(in, "x-kubernetes-map-type") == "atomic";
+  }
+
+  Result<> setChildren(Schema& out, const json::value& in, const std::string& path) {
+    if (const auto* items = find(in, "items")) {
+      auto compiled = compile(*items, path + ".items");
+      if (!compiled) return fail(compiled.error());
+      out.items = *compiled;
+    }
+    if (const auto* extra = find(in, "additionalProperties")) {
+      if (extra->is_object()) {
+        auto compiled = compile(*extra, path + ".additionalProperties");
+        if (!compiled) return fail(compiled.error());
+        out.type = Schema::Type::Map;
+        out.items = *compiled;
+      } else if (extra->is_bool() && extra->get_bool()) {
+        out.preserveUnknown = true;
+      }
+    }
+    if (const auto* properties = find(in, "properties"); properties && properties->is_object()) {
+      for (const auto& member : properties->get_object()) {
+        auto compiled = compile(member.value(), fmt::format("{}.properties[{}]", path, std::string_view(member.key())));
+        if (!compiled) return fail(compiled.error());
+        api::SchemaField field;
+        field.name = member.key();
+        field.type = *compiled;
+        out.fields.push_back(std::move(field));
+      }
+      std::ranges::sort(out.fields, {}, &api::SchemaField::name);
+    }
+    if (const auto* required = find(in, "required"); required && required->is_array()) {
+      for (const auto& name : required->get_array()) {
+        if (!name.is_string()) continue;
+        auto it = std::ranges::find(out.fields, std::string_view(name.get_string()), &api::SchemaField::name);
+        if (it == out.fields.end()) {
+          out.fields.push_back({std::string(name.get_string()), nullptr, true});
+          std::ranges::sort(out.fields, {}, &api::SchemaField::name);
+        } else {
+          it->required = true;
+        }
+      }
+    }
+    return {};
+  }
+
+  Result<> setLimits(Schema& out, const json::value& in, const std::string& path) {
+    SchemaLimits limits;
+    bool any = false;
+    const auto number = [&](const char* name, std::optional<double>& slot) {
+      if (const auto* member = find(in, name); member && member->is_number()) {
+        slot = member->to_number<double>();
+        any = true;
+      }
+    };
+    const auto count = [&](const char* name, std::optional<std::size_t>& slot) {
+      if (const auto* member = find(in, name); member && member->is_int64() && member->get_int64() >= 0) {
+        slot = static_cast<std::size_t>(member->get_int64());
+        any = true;
+      }
+    };
+    number("minimum", limits.minimum);
+    number("maximum", limits.maximum);
+    number("multipleOf", limits.multipleOf);
+    limits.exclusiveMinimum = flag(in, "exclusiveMinimum");
+    limits.exclusiveMaximum = flag(in, "exclusiveMaximum");
+    count("minLength", limits.minLength);
+    count("maxLength", limits.maxLength);
+    count("minItems", limits.minItems);
+    count("maxItems", limits.maxItems);
+    count("minProperties", limits.minProperties);
+    count("maxProperties", limits.maxProperties);
+    limits.uniqueItems = flag(in, "uniqueItems");
+    any = any || limits.uniqueItems;
+    if (const auto* allowed = find(in, "enum"); allowed && allowed->is_array()) {
+      for (const auto& value : allowed->get_array()) limits.allowed.push_back(value);
+      any = true;
+    }
+    if (const auto pattern = textAt(in, "pattern"); !pattern.empty()) {
+      limits.pattern = pattern;
+      try {
+        limits.regex.emplace(limits.pattern, std::regex::ECMAScript | std::regex::optimize);
+      } catch (const std::regex_error& error) {
+        return fail(ErrorCode::Invalid, fmt::format("{}.pattern: Invalid value: \"{}\": {}", path, pattern, error.what()));
+      }
+      any = true;
+    }
+    limits.format = textAt(in, "format");
+    any = any || !limits.format.empty();
+    if (const auto* value = find(in, "default")) {
+      limits.default_ = *value;
+      any = true;
+    }
+    for (auto [name, slot] : {std::pair{"allOf", &limits.allOf}, std::pair{"anyOf", &limits.anyOf},
+                              std::pair{"oneOf", &limits.oneOf}}) {
+      const auto* list = find(in, name);
+      if (!list || !list->is_array()) continue;
+      for (std::size_t i = 0; i < list->get_array().size(); ++i) {
+        auto compiled = compile(list->get_array()[i], fmt::format("{}.{}[{}]", path, name, i));
+        if (!compiled) return fail(compiled.error());
+        slot->push_back(*compiled);
+        any = true;
+      }
+    }
+    if (const auto* inner = find(in, "not")) {
+      auto compiled = compile(*inner, path + ".not");
+      if (!compiled) return fail(compiled.error());
+      limits.not_ = *compiled;
+      any = true;
+    }
+    if (any) out.limits = std::make_unique<const SchemaLimits>(std::move(limits));
+    return {};
+  }
+
+  api::SchemaSet& set_;
+  std::vector<std::string>& warnings_;
+};
+
+}  // namespace
+
+Result<const Schema*> compileSchema(api::SchemaSet& set, const json::value& openApi,
+                                    std::vector<std::string>& warnings) {
+  return Compiler(set, warnings).compile(openApi, "openAPIV3Schema");
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,42 @@
+#pragma once
+
+// All resources of the server. Built-in ones are there from the start, custom ones come and go with their
+// CustomResourceDefinitions.
+
+#include <map>
+#include <memory>
+#include <string_view>
+
+#include "apiserver/registry/resource.h"
+
+namespace koord::apiserver {
+
+using ResourcePtr = std::shared_ptr<const Resource>;
+
+class Registry {
+ public:
+  Registry();
+
+  // nullptr when there is no such resource or the version is not served.
+  ResourcePtr find(std::string_view group, std::string_view version, std::string_view plural) const;
+  ResourcePtr findByTable(std::string_view table) const;
+  ResourcePtr findByKind(std::string_view group, std::string_view kind) const;
+  // By table name.
+  const std::map<std::string, ResourcePtr, std::less<>>& all() const { return resources_; }
+
+  void put(Resource resource);
+  void remove(std::string_view table);
+  // Counts changes, for caches of what is derived.
+  std::uint64_t generation() const { return generation_; }
+  const std::shared_ptr<const api::SchemaSet>& builtinSchemas() const { return schemas_; }
+
+ private:
+  std::map<std::string, ResourcePtr, std::less<>> resources_;
+  std::shared_ptr<const api::SchemaSet> schemas_;
+  std::uint64_t generation_ = 0;
+};
+
+// The built-in resources; their schemas are found in `schemas`.
+std::vector<Resource> builtinResources(const api::SchemaSet& schemas);
+
+}  // namespace koord::apiserver

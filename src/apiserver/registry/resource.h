@@ -1,0 +1,83 @@
+#pragma once
+
+// What the server knows of one kind of resource, built in or learnt from a CustomResourceDefinition.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/schema/schema.h"
+
+namespace koord::apiserver {
+
+// A column of the tables that kubectl shows, besides the name.
+struct Column {
+  std::string name;
+  std::string type;  // string, integer, number, boolean, date
+  std::string description;
+  int priority = 0;  // above 0: only with -o wide
+  std::string jsonPath;
+};
+
+struct ScalePaths {  // ".spec.replicas"
+  std::string specReplicas;
+  std::string statusReplicas;
+  std::string labelSelector;
+};
+
+struct ResourceVersion {
+  std::string name;  // "v1"
+  bool served = true;
+  bool storage = true;
+  bool hasStatus = false;  // the status subresource
+  std::optional<ScalePaths> scale;
+  std::vector<Column> columns;
+  const api::Schema* schema = nullptr;
+  std::string deprecationWarning;
+};
+
+struct Resource {
+  std::string group;
+  std::string plural;
+  std::string singular;
+  std::string kind;
+  std::string listKind;
+  std::vector<std::string> shortNames;
+  std::vector<std::string> categories;
+  bool namespaced = true;
+  bool custom = false;
+  // metadata.generation counts changes of the spec.
+  bool hasGeneration = false;
+  // A PUT or patch must name the resourceVersion that it changes.
+  bool conditionalUpdatesOnly = false;
+  bool createOnUpdate = false;
+  bool keepsStatusOnCreate = false;
+  std::vector<std::string> subresources;  // besides status and scale: "binding", "eviction", ...
+  // Paths that field selectors can name, besides metadata.name and metadata.namespace.
+  std::vector<std::string> selectableFields;
+  std::vector<ResourceVersion> versions;
+  std::string table;                                // its name in the store: "pods", "deployments.apps"
+  std::shared_ptr<const api::SchemaSet> schemas;    // keeps the versions' schemas alive
+
+  const ResourceVersion* version(std::string_view name) const;
+  const ResourceVersion& storageVersion() const;
+  std::string apiVersion(std::string_view version) const;
+  bool isCore(std::string_view pluralName) const { return group.empty() && plural == pluralName; }
+  bool is(std::string_view groupName, std::string_view pluralName) const {
+    return group == groupName && plural == pluralName;
+  }
+  // "pods", "deployments.apps": how messages name it.
+  std::string qualified() const { return group.empty() ? plural : plural + "." + group; }
+};
+
+inline bool hasSubresource(const Resource& resource, const ResourceVersion& version, std::string_view name) {
+  if (name.empty()) return true;
+  if (name == "status") return version.hasStatus;
+  if (name == "scale") return version.scale.has_value();
+  for (const auto& other : resource.subresources)
+    if (other == name) return true;
+  return false;
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,83 @@
+#include "apiserver/store/entry.h"
+
+#include <boost/json/serializer.hpp>
+
+namespace koord::apiserver {
+namespace {
+
+void drain(std::string& out, json::serializer& serializer) {
+  char buffer[4096];
+  while (!serializer.done()) {
+    const auto piece = serializer.read(buffer);
+    out.append(piece.data(), piece.size());
+  }
+}
+
+void appendMember(std::string& out, const json::key_value_pair& member, json::serializer& serializer) {
+  serializer.reset(member.key());
+  drain(out, serializer);
+  out += ':';
+  serializer.reset(&member.value());
+  drain(out, serializer);
+}
+
+}  // namespace
+
+std::string makeKey(std::string_view namespace_, std::string_view name) {
+  std::string key;
+  key.reserve(namespace_.size() + name.size() + 1);
+  if (!namespace_.empty()) {
+    key += namespace_;
+    key += '/';
+  }
+  key += name;
+  return key;
+}
+
+EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version) {
+  auto entry = std::make_shared<Entry>();
+  entry->key = std::move(draft.key);
+  entry->version = version;
+  entry->labels = std::move(draft.labels);
+  entry->fields = std::move(draft.fields);
+
+  // apiVersion and kind first, then metadata with the resourceVersion in front, so that its place is known.
+  std::string& out = entry->text;
+  out.reserve(1024);
+  json::serializer serializer;
+  const auto& members = object.get_object();
+  out += '{';
+  for (const auto* name : {"apiVersion", "kind"}) {
+    const auto member = members.find(name);
+    if (member == members.end()) continue;
+    appendMember(out, *member, serializer);
+    out += ',';
+  }
+  out += "\"metadata\":{\"resourceVersion\":\"";
+  entry->versionAt = static_cast<std::uint32_t>(out.size());
+  out += std::to_string(version);
+  out += '"';
+  if (const auto* metadata = find(object, "metadata"); metadata && metadata->is_object()) {
+    for (const auto& member : metadata->get_object()) {
+      if (member.key() == "resourceVersion") continue;
+      out += ',';
+      appendMember(out, member, serializer);
+    }
+  }
+  out += '}';
+  for (const auto& member : members) {
+    if (member.key() == "apiVersion" || member.key() == "kind" || member.key() == "metadata") continue;
+    out += ',';
+    appendMember(out, member, serializer);
+  }
+  out += '}';
+  out.shrink_to_fit();
+  return entry;
+}
+
+std::string textWithVersion(const Entry& entry, std::uint64_t version) {
+  const auto end = entry.text.find('"', entry.versionAt);
+  return entry.text.substr(0, entry.versionAt) + std::to_string(version) + entry.text.substr(end);
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,146 @@
+#include "apiserver/store/store.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace koord::apiserver {
+
+std::pair<Table::Entries::const_iterator, Table::Entries::const_iterator> Table::range(
+    std::string_view namespace_) const {
+  if (namespace_.empty()) return {entries_.begin(), entries_.end()};
+  // "0" comes right after "/", which ends the namespace.
+  const std::string first = std::string(namespace_) + "/";
+  const std::string last = std::string(namespace_) + "0";
+  return {entries_.lower_bound(first), entries_.lower_bound(last)};
+}
+
+Store::~Store() {
+  *alive_ = false;
+  journal_.reset();
+}
+
+Table& Store::table(std::string_view name) {
+  const auto it = tables_.find(name);
+  if (it != tables_.end()) return *it->second;
+  auto table = std::make_unique<Table>(std::string(name));
+  table->oldest_ = version_;
+  return *tables_.emplace(std::string(name), std::move(table)).first->second;
+}
+
+void Store::restore(Table& table, EntryPtr entry) {
+  auto key = entry->key;
+  table.entries_[std::move(key)] = std::move(entry);
+}
+
+void Store::restoreVersion(std::uint64_t version) {
+  version_ = durable_ = std::max<std::uint64_t>(version, 1);
+  for (auto& [name, table] : tables_) table->oldest_ = version_;
+}
+
+EntryPtr Store::put(Table& table, Draft draft, const json::value& object) {
+  const std::uint64_t version = ++version_;
+  EntryPtr entry = makeEntry(std::move(draft), object, version);
+  auto& slot = table.entries_[entry->key];
+  Event event{version, slot ? EventType::Modified : EventType::Added, std::move(slot), entry};
+  slot = entry;
+  record(table, std::move(event), Change{version, table.name_, entry->key, entry});
+  return entry;
+}
+
+std::uint64_t Store::erase(Table& table, const EntryPtr& entry) {
+  const EntryPtr gone = entry;
+  const std::uint64_t version = ++version_;
+  table.entries_.erase(gone->key);
+  record(table, Event{version, EventType::Deleted, gone, nullptr}, Change{version, table.name_, gone->key, nullptr});
+  return version;
+}
+
+void Store::eraseAll(Table& table) {
+  while (!table.entries_.empty()) erase(table, table.entries_.begin()->second);
+}
+
+void Store::record(Table& table, Event event, Change change) {
+  if (table.delivered_ == table.history_.size()) dirty_.push_back(&table);
+  table.history_.push_back(std::move(event));
+  // Only what has been delivered can be forgotten.
+  while (table.history_.size() > options_.historyEvents && table.delivered_ > 0) {
+    table.oldest_ = table.history_.front().version;
+    table.history_.pop_front();
+    --table.delivered_;
+  }
+  if (journal_) {
+    journal_->append(std::move(change));
+  } else if (!deliveryPosted_) {
+    deliveryPosted_ = true;
+    executor_.post([this, alive = alive_] {
+      if (*alive) deliver();
+    });
+  }
+}
+
+void Store::durable(Result<std::uint64_t> version) {
+  if (version) {
+    durable_ = *version;
+  } else {
+    failure_ = std::move(version.error());
+    log::error("storage failed, no more writes are taken: {}", failure_->message);
+  }
+  deliver();
+  // Callbacks may make new changes and wait for them.
+  while (!waiting_.empty() && (failure_ || waiting_.front().first <= durable_)) {
+    auto fn = std::move(waiting_.front().second);
+    waiting_.pop_front();
+    fn();
+  }
+}
+
+void Store::whenDurable(std::uint64_t version, Callback fn) {
+  if (!journal_ || failure_ || version <= durable_) {
+    fn();
+  } else {
+    waiting_.emplace_back(version, std::move(fn));
+  }
+}
+
+void Store::deliver() {
+  deliveryPosted_ = false;
+  auto dirty = std::move(dirty_);
+  dirty_.clear();
+  for (auto* table : dirty) deliver(*table);
+}
+
+void Store::deliver(Table& table) {
+  const auto limit = durableVersion();
+  while (table.delivered_ < table.history_.size() && table.history_[table.delivered_].version <= limit) {
+    const Event event = table.history_[table.delivered_++];
+    for (auto it = table.watchers_.begin(); it != table.watchers_.end();) {
+      if (it->watcher && it->after < event.version) {
+        it->after = event.version;
+        it->watcher->onEvent(event);
+      }
+      it = it->watcher ? std::next(it) : table.watchers_.erase(it);
+    }
+  }
+  if (table.delivered_ < table.history_.size()) dirty_.push_back(&table);
+}
+
+void Store::subscribe(Table& table, Watcher& watcher, std::uint64_t version) {
+  table.watchers_.push_back({&watcher, version});
+  const auto self = std::prev(table.watchers_.end());
+  const auto begin = std::ranges::upper_bound(table.history_, version, {}, &Event::version);
+  auto at = static_cast<std::size_t>(begin - table.history_.begin());
+  // By index: nothing is written meanwhile, but be safe against a history that moves.
+  while (self->watcher && at < table.delivered_) {
+    const Event event = table.history_[at++];
+    self->after = event.version;
+    watcher.onEvent(event);
+  }
+}
+
+void Store::unsubscribe(Table& table, Watcher& watcher) {
+  for (auto& subscription : table.watchers_)
+    if (subscription.watcher == &watcher) subscription.watcher = nullptr;
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,122 @@
+#pragma once
+
+// The objects of the API server: ordered tables of encoded entries, one version counter, and per table a
+// bounded history of changes from which watches are served.
+//
+// A change is visible in the tables at once, so that the next write is checked against it; it is told to
+// watchers only when it is durable, and whoever answers a request that may have seen it waits for
+// whenDurable first. With no journal everything is durable at once.
+//
+// On one executor's thread.
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "apiserver/store/entry.h"
+#include "apiserver/store/storage.h"
+#include "base/executor.h"
+
+namespace koord::apiserver {
+
+// Gets the changes of one table, in order, from one version on.
+class Watcher {
+ public:
+  virtual ~Watcher() = default;
+  virtual void onEvent(const Event& event) = 0;
+};
+
+class Store;
+
+class Table {
+ public:
+  using Entries = std::map<std::string, EntryPtr, std::less<>>;
+
+  explicit Table(std::string name) : name_(std::move(name)) {}
+  const std::string& name() const { return name_; }
+  const Entries& entries() const { return entries_; }
+  EntryPtr find(std::string_view key) const {
+    const auto it = entries_.find(key);
+    return it == entries_.end() ? nullptr : it->second;
+  }
+  // The entries of one namespace; of all of them for "".
+  std::pair<Entries::const_iterator, Entries::const_iterator> range(std::string_view namespace_) const;
+  // Watches can start after any version from this one on.
+  std::uint64_t oldestVersion() const { return oldest_; }
+  std::size_t watcherCount() const { return watchers_.size(); }
+
+ private:
+  friend class Store;
+  struct Subscription {
+    Watcher* watcher = nullptr;  // null: cancelled while events are delivered
+    std::uint64_t after = 0;
+  };
+
+  std::string name_;
+  Entries entries_;
+  std::deque<Event> history_;
+  std::uint64_t oldest_ = 0;     // the version before the first event of the history
+  std::size_t delivered_ = 0;    // events of the history that watchers have got
+  std::list<Subscription> watchers_;
+};
+
+class Store {
+ public:
+  struct Options {
+    std::size_t historyEvents = 8192;  // per table
+  };
+
+  Store(Executor& executor, Options options) : executor_(executor), options_(options) {}
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // Puts back what was stored; before the first write.
+  void restore(Table& table, EntryPtr entry);
+  void restoreVersion(std::uint64_t version);
+  // Where changes go; before the first write. The journal's callback must call durable().
+  void setJournal(std::unique_ptr<Journal> journal) { journal_ = std::move(journal); }
+  void durable(Result<std::uint64_t> version);
+
+  Table& table(std::string_view name);
+  std::uint64_t version() const { return version_; }
+  std::uint64_t durableVersion() const { return journal_ ? durable_ : version_; }
+
+  EntryPtr put(Table& table, Draft draft, const json::value& object);
+  // The version of the deletion.
+  std::uint64_t erase(Table& table, const EntryPtr& entry);
+  // Forgets a whole table with its history; its watchers hear of the deletions.
+  void eraseAll(Table& table);
+
+  // Why writes are refused: the journal failed. Nothing changes it but a restart.
+  const std::optional<Error>& failure() const { return failure_; }
+  // Calls fn, at once or later, when everything up to `version` is durable or never will be.
+  void whenDurable(std::uint64_t version, Callback fn);
+
+  // Delivers the changes after `version`, which must not be below table.oldestVersion(): those of the
+  // past at once, the others as they become durable. The watcher may unsubscribe from inside onEvent.
+  void subscribe(Table& table, Watcher& watcher, std::uint64_t version);
+  void unsubscribe(Table& table, Watcher& watcher);
+
+ private:
+  void record(Table& table, Event event, Change change);
+  void deliver();
+  void deliver(Table& table);
+
+  Executor& executor_;
+  Options options_;
+  std::unique_ptr<Journal> journal_;
+  std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;
+  std::uint64_t version_ = 1;
+  std::uint64_t durable_ = 1;
+  std::optional<Error> failure_;
+  std::deque<std::pair<std::uint64_t, Callback>> waiting_;  // by version
+  std::vector<Table*> dirty_;                               // with events to deliver
+  bool deliveryPosted_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace koord::apiserver

@@ -102,13 +102,15 @@ std::optional<int> binaryPower(char letter) {
 
 // What follows the 'e' of an exponent. Exponents too small to matter are all the same.
 std::optional<int> exponentPower(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.starts_with('+') || text.starts_with("-+")) return std::nullopt;
-  std::int64_t power = 0;
-  const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), power);
-  if (ec != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  constexpr std::int64_t kLimit = Quantity::kMaxExponent + 1;
-  return static_cast<int>(std::clamp(power, -2 * kLimit, kLimit));
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  std::uint64_t power = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, ec] = std::from_chars(text.data(), end, power);
+  if (ec != std::errc() || stop != end) return std::nullopt;
+  constexpr std::uint64_t kLimit = 2 * Quantity::kMaxExponent;
+  const auto held = static_cast<int>(std::min(power, kLimit));
+  return negative ? -held : held;
 }
 
 std::optional<Suffix> parseSuffix(std::string_view text) {

@@ -73,8 +73,8 @@ TEST(Quantity, PrintsItsCanonicalFormAndConvertsRoundingUp) {
 }
 
 TEST(Quantity, RefusesWhatKubernetesRefusesAndSaysWhy) {
-  for (std::string_view text : {"", " 1", "1 ", "1 Gi", "1.2.3", "--1", "0x10", "1,000", "1_000",
-                                "NaN", "1e1.5", "1\n", "Mi1", "1e5m"}) {
+  for (std::string_view text : {"", " 1", "1 ", "1 Gi", "1.2.3", "1e+-5", "1e-+5", "1e++5", "--1",
+                                "0x10", "1,000", "1_000", "NaN", "1e1.5", "1\n", "Mi1", "1e5m"}) {
     const auto parsed = Quantity::parse(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_THAT(parsed.error().message, HasSubstr("regular expression")) << text;

@@ -129,6 +129,19 @@ void report(std::vector<ConfigProblem>& problems, std::string_view reason, std::
     problems.push_back({std::string(reason), fmt::format("{}: {}", key, note)});
 }
 
+// The CRD fills in these; written out, what is read back equals what was written.
+void fillNetworkDefaults(api::ResourceQOSStrategy& strategy) {
+  for (auto* qos : {&strategy.lsrClass, &strategy.lsClass, &strategy.beClass, &strategy.systemClass,
+                    &strategy.cgroupRoot}) {
+    if (!*qos || !(*qos)->networkQOS) continue;
+    auto& network = *(*qos)->networkQOS;
+    for (auto* request : {&network.ingressRequest, &network.egressRequest})
+      if (!*request) *request = api::IntOrString{0, {}, false};
+    for (auto* limit : {&network.ingressLimit, &network.egressLimit})
+      if (!*limit) *limit = api::IntOrString{100, {}, false};
+  }
+}
+
 // A ratio label as a percentage, cut off; nothing when it is not a number of at least 0.
 std::optional<std::int64_t> percentLabel(const api::StringMap& labels, std::string_view key) {
   const auto* text = api::findIn(labels, key);
@@ -158,7 +171,8 @@ ConfigUpdate ColocationConfig::update(const api::ConfigMap* configMap) {
   if (!read) {
     broken_ = true;
     update.problems.push_back({std::string(kColocationReason),
-                               fmt::format("colocation-config: {}", read.error().message)});
+                               fmt::format("colocation-config: {}; the last good section stays in force",
+                                           read.error().message)});
     return update;
   }
   report(update.problems, kColocationReason, "colocation-config", notes);
@@ -208,7 +222,8 @@ void NodeSloConfig::load(Section<Strategy>& section, std::string_view key, const
   auto read = readSection<Strategy>(*text, notes);
   if (!read) {
     update.problems.push_back(
-        {std::string(kSectionReason), fmt::format("{}: {}", key, read.error().message)});
+        {std::string(kSectionReason), fmt::format("{}: {}; the last good section stays in force", key,
+                                                  read.error().message)});
     return;
   }
   report(update.problems, kSectionReason, key, notes);
@@ -234,7 +249,9 @@ api::NodeSLOSpec NodeSloConfig::specOf(const api::ObjectMeta& node, const api::N
                                        std::string* problem) const {
   api::NodeSLOSpec spec = old;
   spec.resourceUsedThresholdWithBE = threshold_.strategies.of(node.labels);
-  spec.resourceQOSStrategy = api::encode(qos_.strategies.of(node.labels));
+  api::ResourceQOSStrategy qos = qos_.strategies.of(node.labels);
+  fillNetworkDefaults(qos);
+  spec.resourceQOSStrategy = api::encode(qos);
   spec.cpuBurstStrategy = api::encode(burst_.strategies.of(node.labels));
   api::SystemStrategy system = system_.strategies.of(node.labels);
   if (const auto* text = api::findIn(node.annotations, kAnnotationNetworkBandwidth)) {

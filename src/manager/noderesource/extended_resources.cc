@@ -1,5 +1,6 @@
 #include "manager/noderesource/extended_resources.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "api/codec.h"
@@ -47,11 +48,14 @@ bool writeExtendedResources(const ResourceTable& table, ResourceNames names, api
 }
 
 void noteOriginalAmounts(ResourceNames names, api::Node& copy) {
+  constexpr auto kKey = model::kAnnotationOriginExtendedAllocatable;
+  const bool offersSome = std::ranges::any_of(
+      names, [&](auto name) { return model::has(copy.status.allocatable, name); });
+  if (!offersSome && !copy.metadata.annotations.contains(kKey)) return;
   OriginAllocatable origin;
   for (const auto name : names)
     origin.resources[std::string(name)] = model::amountOf(copy.status.allocatable, name);
-  copy.metadata.annotations[std::string(model::kAnnotationOriginExtendedAllocatable)] =
-      toJson(api::encode(origin));
+  copy.metadata.annotations[std::string(kKey)] = toJson(api::encode(origin));
 }
 
 Result<> subtractThirdParty(ResourceNames names, api::Node& copy) {

@@ -17,7 +17,8 @@ std::vector<ResourceItem> resetItems(ResourceNames names, std::string_view messa
 // false when the table holds none of the names: the node is left alone.
 bool writeExtendedResources(const ResourceTable& table, ResourceNames names, api::Node& copy);
 
-// Notes what the node offers of the names now in the annotation originExtendedAllocatable (0 = nothing).
+// Notes what the node offers of the names now in the annotation originExtendedAllocatable (0 = nothing);
+// a node that never offered any gets no annotation.
 void noteOriginalAmounts(ResourceNames names, api::Node& copy);
 
 // Takes off what the annotation thirdPartyAllocations gives to other systems from the batch pool.

@@ -1,0 +1,42 @@
+#pragma once
+
+// Follows the ConfigMap slo-controller-config for all controllers: one parsed copy, one Warning event for
+// what cannot be used, and a call to whoever needs to look at all nodes again.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "model/slo_config.h"
+
+namespace koord::manager {
+
+class ConfigWatcher {
+ public:
+  ConfigWatcher(kube::Api& api, Executor& executor, kube::EventRecorder& events, std::string configNamespace,
+                std::string configName, Random random);
+
+  void start() { informer_.start(); }
+
+  const model::ColocationConfig& colocation() const { return colocation_; }
+  const model::NodeSloConfig& nodeSlo() const { return nodeSlo_; }
+  // Called when the values of some nodes may have changed, the first time included.
+  void onColocationChanged(std::function<void()> fn) { colocationListeners_.push_back(std::move(fn)); }
+  void onNodeSloChanged(std::function<void()> fn) { nodeSloListeners_.push_back(std::move(fn)); }
+
+ private:
+  void update(const api::ConfigMap* configMap);
+  void report(const api::ConfigMap* configMap, const std::vector<model::ConfigProblem>& problems);
+
+  kube::EventRecorder& events_;
+  api::ObjectKey key_;
+  model::ColocationConfig colocation_;
+  model::NodeSloConfig nodeSlo_;
+  std::vector<std::function<void()>> colocationListeners_;
+  std::vector<std::function<void()>> nodeSloListeners_;
+  kube::Informer<api::ConfigMap> informer_;
+};
+
+}  // namespace koord::manager

@@ -1,0 +1,130 @@
+#include "manager/common/metrics.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+namespace koord::manager {
+
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Registry;
+
+std::string status(bool ok) { return ok ? "succeeded" : "failed"; }
+
+Family<Counter>& counter(Registry& registry, const char* name, const char* help) {
+  return BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+void count(Family<Counter>& family, bool ok, std::string_view reason) {
+  family.Add({{"status", status(ok)}, {"reason", std::string(reason)}}).Increment();
+}
+
+// 0.001 ms doubling to 524 ms.
+Histogram::BucketBoundaries durationBuckets() {
+  Histogram::BucketBoundaries bounds;
+  for (double bound = 0.001; bounds.size() < 20; bound *= 2) bounds.push_back(bound);
+  return bounds;
+}
+
+std::string textOf(const Registry& registry) {
+  return prometheus::TextSerializer().Serialize(registry.Collect());
+}
+
+}  // namespace
+
+struct Metrics::Families {
+  Registry process;
+  Registry internal;
+  Family<Counter>& nodeResource = counter(internal, "slo_controller_node_resource_reconcile_count",
+                                          "Reconciles of node resources");
+  Family<Counter>& nodeMetric =
+      counter(internal, "slo_controller_nodemetric_reconcile_count", "Reconciles of NodeMetrics");
+  Family<Counter>& nodeMetricSpec = counter(internal, "slo_controller_nodemetric_spec_parse_count",
+                                            "Specs computed for NodeMetrics");
+  Family<Counter>& nodeSlo =
+      counter(internal, "slo_controller_nodeslo_reconcile_count", "Reconciles of NodeSLOs");
+  Family<Counter>& nodeSloSpec = counter(internal, "slo_controller_nodeslo_spec_parse_count",
+                                         "Sections computed for NodeSLOs");
+  Family<Counter>& plugin = counter(internal, "slo_controller_node_resource_run_plugin_status",
+                                    "Runs of node resource plugins");
+  Family<Gauge>& extended =
+      BuildGauge()
+          .Name("slo_controller_node_extended_resource_allocatable_internal")
+          .Help("Extended resources of a node as calculated")
+          .Register(internal);
+  Family<Histogram>& webhook = BuildHistogram()
+                                   .Name("koord_manager_webhook_webhook_duration_milliseconds")
+                                   .Help("Time that a step of an admission webhook took")
+                                   .Register(internal);
+  Gauge& leader = BuildGauge()
+                      .Name("koordinator_manager_is_leader")
+                      .Help("1 when this process runs the controllers")
+                      .Register(process)
+                      .Add({});
+};
+
+Metrics::Metrics() : families_(std::make_unique<Families>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::nodeResourceReconciled(bool ok, std::string_view reason) {
+  count(families_->nodeResource, ok, reason);
+}
+void Metrics::nodeMetricReconciled(bool ok, std::string_view reason) {
+  count(families_->nodeMetric, ok, reason);
+}
+void Metrics::nodeMetricSpecParsed(bool ok, std::string_view reason) {
+  count(families_->nodeMetricSpec, ok, reason);
+}
+void Metrics::nodeSloReconciled(bool ok, std::string_view reason) { count(families_->nodeSlo, ok, reason); }
+void Metrics::nodeSloSpecParsed(bool ok, std::string_view reason) {
+  count(families_->nodeSloSpec, ok, reason);
+}
+
+void Metrics::pluginRan(std::string_view plugin, bool ok, std::string_view stage) {
+  families_->plugin
+      .Add({{"plugin", std::string(plugin)}, {"status", status(ok)}, {"reason", std::string(stage)}})
+      .Increment();
+}
+
+void Metrics::setExtendedResource(std::string_view node, std::string_view resource, std::string_view unit,
+                                  double value) {
+  families_->extended
+      .Add({{"node", std::string(node)}, {"resource", std::string(resource)}, {"unit", std::string(unit)}})
+      .Set(value);
+}
+
+void Metrics::removeExtendedResource(std::string_view node, std::string_view resource,
+                                     std::string_view unit) {
+  auto& family = families_->extended;
+  family.Remove(&family.Add(
+      {{"node", std::string(node)}, {"resource", std::string(resource)}, {"unit", std::string(unit)}}));
+}
+
+void Metrics::webhookRan(std::string_view type, std::string_view objectType, std::string_view operation,
+                         std::string_view plugin, bool allowed, Duration took) {
+  families_->webhook
+      .Add({{"webhook_type", std::string(type)},
+            {"object_type", std::string(objectType)},
+            {"operation", std::string(operation)},
+            {"plugin_name", std::string(plugin)},
+            {"status", allowed ? "allowed" : "rejected"}},
+           durationBuckets())
+      .Observe(static_cast<double>(took.count()) / 1e6);
+}
+
+void Metrics::setLeader(bool leader) { families_->leader.Set(leader ? 1 : 0); }
+
+std::string Metrics::processText() const { return textOf(families_->process); }
+std::string Metrics::internalText() const { return textOf(families_->internal); }
+
+}  // namespace koord::manager

@@ -1,0 +1,113 @@
+#pragma once
+
+// Keeps one object of a kind for every Node, under the node's name: creates it, keeps its spec as it should
+// be, deletes it with the node. The status belongs to others and is never written.
+
+#include "api/core.h"
+#include "kube/client.h"
+#include "kube/informer.h"
+#include "kube/work_queue.h"
+
+namespace koord::manager {
+
+struct NodeObjectRules {
+  std::string name;  // of the controller, for logs
+  // False while nothing may be done; a change of that must be followed by enqueueAll().
+  std::function<bool()> ready;
+  // The spec that the object should have; nothing to leave an existing one alone. `current` is the spec
+  // it has, null when there is no object.
+  std::function<std::optional<json::value>(const api::Node& node, const json::value& current)> specOf;
+  // Counts a write; reason names what was done ("" for the reconcile as a whole).
+  std::function<void(bool ok, std::string_view reason)> count;
+};
+
+// The merge patch from one spec to the other, nothing when they say the same.
+std::optional<json::value> specPatch(const json::value& from, const json::value& to);
+// Whether something changed on the node that specs are made from.
+bool nodeChanged(const api::Node& before, const api::Node& after);
+
+template <class T>
+class NodeObjectController {
+ public:
+  NodeObjectController(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
+                       kube::Informer<T>& objects, NodeObjectRules rules)
+      : api_(api), nodes_(nodes), objects_(objects), rules_(std::move(rules)),
+        queue_(executor, rules_.name, [this](std::string key) { return reconcile(std::move(key)); }) {
+    nodes_.addHandler({[this](const auto& node) { queue_.add(node->metadata.name); },
+                       [this](const auto& before, const auto& after) {
+                         if (nodeChanged(*before, *after)) queue_.add(after->metadata.name);
+                       },
+                       [this](const auto& node) { queue_.add(node->metadata.name); }});
+    objects_.addHandler({[this](const auto& object) { queue_.add(object->metadata.name); },
+                         [this](const auto& before, const auto& after) {
+                           if (before->metadata.generation != after->metadata.generation)
+                             queue_.add(after->metadata.name);
+                         },
+                         [this](const auto& object) { queue_.add(object->metadata.name); }});
+    nodes_.onSynced([this] { startWhenSynced(); });
+    objects_.onSynced([this] { startWhenSynced(); });
+  }
+
+  void enqueueAll() {
+    for (const auto& [key, node] : nodes_.objects()) queue_.add(key.name);
+  }
+
+ private:
+  void startWhenSynced() {
+    if (nodes_.synced() && objects_.synced()) queue_.start();
+  }
+
+  Task<Result<>> reconcile(std::string name) {
+    if (!rules_.ready()) co_return Result<>();
+    const api::ObjectKey key{"", std::move(name)};
+    const auto node = nodes_.get(key);
+    const auto object = objects_.get(key);
+    if (!node && !object) co_return Result<>();
+    if (!node) {
+      auto task = kube::deleteObject(api_, T::kType, key, {.uid = object->metadata.uid});
+      auto deleted = co_await task;
+      if (!deleted && deleted.error().code == ErrorCode::NotFound) deleted = {};
+      co_return finish(std::move(deleted), "delete");
+    }
+    const json::value current = object ? api::encode(object->spec) : json::value();
+    auto spec = rules_.specOf(*node, current);
+    if (!spec) co_return Result<>();
+    if (!object) {
+      auto task = kube::createObject(api_, T::kType, {}, newObject(key.name, *std::move(spec)));
+      auto created = co_await task;
+      // Another replica, or our own request whose answer was lost: the informer brings it, and then the
+      // spec is compared.
+      if (!created && created.error().code != ErrorCode::AlreadyExists)
+        co_return finish(fail(std::move(created.error())), "create");
+      co_return finish({}, "create");
+    }
+    auto patch = specPatch(current, *spec);
+    if (!patch) co_return Result<>();
+    json::value document = json::object{{"spec", *std::move(patch)}};
+    auto task = kube::mergePatch(api_, T::kType, key, std::move(document));
+    auto patched = co_await task;
+    if (!patched) co_return finish(fail(std::move(patched.error())), "update");
+    co_return finish({}, "update");
+  }
+
+  static json::value newObject(const std::string& name, json::value spec) {
+    return json::object{{"apiVersion", api::apiVersionOf(T::kType)},
+                        {"kind", json::string_view(T::kType.kind.data(), T::kType.kind.size())},
+                        {"metadata", json::object{{"name", name}}},
+                        {"spec", std::move(spec)}};
+  }
+
+  // The reason of a write is its verb and the kind: createNodeMetric.
+  Result<> finish(Result<> result, std::string_view verb) {
+    rules_.count(result.has_value(), std::string(verb) + std::string(T::kType.kind));
+    return result;
+  }
+
+  kube::Api& api_;
+  kube::Informer<api::Node>& nodes_;
+  kube::Informer<T>& objects_;
+  NodeObjectRules rules_;
+  kube::WorkQueue queue_;
+};
+
+}  // namespace koord::manager

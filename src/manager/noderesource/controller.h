@@ -1,0 +1,60 @@
+#pragma once
+
+// The node resource controller: runs the plugins for a node whenever something they look at changed, and
+// patches what came out into the Node.
+//
+// Small changes are held back: a write happens when a plugin says that a value moved far enough, or when
+// the last write is updateTimeThresholdSeconds ago. Metrics become stale without any event, so nodes are
+// also looked at when their time comes.
+
+#include <unordered_map>
+
+#include "manager/common/config_watcher.h"
+#include "manager/common/metrics.h"
+#include "manager/noderesource/plugin.h"
+#include "manager/noderesource/pod_index.h"
+#include "kube/work_queue.h"
+
+namespace koord::manager {
+
+class NodeResourceController {
+ public:
+  NodeResourceController(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
+                         kube::Informer<api::NodeMetric>& nodeMetrics, kube::Informer<api::Pod>& pods,
+                         ConfigWatcher& config, Metrics& metrics,
+                         std::vector<std::unique_ptr<Plugin>> plugins);
+  ~NodeResourceController();
+
+ private:
+  // What is remembered of a node, in this process only.
+  struct Record {
+    std::optional<SteadyTime> written;  // when the status was last found or made right
+    std::optional<SteadyTime> due;      // look again then
+  };
+
+  void startWhenSynced();
+  void enqueueAll();
+  void lookForDue();
+  Task<Result<>> reconcile(std::string name);
+  ResourceTable calculate(const NodeView& view);
+  void prepare(const ResourceTable& table, api::Node& copy);
+  bool needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
+                  const api::Node& after) const;
+  void setDue(Record& record, const NodeView& view, bool heldBack);
+  void publish(const std::string& node, const ResourceTable& table);
+
+  kube::Api& api_;
+  Executor& executor_;
+  kube::Informer<api::Node>& nodes_;
+  kube::Informer<api::NodeMetric>& nodeMetrics_;
+  kube::Informer<api::Pod>& pods_;
+  ConfigWatcher& config_;
+  Metrics& metrics_;
+  std::vector<std::unique_ptr<Plugin>> plugins_;
+  PodIndex podIndex_;
+  std::unordered_map<std::string, Record> records_;
+  kube::WorkQueue queue_;
+  TimerId dueTimer_ = 0;
+};
+
+}  // namespace koord::manager

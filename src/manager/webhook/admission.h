@@ -1,0 +1,31 @@
+#pragma once
+
+// The admission protocol: an AdmissionReview in, an AdmissionReview out.
+
+#include <functional>
+#include <string>
+
+#include "api/admission.h"
+#include "base/result.h"
+#include "base/task.h"
+
+namespace koord::manager {
+
+struct Verdict {
+  bool allowed = true;
+  int code = 200;        // HTTP-like, for the one who sent the object
+  std::string message;   // why not
+  json::array patch;     // JSON patch operations for the object
+};
+
+inline Verdict allow() { return {}; }
+inline Verdict refuse(int code, std::string message) { return {false, code, std::move(message), {}}; }
+
+using AdmissionHandler = std::function<Task<Verdict>(api::AdmissionRequest)>;
+
+// Reads the body of a request; the error is the answer's message.
+Result<api::AdmissionReview> readReview(std::string_view body);
+// The answer's body, in the version of the review that was asked.
+std::string writeReview(std::string_view apiVersion, std::string_view uid, const Verdict& verdict);
+
+}  // namespace koord::manager

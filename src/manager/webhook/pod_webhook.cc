@@ -1,0 +1,177 @@
+#include "manager/webhook/pod_webhook.h"
+
+#include "api/codec.h"
+#include "api/schema/builtin.h"
+#include "kube/client.h"
+#include "manager/webhook/device_resources.h"
+#include "manager/webhook/json_diff.h"
+#include "manager/webhook/pod_edit.h"
+
+namespace koord::manager {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+bool isPod(const api::AdmissionRequest& request) {
+  return request.resource.group.empty() && request.resource.resource == "pods" &&
+         request.subResource.empty();
+}
+
+// The namespace of a pod that is being created is often said by the request only.
+bool lendNamespace(const api::AdmissionRequest& request, json::value& pod) {
+  if (!textAt(pod, "metadata", "namespace").empty()) return false;
+  objectIn(pod.as_object(), "metadata")["namespace"] = textValue(request.namespace_);
+  return true;
+}
+
+}  // namespace
+
+PodWebhook::PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
+                       Options options)
+    : api_(api), executor_(executor), metrics_(metrics), random_(random), options_(options),
+      types_(api::builtinTypes()), profiles_(api, executor, {}, random_.fork()),
+      namespaces_(api, executor, {}, random_.fork()), priorityClasses_(api, executor, {}, random_.fork()) {}
+
+void PodWebhook::start() {
+  profiles_.start();
+  namespaces_.start();
+  priorityClasses_.start();
+}
+
+bool PodWebhook::synced() const {
+  return profiles_.synced() && namespaces_.synced() && priorityClasses_.synced();
+}
+
+Task<Result<>> PodWebhook::waitForCaches() {
+  for (int i = 0; i < 100 && !synced(); ++i) {
+    auto pause = sleepFor(executor_, 50ms);
+    co_await pause;
+  }
+  if (synced()) co_return Result<>();
+  co_return fail(ErrorCode::Unavailable, "the webhook has not read the cluster's profiles yet; try again");
+}
+
+Task<Result<api::StringMap>> PodWebhook::namespaceLabels(std::string name) {
+  if (const auto known = namespaces_.get({"", name})) co_return known->metadata.labels;
+  // It may be newer than what the informer has seen.
+  auto task = kube::get<api::Namespace>(api_, {"", name});
+  auto fetched = co_await task;
+  if (!fetched) co_return fail(std::move(fetched.error()).within("namespace " + name));
+  co_return fetched->metadata.labels;
+}
+
+Task<Result<api::Map<api::PriorityClass>>> PodWebhook::priorityClasses(std::vector<ProfilePtr> profiles) {
+  api::Map<api::PriorityClass> classes;
+  for (const auto& profile : profiles) {
+    const std::string& name = profile->spec.priorityClassName;
+    if (name.empty() || classes.contains(name)) continue;
+    if (const auto known = priorityClasses_.get({"", name})) {
+      classes[name] = *known;
+      continue;
+    }
+    auto task = kube::get<api::PriorityClass>(api_, {"", name});
+    auto fetched = co_await task;
+    if (fetched) {
+      classes[name] = *std::move(fetched);
+    } else if (fetched.error().code != ErrorCode::NotFound) {
+      co_return fail(std::move(fetched.error()).within("PriorityClass " + name));
+    }
+  }
+  co_return classes;
+}
+
+Task<Result<>> PodWebhook::applyMatchingProfiles(std::string namespace_, json::value& pod) {
+  const auto before = api::decode<api::Pod>(pod);
+  if (!before) co_return fail(before.error());
+  auto labelsTask = namespaceLabels(std::move(namespace_));
+  const auto labels = co_await labelsTask;
+  if (!labels) co_return fail(labels.error());
+
+  std::vector<ProfilePtr> all;
+  for (const auto& [key, profile] : profiles_.objects()) all.push_back(profile);
+  std::vector<std::string> broken;
+  const auto matching = matchProfiles(all, *labels, before->metadata.labels, &broken);
+  for (const auto& problem : broken) log::warn("ClusterColocationProfile {} matches nothing", problem);
+  if (matching.empty()) co_return Result<>();
+
+  auto classesTask = priorityClasses(matching);
+  const auto classes = co_await classesTask;
+  if (!classes) co_return fail(classes.error());
+  const ProfileContext context{
+      [&classes](std::string_view name) -> const api::PriorityClass* {
+        const auto it = classes->find(name);
+        return it == classes->end() ? nullptr : &it->second;
+      },
+      *types_.find("Pod"), random_};
+  co_return mutateByProfiles(matching, context, options_.mutation, pod);
+}
+
+Task<Verdict> PodWebhook::mutate(api::AdmissionRequest request) {
+  if (!isPod(request) || request.operation != "CREATE") co_return allow();
+  const SteadyTime began = executor_.steadyNow();
+  json::value pod = request.object;
+  if (!pod.is_object()) co_return refuse(400, "request.object: is not a pod");
+  lendNamespace(request, pod);
+  auto ready = waitForCaches();
+  Result<> profiles = co_await ready;
+  if (profiles) {
+    auto task = applyMatchingProfiles(std::string(textAt(pod, "metadata", "namespace")), pod);
+    profiles = co_await task;
+  }
+  co_return finishMutation(request, std::move(pod), began, profiles);
+}
+
+Verdict PodWebhook::finishMutation(const api::AdmissionRequest& request, json::value pod, SteadyTime began,
+                                   const Result<>& profiles) {
+  const auto observe = [&](std::string_view plugin, bool allowed) {
+    const SteadyTime now = executor_.steadyNow();
+    metrics_.webhookRan("mutate", "Pod", request.operation, plugin, allowed, now - began);
+    began = now;
+  };
+  observe("ClusterColocationProfile", profiles.has_value());
+  if (!profiles) return refuse(profiles.error().code == ErrorCode::BadRequest ? 400 : 500, profiles.error().message);
+  if (!options_.mutation.disableExtendedResourceSpec) {
+    const auto noted = mutateExtendedResourceSpec(pod);
+    observe("ExtendedResourceSpec", noted.has_value());
+    if (!noted) return refuse(500, noted.error().message);
+  }
+  if (!options_.mutation.disableDeviceResourceSpec) {
+    spellOutDeviceResources(pod);
+    observe("DeviceResourceSpec", true);
+  }
+  json::value before = request.object;
+  lendNamespace(request, before);
+  Verdict verdict = allow();
+  verdict.patch = createJsonPatch(before, pod);
+  // The namespace was lent for the evaluation: a metadata object that was made for it must be added whole.
+  if (!request.object.get_object().contains("metadata") && !verdict.patch.empty())
+    verdict.patch.insert(verdict.patch.begin(),
+                         json::object{{"op", "add"}, {"path", "/metadata"}, {"value", json::object()}});
+  return verdict;
+}
+
+Task<Verdict> PodWebhook::validate(api::AdmissionRequest request) {
+  if (!isPod(request) || (request.operation != "CREATE" && request.operation != "UPDATE")) co_return allow();
+  const SteadyTime began = executor_.steadyNow();
+  const auto pod = api::decode<api::Pod>(request.object);
+  if (!pod) co_return refuse(400, pod.error().message);
+  std::optional<api::Pod> old;
+  if (request.operation == "UPDATE") {
+    auto decoded = api::decode<api::Pod>(request.oldObject);
+    if (!decoded) co_return refuse(400, decoded.error().message);
+    old = *std::move(decoded);
+  }
+  auto problem = checkReservedAnnotation(*pod);
+  metrics_.webhookRan("validate", "Pod", request.operation, "ClusterReservation", !problem,
+                      executor_.steadyNow() - began);
+  if (!problem) {
+    problem = checkQosAndPriority(*pod, old ? &*old : nullptr, options_.validation);
+    metrics_.webhookRan("validate", "Pod", request.operation, "ClusterColocationProfile", !problem,
+                        executor_.steadyNow() - began);
+  }
+  if (problem) co_return refuse(400, *std::move(problem));
+  co_return allow();
+}
+
+}  // namespace koord::manager

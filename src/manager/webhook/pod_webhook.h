@@ -1,0 +1,55 @@
+#pragma once
+
+// The pod webhooks: what to do with an AdmissionRequest for a pod, with the profiles, namespaces and
+// priority classes of the cluster.
+
+#include <optional>
+
+#include "api/config.h"
+#include "api/core.h"
+#include "api/schema/schema.h"
+#include "kube/informer.h"
+#include "manager/common/metrics.h"
+#include "manager/webhook/admission.h"
+#include "manager/webhook/pod_mutation.h"
+#include "manager/webhook/pod_validation.h"
+
+namespace koord::manager {
+
+class PodWebhook {
+ public:
+  struct Options {
+    PodMutationOptions mutation;
+    PodValidationOptions validation;
+  };
+
+  PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random, Options options);
+
+  void start();
+  bool synced() const;
+
+  Task<Verdict> mutate(api::AdmissionRequest request);
+  Task<Verdict> validate(api::AdmissionRequest request);
+
+ private:
+  Task<Result<>> waitForCaches();
+  Task<Result<api::StringMap>> namespaceLabels(std::string name);
+  // The classes that the profiles name; missing ones are left out.
+  Task<Result<api::Map<api::PriorityClass>>> priorityClasses(std::vector<ProfilePtr> profiles);
+  Task<Result<>> applyMatchingProfiles(std::string namespace_, json::value& pod);
+  // Runs the steps that need no answer from the API; the first failure refuses the pod.
+  Verdict finishMutation(const api::AdmissionRequest& request, json::value pod, SteadyTime began,
+                         const Result<>& profiles);
+
+  kube::Api& api_;
+  Executor& executor_;
+  Metrics& metrics_;
+  Random random_;
+  Options options_;
+  api::SchemaSet types_;
+  kube::Informer<api::ClusterColocationProfile> profiles_;
+  kube::Informer<api::Namespace> namespaces_;
+  kube::Informer<api::PriorityClass> priorityClasses_;
+};
+
+}  // namespace koord::manager

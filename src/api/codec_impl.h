@@ -14,7 +14,7 @@
 
 #include "api/codec.h"
 #include "api/meta.h"
-#include "base/quantity.h"
+#include "api/quantity_json.h"
 #include "base/time.h"
 
 namespace koord::api::codec {
@@ -156,7 +156,7 @@ bool read(Context& ctx, const json::value& in, T& out) {
     return true;
   } else if constexpr (std::same_as<T, Quantity>) {
     if (!in.is_string() && !in.is_number()) return ctx.expected("a quantity such as 500m or 2Gi", in);
-    auto quantity = in.is_string() ? Quantity::parse(view(in.get_string())) : Quantity::parse(toJson(in));
+    auto quantity = readQuantity(in);
     if (!quantity) return ctx.fail(std::move(quantity.error().message));
     out = *std::move(quantity);
     return true;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/quantity.h"
+#include "api/quantity_json.h"
 #include "base/time.h"
 
 namespace koord::api {
@@ -66,8 +66,7 @@ class TypeCheck {
         return value.is_string() || value.is_int64() || expected("an integer or a string", value);
       case Type::Quantity: {
         if (!value.is_string() && !value.is_number()) return expected("a quantity such as 500m or 2Gi", value);
-        const std::string text = value.is_string() ? std::string(value.get_string()) : toJson(value);
-        auto quantity = Quantity::parse(text);
+        auto quantity = readQuantity(value);
         return quantity || wrong(fmt::format("{}: {}", shorten(value), quantity.error().message));
       }
       case Type::Time:

@@ -1,0 +1,14 @@
+#pragma once
+
+// The JSON form of a quantity: a string ("500m"; spaces around it do not count) or a bare number
+// (0.5).
+
+#include "base/json.h"
+#include "base/quantity.h"
+
+namespace koord::api {
+
+// The value must be a string or a number.
+Result<Quantity> readQuantity(const json::value& value);
+
+}  // namespace koord::api

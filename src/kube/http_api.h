@@ -24,7 +24,8 @@ struct HttpApiOptions {
 class HttpApi final : public Api {
  public:
   // The executor is where calls are made and answers arrive. Client and executor must outlive it.
-  HttpApi(net::HttpClient& client, Executor& executor, ClientConfig config, HttpApiOptions options = {});
+  HttpApi(net::HttpClient& client, Executor& executor, ClientConfig config,
+          HttpApiOptions options = {});
   ~HttpApi() override;
 
   Task<Result<std::string>> call(Request request) override;

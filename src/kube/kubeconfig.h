@@ -4,24 +4,29 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "base/task.h"
 #include "net/http_types.h"
 
-namespace koord::net {
-class HttpClient;
-}
-
 namespace koord::kube {
 
-// Gives the bearer token for the next request: fixed, from a file that is read again as it changes
-// (service accounts), or from an exec credential plugin (run without a shell, cached until it expires).
-class TokenSource {
+struct Credentials {
+  std::string token;  // bearer token; "" = none
+  std::shared_ptr<const net::TlsConfig>
+      tls;  // with the client certificate; null = that of the config
+};
+
+// Gives the credentials for the next request: fixed, from files that are read again as they change
+// (service accounts, rotated certificates), or from an exec credential plugin (run without a shell,
+// kept until they expire). Any executor's thread may call it.
+class CredentialSource {
  public:
-  virtual ~TokenSource() = default;
-  virtual Task<Result<std::string>> token(Executor& executor) = 0;
-  // The server refused the token (401): do not give the same again from a cache.
+  virtual ~CredentialSource() = default;
+  virtual Task<Result<Credentials>> credentials(Executor& executor) = 0;
+  // The server refused them (401): do not give the same again from memory.
   virtual void refused() = 0;
 };
 
@@ -29,23 +34,26 @@ struct Impersonation {
   std::string user;
   std::string uid;
   std::vector<std::string> groups;
+  std::vector<std::pair<std::string, std::string>> extra;
 };
 
 struct ClientConfig {
   std::string server;  // "https://127.0.0.1:6443", without a slash at the end
   std::shared_ptr<const net::TlsConfig> tls;
-  std::shared_ptr<TokenSource> token;  // null = none
-  std::string basicUser;               // with basicPassword; "" = none
+  std::shared_ptr<CredentialSource> credentials;  // null = none but the client certificate in tls
+  std::string basicUser;                          // with basicPassword; "" = none
   std::string basicPassword;
-  std::string proxyUrl;
+  std::string proxyUrl;  // "" = from the environment
+  bool gzip = true;      // ask for compressed answers
   Impersonation impersonate;
-  std::string defaultNamespace;  // of the context; "default" when it names none
+  std::string defaultNamespace = "default";  // of the context
 };
 
 struct ConfigSource {
-  std::string kubeconfig;  // a path; "" = $KUBECONFIG (a list), then in-cluster, then ~/.kube/config
-  std::string context;     // "" = current-context
-  std::string server;      // overrides the address (--master)
+  std::string
+      kubeconfig;       // a path; "" = $KUBECONFIG (a list), then in-cluster, then ~/.kube/config
+  std::string context;  // "" = current-context
+  std::string server;   // overrides the address (--master)
 };
 
 // Errors name the file, the field and what to do.

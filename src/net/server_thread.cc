@@ -2,10 +2,8 @@
 
 #include <fmt/chrono.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <vector>
 

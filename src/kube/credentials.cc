@@ -1,0 +1,126 @@
+#include "kube/credentials.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <optional>
+
+#include "base/log.h"
+#include "net/tls.h"
+
+namespace koord::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kReadAgainAfter = 1min;
+
+class FixedToken final : public CredentialSource {
+ public:
+  explicit FixedToken(std::string token) : credentials_{std::move(token), nullptr} {}
+
+  Task<Result<Credentials>> credentials(Executor&) override { co_return credentials_; }
+  void refused() override {}
+
+ private:
+  const Credentials credentials_;
+};
+
+std::string trimmed(std::string text) {
+  const auto end = text.find_last_not_of(" \t\r\n");
+  text.resize(end == text.npos ? 0 : end + 1);
+  return text.substr(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+}
+
+class FileCredentials final : public CredentialSource {
+ public:
+  FileCredentials(CredentialFiles files, std::shared_ptr<const net::TlsConfig> tls)
+      : files_(std::move(files)), tls_(std::move(tls)) {}
+
+  Task<Result<Credentials>> credentials(Executor& executor) override {
+    co_return current(executor.steadyNow());
+  }
+
+  void refused() override {
+    std::lock_guard lock(mutex_);
+    read_.reset();
+  }
+
+  Result<> readNow() {
+    Credentials fresh{files_.fixedToken, nullptr};
+    if (!files_.token.empty()) {
+      auto token = readTextFile(files_.token);
+      if (!token) return fail(std::move(token.error()));
+      fresh.token = trimmed(*std::move(token));
+      if (fresh.token.empty())
+        return fail(ErrorCode::Invalid, files_.token + ": the token is empty");
+    }
+    if (!files_.cert.empty()) {
+      auto cert = readTextFile(files_.cert);
+      if (!cert) return fail(std::move(cert.error()));
+      auto key = readTextFile(files_.key);
+      if (!key) return fail(std::move(key.error()));
+      if (auto matching = net::checkCertKey({*cert, *key}); !matching) {
+        return fail(std::move(matching.error()).within(files_.cert + ", " + files_.key));
+      }
+      net::TlsConfig tls = *tls_;
+      tls.certPem = *std::move(cert);
+      tls.keyPem = *std::move(key);
+      fresh.tls = std::make_shared<const net::TlsConfig>(std::move(tls));
+    }
+    last_ = std::move(fresh);
+    return {};
+  }
+
+ private:
+  Result<Credentials> current(SteadyTime now) {
+    std::lock_guard lock(mutex_);
+    if (!read_ || now - *read_ >= kReadAgainAfter) {
+      read_ = now;
+      if (auto fresh = readNow(); !fresh) {
+        log::warn("credentials: {}; going on with what was read before", fresh.error().message);
+      }
+    }
+    return last_;
+  }
+
+  const CredentialFiles files_;
+  const std::shared_ptr<const net::TlsConfig> tls_;
+  std::mutex mutex_;
+  std::optional<SteadyTime> read_;  // guarded by mutex_
+  Credentials last_;                // guarded by mutex_
+};
+
+}  // namespace
+
+std::shared_ptr<CredentialSource> fixedToken(std::string token) {
+  return std::make_shared<FixedToken>(std::move(token));
+}
+
+Result<std::shared_ptr<CredentialSource>> credentialsFromFiles(
+    CredentialFiles files, std::shared_ptr<const net::TlsConfig> tls) {
+  auto source = std::make_shared<FileCredentials>(std::move(files), std::move(tls));
+  if (auto read = source->readNow(); !read) return fail(std::move(read.error()));
+  return source;
+}
+
+Result<std::string> readTextFile(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return fail(errnoError(path, errno));
+  std::string text;
+  std::array<char, 16 << 10> part;
+  ssize_t size = 0;
+  while ((size = ::read(fd, part.data(), part.size())) > 0) {
+    text.append(part.data(), static_cast<std::size_t>(size));
+  }
+  const int error = size < 0 ? errno : 0;
+  ::close(fd);
+  if (error != 0) return fail(errnoError(path, error));
+  return text;
+}
+
+}  // namespace koord::kube

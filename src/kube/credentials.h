@@ -1,0 +1,42 @@
+#pragma once
+
+// The kinds of CredentialSource (kubeconfig.h) that kubeconfig files can name.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kube/kubeconfig.h"
+
+namespace koord::kube {
+
+std::shared_ptr<CredentialSource> fixedToken(std::string token);
+
+// Files are read again after a minute, as client-go does with service account tokens. While a file
+// cannot be read, what was read before stays in use.
+struct CredentialFiles {
+  std::string token;  // path, as the others
+  std::string cert;   // with key
+  std::string key;
+  std::string fixedToken;  // the token itself, for when no file gives one
+};
+// Fails when the files cannot be read now. `tls` is what the certificate is added to.
+Result<std::shared_ptr<CredentialSource>> credentialsFromFiles(
+    CredentialFiles files, std::shared_ptr<const net::TlsConfig> tls);
+
+struct ExecPlugin {
+  std::string command;  // looked up in PATH unless it has a slash
+  std::vector<std::string> args;
+  std::vector<std::pair<std::string, std::string>> env;
+  std::string apiVersion;   // client.authentication.k8s.io/v1 or v1beta1
+  std::string installHint;  // for the user, when the command is not there
+  std::string clusterInfo;  // JSON of spec.cluster, "" = not provided
+};
+std::shared_ptr<CredentialSource> credentialsFromPlugin(ExecPlugin plugin,
+                                                        std::shared_ptr<const net::TlsConfig> tls);
+
+// The whole file; the error names it.
+Result<std::string> readTextFile(const std::string& path);
+
+}  // namespace koord::kube

@@ -1,0 +1,51 @@
+#include "kube/http_status.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/json.h"
+
+namespace koord::kube {
+namespace {
+
+constexpr std::size_t kShownOfBody = 300;
+
+std::string shortened(std::string_view body) {
+  std::string text(body.substr(0, kShownOfBody));
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::chrono::seconds retryAfterOf(const net::HttpResponse& response) {
+  const auto text = net::headerOf(response.headers, "Retry-After");
+  int seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool number = error == std::errc() && end == text.data() + text.size() && seconds > 0;
+  return std::chrono::seconds(number ? seconds : 0);
+}
+
+Error errorOf(const net::HttpResponse& response, const std::string& asked) {
+  Error error{codeOfHttpStatus(response.status), {}, retryAfterOf(response)};
+  const auto status = parseJson(response.body);
+  if (!status || textAt(*status, "kind") != "Status") {
+    error.message =
+        fmt::format("{}: HTTP status {}: {}", asked, response.status,
+                    response.body.empty() ? "no explanation" : shortened(response.body));
+    return error;
+  }
+  error.code = codeOfReason(textAt(*status, "reason"), response.status);
+  error.message = textAt(*status, "message");
+  if (error.message.empty()) {
+    error.message = fmt::format("{}: HTTP status {}", asked, response.status);
+  }
+  if (const auto* seconds = at(*status, "details", "retryAfterSeconds");
+      seconds && seconds->is_int64() && error.retryAfter.count() == 0) {
+    error.retryAfter = std::chrono::seconds(seconds->get_int64());
+  }
+  return error;
+}
+
+}  // namespace koord::kube

@@ -251,6 +251,31 @@ Result<> checkCertKey(const CertKey& pair) {
   return {};
 }
 
+Result<> checkTrust(std::string_view certPem, std::string_view authorityPem, const std::string& host,
+                    WallTime at) {
+  const auto cert = readX509(certPem);
+  if (!cert) return fail(cert.error());
+  const auto authority = readX509(authorityPem);
+  if (!authority) return fail(authority.error());
+  const std::unique_ptr<X509_STORE, OpensslFree<X509_STORE_free>> store(X509_STORE_new());
+  const std::unique_ptr<X509_STORE_CTX, OpensslFree<X509_STORE_CTX_free>> context(X509_STORE_CTX_new());
+  if (!store || !context || X509_STORE_add_cert(store.get(), authority->get()) != 1 ||
+      X509_STORE_CTX_init(context.get(), store.get(), cert->get(), nullptr) != 1) {
+    return opensslFail("verify a certificate");
+  }
+  X509_VERIFY_PARAM* param = X509_STORE_CTX_get0_param(context.get());
+  X509_VERIFY_PARAM_set_time(param, std::chrono::system_clock::to_time_t(
+                                        std::chrono::time_point_cast<std::chrono::seconds>(at)));
+  X509_VERIFY_PARAM_set_purpose(param, X509_PURPOSE_SSL_SERVER);
+  if (X509_VERIFY_PARAM_set1_ip_asc(param, host.c_str()) != 1)
+    X509_VERIFY_PARAM_set1_host(param, host.data(), host.size());
+  if (X509_verify_cert(context.get()) == 1) return {};
+  const int reason = X509_STORE_CTX_get_error(context.get());
+  ERR_clear_error();
+  return fail(ErrorCode::Invalid,
+              fmt::format("the certificate is not valid for {}: {}", host, X509_verify_cert_error_string(reason)));
+}
+
 std::string randomToken(std::size_t bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string token;

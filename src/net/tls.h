@@ -52,6 +52,11 @@ Result<CertInfo> readCertificate(std::string_view pem);
 // Fails when the key is not the certificate's, with a message about which of the two is wrong.
 Result<> checkCertKey(const CertKey& pair);
 
+// Whether a client that trusts only `authorityPem` accepts the certificate for that host (a DNS name or an
+// IP address) at that time.
+Result<> checkTrust(std::string_view certPem, std::string_view authorityPem, const std::string& host,
+                    WallTime at);
+
 // Hexadecimal text of that many bytes from the operating system's generator. Secrets are the one
 // kind of randomness that is not seeded.
 std::string randomToken(std::size_t bytes = 32);

@@ -1,0 +1,189 @@
+#include "manager/webhook/certificate_controller.h"
+
+#include <fmt/format.h>
+
+#include "kube/client.h"
+#include "manager/webhook/webhook_entries.h"
+
+namespace koord::manager {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kSync = "sync";
+constexpr Duration kInterval = 60s;
+constexpr std::string_view kTemplate = "template";
+
+kube::WatchScope only(std::string name, std::string namespace_ = "") {
+  return {std::move(namespace_), "", "metadata.name=" + name};
+}
+
+// What the entries were before they were configured for some server: from the annotation, or what is there
+// now, which then becomes the annotation.
+Result<json::array> wantedEntries(const json::value& object) {
+  const std::string_view text = textAt(object, "metadata", "annotations", kTemplate);
+  if (text.empty()) {
+    const auto* current = find(object, "webhooks");
+    return current && current->is_array() ? current->get_array() : json::array();
+  }
+  auto parsed = parseJson(text);
+  if (!parsed) return fail(std::move(parsed.error()).within("metadata.annotations[template]"));
+  if (!parsed->is_array()) return fail(ErrorCode::Invalid, "metadata.annotations[template]: is not a list");
+  return parsed->get_array();
+}
+
+}  // namespace
+
+CertificateController::CertificateController(kube::Api& api, Executor& executor, WebhookSettings settings,
+                                             std::set<std::string> servedPaths, Random random,
+                                             std::function<Result<>(const WebhookCerts&)> onCerts)
+    : api_(api), executor_(executor), settings_(std::move(settings)), servedPaths_(std::move(servedPaths)),
+      onCerts_(std::move(onCerts)),
+      queue_(executor, "webhook-certificates", [this](std::string key) { return sync(std::move(key)); }),
+      secrets_(api, executor, only(settings_.secretName, settings_.podNamespace), random.fork()),
+      mutating_(api, executor, only(settings_.mutatingName), random.fork()),
+      validating_(api, executor, only(settings_.validatingName), random.fork()) {
+  const auto watch = [this](auto& informer) {
+    informer.addHandler({[this](const auto&) { queue_.add(kSync); },
+                         [this](const auto&, const auto&) { queue_.add(kSync); },
+                         [this](const auto&) { queue_.add(kSync); }});
+  };
+  watch(secrets_);
+  watch(mutating_);
+  watch(validating_);
+}
+
+CertificateController::~CertificateController() { executor_.cancel(next_); }
+
+void CertificateController::start() {
+  if (!settings_.certsInFolder) secrets_.start();
+  mutating_.start();
+  validating_.start();
+  queue_.add(kSync);
+  queue_.start();
+}
+
+void CertificateController::scheduleNext() {
+  executor_.cancel(next_);
+  next_ = executor_.runAfter(kInterval, [this] {
+    next_ = 0;
+    queue_.add(kSync);
+  });
+}
+
+Task<Result<>> CertificateController::sync(std::string) {
+  auto task = syncAll();
+  auto result = co_await task;
+  if (!result) {
+    if (problem_ != result.error().message) log::warn("webhook certificates: {}", result.error().message);
+    problem_ = result.error().message;
+    co_return result;
+  }
+  if (!initialised_) log::info("webhooks are configured and served at {}", settings_.listenAddress());
+  problem_.clear();
+  initialised_ = true;
+  scheduleNext();
+  co_return result;
+}
+
+Task<Result<>> CertificateController::syncAll() {
+  auto certificates = syncCertificates();
+  auto result = co_await certificates;
+  if (!result) co_return result;
+  auto mutating = configure(api::MutatingWebhookConfiguration::kType, settings_.mutatingName);
+  result = co_await mutating;
+  if (!result) co_return result;
+  auto validating = configure(api::ValidatingWebhookConfiguration::kType, settings_.validatingName);
+  result = co_await validating;
+  co_return result;
+}
+
+Task<Result<>> CertificateController::syncCertificates() {
+  if (settings_.certsInFolder) co_return syncFolder();
+  auto task = syncSecret();
+  auto result = co_await task;
+  co_return result;
+}
+
+Result<> CertificateController::syncFolder() {
+  const WallTime now = executor_.wallNow();
+  auto certs = readFolder(settings_.certDir);
+  if (certs && checkCerts(*certs, settings_.certHost(), now)) return use(*std::move(certs));
+  auto renewed = renewCerts(certs ? &*certs : nullptr, settings_.certHost(), now);
+  if (!renewed) return fail(std::move(renewed.error()));
+  if (auto written = writeFolder(settings_.certDir, *renewed); !written) return written;
+  return use(*std::move(renewed));
+}
+
+Task<Result<>> CertificateController::syncSecret() {
+  const api::ObjectKey key{settings_.podNamespace, settings_.secretName};
+  const std::string host = settings_.certHost();
+  auto fetch = kube::get<api::Secret>(api_, key);
+  auto secret = co_await fetch;
+  if (!secret && secret.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(secret.error()).within("Secret " + key.toString()));
+
+  if (!secret) {
+    auto fresh = renewCerts(nullptr, host, executor_.wallNow());
+    if (!fresh) co_return fail(std::move(fresh.error()));
+    json::value object = json::object{{"apiVersion", "v1"},
+                                      {"kind", "Secret"},
+                                      {"metadata", {{"name", key.name}, {"namespace", key.namespace_}}},
+                                      {"data", toSecretData(*fresh)}};
+    auto create = kube::createObject(api_, api::Secret::kType, {key.namespace_, ""}, std::move(object));
+    auto created = co_await create;
+    if (created) co_return use(*std::move(fresh));
+    if (created.error().code != ErrorCode::AlreadyExists)
+      co_return fail(std::move(created.error()).within("create Secret " + key.toString()));
+    auto again = kube::get<api::Secret>(api_, key);  // another replica was faster
+    secret = co_await again;
+    if (!secret) co_return fail(std::move(secret.error()).within("Secret " + key.toString()));
+  }
+
+  auto certs = fromSecret(*secret);
+  if (certs && checkCerts(*certs, host, executor_.wallNow())) co_return use(*std::move(certs));
+  auto renewed = renewCerts(certs ? &*certs : nullptr, host, executor_.wallNow());
+  if (!renewed) co_return fail(std::move(renewed.error()));
+  log::info("renewing the webhook certificates in Secret {}", key.toString());
+  json::value patch = json::object{{"metadata", {{"resourceVersion", secret->metadata.resourceVersion}}},
+                                   {"data", toSecretData(*renewed)}};
+  auto write = kube::mergePatch(api_, api::Secret::kType, key, std::move(patch));
+  auto written = co_await write;
+  if (!written) co_return fail(std::move(written.error()).within("renew Secret " + key.toString()));
+  co_return use(*std::move(renewed));
+}
+
+Result<> CertificateController::use(WebhookCerts certs) {
+  if (certs.server.certPem == certs_.server.certPem && certs.authority.certPem == certs_.authority.certPem)
+    return {};
+  if (auto taken = onCerts_(certs); !taken) return taken;
+  certs_ = std::move(certs);
+  return {};
+}
+
+Task<Result<>> CertificateController::configure(const api::ResourceType& type, std::string name) {
+  const std::string where = fmt::format("{} {}", type.kind, name);
+  auto fetch = kube::getObject(api_, type, {"", name});
+  auto object = co_await fetch;
+  if (!object) co_return fail(std::move(object.error()).within(where));
+  auto wanted = wantedEntries(*object);
+  if (!wanted) co_return fail(std::move(wanted.error()).within(where));
+  const json::array entries =
+      configuredEntries(*wanted, servedPaths_, settings_, certs_.authority.certPem);
+
+  const auto* current = find(*object, "webhooks");
+  const bool same = current && current->is_array() ? current->get_array() == entries : entries.empty();
+  const bool noted = !textAt(*object, "metadata", "annotations", kTemplate).empty();
+  if (same && noted) co_return Result<>();
+
+  json::object metadata{{"resourceVersion", json::string(textAt(*object, "metadata", "resourceVersion"))}};
+  if (!noted) metadata["annotations"] = {{kTemplate, toJson(*wanted)}};
+  json::value patch = json::object{{"metadata", std::move(metadata)}, {"webhooks", entries}};
+  auto write = kube::mergePatch(api_, type, {"", name}, std::move(patch));
+  auto written = co_await write;
+  if (!written) co_return fail(std::move(written.error()).within("configure " + where));
+  co_return Result<>();
+}
+
+}  // namespace koord::manager

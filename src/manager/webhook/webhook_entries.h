@@ -1,0 +1,20 @@
+#pragma once
+
+// The entries of a webhook configuration as they should be: reachable at this server, trusted through its
+// authority, and only those that the server handles.
+
+#include <set>
+#include <string>
+
+#include "base/json.h"
+#include "manager/webhook/webhook_settings.h"
+
+namespace koord::manager {
+
+// The path that an entry is called at, of its service or its URL; "" when it has none.
+std::string pathOfEntry(const json::value& entry);
+
+json::array configuredEntries(const json::array& wanted, const std::set<std::string>& servedPaths,
+                              const WebhookSettings& settings, std::string_view authorityPem);
+
+}  // namespace koord::manager

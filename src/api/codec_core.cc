@@ -45,6 +45,7 @@ BOOST_DESCRIBE_STRUCT(PodDisruptionBudget, (), (metadata, spec, status))
 }  // namespace koord::api
 
 KOORD_OBJECT_CODEC(koord::api::Node)
+KOORD_CODEC(koord::api::NodeStatus)
 KOORD_OBJECT_CODEC(koord::api::Namespace)
 KOORD_OBJECT_CODEC(koord::api::ConfigMap)
 KOORD_OBJECT_CODEC(koord::api::Secret)

@@ -1,0 +1,38 @@
+#include "manager/controllers.h"
+
+#include "manager/noderesource/batch_resource.h"
+#include "manager/noderesource/mid_resource.h"
+
+namespace koord::manager {
+
+std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>& selection) {
+  std::vector<std::unique_ptr<Plugin>> plugins;
+  if (isSelected(selection, "MidResource")) plugins.push_back(std::make_unique<MidResource>());
+  if (isSelected(selection, "BatchResource")) plugins.push_back(std::make_unique<BatchResource>());
+  return plugins;
+}
+
+Controllers::Controllers(kube::Api& api, Executor& executor, Random& random, const ManagerOptions& options,
+                         Metrics& metrics)
+    : events_(api, executor, "koord-manager", random.fork()),
+      config_(api, executor, events_, options.configNamespace, options.sloConfigName, random.fork()),
+      nodes_(api, executor, {}, random.fork()), nodeMetrics_(api, executor, {}, random.fork()),
+      nodeSlos_(api, executor, {}, random.fork()),
+      pods_(api, executor, {options.watchNamespace, "", ""}, random.fork()) {
+  const auto on = [&](std::string_view name) { return isSelected(options.controllers, name); };
+  if (on("nodemetric")) nodeMetric_.emplace(api, executor, nodes_, nodeMetrics_, config_, metrics);
+  if (on("nodeslo")) nodeSlo_.emplace(api, executor, nodes_, nodeSlos_, config_, events_, metrics);
+  if (on("noderesource"))
+    nodeResource_.emplace(api, executor, nodes_, nodeMetrics_, pods_, config_, metrics,
+                          makePlugins(options.nodeResourcePlugins));
+}
+
+void Controllers::start() {
+  config_.start();
+  nodes_.start();
+  if (nodeMetric_ || nodeResource_) nodeMetrics_.start();
+  if (nodeSlo_) nodeSlos_.start();
+  if (nodeResource_) pods_.start();
+}
+
+}  // namespace koord::manager

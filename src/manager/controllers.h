@@ -1,0 +1,39 @@
+#pragma once
+
+// The controllers and what they watch. They run on the leader only: this object lives as long as the
+// process leads.
+
+#include <memory>
+#include <optional>
+
+#include "kube/component.h"
+#include "manager/nodemetric/controller.h"
+#include "manager/noderesource/controller.h"
+#include "manager/nodeslo/controller.h"
+#include "manager/options.h"
+
+namespace koord::manager {
+
+class Controllers {
+ public:
+  Controllers(kube::Api& api, Executor& executor, Random& random, const ManagerOptions& options,
+              Metrics& metrics);
+
+  void start();
+
+ private:
+  kube::EventRecorder events_;
+  ConfigWatcher config_;
+  kube::Informer<api::Node> nodes_;
+  kube::Informer<api::NodeMetric> nodeMetrics_;
+  kube::Informer<api::NodeSLO> nodeSlos_;
+  kube::Informer<api::Pod> pods_;
+  std::optional<NodeMetricController> nodeMetric_;
+  std::optional<NodeSloController> nodeSlo_;
+  std::optional<NodeResourceController> nodeResource_;
+};
+
+// The plugins of the list that this build has, in the order in which they run.
+std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>& selection);
+
+}  // namespace koord::manager

@@ -1,0 +1,50 @@
+#pragma once
+
+// koord-manager as a whole: webhooks, certificates, health and metrics on every replica, controllers on
+// the leader.
+
+#include "kube/component.h"
+#include "kube/leader_election.h"
+#include "manager/controllers.h"
+#include "manager/options.h"
+#include "manager/webhook/certificate_controller.h"
+#include "manager/webhook/pod_webhook.h"
+#include "manager/webhook/server.h"
+#include "net/http_client.h"
+#include "net/http_server.h"
+
+namespace koord::manager {
+
+class Manager final : public kube::Running {
+ public:
+  // Listeners are up when it returns; an address that cannot be used is an error that names the flag.
+  static Result<std::unique_ptr<Manager>> start(kube::Component& component, ManagerOptions options);
+  ~Manager() override;
+
+  void stop(Callback done) override;
+
+ private:
+  Manager(kube::Component& component, ManagerOptions options);
+  Result<> listen();
+  void startWebhooks();
+  void startElection();
+  void lead();
+  void serveMetrics(const net::ServerRequest& request, net::Responder& responder) const;
+  void serveHealth(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder);
+  Task<void> answerReadiness(std::shared_ptr<net::Responder> responder);
+
+  kube::Component& component_;
+  ManagerOptions options_;
+  Metrics metrics_;
+  std::unique_ptr<net::HttpServer> metricsServer_;
+  std::unique_ptr<net::HttpServer> healthServer_;
+  std::unique_ptr<PodWebhook> podWebhook_;
+  std::unique_ptr<WebhookServer> webhookServer_;
+  std::unique_ptr<CertificateController> certificates_;
+  std::unique_ptr<kube::LeaderElector> elector_;
+  std::unique_ptr<Controllers> controllers_;
+  TimerId webhookDeadline_ = 0;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::manager

@@ -1,0 +1,30 @@
+#pragma once
+
+// What the command line of koord-manager says.
+
+#include <string>
+#include <vector>
+
+#include "manager/common/selection.h"
+#include "manager/webhook/webhook_settings.h"
+
+namespace koord::manager {
+
+struct ManagerOptions {
+  std::string metricsAddress = ":8080";  // "0" = no listener
+  std::string healthAddress = ":8000";
+  bool leaderElection = true;
+  std::string leaderElectionNamespace = "koordinator-system";
+  std::string watchNamespace;  // "" = all
+  std::vector<std::string> controllers{"colocationprofile", "nodemetric", "noderesource", "nodeslo",
+                                       "quotaprofile"};
+  std::vector<std::string> nodeResourcePlugins{"MidResource",           "BatchResource",
+                                               "CPUNormalization",      "ResourceAmplification",
+                                               "GPUDeviceResource",     "RDMADeviceResource"};
+  std::string configNamespace = "koordinator-system";
+  std::string sloConfigName = "slo-controller-config";
+  FeatureGates gates;
+  WebhookSettings webhook;
+};
+
+}  // namespace koord::manager

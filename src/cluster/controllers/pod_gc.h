@@ -3,6 +3,8 @@
 // Deletes pods that no kubelet will ever finish: those bound to a node that does not exist any more, and
 // those that were deleted before they were bound.
 
+#include <map>
+
 #include "api/core.h"
 #include "kube/informer.h"
 

@@ -575,6 +575,14 @@ Result<std::string> HostNode::logPath(const api::ObjectKey& pod, const std::stri
   return fail(ErrorCode::NotFound, fmt::format("pod \"{}\" is not on this node", pod.toString()));
 }
 
+bool HostNode::isRunning(const api::ObjectKey& pod, const std::string& container) const {
+  for (const auto& [uid, entry] : entries_)
+    if (entry.pod && api::keyOf(entry.pod->metadata) == pod)
+      for (const auto& candidate : entry.containers)
+        if (candidate.name == container && candidate.phase == Phase::Running) return true;
+  return false;
+}
+
 std::size_t HostNode::runningContainers() const {
   std::size_t count = 0;
   for (const auto& [uid, entry] : entries_)

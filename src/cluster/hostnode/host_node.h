@@ -51,6 +51,7 @@ class HostNode {
   // The log of a container, the newest or the one before it.
   Result<std::string> logPath(const api::ObjectKey& pod, const std::string& container,
                               bool previous) const;
+  bool isRunning(const api::ObjectKey& pod, const std::string& container) const;
   bool registered() const { return registered_; }
   std::size_t runningContainers() const;
 

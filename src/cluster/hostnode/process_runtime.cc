@@ -82,6 +82,7 @@ class ProcessRuntime::Worker {
       forget(id, cgroup);
       return fail(std::move(run.error()));
     }
+    load(id);
     return id;
   }
 

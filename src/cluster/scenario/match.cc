@@ -281,7 +281,59 @@ class Matcher {
   }
 };
 
+json::value viewOf(const Node& node, const json::value& actual, const Bindings& bindings);
+
+// One member of a view; nothing when the field is not there or the expression fails.
+std::optional<json::value> viewOfMember(const Node::Member& member, const Node& body,
+                                        const json::value& actual, const Bindings& bindings) {
+  json::value projected;
+  if (member.statement.expression) {
+    auto value = member.statement.expression->evaluate(actual, bindings);
+    if (!value) return std::nullopt;
+    projected = *std::move(value);
+  } else {
+    const auto* field = find(actual, member.statement.field);
+    if (!field) return std::nullopt;
+    projected = *field;
+  }
+  Bindings inner = bindings;
+  if (!member.statement.binding.empty()) inner = inner.with(member.statement.binding, projected);
+  const auto* array = projected.if_array();
+  if (!member.statement.each || !array) return viewOf(body, projected, inner);
+  json::array result;
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    const auto item = member.statement.index.empty()
+                          ? inner
+                          : inner.with(member.statement.index, static_cast<std::int64_t>(i));
+    result.push_back(viewOf(body, (*array)[i], item));
+  }
+  return json::value(std::move(result));
+}
+
+json::value viewOf(const Node& node, const json::value& actual, const Bindings& bindings) {
+  if (node.kind == Node::Kind::Map && (actual.is_object() || actual.is_null())) {
+    json::object result;
+    for (std::size_t i = 0; i < node.members.size(); ++i) {
+      auto value = viewOfMember(node.members[i], node.items[i], actual, bindings);
+      if (value) result.emplace(node.members[i].key, *std::move(value));
+    }
+    return result;
+  }
+  const auto* array = actual.if_array();
+  if (node.kind != Node::Kind::List || !array) return actual;
+  json::array result;
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    result.push_back(i < node.items.size() ? viewOf(node.items[i], (*array)[i], bindings)
+                                           : (*array)[i]);
+  }
+  return result;
+}
+
 }  // namespace
+
+json::value AssertionTree::view(const json::value& actual, const Bindings& bindings) const {
+  return viewOf(*root_, actual, bindings);
+}
 
 Result<AssertionTree> AssertionTree::parse(const json::value& tree) {
   auto root = parseNode(tree, "", 0);
@@ -300,11 +352,12 @@ Result<std::vector<Mismatch>> AssertionTree::match(const json::value& actual,
   return std::move(matcher.mismatches);
 }
 
-Result<json::value> render(const json::value& document, const Bindings& bindings) {
+Result<json::value> render(const json::value& document, const Bindings& bindings,
+                           const json::value& current) {
   if (const auto* object = document.if_object()) {
     json::object result;
     for (const auto& member : *object) {
-      auto value = render(member.value(), bindings);
+      auto value = render(member.value(), bindings, current);
       if (!value) return fail(std::move(value.error()).within(std::string(member.key())));
       result.emplace(member.key(), *std::move(value));
     }
@@ -313,7 +366,7 @@ Result<json::value> render(const json::value& document, const Bindings& bindings
   if (const auto* array = document.if_array()) {
     json::array result;
     for (const auto& item : *array) {
-      auto value = render(item, bindings);
+      auto value = render(item, bindings, current);
       if (!value) return value;
       result.push_back(*std::move(value));
     }
@@ -322,7 +375,7 @@ Result<json::value> render(const json::value& document, const Bindings& bindings
   if (!document.is_string() || !isExpression(jmespath::textOf(document))) return document;
   const auto expression = expressionIn(jmespath::textOf(document));
   if (!expression) return fail(expression.error());
-  return expression->evaluate(nullptr, bindings);
+  return expression->evaluate(current, bindings);
 }
 
 Result<std::string> renderText(std::string_view text, const Bindings& bindings) {

@@ -39,6 +39,9 @@ class AssertionTree {
   // No mismatch means that it holds. An error is an expression that cannot be evaluated on this
   // value.
   Result<std::vector<Mismatch>> match(const json::value& actual, const Bindings& bindings) const;
+  // The parts of the value that the tree speaks about, in the tree's shape, with the values that
+  // its expressions give: what stands beside the tree in a report.
+  json::value view(const json::value& actual, const Bindings& bindings) const;
   // The document it was read from.
   const json::value& document() const { return document_; }
 

@@ -127,6 +127,18 @@ TEST(MatchTest, TreesWithoutAnObjectSpeakAboutBindings) {
             "($error != null): expected true, got false");
 }
 
+TEST(MatchTest, TheViewHasTheTreesShape) {
+  const auto tree = AssertionTree::parse(*parseYaml(
+      "metadata: {name: x, uid: y}\nspec:\n  (length(containers)): 3\n  ~.containers: {image: z}\n"
+      "status: {conditions: [{type: Ready}]}"));
+  ASSERT_TRUE(tree);
+  EXPECT_EQ(
+      toJson(tree->view(*parseYaml(kPod), {})),
+      R"x({"metadata":{"name":"web-0"},"spec":{"(length(containers))":2,)x"
+      R"x("~.containers":[{"image":"nginx-1"},{"image":"nginx-2"}]},)x"
+      R"x("status":{"conditions":[{"type":"PodScheduled"},{"type":"Ready","status":"False"}]}})x");
+}
+
 TEST(MatchTest, RenderReplacesTextInParentheses) {
   const auto bindings = Bindings().with("namespace", "ns-1").with("n", 3);
   const auto rendered =

@@ -2,7 +2,6 @@
 
 // Reads one operation of a test; the part of test_file.cc that knows the fields of each kind.
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,5 @@ std::vector<Binding> readBindings(Fields& fields, std::string_view key);
 std::string readPropagationPolicy(Fields& fields);
 // Only JMESPath is there.
 void checkCompiler(Fields& fields, std::string_view key = "compiler");
-
-Result<std::string> readFile(const std::filesystem::path& file);
 
 }  // namespace koord::scenario

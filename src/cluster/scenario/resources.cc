@@ -1,13 +1,12 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/yaml.h"
-#include "cluster/scenario/operation_reader.h"
+#include "cluster/scenario/test_file.h"
 
 namespace koord::scenario {
 namespace {
@@ -34,22 +33,13 @@ Result<std::vector<std::filesystem::path>> expand(const std::filesystem::path& p
 
 }  // namespace
 
-Result<std::string> readFile(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  if (!in.is_open() || in.bad()) {
-    return fail(ErrorCode::Io, fmt::format("{}: cannot be read", file.string()));
-  }
-  return text;
-}
-
 Result<std::vector<json::value>> readResources(const std::filesystem::path& folder,
                                                const std::string& pattern) {
   const auto files = expand(folder / pattern);
   if (!files) return fail(files.error());
   std::vector<json::value> resources;
   for (const auto& file : *files) {
-    const auto text = readFile(file);
+    const auto text = readFile(file.string());
     if (!text) return fail(text.error());
     auto documents = parseYamlDocuments(*text);
     if (!documents) return fail(std::move(documents.error()).within(file.string()));

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/yaml.h"
 #include "cluster/scenario/fields.h"
 #include "cluster/scenario/jmespath.h"
@@ -148,7 +149,7 @@ Result<std::vector<Test>> parseTests(std::string_view yaml, const std::filesyste
 }
 
 Result<std::vector<Test>> readTestFile(const std::filesystem::path& file) {
-  const auto text = readFile(file);
+  const auto text = readFile(file.string());
   if (!text) return fail(text.error());
   return parseTests(*text, file);
 }

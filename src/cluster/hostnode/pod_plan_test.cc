@@ -1,0 +1,217 @@
+#include "cluster/hostnode/pod_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster/hostnode/test_pods.h"
+
+namespace koord::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Phase = RuntimeContainer::Phase;
+
+const WallTime kNow = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1} + 1h;
+
+RuntimeContainer container(std::string name, int attempt, Phase phase, int exitCode = 0,
+                           Duration endedAgo = 1s, Duration ranFor = 5s) {
+  RuntimeContainer c;
+  c.name = std::move(name);
+  c.id = c.name + std::to_string(attempt);
+  c.attempt = attempt;
+  c.phase = phase;
+  c.exitCode = exitCode;
+  c.finishedAt = kNow - endedAgo;
+  c.startedAt = c.finishedAt - ranFor;
+  c.reason = exitCode == 0 ? "Completed" : "Error";
+  return c;
+}
+
+struct Seen {
+  api::Pod pod;
+  std::vector<RuntimeContainer> containers;
+  std::map<std::string, api::ContainerStateWaiting> failures;
+
+  PodPlan plan() const { return planPod({pod, containers, failures, kNow, "127.0.0.1"}); }
+  std::vector<std::string> starts() const {
+    std::vector<std::string> names;
+    for (const auto& start : plan().starts)
+      names.push_back(start.container->name + std::to_string(start.attempt));
+    return names;
+  }
+};
+
+api::Pod twoContainers(const std::string& policy) {
+  return podOf("u", R"({"restartPolicy": ")" + policy + R"(", "containers": [{"name": "a"}, {"name": "b"}]})");
+}
+api::Pod withInit(const std::string& policy) {
+  return podOf("u", R"({"restartPolicy": ")" + policy + R"(",
+      "initContainers": [{"name": "i"}, {"name": "side", "restartPolicy": "Always"}, {"name": "j"}],
+      "containers": [{"name": "a"}]})");
+}
+
+TEST(PodPlanTest, ANewPodStartsAllItsContainersAndIsPending) {
+  const Seen seen{twoContainers("Always"), {}, {}};
+  EXPECT_THAT(seen.starts(), ElementsAre("a0", "b0"));
+  EXPECT_EQ(seen.plan().status.phase, "Pending");
+  EXPECT_EQ(seen.plan().status.containerStatuses.at(0).state.waiting->reason, "ContainerCreating");
+}
+
+TEST(PodPlanTest, RunningContainersMakeAReadyPod) {
+  const Seen seen{twoContainers("Always"),
+                  {container("a", 0, Phase::Running), container("b", 2, Phase::Running)},
+                  {}};
+  const auto plan = seen.plan();
+  EXPECT_THAT(plan.starts, IsEmpty());
+  EXPECT_EQ(plan.status.phase, "Running");
+  EXPECT_EQ(plan.status.containerStatuses.at(1).restartCount, 2);
+  EXPECT_EQ(plan.status.containerStatuses.at(1).containerID, "containerd://b2");
+  for (const auto& condition : plan.status.conditions) EXPECT_EQ(condition.status, "True") << condition.type;
+}
+
+TEST(PodPlanTest, TheFirstRestartIsAtOnceAndTheNextWaits) {
+  const Seen first{twoContainers("Always"),
+                   {container("a", 0, Phase::Exited, 1), container("b", 0, Phase::Running)},
+                   {}};
+  EXPECT_THAT(first.starts(), ElementsAre("a1"));
+
+  const Seen second{twoContainers("Always"),
+                    {container("a", 0, Phase::Exited, 1), container("a", 1, Phase::Exited, 1, 4s),
+                     container("b", 0, Phase::Running)},
+                    {}};
+  const auto plan = second.plan();
+  EXPECT_THAT(plan.starts, IsEmpty());
+  EXPECT_EQ(plan.wakeAt, kNow - 4s + 10s);
+  const auto& status = plan.status.containerStatuses.at(0);
+  EXPECT_EQ(status.state.waiting->reason, "CrashLoopBackOff");
+  EXPECT_EQ(status.state.waiting->message,
+            "back-off 10s restarting failed container=a pod=pod-u_default");
+  EXPECT_EQ(status.lastState.terminated->exitCode, 1);
+  EXPECT_EQ(plan.status.phase, "Running");
+}
+
+TEST(PodPlanTest, ALongRunEndsTheCrashLoop) {
+  const Seen seen{twoContainers("Always"),
+                  {container("a", 7, Phase::Exited, 1, 1s, 11min), container("b", 0, Phase::Running)},
+                  {}};
+  EXPECT_THAT(seen.starts(), ElementsAre("a8"));
+}
+
+TEST(PodPlanTest, BackoffDoublesUpToFiveMinutes) {
+  EXPECT_EQ(crashBackoff(0), 0s);
+  EXPECT_EQ(crashBackoff(1), 10s);
+  EXPECT_EQ(crashBackoff(3), 40s);
+  EXPECT_EQ(crashBackoff(6), 5min);
+  EXPECT_EQ(crashBackoff(1'000'000), 5min);
+}
+
+struct EndCase {
+  const char* name;
+  const char* policy;
+  int exitA;
+  int exitB;
+  const char* phase;
+  std::vector<std::string> starts;
+};
+class PodEndTest : public testing::TestWithParam<EndCase> {};
+TEST_P(PodEndTest, PhaseAndRestartsFollowThePolicy) {
+  const auto& expected = GetParam();
+  const Seen seen{twoContainers(expected.policy),
+                  {container("a", 0, Phase::Exited, expected.exitA),
+                   container("b", 0, Phase::Exited, expected.exitB)},
+                  {}};
+  EXPECT_EQ(seen.plan().status.phase, expected.phase);
+  EXPECT_EQ(seen.starts(), expected.starts);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Policies, PodEndTest,
+    testing::Values(EndCase{"NeverAndAllGood", "Never", 0, 0, "Succeeded", {}},
+                    EndCase{"NeverAndOneBad", "Never", 0, 3, "Failed", {}},
+                    EndCase{"OnFailureAndAllGood", "OnFailure", 0, 0, "Succeeded", {}},
+                    EndCase{"OnFailureAndOneBad", "OnFailure", 0, 3, "Running", {"b1"}},
+                    EndCase{"AlwaysAndAllGood", "Always", 0, 0, "Running", {"a1", "b1"}}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(PodPlanTest, InitContainersRunOneAfterTheOtherAndSidecarsStay) {
+  EXPECT_THAT((Seen{withInit("Always"), {}, {}}).starts(), ElementsAre("i0"));
+  EXPECT_THAT((Seen{withInit("Always"), {container("i", 0, Phase::Running)}, {}}).starts(), IsEmpty());
+  const auto done = container("i", 0, Phase::Exited);
+  EXPECT_THAT((Seen{withInit("Always"), {done}, {}}).starts(), ElementsAre("side0"));
+  const auto side = container("side", 0, Phase::Running);
+  EXPECT_THAT((Seen{withInit("Always"), {done, side}, {}}).starts(), ElementsAre("j0"));
+  const auto last = container("j", 0, Phase::Exited);
+  EXPECT_THAT((Seen{withInit("Always"), {done, side, last}, {}}).starts(), ElementsAre("a0"));
+  EXPECT_EQ((Seen{withInit("Always"), {done, side}, {}}).plan().status.phase, "Pending");
+}
+
+TEST(PodPlanTest, AFailedInitContainerFailsAPodThatNeverRestarts) {
+  const Seen seen{withInit("Never"), {container("i", 0, Phase::Exited, 1)}, {}};
+  EXPECT_EQ(seen.plan().status.phase, "Failed");
+  EXPECT_THAT(seen.starts(), IsEmpty());
+  EXPECT_THAT((Seen{withInit("OnFailure"), {container("i", 0, Phase::Exited, 1)}, {}}).starts(),
+              ElementsAre("i1"));
+}
+
+TEST(PodPlanTest, TheSidecarIsStoppedWhenTheRestIsDone) {
+  const Seen seen{withInit("Never"),
+                  {container("i", 0, Phase::Exited), container("side", 0, Phase::Running),
+                   container("j", 0, Phase::Exited), container("a", 0, Phase::Exited)},
+                  {}};
+  EXPECT_THAT(seen.plan().stops, ElementsAre("side0"));
+  EXPECT_EQ(seen.plan().status.phase, "Succeeded");
+}
+
+TEST(PodPlanTest, TheDeadlineEndsAPodThatStillRuns) {
+  Seen seen{podOf("u", R"({"activeDeadlineSeconds": 60, "containers": [{"name": "a"}]})"),
+            {container("a", 0, Phase::Running)},
+            {}};
+  seen.pod.status.startTime = kNow - 59s;
+  EXPECT_EQ(seen.plan().status.phase, "Running");
+  EXPECT_EQ(seen.plan().wakeAt, kNow + 1s);
+  seen.pod.status.startTime = kNow - 60s;
+  EXPECT_EQ(seen.plan().status.phase, "Failed");
+  EXPECT_EQ(seen.plan().status.reason, "DeadlineExceeded");
+  EXPECT_THAT(seen.plan().stops, ElementsAre("a0"));
+}
+
+TEST(PodPlanTest, OnlyTheLastTwoRunsOfAContainerAreKept) {
+  const Seen seen{twoContainers("Always"),
+                  {container("a", 3, Phase::Exited, 1), container("a", 4, Phase::Exited, 1),
+                   container("a", 5, Phase::Running), container("b", 0, Phase::Running)},
+                  {}};
+  EXPECT_THAT(seen.plan().forget, ElementsAre("a3"));
+}
+
+TEST(PodPlanTest, AContainerThatCannotBeMadeSaysWhy) {
+  Seen seen{twoContainers("Always"), {container("b", 0, Phase::Running)}, {}};
+  seen.failures["a"] = {"CreateContainerConfigError", "command is empty"};
+  const api::ContainerState state = seen.plan().status.containerStatuses.at(0).state;
+  ASSERT_TRUE(state.waiting);
+  EXPECT_EQ(state.waiting->reason, "CreateContainerConfigError");
+}
+
+TEST(EnvironmentTest, FieldsAndReferencesAreFilledIn) {
+  auto pod = podOf("u7", R"json({"nodeName": "n1", "containers": [{"name": "a", "env": [
+      {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+      {"name": "APP", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['app']"}}},
+      {"name": "BOTH", "value": "$(POD)@$(UNKNOWN)$$(POD)"}]}]})json");
+  pod.metadata.labels["app"] = "web";
+  const auto environment = environmentOf(pod, pod.spec.containers[0], "127.0.0.1");
+  ASSERT_TRUE(environment) << environment.error().message;
+  EXPECT_THAT(*environment, testing::IsSupersetOf({"POD=pod-u7", "APP=web", "BOTH=pod-u7@$(UNKNOWN)$(POD)"}));
+  EXPECT_THAT(expandVariables({"sh", "-c", "echo $(APP)"}, *environment),
+              ElementsAre("sh", "-c", "echo web"));
+}
+
+TEST(EnvironmentTest, AFieldThatIsNotKnownIsAnErrorThatNamesIt) {
+  const auto pod = podOf("u", R"({"containers": [{"name": "a", "env": [
+      {"name": "X", "valueFrom": {"fieldRef": {"fieldPath": "spec.color"}}}]}]})");
+  const auto environment = environmentOf(pod, pod.spec.containers[0], "127.0.0.1");
+  ASSERT_FALSE(environment);
+  EXPECT_EQ(environment.error().message, "container a: env X: fieldRef spec.color is not supported");
+}
+
+}  // namespace
+}  // namespace koord::cluster

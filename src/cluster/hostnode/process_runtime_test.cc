@@ -1,0 +1,235 @@
+#include "cluster/hostnode/process_runtime.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "cluster/hostnode/container_record.h"
+#include "cluster/hostnode/files.h"
+#include "cluster/hostnode/machine.h"
+#include "cluster/hostnode/pod_cgroups.h"
+
+namespace koord::cluster {
+namespace {
+
+using namespace std::chrono_literals;
+using Phase = RuntimeContainer::Phase;
+
+TEST(ContainerRecordTest, SurvivesTheFile) {
+  ContainerRecord record;
+  record.config = {{"uid", "ns", "pod", "kubepods/poduid"}, "main", 3, "img", {"sh"}, {"-c", "x"}, {"A=b"}, "/tmp", {}};
+  record.joinFiles = {"/cg/cgroup.procs"};
+  record.oomFile = "/cg/memory.events";
+  const auto back = decodeContainerRecord(encodeRecord(record));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->config.pod, record.config.pod);
+  EXPECT_EQ(back->config.attempt, 3);
+  EXPECT_EQ(back->config.args, record.config.args);
+  EXPECT_EQ(back->joinFiles, record.joinFiles);
+  EXPECT_FALSE(decodeContainerRecord("{}"));
+  EXPECT_FALSE(decodeContainerRecord("{\"podUid\": \"u\", "));
+}
+
+template <class T>
+Task<void> keep(Task<Result<T>> task, std::promise<Result<T>>* out) {
+  out->set_value(co_await task);
+}
+
+// A runtime on real cgroups below a root of its own, its tasks on a loop in another thread.
+class ProcessRuntimeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+    const auto mountinfo = readFile("/proc/self/mountinfo");
+    auto layout = parseCgroupLayout(mountinfo ? *mountinfo : "");
+    if (!layout) GTEST_SKIP() << layout.error().message;
+    if (const auto writable = checkWritable(*layout, fs_); !writable)
+      GTEST_SKIP() << "cgroups are not writable: " << writable.error().message;
+    cgroups_ = std::make_unique<Cgroups>(*std::move(layout), fs_);
+    dir_ = testing::TempDir() + "containers-" + std::to_string(::getpid());
+    ASSERT_TRUE(makeDirs(dir_));
+    thread_ = std::make_unique<LoopThread>("test");
+    restart();
+    pod_ = {"0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", "default", "p", root_ + "/poduid"};
+    ASSERT_TRUE(cgroups_->create(pod_.cgroup, {}));
+    ASSERT_TRUE(run(runtime_->preparePod(pod_)));
+  }
+
+  void TearDown() override {
+    if (!cgroups_) return;
+    thread_->runSync([this] { tasks_.reset(); });
+    runtime_.reset();
+    cgroups_->kill(root_);
+    EXPECT_TRUE(until([&] { return cgroups_->remove(root_).has_value(); }));
+    std::filesystem::remove_all(dir_);
+  }
+
+  // As after a kill -9 of the program: a new runtime on the same folder.
+  void restart() {
+    runtime_ = std::make_unique<ProcessRuntime>(
+        thread_->loop(), *cgroups_, ProcessRuntime::Options{dir_, {KOORD_TEST_SHIM}});
+  }
+
+  template <class T>
+  Result<T> run(Task<Result<T>> task) {
+    std::promise<Result<T>> promise;
+    thread_->runSync([&] {
+      if (!tasks_) tasks_ = std::make_unique<TaskGroup>();
+      tasks_->spawn(keep<T>(std::move(task), &promise));
+    });
+    return promise.get_future().get();
+  }
+
+  Result<std::string> start(std::vector<std::string> command, CgroupValues values = {}) {
+    ContainerConfig config;
+    config.pod = pod_;
+    config.name = "main";
+    config.command = std::move(command);
+    config.env = {"PATH=/usr/bin:/bin", "GREETING=hello"};
+    config.values = values;
+    return run(runtime_->startContainer(std::move(config)));
+  }
+
+  std::optional<RuntimeContainer> find(const std::string& id) {
+    auto listed = run(runtime_->list());
+    if (!listed) return std::nullopt;
+    const auto found = std::ranges::find(*listed, id, &RuntimeContainer::id);
+    if (found == listed->end()) return std::nullopt;
+    return *found;
+  }
+
+  // Polls a condition of the real machine, at most ten seconds.
+  static bool until(const std::function<bool()>& condition) {
+    for (int i = 0; i < 500; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(20ms);
+    }
+    return false;
+  }
+  bool exits(const std::string& id) {
+    return until([&] {
+      const auto container = find(id);
+      return container && container->phase == Phase::Exited;
+    });
+  }
+
+  RealCgroupFs fs_;
+  std::unique_ptr<Cgroups> cgroups_;
+  std::string dir_;
+  std::string root_ = "koord-runtime-test-" + std::to_string(::getpid());
+  PodRef pod_;
+  std::unique_ptr<LoopThread> thread_;
+  std::unique_ptr<TaskGroup> tasks_;
+  std::unique_ptr<ProcessRuntime> runtime_;
+};
+
+TEST_F(ProcessRuntimeTest, ROOT_RunsACommandInItsCgroupAndKeepsItsOutputAndExitCode) {
+  const auto id = start({"sh", "-c", "echo $GREETING; cat /proc/self/cgroup; exit 7"});
+  ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(exits(*id));
+  const auto container = find(*id);
+  EXPECT_EQ(container->exitCode, 7);
+  EXPECT_EQ(container->reason, "Error");
+  EXPECT_EQ(container->pod, pod_);
+  const auto log = readFile(container->logPath);
+  ASSERT_TRUE(log);
+  EXPECT_TRUE(log->starts_with("hello\n")) << *log;
+  EXPECT_NE(log->find("/" + pod_.cgroup + "/" + *id), std::string::npos) << *log;
+  EXPECT_FALSE(cgroups_->exists(pod_.cgroup + "/" + *id));
+  EXPECT_TRUE(run(runtime_->removeContainer(*id)));
+  EXPECT_FALSE(find(*id));
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_ACommandThatDoesNotExistExitsWithStartError) {
+  const auto id = start({"/no/such/command"});
+  ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(exits(*id));
+  const auto container = find(*id);
+  EXPECT_EQ(container->exitCode, 128);
+  EXPECT_EQ(container->reason, "StartError");
+  EXPECT_EQ(container->message, "exec /no/such/command: No such file or directory");
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_AContainerWithoutACommandIsRefusedWithAdvice) {
+  const auto id = start({});
+  ASSERT_FALSE(id);
+  EXPECT_EQ(id.error().code, ErrorCode::Invalid);
+  EXPECT_NE(id.error().message.find("--runtime=containerd"), std::string::npos);
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_StoppingAsksFirst) {
+  const auto id = start({"sh", "-c", "trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done"});
+  ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(run(runtime_->stopContainer(*id, 10s)));
+  const auto container = find(*id);
+  ASSERT_TRUE(container);
+  EXPECT_EQ(container->phase, Phase::Exited);
+  EXPECT_EQ(container->exitCode, 0);
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_StoppingKillsWhatDoesNotListenWithItsChildren) {
+  const auto id = start({"sh", "-c", "trap '' TERM; (trap '' TERM; sleep 600) & wait"});
+  ASSERT_TRUE(id) << id.error().message;
+  const std::string cgroup = pod_.cgroup + "/" + *id;
+  ASSERT_TRUE(until([&] { return cgroups_->processes(cgroup).size() >= 2; }));
+  ASSERT_TRUE(run(runtime_->stopContainer(*id, 50ms)));
+  EXPECT_EQ(find(*id)->exitCode, 137);
+  EXPECT_TRUE(cgroups_->processes(cgroup).empty());
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_WhatACommandLeavesBehindEndsWithIt) {
+  const auto id = start({"sh", "-c", "setsid sleep 600 & exit 0"});
+  ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(exits(*id));
+  EXPECT_EQ(find(*id)->exitCode, 0);
+  EXPECT_TRUE(cgroups_->processes(pod_.cgroup).empty());
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_ANewRuntimeAdoptsWhatRuns) {
+  const auto id = start({"sleep", "600"});
+  ASSERT_TRUE(id) << id.error().message;
+  const auto before = find(*id);
+  restart();
+  const auto after = find(*id);
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->phase, Phase::Running);
+  EXPECT_EQ(after->startedAt, before->startedAt);
+  ASSERT_TRUE(run(runtime_->stopContainer(*id, 10s)));
+  EXPECT_EQ(find(*id)->exitCode, 128 + SIGTERM);
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_WhenTheShimIsKilledTheContainerIsAndCountsAsFailed) {
+  const auto id = start({"sh", "-c", "sleep 600 & wait"});
+  ASSERT_TRUE(id) << id.error().message;
+  const auto text = readFile(dir_ + "/" + *id + "/started.json");
+  const auto record = decodeStartRecord(text ? *text : "");
+  ASSERT_TRUE(record);
+  const auto stat = readFile("/proc/" + std::to_string(record->pid) + "/stat");
+  ASSERT_TRUE(stat);
+  // "pid (name) state ppid ..."
+  const int shim = std::stoi(stat->substr(stat->rfind(')') + 4));
+  ASSERT_GT(shim, 1);
+  ::kill(shim, SIGKILL);
+  ASSERT_TRUE(exits(*id));
+  EXPECT_EQ(find(*id)->exitCode, 137);
+  EXPECT_TRUE(until([&] { return cgroups_->processes(pod_.cgroup).empty(); }));
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_AHalfWrittenRecordIsRemovedAndHarmsNothing) {
+  ASSERT_TRUE(makeDirs(dir_ + "/broken"));
+  ASSERT_TRUE(writeFileAtomic(dir_ + "/broken/config.json", "{\"podUid\": \"u"));
+  const auto listed = run(runtime_->list());
+  ASSERT_TRUE(listed);
+  EXPECT_TRUE(listed->empty());
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/broken"));
+}
+
+}  // namespace
+}  // namespace koord::cluster

@@ -35,4 +35,7 @@ struct PodInfo {
 
 using PodPtr = std::shared_ptr<const PodInfo>;
 
+class Cluster;
+PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod);
+
 }  // namespace koord::scheduler

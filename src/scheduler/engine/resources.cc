@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "model/pod_requests.h"
+
 namespace koord::scheduler {
 
 ResourceNames::ResourceNames() {
@@ -56,11 +58,6 @@ void Resources::subtract(const Resources& other) {
   });
 }
 
-bool isScalarResource(std::string_view name) {
-  return name.find('/') != std::string_view::npos || name.starts_with("hugepages-") ||
-         name.starts_with("attachable-volumes-");
-}
-
 bool isExtendedResource(std::string_view name) {
   return name.find('/') != std::string_view::npos &&
          name.find("kubernetes.io/") == std::string_view::npos && !name.starts_with("requests.");
@@ -75,7 +72,7 @@ Resources toResources(ResourceNames& names, const api::ResourceList& list) {
       result.base[kMemory] = quantity.value();
     } else if (name == "ephemeral-storage") {
       result.base[kEphemeralStorage] = quantity.value();
-    } else if (isScalarResource(name)) {
+    } else if (model::isScalarResource(name)) {
       result.set(names.intern(name), quantity.value());
     }
   }

@@ -49,8 +49,6 @@ struct Resources {
   }
 };
 
-// Names with a domain, hugepages-* and attachable-volumes-*; other names the scheduler does not count.
-bool isScalarResource(std::string_view name);
 // What NodeResourcesFit may be told to ignore: a domain that is not kubernetes.io's.
 bool isExtendedResource(std::string_view name);
 

@@ -1,0 +1,133 @@
+#include "scheduler/config/fields.h"
+
+#include <fmt/format.h>
+
+#include "base/time.h"
+
+namespace koord::scheduler {
+
+Fields::Fields(const json::value* object, std::string path, std::vector<std::string>& errors)
+    : object_(object), path_(std::move(path)), errors_(errors) {
+  if (object_ && object_->is_null()) object_ = nullptr;
+  if (object_ && !object_->is_object()) {
+    errors_.push_back(fmt::format("{}: expected an object", path_.empty() ? "<document>" : path_));
+    object_ = nullptr;
+  }
+}
+
+std::string Fields::pathOf(std::string_view name) const {
+  if (path_.empty()) return std::string(name);
+  return name.empty() ? path_ : fmt::format("{}.{}", path_, name);
+}
+
+void Fields::error(std::string_view name, std::string_view message) {
+  errors_.push_back(fmt::format("{}: {}", pathOf(name), message));
+}
+
+const json::value* Fields::take(std::string_view name) {
+  known_.emplace(name);
+  if (!object_) return nullptr;
+  const json::value* value = find(*object_, name);
+  return value && value->is_null() ? nullptr : value;
+}
+
+bool Fields::has(std::string_view name) const {
+  if (!object_) return false;
+  const json::value* value = find(*object_, name);
+  return value && !value->is_null();
+}
+
+const json::value* Fields::raw(std::string_view name) { return take(name); }
+
+std::int64_t Fields::integer(std::string_view name, std::int64_t absent, std::int64_t low,
+                             std::int64_t high) {
+  const json::value* value = take(name);
+  if (!value) return absent;
+  if (!value->is_int64()) {
+    error(name, fmt::format("expected an integer, got {}", toJson(*value)));
+    return absent;
+  }
+  const std::int64_t number = value->get_int64();
+  if (number >= low && number <= high) return number;
+  error(name, high == INT64_MAX ? fmt::format("Invalid value: {}: must be at least {}", number, low)
+                                : fmt::format("Invalid value: {}: not in valid range [{}-{}]", number, low, high));
+  return absent;
+}
+
+double Fields::number(std::string_view name, double absent) {
+  const json::value* value = take(name);
+  if (!value) return absent;
+  if (value->is_number()) return value->to_number<double>();
+  error(name, fmt::format("expected a number, got {}", toJson(*value)));
+  return absent;
+}
+
+bool Fields::boolean(std::string_view name, bool absent) {
+  const json::value* value = take(name);
+  if (!value) return absent;
+  if (value->is_bool()) return value->get_bool();
+  error(name, fmt::format("expected true or false, got {}", toJson(*value)));
+  return absent;
+}
+
+std::string Fields::text(std::string_view name, std::string absent) {
+  const json::value* value = take(name);
+  if (!value) return absent;
+  if (value->is_string()) return std::string(value->get_string());
+  error(name, fmt::format("expected a string, got {}", toJson(*value)));
+  return absent;
+}
+
+Duration Fields::duration(std::string_view name, Duration absent) {
+  const json::value* value = take(name);
+  if (!value) return absent;
+  if (value->is_string()) {
+    if (const auto parsed = parseDuration(std::string(value->get_string()))) return *parsed;
+  }
+  error(name, fmt::format("expected a duration such as 15s, got {}", toJson(*value)));
+  return absent;
+}
+
+std::vector<std::string> Fields::texts(std::string_view name) {
+  std::vector<std::string> result;
+  const json::value* value = take(name);
+  if (!value) return result;
+  if (!value->is_array()) {
+    error(name, "expected a list");
+    return result;
+  }
+  for (std::size_t i = 0; i < value->get_array().size(); ++i) {
+    const json::value& item = value->get_array()[i];
+    if (item.is_string()) {
+      result.emplace_back(item.get_string());
+    } else {
+      error(fmt::format("{}[{}]", name, i), fmt::format("expected a string, got {}", toJson(item)));
+    }
+  }
+  return result;
+}
+
+Fields Fields::object(std::string_view name) { return Fields(take(name), pathOf(name), errors_); }
+
+std::vector<Fields> Fields::list(std::string_view name) {
+  std::vector<Fields> result;
+  const json::value* value = take(name);
+  if (!value) return result;
+  if (!value->is_array()) {
+    error(name, "expected a list");
+    return result;
+  }
+  for (std::size_t i = 0; i < value->get_array().size(); ++i)
+    result.emplace_back(&value->get_array()[i], pathOf(fmt::format("{}[{}]", name, i)), errors_);
+  return result;
+}
+
+void Fields::refuseUnknown() {
+  if (!object_) return;
+  for (const auto& member : object_->get_object()) {
+    const std::string_view key{member.key().data(), member.key().size()};
+    if (!known_.contains(key)) error(key, "unknown field");
+  }
+}
+
+}  // namespace koord::scheduler

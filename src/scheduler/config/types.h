@@ -1,0 +1,89 @@
+#pragma once
+
+// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1), read and defaulted.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace koord::scheduler {
+
+struct PluginRef {
+  std::string name;
+  std::int64_t weight = 0;  // 0 = not given
+  bool operator==(const PluginRef&) const = default;
+};
+struct PluginSet {
+  std::vector<PluginRef> enabled;
+  std::vector<std::string> disabled;  // "*" = all
+};
+
+// The names of the extension points, as in the configuration, multiPoint not among them.
+inline constexpr std::string_view kExtensionPoints[] = {
+    "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore",
+    "score",      "reserve",   "permit",    "preBind", "bind",      "postBind"};
+
+struct PluginArgs {
+  std::string name;
+  json::value args;
+  std::string path;  // where the args stand in the file
+};
+
+struct ProfileConfig {
+  std::string schedulerName;
+  std::optional<std::int32_t> percentageOfNodesToScore;
+  std::map<std::string, PluginSet, std::less<>> plugins;  // by extension point, and multiPoint
+  std::vector<PluginArgs> pluginConfig;
+  std::string path;  // "profiles[0]"
+};
+
+struct LeaderElectionConfig {
+  bool leaderElect = true;
+  Duration leaseDuration = std::chrono::seconds(15);
+  Duration renewDeadline = std::chrono::seconds(10);
+  Duration retryPeriod = std::chrono::seconds(2);
+  std::string resourceLock = "leases";
+  std::string resourceName = "kube-scheduler";
+  std::string resourceNamespace = "kube-system";
+};
+
+struct SchedulerConfiguration {
+  std::int32_t parallelism = 16;  // accepted; the engine needs no worker threads
+  LeaderElectionConfig leaderElection;
+  std::string kubeconfig;
+  double qps = 50;
+  std::int32_t burst = 100;
+  bool enableProfiling = true;
+  bool enableContentionProfiling = true;
+  std::int32_t percentageOfNodesToScore = 0;  // 0 = all nodes
+  std::int64_t podInitialBackoffSeconds = 1;
+  std::int64_t podMaxBackoffSeconds = 10;
+  std::vector<ProfileConfig> profiles;
+  bool delayCacheUntilActive = false;
+};
+
+// What runs without --config: one profile, default-scheduler.
+SchedulerConfiguration defaultConfiguration();
+
+// Reads YAML or JSON strictly. The error lists every problem, one per line, by field path.
+Result<SchedulerConfiguration> parseConfiguration(std::string_view text);
+// Checks what can only be judged as a whole; for configurations changed by flags.
+std::vector<std::string> validate(const SchedulerConfiguration& configuration);
+
+// The plugins every profile has unless it says otherwise.
+const std::vector<PluginRef>& defaultPlugins();
+// A set of defaults with a user's changes: what is disabled goes, what is enabled again takes its
+// default's place, everything else comes behind.
+std::vector<PluginRef> mergePlugins(const std::vector<PluginRef>& defaults, const PluginSet& user);
+
+// The configuration that Koordinator ships, for pods of these schedulers: Kubernetes' plugins, with nodes
+// compared by batch resources as well, so that best-effort pods go where most of those is left.
+std::string shippedConfiguration(const std::vector<std::string>& schedulerNames);
+
+}  // namespace koord::scheduler

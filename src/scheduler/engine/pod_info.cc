@@ -1,0 +1,45 @@
+#include "scheduler/engine/pod_info.h"
+
+#include <algorithm>
+
+#include "model/pod_requests.h"
+#include "scheduler/engine/cluster.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// No node has more of anything; keeps sums over a node's pods within 64 bits.
+constexpr std::int64_t kMost = std::int64_t{1} << 56;
+
+std::int64_t bounded(std::int64_t amount) { return std::clamp(amount, -kMost, kMost); }
+
+void addPorts(Cluster& cluster, const api::Container& container, PodInfo& info) {
+  for (const auto& port : container.ports) {
+    if (port.hostPort <= 0) continue;
+    info.ports.push_back({cluster.symbols().intern(port.hostIP.empty() ? "0.0.0.0" : port.hostIP),
+                          cluster.symbols().intern(port.protocol.empty() ? "TCP" : port.protocol),
+                          port.hostPort});
+  }
+}
+
+}  // namespace
+
+PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod) {
+  auto info = std::make_shared<PodInfo>();
+  info->priority = pod->spec.priority.value_or(0);
+  const model::PodTotals totals = model::podTotals(*pod);
+  info->request.base = {bounded(totals.milliCpu), bounded(totals.memory), bounded(totals.ephemeralStorage)};
+  for (const auto& [name, amount] : totals.scalars)
+    info->request.set(cluster.resources().intern(name), bounded(amount));
+  info->nonZeroCpu = bounded(totals.nonZeroMilliCpu);
+  info->nonZeroMemory = bounded(totals.nonZeroMemory);
+  for (const auto& container : pod->spec.containers) addPorts(cluster, container, *info);
+  for (const auto& container : pod->spec.initContainers)
+    if (container.restartPolicy == "Always") addPorts(cluster, container, *info);
+  info->labelSet = cluster.internLabelSet(pod->metadata.namespace_, pod->metadata.labels);
+  info->pod = std::move(pod);
+  return info;
+}
+
+}  // namespace koord::scheduler

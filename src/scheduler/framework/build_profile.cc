@@ -1,0 +1,196 @@
+#include "scheduler/framework/build_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace koord::scheduler {
+
+namespace {
+
+using Instances = std::map<std::string, Plugin*>;
+
+const PluginSet& setOf(const ProfileConfig& config, std::string_view point) {
+  static const PluginSet kEmpty;
+  const auto it = config.plugins.find(point);
+  return it == config.plugins.end() ? kEmpty : it->second;
+}
+
+bool has(const std::vector<PluginRef>& list, const std::string& name) {
+  return std::ranges::find(list, name, &PluginRef::name) != list.end();
+}
+
+// One extension point's final order: what overrides a multiPoint plugin, then multiPoint, then the rest.
+template <class Point>
+void expand(const ProfileConfig& config, std::string_view point, const std::vector<PluginRef>& multiPoint,
+            const Instances& instances, Extensions<Point>& out, std::vector<std::string>& errors) {
+  const PluginSet& set = setOf(config, point);
+  const std::vector<PluginRef> specific = mergePlugins({}, set);
+  const std::string path = fmt::format("{}.plugins.{}", config.path, point);
+  std::set<std::string> seen;
+  for (const PluginRef& plugin : specific) {
+    if (!seen.insert(plugin.name).second)
+      errors.push_back(fmt::format("{}: plugin \"{}\" already registered as \"{}\"", path, plugin.name, point));
+    const auto it = instances.find(plugin.name);
+    if (it == instances.end()) {
+      errors.push_back(fmt::format("{}: {} \"{}\" does not exist", path, point, plugin.name));
+    } else if (!dynamic_cast<Point*>(it->second)) {
+      errors.push_back(fmt::format("{}: plugin \"{}\" does not extend {} plugin", path, plugin.name, point));
+    }
+  }
+  const auto add = [&](const PluginRef& plugin, std::int64_t fallback) {
+    const auto it = instances.find(plugin.name);
+    if (it == instances.end()) return;
+    const std::int64_t weight = plugin.weight != 0 ? plugin.weight : fallback != 0 ? fallback : 1;
+    extend(out, *it->second, weight);
+  };
+  const auto weightIn = [&](const std::string& name) {
+    const auto it = std::ranges::find(multiPoint, name, &PluginRef::name);
+    return it == multiPoint.end() ? 0 : it->weight;
+  };
+  const bool noneOfMulti = std::ranges::find(set.disabled, "*") != set.disabled.end();
+  for (const PluginRef& plugin : specific)
+    if (!noneOfMulti && has(multiPoint, plugin.name)) add(plugin, weightIn(plugin.name));
+  if (!noneOfMulti) {
+    for (const PluginRef& plugin : multiPoint) {
+      if (has(specific, plugin.name)) continue;
+      if (std::ranges::find(set.disabled, plugin.name) != set.disabled.end()) continue;
+      add(plugin, 0);
+    }
+  }
+  for (const PluginRef& plugin : specific)
+    if (noneOfMulti || !has(multiPoint, plugin.name)) add(plugin, weightIn(plugin.name));
+}
+
+}  // namespace
+
+std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registry& registry, Handle& handle,
+                                      std::vector<std::string>& errors) {
+  auto profile = std::make_unique<Profile>();
+  profile->schedulerName = config.schedulerName;
+  profile->percentageOfNodesToScore = config.percentageOfNodesToScore;
+  const std::vector<PluginRef> multiPoint = mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
+
+  std::vector<std::string> wanted;
+  const auto want = [&](const std::string& name) {
+    if (std::ranges::find(wanted, name) == wanted.end()) wanted.push_back(name);
+  };
+  std::set<std::string> seen;
+  for (const PluginRef& plugin : multiPoint) {
+    if (!seen.insert(plugin.name).second) {
+      errors.push_back(fmt::format("{}.plugins.multiPoint: plugin \"{}\" already registered", config.path,
+                                   plugin.name));
+    }
+    if (!registry.contains(plugin.name)) {
+      errors.push_back(
+          fmt::format("{}.plugins.multiPoint: multiPoint \"{}\" does not exist", config.path, plugin.name));
+    }
+    want(plugin.name);
+  }
+  for (const std::string_view point : kExtensionPoints)
+    for (const PluginRef& plugin : setOf(config, point).enabled) want(plugin.name);
+  // Arguments of plugins that are not in use are checked all the same.
+  for (const PluginArgs& args : config.pluginConfig) {
+    if (!registry.contains(args.name)) {
+      errors.push_back(fmt::format("{}: plugin \"{}\" does not exist", args.path, args.name));
+      continue;
+    }
+    want(args.name);
+  }
+
+  Instances instances;
+  for (const auto& name : wanted) {
+    const auto factory = registry.find(name);
+    if (factory == registry.end()) continue;
+    const auto given = std::ranges::find(config.pluginConfig, name, &PluginArgs::name);
+    const bool has = given != config.pluginConfig.end();
+    Fields args(has ? &given->args : nullptr, has ? given->path : config.path + "." + name, errors);
+    auto plugin = factory->second(args, handle);
+    instances.emplace(name, plugin.get());
+    profile->plugins.push_back(std::move(plugin));
+  }
+
+  expand(config, "preEnqueue", multiPoint, instances, profile->preEnqueue, errors);
+  expand(config, "queueSort", multiPoint, instances, profile->queueSort, errors);
+  expand(config, "preFilter", multiPoint, instances, profile->preFilter, errors);
+  expand(config, "filter", multiPoint, instances, profile->filter, errors);
+  expand(config, "postFilter", multiPoint, instances, profile->postFilter, errors);
+  expand(config, "preScore", multiPoint, instances, profile->preScore, errors);
+  expand(config, "score", multiPoint, instances, profile->score, errors);
+  expand(config, "reserve", multiPoint, instances, profile->reserve, errors);
+  expand(config, "permit", multiPoint, instances, profile->permit, errors);
+  expand(config, "preBind", multiPoint, instances, profile->preBind, errors);
+  expand(config, "bind", multiPoint, instances, profile->bind, errors);
+  expand(config, "postBind", multiPoint, instances, profile->postBind, errors);
+
+  std::int64_t most = 0;
+  for (const auto& plugin : profile->score) {
+    if (__builtin_mul_overflow(plugin.weight, std::int64_t{100}, &most) || most > INT64_MAX / 64)
+      errors.push_back(config.path + ".plugins.score: total score of Score plugins could overflow");
+  }
+  if (profile->queueSort.size() != 1) {
+    errors.push_back(fmt::format("{}: only one queue sort plugin required for profile with scheduler name "
+                                 "\"{}\", but got {}",
+                                 config.path, config.schedulerName, profile->queueSort.size()));
+  }
+  if (profile->bind.empty()) {
+    errors.push_back(fmt::format("{}: at least one bind plugin is needed for profile with scheduler name \"{}\"",
+                                 config.path, config.schedulerName));
+  }
+
+  // A plugin takes part where some list names it; the others were only made to check their arguments.
+  std::set<std::string> active;
+  const auto note = [&](const auto& list) {
+    for (const auto& extension : list) active.insert(extension.name);
+  };
+  note(profile->preEnqueue), note(profile->queueSort), note(profile->preFilter), note(profile->filter);
+  note(profile->postFilter), note(profile->preScore), note(profile->score), note(profile->reserve);
+  note(profile->permit), note(profile->preBind), note(profile->bind), note(profile->postBind);
+  for (const auto& plugin : profile->plugins) {
+    const std::string name(plugin->name());
+    if (!active.contains(name)) continue;
+    if (const auto* part = dynamic_cast<const Signed*>(plugin.get())) profile->signedPlugins.push_back(part);
+    if (const auto* extension = dynamic_cast<const EnqueueExtensions*>(plugin.get())) {
+      profile->registrations.push_back({name, extension->eventsToRegister()});
+      continue;
+    }
+    // Asked again on every event, like upstream's plugins without the extension.
+    const bool rejects = Profile::indexOf(profile->filter, name) != Profile::npos ||
+                         Profile::indexOf(profile->preFilter, name) != Profile::npos ||
+                         Profile::indexOf(profile->preEnqueue, name) != Profile::npos ||
+                         Profile::indexOf(profile->reserve, name) != Profile::npos ||
+                         Profile::indexOf(profile->permit, name) != Profile::npos;
+    if (rejects) profile->registrations.push_back({name, {{EventResource::Wildcard, action::kAll, "", {}}}});
+  }
+  return profile;
+}
+
+std::string describePlugins(const Profile& profile) {
+  std::string text;
+  const auto line = [&](std::string_view point, const auto& list) {
+    if (list.empty()) return;
+    text += fmt::format("{}:", point);
+    for (const auto& extension : list) {
+      text += " " + extension.name;
+      if (point == "score") text += fmt::format("({})", extension.weight);
+    }
+    text += '\n';
+  };
+  line("preEnqueue", profile.preEnqueue);
+  line("queueSort", profile.queueSort);
+  line("preFilter", profile.preFilter);
+  line("filter", profile.filter);
+  line("postFilter", profile.postFilter);
+  line("preScore", profile.preScore);
+  line("score", profile.score);
+  line("reserve", profile.reserve);
+  line("permit", profile.permit);
+  line("preBind", profile.preBind);
+  line("bind", profile.bind);
+  line("postBind", profile.postBind);
+  return text;
+}
+
+}  // namespace koord::scheduler

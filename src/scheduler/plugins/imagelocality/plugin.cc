@@ -1,0 +1,65 @@
+#include "scheduler/plugins/imagelocality/plugin.h"
+
+#include <algorithm>
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::int64_t kMiB = 1024 * 1024;
+constexpr std::int64_t kLeast = 23 * kMiB;
+constexpr std::int64_t kMostPerContainer = 1000 * kMiB;
+
+template <class F>
+void forEachImage(const PodInfo& pod, F&& fn) {
+  for (const auto& container : pod.pod->spec.initContainers) fn(container.image);
+  for (const auto& container : pod.pod->spec.containers) fn(container.image);
+}
+
+}  // namespace
+
+void ImageLocality::sign(const PodInfo& pod, Signature& signature) const {
+  signature.add(static_cast<std::int64_t>(pod.pod->spec.initContainers.size()));
+  signature.add(static_cast<std::int64_t>(pod.pod->spec.containers.size()));
+  forEachImage(pod, [&](const std::string& image) { signature.add(image); });
+}
+
+std::uint64_t ImageLocality::epoch(const CycleState&, const PodInfo& pod) const {
+  std::uint64_t epoch = 0;
+  bool spread = false;
+  forEachImage(pod, [&](const std::string& image) {
+    const auto symbol = cluster_.symbols().find(normalizedImageName(image));
+    if (!symbol) return;
+    const ImageSpread found = cluster_.imageSpread(*symbol);
+    epoch = epoch * 1000003 + found.version;
+    spread |= found.nodes > 0;
+  });
+  // The share of all nodes matters only when there is something to share.
+  return spread ? epoch * 1000003 + cluster_.nodesVersion() + 1 : epoch;
+}
+
+Status ImageLocality::score(const CycleState&, const PodInfo& pod, std::span<const NodeId> nodes,
+                            std::span<std::int64_t> scores) {
+  std::ranges::fill(scores, 0);
+  std::int64_t containers = 0;
+  const auto total = static_cast<double>(cluster_.liveCount());
+  forEachImage(pod, [&](const std::string& image) {
+    ++containers;
+    const auto symbol = cluster_.symbols().find(normalizedImageName(image));
+    if (!symbol) return;
+    const std::uint32_t holders = cluster_.imageSpread(*symbol).nodes;
+    if (holders == 0) return;
+    const double share = static_cast<double>(holders) / total;
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      const auto& images = cluster_.node(nodes[n]).images;
+      const auto it = std::ranges::lower_bound(images, *symbol, {}, &NodeImage::image);
+      if (it != images.end() && it->image == *symbol)
+        scores[n] += static_cast<std::int64_t>(static_cast<double>(it->size) * share);
+    }
+  });
+  const std::int64_t most = kMostPerContainer * std::max<std::int64_t>(containers, 1);
+  for (std::int64_t& score : scores) score = 100 * (std::clamp(score, kLeast, most) - kLeast) / (most - kLeast);
+  return {};
+}
+
+}  // namespace koord::scheduler

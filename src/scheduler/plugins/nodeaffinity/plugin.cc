@@ -1,0 +1,181 @@
+#include "scheduler/plugins/nodeaffinity/plugin.h"
+
+#include <set>
+
+#include "scheduler/engine/node_selection.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::string_view kRequired = "NodeAffinity/required";
+constexpr std::string_view kPreferred = "NodeAffinity/preferred";
+// Batches from this size on go through the label index instead of node by node.
+constexpr std::size_t kManyNodes = 64;
+
+const api::NodeAffinity* affinityOf(const PodInfo& pod) {
+  const auto& affinity = pod.pod->spec.affinity;
+  return affinity && affinity->nodeAffinity ? &*affinity->nodeAffinity : nullptr;
+}
+
+const api::NodeSelector* requiredOf(const PodInfo& pod) {
+  const api::NodeAffinity* affinity = affinityOf(pod);
+  if (!affinity || !affinity->requiredDuringSchedulingIgnoredDuringExecution) return nullptr;
+  return &*affinity->requiredDuringSchedulingIgnoredDuringExecution;
+}
+
+void signTerm(const api::NodeSelectorTerm& term, Signature& signature) {
+  for (const auto* list : {&term.matchExpressions, &term.matchFields}) {
+    signature.add(static_cast<std::int64_t>(list->size()));
+    for (const auto& requirement : *list) {
+      signature.add(requirement.key);
+      signature.add(requirement.operator_);
+      signature.add(static_cast<std::int64_t>(requirement.values.size()));
+      for (const auto& value : requirement.values) signature.add(value);
+    }
+  }
+}
+
+// The node names that the terms pin the pod to; absent when some term names none.
+std::optional<std::set<std::string>> pinnedNames(const api::NodeSelector& selector) {
+  std::set<std::string> all;
+  for (const auto& term : selector.nodeSelectorTerms) {
+    std::optional<std::set<std::string>> names;
+    for (const auto& field : term.matchFields) {
+      if (field.key != "metadata.name" || field.operator_ != "In") continue;
+      const std::set<std::string> values(field.values.begin(), field.values.end());
+      if (!names) {
+        names = values;
+      } else {
+        std::erase_if(*names, [&](const std::string& name) { return !values.contains(name); });
+      }
+    }
+    if (!names) return std::nullopt;
+    all.insert(names->begin(), names->end());
+  }
+  if (selector.nodeSelectorTerms.empty()) return std::nullopt;
+  return all;
+}
+
+void keepMatching(Cluster& cluster, const api::NodeSelectorMatcher& matcher, NodeSet& nodes) {
+  NodeSet any;
+  for (const auto& term : matcher.terms()) any.unite(select(cluster, term, nodes));
+  nodes.intersect(any);
+}
+
+}  // namespace
+
+NodeAffinity::NodeAffinity(Handle& handle, const NodeAffinityArgs& args) : cluster_(handle.cluster()) {
+  if (!args.addedAffinity) return;
+  const auto& added = *args.addedAffinity;
+  if (added.requiredDuringSchedulingIgnoredDuringExecution) {
+    addedRequired_ =
+        api::NodeSelectorMatcher::compileLazily(*added.requiredDuringSchedulingIgnoredDuringExecution);
+  }
+  if (auto terms = api::PreferredNodeTerms::compile(added.preferredDuringSchedulingIgnoredDuringExecution);
+      terms && !terms->terms().empty()) {
+    addedPreferred_ = *std::move(terms);
+  }
+}
+
+void NodeAffinity::sign(const PodInfo& pod, Signature& signature) const {
+  signature.add(static_cast<std::int64_t>(pod.pod->spec.nodeSelector.size()));
+  for (const auto& [key, value] : pod.pod->spec.nodeSelector) {
+    signature.add(key);
+    signature.add(value);
+  }
+  const api::NodeSelector* required = requiredOf(pod);
+  signature.add(required ? static_cast<std::int64_t>(required->nodeSelectorTerms.size()) : -1);
+  if (required)
+    for (const auto& term : required->nodeSelectorTerms) signTerm(term, signature);
+  const api::NodeAffinity* affinity = affinityOf(pod);
+  if (!affinity) return signature.add(std::int64_t{0});
+  const auto& preferred = affinity->preferredDuringSchedulingIgnoredDuringExecution;
+  signature.add(static_cast<std::int64_t>(preferred.size()));
+  for (const auto& term : preferred) {
+    signature.add(std::int64_t{term.weight});
+    signTerm(term.preference, signature);
+  }
+}
+
+PreFilterResult NodeAffinity::preFilter(CycleState& state, const PodInfo& pod) {
+  const api::NodeSelector* required = requiredOf(pod);
+  if (!required && pod.pod->spec.nodeSelector.empty() && !addedRequired_) return {Status::skip(), {}};
+  state.put(kRequired, api::RequiredNodeAffinity(pod.pod->spec));
+  if (!required) return {};
+  const auto names = pinnedNames(*required);
+  if (!names) return {};
+  if (names->empty()) return {Status::unresolvable("pod affinity terms conflict"), {}};
+  return {Status{}, std::vector<std::string>(names->begin(), names->end())};
+}
+
+Status NodeAffinity::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
+  const auto& required = *state.get<api::RequiredNodeAffinity>(kRequired);
+  constexpr auto kCode = Code::UnschedulableAndUnresolvable;
+  const char* enforced = "node(s) didn't match scheduler-enforced node affinity";
+  const char* own = "node(s) didn't match Pod's node affinity/selector";
+  if (nodes.nodes().smallerThan(kManyNodes)) {
+    nodes.forEach([&](NodeId id) {
+      const NodeRow& node = cluster_.node(id);
+      const auto& labels = node.object->metadata.labels;
+      if (addedRequired_ && !addedRequired_->matches(labels, node.name).value_or(false)) {
+        nodes.reject(id, kCode, enforced);
+      } else if (!required.matches(labels, node.name).value_or(false)) {
+        nodes.reject(id, kCode, own);
+      }
+    });
+    return {};
+  }
+  if (addedRequired_) {
+    NodeSet matching = nodes.nodes();
+    keepMatching(cluster_, *addedRequired_, matching);
+    nodes.keepOnly(matching, kCode, enforced);
+  }
+  NodeSet matching = nodes.nodes();
+  narrow(cluster_, required.nodeSelector(), matching);
+  if (required.affinity()) keepMatching(cluster_, *required.affinity(), matching);
+  nodes.keepOnly(matching, kCode, own);
+  return {};
+}
+
+Status NodeAffinity::preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId>) {
+  const api::NodeAffinity* affinity = affinityOf(pod);
+  const bool own = affinity && !affinity->preferredDuringSchedulingIgnoredDuringExecution.empty();
+  if (!own && !addedPreferred_) return Status::skip();
+  if (!own) {
+    state.put(kPreferred, api::PreferredNodeTerms{});
+    return {};
+  }
+  auto terms = api::PreferredNodeTerms::compile(affinity->preferredDuringSchedulingIgnoredDuringExecution);
+  if (!terms) return Status::of(terms.error());
+  state.put(kPreferred, *std::move(terms));
+  return {};
+}
+
+Status NodeAffinity::score(const CycleState& state, const PodInfo&, std::span<const NodeId> nodes,
+                           std::span<std::int64_t> scores) {
+  const auto& own = *state.get<api::PreferredNodeTerms>(kPreferred);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeRow& node = cluster_.node(nodes[n]);
+    const auto& labels = node.object->metadata.labels;
+    scores[n] = own.score(labels, node.name) + (addedPreferred_ ? addedPreferred_->score(labels, node.name) : 0);
+  }
+  return {};
+}
+
+std::vector<EventRegistration> NodeAffinity::eventsToRegister() const {
+  return {{EventResource::Node, action::kAdd | action::kUpdateNodeLabel | action::kUpdateNodeTaint, "",
+           [this](const PodInfo& pod, const ClusterEvent& event) {
+             const api::RequiredNodeAffinity required(pod.pod->spec);
+             const auto fits = [&](const std::shared_ptr<const api::Node>& node) {
+               if (!node) return false;
+               const auto& meta = node->metadata;
+               return (!addedRequired_ ||
+                       addedRequired_->matches(meta.labels, meta.name).value_or(false)) &&
+                      required.matches(meta.labels, meta.name).value_or(false);
+             };
+             return fits(event.newNode) && !fits(event.oldNode) ? Hint::Queue : Hint::Skip;
+           }}};
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,58 @@
+#include "scheduler/plugins/noderesources/balanced.h"
+
+#include <boost/container/small_vector.hpp>
+
+#include <algorithm>
+
+namespace koord::scheduler {
+
+NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(
+    Handle& handle, const NodeResourcesBalancedAllocationArgs& args)
+    : cluster_(handle.cluster()), mode_(args.mode) {
+  for (const auto& name : args.resources) resources_.push_back(cluster_.resources().intern(name));
+}
+
+void NodeResourcesBalancedAllocation::sign(const PodInfo& pod, Signature& signature) const {
+  for (const ResourceId id : resources_) signature.add(pod.request.amount(id));
+}
+
+Status NodeResourcesBalancedAllocation::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId>) {
+  const bool nothing =
+      std::ranges::all_of(resources_, [&](ResourceId id) { return pod.request.amount(id) == 0; });
+  return nothing ? Status::skip() : Status{};
+}
+
+Status NodeResourcesBalancedAllocation::score(const CycleState&, const PodInfo& pod,
+                                              std::span<const NodeId> nodes,
+                                              std::span<std::int64_t> scores) {
+  struct Column {
+    std::span<const std::int64_t> allocatable;
+    std::span<const std::int64_t> requested;
+    std::int64_t amount;
+  };
+  boost::container::small_vector<Column, 4> columns;
+  for (const ResourceId id : resources_) {
+    const std::int64_t amount = pod.request.amount(id);
+    if (id >= kFirstScalar && amount == 0) continue;
+    columns.push_back({cluster_.allocatable(id), cluster_.requested(id), amount});
+  }
+  boost::container::small_vector<double, 4> with;
+  boost::container::small_vector<double, 4> without;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    with.clear();
+    without.clear();
+    for (const Column& column : columns) {
+      const std::int64_t allocatable = Cluster::columnAt(column.allocatable, nodes[n]);
+      if (allocatable == 0) continue;
+      const std::int64_t requested = Cluster::columnAt(column.requested, nodes[n]);
+      const auto all = static_cast<double>(allocatable);
+      with.push_back(std::min(1.0, static_cast<double>(requested + column.amount) / all));
+      without.push_back(std::min(1.0, static_cast<double>(requested) / all));
+    }
+    const std::int64_t after = balanceScore(with);
+    scores[n] = mode_ == BalanceMode::AfterPod ? after : 50 + (50 + after - balanceScore(without)) / 2;
+  }
+  return {};
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,29 @@
+#pragma once
+
+// NodeResourcesBalancedAllocation: prefers nodes whose resources would be used in equal shares.
+
+#include "scheduler/framework/registry.h"
+#include "scheduler/plugins/noderesources/scores.h"
+
+namespace koord::scheduler {
+
+class NodeResourcesBalancedAllocation final : public Plugin,
+                                              public Signed,
+                                              public PreScorePlugin,
+                                              public ScorePlugin {
+ public:
+  static constexpr std::string_view kName = "NodeResourcesBalancedAllocation";
+  NodeResourcesBalancedAllocation(Handle& handle, const NodeResourcesBalancedAllocationArgs& args);
+  std::string_view name() const override { return kName; }
+  void sign(const PodInfo& pod, Signature& signature) const override;
+  Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
+  Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+               std::span<std::int64_t> scores) override;
+
+ private:
+  Cluster& cluster_;
+  BalanceMode mode_;
+  std::vector<ResourceId> resources_;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,209 @@
+#include "scheduler/plugins/noderesources/fit.h"
+
+#include <boost/container/small_vector.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::string_view kWanted = "NodeResourcesFit/wanted";
+
+std::vector<std::pair<std::int64_t, std::int64_t>> pointsOf(const std::vector<ShapePoint>& shape) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> points;
+  for (const ShapePoint& point : shape) points.emplace_back(point.utilization, point.score * 10);
+  return points;
+}
+
+bool assigned(const PodInfo& pod) {
+  return !pod.pod->spec.nodeName.empty() || !pod.pod->status.nominatedNodeName.empty();
+}
+
+}  // namespace
+
+NodeResourcesFit::NodeResourcesFit(Handle& handle, const NodeResourcesFitArgs& args)
+    : cluster_(handle.cluster()), args_(args), line_(pointsOf(args.shape)) {
+  for (const ResourceWeight& resource : args_.resources)
+    scored_.push_back({cluster_.resources().intern(resource.name), resource.weight});
+}
+
+bool NodeResourcesFit::ignored(const std::string& resource) const {
+  if (!isExtendedResource(resource)) return false;
+  const std::string group = resource.substr(0, resource.find('/'));
+  return std::ranges::find(args_.ignoredResources, resource) != args_.ignoredResources.end() ||
+         std::ranges::find(args_.ignoredResourceGroups, group) != args_.ignoredResourceGroups.end();
+}
+
+// What has to fit, in the order in which reasons are told.
+std::vector<NodeResourcesFit::Wanted> NodeResourcesFit::wantedOf(const PodInfo& pod) const {
+  std::vector<Wanted> wanted;
+  pod.request.forEach([&](ResourceId id, std::int64_t amount) {
+    const std::string& name = cluster_.resources().name(id);
+    if (id < kFirstScalar ? amount <= 0 : amount == 0 || ignored(name)) return;
+    wanted.push_back({id, amount, "Insufficient " + name});
+  });
+  std::ranges::sort(wanted, [](const Wanted& a, const Wanted& b) {
+    const bool scalars = a.id >= kFirstScalar && b.id >= kFirstScalar;
+    return scalars ? a.reason < b.reason : a.id < b.id;
+  });
+  return wanted;
+}
+
+void NodeResourcesFit::sign(const PodInfo& pod, Signature& signature) const {
+  signature.add(static_cast<std::int64_t>(pod.request.scalars.size()));
+  pod.request.forEach([&](ResourceId id, std::int64_t amount) {
+    signature.add(std::int64_t{id});
+    signature.add(amount);
+  });
+  signature.add(pod.nonZeroCpu);
+  signature.add(pod.nonZeroMemory);
+}
+
+PreFilterResult NodeResourcesFit::preFilter(CycleState& state, const PodInfo& pod) {
+  state.put(kWanted, wantedOf(pod));
+  return {};
+}
+
+Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
+  const auto& wanted = *state.get<std::vector<Wanted>>(kWanted);
+  struct Column {
+    std::span<const std::int64_t> allocatable;
+    std::span<const std::int64_t> requested;
+    std::int64_t amount;
+  };
+  boost::container::small_vector<Column, 4> columns;
+  for (const Wanted& resource : wanted) {
+    columns.push_back(
+        {cluster_.allocatable(resource.id), cluster_.requested(resource.id), resource.amount});
+  }
+  const auto podCount = cluster_.podCount();
+  const auto allowedPods = cluster_.allowedPods();
+
+  // One bit per resource that is short, the last two for "too many pods" and "can never fit".
+  constexpr std::uint64_t kPods = 1ULL << 62;
+  constexpr std::uint64_t kNever = 1ULL << 63;
+  boost::container::small_vector<std::pair<std::uint64_t, VerdictId>, 8> known;
+  nodes.forEach([&](NodeId node) {
+    std::uint64_t lacks = podCount[node] + 1 > allowedPods[node] ? kPods : 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const Column& column = columns[i];
+      const std::int64_t allocatable = Cluster::columnAt(column.allocatable, node);
+      if (column.amount <= allocatable - Cluster::columnAt(column.requested, node)) continue;
+      lacks |= 1ULL << std::min<std::size_t>(i, 61);
+      if (column.amount > allocatable) lacks |= kNever;
+    }
+    if (lacks == 0) return;
+    for (const auto& [bits, id] : known)
+      if (bits == lacks && columns.size() < 62) return nodes.reject(node, id);
+    std::vector<std::string> reasons;
+    if ((lacks & kPods) != 0) reasons.emplace_back("Too many pods");
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::int64_t allocatable = Cluster::columnAt(columns[i].allocatable, node);
+      if (columns[i].amount > allocatable - Cluster::columnAt(columns[i].requested, node))
+        reasons.push_back(wanted[i].reason);
+    }
+    const VerdictId id = nodes.rejection(
+        (lacks & kNever) != 0 ? Code::UnschedulableAndUnresolvable : Code::Unschedulable,
+        std::move(reasons));
+    known.emplace_back(lacks, id);
+    nodes.reject(node, id);
+  });
+  return {};
+}
+
+Status NodeResourcesFit::preScore(CycleState&, const PodInfo&, std::span<const NodeId>) { return {}; }
+
+Status NodeResourcesFit::score(const CycleState&, const PodInfo& pod, std::span<const NodeId> nodes,
+                               std::span<std::int64_t> scores) {
+  struct Column {
+    std::span<const std::int64_t> allocatable;
+    std::span<const std::int64_t> used;
+    std::int64_t amount;
+    std::int64_t weight;
+  };
+  boost::container::small_vector<Column, 4> columns;
+  for (const auto& [id, weight] : scored_) {
+    const std::int64_t amount = id == kCpu      ? pod.nonZeroCpu
+                                : id == kMemory ? pod.nonZeroMemory
+                                                : pod.request.amount(id);
+    if (id >= kFirstScalar && amount == 0) continue;
+    columns.push_back({cluster_.allocatable(id),
+                       id == kCpu      ? cluster_.nonZeroCpu()
+                       : id == kMemory ? cluster_.nonZeroMemory()
+                                       : cluster_.requested(id),
+                       amount, weight});
+  }
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    std::int64_t sum = 0;
+    std::int64_t weights = 0;
+    for (const Column& column : columns) {
+      const std::int64_t allocatable = Cluster::columnAt(column.allocatable, nodes[n]);
+      if (allocatable == 0) continue;
+      const std::int64_t requested = Cluster::columnAt(column.used, nodes[n]) + column.amount;
+      if (args_.type == ScoringType::RequestedToCapacityRatio) {
+        const std::int64_t score = line_.at(mostAllocatedScore(requested, allocatable));
+        if (score <= 0) continue;
+        sum += score * column.weight;
+      } else if (args_.type == ScoringType::LeastAllocated) {
+        sum += leastAllocatedScore(requested, allocatable) * column.weight;
+      } else {
+        sum += mostAllocatedScore(requested, allocatable) * column.weight;
+      }
+      weights += column.weight;
+    }
+    if (weights == 0) {
+      scores[n] = 0;
+    } else if (args_.type == ScoringType::RequestedToCapacityRatio) {
+      scores[n] = std::llround(static_cast<double>(sum) / static_cast<double>(weights));
+    } else {
+      scores[n] = sum / weights;
+    }
+  }
+  return {};
+}
+
+Hint NodeResourcesFit::onNode(const PodInfo& pod, const ClusterEvent& event) const {
+  if (!event.newNode) return Hint::Skip;
+  const auto& now = event.newNode->status.allocatable;
+  // Interning needs a table of its own here: a hint must not change the cluster's columns.
+  const auto amountIn = [&](const api::ResourceList& list, ResourceId id) -> std::int64_t {
+    const auto it = list.find(cluster_.resources().name(id));
+    if (it == list.end()) return 0;
+    return id == kCpu ? it->second.milliValue() : it->second.value();
+  };
+  bool grew = !event.oldNode;
+  const auto pods = now.find("pods");
+  if (pods == now.end() || pods->second.value() < 1) return Hint::Skip;
+  if (event.oldNode) {
+    const auto before = event.oldNode->status.allocatable.find("pods");
+    grew |= before == event.oldNode->status.allocatable.end() || before->second < pods->second;
+  }
+  for (const Wanted& resource : wantedOf(pod)) {
+    const std::int64_t allocatable = amountIn(now, resource.id);
+    if (resource.amount > allocatable) return Hint::Skip;
+    if (event.oldNode && allocatable > amountIn(event.oldNode->status.allocatable, resource.id)) grew = true;
+  }
+  return grew ? Hint::Queue : Hint::Skip;
+}
+
+std::vector<EventRegistration> NodeResourcesFit::eventsToRegister() const {
+  return {{EventResource::Pod, action::kDelete | action::kUpdatePodScaleDown, "",
+           [](const PodInfo& pod, const ClusterEvent& event) {
+             if (!event.newPod)
+               return event.oldPod && assigned(*event.oldPod) ? Hint::Queue : Hint::Skip;
+             if (event.newPod->uid() == pod.uid()) return Hint::Queue;
+             if (!event.oldPod || event.newPod->pod->spec.nodeName.empty()) return Hint::Skip;
+             bool freed = false;
+             pod.request.forEach([&](ResourceId id, std::int64_t amount) {
+               freed |= amount > 0 && event.newPod->request.amount(id) < event.oldPod->request.amount(id);
+             });
+             return freed ? Hint::Queue : Hint::Skip;
+           }},
+          {EventResource::Node,
+           action::kAdd | action::kUpdateNodeAllocatable | action::kUpdateNodeTaint, "",
+           [this](const PodInfo& pod, const ClusterEvent& event) { return onNode(pod, event); }}};
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,52 @@
+#pragma once
+
+// NodeResourcesFit: a node must have room for everything the pod requests; and nodes are preferred by how
+// much of the configured resources would be left (LeastAllocated), used (MostAllocated), or by a line over
+// utilisation (RequestedToCapacityRatio).
+
+#include "scheduler/framework/registry.h"
+#include "scheduler/plugins/noderesources/scores.h"
+
+namespace koord::scheduler {
+
+class NodeResourcesFit final : public Plugin,
+                               public Signed,
+                               public PreFilterPlugin,
+                               public FilterPlugin,
+                               public PreScorePlugin,
+                               public ScorePlugin,
+                               public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "NodeResourcesFit";
+  NodeResourcesFit(Handle& handle, const NodeResourcesFitArgs& args);
+  std::string_view name() const override { return kName; }
+  void sign(const PodInfo& pod, Signature& signature) const override;
+  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
+  Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
+  Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+               std::span<std::int64_t> scores) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
+
+ private:
+  struct Wanted {
+    ResourceId id = 0;
+    std::int64_t amount = 0;
+    std::string reason;
+  };
+  struct Scored {
+    ResourceId id = 0;
+    std::int64_t weight = 1;
+  };
+
+  std::vector<Wanted> wantedOf(const PodInfo& pod) const;
+  bool ignored(const std::string& resource) const;
+  Hint onNode(const PodInfo& pod, const ClusterEvent& event) const;
+
+  Cluster& cluster_;
+  NodeResourcesFitArgs args_;
+  std::vector<Scored> scored_;
+  BrokenLine line_;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,58 @@
+#include "scheduler/plugins/registry.h"
+
+#include "scheduler/plugins/defaultbinder/plugin.h"
+#include "scheduler/plugins/imagelocality/plugin.h"
+#include "scheduler/plugins/nodeaffinity/plugin.h"
+#include "scheduler/plugins/nodename/plugin.h"
+#include "scheduler/plugins/nodeports/plugin.h"
+#include "scheduler/plugins/noderesources/balanced.h"
+#include "scheduler/plugins/noderesources/fit.h"
+#include "scheduler/plugins/nodeunschedulable/plugin.h"
+#include "scheduler/plugins/prioritysort/plugin.h"
+#include "scheduler/plugins/schedulinggates/plugin.h"
+#include "scheduler/plugins/tainttoleration/plugin.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// A plugin without arguments: any field is an error.
+template <class P>
+void add(Registry& registry) {
+  registry.emplace(P::kName, [](Fields& args, Handle& handle) -> std::unique_ptr<Plugin> {
+    args.refuseUnknown();
+    if constexpr (std::is_constructible_v<P, Handle&>) {
+      return std::make_unique<P>(handle);
+    } else {
+      return std::make_unique<P>();
+    }
+  });
+}
+
+template <class P, class Args>
+void add(Registry& registry) {
+  registry.emplace(P::kName, [](Fields& args, Handle& handle) -> std::unique_ptr<Plugin> {
+    const Args read = Args::read(args);
+    return std::make_unique<P>(handle, read);
+  });
+}
+
+}  // namespace
+
+Registry makeRegistry() {
+  Registry registry;
+  add<SchedulingGates>(registry);
+  add<PrioritySort>(registry);
+  add<NodeUnschedulable>(registry);
+  add<NodeName>(registry);
+  add<TaintToleration>(registry);
+  add<NodeAffinity, NodeAffinityArgs>(registry);
+  add<NodePorts>(registry);
+  add<NodeResourcesFit, NodeResourcesFitArgs>(registry);
+  add<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(registry);
+  add<ImageLocality>(registry);
+  add<DefaultBinder>(registry);
+  return registry;
+}
+
+}  // namespace koord::scheduler

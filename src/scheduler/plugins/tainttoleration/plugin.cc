@@ -1,0 +1,97 @@
+#include "scheduler/plugins/tainttoleration/plugin.h"
+
+#include <boost/container/small_vector.hpp>
+
+#include "scheduler/engine/tolerations.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// Nodes come with few different sets of taints: each is judged once.
+template <class T>
+class PerTaintSet {
+ public:
+  template <class F>
+  T of(TaintSet set, F&& judge) {
+    for (const auto& [known, answer] : known_)
+      if (known == set) return answer;
+    const T answer = judge();
+    // A cluster where every node has taints of its own gains nothing from remembering.
+    if (known_.size() < 16) known_.emplace_back(set, answer);
+    return answer;
+  }
+
+ private:
+  boost::container::small_vector<std::pair<TaintSet, T>, 4> known_;
+};
+
+std::int64_t untoleratedPreferences(const std::vector<api::Toleration>& tolerations,
+                                    const std::vector<api::Taint>& taints) {
+  std::int64_t count = 0;
+  for (const auto& taint : taints) {
+    if (taint.effect != "PreferNoSchedule") continue;
+    if (!tolerates(tolerations, taint)) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+void TaintToleration::sign(const PodInfo& pod, Signature& signature) const {
+  signature.add(static_cast<std::int64_t>(pod.pod->spec.tolerations.size()));
+  for (const auto& toleration : pod.pod->spec.tolerations) {
+    signature.add(toleration.key);
+    signature.add(toleration.operator_);
+    signature.add(toleration.value);
+    signature.add(toleration.effect);
+  }
+}
+
+Status TaintToleration::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes) {
+  if (cluster_.tainted().empty()) return {};
+  PerTaintSet<bool> tolerated;
+  VerdictId rejection = kPasses;
+  nodes.forEach([&](NodeId node) {
+    const TaintSet set = cluster_.node(node).taints;
+    if (set == 0) return;
+    if (tolerated.of(set, [&] { return toleratesAll(pod.pod->spec.tolerations, cluster_.taints(set)); }))
+      return;
+    if (rejection == kPasses) {
+      rejection = nodes.rejection(Code::UnschedulableAndUnresolvable,
+                                  {"node(s) had untolerated taint(s)"});
+    }
+    nodes.reject(node, rejection);
+  });
+  return {};
+}
+
+Status TaintToleration::preScore(CycleState&, const PodInfo&, std::span<const NodeId>) { return {}; }
+
+Status TaintToleration::score(const CycleState&, const PodInfo& pod, std::span<const NodeId> nodes,
+                              std::span<std::int64_t> scores) {
+  PerTaintSet<std::int64_t> counts;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const TaintSet set = cluster_.node(nodes[n]).taints;
+    scores[n] = set == 0 ? 0 : counts.of(set, [&] {
+      return untoleratedPreferences(pod.pod->spec.tolerations, cluster_.taints(set));
+    });
+  }
+  return {};
+}
+
+std::vector<EventRegistration> TaintToleration::eventsToRegister() const {
+  return {{EventResource::Node, action::kAdd | action::kUpdateNodeTaint, "",
+           [](const PodInfo& pod, const ClusterEvent& event) {
+             const auto& tolerations = pod.pod->spec.tolerations;
+             const bool before = event.oldNode && toleratesAll(tolerations, event.oldNode->spec.taints);
+             const bool now = event.newNode && toleratesAll(tolerations, event.newNode->spec.taints);
+             return !before && now ? Hint::Queue : Hint::Skip;
+           }},
+          {EventResource::Pod, action::kUpdatePodToleration, "",
+           [](const PodInfo& pod, const ClusterEvent& event) {
+             return event.newPod && event.newPod->uid() == pod.uid() ? Hint::Queue : Hint::Skip;
+           }}};
+}
+
+}  // namespace koord::scheduler

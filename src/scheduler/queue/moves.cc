@@ -1,0 +1,119 @@
+// How events move pods: the second half of SchedulingQueue.
+
+#include <algorithm>
+
+#include "scheduler/queue/scheduling_queue.h"
+
+namespace koord::scheduler {
+
+Duration SchedulingQueue::backoffOf(const QueuedPod& pod) const {
+  const int count = pod.consecutiveErrors > 0 ? pod.consecutiveErrors : pod.unschedulableCount;
+  if (options_.maxBackoff == Duration::zero() || count == 0) return Duration::zero();
+  Duration duration = options_.initialBackoff;
+  for (int i = 1; i < count; ++i) {
+    if (duration > options_.maxBackoff / 2) return options_.maxBackoff;
+    duration *= 2;
+  }
+  return std::min(duration, options_.maxBackoff);
+}
+
+WallTime SchedulingQueue::backoffEndOf(const QueuedPod& pod) const {
+  return std::chrono::floor<std::chrono::seconds>(pod.timestamp + backoffOf(pod));
+}
+
+bool SchedulingQueue::backingOff(const QueuedPod& pod) const {
+  if (backoffOf(pod) == Duration::zero()) return false;
+  return backoffEndOf(pod) >= std::chrono::floor<std::chrono::seconds>(now());
+}
+
+bool SchedulingQueue::ofInterest(const ClusterEvent& event) const {
+  if (event.resource == EventResource::Wildcard) return true;
+  for (const auto& [name, profile] : profiles_)
+    for (const auto& plugin : profile->registrations)
+      for (const auto& registration : plugin.events)
+        if (matches(registration, event)) return true;
+  return false;
+}
+
+SchedulingQueue::Strategy SchedulingQueue::evaluate(const QueuedPod& pod, const ClusterEvent& event) const {
+  if (!pod.hasRejectors()) return Strategy::AfterBackoff;
+  if (event.resource == EventResource::Wildcard) {
+    return event.targetUid.empty() || event.targetUid == pod.uid() ? Strategy::AfterBackoff : Strategy::Skip;
+  }
+  const Profile* profile = profileOf(*pod.info);
+  if (!profile) return Strategy::Skip;
+  Strategy strategy = Strategy::Skip;
+  for (const auto& plugin : profile->registrations) {
+    if (!pod.rejectedBy(plugin.plugin)) continue;
+    const bool pending = pod.pendingPlugins.contains(plugin.plugin);
+    for (const auto& registration : plugin.events) {
+      if (!matches(registration, event)) continue;
+      const Hint hint = registration.hint ? registration.hint(*pod.info, event) : Hint::Queue;
+      if (onHint) onHint(plugin.plugin, labelOf(event), hint);
+      if (hint == Hint::Skip) continue;
+      if (pending) return Strategy::Immediately;
+      strategy = Strategy::AfterBackoff;
+      if (pod.pendingPlugins.empty()) return strategy;
+      break;
+    }
+  }
+  return strategy;
+}
+
+void SchedulingQueue::record(const ClusterEvent& event, const std::string& onlyFor) {
+  if (markers_.empty()) return;
+  inFlight_.push_back(InFlight{{}, event, onlyFor});
+}
+
+void SchedulingQueue::moveAll(const ClusterEvent& event,
+                              const std::function<bool(const PodInfo&)>& affects) {
+  if (!ofInterest(event)) return;
+  // Pods can only leave the map while it is walked; those are collected first.
+  std::vector<std::pair<Entry*, Strategy>> moves;
+  for (const auto& [uid, entry] : unschedulable_) {
+    if (affects && !affects(*entry->pod.info)) continue;
+    if (entry->place == QueuePlace::Gated) {
+      // Only an event that its gate registered for can open it.
+      const Profile* profile = profileOf(*entry->pod.info);
+      const bool concerned =
+          profile && std::ranges::any_of(profile->registrations, [&](const PluginRegistration& plugin) {
+            return plugin.plugin == entry->pod.gatingPlugin &&
+                   std::ranges::any_of(plugin.events, [&](const EventRegistration& registration) {
+                     return event.resource == EventResource::Wildcard
+                                ? registration.resource == EventResource::Wildcard
+                                : matches(registration, event);
+                   });
+          });
+      if (!concerned) continue;
+    }
+    const Strategy strategy = evaluate(entry->pod, event);
+    if (strategy != Strategy::Skip) moves.emplace_back(entry, strategy);
+  }
+  const std::string label = labelOf(event);
+  for (const auto& [entry, strategy] : moves) {
+    take(*entry);
+    requeue(*entry, strategy, label);
+  }
+  record(event, {});
+}
+
+void SchedulingQueue::activate(const std::vector<PodPtr>& pods) {
+  for (const PodPtr& pod : pods) {
+    if (markers_.contains(pod->uid())) {
+      record(ClusterEvent::wildcard("ForceActivate", pod->uid()), pod->uid());
+      continue;
+    }
+    const auto it = entries_.find(pod->uid());
+    if (it == entries_.end() || it->second.place == QueuePlace::Active) continue;
+    Entry& entry = it->second;
+    const bool fromBackoff = entry.place == QueuePlace::Backoff || entry.place == QueuePlace::ErrorBackoff;
+    take(entry);
+    if (fromBackoff) {
+      place(entry, QueuePlace::Active, "ForceActivate");
+    } else {
+      requeue(entry, Strategy::Immediately, "ForceActivate");
+    }
+  }
+}
+
+}  // namespace koord::scheduler

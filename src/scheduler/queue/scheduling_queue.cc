@@ -1,0 +1,331 @@
+#include "scheduler/queue/scheduling_queue.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+WallTime toSecond(WallTime time) { return std::chrono::floor<std::chrono::seconds>(time); }
+
+}  // namespace
+
+std::string_view nameOf(QueuePlace place) {
+  switch (place) {
+    case QueuePlace::None: return "none";
+    case QueuePlace::Active: return "active";
+    case QueuePlace::Backoff:
+    case QueuePlace::ErrorBackoff: return "backoff";
+    case QueuePlace::Unschedulable: return "unschedulable";
+    case QueuePlace::Gated: return "gated";
+    case QueuePlace::InFlight: return "inFlight";
+  }
+  return "none";
+}
+
+bool SchedulingQueue::ActiveOrder::operator()(const Entry* a, const Entry* b) const {
+  if (queue->order_.less(a->pod, b->pod)) return true;
+  if (queue->order_.less(b->pod, a->pod)) return false;
+  return a->sequence < b->sequence;
+}
+
+bool SchedulingQueue::BackoffOrder::operator()(const Entry* a, const Entry* b) const {
+  if (a->backoffEnd != b->backoffEnd) return a->backoffEnd < b->backoffEnd;
+  return ActiveOrder{queue}(a, b);
+}
+
+SchedulingQueue::SchedulingQueue(Executor& executor, QueueOptions options, Profiles profiles,
+                                 Nominator& nominator, std::function<void()> onReady)
+    : executor_(executor),
+      options_(options),
+      profiles_(std::move(profiles)),
+      order_(*profiles_.begin()->second->queueSort.front().point),
+      nominator_(nominator),
+      onReady_(std::move(onReady)),
+      wallOffset_(executor.wallNow().time_since_epoch() - executor.steadyNow().time_since_epoch()),
+      active_(ActiveOrder{this}),
+      backoff_(BackoffOrder{this}),
+      errorBackoff_(BackoffOrder{this}) {}
+
+SchedulingQueue::~SchedulingQueue() { executor_.cancel(timer_); }
+
+WallTime SchedulingQueue::now() const {
+  return WallTime(executor_.steadyNow().time_since_epoch() + wallOffset_);
+}
+
+void SchedulingQueue::start() { tick(); }
+
+void SchedulingQueue::tick() {
+  if (timer_ != 0) {
+    flushBackoff();
+    if (++ticks_ % 30 == 0) flushUnschedulable();
+  }
+  const WallTime current = now();
+  const Duration wait = toSecond(current) + std::chrono::seconds(1) - current;
+  timer_ = executor_.runAfter(wait, [this] { tick(); });
+}
+
+const Profile* SchedulingQueue::profileOf(const PodInfo& pod) const {
+  const auto it = profiles_.find(pod.pod->spec.schedulerName);
+  return it == profiles_.end() ? nullptr : it->second;
+}
+
+// Puts an entry, which must be nowhere, into a store.
+void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& event) {
+  entry.place = place;
+  switch (place) {
+    case QueuePlace::Active:
+      active_.insert(&entry);
+      if (!entry.pod.firstAttempt) entry.pod.firstAttempt = now();
+      onReady_();
+      break;
+    case QueuePlace::Backoff:
+    case QueuePlace::ErrorBackoff:
+      entry.backoffEnd = backoffEndOf(entry.pod);
+      entry.pod.backoffExpiration = entry.backoffEnd;
+      (place == QueuePlace::Backoff ? backoff_ : errorBackoff_).insert(&entry);
+      onReady_();  // a pod in back-off is tried early when nothing else is ready
+      break;
+    case QueuePlace::Gated:
+      ++gatedCount_;
+      [[fallthrough]];
+    case QueuePlace::Unschedulable:
+      unschedulable_.emplace(entry.pod.uid(), &entry);
+      break;
+    case QueuePlace::None:
+    case QueuePlace::InFlight:
+      break;
+  }
+  if (onIncoming) onIncoming(nameOf(place), event);
+}
+
+// Takes an entry out of its store, before anything that its order depends on changes.
+void SchedulingQueue::take(Entry& entry) {
+  switch (entry.place) {
+    case QueuePlace::Active:
+      active_.erase(&entry);
+      break;
+    case QueuePlace::Backoff:
+      backoff_.erase(&entry);
+      break;
+    case QueuePlace::ErrorBackoff:
+      errorBackoff_.erase(&entry);
+      break;
+    case QueuePlace::Gated:
+      --gatedCount_;
+      [[fallthrough]];
+    case QueuePlace::Unschedulable:
+      unschedulable_.erase(entry.pod.uid());
+      break;
+    case QueuePlace::None:
+    case QueuePlace::InFlight:
+      break;
+  }
+  entry.place = QueuePlace::None;
+}
+
+bool SchedulingQueue::gated(Entry& entry) {
+  const Profile* profile = profileOf(*entry.pod.info);
+  entry.pod.gatingPlugin.clear();
+  if (!profile) return false;
+  for (const auto& plugin : profile->preEnqueue) {
+    if (plugin.point->preEnqueue(*entry.pod.info).ok()) continue;
+    entry.pod.gatingPlugin = plugin.name;
+    entry.pod.unschedulablePlugins.insert(plugin.name);
+    return true;
+  }
+  return false;
+}
+
+void SchedulingQueue::requeue(Entry& entry, Strategy strategy, const std::string& event) {
+  if (strategy == Strategy::Skip) {
+    place(entry, entry.pod.gatingPlugin.empty() ? QueuePlace::Unschedulable : QueuePlace::Gated, event);
+  } else if (gated(entry)) {
+    place(entry, QueuePlace::Gated, event);
+  } else if (strategy == Strategy::AfterBackoff && backingOff(entry.pod)) {
+    place(entry, entry.pod.consecutiveErrors > 0 ? QueuePlace::ErrorBackoff : QueuePlace::Backoff, event);
+  } else {
+    place(entry, QueuePlace::Active, event);
+  }
+}
+
+void SchedulingQueue::add(const PodPtr& pod) {
+  if (pod->uid().empty() || markers_.contains(pod->uid())) return;
+  Entry& entry = entries_[pod->uid()];
+  take(entry);
+  entry.sequence = ++lastSequence_;
+  entry.pod = QueuedPod{};
+  entry.pod.info = pod;
+  // By age, so that a restart of the scheduler keeps the order among equals.
+  entry.pod.timestamp = std::min(now(), pod->pod->metadata.creationTimestamp.value_or(now()));
+  nominator_.add(pod, {});
+  requeue(entry, Strategy::Immediately, "UnschedulablePodAdd");
+}
+
+void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
+  const std::vector<Actions> actions = podActions(*before, *after);
+  const auto eventOf = [&](Actions change) {
+    ClusterEvent event;
+    event.resource = EventResource::UnscheduledPod;
+    event.actions = change;
+    event.oldPod = before;
+    event.newPod = after;
+    return event;
+  };
+  if (markers_.contains(after->uid())) {
+    for (const Actions change : actions) record(eventOf(change), after->uid());
+    return;
+  }
+  const auto it = entries_.find(after->uid());
+  if (it == entries_.end()) {
+    add(after);
+    return;
+  }
+  nominator_.update(before, after);
+  Entry& entry = it->second;
+  const QueuePlace where = entry.place;
+  if (where != QueuePlace::Unschedulable && where != QueuePlace::Gated) {
+    take(entry);
+    entry.pod.info = after;
+    entry.place = where;
+    (where == QueuePlace::Active    ? void(active_.insert(&entry))
+     : where == QueuePlace::Backoff ? void(backoff_.insert(&entry))
+                                    : void(errorBackoff_.insert(&entry)));
+    return;
+  }
+  entry.pod.info = after;
+  for (const Actions change : actions) {
+    const ClusterEvent event = eventOf(change);
+    const Strategy strategy = evaluate(entry.pod, event);
+    if (strategy == Strategy::Skip) continue;
+    take(entry);
+    requeue(entry, strategy, labelOf(event));
+    if (entry.place == QueuePlace::Active || entry.place == QueuePlace::Backoff ||
+        entry.place == QueuePlace::ErrorBackoff) {
+      return;
+    }
+  }
+}
+
+void SchedulingQueue::remove(const PodPtr& pod) {
+  nominator_.remove(pod->uid());
+  const auto it = entries_.find(pod->uid());
+  if (it == entries_.end()) return;
+  take(it->second);
+  entries_.erase(it);
+}
+
+std::optional<QueuedPod> SchedulingQueue::pop() {
+  if (active_.empty() && backoff_.empty()) return std::nullopt;
+  const bool early = active_.empty();
+  Entry* entry = early ? *backoff_.begin() : *active_.begin();
+  take(*entry);
+  if (early && onIncoming) onIncoming("active", "PopFromBackoffQ");
+  QueuedPod pod = std::move(entry->pod);
+  entries_.erase(pod.uid());
+  if (!pod.firstAttempt) pod.firstAttempt = now();
+  ++pod.attempts;
+  pod.backoffExpiration.reset();
+  markers_[pod.uid()] = inFlight_.insert(inFlight_.end(), InFlight{pod.uid(), {}, {}});
+  return pod;
+}
+
+void SchedulingQueue::done(const std::string& uid) {
+  const auto it = markers_.find(uid);
+  if (it == markers_.end()) return;
+  inFlight_.erase(it->second);
+  markers_.erase(it);
+  while (!inFlight_.empty() && inFlight_.front().uid.empty()) inFlight_.pop_front();
+}
+
+void SchedulingQueue::addUnschedulable(QueuedPod pod) {
+  const std::string uid = pod.uid();
+  if (entries_.contains(uid)) {
+    log::error("pod {} failed to schedule but is queued already", pod.info->key());
+    done(uid);
+    return;
+  }
+  if (pod.hasRejectors()) {
+    ++pod.unschedulableCount;
+    pod.consecutiveErrors = 0;
+  } else {
+    ++pod.consecutiveErrors;
+  }
+  pod.timestamp = now();
+  pod.backoffExpiration.reset();
+  pod.flushed = false;
+
+  Strategy strategy = Strategy::Skip;
+  std::string label = "ScheduleAttemptFailure";
+  if (!pod.hasRejectors()) {
+    strategy = Strategy::AfterBackoff;
+  } else if (const auto marker = markers_.find(uid); marker != markers_.end()) {
+    for (auto it = std::next(marker->second); it != inFlight_.end(); ++it) {
+      if (!it->uid.empty() || (!it->onlyFor.empty() && it->onlyFor != uid)) continue;
+      const Strategy answer = evaluate(pod, it->event);
+      if (answer == Strategy::Skip) continue;
+      strategy = answer;
+      label = labelOf(it->event);
+      if (answer == Strategy::Immediately || pod.pendingPlugins.empty()) break;
+    }
+  }
+  Entry& entry = entries_[uid];
+  entry.sequence = ++lastSequence_;
+  entry.pod = std::move(pod);
+  requeue(entry, strategy, label);
+  done(uid);
+}
+
+void SchedulingQueue::flushBackoff() {
+  const WallTime current = toSecond(now());
+  for (auto* queue : {&backoff_, &errorBackoff_}) {
+    while (!queue->empty() && (*queue->begin())->backoffEnd < current) {
+      Entry& entry = **queue->begin();
+      take(entry);
+      place(entry, QueuePlace::Active, "BackoffComplete");
+    }
+  }
+}
+
+void SchedulingQueue::flushUnschedulable() {
+  std::vector<Entry*> late;
+  for (const auto& [uid, entry] : unschedulable_) {
+    if (now() - entry->pod.timestamp > options_.maxUnschedulable) late.push_back(entry);
+  }
+  const ClusterEvent event = ClusterEvent::wildcard("UnschedulableTimeout");
+  for (Entry* entry : late) {
+    if (entry->place == QueuePlace::Gated) continue;
+    take(*entry);
+    entry->pod.flushed = true;
+    requeue(*entry, evaluate(entry->pod, event), labelOf(event));
+  }
+}
+
+QueuePlace SchedulingQueue::placeOf(const std::string& uid) const {
+  if (markers_.contains(uid)) return QueuePlace::InFlight;
+  const auto it = entries_.find(uid);
+  return it == entries_.end() ? QueuePlace::None : it->second.place;
+}
+
+const QueuedPod* SchedulingQueue::find(const std::string& uid) const {
+  const auto it = entries_.find(uid);
+  return it == entries_.end() ? nullptr : &it->second.pod;
+}
+
+QueueCounts SchedulingQueue::counts() const {
+  return {active_.size(), backoff_.size() + errorBackoff_.size(), unschedulable_.size() - gatedCount_,
+          gatedCount_, markers_.size()};
+}
+
+std::map<std::string, std::size_t> SchedulingQueue::rejectedByPlugin() const {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [uid, entry] : unschedulable_) {
+    for (const auto& plugin : entry->pod.unschedulablePlugins) ++counts[plugin];
+    for (const auto& plugin : entry->pod.pendingPlugins) ++counts[plugin];
+  }
+  return counts;
+}
+
+}  // namespace koord::scheduler

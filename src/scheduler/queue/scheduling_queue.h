@@ -1,0 +1,150 @@
+#pragma once
+
+// SchedulingQueue: the pods that wait for a node. A pod is in exactly one place:
+//   active         ready, in the order of the QueueSort plugin;
+//   backoff        rejected before and not to be tried again yet (kept apart from pods whose last attempt
+//                  failed with an error, which are never tried early);
+//   unschedulable  rejected, and nothing has happened since that would change that; gated pods, too;
+//   in flight      taken out by pop() and not done yet.
+// What happens in the cluster moves pods from unschedulable when a plugin that rejected them says that it
+// may help (queueing hints); a timer moves those that have waited five minutes anyway.
+//
+// In memory only: after a restart every unassigned pod is new.
+
+#include <functional>
+#include <list>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "scheduler/framework/nominator.h"
+#include "scheduler/framework/profile.h"
+
+namespace koord::scheduler {
+
+struct QueueOptions {
+  Duration initialBackoff = std::chrono::seconds(1);
+  Duration maxBackoff = std::chrono::seconds(10);
+  Duration maxUnschedulable = std::chrono::minutes(5);
+};
+
+enum class QueuePlace { None, Active, Backoff, ErrorBackoff, Unschedulable, Gated, InFlight };
+std::string_view nameOf(QueuePlace place);
+
+struct QueueCounts {
+  std::size_t active = 0;
+  std::size_t backoff = 0;
+  std::size_t unschedulable = 0;
+  std::size_t gated = 0;
+  std::size_t inFlight = 0;
+};
+
+class SchedulingQueue {
+ public:
+  using Profiles = std::map<std::string, const Profile*, std::less<>>;  // by schedulerName
+
+  // onReady is called when a pod may be there to pop; it must not pop at once.
+  SchedulingQueue(Executor& executor, QueueOptions options, Profiles profiles, Nominator& nominator,
+                  std::function<void()> onReady);
+  ~SchedulingQueue();
+  SchedulingQueue(const SchedulingQueue&) = delete;
+  SchedulingQueue& operator=(const SchedulingQueue&) = delete;
+
+  // Starts the timers.
+  void start();
+
+  void add(const PodPtr& pod);
+  void update(const PodPtr& before, const PodPtr& after);
+  void remove(const PodPtr& pod);
+
+  // The next pod, now in flight. Empty when none is ready.
+  std::optional<QueuedPod> pop();
+  // Ends the flight of a pod that needs no further attempt.
+  void done(const std::string& uid);
+  // Ends it by putting the pod back after a failed attempt; where to depends on who rejected it and on
+  // what happened while it was in flight.
+  void addUnschedulable(QueuedPod pod);
+
+  // Something happened in the cluster. `affects`, when given, picks the pods to look at.
+  void moveAll(const ClusterEvent& event, const std::function<bool(const PodInfo&)>& affects = {});
+  // Moves these pods to active now, whatever rejected them.
+  void activate(const std::vector<PodPtr>& pods);
+
+  void flushBackoff();
+  void flushUnschedulable();
+
+  QueuePlace placeOf(const std::string& uid) const;
+  const QueuedPod* find(const std::string& uid) const;  // not for pods in flight
+  QueueCounts counts() const;
+  // Pods that are unschedulable or gated because of a plugin.
+  std::map<std::string, std::size_t> rejectedByPlugin() const;
+  // The queue's own clock: wall time at the start, moved on steadily.
+  WallTime now() const;
+
+  // Told of every pod that enters a queue: "active", "backoff", "unschedulable"; and by which event.
+  std::function<void(std::string_view queue, const std::string& event)> onIncoming;
+  // Told of every hint: plugin, event and answer.
+  std::function<void(const std::string& plugin, const std::string& event, Hint hint)> onHint;
+
+ private:
+  struct Entry {
+    QueuedPod pod;
+    QueuePlace place = QueuePlace::None;
+    std::uint64_t sequence = 0;  // order of arrival, for pods that compare equal
+    WallTime backoffEnd{};       // while in a back-off queue
+  };
+  struct ActiveOrder {
+    const SchedulingQueue* queue;
+    bool operator()(const Entry* a, const Entry* b) const;
+  };
+  struct BackoffOrder {
+    const SchedulingQueue* queue;
+    bool operator()(const Entry* a, const Entry* b) const;
+  };
+  enum class Strategy { Skip, AfterBackoff, Immediately };
+
+  // A pod in flight (uid set), or an event that happened while some were.
+  struct InFlight {
+    std::string uid;
+    ClusterEvent event;
+    std::string onlyFor;  // the event concerns this pod alone
+  };
+
+  const Profile* profileOf(const PodInfo& pod) const;
+  void place(Entry& entry, QueuePlace place, const std::string& event);
+  void take(Entry& entry);
+  bool gated(Entry& entry);
+  void requeue(Entry& entry, Strategy strategy, const std::string& event);
+  Strategy evaluate(const QueuedPod& pod, const ClusterEvent& event) const;
+  bool ofInterest(const ClusterEvent& event) const;
+  Duration backoffOf(const QueuedPod& pod) const;
+  WallTime backoffEndOf(const QueuedPod& pod) const;
+  bool backingOff(const QueuedPod& pod) const;
+  void record(const ClusterEvent& event, const std::string& onlyFor);
+  void tick();
+
+  Executor& executor_;
+  QueueOptions options_;
+  Profiles profiles_;
+  const QueueSortPlugin& order_;
+  Nominator& nominator_;
+  std::function<void()> onReady_;
+  Duration wallOffset_;
+
+  std::unordered_map<std::string, Entry> entries_;  // by uid
+  std::set<Entry*, ActiveOrder> active_;
+  std::set<Entry*, BackoffOrder> backoff_;
+  std::set<Entry*, BackoffOrder> errorBackoff_;
+  std::unordered_map<std::string, Entry*> unschedulable_;  // gated ones included
+  std::size_t gatedCount_ = 0;
+  std::uint64_t lastSequence_ = 0;
+
+  std::list<InFlight> inFlight_;
+  std::unordered_map<std::string, std::list<InFlight>::iterator> markers_;  // by uid
+  TimerId timer_ = 0;
+  int ticks_ = 0;
+};
+
+}  // namespace koord::scheduler

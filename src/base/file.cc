@@ -71,4 +71,19 @@ Result<> writeFileAtomic(const std::string& path, std::string_view text, unsigne
   return {};
 }
 
+Result<> makeDirs(const std::string& path, unsigned mode) {
+  if (::mkdir(path.c_str(), mode) == 0) return {};
+  if (errno == EEXIST) {
+    struct stat info{};
+    if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return {};
+    return fail(ErrorCode::Io, path + " exists and is not a folder");
+  }
+  const auto slash = path.rfind('/');
+  if (errno != ENOENT || slash == std::string::npos || slash == 0)
+    return fail(errnoError("make folder " + path, errno));
+  if (auto parent = makeDirs(path.substr(0, slash), mode); !parent) return parent;
+  if (::mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return {};
+  return fail(errnoError("make folder " + path, errno));
+}
+
 }  // namespace koord

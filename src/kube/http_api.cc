@@ -71,6 +71,7 @@ class HttpApi::Impl {
 
   Executor& executor() { return executor_; }
   net::HttpClient& client() { return client_; }
+  const HttpApiOptions& options() const { return options_; }
 
   net::HttpRequest httpRequestOf(Request request) const {
     net::HttpRequest http = httpGet(pathOf(request));
@@ -129,9 +130,10 @@ class HttpApi::Impl {
     co_return std::move(http);
   }
 
-  static Task<Result<std::string>> send(std::shared_ptr<Impl> self, net::HttpRequest http) {
+  // waits: how often a server that says when to come back is asked again.
+  static Task<Result<std::string>> send(std::shared_ptr<Impl> self, net::HttpRequest http,
+                                        int waits) {
     const std::string asked = http.method + " " + http.url;
-    int waits = 0;
     bool refused = false;
     for (;;) {
       auto admission = admit(self, http);
@@ -149,13 +151,11 @@ class HttpApi::Impl {
         self->config_.credentials->refused();
         continue;
       }
-      // A server that is overloaded or starting says when to come back; the request was not carried
-      // out.
+      // Overloaded or starting; the request was not carried out.
       const auto after = retryAfterOf(*response);
-      const bool busy =
-          (response->status == 429 || response->status >= 500) && !http.url.ends_with("/eviction");
-      if (busy && after > 0s && after <= kMaxRetryAfter && waits < self->options_.retries429) {
-        ++waits;
+      const bool busy = response->status == 429 || response->status >= 500;
+      if (busy && after > 0s && after <= kMaxRetryAfter && waits > 0) {
+        --waits;
         auto pause = sleepFor(self->executor_, after);
         co_await pause;
         continue;
@@ -183,11 +183,13 @@ HttpApi::HttpApi(net::HttpClient& client, Executor& executor, ClientConfig confi
 HttpApi::~HttpApi() = default;
 
 Task<Result<std::string>> HttpApi::call(Request request) {
-  return Impl::send(impl_, impl_->httpRequestOf(std::move(request)));
+  // An eviction that a budget forbids is the caller's to repeat.
+  const int waits = request.subresource == "eviction" ? 0 : impl_->options().retries429;
+  return Impl::send(impl_, impl_->httpRequestOf(std::move(request)), waits);
 }
 
 Task<Result<std::string>> HttpApi::getPath(std::string path) {
-  return Impl::send(impl_, impl_->httpGet(path));
+  return Impl::send(impl_, impl_->httpGet(path), impl_->options().retries429);
 }
 
 std::unique_ptr<Watch> HttpApi::watch(Request request, WatchSink sink) {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cluster/hostnode/fake_cgroup_fs.h"
-#include "cluster/hostnode/files.h"
 #include "cluster/hostnode/machine.h"
 
 namespace koord::cluster {

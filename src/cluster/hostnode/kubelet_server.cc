@@ -6,7 +6,7 @@
 #include <boost/json/object.hpp>
 #include <charconv>
 
-#include "cluster/hostnode/files.h"
+#include "base/file.h"
 #include "net/tls.h"
 #include "net/url.h"
 

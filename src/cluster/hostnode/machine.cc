@@ -14,7 +14,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "cluster/hostnode/files.h"
+#include "base/file.h"
+
 
 namespace koord::cluster {
 

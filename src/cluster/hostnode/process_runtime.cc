@@ -14,9 +14,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "cluster/hostnode/container_record.h"
-#include "cluster/hostnode/files.h"
 #include "cluster/hostnode/pod_cgroups.h"
 #include "cluster/hostnode/shim.h"
 #include "net/tls.h"

@@ -11,8 +11,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/file.h"
 #include "cluster/hostnode/container_record.h"
-#include "cluster/hostnode/files.h"
 #include "cluster/hostnode/machine.h"
 #include "cluster/hostnode/pod_cgroups.h"
 
@@ -165,8 +165,9 @@ TEST_F(ProcessRuntimeTest, ROOT_AContainerWithoutACommandIsRefusedWithAdvice) {
 }
 
 TEST_F(ProcessRuntimeTest, ROOT_StoppingAsksFirst) {
-  const auto id = start({"sh", "-c", "trap 'echo bye; exit 0' TERM; while :; do sleep 0.05; done"});
+  const auto id = start({"sh", "-c", "trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done"});
   ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(until([&] { return readFile(find(*id)->logPath).value_or("") == "ready\n"; }));
   ASSERT_TRUE(run(runtime_->stopContainer(*id, 10s)));
   const auto container = find(*id);
   ASSERT_TRUE(container);
@@ -175,8 +176,9 @@ TEST_F(ProcessRuntimeTest, ROOT_StoppingAsksFirst) {
 }
 
 TEST_F(ProcessRuntimeTest, ROOT_StoppingKillsWhatDoesNotListenWithItsChildren) {
-  const auto id = start({"sh", "-c", "trap '' TERM; (trap '' TERM; sleep 600) & wait"});
+  const auto id = start({"sh", "-c", "trap '' TERM; sleep 600 & echo ready; wait"});
   ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(until([&] { return readFile(find(*id)->logPath).value_or("") == "ready\n"; }));
   const std::string cgroup = pod_.cgroup + "/" + *id;
   ASSERT_TRUE(until([&] { return cgroups_->processes(cgroup).size() >= 2; }));
   ASSERT_TRUE(run(runtime_->stopContainer(*id, 50ms)));

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/file.h"
 #include "cluster/hostnode/container_record.h"
-#include "cluster/hostnode/files.h"
 
 namespace koord::cluster {
 

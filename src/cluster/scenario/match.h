@@ -52,9 +52,10 @@ class AssertionTree {
   std::shared_ptr<const Node> root_;
 };
 
-// The document with every text of the form "(expression)" replaced by its value. Keys stay as they
-// are.
-Result<json::value> render(const json::value& document, const Bindings& bindings);
+// The document with every text of the form "(expression)" replaced by its value; "@" in them is
+// `current`. Keys stay as they are.
+Result<json::value> render(const json::value& document, const Bindings& bindings,
+                           const json::value& current = nullptr);
 // The same for one text that must stay a text: names and the like.
 Result<std::string> renderText(std::string_view text, const Bindings& bindings);
 

@@ -140,7 +140,8 @@ Task<void> Operations::gather(const Operation& operation, const Bindings& bindin
     output += fmt::format("--- {}\n", titleOf(object));
     if (operation.kind == Kind::PodLogs) {
       auto reading = logsOf(operation, keyOf(object));
-      output += co_await reading;
+      const auto log = co_await reading;
+      output += log;
       continue;
     }
     output += toYaml(tidied(object));

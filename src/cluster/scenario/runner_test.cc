@@ -86,13 +86,13 @@ TEST_F(RunnerTest, ANamespaceThatWasThereStays) {
 
 TEST_F(RunnerTest, AnAssertionWaitsUntilItHolds) {
   cluster.loop.runAfter(20s, [&] {
-    cluster.objects["nodes/n"] =
-        *parseYaml("{apiVersion: v1, kind: Node, metadata: {name: n}, status: {x: 2}}");
+    cluster.objects["nodes/n1"] =
+        *parseYaml("{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {x: 2}}");
   });
   const auto result = run(R"(
 steps:
 - try:
-  - assert: {resource: {apiVersion: v1, kind: Node, metadata: {name: n}, status: {(x > `1`): true}}}
+  - assert: {resource: {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {(x > `1`): true}}}
 )");
   EXPECT_EQ(result.status, Status::Passed) << describe(result, {});
   EXPECT_GE(result.elapsed, 20s);
@@ -100,16 +100,16 @@ steps:
 }
 
 TEST_F(RunnerTest, AnAssertionThatNeverHoldsTellsWhatIsThere) {
-  cluster.objects["nodes/n"] =
-      *parseYaml("{apiVersion: v1, kind: Node, metadata: {name: n}, status: {x: 2, y: 3}}");
+  cluster.objects["nodes/n1"] =
+      *parseYaml("{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {x: 2, other: 3}}");
   cluster.objects["events/default/e"] = *parseYaml(
-      "{involvedObject: {kind: Node, name: n}, type: Warning, reason: Bad, count: 2, message: too "
+      "{involvedObject: {kind: Node, name: n1}, type: Warning, reason: Bad, count: 2, message: too "
       "hot, source: {component: kubelet}}");
   const auto result = run(R"(
 timeouts: {assert: 10s}
 steps:
 - try:
-  - assert: {resource: {apiVersion: v1, kind: Node, metadata: {name: n}, status: {x: 1}}}
+  - assert: {resource: {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {x: 1}}}
   - sleep: {duration: 1s}
   catch:
   - get: {apiVersion: v1, kind: Node}
@@ -124,7 +124,7 @@ steps:
   EXPECT_THAT(operation.deviations[0].events, ElementsAre("Warning Bad (x2, kubelet): too hot"));
   EXPECT_EQ(result.steps[0].try_.size(), 1U) << "what follows a failure does not run";
   ASSERT_EQ(result.steps[0].catch_.size(), 1U);
-  EXPECT_THAT(result.steps[0].catch_[0].output, HasSubstr("y: 3"));
+  EXPECT_THAT(result.steps[0].catch_[0].output, HasSubstr("other: 3"));
   EXPECT_GE(result.elapsed, 10s);
   EXPECT_LT(result.elapsed, 11s);
 
@@ -155,31 +155,32 @@ steps:
   const auto none = run(R"(
 steps:
 - try:
-  - assert: {resource: {apiVersion: v1, kind: Node, metadata: {labels: {pool: y}}}}
+  - assert: {resource: {apiVersion: v1, kind: Node, metadata: {labels: {pool: other}}}}
 )");
   EXPECT_EQ(failure(none).error, "there is no such object");
 }
 
 TEST_F(RunnerTest, AnErrorOperationWantsThatNothingMatches) {
-  cluster.objects["nodes/n"] = *parseYaml("{metadata: {name: n}, spec: {a: 1}}");
-  cluster.loop.runAfter(5s, [&] { cluster.objects.erase("nodes/n"); });
+  cluster.objects["nodes/n1"] = *parseYaml("{metadata: {name: n1}, spec: {a: 1}}");
+  cluster.loop.runAfter(5s, [&] { cluster.objects.erase("nodes/n1"); });
   constexpr const char* kGone = R"(
 steps:
 - try:
-  - error: {resource: {apiVersion: v1, kind: Node, metadata: {name: n}, spec: {a: 1}}}
+  - error: {resource: {apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {a: 1}}}
 )";
   const auto waits = run(kGone);
   EXPECT_EQ(waits.status, Status::Passed) << describe(waits, {});
   EXPECT_GE(waits.elapsed, 5s);
-  cluster.objects["nodes/n"] =
-      *parseYaml("{apiVersion: v1, kind: Node, metadata: {name: n}, spec: {a: 1}}");
-  EXPECT_EQ(failure(run(kGone)).error, "it holds, and must not: v1/Node n");
+  cluster.objects["nodes/n1"] =
+      *parseYaml("{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {a: 1}}");
+  EXPECT_EQ(failure(run(kGone)).error, "it holds, and must not: v1/Node n1");
 }
 
 TEST_F(RunnerTest, BindingsTemplatesAndOutputsFlow) {
   const auto result = run(R"(
 bindings:
-- {name: prefix, value: (join('-', [$namespace, 'x']))}
+- name: prefix
+  value: (join('-', [$namespace, 'x']))
 steps:
 - bindings: [{name: size, value: 3}]
   try:
@@ -192,7 +193,7 @@ steps:
       outputs: [{name: made, value: (@)}]
   - assert:
       resource: {($made.metadata.name): scenario-t-1-x, ($made.data.size): '3'}
-  - patch: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($prefix)}, data: {size: null, more: y}}}
+  - patch: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($prefix)}, data: {size: null, more: it}}}
   - assert:
       resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($prefix)}, data: {test: t, more: y, (size): null}}
   - update: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($prefix)}, data: {z: '1'}}}
@@ -235,7 +236,8 @@ steps:
   const auto expected = run(std::string(kCreate) + R"(
       expect:
       - match: {kind: Pod}
-        check: {(contains($error, 'no profile')): true}
+        check:
+          (contains($error, 'no profile')): true
 )");
   EXPECT_EQ(expected.status, Status::Passed) << describe(expected, {});
   const auto other = run(std::string(kCreate) + R"(

@@ -63,7 +63,7 @@ steps:
 )"),
                                 "dir/chainsaw-test.yaml");
   ASSERT_TRUE(tests) << tests.error().message;
-  const Test& test = tests->at(0);
+  const scenario::Test& test = tests->at(0);
   EXPECT_EQ(test.name, "t");
   EXPECT_EQ(test.folder(), "dir");
   EXPECT_EQ(test.timeouts.assert, 1min);

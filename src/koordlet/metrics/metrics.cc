@@ -70,9 +70,6 @@ struct Metrics::Impl {
                                          "time duration of resource executor updates");
   Family<Histogram>& kubelet = histogram(internal, "kubelet_request_duration_seconds",
                                          "kubelet request duration in seconds");
-  Family<Histogram>& reconciler =
-      histogram(internal, "runtime_hook_reconciler_invoked_duration_milliseconds",
-                "time duration of reconciling a level's resource");
   Family<Gauge>& hostApps =
       gauge(internal, "host_application_resource_usage", "resource usage of host applications");
   Family<Gauge>& reportedNode =
@@ -174,18 +171,6 @@ void Metrics::kubeletRequest(const std::string& path, int code, Duration took) {
   impl_->kubelet
       .Add({{"verb", "get"}, {"path", path}, {"code", std::to_string(code)}}, buckets(0.001, 7))
       .Observe(milliseconds(took) / 1000);
-}
-
-void Metrics::reconcilerInvoked(const std::string& level, const std::string& resource, bool ok,
-                                Duration took) {
-  if (impl_->node.empty()) return;
-  impl_->reconciler
-      .Add({{"node", impl_->node},
-            {"level", level},
-            {"resource_type", resource},
-            {"status", ok ? "success" : "failed"}},
-           buckets(0.01, 8))
-      .Observe(milliseconds(took));
 }
 
 void Metrics::hostApplication(const std::string& name, const std::string& resource,

@@ -36,8 +36,6 @@ class Metrics {
   void nodeCpuInfo(bool ok);
   void resourceUpdate(const std::string& type, bool ok, Duration took);
   void kubeletRequest(const std::string& path, int code, Duration took);
-  void reconcilerInvoked(const std::string& level, const std::string& resource, bool ok,
-                         Duration took);
   void hostApplication(const std::string& name, const std::string& resource,
                        const std::string& priorityClass, const std::string& qos, double value);
   void resetHostApplications();

@@ -50,6 +50,31 @@ KubeletSource::KubeletSource(Executor& executor, net::HttpClient& client, Kubele
                              Metrics& metrics)
     : executor_(executor), client_(client), options_(std::move(options)), metrics_(metrics) {}
 
+Task<Result<>> KubeletSource::authenticate(net::HttpRequest& request) {
+  std::shared_ptr<const net::TlsConfig> identity = options_.tls;
+  if (options_.credentials) {
+    auto asking = options_.credentials->credentials(executor_);
+    auto credentials = co_await asking;
+    if (!credentials) co_return fail(std::move(credentials.error()));
+    if (credentials->tls) identity = credentials->tls;
+    if (!credentials->token.empty())
+      request.headers.push_back({"Authorization", "Bearer " + credentials->token});
+  }
+  const bool changed = !unverified_ || (identity && (identity->certPem != unverified_->certPem ||
+                                                     identity->keyPem != unverified_->keyPem));
+  if (changed) {
+    net::TlsConfig tls;
+    if (identity) {
+      tls.certPem = identity->certPem;
+      tls.keyPem = identity->keyPem;
+    }
+    tls.insecureSkipVerify = true;
+    unverified_ = std::make_shared<const net::TlsConfig>(std::move(tls));
+  }
+  request.tls = unverified_;
+  co_return Result<>{};
+}
+
 Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> KubeletSource::list(
     const api::Node& node) {
   auto url = kubeletPodsUrl(node, options_);
@@ -60,9 +85,9 @@ Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> KubeletSource::list(
   request.connectTimeout = options_.timeout;
   request.headers.push_back({"Accept", "application/json"});
   if (!options_.insecure) {
-    request.tls = options_.tls;
-    const std::string token = options_.bearerToken ? options_.bearerToken() : std::string();
-    if (!token.empty()) request.headers.push_back({"Authorization", "Bearer " + token});
+    auto authenticating = authenticate(request);
+    auto authenticated = co_await authenticating;
+    if (!authenticated) co_return fail(std::move(authenticated.error()));
   }
   const SteadyTime start = executor_.steadyNow();
   auto task = client_.fetch(executor_, std::move(request));

@@ -2,13 +2,13 @@
 
 // The pods of this node, from kubelet's /pods endpoint.
 
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "api/core.h"
 #include "base/task.h"
 #include "koordlet/metrics/metrics.h"
+#include "kube/kubeconfig.h"
 #include "net/http_client.h"
 
 namespace koord::koordlet {
@@ -27,10 +27,10 @@ struct KubeletOptions {
   std::chrono::milliseconds timeout{3000};
   bool insecure = false;  // plain HTTP on the read-only port
   int readOnlyPort = 10255;
-  // For HTTPS. Upstream does not verify kubelet's certificate, which most clusters sign by
-  // themselves.
-  std::shared_ptr<const net::TlsConfig> tls;
-  std::function<std::string()> bearerToken;  // asked for each request; "" = none
+  // Who we are, for HTTPS: client certificate and token. Kubelet's own certificate is not verified,
+  // as upstream: most clusters let kubelets sign it by themselves.
+  std::shared_ptr<const net::TlsConfig> tls;            // null = no client certificate
+  std::shared_ptr<kube::CredentialSource> credentials;  // null = those of tls alone
 };
 
 class KubeletSource final : public PodSource {
@@ -40,10 +40,13 @@ class KubeletSource final : public PodSource {
   Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(const api::Node& node) override;
 
  private:
+  Task<Result<>> authenticate(net::HttpRequest& request);
+
   Executor& executor_;
   net::HttpClient& client_;
   KubeletOptions options_;
   Metrics& metrics_;
+  std::shared_ptr<const net::TlsConfig> unverified_;  // kept, so that connections are reused
 };
 
 // "https://10.0.0.7:10250/pods/"; an error names what the Node lacks.

@@ -1,0 +1,71 @@
+#pragma once
+
+// koordlet as a whole: one actor that measures the node, reports, and protects its
+// latency-sensitive pods. It works with what it finds: a missing object, kernel feature or
+// directory switches off what needs it, and nothing else.
+//
+// Values in the kernel outlive the process on purpose: a koordlet that is restarted takes them up
+// where it left them, and pods are never unprotected in between.
+
+#include <memory>
+
+#include "koordlet/agent/options.h"
+#include "koordlet/collect/collector.h"
+#include "koordlet/hooks/reconciler.h"
+#include "koordlet/services/http_service.h"
+#include "koordlet/states/informers.h"
+#include "koordlet/states/node_metric_reporter.h"
+#include "koordlet/states/pod_poller.h"
+
+namespace koord::koordlet {
+
+class Agent {
+ public:
+  // All of them outlive the agent. Calls and callbacks on the executor's thread.
+  Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host, Metrics& metrics,
+        std::unique_ptr<PodSource> pods, Random random);
+  ~Agent();
+
+  void start();
+
+  // What was found on this machine and what is off and why, line by line.
+  std::vector<std::string> report() const;
+  ServiceViews views();
+
+  const States& states() const { return states_; }
+  const MetricCache& cache() const { return cache_; }
+  const AuditRing& audit() const { return audit_; }
+
+ private:
+  Task<void> findDriver();
+  Task<void> collectLoop();
+  Task<void> every(Duration interval, void (Agent::*round)());
+  void suppress() { suppress_.run(); }
+  void evictMemory() { memoryEvict_.run(); }
+  void collectGarbage();
+  void publishContainerResources();
+  json::value qosView() const;
+  std::string notReady() const;
+
+  Executor& executor_;
+  AgentOptions options_;
+  Host host_;
+  Metrics& metrics_;
+  States states_;
+  MetricCache cache_;
+  AuditRing audit_;
+  ResourceExecutor resources_;
+  std::unique_ptr<PodSource> podSource_;
+  kube::EventRecorder events_;
+  Evictor evictor_;
+  Collector collector_;
+  CpuSuppress suppress_;
+  MemoryEvict memoryEvict_;
+  Reconciler reconciler_;
+  NodeInformers informers_;
+  PodPoller poller_;
+  NodeMetricReporter reporter_;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::koordlet

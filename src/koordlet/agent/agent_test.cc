@@ -1,0 +1,390 @@
+#include "koordlet/agent/agent.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "api/codec.h"
+#include "base/virtual_loop.h"
+#include "koordlet/testing/fake_host.h"
+#include "kube/fake_api.h"
+
+namespace koord::koordlet {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+// The API objects of one node, and what koordlet writes there.
+class FakeCluster {
+ public:
+  explicit FakeCluster(Executor& executor) : api(executor) {
+    api.answer = [this](const kube::Request& request) { return answer(request); };
+    put("nodes", R"({"metadata":{"name":"n1","uid":"node"},
+      "status":{"capacity":{"cpu":"16","memory":"64Gi"},"allocatable":{"cpu":"16","memory":"64Gi"}}})");
+    put("nodemetrics", R"({"metadata":{"name":"n1","generation":1},
+      "spec":{"metricCollectPolicy":{"reportIntervalSeconds":60}}})");
+  }
+
+  // Creates or replaces the node's object of that resource.
+  void put(const std::string& resource, std::string_view object) {
+    auto document = *parseJson(object);
+    document.get_object()["metadata"].get_object()["resourceVersion"] = std::to_string(++version_);
+    const bool known = objects_.contains(resource);
+    objects_[resource] = document;
+    const json::object event{{"type", known ? "MODIFIED" : "ADDED"}, {"object", document}};
+    for (auto& watch : api.watches)
+      if (watch.request.resource == resource) watch.sink.onEvent(toJson(event));
+  }
+  void putSlo(std::string_view threshold) {
+    put("nodeslos", fmt::format(R"({{"metadata":{{"name":"n1"}},
+      "spec":{{"resourceUsedThresholdWithBE":{}}}}})",
+                                threshold));
+  }
+
+  kube::FakeApi api;
+  std::vector<json::value> reports;      // NodeMetric status patches
+  std::vector<std::string> evictions;    // pod names
+  std::vector<std::string> refusedPods;  // whose eviction a budget forbids
+
+ private:
+  Result<std::string> answer(const kube::Request& request) {
+    if (request.verb == kube::Verb::List) {
+      json::array items;
+      const auto it = objects_.find(request.resource);
+      if (it != objects_.end()) items.push_back(it->second);
+      return toJson(json::object{{"metadata", {{"resourceVersion", std::to_string(version_)}}},
+                                 {"items", std::move(items)}});
+    }
+    if (request.resource == "nodemetrics" && request.verb == kube::Verb::Patch) {
+      reports.push_back(*parseJson(request.body));
+      return std::string("{}");
+    }
+    if (request.subresource == "eviction") {
+      if (std::ranges::find(refusedPods, request.name) != refusedPods.end())
+        return fail(ErrorCode::TooManyRequests, "Cannot evict pod as it would violate its budget");
+      evictions.push_back(request.name);
+      return std::string("{}");
+    }
+    return std::string("{}");
+  }
+
+  std::map<std::string, json::value> objects_;
+  int version_ = 1;
+};
+
+struct FakePods final : PodSource {
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  bool unreachable = false;
+  int lists = 0;
+  Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(const api::Node&) override {
+    ++lists;
+    if (unreachable) co_return fail(ErrorCode::Unavailable, "connection refused");
+    co_return pods;
+  }
+};
+
+// Borrows the test's pods, so that they outlive an agent.
+struct BorrowedPods final : PodSource {
+  explicit BorrowedPods(FakePods& pods) : source(pods) {}
+  FakePods& source;
+  Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(const api::Node& node) override {
+    return source.list(node);
+  }
+};
+
+class AgentTest : public testing::TestWithParam<CgroupVersion> {
+ protected:
+  AgentTest() {
+    options_.nodeName = "n1";
+    options_.dirs = files_.dirs();
+    options_.gates = *FeatureGates::parse("BEMemoryEvict=true");
+    ls_ = addPod("ls", KubeQos::Burstable, "LS", 9500, "");
+  }
+
+  std::string addPod(const std::string& name, KubeQos kubeQos, const std::string& qos, int priority,
+                     std::string_view resources) {
+    const std::string id = "containerd://" + name + "-c";
+    const std::string dir = files_.addPod(kubeQos, name, {id});
+    const std::string text = fmt::format(
+        R"({{"metadata":{{"name":"{0}","namespace":"d","uid":"{0}","labels":{{"koordinator.sh/qosClass":"{1}"}}}},
+            "spec":{{"priority":{2},"containers":[{{"name":"c","resources":{{{3}}}}}]}},
+            "status":{{"phase":"Running","qosClass":"{4}","containerStatuses":[
+              {{"name":"c","containerID":"{5}","state":{{"running":{{}}}}}}]}}}})",
+        name, qos, priority, resources, model::textOf(kubeQos), id);
+    auto pod = api::decodeText<api::Pod>(text);
+    EXPECT_TRUE(pod) << pod.error().message;
+    pods_.pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
+    return files_.containerDir(dir, id);
+  }
+
+  void startAgent() {
+    agent_ = std::make_unique<Agent>(loop_, cluster_.api, options_, *Host::detect(files_.dirs()),
+                                     metrics_, std::make_unique<BorrowedPods>(pods_), Random(7));
+    agent_->start();
+  }
+
+  // One second in which the pods use that many cores; counters move just before koordlet looks.
+  void second(double ls, double be, double system = 0.5) {
+    files_.burn(ls_, ls, 1s);
+    if (!be_.empty()) files_.burn(be_, be, 1s);
+    files_.burnSystem(system, 1s);
+    loop_.advance(1s);
+    files_.settle();
+  }
+  void seconds(int count, double ls, double be) {
+    for (int i = 0; i < count; ++i) second(ls, be);
+  }
+
+  std::string beDir() const { return qosDir(CgroupDriver::Cgroupfs, KubeQos::BestEffort); }
+  CpuSet beCpus() const {
+    return *CpuSet::parse(files_.cgroupText(CgroupFile::CpusetCpus, beDir()));
+  }
+  std::int64_t beQuota() {
+    const auto layout = CgroupLayout::detect(files_.dirs());
+    return CgroupReader(*layout).cfsQuotaUs(beDir()).value();
+  }
+  json::value qos() { return agent_->views().qos(); }
+
+  VirtualLoop loop_;
+  FakeHost files_{GetParam(), {.cpus = 16, .threadsPerCore = 2, .memoryBytes = 64 * kGiB}};
+  FakeCluster cluster_{loop_};
+  FakePods pods_;
+  Metrics metrics_;
+  AgentOptions options_;
+  std::string ls_, be_;
+  std::unique_ptr<Agent> agent_;
+};
+INSTANTIATE_TEST_SUITE_P(V1AndV2, AgentTest, testing::Values(CgroupVersion::V1, CgroupVersion::V2),
+                         [](const auto& info) {
+                           return info.param == CgroupVersion::V1 ? "V1" : "V2";
+                         });
+
+constexpr std::string_view kBatch =
+    R"("requests":{"kubernetes.io/batch-cpu":"1000","kubernetes.io/batch-memory":"1Gi"},
+       "limits":{"kubernetes.io/batch-cpu":"2000","kubernetes.io/batch-memory":"4Gi"})";
+
+TEST_P(AgentTest, BestEffortShrinksWithinTwoIntervalsWhenLatencySensitiveDemandRisesAndGrowsBack) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true,"cpuSuppressThresholdPercent":65})");
+  startAgent();
+  seconds(15, 2, 4);
+  // 65% of 16 = 10.4; minus 2 and the system's 0.5: 7.9 cores, 8 CPUs.
+  EXPECT_EQ(beCpus().size(), 8);
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, be_), beCpus().toString());
+
+  seconds(2, 6, 4);  // 10.4 - 6.5 = 3.9
+  EXPECT_EQ(beCpus().size(), 4);
+  EXPECT_THAT(textAt(qos(), "cpuSuppress", "reason"), HasSubstr("latency-sensitive use 6.00"));
+  EXPECT_EQ(textAt(qos(), "cpuSuppress", "beCpuset"), beCpus().toString());
+
+  // Back by at most a tenth of the node (2 CPUs) per round, and never above the budget.
+  int before = beCpus().size();
+  for (int i = 0; i < 6; ++i) {
+    second(2, 4);
+    EXPECT_LE(beCpus().size(), std::min(before + 2, 8));
+    EXPECT_GE(beCpus().size(), before);
+    before = beCpus().size();
+  }
+  EXPECT_EQ(before, 8);
+}
+
+TEST_P(AgentTest, WhenAllIsUsedUpBestEffortKeepsTwoCpus) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true})");
+  startAgent();
+  seconds(15, 15, 1);
+  EXPECT_EQ(beCpus().size(), 2);
+}
+
+TEST_P(AgentTest, TheQuotaPolicyFollowsTheBudgetAndIsGivenBackWhenSwitchedOff) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true,"cpuSuppressPolicy":"cfsQuota"})");
+  startAgent();
+  seconds(15, 4, 2);  // 10.4 - 4 - 0.5 = 5.9 cores
+  EXPECT_NEAR(static_cast<double>(beQuota()), 590'000, 16'000);
+  EXPECT_EQ(beCpus().size(), 16);
+  // Its own quota would throttle a second time.
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpuCfsQuota, be_),
+            GetParam() == CgroupVersion::V1 ? "-1" : "max 100000");
+  seconds(2, 8, 2);
+  EXPECT_NEAR(static_cast<double>(beQuota()), 190'000, 16'000);
+  cluster_.putSlo(R"({"enable":false,"cpuSuppressPolicy":"cfsQuota"})");
+  seconds(2, 8, 2);
+  EXPECT_EQ(beQuota(), -1);
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpuCfsQuota, be_),
+            GetParam() == CgroupVersion::V1 ? "200000" : "200000 100000");
+}
+
+TEST_P(AgentTest, SwitchingOffGivesEveryCpuBack) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true})");
+  startAgent();
+  seconds(15, 8, 1);
+  ASSERT_LT(beCpus().size(), 4);
+  cluster_.putSlo(R"({"enable":false})");
+  seconds(2, 8, 1);
+  EXPECT_EQ(beCpus().size(), 16);
+}
+
+TEST_P(AgentTest, ABrokenSectionLeavesTheLastGoodOneInForce) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true})");
+  startAgent();
+  seconds(15, 8, 1);
+  const int suppressed = beCpus().size();
+  cluster_.putSlo(R"({"enable":true,"cpuSuppressThresholdPercent":900})");
+  seconds(3, 8, 1);
+  EXPECT_EQ(beCpus().size(), suppressed);
+  cluster_.putSlo(R"({"enable":"yes"})");
+  seconds(3, 8, 1);
+  EXPECT_EQ(beCpus().size(), suppressed);
+}
+
+TEST_P(AgentTest, BatchResourcesBecomeCgroupLimitsOfPodAndContainer) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  startAgent();
+  seconds(3, 1, 1);
+  const bool v2 = GetParam() == CgroupVersion::V2;
+  for (const std::string& dir : {be_, podDir(CgroupDriver::Cgroupfs, KubeQos::BestEffort, "be")}) {
+    EXPECT_EQ(files_.cgroupText(CgroupFile::CpuShares, dir), v2 ? "39" : "1024");
+    EXPECT_EQ(files_.cgroupText(CgroupFile::CpuCfsQuota, dir), v2 ? "200000 100000" : "200000");
+    EXPECT_EQ(files_.cgroupText(CgroupFile::MemoryLimit, dir), "4294967296");
+  }
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpuShares, ls_), v2 ? "100" : "1024");
+}
+
+TEST_P(AgentTest, APodIsFoundByItsCgroupBeforeTheNextList) {
+  startAgent();
+  seconds(4, 1, 0);
+  const int lists = pods_.lists;
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  seconds(2, 1, 0);
+  EXPECT_EQ(pods_.lists, lists + 1);
+  EXPECT_EQ(files_.cgroupText(CgroupFile::MemoryLimit, be_), "4294967296");
+}
+
+TEST_P(AgentTest, MemoryPressureEvictsTheOrderedPrefixAndThenWaits) {
+  for (const auto& [name, priority, gib] :
+       {std::tuple("a", 5000, 3), std::tuple("b", 5000, 8), std::tuple("c", 5500, 20)}) {
+    addPod(name, KubeQos::BestEffort, "BE", priority, kBatch);
+    files_.setMemory(podDir(CgroupDriver::Cgroupfs, KubeQos::BestEffort, name), gib * kGiB);
+  }
+  cluster_.putSlo(
+      R"({"enable":true,"memoryEvictThresholdPercent":70,"memoryEvictLowerPercent":60})");
+  files_.setMemoryUsed(44 * kGiB);  // 68%
+  startAgent();
+  seconds(5, 1, 0);
+  EXPECT_THAT(cluster_.evictions, IsEmpty());
+  files_.setMemoryUsed(48 * kGiB);  // 75%: 15% of 64 GiB are to go, 9.6 GiB
+  seconds(3, 1, 0);
+  EXPECT_THAT(cluster_.evictions, ElementsAre("b", "a"));
+  EXPECT_THAT(textAt(qos(), "memoryEvict", "lastEviction"), HasSubstr("d/b, d/a"));
+  seconds(6, 1, 0);  // still full, but those two are on their way
+  EXPECT_THAT(cluster_.evictions, ElementsAre("b", "a"));
+}
+
+TEST_P(AgentTest, APodThatABudgetProtectsIsPassedOver) {
+  for (const auto* name : {"a", "b"}) {
+    addPod(name, KubeQos::BestEffort, "BE", 5000, kBatch);
+    files_.setMemory(podDir(CgroupDriver::Cgroupfs, KubeQos::BestEffort, name), 10 * kGiB);
+  }
+  cluster_.refusedPods = {"a"};
+  cluster_.putSlo(R"({"enable":true})");
+  files_.setMemoryUsed(46 * kGiB);
+  startAgent();
+  seconds(4, 1, 0);
+  EXPECT_THAT(cluster_.evictions, ElementsAre("b"));
+  EXPECT_THAT(metrics_.internalText(),
+              HasSubstr("koordlet_pod_eviction_failed{node=\"n1\",reason=\"TooManyRequests\"}"));
+}
+
+TEST_P(AgentTest, NodeMetricIsReportedAtOnceAndThenEveryInterval) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  files_.setMemoryUsed(10 * kGiB);
+  startAgent();
+  seconds(5, 3, 1);
+  ASSERT_THAT(cluster_.reports, SizeIs(1));
+  seconds(65, 3, 1);
+  ASSERT_THAT(cluster_.reports, SizeIs(2));
+  const auto status = *api::decode<api::NodeMetric>(cluster_.reports.back());
+  ASSERT_TRUE(status.status.nodeMetric);
+  EXPECT_NEAR(status.status.nodeMetric->nodeUsage.resources.at("cpu").toDouble(), 4.5, 0.1);
+  EXPECT_EQ(status.status.nodeMetric->nodeUsage.resources.at("memory").toString(), "10Gi");
+  EXPECT_NEAR(status.status.nodeMetric->systemUsage.resources.at("cpu").toDouble(), 0.5, 0.1);
+  // A minute of samples says nothing about five.
+  ASSERT_THAT(status.status.nodeMetric->aggregatedNodeUsages, SizeIs(3));
+  EXPECT_TRUE(status.status.nodeMetric->aggregatedNodeUsages[0].usage.at("p95").resources.empty());
+  ASSERT_THAT(status.status.podsMetric, SizeIs(2));
+  EXPECT_EQ(status.status.podsMetric[0].name, "be");
+  EXPECT_EQ(status.status.podsMetric[0].priority, "koord-batch");
+  EXPECT_EQ(status.status.podsMetric[0].qos, "BE");
+  EXPECT_NEAR(status.status.podsMetric[0].podUsage.resources.at("cpu").toDouble(), 1, 0.01);
+  seconds(130, 3, 1);
+  const auto later = *api::decode<api::NodeMetric>(cluster_.reports.back());
+  EXPECT_FALSE(later.status.nodeMetric->aggregatedNodeUsages[0].usage.at("p95").resources.empty());
+  EXPECT_TRUE(later.status.nodeMetric->aggregatedNodeUsages[2].usage.at("p95").resources.empty());
+}
+
+TEST_P(AgentTest, AnUnreachableKubeletLeavesThePodsAsTheyWere) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true})");
+  startAgent();
+  seconds(15, 2, 4);
+  pods_.unreachable = true;
+  seconds(30, 6, 4);
+  EXPECT_EQ(beCpus().size(), 4);
+  EXPECT_THAT(agent_->states().pods(), SizeIs(2));
+}
+
+TEST_P(AgentTest, ARestartedAgentGoesOnFromWhatTheKernelHas) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true})");
+  startAgent();
+  seconds(15, 6, 4);
+  ASSERT_EQ(beCpus().size(), 4);
+  agent_.reset();  // as after a kill: nothing is given back
+  seconds(5, 6, 4);
+  EXPECT_EQ(beCpus().size(), 4);
+  startAgent();
+  for (int i = 0; i < 10; ++i) {
+    second(6, 4);
+    EXPECT_EQ(beCpus().size(), 4);
+  }
+  EXPECT_THAT(textAt(qos(), "cpuSuppress", "reason"), HasSubstr("best effort may use 3.9"));
+}
+
+TEST_P(AgentTest, WithoutNodeSloNothingIsTouchedButMeasuringGoesOn) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  startAgent();
+  seconds(5, 14, 4);
+  EXPECT_EQ(beCpus().size(), 16);
+  EXPECT_EQ(textAt(qos(), "cpuSuppress", "reason"), "no NodeSLO for this node yet");
+  EXPECT_THAT(cluster_.reports, SizeIs(1));
+  EXPECT_THAT(metrics_.internalText(), HasSubstr("koordlet_node_used_cpu_cores{node=\"n1\"} 18.5"));
+}
+
+TEST_P(AgentTest, TheReportSaysWhatIsOffAndWhy) {
+  startAgent();
+  const auto lines = agent_->report();
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("cgroup driver cgroupfs")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("resctrl: off")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("not in this version, therefore off: CPUBurst")));
+}
+
+TEST(FeatureGatesTest, UnknownNamesAndValuesAreErrorsThatNameThem) {
+  EXPECT_THAT(FeatureGates::parse("Nope=true").error().message, HasSubstr("'Nope'"));
+  EXPECT_THAT(FeatureGates::parse("BatchResource=maybe").error().message, HasSubstr("'maybe'"));
+  const auto gates = FeatureGates::parse("BatchResource=false, BEMemoryEvict=true");
+  ASSERT_TRUE(gates);
+  EXPECT_FALSE(gates->enabled("BatchResource"));
+  EXPECT_TRUE(gates->enabled("BEMemoryEvict"));
+  EXPECT_FALSE(gates->enabled("CPUBurst"));  // on by default, not in this version
+}
+
+}  // namespace
+}  // namespace koord::koordlet

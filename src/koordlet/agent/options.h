@@ -1,0 +1,36 @@
+#pragma once
+
+// Everything a user can set, as far as this version does something with it; defaults as upstream.
+
+#include <chrono>
+#include <string>
+
+#include "base/executor.h"
+#include "koordlet/agent/feature_gates.h"
+#include "koordlet/system/host_dirs.h"
+
+namespace koord::koordlet {
+
+struct AgentOptions {
+  std::string nodeName;
+  HostDirs dirs;
+  FeatureGates gates;
+
+  Duration collectInterval =
+      std::chrono::seconds(1);  // below 1 s: no measuring and no QoS strategies
+  Duration systemOutdated = std::chrono::seconds(10);
+  Duration cpuInfoInterval = std::chrono::seconds(60);
+  bool pageCache = false;
+
+  Duration kubeletSyncInterval = std::chrono::seconds(10);
+  bool reportNodeMetric = true;
+
+  Duration suppressInterval = std::chrono::seconds(1);  // 0 switches a strategy off
+  Duration memoryEvictInterval = std::chrono::seconds(1);
+  Duration memoryEvictCoolDown = std::chrono::seconds(4);
+  Duration hookReconcileInterval = std::chrono::seconds(10);
+  Duration resourceForceUpdate = std::chrono::seconds(60);
+  bool onlyEvictByApi = false;
+};
+
+}  // namespace koord::koordlet

@@ -1,0 +1,109 @@
+#include "koordlet/hooks/batchresource/batch_resource.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "base/log.h"
+#include "koordlet/system/conversions.h"
+#include "model/resources.h"
+#include "model/well_known.h"
+
+namespace koord::koordlet {
+namespace {
+
+constexpr std::string_view kNormalizationRatio = "node.koordinator.sh/cpu-normalization-ratio";
+constexpr double kRatioNoise = 0.01;
+
+// -1 when the list has no positive amount of it.
+std::int64_t limitOf(const api::ResourceList& limits, std::string_view name) {
+  const std::int64_t value = model::amountOf(limits, name).value();
+  return value > 0 ? value : -1;
+}
+
+std::optional<double> parseRatio(const std::string& text) {
+  double ratio = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ratio);
+  if (error != std::errc() || end != text.data() + text.size() || !(ratio > 0)) return std::nullopt;
+  return ratio;
+}
+
+}  // namespace
+
+BatchLimits containerLimits(const model::ExtendedResourceContainer& container) {
+  BatchLimits limits;
+  limits.shares = milliCpuToShares(model::amountOf(container.requests, model::kBatchCpu).value());
+  limits.quota = milliCpuToQuota(limitOf(container.limits, model::kBatchCpu));
+  limits.memory = limitOf(container.limits, model::kBatchMemory);
+  return limits;
+}
+
+BatchLimits podLimits(const model::ExtendedResourceSpec& spec) {
+  Quantity request, cpu, memory;
+  bool cpuLimited = !spec.containers.empty(), memoryLimited = cpuLimited;
+  for (const auto& [name, container] : spec.containers) {
+    request.add(model::amountOf(container.requests, model::kBatchCpu));
+    cpu.add(model::amountOf(container.limits, model::kBatchCpu));
+    memory.add(model::amountOf(container.limits, model::kBatchMemory));
+    cpuLimited = cpuLimited && limitOf(container.limits, model::kBatchCpu) > 0;
+    memoryLimited = memoryLimited && limitOf(container.limits, model::kBatchMemory) > 0;
+  }
+  BatchLimits limits;
+  limits.shares = milliCpuToShares(request.value());
+  if (cpuLimited) limits.quota = milliCpuToQuota(cpu.value());
+  if (memoryLimited) limits.memory = memory.value();
+  return limits;
+}
+
+std::optional<model::ExtendedResourceSpec> batchResourcesOf(const PodView& pod) {
+  if (!pod.bestEffort()) return std::nullopt;
+  auto spec = model::extendedResourcesOf(pod.pod->spec);
+  if (!spec.containers.empty()) return spec;
+  auto annotated = model::readExtendedResourceSpec(pod.pod->metadata.annotations);
+  if (!annotated) {
+    log::v(4, "batch resources of pod {} not applied: {}", pod.pod->metadata.name,
+           annotated.error().message);
+    return std::nullopt;
+  }
+  if (*annotated && (*annotated)->containers.empty()) return std::nullopt;
+  return *std::move(annotated);
+}
+
+void BatchResourceHook::prepare(const States& states, HookUpdates&) {
+  const EffectiveSlo* slo = states.slo();
+  quotaUnset_ = slo && slo->beEnabled() && slo->threshold.cpuSuppressPolicy == "cfsQuota";
+  if (!states.node()) return;
+  const auto* text = api::findIn(states.node()->metadata.annotations, kNormalizationRatio);
+  if (!text) {
+    normalization_ = 1;
+  } else if (const auto ratio = parseRatio(*text)) {
+    if (std::abs(*ratio - normalization_) >= kRatioNoise) normalization_ = *ratio;
+  } else {
+    log::v(4, "annotation {} is '{}', not a positive number; {} stays in force",
+           kNormalizationRatio, *text, normalization_);
+  }
+}
+
+void BatchResourceHook::add(const BatchLimits& limits, const std::string& dir,
+                            std::vector<CgroupUpdate>& updates) const {
+  std::int64_t quota = quotaUnset_ ? -1 : limits.quota;
+  if (quota > 0 && normalization_ > 1)
+    quota = static_cast<std::int64_t>(std::ceil(static_cast<double>(quota) / normalization_));
+  updates.push_back({CgroupFile::CpuShares, dir, std::to_string(limits.shares), "BatchResource"});
+  updates.push_back({CgroupFile::CpuCfsQuota, dir, std::to_string(quota), "BatchResource"});
+  updates.push_back({CgroupFile::MemoryLimit, dir, std::to_string(limits.memory), "BatchResource"});
+}
+
+void BatchResourceHook::wanted(const PodView& pod, HookUpdates& updates) {
+  const auto spec = batchResourcesOf(pod);
+  if (!spec) return;
+  add(podLimits(*spec), pod.dir, updates.pods);
+  if (pod.pod->spec.runtimeClassName == "kata")
+    return;  // its containers have no cgroup on the host
+  for (const auto& container : pod.containers) {
+    const auto found = spec->containers.find(container.name);
+    if (container.dir.empty() || found == spec->containers.end()) continue;
+    add(containerLimits(found->second), container.dir, updates.containers);
+  }
+}
+
+}  // namespace koord::koordlet

@@ -1,0 +1,42 @@
+#pragma once
+
+// Pods of batch resources are BestEffort for Kubernetes, so kubelet gives them no CPU weight and no
+// limit. This hook does, from their batch-cpu and batch-memory: cpu.shares, the CFS quota and the
+// memory limit of the pod and of each container. While CPU suppress works by the quota of all
+// best-effort pods together, theirs is unlimited: two quotas at work would throttle twice.
+
+#include <optional>
+
+#include "koordlet/hooks/hook.h"
+#include "model/extended_resource_spec.h"
+
+namespace koord::koordlet {
+
+// Values for cgroup files; -1 = no limit.
+struct BatchLimits {
+  std::int64_t shares = 2;
+  std::int64_t quota = -1;
+  std::int64_t memory = -1;
+  bool operator==(const BatchLimits&) const = default;
+};
+BatchLimits podLimits(const model::ExtendedResourceSpec& spec);
+BatchLimits containerLimits(const model::ExtendedResourceContainer& container);
+
+// What best-effort pods ask for: by their spec or, if that says nothing, by annotation. nullopt for
+// pods that are not BE or have no batch resources.
+std::optional<model::ExtendedResourceSpec> batchResourcesOf(const PodView& pod);
+
+class BatchResourceHook final : public Hook {
+ public:
+  void prepare(const States& states, HookUpdates& updates) override;
+  void wanted(const PodView& pod, HookUpdates& updates) override;
+
+ private:
+  void add(const BatchLimits& limits, const std::string& dir,
+           std::vector<CgroupUpdate>& updates) const;
+
+  bool quotaUnset_ = false;
+  double normalization_ = 1;  // how much faster than nominal this machine's CPUs are
+};
+
+}  // namespace koord::koordlet

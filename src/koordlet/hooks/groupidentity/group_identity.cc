@@ -1,0 +1,135 @@
+#include "koordlet/hooks/groupidentity/group_identity.h"
+
+#include "base/json.h"
+#include "base/log.h"
+#include "koordlet/system/small_file.h"
+
+namespace koord::koordlet {
+namespace {
+
+constexpr std::string_view kPodCpuQos = "koordinator.sh/cpuQOS";
+
+std::string sysctl(const Host& host, std::string_view name) {
+  return host.dirs.procRoot + "sys/kernel/" + std::string(name);
+}
+
+std::int64_t valueOf(const std::optional<api::ResourceQOS>& qos, bool& enabled) {
+  if (!qos || !qos->cpuQOS || !qos->cpuQOS->enable.value_or(false)) return 0;
+  enabled = true;
+  return qos->cpuQOS->groupIdentity.value_or(0);
+}
+
+// A pod's own {"enable": bool, "groupIdentity": n}; nullopt when it says nothing or nonsense.
+std::optional<std::int64_t> annotated(const PodView& pod) {
+  if (pod.qos != model::Qos::LS) return std::nullopt;
+  const auto* text = api::findIn(pod.pod->metadata.annotations, kPodCpuQos);
+  if (!text) return std::nullopt;
+  const auto document = parseJson(*text);
+  if (!document || !document->is_object()) return std::nullopt;
+  const auto* enable = find(*document, "enable");
+  if (!enable || !enable->is_bool() || !enable->get_bool()) return 0;
+  const auto* identity = find(*document, "groupIdentity");
+  if (!identity || !identity->is_int64()) return std::nullopt;
+  const std::int64_t value = identity->get_int64();
+  return value >= -1 && value <= 2 ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+GroupIdentityRule groupIdentityRule(const api::ResourceQOSStrategy& strategy) {
+  GroupIdentityRule rule;
+  const std::string policy =
+      strategy.policies ? strategy.policies->cpuPolicy.value_or("") : std::string();
+  if (!policy.empty() && policy != "groupIdentity") return rule;
+  bool beEnabled = false;
+  rule.lsr = valueOf(strategy.lsrClass, rule.lsrEnabled);
+  rule.ls = valueOf(strategy.lsClass, rule.lsEnabled);
+  rule.be = valueOf(strategy.beClass, beEnabled);
+  return rule;
+}
+
+std::int64_t bvtOf(const GroupIdentityRule& rule, const PodView& pod) {
+  if (const auto own = annotated(pod)) return *own;
+  switch (pod.qos) {
+    case model::Qos::LSE:
+    case model::Qos::LSR:
+      return rule.lsr;
+    case model::Qos::LS:
+      return rule.ls;
+    case model::Qos::BE:
+      return rule.be;
+    default:
+      break;
+  }
+  switch (pod.kubeQos) {
+    case KubeQos::Guaranteed:
+      return rule.lsrEnabled ? rule.lsr : rule.lsEnabled ? rule.ls : 0;
+    case KubeQos::Burstable:
+      return rule.ls;
+    case KubeQos::BestEffort:
+      break;
+  }
+  return rule.be;
+}
+
+std::int64_t bvtOf(const GroupIdentityRule& rule, KubeQos qosDirectory) {
+  switch (qosDirectory) {
+    case KubeQos::Guaranteed:
+      return 0;  // the root of all others
+    case KubeQos::Burstable:
+      return rule.ls;
+    case KubeQos::BestEffort:
+      break;
+  }
+  return rule.be;
+}
+
+GroupIdentityHook::GroupIdentityHook(const Host& host) : host_(host) {}
+
+bool GroupIdentityHook::supported() const {
+  const auto file = cgroupFilePath(host_.layout, CgroupFile::CpuBvtWarpNs, host_.kubepods());
+  return (file && pathExists(*file)) || pathExists(sysctl(host_, "sched_group_identity_enabled"));
+}
+
+bool GroupIdentityHook::switchOn() const {
+  const std::string group = sysctl(host_, "sched_group_identity_enabled");
+  const std::string core = sysctl(host_, "sched_core");
+  if (!pathExists(group)) return true;  // kernels without the switch have it always on
+  for (const auto& [path, value] : {std::pair(core, "0"), std::pair(group, "1")}) {
+    const auto current = readSmallFile(path);
+    if (!current || *current == value) continue;
+    if (auto written = writeSmallFile(path, value); !written) {
+      log::warn("group identity not switched on: {}", written.error().message);
+      return false;
+    }
+  }
+  return true;
+}
+
+void GroupIdentityHook::prepare(const States& states, HookUpdates& updates) {
+  active_ = false;
+  if (!states.slo() || !supported()) return;
+  rule_ = groupIdentityRule(states.slo()->qos);
+  if (rule_.enabled()) {
+    active_ = switchOn();
+  } else {
+    const auto current = readSmallFile(sysctl(host_, "sched_group_identity_enabled"));
+    active_ = !current || *current != "0";
+  }
+  if (!active_) return;
+  for (const KubeQos qos : {KubeQos::Guaranteed, KubeQos::Burstable, KubeQos::BestEffort})
+    updates.qos.push_back({CgroupFile::CpuBvtWarpNs, qosDir(host_.driver, qos),
+                           std::to_string(bvtOf(rule_, qos)), "GroupIdentity"});
+}
+
+void GroupIdentityHook::wanted(const PodView& pod, HookUpdates& updates) {
+  if (!active_) return;
+  const std::string value = std::to_string(bvtOf(rule_, pod));
+  updates.pods.push_back({CgroupFile::CpuBvtWarpNs, pod.dir, value, "GroupIdentity"});
+  for (const auto& container : pod.containers)
+    if (!container.dir.empty())
+      updates.containers.push_back(
+          {CgroupFile::CpuBvtWarpNs, container.dir, value, "GroupIdentity"});
+}
+
+}  // namespace koord::koordlet

@@ -1,0 +1,40 @@
+#pragma once
+
+// Group identity (bvt) of kernels that have cpu.bvt_warp_ns: latency-sensitive groups preempt, best
+// effort yields at once. The value comes from the QoS class in NodeSLO, 0 where the class has it
+// switched off.
+
+#include "koordlet/hooks/hook.h"
+
+namespace koord::koordlet {
+
+struct GroupIdentityRule {
+  std::int64_t lsr = 0;
+  std::int64_t ls = 0;
+  std::int64_t be = 0;
+  bool lsrEnabled = false;
+  bool lsEnabled = false;
+  bool enabled() const { return lsr != 0 || ls != 0 || be != 0; }
+};
+GroupIdentityRule groupIdentityRule(const api::ResourceQOSStrategy& strategy);
+std::int64_t bvtOf(const GroupIdentityRule& rule, const PodView& pod);
+std::int64_t bvtOf(const GroupIdentityRule& rule, KubeQos qosDirectory);
+
+class GroupIdentityHook final : public Hook {
+ public:
+  explicit GroupIdentityHook(const Host& host);
+  // Whether the kernel has it in any form.
+  bool supported() const;
+  void prepare(const States& states, HookUpdates& updates) override;
+  void wanted(const PodView& pod, HookUpdates& updates) override;
+
+ private:
+  // The kernel's switch for all of it; false when it cannot be turned on.
+  bool switchOn() const;
+
+  const Host& host_;
+  bool active_ = false;
+  GroupIdentityRule rule_;
+};
+
+}  // namespace koord::koordlet

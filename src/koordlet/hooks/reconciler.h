@@ -1,0 +1,38 @@
+#pragma once
+
+// Applies the hooks' values to all pods: when the pods or the NodeSLO change, and every reconcile
+// interval, which repairs what somebody else changed.
+
+#include <memory>
+#include <vector>
+
+#include "base/task.h"
+#include "koordlet/hooks/hook.h"
+
+namespace koord::koordlet {
+
+class Reconciler {
+ public:
+  Reconciler(Executor& executor, States& states, ResourceExecutor& resources, Duration interval);
+
+  void add(std::unique_ptr<Hook> hook) { hooks_.push_back(std::move(hook)); }
+  void start();
+  // One pass over all pods.
+  void reconcile();
+
+ private:
+  Task<void> loop();
+  // A change of the states: one pass soon, however many changes come together.
+  void request();
+
+  Executor& executor_;
+  States& states_;
+  ResourceExecutor& resources_;
+  Duration interval_;
+  std::vector<std::unique_ptr<Hook>> hooks_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  bool requested_ = false;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::koordlet

@@ -1,0 +1,192 @@
+#include "koordlet/qos/cpusuppress/cpu_suppress.h"
+
+#include <fmt/core.h>
+
+#include "base/log.h"
+#include "koordlet/qos/cpusuppress/cpuset_policy.h"
+#include "koordlet/qos/cpusuppress/quota_policy.h"
+#include "koordlet/qos/cpusuppress/topology_annotations.h"
+#include "koordlet/system/conversions.h"
+#include "koordlet/system/small_file.h"
+#include "model/resources.h"
+#include "model/well_known.h"
+
+namespace koord::koordlet {
+namespace {
+
+constexpr std::string_view kQuotaPolicy = "cfsQuota";
+
+double cores(std::int64_t milli) {
+  return static_cast<double>(milli) / 1000;
+}
+
+}  // namespace
+
+CpuSuppress::CpuSuppress(const Host& host, const Clock& clock, const States& states,
+                         const MetricCache& cache, ResourceExecutor& executor, Metrics& metrics,
+                         Duration collectInterval)
+    : host_(host),
+      clock_(clock),
+      states_(states),
+      cache_(cache),
+      executor_(executor),
+      metrics_(metrics),
+      collectInterval_(collectInterval),
+      reader_(host.layout) {}
+
+void CpuSuppress::run() {
+  const EffectiveSlo* slo = states_.slo();
+  if (!slo) {
+    status_.enabled = false;
+    status_.reason = "no NodeSLO for this node yet";
+    return;
+  }
+  status_.enabled = slo->beEnabled();
+  status_.policy = slo->threshold.cpuSuppressPolicy.value_or("cpuset");
+  status_.thresholdPercent = slo->threshold.cpuSuppressThresholdPercent.value_or(0);
+  if (!status_.enabled) {
+    recoverQuota();
+    recoverCpuset();
+    status_.budgetMilli = 0;
+    status_.reason = "switched off by NodeSLO (resourceUsedThresholdWithBE.enable)";
+    readBack();
+    return;
+  }
+  const auto budget = this->budget();
+  if (!budget) {
+    status_.reason = fmt::format("skipped: {}", budget.error().message);
+    return;
+  }
+  status_.lsUsedMilli = budget->pods + budget->hostApplications;
+  status_.systemUsedMilli = budget->system;
+  status_.budgetMilli = budget->suppress;
+  metrics_.beSuppressLsUsed(cores(status_.lsUsedMilli));
+  status_.reason = fmt::format(
+      "{}% of {:.2f} cores is {:.2f}; latency-sensitive use {:.2f}, system {:.2f}: best effort may "
+      "use {:.2f}",
+      status_.thresholdPercent, cores(status_.nodeMilli),
+      cores(status_.nodeMilli * status_.thresholdPercent / 100), cores(status_.lsUsedMilli),
+      cores(status_.systemUsedMilli), cores(budget->suppress));
+  if (status_.policy == kQuotaPolicy) {
+    adjustQuota(budget->suppress);
+    recoverCpuset();
+  } else {
+    adjustCpuset(budget->suppress);
+    recoverQuota();
+  }
+  readBack();
+}
+
+Result<cpusuppress::Budget> CpuSuppress::budget() {
+  const auto& node = states_.node();
+  if (!node) return fail(ErrorCode::NotFound, "the Node object is not known yet");
+  if (states_.pods().empty()) return fail(ErrorCode::NotFound, "no pods are known");
+  if (!host_.topology) return fail(ErrorCode::NotFound, "the CPUs of the machine are not known");
+  const WallTime now = clock_.wallNow();
+  const auto last = [&](Metric metric, std::string_view subject) {
+    return cache_.last(metric, subject, now - collectInterval_ * 2, now);
+  };
+  const auto nodeCores = last(Metric::NodeCpu, "");
+  if (!nodeCores) return fail(ErrorCode::NotFound, "no recent sample of the node's CPU");
+
+  const auto& threshold = states_.slo()->threshold;
+  cpusuppress::BudgetInput input;
+  input.capacityMilli = model::amountOf(node->status.capacity, model::kCpu).milliValue();
+  input.reservedMilli = cpusuppress::reservedMilli(*node);
+  input.nodeCores = *nodeCores;
+  input.thresholdPercent = status_.thresholdPercent;
+  input.minPercent = threshold.cpuSuppressMinPercent;
+  for (const auto& view : states_.pods())
+    if (const auto used = last(Metric::PodCpu, view.uid()))
+      input.pods.push_back({*used, cpusuppress::isBestEffort(view.qos, view.kubeQos)});
+  if (input.pods.empty()) return fail(ErrorCode::NotFound, "no recent sample of any pod's CPU");
+  for (const auto& application : states_.slo()->hostApplications)
+    if (const auto used = last(Metric::HostAppCpu, application.name))
+      input.hostApplications.push_back({*used, cpusuppress::isBestEffort(application)});
+  status_.nodeMilli = input.capacityMilli;
+  return cpusuppress::computeBudget(input);
+}
+
+void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
+  const auto current = reader_.cpuset(host_.besteffort());
+  if (!current) {
+    log::v(4, "best effort not suppressed: {}", current.error().message);
+    return;
+  }
+  cpusuppress::CpusetInput input;
+  input.cpus = host_.topology->cpus;
+  input.pods = cpusuppress::pinnedPods(states_.pods());
+  input.excluded = cpusuppress::excludedCpus(states_.node()->metadata.annotations);
+  input.current = *current;
+  input.budgetMilli = budgetMilli;
+  const CpuSet chosen = cpusuppress::chooseCpuset(input);
+  if (chosen.empty()) {
+    status_.reason += "; no CPUs left to choose from, unchanged";
+    return;
+  }
+  status_.reason += fmt::format(", on CPUs {}", chosen.toString());
+  writeCpuset(chosen, "AdjustBEByNodeCPUUsage");
+  metrics_.beSuppress("cpuset", chosen.size());
+}
+
+void CpuSuppress::adjustQuota(std::int64_t budgetMilli) {
+  const auto current = reader_.cfsQuotaUs(host_.besteffort());
+  if (!current) {
+    log::v(4, "best effort not suppressed: {}", current.error().message);
+    return;
+  }
+  quotaRecovered_ = false;
+  const std::int64_t capacityCores =
+      model::amountOf(states_.node()->status.capacity, model::kCpu).value();
+  const auto quota = cpusuppress::chooseQuota(budgetMilli, *current, capacityCores);
+  if (!quota) return;
+  const auto outcome = executor_.update({CgroupFile::CpuCfsQuota, host_.besteffort(),
+                                         std::to_string(*quota), "AdjustBEByNodeCPUUsage"},
+                                        ResourceExecutor::Caching::No);
+  if (!outcome) {
+    log::warn("quota of best effort not set: {}", outcome.error().message);
+    return;
+  }
+  metrics_.beSuppress(std::string(kQuotaPolicy),
+                      static_cast<double>(*quota) / static_cast<double>(kCfsPeriodUs));
+}
+
+void CpuSuppress::recoverCpuset() {
+  if (!host_.topology) return;
+  const auto excluded =
+      states_.node() ? cpusuppress::excludedCpus(states_.node()->metadata.annotations) : CpuSet{};
+  const CpuSet all = cpusuppress::unsuppressedCpuset(
+      host_.topology->cpus, cpusuppress::pinnedPods(states_.pods()), excluded);
+  if (!all.empty()) writeCpuset(all, "suppressBECPU");
+}
+
+void CpuSuppress::recoverQuota() {
+  if (quotaRecovered_) return;
+  const auto outcome =
+      executor_.update({CgroupFile::CpuCfsQuota, host_.besteffort(), "-1", "suppressBECPU"},
+                       ResourceExecutor::Caching::No);
+  quotaRecovered_ =
+      outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
+}
+
+void CpuSuppress::writeCpuset(const CpuSet& cpus, const std::string& reason) {
+  const std::string value = cpus.toString();
+  const std::string top = host_.besteffort();
+  std::vector<CgroupUpdate> levels[3];
+  levels[0].push_back({CgroupFile::CpusetCpus, top, value, reason});
+  // By directory, not by pod: sandboxes and pods that are on their way out are in nobody's list.
+  for (const auto& podName : listDirs(host_.layout.dir(Subsystem::Cpuset, top))) {
+    const std::string pod = joinPath(top, podName);
+    levels[1].push_back({CgroupFile::CpusetCpus, pod, value, reason});
+    for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpuset, pod)))
+      levels[2].push_back({CgroupFile::CpusetCpus, joinPath(pod, name), value, reason});
+  }
+  executor_.updateLeveled(levels);
+}
+
+void CpuSuppress::readBack() {
+  if (const auto cpus = reader_.cpuset(host_.besteffort())) status_.beCpuset = cpus->toString();
+  if (const auto quota = reader_.cfsQuotaUs(host_.besteffort())) status_.beQuotaUs = *quota;
+}
+
+}  // namespace koord::koordlet

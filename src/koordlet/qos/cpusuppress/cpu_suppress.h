@@ -1,0 +1,63 @@
+#pragma once
+
+// Holds best-effort pods below the CPU ceiling of the node, every second: by the set of CPUs they
+// may run on (policy cpuset) or by the quota of their common cgroup (policy cfsQuota). When the
+// feature is switched off, or the other policy is in force, what it had set is given back.
+
+#include <optional>
+#include <string>
+
+#include "koordlet/metriccache/metric_cache.h"
+#include "koordlet/metrics/metrics.h"
+#include "koordlet/qos/cpusuppress/budget.h"
+#include "koordlet/resourceexecutor/resource_executor.h"
+#include "koordlet/states/states.h"
+#include "koordlet/system/cgroup_reader.h"
+
+namespace koord::koordlet {
+
+class CpuSuppress {
+ public:
+  // What it did last and why; for people.
+  struct Status {
+    bool enabled = false;
+    std::string policy;
+    std::int64_t nodeMilli = 0;
+    std::int64_t thresholdPercent = 0;
+    std::int64_t lsUsedMilli = 0;  // pods and host applications that are not best effort
+    std::int64_t systemUsedMilli = 0;
+    std::int64_t budgetMilli = 0;
+    std::string beCpuset;
+    std::int64_t beQuotaUs = -1;
+    std::string reason = "not run yet";
+  };
+
+  CpuSuppress(const Host& host, const Clock& clock, const States& states, const MetricCache& cache,
+              ResourceExecutor& executor, Metrics& metrics, Duration collectInterval);
+
+  // One round.
+  void run();
+  const Status& status() const { return status_; }
+
+ private:
+  Result<cpusuppress::Budget> budget();
+  void adjustCpuset(std::int64_t budgetMilli);
+  void adjustQuota(std::int64_t budgetMilli);
+  void recoverCpuset();
+  void recoverQuota();
+  void writeCpuset(const CpuSet& cpus, const std::string& reason);
+  void readBack();
+
+  const Host& host_;
+  const Clock& clock_;
+  const States& states_;
+  const MetricCache& cache_;
+  ResourceExecutor& executor_;
+  Metrics& metrics_;
+  Duration collectInterval_;
+  CgroupReader reader_;
+  bool quotaRecovered_ = false;
+  Status status_;
+};
+
+}  // namespace koord::koordlet

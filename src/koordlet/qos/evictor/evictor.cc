@@ -1,0 +1,79 @@
+#include "koordlet/qos/evictor/evictor.h"
+
+#include <fmt/core.h>
+
+#include "base/log.h"
+
+namespace koord::koordlet {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kMemory = 2min;
+constexpr std::string_view kEvictionPolicy = "koordinator.sh/eviction-policy";
+
+}  // namespace
+
+bool allowsEviction(const api::Pod& pod, std::string_view feature) {
+  const auto* text = api::findIn(pod.metadata.annotations, kEvictionPolicy);
+  if (!text) return true;
+  const auto document = parseJson(*text);
+  if (!document || !document->is_array()) return false;
+  for (const auto& item : document->get_array())
+    if (item.is_string() && std::string_view(item.get_string()) == feature) return true;
+  return false;
+}
+
+Evictor::Evictor(kube::Api& api, Executor& executor, kube::EventRecorder& events, AuditRing& audit,
+                 Metrics& metrics)
+    : api_(api), executor_(executor), events_(events), audit_(audit), metrics_(metrics) {}
+
+Task<Result<>> Evictor::evictOne(const api::Pod& pod, const EvictionTask& task) {
+  const api::ObjectKey key = api::keyOf(pod.metadata);
+  const std::string message =
+      fmt::format("trigger by koordlet feature {}, kill pod: {}", task.feature, pod.metadata.name);
+  audit_.add({executor_.wallNow(), key.toString(), "pod", pod.status.phase, "evicted",
+              fmt::format("{}: {}", task.feature, task.why)});
+  kube::DeleteOptions options;
+  options.uid = pod.metadata.uid;
+  auto evicting = kube::evictPod(api_, key, options);
+  auto evicted = co_await evicting;
+  const auto about = kube::referenceTo(api::Pod::kType, pod.metadata);
+  if (evicted) {
+    log::info("evicted pod {}: {}, {}", key.toString(), task.feature, task.why);
+    events_.record(about, "Warning", "evictPodSuccess", message);
+    metrics_.podEvicted("evicted", key.namespace_, key.name);
+    remembered_[pod.metadata.uid] = executor_.steadyNow();
+  } else {
+    log::warn("pod {} not evicted: {}", key.toString(), evicted.error().message);
+    events_.record(about, "Warning", "evictPodFail", message + ": " + evicted.error().message);
+    metrics_.podEvictionFailed(std::string(reasonOf(evicted.error().code)));
+  }
+  co_return evicted;
+}
+
+Task<EvictionResult> Evictor::evict(EvictionTask task) {
+  EvictionResult result;
+  const SteadyTime now = executor_.steadyNow();
+  std::erase_if(remembered_, [&](const auto& entry) { return now - entry.second > kMemory; });
+  for (const auto& candidate : task.candidates) {
+    if (result.released >= task.toRelease) break;
+    const api::Pod& pod = *candidate.pod;
+    if (remembered_.contains(pod.metadata.uid)) {
+      result.released += candidate.releases;
+      continue;
+    }
+    auto evicting = evictOne(pod, task);
+    auto evicted = co_await evicting;
+    const std::string name = api::keyOf(pod.metadata).toString();
+    if (evicted) {
+      result.released += candidate.releases;
+      result.evicted.push_back(name);
+    } else {
+      result.refused.push_back(fmt::format("{}: {}", name, evicted.error().message));
+    }
+  }
+  co_return result;
+}
+
+}  // namespace koord::koordlet

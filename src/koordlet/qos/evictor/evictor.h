@@ -1,0 +1,58 @@
+#pragma once
+
+// Evicts pods of this node for the strategies that need memory or CPU back, through the Eviction
+// API. A pod that was evicted is remembered for two minutes: what it will release counts, and it is
+// not asked to go twice.
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "koordlet/metrics/metrics.h"
+#include "koordlet/resourceexecutor/audit_ring.h"
+#include "kube/client.h"
+#include "kube/events.h"
+
+namespace koord::koordlet {
+
+struct EvictionCandidate {
+  std::shared_ptr<const api::Pod> pod;
+  std::int64_t releases = 0;  // in the unit of the task
+};
+struct EvictionTask {
+  std::string feature;                        // "BEMemoryEvict"
+  std::string why;                            // for the audit: "memory at 78%, threshold 70%"
+  std::vector<EvictionCandidate> candidates;  // first to go first
+  std::int64_t toRelease = 0;
+};
+struct EvictionResult {
+  std::vector<std::string> evicted;  // namespace/name, newly evicted
+  std::int64_t released = 0;         // by those and by the ones remembered
+  std::vector<std::string> refused;  // "namespace/name: reason"
+};
+
+class Evictor {
+ public:
+  Evictor(kube::Api& api, Executor& executor, kube::EventRecorder& events, AuditRing& audit,
+          Metrics& metrics);
+
+  // Evicts candidates in order until enough is released. One that the API refuses is passed over.
+  Task<EvictionResult> evict(EvictionTask task);
+
+ private:
+  Task<Result<>> evictOne(const api::Pod& pod, const EvictionTask& task);
+
+  kube::Api& api_;
+  Executor& executor_;
+  kube::EventRecorder& events_;
+  AuditRing& audit_;
+  Metrics& metrics_;
+  std::unordered_map<std::string, SteadyTime> remembered_;  // by uid
+};
+
+// The annotation koordinator.sh/eviction-policy: a list of features that may evict the pod; absent
+// allows all, one that cannot be read none.
+bool allowsEviction(const api::Pod& pod, std::string_view feature);
+
+}  // namespace koord::koordlet

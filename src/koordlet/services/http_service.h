@@ -1,0 +1,34 @@
+#pragma once
+
+// What koordlet answers over HTTP:
+//   /metrics, /internal-metrics, /external-metrics   Prometheus text
+//   /healthz, /livez                                 "ok" while the process turns
+//   /readyz                                          503 with the reason until it measures and
+//   knows the pods /apis/v1/qos                                     what is done to best-effort
+//   pods now, and why /apis/v1/audit?limit=&cgroup=                    the last changes on this
+//   machine, newest first
+
+#include <functional>
+#include <string>
+
+#include "base/json.h"
+#include "koordlet/qos/cpusuppress/cpu_suppress.h"
+#include "koordlet/qos/memoryevict/memory_evict.h"
+#include "net/http_server.h"
+
+namespace koord::koordlet {
+
+struct ServiceViews {
+  std::function<std::string()> internalMetrics;
+  std::function<std::string()> externalMetrics;
+  std::function<json::value()> qos;
+  std::function<json::value(std::size_t limit, std::string_view cgroup)> audit;
+  std::function<std::string()> notReady;  // "" when ready
+};
+
+net::HttpServer::Handler makeHandler(ServiceViews views);
+
+json::object viewOf(const CpuSuppress::Status& status);
+json::object viewOf(const MemoryEvict::Status& status);
+
+}  // namespace koord::koordlet

@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 
 constexpr const char* kSync = "sync";
 constexpr Duration kInterval = 60s;
+// Replicas that serve different paths, as during an update, undo each other's entries: not too fast.
+constexpr Duration kSettle = 1s;
 constexpr std::string_view kTemplate = "template";
 
 kube::WatchScope only(std::string name, std::string namespace_ = "") {
@@ -45,9 +47,9 @@ CertificateController::CertificateController(kube::Api& api, Executor& executor,
       mutating_(api, executor, only(settings_.mutatingName), random.fork()),
       validating_(api, executor, only(settings_.validatingName), random.fork()) {
   const auto watch = [this](auto& informer) {
-    informer.addHandler({[this](const auto&) { queue_.add(kSync); },
-                         [this](const auto&, const auto&) { queue_.add(kSync); },
-                         [this](const auto&) { queue_.add(kSync); }});
+    informer.addHandler({[this](const auto&) { queue_.addAfter(kSync, kSettle); },
+                         [this](const auto&, const auto&) { queue_.addAfter(kSync, kSettle); },
+                         [this](const auto&) { queue_.addAfter(kSync, kSettle); }});
   };
   watch(secrets_);
   watch(mutating_);
@@ -76,7 +78,6 @@ Task<Result<>> CertificateController::sync(std::string) {
   auto task = syncAll();
   auto result = co_await task;
   if (!result) {
-    if (problem_ != result.error().message) log::warn("webhook certificates: {}", result.error().message);
     problem_ = result.error().message;
     co_return result;
   }

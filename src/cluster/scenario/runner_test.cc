@@ -120,7 +120,7 @@ steps:
   EXPECT_EQ(operation.field, "spec.steps[0].try[0].assert");
   ASSERT_EQ(operation.deviations.size(), 1U);
   EXPECT_EQ(toJson(operation.deviations[0].actual),
-            R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n"},"status":{"x":2}})");
+            R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"x":2}})");
   EXPECT_THAT(operation.deviations[0].events, ElementsAre("Warning Bad (x2, kubelet): too hot"));
   EXPECT_EQ(result.steps[0].try_.size(), 1U) << "what follows a failure does not run";
   ASSERT_EQ(result.steps[0].catch_.size(), 1U);
@@ -161,7 +161,8 @@ steps:
 }
 
 TEST_F(RunnerTest, AnErrorOperationWantsThatNothingMatches) {
-  cluster.objects["nodes/n1"] = *parseYaml("{metadata: {name: n1}, spec: {a: 1}}");
+  cluster.objects["nodes/n1"] =
+      *parseYaml("{apiVersion: v1, kind: Node, metadata: {name: n1}, spec: {a: 1}}");
   cluster.loop.runAfter(5s, [&] { cluster.objects.erase("nodes/n1"); });
   constexpr const char* kGone = R"(
 steps:
@@ -195,7 +196,7 @@ steps:
       resource: {($made.metadata.name): scenario-t-1-x, ($made.data.size): '3'}
   - patch: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($prefix)}, data: {size: null, more: it}}}
   - assert:
-      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($prefix)}, data: {test: t, more: y, (size): null}}
+      resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($prefix)}, data: {test: t, more: it, (size): null}}
   - update: {resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($prefix)}, data: {z: '1'}}}
   - assert:
       resource: {apiVersion: v1, kind: ConfigMap, metadata: {name: ($prefix)}, (data): {z: '1', (length(@)): 1}}

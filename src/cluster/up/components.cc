@@ -1,0 +1,100 @@
+#include "cluster/up/components.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace koord::cluster {
+
+namespace {
+
+std::string url(const char* scheme, int port, const char* path) {
+  return fmt::format("{}://127.0.0.1:{}{}", scheme, port, path);
+}
+
+}  // namespace
+
+Result<std::vector<int>> freePorts(int count) {
+  std::vector<int> ports;
+  std::vector<int> sockets;  // kept open until all are found, so that they differ
+  Result<> result;
+  for (int i = 0; i < count && result; ++i) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* raw = reinterpret_cast<sockaddr*>(&address);
+    if (fd < 0 || ::bind(fd, raw, size) != 0 || ::getsockname(fd, raw, &size) != 0) {
+      result = fail(errnoError("find a free port", errno));
+    } else {
+      ports.push_back(ntohs(address.sin_port));
+    }
+    if (fd >= 0) sockets.push_back(fd);
+  }
+  for (const int fd : sockets) ::close(fd);
+  if (!result) return fail(std::move(result.error()));
+  return ports;
+}
+
+ComponentUser userOf(const std::string& component, const std::string& nodeName) {
+  if (component == "koord-scheduler") return {"system:kube-scheduler", {}};
+  if (component == "koordlet") return {"system:node:" + nodeName, {"system:nodes"}};
+  return {"system:serviceaccount:koordinator-system:" + component,
+          {"system:serviceaccounts", "system:serviceaccounts:koordinator-system"}};
+}
+
+Result<Component> makeComponent(const std::string& name, const std::string& kubeconfig,
+                                const ComponentOptions& options) {
+  const std::string program = options.programDir + "/" + name;
+  if (::access(program.c_str(), X_OK) != 0)
+    return fail(errnoError(fmt::format("--components: {} is not there", program), errno));
+  auto ports = freePorts(3);
+  if (!ports) return fail(std::move(ports.error()));
+  const int first = (*ports)[0];
+  const int second = (*ports)[1];
+  const int third = (*ports)[2];
+
+  Component component;
+  component.child.name = name;
+  component.child.logFile = options.logDir + "/" + name + ".log";
+  auto& argv = component.child.argv;
+  argv = {program, "--kubeconfig=" + kubeconfig, fmt::format("--v={}", options.verbosity)};
+  if (!options.configDir.empty()) {
+    const std::string config = options.configDir + "/" + name + ".yaml";
+    if (::access(config.c_str(), R_OK) == 0) argv.push_back("--config=" + config);
+  }
+  if (name == "koord-manager") {
+    argv.push_back(fmt::format("--metrics-addr=127.0.0.1:{}", first));
+    argv.push_back(fmt::format("--health-probe-addr=127.0.0.1:{}", second));
+    // Outside of the cluster: the API server calls the webhooks by URL.
+    component.child.env = {"WEBHOOK_HOST=127.0.0.1", fmt::format("WEBHOOK_PORT={}", third),
+                           "WEBHOOK_CERT_DIR=" + options.dataDir + "/pki/webhook",
+                           "POD_NAMESPACE=koordinator-system"};
+    component.metricsUrl = url("http", first, "/metrics");
+    component.readyUrl = url("http", second, "/readyz");
+    component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
+  } else if (name == "koord-scheduler") {
+    argv.push_back("--bind-address=127.0.0.1");
+    argv.push_back(fmt::format("--secure-port={}", first));
+    component.metricsUrl = url("https", first, "/metrics");
+    component.readyUrl = url("https", first, "/healthz");
+    component.lease = api::ObjectKey{"koordinator-system", "koord-scheduler"};
+  } else if (name == "koordlet") {
+    argv.push_back(fmt::format("--addr=127.0.0.1:{}", first));
+    argv.push_back("--cgroup-root-dir=" + options.cgroupRoot);
+    component.child.env = {"NODE_NAME=" + options.nodeName, "agent_mode=hostMode"};
+    component.metricsUrl = url("http", first, "/metrics");
+    component.readyUrl = url("http", first, "/healthz");
+  } else {
+    return fail(ErrorCode::Invalid,
+                fmt::format("--components: {} is none of koord-manager, koord-scheduler, koordlet", name));
+  }
+  return component;
+}
+
+}  // namespace koord::cluster

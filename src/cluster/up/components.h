@@ -1,0 +1,47 @@
+#pragma once
+
+// The programs that `koordctl up` runs as children: how each is started, where it answers, and how one
+// can tell that it is at work.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/meta.h"
+#include "base/result.h"
+#include "cluster/up/supervisor.h"
+
+namespace koord::cluster {
+
+struct Component {
+  ChildSpec child;
+  std::string metricsUrl;
+  std::string readyUrl;                 // answers 200 when it is ready
+  std::optional<api::ObjectKey> lease;  // held by it while it leads
+};
+
+struct ComponentOptions {
+  std::string programDir;  // where the programs are
+  std::string logDir;
+  std::string dataDir;
+  std::string configDir;   // "" = none
+  std::string nodeName;    // for koordlet
+  std::string cgroupRoot;  // for koordlet
+  int verbosity = 0;
+};
+
+// The user a component is to the API server, and its groups.
+struct ComponentUser {
+  std::string name;
+  std::vector<std::string> groups;
+};
+ComponentUser userOf(const std::string& component, const std::string& nodeName);
+
+// Errors: a program that is not there, no free port. `kubeconfig` is the path of its kubeconfig.
+Result<Component> makeComponent(const std::string& name, const std::string& kubeconfig,
+                                const ComponentOptions& options);
+
+// Free TCP ports on loopback; somebody else may take one before it is used.
+Result<std::vector<int>> freePorts(int count);
+
+}  // namespace koord::cluster

@@ -1,0 +1,71 @@
+#include "cluster/up/credentials.h"
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "base/file.h"
+#include "base/yaml.h"
+
+namespace koord::cluster {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration kAuthorityLife = std::chrono::hours(24 * 3650);
+constexpr Duration kCertificateLife = std::chrono::hours(24 * 365);
+constexpr Duration kClockSlack = 10min;
+
+}  // namespace
+
+net::Validity Credentials::validity() const { return {now_ - kClockSlack, now_ + kCertificateLife}; }
+
+Result<Credentials> Credentials::open(const std::string& dataDir, WallTime now) {
+  const std::string certFile = dataDir + "/pki/ca.crt";
+  const std::string keyFile = dataDir + "/pki/ca.key";
+  const auto cert = readFile(certFile);
+  const auto key = readFile(keyFile);
+  if (cert && key) {
+    net::CertKey pair{*cert, *key};
+    if (auto match = net::checkCertKey(pair); !match)
+      return fail(std::move(match.error()).within(certFile + ": remove it and " + keyFile + " to have new ones made"));
+    const auto info = net::readCertificate(*cert);
+    if (info && info->validity.to > now + kCertificateLife) return Credentials(std::move(pair), now);
+  }
+  auto made = net::makeAuthority("koordctl", {now - kClockSlack, now + kAuthorityLife});
+  if (!made) return fail(std::move(made.error()));
+  if (auto put = writeFileAtomic(keyFile, made->keyPem, 0600); !put) return fail(std::move(put.error()));
+  if (auto put = writeFileAtomic(certFile, made->certPem, 0644); !put) return fail(std::move(put.error()));
+  return Credentials(*std::move(made), now);
+}
+
+Result<std::shared_ptr<const net::ServerTls>> Credentials::server(std::vector<std::string> hosts) const {
+  auto pair = net::issueServerCert(authority_, {"koordctl", std::move(hosts), validity()});
+  if (!pair) return fail(std::move(pair.error()));
+  return std::make_shared<const net::ServerTls>(pair->certPem, pair->keyPem, authority_.certPem);
+}
+
+Result<std::string> Credentials::kubeconfig(const std::string& serverUrl, const std::string& user,
+                                            std::vector<std::string> groups) const {
+  auto pair = net::issueClientCert(authority_, {user, std::move(groups), validity()});
+  if (!pair) return fail(std::move(pair.error()));
+  const json::value config = json::object{
+      {"apiVersion", "v1"},
+      {"kind", "Config"},
+      {"clusters",
+       {json::object{{"name", "koordctl"},
+                     {"cluster",
+                      {{"server", serverUrl},
+                       {"certificate-authority-data", net::base64Encode(authority_.certPem)}}}}}},
+      {"users",
+       {json::object{{"name", user},
+                     {"user",
+                      {{"client-certificate-data", net::base64Encode(pair->certPem)},
+                       {"client-key-data", net::base64Encode(pair->keyPem)}}}}}},
+      {"contexts",
+       {json::object{{"name", "koordctl"}, {"context", {{"cluster", "koordctl"}, {"user", user}}}}}},
+      {"current-context", "koordctl"}};
+  return toYaml(config);
+}
+
+}  // namespace koord::cluster

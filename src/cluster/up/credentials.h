@@ -1,0 +1,35 @@
+#pragma once
+
+// The certificate authority of a cluster on this machine, the certificates it issues, and kubeconfigs.
+// The authority is kept in the data folder, so that a kubeconfig stays good over restarts; all other
+// certificates are issued afresh each time.
+
+#include <string>
+#include <vector>
+
+#include "base/executor.h"
+#include "net/http_server.h"
+#include "net/tls.h"
+
+namespace koord::cluster {
+
+class Credentials {
+ public:
+  // Reads pki/ca.crt and pki/ca.key below the data folder, or makes them.
+  static Result<Credentials> open(const std::string& dataDir, WallTime now);
+
+  const std::string& caPem() const { return authority_.certPem; }
+  Result<std::shared_ptr<const net::ServerTls>> server(std::vector<std::string> hosts) const;
+  // A kubeconfig (YAML) with a client certificate for this user.
+  Result<std::string> kubeconfig(const std::string& serverUrl, const std::string& user,
+                                 std::vector<std::string> groups) const;
+
+ private:
+  Credentials(net::CertKey authority, WallTime now) : authority_(std::move(authority)), now_(now) {}
+  net::Validity validity() const;
+
+  net::CertKey authority_;
+  WallTime now_;
+};
+
+}  // namespace koord::cluster

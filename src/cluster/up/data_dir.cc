@@ -1,0 +1,71 @@
+#include "cluster/up/data_dir.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "base/file.h"
+
+namespace koord::cluster {
+
+Result<DataDir> DataDir::open(const std::string& path) {
+  std::string full = std::filesystem::absolute(path).lexically_normal();
+  while (full.size() > 1 && full.ends_with('/')) full.pop_back();
+  for (const char* folder : {"", "/logs", "/pki", "/containers"})
+    if (auto made = makeDirs(full + folder); !made)
+      return fail(std::move(made.error()).within("--data-dir"));
+  const std::string lockFile = full + "/lock";
+  const int lock = ::open(lockFile.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (lock < 0) return fail(errnoError("--data-dir: open " + lockFile, errno));
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    char owner[32] = {};
+    [[maybe_unused]] const auto got = ::pread(lock, owner, sizeof owner - 1, 0);
+    ::close(lock);
+    return fail(ErrorCode::Conflict,
+                fmt::format("--data-dir: {} is in use by another koordctl (process {}): stop it, or give "
+                            "another folder",
+                            full, owner));
+  }
+  const std::string pid = std::to_string(::getpid());
+  if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid.data(), pid.size(), 0) < 0) {
+    const int error = errno;
+    ::close(lock);
+    return fail(errnoError("--data-dir: write " + lockFile, error));
+  }
+  return DataDir(std::move(full), lock, false);
+}
+
+Result<DataDir> DataDir::temporary() {
+  std::string path = (std::filesystem::temp_directory_path() / "koordctl-XXXXXX").string();
+  if (!::mkdtemp(path.data())) return fail(errnoError("make a temporary folder " + path, errno));
+  auto dir = open(path);
+  if (dir) dir->temporary_ = true;
+  return dir;
+}
+
+DataDir::DataDir(DataDir&& other) noexcept
+    : path_(std::move(other.path_)),
+      lock_(std::exchange(other.lock_, -1)),
+      temporary_(std::exchange(other.temporary_, false)) {}
+
+DataDir::~DataDir() {
+  if (temporary_) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  if (lock_ >= 0) ::close(lock_);
+}
+
+std::string defaultDataDir() {
+  if (::geteuid() == 0) return "/var/lib/koordctl";
+  const char* home = std::getenv("HOME");
+  return std::string(home && *home ? home : ".") + "/.local/share/koordctl";
+}
+
+}  // namespace koord::cluster

@@ -1,0 +1,45 @@
+#pragma once
+
+// The host node with all that it stands on: cgroups, runtime, kubelet endpoints.
+
+#include <memory>
+#include <string>
+
+#include "cluster/hostnode/host_node.h"
+#include "cluster/hostnode/kubelet_server.h"
+#include "cluster/hostnode/machine.h"
+
+namespace koord::cluster {
+
+struct HostOptions {
+  std::string dataDir;
+  std::string runtime;           // process, containerd
+  std::string containerdSocket;
+  std::string program;           // of this process, for shims
+  std::shared_ptr<const net::ServerTls> tls;
+};
+
+class Host {
+ public:
+  // The error says why this machine cannot be a node here.
+  static Result<std::unique_ptr<Host>> open(kube::Api& api, Executor& executor, Random random,
+                                            HostOptions options);
+
+  HostNode& node() { return *node_; }
+  const std::string& nodeName() const { return machine_.hostname; }
+  const Machine& machine() const { return machine_; }
+  const std::string& cgroupRoot() const { return cgroups_->layout().root; }
+
+ private:
+  explicit Host(HostNodeLock lock) : lock_(std::move(lock)) {}
+
+  HostNodeLock lock_;
+  Machine machine_;
+  RealCgroupFs fs_;
+  std::unique_ptr<Cgroups> cgroups_;
+  std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<HostNode> node_;
+  std::unique_ptr<KubeletServer> server_;
+};
+
+}  // namespace koord::cluster

@@ -1,0 +1,32 @@
+#pragma once
+
+// The manifests of deploy/ and of the demo, as JSON inside the program (made by embed/main.cc), and
+// applying them.
+
+#include <string_view>
+#include <vector>
+
+#include "apiserver/registry/registry.h"
+#include "base/task.h"
+#include "kube/api.h"
+
+namespace koord::cluster {
+
+struct Manifest {
+  std::string_view set;   // crds, base, config, demo
+  std::string_view json;  // one object
+};
+const std::vector<Manifest>& embeddedManifests();
+
+enum class ApplyMode {
+  CreateOnly,  // what is there stays as it is
+  Merge,       // what is there gets the manifest's fields (status and metadata apart)
+};
+
+// Applies every object of a set, in order. Errors name the object.
+Task<Result<>> applySet(kube::Api& api, const apiserver::Registry& registry, std::string_view set,
+                        ApplyMode mode);
+Task<Result<>> applyObject(kube::Api& api, const apiserver::Registry& registry, json::value object,
+                           ApplyMode mode);
+
+}  // namespace koord::cluster

@@ -1,0 +1,29 @@
+#pragma once
+
+// What `koordctl up` can be told.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace koord::cluster {
+
+enum class HostNodeMode { Auto, On, Off };
+
+struct UpOptions {
+  std::optional<int> nodes;  // simulated ones; absent: 3 when there is no host node, else none
+  HostNodeMode hostNode = HostNodeMode::Auto;
+  std::vector<std::string> components = {"koord-manager", "koord-scheduler", "koordlet"};
+  std::string dataDir;  // "" = defaultDataDir()
+  bool inMemory = false;
+  std::string listen = "127.0.0.1:6443";
+  std::string kubeconfig;  // "" = <data folder>/kubeconfig
+  std::string configDir;   // of <component>.yaml files, handed to the components as --config
+  std::string runtime = "process";
+  std::string containerdSocket = "/run/containerd/containerd.sock";
+  bool quiet = false;
+  bool demo = false;
+  int verbosity = 0;
+};
+
+}  // namespace koord::cluster

@@ -32,8 +32,8 @@ class WaitingPod {
 
   void allow(const std::string& plugin);
   void reject(const std::string& plugin, const std::string& message);
-  // Success, or the rejection. For one waiter.
-  Future<Status>& outcome() { return outcome_; }
+  // Success, or the rejection. May be taken once.
+  Future<Status> takeOutcome() { return std::move(outcome_); }
 
  private:
   Executor& executor_;

@@ -1,0 +1,180 @@
+// From the chosen node to a bound pod: reserve, permit, and the binding cycle, a task per pod.
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "kube/client.h"
+#include "scheduler/core/scheduler.h"
+
+namespace koord::scheduler {
+
+Status Scheduler::runReserve(Attempt& attempt) {
+  for (const auto& plugin : attempt.profile->profile().reserve) {
+    Status status = plugin.point->reserve(attempt.state, attempt.pod.info, attempt.node);
+    if (status.ok()) continue;
+    status.plugin = plugin.name;
+    if (!status.rejected()) {
+      status = Status::error(
+          fmt::format("running Reserve plugin \"{}\": {}", plugin.name, status.message()));
+    }
+    return status;
+  }
+  return {};
+}
+
+Status Scheduler::runPermit(Attempt& attempt) {
+  std::map<std::string, Duration> waits;
+  for (const auto& plugin : attempt.profile->profile().permit) {
+    PermitResult answer = plugin.point->permit(attempt.state, attempt.pod.info, attempt.node);
+    if (answer.status.ok()) continue;
+    if (answer.status.code == Code::Wait) {
+      waits[plugin.name] = std::min(answer.timeout, kMaxPermitWait);
+      continue;
+    }
+    answer.status.plugin = plugin.name;
+    if (answer.status.rejected()) return answer.status;
+    return Status::error(
+        fmt::format("running Permit plugin \"{}\": {}", plugin.name, answer.status.message()));
+  }
+  if (!waits.empty()) shared_.waiting.add(executor_, attempt.pod.info, attempt.node, std::move(waits));
+  return {};
+}
+
+// All reserve plugins, also those that were not reached.
+void Scheduler::unreserve(Attempt& attempt) {
+  const auto& plugins = attempt.profile->profile().reserve;
+  for (auto it = plugins.rbegin(); it != plugins.rend(); ++it)
+    it->point->unreserve(attempt.state, attempt.pod.info, attempt.node);
+}
+
+Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
+  Attempt& attempt = *owned;
+  const std::string uid = attempt.pod.uid();
+  underWay_.insert(uid);
+  if (const auto waiting = shared_.waiting.find(uid)) {
+    const SteadyTime since = executor_.steadyNow();
+    auto outcome = waiting->takeOutcome();
+    const Status allowed = co_await outcome;
+    shared_.waiting.remove(uid);
+    if (observer_) observer_->permitWait(allowed.code, executor_.steadyNow() - since);
+    if (!allowed.ok()) {
+      underWay_.erase(uid);
+      fail(attempt, allowed, nullptr, {true, ""}, true);
+      co_return;
+    }
+  }
+  queue_->done(uid);
+  auto preparing = preBind(attempt);
+  Status status = co_await preparing;
+  if (status.ok()) {
+    auto binding = bind(attempt);
+    status = co_await binding;
+    if (!status.ok()) {
+      // The request may have been carried out all the same. Until that is known the pod keeps its place,
+      // so that nothing is given away twice.
+      auto question = findOut(attempt);
+      const Truth truth = co_await question;
+      if (truth == Truth::Bound) status = Status{};
+      if (truth == Truth::Gone || truth == Truth::Elsewhere) {
+        underWay_.erase(uid);
+        log::info("pod {} cannot be bound to {}: {}", attempt.pod.info->key(), attempt.nodeName,
+                  truth == Truth::Gone ? "it is gone" : "it is bound to another node");
+        unreserve(attempt);
+        (void)shared_.cluster.forget(uid);
+        move(EventResource::AssignedPod, action::kDelete, attempt.pod.info, nullptr);
+        co_return;
+      }
+    }
+  }
+  underWay_.erase(uid);
+  if (!status.ok()) {
+    fail(attempt, status, nullptr, {true, ""}, true);
+    co_return;
+  }
+  succeeded(attempt);
+  // Bound, but deleted before the binding was seen: nobody else will let go of its place.
+  const auto* counted = shared_.cluster.findPod(uid);
+  if (counted && counted->assumed && !pending_.contains(uid)) {
+    shared_.cluster.removePod(uid);
+    move(EventResource::AssignedPod, action::kDelete, attempt.pod.info, nullptr);
+  }
+}
+
+Task<Status> Scheduler::preBind(Attempt& attempt) {
+  const PodPtr pod = attempt.pod.info;
+  for (const auto& plugin : attempt.profile->profile().preBind) {
+    const Status flight = plugin.point->preBindPreFlight(attempt.state, pod, attempt.node);
+    if (flight.skipped()) continue;
+    if (!flight.ok()) {
+      co_return Status::error(
+          fmt::format("running PreBindPreFlight \"{}\": {}", plugin.name, flight.message()));
+    }
+    auto task = plugin.point->preBind(attempt.state, pod, attempt.node);
+    const Status status = co_await task;
+    if (!status.ok()) {
+      co_return Status::error(
+          fmt::format("running PreBind plugin \"{}\": {}", plugin.name, status.message()));
+    }
+  }
+  co_return Status{};
+}
+
+Task<Status> Scheduler::bind(Attempt& attempt) {
+  const PodPtr pod = attempt.pod.info;
+  for (const auto& plugin : attempt.profile->profile().bind) {
+    auto task = plugin.point->bind(attempt.state, pod, attempt.nodeName);
+    const Status status = co_await task;
+    if (status.skipped()) continue;
+    if (status.ok()) co_return status;
+    co_return Status::error(
+        fmt::format("running Bind plugin \"{}\": {}", plugin.name, status.message()));
+  }
+  co_return Status::error("no Bind plugin took the pod");
+}
+
+// After a bind that did not succeed: what does the API say? Asks until there is an answer.
+Task<Scheduler::Truth> Scheduler::findOut(Attempt& attempt) {
+  const api::ObjectKey key = api::keyOf(attempt.pod.info->pod->metadata);
+  if (!shared_.api) co_return Truth::Unbound;
+  Duration wait = std::chrono::milliseconds(100);
+  for (;;) {
+    auto call = kube::get<api::Pod>(*shared_.api, key);
+    const Result<api::Pod> pod = co_await call;
+    if (pod) {
+      if (pod->metadata.uid != attempt.pod.uid()) co_return Truth::Gone;
+      if (pod->spec.nodeName.empty()) co_return Truth::Unbound;
+      co_return pod->spec.nodeName == attempt.nodeName ? Truth::Bound : Truth::Elsewhere;
+    }
+    if (pod.error().code == ErrorCode::NotFound) co_return Truth::Gone;
+    auto pause = sleepFor(executor_, wait);
+    co_await pause;
+    wait = std::min<Duration>(wait * 2, std::chrono::seconds(10));
+  }
+}
+
+void Scheduler::succeeded(Attempt& attempt) {
+  const PodPtr& pod = attempt.pod.info;
+  const Duration took = executor_.steadyNow() - attempt.started;
+  if (observer_) {
+    observer_->attempt("scheduled", attempt.profile->profile().schedulerName, took);
+    observer_->bound(attempt.pod, queue_->now() - attempt.pod.firstAttempt.value_or(queue_->now()));
+  }
+  Decision decision;
+  decision.time = executor_.wallNow();
+  decision.attempt = attempt.pod.attempts;
+  decision.result = "scheduled";
+  decision.node = attempt.nodeName;
+  decision.profile = attempt.profile->profile().schedulerName;
+  decision.message = fmt::format("Successfully assigned {} to {}", pod->key(), attempt.nodeName);
+  decision.evaluatedNodes = attempt.evaluated;
+  decision.feasibleNodes = attempt.feasible;
+  decision.duration = took;
+  event(*attempt.profile, pod, "Normal", "Scheduled", "Binding", decision.message);
+  log::v(2, "bound pod {} to {} ({} of {} nodes feasible)", pod->key(), attempt.nodeName, attempt.feasible,
+         attempt.evaluated);
+  decisions_.record(pod->key(), std::move(decision));
+  for (const auto& plugin : attempt.profile->profile().postBind)
+    plugin.point->postBind(attempt.state, pod, attempt.nodeName);
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,49 @@
+#pragma once
+
+// DecisionLog: the last attempts of the pods that were tried most recently, and why they ended as they
+// did. Bounded in pods and in attempts per pod; answers "why is this pod pending" while it still is.
+
+#include <deque>
+#include <list>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/executor.h"
+#include "scheduler/framework/diagnosis.h"
+
+namespace koord::scheduler {
+
+struct Decision {
+  WallTime time{};
+  int attempt = 0;
+  std::string result;   // "scheduled", "unschedulable", "error"
+  std::string node;     // chosen, or nominated
+  std::string message;  // as in the event
+  std::string profile;
+  std::size_t evaluatedNodes = 0;
+  std::size_t feasibleNodes = 0;
+  Duration duration{};
+  std::vector<Diagnosis::Entry> rejections;
+};
+
+class DecisionLog {
+ public:
+  static constexpr std::size_t kPods = 4096;
+  static constexpr std::size_t kAttempts = 8;
+
+  void record(const std::string& podKey, Decision decision);
+  void forget(const std::string& podKey);
+  // Oldest first; nullptr when nothing is known.
+  const std::deque<Decision>* of(const std::string& podKey) const;
+
+ private:
+  struct Entry {
+    std::deque<Decision> decisions;
+    std::list<std::string>::iterator order;
+  };
+  std::unordered_map<std::string, Entry> pods_;
+  std::list<std::string> order_;  // most recent first
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,165 @@
+// What happens to a pod whose attempt failed: undo, requeue, tell.
+
+#include <fmt/format.h>
+
+#include "api/codec.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "kube/client.h"
+#include "scheduler/core/scheduler.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::size_t kMaxNote = 1024;
+
+std::string shortened(const std::string& note) {
+  return note.size() <= kMaxNote ? note : note.substr(0, kMaxNote - 4) + " ...";
+}
+
+const api::PodCondition* findCondition(const api::Pod& pod, std::string_view type) {
+  for (const auto& condition : pod.status.conditions)
+    if (condition.type == type) return &condition;
+  return nullptr;
+}
+
+}  // namespace
+
+// A failure after the pod was counted on its node.
+void Scheduler::fail(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
+                     const Nomination& nomination, bool assumed) {
+  if (assumed) {
+    unreserve(attempt);
+    if (const auto forgotten = shared_.cluster.forget(attempt.pod.uid()); !forgotten) {
+      // The API has shown it bound after all.
+      log::warn("{}", forgotten.error().message);
+      queue_->done(attempt.pod.uid());
+      return;
+    }
+  }
+  const std::string uid = attempt.pod.uid();
+  if (status.rejected()) {
+    Diagnosis own;
+    own.totalNodes = 1;
+    own.preFilter = status;
+    own.notePlugin(status.plugin, status.code);
+    Status text = status;
+    text.reasons = {own.message()};
+    failed(attempt, text, diagnosis ? diagnosis : &own, nomination);
+    move(EventResource::AssignedPod, action::kDelete, attempt.pod.info, nullptr,
+         [&](const PodInfo& other) { return other.uid() != uid; });
+  } else {
+    move(EventResource::AssignedPod, action::kDelete, attempt.pod.info, nullptr);
+    failed(attempt, status, diagnosis, nomination);
+  }
+}
+
+void Scheduler::failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
+                       const Nomination& nomination) {
+  const std::string profile = attempt.profile->profile().schedulerName;
+  const bool rejected = status.rejected();
+  const std::string message = status.message();
+  const PodPtr tried = attempt.pod.info;
+  const Duration took = executor_.steadyNow() - attempt.started;
+  if (observer_) observer_->attempt(rejected ? "unschedulable" : "error", profile, took);
+
+  Decision decision;
+  decision.time = executor_.wallNow();
+  decision.attempt = attempt.pod.attempts;
+  decision.result = rejected ? "unschedulable" : "error";
+  decision.node = nomination.node;
+  decision.message = message;
+  decision.profile = profile;
+  decision.evaluatedNodes = attempt.evaluated;
+  decision.feasibleNodes = attempt.feasible;
+  decision.duration = took;
+  if (diagnosis) decision.rejections = diagnosis->entries();
+  decisions_.record(tried->key(), std::move(decision));
+  if (rejected) {
+    log::v(3, "unable to schedule pod {}: {}", tried->key(), message);
+  } else {
+    log::error("scheduling pod {} failed: {}", tried->key(), message);
+  }
+
+  const auto current = pending_.find(attempt.pod.uid());
+  if (current == pending_.end()) {
+    queue_->done(attempt.pod.uid());  // deleted or assigned meanwhile
+    return;
+  }
+  QueuedPod pod = std::move(attempt.pod);
+  pod.info = current->second;
+  pod.unschedulablePlugins.clear();
+  pod.pendingPlugins.clear();
+  if (diagnosis) {
+    pod.unschedulablePlugins = diagnosis->unschedulablePlugins;
+    pod.pendingPlugins = diagnosis->pendingPlugins;
+  }
+  const PodPtr info = pod.info;
+  queue_->addUnschedulable(std::move(pod));
+  shared_.nominator.add(info, nomination);
+  attempt.pod.info = info;
+  event(*attempt.profile, info, "Warning", "FailedScheduling", "Scheduling", message);
+  reportCondition(info, rejected ? "Unschedulable" : "SchedulerError", message, nomination);
+}
+
+void Scheduler::reportCondition(const PodPtr& info, const std::string& reason, const std::string& message,
+                                const Nomination& nomination) {
+  if (!shared_.api) return;
+  const api::Pod& pod = *info->pod;
+  const api::PodCondition* known = findCondition(pod, "PodScheduled");
+  const bool sameStatus = known && known->status == "False";
+  const bool sameCondition = sameStatus && known->reason == reason && known->message == message;
+  const bool sameNomination = !nomination.override || nomination.node == pod.status.nominatedNodeName;
+  if (sameCondition && sameNomination) return;
+  json::object status;
+  if (!sameCondition) {
+    json::object condition{{"type", "PodScheduled"}, {"status", "False"}, {"reason", reason},
+                           {"message", message}};
+    if (pod.metadata.generation > 0) condition.emplace("observedGeneration", pod.metadata.generation);
+    if (!sameStatus) {
+      condition.emplace("lastProbeTime", nullptr);
+      condition.emplace("lastTransitionTime", formatTime(executor_.wallNow()));
+    }
+    status.emplace("conditions", json::array{std::move(condition)});
+  }
+  if (!sameNomination) {
+    if (nomination.node.empty()) {
+      status.emplace("nominatedNodeName", nullptr);
+    } else {
+      status.emplace("nominatedNodeName", nomination.node);
+    }
+  }
+  // The uid keeps it off a pod that was created anew under the same name.
+  json::object patch{{"metadata", json::object{{"uid", pod.metadata.uid}}}, {"status", std::move(status)}};
+  patches_.spawn(patchStatus(api::keyOf(pod.metadata), std::move(patch)));
+}
+
+Task<void> Scheduler::patchStatus(api::ObjectKey key, json::value patch) {
+  Duration wait = std::chrono::milliseconds(10);
+  for (int attempt = 1;; ++attempt) {
+    auto call = kube::strategicPatch(*shared_.api, api::Pod::kType, key, patch, "status");
+    const Result<json::value> reply = co_await call;
+    if (reply || reply.error().code == ErrorCode::NotFound) co_return;
+    const ErrorCode code = reply.error().code;
+    const bool again = code == ErrorCode::Internal || code == ErrorCode::Unavailable ||
+                       code == ErrorCode::TooManyRequests || code == ErrorCode::Timeout;
+    if (!again || attempt == 4) {
+      log::warn("status of pod {} not updated: {}", key.toString(), reply.error().message);
+      co_return;
+    }
+    auto pause = sleepFor(executor_, wait);
+    co_await pause;
+    wait *= 5;
+  }
+}
+
+void Scheduler::event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,
+                      std::string_view reason, std::string_view action, const std::string& note) {
+  if (auto* recorder = profile.events()) {
+    recorder->record(kube::referenceTo(api::Pod::kType, pod->pod->metadata), type, reason, shortened(note),
+                     action);
+  }
+}
+
+}  // namespace koord::scheduler

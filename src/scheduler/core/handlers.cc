@@ -1,0 +1,172 @@
+// What the scheduler does when pods and nodes come, change and go.
+
+#include "base/log.h"
+#include "scheduler/core/scheduler.h"
+
+namespace koord::scheduler {
+
+bool Scheduler::responsible(const api::Pod& pod) const {
+  return profiles_.contains(pod.spec.schedulerName);
+}
+
+PodPtr Scheduler::pending(const api::ObjectKey& key) const {
+  const auto uid = pendingUids_.find(key);
+  if (uid == pendingUids_.end()) return nullptr;
+  const auto it = pending_.find(uid->second);
+  return it == pending_.end() ? nullptr : it->second;
+}
+
+void Scheduler::move(EventResource resource, Actions actions, const PodPtr& before, const PodPtr& after,
+                     const std::function<bool(const PodInfo&)>& affects) {
+  ClusterEvent event;
+  event.resource = resource;
+  event.actions = actions;
+  event.oldPod = before;
+  event.newPod = after;
+  queue_->moveAll(event, affects);
+}
+
+void Scheduler::podAdded(const PodObject& pod) {
+  if (api::isTerminal(*pod)) return;
+  const PodPtr info = makePodInfo(shared_.cluster, pod);
+  if (!pod->spec.nodeName.empty()) {
+    assignedSeen(nullptr, info);
+  } else if (responsible(*pod)) {
+    pendingAdded(info);
+  }
+}
+
+void Scheduler::podUpdated(const PodObject& before, const PodObject& after) {
+  const bool counted = shared_.cluster.findPod(after->metadata.uid) != nullptr;
+  if (api::isTerminal(*after)) {
+    if (api::isTerminal(*before)) return;
+    return podDeleted(after);
+  }
+  const PodPtr info = makePodInfo(shared_.cluster, after);
+  if (!after->spec.nodeName.empty()) {
+    const PodPtr old =
+        counted && !before->spec.nodeName.empty() ? shared_.cluster.findPod(info->uid())->info : nullptr;
+    return assignedSeen(old, info);
+  }
+  const auto known = pending_.find(info->uid());
+  if (!responsible(*after)) {
+    if (known != pending_.end()) pendingGone(known->second, true);
+  } else if (known == pending_.end()) {
+    pendingAdded(info);
+  } else {
+    pendingUpdated(known->second, info);
+  }
+}
+
+void Scheduler::podDeleted(const PodObject& pod) {
+  const auto known = pending_.find(pod->metadata.uid);
+  if (known != pending_.end()) pendingGone(PodPtr(known->second), true);
+  assignedGone(pod);
+  decisions_.forget(pod->metadata.namespace_ + "/" + pod->metadata.name);
+}
+
+void Scheduler::pendingAdded(const PodPtr& pod) {
+  pending_[pod->uid()] = pod;
+  pendingUids_[api::keyOf(pod->pod->metadata)] = pod->uid();
+  if (shared_.cluster.findPod(pod->uid())) return;  // being bound
+  queue_->add(pod);
+}
+
+void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
+  if (before->pod->metadata.resourceVersion == after->pod->metadata.resourceVersion) return;
+  const PodPtr old = before;
+  pending_[after->uid()] = after;
+  if (const auto* counted = shared_.cluster.findPod(after->uid()); counted && counted->assumed) {
+    const bool leaving = after->pod->metadata.deletionTimestamp && !old->pod->metadata.deletionTimestamp;
+    if (!leaving) return;
+    // Whoever waits for permission gives up; a binding under way ends by itself.
+    if (const auto waiting = shared_.waiting.find(after->uid())) waiting->reject("", "pod is being deleted");
+    return;
+  }
+  const std::string nominated = shared_.nominator.nodeOf(old->uid());
+  queue_->update(old, after);
+  const std::string& was = old->pod->status.nominatedNodeName;
+  if (!was.empty() && was != after->pod->status.nominatedNodeName && !nominated.empty()) {
+    move(EventResource::AssignedPod, action::kDelete, old, nullptr,
+         [&](const PodInfo& other) { return other.priority <= old->priority; });
+  }
+}
+
+// The pod needs no node any more: it is gone, or has one.
+void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
+  const PodPtr gone = pod;
+  pending_.erase(gone->uid());
+  const auto uid = pendingUids_.find(api::keyOf(gone->pod->metadata));
+  if (uid != pendingUids_.end() && uid->second == gone->uid()) pendingUids_.erase(uid);
+  const bool nominated = !shared_.nominator.nodeOf(gone->uid()).empty();
+  queue_->remove(gone);
+  if (!deleted) return;
+  if (const auto* counted = shared_.cluster.findPod(gone->uid()); counted && counted->assumed) {
+    if (const auto waiting = shared_.waiting.find(gone->uid())) waiting->reject("", "pod was deleted");
+    return;
+  }
+  if (nominated) {
+    move(EventResource::AssignedPod, action::kDelete, gone, nullptr,
+         [&](const PodInfo& other) { return other.priority <= gone->priority; });
+  }
+}
+
+void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
+  const auto known = pending_.find(after->uid());
+  if (known != pending_.end()) pendingGone(PodPtr(known->second), false);
+  const PodPtr old = before;
+  const Cluster::Seen seen = shared_.cluster.observePod(after, after->pod->spec.nodeName);
+  if (seen == Cluster::Seen::Moved) {
+    log::error("pod {} was counted on another node than {}; corrected", after->key(),
+               after->pod->spec.nodeName);
+    if (observer_) observer_->cacheCorrected();
+  }
+  if (!old) {
+    move(EventResource::AssignedPod, action::kAdd, nullptr, after);
+    return;
+  }
+  for (const Actions change : podActions(*old, *after)) move(EventResource::AssignedPod, change, old, after);
+}
+
+void Scheduler::assignedGone(const PodObject& pod) {
+  const auto* counted = shared_.cluster.findPod(pod->metadata.uid);
+  if (!counted) return;
+  // An assumed pod is let go by its binding cycle, which holds what plugins reserved for it.
+  if (counted->assumed && underWay_.contains(pod->metadata.uid)) return;
+  // The last state tells the node, which hints look at.
+  const PodPtr last = pod->spec.nodeName.empty() ? counted->info : makePodInfo(shared_.cluster, pod);
+  shared_.cluster.removePod(pod->metadata.uid);
+  move(EventResource::AssignedPod, action::kDelete, last, nullptr);
+}
+
+void Scheduler::nodeAdded(const NodeObject& node) {
+  shared_.cluster.setNode(node);
+  ClusterEvent event;
+  event.resource = EventResource::Node;
+  event.actions = action::kAdd;
+  event.newNode = node;
+  queue_->moveAll(event);
+}
+
+void Scheduler::nodeUpdated(const NodeObject& before, const NodeObject& after) {
+  shared_.cluster.setNode(after);
+  for (const Actions change : nodeActions(*before, *after)) {
+    ClusterEvent event;
+    event.resource = EventResource::Node;
+    event.actions = change;
+    event.oldNode = before;
+    event.newNode = after;
+    queue_->moveAll(event);
+  }
+}
+
+void Scheduler::nodeDeleted(const NodeObject& node) {
+  ClusterEvent event;
+  event.resource = EventResource::Node;
+  event.actions = action::kDelete;
+  event.oldNode = node;
+  queue_->moveAll(event);
+  shared_.cluster.removeNode(node->metadata.name);
+}
+
+}  // namespace koord::scheduler

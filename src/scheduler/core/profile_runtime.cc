@@ -1,0 +1,17 @@
+#include "scheduler/core/profile_runtime.h"
+
+namespace koord::scheduler {
+
+ProfileRuntime::ProfileRuntime(Shared& shared, const ProfileConfig& config, const Registry& registry,
+                               std::int32_t percentage, Random random, std::vector<std::string>& errors)
+    : shared_(shared) {
+  if (shared_.api) {
+    events_ = std::make_unique<kube::EventRecorder>(*shared_.api, shared_.executor, config.schedulerName,
+                                                    random.fork());
+  }
+  profile_ = buildProfile(config, registry, *this, errors);
+  search_ = std::make_unique<NodeSearch>(shared_.cluster, shared_.nominator, *profile_, random.fork(),
+                                         profile_->percentageOfNodesToScore.value_or(percentage));
+}
+
+}  // namespace koord::scheduler

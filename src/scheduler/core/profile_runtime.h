@@ -1,0 +1,47 @@
+#pragma once
+
+// ProfileRuntime: one profile at work, and the Handle of its plugins.
+
+#include "base/random.h"
+#include "kube/events.h"
+#include "scheduler/framework/build_profile.h"
+#include "scheduler/framework/node_search.h"
+
+namespace koord::scheduler {
+
+// What all profiles share.
+struct Shared {
+  Executor& executor;
+  kube::Api* api = nullptr;
+  Cluster cluster;
+  Nominator nominator;
+  WaitingPods waiting;
+  Stores stores;
+  std::function<void(const std::vector<PodPtr>&)> activate;
+};
+
+class ProfileRuntime final : public Handle {
+ public:
+  ProfileRuntime(Shared& shared, const ProfileConfig& config, const Registry& registry,
+                 std::int32_t percentage, Random random, std::vector<std::string>& errors);
+
+  const Profile& profile() const { return *profile_; }
+
+  Cluster& cluster() override { return shared_.cluster; }
+  Executor& executor() override { return shared_.executor; }
+  Nominator& nominator() override { return shared_.nominator; }
+  WaitingPods& waitingPods() override { return shared_.waiting; }
+  Stores& stores() override { return shared_.stores; }
+  NodeSearch& search() override { return *search_; }
+  void activate(const std::vector<PodPtr>& pods) override { shared_.activate(pods); }
+  kube::Api* api() override { return shared_.api; }
+  kube::EventRecorder* events() override { return events_.get(); }
+
+ private:
+  Shared& shared_;
+  std::unique_ptr<kube::EventRecorder> events_;
+  std::unique_ptr<Profile> profile_;
+  std::unique_ptr<NodeSearch> search_;
+};
+
+}  // namespace koord::scheduler

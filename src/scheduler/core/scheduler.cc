@@ -1,0 +1,189 @@
+#include "scheduler/core/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// The scheduling loop gives way to informers and replies after this much work.
+constexpr Duration kSlice = std::chrono::milliseconds(2);
+constexpr int kPodsPerSlice = 256;
+
+}  // namespace
+
+Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* api, Observer* observer)
+    : options_(std::move(options)), executor_(executor), observer_(observer), shared_{executor, api} {}
+
+Scheduler::~Scheduler() { *alive_ = false; }
+
+Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options, const Registry& registry,
+                                                     Executor& executor, kube::Api* api,
+                                                     Observer* observer) {
+  std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(options), executor, api, observer));
+  Scheduler& self = *scheduler;
+  const SchedulerConfiguration& configuration = self.options_.configuration;
+  self.shared_.activate = [&self](const std::vector<PodPtr>& pods) { self.queue_->activate(pods); };
+  Random random(self.options_.seed);
+  std::vector<std::string> errors;
+  SchedulingQueue::Profiles profiles;
+  std::string queueSort;
+  for (const ProfileConfig& config : configuration.profiles) {
+    auto runtime = std::make_unique<ProfileRuntime>(self.shared_, config, registry,
+                                                    configuration.percentageOfNodesToScore, random.fork(),
+                                                    errors);
+    const auto& sort = runtime->profile().queueSort;
+    const std::string sortName = sort.empty() ? "" : sort.front().name;
+    if (queueSort.empty()) queueSort = sortName;
+    if (sortName != queueSort)
+      errors.push_back(config.path + ".plugins.queueSort: has to match for all profiles");
+    profiles[config.schedulerName] = &runtime->profile();
+    self.profiles_[config.schedulerName] = std::move(runtime);
+  }
+  if (!errors.empty()) return koord::fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));
+  const QueueOptions queueOptions{std::chrono::seconds(configuration.podInitialBackoffSeconds),
+                                  std::chrono::seconds(configuration.podMaxBackoffSeconds),
+                                  self.options_.maxUnschedulable};
+  self.queue_ = std::make_unique<SchedulingQueue>(executor, queueOptions, std::move(profiles),
+                                                  self.shared_.nominator, [&self] { self.wake(); });
+  if (observer) {
+    self.queue_->onIncoming = [observer](std::string_view queue, const std::string& event) {
+      observer->incoming(queue, event);
+    };
+  }
+  return scheduler;
+}
+
+void Scheduler::start() {
+  running_ = true;
+  queue_->start();
+  wake();
+}
+
+void Scheduler::wake() {
+  if (!running_ || pumping_) return;
+  pumping_ = true;
+  executor_.post([this, alive = alive_] {
+    if (*alive) pump();
+  });
+}
+
+void Scheduler::pump() {
+  pumping_ = false;
+  if (!running_) return;
+  const SteadyTime until = executor_.steadyNow() + kSlice;
+  for (int n = 0; n < kPodsPerSlice; ++n) {
+    auto pod = queue_->pop();
+    if (!pod) return;
+    scheduleOne(*std::move(pod));
+    if (executor_.steadyNow() > until) break;
+  }
+  wake();
+}
+
+void Scheduler::scheduleOne(QueuedPod pod) {
+  const auto found = profiles_.find(pod.info->pod->spec.schedulerName);
+  if (found == profiles_.end()) return queue_->done(pod.uid());
+  if (pod.info->pod->metadata.deletionTimestamp) {
+    event(*found->second, pod.info, "Warning", "FailedScheduling", "Scheduling",
+          "skip schedule deleting pod: " + pod.info->key());
+    return queue_->done(pod.uid());
+  }
+  if (shared_.cluster.findPod(pod.uid())) return queue_->done(pod.uid());
+
+  auto attempt = std::make_unique<Attempt>();
+  attempt->pod = std::move(pod);
+  attempt->profile = found->second.get();
+  attempt->started = executor_.steadyNow();
+  if (place(*attempt)) bindings_.spawn(bindingCycle(std::move(attempt)));
+}
+
+// Everything that happens at once: choose a node, count the pod there, reserve, ask for permission.
+bool Scheduler::place(Attempt& attempt) {
+  const PodPtr& pod = attempt.pod.info;
+  NodeSearch& search = attempt.profile->search();
+  SearchResult result = search.find(attempt.state, pod);
+  attempt.evaluated = result.evaluated;
+  attempt.feasible = result.feasible;
+  const Duration took = executor_.steadyNow() - attempt.started;
+  if (observer_) {
+    observer_->algorithm(took);
+    observer_->searched(result.evaluated, result.feasible);
+  }
+  if (!result.status.ok()) {
+    Nomination nomination;
+    const bool rejected = result.status.rejected() && result.diagnosis.totalNodes > 0;
+    if (rejected) {
+      const auto& plugins = attempt.profile->profile().postFilter;
+      if (plugins.empty()) nomination = {true, ""};
+      std::vector<std::string> reasons;
+      for (const auto& plugin : plugins) {
+        PostFilterResult answer = plugin.point->postFilter(attempt.state, pod, result.diagnosis);
+        std::ranges::copy(answer.status.reasons, std::back_inserter(reasons));
+        if (answer.nomination.override) nomination = answer.nomination;
+        if (answer.status.rejected() && answer.status.code != Code::UnschedulableAndUnresolvable) {
+          result.diagnosis.notePlugin(plugin.name, answer.status.code);
+          continue;
+        }
+        break;
+      }
+      result.diagnosis.postFilterMessage = fmt::format("{}", fmt::join(reasons, ", "));
+      result.status = Status::unschedulable(result.diagnosis.message());
+    } else if (result.diagnosis.totalNodes == 0) {
+      nomination = {true, ""};
+    }
+    failed(attempt, result.status, rejected ? &result.diagnosis : nullptr, nomination);
+    return false;
+  }
+  attempt.node = result.node;
+  attempt.nodeName = shared_.cluster.node(result.node).name;
+  if (debug_.topScores > 0) printScores(attempt);
+
+  if (const auto assumed = shared_.cluster.assume(pod, attempt.node); !assumed) {
+    failed(attempt, Status::of(assumed.error()), nullptr, {});
+    return false;
+  }
+  shared_.nominator.remove(pod->uid());
+  Status status = runReserve(attempt);
+  if (status.ok()) status = runPermit(attempt);
+  if (status.ok()) return true;
+  fail(attempt, status, nullptr, {true, ""}, true);
+  return false;
+}
+
+void Scheduler::printScores(Attempt& attempt) {
+  NodeSearch& search = attempt.profile->search();
+  CycleState state;
+  if (!search.prepare(state, attempt.pod.info).status.ok()) return;
+  NodeSet nodes = shared_.cluster.live();
+  Verdicts verdicts;
+  verdicts.clear(shared_.cluster.capacity());
+  if (!search.filterNodes(state, attempt.pod.info, nodes, verdicts).ok()) return;
+  std::vector<NodeId> list;
+  nodes.copyTo(list);
+  const auto table = search.scoreNodes(state, attempt.pod.info, list);
+  if (!table) return;
+  std::vector<std::size_t> order(list.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) { return table->totals[i]; });
+  std::string text = fmt::format("Top{} scores for Pod: {}, feasibleNodes: {}, plugins:[{}]\n| # | Pod | Node | Score |",
+                                 debug_.topScores, attempt.pod.info->key(), list.size(),
+                                 fmt::join(table->plugins, " "));
+  for (const auto& plugin : table->plugins) text += fmt::format(" {} |", plugin);
+  text += "\n| --- | --- | --- | ---:|";
+  for (std::size_t p = 0; p < table->plugins.size(); ++p) text += " ---:|";
+  const std::size_t rows = std::min(order.size(), static_cast<std::size_t>(debug_.topScores));
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t n = order[row];
+    text += fmt::format("\n| {} | {} | {} | {} |", row, attempt.pod.info->key(),
+                        shared_.cluster.node(list[n]).name, table->totals[n]);
+    for (const auto& values : table->values) text += fmt::format(" {} |", values[n]);
+  }
+  log::write(log::Level::Info, text);
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,149 @@
+#pragma once
+
+// Scheduler: takes pods from the queue one by one, finds a node for each, and binds them in the background.
+//
+// It is fed with pods and nodes by whoever runs it (informers.h, or a test) and writes through the Api:
+// bindings, pod conditions, events. All state comes from what it is fed, so it can be killed and started
+// at any moment: unbound pods are simply new. A pod is counted on its node from the moment the node is
+// chosen (assumed) until the API shows the binding or the binding has failed for certain.
+//
+// One actor: everything runs on the executor's thread.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "scheduler/core/decision_log.h"
+#include "scheduler/core/observer.h"
+#include "scheduler/core/profile_runtime.h"
+#include "scheduler/queue/scheduling_queue.h"
+
+namespace koord::scheduler {
+
+struct SchedulerOptions {
+  SchedulerConfiguration configuration;
+  Duration maxUnschedulable = std::chrono::minutes(5);
+  std::uint64_t seed = 1;
+};
+
+class Scheduler {
+ public:
+  // The error lists every problem of the configuration, one per line.
+  static Result<std::unique_ptr<Scheduler>> create(SchedulerOptions options, const Registry& registry,
+                                                   Executor& executor, kube::Api* api,
+                                                   Observer* observer = nullptr);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // --- What the cluster looks like. Calls with the same object twice are harmless.
+  using PodObject = std::shared_ptr<const api::Pod>;
+  using NodeObject = std::shared_ptr<const api::Node>;
+  void podAdded(const PodObject& pod);
+  void podUpdated(const PodObject& before, const PodObject& after);
+  void podDeleted(const PodObject& pod);
+  void nodeAdded(const NodeObject& node);
+  void nodeUpdated(const NodeObject& before, const NodeObject& after);
+  void nodeDeleted(const NodeObject& node);
+  Stores& stores() { return shared_.stores; }
+
+  // Begins to schedule, once the state is complete (and this process leads).
+  void start();
+  // Stops taking pods from the queue; bindings under way go on.
+  void stop() { running_ = false; }
+  std::size_t bindingsUnderWay() const { return bindings_.size(); }
+
+  // --- For services and tests.
+  const Cluster& cluster() const { return shared_.cluster; }
+  SchedulingQueue& queue() { return *queue_; }
+  const SchedulingQueue& queue() const { return *queue_; }
+  const DecisionLog& decisions() const { return decisions_; }
+  const std::map<std::string, std::unique_ptr<ProfileRuntime>, std::less<>>& profiles() const {
+    return profiles_;
+  }
+  // The pending pod of that name, or nullptr.
+  PodPtr pending(const api::ObjectKey& key) const;
+  PodPtr describe(const PodObject& pod) { return makePodInfo(shared_.cluster, pod); }
+  struct Debug {
+    int topScores = 0;           // print a table of this many best nodes for every pod
+    bool filterFailures = false;
+    bool diagnosis = false;
+  };
+  Debug& debug() { return debug_; }
+  const SchedulerConfiguration& configuration() const { return options_.configuration; }
+
+ private:
+  // One attempt, from pop to bound.
+  struct Attempt {
+    QueuedPod pod;
+    ProfileRuntime* profile = nullptr;
+    CycleState state;
+    NodeId node = kNoNode;
+    std::string nodeName;
+    SteadyTime started{};
+    std::size_t evaluated = 0;
+    std::size_t feasible = 0;
+  };
+
+  Scheduler(SchedulerOptions options, Executor& executor, kube::Api* api, Observer* observer);
+
+  // scheduler.cc
+  void wake();
+  void pump();
+  void scheduleOne(QueuedPod pod);
+  bool place(Attempt& attempt);
+  void printScores(Attempt& attempt);
+
+  // binding.cc
+  Status runReserve(Attempt& attempt);
+  Status runPermit(Attempt& attempt);
+  void unreserve(Attempt& attempt);
+  Task<void> bindingCycle(std::unique_ptr<Attempt> attempt);
+  Task<Status> preBind(Attempt& attempt);
+  Task<Status> bind(Attempt& attempt);
+  enum class Truth { Bound, Unbound, Gone, Elsewhere };
+  Task<Truth> findOut(Attempt& attempt);
+  void succeeded(Attempt& attempt);
+
+  // failure.cc
+  void fail(Attempt& attempt, const Status& status, Diagnosis* diagnosis, const Nomination& nomination,
+            bool assumed);
+  void failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis, const Nomination& nomination);
+  void reportCondition(const PodPtr& pod, const std::string& reason, const std::string& message,
+                       const Nomination& nomination);
+  Task<void> patchStatus(api::ObjectKey key, json::value patch);
+  void event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type, std::string_view reason,
+             std::string_view action, const std::string& note);
+
+  // handlers.cc
+  bool responsible(const api::Pod& pod) const;
+  void pendingAdded(const PodPtr& pod);
+  void pendingUpdated(const PodPtr& before, const PodPtr& after);
+  void pendingGone(const PodPtr& pod, bool deleted);
+  void assignedSeen(const PodPtr& before, const PodPtr& after);
+  void assignedGone(const PodObject& pod);
+  void move(EventResource resource, Actions actions, const PodPtr& before, const PodPtr& after,
+            const std::function<bool(const PodInfo&)>& affects = {});
+
+  SchedulerOptions options_;
+  Executor& executor_;
+  Observer* observer_;
+  Shared shared_;
+  std::map<std::string, std::unique_ptr<ProfileRuntime>, std::less<>> profiles_;
+  std::unique_ptr<SchedulingQueue> queue_;
+  std::unordered_map<std::string, PodPtr> pending_;  // unassigned pods of our profiles, by uid
+  std::unordered_map<api::ObjectKey, std::string> pendingUids_;
+  std::unordered_set<std::string> underWay_;  // uids of pods in a binding cycle
+  DecisionLog decisions_;
+  Debug debug_;
+  bool running_ = false;
+  bool pumping_ = false;
+  TaskGroup bindings_;
+  TaskGroup patches_;
+  // Cleared on destruction: posted callbacks look at it first.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,66 @@
+#pragma once
+
+// World: a cluster, and one profile's framework on it, for tests of plugins and of the search. No API, no
+// queue; time is virtual.
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "base/virtual_loop.h"
+#include "scheduler/framework/build_profile.h"
+#include "scheduler/framework/node_search.h"
+#include "scheduler/testing/builders.h"
+
+namespace koord::scheduler::testing {
+
+class World final : public Handle {
+ public:
+  Cluster& cluster() override { return cluster_; }
+  Executor& executor() override { return loop_; }
+  Nominator& nominator() override { return nominator_; }
+  WaitingPods& waitingPods() override { return waiting_; }
+  Stores& stores() override { return stores_; }
+  NodeSearch& search() override { return *search_; }
+  void activate(const std::vector<PodPtr>& pods) override {
+    for (const PodPtr& pod : pods) activated.push_back(pod->key());
+  }
+  kube::Api* api() override { return nullptr; }
+  kube::EventRecorder* events() override { return nullptr; }
+
+  NodeId node(const NodeBuilder& node) { return cluster_.setNode(node.build()); }
+  PodPtr pod(const PodBuilder& pod) { return makePodInfo(cluster_, pod.build()); }
+  // A pod that runs on its spec.nodeName.
+  PodPtr bound(const PodBuilder& builder) {
+    PodPtr info = pod(builder);
+    cluster_.observePod(info, info->pod->spec.nodeName);
+    return info;
+  }
+
+  // Builds the profile from YAML of a whole configuration ("" = defaults); returns the problems.
+  std::vector<std::string> configure(const Registry& registry, const std::string& yaml = "",
+                                     std::uint64_t seed = 1);
+  // A profile of just this plugin, at every point it extends.
+  Plugin& only(std::unique_ptr<Plugin> plugin, std::uint64_t seed = 1);
+
+  // What each node answers: "" = passes, else "Code: reasons".
+  std::map<std::string, std::string> filter(const PodPtr& pod);
+  // Weighted, normalised totals of the given nodes.
+  std::map<std::string, std::int64_t> scores(const PodPtr& pod, std::vector<std::string> nodes = {});
+  // The name of the chosen node, or the failure's message.
+  std::string place(const PodPtr& pod);
+
+  std::vector<std::string> activated;
+  const Profile& profile() const { return *profile_; }
+
+ private:
+  VirtualLoop loop_;
+  Cluster cluster_;
+  Nominator nominator_;
+  WaitingPods waiting_;
+  Stores stores_;
+  std::unique_ptr<Profile> profile_;
+  std::unique_ptr<NodeSearch> search_;
+};
+
+}  // namespace koord::scheduler::testing

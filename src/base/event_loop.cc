@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <future>
+#include <utility>
 
 namespace koord {
 
@@ -33,7 +34,7 @@ void EventLoop::run() {
       } else {
         wake_.wait(lock, ready);
       }
-      if (stopped_) return;
+      if (std::exchange(stopped_, false)) return;
       batch.swap(posted_);
     }
     for (auto& fn : batch) fn();

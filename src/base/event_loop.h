@@ -21,7 +21,8 @@ class EventLoop final : public Executor {
   TimerId runAt(SteadyTime when, Callback fn) override;
   void cancel(TimerId timer) override;
 
-  // Runs callbacks and timers until stop(); what is still posted then is dropped.
+  // Runs callbacks and timers until stop(). May be called again: what is still posted runs then, or is
+  // dropped with the loop.
   void run();
   // Makes run() return soon. From any thread, also from a callback.
   void stop();

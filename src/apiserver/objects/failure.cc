@@ -12,28 +12,28 @@ void FieldErrors::required(std::string field, std::string detail) {
   add(std::move(field), "FieldValueRequired", detail.empty() ? "Required value" : "Required value: " + detail);
 }
 
-void FieldErrors::invalid(std::string field, const json::value& value, std::string detail) {
-  add(std::move(field), "FieldValueInvalid", fmt::format("Invalid value: {}: {}", toJson(value), detail));
+void FieldErrors::invalid(std::string field, ShownValue value, std::string detail) {
+  add(std::move(field), "FieldValueInvalid", fmt::format("Invalid value: {}: {}", value.text, detail));
 }
 
-void FieldErrors::unsupported(std::string field, const json::value& value,
+void FieldErrors::unsupported(std::string field, ShownValue value,
                               const std::vector<std::string>& supported) {
   std::string list;
   for (const auto& one : supported) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", one);
   add(std::move(field), "FieldValueNotSupported",
-      fmt::format("Unsupported value: {}: supported values: {}", toJson(value), list));
+      fmt::format("Unsupported value: {}: supported values: {}", value.text, list));
 }
 
 void FieldErrors::forbidden(std::string field, std::string detail) {
   add(std::move(field), "FieldValueForbidden", "Forbidden: " + detail);
 }
 
-void FieldErrors::duplicate(std::string field, const json::value& value) {
-  add(std::move(field), "FieldValueDuplicate", "Duplicate value: " + toJson(value));
+void FieldErrors::duplicate(std::string field, ShownValue value) {
+  add(std::move(field), "FieldValueDuplicate", "Duplicate value: " + value.text);
 }
 
-void FieldErrors::notFound(std::string field, const json::value& value) {
-  add(std::move(field), "FieldValueNotFound", "Not found: " + toJson(value));
+void FieldErrors::notFound(std::string field, ShownValue value) {
+  add(std::move(field), "FieldValueNotFound", "Not found: " + value.text);
 }
 
 void FieldErrors::tooLong(std::string field, std::size_t limit) {

@@ -33,15 +33,27 @@ inline std::unexpected<Failure> refuse(ErrorCode code, std::string message) {
 }
 inline std::unexpected<Failure> refuse(Failure failure) { return std::unexpected(std::move(failure)); }
 
+// A bad value as messages print it.
+struct ShownValue {
+  std::string text;
+
+  ShownValue(const json::value& value) : text(toJson(value)) {}  // NOLINT: converts at calls
+  ShownValue(std::string_view value) : text(toJson(json::string(value))) {}  // NOLINT
+  ShownValue(json::string_view value) : text(toJson(json::string(value))) {}  // NOLINT
+  ShownValue(const char* value) : text(toJson(json::string(value))) {}  // NOLINT
+  ShownValue(std::int64_t value) : text(std::to_string(value)) {}  // NOLINT
+  ShownValue(std::nullptr_t) : text("null") {}  // NOLINT
+};
+
 // Collects what is wrong with an object, in the words of the Kubernetes API.
 class FieldErrors {
  public:
   void required(std::string field, std::string detail = "");
-  void invalid(std::string field, const json::value& value, std::string detail);
-  void unsupported(std::string field, const json::value& value, const std::vector<std::string>& supported);
+  void invalid(std::string field, ShownValue value, std::string detail);
+  void unsupported(std::string field, ShownValue value, const std::vector<std::string>& supported);
   void forbidden(std::string field, std::string detail);
-  void duplicate(std::string field, const json::value& value);
-  void notFound(std::string field, const json::value& value);
+  void duplicate(std::string field, ShownValue value);
+  void notFound(std::string field, ShownValue value);
   void tooLong(std::string field, std::size_t limit);
 
   bool empty() const { return causes_.empty(); }

@@ -170,7 +170,7 @@ void validateAffinity(const json::value& json, const std::string& path, FieldErr
     const auto at = path + ".nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution";
     for (std::size_t i = 0; i < preferred.size(); ++i)
       if (preferred[i].weight < 1 || preferred[i].weight > 100)
-        errors.invalid(fmt::format("{}[{}].weight", at, i), preferred[i].weight, "must be in the range 1-100");
+        errors.invalid(fmt::format("{}[{}].weight", at, i), std::int64_t{preferred[i].weight}, "must be in the range 1-100");
     if (auto compiled = api::PreferredNodeTerms::compile(preferred); !compiled)
       errors.invalid(at, "", compiled.error().message);
   }

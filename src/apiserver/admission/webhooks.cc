@@ -1,0 +1,237 @@
+#include "apiserver/admission/webhooks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/codec.h"
+#include "api/patch/json_patch.h"
+#include "apiserver/server/body.h"
+#include "net/tls.h"
+
+namespace koord::apiserver {
+namespace {
+
+bool listed(const std::vector<std::string>& list, std::string_view value) {
+  return std::ranges::any_of(list, [&](const std::string& item) { return item == "*" || item == value; });
+}
+
+bool matchesResource(const std::vector<std::string>& patterns, std::string_view plural, std::string_view subresource) {
+  return std::ranges::any_of(patterns, [&](std::string_view pattern) {
+    const auto slash = pattern.find('/');
+    const auto resource = pattern.substr(0, slash);
+    if (resource != "*" && resource != plural) return false;
+    if (slash == std::string_view::npos) return subresource.empty();
+    const auto sub = pattern.substr(slash + 1);
+    return sub == "*" || sub == subresource;
+  });
+}
+
+api::StringMap labelsOf(const json::value& object) {
+  api::StringMap out;
+  if (const auto* labels = at(object, "metadata", "labels"); labels && labels->is_object())
+    for (const auto& label : labels->get_object())
+      if (label.value().is_string()) out.emplace(std::string(label.key()), std::string(label.value().get_string()));
+  return out;
+}
+
+json::value reviewOf(const AdmissionAttributes& a, const std::string& uid) {
+  json::object kind{{"group", a.resource->group}, {"version", a.version}, {"kind", a.resource->kind}};
+  if (!a.objectKind.empty()) {
+    const auto slash = a.objectVersion.find('/');
+    kind = {{"group", slash == std::string::npos ? "" : a.objectVersion.substr(0, slash)},
+            {"version", slash == std::string::npos ? a.objectVersion : a.objectVersion.substr(slash + 1)},
+            {"kind", a.objectKind}};
+  }
+  json::object resource{{"group", a.resource->group}, {"version", a.version}, {"resource", a.resource->plural}};
+  json::object user{{"username", a.user.name}, {"groups", json::array(a.user.groups.begin(), a.user.groups.end())}};
+  if (!a.user.uid.empty()) user["uid"] = a.user.uid;
+  json::object request{{"uid", uid},
+                       {"kind", kind},
+                       {"resource", resource},
+                       {"requestKind", kind},
+                       {"requestResource", resource}};
+  if (!a.subresource.empty()) {
+    request["subResource"] = a.subresource;
+    request["requestSubResource"] = a.subresource;
+  }
+  if (!a.name.empty()) request["name"] = a.name;
+  if (!a.namespace_.empty()) request["namespace"] = a.namespace_;
+  request["operation"] = a.operation;
+  request["userInfo"] = std::move(user);
+  request["object"] = a.object;
+  request["oldObject"] = a.oldObject;
+  request["dryRun"] = a.dryRun;
+  const char* options = a.operation == "CREATE" ? "CreateOptions" : a.operation == "UPDATE" ? "UpdateOptions" : "DeleteOptions";
+  request["options"] = {{"apiVersion", "meta.k8s.io/v1"}, {"kind", options}};
+  return json::object{{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"request", std::move(request)}};
+}
+
+// The error that a denial becomes; the webhook may choose code, reason and message.
+Failure denial(const std::string& webhook, const std::optional<api::Status>& status) {
+  std::string why = "admission webhook \"" + webhook + "\" denied the request";
+  ErrorCode code = ErrorCode::Forbidden;
+  if (!status) return {code, why + " without explanation"};
+  if (status->code != 0 || !status->reason.empty()) code = codeOfReason(status->reason, status->code == 0 ? 403 : status->code);
+  if (!status->message.empty()) return {code, why + ": " + status->message};
+  if (!status->reason.empty()) return {code, why + ": " + status->reason};
+  return {code, why + " without explanation"};
+}
+
+}  // namespace
+
+void Webhooks::set(Hooks& hooks, const std::string& name, std::vector<api::Webhook> webhooks) {
+  std::erase_if(hooks, [&](const Hook& hook) { return hook.configuration == name; });
+  for (auto& webhook : webhooks) {
+    Hook hook;
+    hook.configuration = name;
+    const auto selector = [&](const std::optional<api::LabelSelector>& in) {
+      auto compiled = api::Selector::compile(in ? *in : api::LabelSelector{});
+      if (compiled) return *std::move(compiled);
+      hook.problem = compiled.error().message;
+      return api::Selector{};
+    };
+    hook.namespaceSelector = selector(webhook.namespaceSelector);
+    hook.objectSelector = selector(webhook.objectSelector);
+    if (!webhook.clientConfig.caBundle.empty()) {
+      if (auto pem = net::base64Decode(webhook.clientConfig.caBundle); pem) {
+        hook.caPem = *std::move(pem);
+      } else {
+        hook.problem = "caBundle: " + pem.error().message;
+      }
+    }
+    hook.spec = std::move(webhook);
+    hooks.push_back(std::move(hook));
+  }
+  std::ranges::stable_sort(hooks, {}, &Hook::configuration);
+}
+
+void Webhooks::setMutating(const std::string& name, const json::value* configuration) {
+  auto decoded = configuration ? api::decode<api::MutatingWebhookConfiguration>(*configuration)
+                               : Result<api::MutatingWebhookConfiguration>{};
+  set(mutating_, name, decoded ? std::move(decoded->webhooks) : std::vector<api::Webhook>{});
+}
+
+void Webhooks::setValidating(const std::string& name, const json::value* configuration) {
+  auto decoded = configuration ? api::decode<api::ValidatingWebhookConfiguration>(*configuration)
+                               : Result<api::ValidatingWebhookConfiguration>{};
+  set(validating_, name, decoded ? std::move(decoded->webhooks) : std::vector<api::Webhook>{});
+}
+
+bool Webhooks::matchesRules(const Hook& hook, const AdmissionAttributes& a) {
+  return std::ranges::any_of(hook.spec.rules, [&](const api::RuleWithOperations& rule) {
+    if (!rule.scope.empty() && rule.scope != "*" && (rule.scope == "Namespaced") == a.namespace_.empty()) return false;
+    return listed(rule.operations, a.operation) && listed(rule.apiGroups, a.resource->group) &&
+           listed(rule.apiVersions, a.version) && matchesResource(rule.resources, a.resource->plural, a.subresource);
+  });
+}
+
+bool Webhooks::matches(const Hook& hook, const AdmissionAttributes& a) const {
+  // Webhooks cannot lock themselves out of their own configuration.
+  if (a.resource->group == "admissionregistration.k8s.io") return false;
+  if (!matchesRules(hook, a)) return false;
+  if (!hook.namespaceSelector.empty()) {
+    if (a.resource->isCore("namespaces")) {
+      if (!hook.namespaceSelector.matches(labelsOf(a.object.is_null() ? a.oldObject : a.object))) return false;
+    } else if (!a.namespace_.empty() && namespaceLabels_) {
+      if (!hook.namespaceSelector.matches(namespaceLabels_(a.namespace_))) return false;
+    }
+  }
+  if (hook.objectSelector.empty()) return true;
+  return (!a.object.is_null() && hook.objectSelector.matches(labelsOf(a.object))) ||
+         (!a.oldObject.is_null() && hook.objectSelector.matches(labelsOf(a.oldObject)));
+}
+
+bool Webhooks::wants(const Hooks& hooks, const AdmissionAttributes& attributes) const {
+  return std::ranges::any_of(hooks, [&](const Hook& hook) { return matchesRules(hook, attributes); });
+}
+
+Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(const Hook& hook, const AdmissionAttributes& attributes) {
+  using Answer = std::optional<api::AdmissionResponse>;
+  const std::string name = hook.spec.name;
+  const bool ignore = hook.spec.failurePolicy && *hook.spec.failurePolicy == "Ignore";
+  const auto failed = [&](std::string_view why) -> Outcome<Answer> {
+    if (ignore) return Answer{};
+    return refuse(ErrorCode::Internal, fmt::format("Internal error occurred: failed calling webhook \"{}\": {}", name, why));
+  };
+  if (!hook.problem.empty()) co_return failed(hook.problem);
+  if (attributes.dryRun && hook.spec.sideEffects != "None" && hook.spec.sideEffects != "NoneOnDryRun")
+    co_return refuse(ErrorCode::BadRequest, fmt::format("admission webhook \"{}\" does not support dry run", name));
+  if (!caller_) co_return failed("webhooks cannot be called from here");
+
+  const std::string uid = newUid(random_);
+  WebhookRequest request;
+  if (hook.spec.clientConfig.url) {
+    request.url = *hook.spec.clientConfig.url;
+  } else if (hook.spec.clientConfig.service) {
+    request.service = *hook.spec.clientConfig.service;
+  } else {
+    co_return failed("clientConfig has neither url nor service");
+  }
+  request.caPem = hook.caPem;
+  const auto seconds = hook.spec.timeoutSeconds ? *hook.spec.timeoutSeconds : 10;
+  request.timeout = std::chrono::seconds(seconds);
+  request.body = toJson(reviewOf(attributes, uid));
+  auto call = caller_(std::move(request));
+  auto answer = co_await call;
+  if (!answer) co_return failed(answer.error().message);
+  auto review = api::decodeText<api::AdmissionReview>(*answer);
+  if (!review) co_return failed("the answer is no AdmissionReview: " + review.error().message);
+  if (!review->response) co_return failed("the answer's response is missing");
+  if (review->response->uid != uid) co_return failed("the answer is for another request: response.uid does not match");
+  co_return Answer(std::move(review->response));
+}
+
+Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes, std::vector<std::string>& warnings) {
+  // Configurations may change while a webhook is asked: work on a copy.
+  const Hooks hooks = mutating_;
+  std::vector<bool> called(hooks.size());
+  std::size_t lastChange = 0;
+  bool again = false;
+  // A second round for those that want to see what others changed after them.
+  for (int round = 0; round < 2; ++round) {
+    for (std::size_t i = 0; i < hooks.size(); ++i) {
+      const bool reinvoke = hooks[i].spec.reinvocationPolicy && *hooks[i].spec.reinvocationPolicy == "IfNeeded";
+      if (round == 1 && called[i] && (!reinvoke || i >= lastChange)) continue;
+      if (!matches(hooks[i], attributes)) continue;
+      called[i] = true;
+      auto asking = ask(hooks[i], attributes);
+      auto answer = co_await asking;
+      if (!answer) co_return std::unexpected(std::move(answer.error()));
+      if (!*answer) continue;
+      const auto& response = **answer;
+      for (const auto& warning : response.warnings) warnings.push_back(warning);
+      if (!response.allowed) co_return refuse(denial(hooks[i].spec.name, response.status));
+      if (response.patch.empty()) continue;
+      auto text = net::base64Decode(response.patch);
+      auto patch = text ? parseJson(*text) : Result<json::value>(std::unexpected(text.error()));
+      auto patched = patch ? api::applyJsonPatch(attributes.object, *patch) : patch;
+      if (!patched)
+        co_return refuse(ErrorCode::Internal, fmt::format("Internal error occurred: admission webhook \"{}\": its patch cannot be applied: {}",
+                                                          hooks[i].spec.name, patched.error().message));
+      if (*patched != attributes.object) {
+        attributes.object = *std::move(patched);
+        lastChange = i;
+        again = true;
+      }
+    }
+    if (!again) break;
+  }
+  co_return std::move(attributes.object);
+}
+
+Task<Outcome<>> Webhooks::validate(AdmissionAttributes attributes, std::vector<std::string>& warnings) {
+  const Hooks hooks = validating_;
+  for (const auto& hook : hooks) {
+    if (!matches(hook, attributes)) continue;
+    auto asking = ask(hook, attributes);
+    auto answer = co_await asking;
+    if (!answer) co_return std::unexpected(std::move(answer.error()));
+    if (!*answer) continue;
+    for (const auto& warning : (*answer)->warnings) warnings.push_back(warning);
+    if (!(*answer)->allowed) co_return refuse(denial(hook.spec.name, (*answer)->status));
+  }
+  co_return Outcome<>{};
+}
+
+}  // namespace koord::apiserver

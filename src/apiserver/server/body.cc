@@ -1,0 +1,292 @@
+#include "apiserver/server/body.h"
+
+#include <fmt/format.h>
+
+#include "apiserver/objects/defaults.h"
+#include "apiserver/objects/edit.h"
+#include "apiserver/objects/normalize.h"
+#include "apiserver/registry/crd.h"
+#include "base/time.h"
+
+namespace koord::apiserver {
+namespace {
+
+constexpr std::string_view kNameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
+
+json::object& metadataOf(json::value& object) { return objectAt(object.get_object(), "metadata"); }
+
+std::string textOf(const json::object& object, std::string_view name) {
+  const auto* member = object.if_contains(name);
+  return member && member->is_string() ? std::string(member->get_string()) : "";
+}
+
+// What describes the desired state: everything but metadata and, where it is a thing of its own, status.
+json::object desiredState(const json::value& object, bool hasStatus) {
+  json::object out;
+  for (const auto& member : object.get_object())
+    if (member.key() != "metadata" && member.key() != "apiVersion" && !(hasStatus && member.key() == "status"))
+      out.emplace(member.key(), member.value());
+  return out;
+}
+
+void keep(json::object& next, const json::object& old, std::string_view name) {
+  if (const auto* member = old.if_contains(name)) {
+    next[name] = *member;
+  } else {
+    eraseMember(next, name);
+  }
+}
+
+Outcome<> reportUnknown(const std::vector<std::string>& unknown, const kube::Request& request, const Target& target,
+                        std::vector<std::string>& warnings) {
+  if (unknown.empty()) return {};
+  const auto validation = queryOf(request, "fieldValidation");
+  if (validation == "Ignore") return {};
+  std::string all;
+  for (const auto& field : unknown) {
+    const auto text = fmt::format("unknown field \"{}\"", field);
+    if (!all.empty()) all += ", ";
+    all += text;
+    if (validation != "Strict") warnings.push_back(text);
+  }
+  if (validation != "Strict") return {};
+  return refuse(ErrorCode::BadRequest,
+                fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
+                            target.resource->kind, target.version->name, target.resource->kind, all));
+}
+
+// Custom objects keep metadata that the API knows and nothing else in it.
+Outcome<> pruneMetadata(json::value& object) {
+  auto* metadata = find(object, "metadata");
+  if (metadata && !metadata->is_object() && !metadata->is_null())
+    return refuse(ErrorCode::BadRequest, "metadata: expected an object, got " + toJson(*metadata));
+  return {};
+}
+
+}  // namespace
+
+std::string_view queryOf(const kube::Request& request, std::string_view name) {
+  const auto it = request.query.find(name);
+  return it == request.query.end() ? std::string_view{} : std::string_view(it->second);
+}
+
+Outcome<bool> isDryRun(const kube::Request& request) {
+  const auto value = queryOf(request, "dryRun");
+  if (value.empty()) return false;
+  if (value == "All") return true;
+  return refuse(ErrorCode::Invalid, fmt::format("dryRun: Unsupported value: \"{}\": supported values: \"All\"", value));
+}
+
+Outcome<> admitObject(json::value& object, const kube::Request& request, const Target& target,
+                      std::vector<std::string>& warnings) {
+  if (!object.is_object())
+    return refuse(ErrorCode::BadRequest, "the body must be a JSON object, got " + toJson(object).substr(0, 60));
+  auto& members = object.get_object();
+  const auto expected = target.apiVersion();
+  const auto given = textOf(members, "apiVersion");
+  const auto kind = textOf(members, "kind");
+  if (!given.empty() && given != expected)
+    return refuse(ErrorCode::BadRequest, fmt::format("the API version in the data ({}) does not match the expected API version ({})", given, expected));
+  if (!kind.empty() && kind != target.resource->kind)
+    return refuse(ErrorCode::BadRequest, fmt::format("{} in version \"{}\" cannot be handled as a {}: the kind in the data does not match",
+                                                     kind, expected, target.resource->kind));
+  members["apiVersion"] = expected;
+  members["kind"] = target.resource->kind;
+  if (auto good = pruneMetadata(object); !good) return good;
+
+  std::vector<std::string> unknown;
+  const auto* schema = target.version->schema;
+  const auto cannotHandle = [&](std::string_view why) {
+    return refuse(ErrorCode::BadRequest, fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", target.resource->kind,
+                                                     target.version->name, target.resource->kind, why));
+  };
+  if (schema && target.resource->custom) {
+    if (const auto* metadata = schema->field("metadata"); metadata && metadata->type)
+      if (auto problem = api::checkTypes(members["metadata"].is_object() ? members["metadata"] : json::value(json::object{}), *metadata->type))
+        return cannotHandle(fmt::format("metadata.{}: {}", problem->path, problem->message));
+    unknown = pruneCustom(object, *schema);
+    applyDefaults(object, *schema);
+  } else if (schema) {
+    auto pruned = pruneBuiltin(object, *schema);
+    if (!pruned) return cannotHandle(pruned.error().error.message);
+    unknown = *std::move(pruned);
+  }
+  if (auto good = reportUnknown(unknown, request, target, warnings); !good) return good;
+  toStoredForm(object, target);
+  if (!target.resource->custom) setDefaults(object, *target.stored);
+  eraseMember(metadataOf(object), "managedFields");
+  eraseMember(metadataOf(object), "selfLink");
+  return {};
+}
+
+Outcome<json::value> readBody(const kube::Request& request, const Target& target, std::vector<std::string>& warnings) {
+  auto object = parseJson(request.body);
+  if (!object) return refuse(std::move(object.error()).within("error decoding the body"));
+  if (auto good = admitObject(*object, request, target, warnings); !good) return std::unexpected(std::move(good.error()));
+  return *std::move(object);
+}
+
+Outcome<> settleName(json::value& object, const kube::Request& request, const Target& target, Random& random) {
+  auto& metadata = metadataOf(object);
+  if (target.resource->namespaced) {
+    const auto given = textOf(metadata, "namespace");
+    if (!given.empty() && !request.namespace_.empty() && given != request.namespace_)
+      return refuse(ErrorCode::BadRequest, "the namespace of the provided object does not match the namespace sent on the request");
+    const auto chosen = request.namespace_.empty() ? given : request.namespace_;
+    if (chosen.empty()) return refuse(ErrorCode::BadRequest, "an empty namespace may not be set during creation");
+    metadata["namespace"] = chosen;
+  } else {
+    if (!textOf(metadata, "namespace").empty())
+      return refuse(ErrorCode::BadRequest, "namespace is not allowed on this type");
+    eraseMember(metadata, "namespace");
+  }
+  auto name = textOf(metadata, "name");
+  if (!request.name.empty()) {
+    if (!name.empty() && name != request.name)
+      return refuse(ErrorCode::BadRequest, fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, request.name));
+    metadata["name"] = request.name;
+  } else if (name.empty()) {
+    name = textOf(metadata, "generateName");
+    if (name.empty()) return {};  // validation says it
+    name = name.substr(0, 58);
+    for (int i = 0; i < 5; ++i) name += kNameAlphabet[random.below(kNameAlphabet.size())];
+    metadata["name"] = name;
+  }
+  return {};
+}
+
+std::string newUid(Random& random) {
+  const auto high = (random.next() & ~0xf000ULL) | 0x4000ULL;                       // version 4
+  const auto low = (random.next() & 0x3fffffffffffffffULL) | 0x8000000000000000ULL;  // variant 1
+  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff, high & 0xffff,
+                     low >> 48, low & 0xffffffffffffULL);
+}
+
+Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now, Random& random) {
+  auto& members = object.get_object();
+  {
+    auto& metadata = metadataOf(object);
+    if (!textOf(metadata, "resourceVersion").empty())
+      return refuse(ErrorCode::BadRequest, "resourceVersion should not be set on objects to be created");
+    for (const auto* name : {"deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"})
+      eraseMember(metadata, name);
+    metadata["uid"] = newUid(random);
+    metadata["creationTimestamp"] = formatTime(now);
+    const bool counts = target.stored->hasGeneration && !target.stored->isCore("pods");
+    if (counts) metadata["generation"] = 1;
+  }
+  const bool clearStatus = target.resource->custom ? target.version->hasStatus
+                                                   : target.stored->storageVersion().hasStatus && !target.stored->keepsStatusOnCreate;
+  if (clearStatus) eraseMember(members, "status");
+  if (target.stored->isCore("pods")) {
+    members["status"] = {{"phase", "Pending"}, {"qosClass", qosClassOf(members["spec"])}};
+  } else if (target.stored->isCore("namespaces")) {
+    members["status"] = {{"phase", "Active"}};
+    objectAt(members, "spec")["finalizers"] = {"kubernetes"};
+  } else if (target.stored->isCore("secrets")) {
+    // stringData is for writing only.
+  } else if (target.stored->isCore("persistentvolumes") || target.stored->isCore("persistentvolumeclaims")) {
+    members["status"] = {{"phase", "Pending"}};
+  } else if (target.stored->isCore("services")) {
+    members["status"] = {{"loadBalancer", json::object{}}};
+  } else if (target.stored->isCore("nodes")) {
+    objectAt(members, "spec");
+  } else if (target.stored->is("batch", "jobs")) {
+    setDefaults(object, *target.stored);  // its selector is made of the uid
+    objectAt(members, "status");
+  } else if (target.stored->is("apiextensions.k8s.io", "customresourcedefinitions")) {
+    completeCrd(object, formatTime(now));
+  } else if (!target.resource->custom && target.stored->storageVersion().hasStatus) {
+    objectAt(members, "status");
+  }
+  return {};
+}
+
+Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target& target, std::string_view subresource) {
+  const auto& resource = *target.stored;
+  auto& members = next.get_object();
+  const auto& before = old.get_object();
+  const auto* oldMetadata = find(old, "metadata");
+  const auto& oldMeta = oldMetadata->get_object();
+  const bool hasStatus = target.version->hasStatus;
+
+  if (subresource == "status") {
+    // Only status moves; of built-in kinds also labels, annotations and finalizers.
+    json::value status = members.contains("status") ? members["status"] : json::value{};
+    json::value metadata = members["metadata"];
+    next = old;
+    auto& changed = next.get_object();
+    if (status.is_null()) {
+      eraseMember(changed, "status");
+    } else {
+      changed["status"] = std::move(status);
+    }
+    if (!resource.custom && metadata.is_object()) {
+      metadata.get_object()["ownerReferences"] = oldMeta.contains("ownerReferences") ? oldMeta.at("ownerReferences") : json::value{};
+      if (metadata.get_object()["ownerReferences"].is_null()) eraseMember(metadata.get_object(), "ownerReferences");
+      changed["metadata"] = std::move(metadata);
+    }
+  } else if (hasStatus && subresource != "finalize") {
+    keep(members, before, "status");
+  }
+  if (resource.isCore("namespaces") && subresource.empty()) keep(objectAt(members, "spec"), before.at("spec").get_object(), "finalizers");
+  if (resource.isCore("pods") && subresource.empty()) {
+    // The node is set by binding only.
+    auto& spec = objectAt(next.get_object(), "spec");
+    keep(spec, before.at("spec").get_object(), "nodeName");
+  }
+
+  auto& metadata = metadataOf(next);
+  if (const auto uid = textOf(metadata, "uid"); !uid.empty() && uid != textOf(oldMeta, "uid"))
+    return refuse(conflict(*target.resource, textOf(oldMeta, "name"),
+                           fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, textOf(oldMeta, "uid"))));
+  for (const auto* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+                           "generation", "resourceVersion", "generateName"})
+    keep(metadata, oldMeta, name);
+  if (!textOf(metadata, "deletionTimestamp").empty()) {
+    const auto* had = oldMeta.if_contains("finalizers");
+    if (const auto* now = arrayAt(metadata, "finalizers"))
+      for (const auto& finalizer : *now)
+        if (!had || !had->is_array() || std::ranges::find(had->get_array(), finalizer) == had->get_array().end())
+          return refuse(ErrorCode::Invalid, fmt::format("{} \"{}\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers [{}]",
+                                                        target.kindName(), textOf(oldMeta, "name"), std::string_view(finalizer.is_string() ? finalizer.get_string() : "")));
+  }
+  if (resource.hasGeneration && subresource != "status") {
+    const bool ownStatus = resource.custom ? hasStatus : true;
+    if (!resource.isCore("pods") && desiredState(next, ownStatus) != desiredState(old, ownStatus))
+      metadata["generation"] = integerAt(old, 0, "metadata", "generation") + 1;
+  }
+  if (resource.is("apiextensions.k8s.io", "customresourcedefinitions"))
+    completeCrd(next, textOf(oldMeta, "creationTimestamp"));
+  return {};
+}
+
+bool sameObject(const json::value& a, const json::value& b) {
+  const auto& left = a.get_object();
+  const auto& right = b.get_object();
+  if (left.size() != right.size()) return false;
+  for (const auto& member : left) {
+    const auto* other = right.if_contains(member.key());
+    if (!other) return false;
+    if (member.key() != "metadata") {
+      if (member.value() != *other) return false;
+      continue;
+    }
+    auto mine = member.value().get_object();
+    auto theirs = other->get_object();
+    eraseMember(mine, "resourceVersion");
+    eraseMember(theirs, "resourceVersion");
+    if (mine != theirs) return false;
+  }
+  return true;
+}
+
+bool canGo(const json::value& object) {
+  if (textAt(object, "metadata", "deletionTimestamp").empty()) return false;
+  if (integerAt(object, 0, "metadata", "deletionGracePeriodSeconds") > 0) return false;
+  const auto none = [](const json::value* list) { return !list || !list->is_array() || list->get_array().empty(); };
+  if (!none(at(object, "metadata", "finalizers"))) return false;
+  return textAt(object, "kind") != "Namespace" || none(at(object, "spec", "finalizers"));
+}
+
+}  // namespace koord::apiserver

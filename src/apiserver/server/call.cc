@@ -1,0 +1,58 @@
+#include "apiserver/server/call.h"
+
+namespace koord::apiserver {
+namespace {
+
+json::object detailsOf(const kube::Request& request) {
+  json::object details;
+  if (!request.name.empty()) details["name"] = request.name;
+  if (!request.group.empty()) details["group"] = request.group;
+  if (!request.resource.empty()) details["kind"] = request.resource;
+  return details;
+}
+
+}  // namespace
+
+std::string statusText(const Failure& failure, const kube::Request& request) {
+  const auto& error = failure.error;
+  json::object details = detailsOf(request);
+  if (!failure.causes.empty()) {
+    json::array causes;
+    for (const auto& cause : failure.causes) {
+      json::object one;
+      if (!cause.reason.empty()) one["reason"] = cause.reason;
+      if (!cause.message.empty()) one["message"] = cause.message;
+      if (!cause.field.empty()) one["field"] = cause.field;
+      causes.push_back(std::move(one));
+    }
+    details["causes"] = std::move(causes);
+  }
+  if (error.retryAfter.count() > 0) details["retryAfterSeconds"] = (error.retryAfter.count() + 999) / 1000;
+  json::object status{{"kind", "Status"},           {"apiVersion", "v1"},
+                      {"metadata", json::object{}}, {"status", "Failure"},
+                      {"message", error.message},   {"reason", reasonOf(error.code)}};
+  if (!details.empty()) status["details"] = std::move(details);
+  status["code"] = httpStatusOf(error.code);
+  return toJson(status);
+}
+
+std::string successText(const kube::Request& request, std::string_view kind, std::string_view uid) {
+  json::object details = detailsOf(request);
+  if (!kind.empty()) details["kind"] = kind;
+  if (!uid.empty()) details["uid"] = uid;
+  return toJson(json::object{{"kind", "Status"},
+                             {"apiVersion", "v1"},
+                             {"metadata", json::object{}},
+                             {"status", "Success"},
+                             {"details", std::move(details)}});
+}
+
+Reply failureReply(Failure failure, const kube::Request& request) {
+  Reply reply;
+  reply.status = httpStatusOf(failure.error.code);
+  reply.body = bytesOf(statusText(failure, request));
+  reply.error = std::move(failure.error);
+  return reply;
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,47 @@
+#pragma once
+
+// A request to the API server after its transport has been taken off, and its answer.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apiserver/objects/failure.h"
+#include "kube/api.h"
+
+namespace koord::apiserver {
+
+struct User {
+  std::string name = "system:admin";
+  std::string uid;
+  std::vector<std::string> groups = {"system:masters"};
+};
+
+// How the client wants objects to look.
+enum class Format { Object, Table, PartialMetadata };
+
+struct Call {
+  kube::Request request;
+  User user;
+  Format format = Format::Object;
+  std::string userAgent;
+};
+
+using Bytes = std::shared_ptr<const std::string>;
+
+struct Reply {
+  int status = 200;
+  Bytes body;  // JSON; a Status object when error is set
+  std::optional<Error> error;
+  std::vector<std::string> warnings;
+};
+
+inline Bytes bytesOf(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+
+// A Status object. The details name what the call was about.
+std::string statusText(const Failure& failure, const kube::Request& request);
+std::string successText(const kube::Request& request, std::string_view kind, std::string_view uid);
+Reply failureReply(Failure failure, const kube::Request& request);
+
+}  // namespace koord::apiserver

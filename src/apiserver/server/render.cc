@@ -1,0 +1,123 @@
+#include "apiserver/server/render.h"
+
+#include <fmt/format.h>
+
+#include "apiserver/server/body.h"
+#include "apiserver/tables/tables.h"
+
+namespace koord::apiserver {
+namespace {
+
+std::string metaText(const ListMeta& meta) {
+  json::object out{{"resourceVersion", std::to_string(meta.version)}};
+  if (!meta.continueToken.empty()) out["continue"] = meta.continueToken;
+  if (meta.remaining) out["remainingItemCount"] = *meta.remaining;
+  return toJson(out);
+}
+
+// What a table row carries besides its cells.
+std::string rowObject(const Call& call, const std::string& text) {
+  const auto include = queryOf(call.request, "includeObject");
+  if (include == "None") return "null";
+  if (include == "Object") return text;
+  return partialMetadata(text);
+}
+
+std::string tableHead(const std::vector<TableColumn>& columns, const std::string& meta) {
+  json::array definitions;
+  for (const auto& column : columns)
+    definitions.push_back({{"name", column.name},
+                           {"type", column.type},
+                           {"format", column.format},
+                           {"description", column.description},
+                           {"priority", column.priority}});
+  return fmt::format("{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{},\"columnDefinitions\":{},\"rows\":[", meta,
+                     toJson(definitions));
+}
+
+// The cells come of the stored form, the object beside them has the requested one.
+void appendRow(std::string& out, const Call& call, const Target& target, const TableWriter& writer, std::string_view stored,
+               WallTime now) {
+  auto object = parseJson(stored);
+  if (!object) return;
+  const json::array cells = writer.cells(*object, now);
+  toRequestedForm(*object, target);
+  out += fmt::format("{{\"cells\":{},\"object\":{}}}", toJson(cells), rowObject(call, toJson(*object)));
+}
+
+}  // namespace
+
+std::string partialMetadata(std::string_view text) {
+  auto object = parseJson(text);
+  if (!object) return "null";
+  json::object out{{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}};
+  if (auto* metadata = find(*object, "metadata")) out["metadata"] = std::move(*metadata);
+  return toJson(out);
+}
+
+std::string renderList(const Call& call, const Target& target, const std::vector<EntryPtr>& entries, const ListMeta& meta,
+                       WallTime now) {
+  std::string out;
+  bool first = true;
+  const auto comma = [&] {
+    if (!first) out += ',';
+    first = false;
+  };
+  if (call.format == Format::Table) {
+    const TableWriter writer(*target.resource, *target.version);
+    out = tableHead(writer.columns(), metaText(meta));
+    for (const auto& entry : entries) {
+      comma();
+      appendRow(out, call, target, writer, entry->text, now);
+    }
+    return out + "]}";
+  }
+  std::size_t bytes = 256;
+  for (const auto& entry : entries) bytes += entry->text.size() + 1;
+  out.reserve(bytes);
+  const bool partial = call.format == Format::PartialMetadata;
+  out += fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[", partial ? "PartialObjectMetadataList" : target.resource->listKind,
+                     partial ? "meta.k8s.io/v1" : target.apiVersion(), metaText(meta));
+  for (const auto& entry : entries) {
+    comma();
+    if (partial) {
+      out += partialMetadata(entry->text);
+    } else if (target.sameForm()) {
+      out += entry->text;
+    } else {
+      out += requestedText(*entry, target);
+    }
+  }
+  out += "]}";
+  return out;
+}
+
+std::string renderOne(const Call& call, const Target& target, std::string text, WallTime now) {
+  if (call.format == Format::PartialMetadata) return partialMetadata(text);
+  if (call.format == Format::Object) {
+    if (target.sameForm()) return text;
+    auto object = parseJson(text);
+    if (!object) return text;
+    toRequestedForm(*object, target);
+    return toJson(*object);
+  }
+  const TableWriter writer(*target.resource, *target.version);
+  auto object = parseJson(text);
+  const auto version = object ? std::string(textAt(*object, "metadata", "resourceVersion")) : "";
+  std::string out = tableHead(writer.columns(), fmt::format("{{\"resourceVersion\":\"{}\"}}", version));
+  appendRow(out, call, target, writer, text, now);
+  return out + "]}";
+}
+
+std::string renderEvent(std::string_view type, std::string_view object) {
+  std::string out;
+  out.reserve(object.size() + 40);
+  out += "{\"type\":\"";
+  out += type;
+  out += "\",\"object\":";
+  out += object;
+  out += "}\n";
+  return out;
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,94 @@
+#pragma once
+
+// The embedded API server: an actor that answers API calls from its store. Transports stand in front of it:
+// http_front.h for kubectl and other programs, local_api.h for components in the same process.
+//
+// Everything runs on one executor. A reply leaves only when all that it may depend on is on disk, so a
+// write that was acknowledged survives any crash.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "apiserver/admission/webhooks.h"
+#include "apiserver/registry/registry.h"
+#include "apiserver/server/call.h"
+#include "apiserver/server/target.h"
+#include "apiserver/store/store.h"
+#include "base/random.h"
+#include "base/task.h"
+
+namespace koord::apiserver {
+
+struct ServerOptions {
+  std::string database;           // the SQLite file; "" keeps everything in memory only
+  bool inlineCommits = false;     // write on the executor itself: for virtual time
+  std::size_t historyEvents = 8192;  // per resource, for watches
+  std::uint64_t seed = 1;         // of uids and generated names
+  WebhookCaller webhookCaller;    // null: webhooks cannot be called and fail by their policy
+};
+
+// Where the events of a watch go, as lines of JSON with a newline at the end. On the server's executor.
+struct LineSink {
+  std::function<void(const Bytes& line)> onLine;
+  // The watch is over: in good order when the error is empty. The last call.
+  std::function<void(Error error)> onEnd;
+};
+
+class WatchStream {
+ public:
+  virtual ~WatchStream() = default;
+};
+
+class Server {
+ public:
+  // Reads the database, if there is one. Errors name the file and what is wrong with it.
+  static Result<std::unique_ptr<Server>> open(Executor& executor, ServerOptions options);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Everything but watches.
+  Task<Reply> serve(Call call);
+  // Starts a watch; destroying the stream ends it, also from inside the sink. Events come as soon as this
+  // call is running, so the sink must not count on having the stream.
+  Outcome<std::unique_ptr<WatchStream>> watch(Call call, LineSink sink);
+
+  Executor& executor() { return executor_; }
+  Registry& registry() { return registry_; }
+  const Registry& registry() const { return registry_; }
+  Store& store() { return store_; }
+  Webhooks& webhooks() { return webhooks_; }
+
+  const Bytes& eventLine(const Event& event, bool added);
+
+  struct Counters {
+    std::uint64_t requests = 0, failures = 0, watches = 0, slowWatchersCut = 0;
+  };
+  const Counters& counters() const { return counters_; }
+
+ private:
+  friend class WriteCall;
+  Server(Executor& executor, ServerOptions options);
+  Result<> load(Storage& storage);
+  void addDefaultObjects();
+
+  Reply read(const Call& call);
+  Outcome<Reply> get(const Call& call, const Target& target);
+  Outcome<Reply> list(const Call& call, const Target& target);
+
+  Executor& executor_;
+  ServerOptions options_;
+  Random random_;
+  Registry registry_;
+  Store store_;
+  Webhooks webhooks_;
+  Counters counters_;
+  struct EventLine {
+    std::uint64_t version = 0;
+    Bytes line;
+  };
+  EventLine addedLine_, modifiedLine_;
+};
+
+}  // namespace koord::apiserver

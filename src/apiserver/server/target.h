@@ -1,0 +1,42 @@
+#pragma once
+
+// What a request is about, looked up: the resource, its version and its table in the store.
+
+#include "apiserver/registry/registry.h"
+#include "apiserver/server/call.h"
+#include "apiserver/store/store.h"
+
+namespace koord::apiserver {
+
+struct Target {
+  ResourcePtr resource;
+  const ResourceVersion* version = nullptr;  // of `resource`
+  ResourcePtr stored;                        // whose form the store keeps; differs for events.k8s.io
+  Table* table = nullptr;
+
+  std::string apiVersion() const { return resource->apiVersion(version->name); }
+  // Whether stored text can be sent as it is.
+  bool sameForm() const { return resource == stored && version->storage; }
+  // "Deployment.apps", as messages name the kind.
+  std::string kindName() const {
+    return resource->group.empty() ? resource->kind : resource->kind + "." + resource->group;
+  }
+};
+
+Outcome<Target> findTarget(const Registry& registry, Store& store, const kube::Request& request);
+
+// `pods "web" not found` and its kin.
+Failure notFound(const Resource& resource, std::string_view name);
+Failure alreadyExists(const Resource& resource, std::string_view name);
+Failure conflict(const Resource& resource, std::string_view name, std::string_view why);
+Failure modified(const Resource& resource, std::string_view name);
+
+// Between the form that is stored and the form of the requested version.
+void toStoredForm(json::value& object, const Target& target);
+void toRequestedForm(json::value& object, const Target& target);
+std::string requestedText(const Entry& entry, const Target& target);
+
+// Labels and selectable fields of an object in stored form.
+Draft draftOf(const json::value& object, const Resource& stored);
+
+}  // namespace koord::apiserver

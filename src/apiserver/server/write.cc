@@ -1,0 +1,301 @@
+#include "apiserver/server/write.h"
+
+#include <fmt/format.h>
+
+#include "api/patch/json_patch.h"
+#include "api/patch/merge_patch.h"
+#include "api/patch/strategic_patch.h"
+#include "apiserver/admission/builtin.h"
+#include "apiserver/objects/edit.h"
+#include "apiserver/objects/validate.h"
+#include "apiserver/registry/crd.h"
+#include "apiserver/server/body.h"
+#include "apiserver/server/render.h"
+
+namespace koord::apiserver {
+namespace {
+
+constexpr int kAttempts = 16;
+
+bool isCrd(const Resource& resource) { return resource.is("apiextensions.k8s.io", "customresourcedefinitions"); }
+
+}  // namespace
+
+Task<Outcome<Written>> WriteCall::run() {
+  auto target = findTarget(server_.registry_, server_.store_, call_.request);
+  if (!target) co_return std::unexpected(std::move(target.error()));
+  target_ = *std::move(target);
+  auto dryRun = isDryRun(call_.request);
+  if (!dryRun) co_return std::unexpected(std::move(dryRun.error()));
+  dryRun_ = *dryRun;
+  if (const auto& failure = server_.store_.failure())
+    co_return refuse(ErrorCode::Internal, "no writes are taken since the storage failed: " + failure->message);
+  if (!target_.version->deprecationWarning.empty()) warnings_.push_back(target_.version->deprecationWarning);
+
+  const auto& request = call_.request;
+  if (request.subresource == "scale") {
+    auto task = scale();
+    co_return co_await task;
+  }
+  switch (request.verb) {
+    case kube::Verb::Create: {
+      auto task = request.subresource == "binding"    ? bind()
+                  : request.subresource == "eviction" ? evict()
+                                                      : create();
+      co_return co_await task;
+    }
+    case kube::Verb::Update: {
+      auto task = update();
+      co_return co_await task;
+    }
+    case kube::Verb::Patch: {
+      auto task = patch();
+      co_return co_await task;
+    }
+    case kube::Verb::Delete: {
+      auto task = remove();
+      co_return co_await task;
+    }
+    case kube::Verb::DeleteCollection: {
+      auto task = removeAll();
+      co_return co_await task;
+    }
+    default:
+      co_return refuse(ErrorCode::MethodNotAllowed, "the server does not allow this method on the requested resource");
+  }
+}
+
+Task<Outcome<Written>> WriteCall::create() {
+  if (!call_.request.subresource.empty())
+    co_return refuse(ErrorCode::MethodNotAllowed, "the server does not allow this method on the requested resource");
+  auto object = readBody(call_.request, target_, warnings_);
+  if (!object) co_return std::unexpected(std::move(object.error()));
+  auto task = createObject(*std::move(object));
+  co_return co_await task;
+}
+
+Task<Outcome<Written>> WriteCall::createObject(json::value object) {
+  if (auto good = settleName(object, call_.request, target_, server_.random_); !good)
+    co_return std::unexpected(std::move(good.error()));
+  const std::string name(textAt(object, "metadata", "name"));
+  const std::string namespace_(textAt(object, "metadata", "namespace"));
+  if (auto good = admitToNamespace(namespace_, target_, name, server_.store_); !good)
+    co_return std::unexpected(std::move(good.error()));
+  // Checked here too, so that nobody is asked about an object that cannot be.
+  const std::string key = makeKey(target_.resource->namespaced ? namespace_ : "", name);
+  if (target_.table->find(key)) co_return refuse(alreadyExists(*target_.resource, name));
+
+  auto mutating = mutate(std::move(object), nullptr);
+  auto mutated = co_await mutating;
+  if (!mutated) co_return std::unexpected(std::move(mutated.error()));
+  object = *std::move(mutated);
+  if (auto good = prepareCreate(object, target_, server_.executor_.wallNow(), server_.random_); !good)
+    co_return std::unexpected(std::move(good.error()));
+  auto validating = validate(object, nullptr);
+  if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
+
+  if (target_.table->find(key)) co_return refuse(alreadyExists(*target_.resource, name));
+  if (dryRun_) co_return answer(object, 201);
+  const auto entry = put(object);
+  if (auto done = followUp(&object, name); !done) co_return std::unexpected(std::move(done.error()));
+  co_return answer(*entry, 201);
+}
+
+Task<Outcome<Written>> WriteCall::update() {
+  auto object = readBody(call_.request, target_, warnings_);
+  if (!object) co_return std::unexpected(std::move(object.error()));
+  const auto& request = call_.request;
+  const auto version = textAt(*object, "metadata", "resourceVersion");
+  if (const auto name = textAt(*object, "metadata", "name"); name != request.name)
+    co_return refuse(ErrorCode::BadRequest, fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, request.name));
+  const auto key = makeKey(target_.resource->namespaced ? request.namespace_ : "", request.name);
+  if (!target_.table->find(key) && target_.resource->createOnUpdate && version.empty() && request.subresource.empty()) {
+    auto creating = createObject(*std::move(object));
+    co_return co_await creating;
+  }
+  if (version.empty() && target_.resource->conditionalUpdatesOnly)
+    co_return refuse(ErrorCode::Invalid, fmt::format("{} \"{}\" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update",
+                                                     target_.kindName(), request.name));
+  auto changing = modify([body = *std::move(object)](const json::value&, WriteCall&) { return Outcome<json::value>(body); });
+  co_return co_await changing;
+}
+
+Task<Outcome<Written>> WriteCall::patch() {
+  const auto& request = call_.request;
+  auto body = parseJson(request.body);
+  if (!body) co_return refuse(std::move(body.error()).within("error decoding patch"));
+  if (request.patchType == kube::PatchType::Strategic && target_.resource->custom)
+    co_return refuse(ErrorCode::UnsupportedMediaType,
+                     "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, "
+                     "application/merge-patch+json, application/apply-patch+yaml");
+  auto changing = modify([patch = *std::move(body)](const json::value& old, WriteCall& call) -> Outcome<json::value> {
+    const auto type = call.call_.request.patchType;
+    json::value form = old;
+    toRequestedForm(form, call.target_);
+    auto next = type == kube::PatchType::Json    ? api::applyJsonPatch(form, patch)
+                : type == kube::PatchType::Merge ? api::applyMergePatch(form, patch)
+                                                 : api::applyStrategicPatch(form, patch, *call.target_.version->schema);
+    if (!next) {
+      if (type == kube::PatchType::Json && next.error().code == ErrorCode::Invalid)
+        return refuse(ErrorCode::Invalid, "the server rejected our request due to an error in our request: " + next.error().message);
+      return refuse(std::move(next.error()));
+    }
+    call.warnings_.clear();
+    if (auto good = admitObject(*next, call.call_.request, call.target_, call.warnings_); !good) return std::unexpected(std::move(good.error()));
+    return *std::move(next);
+  });
+  auto outcome = co_await changing;
+  co_return outcome;
+}
+
+Task<Outcome<Written>> WriteCall::modify(Change change) {
+  const auto& request = call_.request;
+  const auto key = makeKey(target_.resource->namespaced ? request.namespace_ : "", request.name);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const auto entry = target_.table->find(key);
+    if (!entry) co_return refuse(notFound(*target_.resource, request.name));
+    auto old = readOld(*entry);
+    if (!old) co_return std::unexpected(std::move(old.error()));
+    auto changed = change(*old, *this);
+    if (!changed) co_return std::unexpected(std::move(changed.error()));
+    json::value next = *std::move(changed);
+    const std::string wanted(textAt(next, "metadata", "resourceVersion"));
+    if (!wanted.empty() && wanted != "0" && wanted != std::to_string(entry->version)) co_return refuse(modified(*target_.resource, request.name));
+    if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good) co_return std::unexpected(std::move(good.error()));
+
+    auto mutating = mutate(std::move(next), &*old);
+    auto mutated = co_await mutating;
+    if (!mutated) co_return std::unexpected(std::move(mutated.error()));
+    next = *std::move(mutated);
+    if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good) co_return std::unexpected(std::move(good.error()));
+    auto validating = validate(next, &*old);
+    if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
+    if (target_.table->find(key) != entry) continue;  // another write came while webhooks were asked
+
+    if (sameObject(next, *old)) co_return answer(*entry, 200);
+    if (dryRun_) co_return answer(next, 200);
+    const bool gone = canGo(next);
+    if (gone) {
+      erase(entry);
+      if (auto done = followUp(nullptr, request.name); !done) co_return std::unexpected(std::move(done.error()));
+      co_return answer(next, 200);
+    }
+    const auto stored = put(next);
+    if (auto done = followUp(&next, request.name); !done) co_return std::unexpected(std::move(done.error()));
+    co_return answer(*stored, 200);
+  }
+  co_return refuse(modified(*target_.resource, request.name));
+}
+
+Outcome<json::value> WriteCall::readOld(const Entry& entry) const {
+  auto old = parseJson(entry.text);
+  if (!old) return refuse(ErrorCode::Internal, fmt::format("{}: the stored object cannot be read: {}", entry.key, old.error().message));
+  return *std::move(old);
+}
+
+AdmissionAttributes WriteCall::attributes(std::string operation, const json::value* object, const json::value* old) const {
+  AdmissionAttributes out;
+  out.resource = target_.resource.get();
+  out.version = target_.version->name;
+  out.subresource = call_.request.subresource;
+  const json::value* named = object ? object : old;
+  out.name = named ? textAt(*named, "metadata", "name") : std::string_view(call_.request.name);
+  out.namespace_ = target_.resource->namespaced ? call_.request.namespace_ : "";
+  if (out.namespace_.empty() && target_.resource->namespaced && named) out.namespace_ = textAt(*named, "metadata", "namespace");
+  out.operation = std::move(operation);
+  out.user = call_.user;
+  out.dryRun = dryRun_;
+  return out;
+}
+
+Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::value* old) {
+  const bool creating = old == nullptr;
+  if (auto good = admitBuiltin(object, creating); !good) co_return std::unexpected(std::move(good.error()));
+  auto a = attributes(creating ? "CREATE" : "UPDATE", &object, old);
+  if (!server_.webhooks_.wantsMutating(a)) co_return std::move(object);
+
+  a.object = object;
+  toRequestedForm(a.object, target_);
+  if (old) {
+    a.oldObject = *old;
+    toRequestedForm(a.oldObject, target_);
+  }
+  const json::value before = a.object;
+  auto asking = server_.webhooks_.mutate(std::move(a), warnings_);
+  auto mutated = co_await asking;
+  if (!mutated) co_return std::unexpected(std::move(mutated.error()));
+  if (*mutated == before) co_return std::move(object);
+  // What came back is a new object: checked, completed and admitted like one from a client.
+  kube::Request lenient = call_.request;
+  lenient.query["fieldValidation"] = "Ignore";
+  if (auto good = admitObject(*mutated, lenient, target_, warnings_); !good)
+    co_return refuse(ErrorCode::Internal, "an admission webhook made an object that cannot be used: " + good.error().error.message);
+  if (auto good = admitBuiltin(*mutated, creating); !good) co_return std::unexpected(std::move(good.error()));
+  co_return *std::move(mutated);
+}
+
+Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value* old) {
+  if (auto good = validateObject(object, old, *target_.stored, target_.resource->custom ? *target_.version : target_.stored->storageVersion()); !good)
+    co_return std::unexpected(std::move(good.error()));
+  if (auto good = checkKindRules(object); !good) co_return std::unexpected(std::move(good.error()));
+  auto a = attributes(old ? "UPDATE" : "CREATE", &object, old);
+  if (!server_.webhooks_.wantsValidating(a)) co_return Outcome<>{};
+  a.object = object;
+  toRequestedForm(a.object, target_);
+  if (old) {
+    a.oldObject = *old;
+    toRequestedForm(a.oldObject, target_);
+  }
+  auto asking = server_.webhooks_.validate(std::move(a), warnings_);
+  co_return co_await asking;
+}
+
+Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
+  if (creating && target_.stored->isCore("pods")) return completePod(object, server_.store_);
+  return {};
+}
+
+// A CustomResourceDefinition must make a resource.
+Outcome<> WriteCall::checkKindRules(const json::value& object) {
+  if (!isCrd(*target_.resource)) return {};
+  auto resource = resourceOfCrd(object, warnings_);
+  if (resource) return {};
+  return refuse(ErrorCode::Invalid, fmt::format("{} \"{}\" is invalid: {}", target_.kindName(), textAt(object, "metadata", "name"),
+                                                resource.error().message));
+}
+
+// What else changes in the server when an object of some kinds does; null when it is gone.
+Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) {
+  const auto& resource = *target_.resource;
+  if (resource.group == "admissionregistration.k8s.io") {
+    if (resource.plural == "mutatingwebhookconfigurations") server_.webhooks_.setMutating(std::string(name), object);
+    if (resource.plural == "validatingwebhookconfigurations") server_.webhooks_.setValidating(std::string(name), object);
+  } else if (isCrd(resource)) {
+    if (object) {
+      std::vector<std::string> ignored;
+      auto learnt = resourceOfCrd(*object, ignored);
+      if (!learnt) return refuse(std::move(learnt.error()));
+      server_.registry_.put(*std::move(learnt));
+    } else {
+      server_.store_.eraseAll(server_.store_.table(name));
+      server_.registry_.remove(name);
+    }
+  }
+  return {};
+}
+
+EntryPtr WriteCall::put(const json::value& object) {
+  return server_.store_.put(*target_.table, draftOf(object, *target_.stored), object);
+}
+
+void WriteCall::erase(const EntryPtr& entry) { server_.store_.erase(*target_.table, entry); }
+
+Written WriteCall::answer(const Entry& entry, int status) const {
+  return {bytesOf(renderOne(call_, target_, entry.text, server_.executor_.wallNow())), status};
+}
+
+Written WriteCall::answer(const json::value& object, int status) const {
+  return {bytesOf(renderOne(call_, target_, toJson(object), server_.executor_.wallNow())), status};
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,61 @@
+#pragma once
+
+// Carrying out one write: create, update, patch, delete and the subresources that change objects. A
+// WriteCall lives for one request.
+
+#include "apiserver/server/server.h"
+
+namespace koord::apiserver {
+
+struct Written {
+  Bytes text;
+  int status = 200;
+};
+
+class WriteCall {
+ public:
+  WriteCall(Server& server, const Call& call) : server_(server), call_(call) {}
+
+  Task<Outcome<Written>> run();
+  std::vector<std::string>& warnings() { return warnings_; }
+
+ private:
+  // The object that a write leads from `old` to.
+  using Change = std::function<Outcome<json::value>(const json::value& old, WriteCall& call)>;
+
+  Task<Outcome<Written>> create();
+  Task<Outcome<Written>> createObject(json::value object);
+  Task<Outcome<Written>> update();
+  Task<Outcome<Written>> patch();
+  Task<Outcome<Written>> remove();
+  Task<Outcome<Written>> removeOne(EntryPtr entry, json::value options);
+  Task<Outcome<Written>> removeAll();
+  Task<Outcome<Written>> bind();
+  Task<Outcome<Written>> evict();
+  Task<Outcome<Written>> scale();
+  // Applies the change to the newest version; again when another write came between, unless the client
+  // asked for one version.
+  Task<Outcome<Written>> modify(Change change);
+
+  Outcome<json::value> readOld(const Entry& entry) const;
+  AdmissionAttributes attributes(std::string operation, const json::value* object, const json::value* old) const;
+  // Mutating webhooks, then what the server itself completes.
+  Task<Outcome<json::value>> mutate(json::value object, const json::value* old);
+  Task<Outcome<>> validate(const json::value& object, const json::value* old);
+  Outcome<> admitBuiltin(json::value& object, bool creating);
+  Outcome<> followUp(const json::value* object, std::string_view name);
+  EntryPtr put(const json::value& object);
+  void erase(const EntryPtr& entry);
+  Outcome<> checkKindRules(const json::value& object);
+  Written answer(const Entry& entry, int status) const;
+  Written answer(const json::value& object, int status) const;
+  Outcome<> checkDisruptionBudgets(const json::value& pod);
+
+  Server& server_;
+  const Call& call_;
+  Target target_;
+  bool dryRun_ = false;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace koord::apiserver

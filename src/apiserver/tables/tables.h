@@ -1,0 +1,47 @@
+#pragma once
+
+// The tables that kubectl get shows: columns and cells of each kind.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "apiserver/registry/resource.h"
+#include "base/executor.h"
+#include "base/json.h"
+
+namespace koord::apiserver {
+
+struct TableColumn {
+  std::string name;
+  std::string type;    // string, integer, date, ...
+  std::string format;  // "name" for the first one
+  std::string description;
+  int priority = 0;
+};
+
+// The cells of one object, one for each column.
+using CellWriter = std::function<json::array(const json::value& object, WallTime now)>;
+
+class TableWriter {
+ public:
+  TableWriter(const Resource& resource, const ResourceVersion& version);
+
+  const std::vector<TableColumn>& columns() const { return columns_; }
+  json::array cells(const json::value& object, WallTime now) const { return cells_(object, now); }
+
+ private:
+  std::vector<TableColumn> columns_;
+  CellWriter cells_;
+};
+
+// "5d3h", as kubectl prints ages.
+std::string humanDuration(Duration duration);
+// How long ago a time of an object was; "<unknown>" without one.
+std::string age(const json::value* time, WallTime now);
+
+// Values that a JSONPath of the form ".spec.ports[0].name" or with filters like
+// [?(@.type=="Ready")] selects.
+std::vector<const json::value*> jsonPath(const json::value& object, std::string_view path);
+
+}  // namespace koord::apiserver

@@ -22,7 +22,7 @@ DeploymentStatus: observedGeneration int; replicas int; updatedReplicas int; rea
 ReplicaSet: apiVersion string; kind string; metadata ObjectMeta; spec ReplicaSetSpec
   status ReplicaSetStatus
 ReplicaSetSpec: replicas int; minReadySeconds int; *selector LabelSelector; template PodTemplateSpec
-ReplicaSetStatus: *replicas int; fullyLabeledReplicas int; readyReplicas int; availableReplicas int
+ReplicaSetStatus: replicas int; fullyLabeledReplicas int; readyReplicas int; availableReplicas int
   terminatingReplicas int; observedGeneration int; conditions [WorkloadCondition] merge=type
 StatefulSet: apiVersion string; kind string; metadata ObjectMeta; spec StatefulSetSpec
   status StatefulSetStatus
@@ -34,7 +34,7 @@ StatefulSetUpdateStrategy: type string; rollingUpdate RollingUpdateStatefulSet
 RollingUpdateStatefulSet: partition int; maxUnavailable intstr
 ClaimRetentionPolicy: whenDeleted string; whenScaled string
 StatefulSetOrdinals: start int
-StatefulSetStatus: observedGeneration int; *replicas int; readyReplicas int; currentReplicas int
+StatefulSetStatus: observedGeneration int; replicas int; readyReplicas int; currentReplicas int
   updatedReplicas int; currentRevision string; updateRevision string; collisionCount int
   conditions [WorkloadCondition] merge=type; availableReplicas int
 DaemonSet: apiVersion string; kind string; metadata ObjectMeta; spec DaemonSetSpec
@@ -42,8 +42,8 @@ DaemonSet: apiVersion string; kind string; metadata ObjectMeta; spec DaemonSetSp
 DaemonSetSpec: *selector LabelSelector; *template PodTemplateSpec
   updateStrategy DaemonSetUpdateStrategy; minReadySeconds int; revisionHistoryLimit int
 DaemonSetUpdateStrategy: type string; rollingUpdate RollingUpdateDeployment
-DaemonSetStatus: *currentNumberScheduled int; *numberMisscheduled int; *desiredNumberScheduled int
-  *numberReady int; observedGeneration int; updatedNumberScheduled int; numberAvailable int
+DaemonSetStatus: currentNumberScheduled int; numberMisscheduled int; desiredNumberScheduled int
+  numberReady int; observedGeneration int; updatedNumberScheduled int; numberAvailable int
   numberUnavailable int; collisionCount int; conditions [WorkloadCondition] merge=type
 ControllerRevision: apiVersion string; kind string; metadata ObjectMeta; data any; *revision int
 Job: apiVersion string; kind string; metadata ObjectMeta; spec JobSpec; status JobStatus
@@ -73,8 +73,8 @@ PodDisruptionBudget: apiVersion string; kind string; metadata ObjectMeta
   spec PodDisruptionBudgetSpec; status PodDisruptionBudgetStatus
 PodDisruptionBudgetSpec: minAvailable intstr; selector LabelSelector replace; maxUnavailable intstr
   unhealthyPodEvictionPolicy string
-PodDisruptionBudgetStatus: observedGeneration int; disruptedPods {time}; *disruptionsAllowed int
-  *currentHealthy int; *desiredHealthy int; *expectedPods int; conditions [Condition] merge=type
+PodDisruptionBudgetStatus: observedGeneration int; disruptedPods {time}; disruptionsAllowed int
+  currentHealthy int; desiredHealthy int; expectedPods int; conditions [Condition] merge=type
 HorizontalPodAutoscaler: apiVersion string; kind string; metadata ObjectMeta
   spec HorizontalPodAutoscalerSpec; status any
 HorizontalPodAutoscalerSpec: *scaleTargetRef CrossVersionObjectReference; minReplicas int

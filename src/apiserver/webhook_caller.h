@@ -1,0 +1,24 @@
+#pragma once
+
+// Calls admission webhooks over HTTPS.
+
+#include <functional>
+#include <string>
+
+#include "apiserver/admission/webhooks.h"
+#include "base/executor.h"
+
+namespace koord::net {
+class HttpClient;
+}
+
+namespace koord::apiserver {
+
+// Where a service can be reached, as "https://127.0.0.1:9876"; an error when nobody serves it. The
+// certificate is still verified for the service's DNS name.
+using ServiceResolver = std::function<Result<std::string>(const api::ServiceReference& service)>;
+
+// Client and executor must outlive the caller.
+WebhookCaller makeWebhookCaller(net::HttpClient& client, Executor& executor, ServiceResolver resolver);
+
+}  // namespace koord::apiserver

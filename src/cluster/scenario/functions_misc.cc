@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "base/yaml.h"
 #include "cluster/scenario/jmespath_values.h"
+#include "net/tls.h"
 
 // Types and conversions, documents in text, and times.
 
@@ -64,44 +65,19 @@ Result<json::value> parseYamlText(Args all, const Scope&) {
   return value;
 }
 
-constexpr std::string_view kBase64 =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 Result<json::value> base64Encode(Args all, const Scope&) {
   const auto text = Arguments("base64_encode", all).text(0);
   if (!text) return fail(text.error());
-  std::string result;
-  for (std::size_t i = 0; i < text->size(); i += 3) {
-    std::uint32_t bits = 0;
-    for (std::size_t j = 0; j < 3; ++j) {
-      bits = bits << 8 | (i + j < text->size() ? static_cast<unsigned char>((*text)[i + j]) : 0U);
-    }
-    for (std::size_t j = 0; j < 4; ++j) {
-      result += i + j > text->size() ? '=' : kBase64[bits >> (18 - 6 * j) & 63];
-    }
-  }
-  return textValue(result);
+  return textValue(net::base64Encode(*text));
 }
 
 Result<json::value> base64Decode(Args all, const Scope&) {
   const Arguments arguments("base64_decode", all);
-  auto text = arguments.text(0);
+  const auto text = arguments.text(0);
   if (!text) return fail(text.error());
-  while (text->ends_with('=')) text->remove_suffix(1);
-  std::string result;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : *text) {
-    const auto digit = kBase64.find(c);
-    if (digit == std::string_view::npos) return arguments.failure("the text is not base64");
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      result += static_cast<char>(bits >> count & 0xff);
-    }
-  }
-  return textValue(result);
+  const auto decoded = net::base64Decode(*text);
+  if (!decoded) return arguments.failure(decoded.error().message);
+  return textValue(*decoded);
 }
 
 Result<json::value> env(Args all, const Scope&) {

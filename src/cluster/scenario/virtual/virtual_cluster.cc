@@ -1,0 +1,183 @@
+#include "cluster/scenario/virtual/virtual_cluster.h"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "apiserver/local_api.h"
+#include "base/virtual_loop.h"
+#include "cluster/controllers/controllers.h"
+#include "cluster/scenario/resolver.h"
+#include "cluster/simnode/sim_nodes.h"
+#include "kube/client.h"
+#include "manager/controllers.h"
+#include "manager/webhook/pod_webhook.h"
+#include "scheduler/config/types.h"
+#include "scheduler/core/informers.h"
+#include "scheduler/core/scheduler.h"
+#include "scheduler/plugins/registry.h"
+
+namespace koord::scenario {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kStartLimit = 2min;
+
+class VirtualCluster final : public Environment {
+ public:
+  explicit VirtualCluster(std::uint64_t seed) : random_(seed) {}
+
+  Result<> start(const std::vector<json::value>& manifests);
+
+  kube::Api& api() override { return *api_; }
+  Executor& executor() override { return loop_; }
+  bool advanceUntil(const std::function<bool()>& done, Duration limit) override {
+    return loop_.advanceUntil(done, limit);
+  }
+
+ private:
+  Result<> openServer();
+  Result<> startScheduler();
+  void startManager();
+  Task<void> createAll(const std::vector<json::value>& manifests, std::optional<Result<>>& result);
+  Task<Result<>> create(const json::value& manifest);
+  Task<Result<std::string>> callWebhook(apiserver::WebhookRequest request);
+
+  // What stands below uses what stands above; destroyed from below.
+  VirtualLoop loop_;
+  Random random_;
+  std::unique_ptr<apiserver::Server> server_;
+  std::unique_ptr<apiserver::LocalApi> api_;
+  TypeResolver resolver_{*this};
+  std::optional<kube::Informer<api::Pod>> pods_;
+  std::optional<kube::Informer<api::Node>> nodes_;
+  std::optional<cluster::Controllers> workloads_;
+  std::optional<cluster::SimNodes> simNodes_;
+  manager::Metrics metrics_;
+  std::optional<manager::PodWebhook> podWebhook_;
+  std::optional<manager::Controllers> manager_;
+  std::unique_ptr<scheduler::Scheduler> scheduler_;
+  std::optional<scheduler::Informers> schedulerInformers_;
+};
+
+Result<> VirtualCluster::openServer() {
+  apiserver::ServerOptions options;
+  options.inlineCommits = true;
+  options.seed = random_.next();
+  options.webhookCaller = [this](apiserver::WebhookRequest request) {
+    return callWebhook(std::move(request));
+  };
+  auto server = apiserver::Server::open(loop_, std::move(options));
+  if (!server) return fail(std::move(server.error()));
+  server_ = *std::move(server);
+  api_ = std::make_unique<apiserver::LocalApi>(*server_, loop_);
+  return {};
+}
+
+Task<Result<std::string>> VirtualCluster::callWebhook(apiserver::WebhookRequest request) {
+  const std::string& path = request.url.empty() ? request.service.path : request.url;
+  const bool mutating = path.ends_with("/mutate-pod");
+  if (!podWebhook_ || (!mutating && !path.ends_with("/validate-pod"))) {
+    co_return fail(ErrorCode::Unavailable, fmt::format("no webhook answers at {}", path));
+  }
+  const auto review = manager::readReview(request.body);
+  if (!review) co_return fail(review.error());
+  auto asking =
+      mutating ? podWebhook_->mutate(*review->request) : podWebhook_->validate(*review->request);
+  const auto verdict = co_await asking;
+  co_return manager::writeReview(review->apiVersion, review->request->uid, verdict);
+}
+
+Task<Result<>> VirtualCluster::create(const json::value& manifest) {
+  auto resolving = resolver_.resolve(std::string(textAt(manifest, "apiVersion")),
+                                     std::string(textAt(manifest, "kind")));
+  const auto type = co_await resolving;
+  if (!type) co_return fail(type.error());
+  api::ObjectKey key{std::string(textAt(manifest, "metadata", "namespace")), ""};
+  if (type->namespaced && key.namespace_.empty()) key.namespace_ = "default";
+  auto creating = kube::createObject(*api_, *type, std::move(key), manifest);
+  const auto created = co_await creating;
+  if (!created && created.error().code != ErrorCode::AlreadyExists) co_return fail(created.error());
+  co_return Result<>{};
+}
+
+Task<void> VirtualCluster::createAll(const std::vector<json::value>& manifests,
+                                     std::optional<Result<>>& result) {
+  for (const auto& manifest : manifests) {
+    auto task = create(manifest);
+    const auto created = co_await task;
+    if (!created) {
+      result = fail(Error(created.error())
+                        .within(fmt::format("{} {}", textAt(manifest, "kind"),
+                                            textAt(manifest, "metadata", "name"))));
+      co_return;
+    }
+  }
+  result = Result<>{};
+}
+
+void VirtualCluster::startManager() {
+  podWebhook_.emplace(*api_, loop_, metrics_, random_.fork(), manager::PodWebhook::Options{});
+  podWebhook_->start();
+  manager_.emplace(*api_, loop_, random_, manager::ManagerOptions{}, metrics_);
+  manager_->start();
+}
+
+Result<> VirtualCluster::startScheduler() {
+  auto configuration = scheduler::parseConfiguration(
+      scheduler::shippedConfiguration({"koord-scheduler", "default-scheduler"}));
+  if (!configuration) return fail(std::move(configuration.error()));
+  scheduler::SchedulerOptions options;
+  options.configuration = *std::move(configuration);
+  options.seed = random_.next();
+  auto created = scheduler::Scheduler::create(std::move(options), scheduler::makeRegistry(), loop_,
+                                              api_.get());
+  if (!created) return fail(std::move(created.error()).within("scheduler"));
+  scheduler_ = *std::move(created);
+  schedulerInformers_.emplace(*api_, loop_, *scheduler_, random_.fork());
+  schedulerInformers_->onSynced([this] { scheduler_->start(); });
+  schedulerInformers_->start();
+  return {};
+}
+
+Result<> VirtualCluster::start(const std::vector<json::value>& manifests) {
+  if (auto opened = openServer(); !opened) return opened;
+  std::optional<Result<>> created;
+  TaskGroup tasks;
+  tasks.spawn(createAll(manifests, created));
+  if (!loop_.advanceUntil([&] { return created.has_value(); }, kStartLimit)) {
+    return fail(ErrorCode::Timeout, "the manifests are not all there");
+  }
+  if (!*created) return *created;
+  pods_.emplace(*api_, loop_, kube::WatchScope{}, random_.fork());
+  nodes_.emplace(*api_, loop_, kube::WatchScope{}, random_.fork());
+  workloads_.emplace(*api_, loop_, server_->registry(), *pods_, *nodes_, random_.fork());
+  simNodes_.emplace(*api_, loop_, *nodes_, *pods_, random_.fork());
+  pods_->start();
+  nodes_->start();
+  workloads_->start();
+  simNodes_->start();
+  startManager();
+  if (auto started = startScheduler(); !started) return started;
+  const auto ready = [this] {
+    return pods_->synced() && nodes_->synced() && podWebhook_->synced() &&
+           schedulerInformers_->synced();
+  };
+  if (!loop_.advanceUntil(ready, kStartLimit)) {
+    return fail(ErrorCode::Timeout,
+                "a component cannot read what it needs; are all CRDs among the manifests?");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Environment>> startVirtualCluster(const VirtualClusterOptions& options) {
+  auto cluster = std::make_unique<VirtualCluster>(options.seed);
+  if (auto started = cluster->start(options.manifests); !started)
+    return fail(std::move(started.error()));
+  return cluster;
+}
+
+}  // namespace koord::scenario

@@ -7,15 +7,17 @@ BOOST_DESCRIBE_STRUCT(CPUQOS, (), (enable, groupIdentity, schedIdle, coreExpelle
 BOOST_DESCRIBE_STRUCT(MemoryQOS, (),
                       (enable, minLimitPercent, lowLimitPercent, throttlingPercent, wmarkRatio,
                        wmarkScalePermill, wmarkMinAdj, priorityEnable, priority, oomKillGroup,
-                       pageCacheEnable, pageCacheLimitPercent, pageCacheLimitSize, pageCacheReclaimSync))
+                       pageCacheEnable, pageCacheLimitPercent, pageCacheLimitSize,
+                       pageCacheReclaimSync))
 BOOST_DESCRIBE_STRUCT(IOCfg, (),
-                      (readIOPS, writeIOPS, readBPS, writeBPS, ioWeightPercent, readLatency, writeLatency,
-                       readLatencyPercent, writeLatencyPercent, enableUserModel, modelReadBPS,
-                       modelWriteBPS, modelReadSeqIOPS, modelWriteSeqIOPS, modelReadRandIOPS,
-                       modelWriteRandIOPS))
+                      (readIOPS, writeIOPS, readBPS, writeBPS, ioWeightPercent, readLatency,
+                       writeLatency, readLatencyPercent, writeLatencyPercent, enableUserModel,
+                       modelReadBPS, modelWriteBPS, modelReadSeqIOPS, modelWriteSeqIOPS,
+                       modelReadRandIOPS, modelWriteRandIOPS))
 BOOST_DESCRIBE_STRUCT(BlockCfg, (), (name, type, ioCfg))
 BOOST_DESCRIBE_STRUCT(BlkIOQOS, (), (enable, blocks))
-BOOST_DESCRIBE_STRUCT(ResctrlQOS, (), (enable, catRangeStartPercent, catRangeEndPercent, mbaPercent))
+BOOST_DESCRIBE_STRUCT(ResctrlQOS, (),
+                      (enable, catRangeStartPercent, catRangeEndPercent, mbaPercent))
 BOOST_DESCRIBE_STRUCT(NetworkQOS, (),
                       (enable, ingressRequest, ingressLimit, egressRequest, egressLimit))
 BOOST_DESCRIBE_STRUCT(ResourceQOS, (), (cpuQOS, memoryQOS, blkioQOS, resctrlQOS, networkQOS))

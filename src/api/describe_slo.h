@@ -1,6 +1,7 @@
 #pragma once
 
-// The JSON shape of what slo.h shares with the manager's configuration; included by codec files only.
+// The JSON shape of what slo.h shares with the manager's configuration; included by codec files
+// only.
 
 #include <boost/describe.hpp>
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// The strategy sections of NodeSLO besides resourceUsedThresholdWithBE (slo.h), as the manager merges them
-// from its ConfigMap and koordlet reads them. An absent field means "as configured one level up".
+// The strategy sections of NodeSLO besides resourceUsedThresholdWithBE (slo.h), as the manager
+// merges them from its ConfigMap and koordlet reads them. An absent field means "as configured one
+// level up".
 
 #include "api/meta.h"
 
@@ -66,7 +67,8 @@ struct ResctrlQOS {
   std::optional<std::int64_t> mbaPercent;
 };
 
-struct NetworkQOS {  // a number is a percentage of the node's bandwidth, a text a quantity of bits/s
+struct NetworkQOS {  // a number is a percentage of the node's bandwidth, a text a quantity of
+                     // bits/s
   std::optional<bool> enable;
   std::optional<IntOrString> ingressRequest;
   std::optional<IntOrString> ingressLimit;

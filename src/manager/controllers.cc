@@ -12,11 +12,13 @@ std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>&
   return plugins;
 }
 
-Controllers::Controllers(kube::Api& api, Executor& executor, Random& random, const ManagerOptions& options,
-                         Metrics& metrics)
+Controllers::Controllers(kube::Api& api, Executor& executor, Random& random,
+                         const ManagerOptions& options, Metrics& metrics)
     : events_(api, executor, "koord-manager", random.fork()),
-      config_(api, executor, events_, options.configNamespace, options.sloConfigName, random.fork()),
-      nodes_(api, executor, {}, random.fork()), nodeMetrics_(api, executor, {}, random.fork()),
+      config_(api, executor, events_, options.configNamespace, options.sloConfigName,
+              random.fork()),
+      nodes_(api, executor, {}, random.fork()),
+      nodeMetrics_(api, executor, {}, random.fork()),
       nodeSlos_(api, executor, {}, random.fork()),
       pods_(api, executor, {options.watchNamespace, "", ""}, random.fork()) {
   const auto on = [&](std::string_view name) { return isSelected(options.controllers, name); };

@@ -1,7 +1,7 @@
 #pragma once
 
-// The controllers and what they watch. They run on the leader only: this object lives as long as the
-// process leads.
+// The controllers and what they watch. They run on the leader only: this object lives as long as
+// the process leads.
 
 #include <memory>
 #include <optional>

@@ -26,10 +26,11 @@ class ControllersTest : public testing::Test {
 
   void putConfig(std::string_view key, std::string_view text) {
     data_[std::string(key)] = std::string(text);
-    cluster_.put(api::ConfigMap::kType,
-                 toJson(json::object{{"metadata", {{"name", "slo-controller-config"},
-                                                   {"namespace", "koordinator-system"}}},
-                                     {"data", api::encode(data_)}}));
+    cluster_.put(
+        api::ConfigMap::kType,
+        toJson(json::object{
+            {"metadata", {{"name", "slo-controller-config"}, {"namespace", "koordinator-system"}}},
+            {"data", api::encode(data_)}}));
   }
   void putNode(std::string_view name, std::string_view labels = "{}") {
     cluster_.put(api::Node::kType,
@@ -41,30 +42,36 @@ class ControllersTest : public testing::Test {
   // A report of now: the system uses 7 cores and 12G, one LS pod what is given.
   void report(std::string_view node, std::string_view cpu, std::string_view memory) {
     json::value object = *cluster_.get(api::NodeMetric::kType, std::string(node));
-    object.as_object()["status"] = parseJson(fmt::format(
-        R"({{"updateTime":"{}","nodeMetric":{{"nodeUsage":{{"resources":{{"cpu":"50","memory":"60G"}}}},
+    object.as_object()["status"] =
+        parseJson(
+            fmt::format(
+                R"({{"updateTime":"{}","nodeMetric":{{"nodeUsage":{{"resources":{{"cpu":"50","memory":"60G"}}}},
            "systemUsage":{{"resources":{{"cpu":"7","memory":"12G"}}}}}},
            "podsMetric":[{{"namespace":"default","name":"ls","priority":"koord-prod","qos":"LS",
              "podUsage":{{"resources":{{"cpu":"{}","memory":"{}"}}}}}}]}})",
-        formatTime(loop_.wallNow()), cpu, memory)).value();
+                formatTime(loop_.wallNow()), cpu, memory))
+            .value();
     cluster_.put(api::NodeMetric::kType, toJson(object));
   }
   void putPods(std::string_view node) {
     cluster_.put(api::Pod::kType, fmt::format(R"({{"metadata":{{"namespace":"default","name":"ls",
         "labels":{{"koordinator.sh/qosClass":"LS"}}}},"spec":{{"nodeName":"{}","priority":9500,
         "containers":[{{"resources":{{"requests":{{"cpu":"40","memory":"60G"}}}}}}]}},
-        "status":{{"phase":"Running"}}}})", node));
+        "status":{{"phase":"Running"}}}})",
+                                              node));
   }
 
   std::string allocatable(const std::string& node, std::string_view resource) {
-    return std::string(textAt(*cluster_.get(api::Node::kType, node), "status", "allocatable", resource));
+    return std::string(
+        textAt(*cluster_.get(api::Node::kType, node), "status", "allocatable", resource));
   }
   std::string spec(const api::ResourceType& type, const std::string& name) {
     const auto* object = cluster_.get(type, name);
     return object ? toJson(*find(*object, "spec")) : "none";
   }
   std::int64_t reportInterval(const std::string& node) {
-    return at(*cluster_.get(api::NodeMetric::kType, node), "spec", "metricCollectPolicy", "reportIntervalSeconds")
+    return at(*cluster_.get(api::NodeMetric::kType, node), "spec", "metricCollectPolicy",
+              "reportIntervalSeconds")
         ->to_number<std::int64_t>();
   }
   std::string eventText() {
@@ -130,8 +137,9 @@ TEST_F(ControllersTest, ADisabledNodeStillReportsWithTheDefaultPolicy) {
 TEST_F(ControllersTest, WithoutConfigMapExistingSpecsStayAndNewOnesAreDefaults) {
   putNode("old");
   putNode("new");
-  cluster_.put(api::NodeMetric::kType,
-               R"({"metadata":{"name":"old"},"spec":{"metricCollectPolicy":{"reportIntervalSeconds":30}}})");
+  cluster_.put(
+      api::NodeMetric::kType,
+      R"({"metadata":{"name":"old"},"spec":{"metricCollectPolicy":{"reportIntervalSeconds":30}}})");
   start();
   EXPECT_EQ(reportInterval("old"), 30);
   EXPECT_EQ(reportInterval("new"), 60);
@@ -139,11 +147,13 @@ TEST_F(ControllersTest, WithoutConfigMapExistingSpecsStayAndNewOnesAreDefaults) 
 
 TEST_F(ControllersTest, ABrokenSectionKeepsTheLastGoodOneAndIsReportedByField) {
   putConfig("colocation-config", R"({"enable":true,"metricReportIntervalSeconds":30})");
-  putConfig("resource-threshold-config", R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":60}})");
+  putConfig("resource-threshold-config",
+            R"({"clusterStrategy":{"enable":true,"cpuSuppressThresholdPercent":60}})");
   putNode("n1");
   start();
   putConfig("colocation-config", R"({"enable":"yes"})");
-  putConfig("resource-threshold-config", R"({"clusterStrategy":{"cpuSuppressThresholdPercent":"60"}})");
+  putConfig("resource-threshold-config",
+            R"({"clusterStrategy":{"cpuSuppressThresholdPercent":"60"}})");
   putNode("n2");
   settle();
   EXPECT_EQ(reportInterval("n1"), 30);
@@ -183,9 +193,10 @@ TEST_F(ControllersTest, BatchResourcesAppearFollowTheUsageAndVanishWithStaleMetr
   EXPECT_EQ(allocatable("n1", "kubernetes.io/batch-cpu"), "25k");
   EXPECT_EQ(allocatable("n1", "kubernetes.io/batch-memory"), "33G");
   EXPECT_EQ(allocatable("n1", "cpu"), "100");
-  EXPECT_EQ(textAt(*cluster_.get(api::Node::kType, "n1"), "metadata", "annotations",
-                   "node.koordinator.sh/originExtendedAllocatable"),
-            R"({"resources":{"kubernetes.io/batch-cpu":"25k","kubernetes.io/batch-memory":"33G"}})");
+  EXPECT_EQ(
+      textAt(*cluster_.get(api::Node::kType, "n1"), "metadata", "annotations",
+             "node.koordinator.sh/originExtendedAllocatable"),
+      R"({"resources":{"kubernetes.io/batch-cpu":"25k","kubernetes.io/batch-memory":"33G"}})");
 
   report("n1", "34", "33G");
   settle();
@@ -286,8 +297,9 @@ TEST_F(ControllersTest, ARestartedManagerFindsEverythingAndWritesOnlyWhatIsWrong
 }
 
 TEST_F(ControllersTest, PodsAreFoundByNodeAsTheyComeAndGo) {
-  putConfig("colocation-config",
-            R"({"enable":true,"cpuReclaimThresholdPercent":100,"cpuCalculatePolicy":"maxUsageRequest"})");
+  putConfig(
+      "colocation-config",
+      R"({"enable":true,"cpuReclaimThresholdPercent":100,"cpuCalculatePolicy":"maxUsageRequest"})");
   putNode("n1");
   start();
   report("n1", "1", "1G");

@@ -33,7 +33,8 @@ Result<std::unique_ptr<net::HttpServer>> listenOn(Executor& executor, std::strin
 
 }  // namespace
 
-Result<std::unique_ptr<Manager>> Manager::start(kube::Component& component, ManagerOptions options) {
+Result<std::unique_ptr<Manager>> Manager::start(kube::Component& component,
+                                                ManagerOptions options) {
   std::unique_ptr<Manager> manager(new Manager(component, std::move(options)));
   if (auto listening = manager->listen(); !listening) return fail(std::move(listening.error()));
   if (manager->options_.gates.enabled("WebhookFramework")) manager->startWebhooks();
@@ -44,21 +45,25 @@ Result<std::unique_ptr<Manager>> Manager::start(kube::Component& component, Mana
 Manager::Manager(kube::Component& component, ManagerOptions options)
     : component_(component), options_(std::move(options)) {}
 
-Manager::~Manager() { component_.executor().cancel(webhookDeadline_); }
+Manager::~Manager() {
+  component_.executor().cancel(webhookDeadline_);
+}
 
 Result<> Manager::listen() {
   if (options_.metricsAddress != "0") {
-    auto server = listenOn(component_.executor(), "--metrics-addr", options_.metricsAddress,
-                           [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
-                             serveMetrics(request, *responder);
-                           });
+    auto server =
+        listenOn(component_.executor(), "--metrics-addr", options_.metricsAddress,
+                 [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
+                   serveMetrics(request, *responder);
+                 });
     if (!server) return fail(std::move(server.error()));
     metricsServer_ = *std::move(server);
   }
-  auto server = listenOn(component_.executor(), "--health-probe-addr", options_.healthAddress,
-                         [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
-                           serveHealth(request, std::move(responder));
-                         });
+  auto server =
+      listenOn(component_.executor(), "--health-probe-addr", options_.healthAddress,
+               [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
+                 serveHealth(request, std::move(responder));
+               });
   if (!server) return fail(std::move(server.error()));
   healthServer_ = *std::move(server);
   return {};
@@ -75,14 +80,17 @@ void Manager::startWebhooks() {
   webhookServer_ =
       std::make_unique<WebhookServer>(component_.executor(), options_.webhook.listenAddress());
   if (on("PodMutatingWebhook"))
-    webhookServer_->handle("/mutate-pod",
-                           [this](api::AdmissionRequest r) { return podWebhook_->mutate(std::move(r)); });
+    webhookServer_->handle("/mutate-pod", [this](api::AdmissionRequest r) {
+      return podWebhook_->mutate(std::move(r));
+    });
   if (on("PodValidatingWebhook"))
-    webhookServer_->handle("/validate-pod",
-                           [this](api::AdmissionRequest r) { return podWebhook_->validate(std::move(r)); });
+    webhookServer_->handle("/validate-pod", [this](api::AdmissionRequest r) {
+      return podWebhook_->validate(std::move(r));
+    });
   certificates_ = std::make_unique<CertificateController>(
       component_.api(), component_.executor(), options_.webhook, webhookServer_->paths(),
-      component_.random().fork(), [this](const WebhookCerts& certs) { return webhookServer_->setCerts(certs); });
+      component_.random().fork(),
+      [this](const WebhookCerts& certs) { return webhookServer_->setCerts(certs); });
   podWebhook_->start();
   certificates_->start();
   webhookDeadline_ = component_.executor().runAfter(kWebhookStartLimit, [this] {
@@ -112,8 +120,8 @@ void Manager::startElection() {
 
 void Manager::lead() {
   metrics_.setLeader(true);
-  controllers_ = std::make_unique<Controllers>(component_.api(), component_.executor(), component_.random(),
-                                               options_, metrics_);
+  controllers_ = std::make_unique<Controllers>(component_.api(), component_.executor(),
+                                               component_.random(), options_, metrics_);
   controllers_->start();
 }
 
@@ -129,27 +137,30 @@ void Manager::serveMetrics(const net::ServerRequest& request, net::Responder& re
   std::string text;
   if (path == "/metrics" || path == "/all-metrics") text += metrics_.processText();
   if (path == "/internal-metrics" || path == "/all-metrics") text += metrics_.internalText();
-  if (text.empty() && path != "/metrics" && path != "/internal-metrics" && path != "/external-metrics" &&
-      path != "/all-metrics")
+  if (text.empty() && path != "/metrics" && path != "/internal-metrics" &&
+      path != "/external-metrics" && path != "/all-metrics")
     return responder.respond(404, kText, "404 page not found\n");
   responder.respond(200, kMetricsText, std::move(text));
 }
 
-void Manager::serveHealth(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder) {
+void Manager::serveHealth(const net::ServerRequest& request,
+                          std::shared_ptr<net::Responder> responder) {
   const std::string path = pathOf(request);
   if (path == "/healthz") return responder->respond(200, kText, "ok");
   if (path == "/readyz") return tasks_.spawn(answerReadiness(std::move(responder)));
   responder->respond(404, kText, "404 page not found\n");
 }
 
-// Ready means that the API server can call the webhooks: the server's own answer over TLS is the proof.
+// Ready means that the API server can call the webhooks: the server's own answer over TLS is the
+// proof.
 Task<void> Manager::answerReadiness(std::shared_ptr<net::Responder> responder) {
   if (!certificates_) {
     responder->respond(200, kText, "ok");
     co_return;
   }
   if (!certificates_->initialised() || !podWebhook_->synced()) {
-    responder->respond(500, kText, fmt::format("webhook-ready failed: {}\n", certificates_->problem()));
+    responder->respond(500, kText,
+                       fmt::format("webhook-ready failed: {}\n", certificates_->problem()));
     co_return;
   }
   auto tls = std::make_shared<net::TlsConfig>();
@@ -164,9 +175,10 @@ Task<void> Manager::answerReadiness(std::shared_ptr<net::Responder> responder) {
   if (answer && answer->status == 200) {
     responder->respond(200, kText, "ok");
   } else {
-    responder->respond(500, kText,
-                       fmt::format("webhook-ready failed: {}\n",
-                                   answer ? fmt::format("status {}", answer->status) : answer.error().message));
+    responder->respond(
+        500, kText,
+        fmt::format("webhook-ready failed: {}\n",
+                    answer ? fmt::format("status {}", answer->status) : answer.error().message));
   }
 }
 

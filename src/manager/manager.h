@@ -1,7 +1,7 @@
 #pragma once
 
-// koord-manager as a whole: webhooks, certificates, health and metrics on every replica, controllers on
-// the leader.
+// koord-manager as a whole: webhooks, certificates, health and metrics on every replica,
+// controllers on the leader.
 
 #include "kube/component.h"
 #include "kube/leader_election.h"
@@ -17,7 +17,8 @@ namespace koord::manager {
 
 class Manager final : public kube::Running {
  public:
-  // Listeners are up when it returns; an address that cannot be used is an error that names the flag.
+  // Listeners are up when it returns; an address that cannot be used is an error that names the
+  // flag.
   static Result<std::unique_ptr<Manager>> start(kube::Component& component, ManagerOptions options);
   ~Manager() override;
 

@@ -18,9 +18,9 @@ struct ManagerOptions {
   std::string watchNamespace;  // "" = all
   std::vector<std::string> controllers{"colocationprofile", "nodemetric", "noderesource", "nodeslo",
                                        "quotaprofile"};
-  std::vector<std::string> nodeResourcePlugins{"MidResource",           "BatchResource",
-                                               "CPUNormalization",      "ResourceAmplification",
-                                               "GPUDeviceResource",     "RDMADeviceResource"};
+  std::vector<std::string> nodeResourcePlugins{"MidResource",       "BatchResource",
+                                               "CPUNormalization",  "ResourceAmplification",
+                                               "GPUDeviceResource", "RDMADeviceResource"};
   std::string configNamespace = "koordinator-system";
   std::string sloConfigName = "slo-controller-config";
   FeatureGates gates;

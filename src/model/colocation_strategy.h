@@ -1,7 +1,7 @@
 #pragma once
 
-// ColocationStrategy: how much of a node is given to batch and mid pods, and how it is measured. The
-// section colocation-config of the ConfigMap slo-controller-config, also as a node annotation.
+// ColocationStrategy: how much of a node is given to batch and mid pods, and how it is measured.
+// The section colocation-config of the ConfigMap slo-controller-config, also as a node annotation.
 
 #include "api/slo.h"
 #include "base/result.h"

@@ -27,16 +27,20 @@ ExtendedResourceSpec extendedResourcesOf(const api::PodSpec& spec) {
   return result;
 }
 
-Result<std::optional<ExtendedResourceSpec>> readExtendedResourceSpec(const api::StringMap& annotations) {
+Result<std::optional<ExtendedResourceSpec>> readExtendedResourceSpec(
+    const api::StringMap& annotations) {
   const auto* text = api::findIn(annotations, kAnnotationExtendedResourceSpec);
   if (!text) return std::nullopt;
   auto spec = api::decodeText<ExtendedResourceSpec>(*text, api::Reading::Go);
   if (!spec)
-    return fail(std::move(spec.error())
-                    .within("metadata.annotations[" + std::string(kAnnotationExtendedResourceSpec) + "]"));
+    return fail(
+        std::move(spec.error())
+            .within("metadata.annotations[" + std::string(kAnnotationExtendedResourceSpec) + "]"));
   return *std::move(spec);
 }
 
-std::string toAnnotation(const ExtendedResourceSpec& spec) { return toJson(api::encode(spec)); }
+std::string toAnnotation(const ExtendedResourceSpec& spec) {
+  return toJson(api::encode(spec));
+}
 
 }  // namespace koord::model

@@ -1,7 +1,7 @@
 #pragma once
 
-// The annotation node.koordinator.sh/extended-resource-spec: the batch resources of a pod's containers,
-// repeated where the node's container runtime can see them.
+// The annotation node.koordinator.sh/extended-resource-spec: the batch resources of a pod's
+// containers, repeated where the node's container runtime can see them.
 
 #include <optional>
 #include <string>
@@ -25,7 +25,8 @@ struct ExtendedResourceSpec {
 ExtendedResourceSpec extendedResourcesOf(const api::PodSpec& spec);
 
 // Of the annotation; nothing when the pod has none. A text that cannot be read is an error.
-Result<std::optional<ExtendedResourceSpec>> readExtendedResourceSpec(const api::StringMap& annotations);
+Result<std::optional<ExtendedResourceSpec>> readExtendedResourceSpec(
+    const api::StringMap& annotations);
 std::string toAnnotation(const ExtendedResourceSpec& spec);
 
 }  // namespace koord::model

@@ -11,8 +11,9 @@ Result<std::optional<NodeReservation>> readNodeReservation(const api::StringMap&
   if (!text) return std::nullopt;
   auto reservation = api::decodeText<NodeReservation>(*text, api::Reading::Go);
   if (!reservation)
-    return fail(std::move(reservation.error())
-                    .within("metadata.annotations[" + std::string(kAnnotationNodeReservation) + "]"));
+    return fail(
+        std::move(reservation.error())
+            .within("metadata.annotations[" + std::string(kAnnotationNodeReservation) + "]"));
   return *std::move(reservation);
 }
 

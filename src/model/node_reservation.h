@@ -1,6 +1,7 @@
 #pragma once
 
-// The node annotation node.koordinator.sh/reservation: what is kept for processes outside Kubernetes.
+// The node annotation node.koordinator.sh/reservation: what is kept for processes outside
+// Kubernetes.
 
 #include <optional>
 #include <string>

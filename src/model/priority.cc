@@ -31,7 +31,9 @@ const Row* rowOf(PriorityClass priorityClass) {
   return nullptr;
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
 
 // Go allows "_" between digits and after the base prefix, and only there. `text` has no sign.
 bool underscoresOk(std::string_view text) {
@@ -127,8 +129,8 @@ Result<std::int32_t> subPriority(const api::StringMap& labels) {
   if (!text || text->empty()) return 0;
   std::int32_t value = 0;
   if (parseGoInt(*text, value)) return value;
-  return fail(ErrorCode::Invalid,
-              fmt::format("metadata.labels[{}]: \"{}\" is not a 32-bit integer", kLabelSubPriority, *text));
+  return fail(ErrorCode::Invalid, fmt::format("metadata.labels[{}]: \"{}\" is not a 32-bit integer",
+                                              kLabelSubPriority, *text));
 }
 
 }  // namespace koord::model

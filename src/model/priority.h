@@ -34,8 +34,8 @@ PriorityClass priorityClassWithDefault(const api::Pod& pod);
 // spec.priority unless absent or 0; then the default value of the class with default.
 std::int32_t priorityWithDefault(const api::Pod& pod);
 
-// The label koordinator.sh/priority: an integer in Go's syntax (0x.., 0o.., 0b.., a leading 0 is octal,
-// digits may be grouped by _). No label or an empty one is 0.
+// The label koordinator.sh/priority: an integer in Go's syntax (0x.., 0o.., 0b.., a leading 0 is
+// octal, digits may be grouped by _). No label or an empty one is 0.
 Result<std::int32_t> subPriority(const api::StringMap& labels);
 
 }  // namespace koord::model

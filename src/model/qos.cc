@@ -59,9 +59,12 @@ Qos rawQos(const api::StringMap& labels) {
 
 std::string_view textOf(KubernetesQos qos) {
   switch (qos) {
-    case KubernetesQos::Guaranteed: return "Guaranteed";
-    case KubernetesQos::Burstable: return "Burstable";
-    case KubernetesQos::BestEffort: return "BestEffort";
+    case KubernetesQos::Guaranteed:
+      return "Guaranteed";
+    case KubernetesQos::Burstable:
+      return "Burstable";
+    case KubernetesQos::BestEffort:
+      return "BestEffort";
   }
   return "";
 }
@@ -101,9 +104,12 @@ Qos qosWithDefault(const api::Pod& pod) {
   const Qos raw = rawQos(pod);
   if (raw != Qos::None) return raw;
   switch (kubernetesQos(pod)) {
-    case KubernetesQos::Guaranteed: return Qos::LSR;
-    case KubernetesQos::Burstable: return Qos::LS;
-    case KubernetesQos::BestEffort: return Qos::BE;
+    case KubernetesQos::Guaranteed:
+      return Qos::LSR;
+    case KubernetesQos::Burstable:
+      return Qos::LS;
+    case KubernetesQos::BestEffort:
+      return Qos::BE;
   }
   return Qos::BE;
 }

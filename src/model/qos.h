@@ -16,7 +16,9 @@ Qos parseQos(std::string_view text);
 
 // By the label koordinator.sh/qosClass alone.
 Qos rawQos(const api::StringMap& labels);
-inline Qos rawQos(const api::Pod& pod) { return rawQos(pod.metadata.labels); }
+inline Qos rawQos(const api::Pod& pod) {
+  return rawQos(pod.metadata.labels);
+}
 
 enum class KubernetesQos { Guaranteed, Burstable, BestEffort };
 

@@ -10,7 +10,9 @@
 namespace koord::model {
 namespace {
 
-api::Pod pod(std::string_view text) { return api::decodeText<api::Pod>(text).value(); }
+api::Pod pod(std::string_view text) {
+  return api::decodeText<api::Pod>(text).value();
+}
 
 struct ReaderCase {
   const char* name;
@@ -37,15 +39,16 @@ TEST_P(Readers, AgreeWithTheTable) {
 INSTANTIATE_TEST_SUITE_P(
     Pods, Readers,
     testing::Values(
-        ReaderCase{"nothing_is_set", R"({"spec":{"containers":[{"name":"c"}]}})", Qos::None, Qos::BE,
-                   PriorityClass::None, PriorityClass::Batch, 5500},
+        ReaderCase{"nothing_is_set", R"({"spec":{"containers":[{"name":"c"}]}})", Qos::None,
+                   Qos::BE, PriorityClass::None, PriorityClass::Batch, 5500},
         ReaderCase{"guaranteed_with_priority_zero",
                    R"({"spec":{"priority":0,"containers":[{"resources":{
                        "requests":{"cpu":"2","memory":"4Gi"},"limits":{"cpu":"2","memory":"4Gi"}}}]}})",
                    Qos::None, Qos::LSR, PriorityClass::None, PriorityClass::Prod, 9500},
-        ReaderCase{"label_and_value_of_different_bands",
-                   R"({"metadata":{"labels":{"koordinator.sh/qosClass":"LS"}},"spec":{"priority":5999}})",
-                   Qos::LS, Qos::LS, PriorityClass::Batch, PriorityClass::Batch, 5999},
+        ReaderCase{
+            "label_and_value_of_different_bands",
+            R"({"metadata":{"labels":{"koordinator.sh/qosClass":"LS"}},"spec":{"priority":5999}})",
+            Qos::LS, Qos::LS, PriorityClass::Batch, PriorityClass::Batch, 5999},
         ReaderCase{"qos_label_in_the_wrong_case",
                    R"({"metadata":{"labels":{"koordinator.sh/qosClass":"ls"}},
                        "spec":{"priority":8000,"containers":[{"resources":{"requests":{"cpu":"1"}}}]}})",
@@ -70,12 +73,14 @@ TEST(KubernetesQos, StatusWinsOverTheSpec) {
 }
 
 TEST(KubernetesQos, LimitsWithoutRequestsAreBurstable) {
-  const auto p = pod(R"({"spec":{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}})");
+  const auto p =
+      pod(R"({"spec":{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}})");
   EXPECT_EQ(computeKubernetesQos(p.spec), KubernetesQos::Burstable);
 }
 
 TEST(KubernetesQos, OtherResourcesDoNotCount) {
-  const auto p = pod(R"({"spec":{"containers":[{"resources":{"requests":{"kubernetes.io/batch-cpu":"500"}}}]}})");
+  const auto p = pod(
+      R"({"spec":{"containers":[{"resources":{"requests":{"kubernetes.io/batch-cpu":"500"}}}]}})");
   EXPECT_EQ(computeKubernetesQos(p.spec), KubernetesQos::BestEffort);
 }
 
@@ -95,7 +100,8 @@ TEST(SubPriority, ReadsGoIntegers) {
   EXPECT_EQ(read("0b11").value(), 3);
   EXPECT_EQ(read("1_000").value(), 1000);
   EXPECT_EQ(read("0x_ff").value(), 255);
-  for (const char* bad : {"1__0", "_1", "1_", "ten", "08", "2147483648", "1.5", "0x", "-", "- 1", "--1"})
+  for (const char* bad :
+       {"1__0", "_1", "1_", "ten", "08", "2147483648", "1.5", "0x", "-", "- 1", "--1"})
     EXPECT_FALSE(read(bad)) << bad;
 }
 

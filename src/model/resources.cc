@@ -7,12 +7,14 @@ namespace koord::model {
 std::string_view resourceNameOf(PriorityClass priorityClass, std::string_view native) {
   switch (priorityClass) {
     case PriorityClass::None:
-    case PriorityClass::Prod: return native;
+    case PriorityClass::Prod:
+      return native;
     case PriorityClass::Batch:
       return native == kCpu ? kBatchCpu : native == kMemory ? kBatchMemory : std::string_view();
     case PriorityClass::Mid:
       return native == kCpu ? kMidCpu : native == kMemory ? kMidMemory : std::string_view();
-    case PriorityClass::Free: return {};
+    case PriorityClass::Free:
+      return {};
   }
   return {};
 }
@@ -26,7 +28,9 @@ Quantity amountOf(const api::ResourceList& list, std::string_view name) {
   return it == list.end() ? Quantity() : it->second;
 }
 
-bool has(const api::ResourceList& list, std::string_view name) { return list.find(name) != list.end(); }
+bool has(const api::ResourceList& list, std::string_view name) {
+  return list.find(name) != list.end();
+}
 
 void addTo(api::ResourceList& sum, const api::ResourceList& list) {
   for (const auto& [name, amount] : list) sum[name].add(amount);

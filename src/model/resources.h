@@ -9,12 +9,13 @@
 
 namespace koord::model {
 
-// The name under which pods of the class ask for cpu or memory: batch-*, mid-*, or the native name for
-// prod and none. Empty when the class has no such resource (free), or for other native names of the
-// batch and mid classes.
+// The name under which pods of the class ask for cpu or memory: batch-*, mid-*, or the native name
+// for prod and none. Empty when the class has no such resource (free), or for other native names of
+// the batch and mid classes.
 std::string_view resourceNameOf(PriorityClass priorityClass, std::string_view native);
 
-// The amount in the unit of the class's resource: milli-cores as an integer for the cpu of batch and mid.
+// The amount in the unit of the class's resource: milli-cores as an integer for the cpu of batch
+// and mid.
 Quantity translateAmount(std::string_view native, const Quantity& amount);
 
 // A list's entry, or zero.

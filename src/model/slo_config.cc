@@ -19,9 +19,9 @@ constexpr std::string_view kSectionReason = "SLOCfgUnmarshalFailed";
 
 using api::Reading;
 
-// The entries for selected nodes, each merged over the cluster's strategy. What is wrong with one entry
-// concerns only its own nodes: without a usable selector it matches nothing, without a usable strategy its
-// nodes get the cluster's.
+// The entries for selected nodes, each merged over the cluster's strategy. What is wrong with one
+// entry concerns only its own nodes: without a usable selector it matches nothing, without a usable
+// strategy its nodes get the cluster's.
 template <class Strategy>
 Result<> readEntries(const std::vector<json::value>& entries, std::string_view listName,
                      NodeStrategies<Strategy>& into, std::vector<std::string>& notes) {
@@ -33,13 +33,14 @@ Result<> readEntries(const std::vector<json::value>& entries, std::string_view l
     if (!overlay) return fail(std::move(overlay.error()).within(path));
     auto selector = api::Selector::compile(head->nodeSelector);
     if (!selector) {
-      notes.push_back(fmt::format("{}.nodeSelector: {}; the entry is skipped", path,
-                                  selector.error().message));
+      notes.push_back(
+          fmt::format("{}.nodeSelector: {}; the entry is skipped", path, selector.error().message));
       continue;
     }
     auto merged = merge(into.cluster, *overlay);
     if (auto ok = validate(merged); !ok) {
-      notes.push_back(fmt::format("{}.{}; its nodes get the cluster's values", path, ok.error().message));
+      notes.push_back(
+          fmt::format("{}.{}; its nodes get the cluster's values", path, ok.error().message));
       merged = into.cluster;
     }
     into.nodes.push_back({head->name, *std::move(selector), std::move(merged)});
@@ -74,7 +75,8 @@ NodeStrategies<std::vector<api::HostApplicationSpec>> defaultSection() {
 }
 
 template <class Strategy>
-Result<NodeStrategies<Strategy>> readSection(std::string_view text, std::vector<std::string>& notes) {
+Result<NodeStrategies<Strategy>> readSection(std::string_view text,
+                                             std::vector<std::string>& notes) {
   auto document = api::decodeText<SectionDocument>(text, Reading::Go);
   if (!document) return fail(std::move(document.error()));
   auto overlay = api::decode<Strategy>(document->clusterStrategy, Reading::Go);
@@ -87,12 +89,13 @@ Result<NodeStrategies<Strategy>> readSection(std::string_view text, std::vector<
   return strategies;
 }
 
-Result<std::vector<api::HostApplicationSpec>> readApplications(const std::vector<json::value>& documents,
-                                                               std::string_view path) {
+Result<std::vector<api::HostApplicationSpec>> readApplications(
+    const std::vector<json::value>& documents, std::string_view path) {
   std::vector<api::HostApplicationSpec> applications;
   for (std::size_t i = 0; i < documents.size(); ++i) {
     auto application = api::decode<api::HostApplicationSpec>(documents[i], Reading::Go);
-    if (!application) return fail(std::move(application.error()).within(fmt::format("{}[{}]", path, i)));
+    if (!application)
+      return fail(std::move(application.error()).within(fmt::format("{}[{}]", path, i)));
     applications.push_back(*std::move(application));
   }
   return applications;
@@ -114,8 +117,8 @@ Result<NodeStrategies<std::vector<api::HostApplicationSpec>>> readSection(
     if (!applications) return fail(std::move(applications.error()));
     auto selector = api::Selector::compile(entry.nodeSelector);
     if (!selector) {
-      notes.push_back(fmt::format("{}.nodeSelector: {}; the entry is skipped", path,
-                                  selector.error().message));
+      notes.push_back(
+          fmt::format("{}.nodeSelector: {}; the entry is skipped", path, selector.error().message));
       continue;
     }
     strategies.nodes.push_back({entry.name, *std::move(selector), *std::move(applications)});
@@ -170,9 +173,10 @@ ConfigUpdate ColocationConfig::update(const api::ConfigMap* configMap) {
   auto read = readColocation(text, notes);
   if (!read) {
     broken_ = true;
-    update.problems.push_back({std::string(kColocationReason),
-                               fmt::format("colocation-config: {}; the last good section stays in force",
-                                           read.error().message)});
+    update.problems.push_back(
+        {std::string(kColocationReason),
+         fmt::format("colocation-config: {}; the last good section stays in force",
+                     read.error().message)});
     return update;
   }
   report(update.problems, kColocationReason, "colocation-config", notes);
@@ -209,8 +213,8 @@ NodeSloConfig::NodeSloConfig()
       system_{defaultSection<api::SystemStrategy>(), {}} {}
 
 template <class Strategy>
-void NodeSloConfig::load(Section<Strategy>& section, std::string_view key, const api::StringMap& data,
-                         ConfigUpdate& update) {
+void NodeSloConfig::load(Section<Strategy>& section, std::string_view key,
+                         const api::StringMap& data, ConfigUpdate& update) {
   const auto* text = api::findIn(data, key);
   if (!text) {
     if (section.text) update.changed = true;
@@ -222,8 +226,8 @@ void NodeSloConfig::load(Section<Strategy>& section, std::string_view key, const
   auto read = readSection<Strategy>(*text, notes);
   if (!read) {
     update.problems.push_back(
-        {std::string(kSectionReason), fmt::format("{}: {}; the last good section stays in force", key,
-                                                  read.error().message)});
+        {std::string(kSectionReason),
+         fmt::format("{}: {}; the last good section stays in force", key, read.error().message)});
     return;
   }
   report(update.problems, kSectionReason, key, notes);
@@ -266,7 +270,8 @@ api::NodeSLOSpec NodeSloConfig::specOf(const api::ObjectMeta& node, const api::N
   json::array applications;
   for (const auto& application : applications_.strategies.of(node.labels))
     applications.push_back(api::encode(application));
-  spec.hostApplications = applications.empty() ? json::value() : json::value(std::move(applications));
+  spec.hostApplications =
+      applications.empty() ? json::value() : json::value(std::move(applications));
   if (spec.extensions.is_null()) spec.extensions.emplace_object();
   return spec;
 }

@@ -1,11 +1,12 @@
 #pragma once
 
-// The ConfigMap slo-controller-config as the manager's controllers use it: parsed, merged over defaults,
-// checked, resolved per node. A section that cannot be used keeps its last good value, and the problem is
-// reported for an event on the ConfigMap. Pure state: whoever watches the ConfigMap feeds it in.
+// The ConfigMap slo-controller-config as the manager's controllers use it: parsed, merged over
+// defaults, checked, resolved per node. A section that cannot be used keeps its last good value,
+// and the problem is reported for an event on the ConfigMap. Pure state: whoever watches the
+// ConfigMap feeds it in.
 //
-// Life cycle: nothing is available before the first update(). A ConfigMap that does not exist then means
-// defaults; one that is deleted later changes nothing.
+// Life cycle: nothing is available before the first update(). A ConfigMap that does not exist then
+// means defaults; one that is deleted later changes nothing.
 
 #include <string>
 #include <vector>
@@ -28,7 +29,8 @@ struct ConfigUpdate {
   std::vector<ConfigProblem> problems;
 };
 
-// A strategy for the cluster and, already merged over it, for selected nodes; the first match counts.
+// A strategy for the cluster and, already merged over it, for selected nodes; the first match
+// counts.
 template <class Strategy>
 struct NodeStrategies {
   struct Entry {
@@ -54,7 +56,8 @@ class ColocationConfig {
 
   // False until something usable was seen.
   bool available() const { return available_; }
-  // The ConfigMap is missing or its section is unusable: what is in force is older, or the defaults.
+  // The ConfigMap is missing or its section is unusable: what is in force is older, or the
+  // defaults.
   bool broken() const { return broken_; }
   const ColocationStrategy& cluster() const { return strategies_.cluster; }
   // With the node's own annotation and labels on top.
@@ -75,8 +78,9 @@ class NodeSloConfig {
   ConfigUpdate update(const api::ConfigMap* configMap);
   bool available() const { return available_; }
 
-  // What a NodeSLO's spec should be. `old` gives what the configuration does not speak of (extensions).
-  // An unusable bandwidth annotation is reported in `problem` and the configured value stays.
+  // What a NodeSLO's spec should be. `old` gives what the configuration does not speak of
+  // (extensions). An unusable bandwidth annotation is reported in `problem` and the configured
+  // value stays.
   api::NodeSLOSpec specOf(const api::ObjectMeta& node, const api::NodeSLOSpec& old,
                           std::string* problem = nullptr) const;
 

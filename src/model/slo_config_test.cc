@@ -53,10 +53,12 @@ TEST_P(StrategyOfNode, FollowsTheTable) {
 INSTANTIATE_TEST_SUITE_P(
     Nodes, StrategyOfNode,
     testing::Values(
-        NodeCase{"the_first_matching_entry_counts_alone", node({{"pool", "a"}, {"zone", "z"}}), false, 70, 65},
+        NodeCase{"the_first_matching_entry_counts_alone", node({{"pool", "a"}, {"zone", "z"}}),
+                 false, 70, 65},
         NodeCase{"an_entry_inherits_from_the_cluster", node({{"zone", "z"}}), true, 70, 80},
         NodeCase{"a_ratio_label_overrides",
-                 node({{"zone", "z"}, {"node.koordinator.sh/cpu-reclaim-ratio", "0.5"}}), true, 50, 80},
+                 node({{"zone", "z"}, {"node.koordinator.sh/cpu-reclaim-ratio", "0.5"}}), true, 50,
+                 80},
         NodeCase{"a_ratio_is_cut_off_in_binary",
                  node({{"node.koordinator.sh/cpu-reclaim-ratio", "0.29"},
                        {"node.koordinator.sh/memory-reclaim-ratio", "0.57"}}),
@@ -66,9 +68,10 @@ INSTANTIATE_TEST_SUITE_P(
                       {{"node.koordinator.sh/colocation-strategy", R"({"enable":false})"}}),
                  false, 70, 80},
         NodeCase{"a_broken_annotation_is_ignored",
-                 node({}, {{"node.koordinator.sh/colocation-strategy", R"({"enable":)"}}), true, 70, 65},
-        NodeCase{"a_negative_ratio_is_ignored", node({{"node.koordinator.sh/cpu-reclaim-ratio", "-1"}}),
-                 true, 70, 65}),
+                 node({}, {{"node.koordinator.sh/colocation-strategy", R"({"enable":)"}}), true, 70,
+                 65},
+        NodeCase{"a_negative_ratio_is_ignored",
+                 node({{"node.koordinator.sh/cpu-reclaim-ratio", "-1"}}), true, 70, 65}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ColocationConfig, IsUnavailableBeforeTheFirstUpdate) {
@@ -103,7 +106,8 @@ TEST(ColocationConfig, TheLastGoodSectionStaysAndTheProblemNamesTheField) {
   } broken[] = {
       {R"({"enable":)", "colocation-config: "},
       {R"({"enable":1})", "colocation-config: enable: expected true or false, got 1"},
-      {R"({"degradeTimeMinutes":1.5})", "colocation-config: degradeTimeMinutes: expected an integer"},
+      {R"({"degradeTimeMinutes":1.5})",
+       "colocation-config: degradeTimeMinutes: expected an integer"},
       {R"({"degradeTimeMinutes":0})", "colocation-config: degradeTimeMinutes: 0 is less than 1"},
       {R"({"nodeConfigs":[{"name":"a","enable":"yes"}]})", "colocation-config: nodeConfigs[0]"},
   };
@@ -156,7 +160,9 @@ TEST(ColocationConfig, FieldNamesMatchWithoutCase) {
   EXPECT_EQ(config.cluster().cpuReclaimThresholdPercent, 90);
 }
 
-std::string text(const json::value& value) { return toJson(value); }
+std::string text(const json::value& value) {
+  return toJson(value);
+}
 
 TEST(NodeSloConfig, DefaultsHoldWithoutConfigMap) {
   NodeSloConfig config;
@@ -207,18 +213,21 @@ TEST(NodeSloConfig, ValuesOutsideTheirBoundsAreAProblem) {
   NodeSloConfig config;
   const auto map = configMap(
       {{"resource-qos-config", R"({"clusterStrategy":{"beClass":{"cpuQOS":{"groupIdentity":7}}}})"},
-       {"resource-threshold-config", R"({"clusterStrategy":{"cpuSuppressThresholdPercent":101}})"}});
+       {"resource-threshold-config",
+        R"({"clusterStrategy":{"cpuSuppressThresholdPercent":101}})"}});
   const auto update = config.update(&map);
   ASSERT_EQ(update.problems.size(), 2u);
-  EXPECT_THAT(update.problems[0].message,
-              HasSubstr("clusterStrategy: cpuSuppressThresholdPercent: 101 is not between 0 and 100"));
+  EXPECT_THAT(
+      update.problems[0].message,
+      HasSubstr("clusterStrategy: cpuSuppressThresholdPercent: 101 is not between 0 and 100"));
   EXPECT_THAT(update.problems[1].message, HasSubstr("beClass.cpuQOS.groupIdentity: 7"));
 }
 
 TEST(NodeSloConfig, OldSpellingsOfTheQosSectionAreRead) {
   NodeSloConfig config;
-  const auto map = configMap(
-      {{"resource-qos-config", R"({"clusterStrategy":{"beClass":{"resctrlQOS":{"MBAPercent":50}}}})"}});
+  const auto map =
+      configMap({{"resource-qos-config",
+                  R"({"clusterStrategy":{"beClass":{"resctrlQOS":{"MBAPercent":50}}}})"}});
   EXPECT_THAT(config.update(&map).problems, IsEmpty());
   EXPECT_EQ(text(config.specOf(node(), {}).resourceQOSStrategy),
             R"({"beClass":{"resctrlQOS":{"mbaPercent":50}}})");
@@ -226,8 +235,9 @@ TEST(NodeSloConfig, OldSpellingsOfTheQosSectionAreRead) {
 
 TEST(NodeSloConfig, TheBandwidthAnnotationOverridesAndABrokenOneIsReported) {
   NodeSloConfig config;
-  const auto map = configMap({{"system-config",
-                               R"({"clusterStrategy":{"totalNetworkBandwidth":"10G"},"nodeStrategies":[
+  const auto map =
+      configMap({{"system-config",
+                  R"({"clusterStrategy":{"totalNetworkBandwidth":"10G"},"nodeStrategies":[
                                    {"nodeSelector":{"matchLabels":{"a":"b"}},"watermarkScaleFactor":20}]})"}});
   config.update(&map);
   std::string problem;
@@ -276,21 +286,23 @@ TEST_P(Merge, GivesTheMergedDocument) {
 INSTANTIATE_TEST_SUITE_P(
     Documents, Merge,
     testing::Values(
-        MergeCase{"maps_merge_by_key_and_replace_values",
-                  R"({"ratioModel":{"A":{"baseRatio":1.2},"B":{"baseRatio":1.5}},"enable":true})",
-                  R"({"ratioModel":{"B":{"turboEnabledRatio":1.8}},"enable":false})",
-                  R"({"enable":false,"ratioModel":{"A":{"baseRatio":1.2},"B":{"turboEnabledRatio":1.8}}})"},
-        MergeCase{"lists_are_replaced", R"({"durations":["5m","10m","30m"]})", R"({"durations":["15m"]})",
-                  R"({"durations":["15m"]})"},
-        MergeCase{"list_elements_of_the_same_name_are_continued",
-                  R"({"blocks":[{"name":"a","type":"device","ioCfg":{"readIOPS":100}}]})",
-                  R"({"blocks":[{"name":"a","ioCfg":{"writeIOPS":5}}]})",
-                  R"({"blocks":[{"name":"a","type":"device","ioCfg":{"readIOPS":100,"writeIOPS":5}}]})"},
+        MergeCase{
+            "maps_merge_by_key_and_replace_values",
+            R"({"ratioModel":{"A":{"baseRatio":1.2},"B":{"baseRatio":1.5}},"enable":true})",
+            R"({"ratioModel":{"B":{"turboEnabledRatio":1.8}},"enable":false})",
+            R"({"enable":false,"ratioModel":{"A":{"baseRatio":1.2},"B":{"turboEnabledRatio":1.8}}})"},
+        MergeCase{"lists_are_replaced", R"({"durations":["5m","10m","30m"]})",
+                  R"({"durations":["15m"]})", R"({"durations":["15m"]})"},
+        MergeCase{
+            "list_elements_of_the_same_name_are_continued",
+            R"({"blocks":[{"name":"a","type":"device","ioCfg":{"readIOPS":100}}]})",
+            R"({"blocks":[{"name":"a","ioCfg":{"writeIOPS":5}}]})",
+            R"({"blocks":[{"name":"a","type":"device","ioCfg":{"readIOPS":100,"writeIOPS":5}}]})"},
         MergeCase{"list_elements_of_other_names_stand_alone",
                   R"({"blocks":[{"name":"a","type":"device","ioCfg":{"readIOPS":100}}]})",
                   R"({"blocks":[{"name":"b"}]})", R"({"blocks":[{"name":"b"}]})"},
-        MergeCase{"objects_merge_recursively", R"({"a":{"b":{"c":1,"d":2}}})", R"({"a":{"b":{"d":3}}})",
-                  R"({"a":{"b":{"c":1,"d":3}}})"}),
+        MergeCase{"objects_merge_recursively", R"({"a":{"b":{"c":1,"d":2}}})",
+                  R"({"a":{"b":{"d":3}}})", R"({"a":{"b":{"c":1,"d":3}}})"}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -100,7 +100,8 @@ Result<> validate(const api::ResourceThresholdStrategy& s) {
   ranges.between("cpuSuppressMinPercent", s.cpuSuppressMinPercent, 0, 100);
   ranges.between("memoryEvictThresholdPercent", s.memoryEvictThresholdPercent, 0, 100);
   ranges.between("memoryEvictLowerPercent", s.memoryEvictLowerPercent, 0, 100);
-  ranges.atLeast("memoryAllocatableEvictThresholdPercent", s.memoryAllocatableEvictThresholdPercent, 0);
+  ranges.atLeast("memoryAllocatableEvictThresholdPercent", s.memoryAllocatableEvictThresholdPercent,
+                 0);
   ranges.atLeast("memoryAllocatableEvictLowerPercent", s.memoryAllocatableEvictLowerPercent, 0);
   ranges.between("cpuEvictThresholdPercent", s.cpuEvictThresholdPercent, 0, 100);
   ranges.between("cpuEvictLowerPercent", s.cpuEvictLowerPercent, 0, 100);
@@ -133,8 +134,8 @@ Result<> validate(const api::SystemStrategy& s) {
   ranges.between("watermarkScaleFactor", s.watermarkScaleFactor, 1, 400);
   ranges.between("memcgReapBackGround", s.memcgReapBackGround, 0, 1);
   ranges.between("pageCacheLimitEnabled", s.pageCacheLimitEnabled, 0, 1);
-  ranges.that(!s.totalNetworkBandwidth || s.totalNetworkBandwidth->sign() >= 0, "totalNetworkBandwidth",
-              "must not be negative");
+  ranges.that(!s.totalNetworkBandwidth || s.totalNetworkBandwidth->sign() >= 0,
+              "totalNetworkBandwidth", "must not be negative");
   return ranges.result();
 }
 

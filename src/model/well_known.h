@@ -1,7 +1,7 @@
 #pragma once
 
-// Names that Koordinator and Kubernetes give to labels, annotations, resources and fixed objects: the one
-// place where they are spelled. kLabel... are label keys, kAnnotation... annotation keys.
+// Names that Koordinator and Kubernetes give to labels, annotations, resources and fixed objects:
+// the one place where they are spelled. kLabel... are label keys, kAnnotation... annotation keys.
 
 #include <string_view>
 
@@ -15,14 +15,16 @@ inline constexpr std::string_view kLabelPriorityClass = "koordinator.sh/priority
 // Pods: resources and what the node does with them.
 inline constexpr std::string_view kAnnotationExtendedResourceSpec =
     "node.koordinator.sh/extended-resource-spec";
-inline constexpr std::string_view kAnnotationResourceSpec = "scheduling.koordinator.sh/resource-spec";
+inline constexpr std::string_view kAnnotationResourceSpec =
+    "scheduling.koordinator.sh/resource-spec";
 inline constexpr std::string_view kAnnotationResourceStatus =
     "scheduling.koordinator.sh/resource-status";
 inline constexpr std::string_view kAnnotationCpuBurst = "koordinator.sh/cpuBurst";
 inline constexpr std::string_view kAnnotationMemoryQos = "koordinator.sh/memoryQOS";
 inline constexpr std::string_view kLabelEvictionEnabled = "koordinator.sh/eviction-enabled";
 inline constexpr std::string_view kAnnotationEvictionPriority = "koordinator.sh/eviction-priority";
-inline constexpr std::string_view kAnnotationEvictionCost = "scheduling.koordinator.sh/eviction-cost";
+inline constexpr std::string_view kAnnotationEvictionCost =
+    "scheduling.koordinator.sh/eviction-cost";
 inline constexpr std::string_view kAnnotationReservePod = "scheduling.koordinator.sh/reserve-pod";
 inline constexpr std::string_view kLabelMutatingUpdate = "pod.koordinator.sh/mutating-update";
 
@@ -30,12 +32,14 @@ inline constexpr std::string_view kLabelMutatingUpdate = "pod.koordinator.sh/mut
 inline constexpr std::string_view kAnnotationColocationStrategy =
     "node.koordinator.sh/colocation-strategy";
 inline constexpr std::string_view kLabelCpuReclaimRatio = "node.koordinator.sh/cpu-reclaim-ratio";
-inline constexpr std::string_view kLabelMemoryReclaimRatio = "node.koordinator.sh/memory-reclaim-ratio";
+inline constexpr std::string_view kLabelMemoryReclaimRatio =
+    "node.koordinator.sh/memory-reclaim-ratio";
 inline constexpr std::string_view kLabelMidStaticCpuReservedRatio =
     "node.koordinator.sh/mid-static-cpu-reserved-ratio";
 inline constexpr std::string_view kLabelMidStaticMemoryReservedRatio =
     "node.koordinator.sh/mid-static-memory-reserved-ratio";
-inline constexpr std::string_view kAnnotationNetworkBandwidth = "node.koordinator.sh/network-bandwidth";
+inline constexpr std::string_view kAnnotationNetworkBandwidth =
+    "node.koordinator.sh/network-bandwidth";
 inline constexpr std::string_view kAnnotationNodeReservation = "node.koordinator.sh/reservation";
 inline constexpr std::string_view kAnnotationOriginExtendedAllocatable =
     "node.koordinator.sh/originExtendedAllocatable";

@@ -14,7 +14,8 @@ struct Cluster {
   api::Map<api::StringMap> namespaces{{"default", {{"colocation", "true"}}}, {"other", {}}};
 
   Cluster() {
-    const auto add = [&](std::string name, std::int32_t value, std::optional<std::string> preemption) {
+    const auto add = [&](std::string name, std::int32_t value,
+                         std::optional<std::string> preemption) {
       api::PriorityClass priorityClass;
       priorityClass.metadata.name = name;
       priorityClass.value = value;
@@ -42,12 +43,12 @@ Result<json::object> mutate(const Cluster& cluster, const json::object& testCase
   const auto matching = manager::matchProfiles(
       profiles, cluster.namespaces.at(decoded->metadata.namespace_), decoded->metadata.labels);
   Random random(1);  // the probabilities of the vectors leave nothing to chance
-  const manager::ProfileContext context{
-      [&](std::string_view name) -> const api::PriorityClass* {
-        const auto it = cluster.priorityClasses.find(name);
-        return it == cluster.priorityClasses.end() ? nullptr : &it->second;
-      },
-      *cluster.types.find("Pod"), random};
+  const manager::ProfileContext context{[&](std::string_view name) -> const api::PriorityClass* {
+                                          const auto it = cluster.priorityClasses.find(name);
+                                          return it == cluster.priorityClasses.end() ? nullptr
+                                                                                     : &it->second;
+                                        },
+                                        *cluster.types.find("Pod"), random};
   json::value pod = before;
   if (!manager::mutateByProfiles(matching, context, {}, pod)) return json::object{{"valid", false}};
   if (!manager::mutateExtendedResourceSpec(pod)) return json::object{{"valid", false}};

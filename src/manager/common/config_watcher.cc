@@ -4,7 +4,8 @@ namespace koord::manager {
 
 ConfigWatcher::ConfigWatcher(kube::Api& api, Executor& executor, kube::EventRecorder& events,
                              std::string configNamespace, std::string configName, Random random)
-    : events_(events), key_{std::move(configNamespace), std::move(configName)},
+    : events_(events),
+      key_{std::move(configNamespace), std::move(configName)},
       informer_(api, executor, {key_.namespace_, "", "metadata.name=" + key_.name}, random) {
   informer_.addHandler({[this](const auto& added) { update(added.get()); },
                         [this](const auto&, const auto& now) { update(now.get()); },
@@ -14,7 +15,8 @@ ConfigWatcher::ConfigWatcher(kube::Api& api, Executor& executor, kube::EventReco
                         }});
   informer_.onSynced([this] {
     if (informer_.size() == 0) {
-      log::warn("there is no ConfigMap {}: defaults are in force, co-location is off", key_.toString());
+      log::warn("there is no ConfigMap {}: defaults are in force, co-location is off",
+                key_.toString());
       update(nullptr);
     }
   });
@@ -36,8 +38,8 @@ void ConfigWatcher::report(const api::ConfigMap* configMap,
                            const std::vector<model::ConfigProblem>& problems) {
   for (const auto& problem : problems) {
     log::warn("ConfigMap {}: {}", key_.toString(), problem.message);
-    events_.record(kube::referenceTo(api::ConfigMap::kType, configMap->metadata), "Warning", problem.reason,
-                   problem.message);
+    events_.record(kube::referenceTo(api::ConfigMap::kType, configMap->metadata), "Warning",
+                   problem.reason, problem.message);
   }
 }
 

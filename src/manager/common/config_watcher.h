@@ -1,7 +1,7 @@
 #pragma once
 
-// Follows the ConfigMap slo-controller-config for all controllers: one parsed copy, one Warning event for
-// what cannot be used, and a call to whoever needs to look at all nodes again.
+// Follows the ConfigMap slo-controller-config for all controllers: one parsed copy, one Warning
+// event for what cannot be used, and a call to whoever needs to look at all nodes again.
 
 #include <functional>
 #include <string>
@@ -15,15 +15,17 @@ namespace koord::manager {
 
 class ConfigWatcher {
  public:
-  ConfigWatcher(kube::Api& api, Executor& executor, kube::EventRecorder& events, std::string configNamespace,
-                std::string configName, Random random);
+  ConfigWatcher(kube::Api& api, Executor& executor, kube::EventRecorder& events,
+                std::string configNamespace, std::string configName, Random random);
 
   void start() { informer_.start(); }
 
   const model::ColocationConfig& colocation() const { return colocation_; }
   const model::NodeSloConfig& nodeSlo() const { return nodeSlo_; }
   // Called when the values of some nodes may have changed, the first time included.
-  void onColocationChanged(std::function<void()> fn) { colocationListeners_.push_back(std::move(fn)); }
+  void onColocationChanged(std::function<void()> fn) {
+    colocationListeners_.push_back(std::move(fn));
+  }
   void onNodeSloChanged(std::function<void()> fn) { nodeSloListeners_.push_back(std::move(fn)); }
 
  private:

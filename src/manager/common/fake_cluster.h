@@ -1,7 +1,8 @@
 #pragma once
 
-// An API server's behaviour in memory, for tests on virtual time: objects of any kind, resource versions,
-// generations, the status subresource, merge patches, lists and watches. No schemas, no admission.
+// An API server's behaviour in memory, for tests on virtual time: objects of any kind, resource
+// versions, generations, the status subresource, merge patches, lists and watches. No schemas, no
+// admission.
 
 #include <fmt/format.h>
 
@@ -19,25 +20,29 @@ class FakeCluster final : public kube::Api {
  public:
   explicit FakeCluster(Executor& executor) : executor_(executor) {}
 
-  std::vector<kube::Request> writes;                       // every one, failed ones included
+  std::vector<kube::Request> writes;  // every one, failed ones included
   std::function<std::optional<Error>(const kube::Request&)> failure;  // answers instead, when set
 
   // Writes that tests make behind the components' backs. The text is a whole object.
   void put(const api::ResourceType& type, std::string_view text) {
     json::value object = parseJson(text).value();
-    const std::string key = keyOf(textAt(object, "metadata", "namespace"), textAt(object, "metadata", "name"));
+    const std::string key =
+        keyOf(textAt(object, "metadata", "namespace"), textAt(object, "metadata", "name"));
     store(kindOf(type.group, type.plural), key, std::move(object));
   }
   void remove(const api::ResourceType& type, const std::string& name, const std::string& ns = "") {
     erase(kindOf(type.group, type.plural), keyOf(ns, name));
   }
   // nullptr when there is none. Valid until the next write.
-  const json::value* get(const api::ResourceType& type, const std::string& name, const std::string& ns = "") {
+  const json::value* get(const api::ResourceType& type, const std::string& name,
+                         const std::string& ns = "") {
     auto& objects = kinds_[kindOf(type.group, type.plural)];
     const auto it = objects.find(keyOf(ns, name));
     return it == objects.end() ? nullptr : &it->second;
   }
-  std::size_t count(const api::ResourceType& type) { return kinds_[kindOf(type.group, type.plural)].size(); }
+  std::size_t count(const api::ResourceType& type) {
+    return kinds_[kindOf(type.group, type.plural)].size();
+  }
 
   Task<Result<std::string>> call(kube::Request request) override {
     auto pause = sleepFor(executor_, std::chrono::milliseconds(1));
@@ -66,10 +71,13 @@ class FakeCluster final : public kube::Api {
   static std::string kindOf(std::string_view group, std::string_view plural) {
     return fmt::format("{}/{}", group, plural);
   }
-  static std::string keyOf(std::string_view ns, std::string_view name) { return fmt::format("{}/{}", ns, name); }
+  static std::string keyOf(std::string_view ns, std::string_view name) {
+    return fmt::format("{}/{}", ns, name);
+  }
 
   static bool inScope(const kube::Request& request, const json::value& object) {
-    if (!request.namespace_.empty() && textAt(object, "metadata", "namespace") != request.namespace_)
+    if (!request.namespace_.empty() &&
+        textAt(object, "metadata", "namespace") != request.namespace_)
       return false;
     const auto* selector = api::findIn(request.query, "fieldSelector");
     constexpr std::string_view kByName = "metadata.name=";
@@ -96,7 +104,8 @@ class FakeCluster final : public kube::Api {
     const std::string key = keyOf(request.namespace_, request.name);
     const auto it = objects.find(key);
     if (it == objects.end())
-      return fail(ErrorCode::NotFound, fmt::format("{} \"{}\" not found", request.resource, request.name));
+      return fail(ErrorCode::NotFound,
+                  fmt::format("{} \"{}\" not found", request.resource, request.name));
     if (request.verb == Verb::Get) return toJson(it->second);
     if (request.verb == Verb::Delete) {
       erase(kind, key);
@@ -113,8 +122,8 @@ class FakeCluster final : public kube::Api {
     return toJson(kinds_[kind][key]);
   }
 
-  Result<std::string> patch(const kube::Request& request, const std::string& kind, const std::string& key,
-                            json::value object) {
+  Result<std::string> patch(const kube::Request& request, const std::string& kind,
+                            const std::string& key, json::value object) {
     const json::value change = parseJson(request.body).value();
     const auto wanted = textAt(change, "metadata", "resourceVersion");
     if (!wanted.empty() && wanted != textAt(object, "metadata", "resourceVersion"))
@@ -143,7 +152,8 @@ class FakeCluster final : public kube::Api {
     const auto* oldSpec = added ? nullptr : find(it->second, "spec");
     const auto* newSpec = find(object, "spec");
     const bool changed = added || (oldSpec && newSpec ? *oldSpec != *newSpec : oldSpec != newSpec);
-    const std::int64_t generation = added ? 0 : it->second.at("metadata").at("generation").to_number<std::int64_t>();
+    const std::int64_t generation =
+        added ? 0 : it->second.at("metadata").at("generation").to_number<std::int64_t>();
     meta["generation"] = generation + (changed ? 1 : 0);
     objects[key] = object;
     notify(kind, added ? "ADDED" : "MODIFIED", object);
@@ -152,7 +162,8 @@ class FakeCluster final : public kube::Api {
   void erase(const std::string& kind, const std::string& key) {
     auto node = kinds_[kind].extract(key);
     if (node.empty()) return;
-    node.mapped().as_object()["metadata"].as_object()["resourceVersion"] = std::to_string(++version_);
+    node.mapped().as_object()["metadata"].as_object()["resourceVersion"] =
+        std::to_string(++version_);
     notify(kind, "DELETED", node.mapped());
   }
 

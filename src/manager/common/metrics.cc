@@ -19,7 +19,9 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Registry;
 
-std::string status(bool ok) { return ok ? "succeeded" : "failed"; }
+std::string status(bool ok) {
+  return ok ? "succeeded" : "failed";
+}
 
 Family<Counter>& counter(Registry& registry, const char* name, const char* help) {
   return BuildCounter().Name(name).Help(help).Register(registry);
@@ -57,11 +59,10 @@ struct Metrics::Families {
                                          "Sections computed for NodeSLOs");
   Family<Counter>& plugin = counter(internal, "slo_controller_node_resource_run_plugin_status",
                                     "Runs of node resource plugins");
-  Family<Gauge>& extended =
-      BuildGauge()
-          .Name("slo_controller_node_extended_resource_allocatable_internal")
-          .Help("Extended resources of a node as calculated")
-          .Register(internal);
+  Family<Gauge>& extended = BuildGauge()
+                                .Name("slo_controller_node_extended_resource_allocatable_internal")
+                                .Help("Extended resources of a node as calculated")
+                                .Register(internal);
   Family<Histogram>& webhook = BuildHistogram()
                                    .Name("koord_manager_webhook_webhook_duration_milliseconds")
                                    .Help("Time that a step of an admission webhook took")
@@ -85,33 +86,40 @@ void Metrics::nodeMetricReconciled(bool ok, std::string_view reason) {
 void Metrics::nodeMetricSpecParsed(bool ok, std::string_view reason) {
   count(families_->nodeMetricSpec, ok, reason);
 }
-void Metrics::nodeSloReconciled(bool ok, std::string_view reason) { count(families_->nodeSlo, ok, reason); }
+void Metrics::nodeSloReconciled(bool ok, std::string_view reason) {
+  count(families_->nodeSlo, ok, reason);
+}
 void Metrics::nodeSloSpecParsed(bool ok, std::string_view reason) {
   count(families_->nodeSloSpec, ok, reason);
 }
 
 void Metrics::pluginRan(std::string_view plugin, bool ok, std::string_view stage) {
   families_->plugin
-      .Add({{"plugin", std::string(plugin)}, {"status", status(ok)}, {"reason", std::string(stage)}})
+      .Add(
+          {{"plugin", std::string(plugin)}, {"status", status(ok)}, {"reason", std::string(stage)}})
       .Increment();
 }
 
-void Metrics::setExtendedResource(std::string_view node, std::string_view resource, std::string_view unit,
-                                  double value) {
+void Metrics::setExtendedResource(std::string_view node, std::string_view resource,
+                                  std::string_view unit, double value) {
   families_->extended
-      .Add({{"node", std::string(node)}, {"resource", std::string(resource)}, {"unit", std::string(unit)}})
+      .Add({{"node", std::string(node)},
+            {"resource", std::string(resource)},
+            {"unit", std::string(unit)}})
       .Set(value);
 }
 
 void Metrics::removeExtendedResource(std::string_view node, std::string_view resource,
                                      std::string_view unit) {
   auto& family = families_->extended;
-  family.Remove(&family.Add(
-      {{"node", std::string(node)}, {"resource", std::string(resource)}, {"unit", std::string(unit)}}));
+  family.Remove(&family.Add({{"node", std::string(node)},
+                             {"resource", std::string(resource)},
+                             {"unit", std::string(unit)}}));
 }
 
-void Metrics::webhookRan(std::string_view type, std::string_view objectType, std::string_view operation,
-                         std::string_view plugin, bool allowed, Duration took) {
+void Metrics::webhookRan(std::string_view type, std::string_view objectType,
+                         std::string_view operation, std::string_view plugin, bool allowed,
+                         Duration took) {
   families_->webhook
       .Add({{"webhook_type", std::string(type)},
             {"object_type", std::string(objectType)},
@@ -122,9 +130,15 @@ void Metrics::webhookRan(std::string_view type, std::string_view objectType, std
       .Observe(static_cast<double>(took.count()) / 1e6);
 }
 
-void Metrics::setLeader(bool leader) { families_->leader.Set(leader ? 1 : 0); }
+void Metrics::setLeader(bool leader) {
+  families_->leader.Set(leader ? 1 : 0);
+}
 
-std::string Metrics::processText() const { return textOf(families_->process); }
-std::string Metrics::internalText() const { return textOf(families_->internal); }
+std::string Metrics::processText() const {
+  return textOf(families_->process);
+}
+std::string Metrics::internalText() const {
+  return textOf(families_->internal);
+}
 
 }  // namespace koord::manager

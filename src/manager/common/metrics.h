@@ -15,7 +15,8 @@ class Metrics {
   Metrics();
   ~Metrics();
 
-  // Reconciles and what they did, per controller; `reason` names the step that failed ("" = none did).
+  // Reconciles and what they did, per controller; `reason` names the step that failed ("" = none
+  // did).
   void nodeResourceReconciled(bool ok, std::string_view reason);
   void nodeMetricReconciled(bool ok, std::string_view reason);
   void nodeMetricSpecParsed(bool ok, std::string_view reason);
@@ -26,7 +27,8 @@ class Metrics {
   // What a node offers, as calculated; unit is integer or byte.
   void setExtendedResource(std::string_view node, std::string_view resource, std::string_view unit,
                            double value);
-  void removeExtendedResource(std::string_view node, std::string_view resource, std::string_view unit);
+  void removeExtendedResource(std::string_view node, std::string_view resource,
+                              std::string_view unit);
 
   // One step of an admission webhook. type: mutate or validate.
   void webhookRan(std::string_view type, std::string_view objectType, std::string_view operation,

@@ -1,7 +1,7 @@
 #pragma once
 
-// Keeps one object of a kind for every Node, under the node's name: creates it, keeps its spec as it should
-// be, deletes it with the node. The status belongs to others and is never written.
+// Keeps one object of a kind for every Node, under the node's name: creates it, keeps its spec as
+// it should be, deletes it with the node. The status belongs to others and is never written.
 
 #include "api/core.h"
 #include "kube/client.h"
@@ -14,9 +14,10 @@ struct NodeObjectRules {
   std::string name;  // of the controller, for logs
   // False while nothing may be done; a change of that must be followed by enqueueAll().
   std::function<bool()> ready;
-  // The spec that the object should have; nothing to leave an existing one alone. `current` is the spec
-  // it has, null when there is no object.
-  std::function<std::optional<json::value>(const api::Node& node, const json::value& current)> specOf;
+  // The spec that the object should have; nothing to leave an existing one alone. `current` is the
+  // spec it has, null when there is no object.
+  std::function<std::optional<json::value>(const api::Node& node, const json::value& current)>
+      specOf;
   // Counts a write; reason names what was done ("" for the reconcile as a whole).
   std::function<void(bool ok, std::string_view reason)> count;
 };
@@ -31,8 +32,12 @@ class NodeObjectController {
  public:
   NodeObjectController(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
                        kube::Informer<T>& objects, NodeObjectRules rules)
-      : api_(api), nodes_(nodes), objects_(objects), rules_(std::move(rules)),
-        queue_(executor, rules_.name, [this](std::string key) { return reconcile(std::move(key)); }) {
+      : api_(api),
+        nodes_(nodes),
+        objects_(objects),
+        rules_(std::move(rules)),
+        queue_(executor, rules_.name,
+               [this](std::string key) { return reconcile(std::move(key)); }) {
     nodes_.addHandler({[this](const auto& node) { queue_.add(node->metadata.name); },
                        [this](const auto& before, const auto& after) {
                          if (nodeChanged(*before, *after)) queue_.add(after->metadata.name);
@@ -75,8 +80,8 @@ class NodeObjectController {
     if (!object) {
       auto task = kube::createObject(api_, T::kType, {}, newObject(key.name, *std::move(spec)));
       auto created = co_await task;
-      // Another replica, or our own request whose answer was lost: the informer brings it, and then the
-      // spec is compared.
+      // Another replica, or our own request whose answer was lost: the informer brings it, and then
+      // the spec is compared.
       if (!created && created.error().code != ErrorCode::AlreadyExists)
         co_return finish(fail(std::move(created.error())), "create");
       co_return finish({}, "create");

@@ -18,17 +18,32 @@ FeatureGates::FeatureGates() {
   for (const char* name : {"WebhookFramework", "PodMutatingWebhook", "PodValidatingWebhook",
                            "ElasticMutatingWebhook", "ElasticValidatingWebhook"})
     gates_[name] = true;
-  for (const char* name :
-       {"NodeMutatingWebhook", "NodeValidatingWebhook", "ConfigMapValidatingWebhook",
-        "ReservationMutatingWebhook", "BindingAdmissionWebhook", "ColocationProfileSkipMutatingResources",
-        "ColocationProfileSkipValidatingPriority", "ColocationProfileController",
-        "DisableExtendedResourceSpec", "DisableDeviceResourceSpec", "ValidatePodDeviceResource",
-        "EnablePodEnhancedValidator", "MultiQuotaTree", "ElasticQuotaIgnorePodOverhead",
-        "ElasticQuotaGuaranteeUsage", "ElasticQuotaEnableUpdateResourceKey",
-        "ElasticQuotaEvaluationTransformPod", "DisableDefaultQuota", "SupportParentQuotaSubmitPod",
-        "EnableQuotaAdmission", "EnableQuotaAdmissionOnUpdate", "EnableSyncGPUSharedResource",
-        "DisablePVCReservation", "PriorityTransformer", "PreemptionPolicyTransformer",
-        "ReplaceResourcesTransformer"})
+  for (const char* name : {"NodeMutatingWebhook",
+                           "NodeValidatingWebhook",
+                           "ConfigMapValidatingWebhook",
+                           "ReservationMutatingWebhook",
+                           "BindingAdmissionWebhook",
+                           "ColocationProfileSkipMutatingResources",
+                           "ColocationProfileSkipValidatingPriority",
+                           "ColocationProfileController",
+                           "DisableExtendedResourceSpec",
+                           "DisableDeviceResourceSpec",
+                           "ValidatePodDeviceResource",
+                           "EnablePodEnhancedValidator",
+                           "MultiQuotaTree",
+                           "ElasticQuotaIgnorePodOverhead",
+                           "ElasticQuotaGuaranteeUsage",
+                           "ElasticQuotaEnableUpdateResourceKey",
+                           "ElasticQuotaEvaluationTransformPod",
+                           "DisableDefaultQuota",
+                           "SupportParentQuotaSubmitPod",
+                           "EnableQuotaAdmission",
+                           "EnableQuotaAdmissionOnUpdate",
+                           "EnableSyncGPUSharedResource",
+                           "DisablePVCReservation",
+                           "PriorityTransformer",
+                           "PreemptionPolicyTransformer",
+                           "ReplaceResourcesTransformer"})
     gates_[name] = false;
 }
 
@@ -45,8 +60,9 @@ Result<> FeatureGates::set(std::string_view text) {
     if (gate == gates_.end())
       return fail(ErrorCode::Invalid, fmt::format("--feature-gates: there is no gate {}", name));
     if (value != "true" && value != "false")
-      return fail(ErrorCode::Invalid,
-                  fmt::format("--feature-gates: {} must be true or false, not \"{}\"", name, value));
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format("--feature-gates: {} must be true or false, not \"{}\"", name, value));
     gate->second = value == "true";
   }
   return {};
@@ -59,7 +75,8 @@ bool FeatureGates::enabled(std::string_view name) const {
 
 std::string FeatureGates::help() const {
   std::string text;
-  for (const auto& [name, enabled] : gates_) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, enabled);
+  for (const auto& [name, enabled] : gates_)
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, enabled);
   return text;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Flags that switch things on and off by name: lists of names ("*", "name", "-name") and feature gates.
+// Flags that switch things on and off by name: lists of names ("*", "name", "-name") and feature
+// gates.
 
 #include <map>
 #include <string>

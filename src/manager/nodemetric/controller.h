@@ -1,7 +1,7 @@
 #pragma once
 
-// The NodeMetric controller: one NodeMetric per Node, whose spec says how koordlet is to measure. The
-// status is koordlet's.
+// The NodeMetric controller: one NodeMetric per Node, whose spec says how koordlet is to measure.
+// The status is koordlet's.
 
 #include "api/slo.h"
 #include "manager/common/config_watcher.h"
@@ -10,13 +10,15 @@
 
 namespace koord::manager {
 
-// The policy of a strategy; false in `usable` when the strategy is off or wrong and the defaults are given.
+// The policy of a strategy; false in `usable` when the strategy is off or wrong and the defaults
+// are given.
 api::NodeMetricCollectPolicy collectPolicy(const model::ColocationStrategy& strategy, bool& usable);
 
 class NodeMetricController {
  public:
   NodeMetricController(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
-                       kube::Informer<api::NodeMetric>& nodeMetrics, ConfigWatcher& config, Metrics& metrics);
+                       kube::Informer<api::NodeMetric>& nodeMetrics, ConfigWatcher& config,
+                       Metrics& metrics);
 
  private:
   std::optional<json::value> specOf(const api::Node& node, const json::value& current);

@@ -17,7 +17,9 @@ double shareBeyond(std::optional<std::int64_t> percent, std::int64_t ifAbsent) {
   return static_cast<double>(100 - percent.value_or(ifAbsent)) / 100.0;
 }
 
-bool is(const std::optional<std::string>& policy, std::string_view name) { return policy == name; }
+bool is(const std::optional<std::string>& policy, std::string_view name) {
+  return policy == name;
+}
 
 }  // namespace
 
@@ -27,9 +29,8 @@ CpuMemory batchAllocatable(const NodeView& view) {
   const CpuMemory margin = share(capacity, shareBeyond(strategy.cpuReclaimThresholdPercent, 60),
                                  shareBeyond(strategy.memoryReclaimThresholdPercent, 65));
   const CpuMemory reserved = nodeReserved(view.node);
-  const CpuMemory systemUsed =
-      CpuMemory::of(view.metric.status.nodeMetric->systemUsage.resources) +
-      hostApplicationUsage(view.metric, model::PriorityClass::Batch);
+  const CpuMemory systemUsed = CpuMemory::of(view.metric.status.nodeMetric->systemUsage.resources) +
+                               hostApplicationUsage(view.metric, model::PriorityClass::Batch);
   const CpuMemory systemMax = max(systemUsed, reserved);
   const HighPriorityUsage highPriority = highPriorityUsage(view);
 
@@ -42,10 +43,12 @@ CpuMemory batchAllocatable(const NodeView& view) {
   CpuMemory result = byUsage;
   if (is(strategy.cpuCalculatePolicy, "maxUsageRequest")) result.cpu = byMaxUsageRequest.cpu;
   if (is(strategy.memoryCalculatePolicy, "request")) result.memory = byRequest.memory;
-  if (is(strategy.memoryCalculatePolicy, "maxUsageRequest")) result.memory = byMaxUsageRequest.memory;
+  if (is(strategy.memoryCalculatePolicy, "maxUsageRequest"))
+    result.memory = byMaxUsageRequest.memory;
 
   if (const auto percent = strategy.batchCPUThresholdPercent)
-    result.cpu = std::min(result.cpu, milliShare(capacity.cpu, static_cast<double>(*percent) / 100.0));
+    result.cpu =
+        std::min(result.cpu, milliShare(capacity.cpu, static_cast<double>(*percent) / 100.0));
   if (const auto percent = strategy.batchMemoryThresholdPercent)
     result.memory =
         std::min(result.memory, wholeShare(capacity.memory, static_cast<double>(*percent) / 100.0));
@@ -54,7 +57,8 @@ CpuMemory batchAllocatable(const NodeView& view) {
 
 Result<std::vector<ResourceItem>> BatchResource::calculate(const NodeView& view) const {
   if (metricIsStale(view))
-    return reset("degrade node resource because of abnormal nodeMetric, reason: degradedByBatchResource");
+    return reset(
+        "degrade node resource because of abnormal nodeMetric, reason: degradedByBatchResource");
   const CpuMemory amounts = batchAllocatable(view);
   const auto policy = [](const std::optional<std::string>& p) { return p.value_or("usage"); };
   return std::vector<ResourceItem>{
@@ -78,7 +82,8 @@ Result<> BatchResource::prepare(const ResourceTable& table, api::Node& copy) con
 
 bool BatchResource::needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
                                const api::Node& after) const {
-  return extendedResourcesDiffer(kNames, strategy.resourceDiffThreshold.value_or(0.1), before, after);
+  return extendedResourcesDiffer(kNames, strategy.resourceDiffThreshold.value_or(0.1), before,
+                                 after);
 }
 
 }  // namespace koord::manager

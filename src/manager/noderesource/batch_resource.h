@@ -6,9 +6,9 @@
 //   byRequest         = Capacity - Margin - NodeReserved - Requested(high priority)
 //   byMaxUsageRequest = Capacity - Margin - SystemMax    - sum of max(used, requested)
 //
-// Margin is the part of the capacity beyond the reclaim threshold, SystemMax the larger of what the system
-// uses and what is reserved for it. Policies choose one formula per resource; none goes below zero. Stale
-// metrics withdraw the resources.
+// Margin is the part of the capacity beyond the reclaim threshold, SystemMax the larger of what the
+// system uses and what is reserved for it. Policies choose one formula per resource; none goes
+// below zero. Stale metrics withdraw the resources.
 
 #include "manager/noderesource/cpu_memory.h"
 #include "manager/noderesource/plugin.h"

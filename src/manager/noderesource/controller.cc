@@ -28,28 +28,39 @@ std::string_view unitOf(std::string_view resource) {
 NodeResourceController::NodeResourceController(kube::Api& api, Executor& executor,
                                                kube::Informer<api::Node>& nodes,
                                                kube::Informer<api::NodeMetric>& nodeMetrics,
-                                               kube::Informer<api::Pod>& pods, ConfigWatcher& config,
-                                               Metrics& metrics,
+                                               kube::Informer<api::Pod>& pods,
+                                               ConfigWatcher& config, Metrics& metrics,
                                                std::vector<std::unique_ptr<Plugin>> plugins)
-    : api_(api), executor_(executor), nodes_(nodes), nodeMetrics_(nodeMetrics), pods_(pods),
-      config_(config), metrics_(metrics), plugins_(std::move(plugins)), podIndex_(pods),
-      queue_(executor, "noderesource", [this](std::string key) { return reconcile(std::move(key)); }) {
+    : api_(api),
+      executor_(executor),
+      nodes_(nodes),
+      nodeMetrics_(nodeMetrics),
+      pods_(pods),
+      config_(config),
+      metrics_(metrics),
+      plugins_(std::move(plugins)),
+      podIndex_(pods),
+      queue_(executor, "noderesource",
+             [this](std::string key) { return reconcile(std::move(key)); }) {
   nodes_.addHandler({[this](const auto& node) { queue_.add(node->metadata.name); },
                      [this](const auto&, const auto& node) { queue_.add(node->metadata.name); },
                      [this](const auto& node) { queue_.add(node->metadata.name); }});
-  nodeMetrics_.addHandler({[this](const auto& metric) { queue_.add(metric->metadata.name); },
-                           [this](const auto&, const auto& metric) { queue_.add(metric->metadata.name); },
-                           [this](const auto& metric) {
-                             records_.erase(metric->metadata.name);
-                             queue_.add(metric->metadata.name);
-                           }});
+  nodeMetrics_.addHandler(
+      {[this](const auto& metric) { queue_.add(metric->metadata.name); },
+       [this](const auto&, const auto& metric) { queue_.add(metric->metadata.name); },
+       [this](const auto& metric) {
+         records_.erase(metric->metadata.name);
+         queue_.add(metric->metadata.name);
+       }});
   config_.onColocationChanged([this] { enqueueAll(); });
   nodes_.onSynced([this] { startWhenSynced(); });
   nodeMetrics_.onSynced([this] { startWhenSynced(); });
   pods_.onSynced([this] { startWhenSynced(); });
 }
 
-NodeResourceController::~NodeResourceController() { executor_.cancel(dueTimer_); }
+NodeResourceController::~NodeResourceController() {
+  executor_.cancel(dueTimer_);
+}
 
 void NodeResourceController::startWhenSynced() {
   if (!nodes_.synced() || !nodeMetrics_.synced() || !pods_.synced() || dueTimer_ != 0) return;
@@ -116,9 +127,11 @@ ResourceTable NodeResourceController::calculate(const NodeView& view) {
   ResourceTable table;
   for (const auto& plugin : plugins_) {
     auto items = enabled ? plugin->calculate(view) : plugin->reset(kDisabled);
-    metrics_.pluginRan(plugin->name(), items.has_value(), enabled ? "ResourceCalculate" : "ResourceReset");
+    metrics_.pluginRan(plugin->name(), items.has_value(),
+                       enabled ? "ResourceCalculate" : "ResourceReset");
     if (!items) {
-      log::warn("{} of node {}: {}", plugin->name(), view.node.metadata.name, items.error().message);
+      log::warn("{} of node {}: {}", plugin->name(), view.node.metadata.name,
+                items.error().message);
       continue;
     }
     for (auto& item : *items) table[item.name] = std::move(item);
@@ -135,8 +148,8 @@ void NodeResourceController::prepare(const ResourceTable& table, api::Node& copy
   }
 }
 
-bool NodeResourceController::needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
-                                        const api::Node& after) const {
+bool NodeResourceController::needsWrite(const model::ColocationStrategy& strategy,
+                                        const api::Node& before, const api::Node& after) const {
   for (const auto& plugin : plugins_)
     if (plugin->needsWrite(strategy, before, after)) return true;
   return false;
@@ -155,7 +168,8 @@ void NodeResourceController::setDue(Record& record, const NodeView& view, bool h
 }
 
 void NodeResourceController::publish(const std::string& node, const ResourceTable& table) {
-  for (const auto name : {model::kBatchCpu, model::kBatchMemory, model::kMidCpu, model::kMidMemory}) {
+  for (const auto name :
+       {model::kBatchCpu, model::kBatchMemory, model::kMidCpu, model::kMidMemory}) {
     const auto item = table.find(name);
     if (item == table.end() || item->second.reset) {
       metrics_.removeExtendedResource(node, name, unitOf(name));

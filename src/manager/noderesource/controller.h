@@ -1,27 +1,27 @@
 #pragma once
 
-// The node resource controller: runs the plugins for a node whenever something they look at changed, and
-// patches what came out into the Node.
+// The node resource controller: runs the plugins for a node whenever something they look at
+// changed, and patches what came out into the Node.
 //
-// Small changes are held back: a write happens when a plugin says that a value moved far enough, or when
-// the last write is updateTimeThresholdSeconds ago. Metrics become stale without any event, so nodes are
-// also looked at when their time comes.
+// Small changes are held back: a write happens when a plugin says that a value moved far enough, or
+// when the last write is updateTimeThresholdSeconds ago. Metrics become stale without any event, so
+// nodes are also looked at when their time comes.
 
 #include <unordered_map>
 
+#include "kube/work_queue.h"
 #include "manager/common/config_watcher.h"
 #include "manager/common/metrics.h"
 #include "manager/noderesource/plugin.h"
 #include "manager/noderesource/pod_index.h"
-#include "kube/work_queue.h"
 
 namespace koord::manager {
 
 class NodeResourceController {
  public:
   NodeResourceController(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
-                         kube::Informer<api::NodeMetric>& nodeMetrics, kube::Informer<api::Pod>& pods,
-                         ConfigWatcher& config, Metrics& metrics,
+                         kube::Informer<api::NodeMetric>& nodeMetrics,
+                         kube::Informer<api::Pod>& pods, ConfigWatcher& config, Metrics& metrics,
                          std::vector<std::unique_ptr<Plugin>> plugins);
   ~NodeResourceController();
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Amounts of cpu and memory together, for formulas that treat both alike. Exact; the format (decimal or
-// binary) follows Quantity's rules.
+// Amounts of cpu and memory together, for formulas that treat both alike. Exact; the format
+// (decimal or binary) follows Quantity's rules.
 
 #include <algorithm>
 
@@ -42,8 +42,8 @@ inline CpuMemory min(const CpuMemory& a, const CpuMemory& b) {
 
 // That share of an amount, cut off to whole milli-cores and bytes.
 inline Quantity milliShare(const Quantity& amount, double share) {
-  return Quantity::ofMilli(static_cast<std::int64_t>(static_cast<double>(amount.milliValue()) * share),
-                           amount.format());
+  return Quantity::ofMilli(
+      static_cast<std::int64_t>(static_cast<double>(amount.milliValue()) * share), amount.format());
 }
 inline Quantity wholeShare(const Quantity& amount, double share) {
   return Quantity::of(static_cast<std::int64_t>(static_cast<double>(amount.value()) * share),

@@ -25,7 +25,8 @@ void removeFrom(api::ResourceList& list, std::string_view name) {
 
 std::vector<ResourceItem> resetItems(ResourceNames names, std::string_view message) {
   std::vector<ResourceItem> items;
-  for (const auto name : names) items.push_back({std::string(name), {}, true, std::string(message)});
+  for (const auto name : names)
+    items.push_back({std::string(name), {}, true, std::string(message)});
   return items;
 }
 
@@ -59,7 +60,8 @@ void noteOriginalAmounts(ResourceNames names, api::Node& copy) {
 }
 
 Result<> subtractThirdParty(ResourceNames names, api::Node& copy) {
-  const auto* text = api::findIn(copy.metadata.annotations, model::kAnnotationThirdPartyAllocations);
+  const auto* text =
+      api::findIn(copy.metadata.annotations, model::kAnnotationThirdPartyAllocations);
   if (!text) return {};
   auto taken = api::decodeText<ThirdPartyAllocations>(*text, api::Reading::Go);
   if (!taken)

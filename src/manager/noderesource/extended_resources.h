@@ -13,18 +13,19 @@ using ResourceNames = std::span<const std::string_view>;
 
 std::vector<ResourceItem> resetItems(ResourceNames names, std::string_view message);
 
-// Capacity and allocatable take each name's value, rounded up to an integer; a reset removes it. Returns
-// false when the table holds none of the names: the node is left alone.
+// Capacity and allocatable take each name's value, rounded up to an integer; a reset removes it.
+// Returns false when the table holds none of the names: the node is left alone.
 bool writeExtendedResources(const ResourceTable& table, ResourceNames names, api::Node& copy);
 
-// Notes what the node offers of the names now in the annotation originExtendedAllocatable (0 = nothing);
-// a node that never offered any gets no annotation.
+// Notes what the node offers of the names now in the annotation originExtendedAllocatable (0 =
+// nothing); a node that never offered any gets no annotation.
 void noteOriginalAmounts(ResourceNames names, api::Node& copy);
 
 // Takes off what the annotation thirdPartyAllocations gives to other systems from the batch pool.
 Result<> subtractThirdParty(ResourceNames names, api::Node& copy);
 
-// One of the names appeared, vanished or moved by more than the threshold (0.1 = 10 %) of its old value.
+// One of the names appeared, vanished or moved by more than the threshold (0.1 = 10 %) of its old
+// value.
 bool extendedResourcesDiffer(ResourceNames names, double threshold, const api::Node& before,
                              const api::Node& after);
 

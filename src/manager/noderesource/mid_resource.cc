@@ -84,7 +84,8 @@ Result<> MidResource::prepare(const ResourceTable& table, api::Node& copy) const
 
 bool MidResource::needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
                              const api::Node& after) const {
-  return extendedResourcesDiffer(kNames, strategy.resourceDiffThreshold.value_or(0.1), before, after);
+  return extendedResourcesDiffer(kNames, strategy.resourceDiffThreshold.value_or(0.1), before,
+                                 after);
 }
 
 }  // namespace koord::manager

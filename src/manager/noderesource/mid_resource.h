@@ -1,9 +1,10 @@
 #pragma once
 
-// MidResource: lends mid pods what production pods are predicted not to need again, or a fixed share of
-// the node.
+// MidResource: lends mid pods what production pods are predicted not to need again, or a fixed
+// share of the node.
 //
-//   Mid = min(min(Reclaimable(prod), Capacity - Usage) + Unallocated(prod) x percent, Capacity x threshold)
+//   Mid = min(min(Reclaimable(prod), Capacity - Usage) + Unallocated(prod) x percent, Capacity x
+//   threshold)
 
 #include "manager/noderesource/cpu_memory.h"
 #include "manager/noderesource/plugin.h"

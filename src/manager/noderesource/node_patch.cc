@@ -4,8 +4,12 @@ namespace koord::manager {
 
 namespace {
 
-json::value valueOf(const std::string& text) { return json::string(text); }
-json::value valueOf(const Quantity& amount) { return json::string(amount.toString()); }
+json::value valueOf(const std::string& text) {
+  return json::string(text);
+}
+json::value valueOf(const Quantity& amount) {
+  return json::string(amount.toString());
+}
 
 // Adds the difference of two maps as parent[key].
 template <class T>

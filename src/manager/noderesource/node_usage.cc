@@ -38,7 +38,9 @@ CpuMemory hostApplicationUsage(const api::NodeMetric& metric, PriorityClass than
   return sum;
 }
 
-CpuMemory requestOf(const api::Pod& pod) { return CpuMemory::of(model::podRequests(pod)); }
+CpuMemory requestOf(const api::Pod& pod) {
+  return CpuMemory::of(model::podRequests(pod));
+}
 
 bool isActive(const api::Pod& pod) {
   return pod.status.phase == "Running" || pod.status.phase == "Pending";
@@ -53,7 +55,9 @@ HighPriorityUsage highPriorityUsage(const NodeView& view) {
   for (const auto& info : view.metric.status.podsMetric)
     metrics[{info.namespace_, info.name}] = {&info};
 
-  const auto yields = [](PriorityClass c) { return c == PriorityClass::Batch || c == PriorityClass::Free; };
+  const auto yields = [](PriorityClass c) {
+    return c == PriorityClass::Batch || c == PriorityClass::Free;
+  };
   HighPriorityUsage sum;
   for (const auto& pod : view.pods) {
     if (!isActive(*pod)) continue;

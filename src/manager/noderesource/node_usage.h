@@ -27,7 +27,7 @@ bool isActive(const api::Pod& pod);
 // Sums over the pods that batch pods have to make room for: all but batch and free.
 struct HighPriorityUsage {
   CpuMemory request;
-  CpuMemory used;        // an LSE pod counts with all CPUs that it asked for
+  CpuMemory used;         // an LSE pod counts with all CPUs that it asked for
   CpuMemory usedOrAsked;  // the larger of both, pod by pod
 };
 HighPriorityUsage highPriorityUsage(const NodeView& view);

@@ -1,8 +1,9 @@
 #pragma once
 
 // Plugins of the node resource controller. Each turns what is known of a node into values for a few
-// resources, labels or annotations of the Node object, and writes them into a copy of it; the controller
-// writes what changed. Plugins are pure: no state, no I/O, called on the controller's executor.
+// resources, labels or annotations of the Node object, and writes them into a copy of it; the
+// controller writes what changed. Plugins are pure: no state, no I/O, called on the controller's
+// executor.
 
 #include <map>
 #include <memory>
@@ -21,7 +22,7 @@ namespace koord::manager {
 struct NodeView {
   const model::ColocationStrategy& strategy;  // the node's own
   const api::Node& node;
-  const api::NodeMetric& metric;  // empty when there is none
+  const api::NodeMetric& metric;                          // empty when there is none
   std::span<const std::shared_ptr<const api::Pod>> pods;  // bound to the node
   WallTime now;
 };
@@ -46,7 +47,8 @@ class Plugin {
   virtual Result<std::vector<ResourceItem>> calculate(const NodeView& view) const = 0;
   // The values while co-location is disabled on the node.
   virtual std::vector<ResourceItem> reset(std::string_view message) const = 0;
-  // Writes the round's values into the copy of the node. On an error what was written so far counts.
+  // Writes the round's values into the copy of the node. On an error what was written so far
+  // counts.
   virtual Result<> prepare(const ResourceTable& table, api::Node& copy) const = 0;
   // Whether the change from one to the other is worth a write of the status now.
   virtual bool needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,

@@ -1,6 +1,7 @@
 #pragma once
 
-// The pods of each node, kept up to date by an informer, so that nobody has to look through all pods.
+// The pods of each node, kept up to date by an informer, so that nobody has to look through all
+// pods.
 
 #include <algorithm>
 #include <unordered_map>

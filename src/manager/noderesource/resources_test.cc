@@ -46,12 +46,14 @@ struct World {
     if (!usedCpu.empty()) metrics(std::move(name), usedCpu, usedMemory, "");
     return *this;
   }
-  World& metrics(std::string name, std::string_view cpu, std::string_view memory, std::string_view priority) {
+  World& metrics(std::string name, std::string_view cpu, std::string_view memory,
+                 std::string_view priority) {
     api::PodMetricInfo info;
     info.namespace_ = "d";
     info.name = std::move(name);
     info.priority = priority;
-    info.podUsage.resources = {{"cpu", Quantity::parse(cpu).value()}, {"memory", Quantity::parse(memory).value()}};
+    info.podUsage.resources = {{"cpu", Quantity::parse(cpu).value()},
+                               {"memory", Quantity::parse(memory).value()}};
     metric.status.podsMetric.push_back(std::move(info));
     return *this;
   }
@@ -91,7 +93,8 @@ TEST(BatchResource, MemoryByRequest) {
 TEST(BatchResource, KubeletReservationCountsLikeSystemUsage) {
   World w;
   w.usualPods();
-  w.node.status.allocatable = {{"cpu", Quantity::of(90)}, {"memory", Quantity::parse("100G").value()}};
+  w.node.status.allocatable = {{"cpu", Quantity::of(90)},
+                               {"memory", Quantity::parse("100G").value()}};
   EXPECT_EQ(w.batch(), "22k / 25G");
 }
 
@@ -129,7 +132,9 @@ TEST(BatchResource, ExclusivePodsKeepAllTheirCpus) {
 
 TEST(BatchResource, MetricsOfPodsThatAreGoneStillCount) {
   World w;
-  w.usualPods().metrics("gone", "5", "5G", "koord-prod").metrics("gone-batch", "5", "5G", "koord-batch");
+  w.usualPods()
+      .metrics("gone", "5", "5G", "koord-prod")
+      .metrics("gone-batch", "5", "5G", "koord-batch");
   EXPECT_EQ(w.batch(), "20k / 28G");
 }
 
@@ -177,7 +182,9 @@ class MidCases : public testing::Test {
     w.metric.status.nodeMetric->systemUsage.resources = {};
     usage("20", "45G");
   }
-  void usage(std::string_view cpu, std::string_view memory) { w.metric.status.nodeMetric->nodeUsage.resources = list(cpu, memory); }
+  void usage(std::string_view cpu, std::string_view memory) {
+    w.metric.status.nodeMetric->nodeUsage.resources = list(cpu, memory);
+  }
   void reclaimable(std::string_view cpu, std::string_view memory) {
     w.metric.status.prodReclaimableMetric = api::PredictedMetric{{list(cpu, memory), {}}};
   }
@@ -207,7 +214,9 @@ TEST_F(MidCases, NoMoreThanWhatIsUnused) {
   EXPECT_EQ(w.mid(), "5k / 5G");
 }
 
-TEST_F(MidCases, WithoutPredictionNothing) { EXPECT_EQ(w.mid(), "0 / 0"); }
+TEST_F(MidCases, WithoutPredictionNothing) {
+  EXPECT_EQ(w.mid(), "0 / 0");
+}
 
 TEST_F(MidCases, StaticMode) {
   w.strategy.midReclaimMode = "static";
@@ -218,8 +227,10 @@ TEST_F(MidCases, StaticMode) {
 
 ResourceTable table(std::string_view cpu, std::string_view memory) {
   ResourceTable t;
-  t["kubernetes.io/batch-cpu"] = {"kubernetes.io/batch-cpu", Quantity::parse(cpu).value(), false, ""};
-  t["kubernetes.io/batch-memory"] = {"kubernetes.io/batch-memory", Quantity::parse(memory).value(), false, ""};
+  t["kubernetes.io/batch-cpu"] = {"kubernetes.io/batch-cpu", Quantity::parse(cpu).value(), false,
+                                  ""};
+  t["kubernetes.io/batch-memory"] = {"kubernetes.io/batch-memory", Quantity::parse(memory).value(),
+                                     false, ""};
   return t;
 }
 
@@ -232,8 +243,9 @@ TEST(Prepare, ThirdPartyAllocationsAreTakenOffAndTheOriginalIsNoted) {
   ASSERT_TRUE(BatchResource().prepare(table("50000", "120Gi"), node));
   EXPECT_EQ(node.status.allocatable["kubernetes.io/batch-cpu"].toString(), "40k");
   EXPECT_EQ(node.status.capacity["kubernetes.io/batch-memory"].toString(), "110Gi");
-  EXPECT_EQ(node.metadata.annotations["node.koordinator.sh/originExtendedAllocatable"],
-            R"({"resources":{"kubernetes.io/batch-cpu":"50k","kubernetes.io/batch-memory":"120Gi"}})");
+  EXPECT_EQ(
+      node.metadata.annotations["node.koordinator.sh/originExtendedAllocatable"],
+      R"({"resources":{"kubernetes.io/batch-cpu":"50k","kubernetes.io/batch-memory":"120Gi"}})");
 }
 
 TEST(Prepare, ThirdPartyTextThatCannotBeReadIsAnErrorAndTheFullAmountsStay) {
@@ -281,8 +293,9 @@ TEST(NodePatch, NamesExactlyWhatChanged) {
   after.metadata.annotations.erase("drop");
   after.status.allocatable.erase("x");
   after.status.allocatable["y"] = Quantity::of(2000);
-  EXPECT_EQ(toJson(*nodePatch(before, after)),
-            R"({"metadata":{"annotations":{"drop":null}},"status":{"allocatable":{"y":"2k","x":null}}})");
+  EXPECT_EQ(
+      toJson(*nodePatch(before, after)),
+      R"({"metadata":{"annotations":{"drop":null}},"status":{"allocatable":{"y":"2k","x":null}}})");
 }
 
 }  // namespace

@@ -13,17 +13,20 @@ Result<api::AdmissionReview> readReview(std::string_view body) {
 }
 
 std::string writeReview(std::string_view apiVersion, std::string_view uid, const Verdict& verdict) {
-  json::object response{{"uid", json::string_view(uid.data(), uid.size())}, {"allowed", verdict.allowed}};
+  json::object response{{"uid", json::string_view(uid.data(), uid.size())},
+                        {"allowed", verdict.allowed}};
   if (!verdict.allowed)
-    response["status"] = {{"code", verdict.code}, {"message", verdict.message}, {"status", "Failure"}};
+    response["status"] = {
+        {"code", verdict.code}, {"message", verdict.message}, {"status", "Failure"}};
   if (verdict.allowed && !verdict.patch.empty()) {
     response["patchType"] = "JSONPatch";
     response["patch"] = net::base64Encode(toJson(verdict.patch));
   }
   if (apiVersion.empty()) apiVersion = "admission.k8s.io/v1";
-  return toJson(json::object{{"apiVersion", json::string_view(apiVersion.data(), apiVersion.size())},
-                             {"kind", "AdmissionReview"},
-                             {"response", std::move(response)}});
+  return toJson(
+      json::object{{"apiVersion", json::string_view(apiVersion.data(), apiVersion.size())},
+                   {"kind", "AdmissionReview"},
+                   {"response", std::move(response)}});
 }
 
 }  // namespace koord::manager

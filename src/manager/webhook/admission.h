@@ -13,13 +13,17 @@ namespace koord::manager {
 
 struct Verdict {
   bool allowed = true;
-  int code = 200;        // HTTP-like, for the one who sent the object
-  std::string message;   // why not
-  json::array patch;     // JSON patch operations for the object
+  int code = 200;       // HTTP-like, for the one who sent the object
+  std::string message;  // why not
+  json::array patch;    // JSON patch operations for the object
 };
 
-inline Verdict allow() { return {}; }
-inline Verdict refuse(int code, std::string message) { return {false, code, std::move(message), {}}; }
+inline Verdict allow() {
+  return {};
+}
+inline Verdict refuse(int code, std::string message) {
+  return {false, code, std::move(message), {}};
+}
 
 using AdmissionHandler = std::function<Task<Verdict>(api::AdmissionRequest)>;
 

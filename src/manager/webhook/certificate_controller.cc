@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 
 constexpr const char* kSync = "sync";
 constexpr Duration kInterval = 60s;
-// Replicas that serve different paths, as during an update, undo each other's entries: not too fast.
+// Replicas that serve different paths, as during an update, undo each other's entries: not too
+// fast.
 constexpr Duration kSettle = 1s;
 constexpr std::string_view kTemplate = "template";
 
@@ -21,8 +22,8 @@ kube::WatchScope only(std::string name, std::string namespace_ = "") {
   return {std::move(namespace_), "", "metadata.name=" + name};
 }
 
-// What the entries were before they were configured for some server: from the annotation, or what is there
-// now, which then becomes the annotation.
+// What the entries were before they were configured for some server: from the annotation, or what
+// is there now, which then becomes the annotation.
 Result<json::array> wantedEntries(const json::value& object) {
   const std::string_view text = textAt(object, "metadata", "annotations", kTemplate);
   if (text.empty()) {
@@ -31,18 +32,24 @@ Result<json::array> wantedEntries(const json::value& object) {
   }
   auto parsed = parseJson(text);
   if (!parsed) return fail(std::move(parsed.error()).within("metadata.annotations[template]"));
-  if (!parsed->is_array()) return fail(ErrorCode::Invalid, "metadata.annotations[template]: is not a list");
+  if (!parsed->is_array())
+    return fail(ErrorCode::Invalid, "metadata.annotations[template]: is not a list");
   return parsed->get_array();
 }
 
 }  // namespace
 
-CertificateController::CertificateController(kube::Api& api, Executor& executor, WebhookSettings settings,
+CertificateController::CertificateController(kube::Api& api, Executor& executor,
+                                             WebhookSettings settings,
                                              std::set<std::string> servedPaths, Random random,
                                              std::function<Result<>(const WebhookCerts&)> onCerts)
-    : api_(api), executor_(executor), settings_(std::move(settings)), servedPaths_(std::move(servedPaths)),
+    : api_(api),
+      executor_(executor),
+      settings_(std::move(settings)),
+      servedPaths_(std::move(servedPaths)),
       onCerts_(std::move(onCerts)),
-      queue_(executor, "webhook-certificates", [this](std::string key) { return sync(std::move(key)); }),
+      queue_(executor, "webhook-certificates",
+             [this](std::string key) { return sync(std::move(key)); }),
       secrets_(api, executor, only(settings_.secretName, settings_.podNamespace), random.fork()),
       mutating_(api, executor, only(settings_.mutatingName), random.fork()),
       validating_(api, executor, only(settings_.validatingName), random.fork()) {
@@ -56,7 +63,9 @@ CertificateController::CertificateController(kube::Api& api, Executor& executor,
   watch(validating_);
 }
 
-CertificateController::~CertificateController() { executor_.cancel(next_); }
+CertificateController::~CertificateController() {
+  executor_.cancel(next_);
+}
 
 void CertificateController::start() {
   if (!settings_.certsInFolder) secrets_.start();
@@ -81,7 +90,8 @@ Task<Result<>> CertificateController::sync(std::string) {
     problem_ = result.error().message;
     co_return result;
   }
-  if (!initialised_) log::info("webhooks are configured and served at {}", settings_.listenAddress());
+  if (!initialised_)
+    log::info("webhooks are configured and served at {}", settings_.listenAddress());
   problem_.clear();
   initialised_ = true;
   scheduleNext();
@@ -128,11 +138,13 @@ Task<Result<>> CertificateController::syncSecret() {
   if (!secret) {
     auto fresh = renewCerts(nullptr, host, executor_.wallNow());
     if (!fresh) co_return fail(std::move(fresh.error()));
-    json::value object = json::object{{"apiVersion", "v1"},
-                                      {"kind", "Secret"},
-                                      {"metadata", {{"name", key.name}, {"namespace", key.namespace_}}},
-                                      {"data", toSecretData(*fresh)}};
-    auto create = kube::createObject(api_, api::Secret::kType, {key.namespace_, ""}, std::move(object));
+    json::value object =
+        json::object{{"apiVersion", "v1"},
+                     {"kind", "Secret"},
+                     {"metadata", {{"name", key.name}, {"namespace", key.namespace_}}},
+                     {"data", toSecretData(*fresh)}};
+    auto create =
+        kube::createObject(api_, api::Secret::kType, {key.namespace_, ""}, std::move(object));
     auto created = co_await create;
     if (created) co_return use(*std::move(fresh));
     if (created.error().code != ErrorCode::AlreadyExists)
@@ -147,8 +159,9 @@ Task<Result<>> CertificateController::syncSecret() {
   auto renewed = renewCerts(certs ? &*certs : nullptr, host, executor_.wallNow());
   if (!renewed) co_return fail(std::move(renewed.error()));
   log::info("renewing the webhook certificates in Secret {}", key.toString());
-  json::value patch = json::object{{"metadata", {{"resourceVersion", secret->metadata.resourceVersion}}},
-                                   {"data", toSecretData(*renewed)}};
+  json::value patch =
+      json::object{{"metadata", {{"resourceVersion", secret->metadata.resourceVersion}}},
+                   {"data", toSecretData(*renewed)}};
   auto write = kube::mergePatch(api_, api::Secret::kType, key, std::move(patch));
   auto written = co_await write;
   if (!written) co_return fail(std::move(written.error()).within("renew Secret " + key.toString()));
@@ -156,7 +169,8 @@ Task<Result<>> CertificateController::syncSecret() {
 }
 
 Result<> CertificateController::use(WebhookCerts certs) {
-  if (certs.server.certPem == certs_.server.certPem && certs.authority.certPem == certs_.authority.certPem)
+  if (certs.server.certPem == certs_.server.certPem &&
+      certs.authority.certPem == certs_.authority.certPem)
     return {};
   if (auto taken = onCerts_(certs); !taken) return taken;
   certs_ = std::move(certs);
@@ -174,11 +188,13 @@ Task<Result<>> CertificateController::configure(const api::ResourceType& type, s
       configuredEntries(*wanted, servedPaths_, settings_, certs_.authority.certPem);
 
   const auto* current = find(*object, "webhooks");
-  const bool same = current && current->is_array() ? current->get_array() == entries : entries.empty();
+  const bool same =
+      current && current->is_array() ? current->get_array() == entries : entries.empty();
   const bool noted = !textAt(*object, "metadata", "annotations", kTemplate).empty();
   if (same && noted) co_return Result<>();
 
-  json::object metadata{{"resourceVersion", json::string(textAt(*object, "metadata", "resourceVersion"))}};
+  json::object metadata{
+      {"resourceVersion", json::string(textAt(*object, "metadata", "resourceVersion"))}};
   if (!noted) metadata["annotations"] = {{kTemplate, toJson(*wanted)}};
   json::value patch = json::object{{"metadata", std::move(metadata)}, {"webhooks", entries}};
   auto write = kube::mergePatch(api_, type, {"", name}, std::move(patch));

@@ -1,9 +1,9 @@
 #pragma once
 
-// Keeps the webhooks callable: certificates that are valid for a while (in a Secret that all replicas
-// share, or in a folder), the server serving with them, and webhook configurations that trust their
-// authority and point at this server. Runs on every replica, every minute and when one of these objects
-// changes.
+// Keeps the webhooks callable: certificates that are valid for a while (in a Secret that all
+// replicas share, or in a folder), the server serving with them, and webhook configurations that
+// trust their authority and point at this server. Runs on every replica, every minute and when one
+// of these objects changes.
 
 #include <functional>
 #include <set>

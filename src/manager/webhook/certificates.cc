@@ -14,9 +14,11 @@ namespace {
 using std::chrono::days;
 
 constexpr auto kYear = days(365);
-constexpr const char* kFileNames[] = {"ca-cert.pem", "ca-key.pem", "cert.pem", "key.pem", "tls.crt", "tls.key"};
+constexpr const char* kFileNames[] = {"ca-cert.pem", "ca-key.pem", "cert.pem",
+                                      "key.pem",     "tls.crt",    "tls.key"};
 
-std::string valueOf(const api::StringMap& files, std::string_view name, std::string_view otherName) {
+std::string valueOf(const api::StringMap& files, std::string_view name,
+                    std::string_view otherName) {
   if (const auto* value = api::findIn(files, name); value && !value->empty()) return *value;
   const auto* other = otherName.empty() ? nullptr : api::findIn(files, otherName);
   return other ? *other : "";
@@ -29,7 +31,8 @@ Result<> writeFile(const std::filesystem::path& path, std::string_view content) 
   ::fchmod(::fileno(file), 0600);
   const bool written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
   if (std::fclose(file) != 0 || !written) return fail(errnoError("write " + part.string(), errno));
-  if (std::rename(part.c_str(), path.c_str()) != 0) return fail(errnoError("write " + path.string(), errno));
+  if (std::rename(part.c_str(), path.c_str()) != 0)
+    return fail(errnoError("write " + path.string(), errno));
   return {};
 }
 
@@ -71,7 +74,8 @@ Result<WebhookCerts> fromFiles(const api::StringMap& files) {
   WebhookCerts certs;
   certs.authority = {valueOf(files, "ca-cert.pem", ""), valueOf(files, "ca-key.pem", "")};
   certs.server = {valueOf(files, "cert.pem", "tls.crt"), valueOf(files, "key.pem", "tls.key")};
-  if (certs.authority.certPem.empty() || certs.server.certPem.empty() || certs.server.keyPem.empty())
+  if (certs.authority.certPem.empty() || certs.server.certPem.empty() ||
+      certs.server.keyPem.empty())
     return fail(ErrorCode::NotFound, "ca-cert.pem, cert.pem or key.pem is missing");
   return certs;
 }
@@ -109,7 +113,8 @@ Result<> writeFolder(const std::string& folder, const WebhookCerts& certs) {
   if (error) return fail(errnoError("create " + folder, error.value()));
   std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   for (const auto& [name, content] : toFiles(certs))
-    if (auto written = writeFile(std::filesystem::path(folder) / name, content); !written) return written;
+    if (auto written = writeFile(std::filesystem::path(folder) / name, content); !written)
+      return written;
   return {};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The webhook server's certificates: when they are still good, how they are renewed, how a Secret or a
-// folder holds them.
+// The webhook server's certificates: when they are still good, how they are renewed, how a Secret
+// or a folder holds them.
 
 #include <string>
 
@@ -23,8 +23,8 @@ Result<> checkCerts(const WebhookCerts& certs, const std::string& host, WallTime
 // clients which know it need not learn another.
 Result<WebhookCerts> renewCerts(const WebhookCerts* old, const std::string& host, WallTime now);
 
-// File names and contents, under upstream's names (ca-cert.pem, ca-key.pem, cert.pem, key.pem, tls.crt,
-// tls.key).
+// File names and contents, under upstream's names (ca-cert.pem, ca-key.pem, cert.pem, key.pem,
+// tls.crt, tls.key).
 api::StringMap toFiles(const WebhookCerts& certs);
 Result<WebhookCerts> fromFiles(const api::StringMap& files);
 
@@ -32,8 +32,8 @@ Result<WebhookCerts> fromFiles(const api::StringMap& files);
 Result<WebhookCerts> fromSecret(const api::Secret& secret);
 json::value toSecretData(const WebhookCerts& certs);
 
-// The files of a folder; NotFound when the folder has none. Written with mode 0600, one by one, each
-// replaced as a whole.
+// The files of a folder; NotFound when the folder has none. Written with mode 0600, one by one,
+// each replaced as a whole.
 Result<WebhookCerts> readFolder(const std::string& folder);
 Result<> writeFolder(const std::string& folder, const WebhookCerts& certs);
 

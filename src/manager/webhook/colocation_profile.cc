@@ -14,17 +14,19 @@ namespace koord::manager {
 
 namespace {
 
-Result<bool> selects(const std::optional<api::LabelSelector>& selector, const api::StringMap& labels) {
+Result<bool> selects(const std::optional<api::LabelSelector>& selector,
+                     const api::StringMap& labels) {
   if (!selector) return true;
   auto compiled = api::Selector::compile(*selector);
   if (!compiled) return fail(std::move(compiled.error()));
   return compiled->matches(labels);
 }
 
-Result<bool> matches(const api::ClusterColocationProfile& profile, const api::StringMap& namespaceLabels,
-                     const api::StringMap& podLabels) {
+Result<bool> matches(const api::ClusterColocationProfile& profile,
+                     const api::StringMap& namespaceLabels, const api::StringMap& podLabels) {
   auto namespaceMatches = selects(profile.spec.namespaceSelector, namespaceLabels);
-  if (!namespaceMatches) return fail(std::move(namespaceMatches.error()).within("spec.namespaceSelector"));
+  if (!namespaceMatches)
+    return fail(std::move(namespaceMatches.error()).within("spec.namespaceSelector"));
   auto podMatches = selects(profile.spec.selector, podLabels);
   if (!podMatches) return fail(std::move(podMatches.error()).within("spec.selector"));
   return *namespaceMatches && *podMatches;
@@ -56,10 +58,12 @@ void copyKeys(json::object& target, const api::StringMap& mapping) {
   }
 }
 
-Result<> setPriorityClass(std::string_view name, const PriorityClassLookup& lookup, json::value& pod) {
+Result<> setPriorityClass(std::string_view name, const PriorityClassLookup& lookup,
+                          json::value& pod) {
   const api::PriorityClass* priorityClass = lookup(name);
   if (!priorityClass)
-    return fail(ErrorCode::NotFound, fmt::format("spec.priorityClassName: there is no PriorityClass {}", name));
+    return fail(ErrorCode::NotFound,
+                fmt::format("spec.priorityClassName: there is no PriorityClass {}", name));
   json::object& spec = specOf(pod);
   spec["priorityClassName"] = textValue(name);
   spec["priority"] = priorityClass->value;
@@ -85,7 +89,8 @@ Result<> applyProfile(const api::ClusterColocationProfileSpec& spec, const Profi
   if (!spec.schedulerName.empty()) specOf(pod)["schedulerName"] = textValue(spec.schedulerName);
   if (!spec.qosClass.empty()) labelsOf(pod)[model::kLabelQos] = textValue(spec.qosClass);
   if (!spec.priorityClassName.empty())
-    if (auto set = setPriorityClass(spec.priorityClassName, context.priorityClass, pod); !set) return set;
+    if (auto set = setPriorityClass(spec.priorityClassName, context.priorityClass, pod); !set)
+      return set;
   if (spec.koordinatorPriority)
     labelsOf(pod)[model::kLabelSubPriority] = textValue(std::to_string(*spec.koordinatorPriority));
   if (spec.patch.is_null()) return {};
@@ -99,7 +104,8 @@ Result<> applyProfile(const api::ClusterColocationProfileSpec& spec, const Profi
 
 std::vector<ProfilePtr> matchProfiles(const std::vector<ProfilePtr>& profiles,
                                       const api::StringMap& namespaceLabels,
-                                      const api::StringMap& podLabels, std::vector<std::string>* broken) {
+                                      const api::StringMap& podLabels,
+                                      std::vector<std::string>* broken) {
   std::vector<ProfilePtr> matching;
   for (const auto& profile : profiles) {
     const auto match = matches(*profile, namespaceLabels, podLabels);
@@ -107,7 +113,8 @@ std::vector<ProfilePtr> matchProfiles(const std::vector<ProfilePtr>& profiles,
     if (!match && broken)
       broken->push_back(fmt::format("{}: {}", profile->metadata.name, match.error().message));
   }
-  std::ranges::sort(matching, {}, [](const ProfilePtr& p) -> const std::string& { return p->metadata.name; });
+  std::ranges::sort(matching, {},
+                    [](const ProfilePtr& p) -> const std::string& { return p->metadata.name; });
   return matching;
 }
 

@@ -16,8 +16,8 @@ namespace koord::manager {
 
 using ProfilePtr = std::shared_ptr<const api::ClusterColocationProfile>;
 
-// The profiles whose selectors match, in the order of their names. A profile with a selector that cannot
-// be read matches nothing; its name and error go to `broken`.
+// The profiles whose selectors match, in the order of their names. A profile with a selector that
+// cannot be read matches nothing; its name and error go to `broken`.
 std::vector<ProfilePtr> matchProfiles(const std::vector<ProfilePtr>& profiles,
                                       const api::StringMap& namespaceLabels,
                                       const api::StringMap& podLabels,
@@ -37,8 +37,9 @@ struct ProfileOutcome {
   bool skipResources = false;  // some profile asks to leave requests and limits alone
 };
 
-// Applies matching profiles in order, each with its probability: later ones see what earlier ones did.
-// On an error (a missing priority class, a patch that does not apply) the pod must not be used.
+// Applies matching profiles in order, each with its probability: later ones see what earlier ones
+// did. On an error (a missing priority class, a patch that does not apply) the pod must not be
+// used.
 Result<ProfileOutcome> applyProfiles(const std::vector<ProfilePtr>& matching,
                                      const ProfileContext& context, json::value& pod);
 

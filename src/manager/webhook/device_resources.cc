@@ -39,7 +39,8 @@ void spellOutDeviceResources(json::value& pod) {
   json::value* containers = specOf(pod).if_contains("containers");
   if (!containers || !containers->is_array()) return;
   for (auto& container : containers->get_array()) {
-    json::value* resources = container.is_object() ? container.get_object().if_contains("resources") : nullptr;
+    json::value* resources =
+        container.is_object() ? container.get_object().if_contains("resources") : nullptr;
     if (!resources || !resources->is_object() || !asksForGpu(resources->get_object())) continue;
     json::object& requests = objectIn(resources->get_object(), "requests");
     json::object& limits = objectIn(resources->get_object(), "limits");

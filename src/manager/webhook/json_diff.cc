@@ -30,7 +30,8 @@ void compare(const std::string& path, const json::value& before, const json::val
   if (before.is_object() && after.is_object()) {
     const json::object& old = before.get_object();
     for (const auto& member : old)
-      if (!after.get_object().contains(member.key())) add(patch, "remove", child(path, member.key()), nullptr);
+      if (!after.get_object().contains(member.key()))
+        add(patch, "remove", child(path, member.key()), nullptr);
     for (const auto& member : after.get_object()) {
       const std::string place = child(path, member.key());
       if (const json::value* was = old.if_contains(member.key())) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Edits of a pod's JSON document. Webhooks work on the document, not on structs, so that what we do not
-// know stays as it is.
+// Edits of a pod's JSON document. Webhooks work on the document, not on structs, so that what we do
+// not know stays as it is.
 
 #include <string>
 #include <string_view>
@@ -23,9 +23,13 @@ inline json::object& labelsOf(json::value& pod) {
 inline json::object& annotationsOf(json::value& pod) {
   return objectIn(objectIn(pod.as_object(), "metadata"), "annotations");
 }
-inline json::object& specOf(json::value& pod) { return objectIn(pod.as_object(), "spec"); }
+inline json::object& specOf(json::value& pod) {
+  return objectIn(pod.as_object(), "spec");
+}
 
-inline json::string textValue(std::string_view text) { return json::string(text.data(), text.size()); }
+inline json::string textValue(std::string_view text) {
+  return json::string(text.data(), text.size());
+}
 
 // Calls fn with each container's object: init containers first.
 template <class Fn>

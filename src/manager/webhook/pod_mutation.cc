@@ -28,7 +28,8 @@ Result<> mutateExtendedResourceSpec(json::value& pod) {
   const auto said = model::readExtendedResourceSpec(decoded->metadata.annotations);
   if (!said) return fail(said.error());
   if (said->value_or(model::ExtendedResourceSpec()) == truth) return {};
-  annotationsOf(pod)[model::kAnnotationExtendedResourceSpec] = textValue(model::toAnnotation(truth));
+  annotationsOf(pod)[model::kAnnotationExtendedResourceSpec] =
+      textValue(model::toAnnotation(truth));
   return {};
 }
 

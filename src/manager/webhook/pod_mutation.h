@@ -13,7 +13,8 @@ struct PodMutationOptions {
   bool disableDeviceResourceSpec = false;    // gate DisableDeviceResourceSpec
 };
 
-// Each step changes the pod or fails with what and where; a pod that a step failed on must not be used.
+// Each step changes the pod or fails with what and where; a pod that a step failed on must not be
+// used.
 Result<> mutateByProfiles(const std::vector<ProfilePtr>& matching, const ProfileContext& context,
                           const PodMutationOptions& options, json::value& pod);
 Result<> mutateExtendedResourceSpec(json::value& pod);

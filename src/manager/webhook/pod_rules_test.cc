@@ -17,8 +17,12 @@ namespace {
 
 using testing::HasSubstr;
 
-api::Pod pod(std::string_view text) { return api::decodeText<api::Pod>(text).value(); }
-json::value document(std::string_view text) { return parseJson(text).value(); }
+api::Pod pod(std::string_view text) {
+  return api::decodeText<api::Pod>(text).value();
+}
+json::value document(std::string_view text) {
+  return parseJson(text).value();
+}
 
 struct ValidationCase {
   const char* name;
@@ -39,48 +43,62 @@ TEST_P(Validation, GivesTheDocumentedMessage) {
 INSTANTIATE_TEST_SUITE_P(
     Pods, Validation,
     testing::Values(
-        ValidationCase{"best_effort_of_production_priority",
-                       R"({"metadata":{"labels":{"koordinator.sh/qosClass":"BE"}},"spec":{"priority":9500}})", "",
-                       "Pod: Forbidden: koordinator.sh/qosClass=BE and priorityClass=koord-prod cannot be used "
-                       "in combination"},
-        ValidationCase{"best_effort_with_batch_resources",
-                       R"({"metadata":{"labels":{"koordinator.sh/qosClass":"BE"}},"spec":{"priority":5500,
+        ValidationCase{
+            "best_effort_of_production_priority",
+            R"({"metadata":{"labels":{"koordinator.sh/qosClass":"BE"}},"spec":{"priority":9500}})",
+            "",
+            "Pod: Forbidden: koordinator.sh/qosClass=BE and priorityClass=koord-prod cannot be "
+            "used "
+            "in combination"},
+        ValidationCase{
+            "best_effort_with_batch_resources",
+            R"({"metadata":{"labels":{"koordinator.sh/qosClass":"BE"}},"spec":{"priority":5500,
                            "containers":[{"resources":{"requests":{"kubernetes.io/batch-cpu":"500"}}}]}})",
-                       "", ""},
-        ValidationCase{"batch_resources_without_best_effort",
-                       R"({"spec":{"containers":[{"resources":{"requests":{"kubernetes.io/batch-cpu":"500"}}}]}})",
-                       "",
-                       "labels.koordinator.sh/qosClass: Required value: must specify koordinator QoS BE with "
-                       "koordinator colocation resources"},
-        ValidationCase{"bound_cpus_must_be_whole",
-                       R"({"metadata":{"labels":{"koordinator.sh/qosClass":"LSR"}},"spec":{"priority":9500,
+            "", ""},
+        ValidationCase{
+            "batch_resources_without_best_effort",
+            R"({"spec":{"containers":[{"resources":{"requests":{"kubernetes.io/batch-cpu":"500"}}}]}})",
+            "",
+            "labels.koordinator.sh/qosClass: Required value: must specify koordinator QoS BE with "
+            "koordinator colocation resources"},
+        ValidationCase{
+            "bound_cpus_must_be_whole",
+            R"({"metadata":{"labels":{"koordinator.sh/qosClass":"LSR"}},"spec":{"priority":9500,
                            "containers":[{"resources":{"requests":{"cpu":"100m"}}}]}})",
-                       "",
-                       "pod.spec.containers[*].resources.requests: Invalid value: \"100m\": the requested CPUs "
-                       "of LSR Pod must be integer"},
-        ValidationCase{"several_problems_are_joined",
-                       R"({"metadata":{"labels":{"koordinator.sh/qosClass":"LSR"}}})", "",
-                       "[Pod: Forbidden: koordinator.sh/qosClass=LSR and priorityClass= cannot be used in "
-                       "combination, pod.spec.containers[*].resources.requests: Required value: LSR Pod must "
-                       "declare the requested CPUs]"},
-        ValidationCase{"the_sub_priority_is_immutable",
-                       R"({"metadata":{"labels":{"koordinator.sh/priority":"200"}}})",
-                       R"({"metadata":{"labels":{"koordinator.sh/priority":"100"}}})",
-                       "labels.koordinator.sh/priority: Invalid value: \"200\": field is immutable"},
-        ValidationCase{"the_value_may_move_inside_its_class",
-                       R"({"metadata":{"labels":{"koordinator.sh/qosClass":"BE"}},"spec":{"priority":5600}})",
-                       R"({"metadata":{"labels":{"koordinator.sh/qosClass":"BE"}},"spec":{"priority":5500}})", ""},
-        ValidationCase{"the_class_is_immutable", R"({"spec":{"priority":9500}})", R"({"spec":{"priority":5500}})",
+            "",
+            "pod.spec.containers[*].resources.requests: Invalid value: \"100m\": the requested "
+            "CPUs "
+            "of LSR Pod must be integer"},
+        ValidationCase{
+            "several_problems_are_joined",
+            R"({"metadata":{"labels":{"koordinator.sh/qosClass":"LSR"}}})", "",
+            "[Pod: Forbidden: koordinator.sh/qosClass=LSR and priorityClass= cannot be used in "
+            "combination, pod.spec.containers[*].resources.requests: Required value: LSR Pod must "
+            "declare the requested CPUs]"},
+        ValidationCase{
+            "the_sub_priority_is_immutable",
+            R"({"metadata":{"labels":{"koordinator.sh/priority":"200"}}})",
+            R"({"metadata":{"labels":{"koordinator.sh/priority":"100"}}})",
+            "labels.koordinator.sh/priority: Invalid value: \"200\": field is immutable"},
+        ValidationCase{
+            "the_value_may_move_inside_its_class",
+            R"({"metadata":{"labels":{"koordinator.sh/qosClass":"BE"}},"spec":{"priority":5600}})",
+            R"({"metadata":{"labels":{"koordinator.sh/qosClass":"BE"}},"spec":{"priority":5500}})",
+            ""},
+        ValidationCase{"the_class_is_immutable", R"({"spec":{"priority":9500}})",
+                       R"({"spec":{"priority":5500}})",
                        "spec.priority: Invalid value: \"koord-prod\": field is immutable"},
-        ValidationCase{"the_qos_class_is_immutable",
-                       R"({"metadata":{"labels":{"koordinator.sh/qosClass":"LS"}}})", R"({"metadata":{}})",
-                       "labels.koordinator.sh/qosClass: Invalid value: \"LS\": field is immutable"}),
+        ValidationCase{
+            "the_qos_class_is_immutable",
+            R"({"metadata":{"labels":{"koordinator.sh/qosClass":"LS"}}})", R"({"metadata":{}})",
+            "labels.koordinator.sh/qosClass: Invalid value: \"LS\": field is immutable"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Validation, ReservePodsCannotBeMadeByUsers) {
-  EXPECT_EQ(checkReservedAnnotation(
-                pod(R"({"metadata":{"annotations":{"scheduling.koordinator.sh/reserve-pod":""}}})")),
-            "annotations.scheduling.koordinator.sh/reserve-pod: Forbidden: cannot set in annotations");
+  EXPECT_EQ(
+      checkReservedAnnotation(
+          pod(R"({"metadata":{"annotations":{"scheduling.koordinator.sh/reserve-pod":""}}})")),
+      "annotations.scheduling.koordinator.sh/reserve-pod: Forbidden: cannot set in annotations");
   EXPECT_EQ(checkReservedAnnotation(pod("{}")), std::nullopt);
 }
 
@@ -93,8 +111,8 @@ class Devices : public testing::TestWithParam<DeviceCase> {};
 
 TEST_P(Devices, AreSpelledOut) {
   const auto& c = GetParam();
-  json::value p = document(
-      fmt::format(R"({{"spec":{{"containers":[{{"resources":{{"requests":{}}}}}]}}}})", c.requests));
+  json::value p = document(fmt::format(
+      R"({{"spec":{{"containers":[{{"resources":{{"requests":{}}}}}]}}}})", c.requests));
   spellOutDeviceResources(p);
   const json::value& resources = p.at("spec").at("containers").at(0).at("resources");
   EXPECT_EQ(resources.at("requests"), document(c.result));
@@ -105,12 +123,15 @@ TEST_P(Devices, AreSpelledOut) {
 INSTANTIATE_TEST_SUITE_P(
     Requests, Devices,
     testing::Values(
-        DeviceCase{"one_gpu", R"({"koordinator.sh/gpu":"100"})",
-                   R"({"koordinator.sh/gpu-core":"100","koordinator.sh/gpu-memory-ratio":"100","koordinator.sh/gpu.shared":"1"})"},
-        DeviceCase{"two_gpus", R"({"koordinator.sh/gpu":"200"})",
-                   R"({"koordinator.sh/gpu-core":"200","koordinator.sh/gpu-memory-ratio":"200","koordinator.sh/gpu.shared":"2"})"},
-        DeviceCase{"half_a_gpu", R"({"koordinator.sh/gpu":50})",
-                   R"({"koordinator.sh/gpu-core":50,"koordinator.sh/gpu-memory-ratio":50,"koordinator.sh/gpu.shared":"1"})"},
+        DeviceCase{
+            "one_gpu", R"({"koordinator.sh/gpu":"100"})",
+            R"({"koordinator.sh/gpu-core":"100","koordinator.sh/gpu-memory-ratio":"100","koordinator.sh/gpu.shared":"1"})"},
+        DeviceCase{
+            "two_gpus", R"({"koordinator.sh/gpu":"200"})",
+            R"({"koordinator.sh/gpu-core":"200","koordinator.sh/gpu-memory-ratio":"200","koordinator.sh/gpu.shared":"2"})"},
+        DeviceCase{
+            "half_a_gpu", R"({"koordinator.sh/gpu":50})",
+            R"({"koordinator.sh/gpu-core":50,"koordinator.sh/gpu-memory-ratio":50,"koordinator.sh/gpu.shared":"1"})"},
         DeviceCase{"another_vendors", R"({"nvidia.com/gpu":"1"})", R"({"nvidia.com/gpu":"1"})"}),
     [](const auto& info) { return info.param.name; });
 
@@ -129,8 +150,10 @@ TEST(Translation, MovesRequestsLimitsAndOverheadOfBatchPods) {
 }
 
 TEST(Translation, LeavesProductionAndFreePodsAlone) {
-  const json::value before = document(R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}})");
-  for (const auto c : {model::PriorityClass::Prod, model::PriorityClass::Free, model::PriorityClass::None}) {
+  const json::value before =
+      document(R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"1"}}}]}})");
+  for (const auto c :
+       {model::PriorityClass::Prod, model::PriorityClass::Free, model::PriorityClass::None}) {
     json::value p = before;
     translateResources(c, p);
     EXPECT_EQ(p, before);
@@ -138,11 +161,13 @@ TEST(Translation, LeavesProductionAndFreePodsAlone) {
 }
 
 TEST(ExtendedResources, AWrongAnnotationIsReplacedByTheTruth) {
-  json::value p = document(R"({"metadata":{"annotations":{"node.koordinator.sh/extended-resource-spec":
+  json::value p =
+      document(R"({"metadata":{"annotations":{"node.koordinator.sh/extended-resource-spec":
       "{\"containers\":{\"main\":{\"limits\":{\"kubernetes.io/batch-cpu\":\"9\"}}}}"}},
       "spec":{"containers":[{"name":"main"}]}})");
   ASSERT_TRUE(mutateExtendedResourceSpec(p));
-  EXPECT_EQ(textAt(p, "metadata", "annotations", "node.koordinator.sh/extended-resource-spec"), "{}");
+  EXPECT_EQ(textAt(p, "metadata", "annotations", "node.koordinator.sh/extended-resource-spec"),
+            "{}");
 }
 
 TEST(ExtendedResources, AnAnnotationThatCannotBeReadIsAnError) {
@@ -158,7 +183,8 @@ class Profiles : public testing::Test {
         api::decodeText<api::ClusterColocationProfile>(text).value());
   }
   Result<ProfileOutcome> apply(const ProfilePtr& p, json::value& target) {
-    const ProfileContext context{[](std::string_view) { return nullptr; }, *types_.find("Pod"), random_};
+    const ProfileContext context{[](std::string_view) { return nullptr; }, *types_.find("Pod"),
+                                 random_};
     return applyProfiles({p}, context, target);
   }
   api::SchemaSet types_ = api::builtinTypes();
@@ -167,7 +193,8 @@ class Profiles : public testing::Test {
 
 TEST_F(Profiles, ASelectorThatCannotBeReadMatchesNothingAndIsReported) {
   const std::vector<ProfilePtr> profiles{
-      profile(R"({"metadata":{"name":"bad"},"spec":{"selector":{"matchExpressions":[{"key":"a","operator":"Like"}]}}})"),
+      profile(
+          R"({"metadata":{"name":"bad"},"spec":{"selector":{"matchExpressions":[{"key":"a","operator":"Like"}]}}})"),
       profile(R"({"metadata":{"name":"z"},"spec":{}})"),
       profile(R"({"metadata":{"name":"b"},"spec":{"selector":{}}})")};
   std::vector<std::string> broken;
@@ -179,7 +206,8 @@ TEST_F(Profiles, ASelectorThatCannotBeReadMatchesNothingAndIsReported) {
 }
 
 TEST_F(Profiles, AProbabilityIsThatShareOfThePods) {
-  const auto p = profile(R"({"metadata":{"name":"p"},"spec":{"probability":"30%","labels":{"x":"1"}}})");
+  const auto p =
+      profile(R"({"metadata":{"name":"p"},"spec":{"probability":"30%","labels":{"x":"1"}}})");
   int hit = 0;
   for (int i = 0; i < 10'000; ++i) {
     json::value target = document("{}");
@@ -191,11 +219,13 @@ TEST_F(Profiles, AProbabilityIsThatShareOfThePods) {
 
 TEST_F(Profiles, WhatIsMissingOrWrongIsNamed) {
   json::value target = document("{}");
-  const auto missing = apply(profile(R"({"metadata":{"name":"p"},"spec":{"priorityClassName":"gold"}})"), target);
+  const auto missing =
+      apply(profile(R"({"metadata":{"name":"p"},"spec":{"priorityClassName":"gold"}})"), target);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message,
             "ClusterColocationProfile p: spec.priorityClassName: there is no PriorityClass gold");
-  const auto odd = apply(profile(R"({"metadata":{"name":"p"},"spec":{"probability":"half"}})"), target);
+  const auto odd =
+      apply(profile(R"({"metadata":{"name":"p"},"spec":{"probability":"half"}})"), target);
   ASSERT_FALSE(odd);
   EXPECT_THAT(odd.error().message, HasSubstr("spec.probability"));
 }
@@ -220,9 +250,12 @@ TEST_P(Diff, MakesTheOneOfTheOther) {
 INSTANTIATE_TEST_SUITE_P(
     Documents, Diff,
     testing::Values(DiffCase{"equal", R"({"a":[1,{"b":2}]})", R"({"a":[1,{"b":2}]})", 0},
-                    DiffCase{"members", R"({"a":1,"b":2,"c":{"d":3}})", R"({"a":1,"b":5,"c":{},"e":{"f":1}})", 3},
-                    DiffCase{"odd_keys", R"({"m":{"a/b":"1","c~d":"2"}})", R"({"m":{"a/b":"2","x/~y":"3"}})", 3},
-                    DiffCase{"lists_of_equal_length", R"({"l":[{"a":1},{"b":2}]})", R"({"l":[{"a":1},{"b":3}]})", 1},
+                    DiffCase{"members", R"({"a":1,"b":2,"c":{"d":3}})",
+                             R"({"a":1,"b":5,"c":{},"e":{"f":1}})", 3},
+                    DiffCase{"odd_keys", R"({"m":{"a/b":"1","c~d":"2"}})",
+                             R"({"m":{"a/b":"2","x/~y":"3"}})", 3},
+                    DiffCase{"lists_of_equal_length", R"({"l":[{"a":1},{"b":2}]})",
+                             R"({"l":[{"a":1},{"b":3}]})", 1},
                     DiffCase{"lists_of_other_length", R"({"l":[1,2]})", R"({"l":[1,2,3]})", 1},
                     DiffCase{"types", R"({"a":{"b":1}})", R"({"a":[1]})", 1}),
     [](const auto& info) { return info.param.name; });

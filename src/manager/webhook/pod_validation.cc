@@ -48,7 +48,8 @@ bool allowed(Qos qos, PriorityClass priorityClass) {
 
 std::optional<std::string> checkReservedAnnotation(const api::Pod& pod) {
   if (!pod.metadata.annotations.contains(model::kAnnotationReservePod)) return std::nullopt;
-  return fmt::format("annotations.{}: Forbidden: cannot set in annotations", model::kAnnotationReservePod);
+  return fmt::format("annotations.{}: Forbidden: cannot set in annotations",
+                     model::kAnnotationReservePod);
 }
 
 std::optional<std::string> checkQosAndPriority(const api::Pod& pod, const api::Pod* old,
@@ -62,9 +63,10 @@ std::optional<std::string> checkQosAndPriority(const api::Pod& pod, const api::P
   const bool asksForBatch = !model::amountOf(requests, model::kBatchCpu).isZero() ||
                             !model::amountOf(requests, model::kBatchMemory).isZero();
   if (asksForBatch && qos != Qos::BE)
-    problems.push_back(fmt::format(
-        "labels.{}: Required value: must specify koordinator QoS BE with koordinator colocation resources",
-        model::kLabelQos));
+    problems.push_back(
+        fmt::format("labels.{}: Required value: must specify koordinator QoS BE with koordinator "
+                    "colocation resources",
+                    model::kLabelQos));
   if (!allowed(qos, priorityClass))
     problems.push_back(
         fmt::format("Pod: Forbidden: {}={} and priorityClass={} cannot be used in combination",
@@ -76,8 +78,9 @@ std::optional<std::string> checkQosAndPriority(const api::Pod& pod, const api::P
       problems.push_back(
           fmt::format("{}: Required value: LSR Pod must declare the requested CPUs", kField));
     } else if (cpu.milliValue() % 1000 != 0) {
-      problems.push_back(fmt::format("{}: Invalid value: \"{}\": the requested CPUs of LSR Pod must be integer",
-                                     kField, cpu.toString()));
+      problems.push_back(
+          fmt::format("{}: Invalid value: \"{}\": the requested CPUs of LSR Pod must be integer",
+                      kField, cpu.toString()));
     }
   }
   if (problems.empty()) return std::nullopt;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which pods are refused: reserved annotations, QoS and priority classes that do not go together, changes
-// of what must not change.
+// Which pods are refused: reserved annotations, QoS and priority classes that do not go together,
+// changes of what must not change.
 
 #include <optional>
 #include <string>

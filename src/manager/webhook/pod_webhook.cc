@@ -29,9 +29,15 @@ bool lendNamespace(const api::AdmissionRequest& request, json::value& pod) {
 
 PodWebhook::PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
                        Options options)
-    : api_(api), executor_(executor), metrics_(metrics), random_(random), options_(options),
-      types_(api::builtinTypes()), profiles_(api, executor, {}, random_.fork()),
-      namespaces_(api, executor, {}, random_.fork()), priorityClasses_(api, executor, {}, random_.fork()) {}
+    : api_(api),
+      executor_(executor),
+      metrics_(metrics),
+      random_(random),
+      options_(options),
+      types_(api::builtinTypes()),
+      profiles_(api, executor, {}, random_.fork()),
+      namespaces_(api, executor, {}, random_.fork()),
+      priorityClasses_(api, executor, {}, random_.fork()) {}
 
 void PodWebhook::start() {
   profiles_.start();
@@ -49,7 +55,8 @@ Task<Result<>> PodWebhook::waitForCaches() {
     co_await pause;
   }
   if (synced()) co_return Result<>();
-  co_return fail(ErrorCode::Unavailable, "the webhook has not read the cluster's profiles yet; try again");
+  co_return fail(ErrorCode::Unavailable,
+                 "the webhook has not read the cluster's profiles yet; try again");
 }
 
 Task<Result<api::StringMap>> PodWebhook::namespaceLabels(std::string name) {
@@ -61,7 +68,8 @@ Task<Result<api::StringMap>> PodWebhook::namespaceLabels(std::string name) {
   co_return fetched->metadata.labels;
 }
 
-Task<Result<api::Map<api::PriorityClass>>> PodWebhook::priorityClasses(std::vector<ProfilePtr> profiles) {
+Task<Result<api::Map<api::PriorityClass>>> PodWebhook::priorityClasses(
+    std::vector<ProfilePtr> profiles) {
   api::Map<api::PriorityClass> classes;
   for (const auto& profile : profiles) {
     const std::string& name = profile->spec.priorityClassName;
@@ -92,18 +100,18 @@ Task<Result<>> PodWebhook::applyMatchingProfiles(std::string namespace_, json::v
   for (const auto& [key, profile] : profiles_.objects()) all.push_back(profile);
   std::vector<std::string> broken;
   const auto matching = matchProfiles(all, *labels, before->metadata.labels, &broken);
-  for (const auto& problem : broken) log::warn("ClusterColocationProfile {} matches nothing", problem);
+  for (const auto& problem : broken)
+    log::warn("ClusterColocationProfile {} matches nothing", problem);
   if (matching.empty()) co_return Result<>();
 
   auto classesTask = priorityClasses(matching);
   const auto classes = co_await classesTask;
   if (!classes) co_return fail(classes.error());
-  const ProfileContext context{
-      [&classes](std::string_view name) -> const api::PriorityClass* {
-        const auto it = classes->find(name);
-        return it == classes->end() ? nullptr : &it->second;
-      },
-      *types_.find("Pod"), random_};
+  const ProfileContext context{[&classes](std::string_view name) -> const api::PriorityClass* {
+                                 const auto it = classes->find(name);
+                                 return it == classes->end() ? nullptr : &it->second;
+                               },
+                               *types_.find("Pod"), random_};
   co_return mutateByProfiles(matching, context, options_.mutation, pod);
 }
 
@@ -122,15 +130,17 @@ Task<Verdict> PodWebhook::mutate(api::AdmissionRequest request) {
   co_return finishMutation(request, std::move(pod), began, profiles);
 }
 
-Verdict PodWebhook::finishMutation(const api::AdmissionRequest& request, json::value pod, SteadyTime began,
-                                   const Result<>& profiles) {
+Verdict PodWebhook::finishMutation(const api::AdmissionRequest& request, json::value pod,
+                                   SteadyTime began, const Result<>& profiles) {
   const auto observe = [&](std::string_view plugin, bool allowed) {
     const SteadyTime now = executor_.steadyNow();
     metrics_.webhookRan("mutate", "Pod", request.operation, plugin, allowed, now - began);
     began = now;
   };
   observe("ClusterColocationProfile", profiles.has_value());
-  if (!profiles) return refuse(profiles.error().code == ErrorCode::BadRequest ? 400 : 500, profiles.error().message);
+  if (!profiles)
+    return refuse(profiles.error().code == ErrorCode::BadRequest ? 400 : 500,
+                  profiles.error().message);
   if (!options_.mutation.disableExtendedResourceSpec) {
     const auto noted = mutateExtendedResourceSpec(pod);
     observe("ExtendedResourceSpec", noted.has_value());
@@ -144,15 +154,18 @@ Verdict PodWebhook::finishMutation(const api::AdmissionRequest& request, json::v
   lendNamespace(request, before);
   Verdict verdict = allow();
   verdict.patch = createJsonPatch(before, pod);
-  // The namespace was lent for the evaluation: a metadata object that was made for it must be added whole.
+  // The namespace was lent for the evaluation: a metadata object that was made for it must be added
+  // whole.
   if (!request.object.get_object().contains("metadata") && !verdict.patch.empty())
-    verdict.patch.insert(verdict.patch.begin(),
-                         json::object{{"op", "add"}, {"path", "/metadata"}, {"value", json::object()}});
+    verdict.patch.insert(
+        verdict.patch.begin(),
+        json::object{{"op", "add"}, {"path", "/metadata"}, {"value", json::object()}});
   return verdict;
 }
 
 Task<Verdict> PodWebhook::validate(api::AdmissionRequest request) {
-  if (!isPod(request) || (request.operation != "CREATE" && request.operation != "UPDATE")) co_return allow();
+  if (!isPod(request) || (request.operation != "CREATE" && request.operation != "UPDATE"))
+    co_return allow();
   const SteadyTime began = executor_.steadyNow();
   const auto pod = api::decode<api::Pod>(request.object);
   if (!pod) co_return refuse(400, pod.error().message);

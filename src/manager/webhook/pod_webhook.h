@@ -1,7 +1,7 @@
 #pragma once
 
-// The pod webhooks: what to do with an AdmissionRequest for a pod, with the profiles, namespaces and
-// priority classes of the cluster.
+// The pod webhooks: what to do with an AdmissionRequest for a pod, with the profiles, namespaces
+// and priority classes of the cluster.
 
 #include <optional>
 

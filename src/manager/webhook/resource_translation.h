@@ -7,8 +7,8 @@
 
 namespace koord::manager {
 
-// Containers, init containers and overhead; requests that are missing afterwards are set to the limits.
-// Prod, none and free leave the pod as it is. The pod's quantities must be readable.
+// Containers, init containers and overhead; requests that are missing afterwards are set to the
+// limits. Prod, none and free leave the pod as it is. The pod's quantities must be readable.
 void translateResources(model::PriorityClass priorityClass, json::value& pod);
 
 }  // namespace koord::manager

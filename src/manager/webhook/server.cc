@@ -27,7 +27,8 @@ Result<> WebhookServer::setCerts(const WebhookCerts& certs) {
   options.listen = listen_;
   options.tls = std::move(tls);
   auto server = net::HttpServer::start(
-      executor_, std::move(options), [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
+      executor_, std::move(options),
+      [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
         serve(std::move(request), std::move(responder));
       });
   if (!server) return fail(std::move(server.error()).within("webhook server"));

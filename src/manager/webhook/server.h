@@ -1,7 +1,7 @@
 #pragma once
 
-// The webhooks' HTTPS server: admission paths, /healthz and /convert. It starts listening with the first
-// certificates and takes new ones while it runs.
+// The webhooks' HTTPS server: admission paths, /healthz and /convert. It starts listening with the
+// first certificates and takes new ones while it runs.
 
 #include <map>
 #include <memory>
@@ -16,10 +16,13 @@ namespace koord::manager {
 
 class WebhookServer {
  public:
-  WebhookServer(Executor& executor, std::string listen) : executor_(executor), listen_(std::move(listen)) {}
+  WebhookServer(Executor& executor, std::string listen)
+      : executor_(executor), listen_(std::move(listen)) {}
 
   // Before the first setCerts.
-  void handle(std::string path, AdmissionHandler handler) { handlers_[std::move(path)] = std::move(handler); }
+  void handle(std::string path, AdmissionHandler handler) {
+    handlers_[std::move(path)] = std::move(handler);
+  }
   std::set<std::string> paths() const;
 
   Result<> setCerts(const WebhookCerts& certs);

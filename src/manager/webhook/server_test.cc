@@ -53,11 +53,13 @@ TEST(WebhookServer, AnswersReviewsOverTlsThatItsAuthorityVouchesFor) {
 
   ASSERT_EQ(answers.size(), 4u);
   std::vector<std::string> texts;
-  for (const auto& answer : answers) texts.push_back(std::to_string(answer.status) + " " + answer.body);
-  EXPECT_THAT(texts, testing::UnorderedElementsAre(
-                         "200 ok", testing::HasSubstr(R"("message":"not p")"),
-                         testing::AllOf(testing::HasSubstr(R"("code":400)"), testing::HasSubstr("AdmissionReview")),
-                         testing::StartsWith("404")));
+  for (const auto& answer : answers)
+    texts.push_back(std::to_string(answer.status) + " " + answer.body);
+  EXPECT_THAT(texts,
+              testing::UnorderedElementsAre("200 ok", testing::HasSubstr(R"("message":"not p")"),
+                                            testing::AllOf(testing::HasSubstr(R"("code":400)"),
+                                                           testing::HasSubstr("AdmissionReview")),
+                                            testing::StartsWith("404")));
 }
 
 }  // namespace

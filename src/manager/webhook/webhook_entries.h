@@ -1,7 +1,7 @@
 #pragma once
 
-// The entries of a webhook configuration as they should be: reachable at this server, trusted through its
-// authority, and only those that the server handles.
+// The entries of a webhook configuration as they should be: reachable at this server, trusted
+// through its authority, and only those that the server handles.
 
 #include <set>
 #include <string>

@@ -21,9 +21,11 @@ Result<WebhookSettings> webhookSettings(
   std::string port;
   take("WEBHOOK_PORT", port);
   if (!port.empty()) {
-    const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), settings.port);
+    const auto [end, error] =
+        std::from_chars(port.data(), port.data() + port.size(), settings.port);
     if (error != std::errc{} || end != port.data() + port.size())
-      return fail(ErrorCode::Invalid, fmt::format("WEBHOOK_PORT: \"{}\" is not a port number", port));
+      return fail(ErrorCode::Invalid,
+                  fmt::format("WEBHOOK_PORT: \"{}\" is not a port number", port));
   }
   take("WEBHOOK_CERT_DIR", settings.certDir);
   take("WEBHOOK_HOST", settings.host);
@@ -35,9 +37,10 @@ Result<WebhookSettings> webhookSettings(
   take("WEBHOOK_CONFIGURATION_FAILURE_POLICY_PODS", settings.podFailurePolicy);
   if (!settings.podFailurePolicy.empty() && settings.podFailurePolicy != "Fail" &&
       settings.podFailurePolicy != "Ignore")
-    return fail(ErrorCode::Invalid,
-                fmt::format("WEBHOOK_CONFIGURATION_FAILURE_POLICY_PODS: \"{}\" is neither Fail nor Ignore",
-                            settings.podFailurePolicy));
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format("WEBHOOK_CONFIGURATION_FAILURE_POLICY_PODS: \"{}\" is neither Fail nor Ignore",
+                    settings.podFailurePolicy));
   std::string writer = settings.host.empty() ? "secret" : "fs";
   take("WEBHOOK_CERT_WRITER", writer);
   if (writer != "secret" && writer != "fs")

@@ -21,7 +21,8 @@ struct WebhookSettings {
   std::string mutatingName = "koordinator-mutating-webhook-configuration";
   std::string validatingName = "koordinator-validating-webhook-configuration";
   bool certsInFolder = false;  // otherwise in the Secret
-  std::string podFailurePolicy;  // Fail or Ignore for the pod webhooks; "" = as in the configuration
+  std::string
+      podFailurePolicy;  // Fail or Ignore for the pod webhooks; "" = as in the configuration
 
   // What clients verify the server's certificate for.
   std::string certHost() const {

@@ -1,4 +1,5 @@
-// The webhooks against a cluster: profiles and namespaces that are read, certificates that are kept.
+// The webhooks against a cluster: profiles and namespaces that are read, certificates that are
+// kept.
 
 #include <gmock/gmock.h>
 
@@ -27,15 +28,19 @@ api::AdmissionRequest podRequest(std::string_view pod) {
   return request;
 }
 
-Task<void> keep(Task<Verdict> task, std::optional<Verdict>& into) { into = co_await task; }
+Task<void> keep(Task<Verdict> task, std::optional<Verdict>& into) {
+  into = co_await task;
+}
 
 class PodWebhookTest : public testing::Test {
  protected:
   PodWebhookTest() {
-    cluster_.put(api::Namespace::kType,
-                 R"({"metadata":{"name":"demo","labels":{"koordinator.sh/enable-colocation":"true"}}})");
-    cluster_.put(api::PriorityClass::kType,
-                 R"({"metadata":{"name":"koord-batch"},"value":5000,"preemptionPolicy":"PreemptLowerPriority"})");
+    cluster_.put(
+        api::Namespace::kType,
+        R"({"metadata":{"name":"demo","labels":{"koordinator.sh/enable-colocation":"true"}}})");
+    cluster_.put(
+        api::PriorityClass::kType,
+        R"({"metadata":{"name":"koord-batch"},"value":5000,"preemptionPolicy":"PreemptLowerPriority"})");
     cluster_.put(api::ClusterColocationProfile::kType, R"({"metadata":{"name":"demo"},"spec":{
         "namespaceSelector":{"matchLabels":{"koordinator.sh/enable-colocation":"true"}},
         "selector":{"matchLabels":{"koordinator.sh/enable-colocation":"true"}},
@@ -63,7 +68,8 @@ class PodWebhookTest : public testing::Test {
   PodWebhook webhook_{cluster_, loop_, metrics_, Random(1), {}};
 };
 
-constexpr const char* kPod = R"({"metadata":{"name":"p","labels":{"koordinator.sh/enable-colocation":"true"}},
+constexpr const char* kPod =
+    R"({"metadata":{"name":"p","labels":{"koordinator.sh/enable-colocation":"true"}},
     "spec":{"schedulerName":"default-scheduler","priority":0,"terminationGracePeriodSeconds":60,"unknown":{"x":1},
     "containers":[{"name":"main","resources":{"requests":{"cpu":"500m","memory":"1Gi"},
                                               "limits":{"cpu":"1","memory":"4Gi"}}}]}})";
@@ -79,7 +85,8 @@ TEST_F(PodWebhookTest, APodOfTheDemoIsMutatedAsDocumented) {
       "preemptionPolicy":"PreemptLowerPriority","terminationGracePeriodSeconds":30,"unknown":{"x":1},
       "containers":[{"name":"main","resources":{
         "requests":{"kubernetes.io/batch-cpu":"500","kubernetes.io/batch-memory":"1Gi"},
-        "limits":{"kubernetes.io/batch-cpu":"1k","kubernetes.io/batch-memory":"4Gi"}}}]}})").value());
+        "limits":{"kubernetes.io/batch-cpu":"1k","kubernetes.io/batch-memory":"4Gi"}}}]}})")
+                                           .value());
 }
 
 TEST_F(PodWebhookTest, ANamespaceThatTheCacheHasNotSeenIsFetched) {
@@ -127,10 +134,12 @@ TEST_F(PodWebhookTest, ValidationRefusesWithTheMessageOfTheRule) {
 }
 
 TEST(AdmissionReview, IsAnsweredInItsOwnVersion) {
-  const auto review = readReview(R"({"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview",
+  const auto review =
+      readReview(R"({"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview",
       "request":{"uid":"7","operation":"CREATE","resource":{"group":"","version":"v1","resource":"pods"}}})");
   ASSERT_TRUE(review);
-  const auto answer = parseJson(writeReview(review->apiVersion, review->request->uid, refuse(400, "no"))).value();
+  const auto answer =
+      parseJson(writeReview(review->apiVersion, review->request->uid, refuse(400, "no"))).value();
   EXPECT_EQ(textAt(answer, "apiVersion"), "admission.k8s.io/v1beta1");
   EXPECT_EQ(textAt(answer, "response", "uid"), "7");
   EXPECT_EQ(at(answer, "response", "allowed")->get_bool(), false);
@@ -152,15 +161,17 @@ class CertificateTest : public testing::Test {
   void put(const api::ResourceType& type, std::string name, std::vector<std::string> paths) {
     json::array webhooks;
     for (const auto& path : paths)
-      webhooks.push_back(json::object{{"name", path.substr(1) + ".koordinator.sh"},
-                                      {"clientConfig", {{"service", {{"name", "s"}, {"namespace", "n"}, {"path", path}}}}},
-                                      {"failurePolicy", "Fail"}});
-    cluster_.put(type, toJson(json::object{{"metadata", {{"name", name}}}, {"webhooks", std::move(webhooks)}}));
+      webhooks.push_back(json::object{
+          {"name", path.substr(1) + ".koordinator.sh"},
+          {"clientConfig", {{"service", {{"name", "s"}, {"namespace", "n"}, {"path", path}}}}},
+          {"failurePolicy", "Fail"}});
+    cluster_.put(type, toJson(json::object{{"metadata", {{"name", name}}},
+                                           {"webhooks", std::move(webhooks)}}));
   }
   std::unique_ptr<CertificateController> controller(WebhookSettings settings = {}) {
     auto c = std::make_unique<CertificateController>(
-        cluster_, loop_, std::move(settings), std::set<std::string>{"/mutate-pod", "/validate-pod"}, Random(3),
-        [this](const WebhookCerts& certs) {
+        cluster_, loop_, std::move(settings), std::set<std::string>{"/mutate-pod", "/validate-pod"},
+        Random(3), [this](const WebhookCerts& certs) {
           served_.push_back(certs);
           return Result<>();
         });
@@ -169,9 +180,10 @@ class CertificateTest : public testing::Test {
     return c;
   }
   json::array webhooks(bool mutating = true) {
-    const auto* object =
-        mutating ? cluster_.get(api::MutatingWebhookConfiguration::kType, "koordinator-mutating-webhook-configuration")
-                 : cluster_.get(api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration");
+    const auto* object = mutating ? cluster_.get(api::MutatingWebhookConfiguration::kType,
+                                                 "koordinator-mutating-webhook-configuration")
+                                  : cluster_.get(api::ValidatingWebhookConfiguration::kType,
+                                                 "koordinator-validating-webhook-configuration");
     return find(*object, "webhooks")->get_array();
   }
 
@@ -184,12 +196,16 @@ TEST_F(CertificateTest, AFreshClusterGetsASecretAndTrustedWebhooks) {
   const auto c = controller();
   EXPECT_TRUE(c->initialised()) << c->problem();
   ASSERT_EQ(served_.size(), 1u);
-  EXPECT_TRUE(net::checkTrust(served_[0].server.certPem, served_[0].authority.certPem, kHost, loop_.wallNow()));
-  EXPECT_TRUE(net::checkTrust(served_[0].server.certPem, served_[0].authority.certPem, "localhost", loop_.wallNow()));
-  EXPECT_FALSE(net::checkTrust(served_[0].server.certPem, served_[0].authority.certPem, "other", loop_.wallNow()));
+  EXPECT_TRUE(net::checkTrust(served_[0].server.certPem, served_[0].authority.certPem, kHost,
+                              loop_.wallNow()));
+  EXPECT_TRUE(net::checkTrust(served_[0].server.certPem, served_[0].authority.certPem, "localhost",
+                              loop_.wallNow()));
+  EXPECT_FALSE(net::checkTrust(served_[0].server.certPem, served_[0].authority.certPem, "other",
+                               loop_.wallNow()));
   const auto entries = webhooks();
   ASSERT_EQ(entries.size(), 1u) << "no handler, no entry";
-  EXPECT_EQ(textAt(entries[0], "clientConfig", "caBundle"), net::base64Encode(served_[0].authority.certPem));
+  EXPECT_EQ(textAt(entries[0], "clientConfig", "caBundle"),
+            net::base64Encode(served_[0].authority.certPem));
   EXPECT_EQ(textAt(entries[0], "clientConfig", "service", "name"), "koordinator-webhook-service");
   EXPECT_EQ(textAt(entries[0], "failurePolicy"), "Fail");
   EXPECT_EQ(webhooks(false).size(), 1u);
@@ -212,8 +228,12 @@ TEST_F(CertificateTest, ACertificateNearItsEndIsRenewedByTheSameAuthority) {
   // A certificate of half a year, by the same authority.
   const WallTime now = loop_.wallNow();
   auto shortLived = served_[0];
-  shortLived.server = net::issueServerCert(shortLived.authority, {kHost, {kHost}, {now, now + std::chrono::hours(24 * 150)}}).value();
-  json::value secret = *cluster_.get(api::Secret::kType, "koordinator-webhook-certs", "koordinator-system");
+  shortLived.server =
+      net::issueServerCert(shortLived.authority,
+                           {kHost, {kHost}, {now, now + std::chrono::hours(24 * 150)}})
+          .value();
+  json::value secret =
+      *cluster_.get(api::Secret::kType, "koordinator-webhook-certs", "koordinator-system");
   secret.as_object()["data"] = toSecretData(shortLived);
   cluster_.put(api::Secret::kType, toJson(secret));
   loop_.advance(5s);
@@ -229,11 +249,13 @@ TEST_F(CertificateTest, AnAuthorityNearItsEndIsReplacedAndTheWebhooksLearnIt) {
   ASSERT_EQ(served_.size(), 2u);
   EXPECT_NE(served_[1].authority.certPem, served_[0].authority.certPem);
   const auto entries = webhooks();
-  EXPECT_EQ(textAt(entries[0], "clientConfig", "caBundle"), net::base64Encode(served_[1].authority.certPem));
+  EXPECT_EQ(textAt(entries[0], "clientConfig", "caBundle"),
+            net::base64Encode(served_[1].authority.certPem));
 }
 
 TEST_F(CertificateTest, OutsideOfTheClusterWebhooksAreCalledByUrlAndFilesHoldTheCertificates) {
-  const auto folder = std::filesystem::temp_directory_path() / ("koord-certs-" + std::to_string(::getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("koord-certs-" + std::to_string(::getpid()));
   WebhookSettings settings;
   settings.host = "127.0.0.1";
   settings.port = 19876;
@@ -255,7 +277,8 @@ TEST_F(CertificateTest, AGateThatComesBackBringsItsEntryBack) {
   auto c = controller();
   EXPECT_EQ(webhooks().size(), 1u);
   c.reset();
-  CertificateController more(cluster_, loop_, {}, {"/mutate-pod", "/validate-pod", "/mutate-reservation"}, Random(5),
+  CertificateController more(cluster_, loop_, {},
+                             {"/mutate-pod", "/validate-pod", "/mutate-reservation"}, Random(5),
                              [](const WebhookCerts&) { return Result<>(); });
   more.start();
   loop_.advance(3s);
@@ -263,11 +286,13 @@ TEST_F(CertificateTest, AGateThatComesBackBringsItsEntryBack) {
 }
 
 TEST_F(CertificateTest, AMissingConfigurationIsAProblemUntilItIsThere) {
-  cluster_.remove(api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration");
+  cluster_.remove(api::ValidatingWebhookConfiguration::kType,
+                  "koordinator-validating-webhook-configuration");
   const auto c = controller();
   EXPECT_FALSE(c->initialised());
   EXPECT_THAT(c->problem(), HasSubstr("koordinator-validating-webhook-configuration"));
-  put(api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration", {"/validate-pod"});
+  put(api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration",
+      {"/validate-pod"});
   loop_.advance(3s);
   EXPECT_TRUE(c->initialised());
 }
@@ -279,7 +304,8 @@ TEST(WebhookSettings, WrongEnvironmentIsNamed) {
     });
   };
   EXPECT_THAT(with("WEBHOOK_PORT", "http").error().message, HasSubstr("WEBHOOK_PORT"));
-  EXPECT_THAT(with("WEBHOOK_CERT_WRITER", "disk").error().message, HasSubstr("WEBHOOK_CERT_WRITER"));
+  EXPECT_THAT(with("WEBHOOK_CERT_WRITER", "disk").error().message,
+              HasSubstr("WEBHOOK_CERT_WRITER"));
   EXPECT_TRUE(with("WEBHOOK_HOST", "10.0.0.1")->certsInFolder);
   EXPECT_EQ(with("WEBHOOK_HOST", "10.0.0.1")->listenAddress(), ":9876");
   EXPECT_FALSE(with("", "")->certsInFolder);

@@ -1,0 +1,36 @@
+// koord-scheduler: assigns pods to nodes.
+
+#include <cstdio>
+
+#include "base/file.h"
+#include "scheduler/app/app.h"
+
+int main(int argc, char** argv) {
+  koord::scheduler::Flags flags;
+  koord::kube::ComponentOptions component;
+  component.name = "koord-scheduler";
+  component.qps = 50;
+  component.burst = 100;
+  CLI::App app("Koordinator scheduler");
+  koord::scheduler::addFlags(app, flags, component);
+  CLI11_PARSE(app, argc, argv);
+
+  const auto refuse = [](const koord::Error& error) {
+    std::fprintf(stderr, "koord-scheduler: %s\n", error.message.c_str());
+    return 1;
+  };
+  const auto options = koord::scheduler::resolve(app, flags, component);
+  if (!options) return refuse(options.error());
+  if (flags.showPlugins || !flags.writeConfigTo.empty()) {
+    const auto text = koord::scheduler::describeConfiguration(*options);
+    if (!text) return refuse(text.error());
+    if (flags.showPlugins) std::fputs(text->c_str(), stdout);
+    if (flags.writeConfigTo.empty()) return 0;
+    const auto written = koord::writeFileAtomic(flags.writeConfigTo, *text, 0644);
+    return written ? 0 : refuse(written.error());
+  }
+  return koord::kube::runComponent(
+      component, [&](koord::kube::Component& c) -> koord::Result<std::unique_ptr<koord::kube::Running>> {
+        return koord::scheduler::startScheduler(c, flags, *options);
+      });
+}

@@ -1,0 +1,156 @@
+#include "scheduler/app/app.h"
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/virtual_loop.h"
+#include "kube/leader_election.h"
+#include "scheduler/core/informers.h"
+#include "scheduler/plugins/registry.h"
+#include "scheduler/services/http_service.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+class App final : public kube::Running {
+ public:
+  App(kube::Component& component, std::unique_ptr<Metrics> metrics, std::unique_ptr<Scheduler> scheduler)
+      : component_(component),
+        metrics_(std::move(metrics)),
+        scheduler_(std::move(scheduler)),
+        informers_(component.api(), component.executor(), *scheduler_, component.random().fork()),
+        service_(*scheduler_, *metrics_,
+                 {[this] { return leading_; }, [] { return true; }, [this] { return informers_.synced(); }}) {}
+
+  Result<> serve(const Flags& flags) {
+    if (flags.port != 0) {
+      net::ServerOptions options;
+      options.listen = fmt::format("{}:{}", flags.address, flags.port);
+      if (auto result = listen(std::move(options)); !result) return result;
+    }
+    if (flags.securePort != 0 && !flags.tlsCertFile.empty()) {
+      auto tls = std::make_shared<net::ServerTls>();
+      for (const auto& [file, into] : {std::pair{&flags.tlsCertFile, &tls->certPem},
+                                       std::pair{&flags.tlsKeyFile, &tls->keyPem},
+                                       std::pair{&flags.clientCaFile, &tls->clientCaPem}}) {
+        if (file->empty()) continue;
+        auto text = readFile(*file);
+        if (!text) return fail(std::move(text.error()));
+        *into = *std::move(text);
+      }
+      net::ServerOptions options;
+      options.listen = fmt::format("{}:{}", flags.bindAddress, flags.securePort);
+      options.tls = std::move(tls);
+      if (auto result = listen(std::move(options)); !result) return result;
+    }
+    return {};
+  }
+
+  void start() {
+    const LeaderElectionConfig& election = scheduler_->configuration().leaderElection;
+    if (!election.leaderElect) {
+      informers_.start();
+      lead();
+      return;
+    }
+    if (!scheduler_->configuration().delayCacheUntilActive) informers_.start();
+    kube::LeaderElectionOptions options;
+    options.leaseNamespace = election.resourceNamespace;
+    options.leaseName = election.resourceName;
+    options.identity = kube::makeIdentity(component_.random());
+    options.leaseDuration = election.leaseDuration;
+    options.renewDeadline = election.renewDeadline;
+    options.retryPeriod = election.retryPeriod;
+    metrics_->setLeading(election.resourceName, false);
+    elector_ = std::make_unique<kube::LeaderElector>(
+        component_.api(), component_.executor(), options, component_.random().fork(),
+        [this] {
+          if (scheduler_->configuration().delayCacheUntilActive) informers_.start();
+          metrics_->setLeading(scheduler_->configuration().leaderElection.resourceName, true);
+          lead();
+        },
+        [this] {
+          log::error("leader election lost");
+          scheduler_->stop();
+          component_.exit(1);
+        });
+    elector_->start();
+  }
+
+  void stop(Callback done) override {
+    scheduler_->stop();
+    // Bindings under way get a moment; what they leave open the next leader finds in the API.
+    drain(50, std::move(done));
+  }
+
+ private:
+  Result<> listen(net::ServerOptions options) {
+    auto server = net::HttpServer::start(component_.executor(), std::move(options),
+                                         [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
+                                           service_.handle(std::move(request), std::move(responder));
+                                         });
+    if (!server) return fail(std::move(server.error()));
+    log::info("serving on {}", (*server)->address());
+    servers_.push_back(*std::move(server));
+    return {};
+  }
+
+  void lead() {
+    leading_ = true;
+    informers_.onSynced([this] {
+      log::info("scheduling {} nodes; profiles: {}", scheduler_->cluster().liveCount(),
+                scheduler_->profiles().size());
+      scheduler_->start();
+    });
+  }
+
+  void drain(int left, Callback done) {
+    if (left == 0 || scheduler_->bindingsUnderWay() == 0) {
+      if (!elector_) return done();
+      elector_->release([done = std::make_shared<Callback>(std::move(done))] { (*done)(); });
+      return;
+    }
+    component_.executor().runAfter(
+        std::chrono::milliseconds(100),
+        [this, left, done = std::make_shared<Callback>(std::move(done))] { drain(left - 1, std::move(*done)); });
+  }
+
+  kube::Component& component_;
+  std::unique_ptr<Metrics> metrics_;
+  std::unique_ptr<Scheduler> scheduler_;
+  Informers informers_;
+  bool leading_ = false;
+  HttpService service_;
+  std::vector<std::unique_ptr<net::HttpServer>> servers_;
+  std::unique_ptr<kube::LeaderElector> elector_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<kube::Running>> startScheduler(kube::Component& component, const Flags& flags,
+                                                      SchedulerOptions options) {
+  auto metrics = std::make_unique<Metrics>();
+  log::info("random seed {}", options.seed);
+  auto scheduler = Scheduler::create(std::move(options), makeRegistry(), component.executor(),
+                                     &component.api(), metrics.get());
+  if (!scheduler) return fail(std::move(scheduler.error()));
+  (*scheduler)->debug() = {flags.debugScores, flags.debugFilters, flags.debugDiagnosis};
+  auto app = std::make_unique<App>(component, std::move(metrics), *std::move(scheduler));
+  if (auto serving = app->serve(flags); !serving) return fail(std::move(serving.error()));
+  app->start();
+  return app;
+}
+
+Result<std::string> describeConfiguration(SchedulerOptions options) {
+  VirtualLoop loop;
+  const auto scheduler = Scheduler::create(std::move(options), makeRegistry(), loop, nullptr);
+  if (!scheduler) return fail(scheduler.error());
+  std::string text;
+  for (const auto& [name, profile] : (*scheduler)->profiles())
+    text += fmt::format("# {}\n{}", name, describePlugins(profile->profile()));
+  return text;
+}
+
+}  // namespace koord::scheduler

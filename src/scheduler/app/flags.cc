@@ -1,0 +1,160 @@
+#include "scheduler/app/flags.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/file.h"
+#include "base/time.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// Flags of kube-scheduler and koord-scheduler that have no effect here, accepted so that existing command
+// lines keep working.
+constexpr const char* kAcceptedOptions[] = {
+    "--cert-dir", "--tls-cipher-suites", "--tls-min-version", "--http2-max-streams-per-connection",
+    "--authentication-kubeconfig", "--authentication-token-webhook-cache-ttl",
+    "--requestheader-client-ca-file", "--requestheader-allowed-names", "--requestheader-username-headers",
+    "--requestheader-group-headers", "--requestheader-extra-headers-prefix", "--requestheader-uid-headers",
+    "--authorization-kubeconfig", "--authorization-always-allow-paths",
+    "--authorization-webhook-cache-authorized-ttl", "--authorization-webhook-cache-unauthorized-ttl",
+    "--kube-api-content-type", "--vmodule", "--logging-format", "--show-hidden-metrics-for-version",
+    "--disabled-metrics", "--allow-metric-labels", "--controller-plugins", "--scheduler-monitor-period",
+    "--scheduling-timeout", "--scheduling-drop-unhandled-timeout", "--sync-barrier-pod-namespace",
+    "--sync-barrier-pod-name", "--sync-hard-timeout", "--workload-auditor-metric-labels",
+    "--workload-auditor-victim-reschedule-duration", "--workload-auditor-victim-deletion-duration",
+    "--workload-auditor-victim-deleting-retries", "--workload-auditor-scheduling-event-interval",
+    "--async-log-queue-length", "--debug-diagnosis-queue-size", "--debug-diagnosis-worker-count"};
+constexpr const char* kAcceptedFlags[] = {
+    "--profiling", "--contention-profiling", "--permit-address-sharing", "--permit-port-sharing",
+    "--authentication-skip-lookup", "--authentication-tolerate-lookup-failure",
+    "--enable-network-topology-manager", "--enable-workload-auditor", "--async-log",
+    "--debug-diagnosis-blocking"};
+
+const std::set<std::string_view>& knownGates() {
+  static const std::set<std::string_view> kGates{
+      "AllAlpha", "AllBeta", "SchedulerQueueingHints", "SchedulerPopFromBackoffQ", "SchedulerAsyncPreemption",
+      "NominatedNodeNameForExpectation", "PodLevelResources", "InPlacePodVerticalScaling",
+      "MatchLabelKeysInPodTopologySpread", "NodeInclusionPolicyInPodTopologySpread", "SidecarContainers",
+      "DynamicResourceAllocation", "OpportunisticBatching", "SchedulerAsyncAPICalls",
+      "TaintTolerationComparisonOperators", "StorageCapacityScoring", "GangScheduling", "GenericWorkload",
+      "WorkloadAwarePreemption", "VolumeLimitScaling", "DRANodeAllocatableResources",
+      "DynamicSchedulerCheck", "CSIStorageCapacity", "GenericEphemeralVolume", "PodDisruptionBudget",
+      "GangPendingPodsConditionPatch", "EnableBatchScheduleNodeSnapshot", "CompatibleCSIStorageCapacity",
+      "DisableCSIStorageCapacityInformer", "CompatiblePodDisruptionBudget",
+      "DisablePodDisruptionBudgetInformer", "DisableDynamicResourceAllocationInformer", "ResizePod",
+      "MultiQuotaTree", "ElasticQuotaIgnorePodOverhead", "ElasticQuotaIgnoreTerminatingPod",
+      "ElasticQuotaImmediateIgnoreTerminatingPod", "ElasticQuotaGuaranteeUsage", "DisableDefaultQuota",
+      "SupportParentQuotaSubmitPod", "LazyReservationRestore", "OmitNodeLabelsForReservation",
+      "SkipReservationFitsNode", "DevicePluginAdaption", "CleanExpiredReservationAllocated",
+      "SkipFilterWithNominatedPods", "SyncBarrier", "CrossSchedulerNomination", "EnableInlineBatchSchedule",
+      "PriorityTransformer", "PreemptionPolicyTransformer", "ReplaceResourcesTransformer"};
+  return kGates;
+}
+
+// "A=true,B=false": every name must be known. None of them changes what is built so far.
+Result<> checkGates(const std::string& text) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, comma - begin);
+    begin = comma + 1;
+    if (item.empty()) continue;
+    const auto equals = item.find('=');
+    if (equals == std::string::npos)
+      return fail(ErrorCode::Invalid, fmt::format("--feature-gates: missing bool value for {}", item));
+    const std::string value = item.substr(equals + 1);
+    if (value != "true" && value != "false")
+      return fail(ErrorCode::Invalid, fmt::format("--feature-gates: invalid value of {}", item));
+    if (!knownGates().contains(item.substr(0, equals)))
+      return fail(ErrorCode::Invalid, fmt::format("--feature-gates: unrecognized feature gate: {}", item.substr(0, equals)));
+  }
+  return {};
+}
+
+}  // namespace
+
+void addFlags(CLI::App& app, Flags& flags, kube::ComponentOptions& component) {
+  app.add_option("--config", flags.config, "KubeSchedulerConfiguration file (v1, YAML or JSON)");
+  app.add_option("--write-config-to", flags.writeConfigTo, "Write the plugins in force to this file and exit");
+  app.add_flag("--show-plugins", flags.showPlugins, "Print the order of plugins at every point and exit");
+  app.add_option("--master", component.client.server, "Address of the API server, instead of kubeconfig's");
+  app.add_option("--kubeconfig", component.client.kubeconfig, "kubeconfig file; ignored when --config names one");
+  app.add_option("--kube-api-qps", component.qps, "API requests per second; 0 = unlimited")->capture_default_str();
+  app.add_option("--kube-api-burst", component.burst, "API requests at once beyond the rate")->capture_default_str();
+  app.add_option("--address", flags.address, "Address of the plain HTTP endpoints")->capture_default_str();
+  app.add_option("--port", flags.port, "Port of the plain HTTP endpoints; 0 = off")
+      ->check(CLI::Range(0, 65535))->capture_default_str();
+  app.add_option("--bind-address", flags.bindAddress, "Address of the HTTPS endpoints")->capture_default_str();
+  app.add_option("--secure-port", flags.securePort, "Port of the HTTPS endpoints, with --tls-cert-file; 0 = off")
+      ->check(CLI::Range(0, 65535))->capture_default_str();
+  app.add_option("--tls-cert-file", flags.tlsCertFile, "Certificate of the HTTPS endpoints");
+  app.add_option("--tls-private-key-file", flags.tlsKeyFile, "Its key");
+  app.add_option("--client-ca-file", flags.clientCaFile, "Clients must show a certificate signed by these");
+  app.add_option("--feature-gates", flags.featureGates, "Name=true|false,...");
+  app.add_option("-s,--debug-scores", flags.debugScores, "Log the scores of this many best nodes per pod")
+      ->capture_default_str();
+  app.add_flag("-f,--debug-filters", flags.debugFilters, "Log which nodes are filtered out");
+  app.add_flag("-d,--debug-diagnosis", flags.debugDiagnosis, "Log the diagnosis of failed attempts");
+  app.add_option("--pod-max-in-unschedulable-pods-duration", flags.maxUnschedulable,
+                 "How long a pod waits for an event before it is tried again anyway")->capture_default_str();
+  app.add_flag("--leader-elect", flags.leaderElect, "Schedule only while holding the lease; on unless =false");
+  app.add_option("--leader-elect-lease-duration", flags.leaseDuration, "How long a lease is valid")
+      ->capture_default_str();
+  app.add_option("--leader-elect-renew-deadline", flags.renewDeadline, "How long the leader tries to renew")
+      ->capture_default_str();
+  app.add_option("--leader-elect-retry-period", flags.retryPeriod, "Pause between tries")->capture_default_str();
+  app.add_option("--leader-elect-resource-lock", flags.resourceLock, "Kind of the lock; only leases")
+      ->capture_default_str();
+  app.add_option("--leader-elect-resource-name", flags.resourceName, "Name of the lease")->capture_default_str();
+  app.add_option("--leader-elect-resource-namespace", flags.resourceNamespace, "Namespace of the lease")
+      ->capture_default_str();
+  app.add_option("-v,--v", component.verbosity, "Verbosity of the log")->capture_default_str();
+  CLI::Option_group* accepted = app.add_option_group("Accepted without effect");
+  for (const char* flag : kAcceptedOptions) accepted->add_option(flag)->expected(1);
+  for (const char* flag : kAcceptedFlags) accepted->add_flag(flag);
+}
+
+Result<SchedulerOptions> resolve(const CLI::App& app, const Flags& flags, kube::ComponentOptions& component) {
+  if (auto gates = checkGates(flags.featureGates); !gates) return fail(std::move(gates.error()));
+  SchedulerOptions options;
+  options.configuration = defaultConfiguration();
+  options.seed = Random::entropy();
+  SchedulerConfiguration& configuration = options.configuration;
+  if (!flags.config.empty()) {
+    const auto text = readFile(flags.config);
+    if (!text) return fail(Error(text.error()).within("--config"));
+    auto parsed = parseConfiguration(*text);
+    if (!parsed) return fail(std::move(parsed.error()).within("--config " + flags.config));
+    configuration = *std::move(parsed);
+    if (!configuration.kubeconfig.empty()) component.client.kubeconfig = configuration.kubeconfig;
+    if (app.count("--kube-api-qps") == 0) component.qps = configuration.qps;
+    if (app.count("--kube-api-burst") == 0) component.burst = configuration.burst;
+  }
+  const auto duration = [&](const char* flag, const std::string& text, Duration& out) -> Result<> {
+    if (app.count(flag) == 0) return {};
+    const auto parsed = parseDuration(text);
+    if (!parsed) return fail(Error(parsed.error()).within(flag));
+    out = *parsed;
+    return {};
+  };
+  LeaderElectionConfig& election = configuration.leaderElection;
+  for (const auto& [flag, text, out] :
+       {std::tuple{"--leader-elect-lease-duration", &flags.leaseDuration, &election.leaseDuration},
+        std::tuple{"--leader-elect-renew-deadline", &flags.renewDeadline, &election.renewDeadline},
+        std::tuple{"--leader-elect-retry-period", &flags.retryPeriod, &election.retryPeriod},
+        std::tuple{"--pod-max-in-unschedulable-pods-duration", &flags.maxUnschedulable,
+                   &options.maxUnschedulable}}) {
+    if (auto result = duration(flag, *text, *out); !result) return fail(std::move(result.error()));
+  }
+  if (app.count("--leader-elect") > 0) election.leaderElect = flags.leaderElect;
+  if (app.count("--leader-elect-resource-lock") > 0) election.resourceLock = flags.resourceLock;
+  if (app.count("--leader-elect-resource-name") > 0) election.resourceName = flags.resourceName;
+  if (app.count("--leader-elect-resource-namespace") > 0) election.resourceNamespace = flags.resourceNamespace;
+  if (const auto errors = validate(configuration); !errors.empty())
+    return fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));
+  return options;
+}
+
+}  // namespace koord::scheduler

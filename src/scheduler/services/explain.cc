@@ -1,0 +1,236 @@
+#include "scheduler/services/explain.h"
+
+#include <algorithm>
+
+#include "base/time.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::size_t kNodesPerReason = 10;
+constexpr std::size_t kBestNodes = 10;
+
+json::array textArray(const std::vector<std::string>& texts) {
+  json::array array;
+  for (const auto& text : texts) array.push_back(json::string(text));
+  return array;
+}
+
+json::value decisionJson(const Decision& decision) {
+  json::array rejections;
+  for (const auto& entry : decision.rejections) {
+    rejections.push_back(json::object{{"plugin", entry.plugin},
+                                      {"code", json::string(nameOf(entry.code))},
+                                      {"reasons", textArray(entry.reasons)},
+                                      {"nodes", entry.nodes}});
+  }
+  return json::object{{"time", formatMicroTime(decision.time)},
+                      {"attempt", decision.attempt},
+                      {"result", decision.result},
+                      {"node", decision.node},
+                      {"message", decision.message},
+                      {"profile", decision.profile},
+                      {"evaluatedNodes", decision.evaluatedNodes},
+                      {"feasibleNodes", decision.feasibleNodes},
+                      {"durationMicroseconds", decision.duration.count() / 1000},
+                      {"rejections", std::move(rejections)}};
+}
+
+std::string amountText(ResourceId id, std::int64_t amount) {
+  if (id == kCpu) return Quantity::ofMilli(amount).toString();
+  const bool bytes = id == kMemory || id == kEphemeralStorage;
+  return Quantity::of(amount, bytes ? Quantity::Format::BinarySI : Quantity::Format::DecimalSI).toString();
+}
+
+// The node that lacks least of what the pod asks for, and how much that is.
+json::value nearestMiss(const Cluster& cluster, const PodInfo& pod, const NodeSet& rejected) {
+  NodeId best = kNoNode;
+  double least = 0;
+  rejected.forEach([&](NodeId node) {
+    double missing = 0;
+    pod.request.forEach([&](ResourceId id, std::int64_t amount) {
+      const std::int64_t free = Cluster::columnAt(cluster.allocatable(id), node) -
+                                Cluster::columnAt(cluster.requested(id), node);
+      if (amount > 0 && amount > free)
+        missing += static_cast<double>(amount - free) / static_cast<double>(amount);
+    });
+    if (missing > 0 && (best == kNoNode || missing < least)) {
+      best = node;
+      least = missing;
+    }
+  });
+  if (best == kNoNode) return nullptr;
+  json::object missing;
+  pod.request.forEach([&](ResourceId id, std::int64_t amount) {
+    const std::int64_t free = Cluster::columnAt(cluster.allocatable(id), best) -
+                              Cluster::columnAt(cluster.requested(id), best);
+    if (amount > 0 && amount > free) missing.emplace(cluster.resources().name(id), amountText(id, amount - free));
+  });
+  return json::object{{"node", cluster.node(best).name}, {"missing", std::move(missing)}};
+}
+
+json::value scoresJson(const Cluster& cluster, const ScoreTable& table) {
+  std::vector<std::size_t> order(table.nodes.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) { return table.totals[i]; });
+  json::array rows;
+  for (std::size_t i = 0; i < std::min(order.size(), kBestNodes); ++i) {
+    const std::size_t n = order[i];
+    json::object plugins;
+    for (std::size_t p = 0; p < table.plugins.size(); ++p)
+      plugins.emplace(table.plugins[p], table.values[p][n]);
+    rows.push_back(json::object{{"node", cluster.node(table.nodes[n]).name},
+                                {"score", table.totals[n]},
+                                {"plugins", std::move(plugins)}});
+  }
+  return rows;
+}
+
+// What the plugins say now.
+void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
+  const auto profile = scheduler.profiles().find(pod->pod->spec.schedulerName);
+  if (profile == scheduler.profiles().end()) {
+    out.emplace("message", "no profile of this scheduler has the name " + pod->pod->spec.schedulerName);
+    return;
+  }
+  const Cluster& cluster = scheduler.cluster();
+  NodeSearch& search = profile->second->search();
+  CycleState state;
+  SearchResult prepared = search.prepare(state, pod);
+  out.emplace("totalNodes", cluster.liveCount());
+  if (!prepared.status.ok()) {
+    out.emplace("feasibleNodes", 0);
+    out.emplace("message", prepared.diagnosis.message());
+    out.emplace("rejections", json::array{json::object{{"plugin", prepared.status.plugin},
+                                                       {"code", json::string(nameOf(prepared.status.code))},
+                                                       {"reasons", textArray(prepared.status.reasons)},
+                                                       {"count", cluster.liveCount()}}});
+    return;
+  }
+  NodeSet feasible = cluster.live();
+  Verdicts verdicts;
+  verdicts.clear(cluster.capacity());
+  if (const Status status = search.filterNodes(state, pod, feasible, verdicts); !status.ok()) {
+    out.emplace("message", status.message());
+    return;
+  }
+  json::array rejections;
+  Diagnosis diagnosis;
+  diagnosis.totalNodes = cluster.liveCount();
+  diagnosis.verdicts = &verdicts;
+  for (const auto& plugin : search.profile().filter) diagnosis.filterPlugins.push_back(plugin.name);
+  NodeSet rejected = cluster.live();
+  rejected.subtract(feasible);
+  for (VerdictId id = 1; id < verdicts.size(); ++id) {
+    const Rejection& rejection = verdicts.rejection(id);
+    if (verdicts.count(id) == 0) continue;
+    json::array names;
+    rejected.forEach([&](NodeId node) {
+      if (verdicts.at(node) == id && names.size() < kNodesPerReason)
+        names.push_back(json::string(cluster.node(node).name));
+    });
+    rejections.push_back(json::object{{"plugin", diagnosis.filterPlugins[rejection.plugin]},
+                                      {"code", json::string(nameOf(rejection.code))},
+                                      {"reasons", textArray(rejection.reasons)},
+                                      {"count", verdicts.count(id)},
+                                      {"nodes", std::move(names)}});
+  }
+  out.emplace("feasibleNodes", feasible.size());
+  out.emplace("rejections", std::move(rejections));
+  if (feasible.empty()) {
+    out.emplace("message", diagnosis.message());
+    out.emplace("nearestMiss", nearestMiss(cluster, *pod, rejected));
+    return;
+  }
+  std::vector<NodeId> nodes;
+  feasible.copyTo(nodes);
+  if (const auto table = search.scoreNodes(state, pod, nodes)) out.emplace("bestNodes", scoresJson(cluster, *table));
+}
+
+}  // namespace
+
+Result<json::value> explainPodObject(Scheduler& scheduler, std::shared_ptr<const api::Pod> pod) {
+  json::object out{{"pod", api::keyOf(pod->metadata).toString()}, {"state", "unknown"}};
+  addVerdicts(scheduler, scheduler.describe(pod), out);
+  return json::value(std::move(out));
+}
+
+Result<json::value> explainPod(Scheduler& scheduler, const api::ObjectKey& key) {
+  json::object out{{"pod", key.toString()}};
+  const auto* decisions = scheduler.decisions().of(key.toString());
+  const PodPtr pending = scheduler.pending(key);
+  PodPtr bound;
+  if (!pending) {
+    for (const auto& [uid, record] : scheduler.cluster().pods()) {
+      if (api::keyOf(record.info->pod->metadata) != key) continue;
+      bound = record.info;
+      out.emplace("node", scheduler.cluster().node(record.node).name);
+      out.emplace("state", record.assumed ? "binding" : "bound");
+    }
+  }
+  if (!pending && !bound && !decisions)
+    return fail(ErrorCode::NotFound, "cannot find pod " + key.toString());
+  if (pending) {
+    out.emplace("state", json::string(nameOf(scheduler.queue().placeOf(pending->uid()))));
+    if (const QueuedPod* queued = scheduler.queue().find(pending->uid())) {
+      out.emplace("attempts", queued->attempts);
+      json::array plugins;
+      for (const auto& plugin : queued->unschedulablePlugins) plugins.push_back(json::string(plugin));
+      for (const auto& plugin : queued->pendingPlugins) plugins.push_back(json::string(plugin));
+      out.emplace("waitsFor", std::move(plugins));
+      if (!queued->gatingPlugin.empty()) out.emplace("gatedBy", queued->gatingPlugin);
+      if (queued->backoffExpiration)
+        out.emplace("backoffUntil", formatMicroTime(*queued->backoffExpiration));
+    }
+    addVerdicts(scheduler, pending, out);
+  }
+  json::array log;
+  if (decisions)
+    for (const Decision& decision : *decisions) log.push_back(decisionJson(decision));
+  out.emplace("decisions", std::move(log));
+  return json::value(std::move(out));
+}
+
+Result<json::value> describeNode(const Scheduler& scheduler, const std::string& name) {
+  const Cluster& cluster = scheduler.cluster();
+  const auto id = cluster.findNode(name);
+  if (!id || !cluster.live().contains(*id)) return fail(ErrorCode::NotFound, "cannot find node " + name);
+  const NodeRow& row = cluster.node(*id);
+  json::object allocatable, requested, remaining;
+  for (ResourceId resource = 0; resource < cluster.resources().size(); ++resource) {
+    const std::int64_t all = Cluster::columnAt(cluster.allocatable(resource), *id);
+    const std::int64_t used = Cluster::columnAt(cluster.requested(resource), *id);
+    if (all == 0 && used == 0) continue;
+    const std::string& key = cluster.resources().name(resource);
+    allocatable.emplace(key, amountText(resource, all));
+    requested.emplace(key, amountText(resource, used));
+    remaining.emplace(key, amountText(resource, all - used));
+  }
+  allocatable.emplace("pods", cluster.allowedPods()[*id]);
+  requested.emplace("pods", cluster.podCount()[*id]);
+  json::array pods, ports;
+  for (const PodPtr& pod : row.pods) pods.push_back(json::string(pod->key()));
+  for (const HostPort& port : row.usedPorts) {
+    ports.push_back(json::object{{"hostIP", cluster.symbols().text(port.ip)},
+                                 {"protocol", cluster.symbols().text(port.protocol)},
+                                 {"port", port.port}});
+  }
+  json::object images;
+  for (const NodeImage& image : row.images) {
+    images.emplace(cluster.symbols().text(image.image),
+                   json::object{{"size", image.size}, {"numNodes", cluster.imageSpread(image.image).nodes}});
+  }
+  return json::value(json::object{
+      {"node", name},
+      {"pods", std::move(pods)},
+      {"usedPorts", std::move(ports)},
+      {"requested", std::move(requested)},
+      {"nonZeroRequested", json::object{{"cpu", amountText(kCpu, cluster.nonZeroCpu()[*id])},
+                                        {"memory", amountText(kMemory, cluster.nonZeroMemory()[*id])}}},
+      {"remaining", std::move(remaining)},
+      {"allocatable", std::move(allocatable)},
+      {"imageStates", std::move(images)}});
+}
+
+}  // namespace koord::scheduler

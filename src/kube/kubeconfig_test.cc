@@ -163,7 +163,7 @@ TEST_F(KubeconfigTest, SeveralFilesAreMergedAndTheFirstToSayWins) {
                            "contexts:\n- {name: x, context: {cluster: c, user: u}}\n");
   const auto second = write("two/b",
                             "current-context: two\n"
-                            "users:\n- {name: u, user: {token: from-b, username: n}}\n"
+                            "users:\n- {name: u, user: {token: from-b, username: nobody}}\n"
                             "clusters:\n- {name: c, cluster: {server: 'http://b'}}\n");
   ::setenv("KUBECONFIG", (first + "::" + folder + "/missing:" + second).c_str(), 1);
   const auto loaded = loadClientConfig({});

@@ -213,7 +213,10 @@ TEST_P(StreamTest, ASlowReaderPausesTheTransferAndLosesNothing) {
   EXPECT_TRUE(received.end) << received.end.error().message;
   EXPECT_EQ(total, everything.size());
   EXPECT_TRUE(intact);
-  reader.runSync([&] { slow.reset(); });
+  reader.runSync([&] {
+    slow.reset();
+    client.reset();  // before its executor
+  });
 }
 
 TEST_P(StreamTest, ShutdownEndsStreamsCleanly) {

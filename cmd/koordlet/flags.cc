@@ -122,9 +122,10 @@ class Parser {
   void duration(const char* name, Duration& value, const char* help) {
     app_.add_option_function<std::string>(
             std::string("--") + name,
-            [&value](const std::string& given) {
+            [&value, name](const std::string& given) {
               const auto parsed = parseDuration(given);
-              if (!parsed) throw CLI::ValidationError(parsed.error().message);
+              if (!parsed)
+                throw CLI::ValidationError(std::string("--") + name, parsed.error().message);
               value = *parsed;
             },
             help)

@@ -91,6 +91,7 @@ void Agent::start() {
 }
 
 Task<void> Agent::findDriver() {
+  if (!host_.driverSource.empty()) co_return;
   const SteadyTime start = executor_.steadyNow();
   while (!host_.detectDriver()) {
     if (executor_.steadyNow() - start >= kDriverPatience) {

@@ -1,13 +1,20 @@
 #include "koordlet/hooks/reconciler.h"
 
 namespace koord::koordlet {
+namespace {
+
+// After a value that the kernel refused: often another one must change first (a child's quota may
+// not be above its parent's), and its writer runs every second.
+constexpr Duration kRetry = std::chrono::seconds(1);
+
+}  // namespace
 
 Reconciler::Reconciler(Executor& executor, States& states, ResourceExecutor& resources,
                        Duration interval)
     : executor_(executor),
       states_(states),
       resources_(resources),
-      interval_(std::max<Duration>(interval, std::chrono::seconds(1))) {}
+      interval_(std::max(interval, kRetry)) {}
 
 void Reconciler::start() {
   states_.onPods([this] { request(); });
@@ -21,30 +28,34 @@ void Reconciler::request() {
   executor_.post([this, alive = std::weak_ptr(alive_)] {
     if (alive.expired()) return;
     requested_ = false;
-    reconcile();
+    settled_ = reconcile();
   });
 }
 
-void Reconciler::reconcile() {
-  if (!states_.podsSynced()) return;
+bool Reconciler::reconcile() {
+  if (!states_.podsSynced()) return true;
+  int failed = 0;
   for (const auto& hook : hooks_) {
     HookUpdates updates;
     hook->prepare(states_, updates);
     for (const auto& pod : states_.pods())
       if (pod.active()) hook->wanted(pod, updates);
-    resources_.updateBatch(updates.qos);
+    failed += resources_.updateBatch(updates.qos).failed;
     // Limits of a pod and of its containers move together, in the order that the kernel accepts.
     const std::vector<CgroupUpdate> levels[] = {std::move(updates.pods),
                                                 std::move(updates.containers)};
-    resources_.updateLeveled(levels);
+    failed += resources_.updateLeveled(levels).failed;
   }
+  return failed == 0;
 }
 
 Task<void> Reconciler::loop() {
-  for (;;) {
-    auto pause = sleepFor(executor_, interval_);
+  for (SteadyTime last = executor_.steadyNow();;) {
+    auto pause = sleepFor(executor_, kRetry);
     co_await pause;
-    reconcile();
+    if (settled_ && executor_.steadyNow() - last < interval_) continue;
+    last = executor_.steadyNow();
+    settled_ = reconcile();
   }
 }
 

@@ -17,8 +17,8 @@ class Reconciler {
 
   void add(std::unique_ptr<Hook> hook) { hooks_.push_back(std::move(hook)); }
   void start();
-  // One pass over all pods.
-  void reconcile();
+  // One pass over all pods; false when the kernel refused a value.
+  bool reconcile();
 
  private:
   Task<void> loop();
@@ -32,6 +32,7 @@ class Reconciler {
   std::vector<std::unique_ptr<Hook>> hooks_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   bool requested_ = false;
+  bool settled_ = true;  // the last pass went through
   TaskGroup tasks_;
 };
 

@@ -27,8 +27,8 @@ Merged unionOf(std::string_view current, std::string_view wanted) {
   return before->unionWith(*after).toString();
 }
 
-Result<std::int64_t> quotaIn(std::string_view text) {
-  auto quota = quotaOfCpuMax(text);
+Result<std::int64_t> quotaIn(std::string_view text, CgroupVersion version) {
+  auto quota = version == CgroupVersion::V2 ? quotaOfCpuMax(text) : parseInt(text);
   if (quota && *quota == -1) return kUnlimited;
   return quota;
 }
@@ -51,8 +51,7 @@ bool isMergeable(CgroupFile file) {
 Merged mergedValue(CgroupFile file, CgroupVersion version, std::string_view current,
                    std::string_view wanted) {
   if (file == CgroupFile::CpusetCpus) return unionOf(current, wanted);
-  if (file == CgroupFile::CpuCfsQuota && version == CgroupVersion::V2)
-    return ifLarger(quotaIn(current), wanted);
+  if (file == CgroupFile::CpuCfsQuota) return ifLarger(quotaIn(current, version), wanted);
   return ifLarger(parseAmount(current), wanted);
 }
 

@@ -114,20 +114,24 @@ void ResourceExecutor::logFailure(const CgroupUpdate& update, const Error& error
             error.message);
 }
 
-int ResourceExecutor::updateBatch(std::span<const CgroupUpdate> updates, Caching caching) {
-  int written = 0;
-  for (const auto& one : updates) {
-    const auto outcome = update(one, caching);
-    if (!outcome) {
-      logFailure(one, outcome.error());
-    } else if (*outcome == UpdateOutcome::Written) {
-      ++written;
-    }
+void ResourceExecutor::updateOne(const CgroupUpdate& update, Caching caching, BatchResult& result) {
+  const auto outcome = this->update(update, caching);
+  if (!outcome) {
+    ++result.failed;
+    logFailure(update, outcome.error());
+  } else if (*outcome == UpdateOutcome::Written) {
+    ++result.written;
   }
-  return written;
 }
 
-bool ResourceExecutor::loosen(const CgroupUpdate& update, int& written) {
+ResourceExecutor::BatchResult ResourceExecutor::updateBatch(std::span<const CgroupUpdate> updates,
+                                                            Caching caching) {
+  BatchResult result;
+  for (const auto& one : updates) updateOne(one, caching, result);
+  return result;
+}
+
+bool ResourceExecutor::loosen(const CgroupUpdate& update, BatchResult& result) {
   const auto path = cgroupFilePath(host_.layout, update.file, update.dir);
   if (!path) return true;
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
@@ -144,25 +148,27 @@ bool ResourceExecutor::loosen(const CgroupUpdate& update, int& written) {
     logFailure(update, outcome.error());
     return false;
   }
-  if (*outcome == UpdateOutcome::Written) ++written;
+  if (*outcome == UpdateOutcome::Written) ++result.written;
   if (**merged != update.value) return false;
   remember(key, update.value);
   return true;
 }
 
-int ResourceExecutor::updateLeveled(std::span<const std::vector<CgroupUpdate>> levels) {
-  int written = 0;
+ResourceExecutor::BatchResult ResourceExecutor::updateLeveled(
+    std::span<const std::vector<CgroupUpdate>> levels) {
+  BatchResult result;
   std::vector<const CgroupUpdate*> second;
   for (const auto& level : levels)
     for (const auto& one : level) {
-      if (isMergeable(one.file)) {
-        if (!loosen(one, written)) second.push_back(&one);
-        continue;
+      if (!isMergeable(one.file)) {
+        updateOne(one, Caching::Yes, result);
+      } else if (!loosen(one, result)) {
+        second.push_back(&one);
       }
-      written += updateBatch({&one, 1});
     }
-  for (const CgroupUpdate* one : second | std::views::reverse) written += updateBatch({one, 1});
-  return written;
+  for (const CgroupUpdate* one : second | std::views::reverse)
+    updateOne(*one, Caching::Yes, result);
+  return result;
 }
 
 void ResourceExecutor::collectGarbage() {

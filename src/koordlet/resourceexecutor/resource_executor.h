@@ -51,12 +51,16 @@ class ResourceExecutor {
   enum class Caching { No, Yes };
   // An error: a value out of range, or the kernel refused it. It is not logged here.
   Result<UpdateOutcome> update(const CgroupUpdate& update, Caching caching = Caching::Yes);
-  // Updates independent of each other; errors are logged. Returns how many were written.
-  int updateBatch(std::span<const CgroupUpdate> updates, Caching caching = Caching::Yes);
+  struct BatchResult {
+    int written = 0;
+    int failed = 0;  // the kernel refused; logged, at most once a minute per file
+  };
+  // Updates independent of each other.
+  BatchResult updateBatch(std::span<const CgroupUpdate> updates, Caching caching = Caching::Yes);
   // Levels from top (QoS class) to bottom (container). First pass, top down: what grows is written,
   // so that a parent is never tighter than its child wants; cpusets become the union of old and
   // new. Second pass, bottom up: everything gets its target.
-  int updateLeveled(std::span<const std::vector<CgroupUpdate>> levels);
+  BatchResult updateLeveled(std::span<const std::vector<CgroupUpdate>> levels);
 
   // Forgets values not handed in for a while. Call about once a minute.
   void collectGarbage();
@@ -77,7 +81,8 @@ class ResourceExecutor {
   Result<UpdateOutcome> writeIfDifferent(const CgroupUpdate& update, const std::string& path,
                                          std::string_view value);
   // First pass for one update; true when it needs no second pass.
-  bool loosen(const CgroupUpdate& update, int& written);
+  bool loosen(const CgroupUpdate& update, BatchResult& result);
+  void updateOne(const CgroupUpdate& update, Caching caching, BatchResult& result);
   void logFailure(const CgroupUpdate& update, const Error& error);
 
   const Host& host_;

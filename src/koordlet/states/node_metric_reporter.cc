@@ -106,8 +106,10 @@ Task<void> NodeMetricReporter::loop() {
   // use to the cluster until then.
   const SteadyTime start = executor_.steadyNow();
   const auto ready = [&] {
-    return generation_ && states_.podsSynced() &&
-           nodeMetricStatus(policy_, cache_, states_, executor_.wallNow()).has_value();
+    if (!generation_ || !states_.podsSynced()) return false;
+    const auto status = nodeMetricStatus(policy_, cache_, states_, executor_.wallNow());
+    // Without its pods the node's usage would all pass for the system's.
+    return status && (!status->podsMetric.empty() || states_.pods().empty());
   };
   while (!ready() && executor_.steadyNow() - start < policy_.interval) {
     auto pause = sleepFor(executor_, 1s);

@@ -9,9 +9,11 @@ ContainerView viewOf(const api::ContainerStatus& status, const std::string& podD
   view.name = status.name;
   view.init = init;
   view.running = status.state.running.has_value();
-  // Ids of unknown runtimes have no directory that we could know.
+  // Ids of unknown runtimes, and empty ones, have no directory that we could know.
+  const auto separator = status.containerID.find("://");
+  if (separator == std::string::npos || separator + 3 == status.containerID.size()) return view;
   if (auto name = containerDirName(driver, status.containerID)) {
-    view.id = status.containerID.substr(status.containerID.find("://") + 3);
+    view.id = status.containerID.substr(separator + 3);
     view.dir = joinPath(podDir, *name);
   }
   return view;

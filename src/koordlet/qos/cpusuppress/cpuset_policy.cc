@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace koord::koordlet::cpusuppress {
 namespace {
@@ -60,21 +61,21 @@ std::vector<int> selectCpus(std::int64_t wanted, const std::vector<CpuPlace>& cp
     chosen.push_back(bucket.cpus[static_cast<std::size_t>(index)].cpu);
     --wanted;
   };
-  std::size_t turn = 0;  // goes on from the pairs to the single CPUs
-  std::size_t fruitless = 0;
-  for (; wanted > 1 && fruitless < buckets.size(); turn = (turn + 1) % buckets.size()) {
-    const int pair = buckets[turn].freePair();
-    fruitless = pair < 0 ? fruitless + 1 : 0;
-    if (pair < 0) continue;
-    take(buckets[turn], pair);
-    take(buckets[turn], pair + 1);
+  // Pairs end when a whole round, which begins at the first bucket, found none.
+  std::size_t turn = 0;
+  bool progress = true;
+  while (wanted > 1) {
+    if (turn == 0 && !std::exchange(progress, false)) break;
+    if (const int pair = buckets[turn].freePair(); pair >= 0) {
+      take(buckets[turn], pair);
+      take(buckets[turn], pair + 1);
+      progress = true;
+    }
+    turn = (turn + 1) % buckets.size();
   }
-  fruitless = 0;
-  for (; wanted > 0 && fruitless < buckets.size(); turn = (turn + 1) % buckets.size()) {
-    const int cpu = buckets[turn].freeCpu();
-    fruitless = cpu < 0 ? fruitless + 1 : 0;
-    if (cpu >= 0) take(buckets[turn], cpu);
-  }
+  // Single CPUs go on where the pairs ended. There are enough of them.
+  for (; wanted > 0; turn = (turn + 1) % buckets.size())
+    if (const int cpu = buckets[turn].freeCpu(); cpu >= 0) take(buckets[turn], cpu);
   return chosen;
 }
 

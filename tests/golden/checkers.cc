@@ -6,6 +6,8 @@ std::vector<Checker> allCheckers() {
   return {
       batchresourceChecker(),
       cpusetChecker(),
+      koordletCgroupChecker(),
+      koordletCpuSuppressChecker(),
       patchesChecker(),
       podrequestsChecker(),
       profileChecker(),

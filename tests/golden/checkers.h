@@ -8,6 +8,8 @@ namespace koord::golden {
 
 Checker batchresourceChecker();
 Checker cpusetChecker();
+Checker koordletCgroupChecker();
+Checker koordletCpuSuppressChecker();
 Checker patchesChecker();
 Checker podrequestsChecker();
 Checker profileChecker();

@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include "golden/checkers.h"
+#include "koordlet/resourceexecutor/resource_executor.h"
+#include "koordlet/system/cgroup_file.h"
+#include "koordlet/system/cgroup_path.h"
+#include "koordlet/system/conversions.h"
+#include "koordlet/system/small_file.h"
+
+namespace koord::golden {
+namespace {
+
+using koordlet::CgroupDriver;
+using koordlet::CgroupFile;
+using koordlet::CgroupVersion;
+
+std::string_view text(const json::object& testCase, std::string_view name) {
+  const auto* value = testCase.if_contains(name);
+  return value && value->is_string() ? std::string_view(value->get_string()) : std::string_view{};
+}
+
+CgroupVersion versionOf(const json::object& testCase) {
+  return testCase.at("v2").as_bool() ? CgroupVersion::V2 : CgroupVersion::V1;
+}
+CgroupDriver driverOf(const json::object& testCase) {
+  return text(testCase, "driver") == "systemd" ? CgroupDriver::Systemd : CgroupDriver::Cgroupfs;
+}
+
+// {<name>Valid, <name>} as the cases have them.
+template <class T>
+void put(json::object& result, std::string_view name, std::string_view validName,
+         const Result<T>& value) {
+  result[validName] = value.has_value();
+  if (value) result[name] = *value;
+}
+
+json::object paths(const json::object& testCase) {
+  const CgroupDriver driver = driverOf(testCase);
+  koordlet::KubeQos qos = koordlet::KubeQos::Guaranteed;
+  for (const auto one : {koordlet::KubeQos::Burstable, koordlet::KubeQos::BestEffort})
+    if (text(testCase, "kubeQoS") == model::textOf(one)) qos = one;
+  const std::string podName = koordlet::podDirName(driver, qos, text(testCase, "uid"));
+  const std::string podDir = koordlet::podDir(driver, qos, text(testCase, "uid"));
+  json::object result{
+      {"qosDir", koordlet::qosDir(driver, qos)}, {"podDir", podDir}, {"podBaseName", podName}};
+  put(result, "parsedPodID", "parsedPodIDValid", koordlet::parsePodDirName(driver, podName));
+  const auto container = koordlet::containerDirName(driver, text(testCase, "containerID"));
+  result["containerValid"] = container.has_value();
+  if (!container) return result;
+  const std::string dir = koordlet::joinPath(podDir, *container);
+  const std::string base = dir.substr(dir.rfind('/') + 1);
+  result["containerDir"] = dir;
+  result["containerBaseName"] = base;
+  put(result, "parsedContainerID", "parsedContainerIDValid",
+      koordlet::parseContainerDirName(driver, base));
+  return result;
+}
+
+// The text that a write leaves in a file which the kernel does not render anew.
+json::object write(const json::object& testCase) {
+  const CgroupVersion version = versionOf(testCase);
+  const auto file = koordlet::cgroupFileOfName(text(testCase, "resource"));
+  json::object result{{"registered", file.has_value()}};
+  if (!file) return result;
+  const auto name = koordlet::fileNameIn(*file, version);
+  const auto value = text(testCase, "value");
+  const auto before = text(testCase, "before");
+  const bool valid = koordlet::validateCgroupValue(*file, version, value).has_value();
+  result["registered"] = !name.empty();
+  result["file"] = name;
+  result["valueValid"] = valid;
+  const auto encoded = koordlet::encodeCgroupValue(*file, version, value);
+  result["ok"] = valid && encoded;
+  const bool written =
+      valid && encoded && !koordlet::sameCgroupValue(*file, version, before, *encoded);
+  result["after"] = written ? std::string_view(*encoded) : before;
+  return result;
+}
+
+Result<json::object> merge(const json::object& testCase) {
+  const std::string_view condition = text(testCase, "condition");
+  const CgroupFile file = condition == "ifCFSQuotaIsLarger" ? CgroupFile::CpuCfsQuota
+                          : condition == "ifCPUSetIsLooser" ? CgroupFile::CpusetCpus
+                                                            : CgroupFile::MemoryMin;
+  const auto merged = koordlet::mergedValue(file, versionOf(testCase), text(testCase, "old"),
+                                            text(testCase, "new"));
+  json::object result{{"valid", merged.has_value()}};
+  if (!merged) return result;
+  result["needMerge"] = merged->has_value();
+  if (*merged) result["merged"] = **merged;
+  return result;
+}
+
+// "abc" of "containerd://abc".
+std::optional<json::value> idOfContainerId(const json::object& testCase, std::string_view) {
+  const auto id = text(testCase, "containerID");
+  return json::value(id.substr(id.find("://") + 3));
+}
+
+Result<json::object> evaluate(const json::object& testCase) {
+  const std::string_view op = text(testCase, "op");
+  json::object result;
+  if (op == "milliCPU") {
+    const auto milli = testCase.at("milliCPU").to_number<std::int64_t>();
+    return json::object{{"shares", koordlet::milliCpuToShares(milli)},
+                        {"quota", koordlet::milliCpuToQuota(milli)}};
+  }
+  if (op == "sharesToWeight") {
+    const auto given = text(testCase, "shares");
+    const auto shares = koordlet::parseInt(given);
+    const auto weight = shares && koordlet::trim(given) == given
+                            ? koordlet::sharesToWeight(*shares)
+                            : Result<std::int64_t>(fail(Error{}));
+    result["shares"] = given;
+    put(result, "weight", "valid", weight);
+    return result;
+  }
+  if (op == "weightToShares") {
+    result["weight"] = testCase.at("weight");
+    put(result, "shares", "valid",
+        koordlet::weightToShares(testCase.at("weight").to_number<std::int64_t>()));
+    return result;
+  }
+  if (op == "cpuMax") {
+    put(result, "quota", "quotaValid", koordlet::quotaOfCpuMax(text(testCase, "text")));
+    put(result, "period", "periodValid", koordlet::periodOfCpuMax(text(testCase, "text")));
+    return result;
+  }
+  if (op == "parseBase") {
+    put(result, "podID", "podValid",
+        koordlet::parsePodDirName(driverOf(testCase), text(testCase, "base")));
+    put(result, "containerID", "containerValid",
+        koordlet::parseContainerDirName(driverOf(testCase), text(testCase, "base")));
+    return result;
+  }
+  if (op == "path") return paths(testCase);
+  if (op == "write") return write(testCase);
+  if (op == "merge") return merge(testCase);
+  return fail(ErrorCode::Invalid, fmt::format("unknown op \"{}\"", op));
+}
+
+}  // namespace
+
+Checker koordletCgroupChecker() {
+  return {
+      .file = "koordlet_cgroup",
+      // shares and weight are outputs of some kinds of cases; where they are given, they are
+      // repeated.
+      .inputs = {"op", "milliCPU", "text", "driver", "base", "kubeQoS", "uid", "containerID",
+                 "resource", "v2", "value", "before", "condition", "old", "new"},
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .oracles = {{"idOfContainerID", idOfContainerId}},
+  };
+}
+
+}  // namespace koord::golden

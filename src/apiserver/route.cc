@@ -87,7 +87,7 @@ Accepts readAccept(std::string_view header) {
     const auto params = split(item, ';');
     if (params.empty()) continue;
     const auto type = trim(params[0]);
-    if (type.find("openapi.v2") != std::string_view::npos && type.find("protobuf") != std::string_view::npos) accepts.openApiProto = true;
+    if (type.find("openapi.spec.v2") != std::string_view::npos && type.find("protobuf") != std::string_view::npos) accepts.openApiProto = true;
     const bool plain = type == "application/json" || type == "*/*" || type == "application/*" || type == "application/yaml";
     json = json || plain;
     if (!plain) continue;

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "api/patch/create_strategic_patch.h"
 #include "api/patch/json_patch.h"
 #include "api/patch/merge_patch.h"
 #include "api/patch/strategic_patch.h"
@@ -35,6 +36,14 @@ Result<json::object> evaluate(const api::SchemaSet& types, const json::object& t
   if (!schema) return fail(ErrorCode::Invalid, "unknown kind");
   if (op == "strategic")
     return outcome(testCase, "result", api::applyStrategicPatch(original, testCase.at("patch"), *schema));
+  if (op == "createTwoWay") {
+    const auto patch = api::createTwoWayPatch(original, testCase.at("modified"), *schema);
+    auto out = outcome(testCase, "patch", patch);
+    const auto result = patch ? api::applyStrategicPatch(original, *patch, *schema) : patch;
+    out["applied"] = result.has_value();
+    if (result) out["result"] = *result;
+    return out;
+  }
   return fail(ErrorCode::Invalid, fmt::format("unknown op \"{}\"", op));
 }
 

@@ -5,33 +5,6 @@
 #include <utility>
 
 namespace koord::api::patch {
-namespace {
-
-// Sorts by the place in `order`. Elements that are not there compare as "before" whatever they are compared
-// with; the insertion sort makes of that what the reference makes of it.
-Result<json::array> sortBy(json::array list, const json::array& order, ElementKey key) {
-  json::array deleted;
-  if (key.maps) {
-    for (const auto* part : {&std::as_const(list), &order})
-      if (auto complete = requireKeys(*part, key.key); !complete) return fail(complete.error());
-    json::array kept;
-    for (auto& item : list)
-      (hasDirective(item, "delete") ? deleted : kept).push_back(std::move(item));
-    list = std::move(kept);
-  }
-  const auto before = [&](const json::value& a, const json::value& b) {
-    const auto i = key.indexIn(order, a);
-    const auto j = key.indexIn(order, b);
-    return i < 0 || j < 0 || i < j;
-  };
-  for (std::size_t i = 1; i < list.size(); ++i)
-    for (std::size_t j = i; j > 0 && before(list[j], list[j - 1]); --j) std::swap(list[j], list[j - 1]);
-  for (auto& item : deleted) list.push_back(std::move(item));
-  return list;
-}
-
-}  // namespace
-
 bool ElementKey::same(const json::value& a, const json::value& b) const {
   if (key.empty()) return a == b;
   const auto* left = find(a, key);
@@ -57,6 +30,29 @@ Result<> requireKeys(const json::array& list, std::string_view key) {
   return {};
 }
 
+Result<json::array> sortByOrder(json::array list, const json::array& order, ElementKey key) {
+  json::array deleted;
+  if (key.maps) {
+    for (const auto* part : {&std::as_const(list), &order})
+      if (auto complete = requireKeys(*part, key.key); !complete) return fail(complete.error());
+    json::array kept;
+    for (auto& item : list)
+      (hasDirective(item, "delete") ? deleted : kept).push_back(std::move(item));
+    list = std::move(kept);
+  }
+  // Elements that are not there compare as "before" whatever they are compared with; the insertion sort
+  // makes of that what the reference makes of it.
+  const auto before = [&](const json::value& a, const json::value& b) {
+    const auto i = key.indexIn(order, a);
+    const auto j = key.indexIn(order, b);
+    return i < 0 || j < 0 || i < j;
+  };
+  for (std::size_t i = 1; i < list.size(); ++i)
+    for (std::size_t j = i; j > 0 && before(list[j], list[j - 1]); --j) std::swap(list[j], list[j - 1]);
+  for (auto& item : deleted) list.push_back(std::move(item));
+  return list;
+}
+
 Result<json::array> orderElements(json::array merged, const json::array& order,
                                   const json::array& serverOrder, ElementKey key) {
   json::array named, others;
@@ -64,9 +60,9 @@ Result<json::array> orderElements(json::array merged, const json::array& order,
     if (auto complete = requireKeys(merged, key.key); !complete) return fail(complete.error());
   for (auto& item : merged)
     (key.indexIn(order, item) >= 0 ? named : others).push_back(std::move(item));
-  auto left = sortBy(std::move(others), serverOrder, key);
+  auto left = sortByOrder(std::move(others), serverOrder, key);
   if (!left) return left;
-  auto right = sortBy(std::move(named), order, key);
+  auto right = sortByOrder(std::move(named), order, key);
   if (!right) return right;
 
   // Merge the two: one of the server's own comes first only where the server had it first.

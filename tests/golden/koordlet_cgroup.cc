@@ -97,6 +97,14 @@ std::optional<json::value> idOfContainerId(const json::object& testCase, std::st
   return json::value(id.substr(id.find("://") + 3));
 }
 
+// What is in cpu.max already is not written again: the field before the blank is the quota.
+std::optional<json::value> unchangedQuota(const json::object& testCase, std::string_view) {
+  const auto before = text(testCase, "before");
+  const auto value = text(testCase, "value") == "-1" ? "max" : text(testCase, "value");
+  if (before.substr(0, before.find(' ')) != value) return std::nullopt;
+  return json::value(before);
+}
+
 Result<json::object> evaluate(const json::object& testCase) {
   const std::string_view op = text(testCase, "op");
   json::object result;
@@ -149,7 +157,7 @@ Checker koordletCgroupChecker() {
       .inputs = {"op", "milliCPU", "text", "driver", "base", "kubeQoS", "uid", "containerID",
                  "resource", "v2", "value", "before", "condition", "old", "new"},
       .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
-      .oracles = {{"idOfContainerID", idOfContainerId}},
+      .oracles = {{"idOfContainerID", idOfContainerId}, {"unchangedQuota", unchangedQuota}},
   };
 }
 

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/virtual_loop.h"
 #include "kube/leader_election.h"
+#include "net/tls.h"
 #include "scheduler/core/informers.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/services/http_service.h"
@@ -13,6 +14,14 @@
 namespace koord::scheduler {
 
 namespace {
+
+// A certificate for this run only; clients that care give us a real one.
+Result<net::CertKey> selfSigned(WallTime now, const std::string& address) {
+  const net::Validity validity{now - std::chrono::hours(1), now + std::chrono::days(365)};
+  const auto authority = net::makeAuthority("koord-scheduler-ca", validity);
+  if (!authority) return fail(authority.error());
+  return net::issueServerCert(*authority, {"koord-scheduler", {"localhost", "127.0.0.1", address}, validity});
+}
 
 class App final : public kube::Running {
  public:
@@ -30,8 +39,14 @@ class App final : public kube::Running {
       options.listen = fmt::format("{}:{}", flags.address, flags.port);
       if (auto result = listen(std::move(options)); !result) return result;
     }
-    if (flags.securePort != 0 && !flags.tlsCertFile.empty()) {
+    if (flags.securePort != 0) {
       auto tls = std::make_shared<net::ServerTls>();
+      if (flags.tlsCertFile.empty()) {
+        auto own = selfSigned(component_.executor().wallNow(), flags.bindAddress);
+        if (!own) return fail(std::move(own.error()));
+        tls->certPem = own->certPem;
+        tls->keyPem = own->keyPem;
+      }
       for (const auto& [file, into] : {std::pair{&flags.tlsCertFile, &tls->certPem},
                                        std::pair{&flags.tlsKeyFile, &tls->keyPem},
                                        std::pair{&flags.clientCaFile, &tls->clientCaPem}}) {

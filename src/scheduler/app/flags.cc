@@ -87,9 +87,9 @@ void addFlags(CLI::App& app, Flags& flags, kube::ComponentOptions& component) {
   app.add_option("--port", flags.port, "Port of the plain HTTP endpoints; 0 = off")
       ->check(CLI::Range(0, 65535))->capture_default_str();
   app.add_option("--bind-address", flags.bindAddress, "Address of the HTTPS endpoints")->capture_default_str();
-  app.add_option("--secure-port", flags.securePort, "Port of the HTTPS endpoints, with --tls-cert-file; 0 = off")
+  app.add_option("--secure-port", flags.securePort, "Port of the HTTPS endpoints; 0 = off")
       ->check(CLI::Range(0, 65535))->capture_default_str();
-  app.add_option("--tls-cert-file", flags.tlsCertFile, "Certificate of the HTTPS endpoints");
+  app.add_option("--tls-cert-file", flags.tlsCertFile, "Certificate of the HTTPS endpoints; by default one made at start");
   app.add_option("--tls-private-key-file", flags.tlsKeyFile, "Its key");
   app.add_option("--client-ca-file", flags.clientCaFile, "Clients must show a certificate signed by these");
   app.add_option("--feature-gates", flags.featureGates, "Name=true|false,...");

@@ -27,6 +27,7 @@ constexpr Duration kStartLimit = 2min;
 class VirtualCluster final : public Environment {
  public:
   explicit VirtualCluster(std::uint64_t seed) : random_(seed) {}
+  ~VirtualCluster() override;
 
   Result<> start(const std::vector<json::value>& manifests);
 
@@ -44,7 +45,7 @@ class VirtualCluster final : public Environment {
   Task<Result<>> create(const json::value& manifest);
   Task<Result<std::string>> callWebhook(apiserver::WebhookRequest request);
 
-  // What stands below uses what stands above; destroyed from below.
+  // What stands below uses what stands above.
   VirtualLoop loop_;
   Random random_;
   std::unique_ptr<apiserver::Server> server_;
@@ -60,6 +61,21 @@ class VirtualCluster final : public Environment {
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::optional<scheduler::Informers> schedulerInformers_;
 };
+
+// Watches end on the server's executor after their clients, and before the server.
+VirtualCluster::~VirtualCluster() {
+  schedulerInformers_.reset();
+  scheduler_.reset();
+  manager_.reset();
+  podWebhook_.reset();
+  simNodes_.reset();
+  workloads_.reset();
+  nodes_.reset();
+  pods_.reset();
+  loop_.runReady();
+  api_.reset();
+  loop_.runReady();
+}
 
 Result<> VirtualCluster::openServer() {
   apiserver::ServerOptions options;

@@ -1,0 +1,35 @@
+#pragma once
+
+// A Responder for tests of handlers: keeps what it is given.
+
+#include "net/http_server.h"
+
+namespace koord::net {
+
+class FakeResponder final : public Responder {
+ public:
+  int status = 0;
+  Headers headers;
+  std::string body;  // of a streamed answer: all chunks
+  bool ended = false;
+  bool aborted = false;
+  Callback closed;  // run by the test to lose the connection
+
+  using Responder::respond;
+  void respond(int s, Headers h, Bytes b) override {
+    begin(s, std::move(h));
+    body = *b;
+    ended = true;
+  }
+  void begin(int s, Headers h) override {
+    status = s;
+    headers = std::move(h);
+  }
+  void write(Bytes chunk) override { body += *chunk; }
+  void end() override { ended = true; }
+  std::size_t queuedBytes() const override { return 0; }
+  void abort() override { aborted = true; }
+  void onClosed(Callback fn) override { closed = std::move(fn); }
+};
+
+}  // namespace koord::net

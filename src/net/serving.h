@@ -1,0 +1,65 @@
+#pragma once
+
+// The HTTP endpoints that every program has, with the paths and answers of Kubernetes components:
+//   /healthz, /livez, /readyz   "ok", or 500 with one line per check; ?verbose, ?exclude=NAME,
+//   /healthz/NAME /metrics                    Prometheus text; DELETE resets, where the program can
+//   /configz                    the configuration in force, as JSON
+//   /version                    the build, as JSON
+//   PUT /debug/flags/v          the body is the new log verbosity
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "net/router.h"
+
+namespace prometheus {
+class Collectable;
+}
+
+namespace koord::net {
+
+// Named checks of one endpoint, asked in order at every request.
+class HealthChecks {
+ public:
+  // Returns what is wrong, "" when nothing is.
+  using Check = std::function<std::string()>;
+
+  // Every endpoint has the check "ping", which is about the process answering at all.
+  HealthChecks() : checks_{{"ping", [] { return std::string(); }}} {}
+  void add(std::string name, Check check) {
+    checks_.emplace_back(std::move(name), std::move(check));
+  }
+  const std::vector<std::pair<std::string, Check>>& all() const { return checks_; }
+
+ private:
+  std::vector<std::pair<std::string, Check>> checks_;
+};
+
+struct BuildInfo {
+  std::string version;  // "v1.2.3"
+  std::string commit;
+  std::string date;
+};
+
+struct StandardEndpoints {
+  HealthChecks healthz;
+  HealthChecks livez;
+  HealthChecks readyz;
+  // Those that are not set have no endpoint.
+  std::function<std::string()> metrics;  // see prometheusText
+  std::function<void()> resetMetrics;
+  std::function<json::value()> configz;  // {"componentconfig": {...}}
+  BuildInfo build;
+  bool debugFlags = false;
+};
+
+void addStandardEndpoints(Router& router, StandardEndpoints endpoints);
+
+// Exposition text of a registry, or of several one after the other.
+std::string prometheusText(const prometheus::Collectable& registry);
+
+}  // namespace koord::net

@@ -1,0 +1,136 @@
+#include "net/serving.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/counter.h>
+#include <prometheus/registry.h>
+
+#include "base/log.h"
+#include "net/fake_responder.h"
+
+namespace koord::net {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ServingTest : public testing::Test {
+ protected:
+  FakeResponder ask(const std::string& method, const std::string& target, std::string body = "") {
+    const auto responder = std::make_shared<FakeResponder>();
+    router.handle({.method = method, .target = target, .body = std::move(body)}, responder);
+    EXPECT_TRUE(responder->ended) << target;
+    return std::move(*responder);
+  }
+  static Router::Handler saying(const std::string& what) {
+    return [what](const RoutedRequest& request, std::shared_ptr<Responder> responder) {
+      sendText(*responder, 200, what + ":" + request.rest);
+    };
+  }
+
+  Router router;
+};
+
+TEST_F(ServingTest, TheLongestRouteWinsAndOnlyFoldersTakeWhatIsBelow) {
+  router.add("GET", "/a", saying("a"));
+  router.add("GET", "/a/", saying("a/"));
+  router.add("GET", "/a/b/", saying("a/b/"));
+  router.add("GET", "/a/b/exact", saying("exact"));
+  EXPECT_EQ(ask("GET", "/a").body, "a:");
+  EXPECT_EQ(ask("GET", "/a/").body, "a/:");
+  EXPECT_EQ(ask("GET", "/a/x/y?q=1").body, "a/:x/y");
+  EXPECT_EQ(ask("GET", "/a/b").body, "a/:b");
+  EXPECT_EQ(ask("GET", "/a/b/c%20d").body, "a/b/:c d");
+  EXPECT_EQ(ask("GET", "/a/b/exact").body, "exact:");
+  EXPECT_EQ(ask("GET", "/a/b/exact/more").body, "a/b/:exact/more");
+  EXPECT_EQ(ask("GET", "/").status, 404);
+  EXPECT_EQ(ask("GET", "/ab").status, 404);
+  router.add("", "/", saying("root"));
+  EXPECT_EQ(ask("PUT", "/ab").body, "root:ab");
+}
+
+TEST_F(ServingTest, MethodsAreTold) {
+  router.add("GET", "/x", saying("get"));
+  router.add("PUT", "/x", saying("put"));
+  EXPECT_EQ(ask("HEAD", "/x").body, "get:");
+  EXPECT_EQ(ask("PUT", "/x").body, "put:");
+  const auto refused = ask("DELETE", "/x");
+  EXPECT_EQ(refused.status, 405);
+  EXPECT_EQ(headerOf(refused.headers, "Allow"), "GET, PUT");
+  EXPECT_EQ(ask("GET", "/%zz").status, 400);
+}
+
+TEST_F(ServingTest, HealthIsOkOrALinePerCheck) {
+  std::string wrong;
+  StandardEndpoints endpoints;
+  endpoints.healthz.add("leaderElection", [&] { return wrong; });
+  addStandardEndpoints(router, std::move(endpoints));
+  EXPECT_EQ(ask("GET", "/healthz").body, "ok");
+  EXPECT_EQ(ask("GET", "/healthz?verbose").body,
+            "[+]ping ok\n[+]leaderElection ok\nhealthz check passed\n");
+  EXPECT_EQ(ask("GET", "/healthz/leaderElection").body, "ok");
+  EXPECT_EQ(ask("GET", "/healthz/other").status, 404);
+
+  wrong = "the lease is lost";
+  const auto failed = ask("GET", "/healthz");
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_EQ(failed.body,
+            "[+]ping ok\n[-]leaderElection failed: the lease is lost\nhealthz check failed\n");
+  EXPECT_EQ(ask("GET", "/healthz/ping").status, 200);
+  EXPECT_EQ(ask("GET", "/healthz/leaderElection").status, 500);
+  EXPECT_EQ(ask("GET", "/healthz?exclude=leaderElection&exclude=typo&verbose").body,
+            "[+]ping ok\n[+]leaderElection excluded: ok\nwarn: no check \"typo\" to exclude\n"
+            "healthz check passed\n");
+  EXPECT_EQ(ask("GET", "/livez").body, "ok");
+  EXPECT_EQ(ask("GET", "/readyz").body, "ok");
+}
+
+TEST_F(ServingTest, MetricsAreTextAndCanBeReset) {
+  prometheus::Registry registry;
+  prometheus::BuildCounter()
+      .Name("koord_test_total")
+      .Help("A test.")
+      .Register(registry)
+      .Add({})
+      .Increment(3);
+  int resets = 0;
+  addStandardEndpoints(router, {.metrics = [&] { return prometheusText(registry); },
+                                .resetMetrics = [&] { ++resets; }});
+  const auto metrics = ask("GET", "/metrics");
+  EXPECT_EQ(headerOf(metrics.headers, "Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_THAT(metrics.body, AllOf(HasSubstr("# TYPE koord_test_total counter\n"),
+                                  HasSubstr("koord_test_total 3\n")));
+  EXPECT_EQ(ask("DELETE", "/metrics").body, "metrics reset\n");
+  EXPECT_EQ(resets, 1);
+}
+
+TEST_F(ServingTest, ConfigurationAndVersionAreJson) {
+  addStandardEndpoints(router,
+                       {.configz = [] { return json::value{{"componentconfig", {{"a", 1}}}}; },
+                        .build = {"v1.28.3-dirty", "abc", "today"}});
+  EXPECT_EQ(ask("GET", "/configz").body, "{\"componentconfig\":{\"a\":1}}\n");
+  const auto version = parseJson(ask("GET", "/version").body);
+  ASSERT_TRUE(version);
+  EXPECT_EQ(textAt(*version, "major"), "1");
+  EXPECT_EQ(textAt(*version, "minor"), "28");
+  EXPECT_EQ(textAt(*version, "gitVersion"), "v1.28.3-dirty");
+  EXPECT_EQ(ask("GET", "/metrics").status, 404);
+  EXPECT_EQ(ask("PUT", "/debug/flags/v", "5").status, 404);
+}
+
+TEST_F(ServingTest, TheVerbosityIsSetByPut) {
+  const int before = log::verbosity();
+  addStandardEndpoints(router, {.debugFlags = true});
+  EXPECT_EQ(ask("PUT", "/debug/flags/v", "7").body,
+            "successfully set klog.logging.verbosity to 7\n");
+  EXPECT_EQ(log::verbosity(), 7);
+  for (const char* bad : {"", "x", "-1", "5x", "99999999999999"}) {
+    EXPECT_EQ(ask("PUT", "/debug/flags/v", bad).status, 400) << bad;
+  }
+  EXPECT_EQ(ask("GET", "/debug/flags/v").status, 406);
+  EXPECT_EQ(log::verbosity(), 7);
+  log::setVerbosity(before);
+}
+
+}  // namespace
+}  // namespace koord::net

@@ -154,8 +154,9 @@ QosLine describeQos(const json::value& document) {
 std::vector<std::string> renderStatus(const ClusterStatus& status, int width, int height) {
   std::vector<std::string> lines;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(status.uptime);
-  lines.push_back(fmt::format("koordctl  API server {}  up {}", status.server, formatDuration(seconds)));
-  lines.push_back("kubeconfig: " + status.kubeconfig);
+  const std::string up = seconds.count() > 0 ? "  up " + formatDuration(seconds) : std::string();
+  lines.push_back("API server " + status.server + up);
+  if (!status.kubeconfig.empty()) lines.push_back("kubeconfig " + status.kubeconfig);
   for (const auto& note : status.notes) lines.push_back("note: " + note);
   lines.emplace_back();
   if (!status.components.empty()) {
@@ -182,7 +183,8 @@ std::vector<std::string> renderStatus(const ClusterStatus& status, int width, in
   lines.push_back(fmt::format("{:<20} {:<9} {:<10} {:>12} {:>15} {:>14} {:>17} {:>7} {:>7} {:>8}", "NODE", "STATE",
                               "CPU", "USED/CORES", "MEMORY", "BATCH-CPU", "BATCH-MEMORY", "LS-PODS", "BE-PODS",
                               "BE-CPU"));
-  const std::size_t room = static_cast<std::size_t>(std::max(height - static_cast<int>(lines.size() + after.size()) - 1, 1));
+  const int left = height - static_cast<int>(lines.size() + after.size()) - 1;
+  const std::size_t room = height > 0 ? static_cast<std::size_t>(std::max(left, 1)) : status.nodes.size();
   for (std::size_t i = 0; i < status.nodes.size(); ++i) {
     if (i == room && status.nodes.size() > room) {
       lines.push_back(fmt::format("... and {} more nodes", status.nodes.size() - room));

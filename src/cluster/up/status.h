@@ -69,7 +69,7 @@ void summarize(const StatusInput& input, ClusterStatus& status);
 // The document of koordlet's /apis/v1/qos in words.
 QosLine describeQos(const json::value& document);
 
-// At most `height` lines of at most `width` columns; nodes that do not fit are counted.
+// At most `height` lines of at most `width` columns, 0 = no limit; nodes that do not fit are counted.
 std::vector<std::string> renderStatus(const ClusterStatus& status, int width, int height);
 // One line, for where there is no screen.
 std::string statusLine(const ClusterStatus& status);

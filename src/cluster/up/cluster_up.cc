@@ -1,0 +1,424 @@
+#include "cluster/up/cluster_up.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "api/config.h"
+#include "apiserver/webhook_caller.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cluster/up/manifests.h"
+#include "cluster/up/slo_config.h"
+#include "kube/client.h"
+#include "net/url.h"
+
+namespace koord::cluster {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int kDefaultSimulatedNodes = 3;
+constexpr Duration kChildGrace = 3s;
+constexpr Duration kPodGrace = 3s;
+constexpr Duration kFrontGrace = 500ms;
+constexpr Duration kReadyPoll = 50ms;
+constexpr Duration kScreenPeriod = 1s;
+
+std::string hostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
+
+// The address that clients on this machine use for what is bound to every address.
+std::string reachable(const std::string& address) {
+  const std::string host = hostOf(address);
+  const std::string port = address.substr(address.rfind(':'));
+  if (host.empty() || host == "0.0.0.0" || host == "[::]") return "127.0.0.1" + port;
+  return address;
+}
+
+}  // namespace
+
+// Destroyed together, before the API server they talk to.
+struct ClusterUp::Actors {
+  Actors(kube::Api& api, Executor& executor, const apiserver::Registry& registry, Random& random,
+         std::function<void(const std::string&)> onChildExit)
+      : pods(api, executor, {}, random.fork()),
+        nodes(api, executor, {}, random.fork()),
+        metrics(api, executor, {}, random.fork()),
+        leases(api, executor, {"koordinator-system", "", ""}, random.fork()),
+        controllers(api, executor, registry, pods, nodes, random.fork()),
+        simNodes(api, executor, nodes, pods, random.fork()),
+        supervisor(executor, std::move(onChildExit)) {}
+
+  kube::Informer<api::Pod> pods;
+  kube::Informer<api::Node> nodes;
+  kube::Informer<api::NodeMetric> metrics;
+  kube::Informer<api::Lease> leases;
+  Controllers controllers;
+  SimNodes simNodes;
+  std::unique_ptr<Host> host;
+  Supervisor supervisor;
+};
+
+ClusterUp::ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions& options,
+                     const DataDir& data, Screen& screen)
+    : executor_(executor),
+      http_(http),
+      options_(options),
+      data_(data),
+      screen_(screen),
+      random_(Random::entropy()),
+      startedAt_(executor.steadyNow()) {}
+
+ClusterUp::~ClusterUp() = default;
+
+Result<std::unique_ptr<ClusterUp>> ClusterUp::open(Executor& executor, net::HttpClient& http,
+                                                   const UpOptions& options, const DataDir& data,
+                                                   const std::string& program, Screen& screen) {
+  auto self = std::unique_ptr<ClusterUp>(new ClusterUp(executor, http, options, data, screen));
+  self->kubeconfig_ = options.kubeconfig.empty()
+                          ? data.file("kubeconfig")
+                          : std::filesystem::absolute(options.kubeconfig).lexically_normal().string();
+  if (auto done = self->openCredentials(); !done) return fail(std::move(done.error()));
+  if (auto done = self->openServer(); !done) return fail(std::move(done.error()));
+  if (auto done = self->openHost(program); !done) return fail(std::move(done.error()));
+  if (auto done = self->openComponents(program); !done) return fail(std::move(done.error()));
+  if (auto done = self->writeKubeconfigs(); !done) return fail(std::move(done.error()));
+  return self;
+}
+
+Result<> ClusterUp::openCredentials() {
+  auto credentials = Credentials::open(data_.path(), executor_.wallNow());
+  if (!credentials) return fail(std::move(credentials.error()));
+  credentials_ = *std::move(credentials);
+  std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1", "kubernetes",
+                                    "kubernetes.default", "kubernetes.default.svc"};
+  if (const auto host = hostOf(options_.listen); !host.empty() && std::ranges::find(hosts, host) == hosts.end())
+    hosts.push_back(host);
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) == 0) hosts.emplace_back(name);
+  auto tls = credentials_->server(std::move(hosts));
+  if (!tls) return fail(std::move(tls.error()));
+  tls_ = *std::move(tls);
+  // Components' own endpoints are on loopback, with certificates that they sign themselves.
+  auto client = std::make_shared<net::TlsConfig>();
+  client->insecureSkipVerify = true;
+  clientTls_ = std::move(client);
+  return {};
+}
+
+Result<> ClusterUp::openServer() {
+  apiserver::ServerOptions options;
+  if (!options_.inMemory) options.database = data_.file("cluster.db");
+  options.seed = random_.next();
+  options.webhookCaller = apiserver::makeWebhookCaller(
+      http_, executor_, [](const api::ServiceReference& service) -> Result<std::string> {
+        return fail(ErrorCode::Unavailable,
+                    fmt::format("service {}/{} has no endpoints on this machine", service.namespace_,
+                                service.name));
+      });
+  auto server = apiserver::Server::open(executor_, std::move(options));
+  if (!server) return fail(std::move(server.error()));
+  server_ = *std::move(server);
+
+  apiserver::HttpFrontOptions front;
+  front.listen = options_.listen;
+  front.tls = tls_;
+  front.podLogs = [this](std::string namespace_, std::string pod, api::StringMap query) {
+    return podLogs(std::move(namespace_), std::move(pod), std::move(query));
+  };
+  auto started = apiserver::HttpFront::start(*server_, std::move(front));
+  if (!started) return fail(std::move(started.error()).within("--listen"));
+  front_ = *std::move(started);
+  serverUrl_ = "https://" + reachable(front_->address());
+  api_ = std::make_unique<apiserver::LocalApi>(*server_, executor_);
+  actors_ = std::make_unique<Actors>(*api_, executor_, server_->registry(), random_,
+                                     [this](const std::string& name) {
+                                       for (const auto& component : components_)
+                                         if (component.child.name == name && component.lease)
+                                           tasks_.spawn(forgetLease(*component.lease));
+                                     });
+  return {};
+}
+
+Result<> ClusterUp::openHost(const std::string& program) {
+  if (options_.hostNode == HostNodeMode::Off) return {};
+  auto host = Host::open(*api_, executor_, random_.fork(),
+                         {data_.path(), options_.runtime, options_.containerdSocket, program, tls_});
+  if (host) {
+    actors_->host = *std::move(host);
+    return {};
+  }
+  // What the user asked for by name is refused; --host-node=auto goes on without.
+  const bool wrongFlag = host.error().code == ErrorCode::Invalid;
+  if (options_.hostNode == HostNodeMode::On || wrongFlag)
+    return fail(std::move(host.error()).within(wrongFlag ? "host node" : "--host-node=on"));
+  notes_.push_back("this machine is left out as a node: " + host.error().message);
+  return {};
+}
+
+bool ClusterUp::hasComponent(const std::string& name) const {
+  return std::ranges::find(options_.components, name) != options_.components.end();
+}
+
+Result<> ClusterUp::openComponents(const std::string& program) {
+  ComponentOptions options;
+  options.programDir = std::filesystem::path(program).parent_path();
+  options.logDir = data_.file("logs");
+  options.dataDir = data_.path();
+  options.configDir = options_.configDir;
+  options.verbosity = options_.verbosity;
+  if (actors_->host) {
+    options.nodeName = actors_->host->nodeName();
+    options.cgroupRoot = actors_->host->cgroupRoot();
+  }
+  for (const auto& name : options_.components) {
+    if (name == "koordlet" && !actors_->host) continue;
+    auto component = makeComponent(name, data_.file(name + ".kubeconfig"), options);
+    if (!component) return fail(std::move(component.error()));
+    components_.push_back(*std::move(component));
+  }
+  return {};
+}
+
+Result<> ClusterUp::writeKubeconfigs() {
+  const auto write = [&](const std::string& path, const std::string& user,
+                         std::vector<std::string> groups) -> Result<> {
+    auto text = credentials_->kubeconfig(serverUrl_, user, std::move(groups));
+    if (!text) return fail(std::move(text.error()));
+    return writeFileAtomic(path, *text);
+  };
+  for (const auto& component : components_) {
+    const std::string node = actors_->host ? actors_->host->nodeName() : "";
+    auto user = userOf(component.child.name, node);
+    auto written = write(data_.file(component.child.name + ".kubeconfig"), user.name, std::move(user.groups));
+    if (!written) return written;
+  }
+  auto written = write(kubeconfig_, "koordctl-admin", {"system:masters"});
+  if (!written) return fail(std::move(written.error()).within("--kubeconfig"));
+  return {};
+}
+
+void ClusterUp::start(std::function<void()> onFailed) { tasks_.spawn(bringUp(std::move(onFailed))); }
+
+Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
+  screen_.progress("API server on " + serverUrl_);
+  screen_.progress("kubeconfig: " + kubeconfig_);
+  for (const auto& note : notes_) screen_.progress("note: " + note);
+  auto applying = applyBase();
+  auto applied = co_await applying;
+  if (!applied) {
+    log::error("{}", applied.error().message);
+    std::fprintf(stderr, "koordctl: %s\n", applied.error().message.c_str());
+    onFailed();
+    co_return;
+  }
+  // Only this process' children lead here: leases from before a crash are nobody's.
+  for (const auto& component : components_) {
+    if (!component.lease) continue;
+    auto forgetting = forgetLease(*component.lease);
+    co_await forgetting;
+  }
+  actors_->leases.start();
+  actors_->metrics.start();
+  actors_->simNodes.start();
+  actors_->controllers.start();
+  actors_->nodes.start();
+  actors_->pods.start();
+  if (actors_->host) actors_->host->node().start();
+  for (const auto& component : components_) actors_->supervisor.start(component.child);
+  const int simulated = options_.nodes.value_or(actors_->host ? 0 : kDefaultSimulatedNodes);
+  if (simulated > 0) {
+    auto creating = actors_->simNodes.createNodes(simulated, {});
+    auto created = co_await creating;
+    if (!created) log::error("{}", created.error().message);
+  }
+  auto waiting = untilReady();
+  co_await waiting;
+  ready_ = true;
+  log::info("ready after {} ms", (executor_.steadyNow() - startedAt_) / 1ms);
+  if (options_.demo) {
+    auto demo = applySet(*api_, server_->registry(), "demo", ApplyMode::Merge);
+    auto started = co_await demo;
+    if (!started) {
+      log::error("demo: {}", started.error().message);
+      screen_.progress("demo: " + started.error().message);
+    }
+  }
+  screen_.ready();
+  tasks_.spawn(showForever());
+}
+
+Task<Result<>> ClusterUp::applyBase() {
+  for (const char* set : {"crds", "base"}) {
+    auto applying = applySet(*api_, server_->registry(), set, ApplyMode::Merge);
+    auto applied = co_await applying;
+    if (!applied) co_return applied;
+  }
+  const int cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  json::value config = defaultSloConfig(cpus);
+  auto configuring = applyObject(*api_, server_->registry(), std::move(config), ApplyMode::CreateOnly);
+  auto configured = co_await configuring;
+  if (!configured) co_return configured;
+  auto webhooks = applyWebhooks();
+  co_return co_await webhooks;
+}
+
+Task<Result<>> ClusterUp::applyWebhooks() {
+  // koord-manager fills them in and keeps them, so what is there stays.
+  if (hasComponent("koord-manager")) {
+    auto applying = applySet(*api_, server_->registry(), "webhooks", ApplyMode::CreateOnly);
+    co_return co_await applying;
+  }
+  // Without it nobody answers, and pods could not be made.
+  const std::pair<api::ResourceType, const char*> configurations[] = {
+      {api::MutatingWebhookConfiguration::kType, "koordinator-mutating-webhook-configuration"},
+      {api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration"}};
+  for (const auto& [type, name] : configurations) {
+    auto deleting = kube::deleteObject(*api_, type, {"", name});
+    auto deleted = co_await deleting;
+    if (!deleted && deleted.error().code != ErrorCode::NotFound) co_return deleted;
+  }
+  co_return Result<>{};
+}
+
+Task<void> ClusterUp::forgetLease(api::ObjectKey lease) {
+  auto deleting = kube::deleteObject(*api_, api::Lease::kType, lease);
+  auto deleted = co_await deleting;
+  if (!deleted && deleted.error().code != ErrorCode::NotFound)
+    log::warn("lease {}: {}", lease.toString(), deleted.error().message);
+}
+
+std::string ClusterUp::leaseHolder(const Component& component) const {
+  if (!component.lease) return {};
+  const auto lease = actors_->leases.get(*component.lease);
+  return lease ? lease->spec.holderIdentity : std::string();
+}
+
+Task<bool> ClusterUp::isReady(std::string url) {
+  net::HttpRequest request;
+  request.url = std::move(url);
+  request.tls = clientTls_;
+  request.timeout = 1s;
+  auto fetching = http_.fetch(executor_, std::move(request));
+  auto reply = co_await fetching;
+  co_return reply && reply->status == 200;
+}
+
+Task<void> ClusterUp::untilReady() {
+  for (const auto& component : components_) {
+    screen_.progress("waiting for " + component.child.name);
+    while (true) {
+      const bool leads = !component.lease || !leaseHolder(component).empty();
+      if (leads) {
+        auto asking = isReady(component.readyUrl);
+        const bool up = co_await asking;
+        if (up) break;
+      }
+      auto pause = sleepFor(executor_, kReadyPoll);
+      co_await pause;
+    }
+  }
+  while (actors_->host && !actors_->host->node().registered()) {
+    auto pause = sleepFor(executor_, 10ms);
+    co_await pause;
+  }
+}
+
+Task<void> ClusterUp::askKoordlet() {
+  const auto koordlet = std::ranges::find_if(
+      components_, [](const Component& component) { return component.child.name == "koordlet"; });
+  if (koordlet == components_.end()) co_return;
+  net::HttpRequest request;
+  const std::string& metrics = koordlet->metricsUrl;
+  request.url = metrics.substr(0, metrics.rfind('/')) + "/apis/v1/qos";
+  request.timeout = 1s;
+  auto fetching = http_.fetch(executor_, std::move(request));
+  auto reply = co_await fetching;
+  auto document = reply && reply->status == 200 ? parseJson(reply->body) : Result<json::value>(json::value());
+  qos_ = document ? *std::move(document) : json::value();
+}
+
+Task<void> ClusterUp::showForever() {
+  while (true) {
+    auto asking = askKoordlet();
+    co_await asking;
+    screen_.show(status(), executor_.steadyNow());
+    auto pause = sleepFor(executor_, kScreenPeriod);
+    co_await pause;
+  }
+}
+
+ClusterStatus ClusterUp::status() const {
+  ClusterStatus status;
+  StatusInput input;
+  for (const auto& [key, node] : actors_->nodes.objects()) input.nodes.push_back(node);
+  for (const auto& [key, pod] : actors_->pods.objects()) input.pods.push_back(pod);
+  for (const auto& [key, metric] : actors_->metrics.objects()) input.metrics.push_back(metric);
+  summarize(input, status);
+  for (const auto& child : actors_->supervisor.states()) {
+    const auto component = std::ranges::find_if(
+        components_, [&](const Component& candidate) { return candidate.child.name == child.name; });
+    ComponentLine line{child.name, "running", child.starts - 1, component->metricsUrl};
+    if (child.pid == 0) {
+      line.state = "down: " + child.lastExit;
+    } else if (component->lease) {
+      line.state = leaseHolder(*component).empty() ? "starting" : "leading";
+    }
+    status.components.push_back(std::move(line));
+  }
+  if (qos_.is_object()) status.qos.push_back(describeQos(qos_));
+  status.server = serverUrl_;
+  status.kubeconfig = kubeconfig_;
+  status.notes = notes_;
+  status.uptime = executor_.steadyNow() - startedAt_;
+  return status;
+}
+
+Task<Result<std::string>> ClusterUp::podLogs(std::string namespace_, std::string pod, api::StringMap query) {
+  const auto value = [&](std::string_view key) {
+    const auto* text = api::findIn(query, key);
+    return text ? *text : std::string();
+  };
+  const auto object = actors_ ? actors_->pods.get({namespace_, pod}) : nullptr;
+  if (!object) co_return fail(ErrorCode::NotFound, fmt::format("pods \"{}\" not found", pod));
+  std::string container = value("container");
+  if (container.empty() && object->spec.containers.size() == 1) container = object->spec.containers[0].name;
+  if (container.empty())
+    co_return fail(ErrorCode::BadRequest, fmt::format("a container name must be specified for pod {}", pod));
+  if (!actors_->host || object->spec.nodeName != actors_->host->nodeName())
+    co_return fail(ErrorCode::BadRequest,
+                   fmt::format("pod {} runs on no real node: it has no log", pod));
+  const auto path = actors_->host->node().logPath({namespace_, pod}, container, value("previous") == "true");
+  if (!path) co_return fail(path.error());
+  auto text = readFile(*path);
+  if (!text) co_return fail(std::move(text.error()));
+  std::int64_t tail = -1;
+  const std::string lines = value("tailLines");
+  std::from_chars(lines.data(), lines.data() + lines.size(), tail);
+  co_return std::string(tailOf(*text, tail));
+}
+
+Task<void> ClusterUp::shutdown() {
+  screen_.leave();
+  screen_.progress("stopping");
+  // koordlet first: it must not repair cgroups that are being taken away.
+  auto stopping = actors_->supervisor.stopAll(kChildGrace);
+  co_await stopping;
+  if (actors_->host) {
+    auto leaving = actors_->host->node().shutdown(kPodGrace);
+    co_await leaving;
+  }
+  auto closing = front_->shutdown(kFrontGrace);
+  co_await closing;
+}
+
+void ClusterUp::releaseActors() {
+  actors_.reset();
+  api_.reset();
+}
+
+}  // namespace koord::cluster

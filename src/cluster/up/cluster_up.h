@@ -1,0 +1,88 @@
+#pragma once
+
+// The cluster that up.h runs, as an actor: brings everything up in order, watches over it, takes it down.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apiserver/http_front.h"
+#include "apiserver/local_api.h"
+#include "base/random.h"
+#include "cluster/controllers/controllers.h"
+#include "cluster/simnode/sim_nodes.h"
+#include "cluster/up/components.h"
+#include "cluster/up/credentials.h"
+#include "cluster/up/data_dir.h"
+#include "cluster/up/host.h"
+#include "cluster/up/options.h"
+#include "cluster/up/screen.h"
+#include "cluster/up/supervisor.h"
+#include "net/http_client.h"
+
+namespace koord::cluster {
+
+class ClusterUp {
+ public:
+  // Everything that can be refused is refused here: what cannot be opened, a port in use, a missing program.
+  static Result<std::unique_ptr<ClusterUp>> open(Executor& executor, net::HttpClient& http,
+                                                 const UpOptions& options, const DataDir& data,
+                                                 const std::string& program, Screen& screen);
+  ~ClusterUp();
+
+  // onFailed: it could not be brought up; the reason has been said.
+  void start(std::function<void()> onFailed);
+  // Stops components and pods, removes cgroups, ends the API server's connections.
+  Task<void> shutdown();
+  // Destroys everything but the API server and its store, which outlive what still refers to them.
+  void releaseActors();
+
+ private:
+  ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions& options, const DataDir& data,
+            Screen& screen);
+  Result<> openServer();
+  Result<> openCredentials();
+  Result<> openHost(const std::string& program);
+  Result<> openComponents(const std::string& program);
+  Result<> writeKubeconfigs();
+
+  Task<void> bringUp(std::function<void()> onFailed);
+  Task<Result<>> applyBase();
+  Task<Result<>> applyWebhooks();
+  Task<void> forgetLease(api::ObjectKey lease);
+  Task<void> untilReady();
+  Task<bool> isReady(std::string url);
+  Task<void> showForever();
+  Task<void> askKoordlet();
+  Task<Result<std::string>> podLogs(std::string namespace_, std::string pod, api::StringMap query);
+  ClusterStatus status() const;
+  bool hasComponent(const std::string& name) const;
+  std::string leaseHolder(const Component& component) const;
+
+  Executor& executor_;
+  net::HttpClient& http_;
+  const UpOptions& options_;
+  const DataDir& data_;
+  Screen& screen_;
+  Random random_;
+  SteadyTime startedAt_;
+  std::string kubeconfig_;
+  std::string serverUrl_;
+  std::vector<std::string> notes_;
+  std::optional<Credentials> credentials_;
+  std::shared_ptr<const net::ServerTls> tls_;
+  std::shared_ptr<const net::TlsConfig> clientTls_;  // for the components' endpoints on loopback
+  json::value qos_;
+  bool ready_ = false;
+
+  std::unique_ptr<apiserver::Server> server_;
+  std::unique_ptr<apiserver::HttpFront> front_;
+  std::unique_ptr<apiserver::LocalApi> api_;
+  std::vector<Component> components_;
+  struct Actors;  // what uses the API
+  std::unique_ptr<Actors> actors_;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::cluster

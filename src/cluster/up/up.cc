@@ -1,0 +1,61 @@
+#include "cluster/up/up.h"
+
+#include <cstdio>
+
+#include "base/event_loop.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "cluster/up/cluster_up.h"
+
+namespace koord::cluster {
+
+namespace {
+
+Task<void> stopCluster(ClusterUp* cluster, EventLoop* loop) {
+  auto stopping = cluster->shutdown();
+  co_await stopping;
+  // Watches tell the server that they end; that is posted, and done before the stop.
+  loop->post([cluster, loop] {
+    cluster->releaseActors();
+    loop->post([loop] { loop->stop(); });
+  });
+}
+
+}  // namespace
+
+int runUp(const UpOptions& options, const std::string& program) {
+  const auto refuse = [](const Error& error) {
+    std::fprintf(stderr, "koordctl: %s\n", error.message.c_str());
+    return 1;
+  };
+  auto data = options.inMemory ? DataDir::temporary()
+                               : DataDir::open(options.dataDir.empty() ? defaultDataDir() : options.dataDir);
+  if (!data) return refuse(data.error());
+  log::setup({.program = "koordctl", .verbosity = options.verbosity, .file = data->log("koordctl")});
+
+  EventLoop loop;
+  Screen screen(options.quiet);
+  int status = 0;
+  TaskGroup tasks;
+  std::unique_ptr<ClusterUp> cluster;
+  bool stopping = false;
+  const auto stop = [&] {
+    if (std::exchange(stopping, true)) return;
+    tasks.spawn(stopCluster(cluster.get(), &loop));
+  };
+  SignalWatcher signals(loop, [&](int) { stop(); });
+  net::HttpClient http({.userAgent = "koordctl"});
+  auto opened = ClusterUp::open(loop, http, options, *data, program, screen);
+  if (!opened) return refuse(opened.error());
+  cluster = *std::move(opened);
+  loop.post([&] {
+    cluster->start([&] {
+      status = 1;
+      stop();
+    });
+  });
+  loop.run();
+  return status;
+}
+
+}  // namespace koord::cluster

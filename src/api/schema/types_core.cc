@@ -17,9 +17,9 @@ NodeCondition: *type string; *status string; lastHeartbeatTime time; lastTransit
 NodeAddress: *type string; *address string
 NodeDaemonEndpoints: kubeletEndpoint DaemonEndpoint
 DaemonEndpoint: *Port int
-NodeSystemInfo: *machineID string; *systemUUID string; *bootID string; *kernelVersion string
-  *osImage string; *containerRuntimeVersion string; *kubeletVersion string; *kubeProxyVersion string
-  *operatingSystem string; *architecture string; swap any
+NodeSystemInfo: machineID string; systemUUID string; bootID string; kernelVersion string
+  osImage string; containerRuntimeVersion string; kubeletVersion string; kubeProxyVersion string
+  operatingSystem string; architecture string; swap any
 ContainerImage: names [string]; sizeBytes int
 AttachedVolume: *name string; *devicePath string
 Namespace: apiVersion string; kind string; metadata ObjectMeta; spec NamespaceSpec

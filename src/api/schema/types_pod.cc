@@ -136,8 +136,8 @@ PodIP: *ip string
 PodCondition: *type string; *status string; observedGeneration int; lastProbeTime time
   lastTransitionTime time; reason string; message string
 PodResourceClaimStatus: *name string; resourceClaimName string
-ContainerStatus: *name string; state ContainerState; lastState ContainerState; *ready bool
-  *restartCount int; *image string; *imageID string; containerID string; started bool
+ContainerStatus: *name string; state ContainerState; lastState ContainerState; ready bool
+  restartCount int; image string; imageID string; containerID string; started bool
   allocatedResources {quantity}; resources ResourceRequirements
   volumeMounts [VolumeMountStatus] merge=mountPath; user any; allocatedResourcesStatus [any]
   stopSignal string

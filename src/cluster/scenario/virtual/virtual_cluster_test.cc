@@ -13,7 +13,7 @@ namespace {
 
 const std::filesystem::path kRoot = KOORD_SOURCE_DIR;
 
-std::vector<json::value> manifests() {
+std::vector<json::value> readManifests() {
   std::vector<json::value> result;
   for (const char* pattern :
        {"deploy/manifests/namespace.yaml", "deploy/crds/*.yaml",
@@ -23,6 +23,11 @@ std::vector<json::value> manifests() {
     if (objects) std::move(objects->begin(), objects->end(), std::back_inserter(result));
   }
   return result;
+}
+
+const std::vector<json::value>& manifests() {
+  static const auto all = readManifests();
+  return all;
 }
 
 // Every scenario of the tree is a test of this program:

@@ -7,6 +7,7 @@
 #include "apiserver/objects/normalize.h"
 #include "apiserver/registry/crd.h"
 #include "base/time.h"
+#include "net/tls.h"
 
 namespace koord::apiserver {
 namespace {
@@ -53,6 +54,17 @@ Outcome<> reportUnknown(const std::vector<std::string>& unknown, const kube::Req
   return refuse(ErrorCode::BadRequest,
                 fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
                             target.resource->kind, target.version->name, target.resource->kind, all));
+}
+
+// stringData is for writing: it becomes data.
+void mergeStringData(json::object& secret) {
+  const auto* given = secret.if_contains("stringData");
+  if (!given || !given->is_object()) return;
+  const json::object text = given->get_object();
+  eraseMember(secret, "stringData");
+  for (const auto& member : text)
+    if (member.value().is_string())
+      objectAt(secret, "data")[member.key()] = net::base64Encode(std::string_view(member.value().get_string()));
 }
 
 // Custom objects keep metadata that the API knows and nothing else in it.
@@ -113,6 +125,7 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
   }
   if (auto good = reportUnknown(unknown, request, target, warnings); !good) return good;
   toStoredForm(object, target);
+  if (target.stored->isCore("secrets")) mergeStringData(members);
   if (!target.resource->custom) setDefaults(object, *target.stored);
   eraseMember(metadataOf(object), "managedFields");
   eraseMember(metadataOf(object), "selfLink");
@@ -183,8 +196,6 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
   } else if (target.stored->isCore("namespaces")) {
     members["status"] = {{"phase", "Active"}};
     objectAt(members, "spec")["finalizers"] = {"kubernetes"};
-  } else if (target.stored->isCore("secrets")) {
-    // stringData is for writing only.
   } else if (target.stored->isCore("persistentvolumes") || target.stored->isCore("persistentvolumeclaims")) {
     members["status"] = {{"phase", "Pending"}};
   } else if (target.stored->isCore("services")) {

@@ -1,0 +1,165 @@
+// Lists and watches.
+
+#include <gmock/gmock.h>
+
+#include "apiserver/testing.h"
+
+namespace koord::apiserver::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class WatchTest : public ServerTest {
+ protected:
+  std::string path(const std::string& pod) { return std::string(kPods) + "/" + pod; }
+  std::vector<std::string> names(const json::value& list) {
+    std::vector<std::string> out;
+    for (const auto& item : list.at("items").get_array()) out.emplace_back(textAt(item, "metadata", "name"));
+    return out;
+  }
+};
+
+TEST_F(WatchTest, aListIsOrderedAndSelects) {
+  post(kPods, pod("b", "", R"({"app":"web"})"));
+  post(kPods, pod("a"));
+  post(kPods, pod("c", "", R"({"app":"web","tier":"x"})"));
+  EXPECT_THAT(names(get(kPods).body), ElementsAre("a", "b", "c"));
+  EXPECT_EQ(textAt(get(kPods).body, "kind"), "PodList");
+  EXPECT_THAT(names(get(std::string(kPods) + "?labelSelector=app%3Dweb,!tier").body), ElementsAre("b"));
+  EXPECT_THAT(names(get("/api/v1/pods?fieldSelector=metadata.name=c").body), ElementsAre("c"));
+  EXPECT_THAT(names(get("/api/v1/pods?fieldSelector=spec.nodeName%3D").body), SizeIs(3));
+  EXPECT_EQ(get("/api/v1/pods?fieldSelector=spec.bogus=1").message(), "field label not supported: spec.bogus");
+  EXPECT_EQ(get("/api/v1/pods?labelSelector=a%20b").status, 400);
+}
+
+TEST_F(WatchTest, aListComesInPages) {
+  for (const auto* name : {"a", "b", "c", "d", "e"}) post(kPods, pod(name));
+  auto page = get(std::string(kPods) + "?limit=2").body;
+  EXPECT_THAT(names(page), ElementsAre("a", "b"));
+  EXPECT_EQ(*at(page, "metadata", "remainingItemCount"), 3);
+  const std::string version(textAt(page, "metadata", "resourceVersion"));
+  post(kPods, pod("bb"));
+  page = get(std::string(kPods) + "?limit=2&continue=" + net::percentEncode(textAt(page, "metadata", "continue"))).body;
+  EXPECT_THAT(names(page), ElementsAre("bb", "c"));
+  EXPECT_EQ(textAt(page, "metadata", "resourceVersion"), version);
+  page = get(std::string(kPods) + "?limit=9&continue=" + net::percentEncode(textAt(page, "metadata", "continue"))).body;
+  EXPECT_THAT(names(page), ElementsAre("d", "e"));
+  EXPECT_EQ(at(page, "metadata", "continue"), nullptr);
+  EXPECT_EQ(get(std::string(kPods) + "?continue=rubbish").status, 400);
+}
+
+TEST_F(WatchTest, aWatchShowsWhatIsThereAndThenEveryChange) {
+  post(kPods, pod("a"));
+  auto& log = watch(kPods);
+  EXPECT_THAT(log.lines, ElementsAre("ADDED a"));
+  post(kPods, pod("b"));
+  mergePatch(path("a"), R"({"metadata":{"labels":{"x":"y"}}})");
+  remove(path("b"));
+  EXPECT_THAT(log.lines, ElementsAre("ADDED a", "ADDED b", "MODIFIED a", "DELETED b"));
+  EXPECT_EQ(textAt(log.objects[2], "metadata", "labels", "x"), "y");
+  // Versions only grow, also that of the object which is gone.
+  std::uint64_t last = 0;
+  for (const auto& object : log.objects) {
+    const auto version = std::stoull(std::string(textAt(object, "metadata", "resourceVersion")));
+    EXPECT_GT(version, last);
+    last = version;
+  }
+}
+
+TEST_F(WatchTest, aWatchFromAVersionShowsWhatCameAfter) {
+  post(kPods, pod("a"));
+  const std::string version(textAt(get(kPods).body, "metadata", "resourceVersion"));
+  post(kPods, pod("b"));
+  remove(path("a"));
+  auto& log = watch(std::string(kPods) + "?resourceVersion=" + version);
+  EXPECT_THAT(log.lines, ElementsAre("ADDED b", "DELETED a"));
+  post("/api/v1/namespaces/kube-system/pods", pod("elsewhere"));
+  EXPECT_THAT(log.lines, SizeIs(2));
+}
+
+TEST_F(WatchTest, selectorsMakeAdditionsAndDeletionsOfChanges) {
+  auto& log = watch(std::string(kPods) + "?labelSelector=app%3Dweb");
+  post(kPods, pod("a"));
+  EXPECT_THAT(log.lines, IsEmpty());
+  mergePatch(path("a"), R"({"metadata":{"labels":{"app":"web"}}})");
+  mergePatch(path("a"), R"({"metadata":{"labels":{"n":"1"}}})");
+  mergePatch(path("a"), R"({"metadata":{"labels":{"app":"db"}}})");
+  EXPECT_THAT(log.lines, ElementsAre("ADDED a", "MODIFIED a", "DELETED a"));
+  EXPECT_EQ(textAt(log.objects[2], "metadata", "labels", "app"), "web");
+
+  auto& byNode = watch(std::string(kPods) + "?fieldSelector=spec.nodeName%3Dn1");
+  post(path("a") + "/binding", R"({"target":{"name":"n1"}})");
+  EXPECT_THAT(byNode.lines, ElementsAre("ADDED a"));
+}
+
+TEST_F(WatchTest, aVersionThatIsForgottenOrUnknownIsGone) {
+  options.historyEvents = 4;
+  openServer();
+  for (int i = 0; i < 10; ++i) {
+    post(kPods, pod("a"));
+    remove(path("a"));
+  }
+  for (const auto* version : {"3", "99999"}) {
+    auto& log = watch(std::string(kPods) + "?resourceVersion=" + version);
+    EXPECT_THAT(log.lines, ElementsAre("ERROR "));
+    EXPECT_EQ(*find(log.objects[0], "code"), 410);
+    ASSERT_THAT(log.ended, SizeIs(1));
+    EXPECT_EQ(log.ended[0].code, ErrorCode::Gone);
+  }
+  EXPECT_EQ(get(std::string(kPods) + "?resourceVersion=99999").status, 504);
+}
+
+TEST_F(WatchTest, initialEventsEndWithABookmark) {
+  post(kPods, pod("a"));
+  auto& log = watch(std::string(kPods) + "?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
+  EXPECT_THAT(log.lines, ElementsAre("ADDED a", "BOOKMARK "));
+  EXPECT_EQ(textAt(log.objects[1], "metadata", "annotations", "k8s.io/initial-events-end"), "true");
+  EXPECT_EQ(textAt(log.objects[1], "kind"), "Pod");
+}
+
+TEST_F(WatchTest, bookmarksTellOfProgressElsewhere) {
+  auto& log = watch(std::string(kPods) + "?allowWatchBookmarks=true");
+  loop.advance(std::chrono::seconds(61));
+  EXPECT_THAT(log.lines, IsEmpty());
+  post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"c"}})");
+  loop.advance(std::chrono::seconds(61));
+  EXPECT_THAT(log.lines, ElementsAre("BOOKMARK "));
+  loop.advance(std::chrono::seconds(61));
+  EXPECT_THAT(log.lines, SizeIs(1));
+}
+
+TEST_F(WatchTest, aWatchEndsInTime) {
+  auto& log = watch(std::string(kPods) + "?timeoutSeconds=10");
+  loop.advance(std::chrono::seconds(9));
+  EXPECT_THAT(log.ended, IsEmpty());
+  loop.advance(std::chrono::seconds(2));
+  ASSERT_THAT(log.ended, SizeIs(1));
+  EXPECT_EQ(log.ended[0].message, "");
+}
+
+TEST_F(WatchTest, anEndedStreamGetsNothingMore) {
+  auto& log = watch(kPods);
+  log.stream.reset();
+  post(kPods, pod("a"));
+  EXPECT_THAT(log.lines, IsEmpty());
+  EXPECT_EQ(server->store().table("pods").watcherCount(), 0u);
+}
+
+TEST_F(WatchTest, tablesHaveColumnsAndRows) {
+  post(kPods, pod("a"));
+  loop.advance(std::chrono::seconds(90));
+  const auto table = get(kPods, "application/json;as=Table;v=v1;g=meta.k8s.io,application/json").body;
+  EXPECT_EQ(textAt(table, "kind"), "Table");
+  EXPECT_EQ(textAt(table.at("columnDefinitions").get_array()[2], "name"), "Status");
+  const auto& row = table.at("rows").get_array()[0];
+  EXPECT_EQ(row.at("cells").get_array()[0], "a");
+  EXPECT_EQ(row.at("cells").get_array()[1], "0/1");
+  EXPECT_EQ(row.at("cells").get_array()[2], "Pending");
+  EXPECT_EQ(row.at("cells").get_array()[4], "90s");
+  EXPECT_EQ(textAt(row, "object", "kind"), "PartialObjectMetadata");
+}
+
+}  // namespace
+}  // namespace koord::apiserver::testing

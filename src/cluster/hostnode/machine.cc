@@ -89,8 +89,10 @@ Machine readMachine(const std::string& dataDir) {
     machine.diskBytes = static_cast<std::int64_t>(disk.f_blocks * disk.f_frsize);
   auto& info = machine.info;
   info.machineID = firstLine("/etc/machine-id");
-  info.systemUUID = firstLine("/sys/class/dmi/id/product_uuid");
   info.bootID = firstLine("/proc/sys/kernel/random/boot_id");
+  if (info.machineID.empty()) info.machineID = info.bootID;
+  info.systemUUID = firstLine("/sys/class/dmi/id/product_uuid");
+  if (info.systemUUID.empty()) info.systemUUID = info.machineID;
   info.kernelVersion = system.release;
   info.osImage = osImage();
   info.operatingSystem = "linux";

@@ -29,6 +29,12 @@ api::ObjectKey keyOf(const std::string& text) {
   return {text.substr(0, slash), text.substr(slash + 1)};
 }
 
+void fillDefaults(api::ResourceList& capacity) {
+  capacity.try_emplace("cpu", Quantity::of(32));
+  capacity.try_emplace("memory", Quantity::of(std::int64_t{128} << 30, Quantity::Format::BinarySI));
+  capacity.try_emplace("pods", Quantity::of(110));
+}
+
 bool ready(const api::Node& node) {
   for (const auto& condition : node.status.conditions)
     if (condition.type == "Ready") return condition.status == "True";
@@ -69,10 +75,7 @@ void SimNodes::start() {
 }
 
 Task<Result<>> SimNodes::createNodes(int count, SimNodeShape shape) {
-  auto& capacity = shape.capacity;
-  capacity.try_emplace("cpu", Quantity::of(32));
-  capacity.try_emplace("memory", Quantity::of(std::int64_t{128} << 30, Quantity::Format::BinarySI));
-  capacity.try_emplace("pods", Quantity::of(110));
+  fillDefaults(shape.capacity);
   for (int i = 0; i < count; ++i) {
     const std::string name = fmt::format("sim-{}", i);
     api::Node node;
@@ -82,8 +85,8 @@ Task<Result<>> SimNodes::createNodes(int count, SimNodeShape shape) {
                             {"kubernetes.io/os", "linux"},
                             {"kubernetes.io/arch", "amd64"},
                             {"type", "kwok"}};
-    node.status.capacity = capacity;
-    node.status.allocatable = capacity;
+    node.status.capacity = shape.capacity;
+    node.status.allocatable = shape.capacity;
     auto creating = kube::create(api_, node);
     auto created = co_await creating;
     if (!created && created.error().code != ErrorCode::AlreadyExists)
@@ -117,12 +120,13 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
   if (!renewed) co_return renewed;
   api::NodeStatus status;
   status.capacity = node->status.capacity;
-  status.allocatable = node->status.allocatable.empty() ? node->status.capacity : node->status.allocatable;
+  fillDefaults(status.capacity);
+  status.allocatable = node->status.allocatable.empty() ? status.capacity : node->status.allocatable;
   status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true, "KubeletReady",
                                      "simulated by koordctl");
   status.addresses = {{"InternalIP", known->second.ip}, {"Hostname", name}};
-  status.nodeInfo = {.containerRuntimeVersion = "simulated://1", .kubeletVersion = "simulated",
-                     .operatingSystem = "linux", .architecture = "amd64"};
+  const std::string fake = "simulated";
+  status.nodeInfo = {name, name, name, fake, fake, "simulated://1", fake, fake, "linux", "amd64"};
   json::value patch = json::object{{"status", api::encode(status)}};
   auto patching = kube::strategicPatch(api_, api::Node::kType, {"", name}, std::move(patch), "status");
   auto patched = co_await patching;

@@ -103,10 +103,6 @@ Result<> ClusterUp::openCredentials() {
   auto tls = credentials_->server(std::move(hosts));
   if (!tls) return fail(std::move(tls.error()));
   tls_ = *std::move(tls);
-  // Components' own endpoints are on loopback, with certificates that they sign themselves.
-  auto client = std::make_shared<net::TlsConfig>();
-  client->insecureSkipVerify = true;
-  clientTls_ = std::move(client);
   return {};
 }
 
@@ -301,7 +297,6 @@ std::string ClusterUp::leaseHolder(const Component& component) const {
 Task<bool> ClusterUp::isReady(std::string url) {
   net::HttpRequest request;
   request.url = std::move(url);
-  request.tls = clientTls_;
   request.timeout = 1s;
   auto fetching = http_.fetch(executor_, std::move(request));
   auto reply = co_await fetching;

@@ -72,7 +72,6 @@ class ClusterUp {
   std::vector<std::string> notes_;
   std::optional<Credentials> credentials_;
   std::shared_ptr<const net::ServerTls> tls_;
-  std::shared_ptr<const net::TlsConfig> clientTls_;  // for the components' endpoints on loopback
   json::value qos_;
   bool ready_ = false;
 

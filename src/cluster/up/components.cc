@@ -12,8 +12,8 @@ namespace koord::cluster {
 
 namespace {
 
-std::string url(const char* scheme, int port, const char* path) {
-  return fmt::format("{}://127.0.0.1:{}{}", scheme, port, path);
+std::string url(int port, const char* path) {
+  return fmt::format("http://127.0.0.1:{}{}", port, path);
 }
 
 }  // namespace
@@ -75,21 +75,22 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.child.env = {"WEBHOOK_HOST=127.0.0.1", fmt::format("WEBHOOK_PORT={}", third),
                            "WEBHOOK_CERT_DIR=" + options.dataDir + "/pki/webhook",
                            "POD_NAMESPACE=koordinator-system"};
-    component.metricsUrl = url("http", first, "/metrics");
-    component.readyUrl = url("http", second, "/readyz");
+    component.metricsUrl = url(first, "/metrics");
+    component.readyUrl = url(second, "/readyz");
     component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
   } else if (name == "koord-scheduler") {
-    argv.push_back("--bind-address=127.0.0.1");
-    argv.push_back(fmt::format("--secure-port={}", first));
-    component.metricsUrl = url("https", first, "/metrics");
-    component.readyUrl = url("https", first, "/healthz");
+    argv.insert(argv.end(), {"--address=127.0.0.1", fmt::format("--port={}", first), "--secure-port=0",
+                             "--leader-elect-resource-namespace=koordinator-system",
+                             "--leader-elect-resource-name=koord-scheduler"});
+    component.metricsUrl = url(first, "/metrics");
+    component.readyUrl = url(first, "/healthz");
     component.lease = api::ObjectKey{"koordinator-system", "koord-scheduler"};
   } else if (name == "koordlet") {
     argv.push_back(fmt::format("--addr=127.0.0.1:{}", first));
     argv.push_back("--cgroup-root-dir=" + options.cgroupRoot);
     component.child.env = {"NODE_NAME=" + options.nodeName, "agent_mode=hostMode"};
-    component.metricsUrl = url("http", first, "/metrics");
-    component.readyUrl = url("http", first, "/healthz");
+    component.metricsUrl = url(first, "/metrics");
+    component.readyUrl = url(first, "/healthz");
   } else {
     return fail(ErrorCode::Invalid,
                 fmt::format("--components: {} is none of koord-manager, koord-scheduler, koordlet", name));

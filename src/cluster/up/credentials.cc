@@ -32,7 +32,7 @@ Result<Credentials> Credentials::open(const std::string& dataDir, WallTime now) 
     const auto info = net::readCertificate(*cert);
     if (info && info->validity.to > now + kCertificateLife) return Credentials(std::move(pair), now);
   }
-  auto made = net::makeAuthority("koordctl", {now - kClockSlack, now + kAuthorityLife});
+  auto made = net::makeAuthority("koordctl-authority", {now - kClockSlack, now + kAuthorityLife});
   if (!made) return fail(std::move(made.error()));
   if (auto put = writeFileAtomic(keyFile, made->keyPem, 0600); !put) return fail(std::move(put.error()));
   if (auto put = writeFileAtomic(certFile, made->certPem, 0644); !put) return fail(std::move(put.error()));
@@ -40,7 +40,7 @@ Result<Credentials> Credentials::open(const std::string& dataDir, WallTime now) 
 }
 
 Result<std::shared_ptr<const net::ServerTls>> Credentials::server(std::vector<std::string> hosts) const {
-  auto pair = net::issueServerCert(authority_, {"koordctl", std::move(hosts), validity()});
+  auto pair = net::issueServerCert(authority_, {"koordctl-server", std::move(hosts), validity()});
   if (!pair) return fail(std::move(pair.error()));
   return std::make_shared<const net::ServerTls>(pair->certPem, pair->keyPem, authority_.certPem);
 }

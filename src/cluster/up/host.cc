@@ -33,6 +33,7 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   node.allocatable = allocatableOf(host->machine_);
   node.info = host->machine_.info;
   node.info.kubeletVersion = "v1.28.0+koordctl";
+  node.info.kubeProxyVersion = node.info.kubeletVersion;
   host->node_ = std::make_unique<HostNode>(api, executor, *host->runtime_, *host->cgroups_, random,
                                            std::move(node));
   host->server_->serve(*host->node_);

@@ -53,7 +53,7 @@ CLI::App* addUp(CLI::App& app, UpFlags& flags) {
   up->add_option("--kubeconfig", options.kubeconfig,
                  "Where to write the kubeconfig of an administrator; default: DATA-DIR/kubeconfig");
   up->add_option("--config", options.configDir,
-                 "Folder of component configuration files, handed over as --config: koord-scheduler.yaml, ...")
+                 "Folder of component configuration files: koord-scheduler.yaml is handed to koord-scheduler")
       ->check(CLI::ExistingDirectory);
   up->add_option("--runtime", options.runtime,
                  "How the host node runs containers: process (their command, on this machine's files; "

@@ -8,12 +8,29 @@
 
 #include <cerrno>
 
+#include "base/file.h"
+#include "scheduler/config/types.h"
+
 namespace koord::cluster {
 
 namespace {
 
 std::string url(int port, const char* path) {
   return fmt::format("http://127.0.0.1:{}{}", port, path);
+}
+
+// The user's, or the one the scheduler ships with: pods name either of these two schedulers.
+Result<std::string> configFile(const std::string& component, const ComponentOptions& options) {
+  if (component != "koord-scheduler") return std::string();  // the others have flags and ConfigMaps
+  if (!options.configDir.empty()) {
+    std::string file = options.configDir + "/" + component + ".yaml";
+    if (::access(file.c_str(), F_OK) == 0) return file;
+  }
+  std::string file = options.dataDir + "/koord-scheduler.yaml";
+  auto written =
+      writeFileAtomic(file, scheduler::shippedConfiguration({"default-scheduler", "koord-scheduler"}));
+  if (!written) return fail(std::move(written.error()));
+  return file;
 }
 
 }  // namespace
@@ -64,10 +81,9 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
   component.child.logFile = options.logDir + "/" + name + ".log";
   auto& argv = component.child.argv;
   argv = {program, "--kubeconfig=" + kubeconfig, fmt::format("--v={}", options.verbosity)};
-  if (!options.configDir.empty()) {
-    const std::string config = options.configDir + "/" + name + ".yaml";
-    if (::access(config.c_str(), R_OK) == 0) argv.push_back("--config=" + config);
-  }
+  auto config = configFile(name, options);
+  if (!config) return fail(std::move(config.error()));
+  if (!config->empty()) argv.push_back("--config=" + *config);
   if (name == "koord-manager") {
     argv.push_back(fmt::format("--metrics-addr=127.0.0.1:{}", first));
     argv.push_back(fmt::format("--health-probe-addr=127.0.0.1:{}", second));
@@ -79,9 +95,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.readyUrl = url(second, "/readyz");
     component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
   } else if (name == "koord-scheduler") {
-    argv.insert(argv.end(), {"--address=127.0.0.1", fmt::format("--port={}", first), "--secure-port=0",
-                             "--leader-elect-resource-namespace=koordinator-system",
-                             "--leader-elect-resource-name=koord-scheduler"});
+    argv.insert(argv.end(), {"--address=127.0.0.1", fmt::format("--port={}", first), "--secure-port=0"});
     component.metricsUrl = url(first, "/metrics");
     component.readyUrl = url(first, "/healthz");
     component.lease = api::ObjectKey{"koordinator-system", "koord-scheduler"};

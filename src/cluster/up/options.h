@@ -18,7 +18,7 @@ struct UpOptions {
   bool inMemory = false;
   std::string listen = "127.0.0.1:6443";
   std::string kubeconfig;  // "" = <data folder>/kubeconfig
-  std::string configDir;   // of <component>.yaml files, handed to the components as --config
+  std::string configDir;   // its koord-scheduler.yaml is handed to koord-scheduler
   std::string runtime = "process";
   std::string containerdSocket = "/run/containerd/containerd.sock";
   bool quiet = false;

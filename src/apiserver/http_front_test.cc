@@ -1,0 +1,157 @@
+// Routes, authentication and streams, without sockets.
+
+#include "apiserver/http_front.h"
+
+#include <gmock/gmock.h>
+
+#include "apiserver/testing.h"
+
+namespace koord::apiserver::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class FakeResponder final : public net::Responder {
+ public:
+  void respond(int code, net::Headers head, Bytes body) override {
+    status = code;
+    headers = std::move(head);
+    text = *body;
+    ended = true;
+  }
+  using Responder::respond;
+  void begin(int code, net::Headers head) override {
+    status = code;
+    headers = std::move(head);
+  }
+  void write(Bytes chunk) override { text += *chunk; }
+  void end() override { ended = true; }
+  std::size_t queuedBytes() const override { return queued; }
+  void abort() override { aborted = true; }
+  void onClosed(Callback fn) override { closed = std::move(fn); }
+
+  int status = 0;
+  net::Headers headers;
+  std::string text;
+  std::size_t queued = 0;
+  bool ended = false;
+  bool aborted = false;
+  Callback closed;
+};
+
+class HttpFrontTest : public ServerTest {
+ protected:
+  void SetUp() override {
+    ServerTest::SetUp();
+    HttpFrontOptions listen;
+    listen.listen = "127.0.0.1:0";
+    listen.tokens["secret"] = User{"alice", "", {"dev"}};
+    listen.watchBacklogBytes = 1000;
+    auto started = HttpFront::start(*server, std::move(listen));
+    ASSERT_TRUE(started) << started.error().message;
+    front = *std::move(started);
+  }
+
+  std::shared_ptr<FakeResponder> send(const std::string& method, const std::string& target, std::string body = "", net::Headers headers = {},
+                                      bool authorized = true) {
+    net::ServerRequest request;
+    request.method = method;
+    request.target = target;
+    request.body = std::move(body);
+    request.headers = std::move(headers);
+    if (authorized) request.headers.push_back({"Authorization", "Bearer secret"});
+    auto responder = std::make_shared<FakeResponder>();
+    front->handle(std::move(request), responder);
+    loop.runReady();
+    return responder;
+  }
+
+  std::unique_ptr<HttpFront> front;
+};
+
+TEST_F(HttpFrontTest, onlyKnownPeopleGetIn) {
+  for (const auto* path : {"/api/v1/pods", "/apis", "/metrics", "/openapi/v2"}) {
+    const auto refused = send("GET", path, "", {}, false);
+    EXPECT_EQ(refused->status, 401) << path;
+    EXPECT_THAT(refused->text, HasSubstr(R"("reason":"Unauthorized")"));
+  }
+  EXPECT_EQ(send("GET", "/api/v1/pods", "", {{"Authorization", "Bearer wrong"}}, false)->status, 401);
+  for (const auto* path : {"/healthz", "/livez", "/readyz", "/version"}) EXPECT_EQ(send("GET", path, "", {}, false)->status, 200) << path;
+  EXPECT_EQ(send("GET", "/api/v1/pods")->status, 200);
+  EXPECT_EQ(send("GET", "/api/v1/pods")->text, R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":")" +
+                                                   std::to_string(server->store().version()) + R"("},"items":[]})");
+}
+
+TEST_F(HttpFrontTest, pathsLeadToTheirObjects) {
+  EXPECT_EQ(send("POST", "/api/v1/namespaces/default/pods", pod("web"))->status, 201);
+  EXPECT_EQ(send("GET", "/api/v1/namespaces/default/pods/web")->status, 200);
+  EXPECT_EQ(send("GET", "/api/v1/namespaces/default")->status, 200);
+  EXPECT_EQ(send("GET", "/api/v1/namespaces/default/status")->status, 200);
+  EXPECT_EQ(send("PUT", "/api/v1/pods")->status, 400);
+  EXPECT_EQ(send("GET", "/nothing")->status, 404);
+  EXPECT_EQ(send("GET", "/apis/nothing/v1")->status, 404);
+  EXPECT_EQ(send("BREW", "/api/v1/pods")->status, 405);
+}
+
+TEST_F(HttpFrontTest, bodiesMayBeYaml) {
+  const auto made = send("POST", "/api/v1/namespaces/default/configmaps", "metadata:\n  name: c\ndata: {a: b}\n", {{"Content-Type", "application/yaml"}});
+  EXPECT_EQ(made->status, 201) << made->text;
+  EXPECT_EQ(send("POST", "/api/v1/namespaces/default/configmaps", "x", {{"Content-Type", "application/cbor"}})->status, 415);
+  EXPECT_EQ(send("PATCH", "/api/v1/namespaces/default/configmaps/c", "{}", {{"Content-Type", "text/plain"}})->status, 415);
+}
+
+TEST_F(HttpFrontTest, warningsBecomeHeaders) {
+  const auto made = send("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"c"},"daata":{}})");
+  EXPECT_EQ(net::headerOf(made->headers, "Warning"), R"(299 - "unknown field \"daata\"")");
+}
+
+TEST_F(HttpFrontTest, discoveryNamesEveryResource) {
+  EXPECT_THAT(send("GET", "/api")->text, HasSubstr(R"("versions":["v1"])"));
+  EXPECT_THAT(send("GET", "/apis")->text, HasSubstr(R"({"groupVersion":"apps/v1","version":"v1"})"));
+  const auto core = parseJson(send("GET", "/api/v1")->text);
+  std::set<std::string> names;
+  for (const auto& resource : core->at("resources").get_array()) names.emplace(textAt(resource, "name"));
+  for (const auto* name : {"pods", "pods/status", "pods/binding", "pods/eviction", "nodes", "bindings", "namespaces/finalize"}) EXPECT_TRUE(names.contains(name)) << name;
+  const auto aggregated = send("GET", "/apis", "", {{"Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}});
+  EXPECT_THAT(aggregated->text, HasSubstr(R"("kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2")"));
+  EXPECT_THAT(net::headerOf(aggregated->headers, "Content-Type"), HasSubstr("as=APIGroupDiscoveryList"));
+}
+
+TEST_F(HttpFrontTest, aWatchIsAStreamOfLines) {
+  const auto stream = send("GET", "/api/v1/namespaces/default/pods?watch=1");
+  EXPECT_EQ(stream->status, 200);
+  EXPECT_FALSE(stream->ended);
+  send("POST", "/api/v1/namespaces/default/pods", pod("web"));
+  EXPECT_TRUE(stream->text.starts_with(R"({"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":")"));
+  EXPECT_TRUE(stream->text.ends_with("}\n"));
+  stream->closed();
+  loop.runReady();
+  EXPECT_EQ(server->store().table("pods").watcherCount() , 1u);
+  send("POST", "/api/v1/namespaces/default/pods", pod("other"));
+  EXPECT_EQ(server->store().table("pods").watcherCount(), 0u);
+}
+
+TEST_F(HttpFrontTest, aWatcherThatDoesNotReadIsCutOff) {
+  const auto slow = send("GET", "/api/v1/pods?watch=1");
+  const auto quick = send("GET", "/api/v1/pods?watch=1");
+  slow->queued = 2000;
+  send("POST", "/api/v1/namespaces/default/pods", pod("web"));
+  EXPECT_TRUE(slow->aborted);
+  EXPECT_FALSE(quick->aborted);
+  EXPECT_THAT(quick->text, HasSubstr("ADDED"));
+  EXPECT_EQ(slow->text, "");
+}
+
+TEST_F(HttpFrontTest, openApiDescribesWhatIsServed) {
+  const auto v2 = parseJson(send("GET", "/openapi/v2")->text);
+  ASSERT_TRUE(v2);
+  EXPECT_EQ(textAt(*at(*v2, "definitions", "io.k8s.api.core.v1.Pod", "properties", "spec"), "$ref"), "#/definitions/io.k8s.types.PodSpec");
+  const auto index = parseJson(send("GET", "/openapi/v3")->text);
+  EXPECT_TRUE(textAt(*index, "paths", "apis/apps/v1", "serverRelativeURL").starts_with("/openapi/v3/apis/apps/v1?hash="));
+  const auto v3 = parseJson(send("GET", "/openapi/v3/apis/apps/v1")->text);
+  EXPECT_NE(at(*v3, "components", "schemas", "io.k8s.api.apps.v1.Deployment"), nullptr);
+  EXPECT_NE(at(*v3, "paths", "/apis/apps/v1/namespaces/{namespace}/deployments/{name}", "patch"), nullptr);
+}
+
+}  // namespace
+}  // namespace koord::apiserver::testing

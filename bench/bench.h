@@ -1,0 +1,39 @@
+#pragma once
+
+// What benchmark programs share: --filter REGEX, and one JSON object per line and benchmark:
+//   {"benchmark": "...", "params": {...}, "metrics": {"name": number}}
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace koord::bench {
+
+using Numbers = std::map<std::string, double>;
+
+struct Benchmark {
+  std::string name;
+  Numbers params;
+  std::function<Numbers(const Numbers& params)> run;
+};
+
+int runAll(int argc, char** argv, const std::vector<Benchmark>& benchmarks);
+
+// The time at this fraction (0 to 1) of the samples; they are reordered.
+double percentile(std::vector<double>& samples, double fraction);
+double cpuSeconds();    // of this process
+double peakRssMib();    // of this process, since it began
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace koord::bench

@@ -1,0 +1,173 @@
+// The scheduling engine by itself, on the workloads of Kubernetes' scheduler_perf: no API server, no
+// decoding. "Engine/..." is the search for a node plus counting the pod there; "SchedulingBasic/..." and
+// the others run the whole scheduler with its queue, on an API that binds at once.
+
+#include <fmt/format.h>
+
+#include "base/virtual_loop.h"
+#include "bench.h"
+#include "scheduler/core/scheduler.h"
+#include "scheduler/plugins/registry.h"
+#include "scheduler/testing/world.h"
+
+namespace {
+
+using namespace koord;             // NOLINT: a program of its own
+using namespace koord::scheduler;  // NOLINT
+using bench::Numbers;
+using scheduler::testing::aNode;
+using scheduler::testing::aPod;
+using scheduler::testing::NodeBuilder;
+using scheduler::testing::PodBuilder;
+
+NodeBuilder node(int n) {
+  NodeBuilder node = aNode(fmt::format("node-{}", n));
+  node.allocatable("cpu", "32").allocatable("memory", "128Gi").allocatable("pods", "110");
+  node.label("kubernetes.io/hostname", fmt::format("node-{}", n));
+  node.label("topology.kubernetes.io/zone", fmt::format("zone-{}", n % 3));
+  node.label("disk", n % 2 == 0 ? "ssd" : "hdd");
+  if (n % 50 == 0) node.taint("dedicated", "batch", "PreferNoSchedule");
+  return node;
+}
+
+// Pods of one of `classes` shapes.
+PodBuilder pod(int n, int classes) {
+  const int c = n % classes;
+  PodBuilder pod = aPod(fmt::format("pod-{}", n));
+  if (classes == 1) {
+    pod.request("cpu", "100m").request("memory", "500Mi");
+    return pod;
+  }
+  pod.request("cpu", fmt::format("{}m", 100 + 10 * (c % 20))).request("memory", fmt::format("{}Mi", 256 + c));
+  if (c % 5 == 1) pod.nodeSelector("disk", "ssd");
+  if (c % 7 == 1) pod.preferNode(10, "topology.kubernetes.io/zone", fmt::format("zone-{}", c % 3));
+  if (c % 11 == 1) pod.toleration("dedicated");
+  if (c % 13 == 1) pod.requireNode({{{"topology.kubernetes.io/zone", "NotIn", {"zone-1"}}}, {}});
+  return pod;
+}
+
+Numbers results(std::size_t pods, double seconds, double cpu, std::vector<double>& attempts) {
+  Numbers metrics{{"pods_per_second", static_cast<double>(pods) / seconds},
+                  {"cpu_ms_per_pod", 1000 * cpu / static_cast<double>(pods)},
+                  {"peak_rss_mib", bench::peakRssMib()}};
+  if (!attempts.empty()) {
+    metrics["attempt_p50_us"] = bench::percentile(attempts, 0.5);
+    metrics["attempt_p99_us"] = bench::percentile(attempts, 0.99);
+    metrics["attempt_max_us"] = bench::percentile(attempts, 1);
+  }
+  return metrics;
+}
+
+Numbers engine(const Numbers& params) {
+  scheduler::testing::World world;
+  world.configure(makeRegistry());
+  for (int n = 0; n < params.at("nodes"); ++n) world.node(node(n));
+  std::vector<PodPtr> pods;
+  for (int n = 0; n < params.at("pods"); ++n)
+    pods.push_back(world.pod(pod(n, static_cast<int>(params.at("classes")))));
+  std::vector<double> attempts;
+  attempts.reserve(pods.size());
+  std::size_t placed = 0;
+  const double cpu = bench::cpuSeconds();
+  const bench::Stopwatch all;
+  for (const PodPtr& pod : pods) {
+    const bench::Stopwatch one;
+    CycleState state;
+    const SearchResult found = world.search().find(state, pod);
+    if (found.status.ok()) placed += world.cluster().assume(pod, found.node).has_value();
+    attempts.push_back(1e6 * one.seconds());
+  }
+  return results(placed, all.seconds(), bench::cpuSeconds() - cpu, attempts);
+}
+
+// Binds by telling the scheduler what its informer would.
+class InstantBinder final : public Plugin, public BindPlugin {
+ public:
+  explicit InstantBinder(std::function<void(const PodPtr&, const std::string&)> bound)
+      : bound_(std::move(bound)) {}
+  std::string_view name() const override { return "DefaultBinder"; }
+  Task<Status> bind(CycleState&, PodPtr pod, std::string nodeName) override {
+    bound_(pod, nodeName);
+    co_return Status{};
+  }
+
+ private:
+  std::function<void(const PodPtr&, const std::string&)> bound_;
+};
+
+Numbers whole(const Numbers& params) {
+  VirtualLoop loop;
+  std::unique_ptr<Scheduler> scheduler;
+  std::size_t bound = 0;
+  std::vector<std::pair<std::shared_ptr<const api::Pod>, std::shared_ptr<const api::Pod>>> confirmations;
+  Registry registry = makeRegistry();
+  registry["DefaultBinder"] = [&](Fields&, Handle&) -> std::unique_ptr<Plugin> {
+    return std::make_unique<InstantBinder>([&](const PodPtr& pod, const std::string& nodeName) {
+      auto after = std::make_shared<api::Pod>(*pod->pod);
+      after->spec.nodeName = nodeName;
+      after->metadata.resourceVersion = "2";
+      confirmations.emplace_back(pod->pod, std::move(after));
+      ++bound;
+    });
+  };
+  SchedulerOptions options;
+  options.configuration = defaultConfiguration();
+  scheduler = *Scheduler::create(std::move(options), registry, loop, nullptr);
+  for (int n = 0; n < params.at("nodes"); ++n) scheduler->nodeAdded(node(n).build());
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  const int count = static_cast<int>(params.at("pods"));
+  for (int n = 0; n < count; ++n) pods.push_back(pod(n, static_cast<int>(params.at("classes"))).build());
+  scheduler->start();
+  const double cpu = bench::cpuSeconds();
+  const bench::Stopwatch all;
+  for (const auto& pod : pods) scheduler->podAdded(pod);
+  while (bound < pods.size()) {
+    loop.runReady();
+    for (const auto& [before, after] : std::exchange(confirmations, {})) scheduler->podUpdated(before, after);
+    loop.advance(std::chrono::milliseconds(1));
+  }
+  std::vector<double> none;
+  return results(bound, all.seconds(), bench::cpuSeconds() - cpu, none);
+}
+
+Numbers unschedulable(const Numbers& params) {
+  scheduler::testing::World world;
+  world.configure(makeRegistry());
+  for (int n = 0; n < params.at("nodes"); ++n) world.node(node(n));
+  std::vector<double> attempts;
+  const double cpu = bench::cpuSeconds();
+  const bench::Stopwatch all;
+  const int count = static_cast<int>(params.at("pods"));
+  std::size_t length = 0;
+  for (int n = 0; n < count; ++n) {
+    const PodPtr info = world.pod(aPod(fmt::format("pod-{}", n)).request("cpu", "64"));
+    const bench::Stopwatch one;
+    CycleState state;
+    const SearchResult found = world.search().find(state, info);
+    length += found.diagnosis.message().size();
+    attempts.push_back(1e6 * one.seconds());
+  }
+  Numbers metrics = results(static_cast<std::size_t>(count), all.seconds(), bench::cpuSeconds() - cpu, attempts);
+  metrics["message_bytes"] = static_cast<double>(length) / count;
+  return metrics;
+}
+
+Numbers sized(int nodes, int pods, int classes) {
+  return {{"nodes", nodes}, {"pods", pods}, {"classes", classes}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<bench::Benchmark> all;
+  for (const int nodes : {500, 5000, 100'000}) {
+    const int pods = nodes == 500 ? 5000 : 10'000;
+    const std::string size = fmt::format("{}Nodes_{}Pods", nodes, pods);
+    all.push_back({"Engine/OneClass/" + size, sized(nodes, pods, 1), engine});
+    all.push_back({"Engine/MixedClasses/" + size, sized(nodes, pods, 200), engine});
+    all.push_back({"SchedulingBasic/" + size, sized(nodes, pods, 1), whole});
+    all.push_back({"MixedSchedulingBasePod/" + size, sized(nodes, pods, 200), whole});
+    all.push_back({"Unschedulable/" + size, sized(nodes, pods, 1), unschedulable});
+  }
+  return bench::runAll(argc, argv, all);
+}

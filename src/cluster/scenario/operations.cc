@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "cluster/scenario/jmespath_values.h"
 #include "cluster/scenario/kinds.h"
+#include "cluster/scenario/operation_rules.h"
 #include "kube/client.h"
 
 namespace koord::scenario {
@@ -16,77 +17,6 @@ using Kind = Operation::Kind;
 
 constexpr std::size_t kMaxDeviations = 3;
 constexpr const char* kFieldManager = "koordctl-test";
-
-Duration timeoutOf(const Operation& operation, const Timeouts& timeouts) {
-  if (operation.timeout) return *operation.timeout;
-  switch (operation.kind) {
-    case Kind::Apply:
-    case Kind::Create:
-    case Kind::Update:
-    case Kind::Patch:
-      return *timeouts.apply;
-    case Kind::Delete:
-      return *timeouts.delete_;
-    case Kind::Assert:
-      return *timeouts.assert;
-    case Kind::Error:
-      return *timeouts.error;
-    default:
-      return *timeouts.exec;
-  }
-}
-
-std::string joined(const std::vector<Mismatch>& mismatches) {
-  std::string result;
-  for (const auto& mismatch : mismatches) {
-    if (!result.empty()) result += "; ";
-    result += mismatch.path.empty() ? mismatch.message : mismatch.path + ": " + mismatch.message;
-  }
-  return result;
-}
-
-json::value textOrNull(const std::string& text) {
-  return text.empty() ? json::value(nullptr) : jmespath::textValue(text);
-}
-
-// What is wrong with an outcome in the light of the expectations; "" for nothing. `resource` is
-// what was sent, `object` what came back.
-std::string judge(const std::vector<Expectation>& expectations, const json::value& resource,
-                  const json::value& object, const std::string& error, const Bindings& bindings) {
-  const Bindings inner = bindings.with("error", textOrNull(error));
-  bool concerned = false;
-  for (const auto& expectation : expectations) {
-    if (expectation.match) {
-      const auto mismatches = expectation.match->match(resource, inner);
-      if (!mismatches) return mismatches.error().message;
-      if (!mismatches->empty()) continue;
-    }
-    concerned = true;
-    const auto mismatches = expectation.check.match(object, inner);
-    if (!mismatches) return mismatches.error().message;
-    if (!mismatches->empty()) {
-      return fmt::format("{} (the operation {})", joined(*mismatches),
-                         error.empty() ? "succeeded" : "failed: " + error);
-    }
-  }
-  return concerned ? "" : error;
-}
-
-// What an assertion's document says about where to look.
-Result<Selection> selectionOf(const json::value& document, const Bindings& bindings) {
-  Selection selection;
-  selection.apiVersion = textAt(document, "apiVersion");
-  selection.kind = textAt(document, "kind");
-  selection.namespace_ = textAt(document, "metadata", "namespace");
-  selection.name = textAt(document, "metadata", "name");
-  auto result = renderSelection(selection, bindings);
-  const auto* labels = at(document, "metadata", "labels");
-  if (!result || !labels || !result->name.empty()) return result;
-  const auto values = render(*labels, bindings);
-  if (!values) return fail(values.error());
-  result->labelSelector = labelSelectorOf(*values);
-  return result;
-}
 
 // For reports: the names that were looked for, not the expressions that give them.
 json::value withMetadataFilled(json::value document, const Bindings& bindings) {
@@ -100,52 +30,6 @@ json::value withMetadataFilled(json::value document, const Bindings& bindings) {
 
 std::string ObjectId::toString() const {
   return fmt::format("{}/{} {}", apiVersion, kind, key.toString());
-}
-
-Result<Bindings> evaluateBindings(const std::vector<Binding>& list, Bindings bindings) {
-  for (const auto& binding : list) {
-    auto name = renderText(binding.name, bindings);
-    if (!name) return fail(std::move(name.error()).within("binding"));
-    auto value = render(binding.value, bindings);
-    if (!value) return fail(std::move(value.error()).within("binding " + *name));
-    bindings = bindings.with(*std::move(name), *std::move(value));
-  }
-  return bindings;
-}
-
-Result<Bindings> addOutputs(const Operation& operation, const json::value& object,
-                            const Bindings& inner, Bindings outer) {
-  Bindings visible = inner;
-  for (const auto& output : operation.outputs) {
-    if (output.match) {
-      const auto mismatches = output.match->match(object, visible);
-      if (!mismatches) return fail(mismatches.error());
-      if (!mismatches->empty()) continue;
-    }
-    auto name = renderText(output.binding.name, visible);
-    if (!name) return fail(std::move(name.error()));
-    auto value = render(output.binding.value, visible, object);
-    if (!value) return fail(std::move(value.error()).within("output " + *name));
-    visible = visible.with(*name, *value);
-    outer = outer.with(*std::move(name), *std::move(value));
-  }
-  return outer;
-}
-
-Result<Selection> renderSelection(const Selection& selection, const Bindings& bindings) {
-  Selection result;
-  const std::pair<const std::string*, std::string*> fields[] = {
-      {&selection.apiVersion, &result.apiVersion},
-      {&selection.kind, &result.kind},
-      {&selection.namespace_, &result.namespace_},
-      {&selection.name, &result.name},
-      {&selection.labelSelector, &result.labelSelector}};
-  for (const auto& [from, to] : fields) {
-    auto text = renderText(*from, bindings);
-    if (!text) return fail(std::move(text.error()));
-    *to = *std::move(text);
-  }
-  return result;
 }
 
 Task<OperationOutcome> Operations::run(const Operation& operation, OperationContext context) {
@@ -507,138 +391,6 @@ Task<std::vector<std::string>> Operations::eventsOf(const json::value& object) {
     }
   }
   co_return lines;
-}
-
-Task<OperationResult> Operations::remove(ObjectId id, std::string propagationPolicy,
-                                         Duration timeout) {
-  OperationResult result;
-  result.name = "DELETE";
-  result.target = id.toString();
-  const auto start = environment_.executor().steadyNow();
-  auto resolving = resolver_.resolve(id.apiVersion, id.kind);
-  const auto type = co_await resolving;
-  if (!type) {
-    // Its CustomResourceDefinition is gone, and so is it.
-    if (type.error().code != ErrorCode::NotFound) result.error = type.error().message;
-    co_return result;
-  }
-  kube::DeleteOptions options;
-  options.propagationPolicy = std::move(propagationPolicy);
-  auto deleting = kube::deleteObject(environment_.api(), *type, id.key, std::move(options));
-  const auto deleted = co_await deleting;
-  if (!deleted && deleted.error().code != ErrorCode::NotFound)
-    result.error = deleted.error().message;
-  std::string uid;
-  while (!result.failed() && deleted) {
-    auto getting = kube::getObject(environment_.api(), *type, id.key);
-    const auto object = co_await getting;
-    if (!object && object.error().code == ErrorCode::NotFound) break;
-    if (object) {
-      const std::string now(textAt(*object, "metadata", "uid"));
-      if (!uid.empty() && now != uid) break;
-      // Made again between the deletion and the first look.
-      if (textAt(*object, "metadata", "deletionTimestamp").empty()) break;
-      uid = now;
-    }
-    auto waiting = again(start + timeout, timeout);
-    const bool more = co_await waiting;
-    if (more) continue;
-    const auto* finalizers = object ? at(*object, "metadata", "finalizers") : nullptr;
-    result.error = fmt::format("still there after {}{}", formatDuration(timeout),
-                               finalizers ? ", finalizers: " + toJson(*finalizers) : "");
-  }
-  result.elapsed = environment_.executor().steadyNow() - start;
-  co_return result;
-}
-
-Task<void> Operations::runDelete(const Operation& operation, const Bindings& bindings,
-                                 const OperationContext& context, OperationOutcome& outcome) {
-  std::vector<Selection> selections;
-  if (operation.file.empty()) {
-    const auto selection = renderSelection(operation.selection, bindings);
-    if (selection) {
-      selections.push_back(*selection);
-    } else {
-      outcome.result.error = selection.error().message;
-    }
-  } else {
-    const auto file = renderText(operation.file, bindings);
-    const auto resources = file ? readResources(context.folder, *file)
-                                : Result<std::vector<json::value>>(fail(file.error()));
-    if (!resources) outcome.result.error = resources.error().message;
-    for (std::size_t i = 0; resources && i < resources->size(); ++i) {
-      const auto selection = selectionOf((*resources)[i], bindings);
-      if (selection) {
-        selections.push_back(*selection);
-      } else {
-        outcome.result.error = selection.error().message;
-      }
-    }
-  }
-  const std::string policy =
-      operation.propagationPolicy.empty() ? context.propagationPolicy : operation.propagationPolicy;
-  for (std::size_t i = 0; i < selections.size() && !outcome.result.failed(); ++i) {
-    auto selecting = select(selections[i], context.namespace_);
-    const auto objects = co_await selecting;
-    if (!objects) {
-      outcome.result.error = objects.error().message;
-      co_return;
-    }
-    for (const auto& object : *objects) {
-      ObjectId id{selections[i].apiVersion, selections[i].kind, keyOf(object)};
-      auto removing = remove(std::move(id), policy, timeoutOf(operation, context.timeouts));
-      auto removed = co_await removing;
-      outcome.result.target = removed.target;
-      outcome.result.error = judge(operation.expect, object, object, removed.error, bindings);
-      if (outcome.result.failed()) co_return;
-    }
-  }
-}
-
-Task<void> Operations::runWait(const Operation& operation, const Bindings& bindings,
-                               const OperationContext& context, OperationOutcome& outcome) {
-  const auto selection = renderSelection(operation.selection, bindings);
-  if (!selection) {
-    outcome.result.error = selection.error().message;
-    co_return;
-  }
-  const bool forDeletion = operation.wait.kind == WaitFor::Kind::Deletion;
-  outcome.result.target =
-      fmt::format("{}/{} {}", selection->apiVersion, selection->kind,
-                  selection->name.empty() ? selection->labelSelector : selection->name);
-  const Duration timeout = timeoutOf(operation, context.timeouts);
-  const SteadyTime deadline = environment_.executor().steadyNow() + timeout;
-  for (;;) {
-    auto selecting = select(*selection, context.namespace_);
-    const auto objects = co_await selecting;
-    std::string error;
-    std::vector<Deviation> deviations;
-    if (!objects) {
-      error = objects.error().message;
-    } else if (forDeletion) {
-      if (!objects->empty()) error = fmt::format("{} still there", titleOf(objects->front()));
-    } else if (objects->empty()) {
-      error = "there is no such object";
-    } else if (operation.wait.kind != WaitFor::Kind::Creation) {
-      for (const auto& object : *objects) {
-        const auto as = isAsAwaited(object, operation.wait);
-        if (as && *as) continue;
-        error = as ? fmt::format("{} is not as awaited", titleOf(object)) : as.error().message;
-        const auto* status = find(object, "status");
-        deviations.push_back({titleOf(object), {}, status ? *status : json::value(nullptr), {}});
-        auto listing = eventsOf(object);
-        deviations.back().events = co_await listing;
-        break;
-      }
-    }
-    if (error.empty()) co_return;
-    auto waiting = again(deadline, timeout);
-    const bool more = co_await waiting;
-    if (more) continue;
-    outcome.result.error = fmt::format("{} after {}", error, formatDuration(timeout));
-    outcome.result.deviations = std::move(deviations);
-    co_return;
-  }
 }
 
 }  // namespace koord::scenario

@@ -96,11 +96,4 @@ class Operations {
   TypeResolver& resolver_;
 };
 
-// The bindings of a test, step or operation on top of those around it.
-Result<Bindings> evaluateBindings(const std::vector<Binding>& list, Bindings bindings);
-// `outer` with the operation's outputs, which see `inner` and the object.
-Result<Bindings> addOutputs(const Operation& operation, const json::value& object,
-                            const Bindings& inner, Bindings outer);
-Result<Selection> renderSelection(const Selection& selection, const Bindings& bindings);
-
 }  // namespace koord::scenario

@@ -3,6 +3,7 @@
 #include "base/yaml.h"
 #include "cluster/scenario/jmespath_values.h"
 #include "cluster/scenario/kinds.h"
+#include "cluster/scenario/operation_rules.h"
 #include "cluster/scenario/operations.h"
 #include "cluster/scenario/processes.h"
 #include "kube/client.h"

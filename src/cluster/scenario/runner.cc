@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/time.h"
+#include "cluster/scenario/operation_rules.h"
 #include "cluster/scenario/operations.h"
 
 namespace koord::scenario {

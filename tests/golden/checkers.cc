@@ -8,6 +8,7 @@ std::vector<Checker> allCheckers() {
       cpusetChecker(),
       koordletCgroupChecker(),
       koordletCpuSuppressChecker(),
+      koordletMemoryEvictChecker(),
       patchesChecker(),
       podrequestsChecker(),
       profileChecker(),

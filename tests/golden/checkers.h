@@ -10,6 +10,7 @@ Checker batchresourceChecker();
 Checker cpusetChecker();
 Checker koordletCgroupChecker();
 Checker koordletCpuSuppressChecker();
+Checker koordletMemoryEvictChecker();
 Checker patchesChecker();
 Checker podrequestsChecker();
 Checker profileChecker();

@@ -37,6 +37,11 @@ void addContainerResources(const PodView& pod, std::vector<Metrics::ContainerRes
   }
 }
 
+MemoryEvict::Features memoryFeatures(const FeatureGates& gates) {
+  return {gates.enabled("BEMemoryEvict"), gates.enabled("MemoryAllocatableEvict"),
+          gates.enabled("MemoryEvict")};
+}
+
 }  // namespace
 
 Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host, Metrics& metrics,
@@ -54,8 +59,8 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
                  {options_.collectInterval, options_.systemOutdated, options_.cpuInfoInterval,
                   options_.pageCache}),
       suppress_(host_, executor, states_, cache_, resources_, metrics_, options_.collectInterval),
-      memoryEvict_(executor, states_, cache_, evictor_, options_.collectInterval,
-                   options_.memoryEvictCoolDown),
+      memoryEvict_(executor, states_, cache_, evictor_, memoryFeatures(options_.gates),
+                   options_.collectInterval, options_.memoryEvictCoolDown),
       reconciler_(executor, states_, resources_, options_.hookReconcileInterval),
       informers_(api, executor, options_.nodeName, states_, metrics_, random.fork()),
       poller_(executor, host_, states_, *podSource_, options_.kubeletSyncInterval),
@@ -86,7 +91,7 @@ void Agent::start() {
   tasks_.spawn(collectLoop());
   if (options_.gates.enabled("BECPUSuppress"))
     tasks_.spawn(every(options_.suppressInterval, &Agent::suppress));
-  if (options_.gates.enabled("BEMemoryEvict"))
+  if (memoryFeatures(options_.gates).any())
     tasks_.spawn(every(options_.memoryEvictInterval, &Agent::evictMemory));
 }
 
@@ -153,9 +158,11 @@ json::value Agent::qosView() const {
     suppress["reason"] = "switched off by feature gate BECPUSuppress";
   }
   auto evict = viewOf(memoryEvict_.status());
-  if (!options_.gates.enabled("BEMemoryEvict")) {
+  if (!memoryFeatures(options_.gates).any()) {
     evict["enabled"] = false;
-    evict["reason"] = "switched off by feature gate BEMemoryEvict";
+    evict["reason"] =
+        "switched off: none of the feature gates BEMemoryEvict, MemoryEvict and "
+        "MemoryAllocatableEvict is on";
   }
   return json::object{{"node", options_.nodeName},
                       {"time", formatTime(executor_.wallNow())},

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/log.h"
 
 namespace koord::koordlet {
@@ -11,6 +14,26 @@ using namespace std::chrono_literals;
 
 constexpr Duration kMemory = 2min;
 constexpr std::string_view kEvictionPolicy = "koordinator.sh/eviction-policy";
+
+// By kind and pod: what the pod gives back, the most that any task says per resource.
+std::map<ReleaseKind, std::map<std::string, Amounts>> contributionsOf(
+    const std::vector<EvictionTask>& tasks) {
+  std::map<ReleaseKind, std::map<std::string, Amounts>> result;
+  for (const auto& task : tasks)
+    for (const auto& candidate : task.candidates)
+      for (const auto& [resource, amount] : candidate.releases) {
+        auto& most = result[task.kind][candidate.pod->metadata.uid][resource];
+        most = std::max(most, amount);
+      }
+  return result;
+}
+
+bool covers(const Amounts& released, const Amounts& wanted) {
+  return std::ranges::all_of(wanted, [&](const auto& entry) {
+    const auto found = released.find(entry.first);
+    return entry.second <= (found == released.end() ? 0 : found->second);
+  });
+}
 
 }  // namespace
 
@@ -52,25 +75,33 @@ Task<Result<>> Evictor::evictOne(const api::Pod& pod, const EvictionTask& task) 
   co_return evicted;
 }
 
-Task<EvictionResult> Evictor::evict(EvictionTask task) {
+Task<EvictionResult> Evictor::evict(std::vector<EvictionTask> tasks) {
   EvictionResult result;
   const SteadyTime now = executor_.steadyNow();
   std::erase_if(remembered_, [&](const auto& entry) { return now - entry.second > kMemory; });
-  for (const auto& candidate : task.candidates) {
-    if (result.released >= task.toRelease) break;
-    const api::Pod& pod = *candidate.pod;
-    if (remembered_.contains(pod.metadata.uid)) {
-      result.released += candidate.releases;
-      continue;
-    }
-    auto evicting = evictOne(pod, task);
-    auto evicted = co_await evicting;
-    const std::string name = api::keyOf(pod.metadata).toString();
-    if (evicted) {
-      result.released += candidate.releases;
-      result.evicted.push_back(name);
-    } else {
-      result.refused.push_back(fmt::format("{}: {}", name, evicted.error().message));
+  const auto contributions = contributionsOf(tasks);
+  std::map<ReleaseKind, Amounts> released;
+  std::set<std::string> handled;  // uids
+  for (const auto& task : tasks) {
+    for (const auto& candidate : task.candidates) {
+      if (covers(released[task.kind], task.toRelease)) break;
+      const api::Pod& pod = *candidate.pod;
+      if (!handled.insert(pod.metadata.uid).second) continue;
+      if (!remembered_.contains(pod.metadata.uid)) {
+        auto evicting = evictOne(pod, task);
+        auto evicted = co_await evicting;
+        const std::string name = api::keyOf(pod.metadata).toString();
+        if (!evicted) {
+          result.refused.push_back(fmt::format("{}: {}", name, evicted.error().message));
+          continue;
+        }
+        result.evicted.push_back(name);
+      }
+      for (const auto& [kind, byPod] : contributions) {
+        const auto found = byPod.find(pod.metadata.uid);
+        if (found == byPod.end()) continue;
+        for (const auto& [resource, amount] : found->second) released[kind][resource] += amount;
+      }
     }
   }
   co_return result;

@@ -4,6 +4,7 @@
 // API. A pod that was evicted is remembered for two minutes: what it will release counts, and it is
 // not asked to go twice.
 
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -16,19 +17,25 @@
 
 namespace koord::koordlet {
 
+using Amounts = std::map<std::string, std::int64_t, std::less<>>;  // by resource name
+
+// What a task counts: what pods use, or what they have requested. Tasks that count the same share
+// what was released.
+enum class ReleaseKind { Used, Requested };
+
 struct EvictionCandidate {
   std::shared_ptr<const api::Pod> pod;
-  std::int64_t releases = 0;  // in the unit of the task
+  Amounts releases;
 };
 struct EvictionTask {
-  std::string feature;                        // "BEMemoryEvict"
-  std::string why;                            // for the audit: "memory at 78%, threshold 70%"
+  std::string feature;  // "BEMemoryEvict"
+  std::string why;      // for the audit: "memory at 78%, threshold 70%"
+  ReleaseKind kind = ReleaseKind::Used;
   std::vector<EvictionCandidate> candidates;  // first to go first
-  std::int64_t toRelease = 0;
+  Amounts toRelease;
 };
 struct EvictionResult {
   std::vector<std::string> evicted;  // namespace/name, newly evicted
-  std::int64_t released = 0;         // by those and by the ones remembered
   std::vector<std::string> refused;  // "namespace/name: reason"
 };
 
@@ -37,8 +44,9 @@ class Evictor {
   Evictor(kube::Api& api, Executor& executor, kube::EventRecorder& events, AuditRing& audit,
           Metrics& metrics);
 
-  // Evicts candidates in order until enough is released. One that the API refuses is passed over.
-  Task<EvictionResult> evict(EvictionTask task);
+  // Task after task, evicts candidates in order until every amount of the task is released. A pod
+  // that the API refuses to evict is passed over.
+  Task<EvictionResult> evict(std::vector<EvictionTask> tasks);
 
  private:
   Task<Result<>> evictOne(const api::Pod& pod, const EvictionTask& task);

@@ -4,25 +4,44 @@
 #include <fmt/ranges.h>
 
 #include "base/time.h"
-#include "koordlet/qos/memoryevict/victims.h"
 #include "model/resources.h"
 #include "model/well_known.h"
 
 namespace koord::koordlet {
 namespace {
 
-constexpr std::string_view kFeature = "BEMemoryEvict";
+constexpr std::string_view kBestEffort = "BEMemoryEvict";
+constexpr std::string_view kAllocatable = "MemoryAllocatableEvict";
+constexpr std::string_view kUsed = "MemoryEvict";
 
 }  // namespace
 
 MemoryEvict::MemoryEvict(Executor& executor, const States& states, const MetricCache& cache,
-                         Evictor& evictor, Duration collectInterval, Duration coolDown)
+                         Evictor& evictor, Features features, Duration collectInterval,
+                         Duration coolDown)
     : executor_(executor),
       states_(states),
       cache_(cache),
       evictor_(evictor),
+      features_(features),
       collectInterval_(collectInterval),
       coolDown_(coolDown) {}
+
+std::optional<double> MemoryEvict::last(Metric metric, std::string_view subject) const {
+  const WallTime now = executor_.wallNow();
+  return cache_.last(metric, subject, now - collectInterval_ * 2, now);
+}
+
+std::vector<memoryevict::MemoryUser> MemoryEvict::usersFor(std::string_view feature) const {
+  std::vector<memoryevict::MemoryUser> users;
+  for (const auto& view : states_.pods()) {
+    if (!allowsEviction(*view.pod, feature)) continue;
+    const auto bytes = last(Metric::PodMemory, view.uid());
+    users.push_back(
+        {view.pod, bytes ? std::optional(static_cast<std::int64_t>(*bytes)) : std::nullopt});
+  }
+  return users;
+}
 
 void MemoryEvict::run() {
   if (evicting_) return;
@@ -33,60 +52,78 @@ void MemoryEvict::run() {
                          : "no NodeSLO for this node yet";
     return;
   }
-  const WallTime now = executor_.wallNow();
-  const auto last = [&](Metric metric, std::string_view subject) {
-    return cache_.last(metric, subject, now - collectInterval_ * 2, now);
-  };
-  const auto used = last(Metric::NodeMemory, "");
-  if (!states_.node() || !used) {
-    status_.reason = "skipped: no Node object or no recent sample of the node's memory";
-    return;
-  }
-  const auto release = memoryevict::computeRelease(
-      slo->threshold, static_cast<std::int64_t>(*used),
-      model::amountOf(states_.node()->status.capacity, model::kMemory).value());
-  if (!release) {
-    status_.reason = fmt::format("skipped: {}", release.error().message);
-    return;
-  }
-  status_.usedPercent = release->usedPercent;
-  status_.thresholdPercent = release->thresholdPercent;
-  status_.lowerPercent = release->lowerPercent;
-  status_.reason =
-      fmt::format("memory at {}%, threshold {}%", release->usedPercent, release->thresholdPercent);
-  if (release->bytes <= 0) return;
+  auto tasks = this->tasks(slo->threshold);
+  if (tasks.empty()) return;
   if (lastEviction_ && executor_.steadyNow() - *lastEviction_ < coolDown_) {
     status_.reason += "; waiting for the last eviction to take effect";
     return;
   }
-
-  std::vector<memoryevict::MemoryUser> pods;
-  for (const auto& view : states_.pods()) {
-    if (!view.bestEffort() || !view.active() || !allowsEviction(*view.pod, kFeature)) continue;
-    const auto bytes = last(Metric::PodMemory, view.uid());
-    pods.push_back(
-        {view.pod, bytes ? std::optional(static_cast<std::int64_t>(*bytes)) : std::nullopt});
-  }
-  if (pods.empty()) {
-    status_.reason += "; no best-effort pod may be evicted";
-    return;
-  }
   evicting_ = true;
-  tasks_.spawn(evict({std::string(kFeature), status_.reason,
-                      memoryevict::bestEffortVictims(std::move(pods)), release->bytes}));
+  tasks_.spawn(evict(std::move(tasks)));
 }
 
-Task<void> MemoryEvict::evict(EvictionTask task) {
-  const std::int64_t wanted = task.toRelease;
-  auto evicting = evictor_.evict(std::move(task));
+std::vector<EvictionTask> MemoryEvict::tasks(const api::ResourceThresholdStrategy& strategy) {
+  std::vector<EvictionTask> tasks;
+  const auto used = last(Metric::NodeMemory, "");
+  if (!states_.node() || !used) {
+    status_.reason = "skipped: no Node object or no recent sample of the node's memory";
+    return tasks;
+  }
+  const auto checked = memoryevict::checkUsedThresholds(strategy);
+  memoryevict::Release release;
+  if (checked) {
+    release = memoryevict::releaseByUsed(
+        strategy, static_cast<std::int64_t>(*used),
+        model::amountOf(states_.node()->status.capacity, model::kMemory).value());
+    status_.usedPercent = release.usedPercent;
+    status_.thresholdPercent = release.thresholdPercent;
+    status_.lowerPercent = release.lowerPercent;
+    status_.reason =
+        fmt::format("memory at {}%, threshold {}%", release.usedPercent, release.thresholdPercent);
+  } else {
+    status_.reason = fmt::format("skipped: {}", checked.error().message);
+  }
+  const Amounts bytes{{std::string(model::kMemory), release.bytes}};
+
+  if (features_.bestEffort && release.bytes > 0) {
+    auto users = usersFor(kBestEffort);
+    std::erase_if(users, [](const auto& user) {
+      const bool active =
+          user.pod->status.phase == "Running" || user.pod->status.phase == "Pending";
+      return !active || model::rawQos(*user.pod) != model::Qos::BE;
+    });
+    if (users.empty()) status_.reason += "; no best-effort pod may be evicted";
+    tasks.push_back({std::string(kBestEffort), status_.reason, ReleaseKind::Used,
+                     memoryevict::bestEffortVictims(std::move(users)), bytes});
+  }
+  if (features_.allocatable && memoryevict::checkAllocatableThresholds(strategy)) {
+    const auto users = usersFor(kAllocatable);
+    auto promised =
+        memoryevict::releaseByAllocatable(strategy, states_.node()->status.allocatable, users);
+    if (!promised.empty())
+      tasks.push_back(
+          {std::string(kAllocatable), "more memory was promised than the node has",
+           ReleaseKind::Requested,
+           memoryevict::victimsByRequest(users, *strategy.allocatableEvictPriorityThreshold),
+           std::move(promised)});
+  }
+  if (features_.used && release.bytes > 0 && strategy.evictEnabledPriorityThreshold)
+    tasks.push_back(
+        {std::string(kUsed), status_.reason, ReleaseKind::Used,
+         memoryevict::victimsByUsed(usersFor(kUsed), *strategy.evictEnabledPriorityThreshold),
+         bytes});
+  return tasks;
+}
+
+Task<void> MemoryEvict::evict(std::vector<EvictionTask> tasks) {
+  auto evicting = evictor_.evict(std::move(tasks));
   const EvictionResult result = co_await evicting;
   evicting_ = false;
   if (!result.evicted.empty()) {
     lastEviction_ = executor_.steadyNow();
-    status_.lastEviction =
-        fmt::format("{} {}", formatTime(executor_.wallNow()), fmt::join(result.evicted, ", "));
-    status_.reason += fmt::format("; evicted {} to release {} MiB", fmt::join(result.evicted, ", "),
-                                  wanted >> 20);
+    const std::string pods = fmt::format("{}", fmt::join(result.evicted, ", "));
+    status_.lastEviction = fmt::format("{} {}", formatTime(executor_.wallNow()), pods);
+    status_.reason += "; evicted " + pods;
   }
   if (!result.refused.empty())
     status_.reason += fmt::format("; refused: {}", fmt::join(result.refused, "; "));

@@ -3,8 +3,8 @@
 // process).
 //
 // On virtual time, so ten minutes of a node's life take seconds; CPU time is that of the process.
-//   tree=files    a fake tree of plain files in memory
-//   tree=cgroup   real cgroups, made for the run and removed after it; needs root
+//   koordlet/files/...     a fake tree of plain files in memory
+//   koordlet/cgroups/...   real cgroups, made for the run and removed after it; needs root
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include "api/codec.h"
 #include "base/log.h"
 #include "base/virtual_loop.h"
-#include "harness.h"
+#include "bench.h"
 #include "koordlet/agent/agent.h"
 #include "koordlet/testing/fake_host.h"
 #include "kube/fake_api.h"
@@ -108,7 +108,7 @@ void serveNode(kube::FakeApi& api) {
   };
 }
 
-bench::Outcome live(const HostDirs& dirs, std::string_view version, std::string_view tree) {
+bench::Numbers live(const HostDirs& dirs) {
   VirtualLoop loop;
   kube::FakeApi api(loop);
   serveNode(api);
@@ -124,23 +124,19 @@ bench::Outcome live(const HostDirs& dirs, std::string_view version, std::string_
   const double cpu = bench::cpuSeconds();
   loop.advance(std::chrono::seconds(kSeconds));
   const double used = bench::cpuSeconds() - cpu;
-  return {{{"cgroups", version},
-           {"tree", tree},
-           {"pods", kPods},
-           {"containers", kPods * kContainersPerPod}},
-          {{"cpuPercentOfOneCore", used / kSeconds * 100},
-           {"metricCacheMiB", static_cast<double>(agent.cache().memoryBytes()) / (1 << 20)},
-           {"processMiB", bench::residentMebibytes()}}};
+  return {{"cpuPercentOfOneCore", used / kSeconds * 100},
+          {"metricCacheMiB", static_cast<double>(agent.cache().memoryBytes()) / (1 << 20)},
+          {"processPeakMiB", bench::peakRssMib()}};
 }
 
-std::vector<bench::Outcome> onFiles(CgroupVersion version) {
+bench::Numbers onFiles(CgroupVersion version) {
   FakeHost host(version, {.cpus = 16});
   for (int pod = 0; pod < kPods; ++pod) {
     std::vector<std::string> ids;
     for (int i = 0; i < kContainersPerPod; ++i) ids.push_back(containerIdOf(pod, i));
     host.addPod(qosOf(pod), uidOf(pod), ids);
   }
-  return {live(host.dirs(), version == CgroupVersion::V1 ? "v1" : "v2", "files")};
+  return live(host.dirs());
 }
 
 // kubepods below a cgroup of our own, in this machine's v1 hierarchies.
@@ -196,15 +192,11 @@ class RealCgroups {
   std::vector<std::string> made_;
 };
 
-std::vector<bench::Outcome> onCgroups() {
+bool cgroupsUsable() {
   for (const auto controller : RealCgroups::kControllers)
-    if (::access(fmt::format("/sys/fs/cgroup/{}/cgroup.procs", controller).c_str(), W_OK) != 0) {
-      fmt::print(stderr,
-                 "tree=cgroup left out: needs root and cgroup v1 mounts in /sys/fs/cgroup\n");
-      return {};
-    }
-  const RealCgroups cgroups;
-  return {live(cgroups.dirs(), "v1", "cgroup")};
+    if (::access(fmt::format("/sys/fs/cgroup/{}/cgroup.procs", controller).c_str(), W_OK) != 0)
+      return false;
+  return true;
 }
 
 }  // namespace
@@ -213,9 +205,23 @@ std::vector<bench::Outcome> onCgroups() {
 int main(int argc, char** argv) {
   using namespace koord;
   log::setup({.program = "bench_koordlet", .quiet = true});
-  return bench::runCases(
-      argc, argv,
-      {{"koordlet/files/v1", [] { return koordlet::onFiles(CgroupVersion::V1); }},
-       {"koordlet/files/v2", [] { return koordlet::onFiles(CgroupVersion::V2); }},
-       {"koordlet/cgroup/v1", koordlet::onCgroups}});
+  const bench::Numbers node{{"pods", koordlet::kPods},
+                            {"containers", koordlet::kPods * koordlet::kContainersPerPod}};
+  std::vector<bench::Benchmark> benchmarks = {
+      {"koordlet/files/v1", node,
+       [](const auto&) { return koordlet::onFiles(koordlet::CgroupVersion::V1); }},
+      {"koordlet/files/v2", node,
+       [](const auto&) { return koordlet::onFiles(koordlet::CgroupVersion::V2); }},
+  };
+  if (koordlet::cgroupsUsable()) {
+    benchmarks.push_back({"koordlet/cgroups/v1", node, [](const auto&) {
+                            const koordlet::RealCgroups cgroups;
+                            return koordlet::live(cgroups.dirs());
+                          }});
+  } else {
+    fmt::print(
+        stderr,
+        "koordlet/cgroups/v1 left out: it needs root and cgroup v1 mounts in /sys/fs/cgroup\n");
+  }
+  return bench::runAll(argc, argv, benchmarks);
 }

@@ -6,6 +6,19 @@
 # *_test.cc files, the test program koord_kube_tests. DEPS are what the headers need too;
 # PRIVATE_DEPS are used by the .cc files only; TEST_DEPS by the tests only.
 
+# The precompiled headers are made once, with the definitions that every target has, and used by all.
+function(koord_precompile target)
+  if(NOT KOORD_PCH)
+    return()
+  endif()
+  if(NOT TARGET koord_precompiled)
+    add_library(koord_precompiled STATIC ${CMAKE_SOURCE_DIR}/cmake/precompiled.cc)
+    target_link_libraries(koord_precompiled PRIVATE Boost::json Boost::headers fmt::fmt Threads::Threads)
+    target_precompile_headers(koord_precompiled PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM koord_precompiled)
+endfunction()
+
 function(koord_library name)
   cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
@@ -18,6 +31,7 @@ function(koord_library name)
     add_library(${target} STATIC ${sources})
     target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+    koord_precompile(${target})
   else()
     add_library(${target} INTERFACE)
     target_include_directories(${target} INTERFACE ${CMAKE_SOURCE_DIR}/src)
@@ -28,6 +42,7 @@ function(koord_library name)
     add_executable(${target}_tests ${tests})
     target_link_libraries(${target}_tests
       PRIVATE ${target} ${ARG_PRIVATE_DEPS} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
+    koord_precompile(${target}_tests)
     add_test(NAME ${name} COMMAND ${target}_tests --gtest_brief=1)
   endif()
 endfunction()
@@ -38,6 +53,7 @@ function(koord_program name)
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  koord_precompile(${name})
   set_property(GLOBAL APPEND PROPERTY KOORD_PROGRAMS ${name})
 endfunction()
 

@@ -9,6 +9,8 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+# Most of the time to compile a file goes into the same few headers.
+option(KOORD_PCH "Precompile the headers that nearly every file includes" OFF)
 set(KOORD_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
 
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -fno-plt)
@@ -25,7 +27,11 @@ find_program(KOORD_CCACHE ccache)
 if(KOORD_CCACHE)
   # Paths below the source folder are hashed relative to it, so clones share one cache.
   set(CMAKE_CXX_COMPILER_LAUNCHER
-      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${KOORD_CCACHE})
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${KOORD_CCACHE})
+  if(KOORD_PCH)
+    add_compile_options(-fpch-preprocess)
+  endif()
 endif()
 
 find_program(KOORD_MOLD mold)

@@ -1,0 +1,74 @@
+#include "koordlet/services/http_service.h"
+
+#include <gmock/gmock.h>
+
+namespace koord::koordlet {
+namespace {
+
+using testing::HasSubstr;
+
+struct Recorder final : net::Responder {
+  int status = 0;
+  net::Headers headers;
+  std::string body;
+  void respond(int code, net::Headers given, Bytes bytes) override {
+    status = code;
+    headers = std::move(given);
+    body = *bytes;
+  }
+  void begin(int, net::Headers) override {}
+  void write(Bytes) override {}
+  void end() override {}
+  std::size_t queuedBytes() const override { return 0; }
+  void abort() override {}
+  void onClosed(Callback) override {}
+};
+
+Recorder ask(const std::string& target, std::string method = "GET", std::string notReady = "") {
+  ServiceViews views;
+  views.internalMetrics = [] { return std::string("internal 1\n"); };
+  views.externalMetrics = [] { return std::string("external 1\n"); };
+  views.qos = [] { return json::value{{"node", "n"}}; };
+  views.audit = [](std::size_t limit, std::string_view cgroup) {
+    return json::value{{"limit", limit}, {"cgroup", cgroup}};
+  };
+  views.notReady = [notReady] { return notReady; };
+  net::ServerRequest request;
+  request.method = std::move(method);
+  request.target = target;
+  auto recorder = std::make_shared<Recorder>();
+  makeHandler(std::move(views))(std::move(request), recorder);
+  return *recorder;
+}
+
+TEST(HttpService, MetricsAreServedTogetherAndApart) {
+  EXPECT_EQ(ask("/metrics").body, "internal 1\nexternal 1\n");
+  EXPECT_EQ(ask("/internal-metrics").body, "internal 1\n");
+  EXPECT_EQ(ask("/external-metrics").body, "external 1\n");
+  EXPECT_THAT(net::headerOf(ask("/metrics").headers, "content-type"), HasSubstr("version=0.0.4"));
+}
+
+TEST(HttpService, ReadinessSaysWhatIsMissing) {
+  EXPECT_EQ(ask("/readyz").status, 200);
+  const auto waiting = ask("/readyz", "GET", "pods not listed");
+  EXPECT_EQ(waiting.status, 503);
+  EXPECT_EQ(waiting.body, "pods not listed\n");
+  EXPECT_EQ(ask("/healthz", "GET", "pods not listed").status, 200);
+}
+
+TEST(HttpService, QosAndAuditAreJson) {
+  EXPECT_EQ(ask("/apis/v1/qos").body, "{\"node\":\"n\"}\n");
+  EXPECT_EQ(ask("/apis/v1/audit?limit=3&cgroup=kubepods%2Fburstable").body,
+            "{\"limit\":3,\"cgroup\":\"kubepods/burstable\"}\n");
+}
+
+TEST(HttpService, BadRequestsAreRefusedWithAReason) {
+  EXPECT_EQ(ask("/apis/v1/audit?limit=-1").status, 400);
+  EXPECT_EQ(ask("/apis/v1/audit?limit=x").status, 400);
+  EXPECT_EQ(ask("/metrics", "POST").status, 405);
+  EXPECT_THAT(ask("/nope").body, HasSubstr("/apis/v1/qos"));
+  EXPECT_EQ(ask("/nope").status, 404);
+}
+
+}  // namespace
+}  // namespace koord::koordlet

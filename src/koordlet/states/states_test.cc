@@ -1,0 +1,134 @@
+#include <gmock/gmock.h>
+
+#include "api/codec.h"
+#include "koordlet/states/kubelet.h"
+#include "koordlet/states/node_metric_reporter.h"
+#include "koordlet/states/node_slo.h"
+#include "koordlet/states/pod_view.h"
+
+namespace koord::koordlet {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+EffectiveSlo effective(std::string_view spec, std::vector<std::string>& problems) {
+  const auto slo = api::decodeText<api::NodeSLO>(R"({"spec":)" + std::string(spec) + "}");
+  EXPECT_TRUE(slo) << slo.error().message;
+  return effectiveSlo(slo->spec, defaultSlo(), problems);
+}
+
+TEST(NodeSlo, FieldsOfTheObjectWinAndTheRestIsDefault) {
+  std::vector<std::string> problems;
+  const auto slo = effective(
+      R"({"resourceUsedThresholdWithBE":{"enable":true,"memoryEvictThresholdPercent":80}})",
+      problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_TRUE(slo.beEnabled());
+  EXPECT_EQ(slo.threshold.memoryEvictThresholdPercent, 80);
+  EXPECT_EQ(slo.threshold.cpuSuppressThresholdPercent, 65);
+  EXPECT_EQ(slo.threshold.cpuSuppressPolicy, "cpuset");
+  EXPECT_EQ(slo.cpuBurst.policy, "none");
+}
+
+TEST(NodeSlo, AnExplicitFalseIsNotADefault) {
+  std::vector<std::string> problems;
+  EXPECT_FALSE(
+      effective(R"({"resourceUsedThresholdWithBE":{"enable":false}})", problems).beEnabled());
+  EXPECT_FALSE(effective("{}", problems).beEnabled());
+}
+
+TEST(NodeSlo, ASwitchedOffClassIsNeutralAndASwitchedOnOneHasItsDefaults) {
+  std::vector<std::string> problems;
+  const auto slo = effective(R"({"resourceQOSStrategy":{"beClass":{"cpuQOS":{"enable":true},
+                                  "memoryQOS":{"enable":true,"wmarkRatio":80}}}})",
+                             problems);
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_EQ(slo.qos.beClass->cpuQOS->groupIdentity, -1);
+  EXPECT_EQ(slo.qos.beClass->memoryQOS->wmarkRatio, 80);
+  EXPECT_EQ(slo.qos.beClass->memoryQOS->wmarkMinAdj, 50);
+  EXPECT_EQ(slo.qos.beClass->resctrlQOS->catRangeEndPercent, 100);
+  EXPECT_EQ(slo.qos.lsClass->cpuQOS->groupIdentity, 0);
+  EXPECT_EQ(slo.qos.lsClass->memoryQOS->wmarkRatio, 0);
+  EXPECT_EQ(slo.qos.lsClass->memoryQOS->wmarkScalePermill, 50);
+}
+
+TEST(NodeSlo, ABrokenSectionKeepsTheLastGoodOneAndNamesTheField) {
+  std::vector<std::string> problems;
+  auto last = effective(R"({"cpuBurstStrategy":{"policy":"auto"}})", problems);
+  const auto broken = api::decodeText<api::NodeSLO>(
+      R"({"spec":{"cpuBurstStrategy":{"cpuBurstPercent":"many"},"hostApplications":[{"name":5},{"name":"ok"}]}})");
+  ASSERT_TRUE(broken);
+  const auto slo = effectiveSlo(broken->spec, last, problems);
+  EXPECT_EQ(slo.cpuBurst.policy, "auto");
+  ASSERT_THAT(slo.hostApplications, SizeIs(1));
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("spec.cpuBurstStrategy: cpuBurstPercent"),
+                                    HasSubstr("spec.hostApplications[0]: name")));
+}
+
+TEST(Kubelet, TheUrlComesFromTheNode) {
+  const auto node = *api::decodeText<api::Node>(
+      R"({"metadata":{"name":"n"},"status":{"addresses":[{"type":"Hostname","address":"h"},
+          {"type":"InternalIP","address":"fd00::7"}],"daemonEndpoints":{"kubeletEndpoint":{"Port":10250}}}})");
+  EXPECT_EQ(kubeletPodsUrl(node, {}).value(), "https://[fd00::7]:10250/pods/");
+  EXPECT_EQ(kubeletPodsUrl(node, {.addressType = "Hostname", .insecure = true}).value(),
+            "http://h:10255/pods/");
+  EXPECT_THAT(kubeletPodsUrl(node, {.addressType = "ExternalIP"}).error().message,
+              HasSubstr("ExternalIP"));
+  EXPECT_THAT(kubeletPodsUrl(api::Node{}, {}).error().message, HasSubstr("InternalIP"));
+}
+
+TEST(Kubelet, APodThatCannotBeReadDoesNotHideTheOthers) {
+  const auto pods = decodePodList(
+      R"({"items":[{"metadata":{"name":"a","uid":"1"}},{"metadata":{"name":5}},{"metadata":{"name":"no-uid"}},
+          {"metadata":{"name":"b","uid":"2"},"spec":{"containers":[{"resources":{"requests":{"cpu":"-x"}}}]}}]})");
+  ASSERT_TRUE(pods);
+  ASSERT_THAT(*pods, SizeIs(1));
+  EXPECT_EQ((*pods)[0]->metadata.name, "a");
+  EXPECT_TRUE(decodePodList(R"({"items":null})")->empty());
+  EXPECT_FALSE(decodePodList("<html>"));
+  EXPECT_FALSE(decodePodList(R"({"items":{}})"));
+}
+
+TEST(PodView, ContainersWithoutAKnownIdHaveNoDirectory) {
+  const auto pod = *api::decodeText<api::Pod>(
+      R"({"metadata":{"uid":"u"},"status":{"qosClass":"Burstable","containerStatuses":[
+          {"name":"a","containerID":"containerd://1","state":{"running":{}}},{"name":"b"},
+          {"name":"c","containerID":"containerd://"},{"name":"d","containerID":"rkt://1"}]}})");
+  const auto view = viewOf(std::make_shared<const api::Pod>(pod), CgroupDriver::Cgroupfs);
+  ASSERT_THAT(view.containers, SizeIs(4));
+  EXPECT_EQ(view.containers[0].dir, "kubepods/burstable/podu/1");
+  EXPECT_TRUE(view.containers[0].running);
+  for (int i = 1; i < 4; ++i) EXPECT_EQ(view.containers[i].dir, "") << i;
+}
+
+TEST(ReportPolicy, SmallValuesAreRaisedToTheMinimum) {
+  const auto object = *api::decodeText<api::NodeMetric>(
+      R"({"spec":{"metricCollectPolicy":{"reportIntervalSeconds":10,"aggregateDurationSeconds":30,
+          "nodeAggregatePolicy":{"durations":["2m0s"]}}}})");
+  const auto policy = reportPolicyOf(object.spec);
+  EXPECT_EQ(policy.interval, 30s);
+  EXPECT_EQ(policy.window, 60s);
+  EXPECT_THAT(policy.aggregateWindows, ElementsAre(2min));
+  const auto defaults = reportPolicyOf({});
+  EXPECT_EQ(defaults.interval, 60s);
+  EXPECT_EQ(defaults.window, 300s);
+  EXPECT_THAT(defaults.aggregateWindows, ElementsAre(5min, 10min, 30min));
+}
+
+TEST(NodeMetricStatus, ValuesAreCutToMilliCoresAndBytes) {
+  MetricCache cache(1s, {});
+  const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
+  cache.append(Metric::NodeCpu, "", now, 12.3456);
+  cache.append(Metric::NodeMemory, "", now, 41943040000.7);
+  const auto status = nodeMetricStatus(reportPolicyOf({}), cache, States{}, now);
+  ASSERT_TRUE(status && status->nodeMetric);
+  EXPECT_EQ(status->nodeMetric->nodeUsage.resources.at("cpu").toString(), "12345m");
+  EXPECT_EQ(status->nodeMetric->nodeUsage.resources.at("memory").toString(), "40000Mi");
+}
+
+}  // namespace
+}  // namespace koord::koordlet

@@ -31,7 +31,7 @@ class RateLimit {
   double qps_;
   int burst_;
   double tokens_;  // below zero: places given for the future
-  SteadyTime filled_{};
+  SteadyTime filled_;
 };
 
 }  // namespace koord::kube

@@ -11,8 +11,6 @@
 #include <array>
 #include <cerrno>
 
-extern char** environ;
-
 namespace koord::kube {
 namespace {
 

@@ -17,6 +17,9 @@ namespace koord::net {
 namespace {
 
 constexpr std::size_t kIdleHandles = 16;
+// Connections kept for later. By default libcurl keeps four for each request that runs at the
+// moment, and throws connections away whenever a burst ends.
+constexpr long kIdleConnections = 256;
 // Bodies whose length the server announces get their memory at once, up to this.
 constexpr curl_off_t kMaxReserved = 64 << 20;
 
@@ -176,6 +179,7 @@ class HttpClient::Io {
     // Once per process, before the first thread of libcurl; later calls only count.
     curl_global_init(CURL_GLOBAL_DEFAULT);
     multi_ = curl_multi_init();
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kIdleConnections);
     thread_ = std::thread([this] { run(); });
     pthread_setname_np(thread_.native_handle(), "http-client");
   }

@@ -57,15 +57,16 @@ void sendOneCheck(const HealthChecks& checks, const std::string& name, Responder
 void addHealth(Router& router, const std::string& endpoint, HealthChecks checks) {
   const auto shared = std::make_shared<const HealthChecks>(std::move(checks));
   router.add("GET", "/" + endpoint,
-             [shared, endpoint](const RoutedRequest& request, ResponderPtr to) {
+             [shared, endpoint](const RoutedRequest& request, const ResponderPtr& to) {
                sendHealth(*shared, endpoint, request.target, *to);
              });
-  router.add("GET", "/" + endpoint + "/", [shared](const RoutedRequest& request, ResponderPtr to) {
-    sendOneCheck(*shared, request.rest, *to);
-  });
+  router.add("GET", "/" + endpoint + "/",
+             [shared](const RoutedRequest& request, const ResponderPtr& to) {
+               sendOneCheck(*shared, request.rest, *to);
+             });
 }
 
-void setVerbosity(const RoutedRequest& request, ResponderPtr to) {
+void setVerbosity(const RoutedRequest& request, const ResponderPtr& to) {
   if (request.request.method != "PUT") return sendText(*to, 406, "unsupported http method\n");
   const std::string& body = request.request.body;
   int verbosity = -1;
@@ -98,25 +99,25 @@ void addStandardEndpoints(Router& router, StandardEndpoints endpoints) {
   addHealth(router, "readyz", std::move(endpoints.readyz));
   if (endpoints.metrics) {
     router.add("GET", "/metrics",
-               [text = std::move(endpoints.metrics)](const RoutedRequest&, ResponderPtr to) {
+               [text = std::move(endpoints.metrics)](const RoutedRequest&, const ResponderPtr& to) {
                  sendText(*to, 200, text(), kMetricsType);
                });
   }
   if (endpoints.resetMetrics) {
-    router.add("DELETE", "/metrics",
-               [reset = std::move(endpoints.resetMetrics)](const RoutedRequest&, ResponderPtr to) {
-                 reset();
-                 sendText(*to, 200, "metrics reset\n");
-               });
+    router.add(
+        "DELETE", "/metrics",
+        [reset = std::move(endpoints.resetMetrics)](const RoutedRequest&, const ResponderPtr& to) {
+          reset();
+          sendText(*to, 200, "metrics reset\n");
+        });
   }
   if (endpoints.configz) {
     router.add("GET", "/configz",
-               [config = std::move(endpoints.configz)](const RoutedRequest&, ResponderPtr to) {
-                 sendJson(*to, 200, config());
-               });
+               [config = std::move(endpoints.configz)](
+                   const RoutedRequest&, const ResponderPtr& to) { sendJson(*to, 200, config()); });
   }
   router.add("GET", "/version",
-             [build = describe(endpoints.build)](const RoutedRequest&, ResponderPtr to) {
+             [build = describe(endpoints.build)](const RoutedRequest&, const ResponderPtr& to) {
                sendJson(*to, 200, build);
              });
   if (endpoints.debugFlags) router.add("", "/debug/flags/v", setVerbosity);

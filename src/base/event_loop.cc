@@ -12,10 +12,9 @@ WallTime EventLoop::wallNow() const { return std::chrono::system_clock::now(); }
 SteadyTime EventLoop::steadyNow() const { return std::chrono::steady_clock::now(); }
 
 void EventLoop::post(Callback fn) {
-  {
-    std::lock_guard lock(mutex_);
-    posted_.push_back(std::move(fn));
-  }
+  // Notified under the lock: whoever sees the effect may destroy the loop at once.
+  std::lock_guard lock(mutex_);
+  posted_.push_back(std::move(fn));
   wake_.notify_one();
 }
 
@@ -46,10 +45,8 @@ void EventLoop::run() {
 }
 
 void EventLoop::stop() {
-  {
-    std::lock_guard lock(mutex_);
-    stopped_ = true;
-  }
+  std::lock_guard lock(mutex_);
+  stopped_ = true;
   wake_.notify_one();
 }
 

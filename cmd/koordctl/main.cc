@@ -1,4 +1,5 @@
-// koordctl: everything a person at a terminal wants of Koordinator, a cluster on this machine first.
+// koordctl: everything a person at a terminal wants of Koordinator, a cluster on this machine
+// first.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -7,6 +8,7 @@
 #include <map>
 
 #include "cluster/hostnode/shim.h"
+#include "cluster/scenario/cli/test_command.h"
 #include "cluster/up/data_dir.h"
 #include "cluster/up/status_command.h"
 #include "cluster/up/up.h"
@@ -27,11 +29,14 @@ CLI::App* addUp(CLI::App& app, UpFlags& flags) {
   CLI::App* up = app.add_subcommand("up", "Run a cluster on this machine until Ctrl-C or SIGTERM");
   up->footer(
       "The cluster has an API server (TLS, SQLite), the workload controllers, koord-manager,\n"
-      "koord-scheduler, simulated nodes and, as root, this machine as a node with koordlet. Use it with\n"
-      "kubectl --kubeconfig FILE. Stopping it ends all pods and leaves the data folder only; the next\n"
+      "koord-scheduler, simulated nodes and, as root, this machine as a node with koordlet. Use it "
+      "with\n"
+      "kubectl --kubeconfig FILE. Stopping it ends all pods and leaves the data folder only; the "
+      "next\n"
       "'koordctl up' on that folder carries on with what is in it.");
-  up->add_option("--nodes", flags.nodes,
-                 "Simulated nodes to make (sim-0, sim-1, ...); default: none with a host node, else 3")
+  up->add_option(
+        "--nodes", flags.nodes,
+        "Simulated nodes to make (sim-0, sim-1, ...); default: none with a host node, else 3")
       ->check(CLI::Range(0, 100'000));
   const std::map<std::string, HostNodeMode> modes{
       {"auto", HostNodeMode::Auto}, {"on", HostNodeMode::On}, {"off", HostNodeMode::Off}};
@@ -51,20 +56,25 @@ CLI::App* addUp(CLI::App& app, UpFlags& flags) {
   up->add_option("--listen", options.listen, "Address of the API server; port 0 takes a free one")
       ->capture_default_str();
   up->add_option("--kubeconfig", options.kubeconfig,
-                 "Where to write the kubeconfig of an administrator; default: DATA-DIR/kubeconfig");
+                 "Where to write the kubeconfig of an administrator, removed at the end; default: "
+                 "DATA-DIR/kubeconfig");
   up->add_option("--config", options.configDir,
-                 "Folder of component configuration files: koord-scheduler.yaml is handed to koord-scheduler")
+                 "Folder of component configuration files: koord-scheduler.yaml is handed to "
+                 "koord-scheduler")
       ->check(CLI::ExistingDirectory);
-  up->add_option("--runtime", options.runtime,
-                 "How the host node runs containers: process (their command, on this machine's files; "
-                 "images are ignored) or containerd")
+  up->add_option(
+        "--runtime", options.runtime,
+        "How the host node runs containers: process (their command, on this machine's files; "
+        "images are ignored) or containerd")
       ->check(CLI::IsMember({"process", "containerd"}))
       ->capture_default_str();
-  up->add_option("--containerd-socket", options.containerdSocket, "With --runtime=containerd: its socket")
+  up->add_option("--containerd-socket", options.containerdSocket,
+                 "With --runtime=containerd: its socket")
       ->capture_default_str();
   up->add_flag("--demo", options.demo, "Run the co-location demo (examples/colocation)");
   up->add_flag("--quiet", options.quiet,
-               "No status; one line 'ready' on standard output when the API answers and the components lead");
+               "No status; one line 'ready' on standard output when the API answers and the "
+               "components lead");
   up->add_option("-v,--v", options.verbosity, "Verbosity of the logs")->capture_default_str();
   return up;
 }
@@ -92,9 +102,12 @@ int main(int argc, char** argv) {
   UpFlags flags;
   CLI::App* up = addUp(app, flags);
   std::string kubeconfig;
-  CLI::App* status = app.add_subcommand("status", "Show nodes, batch resources and pods of a cluster once");
+  CLI::App* status =
+      app.add_subcommand("status", "Show nodes, batch resources and pods of a cluster once");
   status->add_option("--kubeconfig", kubeconfig,
                      "kubeconfig; default: the one of 'koordctl up', $KUBECONFIG, ~/.kube/config");
+  koord::scenario::TestFlags testFlags;
+  CLI::App* test = koord::scenario::addTestCommand(app, testFlags);
   CLI::App* version = app.add_subcommand("version", "Print the version");
   CLI11_PARSE(app, argc, argv);
 
@@ -103,12 +116,16 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (status->parsed()) return koord::cluster::runStatus(kubeconfig);
+  const auto programPath = [&] {
+    std::error_code ec;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
+    return ec ? std::string(argv[0]) : program.string();
+  };
+  if (test->parsed()) return koord::scenario::runTestCommand(testFlags, programPath());
   if (up->parsed()) {
     if (flags.nodes >= 0) flags.options.nodes = flags.nodes;
     flags.options.components = split(flags.components == "none" ? "" : flags.components);
-    std::error_code ec;
-    const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
-    return koord::cluster::runUp(flags.options, ec ? argv[0] : program.string());
+    return koord::cluster::runUp(flags.options, programPath());
   }
   return 0;
 }

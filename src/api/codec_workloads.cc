@@ -7,11 +7,11 @@ namespace koord::api {
 BOOST_DESCRIBE_STRUCT(RollingUpdate, (), (maxSurge, maxUnavailable, partition))
 BOOST_DESCRIBE_STRUCT(UpdateStrategy, (), (type, rollingUpdate))
 BOOST_DESCRIBE_STRUCT(DeploymentSpec, (),
-                      (replicas, selector, template_, strategy, minReadySeconds, revisionHistoryLimit,
-                       paused))
+                      (replicas, selector, template_, strategy, minReadySeconds,
+                       revisionHistoryLimit, paused))
 BOOST_DESCRIBE_STRUCT(DeploymentStatus, (),
-                      (observedGeneration, replicas, updatedReplicas, readyReplicas, availableReplicas,
-                       unavailableReplicas, conditions))
+                      (observedGeneration, replicas, updatedReplicas, readyReplicas,
+                       availableReplicas, unavailableReplicas, conditions))
 BOOST_DESCRIBE_STRUCT(Deployment, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(ReplicaSetSpec, (), (replicas, minReadySeconds, selector, template_))
 BOOST_DESCRIBE_STRUCT(ReplicaSetStatus, (),
@@ -22,13 +22,14 @@ BOOST_DESCRIBE_STRUCT(StatefulSetSpec, (),
                       (replicas, selector, template_, serviceName, podManagementPolicy,
                        updateStrategy))
 BOOST_DESCRIBE_STRUCT(StatefulSetStatus, (),
-                      (observedGeneration, replicas, readyReplicas, currentReplicas, updatedReplicas,
-                       availableReplicas, currentRevision, updateRevision))
+                      (observedGeneration, replicas, readyReplicas, currentReplicas,
+                       updatedReplicas, availableReplicas, currentRevision, updateRevision))
 BOOST_DESCRIBE_STRUCT(StatefulSet, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(DaemonSetSpec, (), (selector, template_, updateStrategy))
 BOOST_DESCRIBE_STRUCT(DaemonSetStatus, (),
-                      (currentNumberScheduled, numberMisscheduled, desiredNumberScheduled, numberReady,
-                       observedGeneration, updatedNumberScheduled, numberAvailable, numberUnavailable))
+                      (currentNumberScheduled, numberMisscheduled, desiredNumberScheduled,
+                       numberReady, observedGeneration, updatedNumberScheduled, numberAvailable,
+                       numberUnavailable))
 BOOST_DESCRIBE_STRUCT(DaemonSet, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(JobSpec, (),
                       (parallelism, completions, activeDeadlineSeconds, backoffLimit, template_,

@@ -1,7 +1,7 @@
 #pragma once
 
-// apps/v1 and batch/v1: what the workload controllers of a one-machine cluster read. Pod templates stay
-// JSON, so that fields which no struct of ours holds get into the pods.
+// apps/v1 and batch/v1: what the workload controllers of a one-machine cluster read. Pod templates
+// stay JSON, so that fields which no struct of ours holds get into the pods.
 
 #include "api/meta.h"
 

@@ -81,7 +81,8 @@ struct Controllers::Impl {
 };
 
 Controllers::Controllers(kube::Api& api, Executor& executor, const apiserver::Registry& registry,
-                         kube::Informer<api::Pod>& pods, kube::Informer<api::Node>& nodes, Random random)
+                         kube::Informer<api::Pod>& pods, kube::Informer<api::Node>& nodes,
+                         Random random)
     : impl_(std::make_unique<Impl>(api, executor, registry, pods, nodes, random)) {}
 
 Controllers::~Controllers() = default;

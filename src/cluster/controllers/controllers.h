@@ -1,7 +1,7 @@
 #pragma once
 
-// All workload controllers of a one-machine cluster, with the informers they share. They stand in for
-// kube-controller-manager: the same objects and rules in simple form.
+// All workload controllers of a one-machine cluster, with the informers they share. They stand in
+// for kube-controller-manager: the same objects and rules in simple form.
 
 #include <memory>
 

@@ -17,7 +17,9 @@ namespace {
 
 class ControllersTest : public testing::Test {
  protected:
-  ControllersTest() : controllers(cluster.api, cluster.loop, cluster.server().registry(), cluster.pods, cluster.nodes, Random(7)) {
+  ControllersTest()
+      : controllers(cluster.api, cluster.loop, cluster.server().registry(), cluster.pods,
+                    cluster.nodes, Random(7)) {
     controllers.start();
     cluster.pods.start();
     cluster.nodes.start();
@@ -37,7 +39,8 @@ class ControllersTest : public testing::Test {
     for (const auto& pod : activePods(std::move(selector))) {
       if (pod.status.phase == phase || limit-- <= 0) continue;
       cluster.patch<api::Pod>(pod.metadata.name,
-                              "status: {phase: " + phase + ", conditions: [{type: Ready, status: '" +
+                              "status: {phase: " + phase +
+                                  ", conditions: [{type: Ready, status: '" +
                                   (phase == "Running" ? "True" : "False") + "'}]}",
                               "status");
     }
@@ -92,7 +95,8 @@ TEST_F(ControllersTest, ANewTemplateIsRolledOutWithinItsLimits) {
   cluster.create(kDeployment);
   ASSERT_TRUE(untilPods(4));
   setPhase("Running");
-  cluster.patch<api::Deployment>("web", "spec: {template: {spec: {containers: [{name: c, image: v2}]}}}");
+  cluster.patch<api::Deployment>("web",
+                                 "spec: {template: {spec: {containers: [{name: c, image: v2}]}}}");
   const auto image = [](const api::Pod& pod) { return pod.spec.containers[0].image; };
   const auto updated = [&] {
     const auto pods = activePods();
@@ -119,7 +123,9 @@ TEST_F(ControllersTest, ScalingDownKeepsThePodsThatWork) {
   for (int i = 0; i < 2; ++i) {
     const api::ObjectKey key = api::keyOf(pods[i].metadata);
     ASSERT_TRUE(cluster.run(kube::bindPod(cluster.api, key, pods[i].metadata.uid, "node-1")));
-    cluster.patch<api::Pod>(key.name, "status: {phase: Running, conditions: [{type: Ready, status: 'True'}]}", "status");
+    cluster.patch<api::Pod>(key.name,
+                            "status: {phase: Running, conditions: [{type: Ready, status: 'True'}]}",
+                            "status");
   }
   cluster.patch<api::Deployment>("web", "spec: {replicas: 2}");
   ASSERT_TRUE(untilPods(2));
@@ -130,9 +136,8 @@ TEST_F(ControllersTest, DeletingADeploymentCollectsAllItHasMade) {
   cluster.create(kDeployment);
   ASSERT_TRUE(untilPods(4));
   cluster.remove<api::Deployment>("web");
-  EXPECT_TRUE(cluster.until([&] {
-    return cluster.list<api::ReplicaSet>().empty() && activePods().empty();
-  }));
+  EXPECT_TRUE(cluster.until(
+      [&] { return cluster.list<api::ReplicaSet>().empty() && activePods().empty(); }));
 }
 
 TEST_F(ControllersTest, DeletingWithOrphanKeepsThePods) {
@@ -208,7 +213,8 @@ TEST_F(ControllersTest, TooManyFailuresEndAJob) {
     ASSERT_TRUE(cluster.until([&] { return !activePods().empty(); }, 10min));
     setPhase("Failed", "", 1);
   }
-  ASSERT_TRUE(cluster.until([&] { return !cluster.get<api::Job>("crunch")->status.conditions.empty(); }));
+  ASSERT_TRUE(
+      cluster.until([&] { return !cluster.get<api::Job>("crunch")->status.conditions.empty(); }));
   const auto job = cluster.get<api::Job>("crunch");
   EXPECT_EQ(job->status.conditions.back().reason, "BackoffLimitExceeded");
   EXPECT_TRUE(untilPods(0));
@@ -291,13 +297,16 @@ spec: {minAvailable: 3, selector: {matchLabels: {app: web}}}
 )");
   ASSERT_TRUE(untilPods(4));
   setPhase("Running");
-  EXPECT_TRUE(cluster.until(
-      [&] { return cluster.get<api::PodDisruptionBudget>("web")->status.disruptionsAllowed == 1; }));
+  EXPECT_TRUE(cluster.until([&] {
+    return cluster.get<api::PodDisruptionBudget>("web")->status.disruptionsAllowed == 1;
+  }));
 }
 
 TEST_F(ControllersTest, PodsOfANodeThatIsGoneAreDeletedAfterAWhile) {
   cluster.create("apiVersion: v1\nkind: Node\nmetadata: {name: node-1}");
-  cluster.create("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: node-1, containers: [{name: c, image: i}]}");
+  cluster.create(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: node-1, containers: "
+      "[{name: c, image: i}]}");
   cluster.remove<api::Node>("node-1");
   cluster.loop.advance(20s);
   EXPECT_TRUE(cluster.get<api::Pod>("p"));
@@ -310,7 +319,8 @@ TEST(RolloutTest, SurgeIsRoundedUpAndUnavailableDown) {
   const auto limits = rolloutLimits(spec);
   EXPECT_EQ(limits.maxSurge, 3);
   EXPECT_EQ(limits.maxUnavailable, 2);
-  spec.strategy.rollingUpdate = api::RollingUpdate{api::IntOrString{0, "", false}, api::IntOrString{0, "", false}, {}};
+  spec.strategy.rollingUpdate =
+      api::RollingUpdate{api::IntOrString{0, "", false}, api::IntOrString{0, "", false}, {}};
   EXPECT_EQ(rolloutLimits(spec).maxUnavailable, 1);
 }
 
@@ -331,7 +341,8 @@ TEST(DisruptionTest, PercentagesAreRoundedUp) {
 }
 
 TEST(TemplateHashTest, DependsOnTheContentAndNotOnTheOrder) {
-  EXPECT_EQ(templateHash(*parseJson(R"({"a": 1, "b": [2]})")), templateHash(*parseJson(R"({"b": [2], "a": 1})")));
+  EXPECT_EQ(templateHash(*parseJson(R"({"a": 1, "b": [2]})")),
+            templateHash(*parseJson(R"({"b": [2], "a": 1})")));
   EXPECT_NE(templateHash(*parseJson(R"({"a": 1})")), templateHash(*parseJson(R"({"a": 2})")));
 }
 

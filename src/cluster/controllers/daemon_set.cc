@@ -41,7 +41,8 @@ json::array& arrayAt(json::object& parent, const char* key) {
 std::string targetOf(const api::Pod& pod) {
   if (!pod.spec.nodeName.empty()) return pod.spec.nodeName;
   if (!pod.spec.affinity || !pod.spec.affinity->nodeAffinity) return {};
-  const auto& required = pod.spec.affinity->nodeAffinity->requiredDuringSchedulingIgnoredDuringExecution;
+  const auto& required =
+      pod.spec.affinity->nodeAffinity->requiredDuringSchedulingIgnoredDuringExecution;
   if (!required) return {};
   for (const auto& term : required->nodeSelectorTerms)
     for (const auto& field : term.matchFields)
@@ -63,7 +64,8 @@ bool tolerates(const api::PodSpec& spec, const std::vector<api::Taint>& taints) 
   });
 }
 
-json::value daemonPod(const json::value& podTemplate, const std::string& node, const std::string& hash) {
+json::value daemonPod(const json::value& podTemplate, const std::string& node,
+                      const std::string& hash) {
   json::value pod = podTemplate;
   setLabel(pod, kHashLabel, hash);
   auto& spec = objectAt(pod.get_object(), "spec");
@@ -201,7 +203,8 @@ Task<Result<>> DaemonSetController::report(SetPtr set, api::DaemonSetStatus stat
   auto patching = kube::mergePatch(api_, api::DaemonSet::kType, api::keyOf(set->metadata),
                                    std::move(patch), "status");
   auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  if (!patched && patched.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(patched.error()));
   co_return Result<>{};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// DaemonSets: one pod on every node that the template selects and tolerates; a new template replaces the
-// pods one node after the other (RollingUpdate) or when they are deleted (OnDelete).
+// DaemonSets: one pod on every node that the template selects and tolerates; a new template
+// replaces the pods one node after the other (RollingUpdate) or when they are deleted (OnDelete).
 
 #include "api/core.h"
 #include "api/workloads.h"
@@ -29,9 +29,10 @@ class DaemonSetController {
   kube::WorkQueue queue_;
 };
 
-// The pod of a DaemonSet for one node: tied to it by node affinity, and tolerant of what a node that is
-// not ready is tainted with.
-json::value daemonPod(const json::value& podTemplate, const std::string& node, const std::string& hash);
+// The pod of a DaemonSet for one node: tied to it by node affinity, and tolerant of what a node
+// that is not ready is tainted with.
+json::value daemonPod(const json::value& podTemplate, const std::string& node,
+                      const std::string& hash);
 bool tolerates(const api::PodSpec& spec, const std::vector<api::Taint>& taints);
 
 }  // namespace koord::cluster

@@ -26,7 +26,9 @@ int revisionOf(const api::ReplicaSet& set) {
   return revision;
 }
 
-const std::string* hashOf(const api::ReplicaSet& set) { return api::findIn(set.metadata.labels, kHashLabel); }
+const std::string* hashOf(const api::ReplicaSet& set) {
+  return api::findIn(set.metadata.labels, kHashLabel);
+}
 
 RolloutSet rolloutOf(const api::ReplicaSet& set) {
   return {set.spec.replicas.value_or(1), set.status.availableReplicas};
@@ -68,7 +70,8 @@ RolloutLimits rolloutLimits(const api::DeploymentSpec& spec) {
   return limits;
 }
 
-int rollForward(const RolloutLimits& limits, const RolloutSet& fresh, const std::vector<RolloutSet>& old) {
+int rollForward(const RolloutLimits& limits, const RolloutSet& fresh,
+                const std::vector<RolloutSet>& old) {
   if (fresh.replicas >= limits.desired) return limits.desired;
   int total = fresh.replicas;
   for (const auto& set : old) total += set.replicas;
@@ -114,12 +117,15 @@ DeploymentController::DeploymentController(kube::Api& api, Executor& executor,
   const auto add = [this](const auto& deployment) {
     queue_.add(api::keyOf(deployment->metadata).toString());
   };
-  deployments_.addHandler({add, [add](const auto&, const auto& deployment) { add(deployment); }, {}});
+  deployments_.addHandler(
+      {add, [add](const auto&, const auto& deployment) { add(deployment); }, {}});
   const auto setChanged = [this](const auto& set) {
     const auto* owner = api::controllerOf(set->metadata);
-    if (owner && owner->kind == "Deployment") queue_.add(set->metadata.namespace_ + "/" + owner->name);
+    if (owner && owner->kind == "Deployment")
+      queue_.add(set->metadata.namespace_ + "/" + owner->name);
   };
-  sets_.addHandler({setChanged, [setChanged](const auto&, const auto& set) { setChanged(set); }, setChanged});
+  sets_.addHandler(
+      {setChanged, [setChanged](const auto&, const auto& set) { setChanged(set); }, setChanged});
 }
 
 std::vector<DeploymentController::SetPtr> DeploymentController::setsOf(
@@ -168,9 +174,10 @@ Task<Result<>> DeploymentController::sync(std::string key) {
       auto scaled = co_await scaling;
       if (!scaled) co_return scaled;
     }
-    std::vector<int> next = recreate
-                                ? std::vector<int>(old.size(), 0)
-                                : scaleDownOld(limits, fresh ? rolloutOf(*fresh) : RolloutSet{wanted, 0}, oldSizes);
+    std::vector<int> next =
+        recreate
+            ? std::vector<int>(old.size(), 0)
+            : scaleDownOld(limits, fresh ? rolloutOf(*fresh) : RolloutSet{wanted, 0}, oldSizes);
     for (std::size_t i = 0; i < old.size(); ++i) {
       if (next[i] == oldSizes[i].replicas) continue;
       auto scaling = scale(old[i], next[i]);
@@ -185,8 +192,8 @@ Task<Result<>> DeploymentController::sync(std::string key) {
   co_return co_await reporting;
 }
 
-Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, std::string hash, int replicas,
-                                               int revision) {
+Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, std::string hash,
+                                               int replicas, int revision) {
   json::value podTemplate = deployment->spec.template_;
   setLabel(podTemplate, kHashLabel, hash);
   json::value selector = deployment->spec.selector ? api::encode(*deployment->spec.selector)
@@ -203,13 +210,12 @@ Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, std::st
         {"namespace", deployment->metadata.namespace_},
         {"labels", labels ? *labels : json::value(json::object{})},
         {"annotations", {{kRevision, fmt::format("{}", revision)}}},
-        {"ownerReferences",
-         json::array{json::object{{"apiVersion", "apps/v1"},
-                                  {"kind", "Deployment"},
-                                  {"name", deployment->metadata.name},
-                                  {"uid", deployment->metadata.uid},
-                                  {"controller", true},
-                                  {"blockOwnerDeletion", true}}}}}},
+        {"ownerReferences", json::array{json::object{{"apiVersion", "apps/v1"},
+                                                     {"kind", "Deployment"},
+                                                     {"name", deployment->metadata.name},
+                                                     {"uid", deployment->metadata.uid},
+                                                     {"controller", true},
+                                                     {"blockOwnerDeletion", true}}}}}},
       {"spec",
        {{"replicas", replicas},
         {"minReadySeconds", deployment->spec.minReadySeconds},
@@ -218,13 +224,15 @@ Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, std::st
   const api::ObjectKey target{deployment->metadata.namespace_, ""};
   auto creating = kube::createObject(api_, api::ReplicaSet::kType, target, std::move(set));
   auto created = co_await creating;
-  if (!created && created.error().code != ErrorCode::AlreadyExists) co_return fail(std::move(created.error()));
-  json::value patch = json::object{
-      {"metadata", {{"annotations", {{kRevision, fmt::format("{}", revision)}}}}}};
+  if (!created && created.error().code != ErrorCode::AlreadyExists)
+    co_return fail(std::move(created.error()));
+  json::value patch =
+      json::object{{"metadata", {{"annotations", {{kRevision, fmt::format("{}", revision)}}}}}};
   auto patching = kube::mergePatch(api_, api::Deployment::kType, api::keyOf(deployment->metadata),
                                    std::move(patch));
   auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  if (!patched && patched.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(patched.error()));
   co_return Result<>{};
 }
 
@@ -233,7 +241,8 @@ Task<Result<>> DeploymentController::scale(SetPtr set, int replicas) {
   auto patching =
       kube::mergePatch(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), std::move(patch));
   auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  if (!patched && patched.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(patched.error()));
   co_return Result<>{};
 }
 
@@ -267,7 +276,8 @@ Task<Result<>> DeploymentController::report(DeploymentPtr deployment, SetPtr fre
   const int updated = fresh ? fresh->status.replicas : 0;
   const RolloutLimits limits = rolloutLimits(deployment->spec);
   const bool enough = available >= limits.desired - limits.maxUnavailable;
-  const bool complete = updated == limits.desired && replicas == updated && available >= limits.desired;
+  const bool complete =
+      updated == limits.desired && replicas == updated && available >= limits.desired;
   const WallTime now = executor_.wallNow();
   json::value status = json::object{
       {"observedGeneration", deployment->metadata.generation},
@@ -294,7 +304,8 @@ Task<Result<>> DeploymentController::report(DeploymentPtr deployment, SetPtr fre
   auto patching = kube::mergePatch(api_, api::Deployment::kType, api::keyOf(deployment->metadata),
                                    std::move(patch), "status");
   auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  if (!patched && patched.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(patched.error()));
   co_return Result<>{};
 }
 

@@ -11,7 +11,7 @@ namespace koord::cluster {
 
 // How many replicas each ReplicaSet of a Deployment should have next. Pure, for tests.
 struct RolloutSet {
-  int replicas = 0;   // as specified now
+  int replicas = 0;  // as specified now
   int available = 0;
 };
 struct RolloutLimits {
@@ -21,7 +21,8 @@ struct RolloutLimits {
 };
 // The percentages of the strategy resolved: surge is rounded up, unavailable down, never both 0.
 RolloutLimits rolloutLimits(const api::DeploymentSpec& spec);
-int rollForward(const RolloutLimits& limits, const RolloutSet& fresh, const std::vector<RolloutSet>& old);
+int rollForward(const RolloutLimits& limits, const RolloutSet& fresh,
+                const std::vector<RolloutSet>& old);
 std::vector<int> scaleDownOld(const RolloutLimits& limits, const RolloutSet& fresh,
                               const std::vector<RolloutSet>& old);
 

@@ -38,13 +38,16 @@ DisruptionController::DisruptionController(kube::Api& api, Executor& executor,
       sets_(sets),
       statefulSets_(statefulSets),
       queue_(executor, "disruption", [this](std::string key) { return sync(std::move(key)); }) {
-  const auto add = [this](const auto& budget) { queue_.add(api::keyOf(budget->metadata).toString()); };
+  const auto add = [this](const auto& budget) {
+    queue_.add(api::keyOf(budget->metadata).toString());
+  };
   budgets_.addHandler({add, [add](const auto&, const auto& budget) { add(budget); }, {}});
   const auto podChanged = [this](const auto& pod) {
     for (const auto& [key, budget] : budgets_.objects())
       if (key.namespace_ == pod->metadata.namespace_) queue_.add(key.toString());
   };
-  pods_.addHandler({podChanged, [podChanged](const auto&, const auto& pod) { podChanged(pod); }, podChanged});
+  pods_.addHandler(
+      {podChanged, [podChanged](const auto&, const auto& pod) { podChanged(pod); }, podChanged});
 }
 
 std::optional<int> DisruptionController::scaleOf(const api::Pod& pod) const {
@@ -67,15 +70,17 @@ Task<Result<>> DisruptionController::sync(std::string key) {
   int matching = 0;
   std::map<std::string, int> scales;  // by owner
   for (const auto& [podKey, pod] : pods_.objects()) {
-    if (podKey.namespace_ != budget->metadata.namespace_ || !selector->matches(pod->metadata.labels) ||
-        api::isTerminal(*pod))
+    if (podKey.namespace_ != budget->metadata.namespace_ ||
+        !selector->matches(pod->metadata.labels) || api::isTerminal(*pod))
       continue;
     ++matching;
     if (const auto scale = scaleOf(*pod)) scales[api::controllerOf(pod->metadata)->uid] = *scale;
     if (isReady(*pod) && !pod->metadata.deletionTimestamp) ++counts.healthy;
   }
-  // With a plain minAvailable the pods that are there count; anything else needs the size they should have.
-  const bool byScale = budget->spec.maxUnavailable || (budget->spec.minAvailable && budget->spec.minAvailable->isText);
+  // With a plain minAvailable the pods that are there count; anything else needs the size they
+  // should have.
+  const bool byScale = budget->spec.maxUnavailable ||
+                       (budget->spec.minAvailable && budget->spec.minAvailable->isText);
   counts.expected = matching;
   if (byScale && !scales.empty()) {
     counts.expected = 0;
@@ -83,7 +88,8 @@ Task<Result<>> DisruptionController::sync(std::string key) {
   }
   auto status = disruptionStatus(budget->spec, counts);
   const auto& before = budget->status;
-  if (status.expectedPods == before.expectedPods && status.currentHealthy == before.currentHealthy &&
+  if (status.expectedPods == before.expectedPods &&
+      status.currentHealthy == before.currentHealthy &&
       status.desiredHealthy == before.desiredHealthy &&
       status.disruptionsAllowed == before.disruptionsAllowed &&
       before.observedGeneration == budget->metadata.generation && before.disruptedPods.empty())
@@ -98,7 +104,8 @@ Task<Result<>> DisruptionController::sync(std::string key) {
   auto patching = kube::mergePatch(api_, api::PodDisruptionBudget::kType, keyOfText(key),
                                    std::move(patch), "status");
   auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  if (!patched && patched.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(patched.error()));
   co_return Result<>{};
 }
 

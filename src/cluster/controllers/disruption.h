@@ -13,7 +13,8 @@ struct DisruptionCounts {
   int expected = 0;  // pods there should be
   int healthy = 0;   // pods that are ready
 };
-// desiredHealthy, disruptionsAllowed and the counts; disruptedPods and observedGeneration are not set.
+// desiredHealthy, disruptionsAllowed and the counts; disruptedPods and observedGeneration are not
+// set.
 api::PodDisruptionBudgetStatus disruptionStatus(const api::PodDisruptionBudgetSpec& spec,
                                                 DisruptionCounts counts);
 

@@ -20,7 +20,9 @@ bool has(const std::vector<std::string>& list, std::string_view text) {
 }
 
 // Events are many, own nothing and are owned by nothing; the second name of one table is skipped.
-bool collected(const apiserver::Resource& resource) { return resource.table != "events"; }
+bool collected(const apiserver::Resource& resource) {
+  return resource.table != "events";
+}
 
 json::array without(const std::vector<std::string>& list, std::string_view text) {
   json::array rest;
@@ -68,7 +70,9 @@ class GarbageCollector::Watcher final : kube::ReflectorSink {
     unseen_.erase(uid);
     collector_.upsert(resource_, object);
   }
-  void remove(const json::value& object) override { erase(std::string(textAt(object, "metadata", "uid"))); }
+  void remove(const json::value& object) override {
+    erase(std::string(textAt(object, "metadata", "uid")));
+  }
   void endReplace() override {
     for (const auto& uid : std::exchange(unseen_, {})) erase(uid);
     synced_ = true;
@@ -93,11 +97,14 @@ GarbageCollector::GarbageCollector(kube::Api& api, Executor& executor,
       executor_(executor),
       registry_(registry),
       random_(random),
-      queue_(executor, "garbage-collector", [this](std::string uid) { return sync(std::move(uid)); }) {}
+      queue_(executor, "garbage-collector",
+             [this](std::string uid) { return sync(std::move(uid)); }) {}
 
 GarbageCollector::~GarbageCollector() = default;
 
-void GarbageCollector::start() { tasks_.spawn(followRegistry()); }
+void GarbageCollector::start() {
+  tasks_.spawn(followRegistry());
+}
 
 Task<void> GarbageCollector::followRegistry() {
   std::uint64_t generation = ~std::uint64_t{0};
@@ -119,7 +126,8 @@ Task<void> GarbageCollector::followRegistry() {
 }
 
 bool GarbageCollector::synced() const {
-  return std::ranges::all_of(watchers_, [](const auto& watcher) { return watcher.second->synced(); });
+  return std::ranges::all_of(watchers_,
+                             [](const auto& watcher) { return watcher.second->synced(); });
 }
 
 void GarbageCollector::forgetOwners(const Item& item) {
@@ -137,8 +145,9 @@ void GarbageCollector::upsert(const apiserver::ResourcePtr& resource, const json
   if (!meta || meta->uid.empty()) return;
   Item& item = items_[meta->uid];
   forgetOwners(item);
-  item = {resource,           api::keyOf(*meta), meta->uid,
-          meta->ownerReferences, meta->finalizers,  meta->deletionTimestamp.has_value()};
+  item = {resource,         api::keyOf(*meta),
+          meta->uid,        meta->ownerReferences,
+          meta->finalizers, meta->deletionTimestamp.has_value()};
   for (const auto& owner : item.owners) {
     dependents_[owner.uid].insert(item.uid);
     // An owner in foreground deletion waits for what blocks it.
@@ -161,7 +170,8 @@ void GarbageCollector::remove(const std::string& uid) {
     for (const auto& dependent : dependents->second) queue_.add(dependent);
 }
 
-Task<Result<bool>> GarbageCollector::ownerExists(std::string namespace_, api::OwnerReference owner) {
+Task<Result<bool>> GarbageCollector::ownerExists(std::string namespace_,
+                                                 api::OwnerReference owner) {
   if (items_.contains(owner.uid)) co_return true;
   // Not seen is not gone: the watch may be behind, so the server is asked.
   const auto slash = owner.apiVersion.find('/');
@@ -224,8 +234,8 @@ Task<Result<>> GarbageCollector::sync(std::string uid) {
   co_return deleted;
 }
 
-// Takes the finalizer off an owner that is being deleted, once its dependents are gone (foreground) or
-// on their own (orphan).
+// Takes the finalizer off an owner that is being deleted, once its dependents are gone (foreground)
+// or on their own (orphan).
 Task<Result<>> GarbageCollector::releaseOwner(Item item, std::string finalizer) {
   std::vector<std::string> uids;
   if (const auto dependents = dependents_.find(item.uid); dependents != dependents_.end())

@@ -1,8 +1,8 @@
 #pragma once
 
-// Deletes objects whose owners (metadata.ownerReferences) are all gone, and carries out foreground and
-// orphaning deletion. Watches every kind of the API server, custom ones included, and keeps of each
-// object only what ownership needs.
+// Deletes objects whose owners (metadata.ownerReferences) are all gone, and carries out foreground
+// and orphaning deletion. Watches every kind of the API server, custom ones included, and keeps of
+// each object only what ownership needs.
 
 #include <map>
 #include <memory>
@@ -51,7 +51,8 @@ class GarbageCollector {
   Random random_;
   std::map<std::string, std::unique_ptr<Watcher>> watchers_;  // by table
   std::unordered_map<std::string, Item> items_;               // by uid
-  std::unordered_map<std::string, std::unordered_set<std::string>> dependents_;  // owner uid -> uids
+  std::unordered_map<std::string, std::unordered_set<std::string>>
+      dependents_;  // owner uid -> uids
   kube::WorkQueue queue_;
   TaskGroup tasks_;
 };

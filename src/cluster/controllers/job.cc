@@ -20,7 +20,9 @@ constexpr int kDefaultBackoffLimit = 6;
 bool tracked(const api::Pod& pod) {
   return std::ranges::find(pod.metadata.finalizers, kTracking) != pod.metadata.finalizers.end();
 }
-bool succeeded(const api::Pod& pod) { return pod.status.phase == "Succeeded"; }
+bool succeeded(const api::Pod& pod) {
+  return pod.status.phase == "Succeeded";
+}
 // One that is being deleted does no more work for the job.
 bool failed(const api::Pod& pod) {
   return pod.status.phase == "Failed" || (pod.metadata.deletionTimestamp && !succeeded(pod));
@@ -34,7 +36,8 @@ bool holds(const api::JobStatus& status, std::string_view type) {
 
 void addCondition(api::JobStatus& status, std::string type, std::string reason, std::string message,
                   WallTime now) {
-  status.conditions.push_back({std::move(type), "True", now, now, std::move(reason), std::move(message)});
+  status.conditions.push_back(
+      {std::move(type), "True", now, now, std::move(reason), std::move(message)});
 }
 
 WallTime finishTime(const api::Pod& pod) {
@@ -118,17 +121,20 @@ Task<Result<>> JobController::sync(std::string key) {
   const bool deleting = job->metadata.deletionTimestamp.has_value();
   if (!over && !deleting) {
     const int wanted = job->spec.completions.value_or(1);
-    const bool done = job->spec.completions ? status.succeeded >= wanted
-                                            : status.succeeded > 0 && active.empty();
+    const bool done =
+        job->spec.completions ? status.succeeded >= wanted : status.succeeded > 0 && active.empty();
     const auto deadline = job->spec.activeDeadlineSeconds;
     if (done) {
       status.completionTime = now;
-      addCondition(status, "SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods", now);
-      addCondition(status, "Complete", "CompletionsReached", "Reached expected number of succeeded pods", now);
+      addCondition(status, "SuccessCriteriaMet", "CompletionsReached",
+                   "Reached expected number of succeeded pods", now);
+      addCondition(status, "Complete", "CompletionsReached",
+                   "Reached expected number of succeeded pods", now);
     } else if (status.failed > job->spec.backoffLimit.value_or(kDefaultBackoffLimit)) {
       addCondition(status, "Failed", "BackoffLimitExceeded",
                    "Job has reached the specified backoff limit", now);
-    } else if (deadline && status.startTime && now >= *status.startTime + std::chrono::seconds(*deadline)) {
+    } else if (deadline && status.startTime &&
+               now >= *status.startTime + std::chrono::seconds(*deadline)) {
       addCondition(status, "Failed", "DeadlineExceeded",
                    "Job was active longer than specified deadline", now);
     } else if (deadline && status.startTime) {
@@ -156,11 +162,13 @@ Task<Result<>> JobController::sync(std::string key) {
   co_return co_await running;
 }
 
-Task<Result<>> JobController::run(JobPtr job, std::vector<PodPtr> active, int finished, int failures) {
+Task<Result<>> JobController::run(JobPtr job, std::vector<PodPtr> active, int finished,
+                                  int failures) {
   const PodOwner owner{api::Job::kType, job->metadata};
   const int have = static_cast<int>(active.size());
   int wanted = job->spec.parallelism.value_or(1);
-  if (job->spec.completions) wanted = std::min(wanted, std::max(*job->spec.completions - finished, 0));
+  if (job->spec.completions)
+    wanted = std::min(wanted, std::max(*job->spec.completions - finished, 0));
   if (!job->spec.completions && finished > 0) wanted = have;
   if (have > wanted) {
     std::ranges::sort(active, giveUpBefore);
@@ -225,7 +233,8 @@ Task<Result<>> JobController::releaseCounted(std::vector<PodPtr> counted) {
     // Conflict: the pod has changed; its event brings the job back here.
     if (patched) continue;
     const auto code = patched.error().code;
-    if (code != ErrorCode::NotFound && code != ErrorCode::Conflict) co_return fail(std::move(patched.error()));
+    if (code != ErrorCode::NotFound && code != ErrorCode::Conflict)
+      co_return fail(std::move(patched.error()));
   }
   co_return Result<>{};
 }
@@ -235,16 +244,19 @@ Task<Result<>> JobController::write(JobPtr job, api::JobStatus status) {
   json::value document = api::encode(status);
   auto& members = document.get_object();
   // A merge patch leaves absent members alone.
-  for (const auto& [name, count] : {std::pair{"active", status.active}, {"succeeded", status.succeeded},
-                                    {"failed", status.failed}, {"ready", status.ready}})
+  for (const auto& [name, count] : {std::pair{"active", status.active},
+                                    {"succeeded", status.succeeded},
+                                    {"failed", status.failed},
+                                    {"ready", status.ready}})
     members[name] = count;
   if (!status.uncountedTerminatedPods) members["uncountedTerminatedPods"] = nullptr;
   // Counting twice from an old copy must not get through.
   json::value patch = json::object{
-      {"metadata", {{"uid", job->metadata.uid}, {"resourceVersion", job->metadata.resourceVersion}}},
+      {"metadata",
+       {{"uid", job->metadata.uid}, {"resourceVersion", job->metadata.resourceVersion}}},
       {"status", std::move(document)}};
-  auto patching =
-      kube::mergePatch(api_, api::Job::kType, api::keyOf(job->metadata), std::move(patch), "status");
+  auto patching = kube::mergePatch(api_, api::Job::kType, api::keyOf(job->metadata),
+                                   std::move(patch), "status");
   auto patched = co_await patching;
   if (patched || patched.error().code == ErrorCode::NotFound) co_return Result<>{};
   co_return fail(std::move(patched.error()));
@@ -255,7 +267,8 @@ Task<Result<>> JobController::expire(JobPtr job) {
   if (!ttl) co_return Result<>{};
   WallTime ended{};
   for (const auto& condition : job->status.conditions)
-    if ((condition.type == "Complete" || condition.type == "Failed") && condition.lastTransitionTime)
+    if ((condition.type == "Complete" || condition.type == "Failed") &&
+        condition.lastTransitionTime)
       ended = *condition.lastTransitionTime;
   if (ended == WallTime{}) co_return Result<>{};  // the next event has it
   const Duration left = ended + std::chrono::seconds(*ttl) - executor_.wallNow();

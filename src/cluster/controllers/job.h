@@ -1,8 +1,8 @@
 #pragma once
 
-// Jobs: keeps up to spec.parallelism pods running until spec.completions of them have succeeded, or too
-// many have failed. A pod carries a finalizer until it is counted, so that none is lost or counted twice,
-// whoever deletes it and whenever this program dies.
+// Jobs: keeps up to spec.parallelism pods running until spec.completions of them have succeeded, or
+// too many have failed. A pod carries a finalizer until it is counted, so that none is lost or
+// counted twice, whoever deletes it and whenever this program dies.
 
 #include "api/workloads.h"
 #include "cluster/controllers/pod_control.h"
@@ -12,7 +12,8 @@ namespace koord::cluster {
 
 class JobController {
  public:
-  JobController(kube::Api& api, Executor& executor, kube::Informer<api::Job>& jobs, PodControl& pods);
+  JobController(kube::Api& api, Executor& executor, kube::Informer<api::Job>& jobs,
+                PodControl& pods);
   void start() { queue_.start(); }
 
  private:
@@ -30,7 +31,8 @@ class JobController {
   Executor& executor_;
   kube::Informer<api::Job>& jobs_;
   PodControl& pods_;
-  std::map<std::string, std::set<std::string>> uids_;  // job key -> uids of jobs that pods belong to
+  std::map<std::string, std::set<std::string>>
+      uids_;  // job key -> uids of jobs that pods belong to
   kube::WorkQueue queue_;
 };
 

@@ -43,7 +43,8 @@ Task<Result<bool>> NamespaceController::empty(std::string name) {
       const api::ObjectKey key{name, std::string(textAt(item, "metadata", "name"))};
       auto deleting = kube::deleteObject(api_, type, key);
       auto deleted = co_await deleting;
-      if (!deleted && deleted.error().code != ErrorCode::NotFound) co_return fail(std::move(deleted.error()));
+      if (!deleted && deleted.error().code != ErrorCode::NotFound)
+        co_return fail(std::move(deleted.error()));
     }
   }
   co_return nothingLeft;
@@ -69,7 +70,8 @@ Task<Result<>> NamespaceController::sync(std::string name) {
                                        {"uid", object->metadata.uid},
                                        {"resourceVersion", object->metadata.resourceVersion}}},
                                      {"spec", {{"finalizers", std::move(finalizers)}}}};
-  auto finalizing = kube::updateObject(api_, api::Namespace::kType, {"", name}, std::move(patched), "finalize");
+  auto finalizing =
+      kube::updateObject(api_, api::Namespace::kType, {"", name}, std::move(patched), "finalize");
   auto finalized = co_await finalizing;
   if (finalized || finalized.error().code == ErrorCode::NotFound) co_return Result<>{};
   co_return fail(std::move(finalized.error()));

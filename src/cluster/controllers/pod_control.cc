@@ -19,7 +19,8 @@ void appendCanonical(const json::value& value, std::string& out) {
   if (const auto* object = value.if_object()) {
     std::vector<std::pair<std::string_view, const json::value*>> members;
     for (const auto& entry : *object)
-      members.emplace_back(std::string_view(entry.key().data(), entry.key().size()), &entry.value());
+      members.emplace_back(std::string_view(entry.key().data(), entry.key().size()),
+                           &entry.value());
     std::ranges::sort(members, {}, [](const auto& member) { return member.first; });
     out += '{';
     for (const auto& [key, member] : members) {
@@ -68,11 +69,13 @@ void PodControl::changed(const api::Pod& pod, bool present) {
   }
   if (const auto pending = pending_.find(owner->uid); pending != pending_.end()) {
     pending->second.creations.erase(pod.metadata.uid);
-    if (!present || pod.metadata.deletionTimestamp) pending->second.deletions.erase(pod.metadata.uid);
+    if (!present || pod.metadata.deletionTimestamp)
+      pending->second.deletions.erase(pod.metadata.uid);
   }
   const auto watchers = watchers_.find(owner->kind);
   if (watchers == watchers_.end()) return;
-  for (const auto& fn : watchers->second) fn(pod.metadata.namespace_ + "/" + owner->name, owner->uid);
+  for (const auto& fn : watchers->second)
+    fn(pod.metadata.namespace_ + "/" + owner->name, owner->uid);
 }
 
 void PodControl::onPodOf(std::string_view ownerKind, OwnerFn fn) {
@@ -159,7 +162,9 @@ Task<Result<>> PodControl::remove(PodOwner owner, PodPtr pod) {
   co_return Result<>{};
 }
 
-bool isActive(const api::Pod& pod) { return !api::isTerminal(pod) && !pod.metadata.deletionTimestamp; }
+bool isActive(const api::Pod& pod) {
+  return !api::isTerminal(pod) && !pod.metadata.deletionTimestamp;
+}
 
 bool isReady(const api::Pod& pod) {
   for (const auto& condition : pod.status.conditions)

@@ -1,7 +1,8 @@
 #pragma once
 
-// What all workload controllers share: pods by their owner, making and deleting them from a template, and
-// waiting until the informer has seen what was just done, so that nothing is done twice.
+// What all workload controllers share: pods by their owner, making and deleting them from a
+// template, and waiting until the informer has seen what was just done, so that nothing is done
+// twice.
 
 #include <functional>
 #include <map>
@@ -32,11 +33,13 @@ class PodControl {
 
   // Every pod whose controller has this uid.
   std::vector<PodPtr> podsOf(const std::string& ownerUid) const;
-  // Runs fn with key ("ns/name") and uid of the controlling object whenever a pod of such a kind changes.
+  // Runs fn with key ("ns/name") and uid of the controlling object whenever a pod of such a kind
+  // changes.
   using OwnerFn = std::function<void(const std::string& ownerKey, const std::string& ownerUid)>;
   void onPodOf(std::string_view ownerKind, OwnerFn fn);
 
-  // The document is a pod template ({"metadata", "spec"}); a name is generated when metadata has none.
+  // The document is a pod template ({"metadata", "spec"}); a name is generated when metadata has
+  // none.
   Task<Result<>> create(PodOwner owner, json::value podTemplate);
   Task<Result<>> remove(PodOwner owner, PodPtr pod);
   // True when the informer has caught up with all create and remove calls for this owner.
@@ -65,7 +68,8 @@ bool isReady(const api::Pod& pod);   // its condition Ready is True
 // Order in which pods of a set are given up: those that do the least for it first.
 bool giveUpBefore(const PodPtr& a, const PodPtr& b);
 
-// A short name for a pod template: equal templates, equal hash, whatever the order of their members.
+// A short name for a pod template: equal templates, equal hash, whatever the order of their
+// members.
 std::string templateHash(const json::value& podTemplate);
 // Adds a label to the metadata of a template (or any object).
 void setLabel(json::value& object, std::string_view key, std::string_view value);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Deletes pods that no kubelet will ever finish: those bound to a node that does not exist any more, and
-// those that were deleted before they were bound.
+// Deletes pods that no kubelet will ever finish: those bound to a node that does not exist any
+// more, and those that were deleted before they were bound.
 
 #include <map>
 

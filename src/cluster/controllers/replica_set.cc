@@ -50,7 +50,8 @@ Task<Result<>> ReplicaSetController::sync(std::string key) {
     ++status.fullyLabeledReplicas;
     if (!isReady(*pod)) continue;
     ++status.readyReplicas;
-    const auto readySince = std::ranges::find(pod->status.conditions, "Ready", &api::PodCondition::type);
+    const auto readySince =
+        std::ranges::find(pod->status.conditions, "Ready", &api::PodCondition::type);
     const Duration ready =
         executor_.wallNow() - readySince->lastTransitionTime.value_or(executor_.wallNow());
     const Duration missing = std::chrono::seconds(set->spec.minReadySeconds) - ready;
@@ -70,9 +71,11 @@ Task<Result<>> ReplicaSetController::sync(std::string key) {
                                      {"readyReplicas", status.readyReplicas},
                                      {"availableReplicas", status.availableReplicas},
                                      {"observedGeneration", status.observedGeneration}}}};
-  auto patching = kube::mergePatch(api_, api::ReplicaSet::kType, keyOfText(key), std::move(patch), "status");
+  auto patching =
+      kube::mergePatch(api_, api::ReplicaSet::kType, keyOfText(key), std::move(patch), "status");
   auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  if (!patched && patched.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(patched.error()));
   co_return Result<>{};
 }
 

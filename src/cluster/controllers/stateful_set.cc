@@ -36,7 +36,8 @@ bool isRevision(const api::Pod& pod, const std::string& revision) {
 }  // namespace
 
 StatefulSetController::StatefulSetController(kube::Api& api, Executor& executor,
-                                             kube::Informer<api::StatefulSet>& sets, PodControl& pods)
+                                             kube::Informer<api::StatefulSet>& sets,
+                                             PodControl& pods)
     : api_(api),
       sets_(sets),
       pods_(pods),
@@ -52,7 +53,8 @@ Task<Result<>> StatefulSetController::sync(std::string key) {
   if (!pods_.settled(set->metadata.uid)) co_return Result<>{};
   std::map<int, PodPtr> pods;
   for (auto& pod : pods_.podsOf(set->metadata.uid))
-    if (const int ordinal = ordinalOf(*pod, set->metadata.name); ordinal >= 0) pods[ordinal] = std::move(pod);
+    if (const int ordinal = ordinalOf(*pod, set->metadata.name); ordinal >= 0)
+      pods[ordinal] = std::move(pod);
   const std::string revision = revisionName(*set);
   auto stepping = step(set, pods, revision);
   auto stepped = co_await stepping;
@@ -134,11 +136,13 @@ Task<Result<>> StatefulSetController::report(SetPtr set, std::map<int, PodPtr> p
     ++status.readyReplicas;
     ++status.availableReplicas;
   }
-  const bool complete = status.updatedReplicas == status.replicas && status.readyReplicas == status.replicas;
+  const bool complete =
+      status.updatedReplicas == status.replicas && status.readyReplicas == status.replicas;
   status.currentRevision =
       complete || set->status.currentRevision.empty() ? revision : set->status.currentRevision;
-  status.currentReplicas = status.currentRevision == revision ? status.updatedReplicas
-                                                              : status.replicas - status.updatedReplicas;
+  status.currentReplicas = status.currentRevision == revision
+                               ? status.updatedReplicas
+                               : status.replicas - status.updatedReplicas;
   if (status == set->status) co_return Result<>{};
   json::value patch = json::object{{"status",
                                     {{"observedGeneration", status.observedGeneration},
@@ -152,7 +156,8 @@ Task<Result<>> StatefulSetController::report(SetPtr set, std::map<int, PodPtr> p
   auto patching = kube::mergePatch(api_, api::StatefulSet::kType, api::keyOf(set->metadata),
                                    std::move(patch), "status");
   auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  if (!patched && patched.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(patched.error()));
   co_return Result<>{};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// StatefulSets: pods with fixed names (<set>-0, <set>-1, ...), started in order and given up from the
-// last one. Volumes are not made here.
+// StatefulSets: pods with fixed names (<set>-0, <set>-1, ...), started in order and given up from
+// the last one. Volumes are not made here.
 
 #include "api/workloads.h"
 #include "cluster/controllers/pod_control.h"

@@ -30,9 +30,10 @@ Result<> RealCgroupFs::removeDir(const std::string& path) {
 std::vector<std::string> RealCgroupFs::subdirs(const std::string& path) const {
   std::vector<std::string> names;
   std::error_code ec;
-  for (auto it = std::filesystem::directory_iterator(path, ec); !ec && it != std::filesystem::end(it);
-       it.increment(ec))
-    if (std::error_code typeError; it->is_directory(typeError)) names.push_back(it->path().filename());
+  for (auto it = std::filesystem::directory_iterator(path, ec);
+       !ec && it != std::filesystem::end(it); it.increment(ec))
+    if (std::error_code typeError; it->is_directory(typeError))
+      names.push_back(it->path().filename());
   return names;
 }
 
@@ -42,7 +43,8 @@ Result<std::string> RealCgroupFs::read(const std::string& path) const {
   std::string text;
   char buffer[4096];
   ssize_t got = 0;
-  while ((got = ::read(fd, buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<std::size_t>(got));
+  while ((got = ::read(fd, buffer, sizeof buffer)) > 0)
+    text.append(buffer, static_cast<std::size_t>(got));
   const int error = errno;
   ::close(fd);
   if (got < 0) return fail(errnoError("read " + path, error));

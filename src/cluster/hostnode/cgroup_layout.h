@@ -1,8 +1,9 @@
 #pragma once
 
-// Where this machine's cgroup hierarchies are mounted, read from /proc/self/mountinfo: one unified tree
-// (version 2, the default of Debian 12 with systemd), or a mount per controller or group of controllers
-// (version 1, also in the hybrid form where an unused version 2 tree is mounted beside them).
+// Where this machine's cgroup hierarchies are mounted, read from /proc/self/mountinfo: one unified
+// tree (version 2, the default of Debian 12 with systemd), or a mount per controller or group of
+// controllers (version 1, also in the hybrid form where an unused version 2 tree is mounted beside
+// them).
 
 #include <map>
 #include <string>

@@ -83,10 +83,12 @@ Result<> Cgroups::create(const std::string& path, const CgroupValues& values) {
 }
 
 Result<> Cgroups::update(const std::string& path, const CgroupValues& values) {
-  const auto write = [&](const char* controller, const char* file, const std::string& text) -> Result<> {
+  const auto write = [&](const char* controller, const char* file,
+                         const std::string& text) -> Result<> {
     const std::string target = fileOf(controller, path, file);
     if (target.empty())
-      return fail(ErrorCode::NotFound, fmt::format("no cgroup mount for the {} controller", controller));
+      return fail(ErrorCode::NotFound,
+                  fmt::format("no cgroup mount for the {} controller", controller));
     return fs_.write(target, text);
   };
   const bool v2 = layout_.version == 2;
@@ -100,24 +102,29 @@ Result<> Cgroups::update(const std::string& path, const CgroupValues& values) {
     const auto quota = *values.cpuQuotaUs;
     if (v2) {
       const auto limit = quota < 0 ? std::string("max") : fmt::format("{}", quota);
-      if (auto done = write("cpu", "cpu.max", fmt::format("{} {}", limit, values.cpuPeriodUs)); !done)
+      if (auto done = write("cpu", "cpu.max", fmt::format("{} {}", limit, values.cpuPeriodUs));
+          !done)
         return done;
     } else {
-      if (auto done = write("cpu", "cpu.cfs_period_us", fmt::format("{}", values.cpuPeriodUs)); !done)
+      if (auto done = write("cpu", "cpu.cfs_period_us", fmt::format("{}", values.cpuPeriodUs));
+          !done)
         return done;
-      if (auto done = write("cpu", "cpu.cfs_quota_us", fmt::format("{}", quota)); !done) return done;
+      if (auto done = write("cpu", "cpu.cfs_quota_us", fmt::format("{}", quota)); !done)
+        return done;
     }
   }
   if (values.memoryLimitBytes) {
     const auto limit = *values.memoryLimitBytes;
     const std::string text = limit < 0 && v2 ? "max" : fmt::format("{}", limit);
-    if (auto done = write("memory", v2 ? "memory.max" : "memory.limit_in_bytes", text); !done) return done;
+    if (auto done = write("memory", v2 ? "memory.max" : "memory.limit_in_bytes", text); !done)
+      return done;
   }
   return {};
 }
 
 bool Cgroups::exists(const std::string& path) const {
-  return std::ranges::any_of(mounts_, [&](const auto& mount) { return fs_.isDir(mount + "/" + path); });
+  return std::ranges::any_of(mounts_,
+                             [&](const auto& mount) { return fs_.isDir(mount + "/" + path); });
 }
 
 std::vector<std::string> Cgroups::children(const std::string& path) const {
@@ -157,7 +164,8 @@ Result<> Cgroups::removeTree(const std::string& dir) {
 Result<> Cgroups::remove(const std::string& path) {
   Result<> result;
   for (const auto& mount : mounts_)
-    if (auto removed = removeTree(mount + "/" + path); !removed && result) result = std::move(removed);
+    if (auto removed = removeTree(mount + "/" + path); !removed && result)
+      result = std::move(removed);
   return result;
 }
 
@@ -172,8 +180,8 @@ std::string Cgroups::oomFile(const std::string& path) const {
 }
 
 std::string Cgroups::cpuset(const std::string& path) const {
-  const auto text =
-      fs_.read(fileOf("cpuset", path, layout_.version == 2 ? "cpuset.cpus.effective" : "cpuset.cpus"));
+  const auto text = fs_.read(
+      fileOf("cpuset", path, layout_.version == 2 ? "cpuset.cpus.effective" : "cpuset.cpus"));
   return text ? trimmed(*text) : std::string();
 }
 
@@ -181,7 +189,8 @@ Result<> checkWritable(const CgroupLayout& layout, CgroupFs& fs) {
   if (layout.version == 1) {
     for (const char* needed : {"cpu", "cpuacct", "cpuset", "memory"})
       if (!layout.controllers.contains(needed))
-        return fail(ErrorCode::NotFound, fmt::format("the {} cgroup controller is not mounted", needed));
+        return fail(ErrorCode::NotFound,
+                    fmt::format("the {} cgroup controller is not mounted", needed));
   }
   Cgroups cgroups(layout, fs);
   const std::string probe = "koordctl-probe";

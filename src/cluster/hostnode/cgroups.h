@@ -1,9 +1,10 @@
 #pragma once
 
-// Makes, changes and removes cgroups as a kubelet with the cgroupfs driver does, on either cgroup version.
-// Paths are relative to the hierarchies: "kubepods/besteffort/pod<uid>/<container id>". A cgroup is made
-// in every hierarchy that koordlet looks into; on version 1 cpuset.cpus and cpuset.mems, which the kernel
-// leaves empty, are taken from the parent; on version 2 the controllers are switched on on the way down.
+// Makes, changes and removes cgroups as a kubelet with the cgroupfs driver does, on either cgroup
+// version. Paths are relative to the hierarchies: "kubepods/besteffort/pod<uid>/<container id>". A
+// cgroup is made in every hierarchy that koordlet looks into; on version 1 cpuset.cpus and
+// cpuset.mems, which the kernel leaves empty, are taken from the parent; on version 2 the
+// controllers are switched on on the way down.
 
 #include <cstdint>
 #include <memory>
@@ -18,9 +19,9 @@ namespace koord::cluster {
 
 // Absent fields are left as they are (a new cgroup: the kernel's default).
 struct CgroupValues {
-  std::optional<std::int64_t> cpuShares;         // 2..262144, also on version 2, where it is converted
-  std::optional<std::int64_t> cpuQuotaUs;        // per period; -1 = no limit
-  std::int64_t cpuPeriodUs = 100'000;            // written with the quota
+  std::optional<std::int64_t> cpuShares;   // 2..262144, also on version 2, where it is converted
+  std::optional<std::int64_t> cpuQuotaUs;  // per period; -1 = no limit
+  std::int64_t cpuPeriodUs = 100'000;      // written with the quota
   std::optional<std::int64_t> memoryLimitBytes;  // -1 = no limit
   bool operator==(const CgroupValues&) const = default;
 };
@@ -31,7 +32,8 @@ class Cgroups {
 
   const CgroupLayout& layout() const { return layout_; }
 
-  // Makes the cgroup and its missing parents, then writes the values. One that exists only gets the values.
+  // Makes the cgroup and its missing parents, then writes the values. One that exists only gets the
+  // values.
   Result<> create(const std::string& path, const CgroupValues& values);
   Result<> update(const std::string& path, const CgroupValues& values);
   bool exists(const std::string& path) const;
@@ -54,7 +56,8 @@ class Cgroups {
 
  private:
   Result<> createIn(const std::string& mount, const std::string& path, bool cpuset);
-  std::string fileOf(const std::string& controller, const std::string& path, const char* file) const;
+  std::string fileOf(const std::string& controller, const std::string& path,
+                     const char* file) const;
   Result<> removeTree(const std::string& dir);
   void processesBelow(const std::string& dir, std::vector<int>& out) const;
 
@@ -63,7 +66,8 @@ class Cgroups {
   std::vector<std::string> mounts_;  // each hierarchy once
 };
 
-// The only check that tells whether pods can run here: makes and removes a cgroup in every hierarchy.
+// The only check that tells whether pods can run here: makes and removes a cgroup in every
+// hierarchy.
 Result<> checkWritable(const CgroupLayout& layout, CgroupFs& fs);
 
 }  // namespace koord::cluster

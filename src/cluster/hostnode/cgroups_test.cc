@@ -13,7 +13,10 @@ namespace {
 CgroupLayout v1Layout() {
   return {1,
           "/cg",
-          {{"cpu", "/cg/cpu"}, {"cpuacct", "/cg/cpuacct"}, {"cpuset", "/cg/cpuset"}, {"memory", "/cg/memory"}}};
+          {{"cpu", "/cg/cpu"},
+           {"cpuacct", "/cg/cpuacct"},
+           {"cpuset", "/cg/cpuset"},
+           {"memory", "/cg/memory"}}};
 }
 
 FakeCgroupFs v1Tree() {
@@ -26,7 +29,9 @@ FakeCgroupFs v1Tree() {
 TEST(CgroupsV1Test, MakesEveryLevelInEveryHierarchyAndInheritsTheCpuset) {
   FakeCgroupFs fs = v1Tree();
   Cgroups cgroups(v1Layout(), fs);
-  const auto made = cgroups.create("kubepods/besteffort/pod1", {.cpuShares = 2, .cpuQuotaUs = 50'000, .memoryLimitBytes = 1 << 20});
+  const auto made =
+      cgroups.create("kubepods/besteffort/pod1",
+                     {.cpuShares = 2, .cpuQuotaUs = 50'000, .memoryLimitBytes = 1 << 20});
   ASSERT_TRUE(made) << made.error().message;
   for (const char* mount : {"/cg/cpu", "/cg/cpuacct", "/cg/cpuset", "/cg/memory"})
     EXPECT_TRUE(fs.dirs.contains(std::string(mount) + "/kubepods/besteffort/pod1")) << mount;
@@ -51,7 +56,8 @@ TEST(CgroupsV2Test, SwitchesControllersOnAboveButNotInTheNewCgroup) {
   FakeCgroupFs fs;
   fs.dirs = {"/cg"};
   Cgroups cgroups({2, "/cg", {}}, fs);
-  ASSERT_TRUE(cgroups.create("kubepods/pod1", {.cpuShares = 1024, .cpuQuotaUs = -1, .memoryLimitBytes = -1}));
+  ASSERT_TRUE(cgroups.create("kubepods/pod1",
+                             {.cpuShares = 1024, .cpuQuotaUs = -1, .memoryLimitBytes = -1}));
   EXPECT_TRUE(fs.files.contains("/cg/cgroup.subtree_control"));
   EXPECT_TRUE(fs.files.contains("/cg/kubepods/cgroup.subtree_control"));
   EXPECT_FALSE(fs.files.contains("/cg/kubepods/pod1/cgroup.subtree_control"));
@@ -85,7 +91,8 @@ TEST(CgroupsTest, AMissingControllerIsNamed) {
 }
 
 TEST(MachineTest, MemTotalIsReadInBytes) {
-  EXPECT_EQ(memTotal("MemTotal:       24684096 kB\nMemFree: 1 kB\n"), std::int64_t{24684096} * 1024);
+  EXPECT_EQ(memTotal("MemTotal:       24684096 kB\nMemFree: 1 kB\n"),
+            std::int64_t{24684096} * 1024);
   EXPECT_EQ(memTotal("MemFree: 1 kB\n"), 0);
 }
 

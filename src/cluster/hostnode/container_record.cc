@@ -26,8 +26,12 @@ std::int64_t numberAt(const json::value& from, std::string_view key) {
   return number && number->is_int64() ? number->get_int64() : 0;
 }
 
-std::int64_t nanosOf(WallTime time) { return time.time_since_epoch().count(); }
-WallTime timeOf(std::int64_t nanos) { return WallTime(std::chrono::nanoseconds(nanos)); }
+std::int64_t nanosOf(WallTime time) {
+  return time.time_since_epoch().count();
+}
+WallTime timeOf(std::int64_t nanos) {
+  return WallTime(std::chrono::nanoseconds(nanos));
+}
 
 }  // namespace
 
@@ -65,8 +69,9 @@ Result<ContainerRecord> decodeContainerRecord(std::string_view text) {
   if (!document) return fail(std::move(document.error()));
   ContainerRecord record;
   auto& config = record.config;
-  config.pod = {std::string(textAt(*document, "podUid")), std::string(textAt(*document, "podNamespace")),
-                std::string(textAt(*document, "podName")), std::string(textAt(*document, "cgroup"))};
+  config.pod = {
+      std::string(textAt(*document, "podUid")), std::string(textAt(*document, "podNamespace")),
+      std::string(textAt(*document, "podName")), std::string(textAt(*document, "cgroup"))};
   config.name = textAt(*document, "name");
   config.attempt = static_cast<int>(numberAt(*document, "attempt"));
   config.image = textAt(*document, "image");

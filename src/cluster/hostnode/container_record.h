@@ -1,7 +1,7 @@
 #pragma once
 
-// The folder of one container of the ProcessRuntime, <data>/containers/<id>/. It is all that is known of
-// a container, so that a restarted koordctl finds it again:
+// The folder of one container of the ProcessRuntime, <data>/containers/<id>/. It is all that is
+// known of a container, so that a restarted koordctl finds it again:
 //
 //   config.json   what to run and where; written by the runtime before the shim starts
 //   lock          held (flock) by the shim for as long as it lives
@@ -21,8 +21,9 @@ namespace koord::cluster {
 
 struct ContainerRecord {
   ContainerConfig config;
-  std::vector<std::string> joinFiles;  // where the process writes its id before it becomes the command
-  std::string oomFile;                 // has a line "oom_kill <n>"; "" = none
+  std::vector<std::string>
+      joinFiles;        // where the process writes its id before it becomes the command
+  std::string oomFile;  // has a line "oom_kill <n>"; "" = none
 };
 struct StartRecord {
   int pid = 0;

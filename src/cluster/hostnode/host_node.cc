@@ -25,10 +25,28 @@ constexpr Duration kBusyRetry = 50ms;
 constexpr Duration kStartRetry = 10s;
 constexpr std::int64_t kDefaultGraceSeconds = 30;
 
-bool alive(const RuntimeContainer& container) { return container.phase != Phase::Exited; }
+bool alive(const RuntimeContainer& container) {
+  return container.phase != Phase::Exited;
+}
 
 Duration graceOf(const api::Pod& pod) {
-  return std::chrono::seconds(pod.spec.terminationGracePeriodSeconds.value_or(kDefaultGraceSeconds));
+  return std::chrono::seconds(
+      pod.spec.terminationGracePeriodSeconds.value_or(kDefaultGraceSeconds));
+}
+
+// With the zeros that readers of container statuses expect to be written out.
+json::value statusDocument(const api::PodStatus& status) {
+  json::value document = api::encode(status);
+  for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
+    auto* containers = find(document, list);
+    if (!containers || !containers->is_array()) continue;
+    for (auto& container : containers->get_array()) {
+      auto& members = container.get_object();
+      if (!members.contains("ready")) members["ready"] = false;
+      if (!members.contains("restartCount")) members["restartCount"] = 0;
+    }
+  }
+  return document;
 }
 
 api::ObjectReference containerOf(const api::Pod& pod, const std::string& container) {
@@ -166,8 +184,7 @@ Task<Result<>> HostNode::sync(std::string uid) {
 PodPlan HostNode::plan(const Entry& entry) const {
   std::map<std::string, api::ContainerStateWaiting> failures;
   for (const auto& [name, failure] : entry.startFailures) failures[name] = failure.state;
-  return planPod(
-      {*entry.pod, entry.containers, failures, executor_.wallNow(), options_.hostIp});
+  return planPod({*entry.pod, entry.containers, failures, executor_.wallNow(), options_.hostIp});
 }
 
 Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
@@ -189,7 +206,8 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     const auto& failures = entries_.at(uid).startFailures;
     const auto failure = failures.find(start.container->name);
     if (failure == failures.end() || failure->second.retryAt <= now) return false;
-    if (!next.wakeAt || failure->second.retryAt < *next.wakeAt) next.wakeAt = failure->second.retryAt;
+    if (!next.wakeAt || failure->second.retryAt < *next.wakeAt)
+      next.wakeAt = failure->second.retryAt;
     return true;
   });
   if (!next.starts.empty()) {
@@ -203,7 +221,8 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     if (entry.pod != pod) co_return Result<>{};  // it has changed meanwhile, and is marked dirty
     next = plan(entry);
   }
-  if (next.wakeAt) touchAfter(uid, std::max<Duration>(*next.wakeAt - executor_.wallNow(), 0s) + 1ms);
+  if (next.wakeAt)
+    touchAfter(uid, std::max<Duration>(*next.wakeAt - executor_.wallNow(), 0s) + 1ms);
   auto reporting = report(uid, pod, std::move(next.status));
   co_return co_await reporting;
 }
@@ -286,8 +305,8 @@ Task<void> HostNode::stopOne(std::string uid, std::string id, Duration grace) {
   touch(uid);
 }
 
-// One step towards nothing of the pod being left on this machine: first the processes, then the records,
-// then the cgroups. Called again whenever a step is done.
+// One step towards nothing of the pod being left on this machine: first the processes, then the
+// records, then the cgroups. Called again whenever a step is done.
 Task<Result<>> HostNode::takeDown(std::string uid, Duration grace) {
   bool running = false;
   for (const auto& container : entries_.at(uid).containers) {
@@ -335,7 +354,7 @@ Task<Result<>> HostNode::deleteFromApi(PodPtr pod) {
 }
 
 Task<Result<>> HostNode::report(std::string uid, PodPtr pod, api::PodStatus status) {
-  json::value document = api::encode(status);
+  json::value document = statusDocument(status);
   Entry& entry = entries_.at(uid);
   entry.status = std::move(status);
   if (entry.reported == document) co_return Result<>{};
@@ -353,7 +372,8 @@ Task<Result<>> HostNode::report(std::string uid, PodPtr pod, api::PodStatus stat
 }
 
 PodRef HostNode::refOf(const std::string& uid, const Entry& entry) const {
-  if (entry.pod) return {uid, entry.pod->metadata.namespace_, entry.pod->metadata.name, podCgroup(*entry.pod)};
+  if (entry.pod)
+    return {uid, entry.pod->metadata.namespace_, entry.pod->metadata.name, podCgroup(*entry.pod)};
   if (!entry.containers.empty()) return entry.containers.front().pod;
   for (const auto qos : {model::KubernetesQos::Guaranteed, model::KubernetesQos::Burstable,
                          model::KubernetesQos::BestEffort}) {
@@ -441,7 +461,8 @@ void HostNode::updateQosCgroups() {
       {model::KubernetesQos::BestEffort, {.cpuShares = 2}}};
   for (const auto& [qos, values] : wanted) {
     const std::string path = qosCgroup(qos);
-    const auto done = cgroups_.exists(path) ? cgroups_.update(path, values) : cgroups_.create(path, values);
+    const auto done =
+        cgroups_.exists(path) ? cgroups_.update(path, values) : cgroups_.create(path, values);
     if (!done) log::warn("{}", done.error().message);
   }
 }
@@ -467,16 +488,15 @@ Task<Result<>> HostNode::reportNode() {
   auto node = co_await getting;
   if (!node) {
     if (node.error().code != ErrorCode::NotFound) co_return fail(std::move(node.error()));
-    json::value object = json::object{
-        {"apiVersion", "v1"},
-        {"kind", "Node"},
-        {"metadata",
-         {{"name", options_.nodeName},
-          {"labels",
-           {{"kubernetes.io/hostname", options_.nodeName},
-            {"kubernetes.io/os", options_.info.operatingSystem},
-            {"kubernetes.io/arch", options_.info.architecture},
-            {"koordctl.koordinator.sh/node", "host"}}}}}};
+    json::value object = json::object{{"apiVersion", "v1"},
+                                      {"kind", "Node"},
+                                      {"metadata",
+                                       {{"name", options_.nodeName},
+                                        {"labels",
+                                         {{"kubernetes.io/hostname", options_.nodeName},
+                                          {"kubernetes.io/os", options_.info.operatingSystem},
+                                          {"kubernetes.io/arch", options_.info.architecture},
+                                          {"koordctl.koordinator.sh/node", "host"}}}}}};
     auto creating = kube::createObject(api_, api::Node::kType, key, std::move(object));
     auto created = co_await creating;
     if (!created) co_return fail(std::move(created.error()));
@@ -486,8 +506,8 @@ Task<Result<>> HostNode::reportNode() {
   // Only what is ours: batch resources in the same maps survive the merge.
   status.capacity = options_.capacity;
   status.allocatable = options_.allocatable;
-  status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true, "KubeletReady",
-                                     "koordctl runs pods on this machine");
+  status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true,
+                                     "KubeletReady", "koordctl runs pods on this machine");
   status.addresses = {{"InternalIP", options_.hostIp}, {"Hostname", options_.nodeName}};
   status.daemonEndpoints.kubeletEndpoint = api::DaemonEndpoint{options_.kubeletPort};
   status.nodeInfo = options_.info;
@@ -504,7 +524,8 @@ Task<void> HostNode::heartbeat() {
   while (!stopped_) {
     auto renewing = renewNodeLease(api_, options_.nodeName, executor_.wallNow());
     auto renewed = co_await renewing;
-    if (!renewed) log::warn("renew the lease of node {}: {}", options_.nodeName, renewed.error().message);
+    if (!renewed)
+      log::warn("renew the lease of node {}: {}", options_.nodeName, renewed.error().message);
     if (executor_.steadyNow() - reported >= kNodeStatusPeriod) {
       auto reporting = reportNode();
       auto done = co_await reporting;
@@ -547,15 +568,18 @@ json::value HostNode::podList() const {
     if (!entry.pod) continue;
     api::Pod pod = *entry.pod;
     if (entry.status && !api::isTerminal(pod)) {
-      const auto scheduled = std::ranges::find(pod.status.conditions, "PodScheduled", &api::PodCondition::type);
+      const auto scheduled =
+          std::ranges::find(pod.status.conditions, "PodScheduled", &api::PodCondition::type);
       api::PodStatus status = *entry.status;
       if (scheduled != pod.status.conditions.end()) status.conditions.push_back(*scheduled);
       pod.status = std::move(status);
     }
     items.push_back(api::encodeObject(pod));
   }
-  return json::object{
-      {"kind", "PodList"}, {"apiVersion", "v1"}, {"metadata", json::object{}}, {"items", std::move(items)}};
+  return json::object{{"kind", "PodList"},
+                      {"apiVersion", "v1"},
+                      {"metadata", json::object{}},
+                      {"items", std::move(items)}};
 }
 
 Result<std::string> HostNode::logPath(const api::ObjectKey& pod, const std::string& container,
@@ -581,13 +605,6 @@ bool HostNode::isRunning(const api::ObjectKey& pod, const std::string& container
       for (const auto& candidate : entry.containers)
         if (candidate.name == container && candidate.phase == Phase::Running) return true;
   return false;
-}
-
-std::size_t HostNode::runningContainers() const {
-  std::size_t count = 0;
-  for (const auto& [uid, entry] : entries_)
-    count += static_cast<std::size_t>(std::ranges::count_if(entry.containers, alive));
-  return count;
 }
 
 }  // namespace koord::cluster

@@ -1,11 +1,12 @@
 #pragma once
 
-// This machine as a node: a small kubelet. It registers the Node, keeps its lease and conditions fresh,
-// runs the pods that are bound to it through a Runtime, in cgroups laid out as a kubelet with the
-// cgroupfs driver does, reports their status, and takes them down when they are deleted or gone.
+// This machine as a node: a small kubelet. It registers the Node, keeps its lease and conditions
+// fresh, runs the pods that are bound to it through a Runtime, in cgroups laid out as a kubelet
+// with the cgroupfs driver does, reports their status, and takes them down when they are deleted or
+// gone.
 //
-// An actor on the executor of its Api. Its memory is the runtime's list of containers, so a new HostNode
-// on the same runtime carries on with the pods that run.
+// An actor on the executor of its Api. Its memory is the runtime's list of containers, so a new
+// HostNode on the same runtime carries on with the pods that run.
 
 #include <functional>
 #include <map>
@@ -42,8 +43,8 @@ class HostNode {
   ~HostNode();
 
   void start();
-  // Stops every pod's processes (SIGTERM, then SIGKILL after at most `grace`) and removes the cgroups.
-  // The pods stay in the API.
+  // Stops every pod's processes (SIGTERM, then SIGKILL after at most `grace`) and removes the
+  // cgroups. The pods stay in the API.
   Task<void> shutdown(Duration grace);
 
   // The pods of this node with the status as this node knows it: what /pods answers.
@@ -53,7 +54,6 @@ class HostNode {
                               bool previous) const;
   bool isRunning(const api::ObjectKey& pod, const std::string& container) const;
   bool registered() const { return registered_; }
-  std::size_t runningContainers() const;
 
  private:
   using PodPtr = std::shared_ptr<const api::Pod>;

@@ -20,7 +20,9 @@ constexpr Duration kFollowPoll = 200ms;
 const net::Headers kText = {{"Content-Type", "text/plain; charset=utf-8"}};
 const net::Headers kJson = {{"Content-Type", "application/json"}};
 
-bool isTrue(std::string_view text) { return text == "true" || text == "1"; }
+bool isTrue(std::string_view text) {
+  return text == "true" || text == "1";
+}
 
 // Bytes from `offset` on; moves it. At most one MiB, so that a long log does not hold others up.
 std::string readFrom(const std::string& path, std::int64_t& offset) {
@@ -34,9 +36,9 @@ std::string readFrom(const std::string& path, std::int64_t& offset) {
   return text;
 }
 
-Task<void> follow(Executor* executor, const HostNode* node, api::ObjectKey pod, std::string container,
-                  std::string path, std::int64_t offset, std::shared_ptr<net::Responder> responder,
-                  std::shared_ptr<bool> closed) {
+Task<void> follow(Executor* executor, const HostNode* node, api::ObjectKey pod,
+                  std::string container, std::string path, std::int64_t offset,
+                  std::shared_ptr<net::Responder> responder, std::shared_ptr<bool> closed) {
   while (!*closed) {
     std::string text = readFrom(path, offset);
     if (!text.empty()) {
@@ -89,42 +91,45 @@ void KubeletServer::handle(net::ServerRequest request, std::shared_ptr<net::Resp
   if (!target) return responder->respond(400, kText, target.error().message + "\n");
   if (target->path == "/healthz") return responder->respond(200, kText, std::string("ok"));
   const auto authorization = net::headerOf(request.headers, "Authorization");
-  const bool byToken =
-      !token_.empty() && net::equalConstantTime(authorization, "Bearer " + token_);
-  if (!request.peer && !byToken) return responder->respond(401, kText, std::string("Unauthorized\n"));
+  const bool byToken = !token_.empty() && net::equalConstantTime(authorization, "Bearer " + token_);
+  if (!request.peer && !byToken)
+    return responder->respond(401, kText, std::string("Unauthorized\n"));
   if (request.method != "GET")
     return responder->respond(405, kText, std::string("only GET is served here\n"));
   if (!node_) return responder->respond(503, kText, std::string("the node is starting\n"));
   if (target->path == "/pods" || target->path == "/pods/")
     return responder->respond(200, kJson, toJson(node_->podList()));
   if (target->path == "/configz") {
-    const json::value config = json::object{
-        {"kubeletconfig",
-         {{"kind", "KubeletConfiguration"},
-          {"apiVersion", "kubelet.config.k8s.io/v1beta1"},
-          {"cgroupDriver", "cgroupfs"},
-          {"cgroupsPerQOS", true},
-          {"cpuManagerPolicy", "none"},
-          {"topologyManagerPolicy", "none"},
-          {"cpuCFSQuota", true},
-          {"cpuCFSQuotaPeriod", "100ms"},
-          {"maxPods", 110},
-          {"port", port()}}}};
+    const json::value config = json::object{{"kubeletconfig",
+                                             {{"kind", "KubeletConfiguration"},
+                                              {"apiVersion", "kubelet.config.k8s.io/v1beta1"},
+                                              {"cgroupDriver", "cgroupfs"},
+                                              {"cgroupsPerQOS", true},
+                                              {"cpuManagerPolicy", "none"},
+                                              {"topologyManagerPolicy", "none"},
+                                              {"cpuCFSQuota", true},
+                                              {"cpuCFSQuotaPeriod", "100ms"},
+                                              {"maxPods", 110},
+                                              {"port", port()}}}};
     return responder->respond(200, kJson, toJson(config));
   }
   if (target->path.starts_with("/containerLogs/")) return logs(request, std::move(responder));
   responder->respond(404, kText, std::string("404 page not found\n"));
 }
 
-void KubeletServer::logs(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder) {
+void KubeletServer::logs(const net::ServerRequest& request,
+                         std::shared_ptr<net::Responder> responder) {
   const auto target = net::parseTarget(request.target);
   std::vector<std::string> parts;
-  std::string_view rest = std::string_view(target->path).substr(std::string_view("/containerLogs/").size());
-  for (std::size_t slash = 0; (slash = rest.find('/')) != std::string_view::npos; rest.remove_prefix(slash + 1))
+  std::string_view rest =
+      std::string_view(target->path).substr(std::string_view("/containerLogs/").size());
+  for (std::size_t slash = 0; (slash = rest.find('/')) != std::string_view::npos;
+       rest.remove_prefix(slash + 1))
     parts.emplace_back(rest.substr(0, slash));
   parts.emplace_back(rest);
   if (parts.size() != 3)
-    return responder->respond(400, kText, std::string("want /containerLogs/<namespace>/<pod>/<container>\n"));
+    return responder->respond(400, kText,
+                              std::string("want /containerLogs/<namespace>/<pod>/<container>\n"));
   const api::ObjectKey pod{parts[0], parts[1]};
   const auto path = node_->logPath(pod, parts[2], isTrue(target->param("previous")));
   if (!path) {
@@ -147,8 +152,9 @@ void KubeletServer::logs(const net::ServerRequest& request, std::shared_ptr<net:
   responder->onClosed([closed] { *closed = true; });
   responder->begin(200, kText);
   if (!wanted.empty()) responder->write(std::make_shared<const std::string>(wanted));
-  streams_.spawn(follow(&executor_, node_, pod, parts[2], *path, static_cast<std::int64_t>(text.size()),
-                        std::move(responder), std::move(closed)));
+  streams_.spawn(follow(&executor_, node_, pod, parts[2], *path,
+                        static_cast<std::int64_t>(text.size()), std::move(responder),
+                        std::move(closed)));
 }
 
 }  // namespace koord::cluster

@@ -1,8 +1,8 @@
 #pragma once
 
-// The kubelet's HTTPS endpoints on the host node: /pods (what koordlet asks), /healthz, /configz and
-// /containerLogs/<namespace>/<pod>/<container>. Everything but /healthz wants a client certificate of
-// the cluster's authority or the bearer token.
+// The kubelet's HTTPS endpoints on the host node: /pods (what koordlet asks), /healthz, /configz
+// and /containerLogs/<namespace>/<pod>/<container>. Everything but /healthz wants a client
+// certificate of the cluster's authority or the bearer token.
 
 #include <memory>
 #include <string>
@@ -21,7 +21,8 @@ struct KubeletServerOptions {
 class KubeletServer {
  public:
   // Listens at once; requests wait for serve().
-  static Result<std::unique_ptr<KubeletServer>> start(Executor& executor, KubeletServerOptions options);
+  static Result<std::unique_ptr<KubeletServer>> start(Executor& executor,
+                                                      KubeletServerOptions options);
   ~KubeletServer();
 
   // From now on answers come from this node, which must outlive the server.
@@ -29,7 +30,8 @@ class KubeletServer {
   std::uint16_t port() const { return server_->port(); }
 
  private:
-  KubeletServer(Executor& executor, std::string token) : executor_(executor), token_(std::move(token)) {}
+  KubeletServer(Executor& executor, std::string token)
+      : executor_(executor), token_(std::move(token)) {}
   void handle(net::ServerRequest request, std::shared_ptr<net::Responder> responder);
   void logs(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder);
 

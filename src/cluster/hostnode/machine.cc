@@ -16,7 +16,6 @@
 
 #include "base/file.h"
 
-
 namespace koord::cluster {
 
 namespace {
@@ -52,8 +51,8 @@ std::string architecture(const char* machine) {
 // A kubelet on this machine owns the kubepods cgroups.
 bool kubeletRuns() {
   std::error_code ec;
-  for (auto it = std::filesystem::directory_iterator("/proc", ec); !ec && it != std::filesystem::end(it);
-       it.increment(ec)) {
+  for (auto it = std::filesystem::directory_iterator("/proc", ec);
+       !ec && it != std::filesystem::end(it); it.increment(ec)) {
     const std::string name = it->path().filename();
     if (std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; }) &&
         firstLine(it->path().string() + "/comm") == "kubelet")
@@ -80,8 +79,9 @@ Machine readMachine(const std::string& dataDir) {
   utsname system{};
   ::uname(&system);
   machine.hostname = system.nodename;
-  std::ranges::transform(machine.hostname, machine.hostname.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::ranges::transform(machine.hostname, machine.hostname.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  });
   machine.cpus = std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
   if (const auto meminfo = readFile("/proc/meminfo")) machine.memoryBytes = memTotal(*meminfo);
   struct statvfs disk{};
@@ -140,9 +140,11 @@ HostNodeLock::~HostNodeLock() {
 
 Result<CgroupLayout> checkHostNode(CgroupFs& fs) {
   if (::geteuid() != 0)
-    return fail(ErrorCode::Forbidden, "running pods in cgroups needs root: run koordctl up as root");
+    return fail(ErrorCode::Forbidden,
+                "running pods in cgroups needs root: run koordctl up as root");
   if (kubeletRuns())
-    return fail(ErrorCode::Conflict, "a kubelet runs on this machine and owns its kubepods cgroups");
+    return fail(ErrorCode::Conflict,
+                "a kubelet runs on this machine and owns its kubepods cgroups");
   const auto mountinfo = readFile("/proc/self/mountinfo");
   if (!mountinfo) return fail(mountinfo.error());
   auto layout = parseCgroupLayout(*mountinfo);

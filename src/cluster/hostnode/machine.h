@@ -26,8 +26,8 @@ api::ResourceList capacityOf(const Machine& machine);
 // Capacity without the 100Mi that a kubelet keeps for itself before it evicts.
 api::ResourceList allocatableOf(const Machine& machine);
 
-// The machine's claim to be the one host node: held for as long as the object lives, given up by the
-// kernel when the process dies.
+// The machine's claim to be the one host node: held for as long as the object lives, given up by
+// the kernel when the process dies.
 class HostNodeLock {
  public:
   static Result<HostNodeLock> take();
@@ -40,7 +40,8 @@ class HostNodeLock {
   int fd_;
 };
 
-// Where cgroups are, when this process may run pods in them; otherwise the reason why not, for a person.
+// Where cgroups are, when this process may run pods in them; otherwise the reason why not, for a
+// person.
 Result<CgroupLayout> checkHostNode(CgroupFs& fs);
 
 }  // namespace koord::cluster

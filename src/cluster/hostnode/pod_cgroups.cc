@@ -14,20 +14,23 @@ constexpr std::int64_t kMaxShares = 262'144;
 constexpr std::int64_t kPeriodUs = 100'000;
 constexpr std::int64_t kMinQuotaUs = 1'000;
 
-bool isSidecar(const api::Container& container) { return container.restartPolicy == "Always"; }
+bool isSidecar(const api::Container& container) {
+  return container.restartPolicy == "Always";
+}
 
 // What a container asks for: its request, or its limit where only that is set.
 Quantity requestOf(const api::Container& container, std::string_view resource) {
-  const auto& from = model::has(container.resources.requests, resource) ? container.resources.requests
-                                                                        : container.resources.limits;
+  const auto& from = model::has(container.resources.requests, resource)
+                         ? container.resources.requests
+                         : container.resources.limits;
   return model::amountOf(from, resource);
 }
 Quantity limitOf(const api::Container& container, std::string_view resource) {
   return model::amountOf(container.resources.limits, resource);
 }
 
-// The most the pod can need at once: its containers and sidecars together, or an init container next to
-// the sidecars that were started before it.
+// The most the pod can need at once: its containers and sidecars together, or an init container
+// next to the sidecars that were started before it.
 template <class Amount>
 Quantity sumOver(const api::PodSpec& spec, std::string_view resource, Amount amount) {
   Quantity running;
@@ -47,8 +50,11 @@ Quantity sumOver(const api::PodSpec& spec, std::string_view resource, Amount amo
 }
 
 bool allLimited(const api::PodSpec& spec, std::string_view resource) {
-  const auto limited = [&](const api::Container& container) { return !limitOf(container, resource).isZero(); };
-  return std::ranges::all_of(spec.containers, limited) && std::ranges::all_of(spec.initContainers, limited);
+  const auto limited = [&](const api::Container& container) {
+    return !limitOf(container, resource).isZero();
+  };
+  return std::ranges::all_of(spec.containers, limited) &&
+         std::ranges::all_of(spec.initContainers, limited);
 }
 
 }  // namespace

@@ -31,14 +31,18 @@ History historyOf(const PodObservation& seen, const std::string& name) {
   return history;
 }
 
-bool isSidecar(const api::Container& container) { return container.restartPolicy == "Always"; }
+bool isSidecar(const api::Container& container) {
+  return container.restartPolicy == "Always";
+}
 bool exited(const History& history) {
   return !history.empty() && history.front()->phase == Phase::Exited;
 }
 bool running(const History& history) {
   return !history.empty() && history.front()->phase == Phase::Running;
 }
-bool succeeded(const History& history) { return exited(history) && history.front()->exitCode == 0; }
+bool succeeded(const History& history) {
+  return exited(history) && history.front()->exitCode == 0;
+}
 
 bool comesBack(const std::string& policy, const History& history) {
   if (policy == "Never") return false;
@@ -66,7 +70,8 @@ class Planner {
  private:
   bool pastDeadline() {
     if (!spec_.activeDeadlineSeconds) return false;
-    const WallTime deadline = *plan_.status.startTime + std::chrono::seconds(*spec_.activeDeadlineSeconds);
+    const WallTime deadline =
+        *plan_.status.startTime + std::chrono::seconds(*spec_.activeDeadlineSeconds);
     if (seen_.now >= deadline) return true;
     wakeAt(deadline);
     return false;
@@ -74,8 +79,9 @@ class Planner {
 
   // Brings the init containers one step on; true when the main containers may run.
   bool initialise() {
-    const bool mainStarted = std::ranges::any_of(
-        spec_.containers, [&](const auto& container) { return !historyOf(seen_, container.name).empty(); });
+    const bool mainStarted = std::ranges::any_of(spec_.containers, [&](const auto& container) {
+      return !historyOf(seen_, container.name).empty();
+    });
     for (const auto& container : spec_.initContainers) {
       const auto history = historyOf(seen_, container.name);
       if (isSidecar(container)) {
@@ -111,7 +117,9 @@ class Planner {
     }
   }
 
-  void start(const api::Container& container, int attempt) { plan_.starts.push_back({&container, attempt}); }
+  void start(const api::Container& container, int attempt) {
+    plan_.starts.push_back({&container, attempt});
+  }
 
   void startAgain(const api::Container& container, const History& history) {
     if (history.empty()) {
@@ -138,10 +146,11 @@ class Planner {
   // Nothing of it will run again, by what has happened so far.
   bool finished() const {
     if (initFailed_) return true;
-    return !spec_.containers.empty() && std::ranges::all_of(spec_.containers, [&](const auto& container) {
-      const auto history = historyOf(seen_, container.name);
-      return exited(history) && !comesBack(spec_.restartPolicy, history);
-    });
+    return !spec_.containers.empty() &&
+           std::ranges::all_of(spec_.containers, [&](const auto& container) {
+             const auto history = historyOf(seen_, container.name);
+             return exited(history) && !comesBack(spec_.restartPolicy, history);
+           });
   }
 
   void stopAll() {
@@ -154,9 +163,12 @@ class Planner {
   api::ContainerState stateOf(const RuntimeContainer& container) const {
     api::ContainerState state;
     if (container.phase == Phase::Exited) {
-      state.terminated = api::ContainerStateTerminated{container.exitCode,  container.signal,
-                                                       container.reason,    container.message,
-                                                       container.startedAt, container.finishedAt,
+      state.terminated = api::ContainerStateTerminated{container.exitCode,
+                                                       container.signal,
+                                                       container.reason,
+                                                       container.message,
+                                                       container.startedAt,
+                                                       container.finishedAt,
                                                        "containerd://" + container.id};
     } else {
       state.running = api::ContainerStateRunning{container.startedAt};
@@ -188,11 +200,11 @@ class Planner {
     } else if (backoff != inBackoff_.end()) {
       status.lastState = stateOf(*history.front());
       const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(backoff->second);
-      status.state = {
-          .waiting = api::ContainerStateWaiting{
-              "CrashLoopBackOff", fmt::format("back-off {} restarting failed container={} pod={}_{}",
-                                              formatDuration(seconds), container.name,
-                                              seen_.pod.metadata.name, seen_.pod.metadata.namespace_)}};
+      status.state = {.waiting = api::ContainerStateWaiting{
+                          "CrashLoopBackOff",
+                          fmt::format("back-off {} restarting failed container={} pod={}_{}",
+                                      formatDuration(seconds), container.name,
+                                      seen_.pod.metadata.name, seen_.pod.metadata.namespace_)}};
     } else if (history.empty()) {
       const bool waitsForInit = !init && !spec_.initContainers.empty();
       status.state = {.waiting = api::ContainerStateWaiting{
@@ -292,7 +304,8 @@ std::string expand(const std::string& text, const std::map<std::string, std::str
       out += text[i];
     } else if (text[i + 1] == '$') {
       out += text[++i];
-    } else if (const auto close = text.find(')', i); text[i + 1] == '(' && close != std::string::npos) {
+    } else if (const auto close = text.find(')', i);
+               text[i + 1] == '(' && close != std::string::npos) {
       const auto found = known.find(text.substr(i + 2, close - i - 2));
       // What is not known stays as written.
       out += found == known.end() ? text.substr(i, close - i + 1) : found->second;
@@ -304,7 +317,8 @@ std::string expand(const std::string& text, const std::map<std::string, std::str
   return out;
 }
 
-Result<std::string> fieldOf(const api::Pod& pod, const std::string& path, const std::string& hostIp) {
+Result<std::string> fieldOf(const api::Pod& pod, const std::string& path,
+                            const std::string& hostIp) {
   const auto& meta = pod.metadata;
   if (path == "metadata.name") return meta.name;
   if (path == "metadata.namespace") return meta.namespace_;
@@ -315,7 +329,8 @@ Result<std::string> fieldOf(const api::Pod& pod, const std::string& path, const 
                                     std::pair{"metadata.annotations['", &meta.annotations}}) {
     if (!path.starts_with(prefix) || !path.ends_with("']")) continue;
     const auto start = std::string_view(prefix).size();
-    const auto* value = api::findIn(*map, std::string_view(path).substr(start, path.size() - start - 2));
+    const auto* value =
+        api::findIn(*map, std::string_view(path).substr(start, path.size() - start - 2));
     return value ? *value : std::string();
   }
   return fail(ErrorCode::Invalid, fmt::format("fieldRef {} is not supported", path));
@@ -328,7 +343,9 @@ Duration crashBackoff(int restarts) {
   return restarts > 5 ? kMaxBackoff : std::min(kFirstBackoff * (1 << (restarts - 1)), kMaxBackoff);
 }
 
-PodPlan planPod(const PodObservation& seen) { return Planner(seen).run(); }
+PodPlan planPod(const PodObservation& seen) {
+  return Planner(seen).run();
+}
 
 Result<std::vector<std::string>> environmentOf(const api::Pod& pod, const api::Container& container,
                                                const std::string& hostIp) {
@@ -342,9 +359,10 @@ Result<std::vector<std::string>> environmentOf(const api::Pod& pod, const api::C
       continue;
     }
     if (!variable.valueFrom->fieldRef)
-      return fail(ErrorCode::Invalid,
-                  fmt::format("container {}: env {}: only value and valueFrom.fieldRef are supported",
-                              container.name, variable.name));
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format("container {}: env {}: only value and valueFrom.fieldRef are supported",
+                      container.name, variable.name));
     auto value = fieldOf(pod, variable.valueFrom->fieldRef->fieldPath, hostIp);
     if (!value)
       return fail(std::move(value.error())

@@ -1,9 +1,10 @@
 #pragma once
 
-// What a kubelet would do next for a pod, and what it would say about it: pure functions of the pod, of
-// the containers the runtime has for it, and of the time. Init containers run in order, sidecars (init
-// containers with restartPolicy Always) keep running beside the rest, containers that ended come back by
-// the pod's restartPolicy with a back-off of 10 s doubling to 5 min, counted in restarts.
+// What a kubelet would do next for a pod, and what it would say about it: pure functions of the
+// pod, of the containers the runtime has for it, and of the time. Init containers run in order,
+// sidecars (init containers with restartPolicy Always) keep running beside the rest, containers
+// that ended come back by the pod's restartPolicy with a back-off of 10 s doubling to 5 min,
+// counted in restarts.
 
 #include <map>
 #include <optional>
@@ -42,8 +43,8 @@ PodPlan planPod(const PodObservation& seen);
 // After `restarts` restarts: nothing, 10 s, 20 s, ... 5 min.
 Duration crashBackoff(int restarts);
 
-// The variables of a container, "NAME=value": its env list with fieldRef and $(OTHER) expanded, on top of a
-// plain PATH, HOME and HOSTNAME. Fails for a fieldRef that this node cannot give.
+// The variables of a container, "NAME=value": its env list with fieldRef and $(OTHER) expanded, on
+// top of a plain PATH, HOME and HOSTNAME. Fails for a fieldRef that this node cannot give.
 Result<std::vector<std::string>> environmentOf(const api::Pod& pod, const api::Container& container,
                                                const std::string& hostIp);
 // $(NAME) in commands and arguments, from such an environment; unknown ones stay as written.

@@ -44,7 +44,8 @@ struct Seen {
 };
 
 api::Pod twoContainers(const std::string& policy) {
-  return podOf("u", R"({"restartPolicy": ")" + policy + R"(", "containers": [{"name": "a"}, {"name": "b"}]})");
+  return podOf("u", R"({"restartPolicy": ")" + policy +
+                        R"(", "containers": [{"name": "a"}, {"name": "b"}]})");
 }
 api::Pod withInit(const std::string& policy) {
   return podOf("u", R"({"restartPolicy": ")" + policy + R"(",
@@ -68,7 +69,8 @@ TEST(PodPlanTest, RunningContainersMakeAReadyPod) {
   EXPECT_EQ(plan.status.phase, "Running");
   EXPECT_EQ(plan.status.containerStatuses.at(1).restartCount, 2);
   EXPECT_EQ(plan.status.containerStatuses.at(1).containerID, "containerd://b2");
-  for (const auto& condition : plan.status.conditions) EXPECT_EQ(condition.status, "True") << condition.type;
+  for (const auto& condition : plan.status.conditions)
+    EXPECT_EQ(condition.status, "True") << condition.type;
 }
 
 TEST(PodPlanTest, TheFirstRestartIsAtOnceAndTheNextWaits) {
@@ -93,9 +95,10 @@ TEST(PodPlanTest, TheFirstRestartIsAtOnceAndTheNextWaits) {
 }
 
 TEST(PodPlanTest, ALongRunEndsTheCrashLoop) {
-  const Seen seen{twoContainers("Always"),
-                  {container("a", 7, Phase::Exited, 1, 1s, 11min), container("b", 0, Phase::Running)},
-                  {}};
+  const Seen seen{
+      twoContainers("Always"),
+      {container("a", 7, Phase::Exited, 1, 1s, 11min), container("b", 0, Phase::Running)},
+      {}};
   EXPECT_THAT(seen.starts(), ElementsAre("a8"));
 }
 
@@ -136,7 +139,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(PodPlanTest, InitContainersRunOneAfterTheOtherAndSidecarsStay) {
   EXPECT_THAT((Seen{withInit("Always"), {}, {}}).starts(), ElementsAre("i0"));
-  EXPECT_THAT((Seen{withInit("Always"), {container("i", 0, Phase::Running)}, {}}).starts(), IsEmpty());
+  EXPECT_THAT((Seen{withInit("Always"), {container("i", 0, Phase::Running)}, {}}).starts(),
+              IsEmpty());
   const auto done = container("i", 0, Phase::Exited);
   EXPECT_THAT((Seen{withInit("Always"), {done}, {}}).starts(), ElementsAre("side0"));
   const auto side = container("side", 0, Phase::Running);
@@ -200,7 +204,8 @@ TEST(EnvironmentTest, FieldsAndReferencesAreFilledIn) {
   pod.metadata.labels["app"] = "web";
   const auto environment = environmentOf(pod, pod.spec.containers[0], "127.0.0.1");
   ASSERT_TRUE(environment) << environment.error().message;
-  EXPECT_THAT(*environment, testing::IsSupersetOf({"POD=pod-u7", "APP=web", "BOTH=pod-u7@$(UNKNOWN)$(POD)"}));
+  EXPECT_THAT(*environment,
+              testing::IsSupersetOf({"POD=pod-u7", "APP=web", "BOTH=pod-u7@$(UNKNOWN)$(POD)"}));
   EXPECT_THAT(expandVariables({"sh", "-c", "echo $(APP)"}, *environment),
               ElementsAre("sh", "-c", "echo web"));
 }
@@ -210,7 +215,8 @@ TEST(EnvironmentTest, AFieldThatIsNotKnownIsAnErrorThatNamesIt) {
       {"name": "X", "valueFrom": {"fieldRef": {"fieldPath": "spec.color"}}}]}]})");
   const auto environment = environmentOf(pod, pod.spec.containers[0], "127.0.0.1");
   ASSERT_FALSE(environment);
-  EXPECT_EQ(environment.error().message, "container a: env X: fieldRef spec.color is not supported");
+  EXPECT_EQ(environment.error().message,
+            "container a: env X: fieldRef spec.color is not supported");
 }
 
 }  // namespace

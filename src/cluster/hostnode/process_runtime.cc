@@ -55,15 +55,16 @@ class ProcessRuntime::Worker {
   Worker(Cgroups& cgroups, Options options) : cgroups_(cgroups), options_(std::move(options)) {}
 
   Result<> preparePod(const PodRef& pod) {
-    return cgroups_.create(pod.cgroup + "/" + sandboxIdOf(pod.uid), {});
+    return cgroups_.create(pod.cgroup + "/" + sandboxIdOf(pod.uid), {.cpuShares = 2});
   }
 
   Result<std::string> start(ContainerConfig config) {
     if (config.command.empty() && config.args.empty())
-      return fail(ErrorCode::Invalid,
-                  fmt::format("container {}: command is empty, and the process runtime unpacks no image "
-                              "that could have one: set command, or use --runtime=containerd",
-                              config.name));
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format("container {}: command is empty, and the process runtime unpacks no image "
+                      "that could have one: set command, or use --runtime=containerd",
+                      config.name));
     const std::string id = net::randomToken(32);
     const std::string dir = dirOf(id);
     const std::string cgroup = config.pod.cgroup + "/" + id;
@@ -142,7 +143,8 @@ class ProcessRuntime::Worker {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     const std::string shimLog = dir + "/shim.log";
-    posix_spawn_file_actions_addopen(&actions, 1, shimLog.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    posix_spawn_file_actions_addopen(&actions, 1, shimLog.c_str(), O_WRONLY | O_CREAT | O_APPEND,
+                                     0600);
     posix_spawn_file_actions_adddup2(&actions, 1, 2);
     posix_spawn_file_actions_adddup2(&actions, pipe[1], kShimReadyFd);
     // Sockets that some library opened without close-on-exec must not live on in the shim.
@@ -175,8 +177,9 @@ class ProcessRuntime::Worker {
     if (ready) return {};
     ::kill(pid, SIGKILL);
     const auto said = readFile(shimLog);
-    return fail(ErrorCode::Internal, fmt::format("the shim did not start the container{}{}",
-                                                 said && !said->empty() ? ": " : "", said ? *said : ""));
+    return fail(ErrorCode::Internal,
+                fmt::format("the shim did not start the container{}{}",
+                            said && !said->empty() ? ": " : "", said ? *said : ""));
   }
 
   // Shims that this process started are its children.
@@ -216,17 +219,18 @@ class ProcessRuntime::Worker {
         container.startedAt = started->startedAt;
       }
     }
-    const bool alive = shimAlive(dirOf(id));  // before the look at exit.json, which it writes at its end
+    const bool alive =
+        shimAlive(dirOf(id));  // before the look at exit.json, which it writes at its end
     const auto text = readFile(dirOf(id) + "/exit.json");
     if (!text && alive) return container;
     auto exit = text ? decodeExitRecord(*text) : fail(text.error());
     const std::string cgroup = container.pod.cgroup + "/" + id;
     if (!exit) {
       cgroups_.kill(cgroup);
-      exit = ExitRecord{128 + SIGKILL, SIGKILL,
-                        std::chrono::time_point_cast<std::chrono::nanoseconds>(
-                            std::chrono::system_clock::now()),
-                        "Error", "the shim of the container was killed"};
+      exit = ExitRecord{
+          128 + SIGKILL, SIGKILL,
+          std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now()),
+          "Error", "the shim of the container was killed"};
       if (auto put = writeFileAtomic(dirOf(id) + "/exit.json", encodeRecord(*exit)); !put)
         log::warn("{}", put.error().message);
     }
@@ -263,7 +267,9 @@ template <class Fn>
 auto onWorker(Executor& executor, Executor& worker, Fn fn) {
   using T = std::invoke_result_t<Fn&>;
   auto [future, completer] = Future<T>::make(executor);
-  worker.post([fn = std::move(fn), completer = std::move(completer)]() mutable { completer.complete(fn()); });
+  worker.post([fn = std::move(fn), completer = std::move(completer)]() mutable {
+    completer.complete(fn());
+  });
   return std::move(future);
 }
 
@@ -277,8 +283,9 @@ ProcessRuntime::ProcessRuntime(Executor& executor, Cgroups& cgroups, Options opt
 ProcessRuntime::~ProcessRuntime() = default;
 
 Task<Result<>> ProcessRuntime::preparePod(PodRef pod) {
-  auto done = onWorker(executor_, thread_.loop(),
-                       [worker = worker_.get(), pod = std::move(pod)] { return worker->preparePod(pod); });
+  auto done = onWorker(executor_, thread_.loop(), [worker = worker_.get(), pod = std::move(pod)] {
+    return worker->preparePod(pod);
+  });
   co_return co_await done;
 }
 
@@ -316,13 +323,15 @@ Task<Result<>> ProcessRuntime::removeContainer(std::string id) {
 }
 
 Task<Result<>> ProcessRuntime::removePod(PodRef pod) {
-  auto done = onWorker(executor_, thread_.loop(),
-                       [worker = worker_.get(), pod = std::move(pod)] { return worker->removePod(pod); });
+  auto done = onWorker(executor_, thread_.loop(), [worker = worker_.get(), pod = std::move(pod)] {
+    return worker->removePod(pod);
+  });
   co_return co_await done;
 }
 
 Task<Result<std::vector<RuntimeContainer>>> ProcessRuntime::list() {
-  auto done = onWorker(executor_, thread_.loop(), [worker = worker_.get()] { return worker->list(); });
+  auto done =
+      onWorker(executor_, thread_.loop(), [worker = worker_.get()] { return worker->list(); });
   co_return co_await done;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Runs containers as plain processes of this machine, each under a shim (shim.h), in real cgroups. Images
-// are not unpacked: a container's command runs on the host's own file system, in the host's namespaces,
-// as root. Meant for one's own machine and one's own manifests.
+// Runs containers as plain processes of this machine, each under a shim (shim.h), in real cgroups.
+// Images are not unpacked: a container's command runs on the host's own file system, in the host's
+// namespaces, as root. Meant for one's own machine and one's own manifests.
 
 #include <map>
 #include <memory>
@@ -17,8 +17,9 @@ namespace koord::cluster {
 class ProcessRuntime final : public Runtime {
  public:
   struct Options {
-    std::string dir;                       // of the containers' folders; made when missing
-    std::vector<std::string> shimCommand;  // {"/usr/bin/koordctl", "shim", "--dir"}; the folder is added
+    std::string dir;  // of the containers' folders; made when missing
+    std::vector<std::string>
+        shimCommand;  // {"/usr/bin/koordctl", "shim", "--dir"}; the folder is added
   };
 
   ProcessRuntime(Executor& executor, Cgroups& cgroups, Options options);

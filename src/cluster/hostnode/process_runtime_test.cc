@@ -24,7 +24,15 @@ using Phase = RuntimeContainer::Phase;
 
 TEST(ContainerRecordTest, SurvivesTheFile) {
   ContainerRecord record;
-  record.config = {{"uid", "ns", "pod", "kubepods/poduid"}, "main", 3, "img", {"sh"}, {"-c", "x"}, {"A=b"}, "/tmp", {}};
+  record.config = {{"uid", "ns", "pod", "kubepods/poduid"},
+                   "main",
+                   3,
+                   "img",
+                   {"sh"},
+                   {"-c", "x"},
+                   {"A=b"},
+                   "/tmp",
+                   {}};
   record.joinFiles = {"/cg/cgroup.procs"};
   record.oomFile = "/cg/memory.events";
   const auto back = decodeContainerRecord(encodeRecord(record));
@@ -73,8 +81,8 @@ class ProcessRuntimeTest : public testing::Test {
 
   // As after a kill -9 of the program: a new runtime on the same folder.
   void restart() {
-    runtime_ = std::make_unique<ProcessRuntime>(
-        thread_->loop(), *cgroups_, ProcessRuntime::Options{dir_, {KOORD_TEST_SHIM}});
+    runtime_ = std::make_unique<ProcessRuntime>(thread_->loop(), *cgroups_,
+                                                ProcessRuntime::Options{dir_, {KOORD_TEST_SHIM}});
   }
 
   template <class T>
@@ -165,7 +173,8 @@ TEST_F(ProcessRuntimeTest, ROOT_AContainerWithoutACommandIsRefusedWithAdvice) {
 }
 
 TEST_F(ProcessRuntimeTest, ROOT_StoppingAsksFirst) {
-  const auto id = start({"sh", "-c", "trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done"});
+  const auto id =
+      start({"sh", "-c", "trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done"});
   ASSERT_TRUE(id) << id.error().message;
   ASSERT_TRUE(until([&] { return readFile(find(*id)->logPath).value_or("") == "ready\n"; }));
   ASSERT_TRUE(run(runtime_->stopContainer(*id, 10s)));

@@ -1,9 +1,9 @@
 #pragma once
 
-// What the host node needs from a container runtime; a small CRI. ProcessRuntime (process_runtime.h) runs
-// commands as plain host processes, ContainerdRuntime (cluster/containerd) goes to containerd. The
-// runtime remembers its containers over a restart of this program: list() is how the host node finds
-// its pods again.
+// What the host node needs from a container runtime; a small CRI. ProcessRuntime
+// (process_runtime.h) runs commands as plain host processes, ContainerdRuntime (cluster/containerd)
+// goes to containerd. The runtime remembers its containers over a restart of this program: list()
+// is how the host node finds its pods again.
 //
 // Called on the host node's executor; replies arrive there. Calls may overlap.
 
@@ -67,8 +67,8 @@ class Runtime {
   // Starts a container and returns its id. A command that cannot be executed is no error here: the
   // container is listed as exited with StartError.
   virtual Task<Result<std::string>> startContainer(ContainerConfig config) = 0;
-  // SIGTERM now, SIGKILL for everything in the container's cgroup after the grace time; returns when
-  // nothing of it runs. One that has exited or is unknown is fine.
+  // SIGTERM now, SIGKILL for everything in the container's cgroup after the grace time; returns
+  // when nothing of it runs. One that has exited or is unknown is fine.
   virtual Task<Result<>> stopContainer(std::string id, Duration grace) = 0;
   // Forgets an exited container with its log.
   virtual Task<Result<>> removeContainer(std::string id) = 0;

@@ -54,7 +54,8 @@ std::vector<char*> pointersTo(std::vector<std::string>& texts) {
   return pointers;
 }
 
-[[noreturn]] void becomeCommand(ContainerRecord record, const std::string& dir, pid_t shim, int pipe) {
+[[noreturn]] void becomeCommand(ContainerRecord record, const std::string& dir, pid_t shim,
+                                int pipe) {
   ::setsid();
   // The container must not outlive the process that records its end.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -149,7 +150,8 @@ int runShim(const std::string& dir) {
   if (!text) return 1;
   auto record = decodeContainerRecord(*text);
   if (!record) return 1;
-  // Processes that the command leaves behind come to us and not to init, so that they are reaped here.
+  // Processes that the command leaves behind come to us and not to init, so that they are reaped
+  // here.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "koordctl-shim");
 

@@ -27,8 +27,8 @@ std::vector<api::NodeCondition> nodeConditions(const std::vector<api::NodeCondit
                                                std::string message) {
   std::vector<api::NodeCondition> conditions;
   const auto add = [&](std::string type, bool holds, std::string why, std::string text) {
-    api::NodeCondition condition{std::move(type), holds ? "True" : "False", now, now, std::move(why),
-                                 std::move(text)};
+    api::NodeCondition condition{std::move(type), holds ? "True" : "False", now, now,
+                                 std::move(why),  std::move(text)};
     for (const auto& old : before)
       if (old.type == condition.type && old.status == condition.status && old.lastTransitionTime)
         condition.lastTransitionTime = old.lastTransitionTime;
@@ -51,10 +51,11 @@ Task<Result<>> renewNodeLease(kube::Api& api, std::string nodeName, WallTime now
   auto renewed = co_await renewing;
   if (renewed) co_return Result<>{};
   if (renewed.error().code != ErrorCode::NotFound) co_return fail(std::move(renewed.error()));
-  json::value lease = json::object{{"apiVersion", "coordination.k8s.io/v1"},
-                                   {"kind", "Lease"},
-                                   {"metadata", {{"name", nodeName}, {"namespace", kLeaseNamespace}}},
-                                   {"spec", spec}};
+  json::value lease =
+      json::object{{"apiVersion", "coordination.k8s.io/v1"},
+                   {"kind", "Lease"},
+                   {"metadata", {{"name", nodeName}, {"namespace", kLeaseNamespace}}},
+                   {"spec", spec}};
   auto creating = kube::createObject(api, api::Lease::kType, key, std::move(lease));
   auto created = co_await creating;
   if (!created) co_return fail(std::move(created.error()));

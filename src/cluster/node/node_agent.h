@@ -17,7 +17,8 @@ inline constexpr Duration kNodeLeaseRenewal = std::chrono::seconds(10);
 // How often conditions get a new lastHeartbeatTime when nothing changed.
 inline constexpr Duration kNodeStatusPeriod = std::chrono::minutes(5);
 
-// Ready (or not, with a reason), no pressure of any kind. Transition times of unchanged conditions stay.
+// Ready (or not, with a reason), no pressure of any kind. Transition times of unchanged conditions
+// stay.
 std::vector<api::NodeCondition> nodeConditions(const std::vector<api::NodeCondition>& before,
                                                WallTime now, bool ready, std::string reason,
                                                std::string message);

@@ -23,8 +23,10 @@ std::optional<Quantity> quantityIn(const api::StringMap& annotations, std::strin
 }
 
 Usage annotated(const api::StringMap& annotations, Usage fallback) {
-  if (const auto cpu = quantityIn(annotations, kKwokUsageCpu)) fallback.cpuMilli = cpu->milliValue();
-  if (const auto memory = quantityIn(annotations, kKwokUsageMemory)) fallback.memoryBytes = memory->value();
+  if (const auto cpu = quantityIn(annotations, kKwokUsageCpu))
+    fallback.cpuMilli = cpu->milliValue();
+  if (const auto memory = quantityIn(annotations, kKwokUsageMemory))
+    fallback.memoryBytes = memory->value();
   return fallback;
 }
 
@@ -52,11 +54,14 @@ Usage requestOf(const api::Pod& pod) {
 
 Usage usageOf(const api::Pod& pod) {
   const Usage request = requestOf(pod);
-  return annotated(pod.metadata.annotations, {std::max(request.cpuMilli / 2, kLeastUsage.cpuMilli),
-                                              std::max(request.memoryBytes / 2, kLeastUsage.memoryBytes)});
+  return annotated(pod.metadata.annotations,
+                   {std::max(request.cpuMilli / 2, kLeastUsage.cpuMilli),
+                    std::max(request.memoryBytes / 2, kLeastUsage.memoryBytes)});
 }
 
-Usage systemUsageOf(const api::Node& node) { return annotated(node.metadata.annotations, kSystemUsage); }
+Usage systemUsageOf(const api::Node& node) {
+  return annotated(node.metadata.annotations, kSystemUsage);
+}
 
 std::optional<Duration> completionDelay(const api::Pod& pod) {
   const auto* owner = api::controllerOf(pod.metadata);

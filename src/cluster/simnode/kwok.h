@@ -14,7 +14,8 @@ inline constexpr std::string_view kKwokNode = "kwok.x-k8s.io/node";
 // Annotations of a pod, or of a node for what is used on it outside of pods.
 inline constexpr std::string_view kKwokUsageCpu = "kwok.x-k8s.io/usage-cpu";
 inline constexpr std::string_view kKwokUsageMemory = "kwok.x-k8s.io/usage-memory";
-// Annotation of a pod of a Job: it succeeds that long after its start ("30s"). Without it, it runs on.
+// Annotation of a pod of a Job: it succeeds that long after its start ("30s"). Without it, it runs
+// on.
 inline constexpr std::string_view kKwokCompleteDelay = "pod-complete.stage.kwok.x-k8s.io/delay";
 
 bool isSimulated(const api::Node& node);
@@ -23,8 +24,8 @@ struct Usage {
   std::int64_t cpuMilli = 0;
   std::int64_t memoryBytes = 0;
 };
-// By the annotations; a pod without them uses half of what it requests, in the resources of its priority
-// class, and at least 1m and 1Mi.
+// By the annotations; a pod without them uses half of what it requests, in the resources of its
+// priority class, and at least 1m and 1Mi.
 Usage usageOf(const api::Pod& pod);
 // By the annotations; 100m and 256Mi without them.
 Usage systemUsageOf(const api::Node& node);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The NodeMetric status that a koordlet would report for a simulated node, whose usage is constant over
-// every window.
+// The NodeMetric status that a koordlet would report for a simulated node, whose usage is constant
+// over every window.
 
 #include <memory>
 #include <vector>

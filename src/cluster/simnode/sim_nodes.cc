@@ -21,7 +21,8 @@ constexpr Duration kMetricTick = 1s;
 
 // Addresses from 10.0.0.0/8 that lead nowhere: each node and each pod has its own.
 std::string address(std::uint32_t block, std::uint32_t number) {
-  return fmt::format("10.{}.{}.{}", (block + (number >> 16)) & 0xff, (number >> 8) & 0xff, number & 0xff);
+  return fmt::format("10.{}.{}.{}", (block + (number >> 16)) & 0xff, (number >> 8) & 0xff,
+                     number & 0xff);
 }
 
 api::ObjectKey keyOf(const std::string& text) {
@@ -50,8 +51,10 @@ SimNodes::SimNodes(kube::Api& api, Executor& executor, kube::Informer<api::Node>
       nodes_(nodes),
       pods_(pods),
       metrics_(api, executor, {}, random.fork()),
-      nodeQueue_(executor, "simulated-nodes", [this](std::string key) { return syncNode(std::move(key)); }),
-      podQueue_(executor, "simulated-pods", [this](std::string key) { return syncPod(std::move(key)); }) {}
+      nodeQueue_(executor, "simulated-nodes",
+                 [this](std::string key) { return syncNode(std::move(key)); }),
+      podQueue_(executor, "simulated-pods",
+                [this](std::string key) { return syncPod(std::move(key)); }) {}
 
 void SimNodes::start() {
   nodes_.addHandler({[this](const auto& node) { nodeSeen(*node); },
@@ -63,7 +66,8 @@ void SimNodes::start() {
   metrics_.addHandler({[this](const auto& metric) {
                          // The first report does not wait for the interval.
                          const auto node = nodesByName_.find(metric->metadata.name);
-                         if (node != nodesByName_.end()) node->second.reportAt = executor_.steadyNow();
+                         if (node != nodesByName_.end())
+                           node->second.reportAt = executor_.steadyNow();
                        },
                        {},
                        {}});
@@ -121,16 +125,19 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
   api::NodeStatus status;
   status.capacity = node->status.capacity;
   fillDefaults(status.capacity);
-  status.allocatable = node->status.allocatable.empty() ? status.capacity : node->status.allocatable;
-  status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true, "KubeletReady",
-                                     "simulated by koordctl");
+  status.allocatable =
+      node->status.allocatable.empty() ? status.capacity : node->status.allocatable;
+  status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true,
+                                     "KubeletReady", "simulated by koordctl");
   status.addresses = {{"InternalIP", known->second.ip}, {"Hostname", name}};
   const std::string fake = "simulated";
   status.nodeInfo = {name, name, name, fake, fake, "simulated://1", fake, fake, "linux", "amd64"};
   json::value patch = json::object{{"status", api::encode(status)}};
-  auto patching = kube::strategicPatch(api_, api::Node::kType, {"", name}, std::move(patch), "status");
+  auto patching =
+      kube::strategicPatch(api_, api::Node::kType, {"", name}, std::move(patch), "status");
   auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound) co_return fail(std::move(patched.error()));
+  if (!patched && patched.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(patched.error()));
   co_return Result<>{};
 }
 
@@ -159,7 +166,8 @@ Task<Result<>> SimNodes::syncPod(std::string key) {
   if (!pod || !nodesByName_.contains(pod->spec.nodeName)) co_return Result<>{};
   if (pod->metadata.deletionTimestamp) {
     kube::DeleteOptions options{pod->metadata.uid, "", 0, ""};
-    auto deleting = kube::deleteObject(api_, api::Pod::kType, api::keyOf(pod->metadata), std::move(options));
+    auto deleting =
+        kube::deleteObject(api_, api::Pod::kType, api::keyOf(pod->metadata), std::move(options));
     auto deleted = co_await deleting;
     const auto code = deleted ? ErrorCode::NotFound : deleted.error().code;
     if (code != ErrorCode::NotFound && code != ErrorCode::Conflict) co_return deleted;
@@ -211,7 +219,8 @@ Task<Result<>> SimNodes::setStatus(std::shared_ptr<const api::Pod> pod, std::str
     return state;
   };
   for (const auto& container : pod->spec.initContainers)
-    status.initContainerStatuses.push_back(describe(container, container.restartPolicy != "Always"));
+    status.initContainerStatuses.push_back(
+        describe(container, container.restartPolicy != "Always"));
   for (const auto& container : pod->spec.containers)
     status.containerStatuses.push_back(describe(container, false));
   json::value patch =
@@ -267,7 +276,8 @@ Task<Result<>> SimNodes::reportMetric(std::string name) {
   known->second.reportAt = executor_.steadyNow() + reportInterval(metric->spec);
   const auto status = nodeMetricStatus(*node, pods, metric->spec, executor_.wallNow());
   json::value patch = json::object{{"status", api::encode(status)}};
-  auto patching = kube::mergePatch(api_, api::NodeMetric::kType, {"", name}, std::move(patch), "status");
+  auto patching =
+      kube::mergePatch(api_, api::NodeMetric::kType, {"", name}, std::move(patch), "status");
   auto patched = co_await patching;
   if (!patched) co_return fail(std::move(patched.error()));
   co_return Result<>{};

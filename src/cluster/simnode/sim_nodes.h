@@ -1,8 +1,9 @@
 #pragma once
 
-// Runs all simulated nodes of a cluster: every Node that carries KWOK's mark, whoever made it. Such nodes
-// are Ready and renew their lease; pods on them go Running, succeed after their delay, go away when they
-// are deleted; a NodeMetric reports what they use. An actor on the executor of its Api.
+// Runs all simulated nodes of a cluster: every Node that carries KWOK's mark, whoever made it. Such
+// nodes are Ready and renew their lease; pods on them go Running, succeed after their delay, go
+// away when they are deleted; a NodeMetric reports what they use. An actor on the executor of its
+// Api.
 
 #include <map>
 #include <set>

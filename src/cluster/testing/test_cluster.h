@@ -1,7 +1,7 @@
 #pragma once
 
-// A cluster on virtual time for tests: an embedded API server in memory, its objects written and read as
-// YAML, and a scheduler of three lines that binds every pod to one node.
+// A cluster on virtual time for tests: an embedded API server in memory, its objects written and
+// read as YAML, and a scheduler of three lines that binds every pod to one node.
 
 #include <gtest/gtest.h>
 
@@ -21,10 +21,7 @@ using namespace std::chrono_literals;
 class TestCluster {
  public:
   TestCluster()
-      : server_(openServer(loop)),
-        api(*server_, loop),
-        pods(api, loop),
-        nodes(api, loop) {}
+      : server_(openServer(loop)), api(*server_, loop), pods(api, loop), nodes(api, loop) {}
 
   // Runs a task to its end.
   template <class T>
@@ -44,7 +41,8 @@ class TestCluster {
     for (auto& document : *documents) {
       const auto resource = resourceOf(document);
       ASSERT_TRUE(resource) << toJson(document);
-      const std::string namespace_ = namespaceOf(*resource, textAt(document, "metadata", "namespace"));
+      const std::string namespace_ =
+          namespaceOf(*resource, textAt(document, "metadata", "namespace"));
       const auto type = typeOf(*resource);
       auto created = run(kube::createObject(api, type, {namespace_, ""}, std::move(document)));
       ASSERT_TRUE(created) << created.error().message;
@@ -67,7 +65,8 @@ class TestCluster {
     auto document = parseYaml(yaml);
     ASSERT_TRUE(document) << document.error().message;
     const api::ObjectKey key{T::kType.namespaced ? "default" : "", std::move(name)};
-    auto patched = run(kube::mergePatch(api, T::kType, key, *std::move(document), std::move(subresource)));
+    auto patched =
+        run(kube::mergePatch(api, T::kType, key, *std::move(document), std::move(subresource)));
     ASSERT_TRUE(patched) << patched.error().message;
   }
   template <class T>

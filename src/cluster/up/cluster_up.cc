@@ -28,8 +28,11 @@ constexpr Duration kPodGrace = 3s;
 constexpr Duration kFrontGrace = 500ms;
 constexpr Duration kReadyPoll = 50ms;
 constexpr Duration kScreenPeriod = 1s;
+constexpr const char* kAdmin = "koordctl-admin";
 
-std::string hostOf(const std::string& address) { return address.substr(0, address.rfind(':')); }
+std::string hostOf(const std::string& address) {
+  return address.substr(0, address.rfind(':'));
+}
 
 // The address that clients on this machine use for what is bound to every address.
 std::string reachable(const std::string& address) {
@@ -79,9 +82,10 @@ Result<std::unique_ptr<ClusterUp>> ClusterUp::open(Executor& executor, net::Http
                                                    const UpOptions& options, const DataDir& data,
                                                    const std::string& program, Screen& screen) {
   auto self = std::unique_ptr<ClusterUp>(new ClusterUp(executor, http, options, data, screen));
-  self->kubeconfig_ = options.kubeconfig.empty()
-                          ? data.file("kubeconfig")
-                          : std::filesystem::absolute(options.kubeconfig).lexically_normal().string();
+  self->kubeconfig_ =
+      options.kubeconfig.empty()
+          ? data.file("kubeconfig")
+          : std::filesystem::absolute(options.kubeconfig).lexically_normal().string();
   if (auto done = self->openCredentials(); !done) return fail(std::move(done.error()));
   if (auto done = self->openServer(); !done) return fail(std::move(done.error()));
   if (auto done = self->openHost(program); !done) return fail(std::move(done.error()));
@@ -94,9 +98,10 @@ Result<> ClusterUp::openCredentials() {
   auto credentials = Credentials::open(data_.path(), executor_.wallNow());
   if (!credentials) return fail(std::move(credentials.error()));
   credentials_ = *std::move(credentials);
-  std::vector<std::string> hosts = {"localhost", "127.0.0.1", "::1", "kubernetes",
-                                    "kubernetes.default", "kubernetes.default.svc"};
-  if (const auto host = hostOf(options_.listen); !host.empty() && std::ranges::find(hosts, host) == hosts.end())
+  std::vector<std::string> hosts = {"localhost",  "127.0.0.1",          "::1",
+                                    "kubernetes", "kubernetes.default", "kubernetes.default.svc"};
+  if (const auto host = hostOf(options_.listen);
+      !host.empty() && std::ranges::find(hosts, host) == hosts.end())
     hosts.push_back(host);
   char name[256] = {};
   if (::gethostname(name, sizeof name - 1) == 0) hosts.emplace_back(name);
@@ -113,8 +118,8 @@ Result<> ClusterUp::openServer() {
   options.webhookCaller = apiserver::makeWebhookCaller(
       http_, executor_, [](const api::ServiceReference& service) -> Result<std::string> {
         return fail(ErrorCode::Unavailable,
-                    fmt::format("service {}/{} has no endpoints on this machine", service.namespace_,
-                                service.name));
+                    fmt::format("service {}/{} has no endpoints on this machine",
+                                service.namespace_, service.name));
       });
   auto server = apiserver::Server::open(executor_, std::move(options));
   if (!server) return fail(std::move(server.error()));
@@ -142,8 +147,9 @@ Result<> ClusterUp::openServer() {
 
 Result<> ClusterUp::openHost(const std::string& program) {
   if (options_.hostNode == HostNodeMode::Off) return {};
-  auto host = Host::open(*api_, executor_, random_.fork(),
-                         {data_.path(), options_.runtime, options_.containerdSocket, program, tls_});
+  auto host =
+      Host::open(*api_, executor_, random_.fork(),
+                 {data_.path(), options_.runtime, options_.containerdSocket, program, tls_});
   if (host) {
     actors_->host = *std::move(host);
     return {};
@@ -190,15 +196,24 @@ Result<> ClusterUp::writeKubeconfigs() {
   for (const auto& component : components_) {
     const std::string node = actors_->host ? actors_->host->nodeName() : "";
     auto user = userOf(component.child.name, node);
-    auto written = write(data_.file(component.child.name + ".kubeconfig"), user.name, std::move(user.groups));
+    auto written =
+        write(data_.file(component.child.name + ".kubeconfig"), user.name, std::move(user.groups));
     if (!written) return written;
   }
-  auto written = write(kubeconfig_, "koordctl-admin", {"system:masters"});
+  // A file of somebody else's, such as ~/.kube/config, is not ours to replace.
+  if (const auto there = readFile(kubeconfig_); there && there->find(kAdmin) == std::string::npos)
+    return fail(
+        ErrorCode::AlreadyExists,
+        fmt::format("--kubeconfig: {} is there already and not koordctl's: choose another file",
+                    kubeconfig_));
+  auto written = write(kubeconfig_, kAdmin, {"system:masters"});
   if (!written) return fail(std::move(written.error()).within("--kubeconfig"));
   return {};
 }
 
-void ClusterUp::start(std::function<void()> onFailed) { tasks_.spawn(bringUp(std::move(onFailed))); }
+void ClusterUp::start(std::function<void()> onFailed) {
+  tasks_.spawn(bringUp(std::move(onFailed)));
+}
 
 Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   screen_.progress("API server on " + serverUrl_);
@@ -256,7 +271,8 @@ Task<Result<>> ClusterUp::applyBase() {
   }
   const int cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   json::value config = defaultSloConfig(cpus);
-  auto configuring = applyObject(*api_, server_->registry(), std::move(config), ApplyMode::CreateOnly);
+  auto configuring =
+      applyObject(*api_, server_->registry(), std::move(config), ApplyMode::CreateOnly);
   auto configured = co_await configuring;
   if (!configured) co_return configured;
   auto webhooks = applyWebhooks();
@@ -333,7 +349,8 @@ Task<void> ClusterUp::askKoordlet() {
   request.timeout = 1s;
   auto fetching = http_.fetch(executor_, std::move(request));
   auto reply = co_await fetching;
-  auto document = reply && reply->status == 200 ? parseJson(reply->body) : Result<json::value>(json::value());
+  auto document =
+      reply && reply->status == 200 ? parseJson(reply->body) : Result<json::value>(json::value());
   qos_ = document ? *std::move(document) : json::value();
 }
 
@@ -355,8 +372,9 @@ ClusterStatus ClusterUp::status() const {
   for (const auto& [key, metric] : actors_->metrics.objects()) input.metrics.push_back(metric);
   summarize(input, status);
   for (const auto& child : actors_->supervisor.states()) {
-    const auto component = std::ranges::find_if(
-        components_, [&](const Component& candidate) { return candidate.child.name == child.name; });
+    const auto component = std::ranges::find_if(components_, [&](const Component& candidate) {
+      return candidate.child.name == child.name;
+    });
     ComponentLine line{child.name, "running", child.starts - 1, component->metricsUrl};
     if (child.pid == 0) {
       line.state = "down: " + child.lastExit;
@@ -373,7 +391,8 @@ ClusterStatus ClusterUp::status() const {
   return status;
 }
 
-Task<Result<std::string>> ClusterUp::podLogs(std::string namespace_, std::string pod, api::StringMap query) {
+Task<Result<std::string>> ClusterUp::podLogs(std::string namespace_, std::string pod,
+                                             api::StringMap query) {
   const auto value = [&](std::string_view key) {
     const auto* text = api::findIn(query, key);
     return text ? *text : std::string();
@@ -381,13 +400,16 @@ Task<Result<std::string>> ClusterUp::podLogs(std::string namespace_, std::string
   const auto object = actors_ ? actors_->pods.get({namespace_, pod}) : nullptr;
   if (!object) co_return fail(ErrorCode::NotFound, fmt::format("pods \"{}\" not found", pod));
   std::string container = value("container");
-  if (container.empty() && object->spec.containers.size() == 1) container = object->spec.containers[0].name;
+  if (container.empty() && object->spec.containers.size() == 1)
+    container = object->spec.containers[0].name;
   if (container.empty())
-    co_return fail(ErrorCode::BadRequest, fmt::format("a container name must be specified for pod {}", pod));
+    co_return fail(ErrorCode::BadRequest,
+                   fmt::format("a container name must be specified for pod {}", pod));
   if (!actors_->host || object->spec.nodeName != actors_->host->nodeName())
     co_return fail(ErrorCode::BadRequest,
                    fmt::format("pod {} runs on no real node: it has no log", pod));
-  const auto path = actors_->host->node().logPath({namespace_, pod}, container, value("previous") == "true");
+  const auto path =
+      actors_->host->node().logPath({namespace_, pod}, container, value("previous") == "true");
   if (!path) co_return fail(path.error());
   auto text = readFile(*path);
   if (!text) co_return fail(std::move(text.error()));
@@ -409,6 +431,7 @@ Task<void> ClusterUp::shutdown() {
   }
   auto closing = front_->shutdown(kFrontGrace);
   co_await closing;
+  if (kubeconfig_ != data_.file("kubeconfig")) ::unlink(kubeconfig_.c_str());
 }
 
 void ClusterUp::releaseActors() {

@@ -1,6 +1,7 @@
 #pragma once
 
-// The cluster that up.h runs, as an actor: brings everything up in order, watches over it, takes it down.
+// The cluster that up.h runs, as an actor: brings everything up in order, watches over it, takes it
+// down.
 
 #include <functional>
 #include <memory>
@@ -25,7 +26,8 @@ namespace koord::cluster {
 
 class ClusterUp {
  public:
-  // Everything that can be refused is refused here: what cannot be opened, a port in use, a missing program.
+  // Everything that can be refused is refused here: what cannot be opened, a port in use, a missing
+  // program.
   static Result<std::unique_ptr<ClusterUp>> open(Executor& executor, net::HttpClient& http,
                                                  const UpOptions& options, const DataDir& data,
                                                  const std::string& program, Screen& screen);
@@ -39,8 +41,8 @@ class ClusterUp {
   void releaseActors();
 
  private:
-  ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions& options, const DataDir& data,
-            Screen& screen);
+  ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions& options,
+            const DataDir& data, Screen& screen);
   Result<> openServer();
   Result<> openCredentials();
   Result<> openHost(const std::string& program);

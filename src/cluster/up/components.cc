@@ -27,8 +27,8 @@ Result<std::string> configFile(const std::string& component, const ComponentOpti
     if (::access(file.c_str(), F_OK) == 0) return file;
   }
   std::string file = options.dataDir + "/koord-scheduler.yaml";
-  auto written =
-      writeFileAtomic(file, scheduler::shippedConfiguration({"default-scheduler", "koord-scheduler"}));
+  auto written = writeFileAtomic(
+      file, scheduler::shippedConfiguration({"default-scheduler", "koord-scheduler"}));
   if (!written) return fail(std::move(written.error()));
   return file;
 }
@@ -95,19 +95,24 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.readyUrl = url(second, "/readyz");
     component.lease = api::ObjectKey{"koordinator-system", "koordinator-manager"};
   } else if (name == "koord-scheduler") {
-    argv.insert(argv.end(), {"--address=127.0.0.1", fmt::format("--port={}", first), "--secure-port=0"});
+    argv.insert(argv.end(),
+                {"--address=127.0.0.1", fmt::format("--port={}", first), "--secure-port=0"});
     component.metricsUrl = url(first, "/metrics");
     component.readyUrl = url(first, "/healthz");
     component.lease = api::ObjectKey{"koordinator-system", "koord-scheduler"};
   } else if (name == "koordlet") {
     argv.push_back(fmt::format("--addr=127.0.0.1:{}", first));
     argv.push_back("--cgroup-root-dir=" + options.cgroupRoot);
+    // Off by default upstream; a machine of one's own should not be driven out of memory by batch
+    // pods.
+    argv.push_back("--feature-gates=BEMemoryEvict=true");
     component.child.env = {"NODE_NAME=" + options.nodeName, "agent_mode=hostMode"};
     component.metricsUrl = url(first, "/metrics");
     component.readyUrl = url(first, "/healthz");
   } else {
-    return fail(ErrorCode::Invalid,
-                fmt::format("--components: {} is none of koord-manager, koord-scheduler, koordlet", name));
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format("--components: {} is none of koord-manager, koord-scheduler, koordlet", name));
   }
   return component;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The programs that `koordctl up` runs as children: how each is started, where it answers, and how one
-// can tell that it is at work.
+// The programs that `koordctl up` runs as children: how each is started, where it answers, and how
+// one can tell that it is at work.
 
 #include <optional>
 #include <string>

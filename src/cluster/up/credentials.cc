@@ -18,7 +18,9 @@ constexpr Duration kClockSlack = 10min;
 
 }  // namespace
 
-net::Validity Credentials::validity() const { return {now_ - kClockSlack, now_ + kCertificateLife}; }
+net::Validity Credentials::validity() const {
+  return {now_ - kClockSlack, now_ + kCertificateLife};
+}
 
 Result<Credentials> Credentials::open(const std::string& dataDir, WallTime now) {
   const std::string certFile = dataDir + "/pki/ca.crt";
@@ -28,18 +30,23 @@ Result<Credentials> Credentials::open(const std::string& dataDir, WallTime now) 
   if (cert && key) {
     net::CertKey pair{*cert, *key};
     if (auto match = net::checkCertKey(pair); !match)
-      return fail(std::move(match.error()).within(certFile + ": remove it and " + keyFile + " to have new ones made"));
+      return fail(std::move(match.error())
+                      .within(certFile + ": remove it and " + keyFile + " to have new ones made"));
     const auto info = net::readCertificate(*cert);
-    if (info && info->validity.to > now + kCertificateLife) return Credentials(std::move(pair), now);
+    if (info && info->validity.to > now + kCertificateLife)
+      return Credentials(std::move(pair), now);
   }
   auto made = net::makeAuthority("koordctl-authority", {now - kClockSlack, now + kAuthorityLife});
   if (!made) return fail(std::move(made.error()));
-  if (auto put = writeFileAtomic(keyFile, made->keyPem, 0600); !put) return fail(std::move(put.error()));
-  if (auto put = writeFileAtomic(certFile, made->certPem, 0644); !put) return fail(std::move(put.error()));
+  if (auto put = writeFileAtomic(keyFile, made->keyPem, 0600); !put)
+    return fail(std::move(put.error()));
+  if (auto put = writeFileAtomic(certFile, made->certPem, 0644); !put)
+    return fail(std::move(put.error()));
   return Credentials(*std::move(made), now);
 }
 
-Result<std::shared_ptr<const net::ServerTls>> Credentials::server(std::vector<std::string> hosts) const {
+Result<std::shared_ptr<const net::ServerTls>> Credentials::server(
+    std::vector<std::string> hosts) const {
   auto pair = net::issueServerCert(authority_, {"koordctl-server", std::move(hosts), validity()});
   if (!pair) return fail(std::move(pair.error()));
   return std::make_shared<const net::ServerTls>(pair->certPem, pair->keyPem, authority_.certPem);
@@ -63,7 +70,8 @@ Result<std::string> Credentials::kubeconfig(const std::string& serverUrl, const 
                       {{"client-certificate-data", net::base64Encode(pair->certPem)},
                        {"client-key-data", net::base64Encode(pair->keyPem)}}}}}},
       {"contexts",
-       {json::object{{"name", "koordctl"}, {"context", {{"cluster", "koordctl"}, {"user", user}}}}}},
+       {json::object{{"name", "koordctl"},
+                     {"context", {{"cluster", "koordctl"}, {"user", user}}}}}},
       {"current-context", "koordctl"}};
   return toYaml(config);
 }

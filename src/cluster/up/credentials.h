@@ -1,8 +1,8 @@
 #pragma once
 
-// The certificate authority of a cluster on this machine, the certificates it issues, and kubeconfigs.
-// The authority is kept in the data folder, so that a kubeconfig stays good over restarts; all other
-// certificates are issued afresh each time.
+// The certificate authority of a cluster on this machine, the certificates it issues, and
+// kubeconfigs. The authority is kept in the data folder, so that a kubeconfig stays good over
+// restarts; all other certificates are issued afresh each time.
 
 #include <string>
 #include <vector>

@@ -27,10 +27,11 @@ Result<DataDir> DataDir::open(const std::string& path) {
     char owner[32] = {};
     [[maybe_unused]] const auto got = ::pread(lock, owner, sizeof owner - 1, 0);
     ::close(lock);
-    return fail(ErrorCode::Conflict,
-                fmt::format("--data-dir: {} is in use by another koordctl (process {}): stop it, or give "
-                            "another folder",
-                            full, owner));
+    return fail(
+        ErrorCode::Conflict,
+        fmt::format("--data-dir: {} is in use by another koordctl (process {}): stop it, or give "
+                    "another folder",
+                    full, owner));
   }
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid.data(), pid.size(), 0) < 0) {

@@ -17,7 +17,8 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   host->machine_ = readMachine(options.dataDir);
   host->cgroups_ = std::make_unique<Cgroups>(*std::move(layout), host->fs_);
   if (options.runtime != "process")
-    return fail(ErrorCode::Invalid, fmt::format("--runtime: {} is none of process, containerd", options.runtime));
+    return fail(ErrorCode::Invalid,
+                fmt::format("--runtime: {} is none of process, containerd", options.runtime));
   host->runtime_ = std::make_unique<ProcessRuntime>(
       executor, *host->cgroups_,
       ProcessRuntime::Options{options.dataDir + "/containers", {options.program, "shim", "--dir"}});

@@ -13,9 +13,9 @@ namespace koord::cluster {
 
 struct HostOptions {
   std::string dataDir;
-  std::string runtime;           // process, containerd
+  std::string runtime;  // process, containerd
   std::string containerdSocket;
-  std::string program;           // of this process, for shims
+  std::string program;  // of this process, for shims
   std::shared_ptr<const net::ServerTls> tls;
 };
 

@@ -16,7 +16,8 @@ Task<Result<>> applyObject(kube::Api& api, const apiserver::Registry& registry, 
   const auto slash = apiVersion.find('/');
   const auto resource =
       registry.findByKind(slash == std::string::npos ? "" : apiVersion.substr(0, slash), kind);
-  if (!resource) co_return fail(ErrorCode::NotFound, fmt::format("no kind {} in {}", kind, apiVersion));
+  if (!resource)
+    co_return fail(ErrorCode::NotFound, fmt::format("no kind {} in {}", kind, apiVersion));
   const api::ResourceType type = typeOf(*resource);
   std::string namespace_(textAt(object, "metadata", "namespace"));
   if (resource->namespaced && namespace_.empty()) namespace_ = "default";

@@ -14,7 +14,9 @@ constexpr Duration kPlainPeriod = std::chrono::seconds(5);
 
 Screen::Screen(bool quiet) : quiet_(quiet), terminal_(!quiet && ::isatty(STDOUT_FILENO) == 1) {}
 
-Screen::~Screen() { leave(); }
+Screen::~Screen() {
+  leave();
+}
 
 void Screen::progress(const std::string& line) {
   if (quiet_ || drawing_) return;
@@ -42,7 +44,8 @@ void Screen::show(const ClusterStatus& status, SteadyTime now) {
   ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
   const int width = size.ws_col > 0 ? size.ws_col : 120;
   const int height = size.ws_row > 0 ? size.ws_row : 40;
-  // The alternate screen, without a cursor; every line is overwritten in place, so nothing flickers.
+  // The alternate screen, without a cursor; every line is overwritten in place, so nothing
+  // flickers.
   std::string out = std::exchange(drawing_, true) ? "\x1b[H" : "\x1b[?1049h\x1b[?25l\x1b[H";
   for (const auto& line : renderStatus(status, width, height - 1)) out += line + "\x1b[K\r\n";
   out += "Ctrl-C stops everything\x1b[K\x1b[J";

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where `koordctl up` shows what goes on: a screen that is redrawn in place when standard output is a
-// terminal, and plain lines otherwise. Progress lines go to standard error.
+// Where `koordctl up` shows what goes on: a screen that is redrawn in place when standard output is
+// a terminal, and plain lines otherwise. Progress lines go to standard error.
 
 #include <string>
 

@@ -16,12 +16,13 @@ json::value defaultSloConfig(int cpus) {
   const json::value threshold = json::object{
       {"clusterStrategy",
        {{"enable", true}, {"cpuSuppressPolicy", cpus < kManyCpus ? "cfsQuota" : "cpuset"}}}};
-  return json::object{{"apiVersion", "v1"},
-                      {"kind", "ConfigMap"},
-                      {"metadata", {{"name", "slo-controller-config"}, {"namespace", "koordinator-system"}}},
-                      {"data",
-                       {{"colocation-config", toJson(colocation)},
-                        {"resource-threshold-config", toJson(threshold)}}}};
+  return json::object{
+      {"apiVersion", "v1"},
+      {"kind", "ConfigMap"},
+      {"metadata", {{"name", "slo-controller-config"}, {"namespace", "koordinator-system"}}},
+      {"data",
+       {{"colocation-config", toJson(colocation)},
+        {"resource-threshold-config", toJson(threshold)}}}};
 }
 
 }  // namespace koord::cluster

@@ -6,8 +6,8 @@
 
 namespace koord::cluster {
 
-// Upstream's, with metrics as often as koordlet reports them, and best-effort pods held down by CPU quota
-// where there are so few CPUs that whole ones (never fewer than two) would be no limit.
+// Upstream's, with metrics as often as koordlet reports them, and best-effort pods held down by CPU
+// quota where there are so few CPUs that whole ones (never fewer than two) would be no limit.
 json::value defaultSloConfig(int cpus);
 
 }  // namespace koord::cluster

@@ -18,11 +18,13 @@ namespace {
 constexpr std::size_t kMaxPending = 5;
 
 Amounts amountsOf(const api::ResourceList& list) {
-  return {model::amountOf(list, model::kCpu).milliValue(), model::amountOf(list, model::kMemory).value()};
+  return {model::amountOf(list, model::kCpu).milliValue(),
+          model::amountOf(list, model::kMemory).value()};
 }
 
 Amounts batchOf(const api::ResourceList& list) {
-  return {model::amountOf(list, model::kBatchCpu).value(), model::amountOf(list, model::kBatchMemory).value()};
+  return {model::amountOf(list, model::kBatchCpu).value(),
+          model::amountOf(list, model::kBatchMemory).value()};
 }
 
 void add(Amounts& sum, const Amounts& amounts) {
@@ -30,7 +32,9 @@ void add(Amounts& sum, const Amounts& amounts) {
   sum.memoryBytes += amounts.memoryBytes;
 }
 
-bool bestEffort(const api::Pod& pod) { return model::qosWithDefault(pod) == model::Qos::BE; }
+bool bestEffort(const api::Pod& pod) {
+  return model::qosWithDefault(pod) == model::Qos::BE;
+}
 
 std::string whyPending(const api::Pod& pod) {
   for (const auto& condition : pod.status.conditions)
@@ -55,8 +59,10 @@ bool enabled(const json::value& section) {
 }
 
 std::string clipped(std::string line, int width) {
-  // Columns, not bytes: what is cut is ASCII apart from names, where a byte more or less is harmless.
-  if (width > 0 && line.size() > static_cast<std::size_t>(width)) line.resize(static_cast<std::size_t>(width));
+  // Columns, not bytes: what is cut is ASCII apart from names, where a byte more or less is
+  // harmless.
+  if (width > 0 && line.size() > static_cast<std::size_t>(width))
+    line.resize(static_cast<std::size_t>(width));
   return line;
 }
 
@@ -99,14 +105,16 @@ void summarize(const StatusInput& input, ClusterStatus& status) {
   }
   for (const auto& pod : input.pods) {
     ++status.pods[pod->status.phase.empty() ? "Pending" : pod->status.phase];
-    if (pod->status.phase != "Running" && !api::isTerminal(*pod) && status.pending.size() < kMaxPending)
+    if (pod->status.phase != "Running" && !api::isTerminal(*pod) &&
+        status.pending.size() < kMaxPending)
       status.pending.push_back(
           fmt::format("{}: {}", api::keyOf(pod->metadata).toString(), whyPending(*pod)));
     const auto node = nodes.find(pod->spec.nodeName);
     if (node == nodes.end() || api::isTerminal(*pod)) continue;
     for (const auto& container : pod->spec.containers)
       add(node->second.batchRequested, batchOf(container.resources.requests));
-    if (pod->status.phase == "Running") ++(bestEffort(*pod) ? node->second.bePods : node->second.lsPods);
+    if (pod->status.phase == "Running")
+      ++(bestEffort(*pod) ? node->second.bePods : node->second.lsPods);
   }
   for (const auto& metric : input.metrics) {
     const auto node = nodes.find(metric->metadata.name);
@@ -128,22 +136,25 @@ QosLine describeQos(const json::value& document) {
       const std::string_view policy = textAt(*cpu, "policy");
       const auto quota = numberAt(*cpu, "beQuotaUs");
       std::string held = policy == "cfsQuota"
-                             ? (quota < 0 ? std::string("no quota") : fmt::format("quota {} cores", cores(quota / 100)))
+                             ? (quota < 0 ? std::string("no quota")
+                                          : fmt::format("quota {} cores", cores(quota / 100)))
                              : fmt::format("cpus {}", textAt(*cpu, "beCpuset"));
-      qos.lines.push_back(fmt::format("CPU suppress ({}): BE held to {}; budget {} of {} cores, LS uses {}, system {}",
-                                      policy, held, cores(numberAt(*cpu, "budgetMilli")),
-                                      cores(numberAt(*cpu, "nodeMilli")), cores(numberAt(*cpu, "lsUsedMilli")),
-                                      cores(numberAt(*cpu, "systemUsedMilli"))));
+      qos.lines.push_back(fmt::format(
+          "CPU suppress ({}): BE held to {}; budget {} of {} cores, LS uses {}, system {}", policy,
+          held, cores(numberAt(*cpu, "budgetMilli")), cores(numberAt(*cpu, "nodeMilli")),
+          cores(numberAt(*cpu, "lsUsedMilli")), cores(numberAt(*cpu, "systemUsedMilli"))));
     }
-    if (const auto reason = textAt(*cpu, "reason"); !reason.empty()) qos.lines.push_back("  why: " + std::string(reason));
+    if (const auto reason = textAt(*cpu, "reason"); !reason.empty())
+      qos.lines.push_back("  why: " + std::string(reason));
   }
   if (const auto* memory = find(document, "memoryEvict")) {
     if (!enabled(*memory)) {
       qos.lines.push_back("memory eviction: off");
     } else {
-      qos.lines.push_back(fmt::format("memory eviction: {}% used, BE pods are evicted from {}% down to {}%",
-                                      numberAt(*memory, "usedPercent"), numberAt(*memory, "thresholdPercent"),
-                                      numberAt(*memory, "lowerPercent")));
+      qos.lines.push_back(
+          fmt::format("memory eviction: {}% used, BE pods are evicted from {}% down to {}%",
+                      numberAt(*memory, "usedPercent"), numberAt(*memory, "thresholdPercent"),
+                      numberAt(*memory, "lowerPercent")));
     }
     if (const auto last = textAt(*memory, "lastEviction"); !last.empty())
       qos.lines.push_back("  last eviction: " + std::string(last));
@@ -160,7 +171,8 @@ std::vector<std::string> renderStatus(const ClusterStatus& status, int width, in
   for (const auto& note : status.notes) lines.push_back("note: " + note);
   lines.emplace_back();
   if (!status.components.empty()) {
-    lines.push_back(fmt::format("{:<16} {:<28} {:>8}  {}", "COMPONENT", "STATE", "RESTARTS", "METRICS"));
+    lines.push_back(
+        fmt::format("{:<16} {:<28} {:>8}  {}", "COMPONENT", "STATE", "RESTARTS", "METRICS"));
     for (const auto& component : status.components)
       lines.push_back(fmt::format("{:<16} {:<28} {:>8}  {}", component.name, component.state,
                                   component.restarts, component.endpoint));
@@ -180,30 +192,38 @@ std::vector<std::string> renderStatus(const ClusterStatus& status, int width, in
     for (const auto& line : qos.lines) after.push_back("  " + line);
   }
 
-  lines.push_back(fmt::format("{:<20} {:<9} {:<10} {:>12} {:>15} {:>14} {:>17} {:>7} {:>7} {:>8}", "NODE", "STATE",
-                              "CPU", "USED/CORES", "MEMORY", "BATCH-CPU", "BATCH-MEMORY", "LS-PODS", "BE-PODS",
-                              "BE-CPU"));
+  lines.push_back(fmt::format("{:<20} {:<9} {:<10} {:>12} {:>15} {:>14} {:>17} {:>7} {:>7} {:>8}",
+                              "NODE", "STATE", "CPU", "USED/CORES", "MEMORY", "BATCH-CPU",
+                              "BATCH-MEMORY", "LS-PODS", "BE-PODS", "BE-CPU"));
   const int left = height - static_cast<int>(lines.size() + after.size()) - 1;
-  const std::size_t room = height > 0 ? static_cast<std::size_t>(std::max(left, 1)) : status.nodes.size();
+  const std::size_t room =
+      height > 0 ? static_cast<std::size_t>(std::max(left, 1)) : status.nodes.size();
   for (std::size_t i = 0; i < status.nodes.size(); ++i) {
     if (i == room && status.nodes.size() > room) {
       lines.push_back(fmt::format("... and {} more nodes", status.nodes.size() - room));
       break;
     }
     const auto& node = status.nodes[i];
-    const std::string state = !node.ready ? "NotReady" : node.host ? "this host" : node.simulated ? "simulated" : "Ready";
+    const std::string state = !node.ready      ? "NotReady"
+                              : node.host      ? "this host"
+                              : node.simulated ? "simulated"
+                                               : "Ready";
     const Amounts used = node.used.value_or(Amounts{});
     lines.push_back(fmt::format(
         "{:<20} {:<9} {:<10} {:>12} {:>15} {:>14} {:>17} {:>7} {:>7} {:>8}", node.name, state,
         node.used ? bar(used.cpuMilli, node.allocatable.cpuMilli, 10) : "",
-        fmt::format("{}/{}", node.used ? cores(used.cpuMilli) : "-", cores(node.allocatable.cpuMilli)),
-        fmt::format("{}/{}", node.used ? bytesText(used.memoryBytes) : "-", bytesText(node.allocatable.memoryBytes)),
+        fmt::format("{}/{}", node.used ? cores(used.cpuMilli) : "-",
+                    cores(node.allocatable.cpuMilli)),
+        fmt::format("{}/{}", node.used ? bytesText(used.memoryBytes) : "-",
+                    bytesText(node.allocatable.memoryBytes)),
         fmt::format("{}/{}", cores(node.batchRequested.cpuMilli), cores(node.batch.cpuMilli)),
-        fmt::format("{}/{}", bytesText(node.batchRequested.memoryBytes), bytesText(node.batch.memoryBytes)),
+        fmt::format("{}/{}", bytesText(node.batchRequested.memoryBytes),
+                    bytesText(node.batch.memoryBytes)),
         node.lsPods, node.bePods, cores(node.beUsed.cpuMilli)));
   }
   lines.insert(lines.end(), after.begin(), after.end());
-  if (height > 0 && lines.size() > static_cast<std::size_t>(height)) lines.resize(static_cast<std::size_t>(height));
+  if (height > 0 && lines.size() > static_cast<std::size_t>(height))
+    lines.resize(static_cast<std::size_t>(height));
   for (auto& line : lines) line = clipped(std::move(line), width);
   return lines;
 }
@@ -219,8 +239,9 @@ std::string statusLine(const ClusterStatus& status) {
     be += node.bePods;
     add(batch, node.batch);
   }
-  std::string line = fmt::format("nodes {}/{} ready, batch {} cores {}, LS pods {}, BE pods {}", ready,
-                                 status.nodes.size(), cores(batch.cpuMilli), bytesText(batch.memoryBytes), ls, be);
+  std::string line =
+      fmt::format("nodes {}/{} ready, batch {} cores {}, LS pods {}, BE pods {}", ready,
+                  status.nodes.size(), cores(batch.cpuMilli), bytesText(batch.memoryBytes), ls, be);
   for (const auto& component : status.components)
     if (component.state != "leading" && component.state != "running")
       line += fmt::format(", {} {}", component.name, component.state);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a person wants to see of a co-located cluster at a glance: plain data, computed from objects, and
-// its picture as lines of text.
+// What a person wants to see of a co-located cluster at a glance: plain data, computed from
+// objects, and its picture as lines of text.
 
 #include <map>
 #include <memory>
@@ -47,8 +47,8 @@ struct ComponentLine {
 };
 
 struct ClusterStatus {
-  std::vector<NodeLine> nodes;  // by name
-  std::map<std::string, int> pods;  // phase -> count
+  std::vector<NodeLine> nodes;       // by name
+  std::map<std::string, int> pods;   // phase -> count
   std::vector<std::string> pending;  // "ns/name: why", the first few
   std::vector<QosLine> qos;
   std::vector<ComponentLine> components;
@@ -69,12 +69,13 @@ void summarize(const StatusInput& input, ClusterStatus& status);
 // The document of koordlet's /apis/v1/qos in words.
 QosLine describeQos(const json::value& document);
 
-// At most `height` lines of at most `width` columns, 0 = no limit; nodes that do not fit are counted.
+// At most `height` lines of at most `width` columns, 0 = no limit; nodes that do not fit are
+// counted.
 std::vector<std::string> renderStatus(const ClusterStatus& status, int width, int height);
 // One line, for where there is no screen.
 std::string statusLine(const ClusterStatus& status);
 
-std::string cores(std::int64_t milli);    // "1.5"
+std::string cores(std::int64_t milli);      // "1.5"
 std::string bytesText(std::int64_t bytes);  // "1.2Gi"
 
 }  // namespace koord::cluster

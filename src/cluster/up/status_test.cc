@@ -20,16 +20,20 @@ std::shared_ptr<const T> object(std::string_view text) {
 
 StatusInput oneNode() {
   StatusInput input;
-  input.nodes = {object<api::Node>(R"({"metadata": {"name": "box", "labels": {"koordctl.koordinator.sh/node": "host"}},
+  input.nodes = {object<api::Node>(
+      R"({"metadata": {"name": "box", "labels": {"koordctl.koordinator.sh/node": "host"}},
     "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "kubernetes.io/batch-cpu": "2500",
                "kubernetes.io/batch-memory": "4Gi"}, "conditions": [{"type": "Ready", "status": "True"}]}})")};
   input.pods = {
-      object<api::Pod>(R"({"metadata": {"name": "web", "namespace": "d", "labels": {"koordinator.sh/qosClass": "LS"}},
+      object<api::Pod>(
+          R"({"metadata": {"name": "web", "namespace": "d", "labels": {"koordinator.sh/qosClass": "LS"}},
         "spec": {"nodeName": "box", "containers": [{"name": "c"}]}, "status": {"phase": "Running"}})"),
-      object<api::Pod>(R"({"metadata": {"name": "job", "namespace": "d", "labels": {"koordinator.sh/qosClass": "BE"}},
+      object<api::Pod>(
+          R"({"metadata": {"name": "job", "namespace": "d", "labels": {"koordinator.sh/qosClass": "BE"}},
         "spec": {"nodeName": "box", "containers": [{"name": "c", "resources": {"requests":
           {"kubernetes.io/batch-cpu": "500", "kubernetes.io/batch-memory": "1Gi"}}}]}, "status": {"phase": "Running"}})"),
-      object<api::Pod>(R"({"metadata": {"name": "late", "namespace": "d"}, "spec": {"containers": []},
+      object<api::Pod>(
+          R"({"metadata": {"name": "late", "namespace": "d"}, "spec": {"containers": []},
         "status": {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False",
           "message": "0/1 nodes are available"}]}})")};
   input.metrics = {object<api::NodeMetric>(R"({"metadata": {"name": "box"}, "status": {
@@ -66,15 +70,16 @@ TEST(StatusTest, ThePictureFitsTheScreenAndCountsWhatDoesNot) {
 }
 
 TEST(StatusTest, SaysWhatKoordletDoesAndWhy) {
-  const auto document = parseJson(R"({"node": "box", "cpuSuppress": {"enabled": true, "policy": "cpuset",
+  const auto document =
+      parseJson(R"({"node": "box", "cpuSuppress": {"enabled": true, "policy": "cpuset",
     "nodeMilli": 4000, "lsUsedMilli": 1800, "systemUsedMilli": 100, "budgetMilli": 700, "beCpuset": "0-1",
     "reason": "LS rose"}, "memoryEvict": {"enabled": false}})");
   ASSERT_TRUE(document);
   const auto qos = describeQos(*document);
   EXPECT_EQ(qos.node, "box");
-  EXPECT_THAT(qos.lines, testing::ElementsAre(
-                             "CPU suppress (cpuset): BE held to cpus 0-1; budget 0.70 of 4 cores, LS uses 1.80, system 0.10",
-                             "  why: LS rose", "memory eviction: off"));
+  EXPECT_THAT(qos.lines, testing::ElementsAre("CPU suppress (cpuset): BE held to cpus 0-1; budget "
+                                              "0.70 of 4 cores, LS uses 1.80, system 0.10",
+                                              "  why: LS rose", "memory eviction: off"));
 }
 
 TEST(StatusTest, AnAnswerOfAnotherShapeIsNoCrash) {

@@ -73,14 +73,16 @@ void Supervisor::launch(Child& child) {
   for (char** entry = environ; *entry; ++entry) {
     const std::string_view text = *entry;
     const auto name = text.substr(0, text.find('=') + 1);
-    const bool replaced = std::ranges::any_of(child.spec.env, [&](const auto& own) { return own.starts_with(name); });
+    const bool replaced =
+        std::ranges::any_of(child.spec.env, [&](const auto& own) { return own.starts_with(name); });
     if (!replaced) environment.emplace_back(text);
   }
   environment.insert(environment.end(), child.spec.env.begin(), child.spec.env.end());
   std::vector<std::string> arguments = child.spec.argv;
   auto argv = pointersTo(arguments);
   auto env = pointersTo(environment);
-  const int log = ::open(child.spec.logFile.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int log =
+      ::open(child.spec.logFile.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
   if (pid == 0) {
@@ -126,7 +128,8 @@ void Supervisor::reap(Child& child) {
   child.state.pid = 0;
   child.state.lastExit = ended < 0 ? "lost" : exitText(status);
   const bool healthy = now - child.state.startedAt >= kHealthyRun;
-  child.backoff = healthy || child.backoff == 0s ? kFirstBackoff : std::min(child.backoff * 2, kMaxBackoff);
+  child.backoff =
+      healthy || child.backoff == 0s ? kFirstBackoff : std::min(child.backoff * 2, kMaxBackoff);
   child.nextStart = now + child.backoff;
   if (stopping_) return;
   log::warn("{} ended ({}); starting it again in {} ms, its log is {}", child.spec.name,
@@ -138,7 +141,8 @@ Task<void> Supervisor::watch() {
   while (true) {
     for (auto& child : children_) {
       if (child.state.pid != 0) reap(child);
-      if (child.state.pid == 0 && !stopping_ && executor_.steadyNow() >= child.nextStart) launch(child);
+      if (child.state.pid == 0 && !stopping_ && executor_.steadyNow() >= child.nextStart)
+        launch(child);
     }
     auto pause = sleepFor(executor_, kPoll);
     co_await pause;

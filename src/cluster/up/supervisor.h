@@ -1,10 +1,10 @@
 #pragma once
 
-// Child processes that are kept running: started again with a growing pause when they end, their output
-// in log files, killed by the kernel when this process dies.
+// Child processes that are kept running: started again with a growing pause when they end, their
+// output in log files, killed by the kernel when this process dies.
 //
-// start() must be called on a thread that lives as long as the process: the kernel ties a child's end to
-// the thread that forked it.
+// start() must be called on a thread that lives as long as the process: the kernel ties a child's
+// end to the thread that forked it.
 
 #include <sys/types.h>
 
@@ -40,7 +40,8 @@ class Supervisor {
 
   void start(ChildSpec spec);
   std::vector<ChildState> states() const;
-  // SIGTERM to all, SIGKILL after the grace time; returns when all have ended. Nothing is started after.
+  // SIGTERM to all, SIGKILL after the grace time; returns when all have ended. Nothing is started
+  // after.
   Task<void> stopAll(Duration grace);
 
  private:

@@ -28,10 +28,12 @@ int runUp(const UpOptions& options, const std::string& program) {
     std::fprintf(stderr, "koordctl: %s\n", error.message.c_str());
     return 1;
   };
-  auto data = options.inMemory ? DataDir::temporary()
-                               : DataDir::open(options.dataDir.empty() ? defaultDataDir() : options.dataDir);
+  auto data = options.inMemory
+                  ? DataDir::temporary()
+                  : DataDir::open(options.dataDir.empty() ? defaultDataDir() : options.dataDir);
   if (!data) return refuse(data.error());
-  log::setup({.program = "koordctl", .verbosity = options.verbosity, .file = data->log("koordctl")});
+  log::setup(
+      {.program = "koordctl", .verbosity = options.verbosity, .file = data->log("koordctl")});
 
   EventLoop loop;
   Screen screen(options.quiet);

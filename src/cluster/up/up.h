@@ -1,8 +1,8 @@
 #pragma once
 
 // `koordctl up`: a whole cluster on this machine in one process (API server, workload controllers,
-// simulated nodes, this machine as a node) with koord-manager, koord-scheduler and koordlet as child
-// processes. The one place where all parts are put together.
+// simulated nodes, this machine as a node) with koord-manager, koord-scheduler and koordlet as
+// child processes. The one place where all parts are put together.
 
 #include <string>
 

@@ -2,4 +2,6 @@
 
 #include "cluster/hostnode/shim.h"
 
-int main(int argc, char** argv) { return argc == 2 ? koord::cluster::runShim(argv[1]) : 2; }
+int main(int argc, char** argv) {
+  return argc == 2 ? koord::cluster::runShim(argv[1]) : 2;
+}

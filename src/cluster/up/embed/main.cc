@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
       return 1;
     }
     for (const auto& document : *documents)
-      out << "      {\"" << set << "\", R\"KOORDJSON(" << koord::toJson(document) << ")KOORDJSON\"},\n";
+      out << "      {\"" << set << "\", R\"KOORDJSON(" << koord::toJson(document)
+          << ")KOORDJSON\"},\n";
   }
   out << "  };\n  return all;\n}\n\n}  // namespace koord::cluster\n";
   return out.good() ? 0 : 1;

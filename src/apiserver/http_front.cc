@@ -139,7 +139,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (auto document = discoveryDocument(server_.registry(), path)) return sendText(responder, 200, "application/json", *std::move(document));
     if (path == "/openapi/v2") {
       if (accepts.openApiProto)
-        return sendText(responder, 200, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", openApiV2Proto(server_.registry()));
+        return sendText(responder, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", openApiV2Proto(server_.registry()));
       return sendText(responder, 200, "application/json", openApiV2(server_.registry()));
     }
     if (path == "/openapi/v3") return sendText(responder, 200, "application/json", openApiV3Index(server_.registry()));

@@ -1,10 +1,11 @@
 #pragma once
 
 // Admission rules that are part of the server: namespaces must exist, pods get their priority and the
-// tolerations every pod has.
+// tolerations every pod has, services an address.
 
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/target.h"
+#include "base/random.h"
 
 namespace koord::apiserver {
 
@@ -13,5 +14,8 @@ Outcome<> admitToNamespace(std::string_view namespace_, const Target& target, st
 
 // Completes a new pod from its PriorityClass and with the default tolerations. Idempotent.
 Outcome<> completePod(json::value& pod, Store& store);
+
+// Gives a new service its cluster IP, unless it has one or wants none.
+Outcome<> completeService(json::value& service, Store& store, Random& random);
 
 }  // namespace koord::apiserver

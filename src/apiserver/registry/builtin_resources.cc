@@ -46,7 +46,7 @@ std::vector<Row> rows() {
       {"", "v1", "pods", "Pod", kStatus | kGeneration, {"po"}, all,
        {"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
         "spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName"},
-       {"binding", "eviction", "log", "ephemeralcontainers", "resize"}},
+       {"binding", "eviction", "log"}},
       {"", "v1", "nodes", "Node", kCluster | kStatus | kKeepStatus, {"no"}, {}, {"spec.unschedulable"}},
       {"", "v1", "namespaces", "Namespace", kCluster | kStatus, {"ns"}, {}, {"status.phase"}, {"finalize"}},
       {"", "v1", "configmaps", "ConfigMap", 0, {"cm"}},

@@ -122,6 +122,9 @@ Task<Outcome<Written>> WriteCall::update() {
 
 Task<Outcome<Written>> WriteCall::patch() {
   const auto& request = call_.request;
+  if (request.patchType == kube::PatchType::Apply)
+    co_return refuse(ErrorCode::UnsupportedMediaType,
+                     "server-side apply is not supported here; use client-side apply (kubectl apply without --server-side)");
   auto body = parseJson(request.body);
   if (!body) co_return refuse(std::move(body.error()).within("error decoding patch"));
   if (request.patchType == kube::PatchType::Strategic && target_.resource->custom)
@@ -252,6 +255,7 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
 
 Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
   if (creating && target_.stored->isCore("pods")) return completePod(object, server_.store_);
+  if (creating && target_.stored->isCore("services")) return completeService(object, server_.store_, server_.random_);
   return {};
 }
 

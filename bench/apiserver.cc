@@ -1,0 +1,177 @@
+// The embedded API server without its transport: writes in memory and on disk, large lists, fan-out.
+
+#include <fmt/format.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <future>
+
+#include "apiserver/server/server.h"
+#include "base/event_loop.h"
+#include "bench.h"
+
+namespace koord::bench {
+namespace {
+
+using apiserver::Call;
+using apiserver::Server;
+using apiserver::ServerOptions;
+
+// A pod as a workload controller makes it.
+std::string podBody(int i) {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"pod-{0}","labels":{{"app":"app-{1}","pod-template-hash":"5d8f9c"}},
+      "annotations":{{"example.com/note":"a little text that people put on their pods"}},
+      "ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"app-{1}","uid":"6f1c1c1e-0000-4000-8000-00000000{1:04}","controller":true,"blockOwnerDeletion":true}}]}},
+      "spec":{{"containers":[{{"name":"main","image":"registry.example.com/team/app:v1.2.3","args":["--listen=:8080","--verbose"],
+      "env":[{{"name":"NODE","valueFrom":{{"fieldRef":{{"fieldPath":"spec.nodeName"}}}}}},{{"name":"MODE","value":"production"}}],
+      "ports":[{{"containerPort":8080,"name":"http"}}],
+      "resources":{{"requests":{{"cpu":"500m","memory":"256Mi"}},"limits":{{"cpu":"1","memory":"512Mi"}}}},
+      "livenessProbe":{{"httpGet":{{"path":"/healthz","port":8080}}}}}}],"nodeSelector":{{"kubernetes.io/os":"linux"}}}}}})",
+      i, i % 1000);
+}
+
+kube::Request podRequest(kube::Verb verb, std::string name = "") {
+  kube::Request request;
+  request.verb = verb;
+  request.version = "v1";
+  request.resource = "pods";
+  request.namespace_ = "default";
+  request.name = std::move(name);
+  return request;
+}
+
+// A server on a loop thread of its own, in a folder that goes with it.
+class Fixture {
+ public:
+  explicit Fixture(bool durable) {
+    char name[] = "/tmp/koord-bench-XXXXXX";
+    if (durable && mkdtemp(name)) folder_ = name;
+    thread_.runSync([&] {
+      ServerOptions options;
+      if (durable) options.database = folder_ / "state.db";
+      server_ = Server::open(thread_.loop(), std::move(options)).value();
+    });
+  }
+  ~Fixture() {
+    thread_.runSync([&] {
+      streams.clear();
+      server_.reset();
+    });
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+
+  // Creates pods [0, count) with that many requests in flight; the seconds it took.
+  double create(int count, int inFlight) {
+    std::vector<std::string> bodies;
+    for (int i = 0; i < count; ++i) bodies.push_back(podBody(i));
+    std::promise<void> done;
+    int next = 0, active = inFlight;
+    const Stopwatch watch;
+    thread_.loop().post([&] {
+      for (int i = 0; i < inFlight; ++i) tasks_.spawn(createSome(server_.get(), bodies, next, active, done));
+    });
+    done.get_future().wait();
+    return watch.seconds();
+  }
+
+  void on(Callback fn) { thread_.runSync(std::move(fn)); }
+  Server& server() { return *server_; }
+  EventLoop& loop() { return thread_.loop(); }
+  TaskGroup& tasks() { return tasks_; }
+
+  std::vector<std::unique_ptr<apiserver::WatchStream>> streams;
+
+ private:
+  static Task<void> createSome(Server* server, std::vector<std::string>& bodies, int& next, int& active, std::promise<void>& done) {
+    while (next < static_cast<int>(bodies.size())) {
+      Call call{podRequest(kube::Verb::Create)};
+      call.request.body = std::move(bodies[static_cast<std::size_t>(next++)]);
+      auto serving = server->serve(std::move(call));
+      const auto reply = co_await serving;
+      if (reply.error) {
+        std::fprintf(stderr, "create failed: %s\n", reply.error->message.c_str());
+        std::exit(1);
+      }
+    }
+    if (--active == 0) done.set_value();
+  }
+
+  std::filesystem::path folder_;
+  LoopThread thread_{"apiserver"};
+  std::unique_ptr<Server> server_;
+  TaskGroup tasks_;
+};
+
+Numbers createMany(const Numbers& params, bool durable) {
+  Fixture fixture(durable);
+  const int count = static_cast<int>(params.at("pods"));
+  const double cpu = cpuSeconds();
+  const double seconds = fixture.create(count, static_cast<int>(params.at("inFlight")));
+  return {{"createsPerSecond", count / seconds}, {"cpuMicrosecondsPerCreate", (cpuSeconds() - cpu) * 1e6 / count}};
+}
+
+Task<void> listOnce(Server* server, kube::Request request, std::size_t& bytes, std::promise<void>& done) {
+  auto serving = server->serve(Call{std::move(request)});
+  const auto reply = co_await serving;
+  bytes = reply.body->size();
+  done.set_value();
+}
+
+Numbers listAll(const Numbers& params) {
+  Fixture fixture(false);
+  const int count = static_cast<int>(params.at("pods"));
+  fixture.create(count, 64);
+  Numbers out;
+  for (const auto& [name, selector] : {std::pair{"listSeconds", ""}, std::pair{"selectOneAppSeconds", "app=app-7"}}) {
+    std::size_t bytes = 0;
+    std::promise<void> done;
+    auto request = podRequest(kube::Verb::List);
+    if (*selector) request.query["labelSelector"] = selector;
+    const Stopwatch watch;
+    fixture.loop().post([&] { fixture.tasks().spawn(listOnce(&fixture.server(), request, bytes, done)); });
+    done.get_future().wait();
+    out[name] = watch.seconds();
+    if (!*selector) out["mebibytes"] = static_cast<double>(bytes) / 1048576;
+  }
+  return out;
+}
+
+Numbers fanOut(const Numbers& params) {
+  Fixture fixture(false);
+  const int watchers = static_cast<int>(params.at("watchers"));
+  const int writes = static_cast<int>(params.at("writes"));
+  std::size_t events = 0, bytes = 0;
+  std::promise<void> done;
+  const auto wanted = static_cast<std::size_t>(watchers) * static_cast<std::size_t>(writes);
+  fixture.on([&] {
+    for (int i = 0; i < watchers; ++i) {
+      apiserver::LineSink sink;
+      sink.onLine = [&](const apiserver::Bytes& line) {
+        bytes += line->size();
+        if (++events == wanted) done.set_value();
+      };
+      fixture.streams.push_back(fixture.server().watch(Call{podRequest(kube::Verb::Watch)}, std::move(sink)).value());
+    }
+  });
+  const Stopwatch watch;
+  fixture.create(writes, 64);
+  done.get_future().wait();
+  const double seconds = watch.seconds();
+  return {{"eventsPerSecond", static_cast<double>(events) / seconds},
+          {"writesPerSecond", writes / seconds},
+          {"deliveredMebibytes", static_cast<double>(bytes) / 1048576}};
+}
+
+}  // namespace
+}  // namespace koord::bench
+
+int main(int argc, char** argv) {
+  using namespace koord::bench;
+  return runAll(argc, argv,
+                {{"apiserver/create/memory", {{"pods", 50'000}, {"inFlight", 64}}, [](const Numbers& p) { return createMany(p, false); }},
+                 {"apiserver/create/durable", {{"pods", 50'000}, {"inFlight", 256}}, [](const Numbers& p) { return createMany(p, true); }},
+                 {"apiserver/create/durable/one-writer", {{"pods", 500}, {"inFlight", 1}}, [](const Numbers& p) { return createMany(p, true); }},
+                 {"apiserver/list", {{"pods", 100'000}}, listAll},
+                 {"apiserver/watch/fan-out", {{"watchers", 100}, {"writes", 5'000}}, fanOut}});
+}

@@ -1,0 +1,145 @@
+#!/bin/sh
+# What people do with kubectl, against the embedded API server alone:
+#   kubectl_tour.sh PATH-TO-apiserver_standalone
+# KUBECTL names the kubectl to use. Prints each step that fails and ends with their number.
+
+set -u
+server=${1:?usage: kubectl_tour.sh apiserver_standalone}
+kubectl=${KUBECTL:-kubectl}
+command -v "$kubectl" >/dev/null || { echo "skipped: there is no $kubectl"; exit 77; }
+
+dir=$(mktemp -d)
+"$server" --kubeconfig "$dir/kubeconfig" >"$dir/ready" 2>"$dir/log" &
+pid=$!
+trap 'kill $pid 2>/dev/null; rm -rf "$dir"' EXIT
+tries=0
+until [ -s "$dir/ready" ]; do
+  tries=$((tries + 1))
+  [ $tries -lt 100 ] || { echo "the server does not start:"; cat "$dir/log"; exit 1; }
+  sleep 0.1
+done
+export KUBECONFIG="$dir/kubeconfig" HOME="$dir"
+failed=0
+
+# step "what" 'command' 'extended regular expression its output must match'
+step() {
+  out=$(eval "$2" 2>&1)
+  if ! printf '%s\n' "$out" | grep -Eq -e "$3"; then
+    failed=$((failed + 1))
+    printf 'FAILED: %s\n  $ %s\n  expected: %s\n%s\n' "$1" "$2" "$3" "$out"
+  fi
+}
+k() { "$kubectl" "$@"; }
+
+cat >"$dir/deploy.yaml" <<'YAML'
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web}}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: main, image: "busybox:1", ports: [{containerPort: 80}]}
+      - {name: side, image: "busybox:1"}
+YAML
+sed -e 's/busybox:1", ports/busybox:2", ports/' -e '/name: side/d' "$dir/deploy.yaml" >"$dir/deploy2.yaml"
+cat >"$dir/pod.yaml" <<'YAML'
+apiVersion: v1
+kind: Pod
+metadata: {name: one, labels: {tier: a}}
+spec:
+  terminationGracePeriodSeconds: 0
+  containers: [{name: main, image: busybox}]
+YAML
+cat >"$dir/node.yaml" <<'YAML'
+apiVersion: v1
+kind: Node
+metadata: {name: n1}
+status:
+  allocatable: {cpu: "4", memory: 8Gi, pods: "110", kubernetes.io/batch-cpu: "2000"}
+  capacity: {cpu: "4", memory: 8Gi, pods: "110"}
+  conditions: [{type: Ready, status: "True"}]
+YAML
+cat >"$dir/crd.yaml" <<'YAML'
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gizmos.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: gizmos, kind: Gizmo, shortNames: [gz]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    additionalPrinterColumns: [{name: Size, type: integer, jsonPath: .spec.size}]
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {size: {type: integer, minimum: 1}}}
+YAML
+cat >"$dir/gizmo.yaml" <<'YAML'
+apiVersion: example.com/v1
+kind: Gizmo
+metadata: {name: g}
+spec: {size: 3}
+YAML
+
+step "version" 'k version' 'v1.32.0'
+step "api-resources" 'k api-resources' '^deployments +deploy +.*true +Deployment'
+step "api-versions" 'k api-versions' '^policy/v1$'
+step "namespaces" 'k get ns' '^default +Active'
+step "apply creates" 'k apply -f $dir/deploy.yaml' 'deployment.apps/web created'
+step "apply again changes nothing" 'k apply -f $dir/deploy.yaml' 'unchanged'
+step "diff shows a change" 'k diff -f $dir/deploy2.yaml' '\+ .*image: busybox:2'
+step "apply merges lists" 'k apply -f $dir/deploy2.yaml && k get deploy web -o jsonpath="{.spec.template.spec.containers[*].image}"' '^busybox:2$'
+step "get -o wide" 'k get deploy -o wide' 'web +0/2 +0 +0 .*main +busybox:2 +app=web'
+step "get -o yaml" 'k get deploy web -o yaml' 'progressDeadlineSeconds: 600'
+step "get -o json by label" 'k get deploy -l app=web -o json' '"kind": "List"'
+step "get -o custom-columns" 'k get deploy -o custom-columns=N:.metadata.name' '^web$'
+step "get -o name by field" 'k get ns --field-selector metadata.name=default -o name' '^namespace/default$'
+step "describe" 'k describe deploy web' 'Replicas: +2 desired'
+step "scale" 'k scale deploy web --replicas=4 && k get deploy web -o jsonpath="{.spec.replicas}"' '4$'
+step "set image" 'k set image deploy/web main=busybox:3' 'image updated'
+step "label" 'k label deploy web a=b && k get deploy -L a' ' b$'
+step "annotate" 'k annotate deploy web note=x' 'web annotate'
+step "patch: strategic" "k patch deploy web -p '{\"spec\":{\"replicas\":1}}'" 'patched'
+step "patch: merge" "k patch deploy web --type=merge -p '{\"spec\":{\"replicas\":2}}'" 'patched'
+step "patch: json" "k patch deploy web --type=json -p '[{\"op\":\"replace\",\"path\":\"/spec/replicas\",\"value\":3}]'" 'patched'
+step "edit" 'EDITOR="sed -i s/replicas:.3/replicas:\ 5/" k edit deploy web && k get deploy web -o jsonpath="{.spec.replicas}"' '5$'
+step "replace" 'k get deploy web -o yaml | sed "s/replicas: 5/replicas: 6/" | k replace -f -' 'replaced'
+step "explain" 'k explain deployment.spec.replicas' 'replicas'
+step "explain a list" 'k explain pods.spec.containers.image' 'image'
+step "create a pod" 'k create -f $dir/pod.yaml' 'pod/one created'
+step "get pods" 'k get pods' '^one +0/1 +Pending +0 '
+step "get --watch" 'k get pods --watch --request-timeout=1s' '^one '
+step "wait" "k patch pod one --type=merge --subresource=status -p '{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}' 2>&1; k get pod one -o name" 'pod/one'
+step "run" 'k run two --image=busybox --restart=Never' 'pod/two created'
+step "delete" 'k delete pod one two' 'pod "two".* deleted'
+step "create a node" 'k create -f $dir/node.yaml' 'node/n1 created'
+step "nodes show batch resources" 'k get nodes -o jsonpath="{.items[0].status.allocatable}"' 'kubernetes.io/batch-cpu'
+step "get nodes" 'k get nodes' '^n1 +Ready +<none> '
+step "taint" 'k taint node n1 a=b:NoSchedule' 'tainted'
+step "cordon" 'k cordon n1 && k get nodes' 'Ready,SchedulingDisabled'
+step "drain" 'k drain n1 --ignore-daemonsets' 'drained|evicted'
+step "uncordon" 'k uncordon n1' 'uncordoned'
+step "a custom resource is defined" 'k apply -f $dir/crd.yaml' 'created'
+step "and waited for" 'k wait --for condition=established --timeout=10s crd/gizmos.example.com' 'condition met'
+step "and used" 'k apply -f $dir/gizmo.yaml && k get gz' '^g +3'
+step "and validated" 'sed "s/size: 3/size: 0/" $dir/gizmo.yaml | k apply -f -' 'should be greater than or equal to 1'
+step "apply merges custom resources" 'sed "s/size: 3/size: 4/" $dir/gizmo.yaml | k apply -f - && k get gz' '^g +4'
+step "events" 'k get events -A' 'No resources found'
+step "an unknown field is named" 'sed "s/image: busybox/imagex: busybox/" $dir/pod.yaml | k apply -f -' 'imagex'
+step "a wrong type is named" 'sed "s/PeriodSeconds: 0/PeriodSeconds: soon/" $dir/pod.yaml | k apply --validate=false -f -' 'spec.terminationGracePeriodSeconds'
+step "an unknown object" 'k get pod none' 'Error from server \(NotFound\): pods "none" not found'
+step "auth can-i" 'k auth can-i create pods' '^yes$'
+step "delete with foreground" 'k delete deploy web --cascade=foreground --wait=false' 'deleted'
+step "delete what was applied" 'k delete -f $dir/crd.yaml' 'deleted'
+step "raw" 'k get --raw /readyz' '^ok$'
+
+[ $failed -eq 0 ] && echo "all steps passed with $("$kubectl" version --client 2>/dev/null | head -n 1)"
+exit $failed

@@ -7,6 +7,7 @@
 //   koordlet/cgroups/...   real cgroups, made for the run and removed after it; needs root
 
 #include <fmt/core.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -205,6 +206,11 @@ bool cgroupsUsable() {
 int main(int argc, char** argv) {
   using namespace koord;
   log::setup({.program = "bench_koordlet", .quiet = true});
+  rlimit files{};  // as koordlet itself does
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
   const bench::Numbers node{{"pods", koordlet::kPods},
                             {"containers", koordlet::kPods * koordlet::kContainersPerPod}};
   std::vector<bench::Benchmark> benchmarks = {

@@ -60,6 +60,7 @@ void Collector::collect() {
   if (steady_ - collectedGarbage_ > 1min) {
     collectedGarbage_ = steady_;
     cache_.collectGarbage(wall_);
+    reader_.closeUnused();
     for (auto* rates : {&cgroupCpu_, &periods_, &throttled_}) rates->collectGarbage(steady_);
   }
 }
@@ -99,12 +100,14 @@ void Collector::collectNode() {
 
 void Collector::collectCgroup(const std::string& dir, std::string_view subject,
                               const Usage& usage) {
-  if (const auto ns = reader_.cpuUsageNs(dir)) {
-    if (const auto delta = cgroupCpu_.take(dir, *ns, steady_))
+  const auto cpu = reader_.cpu(dir);
+  if (cpu.usageNs) {
+    if (const auto delta = cgroupCpu_.take(dir, *cpu.usageNs, steady_))
       cache_.append(usage.cpu, subject, wall_, coresOf(*delta, 1));
   } else {
-    log::v(5, "cpu of {} not measured: {}", dir, ns.error().message);
+    log::v(5, "cpu of {} not measured: {}", dir, cpu.usageNs.error().message);
   }
+  if (cpu.throttling) takeThrottling(dir, subject, usage.throttled, *cpu.throttling);
   if (const auto stat = reader_.memoryStat(dir)) {
     cache_.append(usage.memory, subject, wall_, static_cast<double>(stat->usage()));
     if (options_.pageCache)
@@ -115,11 +118,10 @@ void Collector::collectCgroup(const std::string& dir, std::string_view subject,
   }
 }
 
-void Collector::collectThrottling(const std::string& dir, std::string_view subject, Metric metric) {
-  const auto counts = reader_.cpuThrottling(dir);
-  if (!counts) return;
-  const auto periods = periods_.take(dir, counts->periods, steady_);
-  const auto throttled = throttled_.take(dir, counts->throttledPeriods, steady_);
+void Collector::takeThrottling(const std::string& dir, std::string_view subject, Metric metric,
+                               const CpuThrottling& counts) {
+  const auto periods = periods_.take(dir, counts.periods, steady_);
+  const auto throttled = throttled_.take(dir, counts.throttledPeriods, steady_);
   if (!periods || !throttled) return;
   const double ratio = periods->amount == 0 ? 0
                                             : static_cast<double>(throttled->amount) /
@@ -128,17 +130,16 @@ void Collector::collectThrottling(const std::string& dir, std::string_view subje
 }
 
 void Collector::collectPods() {
-  constexpr Usage kPod{Metric::PodCpu, Metric::PodMemory, Metric::PodMemoryWithPageCache};
+  constexpr Usage kPod{Metric::PodCpu, Metric::PodMemory, Metric::PodMemoryWithPageCache,
+                       Metric::PodThrottled};
   constexpr Usage kContainer{Metric::ContainerCpu, Metric::ContainerMemory,
-                             Metric::ContainerMemoryWithPageCache};
+                             Metric::ContainerMemoryWithPageCache, Metric::ContainerThrottled};
   for (const auto& view : states_.pods()) {
     if (!view.active()) continue;
     collectCgroup(view.dir, view.uid(), kPod);
-    collectThrottling(view.dir, view.uid(), Metric::PodThrottled);
     for (const auto& container : view.containers) {
       if (container.dir.empty() || !container.running) continue;
       collectCgroup(container.dir, container.id, kContainer);
-      collectThrottling(container.dir, container.id, Metric::ContainerThrottled);
     }
   }
 }

@@ -38,13 +38,14 @@ class Collector {
 
  private:
   struct Usage {
-    Metric cpu, memory, memoryWithPageCache;
+    Metric cpu, memory, memoryWithPageCache, throttled;
   };
 
   void collectNode();
   void collectPods();
   void collectCgroup(const std::string& dir, std::string_view subject, const Usage& usage);
-  void collectThrottling(const std::string& dir, std::string_view subject, Metric metric);
+  void takeThrottling(const std::string& dir, std::string_view subject, Metric metric,
+                      const CpuThrottling& counts);
   void collectBestEffort();
   void collectHostApplications();
   void collectSystem();

@@ -4,6 +4,7 @@
 
 #include "api/codec.h"
 #include "base/log.h"
+#include "koordlet/states/list_items.h"
 
 namespace koord::koordlet {
 
@@ -26,23 +27,18 @@ Result<std::string> kubeletPodsUrl(const api::Node& node, const KubeletOptions& 
 }
 
 Result<std::vector<std::shared_ptr<const api::Pod>>> decodePodList(std::string_view body) {
-  const auto document = parseJson(body);
-  if (!document) return fail(document.error());
   std::vector<std::shared_ptr<const api::Pod>> pods;
-  const auto* items = find(*document, "items");
-  if (!items || items->is_null()) return pods;
-  if (!items->is_array()) return fail(ErrorCode::BadRequest, "items: must be a list");
-  pods.reserve(items->get_array().size());
-  for (const auto& item : items->get_array()) {
-    auto pod = api::decode<api::Pod>(item);
+  auto scanned = forEachListItem(body, [&](std::string_view item) {
+    auto pod = api::decodeText<api::Pod>(item);
     if (pod && !pod->metadata.uid.empty()) {
       pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
     } else {
-      log::warn("kubelet lists a pod that cannot be read, {}/{}: {}",
-                textAt(item, "metadata", "namespace"), textAt(item, "metadata", "name"),
-                pod ? "it has no metadata.uid" : pod.error().message);
+      log::warn(
+          "kubelet lists a pod that cannot be read: {}",
+          pod ? fmt::format("{} has no metadata.uid", pod->metadata.name) : pod.error().message);
     }
-  }
+  });
+  if (!scanned) return fail(std::move(scanned.error()).within("kubelet's answer"));
   return pods;
 }
 

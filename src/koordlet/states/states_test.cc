@@ -2,6 +2,7 @@
 
 #include "api/codec.h"
 #include "koordlet/states/kubelet.h"
+#include "koordlet/states/list_items.h"
 #include "koordlet/states/node_metric_reporter.h"
 #include "koordlet/states/node_slo.h"
 #include "koordlet/states/pod_view.h"
@@ -91,6 +92,25 @@ TEST(Kubelet, APodThatCannotBeReadDoesNotHideTheOthers) {
   EXPECT_TRUE(decodePodList(R"({"items":null})")->empty());
   EXPECT_FALSE(decodePodList("<html>"));
   EXPECT_FALSE(decodePodList(R"({"items":{}})"));
+}
+
+TEST(ListItems, BracesAndQuotesInsideTextsAreNoStructure) {
+  std::vector<std::string> items;
+  const auto scan = [&](std::string_view text) {
+    items.clear();
+    return forEachListItem(text, [&](std::string_view item) { items.emplace_back(item); })
+        .has_value();
+  };
+  EXPECT_TRUE(scan(
+      R"( {"kind" : "L]}\"{", "items" : [ {"a":"}]\\"} , 5 , "x,]" ] , "z":[1,{"items":[7]}] } )"));
+  EXPECT_THAT(items, ElementsAre(R"({"a":"}]\\"})", "5", R"("x,]")"));
+  EXPECT_TRUE(scan(R"({"items":[]})"));
+  EXPECT_TRUE(scan("{}"));
+  for (const std::string_view broken :
+       {"", "[]", "{", R"({"items")", R"({"items":)", R"({"items":[)", R"({"items":[{})",
+        R"({"items":[{}])", R"({"items":[{"a":"\"}]})", R"({"items":[,]})", R"({items:[]})",
+        R"({"a":1 "items":[]})"})
+    EXPECT_FALSE(scan(broken)) << broken;
 }
 
 TEST(PodView, ContainersWithoutAKnownIdHaveNoDirectory) {

@@ -21,7 +21,7 @@ Result<> CgroupReader::load(CgroupFile file, std::string_view dir) {
   auto path = cgroupFilePath(layout_, file, dir);
   if (!path) return fail(std::move(path.error()));
   path_ = *std::move(path);
-  return readSmallFile(path_, buffer_);
+  return files_.read(path_, buffer_);
 }
 
 Result<std::int64_t> CgroupReader::loadInt(CgroupFile file, std::string_view dir) {
@@ -32,17 +32,7 @@ Result<std::int64_t> CgroupReader::loadInt(CgroupFile file, std::string_view dir
   return value;
 }
 
-Result<std::string> CgroupReader::text(CgroupFile file, std::string_view dir) {
-  auto loaded = load(file, dir);
-  if (!loaded) return fail(std::move(loaded.error()));
-  return buffer_;
-}
-
-Result<std::int64_t> CgroupReader::cpuUsageNs(std::string_view dir) {
-  if (layout_.version(Subsystem::Cpuacct) == CgroupVersion::V1)
-    return loadInt(CgroupFile::CpuacctUsage, dir);
-  auto loaded = load(CgroupFile::CpuacctUsage, dir);
-  if (!loaded) return fail(std::move(loaded.error()));
+Result<std::int64_t> CgroupReader::usageInCpuStat() const {
   std::string_view rest = buffer_;
   // The first line, in every kernel so far; searched for all the same.
   const auto at = rest.find("usage_usec ");
@@ -53,12 +43,11 @@ Result<std::int64_t> CgroupReader::cpuUsageNs(std::string_view dir) {
   return *micros * 1000;
 }
 
-Result<CpuThrottling> CgroupReader::cpuThrottling(std::string_view dir) {
-  auto loaded = load(CgroupFile::CpuStat, dir);
-  if (!loaded) return fail(std::move(loaded.error()));
+Result<CpuThrottling> CgroupReader::throttlingInCpuStat() const {
   CpuThrottling result;
   int found = 0;
   forEachLine(buffer_, [&](std::string_view line) {
+    if (!line.starts_with("nr_")) return;
     const auto key = takeWord(line);
     std::int64_t* field = key == "nr_periods"     ? &result.periods
                           : key == "nr_throttled" ? &result.throttledPeriods
@@ -72,6 +61,29 @@ Result<CpuThrottling> CgroupReader::cpuThrottling(std::string_view dir) {
   // The root cgroup of v2 has neither: it cannot be throttled.
   if (found != 2) return malformed("no lines nr_periods and nr_throttled");
   return result;
+}
+
+Result<std::int64_t> CgroupReader::cpuUsageNs(std::string_view dir) {
+  if (layout_.version(Subsystem::Cpuacct) == CgroupVersion::V1)
+    return loadInt(CgroupFile::CpuacctUsage, dir);
+  auto loaded = load(CgroupFile::CpuacctUsage, dir);
+  if (!loaded) return fail(std::move(loaded.error()));
+  return usageInCpuStat();
+}
+
+Result<CpuThrottling> CgroupReader::cpuThrottling(std::string_view dir) {
+  auto loaded = load(CgroupFile::CpuStat, dir);
+  if (!loaded) return fail(std::move(loaded.error()));
+  return throttlingInCpuStat();
+}
+
+CgroupReader::CpuReading CgroupReader::cpu(std::string_view dir) {
+  auto usage = cpuUsageNs(dir);
+  // What the usage was read from is still in the buffer.
+  if (usage && layout_.version(Subsystem::Cpuacct) == CgroupVersion::V2 &&
+      layout_.version(Subsystem::Cpu) == CgroupVersion::V2)
+    return {std::move(usage), throttlingInCpuStat()};
+  return {std::move(usage), cpuThrottling(dir)};
 }
 
 Result<MemoryStat> CgroupReader::memoryStat(std::string_view dir) {
@@ -145,7 +157,7 @@ Result<std::int64_t> CgroupReader::cpuShares(std::string_view dir) {
 Result<CpuSet> CgroupReader::cpuset(std::string_view dir) {
   const bool v2 = layout_.version(Subsystem::Cpuset) == CgroupVersion::V2;
   path_ = layout_.dir(Subsystem::Cpuset, dir).append(v2 ? "cpuset.cpus.effective" : "cpuset.cpus");
-  auto loaded = readSmallFile(path_, buffer_);
+  auto loaded = files_.read(path_, buffer_);
   if (!loaded) return fail(std::move(loaded.error()));
   auto cpus = CpuSet::parse(trim(buffer_));
   if (!cpus) return malformed(cpus.error().message);

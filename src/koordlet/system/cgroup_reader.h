@@ -9,6 +9,7 @@
 #include "base/cpuset.h"
 #include "base/result.h"
 #include "koordlet/system/cgroup_file.h"
+#include "koordlet/system/open_files.h"
 
 namespace koord::koordlet {
 
@@ -26,7 +27,7 @@ struct MemoryStat {
   std::int64_t usageWithPageCache() const { return anon + file + unevictable; }
 };
 
-// Not thread-safe: it reuses one buffer.
+// Not thread-safe: it reuses one buffer and keeps the files open.
 class CgroupReader {
  public:
   explicit CgroupReader(const CgroupLayout& layout) : layout_(layout) {}
@@ -42,16 +43,26 @@ class CgroupReader {
   Result<std::int64_t> cpuShares(std::string_view dir);
   // The CPUs the cgroup may use: on v2 the effective ones, since its own list may be empty.
   Result<CpuSet> cpuset(std::string_view dir);
-  // Any file, as text.
-  Result<std::string> text(CgroupFile file, std::string_view dir);
+  // Usage and throttling in one read where they are in one file (v2).
+  struct CpuReading {
+    Result<std::int64_t> usageNs;
+    Result<CpuThrottling> throttling;
+  };
+  CpuReading cpu(std::string_view dir);
+  // Closes the files of cgroups that were not read since the last call; about once a minute.
+  void closeUnused() { files_.closeUnused(); }
 
  private:
   // The file's path in path_, its content in buffer_.
   Result<> load(CgroupFile file, std::string_view dir);
   Result<std::int64_t> loadInt(CgroupFile file, std::string_view dir);
+  // From buffer_, which has cpu.stat.
+  Result<std::int64_t> usageInCpuStat() const;
+  Result<CpuThrottling> throttlingInCpuStat() const;
   std::unexpected<Error> malformed(std::string_view why) const;
 
   const CgroupLayout& layout_;
+  OpenFiles files_;
   std::string path_;
   std::string buffer_;
 };

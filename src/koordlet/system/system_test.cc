@@ -5,6 +5,7 @@
 #include "koordlet/system/cgroup_reader.h"
 #include "koordlet/system/conversions.h"
 #include "koordlet/system/cpu_topology.h"
+#include "koordlet/system/open_files.h"
 #include "koordlet/system/procfs.h"
 #include "koordlet/testing/fake_host.h"
 
@@ -144,6 +145,28 @@ TEST_P(Readers, GarbageIsAnErrorThatNamesTheFile) {
     EXPECT_FALSE(reader.cfsQuotaUs(pod)) << garbage;
     EXPECT_FALSE(reader.memoryLimit(pod)) << garbage;
   }
+}
+
+TEST(OpenFiles, FollowAFileThatIsMadeAnewAndKeepToTheirCapacity) {
+  TempTree tree{{"a", "1\n"}, {"b", "2\n"}, {"c", "3\n"}};
+  OpenFiles files(2);
+  std::string content;
+  for (const auto* name : {"a", "b", "c"}) EXPECT_TRUE(files.read(tree.path(name), content));
+  EXPECT_EQ(content, "3");
+  EXPECT_EQ(files.size(), 2U);
+  tree.write("a", "10\n");
+  EXPECT_TRUE(files.read(tree.path("a"), content));
+  EXPECT_EQ(content, "10");
+  tree.remove("a");
+  EXPECT_EQ(files.read(tree.path("a"), content).error().code, ErrorCode::NotFound);
+  tree.write("a", std::string(5000, 'x') + "\n");
+  EXPECT_TRUE(files.read(tree.path("a"), content));
+  EXPECT_EQ(content.size(), 5000U);
+  files.closeUnused();
+  EXPECT_EQ(files.size(), 2U);
+  EXPECT_TRUE(files.read(tree.path("a"), content));
+  files.closeUnused();
+  EXPECT_EQ(files.size(), 1U);
 }
 
 TEST(ProcFs, CpuTicksLeaveOutIdleAndWaiting) {

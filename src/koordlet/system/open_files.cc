@@ -1,0 +1,81 @@
+#include "koordlet/system/open_files.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "koordlet/system/small_file.h"
+
+namespace koord::koordlet {
+namespace {
+
+constexpr std::size_t kLargest = 64 * 1024;
+
+}  // namespace
+
+std::size_t OpenFiles::defaultCapacity() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return std::min<std::size_t>(limit.rlim_cur / 2, 16 * 1024);
+}
+
+OpenFiles::OpenFiles(std::size_t capacity) : capacity_(capacity) {}
+
+OpenFiles::~OpenFiles() {
+  for (const auto& [path, file] : files_) ::close(file.fd);
+}
+
+bool OpenFiles::readFrom(int fd, std::string& content) {
+  // A cgroup that was removed answers ENODEV; a plain file has lost its last name.
+  struct stat info{};
+  if (::fstat(fd, &info) != 0 || info.st_nlink == 0) return false;
+  if (content.capacity() < 4096) content.reserve(4096);
+  for (std::size_t size = content.capacity(); size <= kLargest; size *= 2) {
+    content.resize(size);
+    const ssize_t n = ::pread(fd, content.data(), size, 0);
+    if (n < 0) return false;
+    if (static_cast<std::size_t>(n) == size) continue;  // perhaps there is more
+    content.resize(static_cast<std::size_t>(n));
+    while (content.ends_with('\n')) content.pop_back();
+    return true;
+  }
+  return false;
+}
+
+Result<> OpenFiles::read(const std::string& path, std::string& content) {
+  auto it = files_.find(path);
+  if (it != files_.end()) {
+    if (readFrom(it->second.fd, content)) {
+      it->second.used = true;
+      return {};
+    }
+    ::close(it->second.fd);
+    files_.erase(it);
+  }
+  if (files_.size() < capacity_) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && readFrom(fd, content)) {
+      files_.emplace(path, File{fd, true});
+      return {};
+    }
+    if (fd >= 0) ::close(fd);
+  }
+  return readSmallFile(path, content);
+}
+
+void OpenFiles::closeUnused() {
+  for (auto it = files_.begin(); it != files_.end();) {
+    if (std::exchange(it->second.used, false)) {
+      ++it;
+    } else {
+      ::close(it->second.fd);
+      it = files_.erase(it);
+    }
+  }
+}
+
+}  // namespace koord::koordlet

@@ -149,7 +149,9 @@ Task<void> Operations::runOnResource(const Operation& operation, json::value res
                                      const Bindings& bindings, const OperationContext& context,
                                      OperationOutcome& outcome) {
   const bool assertion = operation.kind == Kind::Assert || operation.kind == Kind::Error;
-  outcome.result.target = textAt(resource, "kind").empty() ? "" : titleOf(resource);
+  if (!textAt(resource, "kind").empty()) {
+    outcome.result.target = titleOf(withMetadataFilled(resource, bindings));
+  }
   AssertionTree tree;
   if (assertion) {
     auto parsed = AssertionTree::parse(resource);

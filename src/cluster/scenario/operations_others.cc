@@ -43,6 +43,15 @@ Result<ProcessSpec> specOf(const Operation& operation, const Bindings& bindings,
   return spec;
 }
 
+// In one line; a script is cut after its first.
+std::string commandLine(const ProcessSpec& spec) {
+  std::string line;
+  for (const auto& argument : spec.arguments) line += (line.empty() ? "" : " ") + argument;
+  const auto newline = line.find('\n');
+  const bool more = newline != std::string::npos && newline + 1 < line.size();
+  return line.substr(0, newline) + (more ? " ..." : "");
+}
+
 // Without what only machines read.
 json::value tidied(json::value object) {
   if (auto* metadata = find(object, "metadata"); metadata && metadata->is_object()) {
@@ -66,11 +75,7 @@ Task<void> Operations::runProcessOperation(const Operation& operation, const Bin
     outcome.result.error = spec.error().message;
     co_return;
   }
-  if (!operation.process.hideCommand) {
-    for (const auto& argument : spec->arguments) {
-      outcome.result.target += (outcome.result.target.empty() ? "" : " ") + argument;
-    }
-  }
+  if (!operation.process.hideCommand) outcome.result.target = commandLine(*spec);
   auto running = runProcess(environment_.executor(), *std::move(spec));
   const auto done = co_await running;
   if (!operation.process.hideOutput) outcome.result.output = done.output + done.errorOutput;

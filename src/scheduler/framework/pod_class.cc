@@ -6,10 +6,10 @@
 
 namespace koord::scheduler {
 
-std::int64_t normalizedScore(std::int64_t score, std::int64_t max, bool reverse) {
-  if (max == 0) return reverse ? 100 : score;
-  const std::int64_t scaled = 100 * score / max;
-  return reverse ? 100 - scaled : scaled;
+std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reverse, std::int64_t top) {
+  if (highest == 0) return reverse ? top : score;
+  const std::int64_t scaled = top * score / highest;
+  return reverse ? top - scaled : scaled;
 }
 
 Status invalidScore(const std::string& plugin, std::int64_t score) {

@@ -105,8 +105,8 @@ class PodClasses {
   std::unordered_map<std::string_view, Order::iterator> byBytes_;
 };
 
-// 0 to 100 by the highest score there is.
-std::int64_t normalizedScore(std::int64_t score, std::int64_t max, bool reverse);
+// 0 to `top` by the highest score there is.
+std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reverse, std::int64_t top = 100);
 // The error for a score outside 0 to 100.
 Status invalidScore(const std::string& plugin, std::int64_t score);
 

@@ -1,0 +1,342 @@
+#include "scheduler/core/scheduler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/virtual_loop.h"
+#include "kube/fake_api.h"
+#include "scheduler/plugins/registry.h"
+#include "scheduler/testing/builders.h"
+
+namespace koord::scheduler {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::aNode;
+using testing::aPod;
+using testing::PodBuilder;
+using namespace std::chrono_literals;
+
+// A scheduler on an API that answers from a few switches and plays back what an informer would see.
+struct Fixture {
+  VirtualLoop loop;
+  kube::FakeApi api{loop};
+  std::unique_ptr<Scheduler> scheduler;
+  std::map<std::string, std::shared_ptr<const api::Pod>> pods;  // by name, as in the API
+  std::map<std::string, int> bindings;                          // per pod
+  std::vector<std::string> events;                              // "reason: note"
+  std::vector<std::string> conditions;                          // "pod reason: message"
+  std::function<Result<std::string>(const std::string& pod)> beforeBind;
+  bool losesReplies = false;
+  Registry registry = makeRegistry();
+
+  explicit Fixture(SchedulerConfiguration configuration = defaultConfiguration()) {
+    api.answer = [this](const kube::Request& request) { return answer(request); };
+    configuration_ = std::move(configuration);
+    create();
+  }
+  void create() {
+    scheduler.reset();
+    SchedulerOptions options;
+    options.configuration = configuration_;
+    auto made = Scheduler::create(options, registry, loop, &api);
+    ASSERT_TRUE(made) << made.error().message;
+    scheduler = *std::move(made);
+  }
+
+  Result<std::string> answer(const kube::Request& request) {
+    if (request.resource == "events") {
+      const auto event = parseJson(request.body);
+      if (event && at(*event, "message"))
+        events.push_back(std::string(textAt(*event, "reason")) + ": " + std::string(textAt(*event, "message")));
+      return "{}";
+    }
+    const auto found = pods.find(request.name);
+    if (found == pods.end()) return fail(ErrorCode::NotFound, "pods \"" + request.name + "\" not found");
+    if (request.subresource == "binding") {
+      if (beforeBind) {
+        if (auto refused = beforeBind(request.name); !refused) return refused;
+      }
+      const auto body = parseJson(request.body);
+      if (!found->second->spec.nodeName.empty()) return fail(ErrorCode::Conflict, "already bound");
+      auto bound = std::make_shared<api::Pod>(*found->second);
+      bound->spec.nodeName = textAt(*body, "target", "name");
+      bound->metadata.resourceVersion += "0";
+      ++bindings[request.name];
+      replace(bound);
+      if (losesReplies) return fail(ErrorCode::Unavailable, "connection reset");
+      return "{}";
+    }
+    if (request.subresource == "status") {
+      const auto body = parseJson(request.body);
+      if (const auto* list = at(*body, "status", "conditions"); list && list->is_array()) {
+        const auto& condition = list->get_array()[0];
+        conditions.push_back(request.name + " " + std::string(textAt(condition, "reason")) + ": " +
+                             std::string(textAt(condition, "message")));
+      }
+      return "{}";
+    }
+    return toJson(api::encodeObject(*found->second));
+  }
+  void replace(std::shared_ptr<const api::Pod> after) {
+    auto& slot = pods[after->metadata.name];
+    const auto before = std::exchange(slot, after);
+    loop.post([this, before, after] {
+      if (before) {
+        scheduler->podUpdated(before, after);
+      } else {
+        scheduler->podAdded(after);
+      }
+    });
+  }
+  void create(const PodBuilder& pod) { replace(pod.build()); }
+  void remove(const std::string& name) {
+    const auto pod = pods[name];
+    pods.erase(name);
+    loop.post([this, pod] { scheduler->podDeleted(pod); });
+  }
+  void node(const testing::NodeBuilder& node) { scheduler->nodeAdded(node.build()); }
+  std::string nodeOf(const std::string& pod) { return pods.at(pod)->spec.nodeName; }
+  void run(Duration time = 5s) { loop.advance(time); }
+
+  SchedulerConfiguration configuration_;
+};
+
+TEST(Scheduler, binds_a_pod_and_says_so) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("p").request("cpu", "1"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("p"), "n1");
+  EXPECT_THAT(f.events, ::testing::ElementsAre("Scheduled: Successfully assigned default/p to n1"));
+  EXPECT_EQ(f.scheduler->cluster().assumedTotal(), 0u);
+  EXPECT_EQ(f.scheduler->cluster().podTotal(), 1u);
+}
+
+TEST(Scheduler, a_pod_that_fits_nowhere_gets_a_condition_and_an_event_and_is_tried_again_when_room_appears) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.node(aNode("n2").taint("gpu"));
+  f.scheduler->start();
+  f.create(aPod("running").request("cpu", "3"));
+  f.run();
+  f.create(aPod("p").request("cpu", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("p"), "");
+  const std::string message =
+      "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).";
+  EXPECT_THAT(f.conditions, ::testing::ElementsAre("p Unschedulable: " + message));
+  EXPECT_THAT(f.events, ::testing::Contains("FailedScheduling: " + message));
+  f.remove("running");
+  f.run();
+  EXPECT_EQ(f.nodeOf("p"), "n1");
+}
+
+TEST(Scheduler, a_lost_reply_to_a_binding_that_was_carried_out_is_no_failure) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.losesReplies = true;
+  f.scheduler->start();
+  f.create(aPod("p").request("cpu", "1"));
+  f.run();
+  EXPECT_EQ(f.bindings["p"], 1);
+  EXPECT_EQ(f.scheduler->cluster().podTotal(), 1u);
+  EXPECT_THAT(f.events, ::testing::ElementsAre("Scheduled: Successfully assigned default/p to n1"));
+}
+
+TEST(Scheduler, a_refused_binding_frees_the_node_and_is_tried_again) {
+  Fixture f;
+  f.node(aNode("n1").allocatable("cpu", "1"));
+  int calls = 0;
+  f.beforeBind = [&](const std::string&) -> Result<std::string> {
+    if (++calls <= 2) return fail(ErrorCode::Internal, "etcd is tired");
+    return "";
+  };
+  f.scheduler->start();
+  f.create(aPod("p").request("cpu", "1"));
+  f.run(20s);
+  EXPECT_EQ(f.nodeOf("p"), "n1");
+  EXPECT_EQ(calls, 3);
+  ASSERT_FALSE(f.conditions.empty());
+  EXPECT_THAT(f.conditions.front(), HasSubstr("SchedulerError: running Bind plugin \"DefaultBinder\": "));
+}
+
+TEST(Scheduler, while_the_fate_of_a_binding_is_unknown_its_room_is_not_given_away) {
+  Fixture f;
+  f.node(aNode("n1").allocatable("cpu", "1"));
+  bool down = false;
+  f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
+    if (request.subresource == "binding" && request.name == "first") {
+      down = true;
+      (void)f.answer(request);
+      return fail(ErrorCode::Unavailable, "connection reset");
+    }
+    if (down && request.resource == "pods" && request.name == "first") return fail(ErrorCode::Unavailable, "down");
+    return f.answer(request);
+  };
+  f.scheduler->start();
+  f.create(aPod("first").request("cpu", "1"));
+  f.create(aPod("second").request("cpu", "1"));
+  f.run(10s);
+  EXPECT_EQ(f.nodeOf("second"), "");
+  down = false;
+  f.run(30s);
+  EXPECT_EQ(f.nodeOf("first"), "n1");
+  EXPECT_EQ(f.nodeOf("second"), "");
+}
+
+TEST(Scheduler, a_pod_deleted_while_it_is_bound_leaves_nothing_behind) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("p").request("cpu", "1"));
+  f.loop.runReady();  // the binding request is on its way
+  EXPECT_EQ(f.scheduler->cluster().assumedTotal(), 1u);
+  f.remove("p");
+  f.run();
+  EXPECT_EQ(f.scheduler->cluster().podTotal(), 0u);
+  EXPECT_EQ(f.scheduler->queue().counts().active, 0u);
+}
+
+TEST(Scheduler, pods_of_other_schedulers_are_left_alone_but_counted_when_bound) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("other").scheduler("someone-else"));
+  f.create(aPod("bound").scheduler("someone-else").nodeName("n1").request("cpu", "4"));
+  f.create(aPod("p").request("cpu", "1"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("other"), "");
+  EXPECT_EQ(f.nodeOf("p"), "");
+  EXPECT_THAT(f.conditions, ::testing::ElementsAre("p Unschedulable: 0/1 nodes are available: 1 Insufficient cpu."));
+}
+
+TEST(Scheduler, several_profiles_serve_their_own_pods) {
+  auto configuration = parseConfiguration(R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: spread
+- schedulerName: pack
+  pluginConfig:
+  - name: NodeResourcesFit
+    args: {scoringStrategy: {type: MostAllocated}}
+)");
+  ASSERT_TRUE(configuration) << configuration.error().message;
+  Fixture f(*configuration);
+  f.node(aNode("empty"));
+  f.node(aNode("used"));
+  f.scheduler->start();
+  f.create(aPod("running").nodeName("used").request("cpu", "1").request("memory", "2Gi"));
+  f.create(aPod("a").scheduler("spread").request("cpu", "500m").request("memory", "1Gi"));
+  f.create(aPod("b").scheduler("pack").request("cpu", "500m").request("memory", "1Gi"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("a"), "empty");
+  EXPECT_EQ(f.nodeOf("b"), "used");
+}
+
+TEST(Scheduler, killed_at_any_moment_and_started_again_it_binds_every_pod_exactly_once) {
+  for (int killAfterMicroseconds : {0, 500, 1000, 1500, 2000, 2500, 5000, 100'000}) {
+    Fixture f;
+    const auto nodes = [&] {
+      for (int n = 0; n < 5; ++n) f.node(aNode("n" + std::to_string(n)));
+    };
+    nodes();
+    f.scheduler->start();
+    for (int p = 0; p < 20; ++p) f.create(aPod("p" + std::to_string(p)).request("cpu", "1"));
+    f.loop.advance(std::chrono::microseconds(killAfterMicroseconds));
+    f.create();  // nothing of the old one is left
+    nodes();
+    for (const auto& [name, pod] : f.pods) f.scheduler->podAdded(pod);
+    f.scheduler->start();
+    f.run(30s);
+    for (const auto& [name, pod] : f.pods) EXPECT_NE(pod->spec.nodeName, "") << name;
+    for (const auto& [name, count] : f.bindings) EXPECT_EQ(count, 1) << name;
+    std::map<std::string, int> perNode;
+    for (const auto& [name, pod] : f.pods) ++perNode[pod->spec.nodeName];
+    for (const auto& [node, count] : perNode) EXPECT_LE(count, 4) << node;
+  }
+}
+
+TEST(Scheduler, a_bad_configuration_is_refused_with_every_problem_by_path) {
+  auto configuration = defaultConfiguration();
+  configuration.profiles[0].plugins["filter"].enabled = {{"Nonsense", 0}, {"ImageLocality", 0}};
+  configuration.profiles[0].pluginConfig.push_back(
+      {"NodeResourcesFit", *parseJson(R"({"scoringStrategy":{"type":"Best"},"extra":1})"),
+       "profiles[0].pluginConfig[0].args"});
+  VirtualLoop loop;
+  SchedulerOptions options;
+  options.configuration = configuration;
+  const auto made = Scheduler::create(options, makeRegistry(), loop, nullptr);
+  ASSERT_FALSE(made);
+  EXPECT_THAT(made.error().message, HasSubstr("profiles[0].plugins.filter: filter \"Nonsense\" does not exist"));
+  EXPECT_THAT(made.error().message, HasSubstr("plugin \"ImageLocality\" does not extend filter plugin"));
+  EXPECT_THAT(made.error().message,
+              HasSubstr("profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: \"Best\""));
+  EXPECT_THAT(made.error().message, HasSubstr("profiles[0].pluginConfig[0].args.extra: unknown field"));
+}
+
+TEST(Scheduler, the_decision_log_keeps_why_a_pod_was_rejected) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("p").request("cpu", "8"));
+  f.run();
+  const auto* decisions = f.scheduler->decisions().of("default/p");
+  ASSERT_TRUE(decisions);
+  const Decision& last = decisions->back();
+  EXPECT_EQ(last.result, "unschedulable");
+  ASSERT_EQ(last.rejections.size(), 1u);
+  EXPECT_EQ(last.rejections[0].plugin, "NodeResourcesFit");
+  EXPECT_EQ(last.rejections[0].code, Code::UnschedulableAndUnresolvable);
+  EXPECT_EQ(last.rejections[0].nodes, 1u);
+}
+
+// Random arrivals, deletions, node churn and API faults: nothing is bound twice, no node is overfull,
+// and in the end everything that fits is bound.
+TEST(Scheduler, random_faults_neither_lose_nor_double_pods) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    Random random(seed);
+    Fixture f;
+    for (int n = 0; n < 4; ++n) f.node(aNode("n" + std::to_string(n)));
+    f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
+      const double dice = random.unit();
+      if (dice < 0.1) return fail(ErrorCode::Unavailable, "no answer");
+      if (dice < 0.15) {
+        (void)f.answer(request);
+        return fail(ErrorCode::Unavailable, "lost reply");
+      }
+      if (dice < 0.2) return fail(ErrorCode::Conflict, "conflict");
+      return f.answer(request);
+    };
+    f.scheduler->start();
+    int created = 0;
+    for (int step = 0; step < 150; ++step) {
+      if (random.chance(0.5)) f.create(aPod("p" + std::to_string(created++)).request("cpu", "500m"));
+      if (random.chance(0.3) && !f.pods.empty())
+        f.remove(std::next(f.pods.begin(), static_cast<long>(random.below(f.pods.size())))->first);
+      f.loop.advance(std::chrono::milliseconds(random.below(700)));
+      std::map<std::string, int> perNode;
+      for (const auto& [name, pod] : f.pods) ++perNode[pod->spec.nodeName];
+      for (const auto& [node, count] : perNode) {
+        if (!node.empty()) {
+          ASSERT_LE(count, 8) << "seed " << seed;
+        }
+      }
+      for (const auto& [name, count] : f.bindings) ASSERT_EQ(count, 1) << "seed " << seed << " " << name;
+    }
+    f.api.answer = [&](const kube::Request& request) { return f.answer(request); };
+    f.run(7min);
+    std::size_t bound = 0;
+    for (const auto& [name, pod] : f.pods) bound += !pod->spec.nodeName.empty();
+    ASSERT_EQ(bound, std::min<std::size_t>(f.pods.size(), 32)) << "seed " << seed;
+    ASSERT_EQ(f.scheduler->cluster().podTotal(), bound) << "seed " << seed;
+    ASSERT_EQ(f.scheduler->cluster().assumedTotal(), 0u) << "seed " << seed;
+    f.scheduler->cluster().live().forEach(
+        [&](NodeId node) { ASSERT_EQ(f.scheduler->cluster().verifyNode(node), ""); });
+  }
+}
+
+}  // namespace
+}  // namespace koord::scheduler

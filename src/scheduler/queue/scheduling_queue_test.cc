@@ -1,0 +1,300 @@
+#include "scheduler/queue/scheduling_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/virtual_loop.h"
+#include "scheduler/plugins/schedulinggates/plugin.h"
+#include "scheduler/testing/world.h"
+
+namespace koord::scheduler {
+namespace {
+
+using testing::aNode;
+using testing::aPod;
+using testing::PodBuilder;
+using testing::World;
+using namespace std::chrono_literals;
+
+class ByPriority final : public Plugin, public QueueSortPlugin {
+ public:
+  std::string_view name() const override { return "ByPriority"; }
+  bool less(const QueuedPod& a, const QueuedPod& b) const override {
+    if (a.info->priority != b.info->priority) return a.info->priority > b.info->priority;
+    return a.timestamp < b.timestamp;
+  }
+};
+
+struct Fixture {
+  World world;
+  Profile profile;
+  std::unique_ptr<SchedulingQueue> queue;
+  int readyCalls = 0;
+
+  explicit Fixture(QueueOptions options = {}) {
+    auto sort = std::make_unique<ByPriority>();
+    auto gates = std::make_unique<SchedulingGates>();
+    extend(profile.queueSort, *sort);
+    extend(profile.preEnqueue, *gates);
+    profile.registrations.push_back({"SchedulingGates", gates->eventsToRegister()});
+    // "Fit" is woken by pods that leave, "Pending" by nodes that come.
+    profile.registrations.push_back({"Fit", {{EventResource::Pod, action::kDelete, "", {}}}});
+    profile.registrations.push_back({"Pending", {{EventResource::Node, action::kAdd, "", {}}}});
+    profile.plugins.push_back(std::move(sort));
+    profile.plugins.push_back(std::move(gates));
+    queue = std::make_unique<SchedulingQueue>(world.executor(), options,
+                                              SchedulingQueue::Profiles{{"default-scheduler", &profile}},
+                                              world.nominator(), [this] { ++readyCalls; });
+    queue->start();
+  }
+  VirtualLoop& loop() { return static_cast<VirtualLoop&>(world.executor()); }
+  PodPtr add(const PodBuilder& builder) {
+    PodPtr pod = world.pod(builder);
+    queue->add(pod);
+    return pod;
+  }
+  std::string next() {
+    auto pod = queue->pop();
+    if (!pod) return "";
+    popped = *pod;
+    return pod->info->pod->metadata.name;
+  }
+  void reject(std::set<std::string> unschedulable, std::set<std::string> pending = {}) {
+    popped.unschedulablePlugins = std::move(unschedulable);
+    popped.pendingPlugins = std::move(pending);
+    queue->addUnschedulable(popped);
+  }
+  static ClusterEvent podGone() {
+    ClusterEvent event;
+    event.resource = EventResource::AssignedPod;
+    event.actions = action::kDelete;
+    return event;
+  }
+  static ClusterEvent nodeCame() {
+    ClusterEvent event;
+    event.resource = EventResource::Node;
+    event.actions = action::kAdd;
+    return event;
+  }
+  QueuedPod popped;
+};
+
+TEST(SchedulingQueue, pods_come_out_by_priority_then_age) {
+  Fixture f;
+  f.add(aPod("old"));
+  f.add(aPod("young"));
+  f.add(aPod("important").priority(10));
+  EXPECT_EQ(f.next(), "important");
+  EXPECT_EQ(f.next(), "old");
+  EXPECT_EQ(f.next(), "young");
+  EXPECT_EQ(f.next(), "");
+}
+
+TEST(SchedulingQueue, a_rejected_pod_waits_for_an_event_of_a_plugin_that_rejected_it) {
+  Fixture f;
+  const PodPtr pod = f.add(aPod("p"));
+  f.next();
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::InFlight);
+  f.reject({"Fit"});
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Unschedulable);
+  f.queue->moveAll(Fixture::nodeCame());
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Unschedulable);
+  f.queue->moveAll(Fixture::podGone());
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
+  f.loop().advance(3s);
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
+}
+
+TEST(SchedulingQueue, an_event_after_the_backoff_has_ended_activates_at_once) {
+  Fixture f;
+  const PodPtr pod = f.add(aPod("p"));
+  f.next();
+  f.reject({"Fit"});
+  f.loop().advance(5s);
+  f.queue->moveAll(Fixture::podGone());
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
+}
+
+TEST(SchedulingQueue, an_event_for_a_pending_plugin_skips_the_backoff) {
+  Fixture f;
+  const PodPtr pod = f.add(aPod("p"));
+  f.next();
+  f.reject({"Fit"}, {"Pending"});
+  f.queue->moveAll(Fixture::nodeCame());
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
+}
+
+TEST(SchedulingQueue, an_event_while_the_pod_was_in_flight_counts) {
+  Fixture f;
+  const PodPtr pod = f.add(aPod("p"));
+  f.next();
+  f.queue->moveAll(Fixture::podGone());
+  f.reject({"Fit"});
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
+}
+
+TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {
+  Fixture f;
+  const PodPtr pod = f.add(aPod("p"));
+  std::vector<std::int64_t> waits;
+  for (int round = 0; round < 6; ++round) {
+    ASSERT_EQ(f.next(), "p");
+    const auto before = f.queue->now();
+    f.reject({"Fit"});
+    // Another pod keeps the queue busy: otherwise this one would be tried early.
+    f.queue->moveAll(Fixture::podGone());
+    ASSERT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
+    waits.push_back(std::chrono::duration_cast<std::chrono::seconds>(
+                        *f.queue->find(pod->uid())->backoffExpiration - before).count());
+    f.loop().advance(15s);
+  }
+  EXPECT_EQ(waits, (std::vector<std::int64_t>{1, 2, 4, 8, 10, 10}));
+}
+
+TEST(SchedulingQueue, a_pod_in_backoff_is_tried_early_when_nothing_else_is_ready_but_not_after_an_error) {
+  Fixture f;
+  f.add(aPod("rejected"));
+  f.next();
+  f.queue->moveAll(Fixture::podGone());
+  f.reject({"Fit"});
+  f.add(aPod("broken"));
+  EXPECT_EQ(f.next(), "broken");
+  f.reject({});  // an error: nobody rejected it
+  EXPECT_EQ(f.next(), "rejected");
+  EXPECT_EQ(f.next(), "");
+  f.loop().advance(3s);
+  EXPECT_EQ(f.next(), "broken");
+}
+
+TEST(SchedulingQueue, pods_that_waited_five_minutes_are_tried_anyway) {
+  Fixture f;
+  const PodPtr pod = f.add(aPod("p"));
+  f.next();
+  f.reject({"Fit"});
+  f.loop().advance(4min);
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Unschedulable);
+  f.loop().advance(2min);
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
+  EXPECT_TRUE(f.queue->find(pod->uid())->flushed);
+}
+
+TEST(SchedulingQueue, a_gated_pod_waits_until_its_gates_are_gone) {
+  Fixture f;
+  const PodPtr gated = f.add(aPod("p").gate("wait"));
+  EXPECT_EQ(f.queue->placeOf(gated->uid()), QueuePlace::Gated);
+  EXPECT_EQ(f.queue->counts().gated, 1u);
+  f.queue->moveAll(Fixture::podGone());
+  f.loop().advance(10min);
+  EXPECT_EQ(f.queue->placeOf(gated->uid()), QueuePlace::Gated);
+  f.queue->update(gated, f.world.pod(aPod("p").version("2")));
+  EXPECT_EQ(f.queue->placeOf(gated->uid()), QueuePlace::Active);
+  EXPECT_EQ(f.queue->counts().gated, 0u);
+}
+
+TEST(SchedulingQueue, activate_moves_a_pod_whatever_rejected_it) {
+  Fixture f;
+  const PodPtr pod = f.add(aPod("p"));
+  f.next();
+  f.reject({"Nobody"});
+  f.queue->activate({pod});
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
+}
+
+TEST(SchedulingQueue, activate_of_a_pod_in_flight_counts_when_it_fails) {
+  Fixture f;
+  const PodPtr pod = f.add(aPod("p"));
+  f.next();
+  f.queue->activate({pod});
+  f.reject({"Nobody"});
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
+}
+
+TEST(SchedulingQueue, a_deleted_pod_is_nowhere) {
+  Fixture f;
+  const PodPtr pod = f.add(aPod("p"));
+  f.queue->remove(pod);
+  EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::None);
+  EXPECT_EQ(f.next(), "");
+}
+
+// Random operations: every pod that exists is in exactly one place, and none is forgotten.
+TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Random random(seed);
+    Fixture f;
+    std::map<std::string, PodPtr> alive;   // by uid, queued or in flight
+    std::map<std::string, QueuedPod> flying;
+    int created = 0;
+    for (int step = 0; step < 400; ++step) {
+      switch (random.below(9)) {
+        case 0: case 1: {
+          PodBuilder builder = aPod("p" + std::to_string(created++)).priority(static_cast<int>(random.below(3)));
+          if (random.chance(0.2)) builder.gate("g");
+          const PodPtr pod = f.add(builder);
+          alive[pod->uid()] = pod;
+          break;
+        }
+        case 2: case 3:
+          if (auto pod = f.queue->pop()) flying[pod->uid()] = *pod;
+          break;
+        case 4: case 5: {
+          if (flying.empty()) break;
+          auto it = std::next(flying.begin(), static_cast<long>(random.below(flying.size())));
+          QueuedPod pod = it->second;
+          flying.erase(it);
+          pod.unschedulablePlugins.clear();
+          pod.pendingPlugins.clear();
+          const auto outcome = random.below(4);
+          if (outcome == 0) {
+            f.queue->done(pod.uid());
+            alive.erase(pod.uid());
+            break;
+          }
+          if (outcome == 1) pod.unschedulablePlugins = {"Fit"};
+          if (outcome == 2) pod.pendingPlugins = {"Pending"};
+          f.queue->addUnschedulable(pod);
+          break;
+        }
+        case 6:
+          f.queue->moveAll(random.chance(0.5) ? Fixture::podGone() : Fixture::nodeCame());
+          break;
+        case 7: {
+          if (alive.empty()) break;
+          auto it = std::next(alive.begin(), static_cast<long>(random.below(alive.size())));
+          if (flying.contains(it->first)) break;
+          if (random.chance(0.5)) {
+            f.queue->remove(it->second);
+            alive.erase(it);
+          } else {
+            const PodPtr after = f.world.pod(aPod(it->second->pod->metadata.name)
+                                                 .priority(it->second->priority).version(std::to_string(step)));
+            f.queue->update(it->second, after);
+            it->second = after;
+          }
+          break;
+        }
+        default:
+          f.loop().advance(std::chrono::milliseconds(random.below(4000)));
+      }
+      const QueueCounts counts = f.queue->counts();
+      ASSERT_EQ(counts.active + counts.backoff + counts.unschedulable + counts.gated + counts.inFlight,
+                alive.size()) << "seed " << seed << " step " << step;
+      for (const auto& [uid, pod] : alive) {
+        ASSERT_NE(f.queue->placeOf(uid), QueuePlace::None) << "seed " << seed << " step " << step;
+        ASSERT_EQ(f.queue->placeOf(uid) == QueuePlace::InFlight, flying.contains(uid));
+      }
+    }
+    // In the end everything that is not gated comes out.
+    for (auto& [uid, pod] : flying) f.queue->done(uid), alive.erase(uid);
+    f.loop().advance(7min);
+    while (auto pod = f.queue->pop()) {
+      f.queue->done(pod->uid());
+      alive.erase(pod->uid());
+    }
+    for (const auto& [uid, pod] : alive) ASSERT_EQ(f.queue->placeOf(uid), QueuePlace::Gated);
+  }
+}
+
+}  // namespace
+}  // namespace koord::scheduler

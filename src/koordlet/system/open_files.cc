@@ -1,8 +1,10 @@
 #include "koordlet/system/open_files.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +16,12 @@ namespace koord::koordlet {
 namespace {
 
 constexpr std::size_t kLargest = 64 * 1024;
+
+bool isCgroupFile(int fd) {
+  struct statfs info{};
+  return ::fstatfs(fd, &info) == 0 &&
+         (info.f_type == CGROUP_SUPER_MAGIC || info.f_type == CGROUP2_SUPER_MAGIC);
+}
 
 }  // namespace
 
@@ -29,14 +37,13 @@ OpenFiles::~OpenFiles() {
   for (const auto& [path, file] : files_) ::close(file.fd);
 }
 
-bool OpenFiles::readFrom(int fd, std::string& content) {
-  // A cgroup that was removed answers ENODEV; a plain file has lost its last name.
+bool OpenFiles::readFrom(const File& file, std::string& content) {
   struct stat info{};
-  if (::fstat(fd, &info) != 0 || info.st_nlink == 0) return false;
+  if (!file.tellsRemoval && (::fstat(file.fd, &info) != 0 || info.st_nlink == 0)) return false;
   if (content.capacity() < 4096) content.reserve(4096);
   for (std::size_t size = content.capacity(); size <= kLargest; size *= 2) {
     content.resize(size);
-    const ssize_t n = ::pread(fd, content.data(), size, 0);
+    const ssize_t n = ::pread(file.fd, content.data(), size, 0);
     if (n < 0) return false;
     if (static_cast<std::size_t>(n) == size) continue;  // perhaps there is more
     content.resize(static_cast<std::size_t>(n));
@@ -49,7 +56,7 @@ bool OpenFiles::readFrom(int fd, std::string& content) {
 Result<> OpenFiles::read(const std::string& path, std::string& content) {
   auto it = files_.find(path);
   if (it != files_.end()) {
-    if (readFrom(it->second.fd, content)) {
+    if (readFrom(it->second, content)) {
       it->second.used = true;
       return {};
     }
@@ -58,11 +65,14 @@ Result<> OpenFiles::read(const std::string& path, std::string& content) {
   }
   if (files_.size() < capacity_) {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && readFrom(fd, content)) {
-      files_.emplace(path, File{fd, true});
-      return {};
+    if (fd >= 0) {
+      const File file{fd, isCgroupFile(fd), true};
+      if (readFrom(file, content)) {
+        files_.emplace(path, file);
+        return {};
+      }
+      ::close(fd);
     }
-    if (fd >= 0) ::close(fd);
   }
   return readSmallFile(path, content);
 }

@@ -33,10 +33,11 @@ class OpenFiles {
  private:
   struct File {
     int fd;
+    bool tellsRemoval;  // reads fail once the file is gone: cgroup file systems
     bool used;
   };
   // False when the file is no longer there.
-  static bool readFrom(int fd, std::string& content);
+  static bool readFrom(const File& file, std::string& content);
 
   std::size_t capacity_;
   std::unordered_map<std::string, File> files_;

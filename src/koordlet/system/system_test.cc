@@ -1,4 +1,6 @@
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "koordlet/system/cgroup_layout.h"
 #include "koordlet/system/cgroup_path.h"
@@ -167,6 +169,24 @@ TEST(OpenFiles, FollowAFileThatIsMadeAnewAndKeepToTheirCapacity) {
   EXPECT_TRUE(files.read(tree.path("a"), content));
   files.closeUnused();
   EXPECT_EQ(files.size(), 1U);
+}
+
+TEST(OpenFiles, ROOT_ARemovedCgroupIsGoneAndANewOneOfThatNameIsRead) {
+  const auto layout = CgroupLayout::detect(hostModeDirs());
+  if (!layout || !layout->has(Subsystem::Memory)) GTEST_SKIP() << "no cgroups on this machine";
+  const std::string dir =
+      layout->dir(Subsystem::Memory, "koordlet-test-" + std::to_string(::getpid()));
+  if (::mkdir(dir.c_str(), 0755) != 0) GTEST_SKIP() << "cannot make cgroups here";
+  OpenFiles files;
+  std::string content;
+  EXPECT_TRUE(files.read(dir + "cgroup.procs", content));
+  EXPECT_TRUE(files.read(dir + "memory.stat", content));
+  ::rmdir(dir.c_str());
+  EXPECT_EQ(files.read(dir + "memory.stat", content).error().code, ErrorCode::NotFound);
+  ASSERT_EQ(::mkdir(dir.c_str(), 0755), 0);
+  EXPECT_TRUE(files.read(dir + "memory.stat", content));
+  EXPECT_THAT(content, HasSubstr("inactive_anon"));
+  ::rmdir(dir.c_str());
 }
 
 TEST(ProcFs, CpuTicksLeaveOutIdleAndWaiting) {

@@ -1,4 +1,5 @@
-// The embedded API server without its transport: writes in memory and on disk, large lists, fan-out.
+// The embedded API server without its transport: writes in memory and on disk, large lists,
+// fan-out.
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -69,7 +70,8 @@ class Fixture {
     int next = 0, active = inFlight;
     const Stopwatch watch;
     thread_.loop().post([&] {
-      for (int i = 0; i < inFlight; ++i) tasks_.spawn(createSome(server_.get(), bodies, next, active, done));
+      for (int i = 0; i < inFlight; ++i)
+        tasks_.spawn(createSome(server_.get(), bodies, next, active, done));
     });
     done.get_future().wait();
     return watch.seconds();
@@ -83,7 +85,8 @@ class Fixture {
   std::vector<std::unique_ptr<apiserver::WatchStream>> streams;
 
  private:
-  static Task<void> createSome(Server* server, std::vector<std::string>& bodies, int& next, int& active, std::promise<void>& done) {
+  static Task<void> createSome(Server* server, std::vector<std::string>& bodies, int& next,
+                               int& active, std::promise<void>& done) {
     while (next < static_cast<int>(bodies.size())) {
       Call call{podRequest(kube::Verb::Create)};
       call.request.body = std::move(bodies[static_cast<std::size_t>(next++)]);
@@ -108,10 +111,12 @@ Numbers createMany(const Numbers& params, bool durable) {
   const int count = static_cast<int>(params.at("pods"));
   const double cpu = cpuSeconds();
   const double seconds = fixture.create(count, static_cast<int>(params.at("inFlight")));
-  return {{"createsPerSecond", count / seconds}, {"cpuMicrosecondsPerCreate", (cpuSeconds() - cpu) * 1e6 / count}};
+  return {{"createsPerSecond", count / seconds},
+          {"cpuMicrosecondsPerCreate", (cpuSeconds() - cpu) * 1e6 / count}};
 }
 
-Task<void> listOnce(Server* server, kube::Request request, std::size_t& bytes, std::promise<void>& done) {
+Task<void> listOnce(Server* server, kube::Request request, std::size_t& bytes,
+                    std::promise<void>& done) {
   auto serving = server->serve(Call{std::move(request)});
   const auto reply = co_await serving;
   bytes = reply.body->size();
@@ -123,13 +128,15 @@ Numbers listAll(const Numbers& params) {
   const int count = static_cast<int>(params.at("pods"));
   fixture.create(count, 64);
   Numbers out;
-  for (const auto& [name, selector] : {std::pair{"listSeconds", ""}, std::pair{"selectOneAppSeconds", "app=app-7"}}) {
+  for (const auto& [name, selector] :
+       {std::pair{"listSeconds", ""}, std::pair{"selectOneAppSeconds", "app=app-7"}}) {
     std::size_t bytes = 0;
     std::promise<void> done;
     auto request = podRequest(kube::Verb::List);
     if (*selector) request.query["labelSelector"] = selector;
     const Stopwatch watch;
-    fixture.loop().post([&] { fixture.tasks().spawn(listOnce(&fixture.server(), request, bytes, done)); });
+    fixture.loop().post(
+        [&] { fixture.tasks().spawn(listOnce(&fixture.server(), request, bytes, done)); });
     done.get_future().wait();
     out[name] = watch.seconds();
     if (!*selector) out["mebibytes"] = static_cast<double>(bytes) / 1048576;
@@ -151,7 +158,8 @@ Numbers fanOut(const Numbers& params) {
         bytes += line->size();
         if (++events == wanted) done.set_value();
       };
-      fixture.streams.push_back(fixture.server().watch(Call{podRequest(kube::Verb::Watch)}, std::move(sink)).value());
+      fixture.streams.push_back(
+          fixture.server().watch(Call{podRequest(kube::Verb::Watch)}, std::move(sink)).value());
     }
   });
   const Stopwatch watch;
@@ -169,9 +177,15 @@ Numbers fanOut(const Numbers& params) {
 int main(int argc, char** argv) {
   using namespace koord::bench;
   return runAll(argc, argv,
-                {{"apiserver/create/memory", {{"pods", 50'000}, {"inFlight", 64}}, [](const Numbers& p) { return createMany(p, false); }},
-                 {"apiserver/create/durable", {{"pods", 50'000}, {"inFlight", 256}}, [](const Numbers& p) { return createMany(p, true); }},
-                 {"apiserver/create/durable/one-writer", {{"pods", 500}, {"inFlight", 1}}, [](const Numbers& p) { return createMany(p, true); }},
+                {{"apiserver/create/memory",
+                  {{"pods", 50'000}, {"inFlight", 64}},
+                  [](const Numbers& p) { return createMany(p, false); }},
+                 {"apiserver/create/durable",
+                  {{"pods", 50'000}, {"inFlight", 256}},
+                  [](const Numbers& p) { return createMany(p, true); }},
+                 {"apiserver/create/durable/one-writer",
+                  {{"pods", 500}, {"inFlight", 1}},
+                  [](const Numbers& p) { return createMany(p, true); }},
                  {"apiserver/list", {{"pods", 100'000}}, listAll},
                  {"apiserver/watch/fan-out", {{"watchers", 100}, {"writes", 5'000}}, fanOut}});
 }

@@ -33,7 +33,8 @@ Result<std::string> unescape(std::string_view text) {
     const bool special = c == '\\' || c == ',' || c == '=';
     if (escaped) {
       if (!special)
-        return fail(ErrorCode::BadRequest, fmt::format("invalid field selector: invalid escape sequence: \\{}", c));
+        return fail(ErrorCode::BadRequest,
+                    fmt::format("invalid field selector: invalid escape sequence: \\{}", c));
       out += c;
       escaped = false;
     } else if (c == '\\') {
@@ -45,7 +46,8 @@ Result<std::string> unescape(std::string_view text) {
       out += c;
     }
   }
-  if (escaped) return fail(ErrorCode::BadRequest, "invalid field selector: invalid escape sequence: \\");
+  if (escaped)
+    return fail(ErrorCode::BadRequest, "invalid field selector: invalid escape sequence: \\");
   return out;
 }
 

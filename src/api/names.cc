@@ -7,9 +7,15 @@
 namespace koord::api {
 namespace {
 
-bool isLower(char c) { return c >= 'a' && c <= 'z'; }
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-bool isAlnum(char c) { return isLower(c) || isDigit(c) || (c >= 'A' && c <= 'Z'); }
+bool isLower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool isAlnum(char c) {
+  return isLower(c) || isDigit(c) || (c >= 'A' && c <= 'Z');
+}
 
 bool isDnsLabel(std::string_view text) {
   const auto edge = [](char c) { return isLower(c) || isDigit(c); };
@@ -28,26 +34,33 @@ bool isDnsSubdomain(std::string_view text) {
 
 bool isNamePart(std::string_view text) {
   return !text.empty() && isAlnum(text.front()) && isAlnum(text.back()) &&
-         std::ranges::all_of(text, [](char c) { return isAlnum(c) || c == '-' || c == '_' || c == '.'; });
+         std::ranges::all_of(text,
+                             [](char c) { return isAlnum(c) || c == '-' || c == '_' || c == '.'; });
 }
 
-std::string tooLong(std::size_t limit) { return fmt::format("must be no more than {} characters", limit); }
+std::string tooLong(std::size_t limit) {
+  return fmt::format("must be no more than {} characters", limit);
+}
 
 }  // namespace
 
 std::string checkDnsLabel(std::string_view name) {
   if (name.size() > 63) return tooLong(63);
   if (isDnsLabel(name)) return "";
-  return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
-         "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
+  return "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+         "and must "
+         "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+         "for "
          "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 }
 
 std::string checkDnsSubdomain(std::string_view name) {
   if (name.size() > 253) return tooLong(253);
   if (isDnsSubdomain(name)) return "";
-  return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-         "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+  return "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' "
+         "or '.', "
+         "and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+         "for "
          "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 }
 
@@ -65,9 +78,12 @@ std::string checkQualifiedName(std::string_view key) {
     const auto prefix = key.substr(0, slash);
     name = key.substr(slash + 1);
     if (name.find('/') != std::string_view::npos)
-      return "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must start "
-             "and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex "
-             "used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS "
+      return "a qualified name must consist of alphanumeric characters, '-', '_' or '.', and must "
+             "start "
+             "and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', "
+             "regex "
+             "used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional "
+             "DNS "
              "subdomain prefix and '/' (e.g. 'example.com/MyName')";
     if (prefix.empty()) return "prefix part must be non-empty";
     if (const auto wrong = checkDnsSubdomain(prefix); !wrong.empty()) return "prefix part " + wrong;
@@ -75,7 +91,8 @@ std::string checkQualifiedName(std::string_view key) {
   if (name.empty()) return "name part must be non-empty";
   if (name.size() > 63) return "name part " + tooLong(63);
   if (isNamePart(name)) return "";
-  return "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with "
+  return "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and "
+         "end with "
          "an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
          "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 }
@@ -83,8 +100,10 @@ std::string checkQualifiedName(std::string_view key) {
 std::string checkLabelValue(std::string_view value) {
   if (value.size() > 63) return tooLong(63);
   if (value.empty() || isNamePart(value)) return "";
-  return "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-         "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
+  return "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+         "'.', "
+         "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+         "or "
          "'12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 }
 

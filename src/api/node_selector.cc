@@ -12,8 +12,9 @@ bool isEmpty(const NodeSelectorTerm& term) {
 Result<Selector::Requirement> labelRequirement(const NodeSelectorRequirement& in) {
   using Op = Selector::Op;
   static constexpr std::pair<std::string_view, Op> kOps[] = {
-      {"In", Op::In},         {"NotIn", Op::NotIn},     {"Exists", Op::Exists},
-      {"DoesNotExist", Op::DoesNotExist}, {"Gt", Op::GreaterThan}, {"Lt", Op::LessThan}};
+      {"In", Op::In},          {"NotIn", Op::NotIn},
+      {"Exists", Op::Exists},  {"DoesNotExist", Op::DoesNotExist},
+      {"Gt", Op::GreaterThan}, {"Lt", Op::LessThan}};
   for (const auto& [name, op] : kOps)
     if (name == in.operator_) return Selector::requirement(in.key, op, in.values);
   return fail(ErrorCode::BadRequest,
@@ -81,7 +82,8 @@ Result<NodeSelectorMatcher> NodeSelectorMatcher::compile(const NodeSelector& sel
   return out;
 }
 
-Result<bool> NodeSelectorMatcher::matches(const StringMap& labels, std::string_view nodeName) const {
+Result<bool> NodeSelectorMatcher::matches(const StringMap& labels,
+                                          std::string_view nodeName) const {
   for (const auto& term : terms_)
     if (term.matches(labels, nodeName)) return true;
   if (error_) return fail(*error_);
@@ -91,18 +93,21 @@ Result<bool> NodeSelectorMatcher::matches(const StringMap& labels, std::string_v
 RequiredNodeAffinity::RequiredNodeAffinity(const PodSpec& spec)
     : labels_(Selector::ofLabels(spec.nodeSelector)) {
   if (spec.affinity && spec.affinity->nodeAffinity) {
-    const auto& required = spec.affinity->nodeAffinity->requiredDuringSchedulingIgnoredDuringExecution;
+    const auto& required =
+        spec.affinity->nodeAffinity->requiredDuringSchedulingIgnoredDuringExecution;
     if (required) affinity_ = NodeSelectorMatcher::compileLazily(*required);
   }
 }
 
-Result<bool> RequiredNodeAffinity::matches(const StringMap& labels, std::string_view nodeName) const {
+Result<bool> RequiredNodeAffinity::matches(const StringMap& labels,
+                                           std::string_view nodeName) const {
   if (!labels_.matches(labels)) return false;
   if (!affinity_) return true;
   return affinity_->matches(labels, nodeName);
 }
 
-Result<PreferredNodeTerms> PreferredNodeTerms::compile(const std::vector<PreferredSchedulingTerm>& terms) {
+Result<PreferredNodeTerms> PreferredNodeTerms::compile(
+    const std::vector<PreferredSchedulingTerm>& terms) {
   PreferredNodeTerms out;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (terms[i].weight == 0 || isEmpty(terms[i].preference)) continue;

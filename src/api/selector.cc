@@ -21,7 +21,9 @@ std::optional<std::int64_t> toInteger(std::string_view text) {
   return value;
 }
 
-bool isBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+bool isBlank(char c) {
+  return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
 bool isSymbol(char c) {
   return c == '=' || c == '!' || c == '(' || c == ')' || c == ',' || c == '>' || c == '<';
 }
@@ -50,9 +52,10 @@ struct Scanned {
 
 Token tokenOf(std::string_view text) {
   static constexpr std::pair<std::string_view, Token> kTokens[] = {
-      {")", Token::Close},  {",", Token::Comma}, {"!", Token::Not},        {"==", Token::DoubleEquals},
-      {"=", Token::Equals}, {"in", Token::In},   {">", Token::Greater},    {"<", Token::Less},
-      {"(", Token::Open},   {"notin", Token::NotIn}, {"!=", Token::NotEquals}};
+      {")", Token::Close},         {",", Token::Comma},     {"!", Token::Not},
+      {"==", Token::DoubleEquals}, {"=", Token::Equals},    {"in", Token::In},
+      {">", Token::Greater},       {"<", Token::Less},      {"(", Token::Open},
+      {"notin", Token::NotIn},     {"!=", Token::NotEquals}};
   for (const auto& [name, token] : kTokens)
     if (name == text) return token;
   return Token::Error;
@@ -102,7 +105,8 @@ class Parser {
       if (token != Token::Word && token != Token::Not)
         return wrong(text, "!, identifier, or 'end of string'");
       auto requirement = parseRequirement();
-      if (!requirement) return fail(std::move(requirement.error()).within("unable to parse requirement"));
+      if (!requirement)
+        return fail(std::move(requirement.error()).within("unable to parse requirement"));
       out.push_back(*std::move(requirement));
       const auto next = take();
       if (next.token == Token::End) return out;
@@ -136,7 +140,8 @@ class Parser {
     const std::string key(item.text);
     const auto next = peek().token;
     if (negated) return Selector::requirement(key, Op::DoesNotExist, {});
-    if (next == Token::End || next == Token::Comma) return Selector::requirement(key, Op::Exists, {});
+    if (next == Token::End || next == Token::Comma)
+      return Selector::requirement(key, Op::Exists, {});
     if (const auto bad = checkQualifiedName(key); !bad.empty())
       return fail(ErrorCode::BadRequest, fmt::format("key: Invalid value: \"{}\": {}", key, bad));
 
@@ -146,7 +151,8 @@ class Parser {
       case Token::NotIn: {
         auto values = parseValues();
         if (!values) return fail(std::move(values.error()));
-        return Selector::requirement(key, op.token == Token::In ? Op::In : Op::NotIn, *std::move(values));
+        return Selector::requirement(key, op.token == Token::In ? Op::In : Op::NotIn,
+                                     *std::move(values));
       }
       case Token::Equals:
         return exact(key, Op::Equals);
@@ -165,7 +171,8 @@ class Parser {
 
   Result<Selector::Requirement> exact(const std::string& key, Op op) {
     const auto next = peek();
-    if (next.token == Token::End || next.token == Token::Comma) return Selector::requirement(key, op, {""});
+    if (next.token == Token::End || next.token == Token::Comma)
+      return Selector::requirement(key, op, {""});
     const auto value = take();
     if (value.token != Token::Word) return wrong(value.text, "identifier");
     return Selector::requirement(key, op, {std::string(value.text)});
@@ -282,7 +289,8 @@ Selector Selector::ofLabels(const StringMap& labels) {
 Result<Selector::Requirement> Selector::requirement(std::string key, Op op,
                                                     std::vector<std::string> values) {
   const auto bad = [&](std::string_view field, std::string_view value, std::string_view why) {
-    return fail(ErrorCode::BadRequest, fmt::format("{}: Invalid value: \"{}\": {}", field, value, why));
+    return fail(ErrorCode::BadRequest,
+                fmt::format("{}: Invalid value: \"{}\": {}", field, value, why));
   };
   if (const auto wrong = checkQualifiedName(key); !wrong.empty()) return bad("key", key, wrong);
   Requirement out{std::move(key), op, std::move(values), 0};
@@ -309,7 +317,9 @@ Result<Selector::Requirement> Selector::requirement(std::string key, Op op,
       if (out.values.size() != 1)
         return bad("values", printed(), "for 'Gt', 'Lt' operators, exactly one value is required");
       const auto bound = toInteger(out.values[0]);
-      if (!bound) return bad("values[0]", out.values[0], "for 'Gt', 'Lt' operators, the value must be an integer");
+      if (!bound)
+        return bad("values[0]", out.values[0],
+                   "for 'Gt', 'Lt' operators, the value must be an integer");
       out.bound = *bound;
       break;
     }
@@ -320,7 +330,9 @@ Result<Selector::Requirement> Selector::requirement(std::string key, Op op,
   return out;
 }
 
-void Selector::sort() { std::ranges::stable_sort(requirements_, {}, &Requirement::key); }
+void Selector::sort() {
+  std::ranges::stable_sort(requirements_, {}, &Requirement::key);
+}
 
 Result<Selector> Selector::of(std::vector<Requirement> requirements) {
   Selector selector;
@@ -354,9 +366,11 @@ Result<Selector> Selector::compile(const LabelSelector& selector) {
     } else if (expression.operator_ == "DoesNotExist") {
       op = Op::DoesNotExist;
     } else {
-      return fail(ErrorCode::BadRequest,
-                  fmt::format("matchExpressions[{}].operator: \"{}\" is not a valid label selector operator",
-                              i, expression.operator_));
+      return fail(
+          ErrorCode::BadRequest,
+          fmt::format(
+              "matchExpressions[{}].operator: \"{}\" is not a valid label selector operator", i,
+              expression.operator_));
     }
     auto requirement = Selector::requirement(expression.key, op, expression.values);
     if (!requirement)

@@ -1,7 +1,8 @@
 #pragma once
 
-// Selectors, compiled once and matched cheaply: label selectors (text and object form), field selectors,
-// and the node selector terms of node affinity. What they accept and select equals Kubernetes.
+// Selectors, compiled once and matched cheaply: label selectors (text and object form), field
+// selectors, and the node selector terms of node affinity. What they accept and select equals
+// Kubernetes.
 
 #include <string>
 #include <string_view>
@@ -13,10 +14,21 @@
 
 namespace koord::api {
 
-// Selects objects by their labels; all requirements must hold. Default constructed it selects everything.
+// Selects objects by their labels; all requirements must hold. Default constructed it selects
+// everything.
 class Selector {
  public:
-  enum class Op { In, NotIn, Equals, DoubleEquals, NotEquals, Exists, DoesNotExist, GreaterThan, LessThan };
+  enum class Op {
+    In,
+    NotIn,
+    Equals,
+    DoubleEquals,
+    NotEquals,
+    Exists,
+    DoesNotExist,
+    GreaterThan,
+    LessThan
+  };
   struct Requirement {
     std::string key;
     Op op = Op::Exists;
@@ -56,8 +68,8 @@ class Selector {
   bool nothing_ = false;
 };
 
-// Selects objects by the values of some fields ("spec.nodeName=n1,status.phase!=Running"); a field that
-// an object does not have reads as "".
+// Selects objects by the values of some fields ("spec.nodeName=n1,status.phase!=Running"); a field
+// that an object does not have reads as "".
 class FieldSelector {
  public:
   struct Requirement {
@@ -83,7 +95,8 @@ class FieldSelector {
   std::vector<Requirement> requirements_;
 };
 
-// One node selector term: label requirements and requirements on metadata.name, all of which must hold.
+// One node selector term: label requirements and requirements on metadata.name, all of which must
+// hold.
 class NodeTerm {
  public:
   static Result<NodeTerm> compile(const NodeSelectorTerm& term);
@@ -129,7 +142,8 @@ class RequiredNodeAffinity {
   std::optional<NodeSelectorMatcher> affinity_;
 };
 
-// The preferred part of a node affinity; a node's score is the sum of the weights of the terms it meets.
+// The preferred part of a node affinity; a node's score is the sum of the weights of the terms it
+// meets.
 class PreferredNodeTerms {
  public:
   struct Weighted {

@@ -21,10 +21,14 @@ struct Group {
 std::tuple<int, int, int> rank(std::string_view version) {
   int major = 0, minor = 0, stage = 2;
   std::size_t i = 1;
-  while (i < version.size() && version[i] >= '0' && version[i] <= '9') major = major * 10 + (version[i++] - '0');
-  if (version.substr(i).starts_with("beta")) stage = 1, i += 4;
-  else if (version.substr(i).starts_with("alpha")) stage = 0, i += 5;
-  while (i < version.size() && version[i] >= '0' && version[i] <= '9') minor = minor * 10 + (version[i++] - '0');
+  while (i < version.size() && version[i] >= '0' && version[i] <= '9')
+    major = major * 10 + (version[i++] - '0');
+  if (version.substr(i).starts_with("beta"))
+    stage = 1, i += 4;
+  else if (version.substr(i).starts_with("alpha"))
+    stage = 0, i += 5;
+  while (i < version.size() && version[i] >= '0' && version[i] <= '9')
+    minor = minor * 10 + (version[i++] - '0');
   return {stage, major, minor};
 }
 
@@ -34,7 +38,8 @@ std::map<std::string, Group> groupsOf(const Registry& registry) {
     auto& group = groups[resource->group];
     for (const auto& version : resource->versions) {
       if (!version.served) continue;
-      if (std::ranges::find(group.versions, version.name) == group.versions.end()) group.versions.push_back(version.name);
+      if (std::ranges::find(group.versions, version.name) == group.versions.end())
+        group.versions.push_back(version.name);
       group.resources[version.name].push_back(resource);
     }
   }
@@ -43,7 +48,9 @@ std::map<std::string, Group> groupsOf(const Registry& registry) {
   return groups;
 }
 
-array names(const std::vector<std::string>& list) { return array(list.begin(), list.end()); }
+array names(const std::vector<std::string>& list) {
+  return array(list.begin(), list.end());
+}
 
 const array kVerbs() {
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
@@ -52,44 +59,62 @@ const array kVerbs() {
 struct SubresourceInfo {
   std::string name;
   std::string kind;
-  std::string group;    // of the kind, where it is another one
+  std::string group;  // of the kind, where it is another one
   std::string version;
   array verbs;
 };
 
-std::vector<SubresourceInfo> subresourcesOf(const Resource& resource, const ResourceVersion& version) {
+std::vector<SubresourceInfo> subresourcesOf(const Resource& resource,
+                                            const ResourceVersion& version) {
   std::vector<SubresourceInfo> out;
-  if (version.hasStatus) out.push_back({"status", resource.kind, "", "", {"get", "patch", "update"}});
-  if (version.scale) out.push_back({"scale", "Scale", "autoscaling", "v1", {"get", "patch", "update"}});
+  if (version.hasStatus)
+    out.push_back({"status", resource.kind, "", "", {"get", "patch", "update"}});
+  if (version.scale)
+    out.push_back({"scale", "Scale", "autoscaling", "v1", {"get", "patch", "update"}});
   for (const auto& name : resource.subresources) {
-    if (name == "binding") out.push_back({name, "Binding", "", "", {"create"}});
-    else if (name == "eviction") out.push_back({name, "Eviction", "policy", "v1", {"create"}});
-    else if (name == "log") out.push_back({name, resource.kind, "", "", {"get"}});
-    else if (name == "finalize") out.push_back({name, resource.kind, "", "", {"update"}});
-    else out.push_back({name, resource.kind, "", "", {"get", "patch", "update"}});
+    if (name == "binding")
+      out.push_back({name, "Binding", "", "", {"create"}});
+    else if (name == "eviction")
+      out.push_back({name, "Eviction", "policy", "v1", {"create"}});
+    else if (name == "log")
+      out.push_back({name, resource.kind, "", "", {"get"}});
+    else if (name == "finalize")
+      out.push_back({name, resource.kind, "", "", {"update"}});
+    else
+      out.push_back({name, resource.kind, "", "", {"get", "patch", "update"}});
   }
   return out;
 }
 
 object groupObject(const std::string& name, const Group& group) {
   array versions;
-  for (const auto& version : group.versions) versions.push_back({{"groupVersion", name + "/" + version}, {"version", version}});
+  for (const auto& version : group.versions)
+    versions.push_back({{"groupVersion", name + "/" + version}, {"version", version}});
   object preferred = versions.front().get_object();
-  return {{"name", name}, {"versions", std::move(versions)}, {"preferredVersion", std::move(preferred)}};
+  return {{"name", name},
+          {"versions", std::move(versions)},
+          {"preferredVersion", std::move(preferred)}};
 }
 
-std::string resourceList(const std::string& groupName, const std::string& version, const std::vector<ResourcePtr>& resources) {
+std::string resourceList(const std::string& groupName, const std::string& version,
+                         const std::vector<ResourcePtr>& resources) {
   array out;
   for (const auto& resource : resources) {
-    object one{{"name", resource->plural}, {"singularName", resource->singular}, {"namespaced", resource->namespaced},
-               {"kind", resource->kind}, {"verbs", kVerbs()}};
+    object one{{"name", resource->plural},
+               {"singularName", resource->singular},
+               {"namespaced", resource->namespaced},
+               {"kind", resource->kind},
+               {"verbs", kVerbs()}};
     if (!resource->shortNames.empty()) one["shortNames"] = names(resource->shortNames);
     if (!resource->categories.empty()) one["categories"] = names(resource->categories);
     one["storageVersionHash"] = "";
     out.push_back(std::move(one));
     for (auto& sub : subresourcesOf(*resource, *resource->version(version))) {
-      object entry{{"name", resource->plural + "/" + sub.name}, {"singularName", ""}, {"namespaced", resource->namespaced},
-                   {"kind", sub.kind}, {"verbs", std::move(sub.verbs)}};
+      object entry{{"name", resource->plural + "/" + sub.name},
+                   {"singularName", ""},
+                   {"namespaced", resource->namespaced},
+                   {"kind", sub.kind},
+                   {"verbs", std::move(sub.verbs)}};
       if (!sub.group.empty()) {
         entry["group"] = sub.group;
         entry["version"] = sub.version;
@@ -98,7 +123,11 @@ std::string resourceList(const std::string& groupName, const std::string& versio
     }
   }
   if (groupName.empty() && version == "v1")
-    out.push_back({{"name", "bindings"}, {"singularName", "binding"}, {"namespaced", true}, {"kind", "Binding"}, {"verbs", array{"create"}}});
+    out.push_back({{"name", "bindings"},
+                   {"singularName", "binding"},
+                   {"namespaced", true},
+                   {"kind", "Binding"},
+                   {"verbs", array{"create"}}});
   return toJson(object{{"kind", "APIResourceList"},
                        {"apiVersion", "v1"},
                        {"groupVersion", groupName.empty() ? version : groupName + "/" + version},
@@ -111,7 +140,8 @@ std::optional<std::string> discoveryDocument(const Registry& registry, std::stri
   if (path.ends_with('/')) path.remove_suffix(1);
   const auto groups = groupsOf(registry);
   if (path == "/api")
-    return toJson(object{{"kind", "APIVersions"}, {"versions", {"v1"}}, {"serverAddressByClientCIDRs", array{}}});
+    return toJson(object{
+        {"kind", "APIVersions"}, {"versions", {"v1"}}, {"serverAddressByClientCIDRs", array{}}});
   if (path == "/api/v1") {
     const auto& core = groups.at("");
     return resourceList("", "v1", core.resources.at("v1"));
@@ -120,7 +150,8 @@ std::optional<std::string> discoveryDocument(const Registry& registry, std::stri
     array list;
     for (const auto& [name, group] : groups)
       if (!name.empty()) list.push_back(groupObject(name, group));
-    return toJson(object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(list)}});
+    return toJson(
+        object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(list)}});
   }
   if (!path.starts_with("/apis/")) return std::nullopt;
   path.remove_prefix(6);
@@ -129,7 +160,8 @@ std::optional<std::string> discoveryDocument(const Registry& registry, std::stri
   if (it == groups.end() || it->first.empty()) return std::nullopt;
   if (slash == std::string_view::npos) {
     object out{{"kind", "APIGroup"}, {"apiVersion", "v1"}};
-    for (auto& member : groupObject(it->first, it->second)) out.emplace(member.key(), member.value());
+    for (auto& member : groupObject(it->first, it->second))
+      out.emplace(member.key(), member.value());
     return toJson(out);
   }
   const auto version = it->second.resources.find(std::string(path.substr(slash + 1)));
@@ -137,7 +169,8 @@ std::optional<std::string> discoveryDocument(const Registry& registry, std::stri
   return resourceList(it->first, version->first, version->second);
 }
 
-std::string aggregatedDiscovery(const Registry& registry, std::string_view path, std::string_view version) {
+std::string aggregatedDiscovery(const Registry& registry, std::string_view path,
+                                std::string_view version) {
   array items;
   for (const auto& [name, group] : groupsOf(registry)) {
     if (name.empty() != (path == "/api")) continue;
@@ -146,7 +179,8 @@ std::string aggregatedDiscovery(const Registry& registry, std::string_view path,
       array resources;
       for (const auto& resource : group.resources.at(one)) {
         object entry{{"resource", resource->plural},
-                     {"responseKind", {{"group", resource->group}, {"version", one}, {"kind", resource->kind}}},
+                     {"responseKind",
+                      {{"group", resource->group}, {"version", one}, {"kind", resource->kind}}},
                      {"scope", resource->namespaced ? "Namespaced" : "Cluster"},
                      {"singularResource", resource->singular},
                      {"verbs", kVerbs()}};
@@ -155,14 +189,16 @@ std::string aggregatedDiscovery(const Registry& registry, std::string_view path,
         array subs;
         for (auto& sub : subresourcesOf(*resource, *resource->version(one)))
           subs.push_back({{"subresource", sub.name},
-                          {"responseKind", {{"group", sub.group.empty() ? resource->group : sub.group},
-                                            {"version", sub.version.empty() ? one : sub.version},
-                                            {"kind", sub.kind}}},
+                          {"responseKind",
+                           {{"group", sub.group.empty() ? resource->group : sub.group},
+                            {"version", sub.version.empty() ? one : sub.version},
+                            {"kind", sub.kind}}},
                           {"verbs", std::move(sub.verbs)}});
         if (!subs.empty()) entry["subresources"] = std::move(subs);
         resources.push_back(std::move(entry));
       }
-      versions.push_back({{"version", one}, {"resources", std::move(resources)}, {"freshness", "Current"}});
+      versions.push_back(
+          {{"version", one}, {"resources", std::move(resources)}, {"freshness", "Current"}});
     }
     object metadata{{"creationTimestamp", nullptr}};
     if (!name.empty()) metadata["name"] = name;
@@ -175,9 +211,15 @@ std::string aggregatedDiscovery(const Registry& registry, std::string_view path,
 }
 
 std::string versionDocument() {
-  return toJson(object{{"major", "1"},           {"minor", "32"},      {"gitVersion", "v1.32.0+koordinator"},
-                       {"gitCommit", "embedded"}, {"gitTreeState", "clean"}, {"buildDate", "2026-01-01T00:00:00Z"},
-                       {"goVersion", "none"},    {"compiler", "gcc"},  {"platform", "linux/amd64"}});
+  return toJson(object{{"major", "1"},
+                       {"minor", "32"},
+                       {"gitVersion", "v1.32.0+koordinator"},
+                       {"gitCommit", "embedded"},
+                       {"gitTreeState", "clean"},
+                       {"buildDate", "2026-01-01T00:00:00Z"},
+                       {"goVersion", "none"},
+                       {"compiler", "gcc"},
+                       {"platform", "linux/amd64"}});
 }
 
 }  // namespace koord::apiserver

@@ -1,5 +1,5 @@
-// What was acknowledged survives: a server that is killed in the middle of writes, and what it says of a
-// damaged or occupied database.
+// What was acknowledged survives: a server that is killed in the middle of writes, and what it says
+// of a damaged or occupied database.
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -40,7 +40,8 @@ class DurabilityTest : public ServerTest {
 };
 
 std::string podJson(const std::string& name) {
-  return R"({"metadata":{"name":")" + name + R"("},"spec":{"containers":[{"name":"c","image":"i"}]}})";
+  return R"({"metadata":{"name":")" + name +
+         R"("},"spec":{"containers":[{"name":"c","image":"i"}]}})";
 }
 
 kube::Request podRequest(kube::Verb verb, const std::string& name) {
@@ -79,7 +80,8 @@ Task<void> writeForever(Server* server, int writer, int pipe) {
     auto opened = Server::open(loop, std::move(options));
     if (!opened) _exit(5);
     server = *std::move(opened);
-    for (int writer = 0; writer < 8; ++writer) tasks.spawn(writeForever(server.get(), writer, pipe));
+    for (int writer = 0; writer < 8; ++writer)
+      tasks.spawn(writeForever(server.get(), writer, pipe));
   });
   loop.run();
   _exit(6);
@@ -104,7 +106,8 @@ TEST_F(DurabilityTest, aKilledServerLosesNoAcknowledgedWrite) {
   }
   kill(child, SIGKILL);
   // What was acknowledged before it died may still be in the pipe.
-  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;) acknowledged.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    acknowledged.append(buffer, static_cast<std::size_t>(got));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
@@ -123,17 +126,20 @@ TEST_F(DurabilityTest, aKilledServerLosesNoAcknowledgedWrite) {
   EXPECT_GT(checked, 300);
   // And it goes on with higher versions than any that were told.
   std::uint64_t highest = 0;
-  for (const auto& [key, entry] : server->store().table("pods").entries()) highest = std::max(highest, entry->version);
+  for (const auto& [key, entry] : server->store().table("pods").entries())
+    highest = std::max(highest, entry->version);
   EXPECT_GE(server->store().version(), highest);
   EXPECT_EQ(post(kPods, pod("after")).status, 201);
 }
 
 TEST_F(DurabilityTest, everythingIsThereAfterARestart) {
   openServer();
-  post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-       R"({"metadata":{"name":"gizmos.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"gizmos","kind":"Gizmo"},
+  post(
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+      R"({"metadata":{"name":"gizmos.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"gizmos","kind":"Gizmo"},
            "versions":[{"name":"v1","served":true,"storage":true}]}})");
-  post("/apis/example.com/v1/namespaces/default/gizmos", R"({"metadata":{"name":"g","labels":{"a":"b"}}})");
+  post("/apis/example.com/v1/namespaces/default/gizmos",
+       R"({"metadata":{"name":"g","labels":{"a":"b"}}})");
   post(kPods, pod("web"));
   post(kPods, pod("gone"));
   remove(std::string(kPods) + "/gone");
@@ -143,7 +149,8 @@ TEST_F(DurabilityTest, everythingIsThereAfterARestart) {
   EXPECT_EQ(server->store().version(), version);
   EXPECT_EQ(get(std::string(kPods) + "/web").body, before);
   EXPECT_EQ(get(std::string(kPods) + "/gone").status, 404);
-  EXPECT_EQ(get("/apis/example.com/v1/gizmos?labelSelector=a=b").body.at("items").get_array().size(), 1u);
+  EXPECT_EQ(
+      get("/apis/example.com/v1/gizmos?labelSelector=a=b").body.at("items").get_array().size(), 1u);
   // A watch from before the restart has to list again; one from now on goes on.
   EXPECT_EQ(watch(std::string(kPods) + "?resourceVersion=3").lines.at(0), "ERROR ");
   auto& log = watch(std::string(kPods) + "?resourceVersion=" + std::to_string(version));

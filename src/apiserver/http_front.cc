@@ -18,8 +18,10 @@ using net::Responder;
 using net::ServerRequest;
 using ResponderPtr = std::shared_ptr<Responder>;
 
-net::Headers headersFor(std::string_view contentType, const std::vector<std::string>& warnings = {}) {
-  net::Headers headers{{"Content-Type", std::string(contentType)}, {"Cache-Control", "no-cache, private"}};
+net::Headers headersFor(std::string_view contentType,
+                        const std::vector<std::string>& warnings = {}) {
+  net::Headers headers{{"Content-Type", std::string(contentType)},
+                       {"Cache-Control", "no-cache, private"}};
   for (const auto& warning : warnings) {
     std::string text;
     for (const char c : warning) {
@@ -38,28 +40,37 @@ void sendText(const ResponderPtr& responder, int status, std::string_view type, 
 void sendReply(const ResponderPtr& responder, Reply reply) {
   auto headers = headersFor("application/json", reply.warnings);
   if (reply.error && reply.error->retryAfter.count() > 0)
-    headers.push_back({"Retry-After", std::to_string((reply.error->retryAfter.count() + 999) / 1000)});
+    headers.push_back(
+        {"Retry-After", std::to_string((reply.error->retryAfter.count() + 999) / 1000)});
   responder->respond(reply.status, std::move(headers), reply.body ? reply.body : bytesOf("{}"));
 }
 
-void sendFailure(const ResponderPtr& responder, Failure failure, const kube::Request& request = {}) {
+void sendFailure(const ResponderPtr& responder, Failure failure,
+                 const kube::Request& request = {}) {
   sendReply(responder, failureReply(std::move(failure), request));
 }
 
 bool isOpenToAll(std::string_view path) {
-  return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" || path.starts_with("/healthz/") ||
-         path.starts_with("/livez/") || path.starts_with("/readyz/");
+  return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" ||
+         path.starts_with("/healthz/") || path.starts_with("/livez/") ||
+         path.starts_with("/readyz/");
 }
 
-// Fields of a review that people's permissions are asked with; whoever is known here may do everything.
-std::optional<std::string> accessReview(const ServerRequest& request, std::string_view path, const User& user) {
+// Fields of a review that people's permissions are asked with; whoever is known here may do
+// everything.
+std::optional<std::string> accessReview(const ServerRequest& request, std::string_view path,
+                                        const User& user) {
   const bool self = path.ends_with("/selfsubjectaccessreviews");
   if (path == "/apis/authentication.k8s.io/v1/selfsubjectreviews") {
     json::array groups(user.groups.begin(), user.groups.end());
-    return toJson(json::object{{"kind", "SelfSubjectReview"}, {"apiVersion", "authentication.k8s.io/v1"}, {"metadata", json::object{}},
-                               {"status", {{"userInfo", {{"username", user.name}, {"groups", std::move(groups)}}}}}});
+    return toJson(json::object{
+        {"kind", "SelfSubjectReview"},
+        {"apiVersion", "authentication.k8s.io/v1"},
+        {"metadata", json::object{}},
+        {"status", {{"userInfo", {{"username", user.name}, {"groups", std::move(groups)}}}}}});
   }
-  if (!path.starts_with("/apis/authorization.k8s.io/v1/") || request.method != "POST" || !self) return std::nullopt;
+  if (!path.starts_with("/apis/authorization.k8s.io/v1/") || request.method != "POST" || !self)
+    return std::nullopt;
   auto body = parseJson(request.body);
   if (!body || !body->is_object()) return std::nullopt;
   body->get_object()["status"] = {{"allowed", true}};
@@ -81,12 +92,14 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     const auto user = authenticate(request);
     if (!user) return sendFailure(responder, Failure(ErrorCode::Unauthorized, "Unauthorized"));
 
-    if (auto review = accessReview(request, path, *user)) return sendText(responder, 201, "application/json", *std::move(review));
+    if (auto review = accessReview(request, path, *user))
+      return sendText(responder, 201, "application/json", *std::move(review));
     if (auto routed = routeCall(request, *target)) {
       if (!*routed) return sendFailure(responder, std::move(routed->error()));
       auto& call = **routed;
       call.user = *user;
-      if (call.request.verb == kube::Verb::Watch) return watch(std::move(call), std::move(responder));
+      if (call.request.verb == kube::Verb::Watch)
+        return watch(std::move(call), std::move(responder));
       if (call.request.subresource == "log" && call.request.verb == kube::Verb::Get) {
         tasks_.spawn(log(this, std::move(call), std::move(responder)));
         return;
@@ -95,11 +108,15 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       return;
     }
     if (request.method != "GET" && request.method != "HEAD")
-      return sendFailure(responder, Failure(ErrorCode::MethodNotAllowed, "the server does not allow this method on the requested resource"));
+      return sendFailure(
+          responder, Failure(ErrorCode::MethodNotAllowed,
+                             "the server does not allow this method on the requested resource"));
     sendDocument(request, *target, responder);
   }
 
-  void setTokens(std::map<std::string, User, std::less<>> tokens) { options_.tokens = std::move(tokens); }
+  void setTokens(std::map<std::string, User, std::less<>> tokens) {
+    options_.tokens = std::move(tokens);
+  }
 
   const HttpFrontOptions& options() const { return options_; }
 
@@ -125,29 +142,44 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   void sendOpen(std::string_view path, const ResponderPtr& responder) {
     if (path == "/version") return sendText(responder, 200, "application/json", versionDocument());
     const auto& failure = server_.store().failure();
-    if (failure) return sendText(responder, 500, "text/plain; charset=utf-8", "[-]storage failed: " + failure->message + "\n");
+    if (failure)
+      return sendText(responder, 500, "text/plain; charset=utf-8",
+                      "[-]storage failed: " + failure->message + "\n");
     sendText(responder, 200, "text/plain; charset=utf-8", "ok");
   }
 
-  void sendDocument(const ServerRequest& request, const net::Target& target, const ResponderPtr& responder) {
+  void sendDocument(const ServerRequest& request, const net::Target& target,
+                    const ResponderPtr& responder) {
     const std::string_view path = target.path;
     const auto accepts = readAccept(net::headerOf(request.headers, "Accept"));
     if ((path == "/api" || path == "/apis") && !accepts.aggregatedDiscovery.empty())
-      return sendText(responder, 200,
-                      fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList", accepts.aggregatedDiscovery),
-                      aggregatedDiscovery(server_.registry(), path, accepts.aggregatedDiscovery));
-    if (auto document = discoveryDocument(server_.registry(), path)) return sendText(responder, 200, "application/json", *std::move(document));
+      return sendText(
+          responder, 200,
+          fmt::format("application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList",
+                      accepts.aggregatedDiscovery),
+          aggregatedDiscovery(server_.registry(), path, accepts.aggregatedDiscovery));
+    if (auto document = discoveryDocument(server_.registry(), path))
+      return sendText(responder, 200, "application/json", *std::move(document));
     if (path == "/openapi/v2") {
       if (accepts.openApiProto)
-        return sendText(responder, 200, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf", openApiV2Proto(server_.registry()));
+        return sendText(responder, 200,
+                        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                        openApiV2Proto(server_.registry()));
       return sendText(responder, 200, "application/json", openApiV2(server_.registry()));
     }
-    if (path == "/openapi/v3") return sendText(responder, 200, "application/json", openApiV3Index(server_.registry()));
+    if (path == "/openapi/v3")
+      return sendText(responder, 200, "application/json", openApiV3Index(server_.registry()));
     if (path.starts_with("/openapi/v3/"))
-      if (auto document = openApiV3(server_.registry(), path.substr(12))) return sendText(responder, 200, "application/json", *std::move(document));
-    if (path == "/metrics") return sendText(responder, 200, "text/plain; version=0.0.4", metricsText(server_));
-    if (path == "/") return sendText(responder, 200, "application/json", R"({"paths":["/api","/api/v1","/apis","/healthz","/livez","/metrics","/openapi/v2","/openapi/v3","/readyz","/version"]})");
-    sendFailure(responder, Failure(ErrorCode::NotFound, "the server could not find the requested resource"));
+      if (auto document = openApiV3(server_.registry(), path.substr(12)))
+        return sendText(responder, 200, "application/json", *std::move(document));
+    if (path == "/metrics")
+      return sendText(responder, 200, "text/plain; version=0.0.4", metricsText(server_));
+    if (path == "/")
+      return sendText(
+          responder, 200, "application/json",
+          R"({"paths":["/api","/api/v1","/apis","/healthz","/livez","/metrics","/openapi/v2","/openapi/v3","/readyz","/version"]})");
+    sendFailure(responder,
+                Failure(ErrorCode::NotFound, "the server could not find the requested resource"));
   }
 
   static Task<void> serve(Server* server, Call call, ResponderPtr responder) {
@@ -158,10 +190,14 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
 
   static Task<void> log(Impl* self, Call call, ResponderPtr responder) {
     if (!self->options_.podLogs) {
-      sendFailure(responder, Failure(ErrorCode::NotFound, fmt::format("there are no logs of pod \"{}\" here", call.request.name)), call.request);
+      sendFailure(responder,
+                  Failure(ErrorCode::NotFound,
+                          fmt::format("there are no logs of pod \"{}\" here", call.request.name)),
+                  call.request);
       co_return;
     }
-    auto reading = self->options_.podLogs(call.request.namespace_, call.request.name, call.request.query);
+    auto reading =
+        self->options_.podLogs(call.request.namespace_, call.request.name, call.request.query);
     auto text = co_await reading;
     if (text) {
       sendText(responder, 200, "text/plain", *std::move(text));
@@ -240,9 +276,12 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   TaskGroup tasks_;
 };
 
-HttpFront::HttpFront(Server& server, HttpFrontOptions options) : impl_(std::make_shared<Impl>(server, std::move(options))) {}
+HttpFront::HttpFront(Server& server, HttpFrontOptions options)
+    : impl_(std::make_shared<Impl>(server, std::move(options))) {}
 
-HttpFront::~HttpFront() { http_.reset(); }
+HttpFront::~HttpFront() {
+  http_.reset();
+}
 
 Result<std::unique_ptr<HttpFront>> HttpFront::start(Server& server, HttpFrontOptions options) {
   std::unique_ptr<HttpFront> front(new HttpFront(server, std::move(options)));
@@ -252,15 +291,19 @@ Result<std::unique_ptr<HttpFront>> HttpFront::start(Server& server, HttpFrontOpt
   listen.tls = o.tls;
   listen.threads = o.threads;
   listen.requestTimeout = std::chrono::minutes(2);
-  auto http = net::HttpServer::start(server.executor(), std::move(listen), [impl = front->impl_](ServerRequest request, ResponderPtr responder) {
-    impl->handle(std::move(request), std::move(responder));
-  });
+  auto http =
+      net::HttpServer::start(server.executor(), std::move(listen),
+                             [impl = front->impl_](ServerRequest request, ResponderPtr responder) {
+                               impl->handle(std::move(request), std::move(responder));
+                             });
   if (!http) return fail(std::move(http.error()));
   front->http_ = *std::move(http);
   return front;
 }
 
-std::string HttpFront::address() const { return http_ ? http_->address() : ""; }
+std::string HttpFront::address() const {
+  return http_ ? http_->address() : "";
+}
 
 Task<void> HttpFront::shutdown(Duration grace) {
   if (!http_) co_return;
@@ -268,8 +311,12 @@ Task<void> HttpFront::shutdown(Duration grace) {
   co_await ending;
 }
 
-void HttpFront::setTokens(std::map<std::string, User, std::less<>> tokens) { impl_->setTokens(std::move(tokens)); }
+void HttpFront::setTokens(std::map<std::string, User, std::less<>> tokens) {
+  impl_->setTokens(std::move(tokens));
+}
 
-void HttpFront::handle(ServerRequest request, ResponderPtr responder) { impl_->handle(std::move(request), std::move(responder)); }
+void HttpFront::handle(ServerRequest request, ResponderPtr responder) {
+  impl_->handle(std::move(request), std::move(responder));
+}
 
 }  // namespace koord::apiserver

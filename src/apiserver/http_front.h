@@ -1,7 +1,7 @@
 #pragma once
 
-// HTTP(S) in front of a Server: routes, authentication by client certificate or bearer token, content
-// negotiation, watches as streams. This is what kubectl and the programs' HttpApi talk to.
+// HTTP(S) in front of a Server: routes, authentication by client certificate or bearer token,
+// content negotiation, watches as streams. This is what kubectl and the programs' HttpApi talk to.
 
 #include <map>
 #include <memory>
@@ -22,7 +22,9 @@ struct HttpFrontOptions {
   // A watcher that is this far behind is cut off.
   std::size_t watchBacklogBytes = 64 << 20;
   // Answers GET pods/NAME/log; null: not found.
-  std::function<Task<Result<std::string>>(std::string namespace_, std::string pod, api::StringMap query)> podLogs;
+  std::function<Task<Result<std::string>>(std::string namespace_, std::string pod,
+                                          api::StringMap query)>
+      podLogs;
 };
 
 class HttpFront {

@@ -52,7 +52,8 @@ class HttpFrontTest : public ServerTest {
     front = *std::move(started);
   }
 
-  std::shared_ptr<FakeResponder> send(const std::string& method, const std::string& target, std::string body = "", net::Headers headers = {},
+  std::shared_ptr<FakeResponder> send(const std::string& method, const std::string& target,
+                                      std::string body = "", net::Headers headers = {},
                                       bool authorized = true) {
     net::ServerRequest request;
     request.method = method;
@@ -75,11 +76,14 @@ TEST_F(HttpFrontTest, onlyKnownPeopleGetIn) {
     EXPECT_EQ(refused->status, 401) << path;
     EXPECT_THAT(refused->text, HasSubstr(R"("reason":"Unauthorized")"));
   }
-  EXPECT_EQ(send("GET", "/api/v1/pods", "", {{"Authorization", "Bearer wrong"}}, false)->status, 401);
-  for (const auto* path : {"/healthz", "/livez", "/readyz", "/version"}) EXPECT_EQ(send("GET", path, "", {}, false)->status, 200) << path;
+  EXPECT_EQ(send("GET", "/api/v1/pods", "", {{"Authorization", "Bearer wrong"}}, false)->status,
+            401);
+  for (const auto* path : {"/healthz", "/livez", "/readyz", "/version"})
+    EXPECT_EQ(send("GET", path, "", {}, false)->status, 200) << path;
   EXPECT_EQ(send("GET", "/api/v1/pods")->status, 200);
-  EXPECT_EQ(send("GET", "/api/v1/pods")->text, R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":")" +
-                                                   std::to_string(server->store().version()) + R"("},"items":[]})");
+  EXPECT_EQ(send("GET", "/api/v1/pods")->text,
+            R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":")" +
+                std::to_string(server->store().version()) + R"("},"items":[]})");
 }
 
 TEST_F(HttpFrontTest, pathsLeadToTheirObjects) {
@@ -94,27 +98,45 @@ TEST_F(HttpFrontTest, pathsLeadToTheirObjects) {
 }
 
 TEST_F(HttpFrontTest, bodiesMayBeYaml) {
-  const auto made = send("POST", "/api/v1/namespaces/default/configmaps", "metadata:\n  name: c\ndata: {a: b}\n", {{"Content-Type", "application/yaml"}});
+  const auto made =
+      send("POST", "/api/v1/namespaces/default/configmaps", "metadata:\n  name: c\ndata: {a: b}\n",
+           {{"Content-Type", "application/yaml"}});
   EXPECT_EQ(made->status, 201) << made->text;
-  EXPECT_EQ(send("POST", "/api/v1/namespaces/default/configmaps", "x", {{"Content-Type", "application/cbor"}})->status, 415);
-  EXPECT_EQ(send("PATCH", "/api/v1/namespaces/default/configmaps/c", "{}", {{"Content-Type", "text/plain"}})->status, 415);
+  EXPECT_EQ(send("POST", "/api/v1/namespaces/default/configmaps", "x",
+                 {{"Content-Type", "application/cbor"}})
+                ->status,
+            415);
+  EXPECT_EQ(send("PATCH", "/api/v1/namespaces/default/configmaps/c", "{}",
+                 {{"Content-Type", "text/plain"}})
+                ->status,
+            415);
 }
 
 TEST_F(HttpFrontTest, warningsBecomeHeaders) {
-  const auto made = send("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"c"},"daata":{}})");
+  const auto made = send("POST", "/api/v1/namespaces/default/configmaps",
+                         R"({"metadata":{"name":"c"},"daata":{}})");
   EXPECT_EQ(net::headerOf(made->headers, "Warning"), R"(299 - "unknown field \"daata\"")");
 }
 
 TEST_F(HttpFrontTest, discoveryNamesEveryResource) {
   EXPECT_THAT(send("GET", "/api")->text, HasSubstr(R"("versions":["v1"])"));
-  EXPECT_THAT(send("GET", "/apis")->text, HasSubstr(R"({"groupVersion":"apps/v1","version":"v1"})"));
+  EXPECT_THAT(send("GET", "/apis")->text,
+              HasSubstr(R"({"groupVersion":"apps/v1","version":"v1"})"));
   const auto core = parseJson(send("GET", "/api/v1")->text);
   std::set<std::string> names;
-  for (const auto& resource : core->at("resources").get_array()) names.emplace(textAt(resource, "name"));
-  for (const auto* name : {"pods", "pods/status", "pods/binding", "pods/eviction", "nodes", "bindings", "namespaces/finalize"}) EXPECT_TRUE(names.contains(name)) << name;
-  const auto aggregated = send("GET", "/apis", "", {{"Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}});
-  EXPECT_THAT(aggregated->text, HasSubstr(R"("kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2")"));
-  EXPECT_THAT(net::headerOf(aggregated->headers, "Content-Type"), HasSubstr("as=APIGroupDiscoveryList"));
+  for (const auto& resource : core->at("resources").get_array())
+    names.emplace(textAt(resource, "name"));
+  for (const auto* name : {"pods", "pods/status", "pods/binding", "pods/eviction", "nodes",
+                           "bindings", "namespaces/finalize"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  const auto aggregated = send(
+      "GET", "/apis", "",
+      {{"Accept",
+        "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"}});
+  EXPECT_THAT(aggregated->text,
+              HasSubstr(R"("kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2")"));
+  EXPECT_THAT(net::headerOf(aggregated->headers, "Content-Type"),
+              HasSubstr("as=APIGroupDiscoveryList"));
 }
 
 TEST_F(HttpFrontTest, aWatchIsAStreamOfLines) {
@@ -122,11 +144,12 @@ TEST_F(HttpFrontTest, aWatchIsAStreamOfLines) {
   EXPECT_EQ(stream->status, 200);
   EXPECT_FALSE(stream->ended);
   send("POST", "/api/v1/namespaces/default/pods", pod("web"));
-  EXPECT_TRUE(stream->text.starts_with(R"({"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":")"));
+  EXPECT_TRUE(stream->text.starts_with(
+      R"({"type":"ADDED","object":{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":")"));
   EXPECT_TRUE(stream->text.ends_with("}\n"));
   stream->closed();
   loop.runReady();
-  EXPECT_EQ(server->store().table("pods").watcherCount() , 1u);
+  EXPECT_EQ(server->store().table("pods").watcherCount(), 1u);
   send("POST", "/api/v1/namespaces/default/pods", pod("other"));
   EXPECT_EQ(server->store().table("pods").watcherCount(), 0u);
 }
@@ -145,12 +168,15 @@ TEST_F(HttpFrontTest, aWatcherThatDoesNotReadIsCutOff) {
 TEST_F(HttpFrontTest, openApiDescribesWhatIsServed) {
   const auto v2 = parseJson(send("GET", "/openapi/v2")->text);
   ASSERT_TRUE(v2);
-  EXPECT_EQ(textAt(*at(*v2, "definitions", "io.k8s.api.core.v1.Pod", "properties", "spec"), "$ref"), "#/definitions/io.k8s.types.PodSpec");
+  EXPECT_EQ(textAt(*at(*v2, "definitions", "io.k8s.api.core.v1.Pod", "properties", "spec"), "$ref"),
+            "#/definitions/io.k8s.types.PodSpec");
   const auto index = parseJson(send("GET", "/openapi/v3")->text);
-  EXPECT_TRUE(textAt(*index, "paths", "apis/apps/v1", "serverRelativeURL").starts_with("/openapi/v3/apis/apps/v1?hash="));
+  EXPECT_TRUE(textAt(*index, "paths", "apis/apps/v1", "serverRelativeURL")
+                  .starts_with("/openapi/v3/apis/apps/v1?hash="));
   const auto v3 = parseJson(send("GET", "/openapi/v3/apis/apps/v1")->text);
   EXPECT_NE(at(*v3, "components", "schemas", "io.k8s.api.apps.v1.Deployment"), nullptr);
-  EXPECT_NE(at(*v3, "paths", "/apis/apps/v1/namespaces/{namespace}/deployments/{name}", "patch"), nullptr);
+  EXPECT_NE(at(*v3, "paths", "/apis/apps/v1/namespaces/{namespace}/deployments/{name}", "patch"),
+            nullptr);
 }
 
 }  // namespace

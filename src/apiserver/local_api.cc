@@ -45,7 +45,8 @@ struct ClientHalf {
 
 class LocalWatch final : public kube::Watch {
  public:
-  LocalWatch(Server& server, std::shared_ptr<ServerHalf> serverHalf, std::shared_ptr<ClientHalf> clientHalf)
+  LocalWatch(Server& server, std::shared_ptr<ServerHalf> serverHalf,
+             std::shared_ptr<ClientHalf> clientHalf)
       : server_(server), serverHalf_(std::move(serverHalf)), clientHalf_(std::move(clientHalf)) {}
   ~LocalWatch() override {
     clientHalf_->open = false;
@@ -64,7 +65,10 @@ class LocalWatch final : public kube::Watch {
 }  // namespace
 
 LocalApi::LocalApi(Server& server, Executor& executor, User user)
-    : server_(server), executor_(executor), user_(std::move(user)), inbox_(std::make_shared<Inbox>(server)) {}
+    : server_(server),
+      executor_(executor),
+      user_(std::move(user)),
+      inbox_(std::make_shared<Inbox>(server)) {}
 
 LocalApi::~LocalApi() {
   server_.executor().post([inbox = std::move(inbox_)]() mutable { inbox.reset(); });
@@ -91,7 +95,9 @@ std::unique_ptr<kube::Watch> LocalApi::watch(kube::Request request, kube::WatchS
       if (onClosed) onClosed(std::move(error));
     });
   };
-  server_.executor().post([server = &server_, executor = &executor_, call = Call{std::move(request), user_}, serverHalf, clientHalf, close]() mutable {
+  server_.executor().post([server = &server_, executor = &executor_,
+                           call = Call{std::move(request), user_}, serverHalf, clientHalf,
+                           close]() mutable {
     if (serverHalf->ended) return;
     LineSink lines;
     lines.onLine = [executor, clientHalf](const Bytes& line) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// The Api seam straight into an embedded server, for components in the same process. Calls cross from the
-// component's executor to the server's and back, so both may have threads of their own; on one VirtualLoop
-// they are the same executor.
+// The Api seam straight into an embedded server, for components in the same process. Calls cross
+// from the component's executor to the server's and back, so both may have threads of their own; on
+// one VirtualLoop they are the same executor.
 
 #include <memory>
 

@@ -24,12 +24,14 @@ std::string metricsText(Server& server) {
   for (const auto& [name, resource] : server.registry().all()) {
     if (resource->table != name) continue;
     const auto& table = server.store().table(name);
-    out += fmt::format("apiserver_storage_objects{{resource=\"{}\"}} {}\n", name, table.entries().size());
+    out += fmt::format("apiserver_storage_objects{{resource=\"{}\"}} {}\n", name,
+                       table.entries().size());
   }
   metric("apiserver_registered_watchers", "gauge", "Running watches by resource.");
   for (const auto& [name, resource] : server.registry().all()) {
     if (resource->table != name) continue;
-    out += fmt::format("apiserver_registered_watchers{{resource=\"{}\"}} {}\n", name, server.store().table(name).watcherCount());
+    out += fmt::format("apiserver_registered_watchers{{resource=\"{}\"}} {}\n", name,
+                       server.store().table(name).watcherCount());
   }
   return out;
 }

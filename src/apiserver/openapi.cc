@@ -14,10 +14,12 @@ using api::Schema;
 using json::array;
 using json::object;
 
-// Definitions are called as upstream's so that people find them, roughly: the group's domain reversed.
+// Definitions are called as upstream's so that people find them, roughly: the group's domain
+// reversed.
 std::string definitionName(const Resource& resource, std::string_view version) {
   if (!resource.custom) {
-    const auto group = resource.group.empty() ? "core" : resource.group.substr(0, resource.group.find('.'));
+    const auto group =
+        resource.group.empty() ? "core" : resource.group.substr(0, resource.group.find('.'));
     return "io.k8s.api." + group + "." + std::string(version) + "." + resource.kind;
   }
   std::string out;
@@ -41,7 +43,8 @@ class Writer {
   void addKind(const Resource& resource, const ResourceVersion& version) {
     const auto name = definitionName(resource, version.name);
     object schema = version.schema ? structOf(*version.schema) : object{{"type", "object"}};
-    schema["x-kubernetes-group-version-kind"] = array{{{"group", resource.group}, {"version", version.name}, {"kind", resource.kind}}};
+    schema["x-kubernetes-group-version-kind"] =
+        array{{{"group", resource.group}, {"version", version.name}, {"kind", resource.kind}}};
     definitions[name] = std::move(schema);
   }
 
@@ -102,7 +105,8 @@ class Writer {
         break;
       case Type::List:
         out["type"] = "array";
-        out["items"] = schema.items ? valueOf(schema.items) : json::value(object{{"type", "object"}});
+        out["items"] =
+            schema.items ? valueOf(schema.items) : json::value(object{{"type", "object"}});
         if (schema.listKind == Schema::ListKind::Map) {
           out["x-kubernetes-list-type"] = "map";
           out["x-kubernetes-list-map-keys"] = array(schema.listKeys.begin(), schema.listKeys.end());
@@ -159,7 +163,9 @@ class Writer {
 
   static void addStrategy(object& property, const api::SchemaField& field) {
     std::string strategy;
-    for (const auto& [set, name] : {std::pair{field.merge, "merge"}, std::pair{field.retainKeys, "retainKeys"}, std::pair{field.replace, "replace"}})
+    for (const auto& [set, name] :
+         {std::pair{field.merge, "merge"}, std::pair{field.retainKeys, "retainKeys"},
+          std::pair{field.replace, "replace"}})
       if (set) strategy += (strategy.empty() ? "" : ",") + std::string(name);
     if (!strategy.empty()) property["x-kubernetes-patch-strategy"] = strategy;
     if (!field.mergeKey.empty()) property["x-kubernetes-patch-merge-key"] = field.mergeKey;
@@ -170,7 +176,8 @@ class Writer {
   std::set<std::string> written_;
 };
 
-object operation(const Resource& resource, const std::string& version, const char* action, bool body, bool v3) {
+object operation(const Resource& resource, const std::string& version, const char* action,
+                 bool body, bool v3) {
   array parameters;
   const auto add = [&](const char* name) {
     object parameter{{"name", name}, {"in", "query"}};
@@ -185,17 +192,20 @@ object operation(const Resource& resource, const std::string& version, const cha
   if (body)
     for (const auto* name : {"dryRun", "fieldManager", "fieldValidation"}) add(name);
   object out{{"x-kubernetes-action", action},
-             {"x-kubernetes-group-version-kind", {{"group", resource.group}, {"version", version}, {"kind", resource.kind}}},
+             {"x-kubernetes-group-version-kind",
+              {{"group", resource.group}, {"version", version}, {"kind", resource.kind}}},
              {"responses", {{"200", {{"description", "OK"}}}}}};
   if (!parameters.empty()) out["parameters"] = std::move(parameters);
   return out;
 }
 
 void addPaths(object& paths, const Resource& resource, const std::string& version, bool v3) {
-  std::string base = resource.group.empty() ? "/api/" + version : "/apis/" + resource.group + "/" + version;
+  std::string base =
+      resource.group.empty() ? "/api/" + version : "/apis/" + resource.group + "/" + version;
   if (resource.namespaced) base += "/namespaces/{namespace}";
   base += "/" + resource.plural;
-  paths[base] = {{"get", operation(resource, version, "list", false, v3)}, {"post", operation(resource, version, "post", true, v3)}};
+  paths[base] = {{"get", operation(resource, version, "list", false, v3)},
+                 {"post", operation(resource, version, "post", true, v3)}};
   paths[base + "/{name}"] = {{"get", operation(resource, version, "get", false, v3)},
                              {"put", operation(resource, version, "put", true, v3)},
                              {"patch", operation(resource, version, "patch", true, v3)},
@@ -219,7 +229,9 @@ json::value openApiV2Value(const Registry& registry) {
                 {"definitions", std::move(writer.definitions)}};
 }
 
-std::string openApiV2(const Registry& registry) { return toJson(openApiV2Value(registry)); }
+std::string openApiV2(const Registry& registry) {
+  return toJson(openApiV2Value(registry));
+}
 
 std::string openApiV3Index(const Registry& registry) {
   object paths;
@@ -227,7 +239,9 @@ std::string openApiV3Index(const Registry& registry) {
   for (const auto& [name, resource] : registry.all())
     for (const auto& version : resource->versions) {
       if (!version.served) continue;
-      const std::string key = resource->group.empty() ? "api/" + version.name : "apis/" + resource->group + "/" + version.name;
+      const std::string key = resource->group.empty()
+                                  ? "api/" + version.name
+                                  : "apis/" + resource->group + "/" + version.name;
       paths[key] = {{"serverRelativeURL", "/openapi/v3/" + key + "?hash=" + hash}};
     }
   return toJson(object{{"paths", std::move(paths)}});
@@ -238,7 +252,9 @@ std::optional<std::string> openApiV3(const Registry& registry, std::string_view 
   object paths;
   for (const auto& [name, resource] : registry.all())
     for (const auto& version : resource->versions) {
-      const std::string key = resource->group.empty() ? "api/" + version.name : "apis/" + resource->group + "/" + version.name;
+      const std::string key = resource->group.empty()
+                                  ? "api/" + version.name
+                                  : "apis/" + resource->group + "/" + version.name;
       if (!version.served || key != group) continue;
       writer.addKind(*resource, version);
       addPaths(paths, *resource, version.name, true);

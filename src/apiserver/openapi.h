@@ -1,7 +1,7 @@
 #pragma once
 
-// OpenAPI documents of everything that is served, made from the schemas: what kubectl explain, apply and
-// client-side validation read.
+// OpenAPI documents of everything that is served, made from the schemas: what kubectl explain,
+// apply and client-side validation read.
 
 #include <optional>
 #include <string>

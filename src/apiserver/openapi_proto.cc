@@ -1,5 +1,5 @@
-// The protocol buffer form of the OpenAPI v2 document (gnostic's openapi.v2.Document): field numbers are
-// those of OpenAPIv2.proto. Only what the JSON document of openapi.cc holds is written.
+// The protocol buffer form of the OpenAPI v2 document (gnostic's openapi.v2.Document): field
+// numbers are those of OpenAPIv2.proto. Only what the JSON document of openapi.cc holds is written.
 
 #include <string>
 
@@ -45,7 +45,8 @@ std::string extension(std::string_view name, const value& content) {
 
 void putExtensions(std::string& out, unsigned field, const json::object& in) {
   for (const auto& member : in)
-    if (member.key().starts_with("x-")) putBytes(out, field, extension(member.key(), member.value()));
+    if (member.key().starts_with("x-"))
+      putBytes(out, field, extension(member.key(), member.value()));
 }
 
 std::string schema(const value& in) {
@@ -54,7 +55,8 @@ std::string schema(const value& in) {
   putText(out, 2, textAt(in, "format"));
   putText(out, 4, textAt(in, "description"));
   if (const auto* required = find(in, "required"); required && required->is_array())
-    for (const auto& name : required->get_array()) putBytes(out, 19, std::string_view(name.as_string()));
+    for (const auto& name : required->get_array())
+      putBytes(out, 19, std::string_view(name.as_string()));
   if (const auto* extra = find(in, "additionalProperties"); extra && extra->is_object()) {
     std::string item;
     putBytes(item, 1, schema(*extra));
@@ -108,7 +110,8 @@ std::string operationOf(const value& in) {
 }
 
 std::string pathItem(const value& in) {
-  constexpr std::pair<const char*, unsigned> kVerbs[] = {{"get", 2}, {"put", 3}, {"post", 4}, {"delete", 5}, {"patch", 8}};
+  constexpr std::pair<const char*, unsigned> kVerbs[] = {
+      {"get", 2}, {"put", 3}, {"post", 4}, {"delete", 5}, {"patch", 8}};
   std::string out;
   for (const auto& [verb, field] : kVerbs)
     if (const auto* operation = find(in, verb)) putBytes(out, field, operationOf(*operation));

@@ -27,7 +27,8 @@ std::string_view trim(std::string_view text) {
 
 // namespaces/NS/RESOURCE/NAME/SUB, namespaces/NAME/SUB, RESOURCE/NAME/SUB
 void readParts(const std::vector<std::string>& parts, std::size_t at, kube::Request& request) {
-  if (parts[at] == "namespaces" && parts.size() > at + 2 && parts[at + 2] != "status" && parts[at + 2] != "finalize") {
+  if (parts[at] == "namespaces" && parts.size() > at + 2 && parts[at + 2] != "status" &&
+      parts[at + 2] != "finalize") {
     request.namespace_ = parts[at + 1];
     at += 2;
   }
@@ -44,20 +45,27 @@ Outcome<kube::PatchType> patchTypeOf(std::string_view contentType) {
   if (type == "application/json-patch+json") return kube::PatchType::Json;
   if (type == "application/merge-patch+json") return kube::PatchType::Merge;
   if (type == "application/strategic-merge-patch+json") return kube::PatchType::Strategic;
-  if (type == "application/apply-patch+yaml" || type == "application/apply-patch+json") return kube::PatchType::Apply;
-  return refuse(ErrorCode::UnsupportedMediaType,
-                fmt::format("the body of the request was in an unknown format - accepted media types include: "
-                            "application/json-patch+json, application/merge-patch+json, "
-                            "application/strategic-merge-patch+json, application/apply-patch+yaml; got \"{}\"", type));
+  if (type == "application/apply-patch+yaml" || type == "application/apply-patch+json")
+    return kube::PatchType::Apply;
+  return refuse(
+      ErrorCode::UnsupportedMediaType,
+      fmt::format(
+          "the body of the request was in an unknown format - accepted media types include: "
+          "application/json-patch+json, application/merge-patch+json, "
+          "application/strategic-merge-patch+json, application/apply-patch+yaml; got \"{}\"",
+          type));
 }
 
 // Bodies come as JSON, or as YAML which becomes JSON.
 Outcome<> readBody(const net::ServerRequest& in, kube::Request& request) {
   const auto header = net::headerOf(in.headers, "Content-Type");
   const auto type = trim(header.substr(0, header.find(';')));
-  if (type.find("protobuf") != std::string_view::npos || type.find("cbor") != std::string_view::npos)
+  if (type.find("protobuf") != std::string_view::npos ||
+      type.find("cbor") != std::string_view::npos)
     return refuse(ErrorCode::UnsupportedMediaType,
-                  fmt::format("the body of the request was in an unknown format - accepted media types include: application/json, application/yaml; got \"{}\"", type));
+                  fmt::format("the body of the request was in an unknown format - accepted media "
+                              "types include: application/json, application/yaml; got \"{}\"",
+                              type));
   request.body = in.body;
   const bool yaml = type == "application/yaml" || type == "application/apply-patch+yaml";
   if (!yaml || request.body.empty() || request.body.front() == '{') return {};
@@ -68,12 +76,14 @@ Outcome<> readBody(const net::ServerRequest& in, kube::Request& request) {
 }
 
 Outcome<Verb> verbOf(std::string_view method, const kube::Request& request, bool watch) {
-  if (method == "GET" || method == "HEAD") return watch ? Verb::Watch : request.name.empty() ? Verb::List : Verb::Get;
+  if (method == "GET" || method == "HEAD")
+    return watch ? Verb::Watch : request.name.empty() ? Verb::List : Verb::Get;
   if (method == "POST") return Verb::Create;
   if (method == "PUT") return Verb::Update;
   if (method == "PATCH") return Verb::Patch;
   if (method == "DELETE") return request.name.empty() ? Verb::DeleteCollection : Verb::Delete;
-  return refuse(ErrorCode::MethodNotAllowed, "the server does not allow this method on the requested resource");
+  return refuse(ErrorCode::MethodNotAllowed,
+                "the server does not allow this method on the requested resource");
 }
 
 }  // namespace
@@ -87,8 +97,11 @@ Accepts readAccept(std::string_view header) {
     const auto params = split(item, ';');
     if (params.empty()) continue;
     const auto type = trim(params[0]);
-    if (type.find("openapi.spec.v2") != std::string_view::npos && type.find("protobuf") != std::string_view::npos) accepts.openApiProto = true;
-    const bool plain = type == "application/json" || type == "*/*" || type == "application/*" || type == "application/yaml";
+    if (type.find("openapi.spec.v2") != std::string_view::npos &&
+        type.find("protobuf") != std::string_view::npos)
+      accepts.openApiProto = true;
+    const bool plain = type == "application/json" || type == "*/*" || type == "application/*" ||
+                       type == "application/yaml";
     json = json || plain;
     if (!plain) continue;
     std::string as, group, version;
@@ -103,7 +116,8 @@ Accepts readAccept(std::string_view header) {
     } else if (!decided) {
       decided = true;
       if (as == "Table") accepts.format = version == "v1" ? Format::Table : Format::Object;
-      if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList") accepts.format = Format::PartialMetadata;
+      if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList")
+        accepts.format = Format::PartialMetadata;
       if (as == "Table" && version != "v1") decided = false;
     }
   }
@@ -129,7 +143,9 @@ std::optional<Outcome<Call>> routeCall(const net::ServerRequest& in, const net::
   }
   readParts(parts, at, request);
   for (const auto& [name, value] : target.query) request.query[name] = value;
-  if (const auto value = target.param("watch"); value == "true" || value == "1" || (value.empty() && target.has("watch"))) watch = true;
+  if (const auto value = target.param("watch");
+      value == "true" || value == "1" || (value.empty() && target.has("watch")))
+    watch = true;
   request.query.erase("watch");
   auto verb = verbOf(in.method, request, watch);
   if (!verb) return std::unexpected(std::move(verb.error()));
@@ -141,14 +157,16 @@ std::optional<Outcome<Call>> routeCall(const net::ServerRequest& in, const net::
   }
   if (auto read = readBody(in, request); !read) return std::unexpected(std::move(read.error()));
   // POST .../bindings is POST .../pods/NAME/binding.
-  if (core && request.resource == "bindings" && request.verb == Verb::Create && request.name.empty()) {
+  if (core && request.resource == "bindings" && request.verb == Verb::Create &&
+      request.name.empty()) {
     request.resource = "pods";
     request.subresource = "binding";
     if (const auto body = parseJson(request.body)) request.name = textAt(*body, "metadata", "name");
   }
   const auto accepts = readAccept(net::headerOf(in.headers, "Accept"));
   if (!accepts.json)
-    return refuse(ErrorCode::NotAcceptable, "only the following media types are accepted: application/json");
+    return refuse(ErrorCode::NotAcceptable,
+                  "only the following media types are accepted: application/json");
   call.format = accepts.format;
   call.userAgent = net::headerOf(in.headers, "User-Agent");
   return call;

@@ -20,7 +20,9 @@ struct Accepts {
 };
 Accepts readAccept(std::string_view header);
 
-// The call that a resource path (/api/v1/..., /apis/GROUP/VERSION/...) means; nothing for other paths.
-std::optional<Outcome<Call>> routeCall(const net::ServerRequest& request, const net::Target& target);
+// The call that a resource path (/api/v1/..., /apis/GROUP/VERSION/...) means; nothing for other
+// paths.
+std::optional<Outcome<Call>> routeCall(const net::ServerRequest& request,
+                                       const net::Target& target);
 
 }  // namespace koord::apiserver

@@ -50,8 +50,8 @@ class ServerTest : public ::testing::Test {
     if (auto body = parseJson(*reply.body)) answer->body = *std::move(body);
   }
 
-  static Call routed(const std::string& method, const std::string& path, std::string body, const std::string& contentType,
-                     const std::string& accept) {
+  static Call routed(const std::string& method, const std::string& path, std::string body,
+                     const std::string& contentType, const std::string& accept) {
     net::ServerRequest request;
     request.method = method;
     request.target = path;
@@ -61,26 +61,42 @@ class ServerTest : public ::testing::Test {
     auto target = net::parseTarget(path);
     auto call = routeCall(request, *target);
     if (call && *call) return **call;
-    ADD_FAILURE() << method << " " << path << " is no call: " << (call ? call->error().error.message : "no such path");
+    ADD_FAILURE() << method << " " << path
+                  << " is no call: " << (call ? call->error().error.message : "no such path");
     return {};
   }
 
   // One request, carried out as far as it goes without the passing of time.
-  Answer request(const std::string& method, const std::string& path, std::string body = "", const std::string& contentType = "",
-                 const std::string& accept = "") {
+  Answer request(const std::string& method, const std::string& path, std::string body = "",
+                 const std::string& contentType = "", const std::string& accept = "") {
     auto answer = std::make_shared<Answer>();
     answers.push_back(answer);
-    tasks.spawn(collect(server.get(), routed(method, path, std::move(body), contentType, accept), answer.get()));
+    tasks.spawn(collect(server.get(), routed(method, path, std::move(body), contentType, accept),
+                        answer.get()));
     loop.runReady();
     return *answer;
   }
-  Answer get(const std::string& path, const std::string& accept = "") { return request("GET", path, "", "", accept); }
-  Answer post(const std::string& path, const std::string& body) { return request("POST", path, body); }
-  Answer put(const std::string& path, const json::value& body) { return request("PUT", path, toJson(body)); }
-  Answer remove(const std::string& path, const std::string& body = "") { return request("DELETE", path, body); }
-  Answer mergePatch(const std::string& path, const std::string& body) { return request("PATCH", path, body, "application/merge-patch+json"); }
-  Answer strategicPatch(const std::string& path, const std::string& body) { return request("PATCH", path, body, "application/strategic-merge-patch+json"); }
-  Answer jsonPatch(const std::string& path, const std::string& body) { return request("PATCH", path, body, "application/json-patch+json"); }
+  Answer get(const std::string& path, const std::string& accept = "") {
+    return request("GET", path, "", "", accept);
+  }
+  Answer post(const std::string& path, const std::string& body) {
+    return request("POST", path, body);
+  }
+  Answer put(const std::string& path, const json::value& body) {
+    return request("PUT", path, toJson(body));
+  }
+  Answer remove(const std::string& path, const std::string& body = "") {
+    return request("DELETE", path, body);
+  }
+  Answer mergePatch(const std::string& path, const std::string& body) {
+    return request("PATCH", path, body, "application/merge-patch+json");
+  }
+  Answer strategicPatch(const std::string& path, const std::string& body) {
+    return request("PATCH", path, body, "application/strategic-merge-patch+json");
+  }
+  Answer jsonPatch(const std::string& path, const std::string& body) {
+    return request("PATCH", path, body, "application/json-patch+json");
+  }
 
   WatchLog& watch(const std::string& path, const std::string& accept = "") {
     auto& log = logs.emplace_back();
@@ -90,12 +106,14 @@ class ServerTest : public ::testing::Test {
       auto event = parseJson(*line);
       ASSERT_TRUE(event) << *line;
       const json::value object = *find(*event, "object");
-      log.lines.push_back(std::string(textAt(*event, "type")) + " " + std::string(textAt(object, "metadata", "name")));
+      log.lines.push_back(std::string(textAt(*event, "type")) + " " +
+                          std::string(textAt(object, "metadata", "name")));
       log.objects.push_back(object);
     };
     sink.onEnd = [&log](Error error) { log.ended.push_back(std::move(error)); };
     const auto separator = path.find('?') == std::string::npos ? "?" : "&";
-    auto stream = server->watch(routed("GET", path + separator + "watch=true", "", "", accept), std::move(sink));
+    auto stream = server->watch(routed("GET", path + separator + "watch=true", "", "", accept),
+                                std::move(sink));
     if (stream) {
       log.stream = *std::move(stream);
     } else {
@@ -105,9 +123,10 @@ class ServerTest : public ::testing::Test {
     return log;
   }
 
-  static std::string pod(const std::string& name, const std::string& more = "", const std::string& labels = "{}") {
-    return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"(","labels":)" + labels +
-           R"(},"spec":{"containers":[{"name":"main","image":"busybox"}])" + more + "}}";
+  static std::string pod(const std::string& name, const std::string& more = "",
+                         const std::string& labels = "{}") {
+    return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"(","labels":)" +
+           labels + R"(},"spec":{"containers":[{"name":"main","image":"busybox"}])" + more + "}}";
   }
 
   static constexpr const char* kPods = "/api/v1/namespaces/default/pods";

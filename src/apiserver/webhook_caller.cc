@@ -7,14 +7,17 @@
 namespace koord::apiserver {
 namespace {
 
-Task<Result<std::string>> post(net::HttpClient* client, Executor* executor, Result<net::HttpRequest> request) {
+Task<Result<std::string>> post(net::HttpClient* client, Executor* executor,
+                               Result<net::HttpRequest> request) {
   if (!request) co_return fail(std::move(request.error()));
   const std::string url = request->url;
   auto fetching = client->fetch(*executor, *std::move(request));
   auto response = co_await fetching;
   if (!response) co_return fail(std::move(response.error()));
   if (response->status != 200)
-    co_return fail(ErrorCode::Unavailable, fmt::format("POST {}: the answer has status {}: {}", url, response->status, response->body.substr(0, 200)));
+    co_return fail(ErrorCode::Unavailable,
+                   fmt::format("POST {}: the answer has status {}: {}", url, response->status,
+                               response->body.substr(0, 200)));
   co_return std::move(response->body);
 }
 
@@ -25,7 +28,9 @@ Result<net::HttpRequest> prepare(const ServiceResolver& resolver, WebhookRequest
   tls->caPem = in.caPem;
   out.url = in.url;
   if (out.url.empty()) {
-    if (!resolver) return fail(ErrorCode::Unavailable, fmt::format("service {}/{} cannot be reached from here", in.service.namespace_, in.service.name));
+    if (!resolver)
+      return fail(ErrorCode::Unavailable, fmt::format("service {}/{} cannot be reached from here",
+                                                      in.service.namespace_, in.service.name));
     auto origin = resolver(in.service);
     if (!origin) return fail(std::move(origin.error()));
     out.url = *origin + (in.service.path.starts_with('/') ? "" : "/") + in.service.path;
@@ -43,8 +48,10 @@ Result<net::HttpRequest> prepare(const ServiceResolver& resolver, WebhookRequest
 
 }  // namespace
 
-WebhookCaller makeWebhookCaller(net::HttpClient& client, Executor& executor, ServiceResolver resolver) {
-  return [client = &client, executor = &executor, resolver = std::move(resolver)](WebhookRequest request) {
+WebhookCaller makeWebhookCaller(net::HttpClient& client, Executor& executor,
+                                ServiceResolver resolver) {
+  return [client = &client, executor = &executor,
+          resolver = std::move(resolver)](WebhookRequest request) {
     return post(client, executor, prepare(resolver, std::move(request)));
   };
 }

@@ -19,6 +19,7 @@ namespace koord::apiserver {
 using ServiceResolver = std::function<Result<std::string>(const api::ServiceReference& service)>;
 
 // Client and executor must outlive the caller.
-WebhookCaller makeWebhookCaller(net::HttpClient& client, Executor& executor, ServiceResolver resolver);
+WebhookCaller makeWebhookCaller(net::HttpClient& client, Executor& executor,
+                                ServiceResolver resolver);
 
 }  // namespace koord::apiserver

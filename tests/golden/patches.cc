@@ -25,17 +25,21 @@ json::object outcome(const json::object& testCase, std::string_view name,
 Result<json::object> evaluate(const api::SchemaSet& types, const json::object& testCase) {
   const std::string_view op = testCase.at("op").as_string();
   const auto& original = testCase.at("original");
-  if (op == "merge") return outcome(testCase, "result", api::applyMergePatch(original, testCase.at("patch")));
-  if (op == "json") return outcome(testCase, "result", api::applyJsonPatch(original, testCase.at("patch")));
+  if (op == "merge")
+    return outcome(testCase, "result", api::applyMergePatch(original, testCase.at("patch")));
+  if (op == "json")
+    return outcome(testCase, "result", api::applyJsonPatch(original, testCase.at("patch")));
   if (op == "createMerge")
     return outcome(testCase, "patch", api::createMergePatch(original, testCase.at("modified")));
   if (op == "createThreeWayMerge")
-    return outcome(testCase, "patch", api::createThreeWayMergePatch(original, testCase.at("modified"),
-                                                          testCase.at("current")));
+    return outcome(
+        testCase, "patch",
+        api::createThreeWayMergePatch(original, testCase.at("modified"), testCase.at("current")));
   const auto* schema = types.find(std::string_view(testCase.at("kind").as_string()));
   if (!schema) return fail(ErrorCode::Invalid, "unknown kind");
   if (op == "strategic")
-    return outcome(testCase, "result", api::applyStrategicPatch(original, testCase.at("patch"), *schema));
+    return outcome(testCase, "result",
+                   api::applyStrategicPatch(original, testCase.at("patch"), *schema));
   if (op == "createTwoWay") {
     const auto patch = api::createTwoWayPatch(original, testCase.at("modified"), *schema);
     auto out = outcome(testCase, "patch", patch);

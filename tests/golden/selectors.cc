@@ -18,7 +18,9 @@ api::StringMap labelsOf(const json::object& sample) {
   return labels;
 }
 
-std::string nameOf(const json::object& sample) { return std::string(sample.at("name").as_string()); }
+std::string nameOf(const json::object& sample) {
+  return std::string(sample.at("name").as_string());
+}
 
 // The recorded samples, each with what `evaluate` says about it.
 template <class Fn>
@@ -52,23 +54,23 @@ Result<json::object> labelSelector(const json::object& testCase) {
 }
 
 Result<json::object> fieldString(const json::object& testCase) {
-  const auto selector = api::FieldSelector::parse(std::string_view(testCase.at("selector").as_string()));
+  const auto selector =
+      api::FieldSelector::parse(std::string_view(testCase.at("selector").as_string()));
   if (!selector) return json::object{{"valid", false}};
   json::array requirements;
   for (const auto& requirement : selector->requirements())
     requirements.push_back({{"field", requirement.field},
                             {"op", requirement.equal ? "=" : "!="},
                             {"value", requirement.value}});
-  return json::object{
-      {"valid", true},
-      {"empty", selector->empty()},
-      {"string", selector->toString()},
-      {"requirements", std::move(requirements)},
-      {"matches", samples(testCase, [&](json::object& sample) {
-         sample["match"] = selector->matches([&](const std::string& field) {
-           return std::string(textAt(sample.at("fields"), field));
-         });
-       })}};
+  return json::object{{"valid", true},
+                      {"empty", selector->empty()},
+                      {"string", selector->toString()},
+                      {"requirements", std::move(requirements)},
+                      {"matches", samples(testCase, [&](json::object& sample) {
+                         sample["match"] = selector->matches([&](const std::string& field) {
+                           return std::string(textAt(sample.at("fields"), field));
+                         });
+                       })}};
 }
 
 void setMatch(json::object& sample, const Result<bool>& match) {
@@ -113,8 +115,9 @@ Result<json::object> preferredTerms(const json::object& testCase) {
       api::PreferredNodeTerms::compile(affinity->preferredDuringSchedulingIgnoredDuringExecution);
   if (!terms) return json::object{{"valid", false}};
   return json::object{{"valid", true}, {"matches", samples(testCase, [&](json::object& sample) {
-                         sample["score"] = terms->score(labelsOf(sample), nameOf(sample));
-                       })}};
+                                          sample["score"] =
+                                              terms->score(labelsOf(sample), nameOf(sample));
+                                        })}};
 }
 
 Result<json::object> evaluate(const json::object& testCase) {

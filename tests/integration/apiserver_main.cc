@@ -1,4 +1,5 @@
-// The embedded API server alone, to try clients against: writes a kubeconfig and serves until it is stopped.
+// The embedded API server alone, to try clients against: writes a kubeconfig and serves until it is
+// stopped.
 
 #include <fmt/format.h>
 
@@ -42,7 +43,8 @@ int run(const Flags& flags) {
   const net::Validity validity{now - std::chrono::minutes(5), now + std::chrono::hours(24 * 365)};
   auto authority = net::makeAuthority("kubernetes", validity);
   if (!authority) return failed(authority.error());
-  auto cert = net::issueServerCert(*authority, {"apiserver", {"127.0.0.1", "localhost", "kubernetes.default.svc"}, validity});
+  auto cert = net::issueServerCert(
+      *authority, {"apiserver", {"127.0.0.1", "localhost", "kubernetes.default.svc"}, validity});
   auto admin = net::issueClientCert(*authority, {"admin", {"system:masters"}, validity});
   if (!cert) return failed(cert.error());
   if (!admin) return failed(admin.error());
@@ -64,7 +66,8 @@ int run(const Flags& flags) {
     server = *std::move(opened);
     apiserver::HttpFrontOptions listen;
     listen.listen = flags.listen;
-    listen.tls = std::make_shared<net::ServerTls>(net::ServerTls{cert->certPem, cert->keyPem, authority->certPem});
+    listen.tls = std::make_shared<net::ServerTls>(
+        net::ServerTls{cert->certPem, cert->keyPem, authority->certPem});
     listen.tokens[token] = apiserver::User{};
     auto started = apiserver::HttpFront::start(*server, std::move(listen));
     if (started) {
@@ -79,13 +82,18 @@ int run(const Flags& flags) {
   }
   if (!flags.kubeconfig.empty()) {
     std::ofstream out(flags.kubeconfig);
-    std::filesystem::permissions(flags.kubeconfig, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    std::filesystem::permissions(
+        flags.kubeconfig, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
     out << fmt::format(
-        "apiVersion: v1\nkind: Config\nclusters:\n- name: embedded\n  cluster:\n    server: https://{}\n"
-        "    certificate-authority-data: {}\nusers:\n- name: admin\n  user:\n    client-certificate-data: {}\n"
-        "    client-key-data: {}\ncontexts:\n- name: embedded\n  context: {{cluster: embedded, user: admin}}\n"
+        "apiVersion: v1\nkind: Config\nclusters:\n- name: embedded\n  cluster:\n    server: "
+        "https://{}\n"
+        "    certificate-authority-data: {}\nusers:\n- name: admin\n  user:\n    "
+        "client-certificate-data: {}\n"
+        "    client-key-data: {}\ncontexts:\n- name: embedded\n  context: {{cluster: embedded, "
+        "user: admin}}\n"
         "current-context: embedded\n",
-        front->address(), net::base64Encode(authority->certPem), net::base64Encode(admin->certPem), net::base64Encode(admin->keyPem));
+        front->address(), net::base64Encode(authority->certPem), net::base64Encode(admin->certPem),
+        net::base64Encode(admin->keyPem));
   }
   std::printf("ready %s token %s\n", front->address().c_str(), token.c_str());
   std::fflush(stdout);

@@ -23,16 +23,19 @@ struct ListDiff {
   json::array order;      // empty when it need not be stated
 };
 
-Result<json::object> diffObjects(const json::object& original, const json::object& modified, const Schema* schema, bool retainKeys);
+Result<json::object> diffObjects(const json::object& original, const json::object& modified,
+                                 const Schema* schema, bool retainKeys);
 
-Result<> diffKeyed(const json::array& original, const json::array& modified, const Schema* element, const SchemaField& field, ListDiff& out) {
+Result<> diffKeyed(const json::array& original, const json::array& modified, const Schema* element,
+                   const SchemaField& field, ListDiff& out) {
   const ElementKey key{field.mergeKey, true};
   for (const auto* list : {&original, &modified})
     if (auto complete = patch::requireKeys(*list, field.mergeKey); !complete) return complete;
   const auto sorted = [&](const json::array& list) {
     // Of elements with the same key the reference takes the last one first.
     json::array copy(list.rbegin(), list.rend());
-    std::ranges::stable_sort(copy, {}, [&](const json::value& item) { return printed(find(item, field.mergeKey)); });
+    std::ranges::stable_sort(
+        copy, {}, [&](const json::value& item) { return printed(find(item, field.mergeKey)); });
     return copy;
   };
   const json::array before = sorted(original);
@@ -43,7 +46,8 @@ Result<> diffKeyed(const json::array& original, const json::array& modified, con
     const auto left = i < before.size() ? printed(find(before[i], field.mergeKey)) : "";
     const auto right = j < after.size() ? printed(find(after[j], field.mergeKey)) : "";
     if (i < before.size() && j < after.size() && left == right) {
-      auto diff = diffObjects(before[i].get_object(), after[j].get_object(), element, field.retainKeys);
+      auto diff =
+          diffObjects(before[i].get_object(), after[j].get_object(), element, field.retainKeys);
       if (!diff) return fail(std::move(diff.error()));
       if (!diff->empty()) {
         (*diff)[field.mergeKey] = *find(after[j], field.mergeKey);
@@ -64,7 +68,8 @@ Result<> diffKeyed(const json::array& original, const json::array& modified, con
   if (!ordered) return fail(std::move(ordered.error()));
   out.changes = *std::move(ordered);
   for (auto& deletion : deletions) out.changes.push_back(std::move(deletion));
-  const bool sameOrder = std::ranges::equal(original, modified, [&](const auto& a, const auto& b) { return key.same(a, b); });
+  const bool sameOrder = std::ranges::equal(
+      original, modified, [&](const auto& a, const auto& b) { return key.same(a, b); });
   if (out.changes.empty() && sameOrder) return {};
   for (const auto& item : modified) {
     json::object only;
@@ -91,7 +96,8 @@ Result<> diffPlain(const json::array& original, const json::array& modified, Lis
     } else if (j < after.size() && (i == before.size() || right < left)) {
       out.changes.push_back(after[j++]);
     } else {
-      if (std::ranges::find(out.deletions, before[i]) == out.deletions.end()) out.deletions.push_back(before[i]);
+      if (std::ranges::find(out.deletions, before[i]) == out.deletions.end())
+        out.deletions.push_back(before[i]);
       ++i;
     }
   }
@@ -103,7 +109,8 @@ Result<> diffPlain(const json::array& original, const json::array& modified, Lis
   return {};
 }
 
-Result<ListDiff> diffLists(const json::array& original, const json::array& modified, const SchemaField& field) {
+Result<ListDiff> diffLists(const json::array& original, const json::array& modified,
+                           const SchemaField& field) {
   ListDiff out;
   if (original.empty()) {
     out.changes = modified;
@@ -112,20 +119,26 @@ Result<ListDiff> diffLists(const json::array& original, const json::array& modif
   const auto& sample = original.front();
   if (sample.is_array()) return fail(ErrorCode::BadRequest, "lists of lists cannot be merged");
   const auto* element = field.type ? field.type->items : nullptr;
-  auto done = sample.is_object() ? diffKeyed(original, modified, element, field, out) : diffPlain(original, modified, out);
+  auto done = sample.is_object() ? diffKeyed(original, modified, element, field, out)
+                                 : diffPlain(original, modified, out);
   if (!done) return fail(std::move(done.error()));
   return out;
 }
 
-Result<> diffMember(json::object& patch, std::string_view name, const json::value& before, const json::value& after, const Schema* schema) {
-  const SchemaField* field = schema && schema->type == Schema::Type::Object ? schema->field(name) : nullptr;
-  const Schema* type = field ? field->type : schema && schema->type == Schema::Type::Map ? schema->items : nullptr;
+Result<> diffMember(json::object& patch, std::string_view name, const json::value& before,
+                    const json::value& after, const Schema* schema) {
+  const SchemaField* field =
+      schema && schema->type == Schema::Type::Object ? schema->field(name) : nullptr;
+  const Schema* type = field                                         ? field->type
+                       : schema && schema->type == Schema::Type::Map ? schema->items
+                                                                     : nullptr;
   if (before.is_object() && after.is_object()) {
     if (field && field->replace) {
       patch[name] = after;
       return {};
     }
-    auto inner = diffObjects(before.get_object(), after.get_object(), type, field && field->retainKeys);
+    auto inner =
+        diffObjects(before.get_object(), after.get_object(), type, field && field->retainKeys);
     if (!inner) return fail(std::move(inner.error()));
     if (!inner->empty()) patch[name] = *std::move(inner);
     return {};
@@ -135,7 +148,8 @@ Result<> diffMember(json::object& patch, std::string_view name, const json::valu
     if (!diff) return fail(std::move(diff.error()));
     const std::string key(name);
     if (!diff->changes.empty()) patch[key] = std::move(diff->changes);
-    if (!diff->deletions.empty()) patch["$deleteFromPrimitiveList/" + key] = std::move(diff->deletions);
+    if (!diff->deletions.empty())
+      patch["$deleteFromPrimitiveList/" + key] = std::move(diff->deletions);
     if (!diff->order.empty()) patch["$setElementOrder/" + key] = std::move(diff->order);
     return {};
   }
@@ -143,13 +157,15 @@ Result<> diffMember(json::object& patch, std::string_view name, const json::valu
   return {};
 }
 
-Result<json::object> diffObjects(const json::object& original, const json::object& modified, const Schema* schema, bool retainKeys) {
+Result<json::object> diffObjects(const json::object& original, const json::object& modified,
+                                 const Schema* schema, bool retainKeys) {
   json::object patch;
   for (const auto& member : modified) {
     const auto* before = original.if_contains(member.key());
     if (!before) {
       patch[member.key()] = member.value();
-    } else if (auto done = diffMember(patch, member.key(), *before, member.value(), schema); !done) {
+    } else if (auto done = diffMember(patch, member.key(), *before, member.value(), schema);
+               !done) {
       return fail(std::move(done.error()));
     }
   }
@@ -171,7 +187,8 @@ Result<json::object> diffObjects(const json::object& original, const json::objec
 
 }  // namespace
 
-Result<json::value> createTwoWayPatch(const json::value& original, const json::value& modified, const Schema& schema) {
+Result<json::value> createTwoWayPatch(const json::value& original, const json::value& modified,
+                                      const Schema& schema) {
   if (!original.is_object() || !modified.is_object())
     return fail(ErrorCode::BadRequest, "a strategic merge patch can be made of two objects only");
   auto patch = diffObjects(original.get_object(), modified.get_object(), &schema, false);

@@ -10,6 +10,7 @@
 namespace koord::api {
 
 // Patches from `original` to `modified`.
-Result<json::value> createTwoWayPatch(const json::value& original, const json::value& modified, const Schema& schema);
+Result<json::value> createTwoWayPatch(const json::value& original, const json::value& modified,
+                                      const Schema& schema);
 
 }  // namespace koord::api

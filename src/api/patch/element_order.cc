@@ -25,8 +25,9 @@ bool hasDirective(const json::value& element, std::string_view directive) {
 Result<> requireKeys(const json::array& list, std::string_view key) {
   for (const auto& item : list)
     if (!find(item, key))
-      return fail(ErrorCode::BadRequest,
-                  fmt::format("map: {} does not contain declared merge key: {}", toJson(item), key));
+      return fail(
+          ErrorCode::BadRequest,
+          fmt::format("map: {} does not contain declared merge key: {}", toJson(item), key));
   return {};
 }
 
@@ -40,15 +41,16 @@ Result<json::array> sortByOrder(json::array list, const json::array& order, Elem
       (hasDirective(item, "delete") ? deleted : kept).push_back(std::move(item));
     list = std::move(kept);
   }
-  // Elements that are not there compare as "before" whatever they are compared with; the insertion sort
-  // makes of that what the reference makes of it.
+  // Elements that are not there compare as "before" whatever they are compared with; the insertion
+  // sort makes of that what the reference makes of it.
   const auto before = [&](const json::value& a, const json::value& b) {
     const auto i = key.indexIn(order, a);
     const auto j = key.indexIn(order, b);
     return i < 0 || j < 0 || i < j;
   };
   for (std::size_t i = 1; i < list.size(); ++i)
-    for (std::size_t j = i; j > 0 && before(list[j], list[j - 1]); --j) std::swap(list[j], list[j - 1]);
+    for (std::size_t j = i; j > 0 && before(list[j], list[j - 1]); --j)
+      std::swap(list[j], list[j - 1]);
   for (auto& item : deleted) list.push_back(std::move(item));
   return list;
 }

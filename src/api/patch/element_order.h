@@ -1,7 +1,8 @@
 #pragma once
 
-// The order of a list after a strategic merge: elements that a patch names come in the order which it
-// states, the others keep their place relative to them. Used by the other files of this folder only.
+// The order of a list after a strategic merge: elements that a patch names come in the order which
+// it states, the others keep their place relative to them. Used by the other files of this folder
+// only.
 
 #include <string_view>
 
@@ -27,8 +28,8 @@ bool hasDirective(const json::value& element, std::string_view directive);
 // Fails when an element is no object or lacks the key.
 Result<> requireKeys(const json::array& list, std::string_view key);
 
-// Sorts by the place in `order`, deletions last; elements that are not there come as the reference puts
-// them.
+// Sorts by the place in `order`, deletions last; elements that are not there come as the reference
+// puts them.
 Result<json::array> sortByOrder(json::array list, const json::array& order, ElementKey key);
 
 // Orders `merged`: what `order` names as there, the rest by `serverOrder`.

@@ -64,7 +64,8 @@ Place locate(json::value& document, std::string_view path) {
       auto index = toIndex(token);
       const auto size = static_cast<std::int64_t>(array.size());
       if (index && *index < 0) *index += size;
-      at = index && *index >= 0 && *index < size ? &array[static_cast<std::size_t>(*index)] : nullptr;
+      at = index && *index >= 0 && *index < size ? &array[static_cast<std::size_t>(*index)]
+                                                 : nullptr;
     }
     if (!at) return {};
   }
@@ -186,8 +187,8 @@ Result<json::value> applyJsonPatch(const json::value& document, const json::valu
   if (!operations) return fail(ErrorCode::BadRequest, "a JSON patch must be a list of operations");
   if (operations->size() > kMaxOperations)
     return fail(ErrorCode::RequestEntityTooLarge,
-                fmt::format("The allowed maximum operations in a JSON patch is {}, got {}", kMaxOperations,
-                            operations->size()));
+                fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
+                            kMaxOperations, operations->size()));
   json::value out = document;
   for (const auto& operation : *operations)
     if (auto applied = applyOne(out, operation); !applied) return fail(std::move(applied.error()));

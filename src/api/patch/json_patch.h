@@ -1,7 +1,8 @@
 #pragma once
 
-// JSON patches (RFC 6902), as the Kubernetes API server applies them: negative list indexes count from
-// the end, "replace" may add a member, and null stands for a missing member in "test" and "copy".
+// JSON patches (RFC 6902), as the Kubernetes API server applies them: negative list indexes count
+// from the end, "replace" may add a member, and null stands for a missing member in "test" and
+// "copy".
 
 #include "base/json.h"
 #include "base/result.h"

@@ -116,7 +116,8 @@ Result<json::value> createMergePatch(const json::value& original, const json::va
   return fail(ErrorCode::BadRequest, "a merge patch can be made of two objects only");
 }
 
-Result<json::value> createThreeWayMergePatch(const json::value& original, const json::value& modified,
+Result<json::value> createThreeWayMergePatch(const json::value& original,
+                                             const json::value& modified,
                                              const json::value& current) {
   if (!original.is_object() || !modified.is_object() || !current.is_object())
     return fail(ErrorCode::BadRequest, "a merge patch can be made of objects only");

@@ -18,7 +18,9 @@ constexpr std::string_view kRetainKeys = "$retainKeys";
 constexpr std::string_view kDeletePrefix = "$deleteFromPrimitiveList/";
 constexpr std::string_view kOrderPrefix = "$setElementOrder/";
 
-std::unexpected<Error> invalid(std::string message) { return fail(ErrorCode::BadRequest, std::move(message)); }
+std::unexpected<Error> invalid(std::string message) {
+  return fail(ErrorCode::BadRequest, std::move(message));
+}
 
 // How one member of an object merges.
 struct Rule {
@@ -56,16 +58,17 @@ void dropNulls(json::value& value) {
   }
 }
 
-// Takes out of a value that is new as a whole what a $patch directive marks: there is nothing that it
-// could apply to. False when that is all of it. (Other directives stay, as they do in the reference; the
-// API server drops them with all other unknown fields.)
+// Takes out of a value that is new as a whole what a $patch directive marks: there is nothing that
+// it could apply to. False when that is all of it. (Other directives stay, as they do in the
+// reference; the API server drops them with all other unknown fields.)
 bool dropDirectives(json::value& value) {
   if (auto* object = value.if_object()) {
     if (object->contains(kDirective)) return false;
     for (auto it = object->begin(); it != object->end();)
       it = dropDirectives(it->value()) ? it + 1 : object->stable_erase(it);
   } else if (auto* array = value.if_array()) {
-    for (auto it = array->begin(); it != array->end();) it = dropDirectives(*it) ? it + 1 : array->erase(it);
+    for (auto it = array->begin(); it != array->end();)
+      it = dropDirectives(*it) ? it + 1 : array->erase(it);
   }
   return true;
 }
@@ -80,20 +83,24 @@ Result<> applyRetainKeys(json::object& original, json::object& patch) {
   const json::array keep = *listed;
   patch.stable_erase(it);
   const auto kept = [&](std::string_view name) {
-    return std::ranges::any_of(keep, [&](const json::value& key) { return key.is_string() && key.get_string() == name; });
+    return std::ranges::any_of(
+        keep, [&](const json::value& key) { return key.is_string() && key.get_string() == name; });
   };
   for (const auto& member : patch) {
     const std::string_view name = member.key();
-    if (member.value().is_null() || name.starts_with(kDeletePrefix) || name.starts_with(kOrderPrefix)) continue;
-    if (!kept(name)) return invalid(fmt::format("$retainKeys does not list {}, which the patch sets", name));
+    if (member.value().is_null() || name.starts_with(kDeletePrefix) ||
+        name.starts_with(kOrderPrefix))
+      continue;
+    if (!kept(name))
+      return invalid(fmt::format("$retainKeys does not list {}, which the patch sets", name));
   }
   for (auto member = original.begin(); member != original.end();)
     member = kept(member->key()) ? member + 1 : original.stable_erase(member);
   return {};
 }
 
-// Elements with directives: deletions are carried out on `original`, and only plain elements stay in
-// `patch`; "replace" puts them in the place of the original.
+// Elements with directives: deletions are carried out on `original`, and only plain elements stay
+// in `patch`; "replace" puts them in the place of the original.
 Result<> applySpecialElements(json::array& original, json::array& patch, std::string_view key) {
   json::array plain;
   bool replace = false;
@@ -129,14 +136,16 @@ Result<bool> areMaps(const json::array& a, const json::array& b) {
     for (const auto& item : *list) {
       if (item.is_array()) return invalid("lists of lists cannot be merged");
       if (!first) first = &item;
-      const bool sameKind = first->kind() == item.kind() || (first->is_number() && item.is_number());
+      const bool sameKind =
+          first->kind() == item.kind() || (first->is_number() && item.is_number());
       if (!sameKind) return invalid("a list that merges must hold values of one type");
     }
   }
   return first && first->is_object();
 }
 
-Result<json::array> mergeList(json::array original, json::array patch, const Rule& rule, bool isDeletion) {
+Result<json::array> mergeList(json::array original, json::array patch, const Rule& rule,
+                              bool isDeletion) {
   if (original.empty() && patch.empty()) return original;
   const auto maps = areMaps(original, patch);
   if (!maps) return fail(maps.error());
@@ -152,8 +161,10 @@ Result<json::array> mergeList(json::array original, json::array patch, const Rul
         if (std::ranges::find(merged, item) == merged.end()) merged.push_back(item);
   } else {
     if (rule.key.empty()) return invalid("cannot merge a list of objects without a merge key");
-    if (auto done = applySpecialElements(original, patch, rule.key); !done) return fail(done.error());
-    if (auto complete = patch::requireKeys(patch, rule.key); !complete) return fail(complete.error());
+    if (auto done = applySpecialElements(original, patch, rule.key); !done)
+      return fail(done.error());
+    if (auto complete = patch::requireKeys(patch, rule.key); !complete)
+      return fail(complete.error());
     merged = original;
     const ElementKey key{rule.key, true};
     for (const auto& item : patch) {
@@ -162,7 +173,8 @@ Result<json::array> mergeList(json::array original, json::array patch, const Rul
         merged.push_back(item);
       } else {
         auto& target = merged[static_cast<std::size_t>(at)].get_object();
-        if (auto done = mergeObject(target, item.get_object(), rule.element()); !done) return fail(done.error());
+        if (auto done = mergeObject(target, item.get_object(), rule.element()); !done)
+          return fail(done.error());
       }
     }
   }
@@ -175,7 +187,8 @@ Result<> checkOrder(const json::array& patch, const json::array& order, ElementK
   for (const auto& item : patch) {
     if (key.maps && hasDirective(item, "delete")) continue;
     if (key.maps)
-      if (auto complete = patch::requireKeys(json::array{item}, key.key); !complete) return complete;
+      if (auto complete = patch::requireKeys(json::array{item}, key.key); !complete)
+        return complete;
     while (at < order.size() && !key.same(order[at], item)) ++at;
     if (at == order.size()) return invalid("the order of the list does not match $setElementOrder");
     ++at;
@@ -217,7 +230,8 @@ Result<> applyElementOrders(json::object& original, json::object& patch, const S
     }
     const auto maps = areMaps(before, changes);
     if (!maps) return fail(maps.error());
-    auto ordered = patch::orderElements(std::move(merged.get_array()), *order, before, {rule.key, *maps});
+    auto ordered =
+        patch::orderElements(std::move(merged.get_array()), *order, before, {rule.key, *maps});
     if (!ordered) return fail(ordered.error());
     original[name] = *std::move(ordered);
     if (theirs) patch.stable_erase(patch.find(name));
@@ -225,14 +239,15 @@ Result<> applyElementOrders(json::object& original, json::object& patch, const S
   return {};
 }
 
-Result<> mergeMember(json::object& original, std::string_view name, json::value value, bool isDeletion,
-                     const Schema* schema) {
+Result<> mergeMember(json::object& original, std::string_view name, json::value value,
+                     bool isDeletion, const Schema* schema) {
   if (value.is_null()) {
     if (const auto it = original.find(name); it != original.end()) original.stable_erase(it);
     return {};
   }
   auto* current = original.if_contains(name);
-  const bool sameKind = current && (current->kind() == value.kind() || (current->is_number() && value.is_number()));
+  const bool sameKind =
+      current && (current->kind() == value.kind() || (current->is_number() && value.is_number()));
   if (!sameKind) {
     if (isDeletion) return {};
     dropNulls(value);
@@ -243,7 +258,8 @@ Result<> mergeMember(json::object& original, std::string_view name, json::value 
   if (current->is_object() && !rule.replace)
     return mergeObject(current->get_object(), std::move(value.get_object()), rule.type);
   if (current->is_array() && (rule.merge || isDeletion)) {
-    auto merged = mergeList(std::move(current->get_array()), std::move(value.get_array()), rule, isDeletion);
+    auto merged =
+        mergeList(std::move(current->get_array()), std::move(value.get_array()), rule, isDeletion);
     if (!merged) return fail(merged.error());
     value = *std::move(merged);
   }
@@ -270,7 +286,8 @@ Result<> mergeObject(json::object& original, json::object patch, const Schema* s
     std::string_view name = member.key();
     const bool isDeletion = name.starts_with(kDeletePrefix);
     if (isDeletion) name.remove_prefix(kDeletePrefix.size());
-    if (auto done = mergeMember(original, name, std::move(member.value()), isDeletion, schema); !done) {
+    if (auto done = mergeMember(original, name, std::move(member.value()), isDeletion, schema);
+        !done) {
       done.error().message = fmt::format("{}: {}", name, done.error().message);
       return done;
     }
@@ -283,7 +300,8 @@ Result<> mergeObject(json::object& original, json::object patch, const Schema* s
 Result<json::value> applyStrategicPatch(const json::value& document, const json::value& patch,
                                         const Schema& schema) {
   if (!document.is_object() || !patch.is_object())
-    return fail(ErrorCode::BadRequest, "a strategic merge patch and what it patches must be JSON objects");
+    return fail(ErrorCode::BadRequest,
+                "a strategic merge patch and what it patches must be JSON objects");
   json::value out = document;
   if (auto merged = mergeObject(out.get_object(), patch.get_object(), &schema); !merged)
     return fail(std::move(merged.error()));

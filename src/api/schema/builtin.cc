@@ -23,11 +23,17 @@ std::string_view cut(std::string_view& rest, char separator) {
 
 const Schema* typeOf(SchemaSet& set, std::string_view text) {
   using Type = Schema::Type;
-  static constexpr std::pair<std::string_view, Type> kPlain[] = {
-      {"any", Type::Any},           {"string", Type::String},     {"int", Type::Integer},
-      {"number", Type::Number},     {"bool", Type::Boolean},      {"quantity", Type::Quantity},
-      {"intstr", Type::IntOrString}, {"time", Type::Time},        {"microtime", Type::MicroTime},
-      {"duration", Type::Duration}, {"bytes", Type::Bytes}};
+  static constexpr std::pair<std::string_view, Type> kPlain[] = {{"any", Type::Any},
+                                                                 {"string", Type::String},
+                                                                 {"int", Type::Integer},
+                                                                 {"number", Type::Number},
+                                                                 {"bool", Type::Boolean},
+                                                                 {"quantity", Type::Quantity},
+                                                                 {"intstr", Type::IntOrString},
+                                                                 {"time", Type::Time},
+                                                                 {"microtime", Type::MicroTime},
+                                                                 {"duration", Type::Duration},
+                                                                 {"bytes", Type::Bytes}};
   if (text.starts_with('[') || text.starts_with('{')) {
     const auto* items = typeOf(set, text.substr(1, text.size() - 2));
     auto& schema = set.add();
@@ -55,7 +61,8 @@ Result<SchemaField> parseField(SchemaSet& set, std::string_view text) {
   field.name = cut(text, ' ');
   text = trim(text);
   const auto type = cut(text, ' ');
-  if (field.name.empty() || type.empty()) return fail(ErrorCode::Invalid, "a field needs a name and a type");
+  if (field.name.empty() || type.empty())
+    return fail(ErrorCode::Invalid, "a field needs a name and a type");
   field.type = typeOf(set, type);
   auto& schema = const_cast<Schema&>(*field.type);  // lists are made for this field alone
   while (!text.empty()) {
@@ -124,7 +131,8 @@ Result<> addTypes(SchemaSet& set, std::string_view table) {
 
 SchemaSet builtinTypes() {
   SchemaSet set;
-  for (const char* table : {tables::kMeta, tables::kPod, tables::kCore, tables::kWorkloads, tables::kOthers})
+  for (const char* table :
+       {tables::kMeta, tables::kPod, tables::kCore, tables::kWorkloads, tables::kOthers})
     addTypes(set, table).value();  // the tables are part of the program; a test reads them all
   return set;
 }

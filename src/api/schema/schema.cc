@@ -38,7 +38,8 @@ class TypeCheck {
         if (!object) return expected("an object", value);
         if (!schema.items) return true;
         for (const auto& member : *object)
-          if (!check(member.value(), *schema.items)) return at(fmt::format("[{}]", std::string_view(member.key())));
+          if (!check(member.value(), *schema.items))
+            return at(fmt::format("[{}]", std::string_view(member.key())));
         return true;
       }
       case Type::List: {
@@ -55,7 +56,9 @@ class TypeCheck {
         return value.is_string() || expected("base64 text", value);
       case Type::Integer:
         if (value.is_int64() || value.is_uint64()) return true;
-        if (value.is_double() && value.get_double() == static_cast<double>(static_cast<std::int64_t>(value.get_double())))
+        if (value.is_double() &&
+            value.get_double() ==
+                static_cast<double>(static_cast<std::int64_t>(value.get_double())))
           return true;
         return expected("an integer", value);
       case Type::Number:
@@ -65,7 +68,8 @@ class TypeCheck {
       case Type::IntOrString:
         return value.is_string() || value.is_int64() || expected("an integer or a string", value);
       case Type::Quantity: {
-        if (!value.is_string() && !value.is_number()) return expected("a quantity such as 500m or 2Gi", value);
+        if (!value.is_string() && !value.is_number())
+          return expected("a quantity such as 500m or 2Gi", value);
         auto quantity = readQuantity(value);
         return quantity || wrong(fmt::format("{}: {}", shorten(value), quantity.error().message));
       }
@@ -109,7 +113,8 @@ class TypeCheck {
 
 void collectUnknown(const json::value& value, const Schema& schema, const std::string& path,
                     std::vector<std::string>& out) {
-  if (const auto* array = value.if_array(); array && schema.type == Schema::Type::List && schema.items) {
+  if (const auto* array = value.if_array();
+      array && schema.type == Schema::Type::List && schema.items) {
     for (std::size_t i = 0; i < array->size(); ++i)
       collectUnknown((*array)[i], *schema.items, fmt::format("{}[{}]", path, i), out);
   } else if (const auto* object = value.if_object()) {
@@ -123,7 +128,8 @@ void collectUnknown(const json::value& value, const Schema& schema, const std::s
         if (field) {
           if (field->type) collectUnknown(member.value(), *field->type, join(path, key), out);
         } else if (!schema.preserveUnknown &&
-                   !(schema.embedded && (key == "apiVersion" || key == "kind" || key == "metadata"))) {
+                   !(schema.embedded &&
+                     (key == "apiVersion" || key == "kind" || key == "metadata"))) {
           out.push_back(join(path, key));
         }
       }

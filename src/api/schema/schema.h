@@ -1,8 +1,8 @@
 #pragma once
 
-// Types of JSON objects as data: which fields there are, what they hold and how lists merge. One table
-// describes the built-in kinds (builtin.h); the schemas of custom resources compile to the same shape.
-// Patches, validation, pruning, defaulting and OpenAPI documents all work from it.
+// Types of JSON objects as data: which fields there are, what they hold and how lists merge. One
+// table describes the built-in kinds (builtin.h); the schemas of custom resources compile to the
+// same shape. Patches, validation, pruning, defaulting and OpenAPI documents all work from it.
 
 #include <deque>
 #include <map>
@@ -101,8 +101,8 @@ struct FieldProblem {
   std::string message;
 };
 
-// A value of the wrong type, the first one found: "expected a string, got 5". Fields that the schema does
-// not list are ignored here.
+// A value of the wrong type, the first one found: "expected a string, got 5". Fields that the
+// schema does not list are ignored here.
 std::optional<FieldProblem> checkTypes(const json::value& value, const Schema& schema);
 // The paths of fields that the schema does not list.
 std::vector<std::string> unknownFields(const json::value& value, const Schema& schema);

@@ -15,7 +15,8 @@ Outcome<> completePriority(json::object& spec, std::string_view podName, Store& 
     return refuse(ErrorCode::Forbidden, fmt::format("pods \"{}\" is forbidden: {}", podName, why));
   };
   std::string name;
-  if (const auto* given = spec.if_contains("priorityClassName"); given && given->is_string()) name = given->get_string();
+  if (const auto* given = spec.if_contains("priorityClassName"); given && given->is_string())
+    name = given->get_string();
   std::int64_t priority = 0;
   std::string policy = "PreemptLowerPriority";
   const auto take = [&](const Entry& entry) {
@@ -46,13 +47,19 @@ Outcome<> completePriority(json::object& spec, std::string_view podName, Store& 
     }
     if (found) spec["priorityClassName"] = name;
   }
-  if (const auto* given = spec.if_contains("priority"); given && given->is_int64() && given->get_int64() != priority)
-    return forbidden(fmt::format("the integer value of priority ({}) must not be provided in pod spec; priority admission "
-                                 "controller computed {} from the given PriorityClass name", given->get_int64(), priority));
+  if (const auto* given = spec.if_contains("priority");
+      given && given->is_int64() && given->get_int64() != priority)
+    return forbidden(fmt::format(
+        "the integer value of priority ({}) must not be provided in pod spec; priority admission "
+        "controller computed {} from the given PriorityClass name",
+        given->get_int64(), priority));
   if (const auto* given = spec.if_contains("preemptionPolicy");
       given && given->is_string() && *given != json::string_view(policy) && !name.empty())
-    return forbidden(fmt::format("the string value of PreemptionPolicy ({}) must not be provided in pod spec; priority admission "
-                                 "controller computed {} from the given PriorityClass name", std::string_view(given->get_string()), policy));
+    return forbidden(
+        fmt::format("the string value of PreemptionPolicy ({}) must not be provided in pod spec; "
+                    "priority admission "
+                    "controller computed {} from the given PriorityClass name",
+                    std::string_view(given->get_string()), policy));
   spec["priority"] = priority;
   setDefault(spec, "preemptionPolicy", json::value(policy));
   return {};
@@ -68,28 +75,37 @@ void completeTolerations(json::object& spec) {
     for (const auto& toleration : tolerations) {
       const auto own = textAt(toleration, "key");
       const auto effect = textAt(toleration, "effect");
-      covered = covered || ((own == key || own.empty()) && (effect == "NoExecute" || effect.empty()));
+      covered =
+          covered || ((own == key || own.empty()) && (effect == "NoExecute" || effect.empty()));
     }
     if (!covered)
-      tolerations.push_back({{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}});
+      tolerations.push_back({{"key", key},
+                             {"operator", "Exists"},
+                             {"effect", "NoExecute"},
+                             {"tolerationSeconds", 300}});
   }
 }
 
 }  // namespace
 
-Outcome<> admitToNamespace(std::string_view namespace_, const Target& target, std::string_view name, Store& store) {
+Outcome<> admitToNamespace(std::string_view namespace_, const Target& target, std::string_view name,
+                           Store& store) {
   if (!target.resource->namespaced) return {};
   const auto entry = store.table("namespaces").find(namespace_);
-  if (!entry) return refuse(ErrorCode::NotFound, fmt::format("namespaces \"{}\" not found", namespace_));
+  if (!entry)
+    return refuse(ErrorCode::NotFound, fmt::format("namespaces \"{}\" not found", namespace_));
   if (!entry->fields.empty() && entry->fields[0] == "Terminating")
-    return refuse(ErrorCode::Forbidden, fmt::format("{} \"{}\" is forbidden: unable to create new content in namespace {} because it is being terminated",
-                                                    target.resource->qualified(), name, namespace_));
+    return refuse(ErrorCode::Forbidden,
+                  fmt::format("{} \"{}\" is forbidden: unable to create new content in namespace "
+                              "{} because it is being terminated",
+                              target.resource->qualified(), name, namespace_));
   return {};
 }
 
 Outcome<> completePod(json::value& pod, Store& store) {
   auto& spec = objectAt(pod.get_object(), "spec");
-  if (auto good = completePriority(spec, textAt(pod, "metadata", "name"), store); !good) return good;
+  if (auto good = completePriority(spec, textAt(pod, "metadata", "name"), store); !good)
+    return good;
   completeTolerations(spec);
   return {};
 }
@@ -106,7 +122,8 @@ Outcome<> completeService(json::value& service, Store& store, Random& random) {
     };
     std::string address;
     do {
-      address = fmt::format("10.{}.{}.{}", 96 + random.below(16), random.below(256), 1 + random.below(254));
+      address = fmt::format("10.{}.{}.{}", 96 + random.below(16), random.below(256),
+                            1 + random.below(254));
     } while (taken(address));
     spec["clusterIP"] = address;
   }

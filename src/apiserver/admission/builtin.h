@@ -1,7 +1,7 @@
 #pragma once
 
-// Admission rules that are part of the server: namespaces must exist, pods get their priority and the
-// tolerations every pod has, services an address.
+// Admission rules that are part of the server: namespaces must exist, pods get their priority and
+// the tolerations every pod has, services an address.
 
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/target.h"
@@ -10,7 +10,8 @@
 namespace koord::apiserver {
 
 // Refuses new objects in namespaces that do not exist or go away.
-Outcome<> admitToNamespace(std::string_view namespace_, const Target& target, std::string_view name, Store& store);
+Outcome<> admitToNamespace(std::string_view namespace_, const Target& target, std::string_view name,
+                           Store& store);
 
 // Completes a new pod from its PriorityClass and with the default tolerations. Idempotent.
 Outcome<> completePod(json::value& pod, Store& store);

@@ -13,10 +13,12 @@ namespace koord::apiserver {
 namespace {
 
 bool listed(const std::vector<std::string>& list, std::string_view value) {
-  return std::ranges::any_of(list, [&](const std::string& item) { return item == "*" || item == value; });
+  return std::ranges::any_of(list,
+                             [&](const std::string& item) { return item == "*" || item == value; });
 }
 
-bool matchesResource(const std::vector<std::string>& patterns, std::string_view plural, std::string_view subresource) {
+bool matchesResource(const std::vector<std::string>& patterns, std::string_view plural,
+                     std::string_view subresource) {
   return std::ranges::any_of(patterns, [&](std::string_view pattern) {
     const auto slash = pattern.find('/');
     const auto resource = pattern.substr(0, slash);
@@ -31,20 +33,25 @@ api::StringMap labelsOf(const json::value& object) {
   api::StringMap out;
   if (const auto* labels = at(object, "metadata", "labels"); labels && labels->is_object())
     for (const auto& label : labels->get_object())
-      if (label.value().is_string()) out.emplace(std::string(label.key()), std::string(label.value().get_string()));
+      if (label.value().is_string())
+        out.emplace(std::string(label.key()), std::string(label.value().get_string()));
   return out;
 }
 
 json::value reviewOf(const AdmissionAttributes& a, const std::string& uid) {
-  json::object kind{{"group", a.resource->group}, {"version", a.version}, {"kind", a.resource->kind}};
+  json::object kind{
+      {"group", a.resource->group}, {"version", a.version}, {"kind", a.resource->kind}};
   if (!a.objectKind.empty()) {
     const auto slash = a.objectVersion.find('/');
     kind = {{"group", slash == std::string::npos ? "" : a.objectVersion.substr(0, slash)},
-            {"version", slash == std::string::npos ? a.objectVersion : a.objectVersion.substr(slash + 1)},
+            {"version",
+             slash == std::string::npos ? a.objectVersion : a.objectVersion.substr(slash + 1)},
             {"kind", a.objectKind}};
   }
-  json::object resource{{"group", a.resource->group}, {"version", a.version}, {"resource", a.resource->plural}};
-  json::object user{{"username", a.user.name}, {"groups", json::array(a.user.groups.begin(), a.user.groups.end())}};
+  json::object resource{
+      {"group", a.resource->group}, {"version", a.version}, {"resource", a.resource->plural}};
+  json::object user{{"username", a.user.name},
+                    {"groups", json::array(a.user.groups.begin(), a.user.groups.end())}};
   if (!a.user.uid.empty()) user["uid"] = a.user.uid;
   json::object request{{"uid", uid},
                        {"kind", kind},
@@ -62,9 +69,13 @@ json::value reviewOf(const AdmissionAttributes& a, const std::string& uid) {
   request["object"] = a.object;
   request["oldObject"] = a.oldObject;
   request["dryRun"] = a.dryRun;
-  const char* options = a.operation == "CREATE" ? "CreateOptions" : a.operation == "UPDATE" ? "UpdateOptions" : "DeleteOptions";
+  const char* options = a.operation == "CREATE"   ? "CreateOptions"
+                        : a.operation == "UPDATE" ? "UpdateOptions"
+                                                  : "DeleteOptions";
   request["options"] = {{"apiVersion", "meta.k8s.io/v1"}, {"kind", options}};
-  return json::object{{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"request", std::move(request)}};
+  return json::object{{"apiVersion", "admission.k8s.io/v1"},
+                      {"kind", "AdmissionReview"},
+                      {"request", std::move(request)}};
 }
 
 // The error that a denial becomes; the webhook may choose code, reason and message.
@@ -72,7 +83,8 @@ Failure denial(const std::string& webhook, const std::optional<api::Status>& sta
   std::string why = "admission webhook \"" + webhook + "\" denied the request";
   ErrorCode code = ErrorCode::Forbidden;
   if (!status) return {code, why + " without explanation"};
-  if (status->code != 0 || !status->reason.empty()) code = codeOfReason(status->reason, status->code == 0 ? 403 : status->code);
+  if (status->code != 0 || !status->reason.empty())
+    code = codeOfReason(status->reason, status->code == 0 ? 403 : status->code);
   if (!status->message.empty()) return {code, why + ": " + status->message};
   if (!status->reason.empty()) return {code, why + ": " + status->reason};
   return {code, why + " without explanation"};
@@ -120,9 +132,12 @@ void Webhooks::setValidating(const std::string& name, const json::value* configu
 
 bool Webhooks::matchesRules(const Hook& hook, const AdmissionAttributes& a) {
   return std::ranges::any_of(hook.spec.rules, [&](const api::RuleWithOperations& rule) {
-    if (!rule.scope.empty() && rule.scope != "*" && (rule.scope == "Namespaced") == a.namespace_.empty()) return false;
+    if (!rule.scope.empty() && rule.scope != "*" &&
+        (rule.scope == "Namespaced") == a.namespace_.empty())
+      return false;
     return listed(rule.operations, a.operation) && listed(rule.apiGroups, a.resource->group) &&
-           listed(rule.apiVersions, a.version) && matchesResource(rule.resources, a.resource->plural, a.subresource);
+           listed(rule.apiVersions, a.version) &&
+           matchesResource(rule.resources, a.resource->plural, a.subresource);
   });
 }
 
@@ -132,7 +147,8 @@ bool Webhooks::matches(const Hook& hook, const AdmissionAttributes& a) const {
   if (!matchesRules(hook, a)) return false;
   if (!hook.namespaceSelector.empty()) {
     if (a.resource->isCore("namespaces")) {
-      if (!hook.namespaceSelector.matches(labelsOf(a.object.is_null() ? a.oldObject : a.object))) return false;
+      if (!hook.namespaceSelector.matches(labelsOf(a.object.is_null() ? a.oldObject : a.object)))
+        return false;
     } else if (!a.namespace_.empty() && namespaceLabels_) {
       if (!hook.namespaceSelector.matches(namespaceLabels_(a.namespace_))) return false;
     }
@@ -143,20 +159,26 @@ bool Webhooks::matches(const Hook& hook, const AdmissionAttributes& a) const {
 }
 
 bool Webhooks::wants(const Hooks& hooks, const AdmissionAttributes& attributes) const {
-  return std::ranges::any_of(hooks, [&](const Hook& hook) { return matchesRules(hook, attributes); });
+  return std::ranges::any_of(hooks,
+                             [&](const Hook& hook) { return matchesRules(hook, attributes); });
 }
 
-Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(const Hook& hook, const AdmissionAttributes& attributes) {
+Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(
+    const Hook& hook, const AdmissionAttributes& attributes) {
   using Answer = std::optional<api::AdmissionResponse>;
   const std::string name = hook.spec.name;
   const bool ignore = hook.spec.failurePolicy && *hook.spec.failurePolicy == "Ignore";
   const auto failed = [&](std::string_view why) -> Outcome<Answer> {
     if (ignore) return Answer{};
-    return refuse(ErrorCode::Internal, fmt::format("Internal error occurred: failed calling webhook \"{}\": {}", name, why));
+    return refuse(
+        ErrorCode::Internal,
+        fmt::format("Internal error occurred: failed calling webhook \"{}\": {}", name, why));
   };
   if (!hook.problem.empty()) co_return failed(hook.problem);
-  if (attributes.dryRun && hook.spec.sideEffects != "None" && hook.spec.sideEffects != "NoneOnDryRun")
-    co_return refuse(ErrorCode::BadRequest, fmt::format("admission webhook \"{}\" does not support dry run", name));
+  if (attributes.dryRun && hook.spec.sideEffects != "None" &&
+      hook.spec.sideEffects != "NoneOnDryRun")
+    co_return refuse(ErrorCode::BadRequest,
+                     fmt::format("admission webhook \"{}\" does not support dry run", name));
   if (!caller_) co_return failed("webhooks cannot be called from here");
 
   const std::string uid = newUid(random_);
@@ -178,11 +200,13 @@ Task<Outcome<std::optional<api::AdmissionResponse>>> Webhooks::ask(const Hook& h
   auto review = api::decodeText<api::AdmissionReview>(*answer);
   if (!review) co_return failed("the answer is no AdmissionReview: " + review.error().message);
   if (!review->response) co_return failed("the answer's response is missing");
-  if (review->response->uid != uid) co_return failed("the answer is for another request: response.uid does not match");
+  if (review->response->uid != uid)
+    co_return failed("the answer is for another request: response.uid does not match");
   co_return Answer(std::move(review->response));
 }
 
-Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes, std::vector<std::string>& warnings) {
+Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes,
+                                            std::vector<std::string>& warnings) {
   // Configurations may change while a webhook is asked: work on a copy.
   const Hooks hooks = mutating_;
   std::vector<bool> called(hooks.size());
@@ -191,7 +215,8 @@ Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes, std:
   // A second round for those that want to see what others changed after them.
   for (int round = 0; round < 2; ++round) {
     for (std::size_t i = 0; i < hooks.size(); ++i) {
-      const bool reinvoke = hooks[i].spec.reinvocationPolicy && *hooks[i].spec.reinvocationPolicy == "IfNeeded";
+      const bool reinvoke =
+          hooks[i].spec.reinvocationPolicy && *hooks[i].spec.reinvocationPolicy == "IfNeeded";
       if (round == 1 && called[i] && (!reinvoke || i >= lastChange)) continue;
       if (!matches(hooks[i], attributes)) continue;
       called[i] = true;
@@ -207,8 +232,10 @@ Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes, std:
       auto patch = text ? parseJson(*text) : Result<json::value>(std::unexpected(text.error()));
       auto patched = patch ? api::applyJsonPatch(attributes.object, *patch) : patch;
       if (!patched)
-        co_return refuse(ErrorCode::Internal, fmt::format("Internal error occurred: admission webhook \"{}\": its patch cannot be applied: {}",
-                                                          hooks[i].spec.name, patched.error().message));
+        co_return refuse(ErrorCode::Internal,
+                         fmt::format("Internal error occurred: admission webhook \"{}\": its patch "
+                                     "cannot be applied: {}",
+                                     hooks[i].spec.name, patched.error().message));
       if (*patched != attributes.object) {
         attributes.object = *std::move(patched);
         lastChange = i;
@@ -220,7 +247,8 @@ Task<Outcome<json::value>> Webhooks::mutate(AdmissionAttributes attributes, std:
   co_return std::move(attributes.object);
 }
 
-Task<Outcome<>> Webhooks::validate(AdmissionAttributes attributes, std::vector<std::string>& warnings) {
+Task<Outcome<>> Webhooks::validate(AdmissionAttributes attributes,
+                                   std::vector<std::string>& warnings) {
   const Hooks hooks = validating_;
   for (const auto& hook : hooks) {
     if (!matches(hook, attributes)) continue;

@@ -1,7 +1,8 @@
 #pragma once
 
 // Mutating and validating admission webhooks, as registered by MutatingWebhookConfiguration and
-// ValidatingWebhookConfiguration objects: who is called for a write, with what, and what the answer means.
+// ValidatingWebhookConfiguration objects: who is called for a write, with what, and what the answer
+// means.
 
 #include <chrono>
 #include <functional>
@@ -38,8 +39,8 @@ struct AdmissionAttributes {
   std::string operation;  // CREATE, UPDATE, DELETE, CONNECT
   User user;
   bool dryRun = false;
-  json::value object;     // in the requested version; null for DELETE
-  json::value oldObject;  // null for CREATE
+  json::value object;              // in the requested version; null for DELETE
+  json::value oldObject;           // null for CREATE
   std::string objectKind = {};     // of the object, where a subresource has its own: "Binding"
   std::string objectVersion = {};  // "v1", "policy/v1"
 };
@@ -57,11 +58,16 @@ class Webhooks {
   void setNamespaceLabels(NamespaceLabels labels) { namespaceLabels_ = std::move(labels); }
 
   // Cheap: whether any webhook could be interested.
-  bool wantsMutating(const AdmissionAttributes& attributes) const { return wants(mutating_, attributes); }
-  bool wantsValidating(const AdmissionAttributes& attributes) const { return wants(validating_, attributes); }
+  bool wantsMutating(const AdmissionAttributes& attributes) const {
+    return wants(mutating_, attributes);
+  }
+  bool wantsValidating(const AdmissionAttributes& attributes) const {
+    return wants(validating_, attributes);
+  }
 
   // The object after all mutating webhooks.
-  Task<Outcome<json::value>> mutate(AdmissionAttributes attributes, std::vector<std::string>& warnings);
+  Task<Outcome<json::value>> mutate(AdmissionAttributes attributes,
+                                    std::vector<std::string>& warnings);
   Task<Outcome<>> validate(AdmissionAttributes attributes, std::vector<std::string>& warnings);
 
  private:
@@ -80,7 +86,8 @@ class Webhooks {
   bool matches(const Hook& hook, const AdmissionAttributes& attributes) const;
   bool wants(const Hooks& hooks, const AdmissionAttributes& attributes) const;
   // The response; an error stands for "could not be asked" and has been through the failure policy.
-  Task<Outcome<std::optional<api::AdmissionResponse>>> ask(const Hook& hook, const AdmissionAttributes& attributes);
+  Task<Outcome<std::optional<api::AdmissionResponse>>> ask(const Hook& hook,
+                                                           const AdmissionAttributes& attributes);
 
   WebhookCaller caller_;
   Random& random_;

@@ -18,7 +18,9 @@ using ::testing::SizeIs;
 class WebhooksTest : public ServerTest {
  protected:
   void SetUp() override {
-    options.webhookCaller = [this](WebhookRequest request) { return call(this, std::move(request)); };
+    options.webhookCaller = [this](WebhookRequest request) {
+      return call(this, std::move(request));
+    };
     ServerTest::SetUp();
   }
 
@@ -29,27 +31,35 @@ class WebhooksTest : public ServerTest {
     self->asked.push_back(*review);
     self->requests.push_back(request);
     const auto it = self->answers_.find(request.url);
-    if (it == self->answers_.end()) co_return fail(ErrorCode::Unavailable, "connect to " + request.url + ": connection refused");
+    if (it == self->answers_.end())
+      co_return fail(ErrorCode::Unavailable, "connect to " + request.url + ": connection refused");
     json::object response = it->second;
     response["uid"] = textAt(*review, "request", "uid");
-    co_return toJson(json::object{{"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"response", std::move(response)}});
+    co_return toJson(json::object{{"apiVersion", "admission.k8s.io/v1"},
+                                  {"kind", "AdmissionReview"},
+                                  {"response", std::move(response)}});
   }
 
   static json::object patching(const std::string& patch) {
     return {{"allowed", true}, {"patchType", "JSONPatch"}, {"patch", net::base64Encode(patch)}};
   }
 
-  void hook(bool mutating, const std::string& name, const std::string& url, const std::string& more = "") {
+  void hook(bool mutating, const std::string& name, const std::string& url,
+            const std::string& more = "") {
     const std::string kind = mutating ? "mutating" : "validating";
-    const auto made = post("/apis/admissionregistration.k8s.io/v1/" + kind + "webhookconfigurations",
-                           R"({"metadata":{"name":")" + name + R"("},"webhooks":[{"name":")" + name + R"(.example.com","clientConfig":{"url":")" + url +
-                               R"("},"rules":[{"operations":["CREATE","UPDATE","DELETE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}],
-                               "sideEffects":"None","admissionReviewVersions":["v1"])" + more + "}]}");
+    const auto made = post(
+        "/apis/admissionregistration.k8s.io/v1/" + kind + "webhookconfigurations",
+        R"({"metadata":{"name":")" + name + R"("},"webhooks":[{"name":")" + name +
+            R"(.example.com","clientConfig":{"url":")" + url +
+            R"("},"rules":[{"operations":["CREATE","UPDATE","DELETE"],"apiGroups":[""],"apiVersions":["v1"],"resources":["pods"]}],
+                               "sideEffects":"None","admissionReviewVersions":["v1"])" +
+            more + "}]}");
     ASSERT_EQ(made.status, 201) << made.message();
   }
 
   // Webhooks answer after a moment.
-  Answer slowly(const std::string& method, const std::string& path, const std::string& body = "", const std::string& type = "") {
+  Answer slowly(const std::string& method, const std::string& path, const std::string& body = "",
+                const std::string& type = "") {
     request(method, path, body, type);
     loop.advance(std::chrono::milliseconds(100));
     return *answers.back();
@@ -61,7 +71,8 @@ class WebhooksTest : public ServerTest {
 };
 
 TEST_F(WebhooksTest, aMutatingWebhookChangesTheObject) {
-  answers_["https://m"] = patching(R"([{"op":"add","path":"/metadata/labels","value":{"qos":"BE"}},{"op":"add","path":"/spec/schedulerName","value":"koord-scheduler"},{"op":"add","path":"/spec/bogus","value":1}])");
+  answers_["https://m"] = patching(
+      R"([{"op":"add","path":"/metadata/labels","value":{"qos":"BE"}},{"op":"add","path":"/spec/schedulerName","value":"koord-scheduler"},{"op":"add","path":"/spec/bogus","value":1}])");
   hook(true, "m", "https://m");
   const auto made = slowly("POST", kPods, pod("web"));
   ASSERT_EQ(made.status, 201) << made.message();
@@ -80,11 +91,13 @@ TEST_F(WebhooksTest, aMutatingWebhookChangesTheObject) {
 }
 
 TEST_F(WebhooksTest, aDenialReachesTheClient) {
-  answers_["https://v"] = {{"allowed", false}, {"status", {{"message", "no pods on Sundays"}, {"code", 403}}}};
+  answers_["https://v"] = {{"allowed", false},
+                           {"status", {{"message", "no pods on Sundays"}, {"code", 403}}}};
   hook(false, "v", "https://v");
   const auto denied = slowly("POST", kPods, pod("web"));
   EXPECT_EQ(denied.status, 403);
-  EXPECT_EQ(denied.message(), "admission webhook \"v.example.com\" denied the request: no pods on Sundays");
+  EXPECT_EQ(denied.message(),
+            "admission webhook \"v.example.com\" denied the request: no pods on Sundays");
   EXPECT_EQ(get(std::string(kPods) + "/web").status, 404);
 }
 
@@ -92,7 +105,9 @@ TEST_F(WebhooksTest, theFailurePolicyDecidesWhenNobodyAnswers) {
   hook(false, "v", "https://dead");
   const auto failed = slowly("POST", kPods, pod("web"));
   EXPECT_EQ(failed.status, 500);
-  EXPECT_EQ(failed.message(), "Internal error occurred: failed calling webhook \"v.example.com\": connect to https://dead: connection refused");
+  EXPECT_EQ(failed.message(),
+            "Internal error occurred: failed calling webhook \"v.example.com\": connect to "
+            "https://dead: connection refused");
   remove("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/v");
   hook(false, "i", "https://dead", R"(,"failurePolicy":"Ignore")");
   EXPECT_EQ(slowly("POST", kPods, pod("web")).status, 201);
@@ -100,11 +115,21 @@ TEST_F(WebhooksTest, theFailurePolicyDecidesWhenNobodyAnswers) {
 
 TEST_F(WebhooksTest, onlyMatchingRequestsAreSent) {
   answers_["https://v"] = {{"allowed", true}};
-  hook(false, "v", "https://v", R"(,"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"default"}},"objectSelector":{"matchLabels":{"app":"web"}})");
-  EXPECT_EQ(slowly("POST", "/api/v1/namespaces/kube-system/pods", pod("a", "", R"({"app":"web"})")).status, 201);
+  hook(
+      false, "v", "https://v",
+      R"(,"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"default"}},"objectSelector":{"matchLabels":{"app":"web"}})");
+  EXPECT_EQ(slowly("POST", "/api/v1/namespaces/kube-system/pods", pod("a", "", R"({"app":"web"})"))
+                .status,
+            201);
   EXPECT_EQ(slowly("POST", kPods, pod("b")).status, 201);
-  EXPECT_EQ(slowly("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"c","labels":{"app":"web"}}})").status, 201);
-  EXPECT_EQ(slowly("PATCH", std::string(kPods) + "/b/status", R"({"status":{"phase":"Running"}})", "application/merge-patch+json").status, 200);
+  EXPECT_EQ(slowly("POST", "/api/v1/namespaces/default/configmaps",
+                   R"({"metadata":{"name":"c","labels":{"app":"web"}}})")
+                .status,
+            201);
+  EXPECT_EQ(slowly("PATCH", std::string(kPods) + "/b/status", R"({"status":{"phase":"Running"}})",
+                   "application/merge-patch+json")
+                .status,
+            200);
   EXPECT_THAT(asked, IsEmpty());
   EXPECT_EQ(slowly("POST", kPods, pod("d", "", R"({"app":"web"})")).status, 201);
   EXPECT_THAT(asked, SizeIs(1));
@@ -131,8 +156,10 @@ TEST_F(WebhooksTest, aPatchIsTriedAgainWhenTheObjectChangedMeanwhile) {
   post(kPods, pod("web"));
   answers_["https://v"] = {{"allowed", true}};
   hook(false, "v", "https://v");
-  request("PATCH", std::string(kPods) + "/web", R"({"metadata":{"labels":{"a":"1"}}})", "application/merge-patch+json");
-  request("PATCH", std::string(kPods) + "/web", R"({"metadata":{"labels":{"b":"2"}}})", "application/merge-patch+json");
+  request("PATCH", std::string(kPods) + "/web", R"({"metadata":{"labels":{"a":"1"}}})",
+          "application/merge-patch+json");
+  request("PATCH", std::string(kPods) + "/web", R"({"metadata":{"labels":{"b":"2"}}})",
+          "application/merge-patch+json");
   loop.advance(std::chrono::milliseconds(100));
   const auto now = get(std::string(kPods) + "/web").body;
   EXPECT_EQ(*at(now, "metadata", "labels"), json::value({{"a", "1"}, {"b", "2"}}));
@@ -140,8 +167,9 @@ TEST_F(WebhooksTest, aPatchIsTriedAgainWhenTheObjectChangedMeanwhile) {
 }
 
 TEST_F(WebhooksTest, aDryRunIsNotForWebhooksWithSideEffects) {
-  const auto made = post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-                         R"({"metadata":{"name":"s"},"webhooks":[{"name":"s.example.com","clientConfig":{"url":"https://s"},"rules":[{"operations":["*"],
+  const auto made = post(
+      "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+      R"({"metadata":{"name":"s"},"webhooks":[{"name":"s.example.com","clientConfig":{"url":"https://s"},"rules":[{"operations":["*"],
                              "apiGroups":["*"],"apiVersions":["*"],"resources":["*/*"]}],"sideEffects":"Some","admissionReviewVersions":["v1"]}]})");
   ASSERT_EQ(made.status, 201) << made.message();
   const auto refused = slowly("POST", std::string(kPods) + "?dryRun=All", pod("web"));

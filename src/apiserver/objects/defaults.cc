@@ -46,7 +46,8 @@ void statefulSet(object&, object& spec) {
   setDefault(spec, "podManagementPolicy", "OrderedReady");
   auto& strategy = objectAt(spec, "updateStrategy");
   setDefault(strategy, "type", "RollingUpdate");
-  if (strategy.at("type") == "RollingUpdate") setDefault(objectAt(strategy, "rollingUpdate"), "partition", 0);
+  if (strategy.at("type") == "RollingUpdate")
+    setDefault(objectAt(strategy, "rollingUpdate"), "partition", 0);
   setDefault(spec, "revisionHistoryLimit", 10);
   auto& retention = objectAt(spec, "persistentVolumeClaimRetentionPolicy");
   setDefault(retention, "whenDeleted", "Retain");
@@ -67,12 +68,14 @@ void daemonSet(object&, object& spec) {
 }
 
 void jobSpec(object& spec) {
-  if (isMissing(spec, "completions") && isMissing(spec, "parallelism")) setDefault(spec, "completions", 1);
+  if (isMissing(spec, "completions") && isMissing(spec, "parallelism"))
+    setDefault(spec, "completions", 1);
   setDefault(spec, "parallelism", 1);
   setDefault(spec, "backoffLimit", 6);
   setDefault(spec, "completionMode", "NonIndexed");
   setDefault(spec, "suspend", false);
-  setDefault(spec, "podReplacementPolicy", isMissing(spec, "podFailurePolicy") ? "TerminatingOrFailed" : "Failed");
+  setDefault(spec, "podReplacementPolicy",
+             isMissing(spec, "podFailurePolicy") ? "TerminatingOrFailed" : "Failed");
   templateDefaults(spec);
 }
 
@@ -148,20 +151,28 @@ void webhooks(object& whole, object&, bool mutating) {
         if (rule.is_object()) setDefault(rule.get_object(), "scope", "*");
   }
 }
-void mutatingWebhooks(object& whole, object& spec) { webhooks(whole, spec, true); }
-void validatingWebhooks(object& whole, object& spec) { webhooks(whole, spec, false); }
+void mutatingWebhooks(object& whole, object& spec) {
+  webhooks(whole, spec, true);
+}
+void validatingWebhooks(object& whole, object& spec) {
+  webhooks(whole, spec, false);
+}
 
 void storageClass(object& whole, object&) {
   setDefault(whole, "reclaimPolicy", "Delete");
   setDefault(whole, "volumeBindingMode", "Immediate");
 }
 
-void claim(object&, object& spec) { setDefault(spec, "volumeMode", "Filesystem"); }
+void claim(object&, object& spec) {
+  setDefault(spec, "volumeMode", "Filesystem");
+}
 void volume(object&, object& spec) {
   setDefault(spec, "volumeMode", "Filesystem");
   setDefault(spec, "persistentVolumeReclaimPolicy", "Retain");
 }
-void priorityClass(object& whole, object&) { setDefault(whole, "preemptionPolicy", "PreemptLowerPriority"); }
+void priorityClass(object& whole, object&) {
+  setDefault(whole, "preemptionPolicy", "PreemptLowerPriority");
+}
 
 struct Row {
   const char* table;

@@ -12,7 +12,8 @@ namespace {
 
 bool pullsAlways(std::string_view image) {
   if (image.find('@') != std::string_view::npos) return false;
-  const auto name = image.substr(image.rfind('/') == std::string_view::npos ? 0 : image.rfind('/') + 1);
+  const auto name =
+      image.substr(image.rfind('/') == std::string_view::npos ? 0 : image.rfind('/') + 1);
   const auto colon = name.rfind(':');
   return colon == std::string_view::npos || name.substr(colon + 1) == "latest";
 }
@@ -38,7 +39,8 @@ void setContainerDefaults(json::object& container, bool hostNetwork) {
   setDefault(container, "terminationMessagePolicy", "File");
   if (isMissing(container, "imagePullPolicy")) {
     const auto image = container.if_contains("image");
-    const bool always = !image || !image->is_string() || pullsAlways(std::string_view(image->get_string()));
+    const bool always =
+        !image || !image->is_string() || pullsAlways(std::string_view(image->get_string()));
     container["imagePullPolicy"] = always ? "Always" : "IfNotPresent";
   }
   setProbeDefaults(container);
@@ -54,7 +56,8 @@ void setContainerDefaults(json::object& container, bool hostNetwork) {
   }
   if (auto* env = arrayAt(container, "env")) {
     for (auto& variable : *env) {
-      auto* source = variable.is_object() ? memberObject(variable.get_object(), "valueFrom") : nullptr;
+      auto* source =
+          variable.is_object() ? memberObject(variable.get_object(), "valueFrom") : nullptr;
       auto* field = source ? memberObject(*source, "fieldRef") : nullptr;
       if (field) setDefault(*field, "apiVersion", "v1");
     }
@@ -81,7 +84,8 @@ void eachContainer(json::object& spec, Fn fn) {
 void setPodSpecDefaults(json::object& spec) {
   const auto* network = spec.if_contains("hostNetwork");
   const bool hostNetwork = network && network->is_bool() && network->get_bool();
-  eachContainer(spec, [&](json::object& container) { setContainerDefaults(container, hostNetwork); });
+  eachContainer(spec,
+                [&](json::object& container) { setContainerDefaults(container, hostNetwork); });
   if (auto* volumes = arrayAt(spec, "volumes"))
     for (auto& volume : *volumes)
       if (volume.is_object()) setVolumeDefaults(volume.get_object());
@@ -126,7 +130,8 @@ std::string_view qosClassOf(const json::value& podSpec) {
       const auto amount = [&](const char* part, const char* resource) -> Quantity {
         const auto* value = at(container, "resources", part, resource);
         if (!value) return {};
-        auto quantity = Quantity::parse(value->is_string() ? std::string(value->get_string()) : toJson(*value));
+        auto quantity =
+            Quantity::parse(value->is_string() ? std::string(value->get_string()) : toJson(*value));
         return quantity ? *quantity : Quantity{};
       };
       for (const auto* resource : {"cpu", "memory"}) {

@@ -9,11 +9,13 @@ void FieldErrors::add(std::string field, std::string reason, std::string message
 }
 
 void FieldErrors::required(std::string field, std::string detail) {
-  add(std::move(field), "FieldValueRequired", detail.empty() ? "Required value" : "Required value: " + detail);
+  add(std::move(field), "FieldValueRequired",
+      detail.empty() ? "Required value" : "Required value: " + detail);
 }
 
 void FieldErrors::invalid(std::string field, ShownValue value, std::string detail) {
-  add(std::move(field), "FieldValueInvalid", fmt::format("Invalid value: {}: {}", value.text, detail));
+  add(std::move(field), "FieldValueInvalid",
+      fmt::format("Invalid value: {}: {}", value.text, detail));
 }
 
 void FieldErrors::unsupported(std::string field, ShownValue value,
@@ -37,7 +39,8 @@ void FieldErrors::notFound(std::string field, ShownValue value) {
 }
 
 void FieldErrors::tooLong(std::string field, std::size_t limit) {
-  add(std::move(field), "FieldValueTooLong", fmt::format("Too long: may not be more than {} bytes", limit));
+  add(std::move(field), "FieldValueTooLong",
+      fmt::format("Too long: may not be more than {} bytes", limit));
 }
 
 Outcome<> FieldErrors::verdict(std::string_view kind, std::string_view name) const {

@@ -31,18 +31,20 @@ using Outcome = std::expected<T, Failure>;
 inline std::unexpected<Failure> refuse(ErrorCode code, std::string message) {
   return std::unexpected(Failure(code, std::move(message)));
 }
-inline std::unexpected<Failure> refuse(Failure failure) { return std::unexpected(std::move(failure)); }
+inline std::unexpected<Failure> refuse(Failure failure) {
+  return std::unexpected(std::move(failure));
+}
 
 // A bad value as messages print it.
 struct ShownValue {
   std::string text;
 
   ShownValue(const json::value& value) : text(toJson(value)) {}  // NOLINT: converts at calls
-  ShownValue(std::string_view value) : text(toJson(json::string(value))) {}  // NOLINT
+  ShownValue(std::string_view value) : text(toJson(json::string(value))) {}   // NOLINT
   ShownValue(json::string_view value) : text(toJson(json::string(value))) {}  // NOLINT
-  ShownValue(const char* value) : text(toJson(json::string(value))) {}  // NOLINT
-  ShownValue(std::int64_t value) : text(std::to_string(value)) {}  // NOLINT
-  ShownValue(std::nullptr_t) : text("null") {}  // NOLINT
+  ShownValue(const char* value) : text(toJson(json::string(value))) {}        // NOLINT
+  ShownValue(std::int64_t value) : text(std::to_string(value)) {}             // NOLINT
+  ShownValue(std::nullptr_t) : text("null") {}                                // NOLINT
 };
 
 // Collects what is wrong with an object, in the words of the Kubernetes API.
@@ -58,7 +60,8 @@ class FieldErrors {
 
   bool empty() const { return causes_.empty(); }
   const std::vector<Cause>& causes() const { return causes_; }
-  // `Pod "web" is invalid: spec.containers[0].image: Required value`; kind is "Deployment.apps" outside core.
+  // `Pod "web" is invalid: spec.containers[0].image: Required value`; kind is "Deployment.apps"
+  // outside core.
   Outcome<> verdict(std::string_view kind, std::string_view name) const;
 
  private:

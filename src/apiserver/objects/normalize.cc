@@ -19,7 +19,8 @@ void pruneObject(json::object& object, const Schema& schema, bool custom, const 
   for (auto it = object.begin(); it != object.end();) {
     const std::string_view key = it->key();
     const auto* field = schema.field(key);
-    const bool implied = schema.embedded && (key == "apiVersion" || key == "kind" || key == "metadata");
+    const bool implied =
+        schema.embedded && (key == "apiVersion" || key == "kind" || key == "metadata");
     if (!field && !schema.preserveUnknown && !implied) {
       unknown.push_back(join(path, key));
       it = object.stable_erase(it);
@@ -45,7 +46,8 @@ void prune(json::value& value, const Schema& schema, bool custom, const std::str
         if (member.value().is_object() || member.value().is_array())
           prune(member.value(), *schema.items, custom, join(path, member.key()), unknown);
     }
-  } else if (auto* array = value.if_array(); array && schema.type == Schema::Type::List && schema.items) {
+  } else if (auto* array = value.if_array();
+             array && schema.type == Schema::Type::List && schema.items) {
     for (std::size_t i = 0; i < array->size(); ++i)
       if ((*array)[i].is_object() || (*array)[i].is_array())
         prune((*array)[i], *schema.items, custom, fmt::format("{}[{}]", path, i), unknown);
@@ -56,8 +58,9 @@ void prune(json::value& value, const Schema& schema, bool custom, const std::str
 
 Outcome<std::vector<std::string>> pruneBuiltin(json::value& object, const Schema& schema) {
   if (auto problem = api::checkTypes(object, schema))
-    return refuse(ErrorCode::BadRequest,
-                  problem->path.empty() ? problem->message : problem->path + ": " + problem->message);
+    return refuse(ErrorCode::BadRequest, problem->path.empty()
+                                             ? problem->message
+                                             : problem->path + ": " + problem->message);
   std::vector<std::string> unknown;
   prune(object, schema, false, "", unknown);
   return unknown;

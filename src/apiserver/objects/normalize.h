@@ -1,7 +1,7 @@
 #pragma once
 
-// Brings an object into the form that its schema describes: wrong types are refused, unknown fields and
-// nulls dropped, defaults of custom resources filled in.
+// Brings an object into the form that its schema describes: wrong types are refused, unknown fields
+// and nulls dropped, defaults of custom resources filled in.
 
 #include <string>
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace koord::apiserver {
 
-// Checks types as decoding into a struct does, drops nulls and what the schema does not know; returns the
-// paths of unknown fields.
+// Checks types as decoding into a struct does, drops nulls and what the schema does not know;
+// returns the paths of unknown fields.
 Outcome<std::vector<std::string>> pruneBuiltin(json::value& object, const api::Schema& schema);
 
 // The same for custom resources, which may keep unknown fields and have defaults.

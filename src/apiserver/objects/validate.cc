@@ -23,7 +23,9 @@ void validateLabels(const json::value* labels, const std::string& path, FieldErr
       errors.invalid(path, member.key(), wrong);
     if (!member.value().is_string()) {
       errors.invalid(path, member.value(), "must be a string");
-    } else if (const auto wrong = api::checkLabelValue(std::string_view(member.value().get_string())); !wrong.empty()) {
+    } else if (const auto wrong =
+                   api::checkLabelValue(std::string_view(member.value().get_string()));
+               !wrong.empty()) {
       errors.invalid(path, member.value(), wrong);
     }
   }
@@ -39,12 +41,14 @@ std::string lowered(std::string_view text) {
 std::string checkName(std::string_view name, const Resource& resource) {
   if (resource.group == "rbac.authorization.k8s.io") return api::checkPathSegment(name);
   if (resource.isCore("namespaces") || resource.isCore("services")) return api::checkDnsLabel(name);
-  if (resource.isCore("events") || resource.group == "events.k8s.io") return api::checkPathSegment(name);
+  if (resource.isCore("events") || resource.group == "events.k8s.io")
+    return api::checkPathSegment(name);
   return api::checkDnsSubdomain(name);
 }
 
 // Required fields anywhere below; structs that are absent need nothing.
-void validateRequired(const json::value& value, const Schema& schema, const std::string& path, FieldErrors& errors) {
+void validateRequired(const json::value& value, const Schema& schema, const std::string& path,
+                      FieldErrors& errors) {
   if (const auto* object = value.if_object()) {
     if (schema.type == Schema::Type::Object) {
       for (const auto& field : schema.fields) {
@@ -58,7 +62,8 @@ void validateRequired(const json::value& value, const Schema& schema, const std:
       }
     } else if (schema.items) {
       for (const auto& member : *object)
-        validateRequired(member.value(), *schema.items, fmt::format("{}[{}]", path, std::string_view(member.key())), errors);
+        validateRequired(member.value(), *schema.items,
+                         fmt::format("{}[{}]", path, std::string_view(member.key())), errors);
     }
   } else if (const auto* array = value.if_array(); array && schema.items) {
     for (std::size_t i = 0; i < array->size(); ++i)
@@ -69,18 +74,21 @@ void validateRequired(const json::value& value, const Schema& schema, const std:
 void validateQuantities(const json::value* list, const std::string& path, FieldErrors& errors) {
   if (!list || !list->is_object()) return;
   for (const auto& member : list->get_object()) {
-    auto quantity = Quantity::parse(member.value().is_string() ? std::string(member.value().get_string())
-                                                               : toJson(member.value()));
+    auto quantity =
+        Quantity::parse(member.value().is_string() ? std::string(member.value().get_string())
+                                                   : toJson(member.value()));
     if (quantity && quantity->sign() < 0)
       errors.invalid(fmt::format("{}[{}]", path, std::string_view(member.key())), member.value(),
                      "must be greater than or equal to 0");
   }
 }
 
-void validateNonNegative(const json::value& object, const char* group, const char* field, FieldErrors& errors) {
+void validateNonNegative(const json::value& object, const char* group, const char* field,
+                         FieldErrors& errors) {
   const auto* value = at(object, group, field);
   if (value && value->is_int64() && value->get_int64() < 0)
-    errors.invalid(fmt::format("{}.{}", group, field), *value, "must be greater than or equal to 0");
+    errors.invalid(fmt::format("{}.{}", group, field), *value,
+                   "must be greater than or equal to 0");
 }
 
 // A workload must select the pods of its own template.
@@ -108,7 +116,8 @@ void validateWorkload(const json::value& object, FieldErrors& errors) {
   api::StringMap own;
   if (labels && labels->is_object())
     for (const auto& member : labels->get_object())
-      if (member.value().is_string()) own.emplace(std::string(member.key()), std::string(member.value().get_string()));
+      if (member.value().is_string())
+        own.emplace(std::string(member.key()), std::string(member.value().get_string()));
   if (compiled->empty() && !own.contains("batch.kubernetes.io/controller-uid")) {
     errors.invalid("spec.selector", *selectorJson, "empty selector is invalid for deployment");
   } else if (!compiled->matches(own)) {
@@ -129,19 +138,22 @@ void validateMetadata(const json::value& object, const Resource& resource, Field
   }
   if (!metadata) return;
   validateLabels(find(*metadata, "labels"), "metadata.labels", errors);
-  if (const auto* annotations = find(*metadata, "annotations"); annotations && annotations->is_object()) {
+  if (const auto* annotations = find(*metadata, "annotations");
+      annotations && annotations->is_object()) {
     std::size_t bytes = 0;
     for (const auto& member : annotations->get_object()) {
       if (const auto wrong = api::checkQualifiedName(lowered(member.key())); !wrong.empty())
         errors.invalid("metadata.annotations", member.key(), wrong);
-      bytes += member.key().size() + (member.value().is_string() ? member.value().get_string().size() : 0);
+      bytes += member.key().size() +
+               (member.value().is_string() ? member.value().get_string().size() : 0);
     }
     if (bytes > kMaxAnnotationBytes) errors.tooLong("metadata.annotations", kMaxAnnotationBytes);
   }
   if (const auto* finalizers = arrayAt(*metadata, "finalizers"))
     for (const auto& finalizer : *finalizers)
       if (finalizer.is_string())
-        if (const auto wrong = api::checkQualifiedName(std::string_view(finalizer.get_string())); !wrong.empty())
+        if (const auto wrong = api::checkQualifiedName(std::string_view(finalizer.get_string()));
+            !wrong.empty())
           errors.invalid("metadata.finalizers", finalizer, wrong);
   if (const auto* owners = arrayAt(*metadata, "ownerReferences")) {
     int controllers = 0;
@@ -149,19 +161,23 @@ void validateMetadata(const json::value& object, const Resource& resource, Field
       const auto path = fmt::format("metadata.ownerReferences[{}]", i);
       for (const auto* field : {"apiVersion", "kind", "name", "uid"})
         if (textAt((*owners)[i], field).empty())
-          errors.invalid(fmt::format("{}.{}", path, field), "", fmt::format("{} must not be empty", field));
+          errors.invalid(fmt::format("{}.{}", path, field), "",
+                         fmt::format("{} must not be empty", field));
       controllers += flagAt((*owners)[i], "controller");
     }
     if (controllers > 1)
-      errors.invalid("metadata.ownerReferences", json::value(*owners), "Only one reference can have Controller set to true");
+      errors.invalid("metadata.ownerReferences", json::value(*owners),
+                     "Only one reference can have Controller set to true");
   }
 }
 
 void validateBuiltin(const json::value& object, const Resource& resource, FieldErrors& errors) {
   const auto* schema = resource.storageVersion().schema;
   if (schema) validateRequired(object, *schema, "", errors);
-  if (resource.group == "apps" || resource.group == "batch" || resource.isCore("replicationcontrollers")) {
-    if (resource.plural != "cronjobs" && resource.plural != "controllerrevisions") validateWorkload(object, errors);
+  if (resource.group == "apps" || resource.group == "batch" ||
+      resource.isCore("replicationcontrollers")) {
+    if (resource.plural != "cronjobs" && resource.plural != "controllerrevisions")
+      validateWorkload(object, errors);
   }
   if (resource.isCore("nodes")) {
     validateQuantities(at(object, "status", "capacity"), "status.capacity", errors);
@@ -170,7 +186,8 @@ void validateBuiltin(const json::value& object, const Resource& resource, FieldE
     validateQuantities(at(object, "spec", "hard"), "spec.hard", errors);
   } else if (resource.is("policy", "poddisruptionbudgets")) {
     if (at(object, "spec", "minAvailable") && at(object, "spec", "maxUnavailable"))
-      errors.invalid("spec", *find(object, "spec"), "minAvailable and maxUnavailable cannot be both set");
+      errors.invalid("spec", *find(object, "spec"),
+                     "minAvailable and maxUnavailable cannot be both set");
   } else if (resource.is("coordination.k8s.io", "leases")) {
     const auto* duration = at(object, "spec", "leaseDurationSeconds");
     if (duration && duration->is_int64() && duration->get_int64() <= 0)
@@ -183,8 +200,8 @@ void validateBuiltin(const json::value& object, const Resource& resource, FieldE
   }
 }
 
-Outcome<> validateObject(const json::value& object, const json::value* before, const Resource& resource,
-                         const ResourceVersion& version) {
+Outcome<> validateObject(const json::value& object, const json::value* before,
+                         const Resource& resource, const ResourceVersion& version) {
   FieldErrors errors;
   validateMetadata(object, resource, errors);
   if (before) {

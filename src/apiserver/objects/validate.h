@@ -1,7 +1,7 @@
 #pragma once
 
-// Checks of objects before they are stored: metadata of every kind, the contents of those built-in kinds
-// whose rules people rely on. Types were checked before (normalize.h).
+// Checks of objects before they are stored: metadata of every kind, the contents of those built-in
+// kinds whose rules people rely on. Types were checked before (normalize.h).
 
 #include "apiserver/objects/failure.h"
 #include "apiserver/registry/resource.h"
@@ -17,7 +17,7 @@ void validatePodUpdate(const json::value& before, const json::value& after, Fiel
 void validateBuiltin(const json::value& object, const Resource& resource, FieldErrors& errors);
 
 // Calls the right ones of the above. before is null at creation.
-Outcome<> validateObject(const json::value& object, const json::value* before, const Resource& resource,
-                         const ResourceVersion& version);
+Outcome<> validateObject(const json::value& object, const json::value* before,
+                         const Resource& resource, const ResourceVersion& version);
 
 }  // namespace koord::apiserver

@@ -63,7 +63,8 @@ const char* wrongType(const json::value& value, const Schema& schema) {
 }
 
 std::size_t codePoints(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
 class Validator {
@@ -73,11 +74,15 @@ class Validator {
   void check(const json::value& value, const Schema& schema, const std::string& path) {
     if (value.is_null()) {
       if (!schema.nullable && schema.type != Schema::Type::Any)
-        errors_.invalid(path, nullptr, fmt::format("{} in body must be of type {}: \"null\"", path, expected(schema)));
+        errors_.invalid(
+            path, nullptr,
+            fmt::format("{} in body must be of type {}: \"null\"", path, expected(schema)));
       return;
     }
     if (const char* type = wrongType(value, schema)) {
-      errors_.invalid(path, value, fmt::format("{} in body must be of type {}: \"{}\"", path, type, typeName(value)));
+      errors_.invalid(
+          path, value,
+          fmt::format("{} in body must be of type {}: \"{}\"", path, type, typeName(value)));
       return;
     }
     if (schema.limits) checkLimits(value, *schema.limits, path);
@@ -91,10 +96,12 @@ class Validator {
         }
       }
       if (schema.type == Schema::Type::Map && schema.items)
-        for (const auto& member : *object) check(member.value(), *schema.items, join(path, member.key()));
+        for (const auto& member : *object)
+          check(member.value(), *schema.items, join(path, member.key()));
     } else if (const auto* array = value.if_array()) {
       if (schema.items)
-        for (std::size_t i = 0; i < array->size(); ++i) check((*array)[i], *schema.items, fmt::format("{}[{}]", path, i));
+        for (std::size_t i = 0; i < array->size(); ++i)
+          check((*array)[i], *schema.items, fmt::format("{}[{}]", path, i));
       checkListKind(*array, schema, path);
     }
   }
@@ -106,18 +113,26 @@ class Validator {
   }
 
   void checkLimits(const json::value& value, const SchemaLimits& limits, const std::string& path) {
-    const auto invalid = [&](std::string why) { errors_.invalid(path, value, fmt::format("{} in body {}", path, why)); };
-    if (!limits.allowed.empty() && std::ranges::find(limits.allowed, value) == limits.allowed.end()) {
+    const auto invalid = [&](std::string why) {
+      errors_.invalid(path, value, fmt::format("{} in body {}", path, why));
+    };
+    if (!limits.allowed.empty() &&
+        std::ranges::find(limits.allowed, value) == limits.allowed.end()) {
       std::vector<std::string> names;
-      for (const auto& one : limits.allowed) names.push_back(one.is_string() ? std::string(one.get_string()) : toJson(one));
+      for (const auto& one : limits.allowed)
+        names.push_back(one.is_string() ? std::string(one.get_string()) : toJson(one));
       errors_.unsupported(path, value, names);
     }
     if (value.is_number()) {
       const double number = value.to_number<double>();
-      if (limits.minimum && (number < *limits.minimum || (limits.exclusiveMinimum && number == *limits.minimum)))
-        invalid(fmt::format("should be greater than {}{}", limits.exclusiveMinimum ? "" : "or equal to ", *limits.minimum));
-      if (limits.maximum && (number > *limits.maximum || (limits.exclusiveMaximum && number == *limits.maximum)))
-        invalid(fmt::format("should be less than {}{}", limits.exclusiveMaximum ? "" : "or equal to ", *limits.maximum));
+      if (limits.minimum &&
+          (number < *limits.minimum || (limits.exclusiveMinimum && number == *limits.minimum)))
+        invalid(fmt::format("should be greater than {}{}",
+                            limits.exclusiveMinimum ? "" : "or equal to ", *limits.minimum));
+      if (limits.maximum &&
+          (number > *limits.maximum || (limits.exclusiveMaximum && number == *limits.maximum)))
+        invalid(fmt::format("should be less than {}{}",
+                            limits.exclusiveMaximum ? "" : "or equal to ", *limits.maximum));
       if (limits.multipleOf && std::fmod(number, *limits.multipleOf) != 0)
         invalid(fmt::format("should be a multiple of {}", *limits.multipleOf));
     } else if (value.is_string()) {
@@ -137,7 +152,8 @@ class Validator {
   }
 
   template <class Invalid>
-  void checkString(const std::string& text, const SchemaLimits& limits, const std::string& path, Invalid& invalid) {
+  void checkString(const std::string& text, const SchemaLimits& limits, const std::string& path,
+                   Invalid& invalid) {
     (void)path;
     if (limits.minLength && codePoints(text) < *limits.minLength)
       invalid(fmt::format("should be at least {} chars long", *limits.minLength));
@@ -145,13 +161,15 @@ class Validator {
       invalid(fmt::format("should be at most {} chars long", *limits.maxLength));
     if (limits.regex && !std::regex_search(text, *limits.regex))
       invalid(fmt::format("should match '{}'", limits.pattern));
-    if (limits.format == "date-time" && !parseTime(text)) invalid("must be of type date-time: \"" + text + "\"");
-    if (limits.format == "duration" && !parseDuration(text)) invalid("must be of type duration: \"" + text + "\"");
+    if (limits.format == "date-time" && !parseTime(text))
+      invalid("must be of type date-time: \"" + text + "\"");
+    if (limits.format == "duration" && !parseDuration(text))
+      invalid("must be of type duration: \"" + text + "\"");
   }
 
   template <class Invalid>
-  void checkCombinations(const json::value& value, const SchemaLimits& limits, const std::string& path,
-                         Invalid& invalid) {
+  void checkCombinations(const json::value& value, const SchemaLimits& limits,
+                         const std::string& path, Invalid& invalid) {
     for (const auto* schema : limits.allOf) check(value, *schema, path);
     const auto fits = [&](const Schema* schema) {
       FieldErrors inner;
@@ -170,11 +188,13 @@ class Validator {
     const bool isMap = schema.listKind == Schema::ListKind::Map;
     for (std::size_t i = 0; i < array.size(); ++i)
       for (std::size_t j = 0; j < i; ++j) {
-        const bool same = isMap ? std::ranges::all_of(schema.listKeys, [&](const std::string& key) {
-          const auto* a = find(array[i], key);
-          const auto* b = find(array[j], key);
-          return a && b ? *a == *b : a == b;
-        }) : array[i] == array[j];
+        const bool same = isMap ? std::ranges::all_of(schema.listKeys,
+                                                      [&](const std::string& key) {
+                                                        const auto* a = find(array[i], key);
+                                                        const auto* b = find(array[j], key);
+                                                        return a && b ? *a == *b : a == b;
+                                                      })
+                                : array[i] == array[j];
         if (same) {
           errors_.duplicate(fmt::format("{}[{}]", path, i), array[i]);
           break;

@@ -23,17 +23,21 @@ void oneOf(const json::value& object, const std::string& path, const char* field
 }
 
 Quantity quantityOf(const json::value& value) {
-  auto quantity = Quantity::parse(value.is_string() ? std::string(value.get_string()) : toJson(value));
+  auto quantity =
+      Quantity::parse(value.is_string() ? std::string(value.get_string()) : toJson(value));
   return quantity ? *std::move(quantity) : Quantity{};
 }
 
 // Resources of other people's domains come in whole units and cannot be overcommitted.
 bool isExtended(std::string_view name) {
   const auto slash = name.find('/');
-  return slash != std::string_view::npos && name.substr(0, slash).find("kubernetes.io") == std::string_view::npos &&
+  return slash != std::string_view::npos &&
+         name.substr(0, slash).find("kubernetes.io") == std::string_view::npos &&
          !name.starts_with("requests.");
 }
-bool isOvercommitable(std::string_view name) { return !isExtended(name) && !name.starts_with("hugepages-"); }
+bool isOvercommitable(std::string_view name) {
+  return !isExtended(name) && !name.starts_with("hugepages-");
+}
 
 void validateResources(const json::value& resources, const std::string& path, FieldErrors& errors) {
   const auto* limits = find(resources, "limits");
@@ -47,25 +51,31 @@ void validateResources(const json::value& resources, const std::string& path, Fi
         errors.invalid(fmt::format("{}.{}", path, part), name, wrong);
       } else if (name.find('/') == std::string_view::npos && name != "cpu" && name != "memory" &&
                  name != "ephemeral-storage" && !name.starts_with("hugepages-")) {
-        errors.invalid(fmt::format("{}.{}", path, part), name, "must be a standard resource for containers");
+        errors.invalid(fmt::format("{}.{}", path, part), name,
+                       "must be a standard resource for containers");
       }
       const Quantity amount = quantityOf(member.value());
       if (amount.sign() < 0) {
         errors.invalid(at, member.value(), "must be greater than or equal to 0");
         continue;
       }
-      if (isExtended(name) && !amount.asInt64()) errors.invalid(at, member.value(), "must be an integer");
+      if (isExtended(name) && !amount.asInt64())
+        errors.invalid(at, member.value(), "must be an integer");
       if (std::string_view(part) != "requests") continue;
       const auto* limit = limits ? find(*limits, name) : nullptr;
       const auto requestPath = fmt::format("{}.requests", path);
       if (limit) {
         const Quantity most = quantityOf(*limit);
         if (!isOvercommitable(name) && amount != most)
-          errors.invalid(requestPath, member.value(), fmt::format("must be equal to {} limit of {}", name, most.toString()));
+          errors.invalid(requestPath, member.value(),
+                         fmt::format("must be equal to {} limit of {}", name, most.toString()));
         else if (amount > most)
-          errors.invalid(requestPath, member.value(), fmt::format("must be less than or equal to {} limit of {}", name, most.toString()));
+          errors.invalid(
+              requestPath, member.value(),
+              fmt::format("must be less than or equal to {} limit of {}", name, most.toString()));
       } else if (!isOvercommitable(name)) {
-        errors.required(fmt::format("{}.limits", path), "Limit must be set for non overcommitable resources");
+        errors.required(fmt::format("{}.limits", path),
+                        "Limit must be set for non overcommitable resources");
       }
     }
   }
@@ -80,15 +90,16 @@ void validatePort(const json::value& port, const std::string& path, FieldErrors&
     }
     const auto number = value->is_int64() ? value->get_int64() : 0;
     if ((number != 0 || needed) && (number < 1 || number > 65535))
-      errors.invalid(fmt::format("{}.{}", path, field), *value, "must be between 1 and 65535, inclusive");
+      errors.invalid(fmt::format("{}.{}", path, field), *value,
+                     "must be between 1 and 65535, inclusive");
   };
   inRange("containerPort", true);
   inRange("hostPort", false);
   oneOf(port, path, "protocol", {"SCTP", "TCP", "UDP"}, errors);
 }
 
-void validateContainer(const json::value& container, const std::string& path, const std::set<std::string>& volumes,
-                       FieldErrors& errors) {
+void validateContainer(const json::value& container, const std::string& path,
+                       const std::set<std::string>& volumes, FieldErrors& errors) {
   const auto name = textAt(container, "name");
   if (name.empty()) {
     errors.required(path + ".name");
@@ -102,13 +113,15 @@ void validateContainer(const json::value& container, const std::string& path, co
     errors.invalid(path + ".image", image, "must not have leading or trailing whitespace");
   }
   oneOf(container, path, "imagePullPolicy", {"Always", "IfNotPresent", "Never"}, errors);
-  if (const auto* resources = find(container, "resources")) validateResources(*resources, path + ".resources", errors);
+  if (const auto* resources = find(container, "resources"))
+    validateResources(*resources, path + ".resources", errors);
   if (const auto* ports = arrayAt(container, "ports"))
     for (std::size_t i = 0; i < ports->size(); ++i)
       validatePort((*ports)[i], fmt::format("{}.ports[{}]", path, i), errors);
   if (const auto* env = arrayAt(container, "env"))
     for (std::size_t i = 0; i < env->size(); ++i)
-      if (textAt((*env)[i], "name").empty()) errors.required(fmt::format("{}.env[{}].name", path, i));
+      if (textAt((*env)[i], "name").empty())
+        errors.required(fmt::format("{}.env[{}].name", path, i));
   if (const auto* mounts = arrayAt(container, "volumeMounts")) {
     for (std::size_t i = 0; i < mounts->size(); ++i) {
       const auto at = fmt::format("{}.volumeMounts[{}]", path, i);
@@ -123,7 +136,8 @@ void validateContainer(const json::value& container, const std::string& path, co
   }
 }
 
-void validateTolerations(const json::array& tolerations, const std::string& path, FieldErrors& errors) {
+void validateTolerations(const json::array& tolerations, const std::string& path,
+                         FieldErrors& errors) {
   for (std::size_t i = 0; i < tolerations.size(); ++i) {
     const auto at = fmt::format("{}[{}]", path, i);
     const auto& toleration = tolerations[i];
@@ -133,15 +147,19 @@ void validateTolerations(const json::array& tolerations, const std::string& path
     const auto key = textAt(toleration, "key");
     if (key.empty() && textAt(toleration, "operator") != "Exists")
       errors.invalid(at + ".operator", textAt(toleration, "operator"),
-                     "operator must be Exists when `key` is empty, which means \"match all values and all keys\"");
+                     "operator must be Exists when `key` is empty, which means \"match all values "
+                     "and all keys\"");
     if (!key.empty())
-      if (const auto wrong = api::checkQualifiedName(key); !wrong.empty()) errors.invalid(at + ".key", key, wrong);
+      if (const auto wrong = api::checkQualifiedName(key); !wrong.empty())
+        errors.invalid(at + ".key", key, wrong);
     if (find(toleration, "tolerationSeconds") && textAt(toleration, "effect") != "NoExecute")
-      errors.invalid(at + ".effect", textAt(toleration, "effect"), "effect must be 'NoExecute' when `tolerationSeconds` is set");
+      errors.invalid(at + ".effect", textAt(toleration, "effect"),
+                     "effect must be 'NoExecute' when `tolerationSeconds` is set");
   }
 }
 
-void validatePodTerms(const std::vector<api::PodAffinityTerm>& terms, const std::string& path, FieldErrors& errors) {
+void validatePodTerms(const std::vector<api::PodAffinityTerm>& terms, const std::string& path,
+                      FieldErrors& errors) {
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const auto at = fmt::format("{}[{}]", path, i);
     if (terms[i].topologyKey.empty()) errors.required(at + ".topologyKey", "can not be empty");
@@ -170,22 +188,27 @@ void validateAffinity(const json::value& json, const std::string& path, FieldErr
     const auto at = path + ".nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution";
     for (std::size_t i = 0; i < preferred.size(); ++i)
       if (preferred[i].weight < 1 || preferred[i].weight > 100)
-        errors.invalid(fmt::format("{}[{}].weight", at, i), std::int64_t{preferred[i].weight}, "must be in the range 1-100");
+        errors.invalid(fmt::format("{}[{}].weight", at, i), std::int64_t{preferred[i].weight},
+                       "must be in the range 1-100");
     if (auto compiled = api::PreferredNodeTerms::compile(preferred); !compiled)
       errors.invalid(at, "", compiled.error().message);
   }
-  for (const auto& [name, part] : {std::pair{"podAffinity", &affinity->podAffinity}, std::pair{"podAntiAffinity", &affinity->podAntiAffinity}})
+  for (const auto& [name, part] : {std::pair{"podAffinity", &affinity->podAffinity},
+                                   std::pair{"podAntiAffinity", &affinity->podAntiAffinity}})
     if (*part)
-      validatePodTerms((*part)->requiredDuringSchedulingIgnoredDuringExecution,
-                       fmt::format("{}.{}.requiredDuringSchedulingIgnoredDuringExecution", path, name), errors);
+      validatePodTerms(
+          (*part)->requiredDuringSchedulingIgnoredDuringExecution,
+          fmt::format("{}.{}.requiredDuringSchedulingIgnoredDuringExecution", path, name), errors);
 }
 
 void validateSpread(const json::array& constraints, const std::string& path, FieldErrors& errors) {
   for (std::size_t i = 0; i < constraints.size(); ++i) {
     const auto at = fmt::format("{}[{}]", path, i);
     if (integerAt(constraints[i], 0, "maxSkew") <= 0)
-      errors.invalid(at + ".maxSkew", integerAt(constraints[i], 0, "maxSkew"), "must be greater than zero");
-    if (textAt(constraints[i], "topologyKey").empty()) errors.required(at + ".topologyKey", "can not be empty");
+      errors.invalid(at + ".maxSkew", integerAt(constraints[i], 0, "maxSkew"),
+                     "must be greater than zero");
+    if (textAt(constraints[i], "topologyKey").empty())
+      errors.required(at + ".topologyKey", "can not be empty");
     if (textAt(constraints[i], "whenUnsatisfiable").empty()) {
       errors.required(at + ".whenUnsatisfiable");
     } else {
@@ -200,8 +223,8 @@ json::value frozenSpec(const json::value& pod, bool gated) {
   json::value out = spec ? *spec : json::value(json::object{});
   if (!out.is_object()) return out;
   auto& members = out.get_object();
-  for (const auto* name : {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates",
-                           "nodeName", "serviceAccount"})
+  for (const auto* name : {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
+                           "schedulingGates", "nodeName", "serviceAccount"})
     eraseMember(members, name);
   for (const auto* list : {"containers", "initContainers"})
     if (auto* containers = arrayAt(members, list))
@@ -242,26 +265,35 @@ void validatePodSpec(const json::value& spec, const std::string& path, FieldErro
         if (!name.empty() && !names.emplace(name).second) errors.duplicate(at + ".name", name);
       }
   oneOf(spec, path, "restartPolicy", {"Always", "OnFailure", "Never"}, errors);
-  oneOf(spec, path, "dnsPolicy", {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"}, errors);
+  oneOf(spec, path, "dnsPolicy", {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"},
+        errors);
   if (const auto grace = integerAt(spec, 0, "terminationGracePeriodSeconds"); grace < 0)
-    errors.invalid(path + ".terminationGracePeriodSeconds", grace, "must be greater than or equal to 0");
-  if (const auto* deadline = find(spec, "activeDeadlineSeconds"); deadline && integerAt(spec, 0, "activeDeadlineSeconds") < 1)
-    errors.invalid(path + ".activeDeadlineSeconds", *deadline, "must be between 1 and 2147483647, inclusive");
+    errors.invalid(path + ".terminationGracePeriodSeconds", grace,
+                   "must be greater than or equal to 0");
+  if (const auto* deadline = find(spec, "activeDeadlineSeconds");
+      deadline && integerAt(spec, 0, "activeDeadlineSeconds") < 1)
+    errors.invalid(path + ".activeDeadlineSeconds", *deadline,
+                   "must be between 1 and 2147483647, inclusive");
   if (const auto* selector = find(spec, "nodeSelector"); selector && selector->is_object())
     for (const auto& member : selector->get_object()) {
       if (const auto wrong = api::checkQualifiedName(member.key()); !wrong.empty())
         errors.invalid(path + ".nodeSelector", member.key(), wrong);
       if (member.value().is_string())
-        if (const auto wrong = api::checkLabelValue(std::string_view(member.value().get_string())); !wrong.empty())
+        if (const auto wrong = api::checkLabelValue(std::string_view(member.value().get_string()));
+            !wrong.empty())
           errors.invalid(path + ".nodeSelector", member.value(), wrong);
     }
-  if (const auto* tolerations = arrayAt(spec, "tolerations")) validateTolerations(*tolerations, path + ".tolerations", errors);
-  if (const auto* affinity = find(spec, "affinity")) validateAffinity(*affinity, path + ".affinity", errors);
-  if (const auto* spread = arrayAt(spec, "topologySpreadConstraints")) validateSpread(*spread, path + ".topologySpreadConstraints", errors);
+  if (const auto* tolerations = arrayAt(spec, "tolerations"))
+    validateTolerations(*tolerations, path + ".tolerations", errors);
+  if (const auto* affinity = find(spec, "affinity"))
+    validateAffinity(*affinity, path + ".affinity", errors);
+  if (const auto* spread = arrayAt(spec, "topologySpreadConstraints"))
+    validateSpread(*spread, path + ".topologySpreadConstraints", errors);
   if (const auto* overhead = find(spec, "overhead"); overhead && overhead->is_object())
     for (const auto& member : overhead->get_object())
       if (quantityOf(member.value()).sign() < 0)
-        errors.invalid(fmt::format("{}.overhead[{}]", path, std::string_view(member.key())), member.value(), "must be greater than or equal to 0");
+        errors.invalid(fmt::format("{}.overhead[{}]", path, std::string_view(member.key())),
+                       member.value(), "must be greater than or equal to 0");
 }
 
 void validatePod(const json::value& pod, FieldErrors& errors) {
@@ -277,9 +309,12 @@ void validatePodUpdate(const json::value& before, const json::value& after, Fiel
   const auto* gates = at(before, "spec", "schedulingGates");
   const bool gated = gates && gates->is_array() && !gates->get_array().empty();
   if (frozenSpec(before, gated) != frozenSpec(after, gated))
-    errors.forbidden("spec", "pod updates may not change fields other than `spec.containers[*].image`,"
-                     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to "
-                     "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was "
+    errors.forbidden("spec",
+                     "pod updates may not change fields other than `spec.containers[*].image`,"
+                     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec."
+                     "tolerations` (only additions to "
+                     "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be "
+                     "set to 1 if it was "
                      "previously negative)");
   // Tolerations may be added, and a toleration's time may change.
   const auto* oldSpec = find(before, "spec");
@@ -294,7 +329,8 @@ void validatePodUpdate(const json::value& before, const json::value& after, Fiel
       return true;
     };
     if (!now || std::ranges::none_of(*now, same)) {
-      errors.forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds");
+      errors.forbidden("spec.tolerations",
+                       "existing toleration can not be modified except its tolerationSeconds");
       return;
     }
   }

@@ -6,12 +6,12 @@ namespace koord::apiserver {
 namespace {
 
 enum Trait : unsigned {
-  kCluster = 1,         // not namespaced
-  kStatus = 2,          // has the status subresource
-  kGeneration = 4,      // counts spec changes
-  kScale = 8,           // has the scale subresource
-  kKeepStatus = 16,     // status may be given at creation
-  kConditional = 32,    // updates must name the version
+  kCluster = 1,       // not namespaced
+  kStatus = 2,        // has the status subresource
+  kGeneration = 4,    // counts spec changes
+  kScale = 8,         // has the scale subresource
+  kKeepStatus = 16,   // status may be given at creation
+  kConditional = 32,  // updates must name the version
   kCreateOnUpdate = 64,
 };
 
@@ -29,26 +29,61 @@ struct Row {
 
 std::vector<Row> rows() {
   const std::vector<std::string> all = {"all"};
-  const std::vector<std::string> eventFields = {
-      "involvedObject.kind", "involvedObject.namespace",       "involvedObject.name",
-      "involvedObject.uid",  "involvedObject.apiVersion",      "involvedObject.resourceVersion",
-      "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type"};
-  const std::vector<std::string> v1EventFields = {
-      "regarding.kind", "regarding.namespace",  "regarding.name",
-      "regarding.uid",  "regarding.apiVersion", "regarding.resourceVersion",
-      "regarding.fieldPath", "reason", "reportingController", "source", "type"};
+  const std::vector<std::string> eventFields = {"involvedObject.kind",
+                                                "involvedObject.namespace",
+                                                "involvedObject.name",
+                                                "involvedObject.uid",
+                                                "involvedObject.apiVersion",
+                                                "involvedObject.resourceVersion",
+                                                "involvedObject.fieldPath",
+                                                "reason",
+                                                "reportingComponent",
+                                                "source",
+                                                "type"};
+  const std::vector<std::string> v1EventFields = {"regarding.kind",
+                                                  "regarding.namespace",
+                                                  "regarding.name",
+                                                  "regarding.uid",
+                                                  "regarding.apiVersion",
+                                                  "regarding.resourceVersion",
+                                                  "regarding.fieldPath",
+                                                  "reason",
+                                                  "reportingController",
+                                                  "source",
+                                                  "type"};
   const char* const apps = "apps";
   const char* const storage = "storage.k8s.io";
   const char* const rbac = "rbac.authorization.k8s.io";
   const char* const admission = "admissionregistration.k8s.io";
   const char* const networking = "networking.k8s.io";
   return {
-      {"", "v1", "pods", "Pod", kStatus | kGeneration, {"po"}, all,
+      {"",
+       "v1",
+       "pods",
+       "Pod",
+       kStatus | kGeneration,
+       {"po"},
+       all,
        {"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
         "spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName"},
        {"binding", "eviction", "log"}},
-      {"", "v1", "nodes", "Node", kCluster | kStatus | kKeepStatus, {"no"}, {}, {"spec.unschedulable"}},
-      {"", "v1", "namespaces", "Namespace", kCluster | kStatus, {"ns"}, {}, {"status.phase"}, {"finalize"}},
+      {"",
+       "v1",
+       "nodes",
+       "Node",
+       kCluster | kStatus | kKeepStatus,
+       {"no"},
+       {},
+       {"spec.unschedulable"}},
+      {"",
+       "v1",
+       "namespaces",
+       "Namespace",
+       kCluster | kStatus,
+       {"ns"},
+       {},
+       {"status.phase"},
+       {"finalize"}},
       {"", "v1", "configmaps", "ConfigMap", 0, {"cm"}},
       {"", "v1", "secrets", "Secret", 0, {}, {}, {"type"}},
       {"", "v1", "events", "Event", kCreateOnUpdate, {"ev"}, {}, eventFields},
@@ -57,22 +92,51 @@ std::vector<Row> rows() {
       {"", "v1", "serviceaccounts", "ServiceAccount", 0, {"sa"}},
       {"", "v1", "persistentvolumes", "PersistentVolume", kCluster | kStatus, {"pv"}},
       {"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", kStatus, {"pvc"}},
-      {"", "v1", "replicationcontrollers", "ReplicationController", kStatus | kGeneration | kScale, {"rc"}, all,
+      {"",
+       "v1",
+       "replicationcontrollers",
+       "ReplicationController",
+       kStatus | kGeneration | kScale,
+       {"rc"},
+       all,
        {"status.replicas"}},
       {"", "v1", "limitranges", "LimitRange", 0, {"limits"}},
       {"", "v1", "resourcequotas", "ResourceQuota", kStatus, {"quota"}},
       {"", "v1", "podtemplates", "PodTemplate", kGeneration},
       {apps, "v1", "deployments", "Deployment", kStatus | kGeneration | kScale, {"deploy"}, all},
-      {apps, "v1", "replicasets", "ReplicaSet", kStatus | kGeneration | kScale, {"rs"}, all, {"status.replicas"}},
+      {apps,
+       "v1",
+       "replicasets",
+       "ReplicaSet",
+       kStatus | kGeneration | kScale,
+       {"rs"},
+       all,
+       {"status.replicas"}},
       {apps, "v1", "statefulsets", "StatefulSet", kStatus | kGeneration | kScale, {"sts"}, all},
       {apps, "v1", "daemonsets", "DaemonSet", kStatus | kGeneration, {"ds"}, all},
       {apps, "v1", "controllerrevisions", "ControllerRevision"},
       {"batch", "v1", "jobs", "Job", kStatus | kGeneration, {}, all, {"status.successful"}},
       {"batch", "v1", "cronjobs", "CronJob", kStatus | kGeneration, {"cj"}, all},
-      {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", kStatus | kGeneration, {"pdb"}},
-      {"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler", kStatus, {"hpa"}, all},
+      {"policy",
+       "v1",
+       "poddisruptionbudgets",
+       "PodDisruptionBudget",
+       kStatus | kGeneration,
+       {"pdb"}},
+      {"autoscaling",
+       "v2",
+       "horizontalpodautoscalers",
+       "HorizontalPodAutoscaler",
+       kStatus,
+       {"hpa"},
+       all},
       {"coordination.k8s.io", "v1", "leases", "Lease", kConditional | kCreateOnUpdate},
-      {"scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", kCluster | kGeneration, {"pc"}},
+      {"scheduling.k8s.io",
+       "v1",
+       "priorityclasses",
+       "PriorityClass",
+       kCluster | kGeneration,
+       {"pc"}},
       {"node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", kCluster},
       {storage, "v1", "storageclasses", "StorageClass", kCluster, {"sc"}},
       {storage, "v1", "csinodes", "CSINode", kCluster},
@@ -83,11 +147,24 @@ std::vector<Row> rows() {
       {rbac, "v1", "rolebindings", "RoleBinding"},
       {rbac, "v1", "clusterroles", "ClusterRole", kCluster},
       {rbac, "v1", "clusterrolebindings", "ClusterRoleBinding", kCluster},
-      {admission, "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", kCluster | kGeneration},
-      {admission, "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", kCluster | kGeneration},
-      {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition",
-       kCluster | kStatus | kGeneration | kConditional, {"crd", "crds"}, {"api-extensions"}},
-      {"apiregistration.k8s.io", "v1", "apiservices", "APIService", kCluster | kStatus, {}, {"api-extensions"}},
+      {admission, "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",
+       kCluster | kGeneration},
+      {admission, "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration",
+       kCluster | kGeneration},
+      {"apiextensions.k8s.io",
+       "v1",
+       "customresourcedefinitions",
+       "CustomResourceDefinition",
+       kCluster | kStatus | kGeneration | kConditional,
+       {"crd", "crds"},
+       {"api-extensions"}},
+      {"apiregistration.k8s.io",
+       "v1",
+       "apiservices",
+       "APIService",
+       kCluster | kStatus,
+       {},
+       {"api-extensions"}},
       {networking, "v1", "networkpolicies", "NetworkPolicy", kGeneration, {"netpol"}},
       {networking, "v1", "ingresses", "Ingress", kStatus | kGeneration, {"ing"}},
       {"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", kGeneration},
@@ -97,7 +174,8 @@ std::vector<Row> rows() {
 
 std::string singularOf(std::string_view kind) {
   std::string out(kind);
-  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  std::ranges::transform(out, out.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
   return out;
 }
 

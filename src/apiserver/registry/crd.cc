@@ -25,7 +25,8 @@ bool flag(const json::value& in, std::string_view name) {
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
+  std::ranges::transform(out, out.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
   return out;
 }
 
@@ -53,8 +54,8 @@ Result<const api::Schema*> rootSchema(api::SchemaSet& set, const json::value* op
   return compiled;
 }
 
-Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in, const std::string& path,
-                                  std::vector<std::string>& warnings) {
+Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in,
+                                  const std::string& path, std::vector<std::string>& warnings) {
   ResourceVersion version;
   version.name = textAt(in, "name");
   if (version.name.empty()) return required(path + ".name");
@@ -62,7 +63,8 @@ Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in, co
   version.storage = flag(in, "storage");
   if (flag(in, "deprecated")) {
     version.deprecationWarning = textAt(in, "deprecationWarning");
-    if (version.deprecationWarning.empty()) version.deprecationWarning = fmt::format("version {} is deprecated", version.name);
+    if (version.deprecationWarning.empty())
+      version.deprecationWarning = fmt::format("version {} is deprecated", version.name);
   }
   version.hasStatus = at(in, "subresources", "status") != nullptr;
   if (const auto* scale = at(in, "subresources", "scale"))
@@ -72,10 +74,11 @@ Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in, co
   if (const auto* columns = find(in, "additionalPrinterColumns"); columns && columns->is_array()) {
     for (const auto& column : columns->get_array()) {
       const auto* priority = find(column, "priority");
-      version.columns.push_back({std::string(textAt(column, "name")), std::string(textAt(column, "type")),
-                                 std::string(textAt(column, "description")),
-                                 priority && priority->is_int64() ? static_cast<int>(priority->get_int64()) : 0,
-                                 std::string(textAt(column, "jsonPath"))});
+      version.columns.push_back(
+          {std::string(textAt(column, "name")), std::string(textAt(column, "type")),
+           std::string(textAt(column, "description")),
+           priority && priority->is_int64() ? static_cast<int>(priority->get_int64()) : 0,
+           std::string(textAt(column, "jsonPath"))});
     }
   }
   auto schema = rootSchema(set, at(in, "schema", "openAPIV3Schema"), warnings);
@@ -96,15 +99,20 @@ Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>&
   resource.group = textAt(*spec, "group");
   resource.plural = textAt(*spec, "names", "plural");
   resource.kind = textAt(*spec, "names", "kind");
-  for (auto [value, field] : {std::pair{&resource.group, "spec.group"},
-                              std::pair{&resource.plural, "spec.names.plural"},
-                              std::pair{&resource.kind, "spec.names.kind"}})
+  for (auto [value, field] :
+       {std::pair{&resource.group, "spec.group"}, std::pair{&resource.plural, "spec.names.plural"},
+        std::pair{&resource.kind, "spec.names.kind"}})
     if (value->empty()) return required(field);
   if (const auto wrong = api::checkDnsSubdomain(resource.group); !wrong.empty())
-    return fail(ErrorCode::Invalid, fmt::format("spec.group: Invalid value: \"{}\": {}", resource.group, wrong));
+    return fail(ErrorCode::Invalid,
+                fmt::format("spec.group: Invalid value: \"{}\": {}", resource.group, wrong));
   const auto expected = resource.plural + "." + resource.group;
   if (const auto name = textAt(crd, "metadata", "name"); name != expected)
-    return fail(ErrorCode::Invalid, fmt::format("metadata.name: Invalid value: \"{}\": must be spec.names.plural+\".\"+spec.group", name));
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format(
+            "metadata.name: Invalid value: \"{}\": must be spec.names.plural+\".\"+spec.group",
+            name));
   resource.singular = textAt(*spec, "names", "singular");
   if (resource.singular.empty()) resource.singular = lower(resource.kind);
   resource.listKind = textAt(*spec, "names", "listKind");
@@ -113,20 +121,26 @@ Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>&
   resource.categories = texts(at(*spec, "names", "categories"));
   const auto scope = textAt(*spec, "scope");
   if (scope != "Namespaced" && scope != "Cluster")
-    return fail(ErrorCode::Invalid, fmt::format("spec.scope: Unsupported value: \"{}\": supported values: \"Cluster\", \"Namespaced\"", scope));
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format(
+            "spec.scope: Unsupported value: \"{}\": supported values: \"Cluster\", \"Namespaced\"",
+            scope));
   resource.namespaced = scope == "Namespaced";
 
   auto set = std::make_shared<api::SchemaSet>();
   if (auto added = api::addTypes(*set, api::tables::kMeta); !added) return fail(added.error());
   const auto* versions = find(*spec, "versions");
-  if (!versions || !versions->is_array() || versions->get_array().empty()) return required("spec.versions");
+  if (!versions || !versions->is_array() || versions->get_array().empty())
+    return required("spec.versions");
   int stored = 0;
   for (std::size_t i = 0; i < versions->get_array().size(); ++i) {
     const auto& in = versions->get_array()[i];
     auto version = versionOf(*set, in, fmt::format("spec.versions[{}]", i), warnings);
     if (!version) return fail(version.error());
     stored += version->storage;
-    if (const auto* selectable = find(in, "selectableFields"); selectable && selectable->is_array() && version->storage)
+    if (const auto* selectable = find(in, "selectableFields");
+        selectable && selectable->is_array() && version->storage)
       for (const auto& field : selectable->get_array()) {
         std::string path(textAt(field, "jsonPath"));
         if (path.starts_with('.')) path.erase(0, 1);
@@ -135,40 +149,51 @@ Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>&
     resource.versions.push_back(*std::move(version));
   }
   if (stored != 1)
-    return fail(ErrorCode::Invalid, "spec.versions: Invalid value: must have exactly one version marked as storage version");
+    return fail(
+        ErrorCode::Invalid,
+        "spec.versions: Invalid value: must have exactly one version marked as storage version");
   resource.schemas = std::move(set);
   return resource;
 }
 
 void completeCrd(json::value& crd, std::string_view now) {
-  auto* spec = find(crd, "spec");
-  auto* names = spec ? find(*spec, "names") : nullptr;
-  if (!names || !names->is_object()) return;
-  auto& members = names->get_object();
-  const std::string kind(textAt(*names, "kind"));
-  if (textAt(*names, "singular").empty()) members["singular"] = lower(kind);
-  if (textAt(*names, "listKind").empty()) members["listKind"] = kind + "List";
-  if (!find(*spec, "conversion")) spec->get_object()["conversion"] = {{"strategy", "None"}};
-
   auto& object = crd.get_object();
+  auto* spec = object.contains("spec") ? object["spec"].if_object() : nullptr;
+  auto* names = spec && spec->contains("names") ? (*spec)["names"].if_object() : nullptr;
+  if (!names) return;
+  const std::string kind(textAt((*spec)["names"], "kind"));
+  if (textAt((*spec)["names"], "singular").empty()) (*names)["singular"] = lower(kind);
+  if (textAt((*spec)["names"], "listKind").empty()) (*names)["listKind"] = kind + "List";
+  const json::value accepted = *names;
+  if (!spec->contains("conversion")) (*spec)["conversion"] = {{"strategy", "None"}};
+
+  // Adding a member moves the others: what status takes from spec is copied first.
+  std::vector<std::string> storage;
+  if (const auto* versions = spec->if_contains("versions"); versions && versions->is_array())
+    for (const auto& version : versions->get_array())
+      if (flag(version, "storage")) storage.emplace_back(textAt(version, "name"));
   if (!object["status"].is_object()) object["status"] = json::object{};
   auto& status = object["status"].get_object();
-  status["acceptedNames"] = *names;
+  status["acceptedNames"] = accepted;
   json::array stored;
-  if (const auto* before = status.if_contains("storedVersions"); before && before->is_array()) stored = before->get_array();
-  if (const auto* versions = find(*spec, "versions"); versions && versions->is_array())
-    for (const auto& version : versions->get_array())
-      if (flag(version, "storage")) {
-        const json::value name(textAt(version, "name"));
-        if (std::ranges::find(stored, name) == stored.end()) stored.push_back(name);
-      }
+  if (const auto* before = status.if_contains("storedVersions"); before && before->is_array())
+    stored = before->get_array();
+  for (const auto& version : storage) {
+    const json::value name(version);
+    if (std::ranges::find(stored, name) == stored.end()) stored.push_back(name);
+  }
   status["storedVersions"] = std::move(stored);
   if (!status.contains("conditions")) {
     const auto condition = [&](const char* type, const char* reason, const char* message) {
-      return json::value{{"type", type}, {"status", "True"}, {"lastTransitionTime", now}, {"reason", reason}, {"message", message}};
+      return json::value{{"type", type},
+                         {"status", "True"},
+                         {"lastTransitionTime", now},
+                         {"reason", reason},
+                         {"message", message}};
     };
-    status["conditions"] = {condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-                            condition("Established", "InitialNamesAccepted", "the initial names have been accepted")};
+    status["conditions"] = {
+        condition("NamesAccepted", "NoConflicts", "no conflicts found"),
+        condition("Established", "InitialNamesAccepted", "the initial names have been accepted")};
   }
 }
 

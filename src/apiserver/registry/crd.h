@@ -7,8 +7,8 @@
 
 namespace koord::apiserver {
 
-// Compiles an openAPIV3Schema; the error names the path in it. CEL rules (x-kubernetes-validations) are
-// not supported; where they are present, `warnings` says so.
+// Compiles an openAPIV3Schema; the error names the path in it. CEL rules (x-kubernetes-validations)
+// are not supported; where they are present, `warnings` says so.
 Result<const api::Schema*> compileSchema(api::SchemaSet& set, const json::value& openApi,
                                          std::vector<std::string>& warnings);
 

@@ -10,7 +10,8 @@ using api::SchemaLimits;
 
 class Compiler {
  public:
-  Compiler(api::SchemaSet& set, std::vector<std::string>& warnings) : set_(set), warnings_(warnings) {}
+  Compiler(api::SchemaSet& set, std::vector<std::string>& warnings)
+      : set_(set), warnings_(warnings) {}
 
   Result<const Schema*> compile(const json::value& in, const std::string& path) {
     if (!in.is_object()) return fail(ErrorCode::Invalid, path + ": must be an object");
@@ -21,8 +22,10 @@ class Compiler {
     out.preserveUnknown = flag(in, "x-kubernetes-preserve-unknown-fields");
     out.embedded = flag(in, "x-kubernetes-embedded-resource");
     setListKind(out, in);
-    if (const auto* rules = find(in, "x-kubernetes-validations"); rules && rules->is_array() && !rules->get_array().empty())
-      warnings_.push_back(fmt::format("{}: x-kubernetes-validations: CEL rules are not supported and not checked", path));
+    if (const auto* rules = find(in, "x-kubernetes-validations");
+        rules && rules->is_array() && !rules->get_array().empty())
+      warnings_.push_back(fmt::format(
+          "{}: x-kubernetes-validations: CEL rules are not supported and not checked", path));
     if (auto done = setChildren(out, in, path); !done) return fail(done.error());
     if (auto done = setLimits(out, in, path); !done) return fail(done.error());
     return &out;
@@ -52,7 +55,8 @@ class Compiler {
     } else if (type == "boolean") {
       out.type = Type::Boolean;
     } else if (!type.empty()) {
-      return fail(ErrorCode::Invalid, fmt::format("{}.type: Unsupported value: \"{}\"", path, type));
+      return fail(ErrorCode::Invalid,
+                  fmt::format("{}.type: Unsupported value: \"{}\"", path, type));
     }
     return {};
   }
@@ -85,7 +89,8 @@ class Compiler {
     }
     if (const auto* properties = find(in, "properties"); properties && properties->is_object()) {
       for (const auto& member : properties->get_object()) {
-        auto compiled = compile(member.value(), fmt::format("{}.properties[{}]", path, std::string_view(member.key())));
+        auto compiled = compile(
+            member.value(), fmt::format("{}.properties[{}]", path, std::string_view(member.key())));
         if (!compiled) return fail(compiled.error());
         api::SchemaField field;
         field.name = member.key();
@@ -97,7 +102,8 @@ class Compiler {
     if (const auto* required = find(in, "required"); required && required->is_array()) {
       for (const auto& name : required->get_array()) {
         if (!name.is_string()) continue;
-        auto it = std::ranges::find(out.fields, std::string_view(name.get_string()), &api::SchemaField::name);
+        auto it = std::ranges::find(out.fields, std::string_view(name.get_string()),
+                                    &api::SchemaField::name);
         if (it == out.fields.end()) {
           out.fields.push_back({std::string(name.get_string()), nullptr, true});
           std::ranges::sort(out.fields, {}, &api::SchemaField::name);
@@ -119,7 +125,8 @@ class Compiler {
       }
     };
     const auto count = [&](const char* name, std::optional<std::size_t>& slot) {
-      if (const auto* member = find(in, name); member && member->is_int64() && member->get_int64() >= 0) {
+      if (const auto* member = find(in, name);
+          member && member->is_int64() && member->get_int64() >= 0) {
         slot = static_cast<std::size_t>(member->get_int64());
         any = true;
       }
@@ -146,7 +153,8 @@ class Compiler {
       try {
         limits.regex.emplace(limits.pattern, std::regex::ECMAScript | std::regex::optimize);
       } catch (const std::regex_error& error) {
-        return fail(ErrorCode::Invalid, fmt::format("{}.pattern: Invalid value: \"{}\": {}", path, pattern, error.what()));
+        return fail(ErrorCode::Invalid, fmt::format("{}.pattern: Invalid value: \"{}\": {}", path,
+                                                    pattern, error.what()));
       }
       any = true;
     }

@@ -27,7 +27,8 @@ Registry::Registry() : schemas_(std::make_shared<const api::SchemaSet>(api::buil
   }
 }
 
-ResourcePtr Registry::find(std::string_view group, std::string_view version, std::string_view plural) const {
+ResourcePtr Registry::find(std::string_view group, std::string_view version,
+                           std::string_view plural) const {
   std::string table(plural);
   if (!group.empty()) {
     table += '.';

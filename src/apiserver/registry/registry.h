@@ -1,7 +1,7 @@
 #pragma once
 
-// All resources of the server. Built-in ones are there from the start, custom ones come and go with their
-// CustomResourceDefinitions.
+// All resources of the server. Built-in ones are there from the start, custom ones come and go with
+// their CustomResourceDefinitions.
 
 #include <map>
 #include <memory>

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the server knows of one kind of resource, built in or learnt from a CustomResourceDefinition.
+// What the server knows of one kind of resource, built in or learnt from a
+// CustomResourceDefinition.
 
 #include <memory>
 #include <optional>
@@ -57,8 +58,8 @@ struct Resource {
   // Paths that field selectors can name, besides metadata.name and metadata.namespace.
   std::vector<std::string> selectableFields;
   std::vector<ResourceVersion> versions;
-  std::string table;                                // its name in the store: "pods", "deployments.apps"
-  std::shared_ptr<const api::SchemaSet> schemas;    // keeps the versions' schemas alive
+  std::string table;  // its name in the store: "pods", "deployments.apps"
+  std::shared_ptr<const api::SchemaSet> schemas;  // keeps the versions' schemas alive
 
   const ResourceVersion* version(std::string_view name) const;
   const ResourceVersion& storageVersion() const;
@@ -71,7 +72,8 @@ struct Resource {
   std::string qualified() const { return group.empty() ? plural : plural + "." + group; }
 };
 
-inline bool hasSubresource(const Resource& resource, const ResourceVersion& version, std::string_view name) {
+inline bool hasSubresource(const Resource& resource, const ResourceVersion& version,
+                           std::string_view name) {
   if (name.empty()) return true;
   if (name == "status") return version.hasStatus;
   if (name == "scale") return version.scale.has_value();

@@ -14,18 +14,22 @@ namespace {
 
 constexpr std::string_view kNameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 
-json::object& metadataOf(json::value& object) { return objectAt(object.get_object(), "metadata"); }
+json::object& metadataOf(json::value& object) {
+  return objectAt(object.get_object(), "metadata");
+}
 
 std::string textOf(const json::object& object, std::string_view name) {
   const auto* member = object.if_contains(name);
   return member && member->is_string() ? std::string(member->get_string()) : "";
 }
 
-// What describes the desired state: everything but metadata and, where it is a thing of its own, status.
+// What describes the desired state: everything but metadata and, where it is a thing of its own,
+// status.
 json::object desiredState(const json::value& object, bool hasStatus) {
   json::object out;
   for (const auto& member : object.get_object())
-    if (member.key() != "metadata" && member.key() != "apiVersion" && !(hasStatus && member.key() == "status"))
+    if (member.key() != "metadata" && member.key() != "apiVersion" &&
+        !(hasStatus && member.key() == "status"))
       out.emplace(member.key(), member.value());
   return out;
 }
@@ -38,8 +42,8 @@ void keep(json::object& next, const json::object& old, std::string_view name) {
   }
 }
 
-Outcome<> reportUnknown(const std::vector<std::string>& unknown, const kube::Request& request, const Target& target,
-                        std::vector<std::string>& warnings) {
+Outcome<> reportUnknown(const std::vector<std::string>& unknown, const kube::Request& request,
+                        const Target& target, std::vector<std::string>& warnings) {
   if (unknown.empty()) return {};
   const auto validation = queryOf(request, "fieldValidation");
   if (validation == "Ignore") return {};
@@ -51,9 +55,10 @@ Outcome<> reportUnknown(const std::vector<std::string>& unknown, const kube::Req
     if (validation != "Strict") warnings.push_back(text);
   }
   if (validation != "Strict") return {};
-  return refuse(ErrorCode::BadRequest,
-                fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
-                            target.resource->kind, target.version->name, target.resource->kind, all));
+  return refuse(
+      ErrorCode::BadRequest,
+      fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
+                  target.resource->kind, target.version->name, target.resource->kind, all));
 }
 
 // stringData is for writing: it becomes data.
@@ -64,7 +69,8 @@ void mergeStringData(json::object& secret) {
   eraseMember(secret, "stringData");
   for (const auto& member : text)
     if (member.value().is_string())
-      objectAt(secret, "data")[member.key()] = net::base64Encode(std::string_view(member.value().get_string()));
+      objectAt(secret, "data")[member.key()] =
+          net::base64Encode(std::string_view(member.value().get_string()));
 }
 
 // Custom objects keep metadata that the API knows and nothing else in it.
@@ -86,22 +92,30 @@ Outcome<bool> isDryRun(const kube::Request& request) {
   const auto value = queryOf(request, "dryRun");
   if (value.empty()) return false;
   if (value == "All") return true;
-  return refuse(ErrorCode::Invalid, fmt::format("dryRun: Unsupported value: \"{}\": supported values: \"All\"", value));
+  return refuse(ErrorCode::Invalid,
+                fmt::format("dryRun: Unsupported value: \"{}\": supported values: \"All\"", value));
 }
 
 Outcome<> admitObject(json::value& object, const kube::Request& request, const Target& target,
                       std::vector<std::string>& warnings) {
   if (!object.is_object())
-    return refuse(ErrorCode::BadRequest, "the body must be a JSON object, got " + toJson(object).substr(0, 60));
+    return refuse(ErrorCode::BadRequest,
+                  "the body must be a JSON object, got " + toJson(object).substr(0, 60));
   auto& members = object.get_object();
   const auto expected = target.apiVersion();
   const auto given = textOf(members, "apiVersion");
   const auto kind = textOf(members, "kind");
   if (!given.empty() && given != expected)
-    return refuse(ErrorCode::BadRequest, fmt::format("the API version in the data ({}) does not match the expected API version ({})", given, expected));
+    return refuse(
+        ErrorCode::BadRequest,
+        fmt::format("the API version in the data ({}) does not match the expected API version ({})",
+                    given, expected));
   if (!kind.empty() && kind != target.resource->kind)
-    return refuse(ErrorCode::BadRequest, fmt::format("{} in version \"{}\" cannot be handled as a {}: the kind in the data does not match",
-                                                     kind, expected, target.resource->kind));
+    return refuse(
+        ErrorCode::BadRequest,
+        fmt::format(
+            "{} in version \"{}\" cannot be handled as a {}: the kind in the data does not match",
+            kind, expected, target.resource->kind));
   members["apiVersion"] = expected;
   members["kind"] = target.resource->kind;
   if (auto good = pruneMetadata(object); !good) return good;
@@ -109,12 +123,16 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
   std::vector<std::string> unknown;
   const auto* schema = target.version->schema;
   const auto cannotHandle = [&](std::string_view why) {
-    return refuse(ErrorCode::BadRequest, fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", target.resource->kind,
-                                                     target.version->name, target.resource->kind, why));
+    return refuse(
+        ErrorCode::BadRequest,
+        fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", target.resource->kind,
+                    target.version->name, target.resource->kind, why));
   };
   if (schema && target.resource->custom) {
     if (const auto* metadata = schema->field("metadata"); metadata && metadata->type)
-      if (auto problem = api::checkTypes(members["metadata"].is_object() ? members["metadata"] : json::value(json::object{}), *metadata->type))
+      if (auto problem = api::checkTypes(
+              members["metadata"].is_object() ? members["metadata"] : json::value(json::object{}),
+              *metadata->type))
         return cannotHandle(fmt::format("metadata.{}: {}", problem->path, problem->message));
     unknown = pruneCustom(object, *schema);
     applyDefaults(object, *schema);
@@ -132,21 +150,27 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
   return {};
 }
 
-Outcome<json::value> readBody(const kube::Request& request, const Target& target, std::vector<std::string>& warnings) {
+Outcome<json::value> readBody(const kube::Request& request, const Target& target,
+                              std::vector<std::string>& warnings) {
   auto object = parseJson(request.body);
   if (!object) return refuse(std::move(object.error()).within("error decoding the body"));
-  if (auto good = admitObject(*object, request, target, warnings); !good) return std::unexpected(std::move(good.error()));
+  if (auto good = admitObject(*object, request, target, warnings); !good)
+    return std::unexpected(std::move(good.error()));
   return *std::move(object);
 }
 
-Outcome<> settleName(json::value& object, const kube::Request& request, const Target& target, Random& random) {
+Outcome<> settleName(json::value& object, const kube::Request& request, const Target& target,
+                     Random& random) {
   auto& metadata = metadataOf(object);
   if (target.resource->namespaced) {
     const auto given = textOf(metadata, "namespace");
     if (!given.empty() && !request.namespace_.empty() && given != request.namespace_)
-      return refuse(ErrorCode::BadRequest, "the namespace of the provided object does not match the namespace sent on the request");
+      return refuse(
+          ErrorCode::BadRequest,
+          "the namespace of the provided object does not match the namespace sent on the request");
     const auto chosen = request.namespace_.empty() ? given : request.namespace_;
-    if (chosen.empty()) return refuse(ErrorCode::BadRequest, "an empty namespace may not be set during creation");
+    if (chosen.empty())
+      return refuse(ErrorCode::BadRequest, "an empty namespace may not be set during creation");
     metadata["namespace"] = chosen;
   } else {
     if (!textOf(metadata, "namespace").empty())
@@ -156,7 +180,10 @@ Outcome<> settleName(json::value& object, const kube::Request& request, const Ta
   auto name = textOf(metadata, "name");
   if (!request.name.empty()) {
     if (!name.empty() && name != request.name)
-      return refuse(ErrorCode::BadRequest, fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, request.name));
+      return refuse(
+          ErrorCode::BadRequest,
+          fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
+                      request.name));
     metadata["name"] = request.name;
   } else if (name.empty()) {
     name = textOf(metadata, "generateName");
@@ -169,10 +196,10 @@ Outcome<> settleName(json::value& object, const kube::Request& request, const Ta
 }
 
 std::string newUid(Random& random) {
-  const auto high = (random.next() & ~0xf000ULL) | 0x4000ULL;                       // version 4
+  const auto high = (random.next() & ~0xf000ULL) | 0x4000ULL;                        // version 4
   const auto low = (random.next() & 0x3fffffffffffffffULL) | 0x8000000000000000ULL;  // variant 1
-  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff, high & 0xffff,
-                     low >> 48, low & 0xffffffffffffULL);
+  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff,
+                     high & 0xffff, low >> 48, low & 0xffffffffffffULL);
 }
 
 Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now, Random& random) {
@@ -180,8 +207,10 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
   {
     auto& metadata = metadataOf(object);
     if (!textOf(metadata, "resourceVersion").empty())
-      return refuse(ErrorCode::BadRequest, "resourceVersion should not be set on objects to be created");
-    for (const auto* name : {"deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"})
+      return refuse(ErrorCode::BadRequest,
+                    "resourceVersion should not be set on objects to be created");
+    for (const auto* name :
+         {"deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"})
       eraseMember(metadata, name);
     metadata["uid"] = newUid(random);
     metadata["creationTimestamp"] = formatTime(now);
@@ -189,14 +218,16 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
     if (counts) metadata["generation"] = 1;
   }
   const bool clearStatus = target.resource->custom ? target.version->hasStatus
-                                                   : target.stored->storageVersion().hasStatus && !target.stored->keepsStatusOnCreate;
+                                                   : target.stored->storageVersion().hasStatus &&
+                                                         !target.stored->keepsStatusOnCreate;
   if (clearStatus) eraseMember(members, "status");
   if (target.stored->isCore("pods")) {
     members["status"] = {{"phase", "Pending"}, {"qosClass", qosClassOf(members["spec"])}};
   } else if (target.stored->isCore("namespaces")) {
     members["status"] = {{"phase", "Active"}};
     objectAt(members, "spec")["finalizers"] = {"kubernetes"};
-  } else if (target.stored->isCore("persistentvolumes") || target.stored->isCore("persistentvolumeclaims")) {
+  } else if (target.stored->isCore("persistentvolumes") ||
+             target.stored->isCore("persistentvolumeclaims")) {
     members["status"] = {{"phase", "Pending"}};
   } else if (target.stored->isCore("services")) {
     members["status"] = {{"loadBalancer", json::object{}}};
@@ -213,7 +244,8 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
   return {};
 }
 
-Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target& target, std::string_view subresource) {
+Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target& target,
+                        std::string_view subresource) {
   const auto& resource = *target.stored;
   auto& members = next.get_object();
   const auto& before = old.get_object();
@@ -233,14 +265,17 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
       changed["status"] = std::move(status);
     }
     if (!resource.custom && metadata.is_object()) {
-      metadata.get_object()["ownerReferences"] = oldMeta.contains("ownerReferences") ? oldMeta.at("ownerReferences") : json::value{};
-      if (metadata.get_object()["ownerReferences"].is_null()) eraseMember(metadata.get_object(), "ownerReferences");
+      metadata.get_object()["ownerReferences"] =
+          oldMeta.contains("ownerReferences") ? oldMeta.at("ownerReferences") : json::value{};
+      if (metadata.get_object()["ownerReferences"].is_null())
+        eraseMember(metadata.get_object(), "ownerReferences");
       changed["metadata"] = std::move(metadata);
     }
   } else if (hasStatus && subresource != "finalize") {
     keep(members, before, "status");
   }
-  if (resource.isCore("namespaces") && subresource.empty()) keep(objectAt(members, "spec"), before.at("spec").get_object(), "finalizers");
+  if (resource.isCore("namespaces") && subresource.empty())
+    keep(objectAt(members, "spec"), before.at("spec").get_object(), "finalizers");
   if (resource.isCore("pods") && subresource.empty()) {
     // The node is set by binding only.
     auto& spec = objectAt(next.get_object(), "spec");
@@ -249,18 +284,26 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
 
   auto& metadata = metadataOf(next);
   if (const auto uid = textOf(metadata, "uid"); !uid.empty() && uid != textOf(oldMeta, "uid"))
-    return refuse(conflict(*target.resource, textOf(oldMeta, "name"),
-                           fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, textOf(oldMeta, "uid"))));
-  for (const auto* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-                           "generation", "resourceVersion", "generateName"})
+    return refuse(
+        conflict(*target.resource, textOf(oldMeta, "name"),
+                 fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                             uid, textOf(oldMeta, "uid"))));
+  for (const auto* name :
+       {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+        "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName"})
     keep(metadata, oldMeta, name);
   if (!textOf(metadata, "deletionTimestamp").empty()) {
     const auto* had = oldMeta.if_contains("finalizers");
     if (const auto* now = arrayAt(metadata, "finalizers"))
       for (const auto& finalizer : *now)
-        if (!had || !had->is_array() || std::ranges::find(had->get_array(), finalizer) == had->get_array().end())
-          return refuse(ErrorCode::Invalid, fmt::format("{} \"{}\" is invalid: metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers [{}]",
-                                                        target.kindName(), textOf(oldMeta, "name"), std::string_view(finalizer.is_string() ? finalizer.get_string() : "")));
+        if (!had || !had->is_array() ||
+            std::ranges::find(had->get_array(), finalizer) == had->get_array().end())
+          return refuse(
+              ErrorCode::Invalid,
+              fmt::format("{} \"{}\" is invalid: metadata.finalizers: Forbidden: no new finalizers "
+                          "can be added if the object is being deleted, found new finalizers [{}]",
+                          target.kindName(), textOf(oldMeta, "name"),
+                          std::string_view(finalizer.is_string() ? finalizer.get_string() : "")));
   }
   if (resource.hasGeneration && subresource != "status") {
     const bool ownStatus = resource.custom ? hasStatus : true;
@@ -295,7 +338,9 @@ bool sameObject(const json::value& a, const json::value& b) {
 bool canGo(const json::value& object) {
   if (textAt(object, "metadata", "deletionTimestamp").empty()) return false;
   if (integerAt(object, 0, "metadata", "deletionGracePeriodSeconds") > 0) return false;
-  const auto none = [](const json::value* list) { return !list || !list->is_array() || list->get_array().empty(); };
+  const auto none = [](const json::value* list) {
+    return !list || !list->is_array() || list->get_array().empty();
+  };
   if (!none(at(object, "metadata", "finalizers"))) return false;
   return textAt(object, "kind") != "Namespace" || none(at(object, "spec", "finalizers"));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// From request bodies to objects in the form that is stored, and the rules about metadata, status and
-// generation that hold for every write.
+// From request bodies to objects in the form that is stored, and the rules about metadata, status
+// and generation that hold for every write.
 
 #include "apiserver/server/target.h"
 #include "base/random.h"
@@ -13,8 +13,9 @@ std::string_view queryOf(const kube::Request& request, std::string_view name);
 // Whether this is a dry run; an error for values other than "All".
 Outcome<bool> isDryRun(const kube::Request& request);
 
-// Parses a body and checks apiVersion, kind and types; unknown fields go, with a warning or an error as
-// the fieldValidation parameter says. Defaults are filled in. The result is in stored form.
+// Parses a body and checks apiVersion, kind and types; unknown fields go, with a warning or an
+// error as the fieldValidation parameter says. Defaults are filled in. The result is in stored
+// form.
 Outcome<json::value> readBody(const kube::Request& request, const Target& target,
                               std::vector<std::string>& warnings);
 // The same for an object that is at hand: a patched or mutated one.
@@ -22,7 +23,8 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
                       std::vector<std::string>& warnings);
 
 // Namespace and name from URL and body must agree; makes a name of generateName.
-Outcome<> settleName(json::value& object, const kube::Request& request, const Target& target, Random& random);
+Outcome<> settleName(json::value& object, const kube::Request& request, const Target& target,
+                     Random& random);
 
 // System fields of a new object; status and generation by the kind's rules.
 Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now, Random& random);

@@ -27,7 +27,8 @@ std::string statusText(const Failure& failure, const kube::Request& request) {
     }
     details["causes"] = std::move(causes);
   }
-  if (error.retryAfter.count() > 0) details["retryAfterSeconds"] = (error.retryAfter.count() + 999) / 1000;
+  if (error.retryAfter.count() > 0)
+    details["retryAfterSeconds"] = (error.retryAfter.count() + 999) / 1000;
   json::object status{{"kind", "Status"},           {"apiVersion", "v1"},
                       {"metadata", json::object{}}, {"status", "Failure"},
                       {"message", error.message},   {"reason", reasonOf(error.code)}};

@@ -37,7 +37,9 @@ struct Reply {
   std::vector<std::string> warnings;
 };
 
-inline Bytes bytesOf(std::string text) { return std::make_shared<const std::string>(std::move(text)); }
+inline Bytes bytesOf(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
 
 // A Status object. The details name what the call was about.
 std::string statusText(const Failure& failure, const kube::Request& request);

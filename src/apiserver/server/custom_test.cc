@@ -13,7 +13,8 @@ using ::testing::HasSubstr;
 constexpr const char* kCrds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 constexpr const char* kGizmos = "/apis/example.com/v1/namespaces/default/gizmos";
 
-constexpr const char* kCrd = R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+constexpr const char* kCrd =
+    R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
   "metadata":{"name":"gizmos.example.com"},
   "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"gizmos","kind":"Gizmo","shortNames":["gz"]},
     "versions":[
@@ -46,29 +47,45 @@ TEST_F(CustomTest, aDefinitionMakesAResource) {
   EXPECT_EQ(textAt(crd, "spec", "names", "singular"), "gizmo");
   EXPECT_EQ(textAt(crd, "status", "acceptedNames", "listKind"), "GizmoList");
   EXPECT_EQ(*at(crd, "status", "storedVersions"), json::value({"v1"}));
-  const auto made = post(kGizmos, R"({"apiVersion":"example.com/v1","kind":"Gizmo","metadata":{"name":"g"},"spec":{"size":3}})");
+  const auto made = post(
+      kGizmos,
+      R"({"apiVersion":"example.com/v1","kind":"Gizmo","metadata":{"name":"g"},"spec":{"size":3}})");
   ASSERT_EQ(made.status, 201) << made.message();
   EXPECT_EQ(textAt(get(kGizmos).body, "kind"), "GizmoList");
 }
 
 TEST_F(CustomTest, objectsArePrunedAndCompleted) {
-  const auto made = post(kGizmos, R"({"metadata":{"name":"g"},"extra":1,"spec":{"size":3,"unknown":{},"free":{"any":["thing"]},"items":[{}],"amount":"10%"}})");
+  const auto made = post(
+      kGizmos,
+      R"({"metadata":{"name":"g"},"extra":1,"spec":{"size":3,"unknown":{},"free":{"any":["thing"]},"items":[{}],"amount":"10%"}})");
   ASSERT_EQ(made.status, 201) << made.message();
-  EXPECT_EQ(made.body.at("spec"), *parseJson(R"({"size":3,"free":{"any":["thing"]},"items":[{"a":"x"}],"amount":"10%","color":"red"})"));
+  EXPECT_EQ(
+      made.body.at("spec"),
+      *parseJson(
+          R"({"size":3,"free":{"any":["thing"]},"items":[{"a":"x"}],"amount":"10%","color":"red"})"));
   EXPECT_EQ(find(made.body, "extra"), nullptr);
-  EXPECT_THAT(made.warnings, ElementsAre("unknown field \"extra\"", "unknown field \"spec.unknown\""));
+  EXPECT_THAT(made.warnings,
+              ElementsAre("unknown field \"extra\"", "unknown field \"spec.unknown\""));
   EXPECT_EQ(*at(made.body, "metadata", "generation"), 1);
 }
 
 TEST_F(CustomTest, invalidObjectsNameTheField) {
-  const auto wrong = post(kGizmos, R"({"metadata":{"name":"g"},"spec":{"size":11,"color":"green","name":"TooLong"}})");
+  const auto wrong = post(
+      kGizmos, R"({"metadata":{"name":"g"},"spec":{"size":11,"color":"green","name":"TooLong"}})");
   EXPECT_EQ(wrong.status, 422);
   EXPECT_THAT(wrong.message(), HasSubstr("Gizmo.example.com \"g\" is invalid: ["));
-  EXPECT_THAT(wrong.message(), HasSubstr("spec.size: Invalid value: 11: spec.size in body should be less than or equal to 10"));
-  EXPECT_THAT(wrong.message(), HasSubstr("spec.color: Unsupported value: \"green\": supported values: \"red\", \"blue\""));
-  EXPECT_THAT(wrong.message(), HasSubstr("spec.name: Invalid value: \"TooLong\": spec.name in body should be at most 5 chars long"));
+  EXPECT_THAT(
+      wrong.message(),
+      HasSubstr(
+          "spec.size: Invalid value: 11: spec.size in body should be less than or equal to 10"));
+  EXPECT_THAT(
+      wrong.message(),
+      HasSubstr("spec.color: Unsupported value: \"green\": supported values: \"red\", \"blue\""));
+  EXPECT_THAT(wrong.message(), HasSubstr("spec.name: Invalid value: \"TooLong\": spec.name in body "
+                                         "should be at most 5 chars long"));
   EXPECT_THAT(wrong.message(), HasSubstr("spec.name in body should match '^[a-z]+$'"));
-  EXPECT_THAT(post(kGizmos, R"({"metadata":{"name":"g"}})").message(), HasSubstr("spec: Required value"));
+  EXPECT_THAT(post(kGizmos, R"({"metadata":{"name":"g"}})").message(),
+              HasSubstr("spec: Required value"));
   EXPECT_THAT(post(kGizmos, R"({"metadata":{"name":"g"},"spec":{"size":"big"}})").message(),
               HasSubstr("spec.size in body must be of type integer: \"string\""));
 }
@@ -77,7 +94,9 @@ TEST_F(CustomTest, statusScaleAndGeneration) {
   post(kGizmos, R"({"metadata":{"name":"g"},"spec":{"size":3,"replicas":1},"status":{"x":1}})");
   const std::string path = std::string(kGizmos) + "/g";
   EXPECT_EQ(find(get(path).body, "status"), nullptr);
-  const auto status = mergePatch(path + "/status", R"({"metadata":{"labels":{"a":"b"}},"spec":{"size":4},"status":{"replicas":1}})");
+  const auto status =
+      mergePatch(path + "/status",
+                 R"({"metadata":{"labels":{"a":"b"}},"spec":{"size":4},"status":{"replicas":1}})");
   ASSERT_EQ(status.status, 200) << status.message();
   EXPECT_EQ(*at(status.body, "spec", "size"), 3);
   EXPECT_EQ(at(status.body, "metadata", "labels"), nullptr);
@@ -93,7 +112,10 @@ TEST_F(CustomTest, allServedVersionsShowTheSameObjects) {
   const auto old = get("/apis/example.com/v1beta1/namespaces/default/gizmos/g");
   EXPECT_EQ(textAt(old.body, "apiVersion"), "example.com/v1beta1");
   EXPECT_THAT(old.warnings, ElementsAre("version v1beta1 is deprecated"));
-  EXPECT_EQ(mergePatch("/apis/example.com/v1beta1/namespaces/default/gizmos/g", R"({"spec":{"size":4}})").status, 200);
+  EXPECT_EQ(
+      mergePatch("/apis/example.com/v1beta1/namespaces/default/gizmos/g", R"({"spec":{"size":4}})")
+          .status,
+      200);
   const auto now = get(std::string(kGizmos) + "/g").body;
   EXPECT_EQ(textAt(now, "apiVersion"), "example.com/v1");
   EXPECT_EQ(*at(now, "spec", "size"), 4);
@@ -101,7 +123,9 @@ TEST_F(CustomTest, allServedVersionsShowTheSameObjects) {
 
 TEST_F(CustomTest, printerColumnsFillTheTable) {
   post(kGizmos, R"({"metadata":{"name":"g"},"spec":{"size":3}})");
-  mergePatch(std::string(kGizmos) + "/g/status", R"({"status":{"conditions":[{"type":"Other","status":"x"},{"type":"Ready","status":"True"}]}})");
+  mergePatch(
+      std::string(kGizmos) + "/g/status",
+      R"({"status":{"conditions":[{"type":"Other","status":"x"},{"type":"Ready","status":"True"}]}})");
   const auto table = get(kGizmos, "application/json;as=Table;v=v1;g=meta.k8s.io").body;
   EXPECT_EQ(table.at("rows").get_array()[0].at("cells"), json::value({"g", 3, "True"}));
 }
@@ -117,18 +141,26 @@ TEST_F(CustomTest, withTheDefinitionItsObjectsGo) {
 }
 
 TEST_F(CustomTest, aBrokenDefinitionIsRefused) {
-  const auto scope = post(kCrds, R"({"metadata":{"name":"a.b.c"},"spec":{"group":"b.c","scope":"World","names":{"plural":"a","kind":"A"},"versions":[]}})");
+  const auto scope = post(
+      kCrds,
+      R"({"metadata":{"name":"a.b.c"},"spec":{"group":"b.c","scope":"World","names":{"plural":"a","kind":"A"},"versions":[]}})");
   EXPECT_EQ(scope.status, 422);
   EXPECT_THAT(scope.message(), HasSubstr("spec.scope: Unsupported value: \"World\""));
-  const auto name = post(kCrds, R"({"metadata":{"name":"x"},"spec":{"group":"b.c","scope":"Cluster","names":{"plural":"a","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true}]}})");
+  const auto name = post(
+      kCrds,
+      R"({"metadata":{"name":"x"},"spec":{"group":"b.c","scope":"Cluster","names":{"plural":"a","kind":"A"},"versions":[{"name":"v1","served":true,"storage":true}]}})");
   EXPECT_THAT(name.message(), HasSubstr("must be spec.names.plural+\".\"+spec.group"));
-  const auto pattern = post(kCrds, R"({"metadata":{"name":"a.b.c"},"spec":{"group":"b.c","scope":"Cluster","names":{"plural":"a","kind":"A"},"versions":[
+  const auto pattern = post(
+      kCrds,
+      R"({"metadata":{"name":"a.b.c"},"spec":{"group":"b.c","scope":"Cluster","names":{"plural":"a","kind":"A"},"versions":[
       {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"p":{"type":"string","pattern":"("}}}}}]}})");
   EXPECT_THAT(pattern.message(), HasSubstr("properties[p].pattern: Invalid value"));
 }
 
 TEST_F(CustomTest, rulesInCelAreNamedAsNotSupported) {
-  const auto made = post(kCrds, R"({"metadata":{"name":"a.b.c"},"spec":{"group":"b.c","scope":"Cluster","names":{"plural":"a","kind":"A"},"versions":[
+  const auto made = post(
+      kCrds,
+      R"({"metadata":{"name":"a.b.c"},"spec":{"group":"b.c","scope":"Cluster","names":{"plural":"a","kind":"A"},"versions":[
       {"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-validations":[{"rule":"true"}]}}}]}})");
   EXPECT_EQ(made.status, 201);
   EXPECT_THAT(made.warnings, ElementsAre(HasSubstr("CEL rules are not supported")));

@@ -12,7 +12,11 @@ using ::testing::HasSubstr;
 class DeleteTest : public ServerTest {
  protected:
   void bindTo(const std::string& pod, const std::string& node) {
-    ASSERT_EQ(post(std::string(kPods) + "/" + pod + "/binding", R"({"metadata":{"name":")" + pod + R"("},"target":{"kind":"Node","name":")" + node + "\"}}").status, 201);
+    ASSERT_EQ(post(std::string(kPods) + "/" + pod + "/binding",
+                   R"({"metadata":{"name":")" + pod + R"("},"target":{"kind":"Node","name":")" +
+                       node + "\"}}")
+                  .status,
+              201);
   }
   std::string path(const std::string& pod) { return std::string(kPods) + "/" + pod; }
 };
@@ -40,11 +44,13 @@ TEST_F(DeleteTest, aPodThatWasNeverPlacedGoesAtOnce) {
 }
 
 TEST_F(DeleteTest, finalizersKeepAnObjectUntilTheLastIsGone) {
-  post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"c","finalizers":["example.com/a","example.com/b"]}})");
+  post("/api/v1/namespaces/default/configmaps",
+       R"({"metadata":{"name":"c","finalizers":["example.com/a","example.com/b"]}})");
   const std::string at_ = "/api/v1/namespaces/default/configmaps/c";
   EXPECT_EQ(remove(at_).status, 200);
   EXPECT_FALSE(textAt(get(at_).body, "metadata", "deletionTimestamp").empty());
-  const auto more = mergePatch(at_, R"({"metadata":{"finalizers":["example.com/a","example.com/c"]}})");
+  const auto more =
+      mergePatch(at_, R"({"metadata":{"finalizers":["example.com/a","example.com/c"]}})");
   EXPECT_EQ(more.status, 422);
   EXPECT_THAT(more.message(), HasSubstr("no new finalizers can be added"));
   EXPECT_EQ(mergePatch(at_, R"({"metadata":{"finalizers":["example.com/b"]}})").status, 200);
@@ -54,10 +60,12 @@ TEST_F(DeleteTest, finalizersKeepAnObjectUntilTheLastIsGone) {
 }
 
 TEST_F(DeleteTest, propagationPoliciesBecomeFinalizers) {
-  for (const auto& [policy, finalizer] : {std::pair{"Foreground", "foregroundDeletion"}, std::pair{"Orphan", "orphan"}}) {
+  for (const auto& [policy, finalizer] :
+       {std::pair{"Foreground", "foregroundDeletion"}, std::pair{"Orphan", "orphan"}}) {
     const std::string name = policy == std::string("Orphan") ? "o" : "f";
     post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":")" + name + "\"}}");
-    remove("/api/v1/namespaces/default/configmaps/" + name, std::string(R"({"propagationPolicy":")") + policy + "\"}");
+    remove("/api/v1/namespaces/default/configmaps/" + name,
+           std::string(R"({"propagationPolicy":")") + policy + "\"}");
     const auto left = get("/api/v1/namespaces/default/configmaps/" + name).body;
     EXPECT_EQ(*at(left, "metadata", "finalizers"), json::value({finalizer}));
   }
@@ -72,11 +80,15 @@ TEST_F(DeleteTest, preconditionsGuardAgainstDeletingAnother) {
   EXPECT_EQ(wrong.status, 409);
   EXPECT_THAT(wrong.message(), HasSubstr("Precondition failed: UID in precondition: other"));
   EXPECT_EQ(remove(path("web"), R"({"preconditions":{"resourceVersion":"1"}})").status, 409);
-  EXPECT_EQ(remove(path("web"), R"({"preconditions":{"uid":")" + std::string(textAt(made.body, "metadata", "uid")) + "\"}}").status, 200);
+  EXPECT_EQ(remove(path("web"), R"({"preconditions":{"uid":")" +
+                                    std::string(textAt(made.body, "metadata", "uid")) + "\"}}")
+                .status,
+            200);
 }
 
 TEST_F(DeleteTest, aCollectionIsDeletedBySelector) {
-  for (const auto* name : {"a", "b", "c"}) post(kPods, pod(name, "", name == std::string("b") ? R"({"keep":"yes"})" : "{}"));
+  for (const auto* name : {"a", "b", "c"})
+    post(kPods, pod(name, "", name == std::string("b") ? R"({"keep":"yes"})" : "{}"));
   EXPECT_EQ(remove(std::string(kPods) + "?labelSelector=!keep").status, 200);
   const auto left = get(kPods).body.at("items").get_array();
   ASSERT_EQ(left.size(), 1u);
@@ -90,7 +102,9 @@ TEST_F(DeleteTest, aNamespaceTakesNothingNewWhileItGoes) {
   EXPECT_EQ(textAt(now, "status", "phase"), "Terminating");
   const auto late = post("/api/v1/namespaces/team/pods", pod("web"));
   EXPECT_EQ(late.status, 403);
-  EXPECT_EQ(late.message(), "pods \"web\" is forbidden: unable to create new content in namespace team because it is being terminated");
+  EXPECT_EQ(late.message(),
+            "pods \"web\" is forbidden: unable to create new content in namespace team because it "
+            "is being terminated");
   json::value done = now;
   done.at("spec").get_object()["finalizers"] = json::array{};
   EXPECT_EQ(put("/api/v1/namespaces/team/finalize", done).status, 200);
@@ -105,12 +119,18 @@ TEST_F(DeleteTest, aPodIsBoundOnce) {
   EXPECT_EQ(textAt(at(bound, "status", "conditions")->get_array()[0], "type"), "PodScheduled");
   const auto again = post(path("web") + "/binding", R"({"target":{"kind":"Node","name":"n2"}})");
   EXPECT_EQ(again.status, 409);
-  EXPECT_EQ(again.message(), "Operation cannot be fulfilled on pods/binding \"web\": pod web is already assigned to node \"n1\"");
+  EXPECT_EQ(again.message(),
+            "Operation cannot be fulfilled on pods/binding \"web\": pod web is already assigned to "
+            "node \"n1\"");
   post(kPods, pod("other"));
-  const auto stranger = post(path("other") + "/binding", R"({"metadata":{"uid":"x"},"target":{"name":"n2"}})");
+  const auto stranger =
+      post(path("other") + "/binding", R"({"metadata":{"uid":"x"},"target":{"name":"n2"}})");
   EXPECT_EQ(stranger.status, 409);
   // The same through the collection of bindings, with annotations for the pod.
-  EXPECT_EQ(post("/api/v1/namespaces/default/bindings", R"({"metadata":{"name":"other","annotations":{"a":"b"}},"target":{"name":"n2"}})").status, 201);
+  EXPECT_EQ(post("/api/v1/namespaces/default/bindings",
+                 R"({"metadata":{"name":"other","annotations":{"a":"b"}},"target":{"name":"n2"}})")
+                .status,
+            201);
   EXPECT_EQ(textAt(get(path("other")).body, "metadata", "annotations", "a"), "b");
 }
 
@@ -118,13 +138,24 @@ TEST_F(DeleteTest, anEvictionRespectsTheDisruptionBudget) {
   for (const auto* name : {"a", "b"}) {
     post(kPods, pod(name, "", R"({"app":"web"})"));
     bindTo(name, "n1");
-    mergePatch(path(name) + "/status", R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})");
+    mergePatch(path(name) + "/status",
+               R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})");
   }
   const std::string budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
-  ASSERT_EQ(post(budgets, R"({"metadata":{"name":"pdb"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"web"}}}})").status, 201);
+  ASSERT_EQ(
+      post(
+          budgets,
+          R"({"metadata":{"name":"pdb"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"web"}}}})")
+          .status,
+      201);
   const auto unknown = post(path("a") + "/eviction", "{}");
   EXPECT_EQ(unknown.status, 429);
-  ASSERT_EQ(mergePatch(budgets + "/pdb/status", R"({"status":{"observedGeneration":1,"disruptionsAllowed":1,"currentHealthy":2,"desiredHealthy":1,"expectedPods":2}})").status, 200);
+  ASSERT_EQ(
+      mergePatch(
+          budgets + "/pdb/status",
+          R"({"status":{"observedGeneration":1,"disruptionsAllowed":1,"currentHealthy":2,"desiredHealthy":1,"expectedPods":2}})")
+          .status,
+      200);
   EXPECT_EQ(post(path("a") + "/eviction", "{}").status, 201);
   EXPECT_FALSE(textAt(get(path("a")).body, "metadata", "deletionTimestamp").empty());
   const auto budget = get(budgets + "/pdb").body;
@@ -133,12 +164,15 @@ TEST_F(DeleteTest, anEvictionRespectsTheDisruptionBudget) {
   const auto denied = post(path("b") + "/eviction", "{}");
   EXPECT_EQ(denied.status, 429);
   EXPECT_EQ(denied.message(), "Cannot evict pod as it would violate the pod's disruption budget.");
-  EXPECT_EQ(textAt(at(denied.body, "details", "causes")->get_array()[0], "message"), "The disruption budget pdb needs 1 healthy pods and has 2 currently");
+  EXPECT_EQ(textAt(at(denied.body, "details", "causes")->get_array()[0], "message"),
+            "The disruption budget pdb needs 1 healthy pods and has 2 currently");
 }
 
 TEST_F(DeleteTest, scaleChangesTheReplicas) {
   const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
-  post(deployments, R"({"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":
+  post(
+      deployments,
+      R"({"metadata":{"name":"d"},"spec":{"replicas":2,"selector":{"matchLabels":{"a":"b"}},"template":
       {"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
   const auto scale = get(deployments + "/d/scale").body;
   EXPECT_EQ(textAt(scale, "kind"), "Scale");
@@ -147,7 +181,9 @@ TEST_F(DeleteTest, scaleChangesTheReplicas) {
   next.at("spec").get_object()["replicas"] = 7;
   EXPECT_EQ(put(deployments + "/d/scale", next).status, 200);
   EXPECT_EQ(*at(get(deployments + "/d").body, "spec", "replicas"), 7);
-  EXPECT_EQ(*at(mergePatch(deployments + "/d/scale", R"({"spec":{"replicas":3}})").body, "spec", "replicas"), 3);
+  EXPECT_EQ(*at(mergePatch(deployments + "/d/scale", R"({"spec":{"replicas":3}})").body, "spec",
+                "replicas"),
+            3);
 }
 
 }  // namespace

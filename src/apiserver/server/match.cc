@@ -21,7 +21,8 @@ Outcome<Match> Match::compile(const kube::Request& request, const Target& target
   if (const auto text = param(request, "labelSelector"); !text.empty()) {
     auto labels = api::Selector::parse(text);
     if (!labels)
-      return refuse(ErrorCode::BadRequest, fmt::format("unable to parse labelSelector: {}", labels.error().message));
+      return refuse(ErrorCode::BadRequest,
+                    fmt::format("unable to parse labelSelector: {}", labels.error().message));
     match.labels_ = *std::move(labels);
   }
   const auto text = param(request, "fieldSelector");
@@ -40,7 +41,8 @@ Outcome<Match> Match::compile(const kube::Request& request, const Target& target
       const auto& offered = target.resource->selectableFields;
       const auto it = std::ranges::find(offered, requirement.field);
       if (it == offered.end())
-        return refuse(ErrorCode::BadRequest, fmt::format("field label not supported: {}", requirement.field));
+        return refuse(ErrorCode::BadRequest,
+                      fmt::format("field label not supported: {}", requirement.field));
       field.index = static_cast<int>(it - offered.begin());
     }
     match.fields_.push_back(std::move(field));
@@ -52,9 +54,10 @@ bool Match::operator()(const Entry& entry) const {
   if (!inNamespace_.empty() && entry.namespace_() != inNamespace_) return false;
   if (!name_.empty() && entry.name() != name_) return false;
   for (const auto& field : fields_) {
-    const std::string_view value = field.index == -1   ? entry.name()
-                                   : field.index == -2 ? entry.namespace_()
-                                                       : std::string_view(entry.fields[static_cast<std::size_t>(field.index)]);
+    const std::string_view value =
+        field.index == -1   ? entry.name()
+        : field.index == -2 ? entry.namespace_()
+                            : std::string_view(entry.fields[static_cast<std::size_t>(field.index)]);
     if ((value == field.value) != field.equal) return false;
   }
   return labels_.matches(entry.labels);

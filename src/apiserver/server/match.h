@@ -16,7 +16,9 @@ class Match {
   // What can be looked up instead of searched for; "" when it is not fixed.
   const std::string& inNamespace() const { return inNamespace_; }
   const std::string& name() const { return name_; }
-  bool everything() const { return labels_.empty() && fields_.empty() && name_.empty() && inNamespace_.empty(); }
+  bool everything() const {
+    return labels_.empty() && fields_.empty() && name_.empty() && inNamespace_.empty();
+  }
 
  private:
   struct Field {

@@ -12,7 +12,9 @@ using ::testing::HasSubstr;
 
 using ObjectsTest = ServerTest;
 
-std::string versionOf(const json::value& object) { return std::string(textAt(object, "metadata", "resourceVersion")); }
+std::string versionOf(const json::value& object) {
+  return std::string(textAt(object, "metadata", "resourceVersion"));
+}
 
 TEST_F(ObjectsTest, aCreatedObjectHasItsSystemFieldsAndDefaults) {
   const auto created = post(kPods, pod("web"));
@@ -31,17 +33,24 @@ TEST_F(ObjectsTest, aCreatedObjectHasItsSystemFieldsAndDefaults) {
 }
 
 TEST_F(ObjectsTest, requestsComeFromLimitsWhereTheyAreMissing) {
-  const auto created = post(kPods, R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","resources":
+  const auto created = post(
+      kPods, R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","resources":
       {"limits":{"cpu":"2","memory":"1Gi"},"requests":{"cpu":"1"}}}]}})");
   ASSERT_EQ(created.status, 201) << created.message();
   const auto& resources = at(created.body, "spec", "containers")->get_array()[0].at("resources");
-  EXPECT_EQ(resources, *parseJson(R"({"limits":{"cpu":"2","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}})"));
+  EXPECT_EQ(
+      resources,
+      *parseJson(R"({"limits":{"cpu":"2","memory":"1Gi"},"requests":{"cpu":"1","memory":"1Gi"}})"));
   EXPECT_EQ(textAt(created.body, "status", "qosClass"), "Burstable");
 }
 
 TEST_F(ObjectsTest, aNameIsMadeOfGenerateName) {
-  const auto first = post(kPods, R"({"metadata":{"generateName":"job-"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
-  const auto second = post(kPods, R"({"metadata":{"generateName":"job-"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  const auto first = post(
+      kPods,
+      R"({"metadata":{"generateName":"job-"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  const auto second = post(
+      kPods,
+      R"({"metadata":{"generateName":"job-"},"spec":{"containers":[{"name":"c","image":"i"}]}})");
   EXPECT_EQ(textAt(first.body, "metadata", "name").size(), 9u);
   EXPECT_TRUE(textAt(first.body, "metadata", "name").starts_with("job-"));
   EXPECT_NE(textAt(first.body, "metadata", "name"), textAt(second.body, "metadata", "name"));
@@ -49,7 +58,8 @@ TEST_F(ObjectsTest, aNameIsMadeOfGenerateName) {
 
 TEST_F(ObjectsTest, errorsSayWhatKubernetesSays) {
   EXPECT_EQ(get(std::string(kPods) + "/none").message(), "pods \"none\" not found");
-  EXPECT_EQ(get("/apis/apps/v1/namespaces/default/deployments/none").message(), "deployments.apps \"none\" not found");
+  EXPECT_EQ(get("/apis/apps/v1/namespaces/default/deployments/none").message(),
+            "deployments.apps \"none\" not found");
   post(kPods, pod("web"));
   const auto again = post(kPods, pod("web"));
   EXPECT_EQ(again.status, 409);
@@ -58,42 +68,57 @@ TEST_F(ObjectsTest, errorsSayWhatKubernetesSays) {
   const auto nowhere = post("/api/v1/namespaces/nowhere/pods", pod("web"));
   EXPECT_EQ(nowhere.status, 404);
   EXPECT_EQ(nowhere.message(), "namespaces \"nowhere\" not found");
-  EXPECT_EQ(get("/api/v1/namespaces/default/gizmos").message(), "the server could not find the requested resource");
+  EXPECT_EQ(get("/api/v1/namespaces/default/gizmos").message(),
+            "the server could not find the requested resource");
 }
 
 TEST_F(ObjectsTest, invalidObjectsAreRefusedWithTheFieldsThatAreWrong) {
-  const auto wrong = post(kPods, R"({"metadata":{"name":"x"},"spec":{"containers":[{"name":"A_b","resources":
+  const auto wrong =
+      post(kPods, R"({"metadata":{"name":"x"},"spec":{"containers":[{"name":"A_b","resources":
       {"requests":{"cpu":"-1","memory":"2Gi"},"limits":{"memory":"1Gi"}}}]}})");
   EXPECT_EQ(wrong.status, 422);
   EXPECT_EQ(wrong.reason(), "Invalid");
   EXPECT_THAT(wrong.message(), HasSubstr("Pod \"x\" is invalid: ["));
-  EXPECT_THAT(wrong.message(), HasSubstr("spec.containers[0].name: Invalid value: \"A_b\": a lowercase RFC 1123 label"));
+  EXPECT_THAT(
+      wrong.message(),
+      HasSubstr("spec.containers[0].name: Invalid value: \"A_b\": a lowercase RFC 1123 label"));
   EXPECT_THAT(wrong.message(), HasSubstr("spec.containers[0].image: Required value"));
-  EXPECT_THAT(wrong.message(), HasSubstr("spec.containers[0].resources.requests[cpu]: Invalid value: \"-1\": must be greater than or equal to 0"));
-  EXPECT_THAT(wrong.message(), HasSubstr("spec.containers[0].resources.requests: Invalid value: \"2Gi\": must be less than or equal to memory limit of 1Gi"));
+  EXPECT_THAT(wrong.message(), HasSubstr("spec.containers[0].resources.requests[cpu]: Invalid "
+                                         "value: \"-1\": must be greater than or equal to 0"));
+  EXPECT_THAT(wrong.message(),
+              HasSubstr("spec.containers[0].resources.requests: Invalid value: \"2Gi\": must be "
+                        "less than or equal to memory limit of 1Gi"));
   EXPECT_EQ(at(wrong.body, "details", "causes")->get_array().size(), 4u);
-  EXPECT_EQ(textAt(at(wrong.body, "details", "causes")->get_array()[1], "reason"), "FieldValueRequired");
+  EXPECT_EQ(textAt(at(wrong.body, "details", "causes")->get_array()[1], "reason"),
+            "FieldValueRequired");
 }
 
 TEST_F(ObjectsTest, wrongTypesAreRefusedWithTheirPath) {
-  const auto wrong = post("/apis/apps/v1/namespaces/default/deployments",
-                          R"({"metadata":{"name":"d"},"spec":{"replicas":"three","selector":{},"template":{}}})");
+  const auto wrong =
+      post("/apis/apps/v1/namespaces/default/deployments",
+           R"({"metadata":{"name":"d"},"spec":{"replicas":"three","selector":{},"template":{}}})");
   EXPECT_EQ(wrong.status, 400);
-  EXPECT_EQ(wrong.message(), "Deployment in version \"v1\" cannot be handled as a Deployment: spec.replicas: expected an integer, got \"three\"");
+  EXPECT_EQ(wrong.message(),
+            "Deployment in version \"v1\" cannot be handled as a Deployment: spec.replicas: "
+            "expected an integer, got \"three\"");
   EXPECT_EQ(post(kPods, "{\"metadata\": [").status, 400);
   EXPECT_EQ(post(kPods, "[]").status, 400);
   EXPECT_EQ(post(kPods, R"({"kind":"Node","metadata":{"name":"x"}})").status, 400);
 }
 
 TEST_F(ObjectsTest, unknownFieldsAreDroppedWithAWarningOrRefused) {
-  const std::string body = R"({"metadata":{"name":"u"},"spec":{"containers":[{"name":"c","image":"i","imagex":1}],"foo":{}}})";
+  const std::string body =
+      R"({"metadata":{"name":"u"},"spec":{"containers":[{"name":"c","image":"i","imagex":1}],"foo":{}}})";
   const auto warned = post(kPods, body);
   EXPECT_EQ(warned.status, 201);
-  EXPECT_THAT(warned.warnings, ElementsAre("unknown field \"spec.containers[0].imagex\"", "unknown field \"spec.foo\""));
+  EXPECT_THAT(warned.warnings, ElementsAre("unknown field \"spec.containers[0].imagex\"",
+                                           "unknown field \"spec.foo\""));
   EXPECT_EQ(at(warned.body, "spec", "foo"), nullptr);
   const auto strict = post(std::string(kPods) + "?fieldValidation=Strict", body);
   EXPECT_EQ(strict.status, 400);
-  EXPECT_THAT(strict.message(), HasSubstr("strict decoding error: unknown field \"spec.containers[0].imagex\", unknown field \"spec.foo\""));
+  EXPECT_THAT(strict.message(),
+              HasSubstr("strict decoding error: unknown field \"spec.containers[0].imagex\", "
+                        "unknown field \"spec.foo\""));
 }
 
 TEST_F(ObjectsTest, anUpdateOfAnOldVersionIsAConflict) {
@@ -105,10 +130,12 @@ TEST_F(ObjectsTest, anUpdateOfAnOldVersionIsAConflict) {
   const auto late = put(path, mine);
   EXPECT_EQ(late.status, 409);
   EXPECT_EQ(late.message(),
-            "Operation cannot be fulfilled on pods \"web\": the object has been modified; please apply your changes to the latest version and try again");
+            "Operation cannot be fulfilled on pods \"web\": the object has been modified; please "
+            "apply your changes to the latest version and try again");
   mine.at("metadata").get_object()["resourceVersion"] = versionOf(get(path).body);
   EXPECT_EQ(put(path, mine).status, 200);
-  EXPECT_EQ(mergePatch(path, R"({"metadata":{"resourceVersion":"1","labels":{"x":"y"}}})").status, 409);
+  EXPECT_EQ(mergePatch(path, R"({"metadata":{"resourceVersion":"1","labels":{"x":"y"}}})").status,
+            409);
 }
 
 TEST_F(ObjectsTest, aWriteThatChangesNothingKeepsTheVersion) {
@@ -124,7 +151,10 @@ TEST_F(ObjectsTest, statusAndSpecAreWrittenApart) {
   const std::string path = std::string(kPods) + "/web";
   ASSERT_EQ(mergePatch(path, R"({"status":{"phase":"Running"}})").status, 200);
   EXPECT_EQ(textAt(get(path).body, "status", "phase"), "Pending");
-  ASSERT_EQ(mergePatch(path + "/status", R"({"status":{"phase":"Running"},"spec":{"nodeName":"n1"}})").status, 200);
+  ASSERT_EQ(
+      mergePatch(path + "/status", R"({"status":{"phase":"Running"},"spec":{"nodeName":"n1"}})")
+          .status,
+      200);
   const auto now = get(path).body;
   EXPECT_EQ(textAt(now, "status", "phase"), "Running");
   EXPECT_EQ(at(now, "spec", "nodeName"), nullptr);
@@ -132,23 +162,31 @@ TEST_F(ObjectsTest, statusAndSpecAreWrittenApart) {
 
 TEST_F(ObjectsTest, generationCountsChangesOfTheSpecOnly) {
   const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
-  const auto made = post(deployments, R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":
+  const auto made =
+      post(deployments,
+           R"({"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":
       {"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})");
   ASSERT_EQ(made.status, 201) << made.message();
   EXPECT_EQ(*at(made.body, "metadata", "generation"), 1);
   const auto path = deployments + "/d";
-  EXPECT_EQ(*at(mergePatch(path, R"({"metadata":{"labels":{"x":"y"}}})").body, "metadata", "generation"), 1);
-  EXPECT_EQ(*at(mergePatch(path + "/status", R"({"status":{"replicas":3}})").body, "metadata", "generation"), 1);
+  EXPECT_EQ(
+      *at(mergePatch(path, R"({"metadata":{"labels":{"x":"y"}}})").body, "metadata", "generation"),
+      1);
+  EXPECT_EQ(*at(mergePatch(path + "/status", R"({"status":{"replicas":3}})").body, "metadata",
+                "generation"),
+            1);
   EXPECT_EQ(*at(mergePatch(path, R"({"spec":{"replicas":3}})").body, "metadata", "generation"), 2);
 }
 
 TEST_F(ObjectsTest, everyKindOfPatchIsApplied) {
   post(kPods, pod("web"));
   const std::string path = std::string(kPods) + "/web";
-  const auto strategic = strategicPatch(path, R"({"spec":{"containers":[{"name":"main","image":"busybox:2"}]}})");
+  const auto strategic =
+      strategicPatch(path, R"({"spec":{"containers":[{"name":"main","image":"busybox:2"}]}})");
   ASSERT_EQ(strategic.status, 200) << strategic.message();
   EXPECT_EQ(textAt(at(strategic.body, "spec", "containers")->get_array()[0], "image"), "busybox:2");
-  const auto json = jsonPatch(path, R"([{"op":"add","path":"/metadata/labels","value":{"a":"b"}}])");
+  const auto json =
+      jsonPatch(path, R"([{"op":"add","path":"/metadata/labels","value":{"a":"b"}}])");
   EXPECT_EQ(textAt(json.body, "metadata", "labels", "a"), "b");
   const auto failed = jsonPatch(path, R"([{"op":"test","path":"/metadata/name","value":"other"}])");
   EXPECT_EQ(failed.status, 422);
@@ -160,7 +198,8 @@ TEST_F(ObjectsTest, aPodsSpecIsMostlyFixed) {
   const std::string path = std::string(kPods) + "/web";
   const auto changed = mergePatch(path, R"({"spec":{"restartPolicy":"Never"}})");
   EXPECT_EQ(changed.status, 422);
-  EXPECT_THAT(changed.message(), HasSubstr("spec: Forbidden: pod updates may not change fields other than"));
+  EXPECT_THAT(changed.message(),
+              HasSubstr("spec: Forbidden: pod updates may not change fields other than"));
   EXPECT_EQ(mergePatch(path, R"({"spec":{"activeDeadlineSeconds":5}})").status, 200);
 }
 
@@ -169,25 +208,33 @@ TEST_F(ObjectsTest, aDryRunStoresNothing) {
   EXPECT_EQ(get(std::string(kPods) + "/web").status, 404);
   post(kPods, pod("web"));
   const auto before = get(std::string(kPods) + "/web").body;
-  EXPECT_EQ(request("PATCH", std::string(kPods) + "/web?dryRun=All", R"({"metadata":{"labels":{"a":"b"}}})", "application/merge-patch+json").status, 200);
+  EXPECT_EQ(request("PATCH", std::string(kPods) + "/web?dryRun=All",
+                    R"({"metadata":{"labels":{"a":"b"}}})", "application/merge-patch+json")
+                .status,
+            200);
   EXPECT_EQ(remove(std::string(kPods) + "/web?dryRun=All", R"({"dryRun":["All"]})").status, 200);
   EXPECT_EQ(get(std::string(kPods) + "/web").body, before);
 }
 
 TEST_F(ObjectsTest, priorityComesFromThePriorityClass) {
-  post("/apis/scheduling.k8s.io/v1/priorityclasses", R"({"metadata":{"name":"high"},"value":9000,"preemptionPolicy":"Never"})");
+  post("/apis/scheduling.k8s.io/v1/priorityclasses",
+       R"({"metadata":{"name":"high"},"value":9000,"preemptionPolicy":"Never"})");
   const auto made = post(kPods, pod("web", R"(,"priorityClassName":"high")"));
   EXPECT_EQ(*at(made.body, "spec", "priority"), 9000);
   EXPECT_EQ(textAt(made.body, "spec", "preemptionPolicy"), "Never");
   EXPECT_EQ(*at(post(kPods, pod("plain")).body, "spec", "priority"), 0);
-  EXPECT_EQ(*at(post(kPods, pod("critical", R"(,"priorityClassName":"system-node-critical")")).body, "spec", "priority"), 2000001000);
+  EXPECT_EQ(*at(post(kPods, pod("critical", R"(,"priorityClassName":"system-node-critical")")).body,
+                "spec", "priority"),
+            2000001000);
   const auto missing = post(kPods, pod("lost", R"(,"priorityClassName":"none")"));
   EXPECT_EQ(missing.status, 403);
-  EXPECT_EQ(missing.message(), "pods \"lost\" is forbidden: no PriorityClass with name none was found");
+  EXPECT_EQ(missing.message(),
+            "pods \"lost\" is forbidden: no PriorityClass with name none was found");
 }
 
 TEST_F(ObjectsTest, secretsTakeTheirDataAsTextToo) {
-  const auto made = post("/api/v1/namespaces/default/secrets", R"({"metadata":{"name":"s"},"stringData":{"key":"hello"}})");
+  const auto made = post("/api/v1/namespaces/default/secrets",
+                         R"({"metadata":{"name":"s"},"stringData":{"key":"hello"}})");
   ASSERT_EQ(made.status, 201) << made.message();
   EXPECT_EQ(textAt(made.body, "data", "key"), "aGVsbG8=");
   EXPECT_EQ(find(made.body, "stringData"), nullptr);
@@ -195,8 +242,9 @@ TEST_F(ObjectsTest, secretsTakeTheirDataAsTextToo) {
 }
 
 TEST_F(ObjectsTest, bothKindsOfEventsAreOneSetOfObjects) {
-  const auto made = post("/apis/events.k8s.io/v1/namespaces/default/events",
-                         R"({"metadata":{"name":"e"},"eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"c","reportingInstance":"i",
+  const auto made = post(
+      "/apis/events.k8s.io/v1/namespaces/default/events",
+      R"({"metadata":{"name":"e"},"eventTime":"2026-01-01T00:00:00.000000Z","reportingController":"c","reportingInstance":"i",
                              "action":"a","reason":"R","note":"hello","type":"Normal","regarding":{"kind":"Pod","name":"web"}})");
   ASSERT_EQ(made.status, 201) << made.message();
   EXPECT_EQ(textAt(made.body, "note"), "hello");
@@ -210,8 +258,12 @@ TEST_F(ObjectsTest, bothKindsOfEventsAreOneSetOfObjects) {
 }
 
 TEST_F(ObjectsTest, aServerWithoutTheKindSaysSoAndNothingElseChanges) {
-  EXPECT_EQ(post("/apis/example.com/v1/namespaces/default/gizmos", R"({"metadata":{"name":"g"}})").status, 404);
-  EXPECT_EQ(request("PATCH", std::string(kPods) + "/none", "{}", "application/merge-patch+json").status, 404);
+  EXPECT_EQ(
+      post("/apis/example.com/v1/namespaces/default/gizmos", R"({"metadata":{"name":"g"}})").status,
+      404);
+  EXPECT_EQ(
+      request("PATCH", std::string(kPods) + "/none", "{}", "application/merge-patch+json").status,
+      404);
   EXPECT_EQ(remove(std::string(kPods) + "/none").status, 404);
 }
 

@@ -15,7 +15,8 @@ Outcome<std::uint64_t> numberOf(std::string_view text, std::string_view name) {
   std::uint64_t value = 0;
   const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (ec != std::errc{} || end != text.data() + text.size())
-    return refuse(ErrorCode::BadRequest, fmt::format("{}: Invalid value: \"{}\": must be a number", name, text));
+    return refuse(ErrorCode::BadRequest,
+                  fmt::format("{}: Invalid value: \"{}\": must be a number", name, text));
   return value;
 }
 
@@ -24,26 +25,32 @@ struct Continue {
   std::uint64_t version = 0;
   std::string after;
 
-  std::string encode() const { return net::base64Encode(toJson(json::object{{"v", "meta.k8s.io/v1"}, {"rv", version}, {"start", after}})); }
+  std::string encode() const {
+    return net::base64Encode(
+        toJson(json::object{{"v", "meta.k8s.io/v1"}, {"rv", version}, {"start", after}}));
+  }
   static Outcome<Continue> decode(std::string_view token) {
     auto text = net::base64Decode(token);
     auto object = text ? parseJson(*text) : Result<json::value>(std::unexpected(text.error()));
     const auto* version = object ? find(*object, "rv") : nullptr;
-    if (!version || !version->is_number()) return refuse(ErrorCode::BadRequest, "continue key is not valid");
+    if (!version || !version->is_number())
+      return refuse(ErrorCode::BadRequest, "continue key is not valid");
     return Continue{version->to_number<std::uint64_t>(), std::string(textAt(*object, "start"))};
   }
 };
 
 Failure expired() {
   return {ErrorCode::Gone,
-          "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter."};
+          "The provided continue parameter is too old to display a consistent list result. You can "
+          "start a new list without the continue parameter."};
 }
 
 }  // namespace
 
 Outcome<Reply> Server::get(const Call& call, const Target& target) {
   const auto& request = call.request;
-  const auto entry = target.table->find(makeKey(target.resource->namespaced ? request.namespace_ : "", request.name));
+  const auto entry = target.table->find(
+      makeKey(target.resource->namespaced ? request.namespace_ : "", request.name));
   if (!entry) return refuse(notFound(*target.resource, request.name));
   Reply reply;
   if (call.format == Format::Object && target.sameForm()) {
@@ -59,33 +66,41 @@ Outcome<Reply> Server::list(const Call& call, const Target& target) {
   auto match = Match::compile(request, target);
   if (!match) return std::unexpected(std::move(match.error()));
 
-  // Lists show what is there now; a client may ask for that only, or for an exact version that is now.
+  // Lists show what is there now; a client may ask for that only, or for an exact version that is
+  // now.
   ListMeta meta{store_.version(), "", std::nullopt};
   const auto wanted = queryOf(request, "resourceVersion");
   const auto rule = queryOf(request, "resourceVersionMatch");
   const auto token = queryOf(request, "continue");
   if (!rule.empty() && rule != "Exact" && rule != "NotOlderThan")
-    return refuse(ErrorCode::Invalid, fmt::format("resourceVersionMatch: Unsupported value: \"{}\"", rule));
+    return refuse(ErrorCode::Invalid,
+                  fmt::format("resourceVersionMatch: Unsupported value: \"{}\"", rule));
   if (!rule.empty() && wanted.empty())
-    return refuse(ErrorCode::Invalid, "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided");
+    return refuse(ErrorCode::Invalid,
+                  "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless "
+                  "resourceVersion is provided");
   std::string after;
   if (!token.empty()) {
     auto from = Continue::decode(token);
     if (!from) return std::unexpected(std::move(from.error()));
-    if (from->version < target.table->oldestVersion() || from->version > store_.version()) return refuse(expired());
+    if (from->version < target.table->oldestVersion() || from->version > store_.version())
+      return refuse(expired());
     meta.version = from->version;
     after = from->after;
   } else if (!wanted.empty() && wanted != "0") {
     auto version = numberOf(wanted, "resourceVersion");
     if (!version) return std::unexpected(std::move(version.error()));
     if (*version > store_.version()) {
-      Failure failure(ErrorCode::Timeout, fmt::format("Too large resource version: {}, current: {}", *version, store_.version()));
+      Failure failure(ErrorCode::Timeout, fmt::format("Too large resource version: {}, current: {}",
+                                                      *version, store_.version()));
       failure.error.retryAfter = std::chrono::seconds(1);
       failure.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
       return refuse(std::move(failure));
     }
     if (rule == "Exact" && *version != store_.version())
-      return refuse(ErrorCode::Gone, fmt::format("The resourceVersion for the provided list is too old: {}", *version));
+      return refuse(
+          ErrorCode::Gone,
+          fmt::format("The resourceVersion for the provided list is too old: {}", *version));
   }
   std::uint64_t limit = 0;
   if (const auto text = queryOf(request, "limit"); !text.empty()) {
@@ -103,7 +118,9 @@ Outcome<Reply> Server::list(const Call& call, const Target& target) {
     if (!after.empty()) begin = target.table->entries().upper_bound(after);
     const bool everything = match->everything() && limit == 0;
     if (everything) entries.reserve(target.table->entries().size());
-    for (auto it = begin; it != end && (match->inNamespace().empty() || it->second->namespace_() == match->inNamespace()); ++it) {
+    for (auto it = begin; it != end && (match->inNamespace().empty() ||
+                                        it->second->namespace_() == match->inNamespace());
+         ++it) {
       if (!everything && !(*match)(*it->second)) continue;
       if (limit != 0 && entries.size() == limit) {
         meta.continueToken = Continue{meta.version, entries.back()->key}.encode();
@@ -125,7 +142,8 @@ Reply Server::read(const Call& call) {
   if (!target) return failureReply(std::move(target.error()), call.request);
   auto outcome = call.request.verb == kube::Verb::List ? list(call, *target) : get(call, *target);
   if (!outcome) return failureReply(std::move(outcome.error()), call.request);
-  if (!target->version->deprecationWarning.empty()) outcome->warnings.push_back(target->version->deprecationWarning);
+  if (!target->version->deprecationWarning.empty())
+    outcome->warnings.push_back(target->version->deprecationWarning);
   return *std::move(outcome);
 }
 

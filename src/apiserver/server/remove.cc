@@ -15,21 +15,30 @@ Outcome<json::value> deleteOptions(const kube::Request& request) {
   if (!request.body.empty()) {
     auto body = parseJson(request.body);
     if (!body) return refuse(std::move(body.error()).within("error decoding the delete options"));
-    if (!body->is_object()) return refuse(ErrorCode::BadRequest, "the delete options must be a JSON object");
+    if (!body->is_object())
+      return refuse(ErrorCode::BadRequest, "the delete options must be a JSON object");
     options = *std::move(body);
   }
   auto& members = options.get_object();
-  if (const auto policy = queryOf(request, "propagationPolicy"); !policy.empty()) members["propagationPolicy"] = policy;
+  if (const auto policy = queryOf(request, "propagationPolicy"); !policy.empty())
+    members["propagationPolicy"] = policy;
   if (const auto grace = queryOf(request, "gracePeriodSeconds"); !grace.empty()) {
     auto number = parseJson(grace);
-    if (!number || !number->is_int64()) return refuse(ErrorCode::BadRequest, fmt::format("gracePeriodSeconds: expected an integer, got \"{}\"", grace));
+    if (!number || !number->is_int64())
+      return refuse(ErrorCode::BadRequest,
+                    fmt::format("gracePeriodSeconds: expected an integer, got \"{}\"", grace));
     members["gracePeriodSeconds"] = *number;
   }
-  if (const auto* grace = find(options, "gracePeriodSeconds"); grace && !grace->is_null() && (!grace->is_int64() || grace->get_int64() < 0))
-    return refuse(ErrorCode::Invalid, "gracePeriodSeconds: Invalid value: must be a number that is not negative");
+  if (const auto* grace = find(options, "gracePeriodSeconds");
+      grace && !grace->is_null() && (!grace->is_int64() || grace->get_int64() < 0))
+    return refuse(ErrorCode::Invalid,
+                  "gracePeriodSeconds: Invalid value: must be a number that is not negative");
   if (const auto policy = textAt(options, "propagationPolicy");
       !policy.empty() && policy != "Orphan" && policy != "Background" && policy != "Foreground")
-    return refuse(ErrorCode::Invalid, fmt::format("propagationPolicy: Unsupported value: \"{}\": supported values: \"Foreground\", \"Background\", \"Orphan\"", policy));
+    return refuse(ErrorCode::Invalid,
+                  fmt::format("propagationPolicy: Unsupported value: \"{}\": supported values: "
+                              "\"Foreground\", \"Background\", \"Orphan\"",
+                              policy));
   return options;
 }
 
@@ -37,14 +46,17 @@ void setFinalizer(json::object& metadata, std::string_view name, bool present) {
   auto& list = metadata["finalizers"];
   if (!list.is_array()) list = json::array{};
   auto& finalizers = list.get_array();
-  const auto it = std::ranges::find(finalizers, json::value(json::string_view(name.data(), name.size())));
-  if (present && it == finalizers.end()) finalizers.push_back(json::value(json::string_view(name.data(), name.size())));
+  const auto it =
+      std::ranges::find(finalizers, json::value(json::string_view(name.data(), name.size())));
+  if (present && it == finalizers.end())
+    finalizers.push_back(json::value(json::string_view(name.data(), name.size())));
   if (!present && it != finalizers.end()) finalizers.erase(it);
   if (finalizers.empty()) eraseMember(metadata, "finalizers");
 }
 
 // How long a pod may take to end; other kinds go at once.
-std::int64_t graceOf(const json::value& object, const Resource& resource, const json::value& options) {
+std::int64_t graceOf(const json::value& object, const Resource& resource,
+                     const json::value& options) {
   if (!resource.isCore("pods")) return 0;
   if (textAt(object, "spec", "nodeName").empty()) return 0;
   const auto phase = textAt(object, "status", "phase");
@@ -58,11 +70,15 @@ std::int64_t graceOf(const json::value& object, const Resource& resource, const 
 Task<Outcome<Written>> WriteCall::remove() {
   const auto& request = call_.request;
   if (!request.subresource.empty())
-    co_return refuse(ErrorCode::MethodNotAllowed, "the server does not allow this method on the requested resource");
+    co_return refuse(ErrorCode::MethodNotAllowed,
+                     "the server does not allow this method on the requested resource");
   auto options = deleteOptions(request);
   if (!options) co_return std::unexpected(std::move(options.error()));
-  if (const auto* dryRun = find(*options, "dryRun"); dryRun && dryRun->is_array() && !dryRun->get_array().empty()) dryRun_ = true;
-  const auto entry = target_.table->find(makeKey(target_.resource->namespaced ? request.namespace_ : "", request.name));
+  if (const auto* dryRun = find(*options, "dryRun");
+      dryRun && dryRun->is_array() && !dryRun->get_array().empty())
+    dryRun_ = true;
+  const auto entry = target_.table->find(
+      makeKey(target_.resource->namespaced ? request.namespace_ : "", request.name));
   if (!entry) co_return refuse(notFound(*target_.resource, request.name));
   auto task = removeOne(entry, *std::move(options));
   co_return co_await task;
@@ -74,9 +90,16 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
   if (!old) co_return std::unexpected(std::move(old.error()));
   const auto uid = textAt(*old, "metadata", "uid");
   if (const auto wanted = textAt(options, "preconditions", "uid"); !wanted.empty() && wanted != uid)
-    co_return refuse(conflict(*target_.resource, name, fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", wanted, uid)));
-  if (const auto wanted = textAt(options, "preconditions", "resourceVersion"); !wanted.empty() && wanted != std::to_string(entry->version))
-    co_return refuse(conflict(*target_.resource, name, fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}", wanted, entry->version)));
+    co_return refuse(
+        conflict(*target_.resource, name,
+                 fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
+                             wanted, uid)));
+  if (const auto wanted = textAt(options, "preconditions", "resourceVersion");
+      !wanted.empty() && wanted != std::to_string(entry->version))
+    co_return refuse(conflict(*target_.resource, name,
+                              fmt::format("Precondition failed: ResourceVersion in precondition: "
+                                          "{}, ResourceVersion in object meta: {}",
+                                          wanted, entry->version)));
 
   auto a = attributes("DELETE", nullptr, &*old);
   if (server_.webhooks_.wantsValidating(a)) {
@@ -108,12 +131,15 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
   if (!deleting || grace < integerAt(next, 0, "metadata", "deletionGracePeriodSeconds")) {
     // A second deletion can only shorten the time.
     const auto now = server_.executor_.wallNow();
-    const auto until = grace == 0 && deleting ? std::string(since->get_string()) : formatTime(now + std::chrono::seconds(grace));
+    const auto until = grace == 0 && deleting ? std::string(since->get_string())
+                                              : formatTime(now + std::chrono::seconds(grace));
     metadata["deletionTimestamp"] = until;
     metadata["deletionGracePeriodSeconds"] = grace;
-    if (!deleting && metadata.contains("generation")) metadata["generation"] = integerAt(next, 0, "metadata", "generation") + 1;
+    if (!deleting && metadata.contains("generation"))
+      metadata["generation"] = integerAt(next, 0, "metadata", "generation") + 1;
   }
-  if (target_.stored->isCore("namespaces")) objectAt(next.get_object(), "status")["phase"] = "Terminating";
+  if (target_.stored->isCore("namespaces"))
+    objectAt(next.get_object(), "status")["phase"] = "Terminating";
 
   if (dryRun_) co_return answer(next, 200);
   if (!canGo(next)) {
@@ -122,7 +148,8 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
     co_return answer(*stored, 200);
   }
   erase(entry);
-  if (auto done = followUp(nullptr, name); !done) co_return std::unexpected(std::move(done.error()));
+  if (auto done = followUp(nullptr, name); !done)
+    co_return std::unexpected(std::move(done.error()));
   if (target_.stored->isCore("pods")) co_return answer(*old, 200);
   co_return Written{bytesOf(successText(call_.request, "", uid)), 200};
 }
@@ -141,12 +168,16 @@ Task<Outcome<Written>> WriteCall::removeAll() {
     if (target_.table->find(entry->key) != entry) continue;
     auto removing = removeOne(entry, *options);
     auto outcome = co_await removing;
-    if (!outcome && outcome.error().error.code != ErrorCode::NotFound) co_return std::unexpected(std::move(outcome.error()));
+    if (!outcome && outcome.error().error.code != ErrorCode::NotFound)
+      co_return std::unexpected(std::move(outcome.error()));
     if (!items.empty()) items += ',';
     items += requestedText(*entry, target_);
   }
-  co_return Written{bytesOf(fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{{\"resourceVersion\":\"{}\"}},\"items\":[{}]}}",
-                                        target_.resource->listKind, target_.apiVersion(), server_.store_.version(), items)), 200};
+  co_return Written{bytesOf(fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{{"
+                                        "\"resourceVersion\":\"{}\"}},\"items\":[{}]}}",
+                                        target_.resource->listKind, target_.apiVersion(),
+                                        server_.store_.version(), items)),
+                    200};
 }
 
 }  // namespace koord::apiserver

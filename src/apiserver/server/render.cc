@@ -31,18 +31,21 @@ std::string tableHead(const std::vector<TableColumn>& columns, const std::string
                            {"format", column.format},
                            {"description", column.description},
                            {"priority", column.priority}});
-  return fmt::format("{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{},\"columnDefinitions\":{},\"rows\":[", meta,
-                     toJson(definitions));
+  return fmt::format(
+      "{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/"
+      "v1\",\"metadata\":{},\"columnDefinitions\":{},\"rows\":[",
+      meta, toJson(definitions));
 }
 
 // The cells come of the stored form, the object beside them has the requested one.
-void appendRow(std::string& out, const Call& call, const Target& target, const TableWriter& writer, std::string_view stored,
-               WallTime now) {
+void appendRow(std::string& out, const Call& call, const Target& target, const TableWriter& writer,
+               std::string_view stored, WallTime now) {
   auto object = parseJson(stored);
   if (!object) return;
   const json::array cells = writer.cells(*object, now);
   toRequestedForm(*object, target);
-  out += fmt::format("{{\"cells\":{},\"object\":{}}}", toJson(cells), rowObject(call, toJson(*object)));
+  out += fmt::format("{{\"cells\":{},\"object\":{}}}", toJson(cells),
+                     rowObject(call, toJson(*object)));
 }
 
 }  // namespace
@@ -55,8 +58,8 @@ std::string partialMetadata(std::string_view text) {
   return toJson(out);
 }
 
-std::string renderList(const Call& call, const Target& target, const std::vector<EntryPtr>& entries, const ListMeta& meta,
-                       WallTime now) {
+std::string renderList(const Call& call, const Target& target, const std::vector<EntryPtr>& entries,
+                       const ListMeta& meta, WallTime now) {
   std::string out;
   bool first = true;
   const auto comma = [&] {
@@ -76,7 +79,8 @@ std::string renderList(const Call& call, const Target& target, const std::vector
   for (const auto& entry : entries) bytes += entry->text.size() + 1;
   out.reserve(bytes);
   const bool partial = call.format == Format::PartialMetadata;
-  out += fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[", partial ? "PartialObjectMetadataList" : target.resource->listKind,
+  out += fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+                     partial ? "PartialObjectMetadataList" : target.resource->listKind,
                      partial ? "meta.k8s.io/v1" : target.apiVersion(), metaText(meta));
   for (const auto& entry : entries) {
     comma();
@@ -104,7 +108,8 @@ std::string renderOne(const Call& call, const Target& target, std::string text, 
   const TableWriter writer(*target.resource, *target.version);
   auto object = parseJson(text);
   const auto version = object ? std::string(textAt(*object, "metadata", "resourceVersion")) : "";
-  std::string out = tableHead(writer.columns(), fmt::format("{{\"resourceVersion\":\"{}\"}}", version));
+  std::string out =
+      tableHead(writer.columns(), fmt::format("{{\"resourceVersion\":\"{}\"}}", version));
   appendRow(out, call, target, writer, text, now);
   return out + "]}";
 }

@@ -38,10 +38,14 @@ Result<std::unique_ptr<Server>> Server::open(Executor& executor, ServerOptions o
   if (!path.empty()) {
     auto storage = openSqlite(path);
     if (!storage) return fail(std::move(storage.error()));
-    if (auto loaded = server->load(**storage); !loaded) return fail(std::move(loaded.error()).within(path));
-    const auto onDurable = [raw = server.get()](Result<std::uint64_t> version) { raw->store_.durable(std::move(version)); };
-    server->store_.setJournal(inlineCommits ? makeInlineJournal(executor, *std::move(storage), onDurable)
-                                            : makeGroupJournal(executor, *std::move(storage), onDurable));
+    if (auto loaded = server->load(**storage); !loaded)
+      return fail(std::move(loaded.error()).within(path));
+    const auto onDurable = [raw = server.get()](Result<std::uint64_t> version) {
+      raw->store_.durable(std::move(version));
+    };
+    server->store_.setJournal(inlineCommits
+                                  ? makeInlineJournal(executor, *std::move(storage), onDurable)
+                                  : makeGroupJournal(executor, *std::move(storage), onDurable));
   }
   server->addDefaultObjects();
   return server;
@@ -54,11 +58,15 @@ Result<> Server::load(Storage& storage) {
   const auto restore = [this](StoredObject& stored, const Resource* resource) -> Result<> {
     auto object = parseJson(stored.text);
     if (!object || !object->is_object())
-      return fail(ErrorCode::Io, fmt::format("{} {}: the stored object is damaged; restore the database from a backup", stored.table, stored.key));
+      return fail(
+          ErrorCode::Io,
+          fmt::format("{} {}: the stored object is damaged; restore the database from a backup",
+                      stored.table, stored.key));
     const Resource unknown;
     Draft draft = draftOf(*object, resource ? *resource : unknown);
     draft.key = stored.key;
-    store_.restore(store_.table(stored.table), makeEntry(std::move(draft), *object, stored.version));
+    store_.restore(store_.table(stored.table),
+                   makeEntry(std::move(draft), *object, stored.version));
     if (stored.table == kCrds) {
       std::vector<std::string> warnings;
       auto learnt = resourceOfCrd(*object, warnings);
@@ -94,14 +102,19 @@ void Server::addDefaultObjects() {
     store_.put(store_.table(table), draftOf(value, *resource), value);
   };
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
-    add("namespaces", {{"apiVersion", "v1"},
-                       {"kind", "Namespace"},
-                       {"metadata", {{"name", name}, {"labels", {{"kubernetes.io/metadata.name", name}}}}},
-                       {"spec", {{"finalizers", {"kubernetes"}}}},
-                       {"status", {{"phase", "Active"}}}});
+    add("namespaces",
+        {{"apiVersion", "v1"},
+         {"kind", "Namespace"},
+         {"metadata", {{"name", name}, {"labels", {{"kubernetes.io/metadata.name", name}}}}},
+         {"spec", {{"finalizers", {"kubernetes"}}}},
+         {"status", {{"phase", "Active"}}}});
   for (const auto& [name, priority, what] :
-       {std::tuple{"system-cluster-critical", 2'000'000'000, "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."},
-        std::tuple{"system-node-critical", 2'000'001'000, "Used for system critical pods that must not be moved from their current node."}})
+       {std::tuple{"system-cluster-critical", 2'000'000'000,
+                   "Used for system critical pods that must run in the cluster, but can be moved "
+                   "to another node if necessary."},
+        std::tuple{
+            "system-node-critical", 2'000'001'000,
+            "Used for system critical pods that must not be moved from their current node."}})
     add("priorityclasses.scheduling.k8s.io", {{"apiVersion", "scheduling.k8s.io/v1"},
                                               {"kind", "PriorityClass"},
                                               {"metadata", {{"name", name}, {"generation", 1}}},
@@ -114,7 +127,8 @@ Task<Reply> Server::serve(Call call) {
   ++counters_.requests;
   Reply reply;
   const auto verb = call.request.verb;
-  const bool reading = (verb == kube::Verb::Get || verb == kube::Verb::List) && call.request.subresource != "scale";
+  const bool reading =
+      (verb == kube::Verb::Get || verb == kube::Verb::List) && call.request.subresource != "scale";
   if (reading) {
     reply = read(call);
   } else {
@@ -135,7 +149,8 @@ Task<Reply> Server::serve(Call call) {
     store_.whenDurable(store_.version(), [completer] { completer.complete(true); });
     co_await durable;
     if (const auto& failure = store_.failure())
-      reply = failureReply(Failure(ErrorCode::Internal, "the storage failed: " + failure->message), call.request);
+      reply = failureReply(Failure(ErrorCode::Internal, "the storage failed: " + failure->message),
+                           call.request);
   }
   if (reply.error) ++counters_.failures;
   co_return reply;

@@ -1,10 +1,11 @@
 #pragma once
 
-// The embedded API server: an actor that answers API calls from its store. Transports stand in front of it:
-// http_front.h for kubectl and other programs, local_api.h for components in the same process.
+// The embedded API server: an actor that answers API calls from its store. Transports stand in
+// front of it: http_front.h for kubectl and other programs, local_api.h for components in the same
+// process.
 //
-// Everything runs on one executor. A reply leaves only when all that it may depend on is on disk, so a
-// write that was acknowledged survives any crash.
+// Everything runs on one executor. A reply leaves only when all that it may depend on is on disk,
+// so a write that was acknowledged survives any crash.
 
 #include <functional>
 #include <memory>
@@ -21,14 +22,15 @@
 namespace koord::apiserver {
 
 struct ServerOptions {
-  std::string database;           // the SQLite file; "" keeps everything in memory only
-  bool inlineCommits = false;     // write on the executor itself: for virtual time
+  std::string database;              // the SQLite file; "" keeps everything in memory only
+  bool inlineCommits = false;        // write on the executor itself: for virtual time
   std::size_t historyEvents = 8192;  // per resource, for watches
-  std::uint64_t seed = 1;         // of uids and generated names
-  WebhookCaller webhookCaller;    // null: webhooks cannot be called and fail by their policy
+  std::uint64_t seed = 1;            // of uids and generated names
+  WebhookCaller webhookCaller;       // null: webhooks cannot be called and fail by their policy
 };
 
-// Where the events of a watch go, as lines of JSON with a newline at the end. On the server's executor.
+// Where the events of a watch go, as lines of JSON with a newline at the end. On the server's
+// executor.
 struct LineSink {
   std::function<void(const Bytes& line)> onLine;
   // The watch is over: in good order when the error is empty. The last call.
@@ -50,8 +52,8 @@ class Server {
 
   // Everything but watches.
   Task<Reply> serve(Call call);
-  // Starts a watch; destroying the stream ends it, also from inside the sink. Events come as soon as this
-  // call is running, so the sink must not count on having the stream.
+  // Starts a watch; destroying the stream ends it, also from inside the sink. Events come as soon
+  // as this call is running, so the sink must not count on having the stream.
   Outcome<std::unique_ptr<WatchStream>> watch(Call call, LineSink sink);
 
   Executor& executor() { return executor_; }

@@ -45,7 +45,8 @@ json::value* atPath(json::value& object, std::string_view path, bool make) {
 
 // The status.selector of a Scale: text of a selector that the object holds as text or object.
 std::string selectorText(json::value& object, const ScalePaths& paths) {
-  const json::value* selector = atPath(object, paths.labelSelector.empty() ? ".spec.selector" : paths.labelSelector, false);
+  const json::value* selector =
+      atPath(object, paths.labelSelector.empty() ? ".spec.selector" : paths.labelSelector, false);
   if (!selector) return "";
   if (selector->is_string()) return std::string(selector->get_string());
   auto decoded = api::decode<api::LabelSelector>(*selector);
@@ -81,11 +82,17 @@ Task<Outcome<Written>> WriteCall::bind() {
   const auto& request = call_.request;
   auto body = parseJson(request.body);
   if (!body) co_return refuse(std::move(body.error()).within("error decoding the binding"));
-  const std::string pod = request.name.empty() ? std::string(textAt(*body, "metadata", "name")) : request.name;
+  const std::string pod =
+      request.name.empty() ? std::string(textAt(*body, "metadata", "name")) : request.name;
   const std::string node(textAt(*body, "target", "name"));
   if (const auto kind = textAt(*body, "target", "kind"); !kind.empty() && kind != "Node")
-    co_return refuse(ErrorCode::Invalid, fmt::format("Binding \"{}\" is invalid: target.kind: Unsupported value: \"{}\": supported values: \"Node\"", pod, kind));
-  if (node.empty()) co_return refuse(ErrorCode::Invalid, fmt::format("Binding \"{}\" is invalid: target.name: Required value", pod));
+    co_return refuse(ErrorCode::Invalid,
+                     fmt::format("Binding \"{}\" is invalid: target.kind: Unsupported value: "
+                                 "\"{}\": supported values: \"Node\"",
+                                 pod, kind));
+  if (node.empty())
+    co_return refuse(ErrorCode::Invalid,
+                     fmt::format("Binding \"{}\" is invalid: target.name: Required value", pod));
   const auto key = makeKey(request.namespace_, pod);
 
   auto a = attributes("CREATE", &*body, nullptr);
@@ -103,16 +110,20 @@ Task<Outcome<Written>> WriteCall::bind() {
   auto old = readOld(*entry);
   if (!old) co_return std::unexpected(std::move(old.error()));
   const auto refused = [&](std::string_view why) {
-    return refuse(ErrorCode::Conflict, fmt::format("Operation cannot be fulfilled on pods/binding \"{}\": {}", pod, why));
+    return refuse(
+        ErrorCode::Conflict,
+        fmt::format("Operation cannot be fulfilled on pods/binding \"{}\": {}", pod, why));
   };
   const auto uid = textAt(*old, "metadata", "uid");
   if (const auto wanted = textAt(*body, "metadata", "uid"); !wanted.empty() && wanted != uid)
-    co_return refused(fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", wanted, uid));
+    co_return refused(fmt::format(
+        "Precondition failed: UID in precondition: {}, UID in object meta: {}", wanted, uid));
   if (!textAt(*old, "metadata", "deletionTimestamp").empty())
     co_return refused(fmt::format("pod {} is being deleted, cannot be assigned to a host", pod));
   if (const auto bound = textAt(*old, "spec", "nodeName"); !bound.empty())
     co_return refused(fmt::format("pod {} is already assigned to node \"{}\"", pod, bound));
-  if (const auto* gates = at(*old, "spec", "schedulingGates"); gates && gates->is_array() && !gates->get_array().empty())
+  if (const auto* gates = at(*old, "spec", "schedulingGates");
+      gates && gates->is_array() && !gates->get_array().empty())
     co_return refused(fmt::format("pod {} has non-empty .spec.schedulingGates", pod));
 
   json::value next = *old;
@@ -120,9 +131,12 @@ Task<Outcome<Written>> WriteCall::bind() {
   objectAt(members, "spec")["nodeName"] = node;
   for (const auto* name : {"annotations", "labels"})
     if (const auto* extra = at(*body, "metadata", name); extra && extra->is_object())
-      for (const auto& member : extra->get_object()) objectAt(objectAt(members, "metadata"), name)[member.key()] = member.value();
+      for (const auto& member : extra->get_object())
+        objectAt(objectAt(members, "metadata"), name)[member.key()] = member.value();
   setCondition(objectAt(members, "status"),
-               json::object{{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr},
+               json::object{{"type", "PodScheduled"},
+                            {"status", "True"},
+                            {"lastProbeTime", nullptr},
                             {"lastTransitionTime", formatTime(server_.executor_.wallNow())}});
   if (!dryRun_) put(next);
   co_return Written{bytesOf(successText(request, "", "")), 201};
@@ -132,7 +146,8 @@ Outcome<> WriteCall::checkDisruptionBudgets(const json::value& pod) {
   api::StringMap labels;
   if (const auto* own = at(pod, "metadata", "labels"); own && own->is_object())
     for (const auto& label : own->get_object())
-      if (label.value().is_string()) labels.emplace(std::string(label.key()), std::string(label.value().get_string()));
+      if (label.value().is_string())
+        labels.emplace(std::string(label.key()), std::string(label.value().get_string()));
   auto& table = server_.store_.table(kBudgets);
   std::vector<std::pair<EntryPtr, json::value>> budgets;
   const auto [begin, end] = table.range(textAt(pod, "metadata", "namespace"));
@@ -146,14 +161,18 @@ Outcome<> WriteCall::checkDisruptionBudgets(const json::value& pod) {
   }
   if (budgets.empty()) return {};
   if (budgets.size() > 1)
-    return refuse(ErrorCode::Internal, "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.");
+    return refuse(ErrorCode::Internal,
+                  "This pod has more than one PodDisruptionBudget, which the eviction subresource "
+                  "does not support.");
   auto& [entry, budget] = budgets.front();
   const std::string name(entry->name());
 
   bool ready = false;
-  if (const auto* conditions = at(pod, "status", "conditions"); conditions && conditions->is_array())
+  if (const auto* conditions = at(pod, "status", "conditions");
+      conditions && conditions->is_array())
     for (const auto& condition : conditions->get_array())
-      ready = ready || (textAt(condition, "type") == "Ready" && textAt(condition, "status") == "True");
+      ready =
+          ready || (textAt(condition, "type") == "Ready" && textAt(condition, "status") == "True");
   const auto healthy = integerAt(budget, 0, "status", "currentHealthy");
   const auto desired = integerAt(budget, 0, "status", "desiredHealthy");
   if (!ready) {
@@ -161,20 +180,26 @@ Outcome<> WriteCall::checkDisruptionBudgets(const json::value& pod) {
     if (policy == "AlwaysAllow" || (healthy >= desired && desired > 0)) return {};
   }
   const auto denied = [&](std::string message, int retrySeconds) {
-    Failure failure(ErrorCode::TooManyRequests, "Cannot evict pod as it would violate the pod's disruption budget.");
+    Failure failure(ErrorCode::TooManyRequests,
+                    "Cannot evict pod as it would violate the pod's disruption budget.");
     failure.error.retryAfter = std::chrono::seconds(retrySeconds);
     failure.causes.push_back({"DisruptionBudget", std::move(message), ""});
     return refuse(std::move(failure));
   };
-  if (integerAt(budget, 0, "status", "observedGeneration") < integerAt(budget, 0, "metadata", "generation"))
-    return denied(fmt::format("The disruption budget {} is still being processed by the server.", name), 10);
+  if (integerAt(budget, 0, "status", "observedGeneration") <
+      integerAt(budget, 0, "metadata", "generation"))
+    return denied(
+        fmt::format("The disruption budget {} is still being processed by the server.", name), 10);
   const auto allowed = integerAt(budget, 0, "status", "disruptionsAllowed");
   if (allowed <= 0)
-    return denied(fmt::format("The disruption budget {} needs {} healthy pods and has {} currently", name, desired, healthy), 0);
+    return denied(fmt::format("The disruption budget {} needs {} healthy pods and has {} currently",
+                              name, desired, healthy),
+                  0);
   if (dryRun_) return {};
   auto& status = objectAt(budget.get_object(), "status");
   status["disruptionsAllowed"] = allowed - 1;
-  objectAt(status, "disruptedPods")[textAt(pod, "metadata", "name")] = formatTime(server_.executor_.wallNow());
+  objectAt(status, "disruptedPods")[textAt(pod, "metadata", "name")] =
+      formatTime(server_.executor_.wallNow());
   server_.store_.put(table, draftOf(budget, *server_.registry_.findByTable(kBudgets)), budget);
   return {};
 }
@@ -189,7 +214,9 @@ Task<Outcome<Written>> WriteCall::evict() {
   if (!pod) co_return std::unexpected(std::move(pod.error()));
   const auto* given = find(*body, "deleteOptions");
   json::value options = given && given->is_object() ? *given : json::value(json::object{});
-  if (const auto* dryRun = find(options, "dryRun"); dryRun && dryRun->is_array() && !dryRun->get_array().empty()) dryRun_ = true;
+  if (const auto* dryRun = find(options, "dryRun");
+      dryRun && dryRun->is_array() && !dryRun->get_array().empty())
+    dryRun_ = true;
 
   auto a = attributes("CREATE", &*pod, nullptr);
   a.objectKind = "Eviction";
@@ -204,7 +231,8 @@ Task<Outcome<Written>> WriteCall::evict() {
   const bool free = phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
                     !textAt(*pod, "metadata", "deletionTimestamp").empty();
   if (!free)
-    if (auto good = checkDisruptionBudgets(*pod); !good) co_return std::unexpected(std::move(good.error()));
+    if (auto good = checkDisruptionBudgets(*pod); !good)
+      co_return std::unexpected(std::move(good.error()));
   auto removing = removeOne(entry, std::move(options));
   auto removed = co_await removing;
   if (!removed) co_return removed;
@@ -218,7 +246,8 @@ Task<Outcome<Written>> WriteCall::scale() {
   if (!entry) co_return refuse(notFound(*target_.resource, request.name));
   auto current = readOld(*entry);
   if (!current) co_return std::unexpected(std::move(current.error()));
-  if (request.verb == kube::Verb::Get) co_return Written{bytesOf(toJson(scaleOf(*current, paths))), 200};
+  if (request.verb == kube::Verb::Get)
+    co_return Written{bytesOf(toJson(scaleOf(*current, paths))), 200};
 
   auto body = parseJson(request.body);
   if (!body) co_return refuse(std::move(body.error()).within("error decoding the scale"));
@@ -228,18 +257,23 @@ Task<Outcome<Written>> WriteCall::scale() {
     if (!patched) co_return refuse(std::move(patched.error()));
     wanted = *std::move(patched);
   } else if (request.verb != kube::Verb::Update) {
-    co_return refuse(ErrorCode::MethodNotAllowed, "the server does not allow this method on the requested resource");
+    co_return refuse(ErrorCode::MethodNotAllowed,
+                     "the server does not allow this method on the requested resource");
   }
   const auto replicas = integerAt(wanted, 0, "spec", "replicas");
   const std::string version(textAt(wanted, "metadata", "resourceVersion"));
   if (replicas < 0)
-    co_return refuse(ErrorCode::Invalid, fmt::format("Scale.autoscaling \"{}\" is invalid: spec.replicas: Invalid value: {}: must be greater than or equal to 0", request.name, replicas));
-  auto changing = modify([replicas, version, paths](const json::value& old, WriteCall&) -> Outcome<json::value> {
-    json::value next = old;
-    if (auto* place = atPath(next, paths.specReplicas, true)) *place = replicas;
-    if (!version.empty()) objectAt(next.get_object(), "metadata")["resourceVersion"] = version;
-    return next;
-  });
+    co_return refuse(ErrorCode::Invalid,
+                     fmt::format("Scale.autoscaling \"{}\" is invalid: spec.replicas: Invalid "
+                                 "value: {}: must be greater than or equal to 0",
+                                 request.name, replicas));
+  auto changing = modify(
+      [replicas, version, paths](const json::value& old, WriteCall&) -> Outcome<json::value> {
+        json::value next = old;
+        if (auto* place = atPath(next, paths.specReplicas, true)) *place = replicas;
+        if (!version.empty()) objectAt(next.get_object(), "metadata")["resourceVersion"] = version;
+        return next;
+      });
   auto changed = co_await changing;
   if (!changed) co_return changed;
   const auto now = target_.table->find(makeKey(request.namespace_, request.name));

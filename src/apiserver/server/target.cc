@@ -76,21 +76,24 @@ Failure notFound(const Resource& resource, std::string_view name) {
   return {ErrorCode::NotFound, fmt::format("{} \"{}\" not found", resource.qualified(), name)};
 }
 Failure alreadyExists(const Resource& resource, std::string_view name) {
-  return {ErrorCode::AlreadyExists, fmt::format("{} \"{}\" already exists", resource.qualified(), name)};
+  return {ErrorCode::AlreadyExists,
+          fmt::format("{} \"{}\" already exists", resource.qualified(), name)};
 }
 Failure conflict(const Resource& resource, std::string_view name, std::string_view why) {
-  return {ErrorCode::Conflict,
-          fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", resource.qualified(), name, why)};
+  return {ErrorCode::Conflict, fmt::format("Operation cannot be fulfilled on {} \"{}\": {}",
+                                           resource.qualified(), name, why)};
 }
 Failure modified(const Resource& resource, std::string_view name) {
   return conflict(resource, name,
-                  "the object has been modified; please apply your changes to the latest version and try again");
+                  "the object has been modified; please apply your changes to the latest version "
+                  "and try again");
 }
 
 void toStoredForm(json::value& object, const Target& target) {
   if (target.sameForm() || !object.is_object()) return;
   if (target.resource != target.stored) renameEvent(object, true);
-  object.get_object()["apiVersion"] = target.stored->apiVersion(target.stored->storageVersion().name);
+  object.get_object()["apiVersion"] =
+      target.stored->apiVersion(target.stored->storageVersion().name);
 }
 
 void toRequestedForm(json::value& object, const Target& target) {
@@ -109,8 +112,9 @@ std::string requestedText(const Entry& entry, const Target& target) {
 
 Draft draftOf(const json::value& object, const Resource& stored) {
   Draft draft;
-  draft.key = makeKey(stored.namespaced ? textAt(object, "metadata", "namespace") : std::string_view{},
-                      textAt(object, "metadata", "name"));
+  draft.key =
+      makeKey(stored.namespaced ? textAt(object, "metadata", "namespace") : std::string_view{},
+              textAt(object, "metadata", "name"));
   if (const auto* labels = at(object, "metadata", "labels"); labels && labels->is_object()) {
     draft.labels.reserve(labels->get_object().size());
     for (const auto& label : labels->get_object())
@@ -118,7 +122,8 @@ Draft draftOf(const json::value& object, const Resource& stored) {
         draft.labels.emplace(std::string(label.key()), std::string(label.value().get_string()));
   }
   draft.fields.reserve(stored.selectableFields.size());
-  for (const auto& path : stored.selectableFields) draft.fields.push_back(fieldOf(object, stored, path));
+  for (const auto& path : stored.selectableFields)
+    draft.fields.push_back(fieldOf(object, stored, path));
   return draft;
 }
 

@@ -11,7 +11,7 @@ namespace koord::apiserver {
 struct Target {
   ResourcePtr resource;
   const ResourceVersion* version = nullptr;  // of `resource`
-  ResourcePtr stored;                        // whose form the store keeps; differs for events.k8s.io
+  ResourcePtr stored;  // whose form the store keeps; differs for events.k8s.io
   Table* table = nullptr;
 
   std::string apiVersion() const { return resource->apiVersion(version->name); }

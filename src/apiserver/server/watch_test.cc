@@ -16,7 +16,8 @@ class WatchTest : public ServerTest {
   std::string path(const std::string& pod) { return std::string(kPods) + "/" + pod; }
   std::vector<std::string> names(const json::value& list) {
     std::vector<std::string> out;
-    for (const auto& item : list.at("items").get_array()) out.emplace_back(textAt(item, "metadata", "name"));
+    for (const auto& item : list.at("items").get_array())
+      out.emplace_back(textAt(item, "metadata", "name"));
     return out;
   }
 };
@@ -27,10 +28,12 @@ TEST_F(WatchTest, aListIsOrderedAndSelects) {
   post(kPods, pod("c", "", R"({"app":"web","tier":"x"})"));
   EXPECT_THAT(names(get(kPods).body), ElementsAre("a", "b", "c"));
   EXPECT_EQ(textAt(get(kPods).body, "kind"), "PodList");
-  EXPECT_THAT(names(get(std::string(kPods) + "?labelSelector=app%3Dweb,!tier").body), ElementsAre("b"));
+  EXPECT_THAT(names(get(std::string(kPods) + "?labelSelector=app%3Dweb,!tier").body),
+              ElementsAre("b"));
   EXPECT_THAT(names(get("/api/v1/pods?fieldSelector=metadata.name=c").body), ElementsAre("c"));
   EXPECT_THAT(names(get("/api/v1/pods?fieldSelector=spec.nodeName%3D").body), SizeIs(3));
-  EXPECT_EQ(get("/api/v1/pods?fieldSelector=spec.bogus=1").message(), "field label not supported: spec.bogus");
+  EXPECT_EQ(get("/api/v1/pods?fieldSelector=spec.bogus=1").message(),
+            "field label not supported: spec.bogus");
   EXPECT_EQ(get("/api/v1/pods?labelSelector=a%20b").status, 400);
 }
 
@@ -41,10 +44,14 @@ TEST_F(WatchTest, aListComesInPages) {
   EXPECT_EQ(*at(page, "metadata", "remainingItemCount"), 3);
   const std::string version(textAt(page, "metadata", "resourceVersion"));
   post(kPods, pod("bb"));
-  page = get(std::string(kPods) + "?limit=2&continue=" + net::percentEncode(textAt(page, "metadata", "continue"))).body;
+  page = get(std::string(kPods) +
+             "?limit=2&continue=" + net::percentEncode(textAt(page, "metadata", "continue")))
+             .body;
   EXPECT_THAT(names(page), ElementsAre("bb", "c"));
   EXPECT_EQ(textAt(page, "metadata", "resourceVersion"), version);
-  page = get(std::string(kPods) + "?limit=9&continue=" + net::percentEncode(textAt(page, "metadata", "continue"))).body;
+  page = get(std::string(kPods) +
+             "?limit=9&continue=" + net::percentEncode(textAt(page, "metadata", "continue")))
+             .body;
   EXPECT_THAT(names(page), ElementsAre("d", "e"));
   EXPECT_EQ(at(page, "metadata", "continue"), nullptr);
   EXPECT_EQ(get(std::string(kPods) + "?continue=rubbish").status, 400);
@@ -113,7 +120,9 @@ TEST_F(WatchTest, aVersionThatIsForgottenOrUnknownIsGone) {
 
 TEST_F(WatchTest, initialEventsEndWithABookmark) {
   post(kPods, pod("a"));
-  auto& log = watch(std::string(kPods) + "?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
+  auto& log =
+      watch(std::string(kPods) +
+            "?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
   EXPECT_THAT(log.lines, ElementsAre("ADDED a", "BOOKMARK "));
   EXPECT_EQ(textAt(log.objects[1], "metadata", "annotations", "k8s.io/initial-events-end"), "true");
   EXPECT_EQ(textAt(log.objects[1], "kind"), "Pod");
@@ -150,7 +159,8 @@ TEST_F(WatchTest, anEndedStreamGetsNothingMore) {
 TEST_F(WatchTest, tablesHaveColumnsAndRows) {
   post(kPods, pod("a"));
   loop.advance(std::chrono::seconds(90));
-  const auto table = get(kPods, "application/json;as=Table;v=v1;g=meta.k8s.io,application/json").body;
+  const auto table =
+      get(kPods, "application/json;as=Table;v=v1;g=meta.k8s.io,application/json").body;
   EXPECT_EQ(textAt(table, "kind"), "Table");
   EXPECT_EQ(textAt(table.at("columnDefinitions").get_array()[2], "name"), "Status");
   const auto& row = table.at("rows").get_array()[0];

@@ -17,7 +17,9 @@ namespace {
 
 constexpr int kAttempts = 16;
 
-bool isCrd(const Resource& resource) { return resource.is("apiextensions.k8s.io", "customresourcedefinitions"); }
+bool isCrd(const Resource& resource) {
+  return resource.is("apiextensions.k8s.io", "customresourcedefinitions");
+}
 
 }  // namespace
 
@@ -29,8 +31,10 @@ Task<Outcome<Written>> WriteCall::run() {
   if (!dryRun) co_return std::unexpected(std::move(dryRun.error()));
   dryRun_ = *dryRun;
   if (const auto& failure = server_.store_.failure())
-    co_return refuse(ErrorCode::Internal, "no writes are taken since the storage failed: " + failure->message);
-  if (!target_.version->deprecationWarning.empty()) warnings_.push_back(target_.version->deprecationWarning);
+    co_return refuse(ErrorCode::Internal,
+                     "no writes are taken since the storage failed: " + failure->message);
+  if (!target_.version->deprecationWarning.empty())
+    warnings_.push_back(target_.version->deprecationWarning);
 
   const auto& request = call_.request;
   if (request.subresource == "scale") {
@@ -61,13 +65,15 @@ Task<Outcome<Written>> WriteCall::run() {
       co_return co_await task;
     }
     default:
-      co_return refuse(ErrorCode::MethodNotAllowed, "the server does not allow this method on the requested resource");
+      co_return refuse(ErrorCode::MethodNotAllowed,
+                       "the server does not allow this method on the requested resource");
   }
 }
 
 Task<Outcome<Written>> WriteCall::create() {
   if (!call_.request.subresource.empty())
-    co_return refuse(ErrorCode::MethodNotAllowed, "the server does not allow this method on the requested resource");
+    co_return refuse(ErrorCode::MethodNotAllowed,
+                     "the server does not allow this method on the requested resource");
   auto object = readBody(call_.request, target_, warnings_);
   if (!object) co_return std::unexpected(std::move(object.error()));
   auto task = createObject(*std::move(object));
@@ -89,7 +95,8 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   auto mutated = co_await mutating;
   if (!mutated) co_return std::unexpected(std::move(mutated.error()));
   object = *std::move(mutated);
-  if (auto good = prepareCreate(object, target_, server_.executor_.wallNow(), server_.random_); !good)
+  if (auto good = prepareCreate(object, target_, server_.executor_.wallNow(), server_.random_);
+      !good)
     co_return std::unexpected(std::move(good.error()));
   auto validating = validate(object, nullptr);
   if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
@@ -97,7 +104,8 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (target_.table->find(key)) co_return refuse(alreadyExists(*target_.resource, name));
   if (dryRun_) co_return answer(object, 201);
   const auto entry = put(object);
-  if (auto done = followUp(&object, name); !done) co_return std::unexpected(std::move(done.error()));
+  if (auto done = followUp(&object, name); !done)
+    co_return std::unexpected(std::move(done.error()));
   co_return answer(*entry, 201);
 }
 
@@ -107,16 +115,24 @@ Task<Outcome<Written>> WriteCall::update() {
   const auto& request = call_.request;
   const auto version = textAt(*object, "metadata", "resourceVersion");
   if (const auto name = textAt(*object, "metadata", "name"); name != request.name)
-    co_return refuse(ErrorCode::BadRequest, fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, request.name));
+    co_return refuse(
+        ErrorCode::BadRequest,
+        fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
+                    request.name));
   const auto key = makeKey(target_.resource->namespaced ? request.namespace_ : "", request.name);
-  if (!target_.table->find(key) && target_.resource->createOnUpdate && version.empty() && request.subresource.empty()) {
+  if (!target_.table->find(key) && target_.resource->createOnUpdate && version.empty() &&
+      request.subresource.empty()) {
     auto creating = createObject(*std::move(object));
     co_return co_await creating;
   }
   if (version.empty() && target_.resource->conditionalUpdatesOnly)
-    co_return refuse(ErrorCode::Invalid, fmt::format("{} \"{}\" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update",
-                                                     target_.kindName(), request.name));
-  auto changing = modify([body = *std::move(object)](const json::value&, WriteCall&) { return Outcome<json::value>(body); });
+    co_return refuse(ErrorCode::Invalid,
+                     fmt::format("{} \"{}\" is invalid: metadata.resourceVersion: Invalid value: "
+                                 "0x0: must be specified for an update",
+                                 target_.kindName(), request.name));
+  auto changing = modify([body = *std::move(object)](const json::value&, WriteCall&) {
+    return Outcome<json::value>(body);
+  });
   co_return co_await changing;
 }
 
@@ -124,29 +140,36 @@ Task<Outcome<Written>> WriteCall::patch() {
   const auto& request = call_.request;
   if (request.patchType == kube::PatchType::Apply)
     co_return refuse(ErrorCode::UnsupportedMediaType,
-                     "server-side apply is not supported here; use client-side apply (kubectl apply without --server-side)");
+                     "server-side apply is not supported here; use client-side apply (kubectl "
+                     "apply without --server-side)");
   auto body = parseJson(request.body);
   if (!body) co_return refuse(std::move(body.error()).within("error decoding patch"));
   if (request.patchType == kube::PatchType::Strategic && target_.resource->custom)
     co_return refuse(ErrorCode::UnsupportedMediaType,
-                     "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, "
+                     "the body of the request was in an unknown format - accepted media types "
+                     "include: application/json-patch+json, "
                      "application/merge-patch+json, application/apply-patch+yaml");
-  auto changing = modify([patch = *std::move(body)](const json::value& old, WriteCall& call) -> Outcome<json::value> {
-    const auto type = call.call_.request.patchType;
-    json::value form = old;
-    toRequestedForm(form, call.target_);
-    auto next = type == kube::PatchType::Json    ? api::applyJsonPatch(form, patch)
-                : type == kube::PatchType::Merge ? api::applyMergePatch(form, patch)
-                                                 : api::applyStrategicPatch(form, patch, *call.target_.version->schema);
-    if (!next) {
-      if (type == kube::PatchType::Json && next.error().code == ErrorCode::Invalid)
-        return refuse(ErrorCode::Invalid, "the server rejected our request due to an error in our request: " + next.error().message);
-      return refuse(std::move(next.error()));
-    }
-    call.warnings_.clear();
-    if (auto good = admitObject(*next, call.call_.request, call.target_, call.warnings_); !good) return std::unexpected(std::move(good.error()));
-    return *std::move(next);
-  });
+  auto changing = modify(
+      [patch = *std::move(body)](const json::value& old, WriteCall& call) -> Outcome<json::value> {
+        const auto type = call.call_.request.patchType;
+        json::value form = old;
+        toRequestedForm(form, call.target_);
+        auto next = type == kube::PatchType::Json ? api::applyJsonPatch(form, patch)
+                    : type == kube::PatchType::Merge
+                        ? api::applyMergePatch(form, patch)
+                        : api::applyStrategicPatch(form, patch, *call.target_.version->schema);
+        if (!next) {
+          if (type == kube::PatchType::Json && next.error().code == ErrorCode::Invalid)
+            return refuse(ErrorCode::Invalid,
+                          "the server rejected our request due to an error in our request: " +
+                              next.error().message);
+          return refuse(std::move(next.error()));
+        }
+        call.warnings_.clear();
+        if (auto good = admitObject(*next, call.call_.request, call.target_, call.warnings_); !good)
+          return std::unexpected(std::move(good.error()));
+        return *std::move(next);
+      });
   auto outcome = co_await changing;
   co_return outcome;
 }
@@ -163,28 +186,34 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     if (!changed) co_return std::unexpected(std::move(changed.error()));
     json::value next = *std::move(changed);
     const std::string wanted(textAt(next, "metadata", "resourceVersion"));
-    if (!wanted.empty() && wanted != "0" && wanted != std::to_string(entry->version)) co_return refuse(modified(*target_.resource, request.name));
-    if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good) co_return std::unexpected(std::move(good.error()));
+    if (!wanted.empty() && wanted != "0" && wanted != std::to_string(entry->version))
+      co_return refuse(modified(*target_.resource, request.name));
+    if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good)
+      co_return std::unexpected(std::move(good.error()));
 
     auto mutating = mutate(std::move(next), &*old);
     auto mutated = co_await mutating;
     if (!mutated) co_return std::unexpected(std::move(mutated.error()));
     next = *std::move(mutated);
-    if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good) co_return std::unexpected(std::move(good.error()));
+    if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good)
+      co_return std::unexpected(std::move(good.error()));
     auto validating = validate(next, &*old);
     if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
-    if (target_.table->find(key) != entry) continue;  // another write came while webhooks were asked
+    if (target_.table->find(key) != entry)
+      continue;  // another write came while webhooks were asked
 
     if (sameObject(next, *old)) co_return answer(*entry, 200);
     if (dryRun_) co_return answer(next, 200);
     const bool gone = canGo(next);
     if (gone) {
       erase(entry);
-      if (auto done = followUp(nullptr, request.name); !done) co_return std::unexpected(std::move(done.error()));
+      if (auto done = followUp(nullptr, request.name); !done)
+        co_return std::unexpected(std::move(done.error()));
       co_return answer(next, 200);
     }
     const auto stored = put(next);
-    if (auto done = followUp(&next, request.name); !done) co_return std::unexpected(std::move(done.error()));
+    if (auto done = followUp(&next, request.name); !done)
+      co_return std::unexpected(std::move(done.error()));
     co_return answer(*stored, 200);
   }
   co_return refuse(modified(*target_.resource, request.name));
@@ -192,11 +221,14 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
 
 Outcome<json::value> WriteCall::readOld(const Entry& entry) const {
   auto old = parseJson(entry.text);
-  if (!old) return refuse(ErrorCode::Internal, fmt::format("{}: the stored object cannot be read: {}", entry.key, old.error().message));
+  if (!old)
+    return refuse(ErrorCode::Internal, fmt::format("{}: the stored object cannot be read: {}",
+                                                   entry.key, old.error().message));
   return *std::move(old);
 }
 
-AdmissionAttributes WriteCall::attributes(std::string operation, const json::value* object, const json::value* old) const {
+AdmissionAttributes WriteCall::attributes(std::string operation, const json::value* object,
+                                          const json::value* old) const {
   AdmissionAttributes out;
   out.resource = target_.resource.get();
   out.version = target_.version->name;
@@ -204,7 +236,8 @@ AdmissionAttributes WriteCall::attributes(std::string operation, const json::val
   const json::value* named = object ? object : old;
   out.name = named ? textAt(*named, "metadata", "name") : std::string_view(call_.request.name);
   out.namespace_ = target_.resource->namespaced ? call_.request.namespace_ : "";
-  if (out.namespace_.empty() && target_.resource->namespaced && named) out.namespace_ = textAt(*named, "metadata", "namespace");
+  if (out.namespace_.empty() && target_.resource->namespaced && named)
+    out.namespace_ = textAt(*named, "metadata", "namespace");
   out.operation = std::move(operation);
   out.user = call_.user;
   out.dryRun = dryRun_;
@@ -213,7 +246,8 @@ AdmissionAttributes WriteCall::attributes(std::string operation, const json::val
 
 Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::value* old) {
   const bool creating = old == nullptr;
-  if (auto good = admitBuiltin(object, creating); !good) co_return std::unexpected(std::move(good.error()));
+  if (auto good = admitBuiltin(object, creating); !good)
+    co_return std::unexpected(std::move(good.error()));
   auto a = attributes(creating ? "CREATE" : "UPDATE", &object, old);
   if (!server_.webhooks_.wantsMutating(a)) co_return std::move(object);
 
@@ -232,13 +266,19 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
   kube::Request lenient = call_.request;
   lenient.query["fieldValidation"] = "Ignore";
   if (auto good = admitObject(*mutated, lenient, target_, warnings_); !good)
-    co_return refuse(ErrorCode::Internal, "an admission webhook made an object that cannot be used: " + good.error().error.message);
-  if (auto good = admitBuiltin(*mutated, creating); !good) co_return std::unexpected(std::move(good.error()));
+    co_return refuse(
+        ErrorCode::Internal,
+        "an admission webhook made an object that cannot be used: " + good.error().error.message);
+  if (auto good = admitBuiltin(*mutated, creating); !good)
+    co_return std::unexpected(std::move(good.error()));
   co_return *std::move(mutated);
 }
 
 Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value* old) {
-  if (auto good = validateObject(object, old, *target_.stored, target_.resource->custom ? *target_.version : target_.stored->storageVersion()); !good)
+  if (auto good = validateObject(
+          object, old, *target_.stored,
+          target_.resource->custom ? *target_.version : target_.stored->storageVersion());
+      !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = checkKindRules(object); !good) co_return std::unexpected(std::move(good.error()));
   auto a = attributes(old ? "UPDATE" : "CREATE", &object, old);
@@ -255,7 +295,8 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
 
 Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
   if (creating && target_.stored->isCore("pods")) return completePod(object, server_.store_);
-  if (creating && target_.stored->isCore("services")) return completeService(object, server_.store_, server_.random_);
+  if (creating && target_.stored->isCore("services"))
+    return completeService(object, server_.store_, server_.random_);
   return {};
 }
 
@@ -264,16 +305,19 @@ Outcome<> WriteCall::checkKindRules(const json::value& object) {
   if (!isCrd(*target_.resource)) return {};
   auto resource = resourceOfCrd(object, warnings_);
   if (resource) return {};
-  return refuse(ErrorCode::Invalid, fmt::format("{} \"{}\" is invalid: {}", target_.kindName(), textAt(object, "metadata", "name"),
-                                                resource.error().message));
+  return refuse(ErrorCode::Invalid,
+                fmt::format("{} \"{}\" is invalid: {}", target_.kindName(),
+                            textAt(object, "metadata", "name"), resource.error().message));
 }
 
 // What else changes in the server when an object of some kinds does; null when it is gone.
 Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) {
   const auto& resource = *target_.resource;
   if (resource.group == "admissionregistration.k8s.io") {
-    if (resource.plural == "mutatingwebhookconfigurations") server_.webhooks_.setMutating(std::string(name), object);
-    if (resource.plural == "validatingwebhookconfigurations") server_.webhooks_.setValidating(std::string(name), object);
+    if (resource.plural == "mutatingwebhookconfigurations")
+      server_.webhooks_.setMutating(std::string(name), object);
+    if (resource.plural == "validatingwebhookconfigurations")
+      server_.webhooks_.setValidating(std::string(name), object);
   } else if (isCrd(resource)) {
     if (object) {
       std::vector<std::string> ignored;
@@ -292,7 +336,9 @@ EntryPtr WriteCall::put(const json::value& object) {
   return server_.store_.put(*target_.table, draftOf(object, *target_.stored), object);
 }
 
-void WriteCall::erase(const EntryPtr& entry) { server_.store_.erase(*target_.table, entry); }
+void WriteCall::erase(const EntryPtr& entry) {
+  server_.store_.erase(*target_.table, entry);
+}
 
 Written WriteCall::answer(const Entry& entry, int status) const {
   return {bytesOf(renderOne(call_, target_, entry.text, server_.executor_.wallNow())), status};

@@ -33,12 +33,13 @@ class WriteCall {
   Task<Outcome<Written>> bind();
   Task<Outcome<Written>> evict();
   Task<Outcome<Written>> scale();
-  // Applies the change to the newest version; again when another write came between, unless the client
-  // asked for one version.
+  // Applies the change to the newest version; again when another write came between, unless the
+  // client asked for one version.
   Task<Outcome<Written>> modify(Change change);
 
   Outcome<json::value> readOld(const Entry& entry) const;
-  AdmissionAttributes attributes(std::string operation, const json::value* object, const json::value* old) const;
+  AdmissionAttributes attributes(std::string operation, const json::value* object,
+                                 const json::value* old) const;
   // Mutating webhooks, then what the server itself completes.
   Task<Outcome<json::value>> mutate(json::value object, const json::value* old);
   Task<Outcome<>> validate(const json::value& object, const json::value* old);

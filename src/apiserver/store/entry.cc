@@ -13,7 +13,8 @@ void drain(std::string& out, json::serializer& serializer) {
   }
 }
 
-void appendMember(std::string& out, const json::key_value_pair& member, json::serializer& serializer) {
+void appendMember(std::string& out, const json::key_value_pair& member,
+                  json::serializer& serializer) {
   serializer.reset(member.key());
   drain(out, serializer);
   out += ':';
@@ -41,7 +42,8 @@ EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version
   entry->labels = std::move(draft.labels);
   entry->fields = std::move(draft.fields);
 
-  // apiVersion and kind first, then metadata with the resourceVersion in front, so that its place is known.
+  // apiVersion and kind first, then metadata with the resourceVersion in front, so that its place
+  // is known.
   std::string& out = entry->text;
   out.reserve(1024);
   json::serializer serializer;
@@ -66,7 +68,8 @@ EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version
   }
   out += '}';
   for (const auto& member : members) {
-    if (member.key() == "apiVersion" || member.key() == "kind" || member.key() == "metadata") continue;
+    if (member.key() == "apiVersion" || member.key() == "kind" || member.key() == "metadata")
+      continue;
     out += ',';
     appendMember(out, member, serializer);
   }

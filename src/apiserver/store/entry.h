@@ -1,7 +1,7 @@
 #pragma once
 
-// One stored version of an object. It is encoded once, when it is written, and never changes: lists and
-// watches hand out the same bytes.
+// One stored version of an object. It is encoded once, when it is written, and never changes: lists
+// and watches hand out the same bytes.
 
 #include <cstdint>
 #include <memory>
@@ -14,9 +14,9 @@
 namespace koord::apiserver {
 
 struct Entry {
-  std::string key;            // "namespace/name"; "name" for cluster-scoped objects
-  std::uint64_t version = 0;  // resourceVersion
-  std::string text;           // the whole object as JSON, with its resourceVersion
+  std::string key;              // "namespace/name"; "name" for cluster-scoped objects
+  std::uint64_t version = 0;    // resourceVersion
+  std::string text;             // the whole object as JSON, with its resourceVersion
   std::uint32_t versionAt = 0;  // where the digits of the resourceVersion stand in text
   api::StringMap labels;
   std::vector<std::string> fields;  // values of the resource's selectable fields, in its order

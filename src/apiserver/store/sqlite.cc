@@ -19,8 +19,9 @@ class SqliteStorage final : public Storage {
 
   Result<> open() {
     sqlite3* db = nullptr;
-    const int opened = sqlite3_open_v2(
-        path_.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int opened =
+        sqlite3_open_v2(path_.c_str(), &db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
     db_.reset(db);
     if (opened != SQLITE_OK) return wrong("cannot be opened");
     // The lock is taken with the first read and held: one server per file.
@@ -30,12 +31,15 @@ class SqliteStorage final : public Storage {
     if (auto sound = check(); !sound) return sound;
     for (const char* sql :
          {"CREATE TABLE IF NOT EXISTS objects(resource TEXT NOT NULL, key TEXT NOT NULL, "
-          "version INTEGER NOT NULL, object TEXT NOT NULL, PRIMARY KEY(resource, key)) WITHOUT ROWID",
+          "version INTEGER NOT NULL, object TEXT NOT NULL, PRIMARY KEY(resource, key)) WITHOUT "
+          "ROWID",
           "CREATE TABLE IF NOT EXISTS state(id INTEGER PRIMARY KEY, version INTEGER NOT NULL)",
           "INSERT OR IGNORE INTO state(id, version) VALUES(1, 0)"})
       if (auto done = run(sql); !done) return done;
     for (auto [statement, sql] :
-         {std::pair{&put_, "INSERT OR REPLACE INTO objects(resource, key, version, object) VALUES(?,?,?,?)"},
+         {std::pair{
+              &put_,
+              "INSERT OR REPLACE INTO objects(resource, key, version, object) VALUES(?,?,?,?)"},
           std::pair{&erase_, "DELETE FROM objects WHERE resource=? AND key=?"},
           std::pair{&mark_, "UPDATE state SET version=? WHERE id=1"}}) {
       auto prepared = prepare(sql);
@@ -57,10 +61,12 @@ class SqliteStorage final : public Storage {
     while ((step = sqlite3_step(rows->get())) == SQLITE_ROW) {
       const auto text = [&](int column) {
         const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(rows->get(), column));
-        return std::string(bytes ? bytes : "", static_cast<std::size_t>(sqlite3_column_bytes(rows->get(), column)));
+        return std::string(bytes ? bytes : "",
+                           static_cast<std::size_t>(sqlite3_column_bytes(rows->get(), column)));
       };
       state.objects.push_back({text(0), text(1),
-                               static_cast<std::uint64_t>(sqlite3_column_int64(rows->get(), 2)), text(3)});
+                               static_cast<std::uint64_t>(sqlite3_column_int64(rows->get(), 2)),
+                               text(3)});
     }
     if (step != SQLITE_DONE) return wrong("cannot be read");
     return state;
@@ -103,9 +109,12 @@ class SqliteStorage final : public Storage {
     auto rows = prepare("PRAGMA quick_check(1)");
     if (!rows) return fail(std::move(rows.error()));
     if (sqlite3_step(rows->get()) != SQLITE_ROW) return wrong("cannot be read");
-    const std::string_view verdict = reinterpret_cast<const char*>(sqlite3_column_text(rows->get(), 0));
+    const std::string_view verdict =
+        reinterpret_cast<const char*>(sqlite3_column_text(rows->get(), 0));
     if (verdict == "ok") return {};
-    return fail(ErrorCode::Io, fmt::format("{}: the database is damaged: {}; restore it from a backup", path_, verdict));
+    return fail(
+        ErrorCode::Io,
+        fmt::format("{}: the database is damaged: {}; restore it from a backup", path_, verdict));
   }
 
   Result<Statement> prepare(const char* sql) {
@@ -124,10 +133,12 @@ class SqliteStorage final : public Storage {
   std::unexpected<Error> wrong(std::string_view what) {
     const int code = sqlite3_errcode(db_.get());
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
-      return fail(ErrorCode::Conflict, path_ + ": another server uses this database; stop it or choose another folder");
+      return fail(ErrorCode::Conflict,
+                  path_ + ": another server uses this database; stop it or choose another folder");
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-      return fail(ErrorCode::Io, fmt::format("{}: the database is damaged: {}; restore it from a backup",
-                                             path_, sqlite3_errmsg(db_.get())));
+      return fail(ErrorCode::Io,
+                  fmt::format("{}: the database is damaged: {}; restore it from a backup", path_,
+                              sqlite3_errmsg(db_.get())));
     return fail(ErrorCode::Io, fmt::format("{}: {}: {}", path_, what, sqlite3_errmsg(db_.get())));
   }
 

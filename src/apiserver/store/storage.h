@@ -1,8 +1,8 @@
 #pragma once
 
-// Where the store's contents outlive the process. The store keeps everything in memory and hands every
-// change to a Journal; nothing that depends on a change is told to anybody before the journal says that it
-// is on disk.
+// Where the store's contents outlive the process. The store keeps everything in memory and hands
+// every change to a Journal; nothing that depends on a change is told to anybody before the journal
+// says that it is on disk.
 
 #include <functional>
 #include <memory>
@@ -44,8 +44,8 @@ class Storage {
   virtual Result<> apply(std::span<const Change> changes) = 0;
 };
 
-// A SQLite file in WAL mode. Fails when the file is damaged, cannot be written or is in use by another
-// server, and names it.
+// A SQLite file in WAL mode. Fails when the file is damaged, cannot be written or is in use by
+// another server, and names it.
 Result<std::unique_ptr<Storage>> openSqlite(const std::string& path);
 
 // Takes changes and says when they are durable. On the store's executor, as is the callback.
@@ -58,8 +58,8 @@ class Journal {
   virtual void append(Change change) = 0;
 };
 
-// Writes on a thread of its own: while one batch goes to disk the next one gathers, so that concurrent
-// writers share a sync. The executor must be thread-safe.
+// Writes on a thread of its own: while one batch goes to disk the next one gathers, so that
+// concurrent writers share a sync. The executor must be thread-safe.
 std::unique_ptr<Journal> makeGroupJournal(Executor& executor, std::unique_ptr<Storage> storage,
                                           Journal::OnDurable onDurable);
 // Writes on the executor itself, for tests and simulations on virtual time.

@@ -52,7 +52,8 @@ std::uint64_t Store::erase(Table& table, const EntryPtr& entry) {
   const EntryPtr gone = entry;
   const std::uint64_t version = ++version_;
   table.entries_.erase(gone->key);
-  record(table, Event{version, EventType::Deleted, gone, nullptr}, Change{version, table.name_, gone->key, nullptr});
+  record(table, Event{version, EventType::Deleted, gone, nullptr},
+         Change{version, table.name_, gone->key, nullptr});
   return version;
 }
 
@@ -112,7 +113,8 @@ void Store::deliver() {
 
 void Store::deliver(Table& table) {
   const auto limit = durableVersion();
-  while (table.delivered_ < table.history_.size() && table.history_[table.delivered_].version <= limit) {
+  while (table.delivered_ < table.history_.size() &&
+         table.history_[table.delivered_].version <= limit) {
     const Event event = table.history_[table.delivered_++];
     for (auto it = table.watchers_.begin(); it != table.watchers_.end();) {
       if (it->watcher && it->after < event.version) {

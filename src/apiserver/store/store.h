@@ -1,11 +1,11 @@
 #pragma once
 
-// The objects of the API server: ordered tables of encoded entries, one version counter, and per table a
-// bounded history of changes from which watches are served.
+// The objects of the API server: ordered tables of encoded entries, one version counter, and per
+// table a bounded history of changes from which watches are served.
 //
-// A change is visible in the tables at once, so that the next write is checked against it; it is told to
-// watchers only when it is durable, and whoever answers a request that may have seen it waits for
-// whenDurable first. With no journal everything is durable at once.
+// A change is visible in the tables at once, so that the next write is checked against it; it is
+// told to watchers only when it is durable, and whoever answers a request that may have seen it
+// waits for whenDurable first. With no journal everything is durable at once.
 //
 // On one executor's thread.
 
@@ -43,7 +43,8 @@ class Table {
     return it == entries_.end() ? nullptr : it->second;
   }
   // The entries of one namespace; of all of them for "".
-  std::pair<Entries::const_iterator, Entries::const_iterator> range(std::string_view namespace_) const;
+  std::pair<Entries::const_iterator, Entries::const_iterator> range(
+      std::string_view namespace_) const;
   // Watches can start after any version from this one on.
   std::uint64_t oldestVersion() const { return oldest_; }
   std::size_t watcherCount() const { return watchers_.size(); }
@@ -58,8 +59,8 @@ class Table {
   std::string name_;
   Entries entries_;
   std::deque<Event> history_;
-  std::uint64_t oldest_ = 0;     // the version before the first event of the history
-  std::size_t delivered_ = 0;    // events of the history that watchers have got
+  std::uint64_t oldest_ = 0;   // the version before the first event of the history
+  std::size_t delivered_ = 0;  // events of the history that watchers have got
   std::list<Subscription> watchers_;
 };
 
@@ -96,8 +97,9 @@ class Store {
   // Calls fn, at once or later, when everything up to `version` is durable or never will be.
   void whenDurable(std::uint64_t version, Callback fn);
 
-  // Delivers the changes after `version`, which must not be below table.oldestVersion(): those of the
-  // past at once, the others as they become durable. The watcher may unsubscribe from inside onEvent.
+  // Delivers the changes after `version`, which must not be below table.oldestVersion(): those of
+  // the past at once, the others as they become durable. The watcher may unsubscribe from inside
+  // onEvent.
   void subscribe(Table& table, Watcher& watcher, std::uint64_t version);
   void unsubscribe(Table& table, Watcher& watcher);
 

@@ -13,12 +13,22 @@ namespace {
 using json::array;
 using json::value;
 
-TableColumn text(const char* name, int priority = 0) { return {name, "string", "", "", priority}; }
-TableColumn number(const char* name, int priority = 0) { return {name, "integer", "", "", priority}; }
+TableColumn text(const char* name, int priority = 0) {
+  return {name, "string", "", "", priority};
+}
+TableColumn number(const char* name, int priority = 0) {
+  return {name, "integer", "", "", priority};
+}
 
-value str(std::string text) { return json::string(std::move(text)); }
-value created(const value& object, WallTime now) { return str(age(at(object, "metadata", "creationTimestamp"), now)); }
-std::string orNone(std::string_view text) { return text.empty() ? "<none>" : std::string(text); }
+value str(std::string text) {
+  return json::string(std::move(text));
+}
+value created(const value& object, WallTime now) {
+  return str(age(at(object, "metadata", "creationTimestamp"), now));
+}
+std::string orNone(std::string_view text) {
+  return text.empty() ? "<none>" : std::string(text);
+}
 
 std::size_t sizeOf(const value* container) {
   if (!container) return 0;
@@ -32,7 +42,9 @@ std::string selectorOf(const value* selector) {
     std::string out;
     for (const auto& member : selector->get_object()) {
       if (!out.empty()) out += ",";
-      out += fmt::format("{}={}", std::string_view(member.key()), member.value().is_string() ? std::string(member.value().get_string()) : "");
+      out +=
+          fmt::format("{}={}", std::string_view(member.key()),
+                      member.value().is_string() ? std::string(member.value().get_string()) : "");
     }
     return orNone(out);
   }
@@ -67,26 +79,32 @@ void addContainers(array& row, const value& object) {
 }
 
 array deployment(const value& o, WallTime now) {
-  array row{str(fmt::format("{}/{}", integerAt(o, 0, "status", "readyReplicas"), integerAt(o, 1, "spec", "replicas"))),
-            integerAt(o, 0, "status", "updatedReplicas"), integerAt(o, 0, "status", "availableReplicas"), created(o, now)};
+  array row{str(fmt::format("{}/{}", integerAt(o, 0, "status", "readyReplicas"),
+                            integerAt(o, 1, "spec", "replicas"))),
+            integerAt(o, 0, "status", "updatedReplicas"),
+            integerAt(o, 0, "status", "availableReplicas"), created(o, now)};
   addContainers(row, o);
   return row;
 }
 
 array replicaSet(const value& o, WallTime now) {
-  array row{integerAt(o, 1, "spec", "replicas"), integerAt(o, 0, "status", "replicas"), integerAt(o, 0, "status", "readyReplicas"), created(o, now)};
+  array row{integerAt(o, 1, "spec", "replicas"), integerAt(o, 0, "status", "replicas"),
+            integerAt(o, 0, "status", "readyReplicas"), created(o, now)};
   addContainers(row, o);
   return row;
 }
 
 array statefulSet(const value& o, WallTime now) {
   const auto [names, images] = containersOf(o);
-  return {str(fmt::format("{}/{}", integerAt(o, 0, "status", "readyReplicas"), integerAt(o, 1, "spec", "replicas"))), created(o, now), str(names), str(images)};
+  return {str(fmt::format("{}/{}", integerAt(o, 0, "status", "readyReplicas"),
+                          integerAt(o, 1, "spec", "replicas"))),
+          created(o, now), str(names), str(images)};
 }
 
 array daemonSet(const value& o, WallTime now) {
   array row;
-  for (const auto* field : {"desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable"})
+  for (const auto* field : {"desiredNumberScheduled", "currentNumberScheduled", "numberReady",
+                            "updatedNumberScheduled", "numberAvailable"})
     row.push_back(integerAt(o, 0, "status", field));
   row.push_back(str(selectorOf(at(o, "spec", "template", "spec", "nodeSelector"))));
   row.push_back(created(o, now));
@@ -106,13 +124,15 @@ array job(const value& o, WallTime now) {
     completions = fmt::format("{}/{}", done, integerAt(o, 1, "spec", "completions"));
   } else {
     const auto parallel = integerAt(o, 1, "spec", "parallelism");
-    completions = parallel > 1 ? fmt::format("{}/1 of {}", done, parallel) : fmt::format("{}/1", done);
+    completions =
+        parallel > 1 ? fmt::format("{}/1 of {}", done, parallel) : fmt::format("{}/1", done);
   }
   std::string duration;
   if (const auto* start = at(o, "status", "startTime"); start && start->is_string()) {
     const auto from = parseTime(std::string_view(start->get_string()));
     const auto* end = at(o, "status", "completionTime");
-    const auto to = end && end->is_string() ? parseTime(std::string_view(end->get_string())) : Result<WallTime>(now);
+    const auto to = end && end->is_string() ? parseTime(std::string_view(end->get_string()))
+                                            : Result<WallTime>(now);
     if (from && to) duration = humanDuration(*to - *from);
   }
   array row{str(status), str(completions), str(duration), created(o, now)};
@@ -124,9 +144,15 @@ array cronJob(const value& o, WallTime now) {
   const auto* last = at(o, "status", "lastScheduleTime");
   const auto [names, images] = containersOf(o);
   const auto zone = textAt(o, "spec", "timeZone");
-  return {str(std::string(textAt(o, "spec", "schedule"))), str(zone.empty() ? "<none>" : std::string(zone)),
-          str(flagAt(o, "spec", "suspend") ? "True" : "False"), sizeOf(at(o, "status", "active")),
-          str(last ? age(last, now) : "<none>"), created(o, now), str(names), str(images), str("<none>")};
+  return {str(std::string(textAt(o, "spec", "schedule"))),
+          str(zone.empty() ? "<none>" : std::string(zone)),
+          str(flagAt(o, "spec", "suspend") ? "True" : "False"),
+          sizeOf(at(o, "status", "active")),
+          str(last ? age(last, now) : "<none>"),
+          created(o, now),
+          str(names),
+          str(images),
+          str("<none>")};
 }
 
 array event(const value& o, WallTime now) {
@@ -142,12 +168,20 @@ array event(const value& o, WallTime now) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
   std::string source(textAt(o, "source", "component"));
   if (source.empty()) source = textAt(o, "reportingComponent");
-  if (const auto host = textAt(o, "source", "host"); !host.empty()) source += ", " + std::string(host);
+  if (const auto host = textAt(o, "source", "host"); !host.empty())
+    source += ", " + std::string(host);
   auto count = integerAt(o, 0, "count");
   if (count == 0) count = integerAt(o, 1, "series", "count");
-  return {str(age(last, now)), str(std::string(textAt(o, "type"))), str(std::string(textAt(o, "reason"))),
-          str(kind + "/" + std::string(textAt(o, "involvedObject", "name"))), str(std::string(textAt(o, "involvedObject", "fieldPath"))), str(source),
-          str(std::string(textAt(o, "message"))), str(age(first, now)), count, str(std::string(textAt(o, "metadata", "name")))};
+  return {str(age(last, now)),
+          str(std::string(textAt(o, "type"))),
+          str(std::string(textAt(o, "reason"))),
+          str(kind + "/" + std::string(textAt(o, "involvedObject", "name"))),
+          str(std::string(textAt(o, "involvedObject", "fieldPath"))),
+          str(source),
+          str(std::string(textAt(o, "message"))),
+          str(age(first, now)),
+          count,
+          str(std::string(textAt(o, "metadata", "name")))};
 }
 
 array service(const value& o, WallTime now) {
@@ -156,35 +190,58 @@ array service(const value& o, WallTime now) {
     for (const auto& port : list->get_array()) {
       if (!ports.empty()) ports += ",";
       ports += std::to_string(integerAt(port, 0, "port"));
-      if (const auto node = integerAt(port, 0, "nodePort"); node > 0) ports += fmt::format(":{}", node);
+      if (const auto node = integerAt(port, 0, "nodePort"); node > 0)
+        ports += fmt::format(":{}", node);
       ports += "/" + std::string(textAt(port, "protocol"));
     }
-  return {str(std::string(textAt(o, "spec", "type"))), str(orNone(textAt(o, "spec", "clusterIP"))), str("<none>"), str(orNone(ports)), created(o, now),
+  return {str(std::string(textAt(o, "spec", "type"))),
+          str(orNone(textAt(o, "spec", "clusterIP"))),
+          str("<none>"),
+          str(orNone(ports)),
+          created(o, now),
           str(selectorOf(at(o, "spec", "selector")))};
 }
 
-array namespace_(const value& o, WallTime now) { return {str(std::string(textAt(o, "status", "phase"))), created(o, now)}; }
+array namespace_(const value& o, WallTime now) {
+  return {str(std::string(textAt(o, "status", "phase"))), created(o, now)};
+}
 
-array configMap(const value& o, WallTime now) { return {sizeOf(find(o, "data")) + sizeOf(find(o, "binaryData")), created(o, now)}; }
-array secret(const value& o, WallTime now) { return {str(std::string(textAt(o, "type"))), sizeOf(find(o, "data")), created(o, now)}; }
-array serviceAccount(const value& o, WallTime now) { return {sizeOf(find(o, "secrets")), created(o, now)}; }
-array lease(const value& o, WallTime now) { return {str(std::string(textAt(o, "spec", "holderIdentity"))), created(o, now)}; }
+array configMap(const value& o, WallTime now) {
+  return {sizeOf(find(o, "data")) + sizeOf(find(o, "binaryData")), created(o, now)};
+}
+array secret(const value& o, WallTime now) {
+  return {str(std::string(textAt(o, "type"))), sizeOf(find(o, "data")), created(o, now)};
+}
+array serviceAccount(const value& o, WallTime now) {
+  return {sizeOf(find(o, "secrets")), created(o, now)};
+}
+array lease(const value& o, WallTime now) {
+  return {str(std::string(textAt(o, "spec", "holderIdentity"))), created(o, now)};
+}
 
 array priorityClass(const value& o, WallTime now) {
-  return {integerAt(o, 0, "value"), flagAt(o, "globalDefault"), created(o, now), str(std::string(textAt(o, "preemptionPolicy")))};
+  return {integerAt(o, 0, "value"), flagAt(o, "globalDefault"), created(o, now),
+          str(std::string(textAt(o, "preemptionPolicy")))};
 }
 
 array budget(const value& o, WallTime now) {
   const auto amount = [&](const char* name) {
     const auto* found = at(o, "spec", name);
-    return str(!found ? "N/A" : found->is_string() ? std::string(found->get_string()) : toJson(*found));
+    return str(!found               ? "N/A"
+               : found->is_string() ? std::string(found->get_string())
+                                    : toJson(*found));
   };
-  return {amount("minAvailable"), amount("maxUnavailable"), integerAt(o, 0, "status", "disruptionsAllowed"), created(o, now)};
+  return {amount("minAvailable"), amount("maxUnavailable"),
+          integerAt(o, 0, "status", "disruptionsAllowed"), created(o, now)};
 }
 
-array webhooks(const value& o, WallTime now) { return {sizeOf(find(o, "webhooks")), created(o, now)}; }
+array webhooks(const value& o, WallTime now) {
+  return {sizeOf(find(o, "webhooks")), created(o, now)};
+}
 
-array crd(const value& o, WallTime) { return {value(textAt(o, "metadata", "creationTimestamp"))}; }
+array crd(const value& o, WallTime) {
+  return {value(textAt(o, "metadata", "creationTimestamp"))};
+}
 
 array claim(const value& o, WallTime now) {
   std::string modes;
@@ -194,8 +251,13 @@ array claim(const value& o, WallTime now) {
       for (const char c : std::string_view(mode.is_string() ? mode.get_string() : json::string{}))
         if (c >= 'A' && c <= 'Z') modes += c;
     }
-  return {str(std::string(textAt(o, "status", "phase"))), str(std::string(textAt(o, "spec", "volumeName"))), str(std::string(textAt(o, "status", "capacity", "storage"))),
-          str(modes), str(std::string(textAt(o, "spec", "storageClassName"))), created(o, now), str(std::string(textAt(o, "spec", "volumeMode")))};
+  return {str(std::string(textAt(o, "status", "phase"))),
+          str(std::string(textAt(o, "spec", "volumeName"))),
+          str(std::string(textAt(o, "status", "capacity", "storage"))),
+          str(modes),
+          str(std::string(textAt(o, "spec", "storageClassName"))),
+          created(o, now),
+          str(std::string(textAt(o, "spec", "volumeMode")))};
 }
 
 struct Row {
@@ -205,33 +267,70 @@ struct Row {
 };
 
 std::vector<Row> rows() {
-  const std::vector<TableColumn> workload = {text("Containers", 1), text("Images", 1), text("Selector", 1)};
+  const std::vector<TableColumn> workload = {text("Containers", 1), text("Images", 1),
+                                             text("Selector", 1)};
   const auto with = [&](std::vector<TableColumn> columns) {
     columns.insert(columns.end(), workload.begin(), workload.end());
     return columns;
   };
   return {
-      {"pods", {text("Ready"), text("Status"), text("Restarts"), text("Age"), text("IP", 1), text("Node", 1), text("Nominated Node", 1), text("Readiness Gates", 1)}, podCells},
-      {"nodes", {text("Status"), text("Roles"), text("Age"), text("Version"), text("Internal-IP", 1), text("External-IP", 1), text("OS-Image", 1), text("Kernel-Version", 1), text("Container-Runtime", 1)}, nodeCells},
+      {"pods",
+       {text("Ready"), text("Status"), text("Restarts"), text("Age"), text("IP", 1),
+        text("Node", 1), text("Nominated Node", 1), text("Readiness Gates", 1)},
+       podCells},
+      {"nodes",
+       {text("Status"), text("Roles"), text("Age"), text("Version"), text("Internal-IP", 1),
+        text("External-IP", 1), text("OS-Image", 1), text("Kernel-Version", 1),
+        text("Container-Runtime", 1)},
+       nodeCells},
       {"namespaces", {text("Status"), text("Age")}, namespace_},
       {"configmaps", {number("Data"), text("Age")}, configMap},
       {"secrets", {text("Type"), number("Data"), text("Age")}, secret},
       {"serviceaccounts", {number("Secrets"), text("Age")}, serviceAccount},
-      {"services", {text("Type"), text("Cluster-IP"), text("External-IP"), text("Port(s)"), text("Age"), text("Selector", 1)}, service},
-      {"deployments.apps", with({text("Ready"), number("Up-to-date"), number("Available"), text("Age")}), deployment},
-      {"replicasets.apps", with({number("Desired"), number("Current"), number("Ready"), text("Age")}), replicaSet},
-      {"replicationcontrollers", with({number("Desired"), number("Current"), number("Ready"), text("Age")}), replicaSet},
-      {"statefulsets.apps", {text("Ready"), text("Age"), text("Containers", 1), text("Images", 1)}, statefulSet},
-      {"daemonsets.apps", with({number("Desired"), number("Current"), number("Ready"), number("Up-to-date"), number("Available"), text("Node Selector"), text("Age")}), daemonSet},
-      {"jobs.batch", with({text("Status"), text("Completions"), text("Duration"), text("Age")}), job},
-      {"cronjobs.batch", with({text("Schedule"), text("Timezone"), text("Suspend"), number("Active"), text("Last Schedule"), text("Age")}), cronJob},
+      {"services",
+       {text("Type"), text("Cluster-IP"), text("External-IP"), text("Port(s)"), text("Age"),
+        text("Selector", 1)},
+       service},
+      {"deployments.apps",
+       with({text("Ready"), number("Up-to-date"), number("Available"), text("Age")}), deployment},
+      {"replicasets.apps",
+       with({number("Desired"), number("Current"), number("Ready"), text("Age")}), replicaSet},
+      {"replicationcontrollers",
+       with({number("Desired"), number("Current"), number("Ready"), text("Age")}), replicaSet},
+      {"statefulsets.apps",
+       {text("Ready"), text("Age"), text("Containers", 1), text("Images", 1)},
+       statefulSet},
+      {"daemonsets.apps",
+       with({number("Desired"), number("Current"), number("Ready"), number("Up-to-date"),
+             number("Available"), text("Node Selector"), text("Age")}),
+       daemonSet},
+      {"jobs.batch", with({text("Status"), text("Completions"), text("Duration"), text("Age")}),
+       job},
+      {"cronjobs.batch",
+       with({text("Schedule"), text("Timezone"), text("Suspend"), number("Active"),
+             text("Last Schedule"), text("Age")}),
+       cronJob},
       {"leases.coordination.k8s.io", {text("Holder"), text("Age")}, lease},
-      {"priorityclasses.scheduling.k8s.io", {number("Value"), {"Global-Default", "boolean", "", "", 0}, text("Age"), text("PreemptionPolicy")}, priorityClass},
-      {"poddisruptionbudgets.policy", {text("Min Available"), text("Max Unavailable"), number("Allowed Disruptions"), text("Age")}, budget},
-      {"mutatingwebhookconfigurations.admissionregistration.k8s.io", {number("Webhooks"), text("Age")}, webhooks},
-      {"validatingwebhookconfigurations.admissionregistration.k8s.io", {number("Webhooks"), text("Age")}, webhooks},
+      {"priorityclasses.scheduling.k8s.io",
+       {number("Value"),
+        {"Global-Default", "boolean", "", "", 0},
+        text("Age"),
+        text("PreemptionPolicy")},
+       priorityClass},
+      {"poddisruptionbudgets.policy",
+       {text("Min Available"), text("Max Unavailable"), number("Allowed Disruptions"), text("Age")},
+       budget},
+      {"mutatingwebhookconfigurations.admissionregistration.k8s.io",
+       {number("Webhooks"), text("Age")},
+       webhooks},
+      {"validatingwebhookconfigurations.admissionregistration.k8s.io",
+       {number("Webhooks"), text("Age")},
+       webhooks},
       {"customresourcedefinitions.apiextensions.k8s.io", {{"Created At", "date", "", "", 0}}, crd},
-      {"persistentvolumeclaims", {text("Status"), text("Volume"), text("Capacity"), text("Access Modes"), text("StorageClass"), text("Age"), text("VolumeMode", 1)}, claim},
+      {"persistentvolumeclaims",
+       {text("Status"), text("Volume"), text("Capacity"), text("Access Modes"),
+        text("StorageClass"), text("Age"), text("VolumeMode", 1)},
+       claim},
   };
 }
 
@@ -240,8 +339,10 @@ std::vector<Row> rows() {
 std::optional<BuiltinTable> builtinTable(const Resource& resource) {
   if (resource.custom) return std::nullopt;
   if (resource.table == "events") {
-    const std::vector<TableColumn> columns = {text("Last Seen"), text("Type"), text("Reason"), text("Object"), text("Subobject", 1), text("Source", 1),
-                                              text("Message"), text("First Seen", 1), number("Count", 1), text("Name", 1)};
+    const std::vector<TableColumn> columns = {
+        text("Last Seen"),    text("Type"),      text("Reason"),  text("Object"),
+        text("Subobject", 1), text("Source", 1), text("Message"), text("First Seen", 1),
+        number("Count", 1),   text("Name", 1)};
     return BuiltinTable{columns, event, false};
   }
   for (auto& row : rows())

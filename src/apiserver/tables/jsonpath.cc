@@ -49,7 +49,8 @@ void filter(const Values& in, std::string_view expression, Values& out) {
     for (const auto& item : *array) {
       const auto* value = walk(item, left);
       if (!value) continue;
-      const std::string text = value->is_string() ? std::string(value->get_string()) : toJson(*value);
+      const std::string text =
+          value->is_string() ? std::string(value->get_string()) : toJson(*value);
       if (at == std::string_view::npos || (text == right) == equal) out.push_back(&item);
     }
   }
@@ -68,7 +69,8 @@ void element(const Values& in, std::string_view inside, Values& out) {
       long index = 0;
       std::from_chars(inside.data(), inside.data() + inside.size(), index);
       if (index < 0) index += static_cast<long>(array->size());
-      if (index >= 0 && index < static_cast<long>(array->size())) out.push_back(&(*array)[static_cast<std::size_t>(index)]);
+      if (index >= 0 && index < static_cast<long>(array->size()))
+        out.push_back(&(*array)[static_cast<std::size_t>(index)]);
     }
   }
 }

@@ -32,7 +32,9 @@ Summary summarize(const json::value& pod) {
   if (conditionIs(pod, "PodScheduled", "False")) {
     const auto* list = at(pod, "status", "conditions");
     for (const auto& condition : list->get_array())
-      if (textAt(condition, "type") == "PodScheduled" && textAt(condition, "reason") == "SchedulingGated") out.reason = "SchedulingGated";
+      if (textAt(condition, "type") == "PodScheduled" &&
+          textAt(condition, "reason") == "SchedulingGated")
+        out.reason = "SchedulingGated";
   }
   const auto* status = find(pod, "status");
   bool initializing = false;
@@ -41,7 +43,8 @@ Summary summarize(const json::value& pod) {
       const auto reason = textAt(*ended, "reason");
       if (!reason.empty()) return std::string(prefix) + std::string(reason);
       const auto signal = integerAt(*ended, 0, "signal");
-      return signal != 0 ? fmt::format("{}Signal:{}", prefix, signal) : fmt::format("{}ExitCode:{}", prefix, integerAt(*ended, 0, "exitCode"));
+      return signal != 0 ? fmt::format("{}Signal:{}", prefix, signal)
+                         : fmt::format("{}ExitCode:{}", prefix, integerAt(*ended, 0, "exitCode"));
     }
     return "";
   };
@@ -51,7 +54,8 @@ Summary summarize(const json::value& pod) {
       out.restarts += integerAt(state, 0, "restartCount");
       const auto* ended = at(state, "state", "terminated");
       if (ended && integerAt(*ended, 0, "exitCode") == 0) continue;
-      if (flagAt(state, "started") && at(state, "state", "running")) continue;  // a sidecar that runs
+      if (flagAt(state, "started") && at(state, "state", "running"))
+        continue;  // a sidecar that runs
       initializing = true;
       const auto waiting = textAt(state, "state", "waiting", "reason");
       if (ended) {
@@ -83,14 +87,17 @@ Summary summarize(const json::value& pod) {
       }
     }
     out.restarts += restarts;
-    if (out.reason == "Completed" && running) out.reason = conditionIs(pod, "Ready", "True") ? "Running" : "NotReady";
+    if (out.reason == "Completed" && running)
+      out.reason = conditionIs(pod, "Ready", "True") ? "Running" : "NotReady";
   }
   if (!textAt(pod, "metadata", "deletionTimestamp").empty())
     out.reason = textAt(pod, "status", "reason") == "NodeLost" ? "Unknown" : "Terminating";
   return out;
 }
 
-json::value orNone(std::string_view text) { return json::string(text.empty() ? "<none>" : text); }
+json::value orNone(std::string_view text) {
+  return json::string(text.empty() ? "<none>" : text);
+}
 
 }  // namespace
 
@@ -100,7 +107,8 @@ json::array podCells(const json::value& pod, WallTime now) {
   std::string gateText = "<none>";
   if (gates && gates->is_array() && !gates->get_array().empty()) {
     std::size_t met = 0;
-    for (const auto& gate : gates->get_array()) met += conditionIs(pod, textAt(gate, "conditionType"), "True");
+    for (const auto& gate : gates->get_array())
+      met += conditionIs(pod, textAt(gate, "conditionType"), "True");
     gateText = fmt::format("{}/{}", met, gates->get_array().size());
   }
   return {json::string(fmt::format("{}/{}", summary.ready, summary.total)),
@@ -117,7 +125,8 @@ json::array nodeCells(const json::value& node, WallTime now) {
   std::string status;
   if (const auto* list = at(node, "status", "conditions"); list && list->is_array())
     for (const auto& condition : list->get_array())
-      if (textAt(condition, "type") == "Ready") status = textAt(condition, "status") == "True" ? "Ready" : "NotReady";
+      if (textAt(condition, "type") == "Ready")
+        status = textAt(condition, "status") == "True" ? "Ready" : "NotReady";
   if (status.empty()) status = "Unknown";
   if (flagAt(node, "spec", "unschedulable")) status += ",SchedulingDisabled";
   std::string roles;
@@ -127,7 +136,8 @@ json::array nodeCells(const json::value& node, WallTime now) {
       const std::string_view key = label.key();
       std::string_view role;
       if (key.starts_with(kRolePrefix)) role = key.substr(kRolePrefix.size());
-      if (key == "kubernetes.io/role" && label.value().is_string()) role = std::string_view(label.value().get_string());
+      if (key == "kubernetes.io/role" && label.value().is_string())
+        role = std::string_view(label.value().get_string());
       if (role.empty()) continue;
       if (!roles.empty()) roles += ",";
       roles += role;

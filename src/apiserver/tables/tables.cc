@@ -69,7 +69,8 @@ TableWriter::TableWriter(const Resource& resource, const ResourceVersion& versio
   }
   std::vector<Column> columns = version.columns;
   if (columns.empty()) columns.push_back({"Age", "date", "", 0, ".metadata.creationTimestamp"});
-  for (const auto& column : columns) columns_.push_back({column.name, column.type, "", column.description, column.priority});
+  for (const auto& column : columns)
+    columns_.push_back({column.name, column.type, "", column.description, column.priority});
   cells_ = [columns](const json::value& object, WallTime now) {
     json::array row{json::string(textAt(object, "metadata", "name"))};
     for (const auto& column : columns) row.push_back(cellOf(column, object, now));

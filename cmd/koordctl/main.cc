@@ -69,8 +69,8 @@ CLI::App* addUp(CLI::App& app, UpFlags& flags) {
       ->check(CLI::IsMember({"process", "containerd"}))
       ->capture_default_str();
   up->add_option("--containerd-socket", options.containerdSocket,
-                 "With --runtime=containerd: its socket")
-      ->capture_default_str();
+                 "With --runtime=containerd: the socket of one that runs; default: one is started, with "
+                 "an image made of busybox-static");
   up->add_flag("--demo", options.demo, "Run the co-location demo (examples/colocation)");
   up->add_flag("--quiet", options.quiet,
                "No status; one line 'ready' on standard output when the API answers and the "

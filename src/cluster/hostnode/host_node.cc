@@ -8,7 +8,6 @@
 
 #include "base/log.h"
 #include "cluster/hostnode/pod_cgroups.h"
-#include "cluster/node/node_agent.h"
 #include "kube/client.h"
 #include "model/well_known.h"
 
@@ -65,7 +64,8 @@ HostNode::HostNode(kube::Api& api, Executor& executor, Runtime& runtime, Cgroups
       cgroups_(cgroups),
       options_(std::move(options)),
       events_(api, executor, "kubelet", random.fork()),
-      pods_(api, executor, kube::WatchScope{"", "", "spec.nodeName=" + options_.nodeName},
+      registration_(api, executor, options_.node),
+      pods_(api, executor, kube::WatchScope{"", "", "spec.nodeName=" + options_.node.name},
             random.fork()) {
   pods_.addHandler({[this](const auto& pod) { seen(pod); },
                     [this](const auto&, const auto& pod) { seen(pod); },
@@ -79,7 +79,7 @@ HostNode::~HostNode() {
 
 void HostNode::start() {
   updateQosCgroups();
-  tasks_.spawn(registerNode());
+  registration_.start();
   tasks_.spawn(relistForever());
   pods_.start();
 }
@@ -184,7 +184,7 @@ Task<Result<>> HostNode::sync(std::string uid) {
 PodPlan HostNode::plan(const Entry& entry) const {
   std::map<std::string, api::ContainerStateWaiting> failures;
   for (const auto& [name, failure] : entry.startFailures) failures[name] = failure.state;
-  return planPod({*entry.pod, entry.containers, failures, executor_.wallNow(), options_.hostIp});
+  return planPod({*entry.pod, entry.containers, failures, executor_.wallNow(), options_.node.ip});
 }
 
 Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
@@ -247,7 +247,7 @@ Task<Result<>> HostNode::startContainers(std::string uid, PodPtr pod,
     if (stopped_) co_return Result<>{};
     const api::Container& container = *start.container;
     Result<std::string> started;
-    if (auto environment = environmentOf(*pod, container, options_.hostIp)) {
+    if (auto environment = environmentOf(*pod, container, options_.node.ip)) {
       ContainerConfig config;
       config.pod = refOf(uid, entries_.at(uid));
       config.name = container.name;
@@ -261,6 +261,7 @@ Task<Result<>> HostNode::startContainers(std::string uid, PodPtr pod,
       auto starting = runtime_.startContainer(std::move(config));
       started = co_await starting;
       entries_.at(uid).stale = true;
+      entries_.at(uid).startedAt = lastList_;
     } else {
       started = fail(std::move(environment.error()));
     }
@@ -400,9 +401,12 @@ Task<void> HostNode::relistForever() {
 }
 
 Task<Result<>> HostNode::relist() {
+  const std::uint64_t number = ++lastList_;
   auto listing = runtime_.list();
   auto listed = co_await listing;
   if (!listed) co_return fail(std::move(listed.error()));
+  if (number < appliedList_) co_return Result<>{};  // overtaken by a newer one
+  appliedList_ = number;
   std::map<std::string, std::vector<RuntimeContainer>> byPod;
   for (auto& container : *listed) byPod[container.pod.uid].push_back(std::move(container));
   for (auto& [uid, containers] : byPod) {
@@ -412,6 +416,7 @@ Task<Result<>> HostNode::relist() {
   const bool first = !std::exchange(listed_, true);
   std::vector<std::string> changed;
   for (auto& [uid, entry] : entries_) {
+    if (entry.stale && number <= entry.startedAt) continue;
     auto& containers = byPod[uid];
     const bool differs = entry.containers != containers;
     entry.containers = std::move(containers);
@@ -452,8 +457,8 @@ void HostNode::updateQosCgroups() {
         model::kubernetesQos(*entry.pod) == model::KubernetesQos::Burstable)
       burstable += podValues(entry.pod->spec).cpuShares.value_or(0);
   CgroupValues root;
-  root.cpuShares = sharesOfMilliCpu(options_.allocatable["cpu"].milliValue());
-  root.memoryLimitBytes = options_.allocatable["memory"].value();
+  root.cpuShares = sharesOfMilliCpu(options_.node.allocatable["cpu"].milliValue());
+  root.memoryLimitBytes = options_.node.allocatable["memory"].value();
   const std::pair<model::KubernetesQos, CgroupValues> wanted[] = {
       {model::KubernetesQos::Guaranteed, root},
       {model::KubernetesQos::Burstable,
@@ -467,74 +472,7 @@ void HostNode::updateQosCgroups() {
   }
 }
 
-// ---- the node ----
-
-Task<void> HostNode::registerNode() {
-  while (!stopped_) {
-    auto reporting = reportNode();
-    auto done = co_await reporting;
-    if (done) break;
-    log::warn("register node {}: {}", options_.nodeName, done.error().message);
-    auto pause = sleepFor(executor_, kRetry);
-    co_await pause;
-  }
-  registered_ = true;
-  tasks_.spawn(heartbeat());
-}
-
-Task<Result<>> HostNode::reportNode() {
-  const api::ObjectKey key{"", options_.nodeName};
-  auto getting = kube::get<api::Node>(api_, key);
-  auto node = co_await getting;
-  if (!node) {
-    if (node.error().code != ErrorCode::NotFound) co_return fail(std::move(node.error()));
-    json::value object = json::object{{"apiVersion", "v1"},
-                                      {"kind", "Node"},
-                                      {"metadata",
-                                       {{"name", options_.nodeName},
-                                        {"labels",
-                                         {{"kubernetes.io/hostname", options_.nodeName},
-                                          {"kubernetes.io/os", options_.info.operatingSystem},
-                                          {"kubernetes.io/arch", options_.info.architecture},
-                                          {"koordctl.koordinator.sh/node", "host"}}}}}};
-    auto creating = kube::createObject(api_, api::Node::kType, key, std::move(object));
-    auto created = co_await creating;
-    if (!created) co_return fail(std::move(created.error()));
-    node = api::Node{};
-  }
-  api::NodeStatus status;
-  // Only what is ours: batch resources in the same maps survive the merge.
-  status.capacity = options_.capacity;
-  status.allocatable = options_.allocatable;
-  status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true,
-                                     "KubeletReady", "koordctl runs pods on this machine");
-  status.addresses = {{"InternalIP", options_.hostIp}, {"Hostname", options_.nodeName}};
-  status.daemonEndpoints.kubeletEndpoint = api::DaemonEndpoint{options_.kubeletPort};
-  status.nodeInfo = options_.info;
-  status.nodeInfo.containerRuntimeVersion = runtime_.version();
-  json::value patch = json::object{{"status", api::encode(status)}};
-  auto patching = kube::strategicPatch(api_, api::Node::kType, key, std::move(patch), "status");
-  auto patched = co_await patching;
-  if (!patched) co_return fail(std::move(patched.error()));
-  co_return Result<>{};
-}
-
-Task<void> HostNode::heartbeat() {
-  SteadyTime reported = executor_.steadyNow();
-  while (!stopped_) {
-    auto renewing = renewNodeLease(api_, options_.nodeName, executor_.wallNow());
-    auto renewed = co_await renewing;
-    if (!renewed)
-      log::warn("renew the lease of node {}: {}", options_.nodeName, renewed.error().message);
-    if (executor_.steadyNow() - reported >= kNodeStatusPeriod) {
-      auto reporting = reportNode();
-      auto done = co_await reporting;
-      if (done) reported = executor_.steadyNow();
-    }
-    auto pause = sleepFor(executor_, kNodeLeaseRenewal);
-    co_await pause;
-  }
-}
+// ---- the end ----
 
 Task<void> HostNode::shutdown(Duration grace) {
   stopped_ = true;
@@ -549,6 +487,13 @@ Task<void> HostNode::shutdown(Duration grace) {
   while (stops.size() > 0 && executor_.steadyNow() < deadline + 2s) {
     auto pause = sleepFor(executor_, 10ms);
     co_await pause;
+  }
+  std::map<std::string, PodRef> pods;
+  for (const auto& container : *listed) pods.emplace(container.pod.uid, container.pod);
+  for (const auto& [uid, pod] : pods) {
+    auto removing = runtime_.removePod(pod);
+    auto removed = co_await removing;
+    if (!removed) log::v(1, "{}", removed.error().message);
   }
   cgroups_.kill(kPodsRoot);
   for (int tries = 0; tries < 100; ++tries) {

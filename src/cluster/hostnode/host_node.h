@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "base/task.h"
 #include "cluster/hostnode/cgroups.h"
+#include "cluster/hostnode/node_registration.h"
 #include "cluster/hostnode/pod_plan.h"
 #include "cluster/hostnode/runtime.h"
 #include "kube/events.h"
@@ -26,12 +27,7 @@
 namespace koord::cluster {
 
 struct HostNodeOptions {
-  std::string nodeName;
-  std::string hostIp = "127.0.0.1";
-  int kubeletPort = 0;
-  api::ResourceList capacity;
-  api::ResourceList allocatable;
-  api::NodeSystemInfo info;
+  NodeDescription node;
   Duration relistPeriod = std::chrono::milliseconds(250);
   Duration orphanPeriod = std::chrono::seconds(10);
 };
@@ -53,7 +49,7 @@ class HostNode {
   Result<std::string> logPath(const api::ObjectKey& pod, const std::string& container,
                               bool previous) const;
   bool isRunning(const api::ObjectKey& pod, const std::string& container) const;
-  bool registered() const { return registered_; }
+  bool registered() const { return registration_.done(); }
 
  private:
   using PodPtr = std::shared_ptr<const api::Pod>;
@@ -71,14 +67,12 @@ class HostNode {
     json::value reported;
     bool hasCgroup = false;
     bool stale = false;  // something was started since the runtime was last asked
+    std::uint64_t startedAt = 0;  // when stale: lists with this number or a lower one do not show it
     bool dirty = false;
     bool working = false;
     TimerId timer = 0;
   };
 
-  Task<void> registerNode();
-  Task<void> heartbeat();
-  Task<Result<>> reportNode();
   Task<void> relistForever();
   Task<Result<>> relist();
   void sweepOrphans();
@@ -107,12 +101,14 @@ class HostNode {
   Cgroups& cgroups_;
   HostNodeOptions options_;
   kube::EventRecorder events_;
+  NodeRegistration registration_;
   kube::Informer<api::Pod> pods_;
   std::map<std::string, Entry> entries_;  // by pod uid
   bool listed_ = false;                   // the runtime has been asked at least once
-  bool registered_ = false;
   bool stopped_ = false;
   SteadyTime lastSweep_{};
+  std::uint64_t lastList_ = 0;     // lists are numbered as they are asked for
+  std::uint64_t appliedList_ = 0;  // the newest that has been taken
   TaskGroup tasks_;
 };
 

@@ -32,7 +32,7 @@ std::string readFrom(const std::string& path, std::int64_t& offset) {
   const ssize_t got = ::pread(fd, text.data(), text.size(), offset);
   ::close(fd);
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  offset += static_cast<std::int64_t>(text.size());
+  offset += static_cast<std::int64_t>(size);
   return text;
 }
 
@@ -40,7 +40,7 @@ Task<void> follow(Executor* executor, const HostNode* node, api::ObjectKey pod,
                   std::string container, std::string path, std::int64_t offset,
                   std::shared_ptr<net::Responder> responder, std::shared_ptr<bool> closed) {
   while (!*closed) {
-    std::string text = readFrom(path, offset);
+    std::string text = plainLog(readFrom(path, offset));
     if (!text.empty()) {
       responder->write(std::make_shared<const std::string>(std::move(text)));
       continue;
@@ -55,6 +55,33 @@ Task<void> follow(Executor* executor, const HostNode* node, api::ObjectKey pod,
 }
 
 }  // namespace
+
+std::string plainLog(std::string text) {
+  constexpr std::string_view streams[] = {" stdout ", " stderr "};
+  const auto tagAt = [&](std::size_t start) {
+    // "2026-01-02T03:04:05.123456789+00:00 stdout F text"
+    const auto blank = text.find(' ', start);
+    if (blank == std::string::npos || blank - start < 20 || text[start + 4] != '-') return std::string::npos;
+    for (const auto stream : streams)
+      if (text.compare(blank, stream.size(), stream) == 0) return blank + stream.size();
+    return std::string::npos;
+  };
+  if (tagAt(0) == std::string::npos) return text;
+  std::string plain;
+  for (std::size_t start = 0; start < text.size();) {
+    const auto end = std::min(text.find('\n', start), text.size() - 1);
+    const auto tag = tagAt(start);
+    if (tag == std::string::npos || tag + 2 > end) {
+      plain.append(text, start, end + 1 - start);
+    } else {
+      // P marks a part of a line: the rest follows without a line break.
+      const bool partial = text[tag] == 'P';
+      plain.append(text, tag + 2, end + (partial ? 0 : 1) - (tag + 2));
+    }
+    start = end + 1;
+  }
+  return plain;
+}
 
 std::string_view tailOf(std::string_view log, std::int64_t tailLines) {
   if (tailLines < 0) return log;
@@ -145,7 +172,8 @@ void KubeletServer::logs(const net::ServerRequest& request,
   auto log = readFile(*path);
   if (!log && log.error().code != ErrorCode::NotFound)
     return responder->respond(500, kText, log.error().message + "\n");
-  const std::string text = log ? *std::move(log) : std::string();
+  const std::size_t size = log ? log->size() : 0;
+  const std::string text = log ? plainLog(*std::move(log)) : std::string();
   const std::string_view wanted = tailOf(text, tail);
   if (!isTrue(target->param("follow"))) return responder->respond(200, kText, std::string(wanted));
   auto closed = std::make_shared<bool>(false);
@@ -153,7 +181,7 @@ void KubeletServer::logs(const net::ServerRequest& request,
   responder->begin(200, kText);
   if (!wanted.empty()) responder->write(std::make_shared<const std::string>(wanted));
   streams_.spawn(follow(&executor_, node_, pod, parts[2], *path,
-                        static_cast<std::int64_t>(text.size()), std::move(responder),
+                        static_cast<std::int64_t>(size), std::move(responder),
                         std::move(closed)));
 }
 

@@ -416,7 +416,8 @@ Task<Result<std::string>> ClusterUp::podLogs(std::string namespace_, std::string
   std::int64_t tail = -1;
   const std::string lines = value("tailLines");
   std::from_chars(lines.data(), lines.data() + lines.size(), tail);
-  co_return std::string(tailOf(*text, tail));
+  const std::string plain = plainLog(*std::move(text));
+  co_return std::string(tailOf(plain, tail));
 }
 
 Task<void> ClusterUp::shutdown() {
@@ -426,7 +427,7 @@ Task<void> ClusterUp::shutdown() {
   auto stopping = actors_->supervisor.stopAll(kChildGrace);
   co_await stopping;
   if (actors_->host) {
-    auto leaving = actors_->host->node().shutdown(kPodGrace);
+    auto leaving = actors_->host->shutdown(kPodGrace);
     co_await leaving;
   }
   auto closing = front_->shutdown(kFrontGrace);

@@ -1,10 +1,17 @@
 #include "cluster/up/host.h"
 
-#include <fmt/format.h>
+#include <optional>
 
+#include "cluster/containerd/containerd_daemon.h"
+#include "cluster/containerd/containerd_runtime.h"
 #include "cluster/hostnode/process_runtime.h"
 
 namespace koord::cluster {
+
+namespace {
+constexpr Duration kContainerdPatience = std::chrono::seconds(20);
+constexpr Duration kDaemonGrace = std::chrono::seconds(3);
+}  // namespace
 
 Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Random random,
                                          HostOptions options) {
@@ -16,29 +23,64 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   auto host = std::unique_ptr<Host>(new Host(*std::move(lock)));
   host->machine_ = readMachine(options.dataDir);
   host->cgroups_ = std::make_unique<Cgroups>(*std::move(layout), host->fs_);
-  if (options.runtime != "process")
-    return fail(ErrorCode::Invalid,
-                fmt::format("--runtime: {} is none of process, containerd", options.runtime));
-  host->runtime_ = std::make_unique<ProcessRuntime>(
-      executor, *host->cgroups_,
-      ProcessRuntime::Options{options.dataDir + "/containers", {options.program, "shim", "--dir"}});
+  if (auto opened = host->openRuntime(executor, options); !opened)
+    return fail(std::move(opened.error()));
 
   auto server = KubeletServer::start(executor, {.listen = "127.0.0.1:0", .tls = options.tls});
   if (!server) return fail(std::move(server.error()));
   host->server_ = *std::move(server);
 
   HostNodeOptions node;
-  node.nodeName = host->machine_.hostname;
-  node.kubeletPort = host->server_->port();
-  node.capacity = capacityOf(host->machine_);
-  node.allocatable = allocatableOf(host->machine_);
-  node.info = host->machine_.info;
-  node.info.kubeletVersion = "v1.28.0+koordctl";
-  node.info.kubeProxyVersion = node.info.kubeletVersion;
+  node.node.name = host->machine_.hostname;
+  node.node.kubeletPort = host->server_->port();
+  node.node.capacity = capacityOf(host->machine_);
+  node.node.allocatable = allocatableOf(host->machine_);
+  node.node.info = host->machine_.info;
+  node.node.info.kubeletVersion = "v1.28.0+koordctl";
+  node.node.info.kubeProxyVersion = node.node.info.kubeletVersion;
+  node.node.info.containerRuntimeVersion = host->runtime_->version();
   host->node_ = std::make_unique<HostNode>(api, executor, *host->runtime_, *host->cgroups_, random,
                                            std::move(node));
   host->server_->serve(*host->node_);
   return host;
+}
+
+Result<> Host::openRuntime(Executor& executor, const HostOptions& options) {
+  if (options.runtime == "containerd") {
+    auto opened = openContainerd(executor, options);
+    if (!opened) return fail(ErrorCode::Invalid, "--runtime=containerd: " + opened.error().message);
+    return {};
+  }
+  runtime_ = std::make_unique<ProcessRuntime>(
+      executor, *cgroups_,
+      ProcessRuntime::Options{options.dataDir + "/containers", {options.program, "shim", "--dir"}});
+  return {};
+}
+
+Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
+  std::string socket = options.containerdSocket;
+  std::optional<ContainerdDaemon> own;
+  if (socket.empty()) {
+    auto prepared = prepareContainerd(options.dataDir);
+    if (!prepared) return fail(std::move(prepared.error()));
+    own = *std::move(prepared);
+    socket = own->socket;
+    daemon_ = std::make_unique<Supervisor>(executor, [](const std::string&) {});
+    daemon_->start({"containerd", own->argv(), {}, options.dataDir + "/logs/containerd.log"});
+  }
+  auto connected = ContainerdRuntime::connect(
+      executor, {socket, options.dataDir + "/containers"}, kContainerdPatience);
+  if (!connected) return fail(std::move(connected.error()));
+  runtime_ = *std::move(connected);
+  return own ? importBusybox(*own) : Result<>{};
+}
+
+Task<void> Host::shutdown(Duration grace) {
+  auto leaving = node_->shutdown(grace);
+  co_await leaving;
+  if (!daemon_) co_return;
+  auto stopping = daemon_->stopAll(kDaemonGrace);
+  co_await stopping;
 }
 
 }  // namespace koord::cluster

@@ -8,6 +8,7 @@
 #include "cluster/hostnode/host_node.h"
 #include "cluster/hostnode/kubelet_server.h"
 #include "cluster/hostnode/machine.h"
+#include "cluster/up/supervisor.h"
 
 namespace koord::cluster {
 
@@ -26,17 +27,22 @@ class Host {
                                             HostOptions options);
 
   HostNode& node() { return *node_; }
+  // Ends the pods' processes, removes their cgroups, then stops what runs them.
+  Task<void> shutdown(Duration grace);
   const std::string& nodeName() const { return machine_.hostname; }
   const Machine& machine() const { return machine_; }
   const std::string& cgroupRoot() const { return cgroups_->layout().root; }
 
  private:
   explicit Host(HostNodeLock lock) : lock_(std::move(lock)) {}
+  Result<> openRuntime(Executor& executor, const HostOptions& options);
+  Result<> openContainerd(Executor& executor, const HostOptions& options);
 
   HostNodeLock lock_;
   Machine machine_;
   RealCgroupFs fs_;
   std::unique_ptr<Cgroups> cgroups_;
+  std::unique_ptr<Supervisor> daemon_;  // of our own containerd
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<HostNode> node_;
   std::unique_ptr<KubeletServer> server_;

@@ -20,7 +20,7 @@ struct UpOptions {
   std::string kubeconfig;  // "" = <data folder>/kubeconfig
   std::string configDir;   // its koord-scheduler.yaml is handed to koord-scheduler
   std::string runtime = "process";
-  std::string containerdSocket = "/run/containerd/containerd.sock";
+  std::string containerdSocket;  // "" = a containerd of our own
   bool quiet = false;
   bool demo = false;
   int verbosity = 0;

@@ -1,0 +1,374 @@
+#include "cluster/containerd/containerd_runtime.h"
+
+#include <fmt/format.h>
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "cri.grpc.pb.h"
+
+namespace koord::cluster {
+
+namespace cri = ::runtime::v1;
+using namespace std::chrono_literals;
+
+namespace {
+
+using RuntimeCalls = cri::RuntimeService::StubInterface::async_interface;
+using ImageCalls = cri::ImageService::StubInterface::async_interface;
+
+constexpr const char* kCgroupAnnotation = "koordctl.koordinator.sh/cgroup";
+constexpr const char* kPodUid = "io.kubernetes.pod.uid";
+constexpr const char* kPodName = "io.kubernetes.pod.name";
+constexpr const char* kPodNamespace = "io.kubernetes.pod.namespace";
+constexpr const char* kContainerName = "io.kubernetes.container.name";
+constexpr Duration kCallTimeout = 60s;
+
+Error errorOf(const grpc::Status& status, const char* call) {
+  ErrorCode code = ErrorCode::Internal;
+  if (status.error_code() == grpc::StatusCode::NOT_FOUND) code = ErrorCode::NotFound;
+  if (status.error_code() == grpc::StatusCode::UNAVAILABLE) code = ErrorCode::Unavailable;
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) code = ErrorCode::Timeout;
+  return {code, fmt::format("containerd: {}: {}", call, status.error_message()), {}};
+}
+
+std::chrono::system_clock::time_point deadlineIn(Duration time) {
+  return std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::milliseconds>(time);
+}
+
+WallTime timeOf(std::int64_t nanos) { return WallTime(std::chrono::nanoseconds(nanos)); }
+
+std::string valueIn(const google::protobuf::Map<std::string, std::string>& map, const char* key) {
+  const auto found = map.find(key);
+  return found == map.end() ? std::string() : found->second;
+}
+
+cri::PodSandboxConfig sandboxConfig(const PodRef& pod, std::uint32_t attempt,
+                                    const std::string& logDir) {
+  cri::PodSandboxConfig config;
+  config.mutable_metadata()->set_name(pod.name);
+  config.mutable_metadata()->set_uid(pod.uid);
+  config.mutable_metadata()->set_namespace_(pod.namespace_);
+  config.mutable_metadata()->set_attempt(attempt);
+  config.set_log_directory(logDir + "/" + pod.uid);
+  (*config.mutable_annotations())[kCgroupAnnotation] = pod.cgroup;
+  auto* linux = config.mutable_linux();
+  linux->set_cgroup_parent("/" + pod.cgroup);
+  auto* namespaces = linux->mutable_security_context()->mutable_namespace_options();
+  namespaces->set_network(cri::NODE);
+  namespaces->set_pid(cri::CONTAINER);
+  return config;
+}
+
+std::string logFileOf(const std::string& name, int attempt) { return fmt::format("{}_{}.log", name, attempt); }
+
+}  // namespace
+
+// The stubs, and a count of the calls in flight: each of them answers on a thread of gRPC.
+class ContainerdRuntime::Client {
+ public:
+  explicit Client(const std::string& socket)
+      : channel_(grpc::CreateChannel("unix://" + socket, grpc::InsecureChannelCredentials())),
+        runtimeStub_(cri::RuntimeService::NewStub(channel_)),
+        imagesStub_(cri::ImageService::NewStub(channel_)) {}
+
+  ~Client() {
+    std::unique_lock lock(mutex_);
+    for (auto* context : inFlight_) context->TryCancel();
+    idle_.wait(lock, [this] { return inFlight_.empty(); });
+  }
+
+  template <class Service, class Request, class Response>
+  using Method = void (Service::*)(grpc::ClientContext*, const Request*, Response*,
+                                   std::function<void(grpc::Status)>);
+
+  template <class Service, class Request, class Response>
+  Future<Result<Response>> call(Executor& executor, Service& service, const char* name,
+                                Method<Service, Request, Response> method, Request request,
+                                Duration timeout = kCallTimeout) {
+    struct Call {
+      grpc::ClientContext context;
+      Request request;
+      Response response;
+    };
+    auto [future, completer] = Future<Result<Response>>::make(executor);
+    auto call = std::make_shared<Call>();
+    call->request = std::move(request);
+    call->context.set_deadline(deadlineIn(timeout));
+    {
+      std::lock_guard lock(mutex_);
+      inFlight_.insert(&call->context);
+    }
+    (service.*method)(&call->context, &call->request, &call->response,
+                      [this, call, completer = completer, name](grpc::Status status) {
+                        if (status.ok()) {
+                          completer.complete(std::move(call->response));
+                        } else {
+                          completer.complete(fail(errorOf(status, name)));
+                        }
+                        std::lock_guard lock(mutex_);
+                        inFlight_.erase(&call->context);
+                        idle_.notify_all();
+                      });
+    return std::move(future);
+  }
+
+  RuntimeCalls& runtime() { return *runtimeStub_->async(); }
+  ImageCalls& images() { return *imagesStub_->async(); }
+  cri::RuntimeService::Stub& blocking() { return *runtimeStub_; }
+
+ private:
+  std::shared_ptr<grpc::Channel> channel_;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::set<grpc::ClientContext*> inFlight_;  // guarded by mutex_
+  std::unique_ptr<cri::RuntimeService::Stub> runtimeStub_;
+  std::unique_ptr<cri::ImageService::Stub> imagesStub_;
+};
+
+ContainerdRuntime::ContainerdRuntime(Executor& executor, Options options, std::shared_ptr<Client> client,
+                                     std::string version)
+    : executor_(executor), options_(std::move(options)), client_(std::move(client)), version_(std::move(version)) {}
+
+ContainerdRuntime::~ContainerdRuntime() = default;
+
+Result<std::unique_ptr<ContainerdRuntime>> ContainerdRuntime::connect(Executor& executor, Options options,
+                                                                      Duration patience) {
+  auto client = std::make_shared<Client>(options.socket);
+  grpc::ClientContext context;
+  context.set_deadline(deadlineIn(patience));
+  context.set_wait_for_ready(true);
+  cri::VersionRequest request;
+  cri::VersionResponse response;
+  const auto status = client->blocking().Version(&context, request, &response);
+  if (!status.ok())
+    return fail(errorOf(status, "Version").within(options.socket));
+  std::string version = fmt::format("{}://{}", response.runtime_name(), response.runtime_version());
+  return std::unique_ptr<ContainerdRuntime>(
+      new ContainerdRuntime(executor, std::move(options), std::move(client), std::move(version)));
+}
+
+Task<Result<std::vector<ContainerdRuntime::Sandbox>>> ContainerdRuntime::sandboxes() {
+  cri::ListPodSandboxRequest request;
+  auto listing = client_->call(executor_, client_->runtime(), "ListPodSandbox", &RuntimeCalls::ListPodSandbox, std::move(request));
+  auto listed = co_await listing;
+  if (!listed) co_return fail(std::move(listed.error()));
+  std::vector<Sandbox> found;
+  for (const auto& item : listed->items()) {
+    const auto& metadata = item.metadata();
+    found.push_back({item.id(),
+                     {metadata.uid(), metadata.namespace_(), metadata.name(),
+                      valueIn(item.annotations(), kCgroupAnnotation)},
+                     metadata.attempt(),
+                     item.state() == cri::SANDBOX_READY});
+  }
+  // Sandboxes of others on the same containerd are none of ours.
+  std::erase_if(found, [](const Sandbox& sandbox) { return sandbox.pod.cgroup.empty(); });
+  co_return found;
+}
+
+Task<Result<>> ContainerdRuntime::preparePod(PodRef pod) {
+  auto listing = sandboxes();
+  auto known = co_await listing;
+  if (!known) co_return fail(std::move(known.error()));
+  // A sandbox that has ended keeps its name until it is removed, so the next one has another number.
+  std::uint32_t attempt = 0;
+  for (const auto& sandbox : *known) {
+    if (sandbox.pod.uid != pod.uid) continue;
+    if (sandbox.ready) co_return Result<>{};
+    attempt = std::max(attempt, sandbox.attempt + 1);
+  }
+  const std::string logs = options_.logDir + "/" + pod.uid;
+  if (auto made = makeDirs(logs); !made) co_return made;
+  cri::RunPodSandboxRequest request;
+  *request.mutable_config() = sandboxConfig(pod, attempt, options_.logDir);
+  auto running = client_->call(executor_, client_->runtime(), "RunPodSandbox", &RuntimeCalls::RunPodSandbox, std::move(request));
+  auto run = co_await running;
+  if (!run) co_return fail(std::move(run.error()));
+  co_return Result<>{};
+}
+
+Task<Result<std::string>> ContainerdRuntime::startContainer(ContainerConfig config) {
+  cri::ImageStatusRequest imageRequest;
+  imageRequest.mutable_image()->set_image(config.image);
+  auto asking = client_->call(executor_, client_->images(), "ImageStatus", &ImageCalls::ImageStatus, std::move(imageRequest));
+  auto image = co_await asking;
+  if (!image) co_return fail(std::move(image.error()));
+  if (!image->has_image())
+    co_return fail(ErrorCode::Invalid,
+                   fmt::format("container {}: image \"{}\" is not in containerd, and nothing is pulled: "
+                               "import it with ctr -n k8s.io images import, or use busybox",
+                               config.name, config.image));
+  auto listing = sandboxes();
+  auto known = co_await listing;
+  if (!known) co_return fail(std::move(known.error()));
+  const auto sandbox = std::ranges::find_if(*known, [&](const Sandbox& candidate) {
+    return candidate.pod.uid == config.pod.uid && candidate.ready;
+  });
+  if (sandbox == known->end())
+    co_return fail(ErrorCode::NotFound, fmt::format("pod {} has no sandbox", config.pod.uid));
+  ++starting_;
+  auto running = createAndStart(std::move(config), *sandbox);
+  auto id = co_await running;
+  --starting_;
+  co_return id;
+}
+
+Task<Result<std::string>> ContainerdRuntime::createAndStart(ContainerConfig config, Sandbox sandbox) {
+  auto creating = createContainer(std::move(config), std::move(sandbox));
+  auto id = co_await creating;
+  if (!id) co_return id;
+  cri::StartContainerRequest request;
+  request.set_container_id(*id);
+  auto starting = client_->call(executor_, client_->runtime(), "StartContainer", &RuntimeCalls::StartContainer, std::move(request));
+  auto started = co_await starting;
+  // A command that cannot run leaves the container as exited with StartError, which list() shows.
+  if (!started && started.error().code != ErrorCode::Internal && started.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(started.error()));
+  if (!started) log::v(1, "{}", started.error().message);
+  co_return id;
+}
+
+Task<Result<std::string>> ContainerdRuntime::createContainer(ContainerConfig config, Sandbox sandbox) {
+  cri::CreateContainerRequest request;
+  request.set_pod_sandbox_id(sandbox.id);
+  *request.mutable_sandbox_config() = sandboxConfig(config.pod, sandbox.attempt, options_.logDir);
+  auto* container = request.mutable_config();
+  container->mutable_metadata()->set_name(config.name);
+  container->mutable_metadata()->set_attempt(static_cast<std::uint32_t>(config.attempt));
+  container->mutable_image()->set_image(config.image);
+  for (const auto& word : config.command) container->add_command(word);
+  for (const auto& word : config.args) container->add_args(word);
+  container->set_working_dir(config.workingDir);
+  for (const auto& variable : config.env) {
+    const auto equals = variable.find('=');
+    auto* entry = container->add_envs();
+    entry->set_key(variable.substr(0, equals));
+    entry->set_value(variable.substr(equals + 1));
+  }
+  auto& labels = *container->mutable_labels();
+  labels[kPodUid] = config.pod.uid;
+  labels[kPodName] = config.pod.name;
+  labels[kPodNamespace] = config.pod.namespace_;
+  labels[kContainerName] = config.name;
+  (*container->mutable_annotations())[kCgroupAnnotation] = config.pod.cgroup;
+  container->set_log_path(logFileOf(config.name, config.attempt));
+  auto* resources = container->mutable_linux()->mutable_resources();
+  const auto& values = config.values;
+  if (values.cpuShares) resources->set_cpu_shares(*values.cpuShares);
+  if (values.cpuQuotaUs) {
+    resources->set_cpu_period(values.cpuPeriodUs);
+    resources->set_cpu_quota(*values.cpuQuotaUs);
+  }
+  if (values.memoryLimitBytes) resources->set_memory_limit_in_bytes(*values.memoryLimitBytes);
+  auto* namespaces = container->mutable_linux()->mutable_security_context()->mutable_namespace_options();
+  namespaces->set_network(cri::NODE);
+  namespaces->set_pid(cri::CONTAINER);
+  auto creating = client_->call(executor_, client_->runtime(), "CreateContainer", &RuntimeCalls::CreateContainer, std::move(request));
+  auto created = co_await creating;
+  if (!created) co_return fail(std::move(created.error()));
+  co_return created->container_id();
+}
+
+Task<Result<>> ContainerdRuntime::stopContainer(std::string id, Duration grace) {
+  cri::StopContainerRequest request;
+  request.set_container_id(id);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(grace);
+  request.set_timeout(seconds.count());
+  const Duration timeout = seconds + kCallTimeout;
+  auto stopping = client_->call(executor_, client_->runtime(), "StopContainer", &RuntimeCalls::StopContainer, std::move(request), timeout);
+  auto stopped = co_await stopping;
+  if (stopped || stopped.error().code == ErrorCode::NotFound) co_return Result<>{};
+  co_return fail(std::move(stopped.error()));
+}
+
+Task<Result<>> ContainerdRuntime::removeContainer(std::string id) {
+  cri::RemoveContainerRequest request;
+  request.set_container_id(id);
+  auto removing = client_->call(executor_, client_->runtime(), "RemoveContainer", &RuntimeCalls::RemoveContainer, std::move(request));
+  auto removed = co_await removing;
+  if (!removed && removed.error().code != ErrorCode::NotFound) co_return fail(std::move(removed.error()));
+  exited_.erase(id);
+  co_return Result<>{};
+}
+
+Task<Result<>> ContainerdRuntime::removePod(PodRef pod) {
+  auto listing = sandboxes();
+  auto known = co_await listing;
+  if (!known) co_return fail(std::move(known.error()));
+  for (const auto& sandbox : *known) {
+    if (sandbox.pod.uid != pod.uid) continue;
+    cri::StopPodSandboxRequest stop;
+    stop.set_pod_sandbox_id(sandbox.id);
+    auto stopping = client_->call(executor_, client_->runtime(), "StopPodSandbox", &RuntimeCalls::StopPodSandbox, std::move(stop));
+    auto stopped = co_await stopping;
+    if (!stopped && stopped.error().code != ErrorCode::NotFound) co_return fail(std::move(stopped.error()));
+    cri::RemovePodSandboxRequest remove;
+    remove.set_pod_sandbox_id(sandbox.id);
+    auto removing = client_->call(executor_, client_->runtime(), "RemovePodSandbox", &RuntimeCalls::RemovePodSandbox, std::move(remove));
+    auto removed = co_await removing;
+    if (!removed && removed.error().code != ErrorCode::NotFound) co_return fail(std::move(removed.error()));
+  }
+  co_return Result<>{};
+}
+
+Task<Result<std::vector<RuntimeContainer>>> ContainerdRuntime::list() {
+  using Phase = RuntimeContainer::Phase;
+  cri::ListContainersRequest request;
+  auto listing = client_->call(executor_, client_->runtime(), "ListContainers", &RuntimeCalls::ListContainers, std::move(request));
+  auto listed = co_await listing;
+  if (!listed) co_return fail(std::move(listed.error()));
+  std::vector<RuntimeContainer> containers;
+  for (const auto& item : listed->containers()) {
+    const std::string cgroup = valueIn(item.annotations(), kCgroupAnnotation);
+    if (cgroup.empty()) continue;
+    if (const auto known = exited_.find(item.id()); known != exited_.end()) {
+      containers.push_back(known->second);
+      continue;
+    }
+    cri::ContainerStatusRequest statusRequest;
+    statusRequest.set_container_id(item.id());
+    auto asking = client_->call(executor_, client_->runtime(), "ContainerStatus", &RuntimeCalls::ContainerStatus, std::move(statusRequest));
+    auto answer = co_await asking;
+    if (!answer) {
+      if (answer.error().code == ErrorCode::NotFound) continue;
+      co_return fail(std::move(answer.error()));
+    }
+    const auto& status = answer->status();
+    RuntimeContainer container;
+    container.id = item.id();
+    container.pod = {valueIn(item.labels(), kPodUid), valueIn(item.labels(), kPodNamespace),
+                     valueIn(item.labels(), kPodName), cgroup};
+    container.name = item.metadata().name();
+    container.attempt = static_cast<int>(item.metadata().attempt());
+    container.startedAt = timeOf(status.started_at());
+    container.logPath = status.log_path();
+    if (status.state() == cri::CONTAINER_RUNNING) container.phase = Phase::Running;
+    // Made but never started: what a crash between the two leaves.
+    const bool abandoned = status.state() == cri::CONTAINER_CREATED && starting_ == 0;
+    if (abandoned) {
+      container.phase = Phase::Exited;
+      container.exitCode = 128;
+      container.reason = "StartError";
+      container.startedAt = container.finishedAt = executor_.wallNow();
+    }
+    if (status.state() == cri::CONTAINER_EXITED || status.state() == cri::CONTAINER_UNKNOWN) {
+      container.phase = Phase::Exited;
+      container.finishedAt = timeOf(status.finished_at());
+      if (status.started_at() == 0) container.startedAt = container.finishedAt;
+      container.exitCode = status.exit_code();
+      container.signal = status.exit_code() > 128 ? status.exit_code() - 128 : 0;
+      container.reason = status.reason();
+      container.message = status.message();
+      exited_[container.id] = container;
+    }
+    containers.push_back(std::move(container));
+  }
+  co_return containers;
+}
+
+}  // namespace koord::cluster

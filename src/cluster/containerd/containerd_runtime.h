@@ -1,0 +1,59 @@
+#pragma once
+
+// Runs containers through containerd, over its CRI socket. Pods share the host's network and process
+// namespaces. Nothing is pulled: an image has to be in containerd already (busybox_image.h puts one there).
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "cluster/hostnode/runtime.h"
+
+namespace koord::cluster {
+
+class ContainerdRuntime final : public Runtime {
+ public:
+  struct Options {
+    std::string socket;   // "/run/containerd/containerd.sock"
+    std::string logDir;   // of the containers' logs
+  };
+
+  // Asks containerd for its version, waiting for the socket for at most `patience`; blocks. The error names
+  // the socket.
+  static Result<std::unique_ptr<ContainerdRuntime>> connect(Executor& executor, Options options,
+                                                            Duration patience);
+  ~ContainerdRuntime() override;
+
+  std::string version() const override { return version_; }
+  Task<Result<>> preparePod(PodRef pod) override;
+  Task<Result<std::string>> startContainer(ContainerConfig config) override;
+  Task<Result<>> stopContainer(std::string id, Duration grace) override;
+  Task<Result<>> removeContainer(std::string id) override;
+  Task<Result<>> removePod(PodRef pod) override;
+  Task<Result<std::vector<RuntimeContainer>>> list() override;
+
+ private:
+  class Client;
+  struct Sandbox {
+    std::string id;
+    PodRef pod;
+    std::uint32_t attempt = 0;
+    bool ready = false;
+  };
+
+  ContainerdRuntime(Executor& executor, Options options, std::shared_ptr<Client> client,
+                    std::string version);
+  Task<Result<std::vector<Sandbox>>> sandboxes();
+  Task<Result<std::string>> createAndStart(ContainerConfig config, Sandbox sandbox);
+  Task<Result<std::string>> createContainer(ContainerConfig config, Sandbox sandbox);
+
+  Executor& executor_;
+  Options options_;
+  std::shared_ptr<Client> client_;
+  std::string version_;
+  int starting_ = 0;  // startContainer calls under way
+  std::map<std::string, RuntimeContainer> exited_;  // by id: what has ended does not change any more
+};
+
+}  // namespace koord::cluster

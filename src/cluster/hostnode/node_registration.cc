@@ -1,0 +1,81 @@
+#include "cluster/hostnode/node_registration.h"
+
+#include <boost/json/object.hpp>
+
+#include "base/log.h"
+#include "cluster/node/node_agent.h"
+#include "kube/client.h"
+
+namespace koord::cluster {
+
+namespace {
+constexpr Duration kRetry = std::chrono::seconds(1);
+}
+
+Task<void> NodeRegistration::run() {
+  while (!done_) {
+    auto reporting = report();
+    auto reported = co_await reporting;
+    if (reported) {
+      done_ = true;
+    } else {
+      log::warn("register node {}: {}", node_.name, reported.error().message);
+      auto pause = sleepFor(executor_, kRetry);
+      co_await pause;
+    }
+  }
+  SteadyTime lastReport = executor_.steadyNow();
+  while (true) {
+    auto renewing = renewNodeLease(api_, node_.name, executor_.wallNow());
+    auto renewed = co_await renewing;
+    if (!renewed)
+      log::warn("renew the lease of node {}: {}", node_.name, renewed.error().message);
+    if (executor_.steadyNow() - lastReport >= kNodeStatusPeriod) {
+      auto reporting = report();
+      auto reported = co_await reporting;
+      if (reported) lastReport = executor_.steadyNow();
+    }
+    auto pause = sleepFor(executor_, kNodeLeaseRenewal);
+    co_await pause;
+  }
+}
+
+Task<Result<>> NodeRegistration::report() {
+  const api::ObjectKey key{"", node_.name};
+  auto getting = kube::get<api::Node>(api_, key);
+  auto node = co_await getting;
+  if (!node) {
+    if (node.error().code != ErrorCode::NotFound) co_return fail(std::move(node.error()));
+    json::value object =
+        json::object{{"apiVersion", "v1"},
+                     {"kind", "Node"},
+                     {"metadata",
+                      {{"name", node_.name},
+                       {"labels",
+                        {{"kubernetes.io/hostname", node_.name},
+                         {"kubernetes.io/os", node_.info.operatingSystem},
+                         {"kubernetes.io/arch", node_.info.architecture},
+                         {"koordctl.koordinator.sh/node", "host"}}}}}};
+    auto creating = kube::createObject(api_, api::Node::kType, key, std::move(object));
+    auto created = co_await creating;
+    if (!created) co_return fail(std::move(created.error()));
+    node = api::Node{};
+  }
+  api::NodeStatus status;
+  // Only what is ours: batch resources in the same maps survive the merge.
+  status.capacity = node_.capacity;
+  status.allocatable = node_.allocatable;
+  status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true,
+                                     "KubeletReady", "koordctl runs pods on this machine");
+  status.addresses = {{"InternalIP", node_.ip}, {"Hostname", node_.name}};
+  status.daemonEndpoints.kubeletEndpoint = api::DaemonEndpoint{node_.kubeletPort};
+  status.nodeInfo = node_.info;
+  json::value patch = json::object{{"status", api::encode(status)}};
+  auto patching =
+      kube::strategicPatch(api_, api::Node::kType, key, std::move(patch), "status");
+  auto patched = co_await patching;
+  if (!patched) co_return fail(std::move(patched.error()));
+  co_return Result<>{};
+}
+
+}  // namespace koord::cluster

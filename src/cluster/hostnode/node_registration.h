@@ -1,0 +1,40 @@
+#pragma once
+
+// The Node object of the host node: made when it is missing, its status and conditions kept up, its lease
+// renewed. Labels, annotations, taints and foreign resources of an existing Node stay as they are.
+
+#include "api/core.h"
+#include "base/task.h"
+#include "kube/api.h"
+
+namespace koord::cluster {
+
+struct NodeDescription {
+  std::string name;
+  std::string ip = "127.0.0.1";
+  int kubeletPort = 0;
+  api::ResourceList capacity;
+  api::ResourceList allocatable;
+  api::NodeSystemInfo info;
+};
+
+class NodeRegistration {
+ public:
+  NodeRegistration(kube::Api& api, Executor& executor, const NodeDescription& node)
+      : api_(api), executor_(executor), node_(node) {}
+
+  void start() { tasks_.spawn(run()); }
+  bool done() const { return done_; }
+
+ private:
+  Task<void> run();
+  Task<Result<>> report();
+
+  kube::Api& api_;
+  Executor& executor_;
+  const NodeDescription& node_;
+  bool done_ = false;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::cluster

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/codec.h"
 #include "base/virtual_loop.h"
 #include "kube/fake_api.h"
 #include "scheduler/plugins/registry.h"

@@ -193,6 +193,16 @@ TEST_P(AgentTest, BestEffortShrinksWithinTwoIntervalsWhenLatencySensitiveDemandR
   EXPECT_EQ(before, 8);
 }
 
+TEST_P(AgentTest, BestEffortGetsNoCpuThatKubepodsDoesNotHave) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  files_.setCgroupText(CgroupFile::CpusetCpus, kubepodsDir(CgroupDriver::Cgroupfs), "0-5");
+  files_.settle();
+  cluster_.putSlo(R"({"enable":false})");
+  startAgent();
+  seconds(3, 1, 1);
+  EXPECT_EQ(beCpus().toString(), "0-5");
+}
+
 TEST_P(AgentTest, WhenAllIsUsedUpBestEffortKeepsTwoCpus) {
   be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
   cluster_.putSlo(R"({"enable":true})");

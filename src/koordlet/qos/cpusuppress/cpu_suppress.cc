@@ -107,6 +107,14 @@ Result<cpusuppress::Budget> CpuSuppress::budget() {
   return cpusuppress::computeBudget(input);
 }
 
+std::vector<CpuPlace> CpuSuppress::usableCpus() {
+  std::vector<CpuPlace> cpus = host_.topology->cpus;
+  const auto allowed = reader_.cpuset(host_.kubepods());
+  if (allowed && !allowed->empty())
+    std::erase_if(cpus, [&](const CpuPlace& place) { return !allowed->contains(place.cpu); });
+  return cpus;
+}
+
 void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
   const auto current = reader_.cpuset(host_.besteffort());
   if (!current) {
@@ -114,7 +122,7 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
     return;
   }
   cpusuppress::CpusetInput input;
-  input.cpus = host_.topology->cpus;
+  input.cpus = usableCpus();
   input.pods = cpusuppress::pinnedPods(states_.pods());
   input.excluded = cpusuppress::excludedCpus(states_.node()->metadata.annotations);
   input.current = *current;
@@ -156,7 +164,7 @@ void CpuSuppress::recoverCpuset() {
   const auto excluded =
       states_.node() ? cpusuppress::excludedCpus(states_.node()->metadata.annotations) : CpuSet{};
   const CpuSet all = cpusuppress::unsuppressedCpuset(
-      host_.topology->cpus, cpusuppress::pinnedPods(states_.pods()), excluded);
+      usableCpus(), cpusuppress::pinnedPods(states_.pods()), excluded);
   if (!all.empty()) writeCpuset(all, "suppressBECPU");
 }
 

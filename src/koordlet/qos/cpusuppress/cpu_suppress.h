@@ -41,6 +41,8 @@ class CpuSuppress {
 
  private:
   Result<cpusuppress::Budget> budget();
+  // Of the machine, those that kubepods may use: nothing below it can have others.
+  std::vector<CpuPlace> usableCpus();
   void adjustCpuset(std::int64_t budgetMilli);
   void adjustQuota(std::int64_t budgetMilli);
   void recoverCpuset();

@@ -32,7 +32,7 @@ std::string readFrom(const std::string& path, std::int64_t& offset) {
   const ssize_t got = ::pread(fd, text.data(), text.size(), offset);
   ::close(fd);
   text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  offset += static_cast<std::int64_t>(size);
+  offset += static_cast<std::int64_t>(text.size());
   return text;
 }
 

@@ -136,7 +136,13 @@ step "events" 'k get events -A' 'No resources found'
 step "an unknown field is named" 'sed "s/image: busybox/imagex: busybox/" $dir/pod.yaml | k apply -f -' 'imagex'
 step "a wrong type is named" 'sed "s/PeriodSeconds: 0/PeriodSeconds: soon/" $dir/pod.yaml | k apply --validate=false -f -' 'spec.terminationGracePeriodSeconds'
 step "an unknown object" 'k get pod none' 'Error from server \(NotFound\): pods "none" not found'
-step "auth can-i" 'k auth can-i create pods' '^yes$'
+# From 1.32 on kubectl asks this in protobuf, which the embedded server does not read and says so.
+minor=$("$kubectl" version --client -o json 2>/dev/null | sed -n 's/.*"minor": *"\([0-9]*\).*/\1/p' | head -n 1)
+if [ "${minor:-0}" -lt 32 ]; then
+  step "auth can-i" 'k auth can-i create pods' '^yes$'
+else
+  step "protobuf is refused with what is accepted" 'k auth can-i create pods' 'accepted media types include: application/json'
+fi
 step "delete with foreground" 'k delete deploy web --cascade=foreground --wait=false' 'deleted'
 step "delete what was applied" 'k delete -f $dir/crd.yaml' 'deleted'
 step "raw" 'k get --raw /readyz' '^ok$'

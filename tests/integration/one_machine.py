@@ -271,14 +271,17 @@ class Test:
             qos = self.cluster.qos()
             return qos["systemUsedMilli"] < total * 0.4 and qos["budgetMilli"] > total * 0.4
 
+        quota = lambda: self.cgroups.quota("kubepods/besteffort")
         try:
             wait_until("a calm machine", calm, 60, 0.5)
+            wait_until("the quota of best effort grows to its budget",
+                       lambda: quota() > total * 100 * 0.4, 60, 0.5)
         except Failure:
+            # On a machine that stays calm the budget must be reached.
+            if all(calm() for _ in range(5) if time.sleep(1) is None):
+                raise
             print("     skipped: other programs use most of this machine's CPUs", flush=True)
             return
-        quota = lambda: self.cgroups.quota("kubepods/besteffort")
-        wait_until("the quota of best effort grows to its budget",
-                   lambda: quota() > total * 100 * 0.4, 60, 0.5)
         before = quota()
         high = os.path.join(self.folder, "HIGH")
         with open(high, "w", encoding="utf-8"):

@@ -2,6 +2,13 @@
 
 namespace koord::scheduler {
 
+Shared::Shared(Executor& executorToUse, kube::Api* apiToUse)
+    : executor(executorToUse), api(apiToUse), podIndex(cluster, namespaceLabelsOf(stores)) {
+  stores.namespaces.listen([this](const auto& before, const auto& after) {
+    if (!before || !after || before->metadata.labels != after->metadata.labels) podIndex.namespacesChanged();
+  });
+}
+
 ProfileRuntime::ProfileRuntime(Shared& shared, const ProfileConfig& config, const Registry& registry,
                                std::int32_t percentage, Random random, std::vector<std::string>& errors)
     : shared_(shared) {

@@ -11,12 +11,15 @@ namespace koord::scheduler {
 
 // What all profiles share.
 struct Shared {
+  Shared(Executor& executorToUse, kube::Api* apiToUse);
+
   Executor& executor;
-  kube::Api* api = nullptr;
+  kube::Api* api;
   Cluster cluster;
   Nominator nominator;
   WaitingPods waiting;
   Stores stores;
+  PodIndex podIndex;
   std::function<void(const std::vector<PodPtr>&)> activate;
 };
 
@@ -28,6 +31,7 @@ class ProfileRuntime final : public Handle {
   const Profile& profile() const { return *profile_; }
 
   Cluster& cluster() override { return shared_.cluster; }
+  PodIndex& podIndex() override { return shared_.podIndex; }
   Executor& executor() override { return shared_.executor; }
   Nominator& nominator() override { return shared_.nominator; }
   WaitingPods& waitingPods() override { return shared_.waiting; }

@@ -17,7 +17,7 @@ constexpr int kPodsPerSlice = 256;
 }  // namespace
 
 Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* api, Observer* observer)
-    : options_(std::move(options)), executor_(executor), observer_(observer), shared_{executor, api} {}
+    : options_(std::move(options)), executor_(executor), observer_(observer), shared_(executor, api) {}
 
 Scheduler::~Scheduler() { *alive_ = false; }
 

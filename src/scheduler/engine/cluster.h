@@ -104,14 +104,8 @@ class Cluster {
   std::size_t taintSetCount() const { return taintSets_.size(); }
   ImageSpread imageSpread(Symbol image) const;
 
-  // Pods with the same namespace and labels share a label set, which selectors need to match only once.
-  struct LabelSet {
-    std::string namespace_;
-    api::StringMap labels;
-  };
-  Symbol internLabelSet(const std::string& namespace_, const api::StringMap& labels);
-  const LabelSet& labelSet(Symbol id) const { return labelSets_[id]; }
-  std::size_t labelSetCount() const { return labelSets_.size(); }
+  LabelSets& labelSets() { return labelSets_; }
+  TermTable& terms() { return terms_; }
 
   // --- Pods.
   struct PodRecord {
@@ -214,8 +208,8 @@ class Cluster {
   std::vector<std::vector<api::Taint>> taintSets_;
   std::unordered_map<std::string, TaintSet> taintSetIds_;
   boost::unordered_flat_map<Symbol, ImageSpread> images_;
-  std::vector<LabelSet> labelSets_;
-  std::unordered_map<std::string, Symbol> labelSetIds_;
+  LabelSets labelSets_;
+  TermTable terms_;
 
   std::unordered_map<std::string, PodRecord> pods_;
   std::size_t assumed_ = 0;

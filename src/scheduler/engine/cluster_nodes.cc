@@ -169,19 +169,6 @@ ImageSpread Cluster::imageSpread(Symbol image) const {
   return it == images_.end() ? ImageSpread{} : it->second;
 }
 
-Symbol Cluster::internLabelSet(const std::string& namespace_, const api::StringMap& labels) {
-  std::string key = namespace_;
-  for (const auto& [name, value] : labels) {
-    key += '\n';
-    key += name;
-    key += '=';
-    key += value;
-  }
-  const auto [it, added] = labelSetIds_.emplace(std::move(key), labelSets_.size());
-  if (added) labelSets_.push_back({namespace_, labels});
-  return it->second;
-}
-
 TaintSet Cluster::internTaints(const std::vector<api::Taint>& taints) {
   std::string key;
   for (const auto& taint : taints) {

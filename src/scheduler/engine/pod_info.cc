@@ -37,7 +37,8 @@ PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod) {
   for (const auto& container : pod->spec.containers) addPorts(cluster, container, *info);
   for (const auto& container : pod->spec.initContainers)
     if (container.restartPolicy == "Always") addPorts(cluster, container, *info);
-  info->labelSet = cluster.internLabelSet(pod->metadata.namespace_, pod->metadata.labels);
+  info->labelSet = cluster.labelSets().intern(pod->metadata.namespace_, pod->metadata.labels);
+  info->terms = cluster.terms().parse(cluster.symbols(), *pod);
   info->pod = std::move(pod);
   return info;
 }

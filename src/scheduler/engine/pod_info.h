@@ -7,6 +7,8 @@
 #include <string>
 
 #include "api/pod.h"
+#include "scheduler/engine/label_sets.h"
+#include "scheduler/engine/pod_terms.h"
 #include "scheduler/engine/resources.h"
 
 namespace koord::scheduler {
@@ -26,8 +28,8 @@ struct PodInfo {
   std::int64_t nonZeroCpu = 0;     // with 100 milli for each container that asks for none,
   std::int64_t nonZeroMemory = 0;  // with 200 MiB likewise; used by scores
   boost::container::small_vector<HostPort, 1> ports;
-  // Which (namespace, labels) it has: pods with equal ones share the number.
-  Symbol labelSet = 0;
+  LabelSetPtr labelSet;                   // its namespace and labels
+  std::shared_ptr<const PodTerms> terms;  // nullptr without pod (anti-)affinity
 
   const std::string& uid() const { return pod->metadata.uid; }
   std::string key() const { return pod->metadata.namespace_ + "/" + pod->metadata.name; }

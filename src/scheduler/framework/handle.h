@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "scheduler/engine/cluster.h"
+#include "scheduler/engine/pod_index.h"
 #include "scheduler/framework/nominator.h"
 #include "scheduler/framework/stores.h"
 #include "scheduler/framework/waiting_pods.h"
@@ -23,6 +24,7 @@ class Handle {
  public:
   virtual ~Handle() = default;
   virtual Cluster& cluster() = 0;
+  virtual PodIndex& podIndex() = 0;
   virtual Executor& executor() = 0;
   virtual Nominator& nominator() = 0;
   virtual WaitingPods& waitingPods() = 0;

@@ -60,7 +60,6 @@ void ClassNodes::reset() {
   feasibleCount_ = 0;
   unscored_.clear();
   totals_.clear(capacity);
-  fixed_.assign(capacity, 0);
   normalized_.clear();
   for (std::size_t i = 0; i < profile_.score.size(); ++i) {
     const auto& plugin = profile_.score[i];
@@ -93,7 +92,6 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter) {
     const std::size_t capacity = cluster_.capacity();
     verdicts_.reserve(capacity);
     totals_.reserve(capacity);
-    fixed_.resize(capacity);
     for (Normalized& scores : normalized_)
       if (!scores.raw.empty()) scores.raw.resize(capacity);
     for (const NodeId node : *changes) changed_.insert(node);
@@ -146,8 +144,9 @@ void ClassNodes::setRaw(Normalized& scores, NodeId node, std::int64_t raw) {
   }
 }
 
-std::int64_t ClassNodes::total(NodeId node) const {
-  std::int64_t sum = fixed_[node];
+// The weighted sum of a node's normalised scores.
+std::int64_t ClassNodes::normalizedPart(NodeId node) const {
+  std::int64_t sum = 0;
   for (const Normalized& scores : normalized_) {
     if ((class_.skipScore >> scores.position & 1) != 0) continue;
     const std::int64_t raw = scores.raw.empty() ? 0 : scores.raw[node];
@@ -159,7 +158,7 @@ std::int64_t ClassNodes::total(NodeId node) const {
 Status ClassNodes::syncScores(const PodInfo& pod) {
   unscored_.copyTo(list_);
   scores_.resize(list_.size());
-  for (const NodeId node : list_) fixed_[node] = 0;
+  fixed_.assign(list_.size(), 0);
   std::vector<std::int64_t> maxima;
   for (const Normalized& scores : normalized_) maxima.push_back(scores.max);
 
@@ -184,15 +183,37 @@ Status ClassNodes::syncScores(const PodInfo& pod) {
         valid_ = false;
         return invalidScore(plugin.name, scores_[n]);
       }
-      fixed_[list_[n]] += plugin.weight * scores_[n];
+      fixed_[n] += plugin.weight * scores_[n];
     }
   }
+  if (rescale(maxima)) {
+    // The scale changed: nodes that were not scored again keep what is not normalised.
+    std::vector<std::int64_t> now;
+    for (Normalized& scores : normalized_) {
+      now.push_back(scores.max);
+      scores.max = maxima[static_cast<std::size_t>(&scores - normalized_.data())];
+    }
+    list_.clear();
+    feasible_.forEach([&](NodeId node) {
+      if (!unscored_.contains(node)) list_.push_back(node);
+    });
+    std::vector<std::int64_t> rest;
+    for (const NodeId node : list_) rest.push_back(totals_.at(node) - normalizedPart(node));
+    for (std::size_t i = 0; i < now.size(); ++i) normalized_[i].max = now[i];
+    for (std::size_t n = 0; n < list_.size(); ++n) totals_.set(list_[n], rest[n] + normalizedPart(list_[n]));
+    unscored_.copyTo(list_);
+  }
+  for (std::size_t n = 0; n < list_.size(); ++n) totals_.set(list_[n], fixed_[n] + normalizedPart(list_[n]));
   unscored_.clear();
+  return {};
+}
 
-  bool rescale = false;
+// Finds the highest scores anew where nobody has them any more; whether any of them differs from before.
+bool ClassNodes::rescale(const std::vector<std::int64_t>& before) {
+  bool changed = false;
   for (std::size_t i = 0; i < normalized_.size(); ++i) {
     Normalized& scores = normalized_[i];
-    if (scores.max != 0 && scores.holders == 0) {  // nobody has the highest score any more
+    if (scores.max != 0 && scores.holders == 0) {
       scores.max = 0;
       feasible_.forEach([&](NodeId node) {
         const std::int64_t raw = scores.raw[node];
@@ -203,18 +224,14 @@ Status ClassNodes::syncScores(const PodInfo& pod) {
         if (raw == scores.max && raw != 0) ++scores.holders;
       });
     }
-    rescale |= scores.max != maxima[i];
+    changed |= scores.max != before[i];
   }
-  if (rescale) {
-    feasible_.forEach([&](NodeId node) { totals_.set(node, total(node)); });
-  } else {
-    for (const NodeId node : list_) totals_.set(node, total(node));
-  }
-  return {};
+  return changed;
 }
 
 void ClassNodes::addTotals(std::span<const NodeId> nodes, std::span<std::int64_t> totals) const {
-  for (std::size_t n = 0; n < nodes.size(); ++n) totals[n] += fixed_[nodes[n]];
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    totals[n] += totals_.at(nodes[n]) - normalizedPart(nodes[n]);
   for (const Normalized& scores : normalized_) {
     if ((class_.skipScore >> scores.position & 1) != 0) continue;
     if (scores.raw.empty()) {

@@ -66,7 +66,8 @@ class ClassNodes {
   void reset();
   void drop(NodeId node);
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
-  std::int64_t total(NodeId node) const;
+  std::int64_t normalizedPart(NodeId node) const;
+  bool rescale(const std::vector<std::int64_t>& before);
 
   Cluster& cluster_;
   const Profile& profile_;
@@ -78,12 +79,12 @@ class ClassNodes {
   NodeSet feasible_;
   std::size_t feasibleCount_ = 0;
   NodeSet unscored_;
-  std::vector<std::int64_t> fixed_;  // weighted sum of the scores that are not normalised
   std::vector<Normalized> normalized_;
-  ScoreIndex totals_;
-  NodeSet changed_;  // scratch
+  ScoreIndex totals_;  // kept scores are those with the maxima of `normalized_`
+  NodeSet changed_;    // scratch, as are the others below
   std::vector<NodeId> list_;
   std::vector<std::int64_t> scores_;
+  std::vector<std::int64_t> fixed_;
 };
 
 // The classes of one profile; those used least recently go when there are too many.

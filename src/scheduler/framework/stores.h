@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/core.h"
+#include "scheduler/engine/pod_terms.h"
 
 namespace koord::scheduler {
 
@@ -47,5 +48,13 @@ struct Stores {
   Store<api::Namespace> namespaces;
   Store<api::PodDisruptionBudget> disruptionBudgets;
 };
+
+// Labels of namespaces, for selectors over them. The stores must outlive it.
+inline NamespaceLabels namespaceLabelsOf(const Stores& stores) {
+  return [&stores](const std::string& name) -> const api::StringMap* {
+    const auto namespace_ = stores.namespaces.get({"", name});
+    return namespace_ ? &namespace_->metadata.labels : nullptr;
+  };
+}
 
 }  // namespace koord::scheduler

@@ -17,6 +17,7 @@ namespace koord::scheduler::testing {
 class World final : public Handle {
  public:
   Cluster& cluster() override { return cluster_; }
+  PodIndex& podIndex() override { return podIndex_; }
   Executor& executor() override { return loop_; }
   Nominator& nominator() override { return nominator_; }
   WaitingPods& waitingPods() override { return waiting_; }
@@ -59,6 +60,7 @@ class World final : public Handle {
   Nominator nominator_;
   WaitingPods waiting_;
   Stores stores_;
+  PodIndex podIndex_{cluster_, namespaceLabelsOf(stores_)};
   std::unique_ptr<Profile> profile_;
   std::unique_ptr<NodeSearch> search_;
 };

@@ -1,8 +1,10 @@
 #include "scheduler/plugins/nodeaffinity/plugin.h"
 
+#include <algorithm>
 #include <set>
 
 #include "scheduler/engine/node_selection.h"
+#include "scheduler/engine/symbol_selector.h"
 
 namespace koord::scheduler {
 
@@ -57,6 +59,29 @@ std::optional<std::set<std::string>> pinnedNames(const api::NodeSelector& select
   return all;
 }
 
+// What a pod requires of a node, in both forms: for many nodes and for few.
+struct Required {
+  api::RequiredNodeAffinity pod;
+  SymbolSelector selector;
+  bool hasTerms = false;
+  std::vector<SymbolTerm> terms;
+
+  Required(Symbols& symbols, const api::PodSpec& spec)
+      : pod(spec), selector(symbols, pod.nodeSelector()), hasTerms(pod.affinity().has_value()) {
+    if (!hasTerms) return;
+    for (const auto& term : pod.affinity()->terms()) terms.emplace_back(symbols, term);
+  }
+  bool matches(const Symbols& symbols, const NodeRow& node) const {
+    return selector.matches(symbols, node) &&
+           (!hasTerms || std::ranges::any_of(terms, [&](const SymbolTerm& term) { return term.matches(symbols, node); }));
+  }
+};
+
+struct Preference {
+  SymbolTerm term;
+  std::int64_t weight = 0;
+};
+
 void keepMatching(Cluster& cluster, const api::NodeSelectorMatcher& matcher, NodeSet& nodes) {
   NodeSet any;
   for (const auto& term : matcher.terms()) any.unite(select(cluster, term, nodes));
@@ -101,7 +126,7 @@ void NodeAffinity::sign(const PodInfo& pod, Signature& signature) const {
 PreFilterResult NodeAffinity::preFilter(CycleState& state, const PodInfo& pod) {
   const api::NodeSelector* required = requiredOf(pod);
   if (!required && pod.pod->spec.nodeSelector.empty() && !addedRequired_) return {Status::skip(), {}};
-  state.put(kRequired, api::RequiredNodeAffinity(pod.pod->spec));
+  state.put(kRequired, Required(cluster_.symbols(), pod.pod->spec));
   if (!required) return {};
   const auto names = pinnedNames(*required);
   if (!names) return {};
@@ -110,17 +135,16 @@ PreFilterResult NodeAffinity::preFilter(CycleState& state, const PodInfo& pod) {
 }
 
 Status NodeAffinity::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
-  const auto& required = *state.get<api::RequiredNodeAffinity>(kRequired);
+  const auto& required = *state.get<Required>(kRequired);
   constexpr auto kCode = Code::UnschedulableAndUnresolvable;
   const char* enforced = "node(s) didn't match scheduler-enforced node affinity";
   const char* own = "node(s) didn't match Pod's node affinity/selector";
   if (nodes.nodes().smallerThan(kManyNodes)) {
     nodes.forEach([&](NodeId id) {
       const NodeRow& node = cluster_.node(id);
-      const auto& labels = node.object->metadata.labels;
-      if (addedRequired_ && !addedRequired_->matches(labels, node.name).value_or(false)) {
+      if (addedRequired_ && !addedRequired_->matches(node.object->metadata.labels, node.name).value_or(false)) {
         nodes.reject(id, kCode, enforced);
-      } else if (!required.matches(labels, node.name).value_or(false)) {
+      } else if (!required.matches(cluster_.symbols(), node)) {
         nodes.reject(id, kCode, own);
       }
     });
@@ -132,8 +156,8 @@ Status NodeAffinity::filter(const CycleState& state, const PodInfo&, NodeFilter&
     nodes.keepOnly(matching, kCode, enforced);
   }
   NodeSet matching = nodes.nodes();
-  narrow(cluster_, required.nodeSelector(), matching);
-  if (required.affinity()) keepMatching(cluster_, *required.affinity(), matching);
+  narrow(cluster_, required.pod.nodeSelector(), matching);
+  if (required.hasTerms) keepMatching(cluster_, *required.pod.affinity(), matching);
   nodes.keepOnly(matching, kCode, own);
   return {};
 }
@@ -142,23 +166,30 @@ Status NodeAffinity::preScore(CycleState& state, const PodInfo& pod, std::span<c
   const api::NodeAffinity* affinity = affinityOf(pod);
   const bool own = affinity && !affinity->preferredDuringSchedulingIgnoredDuringExecution.empty();
   if (!own && !addedPreferred_) return Status::skip();
-  if (!own) {
-    state.put(kPreferred, api::PreferredNodeTerms{});
-    return {};
+  std::vector<Preference> preferences;
+  const auto add = [&](const api::PreferredNodeTerms& terms) {
+    for (const auto& [term, weight] : terms.terms())
+      preferences.push_back({SymbolTerm(cluster_.symbols(), term), weight});
+  };
+  if (own) {
+    const auto terms =
+        api::PreferredNodeTerms::compile(affinity->preferredDuringSchedulingIgnoredDuringExecution);
+    if (!terms) return Status::of(terms.error());
+    add(*terms);
   }
-  auto terms = api::PreferredNodeTerms::compile(affinity->preferredDuringSchedulingIgnoredDuringExecution);
-  if (!terms) return Status::of(terms.error());
-  state.put(kPreferred, *std::move(terms));
+  if (addedPreferred_) add(*addedPreferred_);
+  state.put(kPreferred, std::move(preferences));
   return {};
 }
 
 Status NodeAffinity::score(const CycleState& state, const PodInfo&, std::span<const NodeId> nodes,
                            std::span<std::int64_t> scores) {
-  const auto& own = *state.get<api::PreferredNodeTerms>(kPreferred);
+  const auto& preferences = *state.get<std::vector<Preference>>(kPreferred);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const NodeRow& node = cluster_.node(nodes[n]);
-    const auto& labels = node.object->metadata.labels;
-    scores[n] = own.score(labels, node.name) + (addedPreferred_ ? addedPreferred_->score(labels, node.name) : 0);
+    scores[n] = 0;
+    for (const auto& [term, weight] : preferences)
+      if (term.matches(cluster_.symbols(), node)) scores[n] += weight;
   }
   return {};
 }

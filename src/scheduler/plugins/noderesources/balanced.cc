@@ -47,7 +47,8 @@ Status NodeResourcesBalancedAllocation::score(const CycleState&, const PodInfo& 
       const std::int64_t requested = Cluster::columnAt(column.requested, nodes[n]);
       const auto all = static_cast<double>(allocatable);
       with.push_back(std::min(1.0, static_cast<double>(requested + column.amount) / all));
-      without.push_back(std::min(1.0, static_cast<double>(requested) / all));
+      if (mode_ == BalanceMode::Improvement)
+        without.push_back(std::min(1.0, static_cast<double>(requested) / all));
     }
     const std::int64_t after = balanceScore(with);
     scores[n] = mode_ == BalanceMode::AfterPod ? after : 50 + (50 + after - balanceScore(without)) / 2;

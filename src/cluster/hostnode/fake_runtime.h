@@ -1,0 +1,98 @@
+#pragma once
+
+// A container runtime for tests: containers run until the test ends them, stopping takes the whole grace
+// time when they do not listen, and everything that was asked for is remembered.
+
+#include <algorithm>
+#include <set>
+
+#include "cluster/hostnode/cgroups.h"
+#include "cluster/hostnode/runtime.h"
+
+namespace koord::cluster {
+
+class FakeRuntime final : public Runtime {
+ public:
+  FakeRuntime(Executor& executor, Cgroups& cgroups) : executor_(executor), cgroups_(cgroups) {}
+
+  std::vector<RuntimeContainer> containers;
+  std::vector<ContainerConfig> started;
+  std::set<std::string> deaf;        // names of containers that SIGTERM does not end
+  std::optional<Error> startError;   // what the next starts fail with
+  Duration latency = std::chrono::milliseconds(1);
+
+  void exit(const std::string& name, int exitCode) {
+    for (auto& container : containers)
+      if (container.name == name && container.phase == RuntimeContainer::Phase::Running) {
+        container.phase = RuntimeContainer::Phase::Exited;
+        container.exitCode = exitCode;
+        container.finishedAt = executor_.wallNow();
+        container.reason = exitCode == 0 ? "Completed" : "Error";
+      }
+  }
+  std::size_t running() const {
+    return static_cast<std::size_t>(std::ranges::count(
+        containers, RuntimeContainer::Phase::Running, &RuntimeContainer::phase));
+  }
+
+  std::string version() const override { return "fake://1"; }
+
+  Task<Result<>> preparePod(PodRef) override { co_return Result<>{}; }
+
+  Task<Result<std::string>> startContainer(ContainerConfig config) override {
+    auto pause = sleepFor(executor_, latency);
+    co_await pause;
+    if (startError) co_return fail(*startError);
+    RuntimeContainer container;
+    container.id = "c" + std::to_string(started.size());
+    container.pod = config.pod;
+    container.name = config.name;
+    container.attempt = config.attempt;
+    container.phase = RuntimeContainer::Phase::Running;
+    container.startedAt = executor_.wallNow();
+    container.logPath = "/logs/" + container.id;
+    if (auto made = cgroups_.create(config.pod.cgroup + "/" + container.id, config.values); !made)
+      co_return fail(std::move(made.error()));
+    containers.push_back(container);
+    started.push_back(std::move(config));
+    co_return container.id;
+  }
+
+  Task<Result<>> stopContainer(std::string id, Duration grace) override {
+    const auto found = std::ranges::find(containers, id, &RuntimeContainer::id);
+    if (found == containers.end()) co_return Result<>{};
+    const std::string name = found->name;
+    if (deaf.contains(name)) {
+      auto pause = sleepFor(executor_, grace);
+      co_await pause;
+      exit(name, 137);
+    } else {
+      exit(name, 143);
+    }
+    co_return Result<>{};
+  }
+
+  Task<Result<>> removeContainer(std::string id) override {
+    for (const auto& container : containers)
+      if (container.id == id) {
+        const std::string cgroup = container.pod.cgroup + "/" + id;
+        if (auto removed = cgroups_.remove(cgroup); !removed) co_return removed;
+      }
+    std::erase_if(containers, [&](const auto& container) { return container.id == id; });
+    co_return Result<>{};
+  }
+
+  Task<Result<>> removePod(PodRef) override { co_return Result<>{}; }
+
+  Task<Result<std::vector<RuntimeContainer>>> list() override {
+    auto pause = sleepFor(executor_, latency);
+    co_await pause;
+    co_return containers;
+  }
+
+ private:
+  Executor& executor_;
+  Cgroups& cgroups_;
+};
+
+}  // namespace koord::cluster

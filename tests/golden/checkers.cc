@@ -13,6 +13,7 @@ std::vector<Checker> allCheckers() {
       podrequestsChecker(),
       profileChecker(),
       quantityChecker(),
+      scoresChecker(),
       selectorsChecker(),
   };
 }

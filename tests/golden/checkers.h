@@ -15,6 +15,7 @@ Checker patchesChecker();
 Checker podrequestsChecker();
 Checker profileChecker();
 Checker quantityChecker();
+Checker scoresChecker();
 Checker selectorsChecker();
 
 std::vector<Checker> allCheckers();

@@ -64,19 +64,24 @@ std::string parentOf(const std::string& path) {
 Result<CgroupLayout> parseCgroupLayout(std::string_view mountinfo) {
   std::map<std::string, std::string> v1;
   std::string unified;
+  std::vector<std::string> others;
   for (const auto line : split(mountinfo, '\n')) {
     const auto mount = parseLine(line);
     if (!mount) continue;
     if (mount->type == "cgroup2" && unified.empty()) unified = mount->point;
+    if (mount->type == "cgroup2") others.push_back(mount->point);
     if (mount->type != "cgroup") continue;
+    bool used = false;
     for (const auto option : split(mount->superOptions, ',')) {
       if (std::ranges::find(kControllers, option) == kControllers.end()) continue;
+      used = true;
       v1.try_emplace(std::string(option), mount->point);
     }
+    if (!used) others.push_back(mount->point);
   }
   if (const auto cpu = v1.find("cpu"); cpu != v1.end()) {
     const std::string root = parentOf(cpu->second);
-    return CgroupLayout{1, root, std::move(v1)};
+    return CgroupLayout{1, root, std::move(v1), std::move(others)};
   }
   if (!unified.empty()) return CgroupLayout{2, unified, {}};
   return fail(ErrorCode::NotFound,

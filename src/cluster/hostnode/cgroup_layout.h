@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -19,6 +20,9 @@ struct CgroupLayout {
   // Version 1: controller -> its mount point ("cpu" -> "/sys/fs/cgroup/cpu,cpuacct").
   // Version 2: empty, everything is below root.
   std::map<std::string, std::string> controllers;
+  // Version 1: mount points of hierarchies that are not used here but by a container runtime: devices,
+  // freezer, systemd's, an unused version 2 tree.
+  std::vector<std::string> others = {};
 };
 
 // Fails with NotFound when no cgroup file system that can limit CPU is mounted.

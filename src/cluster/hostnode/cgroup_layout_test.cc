@@ -11,6 +11,7 @@ struct Case {
   int version;
   const char* root;
   std::map<std::string, std::string> controllers;
+  std::vector<std::string> others = {};
 };
 
 class CgroupLayoutTest : public testing::TestWithParam<Case> {};
@@ -22,6 +23,7 @@ TEST_P(CgroupLayoutTest, IsFoundInMountinfo) {
   EXPECT_EQ(layout->version, expected.version);
   EXPECT_EQ(layout->root, expected.root);
   EXPECT_EQ(layout->controllers, expected.controllers);
+  EXPECT_EQ(layout->others, expected.others);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -41,7 +43,8 @@ INSTANTIATE_TEST_SUITE_P(
              "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n",
              1,
              "/sys/fs/cgroup",
-             {{"cpu", "/sys/fs/cgroup/cpu"}, {"cpuacct", "/sys/fs/cgroup/cpuacct"}}},
+             {{"cpu", "/sys/fs/cgroup/cpu"}, {"cpuacct", "/sys/fs/cgroup/cpuacct"}},
+             {"/sys/fs/cgroup/systemd", "/sys/fs/cgroup/unified"}},
         Case{"ControllersThatShareAMount",
              "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:4 - cgroup cgroup rw,cpu,cpuacct\n"
              "34 31 0:31 / /sys/fs/cgroup/cpuset rw shared:5 master:2 - cgroup cgroup rw,cpuset\n",

@@ -163,9 +163,10 @@ Result<> Cgroups::removeTree(const std::string& dir) {
 
 Result<> Cgroups::remove(const std::string& path) {
   Result<> result;
-  for (const auto& mount : mounts_)
-    if (auto removed = removeTree(mount + "/" + path); !removed && result)
-      result = std::move(removed);
+  for (const auto* mounts : {&mounts_, &layout_.others})
+    for (const auto& mount : *mounts)
+      if (auto removed = removeTree(mount + "/" + path); !removed && result)
+        result = std::move(removed);
   return result;
 }
 

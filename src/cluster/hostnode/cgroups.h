@@ -44,7 +44,8 @@ class Cgroups {
   std::vector<int> processes(const std::string& path) const;
   // SIGKILL to all of them. They need a moment to be gone.
   void kill(const std::string& path);
-  // Removes the cgroup with all below it. Conflict while a process is still in one.
+  // Removes the cgroup with all below it, also from hierarchies that only a runtime uses. Conflict while
+  // a process is still in one.
   Result<> remove(const std::string& path);
 
   // Files a process writes its id to (0 = itself) to be in the cgroup in every hierarchy.

@@ -73,7 +73,7 @@ TEST_F(SimNodesTest, APodOfAJobSucceedsAfterItsDelay) {
 
 api::Pod pod(const std::string& name, const std::string& yaml) {
   auto decoded = api::decode<api::Pod>(*parseYaml(yaml));
-  EXPECT_TRUE(decoded);
+  EXPECT_TRUE(decoded) << decoded.error().message;
   decoded->metadata.name = name;
   decoded->metadata.namespace_ = "d";
   decoded->status.phase = "Running";
@@ -99,7 +99,7 @@ TEST(NodeMetricTest, TheReportIsTheSumOfPodsAndSystem) {
   const auto web = std::make_shared<const api::Pod>(
       pod("web", "metadata: {annotations: {kwok.x-k8s.io/usage-cpu: 500m}}\nspec: {priority: 9000, containers: "
                  "[{name: c, resources: {requests: {cpu: 2}}}]}"));
-  auto done = pod("done", "metadata: {annotations: {kwok.x-k8s.io/usage-cpu: 4}}");
+  auto done = pod("done", "metadata: {annotations: {kwok.x-k8s.io/usage-cpu: '4'}}");
   done.status.phase = "Succeeded";
   const auto status = nodeMetricStatus(node, {web, std::make_shared<const api::Pod>(done)}, {}, WallTime{});
   EXPECT_EQ(status.nodeMetric->nodeUsage.resources.at("cpu").milliValue(), 1500);

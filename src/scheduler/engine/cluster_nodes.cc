@@ -155,7 +155,7 @@ void Cluster::setImages(NodeId id, const std::vector<api::ContainerImage>& image
   row.images.clear();
   for (const auto& image : images)
     for (const auto& name : image.names)
-      row.images.push_back({symbols_.intern(normalizedImageName(name)), image.sizeBytes});
+      row.images.push_back({symbols_.intern(name), image.sizeBytes});
   // Of a name that is listed twice the last entry counts.
   std::ranges::stable_sort(row.images, {}, &NodeImage::image);
   const auto last = std::unique(row.images.rbegin(), row.images.rend(),

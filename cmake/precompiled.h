@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/container/flat_map.hpp>
 #include <boost/json/value.hpp>
 #include <chrono>
 #include <coroutine>

@@ -4,21 +4,22 @@
 // go out as patches, so fields that are not here survive. A field is named as in JSON; one whose JSON
 // name is a C++ keyword has an underscore at its end (namespace_).
 
-#include <boost/container/flat_map.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "api/map.h"
 #include "base/executor.h"
 #include "base/json.h"
 #include "base/quantity.h"
 
 namespace koord::api {
 
-template <class T>
-using Map = boost::container::flat_map<std::string, T, std::less<>>;
+// Made once, in map.cc.
+extern template class Map<std::string>;
+extern template class Map<Quantity>;
 using StringMap = Map<std::string>;
 using ResourceList = Map<Quantity>;
 using Time = std::optional<WallTime>;  // absent, null and zero are the same; whole seconds on the wire

@@ -89,16 +89,17 @@ class Cgroups:
 class Cluster:
     """One data folder and the koordctl that runs on it."""
 
-    def __init__(self, programs, folder):
+    def __init__(self, programs, folder, *options):
         self.programs = programs
         self.folder = folder
+        self.options = options
         self.data = os.path.join(folder, "data")
         self.kubeconfig = os.path.join(folder, "kubeconfig")
         self.process = None
 
     def command(self, *more):
         return [os.path.join(self.programs, "koordctl"), "up", "--quiet", "--data-dir", self.data,
-                "--kubeconfig", self.kubeconfig, *more]
+                "--kubeconfig", self.kubeconfig, *self.options, *more]
 
     def start(self, *more):
         self.process = subprocess.Popen(self.command("--listen", "127.0.0.1:0", *more),
@@ -145,6 +146,17 @@ class Cluster:
 
     def pods(self, *arguments):
         return self.get("pods", "-n", NAMESPACE, *arguments)["items"]
+
+    def make_room_for_batch(self):
+        """The machine may be busy with other things than this test: whatever it uses, there is batch CPU."""
+        config = {"data": {
+            "colocation-config": json.dumps({"enable": True, "cpuReclaimThresholdPercent": 1000,
+                                             "memoryReclaimThresholdPercent": 100,
+                                             "metricReportIntervalSeconds": 30}),
+            "resource-threshold-config": json.dumps({"clusterStrategy": {
+                "enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 100}})}}
+        self.kubectl("patch", "configmap", "slo-controller-config", "-n", "koordinator-system",
+                     "--type=merge", "-p", json.dumps(config))
 
     def child(self, name):
         """The process id of a component."""
@@ -194,28 +206,17 @@ class Test:
         self.cgroups = Cgroups()
         self.node = os.uname().nodename.lower()
 
-    def run(self):
-        for step in (self.comes_up, self.shows_batch_resources, self.pod_is_mutated_and_runs,
-                     self.cgroups_hold_what_was_asked, self.best_effort_gives_way,
-                     self.bad_input_is_refused, self.survives_kill_9_of_each_process,
-                     self.deletes_pods, self.leaves_nothing_behind):
-            begun = time.monotonic()
-            step()
-            print(f"ok   {step.__name__.replace('_', ' ')} ({time.monotonic() - begun:.1f} s)", flush=True)
+    def steps(self):
+        return (self.comes_up, self.shows_batch_resources, self.pod_is_mutated_and_runs,
+                self.cgroups_hold_what_was_asked, self.best_effort_gives_way,
+                self.bad_input_is_refused, self.survives_kill_9_of_each_process,
+                self.deletes_pods, self.leaves_nothing_behind)
 
     def comes_up(self):
         print(f"     ready {self.cluster.start():.2f} s after koordctl up", flush=True)
         nodes = self.cluster.get("nodes")["items"]
         check([node["metadata"]["name"] for node in nodes] == [self.node], f"nodes: {nodes}")
-        # The machine may be busy with other things than this test: whatever it uses, there is batch CPU.
-        config = {"data": {
-            "colocation-config": json.dumps({"enable": True, "cpuReclaimThresholdPercent": 1000,
-                                             "memoryReclaimThresholdPercent": 100,
-                                             "metricReportIntervalSeconds": 30}),
-            "resource-threshold-config": json.dumps({"clusterStrategy": {
-                "enable": True, "cpuSuppressPolicy": "cfsQuota", "cpuSuppressThresholdPercent": 100}})}}
-        self.cluster.kubectl("patch", "configmap", "slo-controller-config", "-n", "koordinator-system",
-                             "--type=merge", "-p", json.dumps(config))
+        self.cluster.make_room_for_batch()
         for name in ("00-namespace.yaml", "10-profiles.yaml"):
             self.cluster.kubectl("apply", "-f", os.path.join(self.source, "examples/colocation", name))
 
@@ -446,20 +447,23 @@ def why_not():
     return None
 
 
-def main():
-    parser = argparse.ArgumentParser()
+def arguments(what):
+    parser = argparse.ArgumentParser(description=what.splitlines()[0])
     parser.add_argument("--programs", required=True, help="folder with koordctl and the components")
     parser.add_argument("--source", required=True, help="the repository")
     parser.add_argument("--keep", action="store_true", help="keep the test's folder")
-    options = parser.parse_args()
-    reason = why_not()
-    if reason:
-        print("skipped:", reason)
-        return SKIP
+    return parser.parse_args()
+
+
+def run_in_folder(kind, options):
+    """Runs a test's steps in a folder of its own; the exit status."""
     folder = tempfile.mkdtemp(prefix="koord-integration-")
-    test = Test(os.path.abspath(options.programs), os.path.abspath(options.source), folder)
+    test = kind(os.path.abspath(options.programs), os.path.abspath(options.source), folder)
     try:
-        test.run()
+        for step in test.steps():
+            begun = time.monotonic()
+            step()
+            print(f"ok   {step.__name__.replace('_', ' ')} ({time.monotonic() - begun:.1f} s)", flush=True)
         return 0
     except Failure as failure:
         print(f"FAILED: {failure}{test.cluster.log_tail()}", file=sys.stderr)
@@ -472,6 +476,15 @@ def main():
                 print("kept", folder)
             else:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def main():
+    options = arguments(__doc__)
+    reason = why_not()
+    if reason:
+        print("skipped:", reason)
+        return SKIP
+    return run_in_folder(Test, options)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #pragma once
 
-// A container runtime for tests: containers run until the test ends them, stopping takes the whole grace
-// time when they do not listen, and everything that was asked for is remembered.
+// A container runtime for tests: containers run until the test ends them, stopping takes the whole
+// grace time when they do not listen, and everything that was asked for is remembered.
 
 #include <algorithm>
 #include <set>
@@ -17,8 +17,9 @@ class FakeRuntime final : public Runtime {
 
   std::vector<RuntimeContainer> containers;
   std::vector<ContainerConfig> started;
-  std::set<std::string> deaf;        // names of containers that SIGTERM does not end
-  std::optional<Error> startError;   // what the next starts fail with
+  std::set<std::string> prepared;   // uids of pods
+  std::set<std::string> deaf;       // names of containers that SIGTERM does not end
+  std::optional<Error> startError;  // what the next starts fail with
   Duration latency = std::chrono::milliseconds(1);
 
   void exit(const std::string& name, int exitCode) {
@@ -31,13 +32,16 @@ class FakeRuntime final : public Runtime {
       }
   }
   std::size_t running() const {
-    return static_cast<std::size_t>(std::ranges::count(
-        containers, RuntimeContainer::Phase::Running, &RuntimeContainer::phase));
+    return static_cast<std::size_t>(
+        std::ranges::count(containers, RuntimeContainer::Phase::Running, &RuntimeContainer::phase));
   }
 
   std::string version() const override { return "fake://1"; }
 
-  Task<Result<>> preparePod(PodRef) override { co_return Result<>{}; }
+  Task<Result<>> preparePod(PodRef pod) override {
+    prepared.insert(pod.uid);
+    co_return Result<>{};
+  }
 
   Task<Result<std::string>> startContainer(ContainerConfig config) override {
     auto pause = sleepFor(executor_, latency);
@@ -82,7 +86,10 @@ class FakeRuntime final : public Runtime {
     co_return Result<>{};
   }
 
-  Task<Result<>> removePod(PodRef) override { co_return Result<>{}; }
+  Task<Result<>> removePod(PodRef pod) override {
+    prepared.erase(pod.uid);
+    co_return Result<>{};
+  }
 
   Task<Result<std::vector<RuntimeContainer>>> list() override {
     auto pause = sleepFor(executor_, latency);

@@ -490,6 +490,9 @@ Task<void> HostNode::shutdown(Duration grace) {
   }
   std::map<std::string, PodRef> pods;
   for (const auto& container : *listed) pods.emplace(container.pod.uid, container.pod);
+  // A pod none of whose containers could be started was prepared all the same.
+  for (const auto& [uid, entry] : entries_)
+    if (entry.hasCgroup) pods.emplace(uid, refOf(uid, entry));
   for (const auto& [uid, pod] : pods) {
     auto removing = runtime_.removePod(pod);
     auto removed = co_await removing;

@@ -33,10 +33,11 @@ class HostNodeTest : public testing::Test {
   }
 
   void createPod(const std::string& name, const std::string& more = "") {
-    cluster.create("apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
-                   "}\nspec:\n  nodeName: box\n  terminationGracePeriodSeconds: 10\n  containers: "
-                   "[{name: main, image: i, command: [run], resources: {requests: {cpu: 500m}}}]\n" +
-                   more);
+    cluster.create(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+        "}\nspec:\n  nodeName: box\n  terminationGracePeriodSeconds: 10\n  containers: "
+        "[{name: main, image: i, command: [run], resources: {requests: {cpu: 500m}}}]\n" +
+        more);
     cluster.loop.advance(1s);
   }
   std::string phase(const std::string& name) {
@@ -63,7 +64,8 @@ TEST_F(HostNodeTest, RegistersItselfAndKeepsForeignResources) {
   EXPECT_TRUE(node->registered());
   EXPECT_EQ(registered->metadata.labels.at("kubernetes.io/hostname"), "box");
   EXPECT_EQ(registered->status.daemonEndpoints.kubeletEndpoint->Port, 10250);
-  cluster.patch<api::Node>("box", "status: {allocatable: {kubernetes.io/batch-cpu: '1000'}}", "status");
+  cluster.patch<api::Node>("box", "status: {allocatable: {kubernetes.io/batch-cpu: '1000'}}",
+                           "status");
   restart();
   registered = cluster.get<api::Node>("box");
   EXPECT_EQ(registered->status.allocatable.at("kubernetes.io/batch-cpu").value(), 1000);
@@ -198,6 +200,9 @@ TEST_F(HostNodeTest, AStartThatFailsIsReportedAndTriedAgain) {
 
 TEST_F(HostNodeTest, ShutdownEndsThePodsAndLeavesThemInTheApi) {
   createPod("p");
+  runtime.startError = Error{ErrorCode::Invalid, "no such image", {}};
+  createPod("never-started");
+  EXPECT_EQ(runtime.prepared.size(), 2u);
   auto done = std::make_shared<bool>(false);
   TaskGroup tasks;
   tasks.spawn([](HostNode* node, std::shared_ptr<bool> done) -> Task<void> {
@@ -207,6 +212,7 @@ TEST_F(HostNodeTest, ShutdownEndsThePodsAndLeavesThemInTheApi) {
   }(node.get(), done));
   EXPECT_TRUE(cluster.until([&] { return *done; }, 10s));
   EXPECT_EQ(runtime.running(), 0u);
+  EXPECT_THAT(runtime.prepared, testing::IsEmpty());
   EXPECT_FALSE(cgroups.exists("kubepods"));
   EXPECT_EQ(phase("p"), "Running");
 }

@@ -69,7 +69,8 @@ net::HttpServer::Handler makeHandler(ServiceViews views) {
 }
 
 json::object viewOf(const CpuSuppress::Status& status) {
-  return {{"enabled", status.enabled},         {"policy", status.policy},
+  return {{"rounds", status.rounds},
+          {"enabled", status.enabled},         {"policy", status.policy},
           {"nodeMilli", status.nodeMilli},     {"thresholdPercent", status.thresholdPercent},
           {"lsUsedMilli", status.lsUsedMilli}, {"systemUsedMilli", status.systemUsedMilli},
           {"budgetMilli", status.budgetMilli}, {"beCpuset", status.beCpuset},

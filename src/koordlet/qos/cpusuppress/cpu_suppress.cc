@@ -35,6 +35,7 @@ CpuSuppress::CpuSuppress(const Host& host, const Clock& clock, const States& sta
       reader_(host.layout) {}
 
 void CpuSuppress::run() {
+  ++status_.rounds;
   const EffectiveSlo* slo = states_.slo();
   if (!slo) {
     status_.enabled = false;

@@ -20,6 +20,7 @@ class CpuSuppress {
  public:
   // What it did last and why; for people.
   struct Status {
+    std::int64_t rounds = 0;  // since start
     bool enabled = false;
     std::string policy;
     std::int64_t nodeMilli = 0;

@@ -1,6 +1,7 @@
-// The scheduling engine by itself, on the workloads of Kubernetes' scheduler_perf: no API server, no
-// decoding. "Engine/..." is the search for a node plus counting the pod there; "SchedulingBasic/..." and
-// the others run the whole scheduler with its queue, on an API that binds at once.
+// The scheduling engine by itself, on the workloads of Kubernetes' scheduler_perf: no API server,
+// no decoding. "Engine/..." is the search for a node plus counting the pod there;
+// "SchedulingBasic/..." and the others run the whole scheduler with its queue, on an API that binds
+// at once.
 
 #include <fmt/format.h>
 
@@ -38,7 +39,8 @@ PodBuilder pod(int n, int classes) {
     pod.request("cpu", "100m").request("memory", "500Mi");
     return pod;
   }
-  pod.request("cpu", fmt::format("{}m", 100 + 10 * (c % 20))).request("memory", fmt::format("{}Mi", 256 + c));
+  pod.request("cpu", fmt::format("{}m", 100 + 10 * (c % 20)))
+      .request("memory", fmt::format("{}Mi", 256 + c));
   if (c % 5 == 1) pod.nodeSelector("disk", "ssd");
   if (c % 7 == 1) pod.preferNode(10, "topology.kubernetes.io/zone", fmt::format("zone-{}", c % 3));
   if (c % 11 == 1) pod.toleration("dedicated");
@@ -95,11 +97,18 @@ class InstantBinder final : public Plugin, public BindPlugin {
   std::function<void(const PodPtr&, const std::string&)> bound_;
 };
 
-Numbers whole(const Numbers& params) {
+// Pods that are there before, and pods whose placing is measured.
+struct Workload {
+  std::function<PodBuilder(int)> initial;
+  std::function<PodBuilder(int)> measured;
+};
+
+Numbers whole(const Numbers& params, const Workload& workload) {
   VirtualLoop loop;
   std::unique_ptr<Scheduler> scheduler;
   std::size_t bound = 0;
-  std::vector<std::pair<std::shared_ptr<const api::Pod>, std::shared_ptr<const api::Pod>>> confirmations;
+  std::vector<std::pair<std::shared_ptr<const api::Pod>, std::shared_ptr<const api::Pod>>>
+      confirmations;
   Registry registry = makeRegistry();
   registry["DefaultBinder"] = [&](Fields&, Handle&) -> std::unique_ptr<Plugin> {
     return std::make_unique<InstantBinder>([&](const PodPtr& pod, const std::string& nodeName) {
@@ -114,20 +123,48 @@ Numbers whole(const Numbers& params) {
   options.configuration = defaultConfiguration();
   scheduler = *Scheduler::create(std::move(options), registry, loop, nullptr);
   for (int n = 0; n < params.at("nodes"); ++n) scheduler->nodeAdded(node(n).build());
+  const auto place = [&](const std::vector<std::shared_ptr<const api::Pod>>& pods) {
+    const std::size_t goal = bound + pods.size();
+    for (const auto& pod : pods) scheduler->podAdded(pod);
+    while (bound < goal) {
+      loop.runReady();
+      for (const auto& [before, after] : std::exchange(confirmations, {}))
+        scheduler->podUpdated(before, after);
+      loop.advance(std::chrono::milliseconds(1));
+    }
+  };
   std::vector<std::shared_ptr<const api::Pod>> pods;
-  const int count = static_cast<int>(params.at("pods"));
-  for (int n = 0; n < count; ++n) pods.push_back(pod(n, static_cast<int>(params.at("classes"))).build());
+  const int initial = params.contains("initial") ? static_cast<int>(params.at("initial")) : 0;
+  for (int n = 0; n < initial; ++n) pods.push_back(workload.initial(n).build());
   scheduler->start();
+  place(pods);
+  pods.clear();
+  for (int n = 0; n < params.at("pods"); ++n)
+    pods.push_back(workload.measured(initial + n).build());
   const double cpu = bench::cpuSeconds();
   const bench::Stopwatch all;
-  for (const auto& pod : pods) scheduler->podAdded(pod);
-  while (bound < pods.size()) {
-    loop.runReady();
-    for (const auto& [before, after] : std::exchange(confirmations, {})) scheduler->podUpdated(before, after);
-    loop.advance(std::chrono::milliseconds(1));
-  }
+  place(pods);
   std::vector<double> none;
-  return results(bound, all.seconds(), bench::cpuSeconds() - cpu, none);
+  return results(pods.size(), all.seconds(), bench::cpuSeconds() - cpu, none);
+}
+
+bench::Benchmark ofClasses(const std::string& name, const Numbers& params, int classes) {
+  const auto shape = [classes](int n) { return pod(n, classes); };
+  return {name, params, [shape](const Numbers& given) { return whole(given, {shape, shape}); }};
+}
+
+PodBuilder coloured(int n, const std::string& color) {
+  return pod(n, 1).label("color", color);
+}
+PodBuilder plain(int n) {
+  return pod(n, 1);
+}
+
+bench::Benchmark social(const std::string& name, int nodes, int initial, int pods,
+                        const Workload& workload) {
+  Numbers params{{"nodes", nodes}, {"initial", initial}, {"pods", pods}};
+  return {fmt::format("{}/{}Nodes_{}Pods", name, nodes, pods), std::move(params),
+          [workload](const Numbers& given) { return whole(given, workload); }};
 }
 
 Numbers unschedulable(const Numbers& params) {
@@ -147,7 +184,8 @@ Numbers unschedulable(const Numbers& params) {
     length += found.diagnosis.message().size();
     attempts.push_back(1e6 * one.seconds());
   }
-  Numbers metrics = results(static_cast<std::size_t>(count), all.seconds(), bench::cpuSeconds() - cpu, attempts);
+  Numbers metrics =
+      results(static_cast<std::size_t>(count), all.seconds(), bench::cpuSeconds() - cpu, attempts);
   metrics["message_bytes"] = static_cast<double>(length) / count;
   return metrics;
 }
@@ -165,9 +203,35 @@ int main(int argc, char** argv) {
     const std::string size = fmt::format("{}Nodes_{}Pods", nodes, pods);
     all.push_back({"Engine/OneClass/" + size, sized(nodes, pods, 1), engine});
     all.push_back({"Engine/MixedClasses/" + size, sized(nodes, pods, 200), engine});
-    all.push_back({"SchedulingBasic/" + size, sized(nodes, pods, 1), whole});
-    all.push_back({"MixedSchedulingBasePod/" + size, sized(nodes, pods, 200), whole});
+    all.push_back(ofClasses("SchedulingBasic/" + size, sized(nodes, pods, 1), 1));
+    all.push_back(ofClasses("MixedSchedulingBasePod/" + size, sized(nodes, pods, 200), 200));
     all.push_back({"Unschedulable/" + size, sized(nodes, pods, 1), unschedulable});
+    const std::string host = "kubernetes.io/hostname";
+    const std::string zone = "topology.kubernetes.io/zone";
+    const auto apart = [host](int n) { return coloured(n, "green").apart(host, "color", "green"); };
+    const auto near = [zone](int n) { return coloured(n, "blue").near(zone, "color", "blue"); };
+    const auto preferNear = [host](int n) {
+      return coloured(n, "red").near(host, "color", "red", 1);
+    };
+    const auto preferApart = [host](int n) {
+      return coloured(n, "yellow").apart(host, "color", "yellow", 1);
+    };
+    const auto spread = [zone](int n) {
+      return coloured(n, "blue").spread(5, zone, "color", "blue");
+    };
+    const auto preferSpread = [zone](int n) {
+      return coloured(n, "blue").spread(5, zone, "color", "blue", "ScheduleAnyway");
+    };
+    const int few = std::min(nodes / 5, 2000);
+    const int many = std::min(nodes, 5000);
+    all.push_back(social("SchedulingPodAntiAffinity", nodes, few, 2 * few, {apart, apart}));
+    all.push_back(social("SchedulingPodAffinity", nodes, many, many, {near, near}));
+    all.push_back(
+        social("SchedulingPreferredPodAffinity", nodes, many, many, {preferNear, preferNear}));
+    all.push_back(social("SchedulingPreferredPodAntiAffinity", nodes, many, many,
+                         {preferApart, preferApart}));
+    all.push_back(social("TopologySpreading", nodes, many, many, {plain, spread}));
+    all.push_back(social("PreferredTopologySpreading", nodes, many, many, {plain, preferSpread}));
   }
   return bench::runAll(argc, argv, all);
 }

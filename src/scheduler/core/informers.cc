@@ -1,47 +1,57 @@
 #include "scheduler/core/informers.h"
 
+#include <algorithm>
+
 namespace koord::scheduler {
 
-namespace {
-
 template <class T>
-void connect(kube::Informer<T>& informer, Store<T>& store) {
-  using Object = typename kube::Informer<T>::Object;
-  informer.addHandler({[&store](const Object& object) { store.set(object); },
-                       [&store](const Object&, const Object& object) { store.set(object); },
-                       [&store](const Object& last) { store.erase(api::keyOf(last->metadata)); }});
+void Informers::add(std::shared_ptr<kube::Informer<T>> informer) {
+  informer->onSynced([this] { checkSynced(); });
+  parts_.push_back({[informer] { informer->start(); }, [informer] { return informer->synced(); }});
 }
 
-}  // namespace
+template <class T>
+void Informers::mirror(kube::Api& api, Executor& executor, Store<T>& store, Random random) {
+  using Object = typename kube::Informer<T>::Object;
+  auto informer = std::make_shared<kube::Informer<T>>(api, executor, kube::WatchScope{}, random);
+  informer->addHandler({[&store](const Object& object) { store.set(object); },
+                        [&store](const Object&, const Object& object) { store.set(object); },
+                        [&store](const Object& last) { store.erase(api::keyOf(last->metadata)); }});
+  add(std::move(informer));
+}
 
-Informers::Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, Random random)
-    : nodes_(api, executor, {}, random.fork()),
-      pods_(api, executor, {"", "", "status.phase!=Succeeded,status.phase!=Failed"}, random.fork()),
-      namespaces_(api, executor, {}, random.fork()),
-      budgets_(api, executor, {}, random.fork()) {
-  nodes_.addHandler({[&scheduler](const auto& node) { scheduler.nodeAdded(node); },
-                     [&scheduler](const auto& before, const auto& after) { scheduler.nodeUpdated(before, after); },
+Informers::Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, Random random) {
+  // Nodes come first: a pod that is listed before its node is counted all the same.
+  auto nodes =
+      std::make_shared<kube::Informer<api::Node>>(api, executor, kube::WatchScope{}, random.fork());
+  nodes->addHandler({[&scheduler](const auto& node) { scheduler.nodeAdded(node); },
+                     [&scheduler](const auto& before, const auto& after) {
+                       scheduler.nodeUpdated(before, after);
+                     },
                      [&scheduler](const auto& last) { scheduler.nodeDeleted(last); }});
-  pods_.addHandler({[&scheduler](const auto& pod) { scheduler.podAdded(pod); },
-                    [&scheduler](const auto& before, const auto& after) { scheduler.podUpdated(before, after); },
-                    [&scheduler](const auto& last) { scheduler.podDeleted(last); }});
-  connect(namespaces_, scheduler.stores().namespaces);
-  connect(budgets_, scheduler.stores().disruptionBudgets);
-  nodes_.onSynced([this] { checkSynced(); });
-  pods_.onSynced([this] { checkSynced(); });
-  namespaces_.onSynced([this] { checkSynced(); });
-  budgets_.onSynced([this] { checkSynced(); });
+  add(std::move(nodes));
+  const kube::WatchScope running{"", "", "status.phase!=Succeeded,status.phase!=Failed"};
+  auto pods = std::make_shared<kube::Informer<api::Pod>>(api, executor, running, random.fork());
+  pods->addHandler(
+      {[&scheduler](const auto& pod) { scheduler.podAdded(pod); },
+       [&scheduler](const auto& before, const auto& after) { scheduler.podUpdated(before, after); },
+       [&scheduler](const auto& last) { scheduler.podDeleted(last); }});
+  add(std::move(pods));
+  Stores& stores = scheduler.stores();
+  mirror(api, executor, stores.namespaces, random.fork());
+  mirror(api, executor, stores.disruptionBudgets, random.fork());
+  mirror(api, executor, stores.services, random.fork());
+  mirror(api, executor, stores.replicationControllers, random.fork());
+  mirror(api, executor, stores.replicaSets, random.fork());
+  mirror(api, executor, stores.statefulSets, random.fork());
 }
 
 void Informers::start() {
-  nodes_.start();
-  pods_.start();
-  namespaces_.start();
-  budgets_.start();
+  for (const Part& part : parts_) part.start();
 }
 
 bool Informers::synced() const {
-  return nodes_.synced() && pods_.synced() && namespaces_.synced() && budgets_.synced();
+  return std::ranges::all_of(parts_, [](const Part& part) { return part.synced(); });
 }
 
 void Informers::onSynced(std::function<void()> fn) {

@@ -17,13 +17,20 @@ class Informers {
   void onSynced(std::function<void()> fn);
 
  private:
+  // An informer of some kind.
+  struct Part {
+    std::function<void()> start;
+    std::function<bool()> synced;
+  };
+
+  template <class T>
+  void add(std::shared_ptr<kube::Informer<T>> informer);
+  // Keeps a store as the API has it.
+  template <class T>
+  void mirror(kube::Api& api, Executor& executor, Store<T>& store, Random random);
   void checkSynced();
 
-  // Nodes come first: a pod that is listed before its node is counted all the same.
-  kube::Informer<api::Node> nodes_;
-  kube::Informer<api::Pod> pods_;
-  kube::Informer<api::Namespace> namespaces_;
-  kube::Informer<api::PodDisruptionBudget> budgets_;
+  std::vector<Part> parts_;  // in the order they are started
   std::vector<std::function<void()>> waiting_;
 };
 

@@ -4,21 +4,28 @@ namespace koord::scheduler {
 
 Shared::Shared(Executor& executorToUse, kube::Api* apiToUse)
     : executor(executorToUse), api(apiToUse), podIndex(cluster, namespaceLabelsOf(stores)) {
+  // What was worked out for a node counted the pods that are to come there.
+  nominator.onChange = [this](const std::string& node) {
+    if (const auto id = cluster.findNode(node)) cluster.touch(*id);
+  };
   stores.namespaces.listen([this](const auto& before, const auto& after) {
-    if (!before || !after || before->metadata.labels != after->metadata.labels) podIndex.namespacesChanged();
+    if (!before || !after || before->metadata.labels != after->metadata.labels)
+      podIndex.namespacesChanged();
   });
 }
 
-ProfileRuntime::ProfileRuntime(Shared& shared, const ProfileConfig& config, const Registry& registry,
-                               std::int32_t percentage, Random random, std::vector<std::string>& errors)
+ProfileRuntime::ProfileRuntime(Shared& shared, const ProfileConfig& config,
+                               const Registry& registry, std::int32_t percentage, Random random,
+                               std::vector<std::string>& errors)
     : shared_(shared) {
   if (shared_.api) {
-    events_ = std::make_unique<kube::EventRecorder>(*shared_.api, shared_.executor, config.schedulerName,
-                                                    random.fork());
+    events_ = std::make_unique<kube::EventRecorder>(*shared_.api, shared_.executor,
+                                                    config.schedulerName, random.fork());
   }
   profile_ = buildProfile(config, registry, *this, errors);
-  search_ = std::make_unique<NodeSearch>(shared_.cluster, shared_.nominator, *profile_, random.fork(),
-                                         profile_->percentageOfNodesToScore.value_or(percentage));
+  search_ =
+      std::make_unique<NodeSearch>(shared_.cluster, shared_.nominator, *profile_, random.fork(),
+                                   profile_->percentageOfNodesToScore.value_or(percentage));
 }
 
 }  // namespace koord::scheduler

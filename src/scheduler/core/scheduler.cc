@@ -16,14 +16,20 @@ constexpr int kPodsPerSlice = 256;
 
 }  // namespace
 
-Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* api, Observer* observer)
-    : options_(std::move(options)), executor_(executor), observer_(observer), shared_(executor, api) {}
+Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* api,
+                     Observer* observer)
+    : options_(std::move(options)),
+      executor_(executor),
+      observer_(observer),
+      shared_(executor, api) {}
 
-Scheduler::~Scheduler() { *alive_ = false; }
+Scheduler::~Scheduler() {
+  *alive_ = false;
+}
 
-Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options, const Registry& registry,
-                                                     Executor& executor, kube::Api* api,
-                                                     Observer* observer) {
+Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
+                                                     const Registry& registry, Executor& executor,
+                                                     kube::Api* api, Observer* observer) {
   std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(options), executor, api, observer));
   Scheduler& self = *scheduler;
   const SchedulerConfiguration& configuration = self.options_.configuration;
@@ -34,8 +40,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options, c
   std::string queueSort;
   for (const ProfileConfig& config : configuration.profiles) {
     auto runtime = std::make_unique<ProfileRuntime>(self.shared_, config, registry,
-                                                    configuration.percentageOfNodesToScore, random.fork(),
-                                                    errors);
+                                                    configuration.percentageOfNodesToScore,
+                                                    random.fork(), errors);
     const auto& sort = runtime->profile().queueSort;
     const std::string sortName = sort.empty() ? "" : sort.front().name;
     if (queueSort.empty()) queueSort = sortName;
@@ -44,7 +50,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options, c
     profiles[config.schedulerName] = &runtime->profile();
     self.profiles_[config.schedulerName] = std::move(runtime);
   }
-  if (!errors.empty()) return koord::fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));
+  if (!errors.empty())
+    return koord::fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));
   const QueueOptions queueOptions{std::chrono::seconds(configuration.podInitialBackoffSeconds),
                                   std::chrono::seconds(configuration.podMaxBackoffSeconds),
                                   self.options_.maxUnschedulable};
@@ -125,11 +132,9 @@ bool Scheduler::place(Attempt& attempt) {
         PostFilterResult answer = plugin.point->postFilter(attempt.state, pod, result.diagnosis);
         std::ranges::copy(answer.status.reasons, std::back_inserter(reasons));
         if (answer.nomination.override) nomination = answer.nomination;
-        if (answer.status.rejected() && answer.status.code != Code::UnschedulableAndUnresolvable) {
-          result.diagnosis.notePlugin(plugin.name, answer.status.code);
-          continue;
-        }
-        break;
+        if (observer_ && answer.victims) observer_->preemption(*answer.victims);
+        if (!answer.status.rejected() || answer.status.code == Code::UnschedulableAndUnresolvable)
+          break;
       }
       result.diagnosis.postFilterMessage = fmt::format("{}", fmt::join(reasons, ", "));
       result.status = Status::unschedulable(result.diagnosis.message());
@@ -169,10 +174,11 @@ void Scheduler::printScores(Attempt& attempt) {
   if (!table) return;
   std::vector<std::size_t> order(list.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, std::greater<>{}, [&](std::size_t i) { return table->totals[i]; });
-  std::string text = fmt::format("Top{} scores for Pod: {}, feasibleNodes: {}, plugins:[{}]\n| # | Pod | Node | Score |",
-                                 debug_.topScores, attempt.pod.info->key(), list.size(),
-                                 fmt::join(table->plugins, " "));
+  std::ranges::stable_sort(order, std::greater<>{},
+                           [&](std::size_t i) { return table->totals[i]; });
+  std::string text = fmt::format(
+      "Top{} scores for Pod: {}, feasibleNodes: {}, plugins:[{}]\n| # | Pod | Node | Score |",
+      debug_.topScores, attempt.pod.info->key(), list.size(), fmt::join(table->plugins, " "));
   for (const auto& plugin : table->plugins) text += fmt::format(" {} |", plugin);
   text += "\n| --- | --- | --- | ---:|";
   for (std::size_t p = 0; p < table->plugins.size(); ++p) text += " ---:|";

@@ -12,9 +12,9 @@
 namespace koord::scheduler {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::aNode;
 using testing::aPod;
+using ::testing::HasSubstr;
 using testing::PodBuilder;
 using namespace std::chrono_literals;
 
@@ -27,6 +27,7 @@ struct Fixture {
   std::map<std::string, int> bindings;                          // per pod
   std::vector<std::string> events;                              // "reason: note"
   std::vector<std::string> conditions;                          // "pod reason: message"
+  std::vector<std::string> deletions;                           // names, in order
   std::function<Result<std::string>(const std::string& pod)> beforeBind;
   bool losesReplies = false;
   Registry registry = makeRegistry();
@@ -49,11 +50,13 @@ struct Fixture {
     if (request.resource == "events") {
       const auto event = parseJson(request.body);
       if (event && at(*event, "message"))
-        events.push_back(std::string(textAt(*event, "reason")) + ": " + std::string(textAt(*event, "message")));
+        events.push_back(std::string(textAt(*event, "reason")) + ": " +
+                         std::string(textAt(*event, "message")));
       return "{}";
     }
     const auto found = pods.find(request.name);
-    if (found == pods.end()) return fail(ErrorCode::NotFound, "pods \"" + request.name + "\" not found");
+    if (found == pods.end())
+      return fail(ErrorCode::NotFound, "pods \"" + request.name + "\" not found");
     if (request.subresource == "binding") {
       if (beforeBind) {
         if (auto refused = beforeBind(request.name); !refused) return refused;
@@ -66,6 +69,11 @@ struct Fixture {
       ++bindings[request.name];
       replace(bound);
       if (losesReplies) return fail(ErrorCode::Unavailable, "connection reset");
+      return "{}";
+    }
+    if (request.verb == kube::Verb::Delete) {
+      deletions.push_back(request.name);
+      remove(request.name);
       return "{}";
     }
     if (request.subresource == "status") {
@@ -115,7 +123,8 @@ TEST(Scheduler, binds_a_pod_and_says_so) {
   EXPECT_EQ(f.scheduler->cluster().podTotal(), 1u);
 }
 
-TEST(Scheduler, a_pod_that_fits_nowhere_gets_a_condition_and_an_event_and_is_tried_again_when_room_appears) {
+TEST(Scheduler,
+     a_pod_that_fits_nowhere_gets_a_condition_and_an_event_and_is_tried_again_when_room_appears) {
   Fixture f;
   f.node(aNode("n1"));
   f.node(aNode("n2").taint("gpu"));
@@ -126,7 +135,10 @@ TEST(Scheduler, a_pod_that_fits_nowhere_gets_a_condition_and_an_event_and_is_tri
   f.run();
   EXPECT_EQ(f.nodeOf("p"), "");
   const std::string message =
-      "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s).";
+      "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). "
+      "preemption: 0/2 nodes are "
+      "available: 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for "
+      "scheduling.";
   EXPECT_THAT(f.conditions, ::testing::ElementsAre("p Unschedulable: " + message));
   EXPECT_THAT(f.events, ::testing::Contains("FailedScheduling: " + message));
   f.remove("running");
@@ -160,7 +172,8 @@ TEST(Scheduler, a_refused_binding_frees_the_node_and_is_tried_again) {
   EXPECT_EQ(f.nodeOf("p"), "n1");
   EXPECT_EQ(calls, 3);
   ASSERT_FALSE(f.conditions.empty());
-  EXPECT_THAT(f.conditions.front(), HasSubstr("SchedulerError: running Bind plugin \"DefaultBinder\": "));
+  EXPECT_THAT(f.conditions.front(),
+              HasSubstr("SchedulerError: running Bind plugin \"DefaultBinder\": "));
 }
 
 TEST(Scheduler, while_the_fate_of_a_binding_is_unknown_its_room_is_not_given_away) {
@@ -173,7 +186,8 @@ TEST(Scheduler, while_the_fate_of_a_binding_is_unknown_its_room_is_not_given_awa
       (void)f.answer(request);
       return fail(ErrorCode::Unavailable, "connection reset");
     }
-    if (down && request.resource == "pods" && request.name == "first") return fail(ErrorCode::Unavailable, "down");
+    if (down && request.resource == "pods" && request.name == "first")
+      return fail(ErrorCode::Unavailable, "down");
     return f.answer(request);
   };
   f.scheduler->start();
@@ -210,7 +224,8 @@ TEST(Scheduler, pods_of_other_schedulers_are_left_alone_but_counted_when_bound) 
   f.run();
   EXPECT_EQ(f.nodeOf("other"), "");
   EXPECT_EQ(f.nodeOf("p"), "");
-  EXPECT_THAT(f.conditions, ::testing::ElementsAre("p Unschedulable: 0/1 nodes are available: 1 Insufficient cpu."));
+  EXPECT_THAT(f.conditions, ::testing::ElementsAre(HasSubstr(
+                                "p Unschedulable: 0/1 nodes are available: 1 Insufficient cpu.")));
 }
 
 TEST(Scheduler, several_profiles_serve_their_own_pods) {
@@ -271,11 +286,16 @@ TEST(Scheduler, a_bad_configuration_is_refused_with_every_problem_by_path) {
   options.configuration = configuration;
   const auto made = Scheduler::create(options, makeRegistry(), loop, nullptr);
   ASSERT_FALSE(made);
-  EXPECT_THAT(made.error().message, HasSubstr("profiles[0].plugins.filter: filter \"Nonsense\" does not exist"));
-  EXPECT_THAT(made.error().message, HasSubstr("plugin \"ImageLocality\" does not extend filter plugin"));
   EXPECT_THAT(made.error().message,
-              HasSubstr("profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: \"Best\""));
-  EXPECT_THAT(made.error().message, HasSubstr("profiles[0].pluginConfig[0].args.extra: unknown field"));
+              HasSubstr("profiles[0].plugins.filter: filter \"Nonsense\" does not exist"));
+  EXPECT_THAT(made.error().message,
+              HasSubstr("plugin \"ImageLocality\" does not extend filter plugin"));
+  EXPECT_THAT(
+      made.error().message,
+      HasSubstr(
+          "profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: \"Best\""));
+  EXPECT_THAT(made.error().message,
+              HasSubstr("profiles[0].pluginConfig[0].args.extra: unknown field"));
 }
 
 TEST(Scheduler, the_decision_log_keeps_why_a_pod_was_rejected) {
@@ -294,8 +314,51 @@ TEST(Scheduler, the_decision_log_keeps_why_a_pod_was_rejected) {
   EXPECT_EQ(last.rejections[0].nodes, 1u);
 }
 
-// Random arrivals, deletions, node churn and API faults: nothing is bound twice, no node is overfull,
-// and in the end everything that fits is bound.
+TEST(Scheduler, pods_of_lower_priority_make_room_the_last_one_after_the_others) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  for (const char* name : {"a", "b", "c", "d"})
+    f.create(aPod(name).request("cpu", "1").nodeName("n1"));
+  f.run();
+  f.create(aPod("p").request("cpu", "3").priority(10));
+  f.loop.advance(std::chrono::microseconds(500));
+  EXPECT_EQ(f.scheduler->pending({"default", "p"})->pod->status.nominatedNodeName, "")
+      << "not seen back yet";
+  f.create(aPod("thief").request("cpu", "1"));
+  f.run(20s);
+  EXPECT_EQ(f.nodeOf("p"), "n1");
+  EXPECT_EQ(f.deletions.size(), 3u);
+  EXPECT_EQ(f.nodeOf("thief"), "") << "the room was promised";
+  EXPECT_THAT(f.events,
+              ::testing::Contains("Preempted: Preempted by pod uid-default-p on node n1").Times(3));
+  EXPECT_THAT(f.conditions, ::testing::Contains(f.deletions[0] +
+                                                " PreemptionByScheduler: default-scheduler: "
+                                                "preempting to accommodate a higher priority pod"));
+  for (const auto& condition : f.conditions)
+    EXPECT_EQ(condition.find("p SchedulerError"), std::string::npos);
+}
+
+TEST(Scheduler, a_victim_that_cannot_be_deleted_does_not_hold_the_pod_back_for_ever) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("v").request("cpu", "4").nodeName("n1"));
+  f.run();
+  int refusals = 3;
+  f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
+    if (request.verb == kube::Verb::Delete && --refusals >= 0)
+      return fail(ErrorCode::Internal, "etcd is tired");
+    return f.answer(request);
+  };
+  f.create(aPod("p").request("cpu", "4").priority(10));
+  f.run(60s);
+  EXPECT_EQ(f.nodeOf("p"), "n1");
+  EXPECT_LT(refusals, 0);
+}
+
+// Random arrivals, deletions, node churn and API faults: nothing is bound twice, no node is
+// overfull, and in the end everything that fits is bound.
 TEST(Scheduler, random_faults_neither_lose_nor_double_pods) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Random random(seed);
@@ -314,7 +377,8 @@ TEST(Scheduler, random_faults_neither_lose_nor_double_pods) {
     f.scheduler->start();
     int created = 0;
     for (int step = 0; step < 150; ++step) {
-      if (random.chance(0.5)) f.create(aPod("p" + std::to_string(created++)).request("cpu", "500m"));
+      if (random.chance(0.5))
+        f.create(aPod("p" + std::to_string(created++)).request("cpu", "500m"));
       if (random.chance(0.3) && !f.pods.empty())
         f.remove(std::next(f.pods.begin(), static_cast<long>(random.below(f.pods.size())))->first);
       f.loop.advance(std::chrono::milliseconds(random.below(700)));
@@ -325,7 +389,8 @@ TEST(Scheduler, random_faults_neither_lose_nor_double_pods) {
           ASSERT_LE(count, 8) << "seed " << seed;
         }
       }
-      for (const auto& [name, count] : f.bindings) ASSERT_EQ(count, 1) << "seed " << seed << " " << name;
+      for (const auto& [name, count] : f.bindings)
+        ASSERT_EQ(count, 1) << "seed " << seed << " " << name;
     }
     f.api.answer = [&](const kube::Request& request) { return f.answer(request); };
     f.run(7min);

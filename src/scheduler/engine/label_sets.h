@@ -1,8 +1,8 @@
 #pragma once
 
-// LabelSets: namespaces and labels of pods, shared by pods that have the same ones, so that a selector is
-// matched once per distinct set and not once per pod. A set goes when its last pod goes; its number is
-// used again then, with another serial.
+// LabelSets: namespaces and labels of pods, shared by pods that have the same ones, so that a
+// selector is matched once per distinct set and not once per pod. A set goes when its last pod
+// goes; its number is used again then, with another serial.
 
 #include <functional>
 #include <memory>
@@ -36,26 +36,6 @@ class LabelSets {
     std::uint64_t serial = 0;
   };
   std::shared_ptr<Table> table_;  // sets may outlive this object
-};
-
-// Remembers for each label set whether it matches something.
-class MatchCache {
- public:
-  template <class F>
-  bool of(const LabelSet& set, F&& match) {
-    if (set.id >= entries_.size()) entries_.resize(set.id + 1);
-    Entry& entry = entries_[set.id];
-    if (entry.serial != set.serial) entry = {set.serial, match(set)};
-    return entry.matches;
-  }
-  void clear() { entries_.clear(); }
-
- private:
-  struct Entry {
-    std::uint64_t serial = 0;
-    bool matches = false;
-  };
-  std::vector<Entry> entries_;
 };
 
 }  // namespace koord::scheduler

@@ -18,7 +18,8 @@ void narrow(Cluster& cluster, const api::Selector::Requirement& requirement, Nod
     case Op::NotEquals:
       if (key) {
         for (const auto& text : requirement.values)
-          if (const auto value = cluster.symbols().find(text)) index.collect(Label{*key, *value}, holders);
+          if (const auto value = cluster.symbols().find(text))
+            index.collect(Label{*key, *value}, holders);
       }
       break;
     case Op::Exists:
@@ -56,14 +57,26 @@ void narrow(Cluster& cluster, const api::Selector& selector, NodeSet& nodes) {
   for (const auto& requirement : selector.requirements()) narrow(cluster, requirement, nodes);
 }
 
+void narrow(Cluster& cluster, const api::NodeSelectorMatcher& matcher, NodeSet& nodes) {
+  NodeSet any;
+  for (const auto& term : matcher.terms()) any.unite(select(cluster, term, nodes));
+  nodes.intersect(any);
+}
+
+void narrow(Cluster& cluster, const api::RequiredNodeAffinity& required, NodeSet& nodes) {
+  narrow(cluster, required.nodeSelector(), nodes);
+  if (required.affinity()) narrow(cluster, *required.affinity(), nodes);
+}
+
 NodeSet select(Cluster& cluster, const api::NodeTerm& term, const NodeSet& nodes) {
   NodeSet result = nodes;
   narrow(cluster, term.labels(), result);
   if (!term.fields().empty()) {
     result.forEach([&](NodeId node) {
       for (const auto& field : term.fields()) {
-        const std::string_view value =
-            field.field == "metadata.name" ? std::string_view(cluster.node(node).name) : std::string_view();
+        const std::string_view value = field.field == "metadata.name"
+                                           ? std::string_view(cluster.node(node).name)
+                                           : std::string_view();
         if ((value == field.value) != field.equal) return result.erase(node);
       }
     });

@@ -1,7 +1,7 @@
 #pragma once
 
-// Selectors over all nodes at once, through the label index: what a selector on a few labels costs does
-// not depend on how many labels nodes carry.
+// Selectors over all nodes at once, through the label index: what a selector on a few labels costs
+// does not depend on how many labels nodes carry.
 
 #include "api/selector.h"
 #include "scheduler/engine/cluster.h"
@@ -10,6 +10,8 @@ namespace koord::scheduler {
 
 // Removes from `nodes` those whose labels do not match.
 void narrow(Cluster& cluster, const api::Selector& selector, NodeSet& nodes);
+void narrow(Cluster& cluster, const api::NodeSelectorMatcher& matcher, NodeSet& nodes);
+void narrow(Cluster& cluster, const api::RequiredNodeAffinity& required, NodeSet& nodes);
 // The members of `nodes` that meet the term.
 NodeSet select(Cluster& cluster, const api::NodeTerm& term, const NodeSet& nodes);
 

@@ -18,7 +18,8 @@ PodIndex::PodIndex(Cluster& cluster, NamespaceLabels namespaceLabels)
 
 void PodIndex::place(Topology& topology, Symbol key, NodeId node) const {
   if (node >= topology.domainOf.size()) topology.domainOf.resize(cluster_.capacity(), kNoDomain);
-  const Label* label = cluster_.live().contains(node) ? cluster_.node(node).findLabel(key) : nullptr;
+  const Label* label =
+      cluster_.live().contains(node) ? cluster_.node(node).findLabel(key) : nullptr;
   if (!label) {
     topology.domainOf[node] = kNoDomain;
     return;
@@ -31,80 +32,114 @@ void PodIndex::place(Topology& topology, Symbol key, NodeId node) const {
 const PodIndex::Topology& PodIndex::topology(Symbol key) {
   auto& slot = topologies_[key];
   // Values that no node has any more pile up when nodes come and go.
-  if (slot && static_cast<std::size_t>(slot->domains) > 2 * cluster_.liveCount() + 1024) slot.reset();
+  if (slot && static_cast<std::size_t>(slot->domains) > 2 * cluster_.liveCount() + 1024)
+    slot.reset();
   if (!slot) {
     slot = std::make_unique<Topology>();
     slot->domainOf.assign(cluster_.capacity(), kNoDomain);
     cluster_.live().forEach([&](NodeId node) { place(*slot, key, node); });
   }
-  if (slot->domainOf.size() < cluster_.capacity()) slot->domainOf.resize(cluster_.capacity(), kNoDomain);
+  if (slot->domainOf.size() < cluster_.capacity())
+    slot->domainOf.resize(cluster_.capacity(), kNoDomain);
   return *slot;
 }
 
-bool PodIndex::counts(Tracked& tracked, const PodInfo& pod) const {
-  if (!tracked.query.terminating && pod.pod->metadata.deletionTimestamp) return false;
-  return tracked.cache.of(*pod.labelSet, [&](const LabelSet& set) {
-    return std::ranges::all_of(tracked.query.selectors, [&](const PodSelector& selector) {
-      return selector.matches(set, namespaceLabels_);
-    });
+bool PodIndex::selects(const Query& query, const LabelSet& set) const {
+  return std::ranges::all_of(query.selectors, [&](const PodSelector& selector) {
+    return selector.matches(set, namespaceLabels_);
   });
 }
 
-void PodIndex::recount(Tracked& tracked) const {
-  tracked.counts.assign(cluster_.capacity(), 0);
-  for (const auto& [uid, record] : cluster_.pods())
-    if (counts(tracked, *record.info)) ++tracked.counts[record.node];
+PodIndex::SetMatches& PodIndex::matchesOf(const LabelSet& set) {
+  if (set.id >= sets_.size()) sets_.resize(set.id + 1);
+  SetMatches& known = sets_[set.id];
+  if (known.serial != set.serial) {  // the number now belongs to another set
+    known = {};
+    known.serial = set.serial;
+  }
+  const TermTable& terms = cluster_.terms();
+  for (; known.termsTried < terms.size(); ++known.termsTried)
+    if (terms.term(known.termsTried).pods.matches(set, namespaceLabels_))
+      known.terms.push_back(known.termsTried);
+  if (known.queriesTried < lastQuery_) {
+    for (auto it = queries_.upper_bound(known.queriesTried); it != queries_.end(); ++it)
+      if (selects(it->second.query, set)) known.queries.push_back(it->first);
+    known.queriesTried = lastQuery_;
+  }
+  return known;
 }
 
-std::span<const std::int32_t> PodIndex::counts(const Query& query) {
-  const std::string key = query.key();
-  if (const auto it = queries_.find(key); it != queries_.end()) {
-    order_.splice(order_.begin(), order_, it->second);
-  } else {
-    order_.push_front({query, {}, {}});
-    queries_.emplace(key, order_.begin());
-    recount(order_.front());
-    if (order_.size() > kMaxQueries) {
-      queries_.erase(order_.back().query.key());
-      order_.pop_back();
-    }
+void PodIndex::recount(Tracked& tracked) const {
+  tracked.counts.clear();
+  boost::unordered_flat_map<const LabelSet*, bool> matching;
+  for (const auto& [uid, record] : cluster_.pods()) {
+    if (!tracked.query.terminating && record.info->pod->metadata.deletionTimestamp) continue;
+    const LabelSet* set = record.info->labelSet.get();
+    const auto [it, added] = matching.try_emplace(set, false);
+    if (added) it->second = selects(tracked.query, *set);
+    if (it->second) tracked.counts.add(record.node, 1);
   }
-  Tracked& tracked = order_.front();
-  if (tracked.counts.size() < cluster_.capacity()) tracked.counts.resize(cluster_.capacity());
+}
+
+const NodeAmounts& PodIndex::counts(const Query& query) {
+  const auto [known, added] = queryNumbers_.try_emplace(query.key(), lastQuery_ + 1);
+  Tracked& tracked = queries_[known->second];
+  if (added) {
+    ++lastQuery_;
+    tracked.query = query;
+    recount(tracked);
+    tracked.lastUse = ++uses_;
+    if (queries_.size() > kMaxQueries) dropLeastUsed();
+  }
+  tracked.lastUse = ++uses_;
   return tracked.counts;
+}
+
+// Label sets that refer to it find out when they are next looked at.
+void PodIndex::dropLeastUsed() {
+  const auto least = std::ranges::min_element(
+      queries_, {}, [](const auto& entry) { return entry.second.lastUse; });
+  queryNumbers_.erase(least->second.query.key());
+  queries_.erase(least);
 }
 
 void PodIndex::change(NodeId node, const PodInfo& pod, int by) {
   ++version_;
-  for (Tracked& tracked : order_) {
-    if (!counts(tracked, pod)) continue;
-    if (node >= tracked.counts.size()) tracked.counts.resize(cluster_.capacity());
-    tracked.counts[node] += by;
+  if (!queries_.empty()) {
+    const bool terminating = pod.pod->metadata.deletionTimestamp.has_value();
+    std::erase_if(matchesOf(*pod.labelSet).queries, [&](std::uint64_t number) {
+      const auto it = queries_.find(number);
+      if (it == queries_.end()) return true;
+      if (it->second.query.terminating || !terminating) it->second.counts.add(node, by);
+      return false;
+    });
   }
   if (!pod.terms) return;
-  const auto add = [&](TermId id, std::vector<std::int64_t> TermHolders::*sums, std::size_t TermHolders::*pods,
-                       std::int64_t amount) {
+  const auto add = [&](TermId id, NodeAmounts TermHolders::* amounts, std::int64_t amount) {
     while (id >= terms_.size()) terms_.emplace_back();
     TermHolders& holders = terms_[id];
-    const std::size_t before = holders.antiPods + holders.affinityPods + holders.preferredPods;
-    auto& column = holders.*sums;
-    if (node >= column.size()) column.resize(cluster_.capacity());
-    column[node] += by * amount;
-    holders.*pods += static_cast<std::size_t>(by);
-    const std::size_t after = holders.antiPods + holders.affinityPods + holders.preferredPods;
-    if (before == 0 && after > 0) activeTerms_.push_back(id);
-    if (before > 0 && after == 0) std::erase(activeTerms_, id);
+    (holders.*amounts).add(node, by * amount);
+    const bool before = holders.pods > 0;
+    holders.pods += static_cast<std::size_t>(by);
+    const bool after = holders.pods > 0;
+    if (before && !after) --termsInUse_;
+    if (!before && after) ++termsInUse_;
   };
-  for (const TermId id : pod.terms->antiAffinity) add(id, &TermHolders::antiAffinity, &TermHolders::antiPods, 1);
-  for (const TermId id : pod.terms->affinity) add(id, &TermHolders::affinity, &TermHolders::affinityPods, 1);
-  for (const auto& [id, weight] : pod.terms->preferred)
-    add(id, &TermHolders::preferred, &TermHolders::preferredPods, weight);
+  for (const TermId id : pod.terms->antiAffinity) add(id, &TermHolders::antiAffinity, 1);
+  for (const TermId id : pod.terms->affinity) add(id, &TermHolders::affinity, 1);
+  for (const auto& [id, weight] : pod.terms->preferred) add(id, &TermHolders::preferred, weight);
 }
 
-void PodIndex::podAdded(NodeId node, const PodPtr& pod) { change(node, *pod, 1); }
-void PodIndex::podRemoved(NodeId node, const PodPtr& pod) { change(node, *pod, -1); }
+void PodIndex::podAdded(NodeId node, const PodPtr& pod) {
+  change(node, *pod, 1);
+}
+void PodIndex::podRemoved(NodeId node, const PodPtr& pod) {
+  change(node, *pod, -1);
+}
 
-void PodIndex::nodeChanging(NodeId) { ++version_; }
+void PodIndex::nodeChanging(NodeId) {
+  ++version_;
+}
 
 void PodIndex::nodeChanged(NodeId node) {
   ++version_;
@@ -113,11 +148,8 @@ void PodIndex::nodeChanged(NodeId node) {
 
 void PodIndex::namespacesChanged() {
   ++version_;
-  for (Tracked& tracked : order_) {
-    tracked.cache.clear();
-    recount(tracked);
-  }
-  for (TermHolders& holders : terms_) holders.cache.clear();
+  sets_.clear();
+  for (auto& [number, tracked] : queries_) recount(tracked);
 }
 
 }  // namespace koord::scheduler

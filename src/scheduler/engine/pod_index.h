@@ -1,17 +1,20 @@
 #pragma once
 
-// PodIndex: how many pods of a kind are on each node, kept current with every change, so that affinity and
-// spreading need not look at pods. Three parts:
+// PodIndex: how many pods of a kind are on each node, kept current with every change, so that
+// affinity and spreading need not look at pods. Three parts:
 //  - topologies: for a label key, which domain (distinct value) each node is in;
 //  - counts: for a pod selector, how many matching pods each node has;
 //  - terms: for an affinity term, how many pods that have it, or what weight, each node has.
-// What-if changes are counted, and counted back.
+// What-if changes are counted, and counted back. Pods with equal namespace and labels are matched
+// once against every term and selector; what a change of one pod costs is the number of those that
+// match.
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <list>
+#include <map>
 #include <memory>
 
 #include "scheduler/engine/cluster.h"
+#include "scheduler/engine/node_amounts.h"
 
 namespace koord::scheduler {
 
@@ -32,35 +35,34 @@ class PodIndex final : public ClusterListener {
 
   PodIndex(Cluster& cluster, NamespaceLabels namespaceLabels);
 
+  // Good until the next call with any key.
   const Topology& topology(Symbol key);
-  // Matching pods by node.
-  std::span<const std::int32_t> counts(const Query& query);
+  // Matching pods by node. Good until many other queries have been asked.
+  const NodeAmounts& counts(const Query& query);
   bool matches(const PodSelector& selector, const PodInfo& pod) const {
     return selector.matches(*pod.labelSet, namespaceLabels_);
   }
 
   // What pods that have a term add up to on each node.
   struct TermHolders {
-    std::vector<std::int64_t> antiAffinity;  // pods that require it as anti-affinity
-    std::vector<std::int64_t> affinity;      // pods that require it as affinity
-    std::vector<std::int64_t> preferred;     // sum of weights, negative for anti-affinity
-    std::size_t antiPods = 0;                // sums over all nodes of pods, not of weights
-    std::size_t affinityPods = 0;
-    std::size_t preferredPods = 0;
-    MatchCache cache;
+    NodeAmounts antiAffinity;  // pods that require it as anti-affinity
+    NodeAmounts affinity;      // pods that require it as affinity
+    NodeAmounts preferred;     // sum of weights, negative for anti-affinity
+    std::size_t pods = 0;      // that have it in any way
   };
   // Calls fn(term, holders) for every term that some pod has and that is about this pod.
   template <class F>
   void forEachTermAbout(const PodInfo& pod, F&& fn) {
-    for (const TermId id : activeTerms_) {
-      TermHolders& holders = terms_[id];
-      const AffinityTerm& term = cluster_.terms().term(id);
-      if (holders.cache.of(*pod.labelSet, [&](const LabelSet& set) {
-            return term.pods.matches(set, namespaceLabels_);
-          })) {
-        fn(term, std::as_const(holders));
-      }
-    }
+    if (termsInUse_ == 0) return;
+    for (const TermId id : matchesOf(*pod.labelSet).terms)
+      if (id < terms_.size() && terms_[id].pods > 0)
+        fn(cluster_.terms().term(id), std::as_const(terms_[id]));
+  }
+  // Whether any pod's term is about this pod.
+  bool hasTermAbout(const PodInfo& pod) {
+    bool any = false;
+    forEachTermAbout(pod, [&](const AffinityTerm&, const TermHolders&) { any = true; });
+    return any;
   }
 
   // Rises with everything that may change an answer.
@@ -76,24 +78,36 @@ class PodIndex final : public ClusterListener {
  private:
   struct Tracked {
     Query query;
-    std::vector<std::int32_t> counts;
-    MatchCache cache;
+    NodeAmounts counts;
+    std::uint64_t lastUse = 0;
   };
-  using Order = std::list<Tracked>;
-  static constexpr std::size_t kMaxQueries = 512;
+  // What is known of one label set.
+  struct SetMatches {
+    std::uint64_t serial = 0;            // of the set
+    TermId termsTried = 0;               // terms below have been matched
+    std::vector<TermId> terms;           // that are about pods with this set
+    std::uint64_t queriesTried = 0;      // as have queries up to this number
+    std::vector<std::uint64_t> queries;  // that select pods with this set; some may be gone
+  };
+  static constexpr std::size_t kMaxQueries = 4096;
 
+  SetMatches& matchesOf(const LabelSet& set);
+  bool selects(const Query& query, const LabelSet& set) const;
   void change(NodeId node, const PodInfo& pod, int by);
-  bool counts(Tracked& tracked, const PodInfo& pod) const;
   void recount(Tracked& tracked) const;
   void place(Topology& topology, Symbol key, NodeId node) const;
+  void dropLeastUsed();
 
   Cluster& cluster_;
   NamespaceLabels namespaceLabels_;
   boost::unordered_flat_map<Symbol, std::unique_ptr<Topology>> topologies_;
-  Order order_;  // most recently used first
-  std::unordered_map<std::string, Order::iterator> queries_;
+  std::map<std::uint64_t, Tracked> queries_;  // by number, in the order they came
+  std::unordered_map<std::string, std::uint64_t> queryNumbers_;
+  std::uint64_t lastQuery_ = 0;
+  std::uint64_t uses_ = 0;
   std::deque<TermHolders> terms_;  // by id
-  std::vector<TermId> activeTerms_;
+  std::size_t termsInUse_ = 0;
+  std::vector<SetMatches> sets_;  // by LabelSet::id
   std::uint64_t version_ = 1;
 };
 

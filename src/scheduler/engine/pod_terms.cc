@@ -59,12 +59,20 @@ std::shared_ptr<const PodTerms> TermTable::parse(Symbols& symbols, const api::Po
   for (const bool anti : {false, true}) {
     const auto& part = anti ? affinity->podAntiAffinity : affinity->podAffinity;
     if (!part) continue;
+    const auto read = [&](std::string_view group, const api::PodAffinityTerm& term) {
+      std::string error;
+      const auto id = intern(symbols, pod, term, error);
+      if (!id && terms->error.empty()) terms->error = std::string(group) + ": " + error;
+      return id;
+    };
     for (const auto& term : part->requiredDuringSchedulingIgnoredDuringExecution)
-      if (const auto id = intern(symbols, pod, term, terms->error))
+      if (const auto id = read(anti ? "requiredAntiAffinityTerms" : "requiredAffinityTerms", term))
         (anti ? terms->antiAffinity : terms->affinity).push_back(*id);
     for (const auto& term : part->preferredDuringSchedulingIgnoredDuringExecution)
-      if (const auto id = intern(symbols, pod, term.podAffinityTerm, terms->error))
-        terms->preferred.emplace_back(*id, anti ? -std::int64_t{term.weight} : std::int64_t{term.weight});
+      if (const auto id = read(anti ? "preferredAntiAffinityTerms" : "preferredAffinityTerms",
+                               term.podAffinityTerm))
+        terms->preferred.emplace_back(
+            *id, anti ? -std::int64_t{term.weight} : std::int64_t{term.weight});
   }
   return terms;
 }

@@ -11,8 +11,8 @@ namespace koord::scheduler {
 namespace {
 
 Status failedScore(const std::string& plugin, const Status& status) {
-  return Status::error(
-      fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin, status.message()));
+  return Status::error(fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin,
+                                   status.message()));
 }
 
 }  // namespace
@@ -36,11 +36,13 @@ Status NodeSearch::prepareScores(PodClass& podClass, const PodInfo& pod) {
   return podClass.preScore;
 }
 
-Status NodeSearch::choose(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible,
-                          bool fast, SearchResult& result) {
+Status NodeSearch::choose(CycleState& state, const PodPtr& pod, Attempt& attempt,
+                          const NodeSet& feasible, bool fast, SearchResult& result) {
   PodClass& podClass = *attempt.podClass;
   if (result.feasible == 1) {
-    (fast ? podClass.nodes->feasible() : feasible).forEach([&](NodeId node) { result.node = node; });
+    (fast ? podClass.nodes->feasible() : feasible).forEach([&](NodeId node) {
+      result.node = node;
+    });
     return {};
   }
   Status status = prepareScores(podClass, *pod);
@@ -76,9 +78,10 @@ Status NodeSearch::choose(CycleState& state, const PodPtr& pod, Attempt& attempt
   return {};
 }
 
-Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
-                                  std::span<std::int64_t> totals, ScoreTable* table) {
-  if (!otherScores_) return {};
+Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod,
+                                  std::span<const NodeId> nodes, std::span<std::int64_t> totals,
+                                  ScoreTable* table) {
+  if (!hasOtherScores(pod)) return {};
   PluginMask skip = 0;
   for (const auto& plugin : profile_.preScore) {
     if (plugin.signedPlugin) continue;
@@ -101,8 +104,9 @@ Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod, std::sp
     if (kind == Normalization::Own) {
       status = plugin.point->normalize(state, pod, nodes, scores);
       if (!status.ok()) {
-        return Status::error(fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}",
-                                         plugin.name, status.message()));
+        return Status::error(
+            fmt::format("running Normalize on Score plugins: plugin \"{}\" failed with: {}",
+                        plugin.name, status.message()));
       }
     } else if (kind != Normalization::None && !scores.empty()) {
       const std::int64_t max = *std::ranges::max_element(scores);

@@ -6,13 +6,17 @@
 
 namespace koord::scheduler {
 
+namespace {
+constexpr std::size_t kManyNominated = 100;
+}  // namespace
+
 std::size_t nodesToFind(std::size_t nodes, std::int32_t percentage) {
   if (nodes < 100 || percentage <= 0 || percentage >= 100) return nodes;
   return std::max<std::size_t>(100, nodes * static_cast<std::size_t>(percentage) / 100);
 }
 
-NodeSearch::NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& profile, Random random,
-                       std::int32_t percentage)
+NodeSearch::NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& profile,
+                       Random random, std::int32_t percentage)
     : cluster_(cluster),
       nominator_(nominator),
       profile_(profile),
@@ -24,7 +28,13 @@ NodeSearch::NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& pr
     preFilterOf_.push_back(Profile::indexOf(profile.preFilter, profile.filter[i].name));
     if (!profile.filter[i].signedPlugin) otherFilters_ |= PluginMask{1} << i;
   }
-  for (const auto& plugin : profile.score) otherScores_ |= !plugin.signedPlugin;
+  for (const auto& plugin : profile.score)
+    if (!plugin.signedPlugin) otherScores_.push_back(plugin.point);
+}
+
+bool NodeSearch::hasOtherScores(const PodInfo& pod) const {
+  return std::ranges::any_of(otherScores_,
+                             [&](ScorePlugin* plugin) { return !plugin->indifferent(pod); });
 }
 
 SearchResult NodeSearch::prepare(CycleState& state, const PodPtr& pod) {
@@ -61,11 +71,17 @@ SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod) {
   }
 
   // Which plugin rejects a node first can only be told by asking them in order.
-  const bool keptIsAll = kept != nullptr && (otherFilters_ & ~attempt.skipFilter) == 0 && nominator_.empty();
+  const bool keptIsAll =
+      kept != nullptr && (otherFilters_ & ~attempt.skipFilter) == 0 && nominator_.empty();
   if (!keptIsAll && !attempt.restricted) {
-    verdicts_.clear(cluster_.capacity());
     NodeSet all = cluster_.live();
-    result.status = filterOn(state, pod, attempt, all, verdicts_, true);
+    if ((otherFilters_ & ~attempt.skipFilter) == 0) {
+      verdicts_ = kept->verdicts();
+      all = kept->feasible();
+    } else {
+      verdicts_.clear(cluster_.capacity());
+      result.status = filterOn(state, pod, attempt, all, verdicts_, true);
+    }
     if (result.status.ok()) result.status = dropNominated(state, pod, all, &verdicts_);
     if (!result.status.ok()) return result;
   }
@@ -74,7 +90,8 @@ SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod) {
   return result;
 }
 
-void NodeSearch::describe(const Attempt& attempt, const Verdicts& verdicts, Diagnosis& diagnosis) const {
+void NodeSearch::describe(const Attempt& attempt, const Verdicts& verdicts,
+                          Diagnosis& diagnosis) const {
   diagnosis.verdicts = &verdicts;
   if (attempt.restricted) {
     diagnosis.absent = cluster_.live();
@@ -122,15 +139,16 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
       continue;
     }
     if (!answer.status.ok()) {
-      result.status = Status::error(fmt::format("running PreFilter plugin \"{}\": {}", plugin.name,
-                                                answer.status.message()));
+      result.status = Status::error(
+          fmt::format("running PreFilter plugin \"{}\": {}", plugin.name, answer.status.message()));
       return false;
     }
     if (!answer.nodeNames) continue;
     restricting.push_back(plugin.name);
     NodeSet named;
     for (const auto& name : *answer.nodeNames)
-      if (const auto id = cluster_.findNode(name); id && cluster_.live().contains(*id)) named.insert(*id);
+      if (const auto id = cluster_.findNode(name); id && cluster_.live().contains(*id))
+        named.insert(*id);
     if (attempt.restricted) {
       attempt.allowed.intersect(named);
     } else {
@@ -140,17 +158,22 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
     // As upstream, by the names alone: a name without a node is found out by having no candidates.
     if (answer.nodeNames->empty() || (restricting.size() > 1 && attempt.allowed.empty())) {
       std::ranges::sort(restricting);
-      result.status =
-          restricting.size() == 1
-              ? Status::unresolvable(fmt::format("node(s) didn't satisfy plugin {}", restricting[0]))
-              : Status::unresolvable(fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously",
-                                                 fmt::join(restricting, " ")));
+      result.status = restricting.size() == 1
+                          ? Status::unresolvable(
+                                fmt::format("node(s) didn't satisfy plugin {}", restricting[0]))
+                          : Status::unresolvable(
+                                fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously",
+                                            fmt::join(restricting, " ")));
       for (const auto& name : restricting)
         result.diagnosis.notePlugin(name, Code::UnschedulableAndUnresolvable);
       result.diagnosis.preFilter = result.status;
       return false;
     }
   }
+  // Also when the pod is rejected: preemption asks the filters.
+  for (std::size_t f = 0; f < profile_.filter.size(); ++f)
+    if (preFilterOf_[f] != Profile::npos && (skipped >> preFilterOf_[f] & 1) != 0)
+      attempt.skipFilter |= PluginMask{1} << f;
   if (!remembered.ok()) {
     result.diagnosis.preFilter = remembered;
     result.status = remembered;
@@ -161,9 +184,6 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
     attempt.absentStatus = Status::unresolvable(
         fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(restricting, " ")));
   }
-  for (std::size_t f = 0; f < profile_.filter.size(); ++f)
-    if (preFilterOf_[f] != Profile::npos && (skipped >> preFilterOf_[f] & 1) != 0)
-      attempt.skipFilter |= PluginMask{1} << f;
   return true;
 }
 
@@ -182,8 +202,8 @@ bool NodeSearch::tryNominated(CycleState& state, const PodPtr& pod, const Attemp
 }
 
 // `fast`: the kept results of the class are the whole truth; `feasible` is left empty then.
-Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& attempt, NodeSet& feasible,
-                                bool& fast) {
+Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& attempt,
+                                NodeSet& feasible, bool& fast) {
   const PluginMask others = otherFilters_ & ~attempt.skipFilter;
   if (attempt.restricted) {
     verdicts_.clear(cluster_.capacity());
@@ -199,7 +219,8 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
   Status status = podClass.nodes->sync(*pod, attempt.skipFilter);
   if (!status.ok()) return status;
   const std::size_t enough = nodesToFind(cluster_.liveCount(), percentage_);
-  fast = others == 0 && nominator_.empty() && !otherScores_ && enough >= cluster_.liveCount();
+  fast =
+      others == 0 && nominator_.empty() && enough >= cluster_.liveCount() && !hasOtherScores(*pod);
   if (fast) return {};
   feasible = podClass.nodes->feasible();
   if (others != 0) {
@@ -216,9 +237,12 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
 Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, NodeSet& feasible,
                                  Verdicts* verdicts) {
   if (nominator_.empty()) return {};
+  // A node that is rejected anyway may be rejected for more reasons with the nominated pods there;
+  // with hundreds of such nodes that detail of the message is not worth the time.
+  const bool detailed = nominator_.byNode().size() <= kManyNominated;
   for (const auto& [name, pods] : nominator_.byNode()) {
     const auto node = cluster_.findNode(name);
-    if (!node || !(verdicts ? cluster_.live() : feasible).contains(*node)) continue;
+    if (!node || !(verdicts && detailed ? cluster_.live() : feasible).contains(*node)) continue;
     const bool matters = std::ranges::any_of(pods, [&](const PodPtr& other) {
       return other->priority >= pod->priority && other->uid() != pod->uid();
     });
@@ -229,7 +253,8 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, NodeSet& 
     if (status.ok()) continue;
     feasible.erase(*node);
     if (!verdicts) continue;
-    const auto plugin = static_cast<std::uint16_t>(Profile::indexOf(profile_.filter, status.plugin));
+    const auto plugin =
+        static_cast<std::uint16_t>(Profile::indexOf(profile_.filter, status.plugin));
     verdicts->set(*node, verdicts->intern({plugin, status.code, status.reasons}));
   }
   return {};
@@ -244,13 +269,20 @@ Status NodeSearch::filterOn(const CycleState& state, const PodPtr& pod, const At
     const Status status =
         plugin.point->filter(stateFor(plugin.signedPlugin, state, attempt), *pod, batch);
     if (!status.ok()) {
-      return Status::error(fmt::format("running \"{}\" filter plugin: {}", plugin.name, status.message()));
+      return Status::error(
+          fmt::format("running \"{}\" filter plugin: {}", plugin.name, status.message()));
     }
   }
   return {};
 }
 
-Status NodeSearch::filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes, Verdicts& verdicts) {
+std::shared_ptr<const PodClass> NodeSearch::decidingClass(const CycleState& state) const {
+  const Attempt& attempt = *state.get<Attempt>(kAttempt);
+  return (otherFilters_ & ~attempt.skipFilter) == 0 ? attempt.podClass : nullptr;
+}
+
+Status NodeSearch::filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes,
+                               Verdicts& verdicts) {
   return filterOn(state, pod, *state.get<Attempt>(kAttempt), nodes, verdicts, true);
 }
 

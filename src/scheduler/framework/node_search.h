@@ -2,9 +2,9 @@
 
 // NodeSearch: finds the node for one pod: PreFilter, Filter over all nodes, Score, choice.
 //
-// All nodes are considered unless percentageOfNodesToScore asks for less. Which nodes pass, what they
-// score and what a failure says equals evaluating every plugin on every node; kept results of the pod's
-// class (pod_class.h) only make it faster. Ties are broken by the seeded Random.
+// All nodes are considered unless percentageOfNodesToScore asks for less. Which nodes pass, what
+// they score and what a failure says equals evaluating every plugin on every node; kept results of
+// the pod's class (pod_class.h) only make it faster. Ties are broken by the seeded Random.
 
 #include <string>
 #include <vector>
@@ -47,7 +47,12 @@ class NodeSearch {
   Status filterNode(CycleState& state, const PodPtr& pod, NodeId node);
   // Asks every plugin about every one of the nodes; kept results are not used.
   Status filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes, Verdicts& verdicts);
-  Result<ScoreTable> scoreNodes(CycleState& state, const PodPtr& pod, std::span<const NodeId> nodes);
+  Result<ScoreTable> scoreNodes(CycleState& state, const PodPtr& pod,
+                                std::span<const NodeId> nodes);
+
+  // The class of the attempt's pod when verdicts on nodes depend on it, the node and the pods
+  // nominated there alone; nullptr when some other plugin has a say.
+  std::shared_ptr<const PodClass> decidingClass(const CycleState& state) const;
 
   const Profile& profile() const { return profile_; }
   std::size_t classes() const { return classes_.size(); }
@@ -64,15 +69,18 @@ class NodeSearch {
   static constexpr std::string_view kAttempt = "koord.scheduler/attempt";
 
   bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
-  bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt, SearchResult& result);
+  bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                    SearchResult& result);
   Status findFeasible(CycleState& state, const PodPtr& pod, Attempt& attempt, NodeSet& feasible,
                       bool& fast);
   Status dropNominated(CycleState& state, const PodPtr& pod, NodeSet& feasible, Verdicts* verdicts);
-  Status filterOn(const CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeSet& nodes,
-                  Verdicts& verdicts, bool signedToo);
+  Status filterOn(const CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                  NodeSet& nodes, Verdicts& verdicts, bool signedToo);
   void limitFeasible(NodeSet& feasible);
-  Status choose(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible, bool fast,
-                SearchResult& result);
+  // Whether some plugin that is not Signed has scores for this pod.
+  bool hasOtherScores(const PodInfo& pod) const;
+  Status choose(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible,
+                bool fast, SearchResult& result);
   Status prepareScores(PodClass& podClass, const PodInfo& pod);
   // Adds weighted scores of the plugins that are not Signed.
   Status addOtherScores(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
@@ -90,7 +98,7 @@ class NodeSearch {
   std::int32_t percentage_;
   PodClasses classes_;
   PluginMask otherFilters_ = 0;  // positions of plugins that are not Signed
-  bool otherScores_ = false;
+  std::vector<ScorePlugin*> otherScores_;
   std::vector<std::string> filterNames_;
   std::vector<std::size_t> preFilterOf_;  // by filter position: its PreFilter's position, or npos
   NodeId startNode_ = 0;

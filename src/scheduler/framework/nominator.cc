@@ -6,10 +6,12 @@ namespace koord::scheduler {
 
 void Nominator::add(const PodPtr& pod, const Nomination& nomination) {
   remove(pod->uid());
-  const std::string& node = nomination.override ? nomination.node : pod->pod->status.nominatedNodeName;
+  const std::string& node =
+      nomination.override ? nomination.node : pod->pod->status.nominatedNodeName;
   if (node.empty()) return;
   nodeOf_[pod->uid()] = node;
   byNode_[node].push_back(pod);
+  if (onChange) onChange(node);
 }
 
 void Nominator::remove(const std::string& uid) {
@@ -18,12 +20,15 @@ void Nominator::remove(const std::string& uid) {
   const auto node = byNode_.find(it->second);
   std::erase_if(node->second, [&](const PodPtr& pod) { return pod->uid() == uid; });
   if (node->second.empty()) byNode_.erase(node);
+  const std::string name = std::move(it->second);
   nodeOf_.erase(it);
+  if (onChange) onChange(name);
 }
 
 void Nominator::update(const PodPtr& before, const PodPtr& after) {
   Nomination nomination;
-  if (after->pod->status.nominatedNodeName.empty() && before->pod->status.nominatedNodeName.empty()) {
+  if (after->pod->status.nominatedNodeName.empty() &&
+      before->pod->status.nominatedNodeName.empty()) {
     const std::string node = nodeOf(before->uid());
     if (!node.empty()) nomination = {true, node};
   }

@@ -1,8 +1,9 @@
 #pragma once
 
-// Nominator: pods that preemption has promised a node, while their victims are leaving. Other pods of no
-// higher priority must leave room for them there.
+// Nominator: pods that preemption has promised a node, while their victims are leaving. Other pods
+// of no higher priority must leave room for them there.
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -30,6 +31,9 @@ class Nominator {
   bool empty() const { return byNode_.empty(); }
   // "" when there is none.
   std::string nodeOf(const std::string& uid) const;
+
+  // Called with the name of a node whose nominated pods have changed.
+  std::function<void(const std::string& node)> onChange;
 
  private:
   std::unordered_map<std::string, std::vector<PodPtr>> byNode_;

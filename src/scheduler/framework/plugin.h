@@ -1,16 +1,17 @@
 #pragma once
 
-// The scheduling framework's extension points. A plugin is a class that derives from Plugin and from the
-// points it takes part in. All calls come from the scheduler's one thread.
+// The scheduling framework's extension points. A plugin is a class that derives from Plugin and
+// from the points it takes part in. All calls come from the scheduler's one thread.
 //
-// One attempt to place a pod runs PreFilter, Filter, (PostFilter when no node is left), PreScore, Score,
-// Reserve, Permit; then, as a task of its own, PreBind, Bind, PostBind. Filter and Score see all nodes in
-// question at once.
+// One attempt to place a pod runs PreFilter, Filter, (PostFilter when no node is left), PreScore,
+// Score, Reserve, Permit; then, as a task of its own, PreBind, Bind, PostBind. Filter and Score see
+// all nodes in question at once.
 //
 // What a plugin answers for a node either depends on
-//  - a few things of the pod (its signature) and that node's own state only: such a plugin is Signed.
-//    Pods with the same signatures form a class; answers are kept per class and asked again only for
-//    nodes that changed. PreFilter and PreScore of a Signed plugin run once per class.
+//  - a few things of the pod (its signature) and that node's own state only: such a plugin is
+//  Signed.
+//    Pods with the same signatures form a class; answers are kept per class and asked again only
+//    for nodes that changed. PreFilter and PreScore of a Signed plugin run once per class.
 //  - or on more than that (other nodes, other pods, time): then it is asked in every attempt.
 
 #include <optional>
@@ -59,11 +60,13 @@ class Signed {
   // Adds everything of the pod that the plugin's answers depend on.
   virtual void sign(const PodInfo& pod, Signature& signature) const = 0;
   // Rises when answers for nodes that have not changed may have (an image came to another node).
-  virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const { return 0; }
+  virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
+    return 0;
+  }
 };
 
-// Whether the pod may enter the active queue at all. Anything but Success holds it back until an event
-// that the plugin registered for. Must be fast.
+// Whether the pod may enter the active queue at all. Anything but Success holds it back until an
+// event that the plugin registered for. Must be fast.
 class PreEnqueuePlugin {
  public:
   virtual ~PreEnqueuePlugin() = default;
@@ -100,18 +103,21 @@ class FilterPlugin {
 struct PostFilterResult {
   Status status;  // Success: the nomination is made, further plugins are not asked
   Nomination nomination;
+  // Set by preemption: how many pods have to leave.
+  std::optional<std::size_t> victims;
 };
 class PostFilterPlugin {
  public:
   virtual ~PostFilterPlugin() = default;
-  virtual PostFilterResult postFilter(CycleState& state, const PodPtr& pod, const Diagnosis& diagnosis) = 0;
+  virtual PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
+                                      const Diagnosis& diagnosis) = 0;
 };
 
 class PreScorePlugin {
  public:
   virtual ~PreScorePlugin() = default;
-  // Skip: Score is not called. `nodes` are the feasible ones; empty for Signed plugins, whose PreScore
-  // must not depend on them.
+  // Skip: Score is not called. `nodes` are the feasible ones; empty for Signed plugins, whose
+  // PreScore must not depend on them.
   virtual Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) = 0;
 };
 
@@ -129,6 +135,10 @@ class ScorePlugin {
   virtual Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                        std::span<std::int64_t> scores) = 0;
   virtual Normalization normalization() const { return Normalization::None; }
+  // Whether PreScore will return Skip for this pod, whichever nodes are feasible. When that holds
+  // for all plugins that are not Signed, the best node is found without walking over the nodes.
+  // Must be fast.
+  virtual bool indifferent(const PodInfo& /*pod*/) { return false; }
   virtual Status normalize(const CycleState& /*state*/, const PodInfo& /*pod*/,
                            std::span<const NodeId> /*nodes*/, std::span<std::int64_t> /*scores*/) {
     return {};
@@ -139,7 +149,8 @@ class ReservePlugin {
  public:
   virtual ~ReservePlugin() = default;
   virtual Status reserve(CycleState& state, const PodPtr& pod, NodeId node) = 0;
-  // Takes reserve back. Idempotent, and also called when reserve was not (an earlier plugin failed).
+  // Takes reserve back. Idempotent, and also called when reserve was not (an earlier plugin
+  // failed).
   virtual void unreserve(CycleState& state, const PodPtr& pod, NodeId node) = 0;
 };
 
@@ -176,8 +187,8 @@ class PostBindPlugin {
   virtual void postBind(CycleState& state, const PodPtr& pod, const std::string& nodeName) = 0;
 };
 
-// Which events may make a pod schedulable that this plugin rejected. A plugin without it is asked again
-// on every event.
+// Which events may make a pod schedulable that this plugin rejected. A plugin without it is asked
+// again on every event.
 class EnqueueExtensions {
  public:
   virtual ~EnqueueExtensions() = default;

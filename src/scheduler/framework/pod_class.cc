@@ -6,16 +6,18 @@
 
 namespace koord::scheduler {
 
-std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reverse, std::int64_t top) {
+std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reverse,
+                             std::int64_t top) {
   if (highest == 0) return reverse ? top : score;
   const std::int64_t scaled = top * score / highest;
   return reverse ? top - scaled : scaled;
 }
 
 Status invalidScore(const std::string& plugin, std::int64_t score) {
-  return Status::error(fmt::format("applying score defaultWeights on Score plugins: plugin \"{}\" returns an "
-                                   "invalid score {}, it should in the range of [0, 100] after normalizing",
-                                   plugin, score));
+  return Status::error(
+      fmt::format("applying score defaultWeights on Score plugins: plugin \"{}\" returns an "
+                  "invalid score {}, it should in the range of [0, 100] after normalizing",
+                  plugin, score));
 }
 
 PodClass::PodClass(std::string signatureBytes) : signature(std::move(signatureBytes)) {}
@@ -81,7 +83,8 @@ void ClassNodes::drop(NodeId node) {
 Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter) {
   std::vector<std::uint64_t> epochs;
   epochs.reserve(profile_.signedPlugins.size());
-  for (const Signed* part : profile_.signedPlugins) epochs.push_back(part->epoch(class_.state, pod));
+  for (const Signed* part : profile_.signedPlugins)
+    epochs.push_back(part->epoch(class_.state, pod));
 
   const auto changes = cluster_.changesSince(position_);
   changed_.clear();
@@ -165,14 +168,15 @@ Status ClassNodes::syncScores(const PodInfo& pod) {
   for (std::size_t i = 0, next = 0; i < profile_.score.size() && !list_.empty(); ++i) {
     const auto& plugin = profile_.score[i];
     if (!plugin.signedPlugin) continue;
-    Normalized* normalized =
-        next < normalized_.size() && normalized_[next].position == i ? &normalized_[next++] : nullptr;
+    Normalized* normalized = next < normalized_.size() && normalized_[next].position == i
+                                 ? &normalized_[next++]
+                                 : nullptr;
     if ((class_.skipScore >> i & 1) != 0) continue;
     Status status = plugin.point->score(class_.state, pod, list_, scores_);
     if (!status.ok()) {
       valid_ = false;
-      return Status::error(fmt::format("running Score plugins: plugin \"{}\" failed with: {}", plugin.name,
-                                       status.message()));
+      return Status::error(fmt::format("running Score plugins: plugin \"{}\" failed with: {}",
+                                       plugin.name, status.message()));
     }
     if (normalized) {
       for (std::size_t n = 0; n < list_.size(); ++n) setRaw(*normalized, list_[n], scores_[n]);
@@ -200,15 +204,18 @@ Status ClassNodes::syncScores(const PodInfo& pod) {
     std::vector<std::int64_t> rest;
     for (const NodeId node : list_) rest.push_back(totals_.at(node) - normalizedPart(node));
     for (std::size_t i = 0; i < now.size(); ++i) normalized_[i].max = now[i];
-    for (std::size_t n = 0; n < list_.size(); ++n) totals_.set(list_[n], rest[n] + normalizedPart(list_[n]));
+    for (std::size_t n = 0; n < list_.size(); ++n)
+      totals_.set(list_[n], rest[n] + normalizedPart(list_[n]));
     unscored_.copyTo(list_);
   }
-  for (std::size_t n = 0; n < list_.size(); ++n) totals_.set(list_[n], fixed_[n] + normalizedPart(list_[n]));
+  for (std::size_t n = 0; n < list_.size(); ++n)
+    totals_.set(list_[n], fixed_[n] + normalizedPart(list_[n]));
   unscored_.clear();
   return {};
 }
 
-// Finds the highest scores anew where nobody has them any more; whether any of them differs from before.
+// Finds the highest scores anew where nobody has them any more; whether any of them differs from
+// before.
 bool ClassNodes::rescale(const std::vector<std::int64_t>& before) {
   bool changed = false;
   for (std::size_t i = 0; i < normalized_.size(); ++i) {
@@ -230,6 +237,16 @@ bool ClassNodes::rescale(const std::vector<std::int64_t>& before) {
 }
 
 void ClassNodes::addTotals(std::span<const NodeId> nodes, std::span<std::int64_t> totals) const {
+  // When the highest scores are among these nodes, the kept totals are right as they are.
+  const bool sameScale = std::ranges::all_of(normalized_, [&](const Normalized& scores) {
+    if ((class_.skipScore >> scores.position & 1) != 0 || scores.raw.empty() || scores.max == 0)
+      return true;
+    return std::ranges::any_of(nodes, [&](NodeId node) { return scores.raw[node] == scores.max; });
+  });
+  if (sameScale) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) totals[n] += totals_.at(nodes[n]);
+    return;
+  }
   for (std::size_t n = 0; n < nodes.size(); ++n)
     totals[n] += totals_.at(nodes[n]) - normalizedPart(nodes[n]);
   for (const Normalized& scores : normalized_) {

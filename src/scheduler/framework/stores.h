@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/core.h"
+#include "api/services.h"
 #include "scheduler/engine/pod_terms.h"
 
 namespace koord::scheduler {
@@ -47,6 +48,10 @@ class Store {
 struct Stores {
   Store<api::Namespace> namespaces;
   Store<api::PodDisruptionBudget> disruptionBudgets;
+  Store<api::Service> services;
+  Store<api::ReplicationControllerSelection> replicationControllers;
+  Store<api::ReplicaSetSelection> replicaSets;
+  Store<api::StatefulSetSelection> statefulSets;
 };
 
 // Labels of namespaces, for selectors over them. The stores must outlive it.

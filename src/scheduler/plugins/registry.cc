@@ -1,13 +1,16 @@
 #include "scheduler/plugins/registry.h"
 
 #include "scheduler/plugins/defaultbinder/plugin.h"
+#include "scheduler/plugins/defaultpreemption/plugin.h"
 #include "scheduler/plugins/imagelocality/plugin.h"
+#include "scheduler/plugins/interpodaffinity/plugin.h"
 #include "scheduler/plugins/nodeaffinity/plugin.h"
 #include "scheduler/plugins/nodename/plugin.h"
 #include "scheduler/plugins/nodeports/plugin.h"
 #include "scheduler/plugins/noderesources/balanced.h"
 #include "scheduler/plugins/noderesources/fit.h"
 #include "scheduler/plugins/nodeunschedulable/plugin.h"
+#include "scheduler/plugins/podtopologyspread/plugin.h"
 #include "scheduler/plugins/prioritysort/plugin.h"
 #include "scheduler/plugins/schedulinggates/plugin.h"
 #include "scheduler/plugins/tainttoleration/plugin.h"
@@ -49,6 +52,9 @@ Registry makeRegistry() {
   add<NodeAffinity, NodeAffinityArgs>(registry);
   add<NodePorts>(registry);
   add<NodeResourcesFit, NodeResourcesFitArgs>(registry);
+  add<PodTopologySpread, PodTopologySpreadArgs>(registry);
+  add<InterPodAffinity, InterPodAffinityArgs>(registry);
+  add<DefaultPreemption, DefaultPreemptionArgs>(registry);
   add<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(registry);
   add<ImageLocality>(registry);
   add<DefaultBinder>(registry);

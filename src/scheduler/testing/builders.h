@@ -11,7 +11,9 @@
 
 namespace koord::scheduler::testing {
 
-inline Quantity quantity(std::string_view text) { return *Quantity::parse(text); }
+inline Quantity quantity(std::string_view text) {
+  return *Quantity::parse(text);
+}
 
 class PodBuilder {
  public:
@@ -36,12 +38,14 @@ class PodBuilder {
     return *this;
   }
   PodBuilder& hostPort(std::int32_t port, std::string protocol = "", std::string ip = "") {
-    pod_.spec.containers.back().ports.push_back({"", port, port, std::move(protocol), std::move(ip)});
+    pod_.spec.containers.back().ports.push_back(
+        {"", port, port, std::move(protocol), std::move(ip)});
     return *this;
   }
   PodBuilder& toleration(std::string key, std::string op = "Exists", std::string value = "",
                          std::string effect = "") {
-    pod_.spec.tolerations.push_back({std::move(key), std::move(op), std::move(value), std::move(effect), {}});
+    pod_.spec.tolerations.push_back(
+        {std::move(key), std::move(op), std::move(value), std::move(effect), {}});
     return *this;
   }
   PodBuilder& label(const std::string& key, std::string value) {
@@ -62,6 +66,44 @@ class PodBuilder {
   PodBuilder& preferNode(std::int32_t weight, std::string key, std::string value) {
     nodeAffinity().preferredDuringSchedulingIgnoredDuringExecution.push_back(
         {weight, {{{std::move(key), "In", {std::move(value)}}}, {}}});
+    return *this;
+  }
+  // Pod (anti-)affinity to pods with this label, of one topology key; weight 0 = required.
+  PodBuilder& near(std::string topologyKey, const std::string& label, std::string value,
+                   int weight = 0) {
+    addTerm(affinity().podAffinity, podTerm(std::move(topologyKey), label, std::move(value)),
+            weight);
+    return *this;
+  }
+  PodBuilder& apart(std::string topologyKey, const std::string& label, std::string value,
+                    int weight = 0) {
+    addTerm(affinity().podAntiAffinity, podTerm(std::move(topologyKey), label, std::move(value)),
+            weight);
+    return *this;
+  }
+  PodBuilder& near(api::PodAffinityTerm term, int weight = 0) {
+    addTerm(affinity().podAffinity, std::move(term), weight);
+    return *this;
+  }
+  PodBuilder& apart(api::PodAffinityTerm term, int weight = 0) {
+    addTerm(affinity().podAntiAffinity, std::move(term), weight);
+    return *this;
+  }
+  static api::PodAffinityTerm podTerm(std::string topologyKey, const std::string& label,
+                                      std::string value) {
+    api::PodAffinityTerm term;
+    term.topologyKey = std::move(topologyKey);
+    term.labelSelector.emplace().matchLabels[label] = std::move(value);
+    return term;
+  }
+  // A hard spread constraint over pods with this label; change it through object() for more.
+  PodBuilder& spread(std::int32_t maxSkew, std::string topologyKey, const std::string& label,
+                     std::string value, std::string action = "DoNotSchedule") {
+    auto& constraint = pod_.spec.topologySpreadConstraints.emplace_back();
+    constraint.maxSkew = maxSkew;
+    constraint.topologyKey = std::move(topologyKey);
+    constraint.whenUnsatisfiable = std::move(action);
+    constraint.labelSelector.emplace().matchLabels[label] = std::move(value);
     return *this;
   }
   PodBuilder& nodeName(std::string node) {
@@ -92,10 +134,22 @@ class PodBuilder {
   std::shared_ptr<const api::Pod> build() const { return std::make_shared<const api::Pod>(pod_); }
 
  private:
-  api::NodeAffinity& nodeAffinity() {
+  api::Affinity& affinity() {
     if (!pod_.spec.affinity) pod_.spec.affinity.emplace();
-    if (!pod_.spec.affinity->nodeAffinity) pod_.spec.affinity->nodeAffinity.emplace();
-    return *pod_.spec.affinity->nodeAffinity;
+    return *pod_.spec.affinity;
+  }
+  api::NodeAffinity& nodeAffinity() {
+    if (!affinity().nodeAffinity) affinity().nodeAffinity.emplace();
+    return *affinity().nodeAffinity;
+  }
+  static void addTerm(std::optional<api::PodAffinity>& part, api::PodAffinityTerm term,
+                      int weight) {
+    if (!part) part.emplace();
+    if (weight == 0) {
+      part->requiredDuringSchedulingIgnoredDuringExecution.push_back(std::move(term));
+    } else {
+      part->preferredDuringSchedulingIgnoredDuringExecution.push_back({weight, std::move(term)});
+    }
   }
   api::Pod pod_;
 };
@@ -129,7 +183,9 @@ class NodeBuilder {
     return *this;
   }
   api::Node& object() { return node_; }
-  std::shared_ptr<const api::Node> build() const { return std::make_shared<const api::Node>(node_); }
+  std::shared_ptr<const api::Node> build() const {
+    return std::make_shared<const api::Node>(node_);
+  }
 
  private:
   api::Node node_;
@@ -138,6 +194,8 @@ class NodeBuilder {
 inline PodBuilder aPod(std::string name, std::string namespace_ = "default") {
   return PodBuilder(std::move(name), std::move(namespace_));
 }
-inline NodeBuilder aNode(std::string name) { return NodeBuilder(std::move(name)); }
+inline NodeBuilder aNode(std::string name) {
+  return NodeBuilder(std::move(name));
+}
 
 }  // namespace koord::scheduler::testing

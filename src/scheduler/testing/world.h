@@ -1,7 +1,7 @@
 #pragma once
 
-// World: a cluster, and one profile's framework on it, for tests of plugins and of the search. No API, no
-// queue; time is virtual.
+// World: a cluster, and one profile's framework on it, for tests of plugins and of the search. No
+// API, no queue; time is virtual.
 
 #include <algorithm>
 #include <map>
@@ -16,6 +16,11 @@ namespace koord::scheduler::testing {
 
 class World final : public Handle {
  public:
+  World() {
+    nominator_.onChange = [this](const std::string& node) {
+      if (const auto id = cluster_.findNode(node)) cluster_.touch(*id);
+    };
+  }
   Cluster& cluster() override { return cluster_; }
   PodIndex& podIndex() override { return podIndex_; }
   Executor& executor() override { return loop_; }
@@ -47,7 +52,8 @@ class World final : public Handle {
   // What each node answers: "" = passes, else "Code: reasons".
   std::map<std::string, std::string> filter(const PodPtr& pod);
   // Weighted, normalised totals of the given nodes.
-  std::map<std::string, std::int64_t> scores(const PodPtr& pod, std::vector<std::string> nodes = {});
+  std::map<std::string, std::int64_t> scores(const PodPtr& pod,
+                                             std::vector<std::string> nodes = {});
   // The name of the chosen node, or the failure's message.
   std::string place(const PodPtr& pod);
 

@@ -73,7 +73,9 @@ struct Required {
   }
   bool matches(const Symbols& symbols, const NodeRow& node) const {
     return selector.matches(symbols, node) &&
-           (!hasTerms || std::ranges::any_of(terms, [&](const SymbolTerm& term) { return term.matches(symbols, node); }));
+           (!hasTerms || std::ranges::any_of(terms, [&](const SymbolTerm& term) {
+             return term.matches(symbols, node);
+           }));
   }
 };
 
@@ -82,22 +84,18 @@ struct Preference {
   std::int64_t weight = 0;
 };
 
-void keepMatching(Cluster& cluster, const api::NodeSelectorMatcher& matcher, NodeSet& nodes) {
-  NodeSet any;
-  for (const auto& term : matcher.terms()) any.unite(select(cluster, term, nodes));
-  nodes.intersect(any);
-}
-
 }  // namespace
 
-NodeAffinity::NodeAffinity(Handle& handle, const NodeAffinityArgs& args) : cluster_(handle.cluster()) {
+NodeAffinity::NodeAffinity(Handle& handle, const NodeAffinityArgs& args)
+    : cluster_(handle.cluster()) {
   if (!args.addedAffinity) return;
   const auto& added = *args.addedAffinity;
   if (added.requiredDuringSchedulingIgnoredDuringExecution) {
-    addedRequired_ =
-        api::NodeSelectorMatcher::compileLazily(*added.requiredDuringSchedulingIgnoredDuringExecution);
+    addedRequired_ = api::NodeSelectorMatcher::compileLazily(
+        *added.requiredDuringSchedulingIgnoredDuringExecution);
   }
-  if (auto terms = api::PreferredNodeTerms::compile(added.preferredDuringSchedulingIgnoredDuringExecution);
+  if (auto terms =
+          api::PreferredNodeTerms::compile(added.preferredDuringSchedulingIgnoredDuringExecution);
       terms && !terms->terms().empty()) {
     addedPreferred_ = *std::move(terms);
   }
@@ -125,7 +123,8 @@ void NodeAffinity::sign(const PodInfo& pod, Signature& signature) const {
 
 PreFilterResult NodeAffinity::preFilter(CycleState& state, const PodInfo& pod) {
   const api::NodeSelector* required = requiredOf(pod);
-  if (!required && pod.pod->spec.nodeSelector.empty() && !addedRequired_) return {Status::skip(), {}};
+  if (!required && pod.pod->spec.nodeSelector.empty() && !addedRequired_)
+    return {Status::skip(), {}};
   state.put(kRequired, Required(cluster_.symbols(), pod.pod->spec));
   if (!required) return {};
   const auto names = pinnedNames(*required);
@@ -142,7 +141,8 @@ Status NodeAffinity::filter(const CycleState& state, const PodInfo&, NodeFilter&
   if (nodes.nodes().smallerThan(kManyNodes)) {
     nodes.forEach([&](NodeId id) {
       const NodeRow& node = cluster_.node(id);
-      if (addedRequired_ && !addedRequired_->matches(node.object->metadata.labels, node.name).value_or(false)) {
+      if (addedRequired_ &&
+          !addedRequired_->matches(node.object->metadata.labels, node.name).value_or(false)) {
         nodes.reject(id, kCode, enforced);
       } else if (!required.matches(cluster_.symbols(), node)) {
         nodes.reject(id, kCode, own);
@@ -152,12 +152,11 @@ Status NodeAffinity::filter(const CycleState& state, const PodInfo&, NodeFilter&
   }
   if (addedRequired_) {
     NodeSet matching = nodes.nodes();
-    keepMatching(cluster_, *addedRequired_, matching);
+    narrow(cluster_, *addedRequired_, matching);
     nodes.keepOnly(matching, kCode, enforced);
   }
   NodeSet matching = nodes.nodes();
-  narrow(cluster_, required.pod.nodeSelector(), matching);
-  if (required.hasTerms) keepMatching(cluster_, *required.pod.affinity(), matching);
+  narrow(cluster_, required.pod, matching);
   nodes.keepOnly(matching, kCode, own);
   return {};
 }
@@ -195,8 +194,8 @@ Status NodeAffinity::score(const CycleState& state, const PodInfo&, std::span<co
 }
 
 std::vector<EventRegistration> NodeAffinity::eventsToRegister() const {
-  return {{EventResource::Node, action::kAdd | action::kUpdateNodeLabel | action::kUpdateNodeTaint, "",
-           [this](const PodInfo& pod, const ClusterEvent& event) {
+  return {{EventResource::Node, action::kAdd | action::kUpdateNodeLabel | action::kUpdateNodeTaint,
+           "", [this](const PodInfo& pod, const ClusterEvent& event) {
              const api::RequiredNodeAffinity required(pod.pod->spec);
              const auto fits = [&](const std::shared_ptr<const api::Node>& node) {
                if (!node) return false;

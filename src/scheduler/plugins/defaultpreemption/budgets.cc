@@ -1,0 +1,43 @@
+#include "scheduler/plugins/defaultpreemption/budgets.h"
+
+namespace koord::scheduler {
+
+DisruptionBudgets::DisruptionBudgets(Store<api::PodDisruptionBudget>& store) {
+  using Object = Store<api::PodDisruptionBudget>::Object;
+  const auto note = [known = known_](const Object& before, const Object& after) {
+    ++known->version;
+    const api::ObjectMeta& meta = (after ? after : before)->metadata;
+    auto& here = known->byNamespace[meta.namespace_];
+    here.erase(meta.name);
+    if (!after) return;
+    // One whose selector is empty or cannot be read protects nothing.
+    auto selector = api::Selector::compile(after->spec.selector);
+    if (selector && !selector->empty()) here[meta.name] = {after, *std::move(selector)};
+  };
+  for (const auto& [key, budget] : store.all()) note(nullptr, budget);
+  store.listen(note);
+}
+
+DisruptionBudgets::Split DisruptionBudgets::split(const std::vector<PodPtr>& victims) const {
+  Split split;
+  std::unordered_map<const Budget*, std::int64_t> left;
+  for (const PodPtr& victim : victims) {
+    const api::ObjectMeta& meta = victim->pod->metadata;
+    bool breaks = false;
+    const auto here = known_->byNamespace.find(meta.namespace_);
+    if (here != known_->byNamespace.end() && !meta.labels.empty()) {
+      for (const auto& [name, budget] : here->second) {
+        if (!budget.selector.matches(meta.labels)) continue;
+        if (budget.object->status.disruptedPods.contains(meta.name))
+          continue;  // on its way out already
+        auto& allowed =
+            left.try_emplace(&budget, budget.object->status.disruptionsAllowed).first->second;
+        breaks |= --allowed < 0;
+      }
+    }
+    (breaks ? split.breaking : split.allowed).push_back(victim);
+  }
+  return split;
+}
+
+}  // namespace koord::scheduler

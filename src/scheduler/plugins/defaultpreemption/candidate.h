@@ -1,0 +1,30 @@
+#pragma once
+
+// Candidate: a node on which the pod would fit if some pods of lower priority left, and the choice
+// among candidates.
+
+#include <span>
+#include <vector>
+
+#include "scheduler/engine/node_set.h"
+#include "scheduler/engine/pod_info.h"
+
+namespace koord::scheduler {
+
+struct Candidate {
+  NodeId node = kNoNode;
+  std::vector<PodPtr> victims;     // most important first
+  std::int64_t budgetsBroken = 0;  // victims whose disruption budget does not allow it
+};
+
+// When the pod began to run; `now` for one that has not.
+WallTime startOf(const PodInfo& pod, WallTime now);
+// Higher priority, then longer running.
+bool moreImportant(const PodInfo& a, const PodInfo& b, WallTime now);
+
+// The candidate that hurts least: fewest broken budgets; lowest of the highest victim priorities;
+// smallest sum of priorities; fewest victims; the most important victim started latest; first in
+// the list.
+const Candidate* leastHarm(std::span<const Candidate* const> candidates, WallTime now);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,82 @@
+#include "scheduler/plugins/defaultpreemption/dry_run.h"
+
+#include <algorithm>
+
+namespace koord::scheduler {
+
+void DryRun::begin(const CycleState& state, const PodInfo& pod) {
+  current_ = nullptr;
+  const auto podClass = handle_.search().decidingClass(state);
+  if (!podClass) return;
+  std::erase_if(kept_, [](const Kept& kept) { return kept.podClass.expired(); });
+  const auto known = std::ranges::find_if(kept_, [&](const Kept& kept) {
+    return kept.podClass.lock() == podClass && kept.priority == pod.priority;
+  });
+  if (known != kept_.end()) {
+    current_ = &*known;
+  } else {
+    if (kept_.size() >= kMaxKept) kept_.erase(std::ranges::min_element(kept_, {}, &Kept::lastUse));
+    current_ = &kept_.emplace_back();
+    current_->podClass = podClass;
+    current_->priority = pod.priority;
+  }
+  const auto changes = cluster_.changesSince(current_->position);
+  if (!changes || changes->size() >= cluster_.liveCount() ||
+      current_->budgets != budgets_.version()) {
+    current_->outcomes.clear();
+  } else {
+    for (const NodeId node : *changes) current_->outcomes.erase(node);
+  }
+  current_->position = cluster_.changeEnd();
+  current_->budgets = budgets_.version();
+  current_->lastUse = ++uses_;
+}
+
+DryRunOutcomePtr DryRun::on(CycleState& state, const PodPtr& pod, NodeId node) {
+  if (!current_) return std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
+  DryRunOutcomePtr& kept = current_->outcomes[node];
+  if (!kept) kept = std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
+  return kept;
+}
+
+DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) {
+  DryRunOutcome outcome;
+  outcome.candidate.node = node;
+  std::vector<PodPtr> lower;
+  for (const PodPtr& other : cluster_.node(node).pods)
+    if (other->priority < pod->priority) lower.push_back(other);
+  if (lower.empty()) {
+    outcome.status = Status::unresolvable("No preemption victims found for incoming pod");
+    return outcome;
+  }
+  const WallTime now = handle_.executor().wallNow();
+  std::ranges::sort(lower, [&](const PodPtr& a, const PodPtr& b) {
+    if (moreImportant(*a, *b, now) != moreImportant(*b, *a, now)) return moreImportant(*a, *b, now);
+    return a->uid() < b->uid();  // any order will do, if it is always the same
+  });
+  Cluster::Transaction whatIf(cluster_);
+  for (const PodPtr& other : lower) cluster_.removePod(other->uid());
+  outcome.status = handle_.search().filterNode(state, pod, node);
+  if (!outcome.status.ok()) return outcome;
+  // Put back as many as possible, those first that must not leave.
+  const DisruptionBudgets::Split split = budgets_.split(lower);
+  std::vector<PodPtr>& victims = outcome.candidate.victims;
+  for (const auto* group : {&split.breaking, &split.allowed}) {
+    for (const PodPtr& other : *group) {
+      if (!cluster_.assume(other, node)) continue;
+      if (handle_.search().filterNode(state, pod, node).ok()) continue;
+      cluster_.removePod(other->uid());
+      victims.push_back(other);
+      if (group == &split.breaking) ++outcome.candidate.budgetsBroken;
+    }
+  }
+  std::ranges::stable_sort(
+      victims, [&](const PodPtr& a, const PodPtr& b) { return moreImportant(*a, *b, now); });
+  if (victims.empty()) {
+    outcome.status = Status::error("expected at least one victim pod on node \"" +
+                                   cluster_.node(node).name + "\"");
+  }
+  return outcome;
+}
+
+}  // namespace koord::scheduler

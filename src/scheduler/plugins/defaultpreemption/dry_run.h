@@ -1,0 +1,55 @@
+#pragma once
+
+// DryRun: what would have to leave a node for a pod to fit there. Tried on the cluster itself,
+// inside a transaction that takes everything back.
+//
+// Where only Signed plugins judge the pod, the outcome depends on the pod's class and priority, the
+// budgets and the node alone; it is kept until the node changes, so that a burst of equal pods
+// tries each node once and not once per pod.
+
+#include <unordered_map>
+
+#include "scheduler/framework/handle.h"
+#include "scheduler/framework/node_search.h"
+#include "scheduler/plugins/defaultpreemption/budgets.h"
+#include "scheduler/plugins/defaultpreemption/candidate.h"
+
+namespace koord::scheduler {
+
+struct DryRunOutcome {
+  Status status;  // Success, or why removing all lower pods does not help
+  Candidate candidate;
+};
+using DryRunOutcomePtr = std::shared_ptr<const DryRunOutcome>;
+
+class DryRun {
+ public:
+  explicit DryRun(Handle& handle)
+      : handle_(handle), cluster_(handle.cluster()), budgets_(handle.stores().disruptionBudgets) {}
+
+  // To be called before on(), once per attempt.
+  void begin(const CycleState& state, const PodInfo& pod);
+  DryRunOutcomePtr on(CycleState& state, const PodPtr& pod, NodeId node);
+
+ private:
+  struct Kept {
+    std::weak_ptr<const PodClass> podClass;
+    std::int32_t priority = 0;
+    std::uint64_t budgets = 0;
+    std::uint64_t position = 0;  // in the cluster's change log
+    std::unordered_map<NodeId, DryRunOutcomePtr> outcomes;
+    std::uint64_t lastUse = 0;
+  };
+  static constexpr std::size_t kMaxKept = 8;
+
+  DryRunOutcome tryOut(CycleState& state, const PodPtr& pod, NodeId node);
+
+  Handle& handle_;
+  Cluster& cluster_;
+  DisruptionBudgets budgets_;
+  std::vector<Kept> kept_;
+  Kept* current_ = nullptr;  // of this attempt's kind of pod; nullptr when outcomes cannot be kept
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,45 @@
+#pragma once
+
+// DefaultPreemption: when no node fits a pod, finds one that would if pods of lower priority left,
+// sends those away, and nominates the node.
+
+#include "base/random.h"
+#include "scheduler/framework/registry.h"
+#include "scheduler/plugins/defaultpreemption/args.h"
+#include "scheduler/plugins/defaultpreemption/dry_run.h"
+#include "scheduler/plugins/defaultpreemption/eviction.h"
+
+namespace koord::scheduler {
+
+class DefaultPreemption final : public Plugin,
+                                public PreEnqueuePlugin,
+                                public PostFilterPlugin,
+                                public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "DefaultPreemption";
+  DefaultPreemption(Handle& handle, const DefaultPreemptionArgs& args)
+      : handle_(handle),
+        cluster_(handle.cluster()),
+        args_(args),
+        dryRun_(handle),
+        evictions_(handle) {}
+  std::string_view name() const override { return kName; }
+  // Holds the pod back until its victims have been told to leave.
+  Status preEnqueue(const PodInfo& pod) override;
+  PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
+                              const Diagnosis& diagnosis) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
+
+ private:
+  // "" when it may, else why not.
+  std::string mayNotPreempt(const PodInfo& pod, const Diagnosis& diagnosis) const;
+
+  Handle& handle_;
+  Cluster& cluster_;
+  DefaultPreemptionArgs args_;
+  Random random_{1};
+  DryRun dryRun_;
+  Evictions evictions_;
+};
+
+}  // namespace koord::scheduler

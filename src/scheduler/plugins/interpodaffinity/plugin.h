@@ -1,0 +1,70 @@
+#pragma once
+
+// InterPodAffinity: places pods near, or away from, the pods that their affinity terms select, and
+// away from pods whose own anti-affinity selects them. "Near" is the same value of the term's
+// topology label.
+//
+// Nothing here looks at pods: the pod index knows how many of a kind are on each node, and adding
+// these up per topology domain is all an attempt costs.
+
+#include "scheduler/framework/registry.h"
+#include "scheduler/plugins/interpodaffinity/args.h"
+
+namespace koord::scheduler {
+
+class InterPodAffinity final : public Plugin,
+                               public PreFilterPlugin,
+                               public FilterPlugin,
+                               public PreScorePlugin,
+                               public ScorePlugin,
+                               public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "InterPodAffinity";
+  InterPodAffinity(Handle& handle, const InterPodAffinityArgs& args)
+      : cluster_(handle.cluster()), index_(handle.podIndex()), args_(args) {}
+  std::string_view name() const override { return kName; }
+  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
+  bool indifferent(const PodInfo& pod) override;
+  Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
+  Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+               std::span<std::int64_t> scores) override;
+  Normalization normalization() const override { return Normalization::Own; }
+  Status normalize(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+                   std::span<std::int64_t> scores) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
+
+ private:
+  // Something added up per domain of a topology key.
+  struct Sums {
+    Symbol key = 0;
+    std::vector<std::int64_t> byDomain;
+    bool any = false;  // something was added
+  };
+  // What a pod's filter compares nodes with.
+  struct Conditions {
+    std::uint64_t attempt = 0;       // whose they are
+    std::uint64_t version = 0;       // of the index they were worked out from
+    std::vector<Sums> affinity;      // pods that match all required terms, per term
+    std::vector<Sums> antiAffinity;  // pods that match the term, per term
+    std::vector<Sums> existingAnti;  // pods that keep this one away, per key
+    bool firstOfItsGroup = false;    // nothing to be near yet, and the pod itself is what it wants
+  };
+
+  Sums& sumsFor(std::vector<Sums>& list, Symbol key) const;
+  void addUp(Sums& sums, const NodeAmounts& amounts, std::int64_t factor);
+  void work(const PodInfo& pod);
+  bool matchesAll(const std::vector<TermId>& terms, const PodInfo& pod) const;
+  bool matchesAny(const std::vector<TermId>& terms, const PodInfo& pod) const;
+  Hint onPod(const PodInfo& pod, const ClusterEvent& event) const;
+  Hint onNode(const PodInfo& pod, const ClusterEvent& event) const;
+
+  Cluster& cluster_;
+  PodIndex& index_;
+  InterPodAffinityArgs args_;
+  std::uint64_t attempts_ = 0;
+  Conditions conditions_;        // of the attempt that asked last
+  std::vector<Sums> preferred_;  // from preScore to score
+};
+
+}  // namespace koord::scheduler

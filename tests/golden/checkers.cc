@@ -10,6 +10,7 @@ std::vector<Checker> allCheckers() {
       koordletCpuSuppressChecker(),
       koordletMemoryEvictChecker(),
       patchesChecker(),
+      placementChecker(),
       podrequestsChecker(),
       profileChecker(),
       quantityChecker(),

@@ -12,6 +12,7 @@ Checker koordletCgroupChecker();
 Checker koordletCpuSuppressChecker();
 Checker koordletMemoryEvictChecker();
 Checker patchesChecker();
+Checker placementChecker();
 Checker podrequestsChecker();
 Checker profileChecker();
 Checker quantityChecker();

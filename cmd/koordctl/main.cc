@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "cluster/explain/explain_command.h"
 #include "cluster/hostnode/shim.h"
 #include "cluster/scenario/cli/test_command.h"
 #include "cluster/up/data_dir.h"
@@ -79,6 +80,29 @@ CLI::App* addUp(CLI::App& app, UpFlags& flags) {
   return up;
 }
 
+CLI::App* addExplain(CLI::App& app, koord::cluster::ExplainOptions& options) {
+  CLI::App* explain = app.add_subcommand("explain", "Say why the scheduler does what it does");
+  explain->require_subcommand(1);
+  CLI::App* pod = explain->add_subcommand(
+      "pod", "Why a pod is where it is, why it still waits, or where one would go that does not exist yet");
+  pod->footer(
+      "  koordctl explain pod shop/web-0      which plugin rejects which nodes, what would make it fit\n"
+      "  koordctl explain pod -f web.yaml     the same for the pod of a manifest, without creating it");
+  auto* name = pod->add_option("POD", options.pod, "NAMESPACE/NAME, or NAME in the namespace default");
+  auto* file = pod->add_option("-f,--filename", options.file,
+                               "Manifest of a pod or of a workload with a pod template");
+  name->excludes(file);
+  pod->add_option("--scheduler", options.scheduler,
+                  "Address of koord-scheduler, as http://127.0.0.1:10251; default: that of 'koordctl up'");
+  pod->add_option("--kubeconfig", options.kubeconfig,
+                  "kubeconfig; default: the one of 'koordctl up', $KUBECONFIG, ~/.kube/config");
+  pod->add_flag("--json", options.json, "The scheduler's answer as JSON");
+  pod->callback([name, file] {
+    if (name->count() + file->count() == 0) throw CLI::RequiredError("POD or --filename");
+  });
+  return explain;
+}
+
 std::vector<std::string> split(const std::string& list) {
   std::vector<std::string> names;
   for (std::size_t start = 0; start <= list.size();) {
@@ -106,6 +130,8 @@ int main(int argc, char** argv) {
       app.add_subcommand("status", "Show nodes, batch resources and pods of a cluster once");
   status->add_option("--kubeconfig", kubeconfig,
                      "kubeconfig; default: the one of 'koordctl up', $KUBECONFIG, ~/.kube/config");
+  koord::cluster::ExplainOptions explainOptions;
+  CLI::App* explain = addExplain(app, explainOptions);
   koord::scenario::TestFlags testFlags;
   CLI::App* test = koord::scenario::addTestCommand(app, testFlags);
   CLI::App* version = app.add_subcommand("version", "Print the version");
@@ -116,6 +142,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (status->parsed()) return koord::cluster::runStatus(kubeconfig);
+  if (explain->parsed()) return koord::cluster::runExplain(explainOptions);
   const auto programPath = [&] {
     std::error_code ec;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);

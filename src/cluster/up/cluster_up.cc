@@ -183,7 +183,7 @@ Result<> ClusterUp::openComponents(const std::string& program) {
     if (!component) return fail(std::move(component.error()));
     components_.push_back(*std::move(component));
   }
-  return {};
+  return writeComponentUrls(data_.path(), components_);
 }
 
 Result<> ClusterUp::writeKubeconfigs() {

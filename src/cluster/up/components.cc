@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "scheduler/config/types.h"
 
 namespace koord::cluster {
@@ -33,7 +34,23 @@ Result<std::string> configFile(const std::string& component, const ComponentOpti
   return file;
 }
 
+constexpr const char* kUrlsFile = "/components.json";
+
 }  // namespace
+
+Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components) {
+  json::object urls;
+  for (const auto& component : components)
+    urls.emplace(component.child.name,
+                 component.metricsUrl.substr(0, component.metricsUrl.rfind('/')));
+  return writeFileAtomic(dataDir + kUrlsFile, toPrettyJson(urls) + "\n");
+}
+
+std::string componentUrl(const std::string& dataDir, const std::string& name) {
+  const auto text = readFile(dataDir + kUrlsFile);
+  const auto urls = text ? parseJson(*text) : Result<json::value>(json::value());
+  return urls ? std::string(textAt(*urls, name)) : std::string();
+}
 
 Result<std::vector<int>> freePorts(int count) {
   std::vector<int> ports;

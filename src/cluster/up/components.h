@@ -41,6 +41,11 @@ ComponentUser userOf(const std::string& component, const std::string& nodeName);
 Result<Component> makeComponent(const std::string& name, const std::string& kubeconfig,
                                 const ComponentOptions& options);
 
+// Where the running components answer, kept in the data folder for other commands.
+Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components);
+// "http://127.0.0.1:1234"; "" when that is not known.
+std::string componentUrl(const std::string& dataDir, const std::string& name);
+
 // Free TCP ports on loopback; somebody else may take one before it is used.
 Result<std::vector<int>> freePorts(int count);
 

@@ -140,7 +140,13 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   out.emplace("rejections", std::move(rejections));
   if (feasible.empty()) {
     out.emplace("message", diagnosis.message());
-    out.emplace("nearestMiss", nearestMiss(cluster, *pod, rejected));
+    // Of the nodes where resources are what it fails on.
+    NodeSet tooFull;
+    rejected.forEach([&](NodeId node) {
+      const auto& plugin = diagnosis.filterPlugins[verdicts.rejection(verdicts.at(node)).plugin];
+      if (plugin == "NodeResourcesFit") tooFull.insert(node);
+    });
+    out.emplace("nearestMiss", nearestMiss(cluster, *pod, tooFull));
     return;
   }
   std::vector<NodeId> nodes;

@@ -10,6 +10,10 @@ namespace {
 
 using api::ResourceList;
 
+constexpr std::string_view kEphemeralStorage = "ephemeral-storage";
+constexpr std::int64_t kNonZeroMilliCpu = 100;
+constexpr std::int64_t kNonZeroMemory = 200 << 20;
+
 void raiseTo(ResourceList& most, const ResourceList& list) {
   for (const auto& [name, amount] : list) {
     const auto [entry, inserted] = most.try_emplace(name, amount);
@@ -122,6 +126,50 @@ ResourceList totalWithoutOverhead(const api::Pod& pod, Part part,
   return total;
 }
 
+// Containers alone, none of them being resized, no amounts for the whole pod: most pods.
+bool isPlain(const api::Pod& pod) {
+  return pod.spec.initContainers.empty() && !pod.spec.resources &&
+         std::ranges::none_of(pod.status.containerStatuses, [](const api::ContainerStatus& status) {
+           return status.resources.has_value();
+         });
+}
+
+// podTotals for plain pods, which every pod that a scheduler hears of goes through: the same sums
+// without lists in between.
+PodTotals plainTotals(const api::Pod& pod) {
+  Quantity cpu, memory, storage;
+  api::Map<Quantity> scalars;
+  const auto add = [&](std::string_view name, const Quantity& amount) {
+    if (name == kCpu) {
+      cpu.add(amount);
+    } else if (name == kMemory) {
+      memory.add(amount);
+    } else if (name == kEphemeralStorage) {
+      storage.add(amount);
+    } else if (isScalarResource(name)) {
+      scalars[name].add(amount);
+    }
+  };
+  std::int64_t withoutCpu = 0, withoutMemory = 0;
+  for (const auto& container : pod.spec.containers) {
+    const ResourceList& requests = container.resources.requests;
+    for (const auto& [name, amount] : requests) add(name, amount);
+    withoutCpu += requests.contains(kCpu) ? 0 : 1;
+    withoutMemory += requests.contains(kMemory) ? 0 : 1;
+  }
+  for (const auto& [name, amount] : pod.spec.overhead) add(name, amount);
+  PodTotals totals;
+  totals.milliCpu = cpu.milliValue();
+  totals.memory = memory.value();
+  totals.ephemeralStorage = storage.value();
+  for (const auto& [name, amount] : scalars) totals.scalars[name] = amount.value();
+  if (withoutCpu > 0) cpu.add(Quantity::ofMilli(kNonZeroMilliCpu * withoutCpu));
+  if (withoutMemory > 0) memory.add(Quantity::of(kNonZeroMemory * withoutMemory));
+  totals.nonZeroMilliCpu = cpu.milliValue();
+  totals.nonZeroMemory = memory.value();
+  return totals;
+}
+
 }  // namespace
 
 ResourceList podRequests(const api::Pod& pod, const PodRequestOptions& options) {
@@ -144,12 +192,13 @@ ResourceList podLimits(const api::Pod& pod, const PodRequestOptions& options) {
 }
 
 const ResourceList& nonZeroRequests() {
-  static const ResourceList kRequests{{std::string(kCpu), Quantity::ofMilli(100)},
-                                      {std::string(kMemory), Quantity::of(200 << 20)}};
+  static const ResourceList kRequests{{std::string(kCpu), Quantity::ofMilli(kNonZeroMilliCpu)},
+                                      {std::string(kMemory), Quantity::of(kNonZeroMemory)}};
   return kRequests;
 }
 
 PodTotals podTotals(const api::Pod& pod) {
+  if (isPlain(pod)) return plainTotals(pod);
   const ResourceList requests = podRequests(pod, {.useStatus = true, .usePodStatus = true});
   ResourceList missing = nonZeroRequests();
   if (hasPodLevelRequests(pod)) {
@@ -166,7 +215,7 @@ PodTotals podTotals(const api::Pod& pod) {
       totals.milliCpu = amount.milliValue();
     } else if (name == kMemory) {
       totals.memory = amount.value();
-    } else if (name == "ephemeral-storage") {
+    } else if (name == kEphemeralStorage) {
       totals.ephemeralStorage = amount.value();
     } else if (isScalarResource(name)) {
       totals.scalars[name] = amount.value();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 namespace koord::api {
 namespace {
@@ -23,17 +24,13 @@ std::string_view cut(std::string_view& rest, char separator) {
 
 const Schema* typeOf(SchemaSet& set, std::string_view text) {
   using Type = Schema::Type;
-  static constexpr std::pair<std::string_view, Type> kPlain[] = {{"any", Type::Any},
-                                                                 {"string", Type::String},
-                                                                 {"int", Type::Integer},
-                                                                 {"number", Type::Number},
-                                                                 {"bool", Type::Boolean},
-                                                                 {"quantity", Type::Quantity},
-                                                                 {"intstr", Type::IntOrString},
-                                                                 {"time", Type::Time},
-                                                                 {"microtime", Type::MicroTime},
-                                                                 {"duration", Type::Duration},
-                                                                 {"bytes", Type::Bytes}};
+  static constexpr std::pair<std::string_view, Type> kPlain[] = {
+      {"any", Type::Any},           {"raw", Type::Any},
+      {"string", Type::String},     {"int", Type::Integer},
+      {"number", Type::Number},     {"bool", Type::Boolean},
+      {"quantity", Type::Quantity}, {"intstr", Type::IntOrString},
+      {"time", Type::Time},         {"microtime", Type::MicroTime},
+      {"duration", Type::Duration}, {"bytes", Type::Bytes}};
   if (text.starts_with('[') || text.starts_with('{')) {
     const auto* items = typeOf(set, text.substr(1, text.size() - 2));
     auto& schema = set.add();
@@ -45,11 +42,29 @@ const Schema* typeOf(SchemaSet& set, std::string_view text) {
     if (name != text) continue;
     auto& schema = set.add();
     schema.type = type;
+    schema.raw = text == "raw";
     return &schema;
   }
   auto& schema = set.addNamed(std::string(text));
   schema.type = Type::Object;
   return &schema;
+}
+
+// "1.3?" after the "#" of a field's name.
+Result<> parseWire(SchemaField& field, std::string_view text) {
+  if (text.ends_with('?')) {
+    field.pointer = true;
+    text.remove_suffix(1);
+  }
+  while (!text.empty()) {
+    const auto part = cut(text, '.');
+    std::uint32_t number = 0;
+    const auto [end, ec] = std::from_chars(part.data(), part.data() + part.size(), number);
+    if (ec != std::errc{} || end != part.data() + part.size() || number == 0)
+      return fail(ErrorCode::Invalid, fmt::format("{}: no field number: {}", field.name, part));
+    field.wire.push_back(number);
+  }
+  return {};
 }
 
 Result<SchemaField> parseField(SchemaSet& set, std::string_view text) {
@@ -58,7 +73,9 @@ Result<SchemaField> parseField(SchemaSet& set, std::string_view text) {
     field.required = true;
     text.remove_prefix(1);
   }
-  field.name = cut(text, ' ');
+  auto name = cut(text, ' ');
+  field.name = cut(name, '#');
+  if (auto done = parseWire(field, name); !done) return fail(std::move(done.error()));
   text = trim(text);
   const auto type = cut(text, ' ');
   if (field.name.empty() || type.empty())
@@ -85,6 +102,10 @@ Result<SchemaField> parseField(SchemaSet& set, std::string_view text) {
     } else if (word == "atomic") {
       schema.atomic = true;
       schema.listKind = Schema::ListKind::Atomic;
+    } else if (word.starts_with("default=")) {
+      SchemaLimits limits;
+      limits.default_ = json::value(json::string_view(word.substr(8)));
+      schema.limits = std::make_unique<const SchemaLimits>(std::move(limits));
     } else if (!word.empty()) {
       return fail(ErrorCode::Invalid, fmt::format("{}: unknown word {}", field.name, word));
     }
@@ -93,8 +114,12 @@ Result<SchemaField> parseField(SchemaSet& set, std::string_view text) {
 }
 
 Result<> addType(SchemaSet& set, std::string_view text) {
-  const std::string name(trim(cut(text, ':')));
+  auto head = trim(cut(text, ':'));
+  const std::string name(cut(head, ' '));
   auto& schema = set.addNamed(name);
+  if (!head.empty() && head != "atomic")
+    return fail(ErrorCode::Invalid, fmt::format("{}: unknown word {}", name, head));
+  schema.atomic = !head.empty();
   schema.type = Schema::Type::Object;
   while (!text.empty()) {
     auto line = cut(text, '\n');
@@ -131,8 +156,8 @@ Result<> addTypes(SchemaSet& set, std::string_view table) {
 
 SchemaSet builtinTypes() {
   SchemaSet set;
-  for (const char* table :
-       {tables::kMeta, tables::kPod, tables::kCore, tables::kWorkloads, tables::kOthers})
+  for (const char* table : {tables::kMeta, tables::kPod, tables::kCore, tables::kWorkloads,
+                            tables::kOthers, tables::kReviews})
     addTypes(set, table).value();  // the tables are part of the program; a test reads them all
   return set;
 }

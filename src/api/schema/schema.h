@@ -45,6 +45,10 @@ struct SchemaField {
   // ... and objects of which a patch may name the fields that stay.
   bool retainKeys = false;
   bool replace = false;  // objects that are replaced as a whole
+  // Where protobuf messages have it: numbers from the outside in, empty when that is not known.
+  std::vector<std::uint32_t> wire;
+  // Absent and zero are different things. Built-in objects that are not pointers are always there.
+  bool pointer = false;
 };
 
 struct Schema {
@@ -74,6 +78,7 @@ struct Schema {
   ListKind listKind = ListKind::Atomic;
   std::vector<std::string> listKeys;
   bool atomic = false;
+  bool raw = false;              // Any: JSON text, in protobuf too
   bool preserveUnknown = false;  // Object: fields that are not listed stay
   bool nullable = false;
   bool embedded = false;  // a whole Kubernetes object: apiVersion, kind and metadata are implied

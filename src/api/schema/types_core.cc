@@ -3,92 +3,117 @@
 namespace koord::api::tables {
 
 const char* const kCore = R"(
-Node: apiVersion string; kind string; metadata ObjectMeta; spec NodeSpec; status NodeStatus
-NodeSpec: podCIDR string; podCIDRs [string] merge; providerID string; unschedulable bool
-  taints [Taint]; configSource any; externalID string
-Taint: *key string; value string; *effect string; timeAdded time
-NodeStatus: capacity {quantity}; allocatable {quantity}; phase string
-  conditions [NodeCondition] merge=type; addresses [NodeAddress] merge=type
-  daemonEndpoints NodeDaemonEndpoints; nodeInfo NodeSystemInfo; images [ContainerImage]
-  volumesInUse [string]; volumesAttached [AttachedVolume]; config any; runtimeHandlers [any]
-  features any; declaredFeatures [string]
-NodeCondition: *type string; *status string; lastHeartbeatTime time; lastTransitionTime time
-  reason string; message string
-NodeAddress: *type string; *address string
-NodeDaemonEndpoints: kubeletEndpoint DaemonEndpoint
-DaemonEndpoint: *Port int
-NodeSystemInfo: machineID string; systemUUID string; bootID string; kernelVersion string
-  osImage string; containerRuntimeVersion string; kubeletVersion string; kubeProxyVersion string
-  operatingSystem string; architecture string; swap any
-ContainerImage: names [string]; sizeBytes int
-AttachedVolume: *name string; *devicePath string
-Namespace: apiVersion string; kind string; metadata ObjectMeta; spec NamespaceSpec
-  status NamespaceStatus
-NamespaceSpec: finalizers [string]
-NamespaceStatus: phase string; conditions [PodCondition] merge=type
-ConfigMap: apiVersion string; kind string; metadata ObjectMeta; immutable bool; data {string}
-  binaryData {bytes}
-Secret: apiVersion string; kind string; metadata ObjectMeta; immutable bool; data {bytes}
-  stringData {string}; type string
-Event: apiVersion string; kind string; *metadata ObjectMeta; *involvedObject ObjectReference
-  reason string; message string; source EventSource; firstTimestamp time; lastTimestamp time; count int
-  type string; eventTime microtime; series EventSeries; action string; related ObjectReference
-  reportingComponent string; reportingInstance string
-EventSource: component string; host string
-EventSeries: count int; lastObservedTime microtime
-Service: apiVersion string; kind string; metadata ObjectMeta; spec ServiceSpec; status ServiceStatus
-ServiceSpec: ports [ServicePort] merge=port keys=port,protocol; selector {string} atomic
-  clusterIP string; clusterIPs [string]; type string; externalIPs [string]; sessionAffinity string
-  loadBalancerIP string; loadBalancerSourceRanges [string]; externalName string
-  externalTrafficPolicy string; healthCheckNodePort int; publishNotReadyAddresses bool
-  sessionAffinityConfig any; ipFamilies [string]; ipFamilyPolicy string
-  allocateLoadBalancerNodePorts bool; loadBalancerClass string; internalTrafficPolicy string
-  trafficDistribution string
-ServicePort: name string; protocol string; appProtocol string; *port int; targetPort intstr
-  nodePort int
-ServiceStatus: loadBalancer LoadBalancerStatus; conditions [Condition] merge=type
-LoadBalancerStatus: ingress [any]
-Endpoints: apiVersion string; kind string; metadata ObjectMeta; subsets [EndpointSubset]
-EndpointSubset: addresses [EndpointAddress]; notReadyAddresses [EndpointAddress]
-  ports [EndpointPort]
-EndpointAddress: *ip string; hostname string; nodeName string; targetRef ObjectReference
-EndpointPort: name string; *port int; protocol string; appProtocol string
-ServiceAccount: apiVersion string; kind string; metadata ObjectMeta
-  secrets [ObjectReference] merge=name; imagePullSecrets [LocalObjectReference]
-  automountServiceAccountToken bool
-PersistentVolume: apiVersion string; kind string; metadata ObjectMeta; spec PersistentVolumeSpec
-  status PersistentVolumeStatus
-PersistentVolumeSpec: capacity {quantity}; accessModes [string]; claimRef ObjectReference
-  persistentVolumeReclaimPolicy string; storageClassName string; mountOptions [string]
-  volumeMode string; nodeAffinity VolumeNodeAffinity; volumeAttributesClassName string
-  hostPath HostPathVolumeSource; nfs NFSVolumeSource; local any; csi any; gcePersistentDisk any
-  awsElasticBlockStore any; glusterfs any; rbd any; iscsi any; cinder any; cephfs any; fc any
-  flocker any; flexVolume any; azureFile any; vsphereVolume any; quobyte any; azureDisk any
-  photonPersistentDisk any; portworxVolume any; scaleIO any; storageos any
-VolumeNodeAffinity: required NodeSelector
-PersistentVolumeStatus: phase string; message string; reason string; lastPhaseTransitionTime time
-PersistentVolumeClaim: apiVersion string; kind string; metadata ObjectMeta
-  spec PersistentVolumeClaimSpec; status PersistentVolumeClaimStatus
-PersistentVolumeClaimSpec: accessModes [string]; selector LabelSelector
-  resources VolumeResourceRequirements; volumeName string; storageClassName string; volumeMode string
-  dataSource any; dataSourceRef any; volumeAttributesClassName string
-VolumeResourceRequirements: limits {quantity}; requests {quantity}
-PersistentVolumeClaimStatus: phase string; accessModes [string]; capacity {quantity}
-  conditions [PersistentVolumeClaimCondition] merge=type; allocatedResources {quantity}
-  allocatedResourceStatuses {string}; currentVolumeAttributesClassName string
-  modifyVolumeStatus any
-PersistentVolumeClaimCondition: *type string; *status string; lastProbeTime time
-  lastTransitionTime time; reason string; message string
-LimitRange: apiVersion string; kind string; metadata ObjectMeta; spec LimitRangeSpec
-LimitRangeSpec: *limits [LimitRangeItem]
-LimitRangeItem: *type string; max {quantity}; min {quantity}; default {quantity}
-  defaultRequest {quantity}; maxLimitRequestRatio {quantity}
-ResourceQuota: apiVersion string; kind string; metadata ObjectMeta; spec ResourceQuotaSpec
-  status ResourceQuotaStatus
-ResourceQuotaSpec: hard {quantity}; scopes [string]; scopeSelector ScopeSelector
-ScopeSelector: matchExpressions [ScopedResourceSelectorRequirement]
-ScopedResourceSelectorRequirement: *scopeName string; *operator string; values [string]
-ResourceQuotaStatus: hard {quantity}; used {quantity}
+Node: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 NodeSpec; status#3 NodeStatus
+NodeSpec: podCIDR#1 string; podCIDRs#7 [string] merge; providerID#3 string; unschedulable#4 bool
+  taints#5 [Taint]; configSource#6? any; externalID#2 string
+Taint: *key#1 string; value#2 string; *effect#3 string; timeAdded#4? time
+NodeStatus: capacity#1 {quantity}; allocatable#2 {quantity}; phase#3 string
+  conditions#4 [NodeCondition] merge=type; addresses#5 [NodeAddress] merge=type
+  daemonEndpoints#6 NodeDaemonEndpoints; nodeInfo#7 NodeSystemInfo; images#8 [ContainerImage]
+  volumesInUse#9 [string]; volumesAttached#10 [AttachedVolume]; config#11? any
+  runtimeHandlers#12 [NodeRuntimeHandler]; features#13? NodeFeatures
+  declaredFeatures#14 [string]
+NodeCondition: *type#1 string; *status#2 string; lastHeartbeatTime#3 time
+  lastTransitionTime#4 time; reason#5 string; message#6 string
+NodeAddress: *type#1 string; *address#2 string
+NodeDaemonEndpoints: kubeletEndpoint#1 DaemonEndpoint
+DaemonEndpoint: *Port#1 int
+NodeSystemInfo: machineID#1 string; systemUUID#2 string; bootID#3 string; kernelVersion#4 string
+  osImage#5 string; containerRuntimeVersion#6 string; kubeletVersion#7 string
+  kubeProxyVersion#8 string; operatingSystem#9 string; architecture#10 string
+  swap#11? NodeSwapStatus
+ContainerImage: names#1 [string]; sizeBytes#2 int
+AttachedVolume: *name#1 string; *devicePath#2 string
+Namespace: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 NamespaceSpec
+  status#3 NamespaceStatus
+NamespaceSpec: finalizers#1 [string]
+NamespaceStatus: phase#1 string; conditions#2 [PodCondition] merge=type
+ConfigMap: apiVersion string; kind string; metadata#1 ObjectMeta; immutable#4? bool
+  data#2 {string}; binaryData#3 {bytes}
+Secret: apiVersion string; kind string; metadata#1 ObjectMeta; immutable#5? bool; data#2 {bytes}
+  stringData#4 {string}; type#3 string
+Event: apiVersion string; kind string; *metadata#1 ObjectMeta; *involvedObject#2 ObjectReference
+  reason#3 string; message#4 string; source#5 EventSource; firstTimestamp#6 time
+  lastTimestamp#7 time; count#8 int; type#9 string; eventTime#10 microtime
+  series#11? EventSeries; action#12 string; related#13? ObjectReference
+  reportingComponent#14 string; reportingInstance#15 string
+EventSource: component#1 string; host#2 string
+EventSeries: count#1 int; lastObservedTime#2 microtime
+Service: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 ServiceSpec
+  status#3 ServiceStatus
+ServiceSpec: ports#1 [ServicePort] merge=port keys=port,protocol; selector#2 {string} atomic
+  clusterIP#3 string; clusterIPs#18 [string]; type#4 string; externalIPs#5 [string]
+  sessionAffinity#7 string; loadBalancerIP#8 string; loadBalancerSourceRanges#9 [string]
+  externalName#10 string; externalTrafficPolicy#11 string; healthCheckNodePort#12 int
+  publishNotReadyAddresses#13 bool; sessionAffinityConfig#14? SessionAffinityConfig
+  ipFamilies#19 [string]; ipFamilyPolicy#17? string; allocateLoadBalancerNodePorts#20? bool
+  loadBalancerClass#21? string; internalTrafficPolicy#22? string; trafficDistribution#23? string
+ServicePort: name#1 string; protocol#2 string default=TCP; appProtocol#6? string; *port#3 int
+  targetPort#4 intstr; nodePort#5 int
+ServiceStatus: loadBalancer#1 LoadBalancerStatus; conditions#2 [Condition] merge=type
+LoadBalancerStatus: ingress#1 [LoadBalancerIngress]
+Endpoints: apiVersion string; kind string; metadata#1 ObjectMeta; subsets#2 [EndpointSubset]
+EndpointSubset: addresses#1 [EndpointAddress]; notReadyAddresses#2 [EndpointAddress]
+  ports#3 [EndpointPort]
+EndpointAddress atomic: *ip#1 string; hostname#3 string; nodeName#4? string
+  targetRef#2? ObjectReference
+EndpointPort atomic: name#1 string; *port#2 int; protocol#3 string; appProtocol#4? string
+ServiceAccount: apiVersion string; kind string; metadata#1 ObjectMeta
+  secrets#2 [ObjectReference] merge=name; imagePullSecrets#3 [LocalObjectReference]
+  automountServiceAccountToken#4? bool
+PersistentVolume: apiVersion string; kind string; metadata#1 ObjectMeta
+  spec#2 PersistentVolumeSpec; status#3 PersistentVolumeStatus
+PersistentVolumeSpec: capacity#1 {quantity}; accessModes#3 [string]; claimRef#4? ObjectReference
+  persistentVolumeReclaimPolicy#5 string; storageClassName#6 string; mountOptions#7 [string]
+  volumeMode#8? string; nodeAffinity#9? VolumeNodeAffinity; volumeAttributesClassName#10? string
+  hostPath#2.3? HostPathVolumeSource; nfs#2.5? NFSVolumeSource; local#2.20? LocalVolumeSource
+  csi#2.22? CSIPersistentVolumeSource; gcePersistentDisk#2.1? any; awsElasticBlockStore#2.2? any
+  glusterfs#2.4? any; rbd#2.6? any; iscsi#2.7? any; cinder#2.8? any; cephfs#2.9? any
+  fc#2.10? any; flocker#2.11? any; flexVolume#2.12? any; azureFile#2.13? any
+  vsphereVolume#2.14? any; quobyte#2.15? any; azureDisk#2.16? any; photonPersistentDisk#2.17? any
+  portworxVolume#2.18? any; scaleIO#2.19? any; storageos#2.21? any
+VolumeNodeAffinity: required#1? NodeSelector
+PersistentVolumeStatus: phase#1 string; message#2 string; reason#3 string
+  lastPhaseTransitionTime#4? time
+PersistentVolumeClaim: apiVersion string; kind string; metadata#1 ObjectMeta
+  spec#2 PersistentVolumeClaimSpec; status#3 PersistentVolumeClaimStatus
+PersistentVolumeClaimSpec: accessModes#1 [string]; selector#4? LabelSelector
+  resources#2 VolumeResourceRequirements; volumeName#3 string; storageClassName#5? string
+  volumeMode#6? string; dataSource#7? TypedLocalObjectReference
+  dataSourceRef#8? TypedObjectReference; volumeAttributesClassName#9? string
+VolumeResourceRequirements: limits#1 {quantity}; requests#2 {quantity}
+PersistentVolumeClaimStatus: phase#1 string; accessModes#2 [string]; capacity#3 {quantity}
+  conditions#4 [PersistentVolumeClaimCondition] merge=type; allocatedResources#5 {quantity}
+  allocatedResourceStatuses#7 {string}; currentVolumeAttributesClassName#8? string
+  modifyVolumeStatus#9? ModifyVolumeStatus
+PersistentVolumeClaimCondition: *type#1 string; *status#2 string; lastProbeTime#3 time
+  lastTransitionTime#4 time; reason#5 string; message#6 string
+LimitRange: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 LimitRangeSpec
+LimitRangeSpec: *limits#1 [LimitRangeItem]
+LimitRangeItem: *type#1 string; max#2 {quantity}; min#3 {quantity}; default#4 {quantity}
+  defaultRequest#5 {quantity}; maxLimitRequestRatio#6 {quantity}
+ResourceQuota: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 ResourceQuotaSpec
+  status#3 ResourceQuotaStatus
+ResourceQuotaSpec: hard#1 {quantity}; scopes#2 [string]; scopeSelector#3? ScopeSelector
+ScopeSelector atomic: matchExpressions#1 [ScopedResourceSelectorRequirement]
+ScopedResourceSelectorRequirement: *scopeName#1 string; *operator#2 string; values#3 [string]
+ResourceQuotaStatus: hard#1 {quantity}; used#2 {quantity}
+LocalVolumeSource: *path#1 string; fsType#2? string
+CSIPersistentVolumeSource: *driver#1 string; *volumeHandle#2 string; readOnly#3 bool
+  fsType#4 string; volumeAttributes#5 {string}; controllerPublishSecretRef#6? SecretReference
+  nodeStageSecretRef#7? SecretReference; nodePublishSecretRef#8? SecretReference
+  controllerExpandSecretRef#9? SecretReference; nodeExpandSecretRef#10? SecretReference
+SecretReference atomic: name#1 string; namespace#2 string
+TypedObjectReference: apiGroup#1? string; *kind#2 string; *name#3 string; namespace#4? string
+ModifyVolumeStatus: targetVolumeAttributesClassName#1 string; status#2 string
+LoadBalancerIngress: ip#1 string; hostname#2 string; ipMode#3? string; ports#4 [PortStatus]
+PortStatus: port#1 int; protocol#2 string; error#3? string
+SessionAffinityConfig: clientIP#1? ClientIPConfig
+ClientIPConfig: timeoutSeconds#1? int
+NodeRuntimeHandler: *name#1 string; features#2? NodeRuntimeHandlerFeatures
+NodeRuntimeHandlerFeatures: recursiveReadOnlyMounts#1? bool; userNamespaces#2? bool
+NodeFeatures: supplementalGroupsPolicy#1? bool
+NodeSwapStatus: capacity#1? int
 )";
 
 }  // namespace koord::api::tables

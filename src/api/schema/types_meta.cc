@@ -3,27 +3,28 @@
 namespace koord::api::tables {
 
 const char* const kMeta = R"(
-ObjectMeta: name string; generateName string; namespace string; selfLink string; uid string
-  resourceVersion string; generation int; creationTimestamp time; deletionTimestamp time
-  deletionGracePeriodSeconds int; labels {string}; annotations {string}
-  ownerReferences [OwnerReference] merge=uid; finalizers [string] merge
-  managedFields [ManagedFieldsEntry]
-OwnerReference: *apiVersion string; *kind string; *name string; *uid string; controller bool
-  blockOwnerDeletion bool
-ManagedFieldsEntry: manager string; operation string; apiVersion string; time time; fieldsType string
-  fieldsV1 any; subresource string
-ListMeta: selfLink string; resourceVersion string; continue string; remainingItemCount int
-LabelSelector: matchLabels {string}; matchExpressions [LabelSelectorRequirement]
-LabelSelectorRequirement: *key string; *operator string; values [string]
-Condition: *type string; *status string; observedGeneration int; *lastTransitionTime time
-  *reason string; *message string
-ObjectReference: kind string; namespace string; name string; uid string; apiVersion string
-  resourceVersion string; fieldPath string
-LocalObjectReference: name string
-DeleteOptions: apiVersion string; kind string; gracePeriodSeconds int; preconditions Preconditions
-  orphanDependents bool; propagationPolicy string; dryRun [string]
-  ignoreStoreReadErrorWithClusterBreakingPotential bool
-Preconditions: uid string; resourceVersion string
+ObjectMeta: name#1 string; generateName#2 string; namespace#3 string; selfLink#4 string
+  uid#5 string; resourceVersion#6 string; generation#7 int; creationTimestamp#8 time
+  deletionTimestamp#9? time; deletionGracePeriodSeconds#10? int; labels#11 {string}
+  annotations#12 {string}; ownerReferences#13 [OwnerReference] merge=uid
+  finalizers#14 [string] merge; managedFields#17 [ManagedFieldsEntry]
+OwnerReference atomic: *apiVersion#5 string; *kind#1 string; *name#3 string; *uid#4 string
+  controller#6? bool; blockOwnerDeletion#7? bool
+ManagedFieldsEntry: manager#1 string; operation#2 string; apiVersion#3 string; time#4? time
+  fieldsType#6 string; fieldsV1#7? raw; subresource#8 string
+ListMeta: selfLink#1 string; resourceVersion#2 string; continue#3 string
+  remainingItemCount#4? int
+LabelSelector atomic: matchLabels#1 {string}; matchExpressions#2 [LabelSelectorRequirement]
+LabelSelectorRequirement: *key#1 string; *operator#2 string; values#3 [string]
+Condition: *type#1 string; *status#2 string; observedGeneration#3 int; *lastTransitionTime#4 time
+  *reason#5 string; *message#6 string
+ObjectReference atomic: kind#1 string; namespace#2 string; name#3 string; uid#4 string
+  apiVersion#5 string; resourceVersion#6 string; fieldPath#7 string
+LocalObjectReference atomic: name#1 string
+DeleteOptions: apiVersion string; kind string; gracePeriodSeconds#1? int
+  preconditions#2? Preconditions; orphanDependents#3? bool; propagationPolicy#4? string
+  dryRun#5 [string]; ignoreStoreReadErrorWithClusterBreakingPotential#6? bool
+Preconditions: uid#1? string; resourceVersion#2? string
 )";
 
 }  // namespace koord::api::tables

@@ -1,0 +1,205 @@
+#include "api/patch/field_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace koord::api {
+namespace {
+
+constexpr std::string_view kPrefixes = "fkvi";
+
+void appendQuoted(std::string& out, std::string_view text) {
+  const auto plain = [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+  };
+  if (std::ranges::all_of(text, plain)) {
+    out += text;
+    return;
+  }
+  const auto quoted = toJson(json::value(json::string_view(text)));
+  out.append(quoted, 1, quoted.size() - 2);
+}
+
+std::string shown(const PathElement& element) {
+  switch (element.kind) {
+    case PathElement::Kind::Field:
+      return "." + element.text;
+    case PathElement::Kind::Value:
+      return fmt::format("[={}]", element.text);
+    case PathElement::Kind::Index:
+      return fmt::format("[{}]", element.text);
+    case PathElement::Kind::Key:
+      break;
+  }
+  const auto keys = parseJson(element.text);
+  if (!keys || !keys->is_object()) return fmt::format("[{}]", element.text);
+  std::string out = "[";
+  for (const auto& key : keys->get_object()) {
+    if (out.size() > 1) out += ',';
+    out += std::string_view(key.key());
+    out += '=';
+    out += toJson(key.value());
+  }
+  return out + "]";
+}
+
+void collect(const FieldSet& set, const std::string& path, std::vector<std::string>& out) {
+  for (const auto& node : set.nodes()) {
+    const auto here = path + shown(node.element);
+    if (node.member) out.push_back(here);
+    collect(node.children, here, out);
+  }
+}
+
+Result<PathElement> parseElement(std::string_view text) {
+  const auto kind =
+      text.size() < 2 || text[1] != ':' ? std::string_view::npos : kPrefixes.find(text.front());
+  if (kind == std::string_view::npos)
+    return fail(ErrorCode::BadRequest, fmt::format("\"{}\" is no path element", text));
+  PathElement element{static_cast<PathElement::Kind>(kind), std::string(text.substr(2))};
+  if (element.kind == PathElement::Kind::Field) return element;
+  auto value = parseJson(element.text);
+  if (!value) return fail(std::move(value.error()).within(text));
+  if (element.kind == PathElement::Kind::Key) {
+    if (!value->is_object())
+      return fail(ErrorCode::BadRequest, fmt::format("\"{}\": keys must be an object", text));
+    // One way to write it, so that texts can be compared.
+    std::vector<std::pair<std::string, json::value>> keys;
+    for (const auto& key : value->get_object()) keys.emplace_back(key.key(), key.value());
+    std::ranges::sort(keys, {}, &std::pair<std::string, json::value>::first);
+    json::object sorted;
+    for (auto& [name, key] : keys) sorted.emplace(name, std::move(key));
+    *value = std::move(sorted);
+  }
+  element.text = toJson(*value);
+  return element;
+}
+
+}  // namespace
+
+void FieldSet::reserve(std::size_t count) {
+  nodes_.reserve(count);
+}
+
+FieldNode& FieldSet::at(PathElement element) {
+  if (nodes_.empty() || nodes_.back().element < element)
+    return nodes_.emplace_back(FieldNode{std::move(element), false, {}});
+  const auto it = std::ranges::lower_bound(nodes_, element, {}, &FieldNode::element);
+  if (it->element == element) return *it;
+  return *nodes_.insert(it, FieldNode{std::move(element), false, {}});
+}
+
+const FieldNode* FieldSet::find(const PathElement& element) const {
+  const auto it = std::ranges::lower_bound(nodes_, element, {}, &FieldNode::element);
+  return it != nodes_.end() && it->element == element ? &*it : nullptr;
+}
+
+bool FieldSet::operator==(const FieldSet& other) const {
+  return nodes_ == other.nodes_;
+}
+
+FieldSet unite(FieldSet a, const FieldSet& b) {
+  for (const auto& node : b.nodes_) {
+    auto& mine = a.at(node.element);
+    mine.member = mine.member || node.member;
+    mine.children = unite(std::move(mine.children), node.children);
+  }
+  return a;
+}
+
+FieldSet subtract(FieldSet a, const FieldSet& b) {
+  std::erase_if(a.nodes_, [&](FieldNode& node) {
+    if (const auto* other = b.find(node.element)) {
+      node.member = node.member && !other->member;
+      node.children = subtract(std::move(node.children), other->children);
+    }
+    return !node.member && node.children.empty();
+  });
+  return a;
+}
+
+FieldSet subtractBelow(FieldSet a, const FieldSet& b) {
+  std::erase_if(a.nodes_, [&](FieldNode& node) {
+    const auto* other = b.find(node.element);
+    if (!other) return false;
+    if (other->member) return true;
+    node.children = subtractBelow(std::move(node.children), other->children);
+    return !node.member && node.children.empty();
+  });
+  return a;
+}
+
+FieldSet intersect(const FieldSet& a, const FieldSet& b) {
+  FieldSet out;
+  for (const auto& node : a.nodes_) {
+    const auto* other = b.find(node.element);
+    if (!other) continue;
+    FieldNode both{node.element, node.member && other->member,
+                   intersect(node.children, other->children)};
+    if (both.member || !both.children.empty()) out.nodes_.push_back(std::move(both));
+  }
+  return out;
+}
+
+FieldSet fieldSetOf(std::initializer_list<std::string_view> names) {
+  FieldSet out;
+  FieldSet* level = &out;
+  FieldNode* node = nullptr;
+  for (const auto name : names) {
+    node = &level->at({PathElement::Kind::Field, std::string(name)});
+    level = &node->children;
+  }
+  if (node) node->member = true;
+  return out;
+}
+
+std::vector<std::string> pathsOf(const FieldSet& set) {
+  std::vector<std::string> out;
+  collect(set, "", out);
+  return out;
+}
+
+void appendText(std::string& out, const FieldSet& set) {
+  out += '{';
+  bool first = true;
+  for (const auto& node : set.nodes()) {
+    if (!first) out += ',';
+    first = false;
+    out += '"';
+    out += kPrefixes[static_cast<std::size_t>(node.element.kind)];
+    out += ':';
+    appendQuoted(out, node.element.text);
+    out += "\":";
+    if (node.member && !node.children.empty()) {
+      out += "{\".\":{},";
+      const auto at = out.size();
+      appendText(out, node.children);
+      out.erase(at, 1);  // the brace is there already
+    } else {
+      appendText(out, node.children);
+    }
+  }
+  out += '}';
+}
+
+Result<FieldSet> parseFieldSet(const json::value& fields) {
+  if (!fields.is_object())
+    return fail(ErrorCode::BadRequest, "expected an object, got " + toJson(fields).substr(0, 60));
+  FieldSet out;
+  out.reserve(fields.get_object().size());
+  for (const auto& member : fields.get_object()) {
+    if (member.key() == ".") continue;  // of the node above
+    auto element = parseElement(member.key());
+    if (!element) return fail(std::move(element.error()));
+    auto children = parseFieldSet(member.value());
+    if (!children) return children;
+    const auto& below = member.value().get_object();
+    auto& node = out.at(*std::move(element));
+    node.member = below.empty() || below.contains(".");
+    node.children = *std::move(children);
+  }
+  return out;
+}
+
+}  // namespace koord::api

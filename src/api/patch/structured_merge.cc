@@ -1,0 +1,142 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/patch/typed_fields.h"
+
+namespace koord::api {
+namespace {
+
+using Type = Schema::Type;
+
+json::value mergeLists(const json::array& live, const json::array& applied, const Schema& schema) {
+  std::vector<PathElement> names;  // of what is applied
+  for (const auto& item : applied) names.push_back(elementOf(item, schema).value_or(PathElement{}));
+  std::vector<std::pair<PathElement, const json::value*>> old;
+  for (const auto& item : live)
+    old.emplace_back(elementOf(item, schema).value_or(PathElement{}), &item);
+  const auto oldOf = [&](const PathElement& name) -> const json::value* {
+    const auto it =
+        std::ranges::find(old, name, &std::pair<PathElement, const json::value*>::first);
+    return it == old.end() ? nullptr : it->second;
+  };
+
+  json::array out;
+  std::size_t next = 0;  // of what is applied
+  const auto takeApplied = [&] {
+    const auto* before = oldOf(names[next]);
+    out.push_back(before ? mergeFields(*before, applied[next], schema.items) : applied[next]);
+    ++next;
+  };
+  for (const auto& [name, item] : old) {
+    if (std::ranges::find(names, name) == names.end()) {
+      out.push_back(*item);
+      continue;
+    }
+    // An element of both goes where the order of the applied list wants it.
+    std::size_t shared = next;
+    while (shared < names.size() && !oldOf(names[shared])) ++shared;
+    if (shared == names.size() || names[shared] != name) continue;
+    while (next <= shared) takeApplied();
+  }
+  while (next < names.size()) takeApplied();
+  return out;
+}
+
+json::value removeFromObject(const json::object& object, const FieldSet& fields,
+                             const Schema* schema) {
+  json::object out;
+  for (const auto& member : object) {
+    const std::string_view name = member.key();
+    const auto* node = fields.find({PathElement::Kind::Field, std::string(name)});
+    if (node && node->member) continue;
+    if (!node) {
+      out.emplace(name, member.value());
+      continue;
+    }
+    auto rest = removeFields(member.value(), node->children, memberSchema(schema, name));
+    if (!rest.is_null()) out.emplace(name, std::move(rest));
+  }
+  return out.empty() ? json::value{} : json::value(std::move(out));
+}
+
+json::value removeFromList(const json::array& list, const FieldSet& fields, const Schema& schema) {
+  json::array out;
+  for (const auto& item : list) {
+    const auto element = elementOf(item, schema);
+    const auto* node = element ? fields.find(*element) : nullptr;
+    if (node && node->member) continue;
+    auto rest = node ? removeFields(item, node->children, schema.items) : item;
+    if (!rest.is_null()) out.push_back(std::move(rest));
+  }
+  return out.empty() ? json::value{} : json::value(std::move(out));
+}
+
+Result<> checkList(const json::array& list, const Schema& schema) {
+  std::vector<PathElement> seen;
+  for (const auto& item : list) {
+    auto element = elementOf(item, schema);
+    if (!element) return fail(ErrorCode::BadRequest, ": " + element.error().message);
+    if (std::ranges::find(seen, *element) != seen.end()) {
+      FieldSet one;
+      one.at(*element).member = true;
+      return fail(ErrorCode::BadRequest,
+                  fmt::format(": duplicate entries for key {}", pathsOf(one).front()));
+    }
+    if (auto good = checkApplied(item, schema.items); !good) {
+      FieldSet one;
+      one.at(*element).member = true;
+      return fail(ErrorCode::BadRequest, pathsOf(one).front() + good.error().message);
+    }
+    seen.push_back(*std::move(element));
+  }
+  return {};
+}
+
+}  // namespace
+
+json::value mergeFields(const json::value& live, const json::value& applied, const Schema* schema) {
+  if (isAtomic(schema, applied) || live.kind() != applied.kind()) return applied;
+  if (const auto* list = applied.if_array()) return mergeLists(live.get_array(), *list, *schema);
+  const auto* object = applied.if_object();
+  if (!object) return applied;
+  json::object out = live.get_object();
+  for (const auto& member : *object) {
+    auto& slot = out[member.key()];
+    slot = mergeFields(slot, member.value(), memberSchema(schema, member.key()));
+  }
+  return out;
+}
+
+json::value removeFields(const json::value& value, const FieldSet& fields, const Schema* schema) {
+  if (fields.empty()) return value;
+  if (isAtomic(schema, value)) return {};
+  if (const auto* object = value.if_object()) return removeFromObject(*object, fields, schema);
+  if (const auto* list = value.if_array()) return removeFromList(*list, fields, *schema);
+  return value;
+}
+
+Result<> checkApplied(const json::value& value, const Schema* schema) {
+  if (!schema) return {};
+  if (const auto* object = value.if_object()) {
+    if (schema->type == Type::Any) return {};
+    for (const auto& member : *object) {
+      const std::string_view name = member.key();
+      const auto* field = schema->field(name);
+      const bool implied =
+          schema->embedded && (name == "apiVersion" || name == "kind" || name == "metadata");
+      if (!field && schema->type == Type::Object && !schema->preserveUnknown && !implied)
+        return fail(ErrorCode::BadRequest, fmt::format(".{}: field not declared in schema", name));
+      if (auto good = checkApplied(member.value(), memberSchema(schema, name)); !good)
+        return fail(ErrorCode::BadRequest, fmt::format(".{}{}", name, good.error().message));
+    }
+  } else if (const auto* list = value.if_array(); list && schema->type == Type::List) {
+    if (!isAtomic(schema, value)) return checkList(*list, *schema);
+    for (std::size_t i = 0; i < list->size(); ++i)
+      if (auto good = checkApplied((*list)[i], schema->items); !good)
+        return fail(ErrorCode::BadRequest, fmt::format("[{}]{}", i, good.error().message));
+  }
+  return {};
+}
+
+}  // namespace koord::api

@@ -1,0 +1,298 @@
+#include "api/patch/typed_fields.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/container/small_vector.hpp>
+
+namespace koord::api {
+namespace {
+
+using Type = Schema::Type;
+using Kind = PathElement::Kind;
+using Member = const json::key_value_pair*;
+
+// Stands for structs and lists that are always there though nobody wrote them.
+const json::value kNoObject(json::object_kind);
+const json::value kNothing;
+
+PathElement fieldElement(std::string_view name) {
+  return {Kind::Field, std::string(name)};
+}
+
+bool isEmpty(const json::value* value) {
+  if (!value || value->is_null()) return true;
+  if (const auto* object = value->if_object()) return object->empty();
+  if (const auto* array = value->if_array()) return array->empty();
+  return false;
+}
+
+bool isContainer(const json::value* value) {
+  return value && (value->is_object() || value->is_array());
+}
+
+using Members = boost::container::small_vector<Member, 24>;
+
+Members sortedMembers(const json::object& object) {
+  Members out;
+  out.reserve(object.size());
+  for (const auto& member : object) out.push_back(&member);
+  std::ranges::sort(out, {}, [](Member member) { return std::string_view(member->key()); });
+  return out;
+}
+
+// A field that is there, empty, when its struct is.
+const json::value* implied(const Schema* schema, std::string_view name) {
+  const auto* field = schema && schema->type == Type::Object ? schema->field(name) : nullptr;
+  if (!field || field->wire.empty() || field->pointer || !field->type) return nullptr;
+  if (field->type->type == Type::Object) return &kNoObject;
+  return field->required && field->type->type == Type::List ? &kNothing : nullptr;
+}
+
+void attach(FieldSet& set, PathElement element, bool member, FieldSet children) {
+  if (!member && children.empty()) return;
+  auto& node = set.at(std::move(element));
+  node.member = node.member || member;
+  node.children =
+      node.children.empty() ? std::move(children) : unite(std::move(node.children), children);
+}
+
+class Comparison {
+ public:
+  // Either side can be null: not there. Which one says whether the node itself came or went.
+  static void compare(const json::value* before, const json::value* after, const Schema* schema,
+                      const PathElement& element, FieldChanges& out) {
+    if (isLeaf(before, after, schema)) {
+      if (!before) {
+        attach(out.added, element, true, {});
+      } else if (!after) {
+        attach(out.removed, element, true, {});
+      } else if (*before != *after) {
+        attach(out.modified, element, true, {});
+      }
+      return;
+    }
+    if (!before) {
+      attach(out.added, element, true, everything(*after, schema));
+      return;
+    }
+    FieldChanges below;
+    children(before, after, schema, below);
+    attach(out.added, element, false, std::move(below.added));
+    attach(out.removed, element, !after, std::move(below.removed));
+    attach(out.modified, element, false, std::move(below.modified));
+  }
+
+  static void children(const json::value* before, const json::value* after, const Schema* schema,
+                       FieldChanges& out) {
+    const auto* objectBefore = before ? before->if_object() : nullptr;
+    const auto* objectAfter = after ? after->if_object() : nullptr;
+    const auto* listBefore = before ? before->if_array() : nullptr;
+    const auto* listAfter = after ? after->if_array() : nullptr;
+    if (objectBefore || objectAfter) members(objectBefore, objectAfter, schema, out);
+    if (listBefore || listAfter) elements(listBefore, listAfter, *schema, out);
+  }
+
+ private:
+  // All fields of something new: the same as compared with nothing, in less time.
+  static FieldSet everything(const json::value& value, const Schema* schema) {
+    FieldSet out;
+    const auto add = [&](PathElement element, const json::value& below, const Schema* type) {
+      const bool leaf = isEmpty(&below) || !isContainer(&below) || isAtomic(type, below);
+      auto& node = out.at(std::move(element));
+      node.member = true;
+      if (!leaf) node.children = everything(below, type);
+    };
+    if (const auto* object = value.if_object()) {
+      out.reserve(object->size());
+      for (const auto* member : sortedMembers(*object))
+        add(fieldElement(member->key()), member->value(), memberSchema(schema, member->key()));
+    } else if (const auto* list = value.if_array()) {
+      out.reserve(list->size());
+      for (const auto& [element, items] : index(list, *schema)) {
+        if (items.size() == 1) {
+          add(element, *items.front(), schema->items);
+        } else {
+          out.at(element).member = true;
+        }
+      }
+    }
+    return out;
+  }
+
+  static bool isLeaf(const json::value* before, const json::value* after, const Schema* schema) {
+    if (isEmpty(before) && isEmpty(after)) return true;
+    const auto leaf = [&](const json::value* value) {
+      return value && !value->is_null() && (!isContainer(value) || isAtomic(schema, *value));
+    };
+    if (leaf(before) || leaf(after)) return true;
+    return before && after && before->kind() != after->kind() && isContainer(before) &&
+           isContainer(after);
+  }
+
+  static void members(const json::object* before, const json::object* after, const Schema* schema,
+                      FieldChanges& out) {
+    if (after) {
+      out.added.reserve(after->size());
+      for (const auto* member : sortedMembers(*after)) {
+        const std::string_view name = member->key();
+        const auto* old = before ? before->if_contains(name) : nullptr;
+        if (!old && before) old = implied(schema, name);
+        if (old && *old == member->value()) continue;
+        compare(old, &member->value(), memberSchema(schema, name), fieldElement(name), out);
+      }
+    }
+    if (!before) return;
+    for (const auto* member : sortedMembers(*before)) {
+      const std::string_view name = member->key();
+      if (after && after->contains(name)) continue;
+      compare(&member->value(), after ? implied(schema, name) : nullptr, memberSchema(schema, name),
+              fieldElement(name), out);
+    }
+  }
+
+  // Elements by their place in the set; one that is there several times stands for all of them.
+  using Index = std::vector<std::pair<PathElement, std::vector<const json::value*>>>;
+  static Index index(const json::array* list, const Schema& schema) {
+    Index out;
+    if (!list) return out;
+    out.reserve(list->size());
+    for (const auto& item : *list)
+      if (auto element = elementOf(item, schema))
+        out.emplace_back(*std::move(element), std::vector<const json::value*>{&item});
+    std::ranges::stable_sort(out, {}, &Index::value_type::first);
+    for (std::size_t i = 1; i < out.size();) {
+      if (out[i].first == out[i - 1].first) {
+        out[i - 1].second.push_back(out[i].second.front());
+        out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+    return out;
+  }
+
+  static void elements(const json::array* before, const json::array* after, const Schema& schema,
+                       FieldChanges& out) {
+    const auto old = index(before, schema);
+    const auto now = index(after, schema);
+    auto at = old.begin();
+    for (const auto& [element, items] : now) {
+      for (; at != old.end() && at->first < element; ++at) gone(*at, schema, out);
+      const bool was = at != old.end() && at->first == element;
+      if (items.size() > 1 || (was && at->second.size() > 1)) {
+        const auto same = [](const json::value* a, const json::value* b) { return *a == *b; };
+        if (!was) {
+          attach(out.added, element, true, {});
+        } else if (!std::ranges::equal(at->second, items, same)) {
+          attach(out.modified, element, true, {});
+        }
+      } else {
+        compare(was ? at->second.front() : nullptr, items.front(), schema.items, element, out);
+      }
+      if (was) ++at;
+    }
+    for (; at != old.end(); ++at) gone(*at, schema, out);
+  }
+
+  static void gone(const Index::value_type& entry, const Schema& schema, FieldChanges& out) {
+    for (const auto* item : entry.second) compare(item, nullptr, schema.items, entry.first, out);
+  }
+};
+
+FieldSet memberFields(const json::object& object, const Schema* schema) {
+  FieldSet out;
+  out.reserve(object.size());
+  for (const auto* member : sortedMembers(object)) {
+    const std::string_view name = member->key();
+    const auto& value = member->value();
+    const auto* field = schema && schema->type == Type::Object ? schema->field(name) : nullptr;
+    const auto* type = memberSchema(schema, name);
+    const bool leaf = !isContainer(&value) || isAtomic(type, value);
+    // Entries of maps are owned as such, fields of structs through what is in them.
+    const bool emptyObject = value.is_object() && value.get_object().empty();
+    attach(out, fieldElement(name), leaf || !field || emptyObject,
+           leaf ? FieldSet{} : fieldsOf(value, type));
+  }
+  return out;
+}
+
+}  // namespace
+
+const Schema* memberSchema(const Schema* schema, std::string_view name) {
+  if (!schema) return nullptr;
+  if (const auto* field = schema->field(name)) return field->type;
+  return schema->type == Type::Map ? schema->items : nullptr;
+}
+
+bool isAtomic(const Schema* schema, const json::value& value) {
+  if (value.is_array())
+    return !schema || schema->type != Type::List || schema->listKind == Schema::ListKind::Atomic;
+  return schema && schema->atomic;
+}
+
+Result<PathElement> elementOf(const json::value& item, const Schema& list) {
+  if (list.listKind == Schema::ListKind::Set) return PathElement{Kind::Value, toJson(item)};
+  if (!item.is_object())
+    return fail(ErrorCode::BadRequest,
+                "an element must be an object, got " + toJson(item).substr(0, 60));
+  std::vector<std::string_view> names(list.listKeys.begin(), list.listKeys.end());
+  std::ranges::sort(names);
+  std::string text = "{";
+  for (const auto name : names) {
+    const auto* key = item.get_object().if_contains(name);
+    if (!key) {
+      const auto* type = memberSchema(list.items, name);
+      if (type && type->limits && type->limits->default_) key = &*type->limits->default_;
+    }
+    if (!key) continue;
+    if (text.size() > 1) text += ',';
+    text += '"';
+    text += name;
+    text += "\":";
+    text += toJson(*key);
+  }
+  if (text.size() == 1)
+    return fail(ErrorCode::BadRequest,
+                fmt::format("an element of a list with keys has none of its keys ({})",
+                            fmt::join(list.listKeys, ", ")));
+  return PathElement{Kind::Key, text + "}"};
+}
+
+FieldSet fieldsOf(const json::value& value, const Schema* schema) {
+  if (const auto* object = value.if_object()) return memberFields(*object, schema);
+  FieldSet out;
+  if (const auto* list = value.if_array(); list && schema && schema->type == Type::List)
+    for (const auto& item : *list) {
+      auto element = elementOf(item, *schema);
+      if (!element) continue;
+      const bool deep = isContainer(&item) && !isAtomic(schema->items, item);
+      attach(out, *element, true, deep ? fieldsOf(item, schema->items) : FieldSet{});
+    }
+  return out;
+}
+
+FieldChanges compareFields(const json::value& before, const json::value& after,
+                           const Schema* schema) {
+  FieldChanges out;
+  Comparison::children(&before, &after, schema, out);
+  return out;
+}
+
+FieldSet withStructs(FieldSet set, const Schema* schema) {
+  FieldSet out;
+  out.reserve(set.nodes().size());
+  for (const auto& node : set.nodes()) {
+    const bool field = node.element.kind == Kind::Field;
+    const auto* below = field    ? memberSchema(schema, node.element.text)
+                        : schema ? schema->items
+                                 : nullptr;
+    const bool named = field && schema && schema->field(node.element.text);
+    auto& copy = out.at(node.element);
+    copy.member = node.member || named;
+    copy.children = withStructs(node.children, below);
+  }
+  return out;
+}
+
+}  // namespace koord::api

@@ -7,6 +7,7 @@
 #include "apiserver/discovery.h"
 #include "apiserver/metrics.h"
 #include "apiserver/openapi.h"
+#include "apiserver/protobuf_front.h"
 #include "apiserver/route.h"
 #include "base/log.h"
 #include "net/tls.h"
@@ -89,9 +90,13 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (!target) return sendFailure(responder, target.error());
     const std::string_view path = target->path;
     if (isOpenToAll(path)) return sendOpen(path, responder);
+    responder = protobufResponder(std::move(responder), net::headerOf(request.headers, "Accept"),
+                                  path, server_.registry());
     const auto user = authenticate(request);
     if (!user) return sendFailure(responder, Failure(ErrorCode::Unauthorized, "Unauthorized"));
 
+    if (auto read = readProtobuf(request); !read)
+      return sendFailure(responder, std::move(read.error()));
     if (auto review = accessReview(request, path, *user))
       return sendText(responder, 201, "application/json", *std::move(review));
     if (auto routed = routeCall(request, *target)) {
@@ -121,6 +126,20 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   const HttpFrontOptions& options() const { return options_; }
 
  private:
+  // From here on bodies are JSON.
+  Result<> readProtobuf(ServerRequest& request) const {
+    for (auto& header : request.headers) {
+      if (!isProtobuf(net::headerOf({header}, "Content-Type"))) continue;
+      if (!request.body.empty()) {
+        auto body = jsonOfProtobuf(request.body, server_.registry());
+        if (!body) return fail(std::move(body.error()));
+        request.body = *std::move(body);
+      }
+      header.value = "application/json";
+    }
+    return {};
+  }
+
   std::optional<User> authenticate(const ServerRequest& request) const {
     if (request.peer) {
       User user{request.peer->commonName, "", request.peer->organizations};

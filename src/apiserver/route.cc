@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/protobuf_front.h"
 #include "base/yaml.h"
 
 namespace koord::apiserver {
@@ -60,11 +61,11 @@ Outcome<kube::PatchType> patchTypeOf(std::string_view contentType) {
 Outcome<> readBody(const net::ServerRequest& in, kube::Request& request) {
   const auto header = net::headerOf(in.headers, "Content-Type");
   const auto type = trim(header.substr(0, header.find(';')));
-  if (type.find("protobuf") != std::string_view::npos ||
-      type.find("cbor") != std::string_view::npos)
+  if (type.find("cbor") != std::string_view::npos)
     return refuse(ErrorCode::UnsupportedMediaType,
                   fmt::format("the body of the request was in an unknown format - accepted media "
-                              "types include: application/json, application/yaml; got \"{}\"",
+                              "types include: application/json, application/yaml, "
+                              "application/vnd.kubernetes.protobuf; got \"{}\"",
                               type));
   request.body = in.body;
   const bool yaml = type == "application/yaml" || type == "application/apply-patch+yaml";
@@ -100,8 +101,8 @@ Accepts readAccept(std::string_view header) {
     if (type.find("openapi.spec.v2") != std::string_view::npos &&
         type.find("protobuf") != std::string_view::npos)
       accepts.openApiProto = true;
-    const bool plain = type == "application/json" || type == "*/*" || type == "application/*" ||
-                       type == "application/yaml";
+    const bool plain = isProtobuf(type) || type == "application/json" || type == "*/*" ||
+                       type == "application/*" || type == "application/yaml";
     json = json || plain;
     if (!plain) continue;
     std::string as, group, version;

@@ -145,9 +145,17 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
   toStoredForm(object, target);
   if (target.stored->isCore("secrets")) mergeStringData(members);
   if (!target.resource->custom) setDefaults(object, *target.stored);
-  eraseMember(metadataOf(object), "managedFields");
   eraseMember(metadataOf(object), "selfLink");
   return {};
+}
+
+json::value takeManagedFields(json::value& object) {
+  auto& metadata = metadataOf(object);
+  const auto it = metadata.find("managedFields");
+  if (it == metadata.end()) return {};
+  json::value taken = std::move(it->value());
+  metadata.stable_erase(it);
+  return taken;
 }
 
 Outcome<json::value> readBody(const kube::Request& request, const Target& target,

@@ -22,6 +22,9 @@ Outcome<json::value> readBody(const kube::Request& request, const Target& target
 Outcome<> admitObject(json::value& object, const kube::Request& request, const Target& target,
                       std::vector<std::string>& warnings);
 
+// Takes metadata.managedFields out of an object; null when it has none.
+json::value takeManagedFields(json::value& object);
+
 // Namespace and name from URL and body must agree; makes a name of generateName.
 Outcome<> settleName(json::value& object, const kube::Request& request, const Target& target,
                      Random& random);

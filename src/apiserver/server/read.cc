@@ -45,6 +45,60 @@ Failure expired() {
           "start a new list without the continue parameter."};
 }
 
+struct Page {
+  std::vector<EntryPtr> entries;
+  std::size_t more = 0;  // that come after these; at least one when they are not counted
+};
+
+struct Selection {
+  std::uint64_t version = 0;
+  std::string only;         // the one key that can match; "" = any
+  std::string after;        // from behind this key on
+  std::uint64_t limit = 0;  // 0 = none
+  bool count = false;       // tell how many are left
+};
+
+// The entries that matched at that version.
+Page selectEntries(const Table& table, const Match& match, const Selection& selection,
+                   std::uint64_t newest) {
+  const auto& [version, only, after, limit, count] = selection;
+  Page page;
+  const auto& namespace_ = match.inNamespace();
+  const auto then = version < newest ? table.differencesAt(version) : Table::Entries{};
+  if (!only.empty() && then.empty()) {
+    const auto entry = table.find(only);
+    if (entry && match(*entry)) page.entries.push_back(entry);
+    return page;
+  }
+  auto [now, nowEnd] = table.range(namespace_);
+  if (!after.empty() && now != nowEnd && now->first <= after)
+    now = table.entries().upper_bound(after);
+  auto old = after.empty() ? then.begin() : then.upper_bound(after);
+  const bool everything = match.everything() && limit == 0 && then.empty();
+  if (everything) page.entries.reserve(table.entries().size());
+  const auto inside = [&](const std::string& key) {
+    return namespace_.empty() || (key.size() > namespace_.size() && key.starts_with(namespace_) &&
+                                  key[namespace_.size()] == '/');
+  };
+  // Both are in order; what was then stands for what is now.
+  while (true) {
+    while (old != then.end() && !inside(old->first)) ++old;
+    const bool hasNow = now != nowEnd && inside(now->first);
+    const bool hasOld = old != then.end();
+    if (!hasNow && !hasOld) return page;
+    const bool takeOld = hasOld && (!hasNow || old->first <= now->first);
+    if (takeOld && hasNow && old->first == now->first) ++now;
+    const auto& entry = takeOld ? (old++)->second : (now++)->second;
+    if (!entry || (!everything && !match(*entry))) continue;
+    if (limit != 0 && page.entries.size() == limit) {
+      ++page.more;
+      if (!count) return page;
+    } else {
+      page.entries.push_back(entry);
+    }
+  }
+}
+
 }  // namespace
 
 Outcome<Reply> Server::get(const Call& call, const Target& target) {
@@ -66,8 +120,8 @@ Outcome<Reply> Server::list(const Call& call, const Target& target) {
   auto match = Match::compile(request, target);
   if (!match) return std::unexpected(std::move(match.error()));
 
-  // Lists show what is there now; a client may ask for that only, or for an exact version that is
-  // now.
+  // Lists show what is there now; the pages of one list, and lists of an exact version, show what
+  // was there at that version.
   ListMeta meta{store_.version(), "", std::nullopt};
   const auto wanted = queryOf(request, "resourceVersion");
   const auto rule = queryOf(request, "resourceVersionMatch");
@@ -97,10 +151,13 @@ Outcome<Reply> Server::list(const Call& call, const Target& target) {
       failure.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
       return refuse(std::move(failure));
     }
-    if (rule == "Exact" && *version != store_.version())
-      return refuse(
-          ErrorCode::Gone,
-          fmt::format("The resourceVersion for the provided list is too old: {}", *version));
+    if (rule == "Exact") {
+      if (*version < target.table->oldestVersion())
+        return refuse(
+            ErrorCode::Gone,
+            fmt::format("The resourceVersion for the provided list is too old: {}", *version));
+      meta.version = *version;
+    }
   }
   std::uint64_t limit = 0;
   if (const auto text = queryOf(request, "limit"); !text.empty()) {
@@ -109,31 +166,21 @@ Outcome<Reply> Server::list(const Call& call, const Target& target) {
     limit = *number;
   }
 
-  std::vector<EntryPtr> entries;
-  if (!match->name().empty() && (!target.resource->namespaced || !match->inNamespace().empty())) {
-    const auto entry = target.table->find(makeKey(match->inNamespace(), match->name()));
-    if (entry && (*match)(*entry)) entries.push_back(entry);
-  } else {
-    auto [begin, end] = target.table->range(match->inNamespace());
-    if (!after.empty()) begin = target.table->entries().upper_bound(after);
-    const bool everything = match->everything() && limit == 0;
-    if (everything) entries.reserve(target.table->entries().size());
-    for (auto it = begin; it != end && (match->inNamespace().empty() ||
-                                        it->second->namespace_() == match->inNamespace());
-         ++it) {
-      if (!everything && !(*match)(*it->second)) continue;
-      if (limit != 0 && entries.size() == limit) {
-        meta.continueToken = Continue{meta.version, entries.back()->key}.encode();
-        // Only a list without selectors knows how much is left.
-        if (queryOf(request, "labelSelector").empty() && queryOf(request, "fieldSelector").empty())
-          meta.remaining = static_cast<std::size_t>(std::distance(it, end));
-        break;
-      }
-      entries.push_back(it->second);
-    }
+  // Only a list without selectors knows how much is left.
+  const bool count =
+      queryOf(request, "labelSelector").empty() && queryOf(request, "fieldSelector").empty();
+  const bool one =
+      !match->name().empty() && (!target.resource->namespaced || !match->inNamespace().empty());
+  const auto page = selectEntries(
+      *target.table, *match,
+      {meta.version, one ? makeKey(match->inNamespace(), match->name()) : "", after, limit, count},
+      store_.version());
+  if (page.more > 0) {
+    meta.continueToken = Continue{meta.version, page.entries.back()->key}.encode();
+    if (count) meta.remaining = page.more;
   }
   Reply reply;
-  reply.body = bytesOf(renderList(call, target, entries, meta, executor_.wallNow()));
+  reply.body = bytesOf(renderList(call, target, page.entries, meta, executor_.wallNow()));
   return reply;
 }
 

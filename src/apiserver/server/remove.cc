@@ -116,6 +116,7 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
     }
   }
 
+  managed_ = entry->managedFields();
   json::value next = *old;
   auto& metadata = objectAt(next.get_object(), "metadata");
   const auto policy = textAt(options, "propagationPolicy");

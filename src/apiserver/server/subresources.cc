@@ -138,6 +138,7 @@ Task<Outcome<Written>> WriteCall::bind() {
                             {"status", "True"},
                             {"lastProbeTime", nullptr},
                             {"lastTransitionTime", formatTime(server_.executor_.wallNow())}});
+  managed_ = entry->managedFields();  // binding owns nothing
   if (!dryRun_) put(next);
   co_return Written{bytesOf(successText(request, "", "")), 201};
 }

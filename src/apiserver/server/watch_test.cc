@@ -43,17 +43,25 @@ TEST_F(WatchTest, aListComesInPages) {
   EXPECT_THAT(names(page), ElementsAre("a", "b"));
   EXPECT_EQ(*at(page, "metadata", "remainingItemCount"), 3);
   const std::string version(textAt(page, "metadata", "resourceVersion"));
+  // The pages are one snapshot, whatever comes between them.
   post(kPods, pod("bb"));
+  remove(std::string(kPods) + "/c");
   page = get(std::string(kPods) +
              "?limit=2&continue=" + net::percentEncode(textAt(page, "metadata", "continue")))
              .body;
-  EXPECT_THAT(names(page), ElementsAre("bb", "c"));
+  EXPECT_THAT(names(page), ElementsAre("c", "d"));
+  EXPECT_EQ(*at(page, "metadata", "remainingItemCount"), 1);
   EXPECT_EQ(textAt(page, "metadata", "resourceVersion"), version);
   page = get(std::string(kPods) +
              "?limit=9&continue=" + net::percentEncode(textAt(page, "metadata", "continue")))
              .body;
-  EXPECT_THAT(names(page), ElementsAre("d", "e"));
+  EXPECT_THAT(names(page), ElementsAre("e"));
   EXPECT_EQ(at(page, "metadata", "continue"), nullptr);
+  EXPECT_THAT(
+      names(
+          get(std::string(kPods) + "?resourceVersionMatch=Exact&resourceVersion=" + version).body),
+      ElementsAre("a", "b", "c", "d", "e"));
+  EXPECT_THAT(names(get(kPods).body), ElementsAre("a", "b", "bb", "d", "e"));
   EXPECT_EQ(get(std::string(kPods) + "?continue=rubbish").status, 400);
 }
 

@@ -81,8 +81,10 @@ Task<Outcome<Written>> WriteCall::create() {
 }
 
 Task<Outcome<Written>> WriteCall::createObject(json::value object) {
+  const auto givenManaged = takeManagedFields(object);
   if (auto good = settleName(object, call_.request, target_, server_.random_); !good)
     co_return std::unexpected(std::move(good.error()));
+  track(nullptr, object, givenManaged);
   const std::string name(textAt(object, "metadata", "name"));
   const std::string namespace_(textAt(object, "metadata", "namespace"));
   if (auto good = admitToNamespace(namespace_, target_, name, server_.store_); !good)
@@ -138,10 +140,14 @@ Task<Outcome<Written>> WriteCall::update() {
 
 Task<Outcome<Written>> WriteCall::patch() {
   const auto& request = call_.request;
-  if (request.patchType == kube::PatchType::Apply)
-    co_return refuse(ErrorCode::UnsupportedMediaType,
-                     "server-side apply is not supported here; use client-side apply (kubectl "
-                     "apply without --server-side)");
+  if (request.patchType == kube::PatchType::Apply) {
+    auto applying = apply();
+    co_return co_await applying;
+  }
+  if (!queryOf(request, "force").empty())
+    co_return refuse(ErrorCode::Invalid,
+                     "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be "
+                     "specified for non-apply patch");
   auto body = parseJson(request.body);
   if (!body) co_return refuse(std::move(body.error()).within("error decoding patch"));
   if (request.patchType == kube::PatchType::Strategic && target_.resource->custom)
@@ -154,6 +160,9 @@ Task<Outcome<Written>> WriteCall::patch() {
         const auto type = call.call_.request.patchType;
         json::value form = old;
         toRequestedForm(form, call.target_);
+        if (call.call_.request.body.find("managedFields") != std::string::npos)
+          if (auto managed = parseJson(call.managed_))
+            form.get_object()["metadata"].get_object()["managedFields"] = *std::move(managed);
         auto next = type == kube::PatchType::Json ? api::applyJsonPatch(form, patch)
                     : type == kube::PatchType::Merge
                         ? api::applyMergePatch(form, patch)
@@ -182,14 +191,17 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     if (!entry) co_return refuse(notFound(*target_.resource, request.name));
     auto old = readOld(*entry);
     if (!old) co_return std::unexpected(std::move(old.error()));
+    managed_ = entry->managedFields();
     auto changed = change(*old, *this);
     if (!changed) co_return std::unexpected(std::move(changed.error()));
     json::value next = *std::move(changed);
+    const auto givenManaged = takeManagedFields(next);
     const std::string wanted(textAt(next, "metadata", "resourceVersion"));
     if (!wanted.empty() && wanted != "0" && wanted != std::to_string(entry->version))
       co_return refuse(modified(*target_.resource, request.name));
     if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good)
       co_return std::unexpected(std::move(good.error()));
+    const bool newOwners = track(&*old, next, givenManaged);
 
     auto mutating = mutate(std::move(next), &*old);
     auto mutated = co_await mutating;
@@ -202,7 +214,7 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     if (target_.table->find(key) != entry)
       continue;  // another write came while webhooks were asked
 
-    if (sameObject(next, *old)) co_return answer(*entry, 200);
+    if (!newOwners && sameObject(next, *old)) co_return answer(*entry, 200);
     if (dryRun_) co_return answer(next, 200);
     const bool gone = canGo(next);
     if (gone) {
@@ -220,7 +232,7 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
 }
 
 Outcome<json::value> WriteCall::readOld(const Entry& entry) const {
-  auto old = parseJson(entry.text);
+  auto old = parseJson(entry.bareText());
   if (!old)
     return refuse(ErrorCode::Internal, fmt::format("{}: the stored object cannot be read: {}",
                                                    entry.key, old.error().message));
@@ -269,6 +281,7 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
     co_return refuse(
         ErrorCode::Internal,
         "an admission webhook made an object that cannot be used: " + good.error().error.message);
+  takeManagedFields(*mutated);
   if (auto good = admitBuiltin(*mutated, creating); !good)
     co_return std::unexpected(std::move(good.error()));
   co_return *std::move(mutated);
@@ -333,7 +346,7 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
 }
 
 EntryPtr WriteCall::put(const json::value& object) {
-  return server_.store_.put(*target_.table, draftOf(object, *target_.stored), object);
+  return server_.store_.put(*target_.table, draftOf(object, *target_.stored), object, managed_);
 }
 
 void WriteCall::erase(const EntryPtr& entry) {
@@ -345,7 +358,10 @@ Written WriteCall::answer(const Entry& entry, int status) const {
 }
 
 Written WriteCall::answer(const json::value& object, int status) const {
-  return {bytesOf(renderOne(call_, target_, toJson(object), server_.executor_.wallNow())), status};
+  json::value whole = object;
+  if (auto managed = parseJson(managed_))
+    objectAt(whole.get_object(), "metadata")["managedFields"] = *std::move(managed);
+  return {bytesOf(renderOne(call_, target_, toJson(whole), server_.executor_.wallNow())), status};
 }
 
 }  // namespace koord::apiserver

@@ -3,6 +3,7 @@
 // Carrying out one write: create, update, patch, delete and the subresources that change objects. A
 // WriteCall lives for one request.
 
+#include "apiserver/managed/managed_fields.h"
 #include "apiserver/server/server.h"
 
 namespace koord::apiserver {
@@ -27,6 +28,7 @@ class WriteCall {
   Task<Outcome<Written>> createObject(json::value object);
   Task<Outcome<Written>> update();
   Task<Outcome<Written>> patch();
+  Task<Outcome<Written>> apply();
   Task<Outcome<Written>> remove();
   Task<Outcome<Written>> removeOne(EntryPtr entry, json::value options);
   Task<Outcome<Written>> removeAll();
@@ -37,7 +39,12 @@ class WriteCall {
   // client asked for one version.
   Task<Outcome<Written>> modify(Change change);
 
+  // Without managedFields.
   Outcome<json::value> readOld(const Entry& entry) const;
+  ManagedWrite managedWrite() const;
+  // Writes down in managed_ what this request owns now, unless apply() has done so; `given` is what
+  // the client sent as managedFields. Says whether there is more news than a time.
+  bool track(const json::value* old, const json::value& next, const json::value& given);
   AdmissionAttributes attributes(std::string operation, const json::value* object,
                                  const json::value* old) const;
   // Mutating webhooks, then what the server itself completes.
@@ -56,6 +63,8 @@ class WriteCall {
   const Call& call_;
   Target target_;
   bool dryRun_ = false;
+  std::string managed_;                   // the managedFields of what is written, as text
+  std::optional<ManagedFields> applied_;  // by apply()
   std::vector<std::string> warnings_;
 };
 

@@ -5,6 +5,8 @@
 namespace koord::apiserver {
 namespace {
 
+constexpr std::string_view kManagedFields = ",\"managedFields\":";
+
 void drain(std::string& out, json::serializer& serializer) {
   char buffer[4096];
   while (!serializer.done()) {
@@ -35,7 +37,23 @@ std::string makeKey(std::string_view namespace_, std::string_view name) {
   return key;
 }
 
-EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version) {
+std::string_view Entry::managedFields() const {
+  if (managedSize == 0) return {};
+  return std::string_view(text).substr(managedAt + kManagedFields.size(),
+                                       managedSize - kManagedFields.size());
+}
+
+std::string Entry::bareText() const {
+  if (managedSize == 0) return text;
+  std::string out;
+  out.reserve(text.size() - managedSize);
+  out.append(text, 0, managedAt);
+  out.append(text, managedAt + managedSize);
+  return out;
+}
+
+EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version,
+                   std::string_view managedFields) {
   auto entry = std::make_shared<Entry>();
   entry->key = std::move(draft.key);
   entry->version = version;
@@ -45,7 +63,7 @@ EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version
   // apiVersion and kind first, then metadata with the resourceVersion in front, so that its place
   // is known.
   std::string& out = entry->text;
-  out.reserve(1024);
+  out.reserve(2048);
   json::serializer serializer;
   const auto& members = object.get_object();
   out += '{';
@@ -61,11 +79,22 @@ EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version
   out += '"';
   if (const auto* metadata = find(object, "metadata"); metadata && metadata->is_object()) {
     for (const auto& member : metadata->get_object()) {
-      if (member.key() == "resourceVersion") continue;
+      if (member.key() == "resourceVersion" || member.key() == "managedFields") continue;
       out += ',';
       appendMember(out, member, serializer);
     }
   }
+  // Last, so that the object can be read without them.
+  entry->managedAt = static_cast<std::uint32_t>(out.size());
+  if (!managedFields.empty()) {
+    out += kManagedFields;
+    out += managedFields;
+  } else if (const auto* own = at(object, "metadata", "managedFields"); own && own->is_array()) {
+    out += kManagedFields;
+    serializer.reset(own);
+    drain(out, serializer);
+  }
+  entry->managedSize = static_cast<std::uint32_t>(out.size()) - entry->managedAt;
   out += '}';
   for (const auto& member : members) {
     if (member.key() == "apiVersion" || member.key() == "kind" || member.key() == "metadata")

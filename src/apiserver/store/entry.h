@@ -18,9 +18,15 @@ struct Entry {
   std::uint64_t version = 0;    // resourceVersion
   std::string text;             // the whole object as JSON, with its resourceVersion
   std::uint32_t versionAt = 0;  // where the digits of the resourceVersion stand in text
+  // Where `,"managedFields":[...]` stands in text; size 0: the object has none.
+  std::uint32_t managedAt = 0, managedSize = 0;
   api::StringMap labels;
   std::vector<std::string> fields;  // values of the resource's selectable fields, in its order
 
+  // The list, as JSON; "" for none.
+  std::string_view managedFields() const;
+  // The text without its managedFields.
+  std::string bareText() const;
   std::string_view namespace_() const {
     const auto slash = key.find('/');
     return slash == std::string::npos ? std::string_view{} : std::string_view(key).substr(0, slash);
@@ -39,8 +45,10 @@ struct Draft {
   std::vector<std::string> fields;
 };
 
-// Encodes the object with this resourceVersion in place of what it carries.
-EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version);
+// Encodes the object with this resourceVersion in place of what it carries. managedFields are JSON
+// text; without it the object's own stay.
+EntryPtr makeEntry(Draft draft, const json::value& object, std::uint64_t version,
+                   std::string_view managedFields = {});
 // The entry's text with another resourceVersion: what a deletion reports.
 std::string textWithVersion(const Entry& entry, std::uint64_t version);
 

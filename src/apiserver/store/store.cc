@@ -15,6 +15,14 @@ std::pair<Table::Entries::const_iterator, Table::Entries::const_iterator> Table:
   return {entries_.lower_bound(first), entries_.lower_bound(last)};
 }
 
+Table::Entries Table::differencesAt(std::uint64_t version) const {
+  Entries out;
+  for (auto event = history_.rbegin(); event != history_.rend() && event->version > version;
+       ++event)
+    out[(event->before ? event->before : event->now)->key] = event->before;
+  return out;
+}
+
 Store::~Store() {
   *alive_ = false;
   journal_.reset();
@@ -38,9 +46,10 @@ void Store::restoreVersion(std::uint64_t version) {
   for (auto& [name, table] : tables_) table->oldest_ = version_;
 }
 
-EntryPtr Store::put(Table& table, Draft draft, const json::value& object) {
+EntryPtr Store::put(Table& table, Draft draft, const json::value& object,
+                    std::string_view managedFields) {
   const std::uint64_t version = ++version_;
-  EntryPtr entry = makeEntry(std::move(draft), object, version);
+  EntryPtr entry = makeEntry(std::move(draft), object, version, managedFields);
   auto& slot = table.entries_[entry->key];
   Event event{version, slot ? EventType::Modified : EventType::Added, std::move(slot), entry};
   slot = entry;

@@ -45,6 +45,9 @@ class Table {
   // The entries of one namespace; of all of them for "".
   std::pair<Entries::const_iterator, Entries::const_iterator> range(
       std::string_view namespace_) const;
+  // What was different at an older version, not below oldestVersion(): the entries of then by key,
+  // null for those that were not there.
+  Entries differencesAt(std::uint64_t version) const;
   // Watches can start after any version from this one on.
   std::uint64_t oldestVersion() const { return oldest_; }
   std::size_t watcherCount() const { return watchers_.size(); }
@@ -86,7 +89,9 @@ class Store {
   std::uint64_t version() const { return version_; }
   std::uint64_t durableVersion() const { return journal_ ? durable_ : version_; }
 
-  EntryPtr put(Table& table, Draft draft, const json::value& object);
+  // managedFields as for makeEntry.
+  EntryPtr put(Table& table, Draft draft, const json::value& object,
+               std::string_view managedFields = {});
   // The version of the deletion.
   std::uint64_t erase(Table& table, const EntryPtr& entry);
   // Forgets a whole table with its history; its watchers hear of the deletions.

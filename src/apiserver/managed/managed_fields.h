@@ -1,0 +1,60 @@
+#pragma once
+
+// metadata.managedFields: who set which fields of an object. The rules are Kubernetes': an update
+// takes over the fields that it changes; an applied configuration owns all that it names, may not
+// change what others own unless forced, and lets go of what it does not name any more.
+
+#include <string>
+#include <vector>
+
+#include "api/patch/typed_fields.h"
+#include "apiserver/objects/failure.h"
+
+namespace koord::apiserver {
+
+// Managers that updated, not applied, are told apart up to this number; the oldest become one.
+constexpr std::size_t kMaxUpdateManagers = 10;
+
+struct ManagedEntry {
+  std::string manager;
+  bool applied = false;
+  std::string apiVersion;
+  std::string time;
+  std::string subresource;
+  api::FieldSet fields;
+
+  // Writes of the same manager go into one entry.
+  bool sameManager(const ManagedEntry& other) const;
+};
+
+using ManagedFields = std::vector<ManagedEntry>;
+
+// Of metadata.managedFields; the error says which entry is wrong.
+Result<ManagedFields> parseManagedFields(const json::value& list);
+// JSON text of the list, in the order of the API; "" for none.
+std::string managedText(ManagedFields managed);
+// Nothing but times is different.
+bool sameManagers(ManagedFields a, ManagedFields b);
+
+// How an update changed an object, and who did it. managedFields themselves are not part of either
+// object.
+struct ManagedWrite {
+  std::string manager;
+  std::string apiVersion;
+  std::string subresource;
+  std::string now;
+  const api::Schema* schema = nullptr;
+  api::FieldSet ignored;  // what this kind of write cannot change, with all that is below
+};
+
+// What a write that can change these fields only did; api::compareFields without the rest.
+api::FieldChanges changesOf(const json::value& before, const json::value& after,
+                            const ManagedWrite& write);
+// Who owns what after an update.
+void noteUpdate(ManagedFields& managed, api::FieldChanges changes, const ManagedWrite& write);
+
+// The object after `config` was applied, and its managers. Conflicts name each field and its owner.
+Outcome<json::value> applyConfig(ManagedFields& managed, const json::value& live,
+                                 const json::value& config, const ManagedWrite& write, bool force);
+
+}  // namespace koord::apiserver

@@ -1,0 +1,168 @@
+// Bodies in protobuf through the HTTP front, as client-go and kubectl send and ask for them.
+
+#include "apiserver/protobuf_front.h"
+
+#include <gmock/gmock.h>
+
+#include "apiserver/http_front.h"
+#include "apiserver/protobuf/protobuf.h"
+#include "apiserver/protobuf/wire.h"
+#include "apiserver/testing.h"
+
+namespace koord::apiserver::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kProtobuf = "application/vnd.kubernetes.protobuf";
+constexpr const char* kBoth = "application/vnd.kubernetes.protobuf,application/json";
+
+class Recorder final : public net::Responder {
+ public:
+  void respond(int code, net::Headers head, Bytes body) override {
+    status = code;
+    type = net::headerOf(head, "Content-Type");
+    text = *body;
+  }
+  using Responder::respond;
+  void begin(int code, net::Headers head) override {
+    status = code;
+    type = net::headerOf(head, "Content-Type");
+  }
+  void write(Bytes chunk) override { text += *chunk; }
+  void end() override {}
+  std::size_t queuedBytes() const override { return 0; }
+  void abort() override {}
+  void onClosed(Callback) override {}
+
+  int status = 0;
+  std::string type;
+  std::string text;
+};
+
+class ProtobufFrontTest : public ServerTest {
+ protected:
+  void SetUp() override {
+    ServerTest::SetUp();
+    HttpFrontOptions listen;
+    listen.listen = "127.0.0.1:0";
+    listen.anonymous = true;
+    auto started = HttpFront::start(*server, std::move(listen));
+    ASSERT_TRUE(started) << started.error().message;
+    front = *std::move(started);
+  }
+
+  std::shared_ptr<Recorder> send(const std::string& method, const std::string& target,
+                                 const std::string& accept, std::string body = "",
+                                 const std::string& type = "") {
+    net::ServerRequest request;
+    request.method = method;
+    request.target = target;
+    request.body = std::move(body);
+    request.headers.push_back({"Accept", accept});
+    if (!type.empty()) request.headers.push_back({"Content-Type", type});
+    auto recorder = std::make_shared<Recorder>();
+    front->handle(std::move(request), recorder);
+    loop.runReady();
+    return recorder;
+  }
+
+  std::string encoded(const char* apiVersion, const char* kind, std::string_view text) {
+    const auto& schema = *server->registry().builtinSchemas()->find(kind);
+    return sealEnvelope(apiVersion, kind, encodeMessage(*parseJson(text), schema).message);
+  }
+  json::value decoded(std::string_view body) {
+    auto text = jsonOfProtobuf(body, server->registry());
+    EXPECT_TRUE(text) << text.error().message;
+    return text ? parseJson(*text).value() : json::value{};
+  }
+
+  std::unique_ptr<HttpFront> front;
+};
+
+TEST_F(ProtobufFrontTest, objectsAreWrittenAndReadInProtobuf) {
+  const auto made = send(
+      "POST", kPods, kBoth,
+      encoded("v1", "Pod",
+              R"({"metadata":{"name":"web"},"spec":{"containers":[{"name":"c","image":"i"}]}})"),
+      kProtobuf);
+  EXPECT_EQ(made->status, 201) << made->text;
+  EXPECT_EQ(made->type, kProtobuf);
+  const auto object = decoded(made->text);
+  EXPECT_EQ(textAt(object, "kind"), "Pod");
+  EXPECT_EQ(textAt(object, "spec", "restartPolicy"), "Always");
+  EXPECT_EQ(textAt(object, "metadata", "creationTimestamp"), "2026-01-01T00:00:00Z");
+  const auto read = send("GET", std::string(kPods) + "/web", kProtobuf);
+  EXPECT_EQ(decoded(read->text), object);
+  // The same as JSON has it.
+  const auto plain = send("GET", std::string(kPods) + "/web", "application/json");
+  EXPECT_EQ(plain->type, "application/json");
+  auto json = parseJson(plain->text).value();
+  EXPECT_EQ(json.at("spec"), object.at("spec"));
+}
+
+TEST_F(ProtobufFrontTest, failuresAndListsComeInProtobufToo) {
+  const auto missing = send("GET", std::string(kPods) + "/web", kBoth);
+  EXPECT_EQ(missing->status, 404);
+  EXPECT_EQ(textAt(decoded(missing->text), "reason"), "NotFound");
+  post(kPods, pod("a"));
+  const auto list = send("GET", kPods, kBoth);
+  EXPECT_EQ(list->type, kProtobuf);
+  const auto envelope = openEnvelope(list->text);
+  ASSERT_TRUE(envelope);
+  EXPECT_EQ(envelope->kind, "PodList");
+}
+
+TEST_F(ProtobufFrontTest, deleteOptionsOfTypedClientsAreRead) {
+  post(kPods, pod("web"));
+  const auto gone =
+      send("DELETE", std::string(kPods) + "/web", kBoth,
+           encoded("v1", "DeleteOptions", R"({"preconditions":{"uid":"another"}})"), kProtobuf);
+  EXPECT_EQ(gone->status, 409) << gone->text;
+}
+
+TEST_F(ProtobufFrontTest, watchesAreSentInFrames) {
+  const auto watch = send("GET", std::string(kPods) + "?watch=1", kBoth);
+  EXPECT_EQ(watch->type, "application/vnd.kubernetes.protobuf;stream=watch");
+  post(kPods, pod("web"));
+  ASSERT_GT(watch->text.size(), 4u);
+  std::size_t size = 0;
+  for (int i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(watch->text[i]);
+  ASSERT_EQ(watch->text.size(), size + 4);
+  wire::Reader event(std::string_view(watch->text).substr(4));
+  EXPECT_EQ(event.next()->bytes, "ADDED");
+  wire::Reader raw(event.next()->bytes);
+  EXPECT_EQ(textAt(decoded(raw.next()->bytes), "metadata", "name"), "web");
+}
+
+TEST_F(ProtobufFrontTest, whatHasNoMessagesIsSentAsJsonIfThatWillDo) {
+  post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+       R"({"metadata":{"name":"gizmos.example.com"},
+    "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"gizmos","kind":"Gizmo"},
+    "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object"}}}]}})");
+  const std::string path = "/apis/example.com/v1/namespaces/default/gizmos";
+  ASSERT_EQ(post(path, R"({"metadata":{"name":"g"}})").status, 201);
+  EXPECT_EQ(send("GET", path + "/g", kBoth)->type, "application/json");
+  EXPECT_EQ(send("GET", path + "?watch=1", kBoth)->type, "application/json");
+  const auto refused = send("GET", path + "/g", kProtobuf);
+  EXPECT_EQ(refused->status, 406);
+  EXPECT_THAT(textAt(decoded(refused->text), "message"), HasSubstr("media types are accepted"));
+  // Metadata alone always has.
+  const std::string partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+  const auto metadata = send("GET", path + "/g", kProtobuf + partial);
+  EXPECT_EQ(metadata->status, 200);
+  EXPECT_EQ(textAt(decoded(metadata->text), "metadata", "name"), "g");
+}
+
+TEST_F(ProtobufFrontTest, bodiesThatCannotBeReadAreRefused) {
+  EXPECT_EQ(send("POST", kPods, "application/json", "{}", kProtobuf)->status, 400);
+  EXPECT_EQ(send("POST", kPods, "application/json", sealEnvelope("example.com/v1", "Gizmo", ""),
+                 kProtobuf)
+                ->status,
+            415);
+  EXPECT_EQ(send("POST", kPods, "application/json", "\xa1", "application/cbor")->status, 415);
+}
+
+}  // namespace
+}  // namespace koord::apiserver::testing

@@ -8,13 +8,16 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
+
+namespace re2 {
+class RE2;
+}
 
 namespace koord::api {
 
@@ -28,7 +31,7 @@ struct SchemaLimits {
   std::optional<std::size_t> minLength, maxLength, minItems, maxItems, minProperties, maxProperties;
   bool uniqueItems = false;
   std::string pattern;
-  std::optional<std::regex> regex;  // of pattern
+  std::shared_ptr<const re2::RE2> regex;  // of pattern
   std::string format;
   std::optional<json::value> default_;
   std::vector<const Schema*> allOf, anyOf, oneOf;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <cmath>
@@ -159,7 +160,7 @@ class Validator {
       invalid(fmt::format("should be at least {} chars long", *limits.minLength));
     if (limits.maxLength && codePoints(text) > *limits.maxLength)
       invalid(fmt::format("should be at most {} chars long", *limits.maxLength));
-    if (limits.regex && !std::regex_search(text, *limits.regex))
+    if (limits.regex && !re2::RE2::PartialMatch(text, *limits.regex))
       invalid(fmt::format("should match '{}'", limits.pattern));
     if (limits.format == "date-time" && !parseTime(text))
       invalid("must be of type date-time: \"" + text + "\"");

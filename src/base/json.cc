@@ -4,6 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <boost/json/stream_parser.hpp>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -43,6 +44,16 @@ void writePretty(std::string& out, const json::value& value, std::size_t indent)
   }
 }
 
+// Numbers that no double can hold are read as infinite, which could not be written again.
+bool hasInfinity(const json::value& value) {
+  if (const auto* number = value.if_double()) return std::isinf(*number);
+  if (const auto* array = value.if_array()) return std::ranges::any_of(*array, hasInfinity);
+  if (const auto* object = value.if_object())
+    return std::ranges::any_of(*object,
+                               [](const auto& member) { return hasInfinity(member.value()); });
+  return false;
+}
+
 }  // namespace
 
 Result<json::value> parseJson(std::string_view text) {
@@ -68,10 +79,15 @@ Result<json::value> parseJson(std::string_view text) {
     return fail(ErrorCode::BadRequest,
                 fmt::format("not valid JSON: line {} column {}: {}", line, column, ec.message()));
   }
-  return parser.release();
+  json::value value = parser.release();
+  if (hasInfinity(value))
+    return fail(ErrorCode::BadRequest, "not valid JSON: a number is too large");
+  return value;
 }
 
-std::string toJson(const json::value& value) { return json::serialize(value); }
+std::string toJson(const json::value& value) {
+  return json::serialize(value);
+}
 
 std::string toPrettyJson(const json::value& value) {
   std::string out;

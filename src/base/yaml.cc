@@ -62,7 +62,8 @@ class Builder final : public YAML::EventHandler {
                 const std::string& text) override {
     if (awaitsKey()) {
       if (anchor != 0) anchors_[anchor] = {json::string(text), 1, 1};
-      putKey(mark, text, tag == "?" && text == "<<");
+      const bool plain = tag == "?";
+      putKey(mark, plain ? plainKey(text) : text, plain && text == "<<");
       return;
     }
     auto value = typedScalar(tag, text);
@@ -106,6 +107,12 @@ class Builder final : public YAML::EventHandler {
   void countUp(const YAML::Mark& mark, std::size_t nodes) {
     nodes_ += nodes;
     if (nodes_ > kMaxYamlNodes) reject(mark, "too many values (aliases count every time)");
+  }
+  // Keys are typed like values, and then become text again.
+  static std::string plainKey(const std::string& text) {
+    const auto value = plainScalar(text);
+    if (!value || value->is_double() || value->is_null() || value->is_string()) return text;
+    return toJson(*value);
   }
   static void checkContainerTag(const YAML::Mark& mark, const std::string& tag,
                                 std::string_view expected) {

@@ -53,7 +53,7 @@ TEST(YamlTest, ScalarsAreTypedAsKubernetesToolsDo) {
       {"a: !!int '12'", R"({"a":12})"},
       {"a: !!float 2.5", R"({"a":2.5E0})"},
       {"1: a", R"({"1":"a"})"},
-      {"on: a", R"({"on":"a"})"},
+      {"on: a", R"({"true":"a"})"},
       {"a: |\n  x\n  y\n", R"({"a":"x\ny\n"})"},
       {"a: >-\n  x\n  y\n", R"({"a":"x y"})"},
       {"{\"a\": [1, \"x\"]}", R"({"a":[1,"x"]})"},
@@ -69,8 +69,14 @@ TEST(YamlTest, AnchorsAreCopiedAndMergeKeysGiveWay) {
   EXPECT_EQ(asJson("a: &x hello\nb: [*x, *x]\n"), R"({"a":"hello","b":["hello","hello"]})");
   EXPECT_EQ(asJson("base: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3\n"),
             R"({"base":{"b":1,"c":2},"d":{"c":3,"b":1}})");
-  EXPECT_EQ(asJson("x: &x {a: 1}\ny: &y {a: 2, b: 2}\nz:\n  <<: [*x, *y]\n"),
-            R"({"x":{"a":1},"y":{"a":2,"b":2},"z":{"a":1,"b":2}})");
+  EXPECT_EQ(asJson("x: &x {a: 1}\nv: &v {a: 2, b: 2}\nz:\n  <<: [*x, *v]\n"),
+            R"({"x":{"a":1},"v":{"a":2,"b":2},"z":{"a":1,"b":2}})");
+}
+
+TEST(YamlTest, PlainKeysAreTypedAndBecomeTextAgain) {
+  EXPECT_EQ(asJson("yes: 1\nNo: 2\n7: 3\n0x10: 4\n1.5: 5\nname: 6\n"),
+            R"({"true":1,"false":2,"7":3,"16":4,"1.5":5,"name":6})");
+  EXPECT_EQ(asJson("\"yes\": 1\n'0x10': 2\n"), R"({"yes":1,"0x10":2})");
 }
 
 TEST(YamlTest, DocumentsAreSplitAndEmptyOnesLeftOut) {

@@ -98,10 +98,14 @@ Result<> Transfer::prepare(CURL* easy, const std::string& userAgent) {
   if (!request_.proxy.empty()) set(easy, CURLOPT_PROXY, request_.proxy.c_str());
   if (!request_.unixSocket.empty() || (request_.proxy.empty() && isLoopback(url->host))) {
     set(easy, CURLOPT_NOPROXY, "*");
+  } else if (!request_.proxy.empty()) {
+    set(easy, CURLOPT_NOPROXY, "");  // who names a proxy means it, whatever no_proxy says
   }
   if (headerOf(request_.headers, "User-Agent").empty()) {
     set(easy, CURLOPT_USERAGENT, userAgent.c_str());
   }
+  set(easy, CURLOPT_PREREQFUNCTION, &Transfer::beforeSending);
+  set(easy, CURLOPT_PREREQDATA, this);
   set(easy, CURLOPT_HEADERFUNCTION, &Transfer::headerCallback);
   set(easy, CURLOPT_HEADERDATA, this);
   set(easy, CURLOPT_WRITEFUNCTION, &Transfer::writeCallback);
@@ -176,6 +180,21 @@ void Transfer::setServerName(const std::string& serverName, const Url& url) {
   if (headerOf(request_.headers, "Host").empty()) {
     append(headers_, fmt::format("Host: {}:{}", bracketed(url.host), url.port));
   }
+}
+
+// libcurl repeats a request by itself when a connection that was used before turns out to be dead.
+// The server may have carried it out all the same, so only requests that change nothing are let
+// through again.
+int Transfer::beforeSending(void* self, char*, char*, int, int) {
+  Transfer& transfer = *static_cast<Transfer*>(self);
+  const std::string& method = transfer.request_.method;
+  const bool onlyReads = method == "GET" || method == "HEAD" || method == "OPTIONS";
+  if (++transfer.sendings_ == 1 || onlyReads) return CURL_PREREQFUNC_OK;
+  transfer.refuseWith({ErrorCode::Unavailable,
+                       fmt::format("{} {}: the connection broke off before the answer", method,
+                                   transfer.request_.url),
+                       {}});
+  return CURL_PREREQFUNC_ABORT;
 }
 
 std::size_t Transfer::headerCallback(char* data, std::size_t size, std::size_t count, void* self) {

@@ -63,6 +63,8 @@ class Transfer {
   void onHeaderLine(std::string_view line);
   Error errorOf(CURLcode code) const;
 
+  static int beforeSending(void* self, char* remoteIp, char* localIp, int remotePort,
+                           int localPort);
   static std::size_t headerCallback(char* data, std::size_t size, std::size_t count, void* self);
   static std::size_t writeCallback(char* data, std::size_t size, std::size_t count, void* self);
 
@@ -73,6 +75,7 @@ class Transfer {
   Slist connectTo_;
   std::array<char, CURL_ERROR_SIZE> errorText_{};
   HttpResponse head_;
+  int sendings_ = 0;
   bool headDone_ = false;
   Error refusal_;
 };

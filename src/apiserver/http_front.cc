@@ -305,6 +305,7 @@ HttpFront::~HttpFront() {
 Result<std::unique_ptr<HttpFront>> HttpFront::start(Server& server, HttpFrontOptions options) {
   std::unique_ptr<HttpFront> front(new HttpFront(server, std::move(options)));
   const auto& o = front->impl_->options();
+  if (o.listen.empty()) return front;
   net::ServerOptions listen;
   listen.listen = o.listen;
   listen.tls = o.tls;

@@ -13,7 +13,7 @@
 namespace koord::apiserver {
 
 struct HttpFrontOptions {
-  std::string listen = "127.0.0.1:0";
+  std::string listen = "127.0.0.1:0";  // "" = no socket: requests come through handle() only
   // Certificate and key of the server and the authority of its clients; null = plain HTTP (tests).
   std::shared_ptr<const net::ServerTls> tls;
   std::map<std::string, User, std::less<>> tokens;  // bearer token -> who it is

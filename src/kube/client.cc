@@ -11,7 +11,12 @@ Task<Result<json::value>> callForObject(Api& api, Request request) {
   auto task = api.call(std::move(request));
   auto reply = co_await task;
   if (!reply) co_return fail(std::move(reply.error()));
-  co_return parseJson(*reply);
+  auto document = parseJson(*reply);
+  // What was asked for has been done; only the answer has not come whole.
+  if (!document)
+    co_return fail(ErrorCode::Unavailable,
+                   "the answer is cut short or no JSON: " + document.error().message);
+  co_return std::move(document);
 }
 
 Task<Result<>> callForNothing(Api& api, Request request) {
@@ -22,7 +27,8 @@ Task<Result<>> callForNothing(Api& api, Request request) {
 }
 
 Task<Result<json::value>> patch(Api& api, const api::ResourceType& type, api::ObjectKey key,
-                                PatchType patchType, json::value document, std::string subresource) {
+                                PatchType patchType, json::value document,
+                                std::string subresource) {
   Request request = makeRequest(Verb::Patch, type, key);
   request.subresource = std::move(subresource);
   request.patchType = patchType;
@@ -50,8 +56,9 @@ Task<Result<json::value>> getObject(Api& api, const api::ResourceType& type, api
   return callForObject(api, makeRequest(Verb::Get, type, key));
 }
 
-Task<Result<json::value>> listObjects(Api& api, const api::ResourceType& type, std::string namespace_,
-                                      std::string labelSelector, std::string fieldSelector) {
+Task<Result<json::value>> listObjects(Api& api, const api::ResourceType& type,
+                                      std::string namespace_, std::string labelSelector,
+                                      std::string fieldSelector) {
   Request request = makeRequest(Verb::List, type, {namespace_, {}});
   if (!labelSelector.empty()) request.query["labelSelector"] = labelSelector;
   if (!fieldSelector.empty()) request.query["fieldSelector"] = fieldSelector;
@@ -92,11 +99,13 @@ Task<Result<json::value>> updateObject(Api& api, const api::ResourceType& type, 
 
 Task<Result<json::value>> mergePatch(Api& api, const api::ResourceType& type, api::ObjectKey key,
                                      json::value document, std::string subresource) {
-  return patch(api, type, std::move(key), PatchType::Merge, std::move(document), std::move(subresource));
+  return patch(api, type, std::move(key), PatchType::Merge, std::move(document),
+               std::move(subresource));
 }
 
-Task<Result<json::value>> strategicPatch(Api& api, const api::ResourceType& type, api::ObjectKey key,
-                                         json::value document, std::string subresource) {
+Task<Result<json::value>> strategicPatch(Api& api, const api::ResourceType& type,
+                                         api::ObjectKey key, json::value document,
+                                         std::string subresource) {
   return patch(api, type, std::move(key), PatchType::Strategic, std::move(document),
                std::move(subresource));
 }

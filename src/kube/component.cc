@@ -16,21 +16,27 @@ constexpr Duration kStopLimit = std::chrono::seconds(10);
 class Process final : public Component {
  public:
   Process(EventLoop& loop, const ComponentOptions& options, ClientConfig config)
-      : loop_(loop), http_({.userAgent = options.name + "/" + options.version}),
+      : loop_(loop),
+        http_({.userAgent = options.name + "/" + options.version}),
         api_(http_, loop_, std::move(config),
-             {.userAgent = options.name + "/" + options.version, .qps = options.qps, .burst = options.burst}),
+             {.userAgent = options.name + "/" + options.version,
+              .qps = options.qps,
+              .burst = options.burst,
+              .metrics = metrics_}),
         random_(Random::entropy()) {}
 
   Executor& executor() override { return loop_; }
   Api& api() override { return api_; }
   net::HttpClient& http() override { return http_; }
   Random& random() override { return random_; }
+  const std::shared_ptr<Metrics>& metrics() override { return metrics_; }
   void exit(int status) override {
     status_ = status;
     loop_.stop();
   }
 
-  int run(std::string_view name, std::function<Result<std::unique_ptr<Running>>(Component&)> start) {
+  int run(std::string_view name,
+          std::function<Result<std::unique_ptr<Running>>(Component&)> start) {
     loop_.post([this, name, start = std::move(start)] {
       auto running = start(*this);
       if (running) {
@@ -55,6 +61,7 @@ class Process final : public Component {
 
  private:
   EventLoop& loop_;
+  const std::shared_ptr<Metrics> metrics_ = std::make_shared<Metrics>();
   net::HttpClient http_;
   HttpApi api_;
   Random random_;
@@ -66,8 +73,14 @@ class Process final : public Component {
 
 int runComponent(const ComponentOptions& options,
                  std::function<Result<std::unique_ptr<Running>>(Component&)> start) {
+  const bool json = options.logFormat == "json";
+  if (!json && options.logFormat != "text") {
+    std::fprintf(stderr, "%s: --logging-format: must be text or json, not \"%s\"\n",
+                 options.name.c_str(), options.logFormat.c_str());
+    return 1;
+  }
   log::setup({.program = options.name,
-              .format = options.jsonLogs ? log::Format::Json : log::Format::Text,
+              .format = json ? log::Format::Json : log::Format::Text,
               .verbosity = options.verbosity,
               .file = options.logFile});
   auto config = loadClientConfig(options.client);
@@ -76,7 +89,8 @@ int runComponent(const ComponentOptions& options,
     return 1;
   }
   EventLoop loop;
-  // Before any other thread: they inherit the blocked signals. The loop runs once there is a process.
+  // Before any other thread: they inherit the blocked signals. The loop runs once there is a
+  // process.
   Process* process = nullptr;
   SignalWatcher watcher(loop, [&process](int signal) { process->onSignal(signal); });
   Process instance(loop, options, *std::move(config));

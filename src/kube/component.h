@@ -1,12 +1,13 @@
 #pragma once
 
-// What the main() of every component has in common: logging, signals, the event loop, the connection to
-// the API and leader election.
+// What the main() of every component has in common: logging, signals, the event loop, the
+// connection to the API and leader election.
 //
 //   int main(...) {
 //     kube::ComponentOptions options{.name = "koord-manager"};
 //     CLI::App app; ... options.client.kubeconfig ...
-//     return kube::runComponent(options, [&](kube::Component& c) -> Result<std::unique_ptr<kube::Running>> {
+//     return kube::runComponent(options, [&](kube::Component& c) ->
+//     Result<std::unique_ptr<kube::Running>> {
 //       return std::make_unique<Manager>(c.api(), c.executor(), ...);
 //     });
 //   }
@@ -34,7 +35,7 @@ struct ComponentOptions {
   double qps = 0;
   int burst = 0;
   int verbosity = 0;
-  bool jsonLogs = false;
+  std::string logFormat = "text";  // --logging-format: text or json
   std::string logFile;
 };
 
@@ -53,13 +54,16 @@ class Component {
   virtual Api& api() = 0;
   virtual net::HttpClient& http() = 0;
   virtual Random& random() = 0;
+  // What the client counts; the component adds its text() to what it serves, and hands it to its
+  // queues and elections.
+  virtual const std::shared_ptr<Metrics>& metrics() = 0;
   // Ends the process with this status after what runs now, e.g. when the lease is lost.
   virtual void exit(int status) = 0;
 };
 
-// Runs until a signal or exit(); the status for main(). `start` runs on the component's executor; an
-// error from it is printed ("koord-manager: ...") and ends the process with status 1. A stop that takes
-// longer than ten seconds is cut short; a second signal ends the process at once.
+// Runs until a signal or exit(); the status for main(). `start` runs on the component's executor;
+// an error from it is printed ("koord-manager: ...") and ends the process with status 1. A stop
+// that takes longer than ten seconds is cut short; a second signal ends the process at once.
 int runComponent(const ComponentOptions& options,
                  std::function<Result<std::unique_ptr<Running>>(Component&)> start);
 

@@ -1,6 +1,7 @@
 #include "kube/credentials.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -59,6 +60,14 @@ class FileCredentials final : public CredentialSource {
       if (fresh.token.empty())
         return fail(ErrorCode::Invalid, files_.token + ": the token is empty");
     }
+    net::TlsConfig tls = *tls_;
+    if (!files_.ca.empty()) {
+      auto ca = readTextFile(files_.ca);
+      if (!ca) return fail(std::move(ca.error()));
+      if (auto readable = net::readCertificate(*ca); !readable)
+        return fail(std::move(readable.error()).within(files_.ca));
+      tls.caPem = *std::move(ca);
+    }
     if (!files_.cert.empty()) {
       auto cert = readTextFile(files_.cert);
       if (!cert) return fail(std::move(cert.error()));
@@ -67,10 +76,14 @@ class FileCredentials final : public CredentialSource {
       if (auto matching = net::checkCertKey({*cert, *key}); !matching) {
         return fail(std::move(matching.error()).within(files_.cert + ", " + files_.key));
       }
-      net::TlsConfig tls = *tls_;
       tls.certPem = *std::move(cert);
       tls.keyPem = *std::move(key);
-      fresh.tls = std::make_shared<const net::TlsConfig>(std::move(tls));
+    }
+    if (!files_.cert.empty() || !files_.ca.empty()) {
+      // Connections are shared by requests with the same object, so a new one only when it differs.
+      const bool same = last_.tls && last_.tls->caPem == tls.caPem &&
+                        last_.tls->certPem == tls.certPem && last_.tls->keyPem == tls.keyPem;
+      fresh.tls = same ? last_.tls : std::make_shared<const net::TlsConfig>(std::move(tls));
     }
     last_ = std::move(fresh);
     return {};
@@ -79,8 +92,10 @@ class FileCredentials final : public CredentialSource {
  private:
   Result<Credentials> current(SteadyTime now) {
     std::lock_guard lock(mutex_);
-    if (!read_ || now - *read_ >= kReadAgainAfter) {
+    auto seen = look();
+    if (!read_ || now - *read_ >= kReadAgainAfter || seen != seen_) {
       read_ = now;
+      seen_ = std::move(seen);
       if (auto fresh = readNow(); !fresh) {
         log::warn("credentials: {}; going on with what was read before", fresh.error().message);
       }
@@ -88,9 +103,23 @@ class FileCredentials final : public CredentialSource {
     return last_;
   }
 
+  // What tells one version of a file from the next, without reading it.
+  using Stamp = std::array<std::int64_t, 4>;
+  std::vector<Stamp> look() const {
+    std::vector<Stamp> stamps;
+    for (const auto& path : {files_.token, files_.ca, files_.cert, files_.key}) {
+      struct stat status{};
+      if (path.empty() || ::stat(path.c_str(), &status) != 0) continue;
+      stamps.push_back({static_cast<std::int64_t>(status.st_ino), status.st_size,
+                        status.st_mtim.tv_sec, status.st_mtim.tv_nsec});
+    }
+    return stamps;
+  }
+
   const CredentialFiles files_;
   const std::shared_ptr<const net::TlsConfig> tls_;
   std::mutex mutex_;
+  std::vector<Stamp> seen_;         // guarded by mutex_
   std::optional<SteadyTime> read_;  // guarded by mutex_
   Credentials last_;                // guarded by mutex_
 };

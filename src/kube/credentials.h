@@ -13,15 +13,16 @@ namespace koord::kube {
 
 std::shared_ptr<CredentialSource> fixedToken(std::string token);
 
-// Files are read again after a minute, as client-go does with service account tokens. While a file
-// cannot be read, what was read before stays in use.
+// Files are read again when they were replaced or changed, and after a minute in any case. While a
+// file cannot be read, what was read before stays in use.
 struct CredentialFiles {
   std::string token;  // path, as the others
   std::string cert;   // with key
   std::string key;
+  std::string ca;          // whom to trust; "" = as `tls` says
   std::string fixedToken;  // the token itself, for when no file gives one
 };
-// Fails when the files cannot be read now. `tls` is what the certificate is added to.
+// Fails when the files cannot be read now. `tls` is what certificates are added to.
 Result<std::shared_ptr<CredentialSource>> credentialsFromFiles(
     CredentialFiles files, std::shared_ptr<const net::TlsConfig> tls);
 

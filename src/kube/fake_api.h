@@ -1,6 +1,7 @@
 #pragma once
 
 // An Api for unit tests: answers come from a function of the test, watches are fed by the test.
+// Like older servers it refuses streaming lists, so informers list first.
 
 #include <list>
 #include <vector>
@@ -8,6 +9,20 @@
 #include "kube/api.h"
 
 namespace koord::kube {
+
+// A watch that the server refuses.
+class RefusedWatch final : public Watch {
+ public:
+  RefusedWatch(Executor& executor, WatchSink sink)
+      : executor_(executor), timer_(executor.runAfter({}, [onClosed = std::move(sink.onClosed)] {
+          onClosed({ErrorCode::Invalid, "sendInitialEvents: Forbidden", {}});
+        })) {}
+  ~RefusedWatch() override { executor_.cancel(timer_); }
+
+ private:
+  Executor& executor_;
+  TimerId timer_;
+};
 
 class FakeApi final : public Api {
  public:
@@ -34,6 +49,8 @@ class FakeApi final : public Api {
   }
 
   std::unique_ptr<Watch> watch(Request request, WatchSink sink) override {
+    if (request.query.contains("sendInitialEvents"))
+      return std::make_unique<RefusedWatch>(executor_, std::move(sink));
     watches.push_back({std::move(request), std::move(sink)});
     return std::make_unique<Handle>(watches, std::prev(watches.end()));
   }

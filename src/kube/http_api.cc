@@ -8,7 +8,7 @@
 #include "kube/http_status.h"
 #include "kube/http_watch.h"
 #include "kube/rate_limit.h"
-#include "net/http_client.h"
+#include "net/http_transport.h"
 #include "net/tls.h"
 #include "net/url.h"
 
@@ -62,15 +62,19 @@ std::string pathOf(const Request& request) {
 
 class HttpApi::Impl {
  public:
-  Impl(net::HttpClient& client, Executor& executor, ClientConfig config, HttpApiOptions options)
-      : client_(client),
+  Impl(net::HttpTransport& transport, Executor& executor, ClientConfig config,
+       HttpApiOptions options)
+      : transport_(transport),
         executor_(executor),
         config_(std::move(config)),
         options_(std::move(options)),
-        limit_(options_.qps, options_.burst) {}
+        limit_(options_.qps, options_.burst) {
+    if (const auto url = net::parseUrl(config_.server))
+      host_ = fmt::format("{}:{}", url->host, url->port);
+  }
 
   Executor& executor() { return executor_; }
-  net::HttpClient& client() { return client_; }
+  net::HttpTransport& transport() { return transport_; }
   const HttpApiOptions& options() const { return options_; }
 
   net::HttpRequest httpRequestOf(Request request) const {
@@ -113,6 +117,8 @@ class HttpApi::Impl {
     if (wait > 1s) {
       log::v(3, "{} {} waits {} ms for the client-side limit", http.method, http.url, wait / 1ms);
     }
+    if (auto& metrics = self->options_.metrics)
+      metrics->rateLimited(http.method, self->host_, wait);
     if (wait > Duration::zero()) {
       auto pause = sleepFor(self->executor_, wait);
       co_await pause;
@@ -134,14 +140,17 @@ class HttpApi::Impl {
   static Task<Result<std::string>> send(std::shared_ptr<Impl> self, net::HttpRequest http,
                                         int waits) {
     const std::string asked = http.method + " " + http.url;
+    const std::string method = http.method;
+    const bool onlyReads = method == "GET";
     bool refused = false;
     for (;;) {
       auto admission = admit(self, http);
       auto admitted = co_await admission;
       if (!admitted) co_return fail(std::move(admitted.error()));
       const SteadyTime began = self->executor_.steadyNow();
-      auto fetching = self->client_.fetch(self->executor_, *std::move(admitted));
+      auto fetching = self->transport_.fetch(self->executor_, *std::move(admitted));
       auto response = co_await fetching;
+      self->answered(method, response ? response->status : 0, self->executor_.steadyNow() - began);
       if (!response) co_return fail(std::move(response.error()));
       log::v(6, "{} {} in {} ms", asked, response->status,
              (self->executor_.steadyNow() - began) / 1ms);
@@ -151,11 +160,15 @@ class HttpApi::Impl {
         self->config_.credentials->refused();
         continue;
       }
-      // Overloaded or starting; the request was not carried out.
+      // 429 and 503: overloaded or starting; the request was not carried out. After other failures
+      // it may have been.
       const auto after = retryAfterOf(*response);
-      const bool busy = response->status == 429 || response->status >= 500;
-      if (busy && after > 0s && after <= kMaxRetryAfter && waits > 0) {
+      const bool refusedAsBusy = response->status == 429 || response->status == 503;
+      const bool failedToRead = response->status >= 500 && onlyReads;
+      if ((refusedAsBusy || failedToRead) && after > 0s && after <= kMaxRetryAfter && waits > 0) {
         --waits;
+        if (auto& metrics = self->options_.metrics)
+          metrics->requestRepeated(method, self->host_, response->status);
         auto pause = sleepFor(self->executor_, after);
         co_await pause;
         continue;
@@ -164,21 +177,28 @@ class HttpApi::Impl {
     }
   }
 
-  void refused() {
-    if (config_.credentials) config_.credentials->refused();
+  // Of a watch: its head, or that there is none.
+  void watchAnswered(int status, SteadyTime began) {
+    answered("GET", status, executor_.steadyNow() - began);
+    if (status == 401 && config_.credentials) config_.credentials->refused();
   }
 
  private:
-  net::HttpClient& client_;
+  void answered(const std::string& method, int status, Duration took) {
+    if (options_.metrics) options_.metrics->requestDone(method, host_, status, took);
+  }
+
+  net::HttpTransport& transport_;
   Executor& executor_;
   const ClientConfig config_;
   const HttpApiOptions options_;
   RateLimit limit_;
+  std::string host_;  // "127.0.0.1:6443", for metrics
 };
 
-HttpApi::HttpApi(net::HttpClient& client, Executor& executor, ClientConfig config,
+HttpApi::HttpApi(net::HttpTransport& transport, Executor& executor, ClientConfig config,
                  HttpApiOptions options)
-    : impl_(std::make_shared<Impl>(client, executor, std::move(config), std::move(options))) {}
+    : impl_(std::make_shared<Impl>(transport, executor, std::move(config), std::move(options))) {}
 
 HttpApi::~HttpApi() = default;
 
@@ -196,9 +216,11 @@ std::unique_ptr<Watch> HttpApi::watch(Request request, WatchSink sink) {
   request.verb = Verb::Watch;
   net::HttpRequest http = impl_->httpRequestOf(std::move(request));
   const std::string asked = http.method + " " + http.url;
-  return std::make_unique<HttpWatch>(impl_->client(), impl_->executor(),
-                                     Impl::admit(impl_, std::move(http)), asked, std::move(sink),
-                                     [impl = impl_] { impl->refused(); });
+  return std::make_unique<HttpWatch>(
+      impl_->transport(), impl_->executor(), Impl::admit(impl_, std::move(http)), asked,
+      std::move(sink), [impl = impl_, began = impl_->executor().steadyNow()](int status) {
+        impl->watchAnswered(status, began);
+      });
 }
 
 }  // namespace koord::kube

@@ -6,9 +6,10 @@
 
 #include "kube/api.h"
 #include "kube/kubeconfig.h"
+#include "kube/metrics.h"
 
 namespace koord::net {
-class HttpClient;
+class HttpTransport;
 }
 
 namespace koord::kube {
@@ -18,13 +19,15 @@ struct HttpApiOptions {
   double qps = 0;  // client-side limit of requests per second; 0 = none
   int burst = 0;
   Duration timeout = std::chrono::seconds(30);  // of one call; watches have none
-  int retries429 = 5;                           // how often a 429 with Retry-After is tried again
+  std::shared_ptr<Metrics> metrics;             // null = none are kept
+  int retries429 = 5;  // how often a 429 or 503 with Retry-After is tried again
 };
 
 class HttpApi final : public Api {
  public:
-  // The executor is where calls are made and answers arrive. Client and executor must outlive it.
-  HttpApi(net::HttpClient& client, Executor& executor, ClientConfig config,
+  // The executor is where calls are made and answers arrive. Transport and executor must outlive
+  // it.
+  HttpApi(net::HttpTransport& transport, Executor& executor, ClientConfig config,
           HttpApiOptions options = {});
   ~HttpApi() override;
 

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "kube/credentials.h"
 #include "kube/rate_limit.h"
 #include "net/test_net.h"
@@ -367,6 +370,65 @@ TEST_F(HttpApiTest, CredentialsThatCannotBeHadEndCallsAndWatches) {
   startWatch(watched.sink());
   ASSERT_TRUE(watched.closed.wait());
   EXPECT_EQ(watched.end.message, "no luck");
+}
+
+// Certificates that end while both sides run: what replaces them is used without a restart.
+class CertificateRotationTest : public HttpApiTest {
+ protected:
+  CertificateRotationTest() { std::filesystem::create_directories(folder); }
+  ~CertificateRotationTest() override { std::filesystem::remove_all(folder); }
+
+  static net::Validity valid(bool now) {
+    const WallTime time = std::chrono::system_clock::now();
+    return {time - 48h, now ? time + 24h : time - 24h};
+  }
+  net::ServerTls serverTls(bool now) const {
+    const auto made =
+        net::issueServerCert(certs.authority, {"server", {"127.0.0.1"}, valid(now)}).value();
+    return {made.certPem, made.keyPem, certs.authority.certPem};
+  }
+  void writeClient(bool now) const {
+    const auto made = net::issueClientCert(certs.authority, {"alice", {"dev"}, valid(now)}).value();
+    std::ofstream(folder + "/tls.key") << made.keyPem;
+    std::ofstream(folder + "/tls.crt") << made.certPem;
+  }
+  Result<std::string> get() { return call(makeRequest(Verb::Get, kPods, {"ns", "p"})); }
+
+  const net::TestCertificates& certs = net::TestCertificates::get();
+  const std::string folder = testing::TempDir() + "koord-rotation-" + net::randomToken(8);
+};
+
+TEST_F(CertificateRotationTest, AnExpiredServerCertificateIsRefusedUntilItIsReplaced) {
+  connect([](ServerRequest, auto to) { to->respond(200, {}, std::string("{}")); });
+  ASSERT_TRUE(get());
+  ASSERT_TRUE(servers.back()->setTls(serverTls(false)));
+  // A new client, as connections that are open stay so.
+  loop.runSync([&] { client = std::make_unique<net::HttpClient>(); });
+  auto& server = *servers.back();
+  ClientConfig config{.server = "https://" + server.address(), .tls = certs.clientTls()};
+  loop.runSync([&] { api = std::make_unique<HttpApi>(*client, loop.loop(), config); });
+  const auto refused = get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unavailable);
+  EXPECT_THAT(refused.error().message, HasSubstr("certificate has expired"));
+  ASSERT_TRUE(server.setTls(serverTls(true)));
+  EXPECT_TRUE(get());
+}
+
+TEST_F(CertificateRotationTest, AnExpiredClientCertificateIsReplacedByWhatIsInItsFile) {
+  writeClient(false);
+  ClientConfig config{.tls = certs.clientTls()};
+  config.credentials =
+      credentialsFromFiles({.cert = folder + "/tls.crt", .key = folder + "/tls.key"}, config.tls)
+          .value();
+  connect([](ServerRequest request,
+             auto to) { to->respond(200, {}, request.peer ? request.peer->commonName : "nobody"); },
+          config);
+  const auto refused = get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unavailable);
+  writeClient(true);
+  EXPECT_EQ(get().value(), "alice");
 }
 
 }  // namespace

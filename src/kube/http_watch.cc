@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kube/http_status.h"
-#include "net/http_client.h"
+#include "net/http_transport.h"
 
 namespace koord::kube {
 namespace {
@@ -23,13 +23,13 @@ constexpr std::chrono::minutes kIdle{11};
 // the sink may destroy the watch in any of its calls.
 class HttpWatch::Running : public std::enable_shared_from_this<Running> {
  public:
-  Running(net::HttpClient& client, Executor& executor, std::string asked, WatchSink sink,
-          std::function<void()> onRefused)
-      : client_(client),
+  Running(net::HttpTransport& transport, Executor& executor, std::string asked, WatchSink sink,
+          std::function<void(int status)> onAnswer)
+      : transport_(transport),
         executor_(executor),
         asked_(std::move(asked)),
         sink_(std::move(sink)),
-        onRefused_(std::move(onRefused)) {}
+        onAnswer_(std::move(onAnswer)) {}
 
   static Task<void> start(std::shared_ptr<Running> self, Task<Result<net::HttpRequest>> request) {
     auto admitted = co_await request;
@@ -38,7 +38,7 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
       http.timeout = {};
       http.idleTimeout = kIdle;
       http.http2 = false;  // watches share no connection
-      self->stream_ = self->client_.stream(self->executor_, std::move(http), self->streamSink());
+      self->stream_ = self->transport_.stream(self->executor_, std::move(http), self->streamSink());
       co_return;
     }
     // Later, because the watch may be destroyed by it and this task with it.
@@ -57,7 +57,10 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
   net::StreamSink streamSink() {
     const auto weak = weak_from_this();
     return {[weak](net::HttpResponse head) {
-              if (const auto self = weak.lock()) self->response_ = std::move(head);
+              const auto self = weak.lock();
+              if (!self) return;
+              self->response_ = std::move(head);
+              self->onAnswer_(self->response_.status);
             },
             [weak](const std::string& bytes) {
               if (const auto self = weak.lock()) self->onBytes(bytes);
@@ -92,11 +95,9 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
   }
 
   void onEnd(Result<> result) {
+    if (!result && response_.status == 0) onAnswer_(0);
     if (!result) return close(std::move(result.error()));
-    if (!good()) {
-      if (response_.status == 401) onRefused_();
-      return close(errorOf(response_, asked_));
-    }
+    if (!good()) return close(errorOf(response_, asked_));
     if (!line_.empty()) {
       return close({ErrorCode::Unavailable, asked_ + ": the watch ended inside an event", {}});
     }
@@ -107,22 +108,22 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
     if (active_) sink_.onClosed(std::move(error));
   }
 
-  net::HttpClient& client_;
+  net::HttpTransport& transport_;
   Executor& executor_;
   const std::string asked_;
   WatchSink sink_;
-  std::function<void()> onRefused_;
+  std::function<void(int status)> onAnswer_;
   bool active_ = true;
   std::unique_ptr<net::Stream> stream_;
   net::HttpResponse response_;  // with the body of an error
   std::string line_;            // the beginning of an event, the rest of which is still to come
 };
 
-HttpWatch::HttpWatch(net::HttpClient& client, Executor& executor,
+HttpWatch::HttpWatch(net::HttpTransport& transport, Executor& executor,
                      Task<Result<net::HttpRequest>> request, std::string asked, WatchSink sink,
-                     std::function<void()> onRefused)
-    : running_(std::make_shared<Running>(client, executor, std::move(asked), std::move(sink),
-                                         std::move(onRefused))) {
+                     std::function<void(int status)> onAnswer)
+    : running_(std::make_shared<Running>(transport, executor, std::move(asked), std::move(sink),
+                                         std::move(onAnswer))) {
   tasks_.spawn(Running::start(running_, std::move(request)));
 }
 

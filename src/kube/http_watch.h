@@ -11,7 +11,7 @@
 #include "net/http_types.h"
 
 namespace koord::net {
-class HttpClient;
+class HttpTransport;
 }
 
 namespace koord::kube {
@@ -19,9 +19,10 @@ namespace koord::kube {
 class HttpWatch final : public Watch {
  public:
   // `request` gives the request when it may be sent, with credentials. `asked` names it in errors.
-  // onRefused is called when the server answers 401.
-  HttpWatch(net::HttpClient& client, Executor& executor, Task<Result<net::HttpRequest>> request,
-            std::string asked, WatchSink sink, std::function<void()> onRefused);
+  // onAnswer is told the status, once; 0 when no answer came.
+  HttpWatch(net::HttpTransport& transport, Executor& executor,
+            Task<Result<net::HttpRequest>> request, std::string asked, WatchSink sink,
+            std::function<void(int status)> onAnswer);
   ~HttpWatch() override;
 
  private:

@@ -1,9 +1,9 @@
 #pragma once
 
-// Informer<T>: a local, always current copy of all objects of a kind (within a scope), and callbacks when
-// one changes. Everything happens on the Api's executor. A handler that is added late first sees an
-// onAdd for every object that is there. Order per object is kept; an object that was deleted and
-// re-created while the connection was down arrives as onDelete, then onAdd.
+// Informer<T>: a local, always current copy of all objects of a kind (within a scope), and
+// callbacks when one changes. Everything happens on the Api's executor. A handler that is added
+// late first sees an onAdd for every object that is there. Order per object is kept; an object that
+// was deleted and re-created while the connection was down arrives as onDelete, then onAdd.
 
 #include <functional>
 #include <unordered_map>
@@ -27,9 +27,21 @@ class Informer final : private ReflectorSink {
   };
 
   Informer(Api& api, Executor& executor, WatchScope scope = {}, Random random = Random(1))
-      : reflector_(api, executor, T::kType, std::move(scope), *this, random) {}
+      : executor_(executor),
+        random_(random.fork()),
+        reflector_(api, executor, T::kType, std::move(scope), *this, random) {}
 
-  void start() { reflector_.start(); }
+  // Before start: what to take off each object before it is kept. What our structs do not hold,
+  // managedFields first of all, is never kept.
+  void setTransform(std::function<void(T& object)> transform) { transform_ = std::move(transform); }
+  // Before start: onUpdate(object, object) for every object so often, for handlers that compare
+  // with a world outside the API. Each round comes up to a tenth of the period later, by chance.
+  void setResync(Duration period) { resync_ = period; }
+
+  void start() {
+    reflector_.start();
+    if (resync_ > Duration::zero()) tasks_.spawn(resyncForever());
+  }
 
   void addHandler(Handler handler) {
     handlers_.push_back(std::move(handler));
@@ -64,12 +76,14 @@ class Informer final : private ReflectorSink {
   void upsert(const json::value& document) override {
     auto decoded = api::decode<T>(document);
     if (!decoded) {
-      // The stored object cannot be read by us: keep the last good one rather than act on half of it.
+      // The stored object cannot be read by us: keep the last good one rather than act on half of
+      // it.
       log::warn("ignoring {} {}/{}: {}", T::kType.kind, textAt(document, "metadata", "namespace"),
                 textAt(document, "metadata", "name"), decoded.error().message);
       unseen_.erase(keyIn(document));
       return;
     }
+    if (transform_) transform_(*decoded);
     Object after = std::make_shared<const T>(*std::move(decoded));
     const api::ObjectKey key = api::keyOf(after->metadata);
     unseen_.erase(key);
@@ -115,6 +129,19 @@ class Informer final : private ReflectorSink {
     notifyDelete(last);
   }
 
+  Task<void> resyncForever() {
+    for (;;) {
+      auto pause = sleepFor(executor_, resync_ + Duration(random_.below(resync_.count() / 10 + 1)));
+      co_await pause;
+      // Handlers may do anything, so not while walking over the objects.
+      std::vector<Object> all;
+      for (const auto& [key, object] : objects_) all.push_back(object);
+      for (const auto& object : all)
+        for (auto& handler : handlers_)
+          if (handler.onUpdate) handler.onUpdate(object, object);
+    }
+  }
+
   void notifyAdd(const Object& object) {
     for (auto& handler : handlers_)
       if (handler.onAdd) handler.onAdd(object);
@@ -124,12 +151,18 @@ class Informer final : private ReflectorSink {
       if (handler.onDelete) handler.onDelete(object);
   }
 
+  Executor& executor_;
+  Random random_;
+  std::function<void(T&)> transform_;
+  Duration resync_{};
   std::unordered_map<api::ObjectKey, Object> objects_;
-  std::unordered_set<api::ObjectKey> unseen_;  // during a replace: known before, not in the list so far
+  std::unordered_set<api::ObjectKey>
+      unseen_;  // during a replace: known before, not in the list so far
   std::vector<Handler> handlers_;
   std::vector<std::function<void()>> waiting_;
   bool synced_ = false;
   Reflector reflector_;
+  TaskGroup tasks_;
 };
 
 }  // namespace koord::kube

@@ -16,13 +16,13 @@ using ::testing::ElementsAre;
 
 std::string node(std::string_view name, int version, std::string_view uid = "u") {
   return fmt::format(
-      R"({{"kind":"Node","metadata":{{"name":"{}","uid":"{}-{}","resourceVersion":"{}"}}}})", name, name,
-      uid, version);
+      R"({{"kind":"Node","metadata":{{"name":"{}","uid":"{}-{}","resourceVersion":"{}"}}}})", name,
+      name, uid, version);
 }
 
 std::string listOf(int version, const std::vector<std::string>& items, std::string_view next = "") {
-  return fmt::format(R"({{"metadata":{{"resourceVersion":"{}","continue":"{}"}},"items":[{}]}})", version,
-                     next, fmt::join(items, ","));
+  return fmt::format(R"({{"metadata":{{"resourceVersion":"{}","continue":"{}"}},"items":[{}]}})",
+                     version, next, fmt::join(items, ","));
 }
 
 std::string event(std::string_view type, const std::string& object) {
@@ -127,8 +127,9 @@ TEST_F(InformerTest, AnObjectThatCannotBeReadKeepsItsLastGoodVersion) {
   lists_ = {listOf(10, {node("a", 1)})};
   informer_.start();
   loop_.advance(1s);
-  send(event("MODIFIED",
-             R"({"metadata":{"name":"a","resourceVersion":"11"},"spec":{"unschedulable":"maybe"}})"));
+  send(event(
+      "MODIFIED",
+      R"({"metadata":{"name":"a","resourceVersion":"11"},"spec":{"unschedulable":"maybe"}})"));
   EXPECT_EQ(informer_.get({"", "a"})->metadata.resourceVersion, "1");
 }
 
@@ -139,6 +140,132 @@ TEST_F(InformerTest, ALateHandlerSeesWhatIsThere) {
   std::vector<std::string> names;
   informer_.addHandler({[&](const auto& n) { names.push_back(n->metadata.name); }, {}, {}});
   EXPECT_THAT(names, ElementsAre("a"));
+}
+
+TEST_F(InformerTest, ATransformAppliesToWhatIsKeptAndHandedOut) {
+  lists_ = {listOf(10, {node("a", 1)})};
+  informer_.setTransform([](api::Node& n) { n.metadata.labels["seen"] = "yes"; });
+  informer_.start();
+  loop_.advance(1s);
+  EXPECT_EQ(informer_.get({"", "a"})->metadata.labels.at("seen"), "yes");
+}
+
+TEST_F(InformerTest, AResyncHandsOutEveryObjectAgain) {
+  lists_ = {listOf(10, {node("a", 1)})};
+  informer_.setResync(10min);
+  informer_.start();
+  loop_.advance(9min);
+  EXPECT_THAT(takeLog(), ElementsAre("+a"));
+  loop_.advance(2min);
+  EXPECT_THAT(takeLog(), ElementsAre("~a"));
+}
+
+TEST_F(InformerTest, PagesThatExpireOnTheWayAreFollowedByAWholeList) {
+  lists_ = {fail(ErrorCode::Gone, "too old"), listOf(10, {node("a", 1)}, "next"),
+            fail(ErrorCode::Gone, "the continue token is too old"), listOf(20, {node("b", 2)})};
+  informer_.start();
+  loop_.advance(10s);
+  ASSERT_EQ(api_.calls.size(), 4u);
+  EXPECT_EQ(api_.calls[1].query["limit"], "500");
+  EXPECT_FALSE(api_.calls[3].query.contains("limit"));
+  EXPECT_THAT(takeLog(), ElementsAre("+a", "+b", "-a"));
+}
+
+TEST_F(InformerTest, AnOutageOfTheWatchDoesNotListAgain) {
+  lists_ = {listOf(10, {node("a", 1)})};
+  informer_.start();
+  loop_.advance(10s);
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_EQ(api_.watches.size(), 1u);
+    close({ErrorCode::Unavailable, "refused", {}});
+    loop_.advance(2min);
+  }
+  EXPECT_EQ(api_.calls.size(), 1u);
+}
+
+// A server that knows streaming lists, as far as the test drives it.
+class StreamingInformerTest : public InformerTest {
+ protected:
+  class StreamingApi final : public Api {
+   public:
+    explicit StreamingApi(FakeApi& fake) : fake_(fake) {}
+    Task<Result<std::string>> call(Request request) override {
+      return fake_.call(std::move(request));
+    }
+    std::unique_ptr<Watch> watch(Request request, WatchSink sink) override {
+      asked.push_back(request);
+      request.query.erase("sendInitialEvents");
+      return fake_.watch(std::move(request), std::move(sink));
+    }
+    std::vector<Request> asked;
+
+   private:
+    FakeApi& fake_;
+  };
+
+  StreamingInformerTest() {
+    streamed_.addHandler(
+        {[this](const auto& n) { log_.push_back("+" + n->metadata.name); },
+         [this](const auto&, const auto& n) { log_.push_back("~" + n->metadata.name); },
+         [this](const auto& n) { log_.push_back("-" + n->metadata.name); }});
+    streamed_.start();
+    loop_.runReady();
+  }
+  void sendEnd(int version) {
+    send(fmt::format(
+        R"({{"type":"BOOKMARK","object":{{"kind":"Node","metadata":{{"resourceVersion":"{}",)"
+        R"("annotations":{{"k8s.io/initial-events-end":"true"}}}}}}}})",
+        version));
+  }
+
+  StreamingApi streaming_{api_};
+  Informer<api::Node> streamed_{streaming_, loop_};
+};
+
+TEST_F(StreamingInformerTest, TheStateComesInTheWatchAndEndsWithABookmark) {
+  EXPECT_EQ(streaming_.asked[0].query["sendInitialEvents"], "true");
+  EXPECT_EQ(streaming_.asked[0].query["resourceVersionMatch"], "NotOlderThan");
+  EXPECT_FALSE(streaming_.asked[0].query.contains("resourceVersion"));
+  send(event("ADDED", node("a", 3)));
+  send(event("ADDED", node("b", 9)));
+  EXPECT_FALSE(streamed_.synced());
+  sendEnd(12);
+  EXPECT_TRUE(streamed_.synced());
+  loop_.advance(5min);
+  close();
+  EXPECT_EQ(streaming_.asked[1].query["resourceVersion"], "12");
+  EXPECT_FALSE(streaming_.asked[1].query.contains("sendInitialEvents"));
+  EXPECT_TRUE(api_.calls.empty());
+}
+
+TEST_F(StreamingInformerTest, WhatIsMissingFromANewStateHasBeenDeleted) {
+  send(event("ADDED", node("a", 3)));
+  send(event("ADDED", node("b", 4)));
+  sendEnd(12);
+  loop_.advance(10s);
+  send(event("ERROR", R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})"));
+  close();
+  EXPECT_FALSE(streaming_.asked[1].query.contains("resourceVersion"));
+  takeLog();
+  send(event("ADDED", node("b", 4)));
+  send(event("ADDED", node("c", 20)));
+  EXPECT_EQ(streamed_.size(), 3u);  // nothing is known to be gone before the state is complete
+  sendEnd(21);
+  EXPECT_THAT(takeLog(), ElementsAre("+c", "-a"));
+}
+
+TEST_F(StreamingInformerTest, AServerThatNeverEndsTheStateIsAskedForAList) {
+  lists_ = {listOf(30, {node("a", 3)})};
+  send(event("ADDED", node("a", 3)));
+  loop_.advance(5s);
+  send(event("ADDED", node("b", 4)));
+  loop_.advance(9s);
+  EXPECT_TRUE(api_.calls.empty());
+  loop_.advance(2s);
+  EXPECT_EQ(api_.calls.size(), 1u);
+  EXPECT_TRUE(streamed_.synced());
+  EXPECT_EQ(streamed_.size(), 1u);
+  EXPECT_EQ(streaming_.asked.back().query["resourceVersion"], "30");
 }
 
 }  // namespace

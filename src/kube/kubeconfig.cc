@@ -134,8 +134,10 @@ Result<> addUser(const KubeUser& user, const KubeCluster& cluster, net::TlsConfi
   }
   config.tls = std::make_shared<const net::TlsConfig>(tls);
 
-  if (certFiles || !user.tokenFile.empty()) {
+  const bool caFile = cluster.caData.empty() && !cluster.caFile.empty();
+  if (certFiles || !user.tokenFile.empty() || (caFile && !user.exec)) {
     CredentialFiles files{.token = user.tokenFile, .fixedToken = user.token};
+    if (caFile) files.ca = cluster.caFile;
     if (certFiles) {
       files.cert = user.certFile;
       files.key = user.keyFile;
@@ -256,7 +258,8 @@ Result<ClientConfig> inClusterConfig(const std::string& root) {
   }
   ClientConfig config;
   config.tls = std::make_shared<const net::TlsConfig>(net::TlsConfig{.caPem = *std::move(ca)});
-  auto token = credentialsFromFiles({.token = folder / "token"}, config.tls);
+  auto token =
+      credentialsFromFiles({.token = folder / "token", .ca = folder / "ca.crt"}, config.tls);
   if (!token) return fail(std::move(token.error()).within(where));
   config.credentials = *std::move(token);
   if (auto own = readTextFile(folder / "namespace"); own && !own->empty()) {

@@ -1,8 +1,11 @@
 #pragma once
 
-// Leader election on a Lease, with the flags, defaults and rules of client-go: a candidate takes the
-// lease when it is free or has not been renewed for leaseDuration *by its own clock since it last saw it
-// change*, renews it every retryPeriod, and stops leading when it could not renew for renewDeadline.
+// Leader election on a Lease, with the flags, defaults and rules of client-go: a candidate takes
+// the lease when it is free or has not been renewed for leaseDuration *by its own clock since it
+// last saw it change*, renews it every retryPeriod, and stops leading when it could not renew for
+// renewDeadline. No attempt to renew takes longer than half of that. Two processes never lead at
+// once as long as their clocks run at rates that differ by less than leaseDuration / renewDeadline;
+// what the clocks show does not matter.
 
 #include <functional>
 #include <memory>
@@ -10,6 +13,7 @@
 
 #include "base/random.h"
 #include "kube/api.h"
+#include "kube/metrics.h"
 
 namespace koord::kube {
 
@@ -21,11 +25,13 @@ struct LeaderElectionOptions {
   Duration renewDeadline = std::chrono::seconds(10);
   Duration retryPeriod = std::chrono::seconds(2);
   bool releaseOnStop = true;
+  std::shared_ptr<Metrics> metrics;  // null = none are kept
 };
 
 class LeaderElector {
  public:
-  // onStarted when this process begins to lead; onStopped when it no longer may (it must stop at once).
+  // onStarted when this process begins to lead; onStopped when it no longer may (it must stop at
+  // once).
   LeaderElector(Api& api, Executor& executor, LeaderElectionOptions options, Random random,
                 std::function<void()> onStarted, std::function<void()> onStopped);
   ~LeaderElector();
@@ -39,6 +45,9 @@ class LeaderElector {
   class Loop;
   std::unique_ptr<Loop> loop_;
 };
+
+// client-go's rules; the error names the flag.
+Result<> validate(const LeaderElectionOptions& options);
 
 // <hostname>_<random uuid>
 std::string makeIdentity(Random& random);

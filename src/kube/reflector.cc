@@ -8,37 +8,51 @@ namespace koord::kube {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+// A server that streams a list is not silent for longer than this before the list is complete; one
+// that does not know what it was asked for may be.
+constexpr Duration kInitialEventsGap = 10s;
+// Incomplete streams in a row until lists are asked for instead.
+constexpr int kStreamAttempts = 3;
+
+}  // namespace
+
 class Reflector::Loop {
  public:
   Loop(Api& api, Executor& executor, const api::ResourceType& type, WatchScope scope,
        ReflectorSink& sink, Random random)
-      : api_(api), executor_(executor), type_(type), scope_(std::move(scope)), sink_(sink),
+      : api_(api),
+        executor_(executor),
+        type_(type),
+        scope_(std::move(scope)),
+        sink_(sink),
         random_(random) {}
+  ~Loop() { executor_.cancel(gapTimer_); }
 
   void start() { tasks_.spawn(run()); }
   const std::string& resourceVersion() const { return resourceVersion_; }
 
  private:
-  enum class Next { Watch, List };
+  // What a watch that has ended leaves to do: go on from the last version, or begin anew.
+  enum class Next { Watch, State };
 
   Task<void> run() {
-    std::string from = "0";  // any version will do for the first list
+    bool complete = false;
     for (;;) {
-      auto listing = list(from);
-      const bool listed = co_await listing;
-      if (!listed) {
-        from = expired_ ? "" : from;
-        auto pause = backOff();
-        co_await pause;
-        continue;
+      if (!complete && !streaming_) {
+        auto listing = list();
+        complete = co_await listing;
+        if (!complete) {
+          auto pause = backOff();
+          co_await pause;
+          continue;
+        }
+        failures_ = 0;
       }
-      failures_ = 0;
-      for (;;) {
-        auto watching = watchOnce();
-        const Next next = co_await watching;
-        if (next == Next::List) break;
-      }
-      from = expired_ ? "" : resourceVersion_;
+      auto watching = watchOnce(!complete);
+      const Next next = co_await watching;
+      complete = next == Next::Watch;
     }
   }
 
@@ -49,26 +63,27 @@ class Reflector::Loop {
     return request;
   }
 
-  // Lists everything, in pages unless the server may answer from its cache.
-  Task<bool> list(std::string from) {
+  // Lists everything. The first time any version will do, later none that is older than what was
+  // seen: the server may answer that from its cache, as a whole. When that version has expired, the
+  // newest is asked for, in pages; and when those expire before the last, as a whole.
+  Task<bool> list() {
     Request request = scoped(Verb::List);
-    if (from.empty()) {
+    if (!expired_) {
+      request.query["resourceVersion"] = resourceVersion_.empty() ? "0" : resourceVersion_;
+    } else if (!pagesExpired_) {
       request.query["limit"] = "500";
-    } else {
-      request.query["resourceVersion"] = from;
     }
-    expired_ = false;
     sink_.beginReplace();
     for (;;) {
       auto call = api_.call(request);
       auto reply = co_await call;
-      if (!reply) {
-        failed("list", reply.error());
-        co_return false;
-      }
-      auto page = parseJson(*reply);
+      auto page = reply ? parseJson(*reply) : fail(std::move(reply.error()));
       if (!page) {
         failed("list", page.error());
+        if (page.error().code == ErrorCode::Gone) {
+          pagesExpired_ = request.query.contains("continue");
+          expired_ = true;
+        }
         co_return false;
       }
       if (const auto* items = at(*page, "items"); items && items->is_array())
@@ -76,6 +91,7 @@ class Reflector::Loop {
       const std::string next(textAt(*page, "metadata", "continue"));
       if (next.empty()) {
         resourceVersion_ = textAt(*page, "metadata", "resourceVersion");
+        expired_ = pagesExpired_ = false;
         sink_.endReplace();
         co_return true;
       }
@@ -84,35 +100,82 @@ class Reflector::Loop {
     }
   }
 
-  Task<Next> watchOnce() {
+  // With `initial`, the whole state comes first, and a bookmark says where it ends.
+  Task<Next> watchOnce(bool initial) {
     Request request = scoped(Verb::Watch);
-    request.query["resourceVersion"] = resourceVersion_;
     request.query["allowWatchBookmarks"] = "true";
     // Spread over five to ten minutes, so that watches do not all end together.
     request.query["timeoutSeconds"] = std::to_string(300 + random_.below(300));
-    auto [closed, completer] = Future<Error>::make(executor_);
+    if (initial) {
+      request.query["sendInitialEvents"] = "true";
+      request.query["resourceVersionMatch"] = "NotOlderThan";
+      sink_.beginReplace();
+    }
+    if (!(initial && expired_) && !resourceVersion_.empty())
+      request.query["resourceVersion"] = resourceVersion_;
     expired_ = false;
+    initial_ = initial;
+    auto [closed, completer] = Future<Error>::make(executor_);
     const SteadyTime began = executor_.steadyNow();
-    const auto watch = api_.watch(
+    if (initial) {
+      lastEvent_ = began;
+      watchGap([completer = completer] {
+        completer.complete({ErrorCode::Timeout, std::string(kSilent), {}});
+      });
+    }
+    auto watch = api_.watch(
         request, {[this](std::string_view event) { onEvent(event); },
                   [completer = completer](Error error) { completer.complete(std::move(error)); }});
     const Error error = co_await closed;
+    watch.reset();
+    executor_.cancel(std::exchange(gapTimer_, 0));
+    const bool complete = !std::exchange(initial_, false);
+    const bool lasted = executor_.steadyNow() - began > 1s;
+
     if (expired_ || error.code == ErrorCode::Gone) {
       expired_ = true;
-      log::v(2, "watch of {}: resource version {} is too old, listing again", type_.plural,
+      log::v(2, "watch of {}: resource version {} is too old, reading all again", type_.plural,
              resourceVersion_);
-      co_return Next::List;
-    }
-    const bool lasted = executor_.steadyNow() - began > 1s;
-    if (error.message.empty() && lasted) {
+      if (lasted) co_return Next::State;
+    } else if (!complete && cannotStream(error)) {
+      log::v(2, "watch of {}: no streaming lists here: {}", type_.plural, error.message);
+      streaming_ = false;
+      co_return Next::State;
+    } else if (error.message.empty() && lasted && complete) {
       failures_ = 0;
       co_return Next::Watch;
+    } else if (!error.message.empty()) {
+      failed("watch", error);
     }
-    if (!error.message.empty()) failed("watch", error);
     auto pause = backOff();
     co_await pause;
-    // A watch that a server refuses outright may never work from this version.
-    co_return failures_ > 3 ? Next::List : Next::Watch;
+    // A watch that a server refuses outright may never work from this version. One that is not
+    // answered says nothing about that: a whole fleet that lists after an outage would be the next.
+    const bool refused = isRefusal(error) && failures_ > 3;
+    co_return complete && !expired_ && !refused ? Next::Watch : Next::State;
+  }
+
+  static bool isRefusal(const Error& error) {
+    switch (error.code) {
+      case ErrorCode::Unavailable:
+      case ErrorCode::Timeout:
+      case ErrorCode::TooManyRequests:
+      case ErrorCode::Internal:
+      case ErrorCode::Unknown:
+        return false;
+      default:
+        return true;
+    }
+  }
+
+  // About a stream that ended before the list in it was complete.
+  bool cannotStream(const Error& error) {
+    const bool refused = error.code == ErrorCode::Invalid || error.code == ErrorCode::BadRequest ||
+                         error.code == ErrorCode::MethodNotAllowed;
+    if (refused || error.message == kSilent) return true;
+    // Ended in good order: whoever did that does not know what a streaming list is.
+    if (!error.message.empty()) return false;
+    return ++cutStreams_ >= kStreamAttempts;
   }
 
   void onEvent(std::string_view text) {
@@ -132,14 +195,36 @@ class Reflector::Loop {
     }
     if (kind == "ADDED" || kind == "MODIFIED") sink_.upsert(*object);
     if (kind == "DELETED") sink_.remove(*object);
-    // Bookmarks, too, say how far we are.
-    if (const auto version = textAt(*object, "metadata", "resourceVersion"); !version.empty())
-      resourceVersion_ = version;
     failures_ = 0;
+    lastEvent_ = executor_.steadyNow();
+    const auto version = textAt(*object, "metadata", "resourceVersion");
+    if (initial_) {
+      // Versions of single objects say nothing before the list is complete.
+      if (kind != "BOOKMARK" ||
+          textAt(*object, "metadata", "annotations", "k8s.io/initial-events-end") != "true")
+        return;
+      initial_ = false;
+      cutStreams_ = 0;
+      executor_.cancel(std::exchange(gapTimer_, 0));
+      if (!version.empty()) resourceVersion_ = version;
+      sink_.endReplace();
+      return;
+    }
+    // Bookmarks, too, say how far we are.
+    if (!version.empty()) resourceVersion_ = version;
+  }
+
+  // Calls `tooLong` when no event has come for kInitialEventsGap.
+  void watchGap(std::function<void()> tooLong) {
+    const SteadyTime due = lastEvent_ + kInitialEventsGap;
+    gapTimer_ = executor_.runAt(due, [this, due, tooLong = std::move(tooLong)] {
+      gapTimer_ = 0;
+      if (lastEvent_ + kInitialEventsGap > due) return watchGap(tooLong);
+      tooLong();
+    });
   }
 
   void failed(const char* what, const Error& error) {
-    expired_ = error.code == ErrorCode::Gone;
     // One line when trouble begins, not one per attempt.
     if (failures_ == 0) {
       log::warn("{} {}: {} (will keep trying)", what, type_.plural, error.message);
@@ -155,6 +240,8 @@ class Reflector::Loop {
     return sleepFor(executor_, base + Duration(random_.below(base.count())));
   }
 
+  static constexpr std::string_view kSilent = "the list in the watch did not come to an end";
+
   Api& api_;
   Executor& executor_;
   const api::ResourceType type_;
@@ -162,8 +249,14 @@ class Reflector::Loop {
   ReflectorSink& sink_;
   Random random_;
   std::string resourceVersion_;
-  bool expired_ = false;
+  bool streaming_ = true;      // until the server turns out not to know how
+  bool initial_ = false;       // the state of the watch that runs is not complete yet
+  bool expired_ = false;       // resourceVersion_ is of no use any more
+  bool pagesExpired_ = false;  // a list took longer than its continue token was good for
+  int cutStreams_ = 0;
   int failures_ = 0;
+  SteadyTime lastEvent_{};
+  TimerId gapTimer_ = 0;
   TaskGroup tasks_;
 };
 
@@ -173,8 +266,12 @@ Reflector::Reflector(Api& api, Executor& executor, const api::ResourceType& type
 
 Reflector::~Reflector() = default;
 
-void Reflector::start() { loop_->start(); }
+void Reflector::start() {
+  loop_->start();
+}
 
-const std::string& Reflector::resourceVersion() const { return loop_->resourceVersion(); }
+const std::string& Reflector::resourceVersion() const {
+  return loop_->resourceVersion();
+}
 
 }  // namespace koord::kube

@@ -1,8 +1,12 @@
 #pragma once
 
-// Keeps a listener in step with one resource of the API: lists it (in pages), then watches, and lists
-// again whenever the watch cannot go on (410, errors), with back-off and jitter. The untyped half of
+// Keeps a listener in step with one resource of the API: reads its state, then watches, and reads
+// all again only when the watch cannot go on (410). Back-off with jitter. The untyped half of
 // Informer<T> (informer.h).
+//
+// The state comes as a streaming list (a watch with sendInitialEvents), which costs the server and
+// us least; from servers that do not know that, as a list, in pages where it does not come from a
+// cache.
 
 #include <memory>
 #include <string>
@@ -18,8 +22,8 @@ struct WatchScope {
   std::string fieldSelector;
 };
 
-// Where a Reflector delivers. Objects of a list arrive between beginReplace and endReplace; what was
-// known before and does not come then has been deleted.
+// Where a Reflector delivers. Objects of a list arrive between beginReplace and endReplace; what
+// was known before and does not come then has been deleted.
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;

@@ -15,13 +15,18 @@ constexpr Duration kFirstBackoff = 5ms;
 constexpr Duration kLastBackoff = 1000s;
 }  // namespace
 
-WorkQueue::WorkQueue(Executor& executor, std::string name, Worker worker)
-    : executor_(executor), name_(std::move(name)), worker_(std::move(worker)), tokens_(kOverallBurst),
+WorkQueue::WorkQueue(Executor& executor, std::string name, Worker worker, Metrics* metrics)
+    : executor_(executor),
+      name_(std::move(name)),
+      worker_(std::move(worker)),
+      metrics_(metrics ? &metrics->queue(name_) : nullptr),
+      tokens_(kOverallBurst),
       refilled_(executor.steadyNow()) {}
 
 void WorkQueue::add(const std::string& key) {
-  if (!waiting_.insert(key).second) return;
+  if (!waiting_.emplace(key, executor_.steadyNow()).second) return;
   queue_.push_back(key);
+  if (metrics_) metrics_->added(queue_.size());
   if (started_ && !running_) tasks_.spawn(loop());
 }
 
@@ -48,13 +53,17 @@ Task<void> WorkQueue::loop() {
   while (!queue_.empty()) {
     const std::string key = std::move(queue_.front());
     queue_.pop_front();
-    waiting_.erase(key);
+    const SteadyTime began = executor_.steadyNow();
+    const auto waited = waiting_.extract(key);
+    if (metrics_) metrics_->started(queue_.size(), began, began - waited.mapped());
     auto work = worker_(key);
     const auto result = co_await work;
+    if (metrics_) metrics_->ended(executor_.steadyNow() - began);
     if (result) {
       failures_.erase(key);
     } else {
       const Duration delay = backoff(key);
+      if (metrics_) metrics_->retried();
       log::warn("{}: {}: {} (again in {} ms)", name_, key, result.error().message,
                 std::chrono::duration_cast<std::chrono::milliseconds>(delay).count());
       addAfter(key, delay);
@@ -65,14 +74,17 @@ Task<void> WorkQueue::loop() {
 
 Duration WorkQueue::backoff(const std::string& key) {
   const int failures = failures_[key]++;
-  const Duration own = failures > 20 ? kLastBackoff : std::min<Duration>(kFirstBackoff * (1L << failures), kLastBackoff);
+  const Duration own = failures > 20
+                           ? kLastBackoff
+                           : std::min<Duration>(kFirstBackoff * (1L << failures), kLastBackoff);
   const SteadyTime now = executor_.steadyNow();
   const double passed = std::chrono::duration<double>(now - refilled_).count();
   tokens_ = std::min(kOverallBurst, tokens_ + passed * kOverallRate) - 1;
   refilled_ = now;
-  const Duration overall =
-      tokens_ >= 0 ? Duration::zero()
-                   : std::chrono::duration_cast<Duration>(std::chrono::duration<double>(-tokens_ / kOverallRate));
+  const Duration overall = tokens_ >= 0
+                               ? Duration::zero()
+                               : std::chrono::duration_cast<Duration>(
+                                     std::chrono::duration<double>(-tokens_ / kOverallRate));
   return std::max(own, overall);
 }
 

@@ -1,17 +1,18 @@
 #pragma once
 
-// The work queue of a controller: keys wait once however often they are added, one key is worked on at
-// a time, a key that is added while it is worked on runs again afterwards, and failures come back with
-// exponential back-off (5 ms doubling to 1,000 s) under an overall limit (10/s, burst 100).
+// The work queue of a controller: keys wait once however often they are added, one key is worked on
+// at a time, a key that is added while it is worked on runs again afterwards, and failures come
+// back with exponential back-off (5 ms doubling to 1,000 s) under an overall limit (10/s, burst
+// 100).
 
 #include <deque>
 #include <functional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/result.h"
 #include "base/task.h"
+#include "kube/metrics.h"
 
 namespace koord::kube {
 
@@ -20,7 +21,8 @@ class WorkQueue {
   // Works on one key; an error puts the key back with back-off.
   using Worker = std::function<Task<Result<>>(std::string key)>;
 
-  WorkQueue(Executor& executor, std::string name, Worker worker);
+  // metrics may be null; else they outlive the queue.
+  WorkQueue(Executor& executor, std::string name, Worker worker, Metrics* metrics = nullptr);
 
   void add(const std::string& key);
   void addAfter(const std::string& key, Duration delay);
@@ -37,8 +39,9 @@ class WorkQueue {
   Executor& executor_;
   std::string name_;
   Worker worker_;
+  Metrics::Queue* metrics_;
   std::deque<std::string> queue_;
-  std::unordered_set<std::string> waiting_;  // the keys of queue_
+  std::unordered_map<std::string, SteadyTime> waiting_;  // the keys of queue_, since when
   std::unordered_map<std::string, int> failures_;
   bool started_ = false;
   bool running_ = false;

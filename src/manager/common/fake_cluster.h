@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "api/patch/merge_patch.h"
-#include "kube/api.h"
+#include "kube/fake_api.h"
 
 namespace koord::manager {
 
@@ -51,6 +51,8 @@ class FakeCluster final : public kube::Api {
   }
 
   std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override {
+    if (request.query.contains("sendInitialEvents"))
+      return std::make_unique<kube::RefusedWatch>(executor_, std::move(sink));
     watches_.push_back({kindOf(request.group, request.resource), request, std::move(sink)});
     return std::make_unique<Handle>(watches_, std::prev(watches_.end()));
   }

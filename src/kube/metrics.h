@@ -1,0 +1,51 @@
+#pragma once
+
+// The metrics that every program on client-go has, under the same names: rest_client_*,
+// workqueue_*, leader_election_master_status and process_*. One object per program; on the
+// component's executor.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/executor.h"
+
+namespace koord::kube {
+
+class Metrics {
+ public:
+  Metrics();
+  ~Metrics();
+
+  // A request that was answered; status 0 when no answer came. host: "127.0.0.1:6443".
+  void requestDone(std::string_view method, std::string_view host, int status, Duration took);
+  void requestRepeated(std::string_view method, std::string_view host, int status);
+  // Time that a request waited for the client-side limit.
+  void rateLimited(std::string_view method, std::string_view host, Duration waited);
+
+  // Of one work queue; lives as long as the Metrics.
+  class Queue {
+   public:
+    virtual ~Queue() = default;
+    virtual void added(std::size_t depth) = 0;
+    virtual void started(std::size_t depth, SteadyTime now, Duration waited) = 0;
+    virtual void ended(Duration took) = 0;
+    virtual void retried() = 0;
+  };
+  Queue& queue(std::string_view name);
+
+  void setLeading(std::string_view lease, bool leading);
+
+  // The Prometheus text format.
+  std::string text(SteadyTime now) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// process_* alone, for programs without an API client.
+std::string processMetricsText();
+
+}  // namespace koord::kube

@@ -1,0 +1,21 @@
+#pragma once
+
+// What this process uses of the machine, from /proc/self.
+
+namespace koord::kube {
+
+struct ProcessUsage {
+  double cpuSeconds = 0;
+  double residentBytes = 0;
+  double virtualBytes = 0;
+  double maxVirtualBytes = -1;  // -1 = no limit
+  double openFiles = 0;
+  double maxFiles = 0;
+  double threads = 0;
+  double startTime = 0;  // seconds since the Unix epoch
+};
+
+// What cannot be read stays 0.
+ProcessUsage processUsage();
+
+}  // namespace koord::kube

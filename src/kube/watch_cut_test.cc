@@ -1,0 +1,184 @@
+// An informer over HTTP whose connection is cut at every byte of all that the server sends:
+// whatever the place, its handlers hear of every change once and in order.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "api/core.h"
+#include "base/log.h"
+#include "base/virtual_loop.h"
+#include "kube/http_api.h"
+#include "kube/informer.h"
+#include "net/testing/sim_network.h"
+#include "net/url.h"
+
+namespace koord::kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Change {
+  std::string type;
+  std::string name;
+  std::string uid;
+};
+
+// Versions 11, 12, ... of the store. "b" is deleted and made again.
+const std::vector<Change> kHistory{
+    {"ADDED", "a", "1"},    {"ADDED", "b", "2"},   {"MODIFIED", "a", "1"}, {"DELETED", "b", "2"},
+    {"ADDED", "b", "3"},    {"BOOKMARK", "", ""},  {"ADDED", "c", "4"},    {"MODIFIED", "b", "3"},
+    {"MODIFIED", "c", "4"}, {"DELETED", "a", "1"},
+};
+constexpr int kFirst = 11;
+constexpr int kListed = 12;  // when the informer comes, the store is at this version
+constexpr int kLast = kFirst + 9;
+
+// Answers lists and watches out of kHistory.
+class Replay {
+ public:
+  bool streams = true;  // knows streaming lists
+  int expires = 0;      // the first watch that gets here is told that its version is too old
+
+  void handle(const net::ServerRequest& request, const std::shared_ptr<net::Responder>& to) {
+    const auto target = net::parseTarget(request.target);
+    if (!target->has("watch")) return to->respond(200, {}, list());
+    const bool initial = target->has("sendInitialEvents");
+    if (initial && !streams)
+      return to->respond(422, {}, R"({"kind":"Status","reason":"Invalid","message":"unknown"})");
+    to->begin(200, {});
+    open_.push_back(to);
+    int from = initial ? now_ : std::stoi(std::string(target->param("resourceVersion")));
+    if (initial) {
+      for (const auto& [name, text] : state()) send(*to, "ADDED", text);
+      send(*to, "BOOKMARK",
+           fmt::format(R"({{"metadata":{{"resourceVersion":"{}",)"
+                       R"("annotations":{{"k8s.io/initial-events-end":"true"}}}}}})",
+                       now_));
+    }
+    for (int version = from + 1; version <= kLast; ++version) {
+      if (version == expires) {
+        expires = 0;
+        now_ = version;
+        send(*to, "ERROR",
+             R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})");
+        return to->end();
+      }
+      const auto& change = kHistory[version - kFirst];
+      send(*to, change.type, object(change, version));
+    }
+  }
+
+ private:
+  static std::string object(const Change& change, int version) {
+    return fmt::format(R"({{"metadata":{{"name":"{}","uid":"{}","resourceVersion":"{}"}}}})",
+                       change.name, change.uid, version);
+  }
+  std::map<std::string, std::string> state() const {
+    std::map<std::string, std::string> objects;
+    for (int version = kFirst; version <= now_; ++version) {
+      const auto& change = kHistory[version - kFirst];
+      if (change.type == "DELETED") objects.erase(change.name);
+      if (change.type == "ADDED" || change.type == "MODIFIED")
+        objects[change.name] = object(change, version);
+    }
+    return objects;
+  }
+  std::string list() const {
+    std::string items;
+    for (const auto& [name, text] : state()) items += (items.empty() ? "" : ",") + text;
+    return fmt::format(R"({{"metadata":{{"resourceVersion":"{}"}},"items":[{}]}})", now_, items);
+  }
+  static void send(net::Responder& to, std::string_view type, const std::string& object) {
+    to.write(std::make_shared<const std::string>(
+        fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object)));
+  }
+
+  int now_ = kListed;
+  std::vector<std::shared_ptr<net::Responder>> open_;
+};
+
+struct Outcome {
+  std::vector<std::string> log;  // "+a 11"
+  std::map<std::string, std::string> state;
+  std::size_t bytes = 0;
+};
+
+Outcome follow(bool streams, int expires, std::optional<std::size_t> cutAfter, bool proper) {
+  VirtualLoop loop;
+  Replay replay;
+  replay.streams = streams;
+  replay.expires = expires;
+  net::SimNetwork network(loop, Random(7));
+  network.listen([&](net::ServerRequest request, std::shared_ptr<net::Responder> to) {
+    replay.handle(request, to);
+  });
+  network.cutAfterBytes = cutAfter;
+  network.cutsLookProper = proper;
+  HttpApi api(network, loop, {.server = "http://replay"});
+  Outcome outcome;
+  {
+    Informer<api::ConfigMap> informer(api, loop);
+    const auto note = [&](char what, const auto& object) {
+      outcome.log.push_back(
+          fmt::format("{}{} {}", what, object->metadata.name, object->metadata.resourceVersion));
+    };
+    informer.addHandler({[&](const auto& o) { note('+', o); },
+                         [&](const auto&, const auto& o) { note('~', o); },
+                         [&](const auto& o) { note('-', o); }});
+    informer.start();
+    loop.advance(10s);
+    EXPECT_TRUE(informer.synced());
+    for (const auto& [key, object] : informer.objects())
+      outcome.state[key.name] = object->metadata.resourceVersion;
+  }
+  outcome.bytes = network.bytes;
+  return outcome;
+}
+
+class WatchCutTest : public ::testing::TestWithParam<std::tuple<bool, bool>> {
+ protected:
+  // Every attempt is logged, and there are thousands.
+  static void SetUpTestSuite() { log::setup({.program = "test", .file = "/dev/null"}); }
+  static void TearDownTestSuite() { log::setup({.program = "test"}); }
+};
+
+TEST_P(WatchCutTest, EveryChangeArrivesOnceAndInOrderWhereverTheConnectionIsCut) {
+  const auto [streams, proper] = GetParam();
+  const std::vector<std::string> expected{"+a 11", "+b 12", "~a 13", "-b 12", "+b 15",
+                                          "+c 17", "~b 18", "~c 19", "-a 13"};
+  const Outcome whole = follow(streams, 0, std::nullopt, proper);
+  ASSERT_EQ(whole.log, expected);
+  ASSERT_GT(whole.bytes, 800u);
+  for (std::size_t place = 0; place < whole.bytes; ++place)
+    ASSERT_EQ(follow(streams, 0, place, proper).log, expected) << "cut after " << place << " bytes";
+}
+
+TEST_P(WatchCutTest, AfterAVersionExpiredTheStateIsStillThatOfTheServer) {
+  const auto [streams, proper] = GetParam();
+  const Outcome whole = follow(streams, 15, std::nullopt, proper);
+  const std::map<std::string, std::string> expected{{"b", "18"}, {"c", "19"}};
+  ASSERT_EQ(whole.state, expected);
+  for (std::size_t place = 0; place < whole.bytes; place += 13) {
+    const Outcome outcome = follow(streams, 15, place, proper);
+    ASSERT_EQ(outcome.state, expected) << "cut after " << place << " bytes";
+    // Versions of one object only grow, however often it was listed.
+    std::map<std::string, int> seen;
+    for (const auto& line : outcome.log) {
+      if (line[0] == '-') continue;
+      const int version = std::stoi(line.substr(3));
+      ASSERT_LT(std::exchange(seen[line.substr(1, 1)], version), version) << line;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Servers, WatchCutTest,
+                         ::testing::Combine(::testing::Bool(), ::testing::Bool()),
+                         [](const auto& about) {
+                           return std::string(std::get<0>(about.param) ? "Streaming" : "Listing") +
+                                  (std::get<1>(about.param) ? "EndedProperly" : "Broken");
+                         });
+
+}  // namespace
+}  // namespace koord::kube

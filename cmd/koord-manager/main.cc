@@ -31,6 +31,9 @@ void addFlags(CLI::App& app, ManagerOptions& options, koord::kube::ComponentOpti
       ->capture_default_str();
   app.add_option("--health-probe-addr", options.healthAddress, "Address of /healthz and /readyz")
       ->capture_default_str();
+  app.add_flag("--enable-pprof", options.pprof, "Serve profiles of the process at --pprof-addr");
+  app.add_option("--pprof-addr", options.pprofAddress, "Address of /debug/pprof")
+      ->capture_default_str();
   app.add_flag(
       "--enable-leader-election", options.leaderElection,
       "Run controllers only while holding the lease koordinator-manager; on unless =false");
@@ -60,37 +63,30 @@ void addFlags(CLI::App& app, ManagerOptions& options, koord::kube::ComponentOpti
   app.add_option("--master", component.client.server,
                  "Address of the API server, instead of kubeconfig's");
   app.add_option("-v,--v", component.verbosity, "Verbosity of the log")->capture_default_str();
+  app.add_option("--logging-format", component.logFormat, "Format of the log: text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   app.add_option("--log-file", component.logFile, "Append the log to this file");
 
   CLI::Option_group* accepted = app.add_option_group("Accepted without effect");
-  for (const char* flag : {"--pprof-addr",
-                           "--sync-period",
-                           "--node-strategy-name-need-check",
-                           "--colocation-profile-reconcile-by-default",
-                           "--colocation-profile-reconcile-interval",
-                           "--colocation-profile-force-update-pod-duration",
-                           "--colocation-profile-expire-pod-cache-duration",
-                           "--pod-enhanced-validator-config-namespace",
-                           "--pod-enhanced-validator-config-name",
-                           "--pod-enhanced-validator-reconcile-interval",
-                           "--quota-update-retry-jitter",
-                           "--quota-update-max-total-jitter",
-                           "--binding-admission-user-name",
-                           "--binding-admission-namespaces",
-                           "--binding-admission-exclude-namespaces",
-                           "--binding-admission-bypass-labels",
-                           "--binding-admission-bypass-annotations",
-                           "--stderrthreshold",
-                           "--log_dir",
-                           "--vmodule"})
+  for (const char* flag :
+       {"--sync-period", "--node-strategy-name-need-check",
+        "--colocation-profile-reconcile-by-default", "--colocation-profile-reconcile-interval",
+        "--colocation-profile-force-update-pod-duration",
+        "--colocation-profile-expire-pod-cache-duration",
+        "--pod-enhanced-validator-config-namespace", "--pod-enhanced-validator-config-name",
+        "--pod-enhanced-validator-reconcile-interval", "--quota-update-retry-jitter",
+        "--quota-update-max-total-jitter", "--binding-admission-user-name",
+        "--binding-admission-namespaces", "--binding-admission-exclude-namespaces",
+        "--binding-admission-bypass-labels", "--binding-admission-bypass-annotations",
+        "--stderrthreshold", "--log_dir", "--vmodule"})
     accepted->add_option(flag, unused.text);
   for (const char* flag :
        {"--colocation-profile-update-pod-qps", "--colocation-profile-update-pod-qps-burst",
         "--quota-update-max-retries"})
     accepted->add_option(flag, unused.number);
-  for (const char* flag :
-       {"--enable-pprof", "--disable-no-deepcopy", "--quota-update-conflict-fresh-get",
-        "--binding-admission-dry-run", "--logtostderr", "--alsologtostderr"})
+  for (const char* flag : {"--disable-no-deepcopy", "--quota-update-conflict-fresh-get",
+                           "--binding-admission-dry-run", "--logtostderr", "--alsologtostderr"})
     accepted->add_flag(flag, unused.flag);
 }
 

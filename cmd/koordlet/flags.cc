@@ -17,8 +17,6 @@ struct OtherFlag {
   const char* defaultValue;
 };
 constexpr OtherFlag kOtherFlags[] = {
-    {"enable-pprof", "false"},
-    {"pprof-addr", ":9317"},
     {"configmap-name", "koordlet-config"},
     {"configmap-namespace", "koordinator-system"},
     {"containerd-endpoint", ""},
@@ -182,6 +180,8 @@ Flags parseFlags(int argc, char** argv) {
   std::string gates;
   Duration kubeletTimeout = flags.kubelet.timeout;
   parser.text("addr", flags.addr, "where to serve metrics, health and status");
+  parser.boolean("enable-pprof", flags.enablePprof, "serve profiles of the process");
+  parser.text("pprof-addr", flags.pprofAddr, "where to serve profiles");
   parser.text("kubeconfig", component.client.kubeconfig,
               "kubeconfig file; without it $KUBECONFIG, then the pod's service account");
   parser.text("master", component.client.server,
@@ -190,6 +190,7 @@ Flags parseFlags(int argc, char** argv) {
   parser.number("kube-api-burst", component.burst, "requests to the API server in a burst");
   parser.text("feature-gates", gates, FeatureGates::help().c_str());
   parser.number("v", component.verbosity, "log verbosity");
+  parser.text("logging-format", component.logFormat, "text or json");
   addDirectories(parser, agent.dirs);
 
   parser.text("kubelet-preferred-address-type", flags.kubelet.addressType,

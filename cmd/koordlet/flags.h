@@ -17,6 +17,8 @@ struct Flags {
   KubeletOptions kubelet;
   kube::ComponentOptions component;
   std::string addr = ":9316";
+  bool enablePprof = false;
+  std::string pprofAddr = ":9317";
   std::vector<std::string> ignored;  // given, but for something that this version does not have
 };
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "flags.h"
 #include "koordlet/agent/agent.h"
+#include "net/profiling.h"
 
 namespace koord::koordlet {
 namespace {
@@ -17,7 +18,7 @@ class Program final : public kube::Running {
  public:
   Program(kube::Component& component, const Flags& flags, Host host, KubeletOptions kubelet)
       : executor_(component.executor()),
-        addr_(flags.addr),
+        clientMetrics_(component.metrics()),
         agent_(component.executor(), component.api(), flags.agent, std::move(host), metrics_,
                std::make_unique<KubeletSource>(component.executor(), component.http(),
                                                std::move(kubelet), metrics_),
@@ -26,32 +27,35 @@ class Program final : public kube::Running {
     for (const auto& flag : flags.ignored)
       log::warn("--{} has no effect: this version does not have what it is for", flag);
     agent_.start();
-    tasks_.spawn(serve());
+    ServiceViews views = agent_.views();
+    views.clientMetrics = [this] { return clientMetrics_->text(executor_.steadyNow()); };
+    tasks_.spawn(serve(flags.addr, makeHandler(std::move(views)), "--addr"));
+    if (flags.enablePprof)
+      tasks_.spawn(serve(flags.pprofAddr, net::profilingHandler(executor_), "--pprof-addr"));
   }
 
  private:
   // Protecting pods does not depend on being watched: a busy port is tried again.
-  Task<void> serve() {
+  Task<void> serve(std::string addr, net::HttpServer::Handler handler, std::string flag) {
     for (;;) {
-      auto server =
-          net::HttpServer::start(executor_, {.listen = addr_}, makeHandler(agent_.views()));
+      auto server = net::HttpServer::start(executor_, {.listen = addr}, handler);
       if (server) {
-        server_ = *std::move(server);
-        log::info("serving metrics and status on http://{}", server_->address());
+        log::info("serving on http://{} ({})", (*server)->address(), flag);
+        servers_.push_back(*std::move(server));
         co_return;
       }
-      log::error("{}; choose another --addr or stop what uses it (next try in 10s)",
-                 server.error().message);
+      log::error("{}; choose another {} or stop what uses it (next try in 10s)",
+                 server.error().message, flag);
       auto pause = sleepFor(executor_, 10s);
       co_await pause;
     }
   }
 
   Executor& executor_;
-  std::string addr_;
+  const std::shared_ptr<kube::Metrics> clientMetrics_;
   Metrics metrics_;
   Agent agent_;
-  std::unique_ptr<net::HttpServer> server_;
+  std::vector<std::unique_ptr<net::HttpServer>> servers_;
   TaskGroup tasks_;
 };
 

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
-#include "net/url.h"
+#include "net/profiling.h"
+#include "net/serving.h"
 
 namespace koord::manager {
 
@@ -14,12 +15,7 @@ using namespace std::chrono_literals;
 // A replica that cannot be called is better replaced than left half alive.
 constexpr Duration kWebhookStartLimit = 20s;
 const net::Headers kText{{"Content-Type", "text/plain; charset=utf-8"}};
-const net::Headers kMetricsText{{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}};
-
-std::string pathOf(const net::ServerRequest& request) {
-  const auto target = net::parseTarget(request.target);
-  return target ? target->path : "";
-}
+constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
 
 Result<std::unique_ptr<net::HttpServer>> listenOn(Executor& executor, std::string_view flag,
                                                   const std::string& address,
@@ -50,20 +46,19 @@ Manager::~Manager() {
 }
 
 Result<> Manager::listen() {
+  Executor& executor = component_.executor();
   if (options_.metricsAddress != "0") {
-    auto server =
-        listenOn(component_.executor(), "--metrics-addr", options_.metricsAddress,
-                 [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
-                   serveMetrics(request, *responder);
-                 });
+    auto server = listenOn(executor, "--metrics-addr", options_.metricsAddress, metricsHandler());
     if (!server) return fail(std::move(server.error()));
     metricsServer_ = *std::move(server);
   }
-  auto server =
-      listenOn(component_.executor(), "--health-probe-addr", options_.healthAddress,
-               [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
-                 serveHealth(request, std::move(responder));
-               });
+  if (options_.pprof) {
+    auto server =
+        listenOn(executor, "--pprof-addr", options_.pprofAddress, net::profilingHandler(executor));
+    if (!server) return fail(std::move(server.error()));
+    pprofServer_ = *std::move(server);
+  }
+  auto server = listenOn(executor, "--health-probe-addr", options_.healthAddress, healthHandler());
   if (!server) return fail(std::move(server.error()));
   healthServer_ = *std::move(server);
   return {};
@@ -107,6 +102,7 @@ void Manager::startElection() {
   election.leaseNamespace = options_.leaderElectionNamespace;
   election.leaseName = "koordinator-manager";
   election.identity = kube::makeIdentity(component_.random());
+  election.metrics = component_.metrics();
   elector_ = std::make_unique<kube::LeaderElector>(
       component_.api(), component_.executor(), std::move(election), component_.random().fork(),
       [this] { lead(); },
@@ -132,23 +128,34 @@ void Manager::stop(Callback done) {
   elector_->release([done = std::make_shared<Callback>(std::move(done))] { (*done)(); });
 }
 
-void Manager::serveMetrics(const net::ServerRequest& request, net::Responder& responder) const {
-  const std::string path = pathOf(request);
-  std::string text;
-  if (path == "/metrics" || path == "/all-metrics") text += metrics_.processText();
-  if (path == "/internal-metrics" || path == "/all-metrics") text += metrics_.internalText();
-  if (text.empty() && path != "/metrics" && path != "/internal-metrics" &&
-      path != "/external-metrics" && path != "/all-metrics")
-    return responder.respond(404, kText, "404 page not found\n");
-  responder.respond(200, kMetricsText, std::move(text));
+net::HttpServer::Handler Manager::metricsHandler() {
+  const auto process = [this] {
+    return metrics_.processText() + component_.metrics()->text(component_.executor().steadyNow());
+  };
+  const auto add = [this](const char* path, std::function<std::string()> text) {
+    metricsRouter_.add("GET", path,
+                       [text = std::move(text)](const net::RoutedRequest&,
+                                                const std::shared_ptr<net::Responder>& to) {
+                         net::sendText(*to, 200, text(), kMetricsType);
+                       });
+  };
+  add("/metrics", process);
+  add("/internal-metrics", [this] { return metrics_.internalText(); });
+  add("/external-metrics", [] { return std::string(); });
+  add("/all-metrics", [this, process] { return process() + metrics_.internalText(); });
+  return metricsRouter_.handler();
 }
 
-void Manager::serveHealth(const net::ServerRequest& request,
-                          std::shared_ptr<net::Responder> responder) {
-  const std::string path = pathOf(request);
-  if (path == "/healthz") return responder->respond(200, kText, "ok");
-  if (path == "/readyz") return tasks_.spawn(answerReadiness(std::move(responder)));
-  responder->respond(404, kText, "404 page not found\n");
+net::HttpServer::Handler Manager::healthHandler() {
+  net::StandardEndpoints standard;
+  standard.debugFlags = true;
+  addStandardEndpoints(healthRouter_, std::move(standard));
+  // It has to ask the webhook server first.
+  healthRouter_.add("GET", "/readyz",
+                    [this](const net::RoutedRequest&, std::shared_ptr<net::Responder> to) {
+                      tasks_.spawn(answerReadiness(std::move(to)));
+                    });
+  return healthRouter_.handler();
 }
 
 // Ready means that the API server can call the webhooks: the server's own answer over TLS is the

@@ -12,6 +12,7 @@
 #include "manager/webhook/server.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
+#include "net/router.h"
 
 namespace koord::manager {
 
@@ -30,13 +31,16 @@ class Manager final : public kube::Running {
   void startWebhooks();
   void startElection();
   void lead();
-  void serveMetrics(const net::ServerRequest& request, net::Responder& responder) const;
-  void serveHealth(const net::ServerRequest& request, std::shared_ptr<net::Responder> responder);
+  net::HttpServer::Handler metricsHandler();
+  net::HttpServer::Handler healthHandler();
   Task<void> answerReadiness(std::shared_ptr<net::Responder> responder);
 
   kube::Component& component_;
   ManagerOptions options_;
   Metrics metrics_;
+  net::Router metricsRouter_;
+  net::Router healthRouter_;
+  std::unique_ptr<net::HttpServer> pprofServer_;
   std::unique_ptr<net::HttpServer> metricsServer_;
   std::unique_ptr<net::HttpServer> healthServer_;
   std::unique_ptr<PodWebhook> podWebhook_;

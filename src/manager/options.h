@@ -13,6 +13,8 @@ namespace koord::manager {
 struct ManagerOptions {
   std::string metricsAddress = ":8080";  // "0" = no listener
   std::string healthAddress = ":8000";
+  bool pprof = false;
+  std::string pprofAddress = ":8090";
   bool leaderElection = true;
   std::string leaderElectionNamespace = "koordinator-system";
   std::string watchNamespace;  // "" = all

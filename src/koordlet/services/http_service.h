@@ -3,10 +3,11 @@
 // What koordlet answers over HTTP:
 //   /metrics, /internal-metrics, /external-metrics   Prometheus text
 //   /healthz, /livez                                 "ok" while the process turns
-//   /readyz                                          503 with the reason until it measures and
-//   knows the pods /apis/v1/qos                                     what is done to best-effort
-//   pods now, and why /apis/v1/audit?limit=&cgroup=                    the last changes on this
-//   machine, newest first
+//   /readyz                                          500 with the reason until it measures and
+//                                                    knows the pods
+//   /apis/v1/qos                                     what is done to best-effort pods now, and why
+//   /apis/v1/audit?limit=&cgroup=                    the last changes on this machine, newest first
+//   /version, /debug/flags/v                         as every program (net/serving.h)
 
 #include <functional>
 #include <string>
@@ -24,6 +25,8 @@ struct ServiceViews {
   std::function<json::value()> qos;
   std::function<json::value(std::size_t limit, std::string_view cgroup)> audit;
   std::function<std::string()> notReady;  // "" when ready
+  std::function<std::string()>
+      clientMetrics;  // of kube::Metrics, with the internal ones; may be null
 };
 
 net::HttpServer::Handler makeHandler(ServiceViews views);

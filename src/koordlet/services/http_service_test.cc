@@ -33,6 +33,7 @@ Recorder ask(const std::string& target, std::string method = "GET", std::string 
     return json::value{{"limit", limit}, {"cgroup", cgroup}};
   };
   views.notReady = [notReady] { return notReady; };
+  views.clientMetrics = [] { return std::string("client 1\n"); };
   net::ServerRequest request;
   request.method = std::move(method);
   request.target = target;
@@ -42,8 +43,8 @@ Recorder ask(const std::string& target, std::string method = "GET", std::string 
 }
 
 TEST(HttpService, MetricsAreServedTogetherAndApart) {
-  EXPECT_EQ(ask("/metrics").body, "internal 1\nexternal 1\n");
-  EXPECT_EQ(ask("/internal-metrics").body, "internal 1\n");
+  EXPECT_EQ(ask("/metrics").body, "internal 1\nclient 1\nexternal 1\n");
+  EXPECT_EQ(ask("/internal-metrics").body, "internal 1\nclient 1\n");
   EXPECT_EQ(ask("/external-metrics").body, "external 1\n");
   EXPECT_THAT(net::headerOf(ask("/metrics").headers, "content-type"), HasSubstr("version=0.0.4"));
 }
@@ -51,8 +52,8 @@ TEST(HttpService, MetricsAreServedTogetherAndApart) {
 TEST(HttpService, ReadinessSaysWhatIsMissing) {
   EXPECT_EQ(ask("/readyz").status, 200);
   const auto waiting = ask("/readyz", "GET", "pods not listed");
-  EXPECT_EQ(waiting.status, 503);
-  EXPECT_EQ(waiting.body, "pods not listed\n");
+  EXPECT_EQ(waiting.status, 500);
+  EXPECT_THAT(waiting.body, HasSubstr("[-]koordlet failed: pods not listed\n"));
   EXPECT_EQ(ask("/healthz", "GET", "pods not listed").status, 200);
 }
 

@@ -23,6 +23,14 @@ if(KOORD_SANITIZE)
   add_link_options(-fsanitize=${KOORD_SANITIZE})
 endif()
 
+# Fuzzers need coverage in all of the code that they reach, so this is for every target, too.
+option(KOORD_FUZZ "Build tests/fuzz with libFuzzer (clang only)" OFF)
+if(KOORD_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
 find_program(KOORD_CCACHE ccache)
 if(KOORD_CCACHE)
   # Paths below the source folder are hashed relative to it, so clones share one cache.

@@ -1,0 +1,29 @@
+// The schema of a custom resource and an object under it: the first line is an openAPIV3Schema, the
+// rest the object, both JSON. Bringing an object into form a second time changes nothing.
+
+#include "apiserver/registry/crd.h"
+
+#include "apiserver/objects/normalize.h"
+#include "fuzz.h"
+
+namespace koord::fuzz {
+
+void crd(std::string_view input) {
+  const auto [first, rest] = firstLine(input);
+  const auto openApi = parseJson(first);
+  if (!openApi) return;
+  api::SchemaSet set;
+  std::vector<std::string> warnings;
+  const auto schema = apiserver::compileSchema(set, *openApi, warnings);
+  auto object = parseJson(rest);
+  if (!schema || !object) return;
+  apiserver::pruneCustom(*object, **schema);
+  apiserver::applyDefaults(*object, **schema);
+  apiserver::FieldErrors errors;
+  apiserver::validateCustom(*object, **schema, errors);
+  json::value again = *object;
+  apiserver::applyDefaults(again, **schema);
+  check(again == *object, "defaults are filled in once");
+}
+
+}  // namespace koord::fuzz

@@ -1,0 +1,41 @@
+#include "fuzz.h"
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+namespace koord::fuzz {
+namespace {
+
+constexpr std::array kTargets{
+    Target{"codec", codec},
+    Target{"cpuset", cpuset},
+    Target{"crd", crd},
+    Target{"jsonpatch", jsonPatch},
+    Target{"kubeconfig", kubeconfig},
+    Target{"mergepatch", mergePatch},
+    Target{"quantity", quantity},
+    Target{"selectors", selectors},
+    Target{"time", time},
+    Target{"strategicpatch", strategicPatch},
+    Target{"yaml", yaml},
+};
+
+}  // namespace
+
+std::span<const Target> targets() {
+  return kTargets;
+}
+
+void broken(std::string_view what) {
+  std::fprintf(stderr, "broken: %.*s\n", static_cast<int>(what.size()), what.data());
+  std::abort();
+}
+
+std::pair<std::string_view, std::string_view> firstLine(std::string_view input) {
+  const auto end = input.find('\n');
+  if (end == input.npos) return {input, {}};
+  return {input.substr(0, end), input.substr(end + 1)};
+}
+
+}  // namespace koord::fuzz

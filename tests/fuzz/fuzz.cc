@@ -14,6 +14,7 @@ constexpr std::array kTargets{
     Target{"jsonpatch", jsonPatch},
     Target{"kubeconfig", kubeconfig},
     Target{"mergepatch", mergePatch},
+    Target{"protobuf", protobuf},
     Target{"quantity", quantity},
     Target{"selectors", selectors},
     Target{"time", time},

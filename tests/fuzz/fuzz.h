@@ -37,6 +37,7 @@ void cpuset(std::string_view input);
 void jsonPatch(std::string_view input);
 void kubeconfig(std::string_view input);
 void mergePatch(std::string_view input);
+void protobuf(std::string_view input);
 void quantity(std::string_view input);
 void selectors(std::string_view input);
 void strategicPatch(std::string_view input);

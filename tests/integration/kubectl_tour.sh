@@ -173,7 +173,7 @@ step "another owner" 'k scale deploy ssa --replicas=5 && k get deploy ssa -o jso
 step "is in conflict" 'k apply --server-side -f $dir/ssa.yaml' 'Apply failed with 1 conflict: conflict with "kubectl" with subresource "scale" using apps/v1: .spec.replicas'
 step "unless forced" 'k apply --server-side --force-conflicts -f $dir/ssa.yaml && k get deploy ssa -o jsonpath="{.spec.replicas}"' '2$'
 step "what is not applied any more goes" 'sed "s/, ports.*]}/}/" $dir/ssa.yaml | k apply --server-side -f - && k get deploy ssa -o jsonpath="[{.spec.template.spec.containers[0].ports}]"' '^\[\]$'
-step "from client-side to server-side apply" 'k apply -f $dir/pod.yaml && k apply --server-side -f $dir/pod.yaml && k get pod one -o jsonpath="{.metadata.managedFields[*].manager}"' '^kubectl$'
+step "from client-side to server-side apply" 'k apply -f $dir/pod.yaml && k apply --server-side -f $dir/pod.yaml && k get pod one -o jsonpath="{.metadata.managedFields[*].manager}"' '^kubectl( kubectl-last-applied)?$'
 step "delete with foreground" 'k delete deploy web --cascade=foreground --wait=false' 'deleted'
 step "delete what was applied" 'k delete -f $dir/crd.yaml' 'deleted'
 step "raw" 'k get --raw /readyz' '^ok$'

@@ -10,15 +10,36 @@ namespace {
 constexpr std::string_view kPrefixes = "fkvi";
 
 void appendQuoted(std::string& out, std::string_view text) {
-  const auto plain = [](char c) {
-    return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
-  };
-  if (std::ranges::all_of(text, plain)) {
+  bool plain = true;  // without branches: nearly every text is
+  for (const char c : text)
+    plain &= (static_cast<unsigned char>(c) >= 0x20) & (c != '"') & (c != '\\');
+  if (plain) {
     out += text;
     return;
   }
   const auto quoted = toJson(json::value(json::string_view(text)));
   out.append(quoted, 1, quoted.size() - 2);
+}
+
+// `member`: the node is in the set, too.
+void appendNode(std::string& out, const FieldSet& below, bool member) {
+  out += '{';
+  bool first = true;
+  if (member && !below.empty()) {
+    out += "\".\":{}";
+    first = false;
+  }
+  for (const auto& node : below.nodes()) {
+    if (!first) out += ',';
+    first = false;
+    out += '"';
+    out += kPrefixes[static_cast<std::size_t>(node.element.kind)];
+    out += ':';
+    appendQuoted(out, node.element.text);
+    out += "\":";
+    appendNode(out, node.children, node.member);
+  }
+  out += '}';
 }
 
 std::string shown(const PathElement& element) {
@@ -161,26 +182,7 @@ std::vector<std::string> pathsOf(const FieldSet& set) {
 }
 
 void appendText(std::string& out, const FieldSet& set) {
-  out += '{';
-  bool first = true;
-  for (const auto& node : set.nodes()) {
-    if (!first) out += ',';
-    first = false;
-    out += '"';
-    out += kPrefixes[static_cast<std::size_t>(node.element.kind)];
-    out += ':';
-    appendQuoted(out, node.element.text);
-    out += "\":";
-    if (node.member && !node.children.empty()) {
-      out += "{\".\":{},";
-      const auto at = out.size();
-      appendText(out, node.children);
-      out.erase(at, 1);  // the brace is there already
-    } else {
-      appendText(out, node.children);
-    }
-  }
-  out += '}';
+  appendNode(out, set, false);
 }
 
 Result<FieldSet> parseFieldSet(const json::value& fields) {

@@ -41,6 +41,41 @@ Members sortedMembers(const json::object& object) {
   return out;
 }
 
+// memberSchema for names that come in order.
+class SchemaCursor {
+ public:
+  explicit SchemaCursor(const Schema* schema) : schema_(schema) {}
+
+  const Schema* at(std::string_view name) {
+    if (!schema_) return nullptr;
+    const auto& fields = schema_->fields;
+    while (next_ < fields.size() && fields[next_].name < name) ++next_;
+    if (next_ < fields.size() && fields[next_].name == name) return fields[next_].type;
+    return schema_->type == Type::Map ? schema_->items : nullptr;
+  }
+
+ private:
+  const Schema* schema_;
+  std::size_t next_ = 0;
+};
+
+// JSON; in short for the plain texts and numbers that keys are.
+void appendScalar(std::string& out, const json::value& value) {
+  const auto* text = value.if_string();
+  const auto plain = [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+  };
+  if (text && std::ranges::all_of(*text, plain)) {
+    out += '"';
+    out += std::string_view(*text);
+    out += '"';
+  } else if (value.is_int64()) {
+    out += std::to_string(value.get_int64());
+  } else {
+    out += toJson(value);
+  }
+}
+
 // A field that is there, empty, when its struct is.
 const json::value* implied(const Schema* schema, std::string_view name) {
   const auto* field = schema && schema->type == Type::Object ? schema->field(name) : nullptr;
@@ -105,8 +140,9 @@ class Comparison {
     };
     if (const auto* object = value.if_object()) {
       out.reserve(object->size());
+      SchemaCursor types(schema);
       for (const auto* member : sortedMembers(*object))
-        add(fieldElement(member->key()), member->value(), memberSchema(schema, member->key()));
+        add(fieldElement(member->key()), member->value(), types.at(member->key()));
     } else if (const auto* list = value.if_array()) {
       out.reserve(list->size());
       for (const auto& [element, items] : index(list, *schema)) {
@@ -236,21 +272,26 @@ Result<PathElement> elementOf(const json::value& item, const Schema& list) {
   if (!item.is_object())
     return fail(ErrorCode::BadRequest,
                 "an element must be an object, got " + toJson(item).substr(0, 60));
-  std::vector<std::string_view> names(list.listKeys.begin(), list.listKeys.end());
-  std::ranges::sort(names);
   std::string text = "{";
-  for (const auto name : names) {
+  const auto add = [&](const std::string& name) {
     const auto* key = item.get_object().if_contains(name);
     if (!key) {
       const auto* type = memberSchema(list.items, name);
       if (type && type->limits && type->limits->default_) key = &*type->limits->default_;
     }
-    if (!key) continue;
+    if (!key) return;
     if (text.size() > 1) text += ',';
     text += '"';
     text += name;
     text += "\":";
-    text += toJson(*key);
+    appendScalar(text, *key);
+  };
+  if (std::ranges::is_sorted(list.listKeys)) {
+    std::ranges::for_each(list.listKeys, add);
+  } else {
+    auto names = list.listKeys;
+    std::ranges::sort(names);
+    std::ranges::for_each(names, add);
   }
   if (text.size() == 1)
     return fail(ErrorCode::BadRequest,

@@ -1,0 +1,34 @@
+// Messages that are read print to messages that read the same.
+
+#include "apiserver/protobuf/protobuf.h"
+
+#include "api/schema/builtin.h"
+#include "fuzz.h"
+
+namespace koord::fuzz {
+
+// The first byte chooses the kind.
+void protobuf(std::string_view input) {
+  static const api::SchemaSet types = api::builtinTypes();
+  constexpr const char* kKinds[] = {"Pod",   "Node",          "Deployment", "Event",
+                                    "Lease", "DeleteOptions", "Secret",     "PodDisruptionBudget"};
+  if (input.empty()) return;
+  const auto kind = static_cast<unsigned char>(input.front()) % std::size(kKinds);
+  const auto& schema = *types.find(kKinds[kind]);
+  input.remove_prefix(1);
+  if (const auto envelope = apiserver::openEnvelope(input)) {
+    const auto sealed =
+        apiserver::sealEnvelope(envelope->apiVersion, envelope->kind, envelope->message);
+    const auto again = apiserver::openEnvelope(sealed);
+    check(again && again->message == envelope->message, "envelopes survive");
+    input = envelope->message;
+  }
+  const auto object = apiserver::decodeMessage(input, schema);
+  if (!object) return;
+  const auto encoded = apiserver::encodeMessage(*object, schema);
+  check(encoded.complete, "what was read can be written");
+  const auto again = apiserver::decodeMessage(encoded.message, schema);
+  check(again && *again == *object, "messages survive");
+}
+
+}  // namespace koord::fuzz

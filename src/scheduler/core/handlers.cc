@@ -16,14 +16,39 @@ PodPtr Scheduler::pending(const api::ObjectKey& key) const {
   return it == pending_.end() ? nullptr : it->second;
 }
 
-void Scheduler::move(EventResource resource, Actions actions, const PodPtr& before, const PodPtr& after,
-                     const std::function<bool(const PodInfo&)>& affects) {
+void Scheduler::move(EventResource resource, Actions actions, const PodPtr& before,
+                     const PodPtr& after, const std::function<bool(const PodInfo&)>& affects) {
   ClusterEvent event;
   event.resource = resource;
   event.actions = actions;
   event.oldPod = before;
   event.newPod = after;
   queue_->moveAll(event, affects);
+}
+
+template <class T>
+void Scheduler::watch(Store<T>& store, EventResource resource) {
+  using Object = typename Store<T>::Object;
+  store.listen([this, resource](const Object& before, const Object& after) {
+    ClusterEvent event;
+    event.resource = resource;
+    event.actions = !before ? action::kAdd : !after ? action::kDelete : action::kUpdate;
+    event.oldObject = before;
+    event.newObject = after;
+    queue_->moveAll(event);
+  });
+}
+
+// After the plugins have been made: what they keep of these objects is current when pods are woken.
+void Scheduler::watchStores() {
+  Stores& stores = shared_.stores;
+  watch(stores.claims.seen, EventResource::PersistentVolumeClaim);
+  watch(stores.volumes.seen, EventResource::PersistentVolume);
+  watch(stores.storageClasses, EventResource::StorageClass);
+  watch(stores.csiNodes, EventResource::CSINode);
+  watch(stores.csiDrivers, EventResource::CSIDriver);
+  watch(stores.storageCapacities, EventResource::CSIStorageCapacity);
+  watch(stores.attachments, EventResource::VolumeAttachment);
 }
 
 void Scheduler::podAdded(const PodObject& pod) {
@@ -44,8 +69,9 @@ void Scheduler::podUpdated(const PodObject& before, const PodObject& after) {
   }
   const PodPtr info = makePodInfo(shared_.cluster, after);
   if (!after->spec.nodeName.empty()) {
-    const PodPtr old =
-        counted && !before->spec.nodeName.empty() ? shared_.cluster.findPod(info->uid())->info : nullptr;
+    const PodPtr old = counted && !before->spec.nodeName.empty()
+                           ? shared_.cluster.findPod(info->uid())->info
+                           : nullptr;
     return assignedSeen(old, info);
   }
   const auto known = pending_.find(info->uid());
@@ -77,10 +103,12 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   const PodPtr old = before;
   pending_[after->uid()] = after;
   if (const auto* counted = shared_.cluster.findPod(after->uid()); counted && counted->assumed) {
-    const bool leaving = after->pod->metadata.deletionTimestamp && !old->pod->metadata.deletionTimestamp;
+    const bool leaving =
+        after->pod->metadata.deletionTimestamp && !old->pod->metadata.deletionTimestamp;
     if (!leaving) return;
     // Whoever waits for permission gives up; a binding under way ends by itself.
-    if (const auto waiting = shared_.waiting.find(after->uid())) waiting->reject("", "pod is being deleted");
+    if (const auto waiting = shared_.waiting.find(after->uid()))
+      waiting->reject("", "pod is being deleted");
     return;
   }
   const std::string nominated = shared_.nominator.nodeOf(old->uid());
@@ -102,7 +130,8 @@ void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
   queue_->remove(gone);
   if (!deleted) return;
   if (const auto* counted = shared_.cluster.findPod(gone->uid()); counted && counted->assumed) {
-    if (const auto waiting = shared_.waiting.find(gone->uid())) waiting->reject("", "pod was deleted");
+    if (const auto waiting = shared_.waiting.find(gone->uid()))
+      waiting->reject("", "pod was deleted");
     return;
   }
   if (nominated) {
@@ -125,7 +154,8 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
     move(EventResource::AssignedPod, action::kAdd, nullptr, after);
     return;
   }
-  for (const Actions change : podActions(*old, *after)) move(EventResource::AssignedPod, change, old, after);
+  for (const Actions change : podActions(*old, *after))
+    move(EventResource::AssignedPod, change, old, after);
 }
 
 void Scheduler::assignedGone(const PodObject& pod) {
@@ -134,7 +164,8 @@ void Scheduler::assignedGone(const PodObject& pod) {
   // An assumed pod is let go by its binding cycle, which holds what plugins reserved for it.
   if (counted->assumed && underWay_.contains(pod->metadata.uid)) return;
   // The last state tells the node, which hints look at.
-  const PodPtr last = pod->spec.nodeName.empty() ? counted->info : makePodInfo(shared_.cluster, pod);
+  const PodPtr last =
+      pod->spec.nodeName.empty() ? counted->info : makePodInfo(shared_.cluster, pod);
   shared_.cluster.removePod(pod->metadata.uid);
   move(EventResource::AssignedPod, action::kDelete, last, nullptr);
 }

@@ -44,6 +44,13 @@ Informers::Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, R
   mirror(api, executor, stores.replicationControllers, random.fork());
   mirror(api, executor, stores.replicaSets, random.fork());
   mirror(api, executor, stores.statefulSets, random.fork());
+  mirror(api, executor, stores.volumes.seen, random.fork());
+  mirror(api, executor, stores.claims.seen, random.fork());
+  mirror(api, executor, stores.storageClasses, random.fork());
+  mirror(api, executor, stores.csiNodes, random.fork());
+  mirror(api, executor, stores.csiDrivers, random.fork());
+  mirror(api, executor, stores.storageCapacities, random.fork());
+  mirror(api, executor, stores.attachments, random.fork());
 }
 
 void Informers::start() {

@@ -3,7 +3,10 @@
 namespace koord::scheduler {
 
 Shared::Shared(Executor& executorToUse, kube::Api* apiToUse)
-    : executor(executorToUse), api(apiToUse), podIndex(cluster, namespaceLabelsOf(stores)) {
+    : executor(executorToUse),
+      api(apiToUse),
+      podIndex(cluster, namespaceLabelsOf(stores)),
+      claimUsers(cluster) {
   // What was worked out for a node counted the pods that are to come there.
   nominator.onChange = [this](const std::string& node) {
     if (const auto id = cluster.findNode(node)) cluster.touch(*id);

@@ -20,6 +20,7 @@ struct Shared {
   WaitingPods waiting;
   Stores stores;
   PodIndex podIndex;
+  ClaimUsers claimUsers;
   std::function<void(const std::vector<PodPtr>&)> activate;
 };
 
@@ -32,6 +33,7 @@ class ProfileRuntime final : public Handle {
 
   Cluster& cluster() override { return shared_.cluster; }
   PodIndex& podIndex() override { return shared_.podIndex; }
+  const ClaimUsers& claimUsers() override { return shared_.claimUsers; }
   Executor& executor() override { return shared_.executor; }
   Nominator& nominator() override { return shared_.nominator; }
   WaitingPods& waitingPods() override { return shared_.waiting; }

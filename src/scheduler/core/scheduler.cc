@@ -57,6 +57,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
                                   self.options_.maxUnschedulable};
   self.queue_ = std::make_unique<SchedulingQueue>(executor, queueOptions, std::move(profiles),
                                                   self.shared_.nominator, [&self] { self.wake(); });
+  self.watchStores();
   if (observer) {
     self.queue_->onIncoming = [observer](std::string_view queue, const std::string& event) {
       observer->incoming(queue, event);

@@ -1,11 +1,13 @@
 #pragma once
 
-// Scheduler: takes pods from the queue one by one, finds a node for each, and binds them in the background.
+// Scheduler: takes pods from the queue one by one, finds a node for each, and binds them in the
+// background.
 //
-// It is fed with pods and nodes by whoever runs it (informers.h, or a test) and writes through the Api:
-// bindings, pod conditions, events. All state comes from what it is fed, so it can be killed and started
-// at any moment: unbound pods are simply new. A pod is counted on its node from the moment the node is
-// chosen (assumed) until the API shows the binding or the binding has failed for certain.
+// It is fed with pods and nodes by whoever runs it (informers.h, or a test) and writes through the
+// Api: bindings, pod conditions, events. All state comes from what it is fed, so it can be killed
+// and started at any moment: unbound pods are simply new. A pod is counted on its node from the
+// moment the node is chosen (assumed) until the API shows the binding or the binding has failed for
+// certain.
 //
 // One actor: everything runs on the executor's thread.
 
@@ -31,9 +33,9 @@ struct SchedulerOptions {
 class Scheduler {
  public:
   // The error lists every problem of the configuration, one per line.
-  static Result<std::unique_ptr<Scheduler>> create(SchedulerOptions options, const Registry& registry,
-                                                   Executor& executor, kube::Api* api,
-                                                   Observer* observer = nullptr);
+  static Result<std::unique_ptr<Scheduler>> create(SchedulerOptions options,
+                                                   const Registry& registry, Executor& executor,
+                                                   kube::Api* api, Observer* observer = nullptr);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -67,7 +69,7 @@ class Scheduler {
   PodPtr pending(const api::ObjectKey& key) const;
   PodPtr describe(const PodObject& pod) { return makePodInfo(shared_.cluster, pod); }
   struct Debug {
-    int topScores = 0;           // print a table of this many best nodes for every pod
+    int topScores = 0;  // print a table of this many best nodes for every pod
     bool filterFailures = false;
     bool diagnosis = false;
   };
@@ -108,14 +110,15 @@ class Scheduler {
   void succeeded(Attempt& attempt);
 
   // failure.cc
-  void fail(Attempt& attempt, const Status& status, Diagnosis* diagnosis, const Nomination& nomination,
-            bool assumed);
-  void failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis, const Nomination& nomination);
+  void fail(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
+            const Nomination& nomination, bool assumed);
+  void failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
+              const Nomination& nomination);
   void reportCondition(const PodPtr& pod, const std::string& reason, const std::string& message,
                        const Nomination& nomination);
   Task<void> patchStatus(api::ObjectKey key, json::value patch);
-  void event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type, std::string_view reason,
-             std::string_view action, const std::string& note);
+  void event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,
+             std::string_view reason, std::string_view action, const std::string& note);
 
   // handlers.cc
   bool responsible(const api::Pod& pod) const;
@@ -124,6 +127,10 @@ class Scheduler {
   void pendingGone(const PodPtr& pod, bool deleted);
   void assignedSeen(const PodPtr& before, const PodPtr& after);
   void assignedGone(const PodObject& pod);
+  // Pods that wait for objects of this kind hear of its changes.
+  template <class T>
+  void watch(Store<T>& store, EventResource resource);
+  void watchStores();
   void move(EventResource resource, Actions actions, const PodPtr& before, const PodPtr& after,
             const std::function<bool(const PodInfo&)>& affects = {});
 

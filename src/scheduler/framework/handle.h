@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "scheduler/engine/claim_users.h"
 #include "scheduler/engine/cluster.h"
 #include "scheduler/engine/pod_index.h"
 #include "scheduler/framework/nominator.h"
@@ -25,6 +26,7 @@ class Handle {
   virtual ~Handle() = default;
   virtual Cluster& cluster() = 0;
   virtual PodIndex& podIndex() = 0;
+  virtual const ClaimUsers& claimUsers() = 0;
   virtual Executor& executor() = 0;
   virtual Nominator& nominator() = 0;
   virtual WaitingPods& waitingPods() = 0;

@@ -10,10 +10,14 @@
 #include "scheduler/plugins/noderesources/balanced.h"
 #include "scheduler/plugins/noderesources/fit.h"
 #include "scheduler/plugins/nodeunschedulable/plugin.h"
+#include "scheduler/plugins/nodevolumelimits/plugin.h"
 #include "scheduler/plugins/podtopologyspread/plugin.h"
 #include "scheduler/plugins/prioritysort/plugin.h"
 #include "scheduler/plugins/schedulinggates/plugin.h"
 #include "scheduler/plugins/tainttoleration/plugin.h"
+#include "scheduler/plugins/volumebinding/plugin.h"
+#include "scheduler/plugins/volumerestrictions/plugin.h"
+#include "scheduler/plugins/volumezone/plugin.h"
 
 namespace koord::scheduler {
 
@@ -52,6 +56,10 @@ Registry makeRegistry() {
   add<NodeAffinity, NodeAffinityArgs>(registry);
   add<NodePorts>(registry);
   add<NodeResourcesFit, NodeResourcesFitArgs>(registry);
+  add<VolumeRestrictions>(registry);
+  add<NodeVolumeLimits>(registry);
+  add<VolumeBinding, VolumeBindingArgs>(registry);
+  add<VolumeZone>(registry);
   add<PodTopologySpread, PodTopologySpreadArgs>(registry);
   add<InterPodAffinity, InterPodAffinityArgs>(registry);
   add<DefaultPreemption, DefaultPreemptionArgs>(registry);

@@ -40,7 +40,8 @@ json::value decisionJson(const Decision& decision) {
 std::string amountText(ResourceId id, std::int64_t amount) {
   if (id == kCpu) return Quantity::ofMilli(amount).toString();
   const bool bytes = id == kMemory || id == kEphemeralStorage;
-  return Quantity::of(amount, bytes ? Quantity::Format::BinarySI : Quantity::Format::DecimalSI).toString();
+  return Quantity::of(amount, bytes ? Quantity::Format::BinarySI : Quantity::Format::DecimalSI)
+      .toString();
 }
 
 // The node that lacks least of what the pod asks for, and how much that is.
@@ -65,7 +66,8 @@ json::value nearestMiss(const Cluster& cluster, const PodInfo& pod, const NodeSe
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
     const std::int64_t free = Cluster::columnAt(cluster.allocatable(id), best) -
                               Cluster::columnAt(cluster.requested(id), best);
-    if (amount > 0 && amount > free) missing.emplace(cluster.resources().name(id), amountText(id, amount - free));
+    if (amount > 0 && amount > free)
+      missing.emplace(cluster.resources().name(id), amountText(id, amount - free));
   });
   return json::object{{"node", cluster.node(best).name}, {"missing", std::move(missing)}};
 }
@@ -91,7 +93,8 @@ json::value scoresJson(const Cluster& cluster, const ScoreTable& table) {
 void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   const auto profile = scheduler.profiles().find(pod->pod->spec.schedulerName);
   if (profile == scheduler.profiles().end()) {
-    out.emplace("message", "no profile of this scheduler has the name " + pod->pod->spec.schedulerName);
+    out.emplace("message",
+                "no profile of this scheduler has the name " + pod->pod->spec.schedulerName);
     return;
   }
   const Cluster& cluster = scheduler.cluster();
@@ -102,10 +105,11 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   if (!prepared.status.ok()) {
     out.emplace("feasibleNodes", 0);
     out.emplace("message", prepared.diagnosis.message());
-    out.emplace("rejections", json::array{json::object{{"plugin", prepared.status.plugin},
-                                                       {"code", json::string(nameOf(prepared.status.code))},
-                                                       {"reasons", textArray(prepared.status.reasons)},
-                                                       {"count", cluster.liveCount()}}});
+    out.emplace("rejections",
+                json::array{json::object{{"plugin", prepared.status.plugin},
+                                         {"code", json::string(nameOf(prepared.status.code))},
+                                         {"reasons", textArray(prepared.status.reasons)},
+                                         {"count", cluster.liveCount()}}});
     return;
   }
   NodeSet feasible = cluster.live();
@@ -151,7 +155,8 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   }
   std::vector<NodeId> nodes;
   feasible.copyTo(nodes);
-  if (const auto table = search.scoreNodes(state, pod, nodes)) out.emplace("bestNodes", scoresJson(cluster, *table));
+  if (const auto table = search.scoreNodes(state, pod, nodes))
+    out.emplace("bestNodes", scoresJson(cluster, *table));
 }
 
 }  // namespace
@@ -182,7 +187,8 @@ Result<json::value> explainPod(Scheduler& scheduler, const api::ObjectKey& key) 
     if (const QueuedPod* queued = scheduler.queue().find(pending->uid())) {
       out.emplace("attempts", queued->attempts);
       json::array plugins;
-      for (const auto& plugin : queued->unschedulablePlugins) plugins.push_back(json::string(plugin));
+      for (const auto& plugin : queued->unschedulablePlugins)
+        plugins.push_back(json::string(plugin));
       for (const auto& plugin : queued->pendingPlugins) plugins.push_back(json::string(plugin));
       out.emplace("waitsFor", std::move(plugins));
       if (!queued->gatingPlugin.empty()) out.emplace("gatedBy", queued->gatingPlugin);
@@ -201,7 +207,8 @@ Result<json::value> explainPod(Scheduler& scheduler, const api::ObjectKey& key) 
 Result<json::value> describeNode(const Scheduler& scheduler, const std::string& name) {
   const Cluster& cluster = scheduler.cluster();
   const auto id = cluster.findNode(name);
-  if (!id || !cluster.live().contains(*id)) return fail(ErrorCode::NotFound, "cannot find node " + name);
+  if (!id || !cluster.live().contains(*id))
+    return fail(ErrorCode::NotFound, "cannot find node " + name);
   const NodeRow& row = cluster.node(*id);
   json::object allocatable, requested, remaining;
   for (ResourceId resource = 0; resource < cluster.resources().size(); ++resource) {
@@ -224,19 +231,21 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
   }
   json::object images;
   for (const NodeImage& image : row.images) {
-    images.emplace(cluster.symbols().text(image.image),
-                   json::object{{"size", image.size}, {"numNodes", cluster.imageSpread(image.image).nodes}});
+    images.emplace(
+        cluster.symbols().text(image.image),
+        json::object{{"size", image.size}, {"numNodes", cluster.imageSpread(image.image).nodes}});
   }
-  return json::value(json::object{
-      {"node", name},
-      {"pods", std::move(pods)},
-      {"usedPorts", std::move(ports)},
-      {"requested", std::move(requested)},
-      {"nonZeroRequested", json::object{{"cpu", amountText(kCpu, cluster.nonZeroCpu()[*id])},
-                                        {"memory", amountText(kMemory, cluster.nonZeroMemory()[*id])}}},
-      {"remaining", std::move(remaining)},
-      {"allocatable", std::move(allocatable)},
-      {"imageStates", std::move(images)}});
+  return json::value(
+      json::object{{"node", name},
+                   {"pods", std::move(pods)},
+                   {"usedPorts", std::move(ports)},
+                   {"requested", std::move(requested)},
+                   {"nonZeroRequested",
+                    json::object{{"cpu", amountText(kCpu, cluster.nonZeroCpu()[*id])},
+                                 {"memory", amountText(kMemory, cluster.nonZeroMemory()[*id])}}},
+                   {"remaining", std::move(remaining)},
+                   {"allocatable", std::move(allocatable)},
+                   {"imageStates", std::move(images)}});
 }
 
 }  // namespace koord::scheduler

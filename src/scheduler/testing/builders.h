@@ -106,6 +106,12 @@ class PodBuilder {
     constraint.labelSelector.emplace().matchLabels[label] = std::move(value);
     return *this;
   }
+  PodBuilder& claim(std::string name) {
+    auto& volume = pod_.spec.volumes.emplace_back();
+    volume.name = name;
+    volume.persistentVolumeClaim.emplace().claimName = std::move(name);
+    return *this;
+  }
   PodBuilder& nodeName(std::string node) {
     pod_.spec.nodeName = std::move(node);
     return *this;

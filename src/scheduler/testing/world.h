@@ -23,6 +23,7 @@ class World final : public Handle {
   }
   Cluster& cluster() override { return cluster_; }
   PodIndex& podIndex() override { return podIndex_; }
+  const ClaimUsers& claimUsers() override { return claimUsers_; }
   Executor& executor() override { return loop_; }
   Nominator& nominator() override { return nominator_; }
   WaitingPods& waitingPods() override { return waiting_; }
@@ -31,7 +32,7 @@ class World final : public Handle {
   void activate(const std::vector<PodPtr>& pods) override {
     for (const PodPtr& pod : pods) activated.push_back(pod->key());
   }
-  kube::Api* api() override { return nullptr; }
+  kube::Api* api() override { return apiToUse; }
   kube::EventRecorder* events() override { return nullptr; }
 
   NodeId node(const NodeBuilder& node) { return cluster_.setNode(node.build()); }
@@ -57,6 +58,8 @@ class World final : public Handle {
   // The name of the chosen node, or the failure's message.
   std::string place(const PodPtr& pod);
 
+  VirtualLoop& loop() { return loop_; }
+  kube::Api* apiToUse = nullptr;
   std::vector<std::string> activated;
   const Profile& profile() const { return *profile_; }
 
@@ -67,6 +70,7 @@ class World final : public Handle {
   WaitingPods waiting_;
   Stores stores_;
   PodIndex podIndex_{cluster_, namespaceLabelsOf(stores_)};
+  ClaimUsers claimUsers_{cluster_};
   std::unique_ptr<Profile> profile_;
   std::unique_ptr<NodeSearch> search_;
 };

@@ -33,7 +33,9 @@ void DryRun::begin(const CycleState& state, const PodInfo& pod) {
 }
 
 DryRunOutcomePtr DryRun::on(CycleState& state, const PodPtr& pod, NodeId node) {
-  if (!current_) return std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
+  // A node that was promised to this very pod looks different to others like it.
+  const bool own = handle_.nominator().nodeOf(pod->uid()) == cluster_.node(node).name;
+  if (!current_ || own) return std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
   DryRunOutcomePtr& kept = current_->outcomes[node];
   if (!kept) kept = std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
   return kept;

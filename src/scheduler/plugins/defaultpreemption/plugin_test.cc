@@ -199,6 +199,8 @@ TEST_F(Fixture, outcomes_kept_for_equal_pods_follow_every_change) {
   EXPECT_EQ(next("p2"), "a");
   world.nominator().add(world.pod(aPod("p1").priority(9).request("cpu", "2")), {true, "a"});
   EXPECT_EQ(next("p2"), "b");
+  EXPECT_EQ(next("p1"), "a") << "it was promised to this one";
+  EXPECT_EQ(next("p2"), "b");
   world.nominator().remove("uid-default-p1");
   EXPECT_EQ(next("p2"), "a");
   running("a2", "a", 7, "0");

@@ -1,0 +1,51 @@
+#pragma once
+
+// AssumedStore: a Store on top of which objects can be replaced by what they will look like once
+// our own writes have been seen. A newer object from the API takes the place of the assumed one.
+
+#include <map>
+
+#include "scheduler/framework/store.h"
+
+namespace koord::scheduler {
+
+template <class T>
+class AssumedStore {
+ public:
+  using Object = typename Store<T>::Object;
+
+  AssumedStore() {
+    seen.listen([this](const Object& before, const Object& after) {
+      const auto it = assumed_.find(api::keyOf((after ? after : before)->metadata));
+      if (it == assumed_.end()) return;
+      if (!after || it->second->metadata.resourceVersion != after->metadata.resourceVersion)
+        assumed_.erase(it);
+    });
+  }
+  AssumedStore(const AssumedStore&) = delete;
+  AssumedStore& operator=(const AssumedStore&) = delete;
+
+  Object get(const api::ObjectKey& key) const {
+    Object current = seen.get(key);
+    if (!current) return current;
+    const auto it = assumed_.find(key);
+    return it == assumed_.end() ? current : it->second;
+  }
+  // Of the same resourceVersion as the object it replaces.
+  void assume(Object object) { assumed_[api::keyOf(object->metadata)] = std::move(object); }
+  void restore(const api::ObjectKey& key) { assumed_.erase(key); }
+  template <class F>
+  void forEach(F&& fn) const {
+    for (const auto& [key, object] : seen.all()) {
+      const auto it = assumed_.find(key);
+      fn(it == assumed_.end() ? object : it->second);
+    }
+  }
+
+  Store<T> seen;  // as the API has it
+
+ private:
+  std::map<api::ObjectKey, Object> assumed_;
+};
+
+}  // namespace koord::scheduler

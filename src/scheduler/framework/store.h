@@ -1,0 +1,46 @@
+#pragma once
+
+// Store: the objects of one kind, kept current by whoever runs the scheduler: informers in a
+// cluster, the test in a test.
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "api/meta.h"
+
+namespace koord::scheduler {
+
+template <class T>
+class Store {
+ public:
+  using Object = std::shared_ptr<const T>;
+  // before or after is nullptr for an object that came or went.
+  using Listener = std::function<void(const Object& before, const Object& after)>;
+
+  void set(Object object) {
+    Object& slot = objects_[api::keyOf(object->metadata)];
+    const Object before = std::exchange(slot, object);
+    for (auto& listener : listeners_) listener(before, object);
+  }
+  void erase(const api::ObjectKey& key) {
+    const auto it = objects_.find(key);
+    if (it == objects_.end()) return;
+    const Object before = it->second;
+    objects_.erase(it);
+    for (auto& listener : listeners_) listener(before, nullptr);
+  }
+  Object get(const api::ObjectKey& key) const {
+    const auto it = objects_.find(key);
+    return it == objects_.end() ? nullptr : it->second;
+  }
+  const std::unordered_map<api::ObjectKey, Object>& all() const { return objects_; }
+  void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
+
+ private:
+  std::unordered_map<api::ObjectKey, Object> objects_;
+  std::vector<Listener> listeners_;
+};
+
+}  // namespace koord::scheduler

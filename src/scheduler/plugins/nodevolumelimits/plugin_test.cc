@@ -1,0 +1,81 @@
+#include "scheduler/plugins/nodevolumelimits/plugin.h"
+
+#include <gtest/gtest.h>
+
+#include "scheduler/testing/volumes.h"
+#include "scheduler/testing/world.h"
+
+namespace koord::scheduler {
+namespace {
+
+using testing::aClaim;
+using testing::aClass;
+using testing::aNode;
+using testing::aPod;
+using testing::aVolume;
+using testing::World;
+
+const std::string kFull = "Unschedulable: node(s) exceed max volume count";
+
+struct Fixture : ::testing::Test {
+  World world;
+  Fixture() {
+    world.only(std::make_unique<NodeVolumeLimits>(world));
+    world.node(aNode("n1"));
+    world.node(aNode("free"));
+    limit(2);
+    for (const char* name : {"a", "b", "c", "d"}) {
+      world.stores().claims.seen.set(aClaim(name).bound(std::string("pv-") + name).build());
+      world.stores().volumes.seen.set(
+          aVolume(std::string("pv-") + name).csi("disk.csi", name).build());
+    }
+  }
+  void limit(int count) {
+    auto node = std::make_shared<api::CSINode>();
+    node->metadata.name = "n1";
+    node->spec.drivers.push_back({"disk.csi", api::VolumeNodeResources{count}});
+    world.stores().csiNodes.set(node);
+  }
+  std::string on(const char* node, const testing::PodBuilder& pod) {
+    return world.filter(world.pod(pod))[node];
+  }
+};
+
+TEST_F(Fixture, distinct_volumes_of_a_driver_count_once_against_its_limit) {
+  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("b")), "");
+  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("b").claim("c")), kFull);
+  EXPECT_EQ(on("free", aPod("p").claim("a").claim("b").claim("c")), "") << "its limit is not known";
+  world.bound(aPod("e1").claim("a").claim("b").nodeName("n1"));
+  EXPECT_EQ(on("n1", aPod("p").claim("c")), kFull);
+  EXPECT_EQ(on("n1", aPod("p").claim("a")), "") << "it is there already";
+  limit(3);
+  EXPECT_EQ(on("n1", aPod("p").claim("c")), "");
+  world.cluster().removePod("uid-default-e1");
+  limit(2);
+  EXPECT_EQ(on("n1", aPod("p").claim("c")), "");
+}
+
+TEST_F(Fixture, attached_volumes_and_claims_yet_to_be_bound_count_too) {
+  auto attachment = std::make_shared<api::VolumeAttachment>();
+  attachment->metadata.name = "x";
+  attachment->spec = {"disk.csi", {"pv-d"}, "n1"};
+  world.stores().attachments.set(attachment);
+  EXPECT_EQ(on("n1", aPod("p").claim("a")), "");
+  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("d")), "");
+  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("b")), kFull);
+  world.stores().claims.seen.set(aClaim("new").build());
+  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("new")), "") << "of no known driver";
+  world.stores().storageClasses.set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
+  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("new")), kFull);
+  world.stores().attachments.erase({"", "x"});
+  EXPECT_EQ(on("n1", aPod("p").claim("a").claim("new")), "");
+}
+
+TEST_F(Fixture, a_claim_that_does_not_exist_rejects_the_pod) {
+  EXPECT_EQ(on("n1", aPod("p").claim("z")),
+            "UnschedulableAndUnresolvable: looking up PVC default/z: persistentvolumeclaim \"z\" "
+            "not found");
+}
+
+}  // namespace
+}  // namespace koord::scheduler

@@ -1,0 +1,234 @@
+#include "scheduler/plugins/volumebinding/plugin.h"
+
+#include <algorithm>
+
+#include "scheduler/framework/storage.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::string_view kClaims = "VolumeBinding/claims";
+constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
+
+bool ownedBy(const api::ObjectMeta& claim, const api::Pod& pod) {
+  const auto* owner = api::controllerOf(claim);
+  return owner && owner->uid == pod.metadata.uid;
+}
+
+// Why the claim cannot be used at all; "" when it can.
+std::string problemOf(const PodClaim& used, const api::PersistentVolumeClaim* claim,
+                      const api::Pod& pod) {
+  if (!claim) {
+    return (used.ephemeral
+                ? "waiting for ephemeral volume controller to create the persistentvolumeclaim \"" +
+                      used.name + "\""
+                : "persistentvolumeclaim \"" + used.name + "\" not found");
+  }
+  if (claim->status.phase == "Lost") {
+    return "persistentvolumeclaim \"" + used.name + "\" bound to non-existent persistentvolume \"" +
+           claim->spec.volumeName + "\"";
+  }
+  if (claim->metadata.deletionTimestamp)
+    return "persistentvolumeclaim \"" + used.name + "\" is being deleted";
+  if (used.ephemeral && !ownedBy(claim->metadata, pod)) {
+    const std::string& here = pod.metadata.namespace_;
+    return "PVC " + here + "/" + used.name + " was not created for pod " + here + "/" +
+           pod.metadata.name + " (pod is not owner)";
+  }
+  return "";
+}
+
+}  // namespace
+
+PreFilterResult VolumeBinding::preFilter(CycleState& state, const PodInfo& pod) {
+  const auto used = claimsOf(*pod.pod);
+  if (used.empty()) return {Status::skip(), {}};
+  const std::string& namespace_ = pod.pod->metadata.namespace_;
+  std::vector<ClaimPtr> objects;
+  for (const PodClaim& claim : used) {
+    objects.push_back(stores_.claims.get({namespace_, claim.name}));
+    std::string problem = problemOf(claim, objects.back().get(), *pod.pod);
+    if (!problem.empty()) return {Status::unresolvable(std::move(problem)), {}};
+  }
+  Claims claims;
+  for (const ClaimPtr& claim : objects) {
+    if (isFullyBound(*claim)) {
+      VolumePtr volume = stores_.volumes.get({"", claim->spec.volumeName});
+      auto where = volume ? whereUsable(*volume) : std::nullopt;
+      claims.bound.push_back({std::move(volume), std::move(where)});
+      continue;
+    }
+    const std::string className = classNameOf(*claim);
+    auto class_ = className.empty() ? nullptr : stores_.storageClasses.get({"", className});
+    if (class_ && class_->volumeBindingMode.empty()) {
+      return {Status::error("VolumeBindingMode not set for StorageClass \"" + className + "\""),
+              {}};
+    }
+    if (!class_ || class_->volumeBindingMode != "WaitForFirstConsumer" ||
+        !claim->spec.volumeName.empty())
+      return {Status::unresolvable("pod has unbound immediate PersistentVolumeClaims"), {}};
+    const auto* selected = api::findIn(claim->metadata.annotations, kSelectedNode);
+    Delayed& delayed =
+        claims.delayed.emplace_back(Delayed{claim, selected ? *selected : "", {}, class_});
+    if (!selected) delayed.options = optionsFor(*claim, stores_.volumes);
+  }
+  // Small claims choose first, so that they leave the large volumes to the large claims.
+  std::ranges::stable_sort(claims.delayed, [](const Delayed& a, const Delayed& b) {
+    return requestedStorage(*a.claim) < requestedStorage(*b.claim);
+  });
+  state.put(kClaims, std::move(claims));
+  return {};
+}
+
+VolumeBinding::Plan VolumeBinding::planFor(const Claims& claims, NodeId id) const {
+  const NodeRow& node = cluster_.node(id);
+  const api::StringMap& labels = node.object->metadata.labels;
+  Plan plan;
+  bool present = true, reachable = true, bindable = true, roomy = true;
+  for (const Bound& bound : claims.bound) {
+    present &= bound.volume != nullptr;
+    reachable &= !bound.where || bound.where->matches(labels, node.name).value_or(false);
+  }
+  std::vector<const Delayed*> toProvision;
+  for (const Delayed& delayed : claims.delayed) {
+    if (!delayed.selectedNode.empty()) {
+      bindable &= delayed.selectedNode == node.name;
+      toProvision.push_back(&delayed);
+      continue;
+    }
+    const auto fits = [&](const VolumeOption& option) {
+      const bool chosen = std::ranges::any_of(
+          plan.bindings, [&](const auto& binding) { return binding.second == option.volume; });
+      return !chosen && option.usableOn(labels, node.name);
+    };
+    auto option = std::ranges::find_if(delayed.options, fits);
+    // One that is promised to the claim is the only one for it, even where it cannot be used.
+    const bool promised = !delayed.options.empty() && delayed.options.front().promised;
+    if (promised && option != delayed.options.begin()) option = delayed.options.end();
+    if (option == delayed.options.end()) {
+      toProvision.push_back(&delayed);
+    } else {
+      plan.bindings.emplace_back(delayed.claim, option->volume);
+    }
+  }
+  for (const Delayed* delayed : bindable ? toProvision : std::vector<const Delayed*>()) {
+    const api::StorageClass& class_ = *delayed->class_;
+    if (class_.provisioner.empty() || class_.provisioner == "kubernetes.io/no-provisioner" ||
+        !allowsTopology(class_.allowedTopologies, labels)) {
+      bindable = false;
+      break;
+    }
+    if (!hasCapacity(stores_, class_, *delayed->claim, labels)) {
+      roomy = false;
+      break;
+    }
+    plan.provisioning.push_back(delayed->claim);
+  }
+  if (!reachable)
+    plan.reasons.emplace_back("node(s) didn't match PersistentVolume's node affinity");
+  if (!bindable)
+    plan.reasons.emplace_back("node(s) didn't find available persistent volumes to bind");
+  if (!roomy) plan.reasons.emplace_back("node(s) did not have enough free storage");
+  if (!present)
+    plan.reasons.emplace_back(
+        "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
+  return plan;
+}
+
+Status VolumeBinding::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
+  const Claims& claims = *state.get<Claims>(kClaims);
+  std::vector<std::pair<std::vector<std::string>, VerdictId>> known;  // few different ones
+  nodes.forEach([&](NodeId node) {
+    Plan plan = planFor(claims, node);
+    if (plan.reasons.empty()) return;
+    auto it = std::ranges::find(known, plan.reasons,
+                                &std::pair<std::vector<std::string>, VerdictId>::first);
+    if (it == known.end()) {
+      const VerdictId verdict = nodes.rejection(Code::UnschedulableAndUnresolvable, plan.reasons);
+      it = known.insert(known.end(), {std::move(plan.reasons), verdict});
+    }
+    nodes.reject(node, it->second);
+  });
+  return {};
+}
+
+Status VolumeBinding::reserve(CycleState& state, const PodPtr&, NodeId node) {
+  Claims* claims = state.get<Claims>(kClaims);
+  if (!claims) return {};
+  const Plan plan = planFor(*claims, node);
+  for (const auto& [claim, volume] : plan.bindings) {
+    if (isPromisedTo(*volume, *claim) && !volume->spec.claimRef->uid.empty()) {
+      claims->promised.push_back(volume);
+      continue;
+    }
+    auto promised = std::make_shared<api::PersistentVolume>(*volume);
+    if (!volume->spec.claimRef)
+      promised->metadata.annotations["pv.kubernetes.io/bound-by-controller"] = "yes";
+    api::ObjectReference reference;
+    reference.kind = "PersistentVolumeClaim";
+    reference.apiVersion = "v1";
+    reference.namespace_ = claim->metadata.namespace_;
+    reference.name = claim->metadata.name;
+    reference.uid = claim->metadata.uid;
+    reference.resourceVersion = claim->metadata.resourceVersion;
+    promised->spec.claimRef = std::move(reference);
+    stores_.volumes.assume(promised);
+    claims->promised.push_back(std::move(promised));
+  }
+  for (const ClaimPtr& claim : plan.provisioning) {
+    auto waiting = std::make_shared<api::PersistentVolumeClaim>(*claim);
+    waiting->metadata.annotations[std::string(kSelectedNode)] = cluster_.node(node).name;
+    stores_.claims.assume(waiting);
+    claims->provisioning.push_back(std::move(waiting));
+  }
+  return {};
+}
+
+void VolumeBinding::unreserve(CycleState& state, const PodPtr&, NodeId) {
+  Claims* claims = state.get<Claims>(kClaims);
+  if (!claims) return;
+  for (const VolumePtr& volume : claims->promised)
+    stores_.volumes.restore({"", volume->metadata.name});
+  for (const ClaimPtr& claim : claims->provisioning)
+    stores_.claims.restore(api::keyOf(claim->metadata));
+  claims->promised.clear();
+  claims->provisioning.clear();
+}
+
+std::vector<EventRegistration> VolumeBinding::eventsToRegister() const {
+  using namespace action;
+  const auto limitOf = [](const api::CSIStorageCapacity& capacity) {
+    return capacity.maximumVolumeSize ? capacity.maximumVolumeSize : capacity.capacity;
+  };
+  return {{EventResource::PersistentVolumeClaim, kAdd | kUpdate, "", hintOwnClaim},
+          {EventResource::StorageClass, kAdd, "", {}},
+          {EventResource::StorageClass, kUpdate, "",
+           [](const PodInfo&, const ClusterEvent& event) {
+             const auto before = std::static_pointer_cast<const api::StorageClass>(event.oldObject);
+             const auto after = std::static_pointer_cast<const api::StorageClass>(event.newObject);
+             return before->allowedTopologies != after->allowedTopologies ? Hint::Queue
+                                                                          : Hint::Skip;
+           }},
+          {EventResource::PersistentVolume, kAdd | kUpdate, "", {}},
+          {EventResource::Node, kAdd | kUpdateNodeLabel | kUpdateNodeTaint, "", {}},
+          {EventResource::CSINode, kAdd | kUpdate, "", {}},
+          {EventResource::CSIDriver, kUpdate, "",
+           [](const PodInfo&, const ClusterEvent& event) {
+             const auto before = std::static_pointer_cast<const api::CSIDriver>(event.oldObject);
+             const auto after = std::static_pointer_cast<const api::CSIDriver>(event.newObject);
+             return before->spec.storageCapacity && !after->spec.storageCapacity ? Hint::Queue
+                                                                                 : Hint::Skip;
+           }},
+          {EventResource::CSIStorageCapacity, kAdd, "", {}},
+          {EventResource::CSIStorageCapacity, kUpdate, "",
+           [limitOf](const PodInfo&, const ClusterEvent& event) {
+             const auto before =
+                 limitOf(*std::static_pointer_cast<const api::CSIStorageCapacity>(event.oldObject));
+             const auto after =
+                 limitOf(*std::static_pointer_cast<const api::CSIStorageCapacity>(event.newObject));
+             return after && (!before || *after > *before) ? Hint::Queue : Hint::Skip;
+           }}};
+}
+
+}  // namespace koord::scheduler

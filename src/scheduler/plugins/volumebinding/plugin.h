@@ -1,0 +1,69 @@
+#pragma once
+
+// VolumeBinding: finds nodes where a pod's claims have, or can be given, their volumes; promises
+// volumes to claims when a node has been chosen, and before the pod is bound waits until its claims
+// are.
+
+#include "scheduler/framework/registry.h"
+#include "scheduler/plugins/volumebinding/args.h"
+#include "scheduler/plugins/volumebinding/volume_match.h"
+
+namespace koord::scheduler {
+
+class VolumeBinding final : public Plugin,
+                            public PreFilterPlugin,
+                            public FilterPlugin,
+                            public ReservePlugin,
+                            public PreBindPlugin,
+                            public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "VolumeBinding";
+  VolumeBinding(Handle& handle, const VolumeBindingArgs& args)
+      : handle_(handle), cluster_(handle.cluster()), stores_(handle.stores()), args_(args) {}
+  std::string_view name() const override { return kName; }
+  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
+  Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
+
+ private:
+  // What a claim without a volume has to choose from.
+  struct Delayed {
+    ClaimPtr claim;
+    std::string selectedNode;  // where a volume is being made for it; "" = not decided
+    std::vector<VolumeOption> options;
+    std::shared_ptr<const api::StorageClass> class_;
+  };
+  struct Bound {
+    VolumePtr volume;  // nullptr: it does not exist
+    std::optional<api::NodeSelectorMatcher> where;
+  };
+  // The pod's claims, and after Reserve what has been promised.
+  struct Claims {
+    std::vector<Bound> bound;
+    std::vector<Delayed> delayed;
+    std::vector<VolumePtr> promised;     // volumes with their new claimRef
+    std::vector<ClaimPtr> provisioning;  // claims with their selected node
+  };
+  // What the claims would get on one node.
+  struct Plan {
+    std::vector<std::pair<ClaimPtr, VolumePtr>> bindings;
+    std::vector<ClaimPtr> provisioning;
+    std::vector<std::string> reasons;  // why it cannot be; empty = it can
+  };
+
+  Plan planFor(const Claims& claims, NodeId node) const;
+  Task<Status> write(std::vector<VolumePtr> volumes, std::vector<ClaimPtr> claims);
+  // Success when everything is bound, Wait while it is not.
+  Status progress(const Claims& claims, const PodInfo& pod, const NodeRow& node) const;
+
+  Handle& handle_;
+  Cluster& cluster_;
+  Stores& stores_;
+  VolumeBindingArgs args_;
+};
+
+}  // namespace koord::scheduler

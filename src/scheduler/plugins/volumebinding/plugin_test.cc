@@ -1,0 +1,300 @@
+#include "scheduler/plugins/volumebinding/plugin.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/fake_api.h"
+#include "scheduler/testing/volumes.h"
+#include "scheduler/testing/world.h"
+
+namespace koord::scheduler {
+namespace {
+
+using testing::aClaim;
+using testing::aClass;
+using testing::aNode;
+using testing::aPod;
+using testing::aVolume;
+using testing::PodBuilder;
+using testing::World;
+using Answers = std::map<std::string, std::string>;
+using namespace std::chrono_literals;
+
+const std::string kUU = "UnschedulableAndUnresolvable: ";
+const std::string kNoVolume = kUU + "node(s) didn't find available persistent volumes to bind";
+
+// n1 in zone a, n2 in zone b; class "fast" has no provisioner and waits for the first consumer.
+struct Fixture : ::testing::Test {
+  World world;
+  kube::FakeApi api{world.loop()};
+  VolumeBinding* plugin = nullptr;
+  Stores& stores = world.stores();
+
+  Fixture() {
+    VolumeBindingArgs args;
+    args.bindTimeout = 30s;
+    plugin =
+        &dynamic_cast<VolumeBinding&>(world.only(std::make_unique<VolumeBinding>(world, args)));
+    world.node(aNode("n1").label("zone", "a"));
+    world.node(aNode("n2").label("zone", "b"));
+    stores.storageClasses.set(
+        aClass("fast", "WaitForFirstConsumer", "kubernetes.io/no-provisioner"));
+    world.apiToUse = &api;
+    api.answer = [](const kube::Request&) { return "{}"; };
+  }
+  Answers filter(const PodBuilder& pod) { return world.filter(world.pod(pod)); }
+  Status reserveOn(CycleState& state, const PodPtr& pod, const char* node) {
+    EXPECT_TRUE(plugin->preFilter(state, *pod).status.ok());
+    return plugin->reserve(state, pod, *world.cluster().findNode(node));
+  }
+};
+
+TEST_F(Fixture, claims_that_cannot_be_used_reject_the_pod_and_say_why) {
+  EXPECT_EQ(filter(aPod("p").claim("c"))["n1"], kUU + "persistentvolumeclaim \"c\" not found");
+  auto lost = aClaim("c").bound("v");
+  lost.object().status.phase = "Lost";
+  stores.claims.seen.set(lost.build());
+  EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
+            kUU + "persistentvolumeclaim \"c\" bound to non-existent persistentvolume \"v\"");
+  auto leaving = aClaim("c").version("2");
+  leaving.object().metadata.deletionTimestamp = WallTime{};
+  stores.claims.seen.set(leaving.build());
+  EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
+            kUU + "persistentvolumeclaim \"c\" is being deleted");
+  stores.storageClasses.set(aClass("fast", "Immediate", "x"));
+  stores.claims.seen.set(aClaim("c").version("3").build());
+  EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
+            kUU + "pod has unbound immediate PersistentVolumeClaims");
+}
+
+TEST_F(Fixture, an_ephemeral_volumes_claim_must_be_the_pods_own) {
+  PodBuilder pod = aPod("p");
+  auto& volume = pod.object().spec.volumes.emplace_back();
+  volume.name = "scratch";
+  volume.ephemeral = json::object{};
+  EXPECT_EQ(filter(pod)["n1"], kUU +
+                                   "waiting for ephemeral volume controller to create the "
+                                   "persistentvolumeclaim \"p-scratch\"");
+  stores.claims.seen.set(aClaim("p-scratch").build());
+  EXPECT_EQ(filter(pod)["n1"],
+            kUU + "PVC default/p-scratch was not created for pod default/p (pod is not owner)");
+  auto owned = aClaim("p-scratch").version("2");
+  owned.object().metadata.ownerReferences.push_back(
+      {"v1", "Pod", "p", "uid-default-p", true, false});
+  stores.claims.seen.set(owned.build());
+  EXPECT_EQ(filter(pod)["n1"], kNoVolume);
+}
+
+TEST_F(Fixture, a_bound_volume_decides_where_the_pod_can_run) {
+  stores.claims.seen.set(aClaim("c").bound("v").build());
+  EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
+            kUU + "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
+  stores.volumes.seen.set(aVolume("v").where("zone", "b").build());
+  EXPECT_EQ(
+      filter(aPod("p").claim("c")),
+      (Answers{{"n1", kUU + "node(s) didn't match PersistentVolume's node affinity"}, {"n2", ""}}));
+}
+
+TEST_F(Fixture, the_smallest_volume_that_is_large_enough_is_promised_when_a_node_is_chosen) {
+  stores.claims.seen.set(aClaim("c").size("2Gi").build());
+  for (const auto& [name, size] : {std::pair{"small", "1Gi"}, {"large", "9Gi"}, {"right", "3Gi"}})
+    stores.volumes.seen.set(aVolume(name).size(size).where("zone", "a").build());
+  EXPECT_EQ(filter(aPod("p").claim("c")), (Answers{{"n1", ""}, {"n2", kNoVolume}}));
+  CycleState state;
+  const PodPtr pod = world.pod(aPod("p").claim("c"));
+  ASSERT_TRUE(reserveOn(state, pod, "n1").ok());
+  const auto promised = stores.volumes.get({"", "right"});
+  ASSERT_TRUE(promised->spec.claimRef);
+  EXPECT_EQ(promised->spec.claimRef->name, "c");
+  EXPECT_EQ(promised->metadata.annotations.at("pv.kubernetes.io/bound-by-controller"), "yes");
+  stores.claims.seen.set(aClaim("d").size("3Gi").build());
+  CycleState other;
+  const PodPtr next = world.pod(aPod("q").claim("d"));
+  ASSERT_TRUE(reserveOn(other, next, "n1").ok());
+  EXPECT_TRUE(stores.volumes.get({"", "large"})->spec.claimRef) << "the right one is taken";
+  plugin->unreserve(state, pod, 0);
+  plugin->unreserve(state, pod, 0);
+  EXPECT_FALSE(stores.volumes.get({"", "right"})->spec.claimRef);
+}
+
+TEST_F(Fixture, volumes_must_suit_the_claim_in_class_mode_access_and_labels) {
+  auto claim = aClaim("c");
+  claim.object().spec.selector.emplace().matchLabels["tier"] = "gold";
+  stores.claims.seen.set(claim.build());
+  const auto usable = [&](testing::VolumeBuilder volume) {
+    stores.volumes.seen.set(volume.build());
+    const bool found = filter(aPod("p").claim("c"))["n1"].empty();
+    stores.volumes.seen.erase({"", "v"});
+    return found;
+  };
+  const auto good = aVolume("v").label("tier", "gold");
+  EXPECT_TRUE(usable(good));
+  EXPECT_FALSE(usable(aVolume("v")));
+  auto bad = good;
+  bad.object().spec.storageClassName = "slow";
+  EXPECT_FALSE(usable(bad));
+  bad = good;
+  bad.object().spec.volumeMode = "Block";
+  EXPECT_FALSE(usable(bad));
+  bad = good;
+  bad.object().spec.accessModes = {"ReadOnlyMany"};
+  EXPECT_FALSE(usable(bad));
+  bad = good;
+  bad.object().status.phase = "Released";
+  EXPECT_FALSE(usable(bad));
+  bad = good;
+  bad.object().metadata.deletionTimestamp = WallTime{};
+  EXPECT_FALSE(usable(bad));
+  bad = good;
+  bad.promised("someone-elses");
+  EXPECT_FALSE(usable(bad));
+}
+
+TEST_F(Fixture, a_volume_promised_to_the_claim_is_the_only_one_for_it) {
+  stores.claims.seen.set(aClaim("c").build());
+  stores.volumes.seen.set(aVolume("mine").size("5Gi").promised("c").where("zone", "b").build());
+  stores.volumes.seen.set(aVolume("other").build());
+  EXPECT_EQ(filter(aPod("p").claim("c")), (Answers{{"n1", kNoVolume}, {"n2", ""}}));
+}
+
+TEST_F(Fixture, two_claims_of_a_pod_need_two_volumes) {
+  stores.claims.seen.set(aClaim("c").build());
+  stores.claims.seen.set(aClaim("d").size("2Gi").build());
+  stores.volumes.seen.set(aVolume("v").size("2Gi").build());
+  EXPECT_EQ(filter(aPod("p").claim("c").claim("d"))["n1"], kNoVolume);
+  stores.volumes.seen.set(aVolume("w").build());
+  EXPECT_EQ(filter(aPod("p").claim("d").claim("c"))["n1"], "")
+      << "the small claim leaves the large volume";
+}
+
+TEST_F(Fixture, without_a_volume_one_is_made_where_topology_and_capacity_allow) {
+  auto class_ = aClass("fast", "WaitForFirstConsumer", "disk.csi");
+  class_->allowedTopologies = {{{{"zone", {"b", "c"}}}}};
+  stores.storageClasses.set(class_);
+  stores.claims.seen.set(aClaim("c").size("10Gi").build());
+  const PodBuilder pod = aPod("p").claim("c");
+  EXPECT_EQ(filter(pod), (Answers{{"n1", kNoVolume}, {"n2", ""}}));
+  auto driver = std::make_shared<api::CSIDriver>();
+  driver->metadata.name = "disk.csi";
+  driver->spec.storageCapacity = true;
+  stores.csiDrivers.set(driver);
+  EXPECT_EQ(filter(pod)["n2"], kUU + "node(s) did not have enough free storage");
+  auto capacity = std::make_shared<api::CSIStorageCapacity>();
+  capacity->metadata.name = "b";
+  capacity->storageClassName = "fast";
+  capacity->nodeTopology.emplace().matchLabels["zone"] = "b";
+  capacity->capacity = testing::quantity("100Gi");
+  stores.storageCapacities.set(capacity);
+  EXPECT_EQ(filter(pod)["n2"], "");
+  auto chopped = std::make_shared<api::CSIStorageCapacity>(*capacity);
+  chopped->maximumVolumeSize = testing::quantity("9Gi");
+  stores.storageCapacities.set(chopped);
+  EXPECT_EQ(filter(pod)["n2"], kUU + "node(s) did not have enough free storage");
+}
+
+TEST_F(Fixture, a_claim_that_is_being_provisioned_stays_on_its_node) {
+  stores.storageClasses.set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
+  stores.claims.seen.set(
+      aClaim("c").annotation("volume.kubernetes.io/selected-node", "n2").build());
+  EXPECT_EQ(filter(aPod("p").claim("c")), (Answers{{"n1", kNoVolume}, {"n2", ""}}));
+}
+
+// Runs PreBind until it ends.
+struct Waiting {
+  std::optional<Status> status;
+  TaskGroup tasks;
+  static Task<void> run(VolumeBinding* plugin, CycleState* state, PodPtr pod, NodeId node,
+                        std::optional<Status>* out) {
+    auto task = plugin->preBind(*state, pod, node);
+    *out = co_await task;
+  }
+};
+
+struct PreBind : Fixture {
+  CycleState state;
+  PodPtr pod;
+  Waiting waiting;
+
+  // A pod with a claim for which a volume is to be made on n2.
+  void begin() {
+    stores.storageClasses.set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
+    stores.claims.seen.set(aClaim("c").build());
+    pod = world.pod(aPod("p").claim("c"));
+    ASSERT_TRUE(reserveOn(state, pod, "n2").ok());
+    const NodeId node = *world.cluster().findNode("n2");
+    ASSERT_TRUE(world.cluster().assume(pod, node));
+    EXPECT_TRUE(plugin->preBindPreFlight(state, pod, node).ok());
+    waiting.tasks.spawn(Waiting::run(plugin, &state, pod, node, &waiting.status));
+    world.loop().advance(2s);
+  }
+  testing::ClaimBuilder selected() {
+    return aClaim("c").version("2").annotation("volume.kubernetes.io/selected-node", "n2");
+  }
+};
+
+TEST_F(PreBind, the_pod_waits_until_its_claim_has_been_given_a_volume) {
+  begin();
+  ASSERT_EQ(api.calls.size(), 1u);
+  EXPECT_EQ(api.calls[0].resource, "persistentvolumeclaims");
+  EXPECT_EQ(textAt(*parseJson(api.calls[0].body), "metadata", "annotations",
+                   "volume.kubernetes.io/selected-node"),
+            "n2");
+  stores.claims.seen.set(selected().build());
+  world.loop().advance(5s);
+  EXPECT_FALSE(waiting.status);
+  stores.volumes.seen.set(aVolume("made").build());
+  stores.claims.seen.set(selected().bound("made").version("3").build());
+  world.loop().advance(2s);
+  ASSERT_TRUE(waiting.status);
+  EXPECT_TRUE(waiting.status->ok());
+}
+
+TEST_F(PreBind, a_provisioner_that_gives_up_ends_the_wait) {
+  begin();
+  stores.claims.seen.set(aClaim("c").version("3").build());
+  world.loop().advance(2s);
+  ASSERT_TRUE(waiting.status);
+  EXPECT_EQ(waiting.status->message(), "binding volumes: provisioning failed for PVC \"c\"");
+}
+
+TEST_F(PreBind, the_wait_has_an_end) {
+  begin();
+  world.loop().advance(60s);
+  ASSERT_TRUE(waiting.status);
+  EXPECT_EQ(waiting.status->message(), "binding volumes: context deadline exceeded");
+}
+
+TEST_F(PreBind, a_promised_volume_is_written_with_its_claim) {
+  stores.claims.seen.set(aClaim("c").build());
+  stores.volumes.seen.set(aVolume("v").build());
+  pod = world.pod(aPod("p").claim("c"));
+  ASSERT_TRUE(reserveOn(state, pod, "n1").ok());
+  const NodeId node = *world.cluster().findNode("n1");
+  ASSERT_TRUE(world.cluster().assume(pod, node));
+  waiting.tasks.spawn(Waiting::run(plugin, &state, pod, node, &waiting.status));
+  world.loop().advance(2s);
+  ASSERT_EQ(api.calls.size(), 1u);
+  EXPECT_EQ(api.calls[0].name, "v");
+  const auto body = parseJson(api.calls[0].body);
+  EXPECT_EQ(textAt(*body, "spec", "claimRef", "name"), "c");
+  EXPECT_EQ(textAt(*body, "metadata", "resourceVersion"), "1");
+  auto volume = aVolume("v").promised("c");
+  volume.object().spec.claimRef->uid = "uid-c";
+  volume.object().metadata.resourceVersion = "2";
+  stores.volumes.seen.set(volume.build());
+  stores.claims.seen.set(aClaim("c").version("2").bound("v").build());
+  world.loop().advance(2s);
+  ASSERT_TRUE(waiting.status);
+  EXPECT_TRUE(waiting.status->ok()) << waiting.status->message();
+}
+
+TEST_F(Fixture, a_pod_whose_claims_are_bound_has_nothing_to_wait_for) {
+  stores.claims.seen.set(aClaim("c").bound("v").build());
+  stores.volumes.seen.set(aVolume("v").build());
+  CycleState state;
+  const PodPtr pod = world.pod(aPod("p").claim("c"));
+  ASSERT_TRUE(reserveOn(state, pod, "n1").ok());
+  EXPECT_TRUE(plugin->preBindPreFlight(state, pod, 0).skipped());
+}
+
+}  // namespace
+}  // namespace koord::scheduler

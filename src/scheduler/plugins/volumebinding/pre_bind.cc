@@ -1,0 +1,131 @@
+// PreBind of VolumeBinding: writes what was promised and waits until the volume controller and the
+// provisioners have made it so. What was written stays when a later step fails; the claims'
+// selected node lets the next attempt go on from there.
+
+#include "kube/client.h"
+#include "scheduler/framework/storage.h"
+#include "scheduler/plugins/volumebinding/plugin.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::string_view kClaims = "VolumeBinding/claims";
+constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
+
+json::object metadataPatch(const api::ObjectMeta& meta, std::string_view annotation) {
+  json::object patch{{"uid", meta.uid}, {"resourceVersion", meta.resourceVersion}};
+  if (const auto* value = api::findIn(meta.annotations, annotation))
+    patch.emplace("annotations",
+                  json::object{{json::string_view(annotation.data(), annotation.size()), *value}});
+  return patch;
+}
+
+}  // namespace
+
+Status VolumeBinding::preBindPreFlight(CycleState& state, const PodPtr&, NodeId) {
+  const Claims* claims = state.get<Claims>(kClaims);
+  return !claims || (claims->promised.empty() && claims->provisioning.empty()) ? Status::skip()
+                                                                               : Status{};
+}
+
+Task<Status> VolumeBinding::write(std::vector<VolumePtr> volumes, std::vector<ClaimPtr> claims) {
+  kube::Api* api = handle_.api();
+  if (!api) co_return Status::error("there is no API to bind volumes with");
+  for (const VolumePtr& volume : volumes) {
+    const api::ObjectReference& promise = *volume->spec.claimRef;
+    json::object reference{{"kind", promise.kind},
+                           {"apiVersion", promise.apiVersion},
+                           {"namespace", promise.namespace_},
+                           {"name", promise.name},
+                           {"uid", promise.uid},
+                           {"resourceVersion", promise.resourceVersion}};
+    json::object patch{
+        {"metadata", metadataPatch(volume->metadata, "pv.kubernetes.io/bound-by-controller")},
+        {"spec", json::object{{"claimRef", std::move(reference)}}}};
+    auto call = kube::mergePatch(*api, api::PersistentVolume::kType, {"", volume->metadata.name},
+                                 std::move(patch));
+    const Result<json::value> reply = co_await call;
+    if (!reply) co_return Status::error("binding volumes: " + reply.error().message);
+  }
+  for (const ClaimPtr& claim : claims) {
+    json::object patch{{"metadata", metadataPatch(claim->metadata, kSelectedNode)}};
+    auto call = kube::mergePatch(*api, api::PersistentVolumeClaim::kType,
+                                 api::keyOf(claim->metadata), std::move(patch));
+    const Result<json::value> reply = co_await call;
+    if (!reply) co_return Status::error("binding volumes: " + reply.error().message);
+  }
+  co_return Status{};
+}
+
+// Looks at what the API shows, not at what was assumed.
+Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
+                               const NodeRow& node) const {
+  const Status waiting{Code::Wait, {}, {}};
+  const auto usableHere = [&](const api::PersistentVolume& volume) {
+    const auto where = whereUsable(volume);
+    return !where ||
+           (node.object && where->matches(node.object->metadata.labels, node.name).value_or(false));
+  };
+  const auto badVolume = [&](const api::PersistentVolume& volume) {
+    return Status::error("binding volumes: pv \"" + volume.metadata.name +
+                         "\" node affinity doesn't match node \"" + node.name + "\"");
+  };
+  if (!cluster_.findPod(pod.uid()))
+    return Status::error("binding volumes: pod does not exist any more");
+  for (const VolumePtr& promised : claims.promised) {
+    const auto volume = stores_.volumes.seen.get({"", promised->metadata.name});
+    if (!volume)
+      return Status::error("binding volumes: persistentvolume \"" + promised->metadata.name +
+                           "\" not found");
+    const bool written = volume->metadata.resourceVersion != promised->metadata.resourceVersion ||
+                         (volume->spec.claimRef && !volume->spec.claimRef->uid.empty());
+    if (!written) return waiting;
+    if (!usableHere(*volume)) return badVolume(*volume);
+    if (!volume->spec.claimRef || volume->spec.claimRef->uid.empty())
+      return Status::error("binding volumes: ClaimRef got reset for pv \"" + volume->metadata.name +
+                           "\"");
+    const api::ObjectReference& promise = *promised->spec.claimRef;
+    const auto claim = stores_.claims.seen.get({promise.namespace_, promise.name});
+    if (!claim)
+      return Status::error("binding volumes: persistentvolumeclaim \"" + promise.name +
+                           "\" not found");
+    if (!isFullyBound(*claim)) return waiting;
+  }
+  for (const ClaimPtr& selected : claims.provisioning) {
+    const std::string& name = selected->metadata.name;
+    const auto claim = stores_.claims.seen.get(api::keyOf(selected->metadata));
+    if (!claim)
+      return Status::error("binding volumes: persistentvolumeclaim \"" + name + "\" not found");
+    if (claim->metadata.resourceVersion == selected->metadata.resourceVersion) return waiting;
+    const auto* there = api::findIn(claim->metadata.annotations, kSelectedNode);
+    // A provisioner takes the annotation away when it cannot make a volume there.
+    if (!there || *there != node.name)
+      return Status::error("binding volumes: provisioning failed for PVC \"" + name + "\"");
+    if (!claim->spec.volumeName.empty()) {
+      const auto volume = stores_.volumes.seen.get({"", claim->spec.volumeName});
+      if (!volume) return waiting;
+      if (!usableHere(*volume)) return badVolume(*volume);
+    }
+    if (!isFullyBound(*claim)) return waiting;
+  }
+  return {};
+}
+
+Task<Status> VolumeBinding::preBind(CycleState& state, PodPtr pod, NodeId node) {
+  const Claims* claims = state.get<Claims>(kClaims);
+  auto writing = write(claims->promised, claims->provisioning);
+  const Status written = co_await writing;
+  if (!written.ok()) co_return written;
+  const SteadyTime until = handle_.executor().steadyNow() + args_.bindTimeout;
+  for (;;) {
+    const Status status = progress(*claims, *pod, cluster_.node(node));
+    if (status.code != Code::Wait) co_return status;
+    if (handle_.executor().steadyNow() >= until)
+      co_return Status::error("binding volumes: context deadline exceeded");
+    auto pause = sleepFor(handle_.executor(), std::chrono::seconds(1));
+    co_await pause;
+  }
+}
+
+}  // namespace koord::scheduler

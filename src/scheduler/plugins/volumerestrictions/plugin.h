@@ -1,0 +1,29 @@
+#pragma once
+
+// VolumeRestrictions: no node gets the same disk twice where the disk does not allow it, and a
+// claim that only one pod may use is used by one pod.
+
+#include "scheduler/framework/registry.h"
+
+namespace koord::scheduler {
+
+class VolumeRestrictions final : public Plugin,
+                                 public PreFilterPlugin,
+                                 public FilterPlugin,
+                                 public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "VolumeRestrictions";
+  explicit VolumeRestrictions(Handle& handle)
+      : cluster_(handle.cluster()), stores_(handle.stores()), users_(handle.claimUsers()) {}
+  std::string_view name() const override { return kName; }
+  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
+
+ private:
+  Cluster& cluster_;
+  const Stores& stores_;
+  const ClaimUsers& users_;
+};
+
+}  // namespace koord::scheduler

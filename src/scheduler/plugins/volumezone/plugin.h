@@ -1,0 +1,31 @@
+#pragma once
+
+// VolumeZone: a pod must run where the zone and region labels of its bound PersistentVolumes say.
+
+#include "scheduler/framework/registry.h"
+
+namespace koord::scheduler {
+
+class VolumeZone final : public Plugin,
+                         public PreFilterPlugin,
+                         public FilterPlugin,
+                         public EnqueueExtensions {
+ public:
+  static constexpr std::string_view kName = "VolumeZone";
+  explicit VolumeZone(Handle& handle) : cluster_(handle.cluster()), stores_(handle.stores()) {}
+  std::string_view name() const override { return kName; }
+  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
+
+ private:
+  struct Topology {  // of one volume
+    std::string key;
+    std::vector<std::string> values;  // any of them
+  };
+
+  Cluster& cluster_;
+  const Stores& stores_;
+};
+
+}  // namespace koord::scheduler

@@ -190,6 +190,48 @@ class Builder final : public YAML::EventHandler {
   std::size_t nodes_ = 0;
 };
 
+// One UTF-8 character: its code and length; length 0 when the bytes are none.
+struct Character {
+  char32_t code = 0;
+  std::size_t length = 0;
+};
+Character characterAt(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return {byte(0), 1};
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || length > text.size()) return {};
+  char32_t code = byte(0) & (0x7f >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  const bool tooLong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+  return tooLong ? Character{} : Character{code, length};
+}
+
+bool isAllowed(char32_t code) {
+  return code == '\t' || code == '\n' || code == '\r' || (code >= 0x20 && code < 0x7f) ||
+         code == 0x85 || (code >= 0xa0 && code < 0xd800) || (code >= 0xe000 && code < 0xfffe) ||
+         (code >= 0x10000 && code < 0x110000);
+}
+
+// YAML is text without control characters. On others, the parser may not come to an end.
+Result<> checkCharacters(std::string_view text) {
+  std::size_t line = 1, column = 1;
+  while (!text.empty()) {
+    const Character next = characterAt(text);
+    if (next.length == 0 || !isAllowed(next.code)) {
+      return fail(ErrorCode::BadRequest,
+                  fmt::format("not valid YAML: line {} column {}: {}", line, column,
+                              next.length == 0 ? "this is not UTF-8" : "a control character"));
+    }
+    column = next.code == '\n' ? 1 : column + 1;
+    if (next.code == '\n') ++line;
+    text.remove_prefix(next.length);
+  }
+  return {};
+}
+
 bool looksLikeJson(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && text[first] == '{';
@@ -201,6 +243,7 @@ Result<std::vector<json::value>> parseYamlDocuments(std::string_view text) {
   if (looksLikeJson(text)) {
     if (auto value = parseJson(text)) return std::vector<json::value>{*std::move(value)};
   }
+  if (auto allowed = checkCharacters(text); !allowed) return fail(std::move(allowed.error()));
   try {
     std::istringstream in{std::string(text)};
     YAML::Parser parser(in);

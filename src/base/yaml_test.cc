@@ -1,5 +1,6 @@
 #include "base/yaml.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace koord {
@@ -77,6 +78,23 @@ TEST(YamlTest, PlainKeysAreTypedAndBecomeTextAgain) {
   EXPECT_EQ(asJson("yes: 1\nNo: 2\n7: 3\n0x10: 4\n1.5: 5\nname: 6\n"),
             R"({"true":1,"false":2,"7":3,"16":4,"1.5":5,"name":6})");
   EXPECT_EQ(asJson("\"yes\": 1\n'0x10': 2\n"), R"({"yes":1,"0x10":2})");
+}
+
+TEST(YamlTest, WhatIsNoTextIsRefused) {
+  const std::vector<std::pair<std::string_view, const char*>> cases{
+      {{",a:\xd7\xa2\b\0b", 8}, "line 1 column 5: a control character"},
+      {"a: 1\nb: \x01", "line 2 column 4: a control character"},
+      {"a: \xff", "line 1 column 4: this is not UTF-8"},
+      {"a: \xc0\xaf", "this is not UTF-8"},
+      {"a: \xed\xa0\x80", "a control character"},
+      {"a: \xe2\x82", "this is not UTF-8"},
+  };
+  for (const auto& [text, message] : cases) {
+    const auto parsed = parseYaml(text);
+    ASSERT_FALSE(parsed);
+    EXPECT_THAT(parsed.error().message, testing::HasSubstr(message));
+  }
+  EXPECT_EQ(asJson("a: \xc3\xa9\xf0\x9f\x98\x80\n"), "{\"a\":\"\xc3\xa9\xf0\x9f\x98\x80\"}");
 }
 
 TEST(YamlTest, DocumentsAreSplitAndEmptyOnesLeftOut) {

@@ -35,7 +35,10 @@ class Builder final : public YAML::EventHandler {
  public:
   std::vector<json::value> documents;
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // What no document can begin with, the parser does not take but offers again and again.
+    if (mark.pos == lastStart_) reject(mark, "this cannot stand here");
+    lastStart_ = mark.pos;
     anchors_.clear();
     root_ = nullptr;
   }
@@ -184,6 +187,7 @@ class Builder final : public YAML::EventHandler {
     for (const auto& map : *maps) top.merged.push_back(map);
   }
 
+  int lastStart_ = -1;  // of a document
   json::value root_;
   std::vector<Frame> stack_;
   std::unordered_map<YAML::anchor_t, Anchor> anchors_;
@@ -215,7 +219,7 @@ bool isAllowed(char32_t code) {
          (code >= 0x10000 && code < 0x110000);
 }
 
-// YAML is text without control characters. On others, the parser may not come to an end.
+// YAML is text without control characters.
 Result<> checkCharacters(std::string_view text) {
   std::size_t line = 1, column = 1;
   while (!text.empty()) {

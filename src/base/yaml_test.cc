@@ -80,6 +80,12 @@ TEST(YamlTest, PlainKeysAreTypedAndBecomeTextAgain) {
   EXPECT_EQ(asJson("\"yes\": 1\n'0x10': 2\n"), R"({"yes":1,"0x10":2})");
 }
 
+TEST(YamlTest, TextThatNoDocumentCanBeginWithIsRefused) {
+  EXPECT_EQ(parseYaml(",[:a {1 \"x\"").error().message,
+            "not valid YAML: line 1 column 1: this cannot stand here");
+  EXPECT_FALSE(parseYaml("a: 1\n...\n, b"));
+}
+
 TEST(YamlTest, WhatIsNoTextIsRefused) {
   const std::vector<std::pair<std::string_view, const char*>> cases{
       {{",a:\xd7\xa2\b\0b", 8}, "line 1 column 5: a control character"},

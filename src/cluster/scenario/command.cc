@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "cluster/scenario/http_environment.h"
 #include "cluster/scenario/report.h"
+#include "cluster/scenario/report_html.h"
 
 namespace koord::scenario {
 namespace {
@@ -75,7 +76,10 @@ class Run {
   std::vector<TestResult> all() {
     std::vector<std::size_t> together, alone;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      (jobs_[i].test->concurrent ? together : alone).push_back(i);
+      // Tests with a cluster of their own cannot be in each other's way.
+      const bool apart =
+          jobs_[i].test->concurrent || (!options_.useCluster && !jobs_[i].test->hasProcesses());
+      (apart ? together : alone).push_back(i);
     }
     work(together, std::max(1U, options_.parallel));
     work(alone, 1);
@@ -172,6 +176,10 @@ int runTestCommand(const TestCommandOptions& options) {
              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   if (!options.junitFile.empty()) {
     const auto written = writeFileAtomic(options.junitFile, toJUnit(results), 0644);
+    if (!written) return refuse(written.error().message);
+  }
+  if (!options.htmlFile.empty()) {
+    const auto written = writeFileAtomic(options.htmlFile, toHtml(results), 0644);
     if (!written) return refuse(written.error().message);
   }
   const bool failed =

@@ -27,6 +27,7 @@ struct TestCommandOptions {
   unsigned parallel = 1;           // --parallel N
   std::string filter;              // --filter REGEX, searched for in "folder/name"
   std::string junitFile;           // --junit FILE
+  std::string htmlFile;            // --report-html FILE
   bool verbose = false;            // --verbose: every operation, also of tests that pass
   bool failFast = false;           // --fail-fast: start no test after one has failed
   bool list = false;               // --list: print the names only

@@ -90,8 +90,8 @@ TEST_F(TestCommandTest, BadFilesAreNamedBeforeAnythingRuns) {
   addTest("a", "(`1`): 1", "  colour: red\n");
   addTest("b", "(`1`): 1", "  skip: maybe\n");
   EXPECT_EQ(run(), 2);
-  EXPECT_THAT(errors_, HasSubstr("a/chainsaw-test.yaml: spec.colour: there is no such field"));
-  EXPECT_THAT(errors_, HasSubstr("b/chainsaw-test.yaml: spec.skip: must be true or false"));
+  EXPECT_THAT(errors_, HasSubstr("a/chainsaw-test.yaml:5: spec.colour: there is no such field"));
+  EXPECT_THAT(errors_, HasSubstr("b/chainsaw-test.yaml:5: spec.skip: must be true or false"));
   EXPECT_EQ(output_, "");
 }
 
@@ -111,6 +111,21 @@ TEST_F(TestCommandTest, JUnitHasACasePerTest) {
 TEST(SideBySideTest, LinesThatDifferAreMarked) {
   EXPECT_EQ(sideBySide("want", "a\nb\nc\nd\n", "have", "a\nx\nc\nd\ne\n", 40),
             "want   have\na      a\nb    | x\nc      c\nd      d\n     > e\n");
+}
+
+TEST_F(TestCommandTest, TheHtmlReportShowsFailuresOpenAndEscapesWhatItShows) {
+  addTest("good", "(`1`): 1", "  description: one & one\n");
+  addTest("bad", "('<'): '&'");
+  options_.htmlFile = (root_ / "out.html").string();
+  EXPECT_EQ(run(), 1);
+  const auto html = readFile(options_.htmlFile);
+  ASSERT_TRUE(html);
+  EXPECT_THAT(*html, HasSubstr("<h1>Scenarios: 1 passed, 1 failed</h1>"));
+  EXPECT_THAT(*html, HasSubstr("<details class=\"failed\" open><summary><b>failed</b> bad"));
+  EXPECT_THAT(*html, HasSubstr("<p>one &amp; one</p>"));
+  EXPECT_THAT(*html, HasSubstr("bad/chainsaw-test.yaml:7 spec.steps[0].try[0].assert"));
+  EXPECT_THAT(*html, HasSubstr("<tr class=\"differs\"><td>('&lt;')"))
+      << "expected stands beside actual";
 }
 
 TEST(ProcessesTest, OutputStatusAndTimeoutsAreReported) {

@@ -7,9 +7,12 @@
 
 namespace koord::scenario {
 
-std::string Problems::text() const {
+std::string Problems::text(const std::function<std::string(const std::string& path)>& place) const {
   std::string result;
-  for (const auto& problem : all_) result += (result.empty() ? "" : "\n") + problem;
+  for (const auto& [path, what] : all_) {
+    result += fmt::format("{}{}: {}: {}", result.empty() ? "" : "\n", place(path),
+                          path.empty() ? "the document" : path, what);
+  }
   return result;
 }
 

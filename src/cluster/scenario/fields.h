@@ -4,6 +4,7 @@
 // error. Problems are collected with the path of the field, so that a file's mistakes come out
 // together.
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,14 +18,18 @@ namespace koord::scenario {
 class Problems {
  public:
   void add(const std::string& path, std::string_view what) {
-    all_.push_back((path.empty() ? "the document" : path) + ": " + std::string(what));
+    all_.push_back({path, std::string(what)});
   }
   bool empty() const { return all_.empty(); }
-  // All of them, one per line.
-  std::string text() const;
+  // All of them, one per line, each after what `place` says of its path ("chainsaw-test.yaml:3").
+  std::string text(const std::function<std::string(const std::string& path)>& place) const;
 
  private:
-  std::vector<std::string> all_;
+  struct Problem {
+    std::string path;
+    std::string what;
+  };
+  std::vector<Problem> all_;
 };
 
 class Fields {

@@ -229,7 +229,8 @@ void readBody(const json::value& value, const std::string& path, Operation& oper
   if ((takesExpectations(kind) && kind != Kind::Delete) || isProcess(kind)) {
     readOutputs(fields, operation);
   }
-  if (kind == Kind::Patch) operation.subresource = fields.text("subresource").value_or("");
+  if (kind == Kind::Patch || kind == Kind::Create)
+    operation.subresource = fields.text("subresource").value_or("");
   if (isProcess(kind)) readProcess(fields, operation);
   if (kind == Kind::Delete) {
     operation.render = fields.boolean("template");

@@ -37,6 +37,7 @@ Task<OperationOutcome> Operations::run(const Operation& operation, OperationCont
   outcome.bindings = context.bindings;
   outcome.result.name = nameOf(operation.kind);
   outcome.result.field = operation.field;
+  outcome.result.place = operation.place;
   outcome.result.description = operation.description;
   const auto start = environment_.executor().steadyNow();
   const auto bindings = evaluateBindings(
@@ -250,8 +251,9 @@ Task<Operations::Attempt> Operations::write(const Operation& operation, json::va
     kube::Request request = kube::makeRequest(kube::Verb::Create, target->type, target->key);
     request.query = std::move(query);
     if (operation.kind == Kind::Create || operation.kind == Kind::Apply) {
-      request.name.clear();
-      created = true;
+      request.subresource = operation.subresource;
+      created = operation.subresource.empty();
+      if (created) request.name.clear();
     } else if (operation.kind == Kind::Patch) {
       request.verb = kube::Verb::Patch;
       request.patchType = kube::PatchType::Merge;

@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "base/yaml.h"
+#include "cluster/scenario/line_diff.h"
 
 namespace koord::scenario {
 namespace {
@@ -14,16 +15,6 @@ constexpr std::string_view kRed = "31", kGreen = "32", kYellow = "33", kDim = "2
 
 std::string coloured(std::string_view text, std::string_view colour, const ReportOptions& options) {
   return options.colour ? fmt::format("\x1b[{}m{}\x1b[0m", colour, text) : std::string(text);
-}
-
-std::vector<std::string_view> linesOf(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const auto newline = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, newline));
-    text.remove_prefix(std::min(newline + 1, text.size()));
-  }
-  return lines;
 }
 
 std::string indented(std::string_view text, std::size_t by) {
@@ -64,7 +55,11 @@ void writeOperation(std::string& out, const OperationResult& operation,
   if (!operation.description.empty()) out += fmt::format(" \"{}\"", operation.description);
   out += coloured(fmt::format("  {}", secondsOf(operation.elapsed)), kDim, options) + "\n";
   if (operation.failed()) {
-    if (!operation.field.empty()) out += indented("at " + operation.field, 10);
+    if (!operation.field.empty()) {
+      out += indented(fmt::format("at {}{}{}", operation.place, operation.place.empty() ? "" : " ",
+                                  operation.field),
+                      10);
+    }
     out += indented(operation.error, 10);
     for (const auto& deviation : operation.deviations)
       writeDeviation(out, operation, deviation, options);
@@ -140,30 +135,13 @@ double inSeconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// Lengths of the longest common subsequences of the lines' tails.
-std::vector<std::vector<int>> commonTails(const std::vector<std::string_view>& a,
-                                          const std::vector<std::string_view>& b) {
-  std::vector<std::vector<int>> table(a.size() + 1, std::vector<int>(b.size() + 1, 0));
-  for (std::size_t i = a.size(); i-- > 0;) {
-    for (std::size_t j = b.size(); j-- > 0;) {
-      table[i][j] =
-          a[i] == b[j] ? table[i + 1][j + 1] + 1 : std::max(table[i + 1][j], table[i][j + 1]);
-    }
-  }
-  return table;
-}
-
 }  // namespace
 
 std::string sideBySide(std::string_view leftTitle, std::string_view left,
                        std::string_view rightTitle, std::string_view right, std::size_t width) {
-  constexpr std::size_t kMostLines = 400;
-  auto a = linesOf(left);
-  auto b = linesOf(right);
-  a.resize(std::min(a.size(), kMostLines));
-  b.resize(std::min(b.size(), kMostLines));
+  const auto pairs = compareLines(left, right);
   std::size_t longest = leftTitle.size();
-  for (const auto line : a) longest = std::max(longest, line.size());
+  for (const auto& pair : pairs) longest = std::max(longest, pair.left.size());
   const std::size_t column = std::min(longest, width / 2);
   std::string out;
   const auto row = [&](std::string_view l, char mark, std::string_view r) {
@@ -172,19 +150,7 @@ std::string sideBySide(std::string_view leftTitle, std::string_view left,
     out += line + "\n";
   };
   row(leftTitle, ' ', rightTitle);
-  const auto table = commonTails(a, b);
-  std::size_t i = 0, j = 0;
-  while (i < a.size() || j < b.size()) {
-    if (i < a.size() && j < b.size() && a[i] == b[j]) {
-      row(a[i++], ' ', b[j++]);
-    } else if (i < a.size() && j < b.size() && table[i + 1][j + 1] == table[i][j]) {
-      row(a[i++], '|', b[j++]);
-    } else if (j == b.size() || (i < a.size() && table[i + 1][j] >= table[i][j + 1])) {
-      row(a[i++], '<', "");
-    } else {
-      row("", '>', b[j++]);
-    }
-  }
+  for (const auto& pair : pairs) row(pair.left, pair.mark, pair.right);
   return out;
 }
 

@@ -23,7 +23,8 @@ struct Deviation {
 struct OperationResult {
   std::string name;    // "ASSERT"
   std::string target;  // "v1/Pod ns/name", "" where there is none
-  std::string field;   // where the operation is in the file
+  std::string field;   // where the operation is in the file ...
+  std::string place;   // ... "folder/chainsaw-test.yaml:23"
   std::string description;
   Duration elapsed{};
   std::string error;                  // "" = succeeded
@@ -47,6 +48,7 @@ struct TestResult {
 
   std::filesystem::path file;
   std::string name;  // with the name or number of its inputs: "quota/small"
+  std::string description;
   std::string namespace_;
   Status status = Status::Passed;
   std::string error;  // what failed outside of the steps

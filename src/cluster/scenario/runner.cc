@@ -239,6 +239,7 @@ Task<void> TestRun::cleanUp() {
 Task<TestResult> TestRun::run() {
   result_.file = test_.file;
   result_.name = titleOf(test_, inputs_);
+  result_.description = test_.description;
   if (test_.skip) {
     result_.status = TestResult::Status::Skipped;
     co_return std::move(result_);

@@ -118,6 +118,7 @@ steps:
   const auto operation = failure(result);
   EXPECT_EQ(operation.error, "status.x: expected 1, got 2");
   EXPECT_EQ(operation.field, "spec.steps[0].try[0].assert");
+  EXPECT_EQ(operation.place, "chainsaw-test.yaml:8");
   ASSERT_EQ(operation.deviations.size(), 1U);
   EXPECT_EQ(toJson(operation.deviations[0].actual),
             R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"},"status":{"x":2}})");

@@ -1,6 +1,7 @@
 #include "cluster/scenario/test_file.h"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,7 @@
 #include "cluster/scenario/fields.h"
 #include "cluster/scenario/jmespath.h"
 #include "cluster/scenario/operation_reader.h"
+#include "cluster/scenario/source_lines.h"
 
 namespace koord::scenario {
 namespace {
@@ -95,7 +97,14 @@ void readSpec(const json::value& value, Test& test, Problems& problems) {
   fields.finish();
 }
 
-Result<Test> readTest(const json::value& document, const std::filesystem::path& file) {
+using PlaceOf = std::function<std::string(const std::string& field)>;
+
+void setPlaces(std::vector<Operation>& operations, const PlaceOf& place) {
+  for (auto& operation : operations) operation.place = place(operation.field);
+}
+
+Result<Test> readTest(const json::value& document, const std::filesystem::path& file,
+                      const PlaceOf& place) {
   Problems problems;
   Test test;
   test.file = file;
@@ -113,7 +122,12 @@ Result<Test> readTest(const json::value& document, const std::filesystem::path& 
   const auto* spec = fields.take("spec");
   readSpec(spec ? *spec : json::value(nullptr), test, problems);
   fields.finish();
-  if (!problems.empty()) return fail(ErrorCode::Invalid, problems.text());
+  if (!problems.empty()) return fail(ErrorCode::Invalid, problems.text(place));
+  setPlaces(test.catch_, place);
+  for (auto& step : test.steps) {
+    for (auto* block : {&step.try_, &step.catch_, &step.finally, &step.cleanup})
+      setPlaces(*block, place);
+  }
   return test;
 }
 
@@ -140,9 +154,12 @@ Result<std::vector<Test>> parseTests(std::string_view yaml, const std::filesyste
   const auto documents = parseYamlDocuments(yaml);
   if (!documents) return fail(Error(documents.error()).within(file.string()));
   std::vector<Test> tests;
-  for (const auto& document : *documents) {
-    auto test = readTest(document, file);
-    if (!test) return fail(std::move(test.error()).within(file.string()));
+  const SourceLines lines(yaml);
+  for (std::size_t i = 0; i < documents->size(); ++i) {
+    auto test = readTest((*documents)[i], file, [&](const std::string& field) {
+      return fmt::format("{}:{}", file.string(), lines.lineOf(i, field));
+    });
+    if (!test) return fail(std::move(test.error()));
     tests.push_back(*std::move(test));
   }
   return tests;

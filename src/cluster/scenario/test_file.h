@@ -83,7 +83,8 @@ struct Operation {
   };
 
   Kind kind = Kind::Apply;
-  std::string field;  // where it is in the file: "spec.steps[0].try[2].assert"
+  std::string field;  // where it is in the file: "spec.steps[0].try[2].assert" ...
+  std::string place;  // ... "folder/chainsaw-test.yaml:23"
   std::string description;
   bool continueOnError = false;
   std::optional<Duration> timeout;
@@ -96,7 +97,7 @@ struct Operation {
   std::optional<json::value> resource;  // apply, create, update, patch, assert, error: this ...
   std::string file;                     // ... or this file or glob, relative to the test's folder
   bool dryRun = false;
-  std::string subresource;        // patch
+  std::string subresource;        // create, patch
   Selection selection;            // delete, wait, describe, get, events, podLogs
   std::string propagationPolicy;  // delete
   WaitFor wait;

@@ -136,10 +136,10 @@ TEST(TestFileTest, MistakesNameTheField) {
   }
   const auto wrongKind = parseTests("apiVersion: v1\nkind: Pod\nmetadata: {}", "f");
   ASSERT_FALSE(wrongKind);
-  EXPECT_EQ(
-      wrongKind.error().message,
-      "f: apiVersion: must be chainsaw.kyverno.io/v1alpha1, is v1\nkind: must be Test, is Pod\n"
-      "metadata.name: is required\nspec.steps: needs at least one step");
+  EXPECT_EQ(wrongKind.error().message,
+            "f:1: apiVersion: must be chainsaw.kyverno.io/v1alpha1, is v1\n"
+            "f:2: kind: must be Test, is Pod\nf:3: metadata.name: is required\n"
+            "f:1: spec.steps: needs at least one step");
 }
 
 TEST(TestFileTest, FilesAreFoundAndResourcesRead) {

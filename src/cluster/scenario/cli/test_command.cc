@@ -46,6 +46,8 @@ CLI::App* addTestCommand(CLI::App& app, TestFlags& flags) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   test->add_option("--junit", options.junitFile, "Write the results as JUnit XML");
+  test->add_option("--report-html", options.htmlFile,
+                   "Write the results as one HTML page that needs no other file");
   test->add_option("--filter", options.filter,
                    "Only scenarios whose folder/name matches this regular expression");
   test->add_flag("--fail-fast", options.failFast, "Start no scenario after one has failed");

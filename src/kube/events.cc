@@ -16,7 +16,7 @@ constexpr std::size_t kRemembered = 4096;
 constexpr std::size_t kPendingLimit = 1000;
 constexpr double kBurst = 25;
 constexpr double kRefillPerSecond = 1.0 / 300;
-constexpr int kSimilarLimit = 10;
+constexpr std::size_t kSimilarLimit = 10;  // texts; the tenth is the first that is combined
 constexpr Duration kSimilarWindow = 600s;
 
 std::string objectText(const api::ObjectReference& about) {
@@ -26,8 +26,13 @@ std::string objectText(const api::ObjectReference& about) {
 }  // namespace
 
 EventRecorder::EventRecorder(Api& api, Executor& executor, std::string component, Random random)
-    : api_(api), executor_(executor), component_(std::move(component)), random_(random),
-      seen_(kRemembered), similar_(kRemembered), budgets_(kRemembered) {}
+    : api_(api),
+      executor_(executor),
+      component_(std::move(component)),
+      random_(random),
+      seen_(kRemembered),
+      similar_(kRemembered),
+      budgets_(kRemembered) {}
 
 bool EventRecorder::spend(const std::string& object) {
   const SteadyTime now = executor_.steadyNow();
@@ -50,13 +55,15 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
   const SteadyTime now = executor_.steadyNow();
   if (now - similar.last > kSimilarWindow) similar.messages.clear();
   similar.last = now;
-  if (similar.messages.size() < kSimilarLimit) similar.messages.insert(message);
+  if (similar.messages.size() + 1 < kSimilarLimit) similar.messages.insert(message);
   std::string dedupKey = kind;
   if (similar.messages.contains(message)) {
     dedupKey += "|" + message;
   } else {
     message = "(combined from similar events): " + message;
   }
+  // What is not written for being too much counts all the same.
+  const std::int32_t count = ++seen_.at(dedupKey, Seen{}).count;
   if (!spend(object)) return;
 
   const WallTime stamp = executor_.wallNow();
@@ -70,7 +77,7 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
   event.reportingComponent = component_;
   event.firstTimestamp = stamp;
   event.lastTimestamp = stamp;
-  event.count = 1;
+  event.count = count;
   event.type = type;
   event.action = action;
   if (pending_.size() >= kPendingLimit) {
@@ -95,31 +102,28 @@ Task<void> EventRecorder::writeAll() {
 Task<void> EventRecorder::write(Pending pending) {
   const std::string dedupKey = std::move(pending.dedupKey);
   api::Event event = std::move(pending.event);
-  Seen seen = seen_.at(dedupKey, Seen{});
-  if (!seen.key.name.empty()) {
-    seen.count += 1;
-    event.count = seen.count;
-    json::value change{{"count", seen.count},
+  const api::ObjectKey written = seen_.at(dedupKey, Seen{}).key;
+  if (!written.name.empty()) {
+    json::value change{{"count", event.count},
                        {"message", event.message},
                        {"lastTimestamp", formatTime(*event.lastTimestamp)}};
-    auto patching = mergePatch(api_, api::Event::kType, seen.key, std::move(change));
+    auto patching = mergePatch(api_, api::Event::kType, written, std::move(change));
     const auto patched = co_await patching;
-    seen_.at(dedupKey, seen) = seen;
     // One that has expired on the server is written anew, with the count it had reached.
     if (patched || patched.error().code != ErrorCode::NotFound) co_return;
   }
   auto creating = create(api_, event);
   const auto created = co_await creating;
   if (created) {
-    seen_.at(dedupKey, seen) = Seen{api::keyOf(event.metadata), event.count};
+    seen_.at(dedupKey, Seen{{}, event.count}).key = api::keyOf(event.metadata);
   } else {
-    log::v(1, "event {} about {}: {}", event.reason, event.involvedObject.name, created.error().message);
-    seen_.erase(dedupKey);
+    log::v(1, "event {} about {}: {}", event.reason, event.involvedObject.name,
+           created.error().message);
   }
 }
 
 api::ObjectReference referenceTo(const api::ResourceType& type, const api::ObjectMeta& meta) {
-  return {std::string(type.kind), meta.namespace_, meta.name,           meta.uid,
+  return {std::string(type.kind),  meta.namespace_,      meta.name,    meta.uid,
           api::apiVersionOf(type), meta.resourceVersion, std::string{}};
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // Kubernetes Events: recorded without waiting, aggregated and rate-limited per object as client-go does:
-// repeats raise count on one Event; more than ten different texts of one reason within ten minutes are
-// combined; an object may have a burst of 25, then one per five minutes.
+// repeats raise count on one Event; of different texts of one reason within ten minutes, the tenth and
+// later ones are combined; an object may have a burst of 25, then one per five minutes.
 
 #include <deque>
 #include <set>

@@ -51,13 +51,22 @@ TEST_F(EventsTest, AnObjectThatFloodsIsHeldToItsBudget) {
   EXPECT_EQ(count(Verb::Create) + count(Verb::Patch), 26);
 }
 
+TEST_F(EventsTest, WhatWasTooMuchToWriteCountsAllTheSame) {
+  for (int i = 0; i < 40; ++i) recorder_.record(pod_, "Normal", "Flood", "text");
+  loop_.advance(6min);
+  recorder_.record(pod_, "Normal", "Flood", "text");
+  loop_.advance(1s);
+  EXPECT_EQ(count(Verb::Create) + count(Verb::Patch), 26);
+  EXPECT_EQ(lastBody().at("count").as_int64(), 41);
+}
+
 TEST_F(EventsTest, ManyTextsOfOneReasonAreCombined) {
   for (int i = 0; i < 15; ++i) {
     recorder_.record(pod_, "Normal", "Varied", fmt::format("text {}", i));
     loop_.advance(10ms);
   }
-  EXPECT_EQ(count(Verb::Create), 11);
-  EXPECT_EQ(count(Verb::Patch), 4);
+  EXPECT_EQ(count(Verb::Create), 10);
+  EXPECT_EQ(count(Verb::Patch), 5);
   EXPECT_EQ(textAt(lastBody(), "message"), "(combined from similar events): text 14");
 }
 

@@ -39,7 +39,9 @@ Result<std::unique_ptr<Manager>> Manager::start(kube::Component& component,
 }
 
 Manager::Manager(kube::Component& component, ManagerOptions options)
-    : component_(component), options_(std::move(options)) {}
+    : component_(component), options_(std::move(options)) {
+  metrics_.setClient(component_.metrics());
+}
 
 Manager::~Manager() {
   component_.executor().cancel(webhookDeadline_);

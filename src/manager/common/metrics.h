@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/executor.h"
+#include "kube/metrics.h"
 
 namespace koord::manager {
 
@@ -36,6 +37,10 @@ class Metrics {
 
   void setLeader(bool leader);
 
+  // Where work queues count, before the controllers are made; null until then.
+  void setClient(std::shared_ptr<kube::Metrics> client) { client_ = std::move(client); }
+  kube::Metrics* client() const { return client_.get(); }
+
   // The Prometheus text format: metrics of the process (/metrics) and of the manager's own work.
   std::string processText() const;
   std::string internalText() const;
@@ -43,6 +48,7 @@ class Metrics {
  private:
   struct Families;
   std::unique_ptr<Families> families_;
+  std::shared_ptr<kube::Metrics> client_;
 };
 
 }  // namespace koord::manager

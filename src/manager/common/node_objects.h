@@ -20,6 +20,7 @@ struct NodeObjectRules {
       specOf;
   // Counts a write; reason names what was done ("" for the reconcile as a whole).
   std::function<void(bool ok, std::string_view reason)> count;
+  kube::Metrics* queueMetrics = nullptr;
 };
 
 // The merge patch from one spec to the other, nothing when they say the same.
@@ -36,8 +37,9 @@ class NodeObjectController {
         nodes_(nodes),
         objects_(objects),
         rules_(std::move(rules)),
-        queue_(executor, rules_.name,
-               [this](std::string key) { return reconcile(std::move(key)); }) {
+        queue_(
+            executor, rules_.name, [this](std::string key) { return reconcile(std::move(key)); },
+            rules_.queueMetrics) {
     nodes_.addHandler({[this](const auto& node) { queue_.add(node->metadata.name); },
                        [this](const auto& before, const auto& after) {
                          if (nodeChanged(*before, *after)) queue_.add(after->metadata.name);

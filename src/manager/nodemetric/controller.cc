@@ -22,7 +22,8 @@ NodeMetricController::NodeMetricController(kube::Api& api, Executor& executor,
            .ready = [this] { return config_.colocation().available(); },
            .specOf = [this](const auto& node,
                             const auto& current) { return specOf(node, current); },
-           .count = [this](bool ok, auto reason) { metrics_.nodeMetricReconciled(ok, reason); }}) {
+           .count = [this](bool ok, auto reason) { metrics_.nodeMetricReconciled(ok, reason); },
+           .queueMetrics = metrics.client()}) {
   config_.onColocationChanged([this] { objects_.enqueueAll(); });
 }
 

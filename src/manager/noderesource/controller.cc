@@ -40,8 +40,9 @@ NodeResourceController::NodeResourceController(kube::Api& api, Executor& executo
       metrics_(metrics),
       plugins_(std::move(plugins)),
       podIndex_(pods),
-      queue_(executor, "noderesource",
-             [this](std::string key) { return reconcile(std::move(key)); }) {
+      queue_(
+          executor, "noderesource", [this](std::string key) { return reconcile(std::move(key)); },
+          metrics.client()) {
   nodes_.addHandler({[this](const auto& node) { queue_.add(node->metadata.name); },
                      [this](const auto&, const auto& node) { queue_.add(node->metadata.name); },
                      [this](const auto& node) { queue_.add(node->metadata.name); }});

@@ -9,13 +9,13 @@ NodeSloController::NodeSloController(kube::Api& api, Executor& executor,
     : config_(config),
       events_(events),
       metrics_(metrics),
-      objects_(
-          api, executor, nodes, nodeSlos,
-          {.name = "nodeslo",
-           .ready = [this] { return config_.nodeSlo().available(); },
-           .specOf = [this](const auto& node,
-                            const auto& current) { return specOf(node, current); },
-           .count = [this](bool ok, auto reason) { metrics_.nodeSloReconciled(ok, reason); }}) {
+      objects_(api, executor, nodes, nodeSlos,
+               {.name = "nodeslo",
+                .ready = [this] { return config_.nodeSlo().available(); },
+                .specOf = [this](const auto& node,
+                                 const auto& current) { return specOf(node, current); },
+                .count = [this](bool ok, auto reason) { metrics_.nodeSloReconciled(ok, reason); },
+                .queueMetrics = metrics.client()}) {
   config_.onNodeSloChanged([this] { objects_.enqueueAll(); });
 }
 

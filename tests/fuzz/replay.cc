@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: %s CORPUS-FOLDER\n", argv[0]);
     return 2;
   }
-  int failures = 0;
+  int failures = 0, all = 0;
   for (const auto& target : koord::fuzz::targets()) {
     const auto folder = std::filesystem::path(argv[1]) / target.name;
     int inputs = 0;
@@ -26,9 +26,11 @@ int main(int argc, char** argv) {
       target.run(std::move(text).str());
       ++inputs;
     }
+    all += inputs;
     if (inputs > 0) continue;
     std::fprintf(stderr, "%s: no inputs\n", folder.c_str());
     ++failures;
   }
+  std::fprintf(stderr, "\r\033[K%d inputs, nothing broken\n", all);
   return failures > 0 ? 1 : 0;
 }

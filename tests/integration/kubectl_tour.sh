@@ -31,6 +31,14 @@ step() {
 }
 k() { "$kubectl" "$@"; }
 
+# since MINOR "what" ...: a step that this kubectl is new enough for.
+minor=$(k version --client -o json | sed -n 's/.*"minor": "\([0-9]*\).*/\1/p')
+since() {
+  needed=$1
+  shift
+  [ "${minor:-0}" -lt "$needed" ] || step "$@"
+}
+
 cat >"$dir/deploy.yaml" <<'YAML'
 apiVersion: apps/v1
 kind: Deployment
@@ -147,7 +155,8 @@ step "create a service" 'k create service clusterip svc --tcp=80:http && k get s
 step "create a deployment" 'k create deployment dep --image=busybox --replicas=0 && k get deploy dep -o jsonpath="{.spec.replicas}"' '^0'
 step "create a job" 'k create job j --image=busybox -- true && k get job j -o jsonpath="{.spec.template.spec.containers[0].command}"' 'true'
 step "create a priority class" 'k create priorityclass pc --value=0 --description=x && k get priorityclass pc -o jsonpath="{.value}"' '^0'
-step "create a budget" 'k create pdb b --selector=a=b --min-available=50% && k get pdb b -o jsonpath="{.spec.minAvailable}"' '^50%'
+# Before, it speaks policy/v1beta1, which servers gave up with 1.25.
+since 21 "create a budget" 'k create pdb b --selector=a=b --min-available=50% && k get pdb b -o jsonpath="{.spec.minAvailable}"' '^50%'
 step "create an ingress" 'k create ingress i --rule="a.example/x=svc:80" && k get ingress i -o jsonpath="{.spec.rules[0].http.paths[0].backend.service.port.number}"' '^80'
 step "create a service account" 'k create serviceaccount sa && k get sa sa' '^sa '
 
@@ -166,14 +175,61 @@ spec:
 YAML
 step "apply on the server" 'k apply --server-side -f $dir/ssa.yaml' 'serverside-applied'
 step "and again" 'k apply --server-side -f $dir/ssa.yaml && k get deploy ssa -o jsonpath="{.metadata.generation}"' '^1$'
-step "owners are shown" 'k get deploy ssa -o yaml --show-managed-fields' 'manager: kubectl'
+since 21 "owners are shown" 'k get deploy ssa -o yaml --show-managed-fields' 'manager: kubectl'
 step "the server finds no difference" 'k diff --server-side -f $dir/ssa.yaml; echo "rc $?"' '^rc 0$'
 step "or the one there is" 'sed s/busybox:1/busybox:2/ $dir/ssa.yaml | k diff --server-side -f -' '\+ +- image: busybox:2|\+.*image: busybox:2'
 step "another owner" 'k scale deploy ssa --replicas=5 && k get deploy ssa -o jsonpath="{.spec.replicas}"' '5$'
 step "is in conflict" 'k apply --server-side -f $dir/ssa.yaml' 'Apply failed with 1 conflict: conflict with "kubectl" with subresource "scale" using apps/v1: .spec.replicas'
 step "unless forced" 'k apply --server-side --force-conflicts -f $dir/ssa.yaml && k get deploy ssa -o jsonpath="{.spec.replicas}"' '2$'
 step "what is not applied any more goes" 'sed "s/, ports.*]}/}/" $dir/ssa.yaml | k apply --server-side -f - && k get deploy ssa -o jsonpath="[{.spec.template.spec.containers[0].ports}]"' '^\[\]$'
-step "from client-side to server-side apply" 'k apply -f $dir/pod.yaml && k apply --server-side -f $dir/pod.yaml && k get pod one -o jsonpath="{.metadata.managedFields[*].manager}"' '^kubectl( kubectl-last-applied)?$'
+since 26 "from client-side to server-side apply" 'k apply -f $dir/pod.yaml && k apply --server-side -f $dir/pod.yaml && k get pod one -o jsonpath="{.metadata.managedFields[*].manager}"' '^kubectl( kubectl-last-applied)?$'
+
+step "describe a pod" 'k describe pod one' '^Labels: +tier=a$'
+step "describe a node" 'k describe node n1' 'kubernetes.io/batch-cpu: +2'
+step "describe what was defined" 'k apply -f $dir/gizmo.yaml && k describe gizmo g' 'Size: +4|Size: +3'
+step "explain what was defined" 'k explain gizmo.spec.size' 'integer'
+step "explain everything below" 'k explain deployment --recursive' 'terminationGracePeriodSeconds'
+step "get -o go-template" 'k get node n1 -o go-template="{{.metadata.name}}"' '^n1$'
+step "get sorted" 'k get cm -A --sort-by=.metadata.creationTimestamp' '^default +cm '
+step "get several kinds" 'k get deploy,svc -o name' '^service/svc$'
+step "get all" 'k get all' 'deployment.apps/web'
+step "api-resources by verb" 'k api-resources --verbs=patch --namespaced=false -o name' '^nodes$'
+step "a dry run on the server" 'k create configmap dry --from-literal=a=1 --dry-run=server && k get cm dry' 'configmaps "dry" not found'
+step "a dry run of the client" 'k run dry --image=busybox --dry-run=client -o yaml' '^kind: Pod$'
+step "a label is not overwritten by accident" 'k label cm cm a=1 && k label cm cm a=2' 'already has a value \(1\)'
+step "but on purpose" 'k label --overwrite cm cm a=2 && k get cm cm -L a' ' 2$'
+step "and removed" 'k label cm cm a- && k get cm cm --show-labels' '<none>$'
+step "an annotation is removed" 'k annotate cm cm n=1 && k annotate cm cm n- && k get cm cm -o jsonpath="[{.metadata.annotations}]"' '\[({})?\]$'
+step "a taint is removed" 'k taint node n1 a=b:NoSchedule- && k get node n1 -o jsonpath="[{.spec.taints}]"' '\[(\[\])?\]$'
+since 24 "patch the status" "k patch deploy dep --subresource=status --type=merge -p '{\"status\":{\"observedGeneration\":9,\"conditions\":[{\"type\":\"Available\",\"status\":\"True\"}]}}'" 'patched'
+since 24 "rollout status" 'k rollout status deploy dep --timeout=5s' 'successfully rolled out'
+since 24 "wait for a condition" 'k wait --for=condition=available --timeout=5s deploy/dep' 'condition met'
+since 23 "wait for a value" 'k wait --for=jsonpath="{.spec.replicas}"=0 --timeout=5s deploy/dep' 'condition met'
+step "rollout history" 'k rollout history deploy dep' 'No rollout history found'
+step "rollout pause" 'k rollout pause deploy dep && k get deploy dep -o jsonpath="{.spec.paused}"' 'true$'
+step "rollout resume and restart" 'k rollout resume deploy dep && k rollout restart deploy dep && k get deploy dep -o yaml' 'kubectl.kubernetes.io/restartedAt'
+step "set resources" 'k set resources deploy dep --requests=cpu=100m && k get deploy dep -o jsonpath="{.spec.template.spec.containers[0].resources.requests.cpu}"' '100m$'
+step "set env" 'k set env deploy dep A=b && k get deploy dep -o yaml' 'name: A$'
+step "replace by force" 'k replace --force -f $dir/pod.yaml' 'pod/one replaced'
+step "a wrong token is refused" 'k --kubeconfig=/dev/null --server=$(k config view --minify -o jsonpath="{.clusters[0].cluster.server}") --insecure-skip-tls-verify --token=wrong get pods' 'You must be logged in to the server|Unauthorized'
+step "an unknown kind" 'k get nothings' 'the server doesn.t have a resource type "nothings"'
+step "a bad name" 'k create configmap Not_Good' 'a lowercase RFC 1123 subdomain'
+step "a pod that is not on a node has no logs" 'k logs one' 'Error from server|error'
+owned() {
+  cat <<YAML
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: $1-owned
+  ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: $1, uid: $(k get cm "$1" -o 'jsonpath={.metadata.uid}')}]
+YAML
+}
+for policy in background orphan; do
+  step "delete with $policy" "k create configmap $policy && owned $policy | k apply -f - && k delete cm $policy --cascade=$policy --wait=false && k get cm $policy" "(not found|deletionTimestamp|^$policy )"
+done
+step "wait for a deletion" 'k delete cm cm --wait=false && k wait --for=delete --timeout=5s cm/cm; k get cm cm' 'configmaps "cm" not found'
+step "delete by label" 'k label pod one gone=soon && k delete pod -l gone=soon' 'pod "one".* deleted'
+step "delete all of a kind" 'k delete secret --all' 'secret "s".* deleted'
 step "delete with foreground" 'k delete deploy web --cascade=foreground --wait=false' 'deleted'
 step "delete what was applied" 'k delete -f $dir/crd.yaml' 'deleted'
 step "raw" 'k get --raw /readyz' '^ok$'

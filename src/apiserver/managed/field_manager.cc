@@ -63,6 +63,7 @@ std::vector<Taken> takenFrom(const ManagedFields& managed, const ManagedEntry* s
 }
 
 void giveUp(ManagedFields& managed, const ManagedEntry* self, const api::FieldChanges& changes) {
+  if (managed.empty()) return;
   const auto lost = unite(unite(changes.added, changes.modified), changes.removed);
   for (auto& entry : managed)
     if (&entry != self) entry.fields = subtract(std::move(entry.fields), lost);
@@ -192,7 +193,7 @@ void noteUpdate(ManagedFields& managed, api::FieldChanges changes, const Managed
     auto* mine = entryOf(managed, entry);
     if (!mine) mine = &managed.emplace_back(entry);
     mine->time = write.now;
-    mine->fields = unite(std::move(mine->fields), own);
+    mine->fields = mine->fields.empty() ? std::move(own) : unite(std::move(mine->fields), own);
   }
   dropEmpty(managed);
   capUpdates(managed);

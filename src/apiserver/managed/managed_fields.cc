@@ -94,14 +94,13 @@ std::string managedText(ManagedFields managed) {
   return out + "]";
 }
 
-bool sameManagers(ManagedFields a, ManagedFields b) {
-  for (auto* managed : {&a, &b}) {
-    for (auto& entry : *managed) entry.time.clear();
-    sortEntries(*managed);
-  }
-  return std::ranges::equal(a, b, [](const ManagedEntry& one, const ManagedEntry& other) {
-    return one.sameManager(other) && one.apiVersion == other.apiVersion &&
-           one.fields == other.fields;
+bool sameManagers(const ManagedFields& a, const ManagedFields& b) {
+  if (a.size() != b.size()) return false;
+  return std::ranges::all_of(a, [&](const ManagedEntry& one) {
+    return std::ranges::any_of(b, [&](const ManagedEntry& other) {
+      return one.sameManager(other) && one.apiVersion == other.apiVersion &&
+             one.fields == other.fields;
+    });
   });
 }
 

@@ -34,7 +34,7 @@ Result<ManagedFields> parseManagedFields(const json::value& list);
 // JSON text of the list, in the order of the API; "" for none.
 std::string managedText(ManagedFields managed);
 // Nothing but times is different.
-bool sameManagers(ManagedFields a, ManagedFields b);
+bool sameManagers(const ManagedFields& a, const ManagedFields& b);
 
 // How an update changed an object, and who did it. managedFields themselves are not part of either
 // object.

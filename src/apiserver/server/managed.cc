@@ -75,7 +75,7 @@ bool WriteCall::track(const json::value* old, const json::value& next, const jso
   }
   // Of objects whose owners were never known or were reset, an update does not begin to tell.
   if (!old || !managed.empty()) noteUpdate(managed, std::move(changes), write);
-  const bool news = !sameManagers(known, managed);
+  const bool news = !old || !sameManagers(known, managed);
   managed_ = managedText(std::move(managed));
   return news;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "apiserver/metricsapi/metrics_api.h"
 #include "base/json.h"
 
 namespace koord::apiserver {
@@ -34,7 +35,9 @@ std::tuple<int, int, int> rank(std::string_view version) {
 
 std::map<std::string, Group> groupsOf(const Registry& registry) {
   std::map<std::string, Group> groups;
-  for (const auto& [name, resource] : registry.all()) {
+  auto resources = metricsResources(registry);
+  for (const auto& [name, resource] : registry.all()) resources.push_back(resource);
+  for (const auto& resource : resources) {
     auto& group = groups[resource->group];
     for (const auto& version : resource->versions) {
       if (!version.served) continue;
@@ -52,7 +55,8 @@ array names(const std::vector<std::string>& list) {
   return array(list.begin(), list.end());
 }
 
-const array kVerbs() {
+array verbsOf(const Resource& resource) {
+  if (resource.readOnly) return {"get", "list"};
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }
 
@@ -104,7 +108,7 @@ std::string resourceList(const std::string& groupName, const std::string& versio
                {"singularName", resource->singular},
                {"namespaced", resource->namespaced},
                {"kind", resource->kind},
-               {"verbs", kVerbs()}};
+               {"verbs", verbsOf(*resource)}};
     if (!resource->shortNames.empty()) one["shortNames"] = names(resource->shortNames);
     if (!resource->categories.empty()) one["categories"] = names(resource->categories);
     one["storageVersionHash"] = "";
@@ -183,7 +187,7 @@ std::string aggregatedDiscovery(const Registry& registry, std::string_view path,
                       {{"group", resource->group}, {"version", one}, {"kind", resource->kind}}},
                      {"scope", resource->namespaced ? "Namespaced" : "Cluster"},
                      {"singularResource", resource->singular},
-                     {"verbs", kVerbs()}};
+                     {"verbs", verbsOf(*resource)}};
         if (!resource->shortNames.empty()) entry["shortNames"] = names(resource->shortNames);
         if (!resource->categories.empty()) entry["categories"] = names(resource->categories);
         array subs;

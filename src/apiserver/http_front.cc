@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "apiserver/access/reviews.h"
 #include "apiserver/discovery.h"
 #include "apiserver/metrics.h"
 #include "apiserver/openapi.h"
@@ -57,27 +58,6 @@ bool isOpenToAll(std::string_view path) {
          path.starts_with("/readyz/");
 }
 
-// Fields of a review that people's permissions are asked with; whoever is known here may do
-// everything.
-std::optional<std::string> accessReview(const ServerRequest& request, std::string_view path,
-                                        const User& user) {
-  const bool self = path.ends_with("/selfsubjectaccessreviews");
-  if (path == "/apis/authentication.k8s.io/v1/selfsubjectreviews") {
-    json::array groups(user.groups.begin(), user.groups.end());
-    return toJson(json::object{
-        {"kind", "SelfSubjectReview"},
-        {"apiVersion", "authentication.k8s.io/v1"},
-        {"metadata", json::object{}},
-        {"status", {{"userInfo", {{"username", user.name}, {"groups", std::move(groups)}}}}}});
-  }
-  if (!path.starts_with("/apis/authorization.k8s.io/v1/") || request.method != "POST" || !self)
-    return std::nullopt;
-  auto body = parseJson(request.body);
-  if (!body || !body->is_object()) return std::nullopt;
-  body->get_object()["status"] = {{"allowed", true}};
-  return toJson(*body);
-}
-
 }  // namespace
 
 // Everything lives on the server's executor.
@@ -93,16 +73,35 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     responder = protobufResponder(std::move(responder), net::headerOf(request.headers, "Accept"),
                                   path, server_.registry());
     const auto user = authenticate(request);
+    AuditEvent* audited = nullptr;
+    if (options_.audit) {
+      auto wrapped = std::make_shared<AuditedResponder>(
+          std::move(responder), server_.executor(), options_.audit,
+          AuditEvent{.received = server_.executor().wallNow(),
+                     .method = request.method,
+                     .uri = request.target,
+                     .remote = request.remote,
+                     .userAgent = std::string(net::headerOf(request.headers, "User-Agent")),
+                     .user = user});
+      audited = &wrapped->event();
+      responder = std::move(wrapped);
+    }
     if (!user) return sendFailure(responder, Failure(ErrorCode::Unauthorized, "Unauthorized"));
 
     if (auto read = readProtobuf(request); !read)
       return sendFailure(responder, std::move(read.error()));
-    if (auto review = accessReview(request, path, *user))
-      return sendText(responder, 201, "application/json", *std::move(review));
+    if (request.method == "POST")
+      if (auto reply = answerReview(path, request.body, *user,
+                                    [this](std::string_view token) { return userOf(token); }))
+        return sendReply(responder, *std::move(reply));
     if (auto routed = routeCall(request, *target)) {
       if (!*routed) return sendFailure(responder, std::move(routed->error()));
       auto& call = **routed;
       call.user = *user;
+      if (audited) {
+        audited->request = call.request;
+        audited->request->body.clear();
+      }
       if (call.request.verb == kube::Verb::Watch)
         return watch(std::move(call), std::move(responder));
       if (call.request.subresource == "log" && call.request.verb == kube::Verb::Get) {
@@ -149,13 +148,17 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     const auto header = net::headerOf(request.headers, "Authorization");
     constexpr std::string_view kBearer = "Bearer ";
     if (header.starts_with(kBearer)) {
-      const auto token = header.substr(kBearer.size());
-      for (const auto& [known, user] : options_.tokens)
-        if (net::equalConstantTime(known, token)) return user;
-      return std::nullopt;
+      const auto* user = userOf(header.substr(kBearer.size()));
+      return user ? std::optional(*user) : std::nullopt;
     }
     if (options_.anonymous) return User{"system:anonymous", "", {"system:unauthenticated"}};
     return std::nullopt;
+  }
+
+  const User* userOf(std::string_view token) const {
+    for (const auto& [known, user] : options_.tokens)
+      if (net::equalConstantTime(known, token)) return &user;
+    return nullptr;
   }
 
   void sendOpen(std::string_view path, const ResponderPtr& responder) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "apiserver/audit/audit.h"
 #include "apiserver/server/server.h"
 #include "net/http_server.h"
 
@@ -25,6 +26,7 @@ struct HttpFrontOptions {
   std::function<Task<Result<std::string>>(std::string namespace_, std::string pod,
                                           api::StringMap query)>
       podLogs;
+  AuditSink audit;  // null: requests are not recorded
 };
 
 class HttpFront {

@@ -70,6 +70,39 @@ class HttpFrontTest : public ServerTest {
   std::unique_ptr<HttpFront> front;
 };
 
+TEST_F(HttpFrontTest, everyRequestOfResourcesIsAuditedOnce) {
+  std::vector<json::value> events;
+  HttpFrontOptions listen;
+  listen.listen = "127.0.0.1:0";
+  listen.tokens["secret"] = User{"alice", "", {"dev"}};
+  listen.audit = [&](const AuditEvent& event) {
+    events.push_back(*parseJson(auditText(event, "id")));
+  };
+  front = *HttpFront::start(*server, std::move(listen));
+  send("GET", "/healthz");
+  EXPECT_TRUE(events.empty());
+  send("GET", "/api/v1/namespaces/default/pods/web", "", {{"User-Agent", "kubectl/v1.32.0"}});
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(textAt(events[0], "verb"), "get");
+  EXPECT_EQ(textAt(events[0], "user", "username"), "alice");
+  EXPECT_EQ(textAt(events[0], "userAgent"), "kubectl/v1.32.0");
+  EXPECT_EQ(textAt(events[0], "stage"), "ResponseComplete");
+  EXPECT_EQ(textAt(events[0], "objectRef", "name"), "web");
+  EXPECT_EQ(events[0].at("responseStatus").at("code"), 404);
+  EXPECT_EQ(textAt(events[0], "responseStatus", "reason"), "NotFound");
+  send("GET", "/apis", "", {}, false);
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[1].at("responseStatus").at("code"), 401);
+  // A watch is complete when its connection is gone.
+  const auto watching = send("GET", "/api/v1/pods?watch=true");
+  EXPECT_EQ(events.size(), 2u);
+  watching->closed();
+  loop.runReady();
+  ASSERT_EQ(events.size(), 3u);
+  EXPECT_EQ(textAt(events[2], "verb"), "watch");
+  EXPECT_EQ(events[2].at("responseStatus").at("code"), 200);
+}
+
 TEST_F(HttpFrontTest, onlyKnownPeopleGetIn) {
   for (const auto* path : {"/api/v1/pods", "/apis", "/metrics", "/openapi/v2"}) {
     const auto refused = send("GET", path, "", {}, false);

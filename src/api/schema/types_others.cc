@@ -46,6 +46,8 @@ ClusterRoleBinding: apiVersion string; kind string; metadata#1 ObjectMeta; subje
   *roleRef#3 RoleRef
 Subject atomic: *kind#1 string; apiGroup#2 string; *name#3 string; namespace#4 string
 RoleRef atomic: *apiGroup#1 string; *kind#2 string; *name#3 string
+ValidatingAdmissionPolicy: apiVersion string; kind string; metadata ObjectMeta; spec any; status any
+ValidatingAdmissionPolicyBinding: apiVersion string; kind string; metadata ObjectMeta; spec any
 MutatingWebhookConfiguration: apiVersion string; kind string; metadata#1 ObjectMeta
   webhooks#2 [MutatingWebhook] merge=name
 ValidatingWebhookConfiguration: apiVersion string; kind string; metadata#1 ObjectMeta

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/admission/limit_ranger.h"
 #include "apiserver/objects/edit.h"
 
 namespace koord::apiserver {
@@ -65,6 +66,23 @@ Outcome<> completePriority(json::object& spec, std::string_view podName, Store& 
   return {};
 }
 
+bool isDefault(const Entry& entry) {
+  return entry.text.find("\"globalDefault\":true") != std::string::npos;
+}
+
+Outcome<> admitPriorityClass(const json::value& object, Store& store) {
+  if (!flagAt(object, "globalDefault")) return {};
+  const auto name = textAt(object, "metadata", "name");
+  for (const auto& [key, entry] : store.table(kPriorityTable).entries())
+    if (key != name && isDefault(*entry))
+      return refuse(ErrorCode::Forbidden,
+                    fmt::format("priorityclasses.scheduling.k8s.io \"{}\" is forbidden: "
+                                "PriorityClass {} is already marked as default. Only one default "
+                                "can exist",
+                                name, key));
+  return {};
+}
+
 // A pod stays five minutes on a node that does not answer, unless it says otherwise.
 void completeTolerations(json::object& spec) {
   auto& list = spec["tolerations"];
@@ -94,20 +112,47 @@ Outcome<> admitToNamespace(std::string_view namespace_, const Target& target, st
   const auto entry = store.table("namespaces").find(namespace_);
   if (!entry)
     return refuse(ErrorCode::NotFound, fmt::format("namespaces \"{}\" not found", namespace_));
-  if (!entry->fields.empty() && entry->fields[0] == "Terminating")
-    return refuse(ErrorCode::Forbidden,
-                  fmt::format("{} \"{}\" is forbidden: unable to create new content in namespace "
-                              "{} because it is being terminated",
-                              target.resource->qualified(), name, namespace_));
+  if (!entry->fields.empty() && entry->fields[0] == "Terminating") {
+    Failure failure(ErrorCode::Forbidden,
+                    fmt::format("{} \"{}\" is forbidden: unable to create new content in namespace "
+                                "{} because it is being terminated",
+                                target.resource->qualified(), name, namespace_));
+    failure.causes.push_back({"NamespaceTerminating",
+                              fmt::format("namespace {} is being terminated", namespace_),
+                              "metadata.namespace"});
+    return refuse(std::move(failure));
+  }
   return {};
 }
 
+Outcome<> admitNamespaceDelete(std::string_view name) {
+  if (name != "default" && name != "kube-system" && name != "kube-public") return {};
+  return refuse(
+      ErrorCode::Forbidden,
+      fmt::format("namespaces \"{}\" is forbidden: this namespace may not be deleted", name));
+}
+
 Outcome<> completePod(json::value& pod, Store& store) {
+  applyLimitDefaults(pod, textAt(pod, "metadata", "namespace"), store);
   auto& spec = objectAt(pod.get_object(), "spec");
   if (auto good = completePriority(spec, textAt(pod, "metadata", "name"), store); !good)
     return good;
   completeTolerations(spec);
   return {};
+}
+
+Outcome<> checkAdmission(const json::value& object, const json::value* old,
+                         const Resource& resource, Store& store,
+                         std::vector<std::string>& warnings) {
+  if (resource.group == "admissionregistration.k8s.io" &&
+      resource.plural.starts_with("validatingadmissionpolic"))
+    warnings.push_back(
+        fmt::format("{} objects are stored but not evaluated by this server; use a "
+                    "ValidatingWebhookConfiguration to have objects checked",
+                    resource.kind));
+  if (resource.is("scheduling.k8s.io", "priorityclasses"))
+    if (auto good = admitPriorityClass(object, store); !good) return good;
+  return checkLimits(object, old, resource, store);
 }
 
 Outcome<> completeService(json::value& service, Store& store, Random& random) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Admission rules that are part of the server: namespaces must exist, pods get their priority and
-// the tolerations every pod has, services an address.
+// Admission rules that are part of the server: namespaces must exist, pods get their priority, the
+// tolerations every pod has and the limits of their namespace, services an address.
 
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/target.h"
@@ -13,8 +13,18 @@ namespace koord::apiserver {
 Outcome<> admitToNamespace(std::string_view namespace_, const Target& target, std::string_view name,
                            Store& store);
 
-// Completes a new pod from its PriorityClass and with the default tolerations. Idempotent.
+// Refuses to delete the namespaces that every cluster needs.
+Outcome<> admitNamespaceDelete(std::string_view name);
+
+// Completes a new pod from LimitRanges, from its PriorityClass and with the default tolerations.
+// Idempotent.
 Outcome<> completePod(json::value& pod, Store& store);
+
+// What holds of an object beside others: LimitRanges, one default PriorityClass only. For things
+// that are stored but have no effect here there is a warning.
+Outcome<> checkAdmission(const json::value& object, const json::value* old,
+                         const Resource& resource, Store& store,
+                         std::vector<std::string>& warnings);
 
 // Gives a new service its cluster IP, unless it has one or wants none.
 Outcome<> completeService(json::value& service, Store& store, Random& random);

@@ -163,6 +163,26 @@ void storageClass(object& whole, object&) {
   setDefault(whole, "volumeBindingMode", "Immediate");
 }
 
+// What the bounds of containers say where the defaults say nothing.
+void limitRange(object&, object& spec) {
+  auto* limits = arrayAt(spec, "limits");
+  if (!limits) return;
+  for (auto& item : *limits) {
+    if (!item.is_object() || textAt(item, "type") != "Container") continue;
+    auto& limit = item.get_object();
+    const auto complete = [&](const char* from, const char* to) {
+      const auto* source = memberObject(limit, from);
+      if (!source) return;
+      const object given = *source;  // making the other one may move it
+      for (const auto& amount : given)
+        setDefault(objectAt(limit, to), amount.key(), amount.value());
+    };
+    complete("max", "default");
+    complete("default", "defaultRequest");
+    complete("min", "defaultRequest");
+  }
+}
+
 void claim(object&, object& spec) {
   setDefault(spec, "volumeMode", "Filesystem");
 }
@@ -188,6 +208,7 @@ constexpr Row kRows[] = {
     {"jobs.batch", job, true},
     {"cronjobs.batch", cronJob, true},
     {"services", service, true},
+    {"limitranges", limitRange, true},
     {"persistentvolumeclaims", claim, true},
     {"persistentvolumes", volume, true},
     {"secrets", secret, false},

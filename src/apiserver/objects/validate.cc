@@ -7,6 +7,7 @@
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/normalize.h"
+#include "apiserver/objects/validate_limits.h"
 #include "base/quantity.h"
 
 namespace koord::apiserver {
@@ -171,7 +172,8 @@ void validateMetadata(const json::value& object, const Resource& resource, Field
   }
 }
 
-void validateBuiltin(const json::value& object, const Resource& resource, FieldErrors& errors) {
+void validateBuiltin(const json::value& object, const json::value* before, const Resource& resource,
+                     FieldErrors& errors) {
   const auto* schema = resource.storageVersion().schema;
   if (schema) validateRequired(object, *schema, "", errors);
   if (resource.group == "apps" || resource.group == "batch" ||
@@ -183,7 +185,9 @@ void validateBuiltin(const json::value& object, const Resource& resource, FieldE
     validateQuantities(at(object, "status", "capacity"), "status.capacity", errors);
     validateQuantities(at(object, "status", "allocatable"), "status.allocatable", errors);
   } else if (resource.isCore("resourcequotas")) {
-    validateQuantities(at(object, "spec", "hard"), "spec.hard", errors);
+    validateResourceQuota(object, before, errors);
+  } else if (resource.isCore("limitranges")) {
+    validateLimitRange(object, errors);
   } else if (resource.is("policy", "poddisruptionbudgets")) {
     if (at(object, "spec", "minAvailable") && at(object, "spec", "maxUnavailable"))
       errors.invalid("spec", *find(object, "spec"),
@@ -193,10 +197,7 @@ void validateBuiltin(const json::value& object, const Resource& resource, FieldE
     if (duration && duration->is_int64() && duration->get_int64() <= 0)
       errors.invalid("spec.leaseDurationSeconds", *duration, "must be greater than 0");
   } else if (resource.is("scheduling.k8s.io", "priorityclasses")) {
-    const auto name = textAt(object, "metadata", "name");
-    const auto value = integerAt(object, 0, "value");
-    if (!name.starts_with("system-") && value > 1'000'000'000)
-      errors.forbidden("value", "maximum allowed value of a user defined priority is 1000000000");
+    validatePriorityClass(object, before, errors);
   }
 }
 
@@ -215,7 +216,7 @@ Outcome<> validateObject(const json::value& object, const json::value* before,
     validatePod(object, errors);
     if (before) validatePodUpdate(*before, object, errors);
   } else {
-    validateBuiltin(object, resource, errors);
+    validateBuiltin(object, before, resource, errors);
   }
   if (errors.empty()) return {};
   const auto kind = resource.group.empty() ? resource.kind : resource.kind + "." + resource.group;

@@ -14,7 +14,9 @@ void validatePodSpec(const json::value& spec, const std::string& path, FieldErro
 // What a pod's spec may change into.
 void validatePodUpdate(const json::value& before, const json::value& after, FieldErrors& errors);
 // Everything but pods: required fields of the schema, quantities, selectors, replica counts.
-void validateBuiltin(const json::value& object, const Resource& resource, FieldErrors& errors);
+// `before` is null for a new object.
+void validateBuiltin(const json::value& object, const json::value* before, const Resource& resource,
+                     FieldErrors& errors);
 
 // Calls the right ones of the above. before is null at creation.
 Outcome<> validateObject(const json::value& object, const json::value* before,

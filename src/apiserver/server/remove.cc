@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "apiserver/admission/builtin.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/server/body.h"
 #include "apiserver/server/match.h"
@@ -100,6 +101,12 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
                               fmt::format("Precondition failed: ResourceVersion in precondition: "
                                           "{}, ResourceVersion in object meta: {}",
                                           wanted, entry->version)));
+
+  if (target_.stored->isCore("namespaces"))
+    if (auto good = admitNamespaceDelete(name); !good)
+      co_return std::unexpected(std::move(good.error()));
+  if (auto good = admitNode("DELETE", nullptr, &*old); !good)
+    co_return std::unexpected(std::move(good.error()));
 
   auto a = attributes("DELETE", nullptr, &*old);
   if (server_.webhooks_.wantsValidating(a)) {

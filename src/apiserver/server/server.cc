@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/metricsapi/metrics_api.h"
 #include "apiserver/registry/crd.h"
 #include "apiserver/server/body.h"
 #include "apiserver/server/write.h"
@@ -22,7 +23,8 @@ Server::Server(Executor& executor, ServerOptions options)
       options_(std::move(options)),
       random_(options_.seed),
       store_(executor, {options_.historyEvents}),
-      webhooks_(options_.webhookCaller, random_) {
+      webhooks_(options_.webhookCaller, random_),
+      quotas_(executor, store_, registry_) {
   webhooks_.setNamespaceLabels([this](std::string_view name) {
     const auto entry = store_.table("namespaces").find(name);
     return entry ? entry->labels : api::StringMap{};
@@ -48,6 +50,7 @@ Result<std::unique_ptr<Server>> Server::open(Executor& executor, ServerOptions o
                                   : makeGroupJournal(executor, *std::move(storage), onDurable));
   }
   server->addDefaultObjects();
+  server->quotas_.load();
   return server;
 }
 
@@ -126,6 +129,11 @@ void Server::addDefaultObjects() {
 Task<Reply> Server::serve(Call call) {
   ++counters_.requests;
   Reply reply;
+  if (call.request.group == kMetricsGroup) {
+    reply = readMetrics(call, registry_, store_);
+    if (reply.error) ++counters_.failures;
+    co_return reply;
+  }
   const auto verb = call.request.verb;
   const bool reading =
       (verb == kube::Verb::Get || verb == kube::Verb::List) && call.request.subresource != "scale";

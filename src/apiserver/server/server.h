@@ -12,6 +12,7 @@
 #include <string>
 
 #include "apiserver/admission/webhooks.h"
+#include "apiserver/quota/quotas.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/call.h"
 #include "apiserver/server/target.h"
@@ -85,6 +86,7 @@ class Server {
   Registry registry_;
   Store store_;
   Webhooks webhooks_;
+  Quotas quotas_;
   Counters counters_;
   struct EventLine {
     std::uint64_t version = 0;

@@ -6,6 +6,7 @@
 #include "api/patch/merge_patch.h"
 #include "api/patch/strategic_patch.h"
 #include "apiserver/admission/builtin.h"
+#include "apiserver/admission/node_restriction.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/registry/crd.h"
@@ -104,6 +105,8 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
 
   if (target_.table->find(key)) co_return refuse(alreadyExists(*target_.resource, name));
+  if (auto good = server_.quotas_.admit(object, *target_.stored); !good)
+    co_return std::unexpected(std::move(good.error()));
   if (dryRun_) co_return answer(object, 201);
   const auto entry = put(object);
   if (auto done = followUp(&object, name); !done)
@@ -215,6 +218,9 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
       continue;  // another write came while webhooks were asked
 
     if (!newOwners && sameObject(next, *old)) co_return answer(*entry, 200);
+    if (request.subresource.empty() && !target_.stored->isCore("pods"))
+      if (auto good = server_.quotas_.admit(next, *target_.stored); !good)
+        co_return std::unexpected(std::move(good.error()));
     if (dryRun_) co_return answer(next, 200);
     const bool gone = canGo(next);
     if (gone) {
@@ -294,6 +300,10 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
       !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = checkKindRules(object); !good) co_return std::unexpected(std::move(good.error()));
+  if (auto good = checkAdmission(object, old, *target_.stored, server_.store_, warnings_); !good)
+    co_return std::unexpected(std::move(good.error()));
+  if (auto good = admitNode(old ? "UPDATE" : "CREATE", &object, old); !good)
+    co_return std::unexpected(std::move(good.error()));
   auto a = attributes(old ? "UPDATE" : "CREATE", &object, old);
   if (!server_.webhooks_.wantsValidating(a)) co_return Outcome<>{};
   a.object = object;
@@ -311,6 +321,15 @@ Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
   if (creating && target_.stored->isCore("services"))
     return completeService(object, server_.store_, server_.random_);
   return {};
+}
+
+Outcome<> WriteCall::admitNode(std::string_view operation, const json::value* object,
+                               const json::value* old) const {
+  if (!isNodeUser(call_.user)) return {};
+  const auto& named = object ? *object : *old;
+  return admitNodeWrite({call_.user, *target_.resource, operation, call_.request.subresource,
+                         textAt(named, "metadata", "namespace"), textAt(named, "metadata", "name"),
+                         object, old});
 }
 
 // A CustomResourceDefinition must make a resource.
@@ -339,6 +358,7 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
       server_.registry_.put(*std::move(learnt));
     } else {
       server_.store_.eraseAll(server_.store_.table(name));
+      server_.quotas_.tableGone(std::string(name));
       server_.registry_.remove(name);
     }
   }
@@ -346,11 +366,15 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
 }
 
 EntryPtr WriteCall::put(const json::value& object) {
-  return server_.store_.put(*target_.table, draftOf(object, *target_.stored), object, managed_);
+  auto entry =
+      server_.store_.put(*target_.table, draftOf(object, *target_.stored), object, managed_);
+  server_.quotas_.changed(*target_.stored, entry->key, &object);
+  return entry;
 }
 
 void WriteCall::erase(const EntryPtr& entry) {
   server_.store_.erase(*target_.table, entry);
+  server_.quotas_.changed(*target_.stored, entry->key, nullptr);
 }
 
 Written WriteCall::answer(const Entry& entry, int status) const {

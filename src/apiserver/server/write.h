@@ -51,6 +51,9 @@ class WriteCall {
   Task<Outcome<json::value>> mutate(json::value object, const json::value* old);
   Task<Outcome<>> validate(const json::value& object, const json::value* old);
   Outcome<> admitBuiltin(json::value& object, bool creating);
+  // What a kubelet may not write.
+  Outcome<> admitNode(std::string_view operation, const json::value* object,
+                      const json::value* old) const;
   Outcome<> followUp(const json::value* object, std::string_view name);
   EntryPtr put(const json::value& object);
   void erase(const EntryPtr& entry);

@@ -1,0 +1,27 @@
+#pragma once
+
+// What a kubelet (user system:node:NAME of the group system:nodes) may write: its own Node, its own
+// Lease, and the pods that run on it. Rules and messages are those of upstream's NodeRestriction.
+
+#include "apiserver/objects/failure.h"
+#include "apiserver/registry/resource.h"
+#include "apiserver/server/call.h"
+
+namespace koord::apiserver {
+
+struct NodeWrite {
+  const User& user;
+  const Resource& resource;
+  std::string_view operation;  // CREATE, UPDATE, DELETE
+  std::string_view subresource;
+  std::string_view namespace_;
+  std::string_view name;
+  const json::value* object = nullptr;  // null for DELETE
+  const json::value* old = nullptr;     // null for CREATE
+};
+
+bool isNodeUser(const User& user);
+// Other users may write everything.
+Outcome<> admitNodeWrite(const NodeWrite& write);
+
+}  // namespace koord::apiserver

@@ -1,0 +1,147 @@
+#include "apiserver/audit/audit.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "apiserver/server/body.h"
+#include "base/log.h"
+#include "base/time.h"
+
+namespace koord::apiserver {
+namespace {
+
+std::string verbText(const AuditEvent& event) {
+  if (!event.request) {
+    std::string out = event.method;
+    for (char& c : out)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    return out;
+  }
+  switch (event.request->verb) {
+    case kube::Verb::Get:
+      return "get";
+    case kube::Verb::List:
+      return "list";
+    case kube::Verb::Watch:
+      return "watch";
+    case kube::Verb::Create:
+      return "create";
+    case kube::Verb::Update:
+      return "update";
+    case kube::Verb::Patch:
+      return "patch";
+    case kube::Verb::Delete:
+      return "delete";
+    case kube::Verb::DeleteCollection:
+      return "deletecollection";
+  }
+  return "";
+}
+
+json::object objectRef(const kube::Request& request) {
+  json::object out{{"resource", request.resource}};
+  if (!request.namespace_.empty()) out["namespace"] = request.namespace_;
+  if (!request.name.empty()) out["name"] = request.name;
+  if (!request.group.empty()) out["apiGroup"] = request.group;
+  out["apiVersion"] = request.version;
+  if (!request.subresource.empty()) out["subresource"] = request.subresource;
+  return out;
+}
+
+// "127.0.0.1:50412" without the port; "[::1]:50412" without the brackets, too.
+std::string addressOf(const std::string& remote) {
+  auto address = remote.substr(0, remote.rfind(':'));
+  if (address.size() > 2 && address.front() == '[' && address.back() == ']')
+    address = address.substr(1, address.size() - 2);
+  return address;
+}
+
+// A file descriptor that is closed with its last user.
+struct LogFile {
+  int fd = -1;
+  std::string path;
+  bool failed = false;
+
+  ~LogFile() {
+    if (fd >= 0) ::close(fd);
+  }
+  void append(const std::string& line) {
+    if (::write(fd, line.data(), line.size()) == static_cast<ssize_t>(line.size())) return;
+    if (!std::exchange(failed, true))
+      log::error("{}", errnoError("audit log " + path + ": write", errno).message);
+  }
+};
+
+}  // namespace
+
+std::string auditText(const AuditEvent& event, const std::string& id) {
+  json::object user;
+  if (event.user) {
+    user["username"] = event.user->name;
+    user["groups"] = json::array(event.user->groups.begin(), event.user->groups.end());
+  }
+  json::object status{{"metadata", json::object{}}};
+  if (event.code >= 400) {
+    status["status"] = "Failure";
+    status["reason"] = reasonOf(codeOfHttpStatus(event.code));
+  }
+  status["code"] = event.code;
+  json::object out{{"kind", "Event"},
+                   {"apiVersion", "audit.k8s.io/v1"},
+                   {"level", "Metadata"},
+                   {"auditID", id},
+                   {"stage", "ResponseComplete"},
+                   {"requestURI", event.uri},
+                   {"verb", verbText(event)},
+                   {"user", std::move(user)},
+                   {"sourceIPs", json::array{addressOf(event.remote)}}};
+  if (!event.userAgent.empty()) out["userAgent"] = event.userAgent;
+  if (event.request) out["objectRef"] = objectRef(*event.request);
+  out["responseStatus"] = std::move(status);
+  out["requestReceivedTimestamp"] = formatMicroTime(event.received);
+  out["stageTimestamp"] = formatMicroTime(event.completed);
+  if (event.user)
+    out["annotations"] = {{"authorization.k8s.io/decision", "allow"},
+                          {"authorization.k8s.io/reason", ""}};
+  return toJson(out);
+}
+
+Result<AuditSink> openAuditLog(const std::string& path, Random random) {
+  auto file = std::make_shared<LogFile>();
+  file->path = path;
+  file->fd = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  if (file->fd < 0) return fail(errnoError("audit log " + path + ": open", errno));
+  return [file, random](const AuditEvent& event) mutable {
+    file->append(auditText(event, newUid(random)) + "\n");
+  };
+}
+
+void AuditedResponder::respond(int status, net::Headers headers, Bytes body) {
+  inner_->respond(status, std::move(headers), std::move(body));
+  complete(status);
+}
+
+void AuditedResponder::begin(int status, net::Headers headers) {
+  event_.code = status;
+  inner_->begin(status, std::move(headers));
+}
+
+void AuditedResponder::end() {
+  inner_->end();
+  complete(event_.code);
+}
+
+void AuditedResponder::abort() {
+  inner_->abort();
+  complete(event_.code);
+}
+
+void AuditedResponder::complete(int status) {
+  if (!sink_) return;
+  if (event_.code == 0) event_.code = status;
+  event_.completed = clock_.wallNow();
+  std::exchange(sink_, nullptr)(event_);
+}
+
+}  // namespace koord::apiserver

@@ -20,7 +20,7 @@ BOOST_DESCRIBE_STRUCT(NodeStatus, (),
                        images))
 BOOST_DESCRIBE_STRUCT(Node, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(NamespaceSpec, (), (finalizers))
-BOOST_DESCRIBE_STRUCT(NamespaceStatus, (), (phase))
+BOOST_DESCRIBE_STRUCT(NamespaceStatus, (), (phase, conditions))
 BOOST_DESCRIBE_STRUCT(Namespace, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(ConfigMap, (), (metadata, data, binaryData))
 BOOST_DESCRIBE_STRUCT(Secret, (), (metadata, type, data))
@@ -39,7 +39,7 @@ BOOST_DESCRIBE_STRUCT(PodDisruptionBudgetSpec, (),
                       (minAvailable, selector, maxUnavailable, unhealthyPodEvictionPolicy))
 BOOST_DESCRIBE_STRUCT(PodDisruptionBudgetStatus, (),
                       (observedGeneration, disruptedPods, disruptionsAllowed, currentHealthy,
-                       desiredHealthy, expectedPods))
+                       desiredHealthy, expectedPods, conditions))
 BOOST_DESCRIBE_STRUCT(PodDisruptionBudget, (), (metadata, spec, status))
 
 }  // namespace koord::api

@@ -8,7 +8,7 @@ BOOST_DESCRIBE_STRUCT(RollingUpdate, (), (maxSurge, maxUnavailable, partition))
 BOOST_DESCRIBE_STRUCT(UpdateStrategy, (), (type, rollingUpdate))
 BOOST_DESCRIBE_STRUCT(DeploymentSpec, (),
                       (replicas, selector, template_, strategy, minReadySeconds,
-                       revisionHistoryLimit, paused))
+                       revisionHistoryLimit, progressDeadlineSeconds, paused))
 BOOST_DESCRIBE_STRUCT(DeploymentStatus, (),
                       (observedGeneration, replicas, updatedReplicas, readyReplicas,
                        availableReplicas, unavailableReplicas, conditions))
@@ -18,29 +18,42 @@ BOOST_DESCRIBE_STRUCT(ReplicaSetStatus, (),
                       (replicas, fullyLabeledReplicas, readyReplicas, availableReplicas,
                        observedGeneration))
 BOOST_DESCRIBE_STRUCT(ReplicaSet, (), (metadata, spec, status))
+BOOST_DESCRIBE_STRUCT(StatefulSetSpec::Ordinals, (), (start))
+BOOST_DESCRIBE_STRUCT(StatefulSetSpec::ClaimRetention, (), (whenDeleted, whenScaled))
 BOOST_DESCRIBE_STRUCT(StatefulSetSpec, (),
                       (replicas, selector, template_, serviceName, podManagementPolicy,
-                       updateStrategy))
+                       updateStrategy, minReadySeconds, volumeClaimTemplates, ordinals,
+                       persistentVolumeClaimRetentionPolicy))
 BOOST_DESCRIBE_STRUCT(StatefulSetStatus, (),
                       (observedGeneration, replicas, readyReplicas, currentReplicas,
                        updatedReplicas, availableReplicas, currentRevision, updateRevision))
 BOOST_DESCRIBE_STRUCT(StatefulSet, (), (metadata, spec, status))
-BOOST_DESCRIBE_STRUCT(DaemonSetSpec, (), (selector, template_, updateStrategy))
+BOOST_DESCRIBE_STRUCT(DaemonSetSpec, (),
+                      (selector, template_, updateStrategy, minReadySeconds))
 BOOST_DESCRIBE_STRUCT(DaemonSetStatus, (),
                       (currentNumberScheduled, numberMisscheduled, desiredNumberScheduled,
                        numberReady, observedGeneration, updatedNumberScheduled, numberAvailable,
                        numberUnavailable))
 BOOST_DESCRIBE_STRUCT(DaemonSet, (), (metadata, spec, status))
+BOOST_DESCRIBE_STRUCT(PodFailureExitCodes, (), (containerName, operator_, values))
+BOOST_DESCRIBE_STRUCT(PodFailureCondition, (), (type, status))
+BOOST_DESCRIBE_STRUCT(PodFailureRule, (), (action, onExitCodes, onPodConditions))
+BOOST_DESCRIBE_STRUCT(PodFailurePolicy, (), (rules))
 BOOST_DESCRIBE_STRUCT(JobSpec, (),
                       (parallelism, completions, activeDeadlineSeconds, backoffLimit, template_,
-                       ttlSecondsAfterFinished, completionMode, suspend))
+                       ttlSecondsAfterFinished, completionMode, suspend, podFailurePolicy))
 BOOST_DESCRIBE_STRUCT(JobCondition, (),
                       (type, status, lastProbeTime, lastTransitionTime, reason, message))
 BOOST_DESCRIBE_STRUCT(UncountedTerminatedPods, (), (succeeded, failed))
 BOOST_DESCRIBE_STRUCT(JobStatus, (),
                       (conditions, startTime, completionTime, active, succeeded, failed, ready,
-                       uncountedTerminatedPods))
+                       uncountedTerminatedPods, completedIndexes))
 BOOST_DESCRIBE_STRUCT(Job, (), (metadata, spec, status))
+BOOST_DESCRIBE_STRUCT(CronJobSpec, (),
+                      (schedule, timeZone, startingDeadlineSeconds, concurrencyPolicy, suspend,
+                       jobTemplate, successfulJobsHistoryLimit, failedJobsHistoryLimit))
+BOOST_DESCRIBE_STRUCT(CronJobStatus, (), (active, lastScheduleTime, lastSuccessfulTime))
+BOOST_DESCRIBE_STRUCT(CronJob, (), (metadata, spec, status))
 
 }  // namespace koord::api
 
@@ -54,3 +67,5 @@ KOORD_OBJECT_CODEC(koord::api::DaemonSet)
 KOORD_CODEC(koord::api::DaemonSetStatus)
 KOORD_OBJECT_CODEC(koord::api::Job)
 KOORD_CODEC(koord::api::JobStatus)
+KOORD_OBJECT_CODEC(koord::api::CronJob)
+KOORD_CODEC(koord::api::CronJobStatus)

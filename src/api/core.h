@@ -81,6 +81,7 @@ struct NamespaceSpec {
 };
 struct NamespaceStatus {
   std::string phase;
+  std::vector<Condition> conditions;
 };
 struct Namespace {
   static constexpr ResourceType kType{"", "v1", "namespaces", "Namespace", false};
@@ -166,6 +167,7 @@ struct PodDisruptionBudgetStatus {
   std::int32_t currentHealthy = 0;
   std::int32_t desiredHealthy = 0;
   std::int32_t expectedPods = 0;
+  std::vector<Condition> conditions;
 };
 struct PodDisruptionBudget {
   static constexpr ResourceType kType{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget",

@@ -23,7 +23,8 @@ struct DeploymentSpec {
   json::value template_;
   UpdateStrategy strategy;
   std::int32_t minReadySeconds = 0;
-  std::optional<std::int32_t> revisionHistoryLimit;  // 10 when absent
+  std::optional<std::int32_t> revisionHistoryLimit;     // 10 when absent
+  std::optional<std::int32_t> progressDeadlineSeconds;  // none when absent
   bool paused = false;
 };
 struct DeploymentStatus {
@@ -70,6 +71,17 @@ struct StatefulSetSpec {
   std::string serviceName;
   std::string podManagementPolicy;  // OrderedReady (also when empty), Parallel
   UpdateStrategy updateStrategy;
+  std::int32_t minReadySeconds = 0;
+  std::vector<json::value> volumeClaimTemplates;
+  struct Ordinals {
+    std::int32_t start = 0;
+  };
+  std::optional<Ordinals> ordinals;
+  struct ClaimRetention {
+    std::string whenDeleted;  // Retain (also when empty), Delete
+    std::string whenScaled;
+  };
+  std::optional<ClaimRetention> persistentVolumeClaimRetentionPolicy;
 };
 struct StatefulSetStatus {
   std::int64_t observedGeneration = 0;
@@ -93,6 +105,7 @@ struct DaemonSetSpec {
   std::optional<LabelSelector> selector;
   json::value template_;
   UpdateStrategy updateStrategy;
+  std::int32_t minReadySeconds = 0;
 };
 struct DaemonSetStatus {
   std::int32_t currentNumberScheduled = 0;
@@ -112,6 +125,25 @@ struct DaemonSet {
   DaemonSetStatus status;
 };
 
+// What the end of a pod means for its Job: the first rule that matches decides.
+struct PodFailureExitCodes {
+  std::string containerName;  // "" = any
+  std::string operator_;      // In, NotIn
+  std::vector<std::int32_t> values;
+};
+struct PodFailureCondition {
+  std::string type;
+  std::string status;  // True when empty
+};
+struct PodFailureRule {
+  std::string action;  // FailJob, Ignore, Count
+  std::optional<PodFailureExitCodes> onExitCodes;
+  std::vector<PodFailureCondition> onPodConditions;
+};
+struct PodFailurePolicy {
+  std::vector<PodFailureRule> rules;
+};
+
 struct JobSpec {
   std::optional<std::int32_t> parallelism;  // 1 when absent
   std::optional<std::int32_t> completions;  // absent: one success is enough
@@ -121,6 +153,7 @@ struct JobSpec {
   std::optional<std::int32_t> ttlSecondsAfterFinished;
   std::string completionMode;  // NonIndexed (also when empty), Indexed
   bool suspend = false;
+  std::optional<PodFailurePolicy> podFailurePolicy;
 };
 struct JobCondition {
   std::string type;
@@ -143,12 +176,35 @@ struct JobStatus {
   std::int32_t failed = 0;
   std::int32_t ready = 0;
   std::optional<UncountedTerminatedPods> uncountedTerminatedPods;
+  std::string completedIndexes;  // "0-2,5"
 };
 struct Job {
   static constexpr ResourceType kType{"batch", "v1", "jobs", "Job", true};
   ObjectMeta metadata;
   JobSpec spec;
   JobStatus status;
+};
+
+struct CronJobSpec {
+  std::string schedule;
+  std::optional<std::string> timeZone;
+  std::optional<std::int64_t> startingDeadlineSeconds;
+  std::string concurrencyPolicy;  // Allow (also when empty), Forbid, Replace
+  bool suspend = false;
+  json::value jobTemplate;
+  std::optional<std::int32_t> successfulJobsHistoryLimit;  // 3 when absent
+  std::optional<std::int32_t> failedJobsHistoryLimit;      // 1 when absent
+};
+struct CronJobStatus {
+  std::vector<ObjectReference> active;
+  Time lastScheduleTime;
+  Time lastSuccessfulTime;
+};
+struct CronJob {
+  static constexpr ResourceType kType{"batch", "v1", "cronjobs", "CronJob", true};
+  ObjectMeta metadata;
+  CronJobSpec spec;
+  CronJobStatus status;
 };
 
 }  // namespace koord::api

@@ -1,11 +1,13 @@
 #include "cluster/controllers/controllers.h"
 
+#include "cluster/controllers/cron_job.h"
 #include "cluster/controllers/daemon_set.h"
 #include "cluster/controllers/deployment.h"
 #include "cluster/controllers/disruption.h"
 #include "cluster/controllers/garbage_collector.h"
 #include "cluster/controllers/job.h"
 #include "cluster/controllers/namespaces.h"
+#include "cluster/controllers/node_lifecycle.h"
 #include "cluster/controllers/pod_gc.h"
 #include "cluster/controllers/replica_set.h"
 #include "cluster/controllers/stateful_set.h"
@@ -21,8 +23,10 @@ struct Controllers::Impl {
         statefulSets(api, executor, {}, random.fork()),
         daemonSets(api, executor, {}, random.fork()),
         jobs(api, executor, {}, random.fork()),
+        cronJobs(api, executor, {}, random.fork()),
         budgets(api, executor, {}, random.fork()),
         namespaces(api, executor, {}, random.fork()),
+        leases(api, executor, {"kube-node-lease", "", ""}, random.fork()),
         podInformer(pods),
         nodeInformer(nodes),
         podControl(api, executor, pods, events),
@@ -31,8 +35,10 @@ struct Controllers::Impl {
         statefulSet(api, executor, statefulSets, podControl),
         daemonSet(api, executor, daemonSets, nodes, podControl),
         job(api, executor, jobs, podControl),
-        disruption(api, executor, budgets, pods, replicaSets, statefulSets),
+        cronJob(api, executor, cronJobs, jobs, events),
+        disruption(api, executor, budgets, pods, replicaSets, deployments, statefulSets),
         namespaceController(api, executor, registry, namespaces),
+        nodeLifecycle(api, executor, nodes, leases, pods, events),
         podCollector(api, executor, pods, nodes),
         collector(api, executor, registry, random.fork()) {}
 
@@ -51,8 +57,10 @@ struct Controllers::Impl {
     wait(statefulSets);
     wait(daemonSets);
     wait(jobs);
+    wait(cronJobs);
     wait(budgets);
     wait(namespaces);
+    wait(leases);
     wait(podInformer);
     wait(nodeInformer);
     done();
@@ -64,8 +72,10 @@ struct Controllers::Impl {
   kube::Informer<api::StatefulSet> statefulSets;
   kube::Informer<api::DaemonSet> daemonSets;
   kube::Informer<api::Job> jobs;
+  kube::Informer<api::CronJob> cronJobs;
   kube::Informer<api::PodDisruptionBudget> budgets;
   kube::Informer<api::Namespace> namespaces;
+  kube::Informer<api::Lease> leases;
   kube::Informer<api::Pod>& podInformer;
   kube::Informer<api::Node>& nodeInformer;
   PodControl podControl;
@@ -74,8 +84,10 @@ struct Controllers::Impl {
   StatefulSetController statefulSet;
   DaemonSetController daemonSet;
   JobController job;
+  CronJobController cronJob;
   DisruptionController disruption;
   NamespaceController namespaceController;
+  NodeLifecycleController nodeLifecycle;
   PodGarbageCollector podCollector;
   GarbageCollector collector;
 };
@@ -94,8 +106,10 @@ void Controllers::start() {
   all.statefulSets.start();
   all.daemonSets.start();
   all.jobs.start();
+  all.cronJobs.start();
   all.budgets.start();
   all.namespaces.start();
+  all.leases.start();
   all.collector.start();
   all.whenSynced([&all] {
     all.deployment.start();
@@ -103,8 +117,10 @@ void Controllers::start() {
     all.statefulSet.start();
     all.daemonSet.start();
     all.job.start();
+    all.cronJob.start();
     all.disruption.start();
     all.namespaceController.start();
+    all.nodeLifecycle.start();
     all.podCollector.start();
   });
 }

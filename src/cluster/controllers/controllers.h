@@ -1,7 +1,8 @@
 #pragma once
 
 // All workload controllers of a one-machine cluster, with the informers they share. They stand in
-// for kube-controller-manager: the same objects and rules in simple form.
+// for kube-controller-manager: the same objects and rules in simple form. ResourceQuotas need none,
+// the API server accounts for them itself.
 
 #include <memory>
 

@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 
 #include "api/selector.h"
+#include "cluster/controllers/deployment.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
@@ -87,6 +88,7 @@ DaemonSetController::DaemonSetController(kube::Api& api, Executor& executor,
                                          kube::Informer<api::DaemonSet>& sets,
                                          kube::Informer<api::Node>& nodes, PodControl& pods)
     : api_(api),
+      executor_(executor),
       sets_(sets),
       nodes_(nodes),
       pods_(pods),
@@ -153,10 +155,13 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
     } else {
       outdated.push_back(pod);
     }
-    if (isReady(*pod)) {
-      ++status.numberReady;
+    const auto wait = untilAvailable(*pod, set->spec.minReadySeconds, executor_.wallNow());
+    if (!wait) continue;
+    ++status.numberReady;
+    if (*wait <= Duration::zero())
       ++status.numberAvailable;
-    }
+    else
+      queue_.addAfter(key, *wait);
   }
   for (auto& [node, pods] : byNode) {
     status.numberMisscheduled += static_cast<std::int32_t>(pods.size());
@@ -164,16 +169,14 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
   }
   status.numberUnavailable = status.desiredNumberScheduled - status.numberAvailable;
   if (set->spec.updateStrategy.type != "OnDelete" && !outdated.empty()) {
-    // Those that do not work are no loss; of the others one at a time.
-    bool spent = status.numberUnavailable > 0;
-    for (const auto& pod : outdated) {
-      if (!isReady(*pod)) {
-        toDelete.push_back(pod);
-      } else if (!spent) {
-        toDelete.push_back(pod);
-        spent = true;
-      }
-    }
+    // Those that do not work are no loss; of the others as many as may be unavailable.
+    const auto& rolling = set->spec.updateStrategy.rollingUpdate;
+    const api::IntOrString one{1, "", false};
+    int room = resolveIntOrPercent(rolling ? rolling->maxUnavailable.value_or(one) : one,
+                                   status.desiredNumberScheduled, true);
+    room = std::max(room, 1) - status.numberUnavailable;
+    for (const auto& pod : outdated)
+      if (!isReady(*pod) || room-- > 0) toDelete.push_back(pod);
   }
   for (const auto& pod : toDelete) {
     auto removing = pods_.remove(owner, pod);

@@ -1,7 +1,7 @@
 #pragma once
 
 // DaemonSets: one pod on every node that the template selects and tolerates; a new template
-// replaces the pods one node after the other (RollingUpdate) or when they are deleted (OnDelete).
+// replaces the pods within maxUnavailable (RollingUpdate) or when they are deleted (OnDelete).
 
 #include "api/core.h"
 #include "api/workloads.h"
@@ -23,6 +23,7 @@ class DaemonSetController {
   Task<Result<>> report(SetPtr set, api::DaemonSetStatus status);
 
   kube::Api& api_;
+  Executor& executor_;
   kube::Informer<api::DaemonSet>& sets_;
   kube::Informer<api::Node>& nodes_;
   PodControl& pods_;

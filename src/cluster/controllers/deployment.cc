@@ -142,6 +142,7 @@ std::vector<DeploymentController::SetPtr> DeploymentController::setsOf(
 
 Task<Result<>> DeploymentController::sync(std::string key) {
   const DeploymentPtr deployment = deployments_.get(keyOfText(key));
+  if (!deployment) progressAt_.erase(key);
   if (!deployment || deployment->metadata.deletionTimestamp) co_return Result<>{};
   const auto all = setsOf(*deployment);
   const std::string hash = templateHash(deployment->spec.template_);
@@ -169,7 +170,13 @@ Task<Result<>> DeploymentController::sync(std::string key) {
       auto creating = createSet(deployment, hash, wanted, newest + 1);
       auto created = co_await creating;
       if (!created) co_return created;
-    } else if (wanted != have) {
+    } else if (revisionOf(*fresh) < newest) {
+      // Rolled back: the old template is the newest revision now.
+      auto renewing = setRevision(deployment, fresh, newest + 1);
+      auto renewed = co_await renewing;
+      if (!renewed) co_return renewed;
+    }
+    if (fresh && wanted != have) {
       auto scaling = scale(fresh, wanted);
       auto scaled = co_await scaling;
       if (!scaled) co_return scaled;
@@ -226,10 +233,24 @@ Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, std::st
   auto created = co_await creating;
   if (!created && created.error().code != ErrorCode::AlreadyExists)
     co_return fail(std::move(created.error()));
-  json::value patch =
+  auto setting = setRevision(deployment, nullptr, revision);
+  co_return co_await setting;
+}
+
+// On the deployment, and on the ReplicaSet when there is one.
+Task<Result<>> DeploymentController::setRevision(DeploymentPtr deployment, SetPtr set,
+                                                 int revision) {
+  const json::value patch =
       json::object{{"metadata", {{"annotations", {{kRevision, fmt::format("{}", revision)}}}}}};
-  auto patching = kube::mergePatch(api_, api::Deployment::kType, api::keyOf(deployment->metadata),
-                                   std::move(patch));
+  if (set) {
+    auto patching =
+        kube::mergePatch(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), patch);
+    auto patched = co_await patching;
+    if (!patched && patched.error().code != ErrorCode::NotFound)
+      co_return fail(std::move(patched.error()));
+  }
+  auto patching =
+      kube::mergePatch(api_, api::Deployment::kType, api::keyOf(deployment->metadata), patch);
   auto patched = co_await patching;
   if (!patched && patched.error().code != ErrorCode::NotFound)
     co_return fail(std::move(patched.error()));
@@ -263,6 +284,46 @@ Task<Result<>> DeploymentController::forgetOld(DeploymentPtr deployment, std::ve
   co_return Result<>{};
 }
 
+json::value DeploymentController::progressing(const api::Deployment& deployment,
+                                              const api::ReplicaSet* fresh, bool progress,
+                                              bool complete) {
+  const WallTime now = executor_.wallNow();
+  const auto& conditions = deployment.status.conditions;
+  const auto before = std::ranges::find(conditions, "Progressing", &api::Condition::type);
+  const bool had = before != conditions.end();
+  const std::string what = fresh ? fmt::format("ReplicaSet \"{}\"", fresh->metadata.name)
+                                 : fmt::format("Deployment \"{}\"", deployment.metadata.name);
+  WallTime since = now;  // when progress was last made
+  const auto render = [&](bool holds, const char* reason, std::string message) {
+    WallTime transition = now;
+    if (had && before->status == (holds ? "True" : "False"))
+      transition = before->lastTransitionTime.value_or(now);
+    return json::value(json::object{{"type", "Progressing"},
+                                    {"status", holds ? "True" : "False"},
+                                    {"reason", reason},
+                                    {"message", std::move(message)},
+                                    {"lastUpdateTime", formatTime(since)},
+                                    {"lastTransitionTime", formatTime(transition)}});
+  };
+  const auto key = api::keyOf(deployment.metadata).toString();
+  if (complete) {
+    progressAt_.erase(key);
+    return render(true, "NewReplicaSetAvailable", what + " has successfully progressed.");
+  }
+  auto& last = progressAt_[key];
+  if (progress || last.generation != deployment.metadata.generation)
+    last = {now, deployment.metadata.generation};
+  since = last.time;
+  const auto deadline = deployment.spec.progressDeadlineSeconds;
+  if (deadline && !deployment.spec.paused) {
+    const Duration left = last.time + std::chrono::seconds(*deadline) - now;
+    if (left <= Duration::zero())
+      return render(false, "ProgressDeadlineExceeded", what + " has timed out progressing.");
+    queue_.addAfter(key, left);
+  }
+  return render(true, "ReplicaSetUpdated", what + " is progressing.");
+}
+
 Task<Result<>> DeploymentController::report(DeploymentPtr deployment, SetPtr fresh,
                                             std::vector<SetPtr> all) {
   int replicas = 0;
@@ -279,6 +340,10 @@ Task<Result<>> DeploymentController::report(DeploymentPtr deployment, SetPtr fre
   const bool complete =
       updated == limits.desired && replicas == updated && available >= limits.desired;
   const WallTime now = executor_.wallNow();
+  const auto& before = deployment->status;
+  const bool progress = updated > before.updatedReplicas || ready > before.readyReplicas ||
+                        available > before.availableReplicas ||
+                        replicas - updated < before.replicas - before.updatedReplicas;
   json::value status = json::object{
       {"observedGeneration", deployment->metadata.generation},
       {"replicas", replicas},
@@ -292,11 +357,7 @@ Task<Result<>> DeploymentController::report(DeploymentPtr deployment, SetPtr fre
                                  enough ? "Deployment has minimum availability."
                                         : "Deployment does not have minimum availability.",
                                  now),
-                   conditionJson(*deployment, "Progressing", true,
-                                 complete ? "NewReplicaSetAvailable" : "ReplicaSetUpdated",
-                                 complete ? "The newest ReplicaSet has successfully progressed."
-                                          : "The newest ReplicaSet is progressing.",
-                                 now)}}};
+                   progressing(*deployment, fresh.get(), progress, complete)}}};
   // Nothing is written when nothing a reader can see has changed.
   auto wanted = api::decode<api::DeploymentStatus>(status);
   if (wanted && api::encode(*wanted) == api::encode(deployment->status)) co_return Result<>{};

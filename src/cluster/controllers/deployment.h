@@ -1,7 +1,11 @@
 #pragma once
 
 // Deployments: a ReplicaSet per pod template; a new template is rolled out within maxSurge and
-// maxUnavailable, or after the old pods are gone (Recreate).
+// maxUnavailable, or after the old pods are gone (Recreate). A rollout that makes no progress for
+// progressDeadlineSeconds is said to have failed.
+
+#include <map>
+#include <string>
 
 #include "api/workloads.h"
 #include "kube/informer.h"
@@ -39,15 +43,25 @@ class DeploymentController {
 
   Task<Result<>> sync(std::string key);
   Task<Result<>> createSet(DeploymentPtr deployment, std::string hash, int replicas, int revision);
+  Task<Result<>> setRevision(DeploymentPtr deployment, SetPtr set, int revision);
   Task<Result<>> scale(SetPtr set, int replicas);
   Task<Result<>> report(DeploymentPtr deployment, SetPtr fresh, std::vector<SetPtr> all);
   Task<Result<>> forgetOld(DeploymentPtr deployment, std::vector<SetPtr> old);
+  // The condition Progressing; checks again when the deadline comes.
+  json::value progressing(const api::Deployment& deployment, const api::ReplicaSet* fresh,
+                          bool progress, bool complete);
   std::vector<SetPtr> setsOf(const api::Deployment& deployment) const;
 
   kube::Api& api_;
   Executor& executor_;
   kube::Informer<api::Deployment>& deployments_;
   kube::Informer<api::ReplicaSet>& sets_;
+  // Of rollouts under way. A restart of this program gives them their whole deadline again.
+  struct Progress {
+    WallTime time{};
+    std::int64_t generation = -1;
+  };
+  std::map<std::string, Progress> progressAt_;
   kube::WorkQueue queue_;
 };
 

@@ -1,13 +1,41 @@
 #include "cluster/controllers/disruption.h"
 
 #include <algorithm>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include "api/selector.h"
+#include "base/time.h"
 #include "cluster/controllers/deployment.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
+
+namespace {
+
+constexpr Duration kDeletionTimeout = std::chrono::minutes(2);
+constexpr const char* kCondition = "DisruptionAllowed";
+
+bool conditionIs(const api::PodDisruptionBudget& budget, bool allowed) {
+  for (const auto& condition : budget.status.conditions)
+    if (condition.type == kCondition) return condition.status == (allowed ? "True" : "False");
+  return false;
+}
+
+json::object conditionJson(const api::PodDisruptionBudget& budget, bool allowed, WallTime now) {
+  WallTime since = now;
+  if (conditionIs(budget, allowed))
+    for (const auto& condition : budget.status.conditions)
+      if (condition.type == kCondition) since = condition.lastTransitionTime.value_or(now);
+  return {{"type", kCondition},
+          {"status", allowed ? "True" : "False"},
+          {"observedGeneration", budget.metadata.generation},
+          {"lastTransitionTime", formatTime(since)},
+          {"reason", allowed ? "SufficientPods" : "InsufficientPods"},
+          {"message", ""}};
+}
+
+}  // namespace
 
 api::PodDisruptionBudgetStatus disruptionStatus(const api::PodDisruptionBudgetSpec& spec,
                                                 DisruptionCounts counts) {
@@ -30,12 +58,14 @@ DisruptionController::DisruptionController(kube::Api& api, Executor& executor,
                                            kube::Informer<api::PodDisruptionBudget>& budgets,
                                            kube::Informer<api::Pod>& pods,
                                            kube::Informer<api::ReplicaSet>& sets,
+                                           kube::Informer<api::Deployment>& deployments,
                                            kube::Informer<api::StatefulSet>& statefulSets)
     : api_(api),
       executor_(executor),
       budgets_(budgets),
       pods_(pods),
       sets_(sets),
+      deployments_(deployments),
       statefulSets_(statefulSets),
       queue_(executor, "disruption", [this](std::string key) { return sync(std::move(key)); }) {
   const auto add = [this](const auto& budget) {
@@ -50,14 +80,23 @@ DisruptionController::DisruptionController(kube::Api& api, Executor& executor,
       {podChanged, [podChanged](const auto&, const auto& pod) { podChanged(pod); }, podChanged});
 }
 
-std::optional<int> DisruptionController::scaleOf(const api::Pod& pod) const {
+std::optional<DisruptionController::Scale> DisruptionController::scaleOf(
+    const api::Pod& pod) const {
   const auto* owner = api::controllerOf(pod.metadata);
   if (!owner) return std::nullopt;
-  const api::ObjectKey key{pod.metadata.namespace_, owner->name};
-  if (owner->kind == "ReplicaSet")
-    if (const auto set = sets_.get(key)) return set->spec.replicas.value_or(1);
+  const auto& namespace_ = pod.metadata.namespace_;
+  if (owner->kind == "ReplicaSet") {
+    const auto set = sets_.get({namespace_, owner->name});
+    if (!set) return std::nullopt;
+    const auto* above = api::controllerOf(set->metadata);
+    if (above && above->kind == "Deployment")
+      if (const auto deployment = deployments_.get({namespace_, above->name}))
+        return Scale{above->uid, deployment->spec.replicas.value_or(1)};
+    return Scale{owner->uid, set->spec.replicas.value_or(1)};
+  }
   if (owner->kind == "StatefulSet")
-    if (const auto set = statefulSets_.get(key)) return set->spec.replicas.value_or(1);
+    if (const auto set = statefulSets_.get({namespace_, owner->name}))
+      return Scale{owner->uid, set->spec.replicas.value_or(1)};
   return std::nullopt;
 }
 
@@ -66,16 +105,29 @@ Task<Result<>> DisruptionController::sync(std::string key) {
   if (!budget) co_return Result<>{};
   const auto selector = api::Selector::compile(budget->spec.selector);
   if (!selector) co_return fail(selector.error());
+  const WallTime now = executor_.wallNow();
+  const auto& before = budget->status;
   DisruptionCounts counts;
   int matching = 0;
   std::map<std::string, int> scales;  // by owner
+  json::object disrupted;
+  std::optional<WallTime> recheck;
   for (const auto& [podKey, pod] : pods_.objects()) {
     if (podKey.namespace_ != budget->metadata.namespace_ ||
         !selector->matches(pod->metadata.labels) || api::isTerminal(*pod))
       continue;
     ++matching;
-    if (const auto scale = scaleOf(*pod)) scales[api::controllerOf(pod->metadata)->uid] = *scale;
-    if (isReady(*pod) && !pod->metadata.deletionTimestamp) ++counts.healthy;
+    if (const auto scale = scaleOf(*pod)) scales[scale->uid] = scale->replicas;
+    if (pod->metadata.deletionTimestamp) continue;
+    if (const auto* since = api::findIn(before.disruptedPods, pod->metadata.name)) {
+      const auto evicted = parseTime(*since);
+      if (evicted && *evicted + kDeletionTimeout > now) {
+        disrupted[pod->metadata.name] = *since;
+        recheck = std::min(recheck.value_or(WallTime::max()), *evicted + kDeletionTimeout);
+        continue;
+      }
+    }
+    if (isReady(*pod)) ++counts.healthy;
   }
   // With a plain minAvailable the pods that are there count; anything else needs the size they
   // should have.
@@ -86,27 +138,37 @@ Task<Result<>> DisruptionController::sync(std::string key) {
     counts.expected = 0;
     for (const auto& [owner, scale] : scales) counts.expected += scale;
   }
-  auto status = disruptionStatus(budget->spec, counts);
-  const auto& before = budget->status;
+  if (recheck) queue_.addAfter(key, *recheck - now);
+  const auto status = disruptionStatus(budget->spec, counts);
+  const bool allowed = status.disruptionsAllowed > 0;
   if (status.expectedPods == before.expectedPods &&
       status.currentHealthy == before.currentHealthy &&
       status.desiredHealthy == before.desiredHealthy &&
       status.disruptionsAllowed == before.disruptionsAllowed &&
-      before.observedGeneration == budget->metadata.generation && before.disruptedPods.empty())
+      before.observedGeneration == budget->metadata.generation &&
+      disrupted.size() == before.disruptedPods.size() && conditionIs(*budget, allowed))
     co_return Result<>{};
-  json::value patch = json::object{{"status",
-                                    {{"expectedPods", status.expectedPods},
-                                     {"currentHealthy", status.currentHealthy},
-                                     {"desiredHealthy", status.desiredHealthy},
-                                     {"disruptionsAllowed", status.disruptionsAllowed},
-                                     {"observedGeneration", budget->metadata.generation},
-                                     {"disruptedPods", nullptr}}}};
+  // Members of the map that are not named would stay: they are taken away one by one.
+  for (const auto& [name, since] : before.disruptedPods)
+    if (!disrupted.contains(name)) disrupted[name] = nullptr;
+  json::value patch =
+      json::object{{"metadata", {{"resourceVersion", budget->metadata.resourceVersion}}},
+                   {"status",
+                    {{"expectedPods", status.expectedPods},
+                     {"currentHealthy", status.currentHealthy},
+                     {"desiredHealthy", status.desiredHealthy},
+                     {"disruptionsAllowed", status.disruptionsAllowed},
+                     {"observedGeneration", budget->metadata.generation},
+                     {"disruptedPods", std::move(disrupted)},
+                     {"conditions", json::array{conditionJson(*budget, allowed, now)}}}}};
   auto patching = kube::mergePatch(api_, api::PodDisruptionBudget::kType, keyOfText(key),
                                    std::move(patch), "status");
   auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound)
-    co_return fail(std::move(patched.error()));
-  co_return Result<>{};
+  // An eviction that came between has changed the budget: its event brings it back here.
+  if (patched || patched.error().code == ErrorCode::NotFound ||
+      patched.error().code == ErrorCode::Conflict)
+    co_return Result<>{};
+  co_return fail(std::move(patched.error()));
 }
 
 }  // namespace koord::cluster

@@ -1,6 +1,8 @@
 #pragma once
 
-// The status of PodDisruptionBudgets: how many of their pods may be evicted now.
+// The status of PodDisruptionBudgets: how many of their pods may be evicted now. An eviction that
+// the API server has let through counts as a disruption (status.disruptedPods) until its pod is
+// seen to go, for two minutes at most.
 
 #include "api/core.h"
 #include "api/workloads.h"
@@ -23,19 +25,25 @@ class DisruptionController {
   DisruptionController(kube::Api& api, Executor& executor,
                        kube::Informer<api::PodDisruptionBudget>& budgets,
                        kube::Informer<api::Pod>& pods, kube::Informer<api::ReplicaSet>& sets,
+                       kube::Informer<api::Deployment>& deployments,
                        kube::Informer<api::StatefulSet>& statefulSets);
   void start() { queue_.start(); }
 
  private:
   Task<Result<>> sync(std::string key);
-  // spec.replicas of the pod's controller, if it is of a kind that has it.
-  std::optional<int> scaleOf(const api::Pod& pod) const;
+  // spec.replicas of what the pod belongs to in the end, if it is of a kind that has it.
+  struct Scale {
+    std::string uid;
+    int replicas = 0;
+  };
+  std::optional<Scale> scaleOf(const api::Pod& pod) const;
 
   kube::Api& api_;
   Executor& executor_;
   kube::Informer<api::PodDisruptionBudget>& budgets_;
   kube::Informer<api::Pod>& pods_;
   kube::Informer<api::ReplicaSet>& sets_;
+  kube::Informer<api::Deployment>& deployments_;
   kube::Informer<api::StatefulSet>& statefulSets_;
   kube::WorkQueue queue_;
 };

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/time.h"
+#include "cluster/controllers/job_pods.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
@@ -40,6 +41,41 @@ void addCondition(api::JobStatus& status, std::string type, std::string reason, 
       {std::move(type), "True", now, now, std::move(reason), std::move(message)});
 }
 
+void addFailure(api::JobStatus& status, const char* reason, const std::string& message,
+                WallTime now) {
+  for (const char* type : {"FailureTarget", "Failed"})
+    addCondition(status, type, reason, message, now);
+}
+
+// The condition Suspended, and the start time, which begins anew when a job is resumed.
+void setSuspended(api::JobStatus& status, bool suspended, WallTime now) {
+  if (suspended == holds(status, "Suspended")) {
+    if (!suspended && !status.startTime) status.startTime = now;
+    return;
+  }
+  std::erase_if(status.conditions, [](const auto& one) { return one.type == "Suspended"; });
+  status.conditions.push_back({"Suspended", suspended ? "True" : "False", now, now,
+                               suspended ? "JobSuspended" : "JobResumed",
+                               suspended ? "Job suspended" : "Job resumed"});
+  status.startTime = suspended ? api::Time{} : api::Time(now);
+}
+
+// Restarts inside pods that are restarted in place count as failures.
+int restartsOf(const api::Job& job, const std::vector<PodPtr>& active) {
+  if (textAt(job.spec.template_, "spec", "restartPolicy") != "OnFailure") return 0;
+  int restarts = 0;
+  for (const auto& pod : active)
+    for (const auto* list : {&pod->status.containerStatuses, &pod->status.initContainerStatuses})
+      for (const auto& container : *list) restarts += container.restartCount;
+  return restarts;
+}
+
+// The completions that count: of an Indexed Job each index once.
+int succeededOf(const api::Job& job, const api::JobStatus& status) {
+  return isIndexed(job) ? static_cast<int>(parseIndexes(status.completedIndexes).size())
+                        : status.succeeded;
+}
+
 WallTime finishTime(const api::Pod& pod) {
   WallTime last{};
   for (const auto& container : pod.status.containerStatuses)
@@ -48,13 +84,48 @@ WallTime finishTime(const api::Pod& pod) {
   return last;
 }
 
-json::value podTemplateOf(const api::Job& job) {
+// The environment variable by which a container of an Indexed Job knows its index.
+void addIndexVariable(json::object& spec) {
+  const json::value variable = json::object{
+      {"name", "JOB_COMPLETION_INDEX"},
+      {"valueFrom",
+       {{"fieldRef",
+         {{"fieldPath", std::string("metadata.annotations['") + kCompletionIndex + "']"}}}}}};
+  for (const char* list : {"containers", "initContainers"}) {
+    auto* containers = spec.if_contains(list);
+    if (!containers || !containers->is_array()) continue;
+    for (auto& container : containers->get_array()) {
+      auto& env = container.get_object()["env"];
+      if (!env.is_array()) env = json::array{};
+      env.get_array().push_back(variable);
+    }
+  }
+}
+
+void setIndex(json::value& podTemplate, const api::Job& job, int index) {
+  const std::string text = std::to_string(index);
+  setLabel(podTemplate, kCompletionIndex, text);
+  auto& metadata = podTemplate.get_object()["metadata"].get_object();
+  auto& annotations = metadata["annotations"];
+  if (!annotations.is_object()) annotations = json::object{};
+  annotations.get_object()[kCompletionIndex] = text;
+  metadata["generateName"] = job.metadata.name + "-" + text + "-";
+  if (auto* spec = find(podTemplate, "spec"); spec && spec->is_object()) {
+    if (!spec->get_object().contains("hostname"))
+      spec->get_object()["hostname"] = job.metadata.name + "-" + text;
+    addIndexVariable(spec->get_object());
+  }
+}
+
+// `index` is -1 for jobs that are not Indexed.
+json::value podTemplateOf(const api::Job& job, int index) {
   json::value podTemplate = job.spec.template_;
   for (const char* key : {"job-name", "batch.kubernetes.io/job-name"})
     setLabel(podTemplate, key, job.metadata.name);
   for (const char* key : {"controller-uid", "batch.kubernetes.io/controller-uid"})
     setLabel(podTemplate, key, job.metadata.uid);
   podTemplate.get_object()["metadata"].get_object()["finalizers"] = json::array{kTracking};
+  if (index >= 0) setIndex(podTemplate, job, index);
   return podTemplate;
 }
 
@@ -89,7 +160,8 @@ Task<Result<>> JobController::sync(std::string key) {
   if (!pods_.settled(job->metadata.uid)) co_return Result<>{};
   const WallTime now = executor_.wallNow();
   api::JobStatus status = job->status;
-  if (!status.startTime && !job->spec.suspend) status.startTime = now;
+  const bool over = holds(status, "Complete") || holds(status, "Failed");
+  if (!over) setSuspended(status, job->spec.suspend, now);
 
   // Pods whose end is in the counters already, although the finalizer is still on.
   const auto before = status.uncountedTerminatedPods.value_or(api::UncountedTerminatedPods{});
@@ -99,6 +171,8 @@ Task<Result<>> JobController::sync(std::string key) {
   std::vector<PodPtr> active;
   std::vector<PodPtr> toRelease;
   api::UncountedTerminatedPods fresh;
+  std::string policyFailure;  // why the podFailurePolicy ends the job
+  auto indexes = parseIndexes(status.completedIndexes);
   status.ready = 0;
   for (const auto& pod : pods_.podsOf(job->metadata.uid)) {
     const bool good = succeeded(*pod);
@@ -111,32 +185,47 @@ Task<Result<>> JobController::sync(std::string key) {
     toRelease.push_back(pod);
     (good ? fresh.succeeded : fresh.failed).push_back(pod->metadata.uid);
     if (counted.contains(pod->metadata.uid)) continue;
+    if (good && isIndexed(*job)) {
+      const int index = completionIndex(*pod);
+      if (index >= 0 && index < *job->spec.completions) indexes.insert(index);
+    }
+    if (!good) {
+      const auto failure = judgeFailure(job->spec, *pod);
+      if (failure.action == "FailJob" && policyFailure.empty()) policyFailure = failure.message;
+      if (failure.action == "Ignore") continue;
+    }
     ++(good ? status.succeeded : status.failed);
+  }
+  if (isIndexed(*job)) {
+    status.completedIndexes = formatIndexes(indexes);
+    status.succeeded = static_cast<std::int32_t>(indexes.size());
   }
   status.active = static_cast<std::int32_t>(active.size());
   status.uncountedTerminatedPods.reset();
   if (!fresh.succeeded.empty() || !fresh.failed.empty()) status.uncountedTerminatedPods = fresh;
 
-  const bool over = holds(status, "Complete") || holds(status, "Failed");
   const bool deleting = job->metadata.deletionTimestamp.has_value();
   if (!over && !deleting) {
     const int wanted = job->spec.completions.value_or(1);
     const bool done =
         job->spec.completions ? status.succeeded >= wanted : status.succeeded > 0 && active.empty();
     const auto deadline = job->spec.activeDeadlineSeconds;
+    const int backoffLimit = job->spec.backoffLimit.value_or(kDefaultBackoffLimit);
+    const int restarts = restartsOf(*job, active);
     if (done) {
       status.completionTime = now;
       addCondition(status, "SuccessCriteriaMet", "CompletionsReached",
                    "Reached expected number of succeeded pods", now);
       addCondition(status, "Complete", "CompletionsReached",
                    "Reached expected number of succeeded pods", now);
-    } else if (status.failed > job->spec.backoffLimit.value_or(kDefaultBackoffLimit)) {
-      addCondition(status, "Failed", "BackoffLimitExceeded",
-                   "Job has reached the specified backoff limit", now);
+    } else if (!policyFailure.empty()) {
+      addFailure(status, "PodFailurePolicy", policyFailure, now);
+    } else if (status.failed > backoffLimit || (restarts > 0 && restarts >= backoffLimit)) {
+      addFailure(status, "BackoffLimitExceeded", "Job has reached the specified backoff limit",
+                 now);
     } else if (deadline && status.startTime &&
                now >= *status.startTime + std::chrono::seconds(*deadline)) {
-      addCondition(status, "Failed", "DeadlineExceeded",
-                   "Job was active longer than specified deadline", now);
+      addFailure(status, "DeadlineExceeded", "Job was active longer than specified deadline", now);
     } else if (deadline && status.startTime) {
       queue_.addAfter(key, *status.startTime + std::chrono::seconds(*deadline) - now);
     }
@@ -158,13 +247,13 @@ Task<Result<>> JobController::sync(std::string key) {
     auto expiring = expire(job);
     co_return co_await expiring;
   }
-  auto running = run(job, std::move(active), status.succeeded, status.failed);
+  auto running = run(job, std::move(active), status);
   co_return co_await running;
 }
 
-Task<Result<>> JobController::run(JobPtr job, std::vector<PodPtr> active, int finished,
-                                  int failures) {
+Task<Result<>> JobController::run(JobPtr job, std::vector<PodPtr> active, api::JobStatus status) {
   const PodOwner owner{api::Job::kType, job->metadata};
+  const int finished = succeededOf(*job, status);
   const int have = static_cast<int>(active.size());
   int wanted = job->spec.parallelism.value_or(1);
   if (job->spec.completions)
@@ -180,13 +269,20 @@ Task<Result<>> JobController::run(JobPtr job, std::vector<PodPtr> active, int fi
   WallTime lastFailure{};
   for (const auto& pod : pods_.podsOf(job->metadata.uid))
     if (failed(*pod)) lastFailure = std::max(lastFailure, finishTime(*pod));
-  const Duration left = lastFailure + jobBackoff(failures) - executor_.wallNow();
+  const Duration left = lastFailure + jobBackoff(status.failed) - executor_.wallNow();
   if (lastFailure != WallTime{} && left > Duration::zero()) {
     queue_.addAfter(api::keyOf(job->metadata).toString(), left);
     co_return Result<>{};
   }
+  std::set<int> taken = parseIndexes(status.completedIndexes);
+  for (const auto& pod : active) taken.insert(completionIndex(*pod));
+  int index = -1;
   for (int missing = wanted - have; missing > 0; --missing) {
-    auto creating = pods_.create(owner, podTemplateOf(*job));
+    if (isIndexed(*job))
+      while (taken.contains(++index)) {
+      }
+    if (isIndexed(*job) && index >= *job->spec.completions) break;
+    auto creating = pods_.create(owner, podTemplateOf(*job, index));
     auto created = co_await creating;
     if (!created) co_return created;
   }
@@ -250,6 +346,7 @@ Task<Result<>> JobController::write(JobPtr job, api::JobStatus status) {
                                     {"ready", status.ready}})
     members[name] = count;
   if (!status.uncountedTerminatedPods) members["uncountedTerminatedPods"] = nullptr;
+  if (!status.startTime) members["startTime"] = nullptr;
   // Counting twice from an old copy must not get through.
   json::value patch = json::object{
       {"metadata",

@@ -1,8 +1,9 @@
 #pragma once
 
-// Jobs: keeps up to spec.parallelism pods running until spec.completions of them have succeeded, or
-// too many have failed. A pod carries a finalizer until it is counted, so that none is lost or
-// counted twice, whoever deletes it and whenever this program dies.
+// Jobs: keeps up to spec.parallelism pods running until spec.completions of them have succeeded (in
+// an Indexed Job: one of each index), or too many have failed, or the podFailurePolicy says so. A
+// pod carries a finalizer until it is counted, so that none is lost or counted twice, whoever
+// deletes it and whenever this program dies.
 
 #include "api/workloads.h"
 #include "cluster/controllers/pod_control.h"
@@ -22,7 +23,7 @@ class JobController {
   Task<Result<>> sync(std::string key);
   Task<Result<>> releaseOrphans(std::string key, std::string currentUid);
   Task<Result<>> releaseCounted(std::vector<PodPtr> counted);
-  Task<Result<>> run(JobPtr job, std::vector<PodPtr> active, int finished, int failed);
+  Task<Result<>> run(JobPtr job, std::vector<PodPtr> active, api::JobStatus status);
   Task<Result<>> removeAll(JobPtr job, std::vector<PodPtr> pods);
   Task<Result<>> write(JobPtr job, api::JobStatus status);
   Task<Result<>> expire(JobPtr job);

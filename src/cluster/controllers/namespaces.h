@@ -1,6 +1,11 @@
 #pragma once
 
-// Empties namespaces that are being deleted, then lets them go (the finalize subresource).
+// Empties namespaces that are being deleted, then lets them go (the finalize subresource). Until
+// then the conditions of the namespace say what remains and which finalizers hold it.
+
+#include <map>
+#include <memory>
+#include <string>
 
 #include "api/core.h"
 #include "apiserver/registry/registry.h"
@@ -17,10 +22,16 @@ class NamespaceController {
 
  private:
   Task<Result<>> sync(std::string name);
-  // True when nothing is left in it.
-  Task<Result<bool>> empty(std::string name);
+  struct Remaining {
+    std::map<std::string, int> objects;     // by "pods." or "deployments.apps"
+    std::map<std::string, int> finalizers;  // objects that each holds
+    std::string failure;                    // the first deletion that was refused
+  };
+  Task<Result<Remaining>> empty(std::string name);
+  Task<Result<>> report(std::shared_ptr<const api::Namespace> object, Remaining remaining);
 
   kube::Api& api_;
+  Executor& executor_;
   const apiserver::Registry& registry_;
   kube::Informer<api::Namespace>& namespaces_;
   kube::WorkQueue queue_;

@@ -111,7 +111,8 @@ Task<Result<>> PodControl::create(PodOwner owner, json::value podTemplate) {
   auto& meta = pod["metadata"].get_object();
   meta.erase("creationTimestamp");
   meta["namespace"] = namespace_;
-  if (!meta.contains("name")) meta["generateName"] = owner.meta.name + "-";
+  if (!meta.contains("name") && !meta.contains("generateName"))
+    meta["generateName"] = owner.meta.name + "-";
   meta["ownerReferences"] = json::array{
       json::object{{"apiVersion", api::apiVersionOf(owner.type)},
                    {"kind", json::string_view(owner.type.kind.data(), owner.type.kind.size())},
@@ -170,6 +171,17 @@ bool isReady(const api::Pod& pod) {
   for (const auto& condition : pod.status.conditions)
     if (condition.type == "Ready") return condition.status == "True";
   return false;
+}
+
+std::optional<Duration> untilAvailable(const api::Pod& pod, std::int32_t minReadySeconds,
+                                       WallTime now) {
+  for (const auto& condition : pod.status.conditions)
+    if (condition.type == "Ready" && condition.status == "True") {
+      if (minReadySeconds == 0) return Duration::zero();
+      const WallTime since = condition.lastTransitionTime.value_or(now);
+      return since + std::chrono::seconds(minReadySeconds) - now;
+    }
+  return std::nullopt;
 }
 
 bool giveUpBefore(const PodPtr& a, const PodPtr& b) {

@@ -64,6 +64,10 @@ class PodControl {
 
 bool isActive(const api::Pod& pod);  // neither terminal nor being deleted
 bool isReady(const api::Pod& pod);   // its condition Ready is True
+// How long a pod that is ready still has to be so before it is available: nothing or less when it
+// is now; an absent value for one that is not ready.
+std::optional<Duration> untilAvailable(const api::Pod& pod, std::int32_t minReadySeconds,
+                                       WallTime now);
 
 // Order in which pods of a set are given up: those that do the least for it first.
 bool giveUpBefore(const PodPtr& a, const PodPtr& b);

@@ -1,9 +1,13 @@
 #pragma once
 
 // Deletes pods that no kubelet will ever finish: those bound to a node that does not exist any
-// more, and those that were deleted before they were bound.
+// more, those that were deleted before they were bound, and those being deleted on a node that is
+// out of service. Of pods that have ended it keeps the youngest 12,500.
 
 #include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "api/core.h"
 #include "kube/informer.h"
@@ -18,7 +22,15 @@ class PodGarbageCollector {
   void start() { tasks_.spawn(run()); }
 
  private:
+  struct Lost {
+    std::shared_ptr<const api::Pod> pod;
+    std::string why;    // for the log
+    bool fail = false;  // it did not end by itself: its status says so first
+  };
+
   Task<void> run();
+  std::vector<Lost> findLost();
+  Task<Result<>> remove(Lost lost);
 
   kube::Api& api_;
   Executor& executor_;

@@ -48,17 +48,13 @@ Task<Result<>> ReplicaSetController::sync(std::string key) {
     if (!isActive(*pod)) continue;
     ++status.replicas;
     ++status.fullyLabeledReplicas;
-    if (!isReady(*pod)) continue;
+    const auto wait = untilAvailable(*pod, set->spec.minReadySeconds, executor_.wallNow());
+    if (!wait) continue;
     ++status.readyReplicas;
-    const auto readySince =
-        std::ranges::find(pod->status.conditions, "Ready", &api::PodCondition::type);
-    const Duration ready =
-        executor_.wallNow() - readySince->lastTransitionTime.value_or(executor_.wallNow());
-    const Duration missing = std::chrono::seconds(set->spec.minReadySeconds) - ready;
-    if (set->spec.minReadySeconds == 0 || missing <= Duration::zero()) {
+    if (*wait <= Duration::zero()) {
       ++status.availableReplicas;
     } else {
-      recheck = recheck ? std::min(*recheck, missing) : missing;
+      recheck = std::min(recheck.value_or(*wait), *wait);
     }
   }
   if (recheck) queue_.addAfter(key, *recheck);

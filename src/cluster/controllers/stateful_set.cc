@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <charconv>
 
@@ -28,6 +29,34 @@ std::string revisionName(const api::StatefulSet& set) {
   return set.metadata.name + "-" + templateHash(set.spec.template_);
 }
 
+constexpr api::ResourceType kClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
+                                    true};
+
+int firstOrdinal(const api::StatefulSet& set) {
+  return set.spec.ordinals ? set.spec.ordinals->start : 0;
+}
+
+std::string claimName(const json::value& claimTemplate, const api::StatefulSet& set, int ordinal) {
+  return fmt::format("{}-{}-{}", textAt(claimTemplate, "metadata", "name"), set.metadata.name,
+                     ordinal);
+}
+
+// The pod's claims as volumes of the templates' names, in place of what the pod template has there.
+void addClaimVolumes(json::object& spec, const api::StatefulSet& set, int ordinal) {
+  json::array volumes;
+  for (const auto& claimTemplate : set.spec.volumeClaimTemplates)
+    volumes.push_back(json::object{
+        {"name", textAt(claimTemplate, "metadata", "name")},
+        {"persistentVolumeClaim", {{"claimName", claimName(claimTemplate, set, ordinal)}}}});
+  if (const auto* given = spec.if_contains("volumes"); given && given->is_array())
+    for (const auto& volume : given->get_array())
+      if (std::ranges::none_of(volumes, [&](const auto& own) {
+            return textAt(own, "name") == textAt(volume, "name");
+          }))
+        volumes.push_back(volume);
+  if (!volumes.empty()) spec["volumes"] = std::move(volumes);
+}
+
 bool isRevision(const api::Pod& pod, const std::string& revision) {
   const auto* label = api::findIn(pod.metadata.labels, kRevisionLabel);
   return label && *label == revision;
@@ -39,6 +68,7 @@ StatefulSetController::StatefulSetController(kube::Api& api, Executor& executor,
                                              kube::Informer<api::StatefulSet>& sets,
                                              PodControl& pods)
     : api_(api),
+      executor_(executor),
       sets_(sets),
       pods_(pods),
       queue_(executor, "statefulset", [this](std::string key) { return sync(std::move(key)); }) {
@@ -63,23 +93,87 @@ Task<Result<>> StatefulSetController::sync(std::string key) {
   co_return co_await reporting;
 }
 
+Task<Result<>> StatefulSetController::createPod(SetPtr set, int ordinal, std::string revision) {
+  const PodOwner owner{api::StatefulSet::kType, set->metadata};
+  auto claiming = createClaims(set, ordinal);
+  auto claimed = co_await claiming;
+  if (!claimed) co_return claimed;
+  json::value document = set->spec.template_;
+  const std::string name = fmt::format("{}-{}", set->metadata.name, ordinal);
+  setLabel(document, kRevisionLabel, revision);
+  setLabel(document, "apps.kubernetes.io/pod-index", fmt::format("{}", ordinal));
+  setLabel(document, "statefulset.kubernetes.io/pod-name", name);
+  document.get_object()["metadata"].get_object()["name"] = name;
+  if (auto* spec = find(document, "spec"); spec && spec->is_object()) {
+    auto& members = spec->get_object();
+    members["hostname"] = name;
+    members["subdomain"] = set->spec.serviceName;
+    addClaimVolumes(members, *set, ordinal);
+  }
+  auto creating = pods_.create(owner, std::move(document));
+  auto created = co_await creating;
+  if (!created && created.error().code != ErrorCode::AlreadyExists) co_return created;
+  co_return Result<>{};
+}
+
+Task<Result<>> StatefulSetController::createClaims(SetPtr set, int ordinal) {
+  const auto& retention = set->spec.persistentVolumeClaimRetentionPolicy;
+  for (const auto& claimTemplate : set->spec.volumeClaimTemplates) {
+    json::value claim = claimTemplate;
+    if (!claim.is_object()) continue;
+    auto& members = claim.get_object();
+    members["apiVersion"] = "v1";
+    members["kind"] = "PersistentVolumeClaim";
+    members.erase("status");
+    for (const auto& [key, value] :
+         set->spec.selector ? set->spec.selector->matchLabels : api::StringMap{})
+      setLabel(claim, key, value);
+    auto& metadata = members["metadata"];
+    if (!metadata.is_object()) metadata = json::object{};
+    metadata.get_object()["name"] = claimName(claimTemplate, *set, ordinal);
+    metadata.get_object()["namespace"] = set->metadata.namespace_;
+    if (retention && retention->whenDeleted == "Delete")
+      metadata.get_object()["ownerReferences"] =
+          json::array{json::object{{"apiVersion", "apps/v1"},
+                                   {"kind", "StatefulSet"},
+                                   {"name", set->metadata.name},
+                                   {"uid", set->metadata.uid},
+                                   {"controller", true},
+                                   {"blockOwnerDeletion", true}}};
+    const api::ObjectKey target{set->metadata.namespace_, ""};
+    auto creating = kube::createObject(api_, kClaims, target, std::move(claim));
+    auto created = co_await creating;
+    if (!created && created.error().code != ErrorCode::AlreadyExists)
+      co_return fail(std::move(created.error()));
+  }
+  co_return Result<>{};
+}
+
+// When the policy says that the claims of a pod go with it.
+Task<Result<>> StatefulSetController::removeClaims(SetPtr set, int ordinal) {
+  const auto& retention = set->spec.persistentVolumeClaimRetentionPolicy;
+  if (!retention || retention->whenScaled != "Delete") co_return Result<>{};
+  for (const auto& claimTemplate : set->spec.volumeClaimTemplates) {
+    const api::ObjectKey key{set->metadata.namespace_, claimName(claimTemplate, *set, ordinal)};
+    auto deleting = kube::deleteObject(api_, kClaims, key);
+    auto deleted = co_await deleting;
+    if (!deleted && deleted.error().code != ErrorCode::NotFound) co_return deleted;
+  }
+  co_return Result<>{};
+}
+
 Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pods,
                                            std::string revision) {
   const PodOwner owner{api::StatefulSet::kType, set->metadata};
-  const int wanted = set->spec.replicas.value_or(1);
+  const int first = firstOrdinal(*set);
+  const int end = first + set->spec.replicas.value_or(1);
   const bool ordered = set->spec.podManagementPolicy != "Parallel";
-  for (int ordinal = 0; ordinal < wanted; ++ordinal) {
+  for (int ordinal = first; ordinal < end; ++ordinal) {
     const auto pod = pods.find(ordinal);
     if (pod == pods.end()) {
-      json::value document = set->spec.template_;
-      setLabel(document, kRevisionLabel, revision);
-      setLabel(document, "apps.kubernetes.io/pod-index", fmt::format("{}", ordinal));
-      const std::string name = fmt::format("{}-{}", set->metadata.name, ordinal);
-      setLabel(document, "statefulset.kubernetes.io/pod-name", name);
-      document.get_object()["metadata"].get_object()["name"] = name;
-      auto creating = pods_.create(owner, std::move(document));
+      auto creating = createPod(set, ordinal, revision);
       auto created = co_await creating;
-      if (!created && created.error().code != ErrorCode::AlreadyExists) co_return created;
+      if (!created) co_return created;
       if (ordered) co_return Result<>{};
       continue;
     }
@@ -98,11 +192,15 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
       co_return co_await removing;
     }
   }
-  for (auto it = pods.rbegin(); it != pods.rend() && it->first >= wanted; ++it) {
+  for (auto it = pods.rbegin(); it != pods.rend(); ++it) {
+    if (it->first >= first && it->first < end) continue;
     if (!it->second->metadata.deletionTimestamp) {
       auto removing = pods_.remove(owner, it->second);
       auto removed = co_await removing;
       if (!removed) co_return removed;
+      auto releasing = removeClaims(set, it->first);
+      auto released = co_await releasing;
+      if (!released) co_return released;
     }
     if (ordered) co_return Result<>{};
   }
@@ -110,7 +208,7 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
   const int partition = set->spec.updateStrategy.rollingUpdate
                             ? set->spec.updateStrategy.rollingUpdate->partition.value_or(0)
                             : 0;
-  for (int ordinal = wanted - 1; ordinal >= partition; --ordinal) {
+  for (int ordinal = end - 1; ordinal >= std::max(partition, first); --ordinal) {
     const auto pod = pods.find(ordinal);
     if (pod == pods.end()) co_return Result<>{};
     if (!isRevision(*pod->second, revision)) {
@@ -132,9 +230,13 @@ Task<Result<>> StatefulSetController::report(SetPtr set, std::map<int, PodPtr> p
     if (!isActive(*pod)) continue;
     ++status.replicas;
     if (isRevision(*pod, revision)) ++status.updatedReplicas;
-    if (!isReady(*pod)) continue;
+    const auto wait = untilAvailable(*pod, set->spec.minReadySeconds, executor_.wallNow());
+    if (!wait) continue;
     ++status.readyReplicas;
-    ++status.availableReplicas;
+    if (*wait <= Duration::zero())
+      ++status.availableReplicas;
+    else
+      queue_.addAfter(api::keyOf(set->metadata).toString(), *wait);
   }
   const bool complete =
       status.updatedReplicas == status.replicas && status.readyReplicas == status.replicas;

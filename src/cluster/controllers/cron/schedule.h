@@ -1,0 +1,45 @@
+#pragma once
+
+// Cron schedules as CronJobs have them: minute, hour, day of month, month, day of week, each a list
+// of numbers, names, ranges and steps; "@hourly" and its kin. A day matches by either of its two
+// fields when both are given, else by the one that is.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/executor.h"
+#include "base/result.h"
+
+namespace koord::cluster {
+
+class CronSchedule {
+ public:
+  // The time zone is a name of the tz database ("Europe/Berlin"); "" is UTC. Errors say what is
+  // wrong with the schedule, or that the zone is not known.
+  static Result<CronSchedule> parse(std::string_view text, const std::string& timeZone = "");
+
+  // The first time after `time`; nothing within five years means never. A wall-clock time that the
+  // change to summer time skips does not happen, one that is repeated in autumn happens twice.
+  std::optional<WallTime> next(WallTime time) const;
+  // "2026-03-29T02:30:00+02:00", in the schedule's zone.
+  std::string format(WallTime time) const;
+
+ private:
+  struct Zone;
+  struct Field {
+    std::uint64_t bits = 0;
+    bool any = false;  // "*"
+    bool has(int value) const { return (bits >> value & 1) != 0; }
+  };
+  static Result<Field> parseField(std::string_view text, int index);
+  bool matchesDay(int month, int day, int weekday) const;
+
+  std::array<Field, 5> fields_;  // minute, hour, day of month, month, day of week
+  std::shared_ptr<const Zone> zone_;
+};
+
+}  // namespace koord::cluster

@@ -1,0 +1,281 @@
+#include "cluster/controllers/node_lifecycle.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+
+#include "base/time.h"
+#include "cluster/controllers/pod_control.h"
+#include "kube/client.h"
+
+namespace koord::cluster {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr Duration kGracePeriod = 50s;  // without a renewal
+constexpr const char* kNoSchedule = "NoSchedule";
+constexpr const char* kNoExecute = "NoExecute";
+
+struct ConditionTaint {
+  const char* condition;
+  const char* taint;
+};
+constexpr ConditionTaint kPressure[] = {
+    {"MemoryPressure", "node.kubernetes.io/memory-pressure"},
+    {"DiskPressure", "node.kubernetes.io/disk-pressure"},
+    {"PIDPressure", "node.kubernetes.io/pid-pressure"},
+    {"NetworkUnavailable", "node.kubernetes.io/network-unavailable"},
+};
+constexpr const char* kNotReady = "node.kubernetes.io/not-ready";
+constexpr const char* kUnreachable = "node.kubernetes.io/unreachable";
+constexpr const char* kUnschedulable = "node.kubernetes.io/unschedulable";
+
+bool isOurs(const api::Taint& taint) {
+  if (taint.key == kNotReady || taint.key == kUnreachable || taint.key == kUnschedulable)
+    return true;
+  return std::ranges::any_of(kPressure, [&](const auto& row) { return taint.key == row.taint; });
+}
+
+bool same(const api::Taint& a, const api::Taint& b) {
+  return a.key == b.key && a.effect == b.effect;
+}
+
+std::string statusOf(const api::Node& node, std::string_view type) {
+  for (const auto& condition : node.status.conditions)
+    if (condition.type == type) return condition.status;
+  return {};
+}
+
+bool matches(const api::Toleration& toleration, const api::Taint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  if (toleration.operator_ == "Exists") return true;
+  return !toleration.key.empty() && toleration.value == taint.value;
+}
+
+json::object conditionJson(const char* type, const char* status, const char* reason,
+                           const char* message, WallTime now) {
+  return {{"type", type},
+          {"status", status},
+          {"reason", reason},
+          {"message", message},
+          {"lastTransitionTime", formatTime(now)}};
+}
+
+bool mayBeGone(const Error& error) {
+  return error.code == ErrorCode::NotFound || error.code == ErrorCode::Conflict;
+}
+
+}  // namespace
+
+std::vector<api::Taint> conditionTaints(const api::Node& node) {
+  std::vector<api::Taint> taints;
+  const auto add = [&](const char* key, const char* effect) {
+    taints.push_back({key, "", effect, std::nullopt});
+  };
+  const std::string ready = statusOf(node, "Ready");
+  if (ready == "False" || ready == "Unknown") {
+    const char* key = ready == "False" ? kNotReady : kUnreachable;
+    add(key, kNoSchedule);
+    add(key, kNoExecute);
+  }
+  for (const auto& row : kPressure)
+    if (statusOf(node, row.condition) == "True") add(row.taint, kNoSchedule);
+  if (node.spec.unschedulable) add(kUnschedulable, kNoSchedule);
+  return taints;
+}
+
+std::optional<WallTime> evictionTime(const api::Pod& pod, const std::vector<api::Taint>& taints,
+                                     WallTime now) {
+  std::optional<WallTime> leave;
+  const auto by = [&](WallTime when) { leave = leave ? std::min(*leave, when) : when; };
+  for (const auto& taint : taints) {
+    if (taint.effect != kNoExecute) continue;
+    const WallTime since = taint.timeAdded.value_or(now);
+    bool tolerated = false;
+    std::optional<std::int64_t> seconds;
+    for (const auto& toleration : pod.spec.tolerations) {
+      if (!matches(toleration, taint)) continue;
+      tolerated = true;
+      if (toleration.tolerationSeconds)
+        seconds = std::min(seconds.value_or(*toleration.tolerationSeconds),
+                           *toleration.tolerationSeconds);
+    }
+    if (!tolerated) by(now);
+    if (seconds) by(since + std::chrono::seconds(std::max<std::int64_t>(*seconds, 0)));
+  }
+  return leave;
+}
+
+NodeLifecycleController::NodeLifecycleController(kube::Api& api, Executor& executor,
+                                                 kube::Informer<api::Node>& nodes,
+                                                 kube::Informer<api::Lease>& leases,
+                                                 kube::Informer<api::Pod>& pods,
+                                                 kube::EventRecorder& events)
+    : api_(api),
+      executor_(executor),
+      nodes_(nodes),
+      leases_(leases),
+      pods_(pods),
+      events_(events),
+      nodeQueue_(executor, "node-lifecycle",
+                 [this](std::string name) { return syncNode(std::move(name)); }),
+      podQueue_(executor, "taint-eviction",
+                [this](std::string key) { return syncPod(std::move(key)); }) {}
+
+void NodeLifecycleController::start() {
+  nodes_.addHandler({[this](const NodePtr& node) { nodeSeen(node); },
+                     [this](const auto&, const NodePtr& node) { nodeSeen(node); },
+                     {}});
+  const auto renewed = [this](const auto& lease) {
+    renewed_[lease->metadata.name] = executor_.steadyNow();
+    nodeQueue_.add(lease->metadata.name);
+  };
+  leases_.addHandler({renewed, [renewed](const auto&, const auto& lease) { renewed(lease); },
+                      [this](const auto& lease) { renewed_.erase(lease->metadata.name); }});
+  pods_.addHandler({[this](const PodPtr& pod) { podSeen(pod); },
+                    [this](const auto&, const PodPtr& pod) { podSeen(pod); },
+                    {}});
+  nodeQueue_.start();
+  podQueue_.start();
+}
+
+void NodeLifecycleController::nodeSeen(const NodePtr& node) {
+  nodeQueue_.add(node->metadata.name);
+  const bool evicting = std::ranges::any_of(
+      node->spec.taints, [](const auto& taint) { return taint.effect == kNoExecute; });
+  if (!evicting) return;
+  for (const auto& [key, pod] : pods_.objects())
+    if (pod->spec.nodeName == node->metadata.name) podQueue_.add(key.toString());
+}
+
+void NodeLifecycleController::podSeen(const PodPtr& pod) {
+  if (pod->spec.nodeName.empty() || pod->metadata.deletionTimestamp) return;
+  const auto node = nodes_.get({"", pod->spec.nodeName});
+  if (node && evictionTime(*pod, node->spec.taints, executor_.wallNow()))
+    podQueue_.add(api::keyOf(pod->metadata).toString());
+}
+
+Task<Result<>> NodeLifecycleController::syncNode(std::string name) {
+  const NodePtr node = nodes_.get({"", name});
+  if (!node || node->metadata.deletionTimestamp) co_return Result<>{};
+  const auto renewed = renewed_.find(name);
+  if (renewed != renewed_.end() && !statusOf(*node, "Ready").empty()) {
+    const Duration left = renewed->second + kGracePeriod - executor_.steadyNow();
+    if (left > Duration::zero()) {
+      nodeQueue_.addAfter(name, left);
+    } else if (statusOf(*node, "Ready") != "Unknown") {
+      auto setting = setUnreachable(node);
+      co_return co_await setting;
+    }
+  }
+  auto setting = setTaints(node);
+  co_return co_await setting;
+}
+
+Task<Result<>> NodeLifecycleController::setTaints(NodePtr node) {
+  const WallTime now = executor_.wallNow();
+  std::vector<api::Taint> taints;
+  const auto wanted = conditionTaints(*node);
+  const auto isIn = [](const std::vector<api::Taint>& list, const api::Taint& taint) {
+    return std::ranges::any_of(list, [&](const auto& other) { return same(other, taint); });
+  };
+  for (const auto& taint : node->spec.taints)
+    if (!isOurs(taint) || isIn(wanted, taint)) taints.push_back(taint);
+  const bool removed = taints.size() != node->spec.taints.size();
+  bool added = false;
+  for (auto taint : wanted) {
+    if (isIn(taints, taint)) continue;
+    taint.timeAdded = now;
+    taints.push_back(std::move(taint));
+    added = true;
+  }
+  if (!removed && !added) co_return Result<>{};
+  json::array list;
+  for (const auto& taint : taints) {
+    json::object one{{"key", taint.key}, {"effect", taint.effect}};
+    if (!taint.value.empty()) one["value"] = taint.value;
+    if (taint.timeAdded) one["timeAdded"] = formatTime(*taint.timeAdded);
+    list.push_back(std::move(one));
+  }
+  json::value patch =
+      json::object{{"metadata", {{"resourceVersion", node->metadata.resourceVersion}}},
+                   {"spec", {{"taints", list.empty() ? json::value() : json::value(list)}}}};
+  auto patching =
+      kube::mergePatch(api_, api::Node::kType, api::keyOf(node->metadata), std::move(patch));
+  auto patched = co_await patching;
+  // After a conflict the node's newer version brings it back here.
+  if (patched || mayBeGone(patched.error())) co_return Result<>{};
+  co_return fail(std::move(patched.error()));
+}
+
+Task<Result<>> NodeLifecycleController::setUnreachable(NodePtr node) {
+  const WallTime now = executor_.wallNow();
+  json::array conditions;
+  for (const char* type : {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure"})
+    if (!statusOf(*node, type).empty())
+      conditions.push_back(conditionJson(type, "Unknown", "NodeStatusUnknown",
+                                         "Kubelet stopped posting node status.", now));
+  json::value patch = json::object{{"status", {{"conditions", std::move(conditions)}}}};
+  auto patching = kube::strategicPatch(api_, api::Node::kType, api::keyOf(node->metadata),
+                                       std::move(patch), "status");
+  auto patched = co_await patching;
+  if (!patched && !mayBeGone(patched.error())) co_return fail(std::move(patched.error()));
+  events_.record(kube::referenceTo(api::Node::kType, node->metadata), "Normal", "NodeNotReady",
+                 fmt::format("Node {} status is now: NodeNotReady", node->metadata.name));
+  std::vector<PodPtr> pods;
+  for (const auto& [key, pod] : pods_.objects())
+    if (pod->spec.nodeName == node->metadata.name && isReady(*pod)) pods.push_back(pod);
+  for (const auto& pod : pods) {
+    json::value notReady = json::object{
+        {"metadata", {{"uid", pod->metadata.uid}}},
+        {"status",
+         {{"conditions", json::array{json::object{{"type", "Ready"},
+                                                  {"status", "False"},
+                                                  {"lastTransitionTime", formatTime(now)}}}}}}};
+    auto marking = kube::strategicPatch(api_, api::Pod::kType, api::keyOf(pod->metadata),
+                                        std::move(notReady), "status");
+    auto marked = co_await marking;
+    if (!marked && !mayBeGone(marked.error())) co_return fail(std::move(marked.error()));
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> NodeLifecycleController::syncPod(std::string key) {
+  const PodPtr pod = pods_.get(keyOfText(key));
+  if (!pod || pod->metadata.deletionTimestamp) co_return Result<>{};
+  const auto node = nodes_.get({"", pod->spec.nodeName});
+  if (!node) co_return Result<>{};
+  const WallTime now = executor_.wallNow();
+  const auto leave = evictionTime(*pod, node->spec.taints, now);
+  if (!leave) co_return Result<>{};
+  if (*leave > now) {
+    podQueue_.addAfter(key, *leave - now);
+    co_return Result<>{};
+  }
+  events_.record(kube::referenceTo(api::Pod::kType, pod->metadata), "Normal",
+                 "TaintManagerEviction", fmt::format("Marking for deletion Pod {}", key));
+  json::value patch = json::object{
+      {"metadata", {{"uid", pod->metadata.uid}}},
+      {"status",
+       {{"conditions",
+         json::array{conditionJson("DisruptionTarget", "True", "DeletionByTaintManager",
+                                   "Taint manager: deleting due to NoExecute taint", now)}}}}};
+  auto marking = kube::strategicPatch(api_, api::Pod::kType, api::keyOf(pod->metadata),
+                                      std::move(patch), "status");
+  auto marked = co_await marking;
+  if (!marked && !mayBeGone(marked.error())) co_return fail(std::move(marked.error()));
+  kube::DeleteOptions options;
+  options.uid = pod->metadata.uid;
+  auto deleting =
+      kube::deleteObject(api_, api::Pod::kType, api::keyOf(pod->metadata), std::move(options));
+  auto deleted = co_await deleting;
+  if (deleted || mayBeGone(deleted.error())) co_return Result<>{};
+  co_return deleted;
+}
+
+}  // namespace koord::cluster

@@ -1,0 +1,59 @@
+#pragma once
+
+// What happens to nodes that do not work, and to the pods on them. Taints follow the conditions of
+// a node: not-ready or unreachable (NoSchedule and NoExecute), pressure and unschedulable
+// (NoSchedule). A node that stops renewing its Lease becomes unreachable and its pods not ready.
+// Pods that do not tolerate a NoExecute taint are deleted, at once or after their
+// tolerationSeconds.
+//
+// A node without a Lease is judged by its conditions only, and one without a Ready condition not at
+// all: people make such nodes by hand to try a scheduler on them.
+
+#include <map>
+#include <set>
+
+#include "api/core.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "kube/work_queue.h"
+
+namespace koord::cluster {
+
+// The taints that belong to this controller, as the node's conditions want them.
+std::vector<api::Taint> conditionTaints(const api::Node& node);
+// When the pod has to leave a node with these taints: nothing while it may stay. `now` is for
+// taints without timeAdded.
+std::optional<WallTime> evictionTime(const api::Pod& pod, const std::vector<api::Taint>& taints,
+                                     WallTime now);
+
+class NodeLifecycleController {
+ public:
+  // The leases are those of kube-node-lease.
+  NodeLifecycleController(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
+                          kube::Informer<api::Lease>& leases, kube::Informer<api::Pod>& pods,
+                          kube::EventRecorder& events);
+  void start();
+
+ private:
+  using NodePtr = std::shared_ptr<const api::Node>;
+  using PodPtr = std::shared_ptr<const api::Pod>;
+
+  void nodeSeen(const NodePtr& node);
+  void podSeen(const PodPtr& pod);
+  Task<Result<>> syncNode(std::string name);
+  Task<Result<>> setTaints(NodePtr node);
+  Task<Result<>> setUnreachable(NodePtr node);
+  Task<Result<>> syncPod(std::string key);
+
+  kube::Api& api_;
+  Executor& executor_;
+  kube::Informer<api::Node>& nodes_;
+  kube::Informer<api::Lease>& leases_;
+  kube::Informer<api::Pod>& pods_;
+  kube::EventRecorder& events_;
+  std::map<std::string, SteadyTime> renewed_;  // by node: when its Lease was last seen to change
+  kube::WorkQueue nodeQueue_;
+  kube::WorkQueue podQueue_;
+};
+
+}  // namespace koord::cluster

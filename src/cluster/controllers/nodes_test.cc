@@ -1,0 +1,197 @@
+// What happens to pods when their node does not work, and to namespaces that cannot go.
+
+#include <gmock/gmock.h>
+
+#include "base/time.h"
+#include "cluster/controllers/controllers_testing.h"
+#include "cluster/controllers/node_lifecycle.h"
+
+namespace koord::cluster {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+class NodesTest : public ControllersTest {
+ protected:
+  void node(const std::string& ready) {
+    cluster.create(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {conditions: [{type: Ready, "
+        "status: '" +
+        ready + "'}]}");
+    cluster.loop.advance(1s);
+  }
+  void setReady(const std::string& status) {
+    cluster.patch<api::Node>(
+        "n1", "status: {conditions: [{type: Ready, status: '" + status + "'}]}", "status");
+    cluster.loop.advance(1s);
+  }
+  void pod(const std::string& name, const std::string& more = "") {
+    cluster.create("apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+                   "}\nspec: {nodeName: n1, containers: [{name: c, image: i}]" + more + "}");
+  }
+  void renewLease() {
+    const std::string renewal =
+        "spec: {holderIdentity: n1, renewTime: '" + formatMicroTime(cluster.loop.wallNow()) + "'}";
+    const api::ObjectKey key{"kube-node-lease", "n1"};
+    if (cluster.get<api::Lease>("n1", "kube-node-lease"))
+      EXPECT_TRUE(
+          cluster.run(kube::mergePatch(cluster.api, api::Lease::kType, key, *parseYaml(renewal))));
+    else
+      cluster.create(
+          "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: n1, namespace: "
+          "kube-node-lease}\n" +
+          renewal);
+    cluster.loop.advance(1s);
+  }
+  std::vector<std::string> taints() {
+    std::vector<std::string> out;
+    const auto node = cluster.get<api::Node>("n1");
+    for (const auto& taint : node->spec.taints) out.push_back(taint.key + ":" + taint.effect);
+    return out;
+  }
+  bool leaves(const std::string& name) {
+    const auto found = cluster.get<api::Pod>(name);
+    return !found || found->metadata.deletionTimestamp;
+  }
+};
+
+TEST_F(NodesTest, TaintsFollowTheConditionsOfANode) {
+  node("False");
+  EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/not-ready:NoSchedule",
+                                    "node.kubernetes.io/not-ready:NoExecute"));
+  setReady("True");
+  EXPECT_THAT(taints(), IsEmpty());
+  cluster.patch<api::Node>(
+      "n1", "spec: {unschedulable: true, taints: [{key: mine, effect: NoSchedule}]}");
+  cluster.patch<api::Node>(
+      "n1",
+      "status: {conditions: [{type: Ready, status: 'True'}, {type: DiskPressure, status: 'True'}]}",
+      "status");
+  cluster.loop.advance(1s);
+  EXPECT_THAT(taints(),
+              UnorderedElementsAre("mine:NoSchedule", "node.kubernetes.io/disk-pressure:NoSchedule",
+                                   "node.kubernetes.io/unschedulable:NoSchedule"));
+}
+
+TEST_F(NodesTest, PodsLeaveABrokenNodeWhenTheirTolerationEnds) {
+  node("True");
+  pod("plain");
+  pod("patient", ", tolerations: [{operator: Exists}]");
+  pod("hasty",
+      ", tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, "
+      "tolerationSeconds: 20}]");
+  setReady("False");
+  cluster.loop.advance(18s);
+  EXPECT_FALSE(leaves("hasty"));
+  cluster.loop.advance(3s);
+  EXPECT_TRUE(leaves("hasty"));
+  EXPECT_FALSE(leaves("plain"));
+  cluster.loop.advance(300s);
+  EXPECT_TRUE(leaves("plain"));
+  EXPECT_FALSE(leaves("patient"));
+  const auto gone = cluster.get<api::Pod>("plain");
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(gone->status.conditions.back().reason, "DeletionByTaintManager");
+}
+
+TEST_F(NodesTest, ANodeThatRecoversKeepsItsPods) {
+  node("True");
+  pod("plain");
+  setReady("False");
+  cluster.loop.advance(200s);
+  setReady("True");
+  cluster.loop.advance(300s);
+  EXPECT_FALSE(leaves("plain"));
+}
+
+TEST_F(NodesTest, ANodeThatStopsRenewingItsLeaseIsUnreachable) {
+  node("True");
+  pod("plain");
+  setPhase("Running");
+  renewLease();
+  for (int i = 0; i < 6; ++i) {
+    cluster.loop.advance(20s);
+    renewLease();
+  }
+  EXPECT_THAT(taints(), IsEmpty());
+  cluster.loop.advance(55s);
+  EXPECT_THAT(taints(), ElementsAre("node.kubernetes.io/unreachable:NoSchedule",
+                                    "node.kubernetes.io/unreachable:NoExecute"));
+  EXPECT_EQ(cluster.get<api::Node>("n1")->status.conditions[0].reason, "NodeStatusUnknown");
+  EXPECT_FALSE(isReady(*cluster.get<api::Pod>("plain")));
+}
+
+TEST_F(NodesTest, ANodeMadeByHandIsLeftAlone) {
+  node("True");
+  pod("plain");
+  cluster.loop.advance(1h);
+  EXPECT_THAT(taints(), IsEmpty());
+  EXPECT_FALSE(leaves("plain"));
+}
+
+TEST(EvictionTimeTest, TheShortestTolerationDecides) {
+  const WallTime now{};
+  const api::Taint here{"a", "", "NoExecute", now};
+  const auto tolerate = [](std::optional<std::int64_t> seconds, const char* key = "a") {
+    return api::Toleration{key, "Exists", "", "NoExecute", seconds};
+  };
+  const struct {
+    const char* name;
+    std::vector<api::Toleration> tolerations;
+    std::optional<Duration> after;
+  } cases[] = {
+      {"nothing tolerates it", {}, 0s},
+      {"another taint is tolerated", {tolerate(10, "b")}, 0s},
+      {"for ever", {tolerate({})}, std::nullopt},
+      {"for a while", {tolerate(10)}, 10s},
+      {"for two whiles", {tolerate(10), tolerate(5), tolerate({})}, 5s},
+      {"for less than no time", {tolerate(-3)}, 0s},
+  };
+  for (const auto& test : cases) {
+    api::Pod pod;
+    pod.spec.tolerations = test.tolerations;
+    const auto leave = evictionTime(pod, {here}, now);
+    EXPECT_EQ(leave ? std::optional<Duration>(*leave - now) : std::nullopt, test.after)
+        << test.name;
+  }
+}
+
+TEST_F(NodesTest, PodsBeingDeletedOnANodeOutOfServiceGo) {
+  node("False");
+  pod("stuck");
+  cluster.remove<api::Pod>("stuck");
+  cluster.loop.advance(20s);
+  EXPECT_TRUE(cluster.get<api::Pod>("stuck"));
+  cluster.patch<api::Node>(
+      "n1", "spec: {taints: [{key: node.kubernetes.io/out-of-service, effect: NoSchedule}]}");
+  EXPECT_TRUE(cluster.until([&] { return !cluster.get<api::Pod>("stuck"); }));
+}
+
+TEST_F(NodesTest, ANamespaceThatCannotGoSaysWhy) {
+  cluster.create("apiVersion: v1\nkind: Namespace\nmetadata: {name: held}");
+  cluster.create(
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: held, finalizers: "
+      "[example.com/keep]}");
+  cluster.remove<api::Namespace>("held");
+  cluster.loop.advance(5s);
+  const auto held = cluster.get<api::Namespace>("held");
+  ASSERT_TRUE(held);
+  std::map<std::string, std::string> conditions;
+  for (const auto& condition : held->status.conditions)
+    conditions[condition.type] = condition.status + " " + condition.message;
+  EXPECT_EQ(conditions["NamespaceContentRemaining"],
+            "True Some resources are remaining: configmaps. has 1 resource instances");
+  EXPECT_EQ(conditions["NamespaceFinalizersRemaining"],
+            "True Some content in the namespace has finalizers remaining: example.com/keep in 1 "
+            "resource instances");
+  EXPECT_THAT(conditions["NamespaceDeletionContentFailure"], HasSubstr("False"));
+  EXPECT_TRUE(cluster.run(kube::mergePatch(cluster.api, api::ConfigMap::kType, {"held", "c"},
+                                           *parseYaml("metadata: {finalizers: null}"))));
+  EXPECT_TRUE(cluster.until([&] { return !cluster.get<api::Namespace>("held"); }));
+}
+
+}  // namespace
+}  // namespace koord::cluster

@@ -8,6 +8,7 @@
 #include <boost/describe.hpp>
 #include <boost/json/object.hpp>
 #include <boost/mp11.hpp>
+#include <cmath>
 #include <concepts>
 #include <limits>
 #include <type_traits>
@@ -87,8 +88,8 @@ inline bool readInteger(Context& ctx, const json::value& in, std::int64_t low, s
     out = in.get_int64();
   } else if (in.is_uint64()) {
     return ctx.fail(fmt::format("{} is larger than {}", in.get_uint64(), high));
-  } else if (in.is_double() && in.get_double() == static_cast<double>(static_cast<std::int64_t>(in.get_double())) &&
-             ctx.reading == Reading::Api) {
+  } else if (in.is_double() && ctx.reading == Reading::Api && std::abs(in.get_double()) < 0x1p63 &&
+             in.get_double() == std::trunc(in.get_double())) {
     out = static_cast<std::int64_t>(in.get_double());  // 1e3 and 5.0 are integers to the API
   } else {
     return ctx.expected("an integer", in);

@@ -3,6 +3,9 @@
 
 #include "api/codec.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "api/config.h"
 #include "api/core.h"
 #include "api/pod.h"
@@ -12,6 +15,20 @@
 
 namespace koord::fuzz {
 namespace {
+
+// Boost.JSON 1.81 reads floating point numbers to within the last bit or two, not exactly.
+bool same(const json::value& a, const json::value& b) {
+  if (a.kind() != b.kind()) return false;
+  if (a.is_double()) {
+    const double x = a.get_double(), y = b.get_double();
+    return std::abs(x - y) <= 1e-14 * std::abs(x);
+  }
+  if (const auto* list = a.if_array()) return std::ranges::equal(*list, b.get_array(), same);
+  if (!a.is_object()) return a == b;
+  return std::ranges::equal(a.get_object(), b.get_object(), [](const auto& x, const auto& y) {
+    return x.key() == y.key() && same(x.value(), y.value());
+  });
+}
 
 template <class T>
 void roundTrip(const json::value& document) {
@@ -32,7 +49,7 @@ void codec(std::string_view input) {
   const auto document = parseJson(input);
   if (!document) return;
   const auto again = parseJson(toJson(*document));
-  check(again && toJson(*again) == toJson(*document), "written JSON reads as the same value");
+  check(again && same(*again, *document), "written JSON reads as the same value");
   roundTrip<api::Pod>(*document);
   roundTrip<api::Node>(*document);
   roundTrip<api::Event>(*document);

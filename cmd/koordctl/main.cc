@@ -54,6 +54,8 @@ CLI::App* addUp(CLI::App& app, UpFlags& flags) {
   up->add_flag("--in-memory", options.inMemory,
                "Keep nothing: no database, and a temporary data folder that is removed at the end")
       ->excludes(dataDir);
+  up->add_option("--audit-log", options.auditLog,
+                 "File to append an audit.k8s.io/v1 Event to for every request");
   up->add_option("--listen", options.listen, "Address of the API server; port 0 takes a free one")
       ->capture_default_str();
   up->add_option("--kubeconfig", options.kubeconfig,

@@ -131,6 +131,11 @@ Result<> ClusterUp::openServer() {
   front.podLogs = [this](std::string namespace_, std::string pod, api::StringMap query) {
     return podLogs(std::move(namespace_), std::move(pod), std::move(query));
   };
+  if (!options_.auditLog.empty()) {
+    auto audit = apiserver::openAuditLog(options_.auditLog, random_.fork());
+    if (!audit) return fail(std::move(audit.error()).within("--audit-log"));
+    front.audit = *std::move(audit);
+  }
   auto started = apiserver::HttpFront::start(*server_, std::move(front));
   if (!started) return fail(std::move(started.error()).within("--listen"));
   front_ = *std::move(started);

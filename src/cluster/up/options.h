@@ -17,6 +17,7 @@ struct UpOptions {
   std::string dataDir;  // "" = defaultDataDir()
   bool inMemory = false;
   std::string listen = "127.0.0.1:6443";
+  std::string auditLog;    // a file that gets a line per request; "" = none
   std::string kubeconfig;  // "" = <data folder>/kubeconfig
   std::string configDir;   // its koord-scheduler.yaml is handed to koord-scheduler
   std::string runtime = "process";

@@ -231,6 +231,11 @@ void readBody(const json::value& value, const std::string& path, Operation& oper
   }
   if (kind == Kind::Patch || kind == Kind::Create)
     operation.subresource = fields.text("subresource").value_or("");
+  if (kind == Kind::Create && !operation.subresource.empty() &&
+      operation.subresource != "binding" && operation.subresource != "eviction") {
+    problems.add(path + ".subresource",
+                 fmt::format("must be binding or eviction, is {}", operation.subresource));
+  }
   if (isProcess(kind)) readProcess(fields, operation);
   if (kind == Kind::Delete) {
     operation.render = fields.boolean("template");

@@ -229,7 +229,13 @@ Task<Result<Operations::Target>> Operations::targetOf(const json::value& resourc
 Task<Operations::Attempt> Operations::write(const Operation& operation, json::value resource,
                                             const OperationContext& context) {
   Attempt attempt;
-  auto resolving = targetOf(resource, context.namespace_);
+  json::value subject = resource;
+  if (operation.kind == Kind::Create && !operation.subresource.empty()) {
+    // A Binding or an Eviction is sent to the pod of its name.
+    subject.get_object()["apiVersion"] = "v1";
+    subject.get_object()["kind"] = "Pod";
+  }
+  auto resolving = targetOf(subject, context.namespace_);
   const auto target = co_await resolving;
   if (!target) {
     attempt.error = target.error().message;

@@ -110,6 +110,8 @@ TEST(TestFileTest, MistakesNameTheField) {
        "spec.steps[0].try[0].assert.resource: (a ==): column 5"},
       {"steps: [{try: [{assert: {file: a, outputs: []}}]}]",
        "spec.steps[0].try[0].assert.outputs: there is no such field"},
+      {"steps: [{try: [{create: {file: a, subresource: log}}]}]",
+       "spec.steps[0].try[0].create.subresource: must be binding or eviction, is log"},
       {"steps: [{try: [{proxy: {}}]}]", "spec.steps[0].try[0].proxy: is not supported"},
       {"steps: [{use: {template: a.yaml}, try: [{sleep: {duration: 1s}}]}]",
        "spec.steps[0].use: is not supported"},

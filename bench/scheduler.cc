@@ -7,6 +7,7 @@
 
 #include "base/virtual_loop.h"
 #include "bench.h"
+#include "kube/api.h"
 #include "scheduler/core/scheduler.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/testing/world.h"
@@ -97,16 +98,37 @@ class InstantBinder final : public Plugin, public BindPlugin {
   std::function<void(const PodPtr&, const std::string&)> bound_;
 };
 
+// Answers at once, and remembers which pods were deleted or nominated.
+class InstantApi final : public kube::Api {
+ public:
+  Task<Result<std::string>> call(kube::Request request) override {
+    if (request.verb == kube::Verb::Delete) deleted.push_back(request.name);
+    if (request.subresource == "status") {
+      const auto body = parseJson(request.body);
+      const std::string_view node = textAt(*body, "status", "nominatedNodeName");
+      if (!node.empty()) nominated.emplace_back(request.name, node);
+    }
+    co_return std::string("{}");
+  }
+  std::unique_ptr<kube::Watch> watch(kube::Request, kube::WatchSink) override { return nullptr; }
+  std::vector<std::string> deleted;
+  std::vector<std::pair<std::string, std::string>> nominated;  // pod and node
+};
+
 // Pods that are there before, and pods whose placing is measured.
 struct Workload {
   std::function<PodBuilder(int)> initial;
   std::function<PodBuilder(int)> measured;
+  bool preempts = false;
 };
 
 Numbers whole(const Numbers& params, const Workload& workload) {
   VirtualLoop loop;
+  InstantApi api;
   std::unique_ptr<Scheduler> scheduler;
   std::size_t bound = 0;
+  // When there are victims:
+  std::unordered_map<std::string, std::shared_ptr<const api::Pod>> pending, running;
   std::vector<std::pair<std::shared_ptr<const api::Pod>, std::shared_ptr<const api::Pod>>>
       confirmations;
   Registry registry = makeRegistry();
@@ -115,21 +137,37 @@ Numbers whole(const Numbers& params, const Workload& workload) {
       auto after = std::make_shared<api::Pod>(*pod->pod);
       after->spec.nodeName = nodeName;
       after->metadata.resourceVersion = "2";
+      if (workload.preempts) running[pod->pod->metadata.name] = after;
       confirmations.emplace_back(pod->pod, std::move(after));
       ++bound;
     });
   };
   SchedulerOptions options;
   options.configuration = defaultConfiguration();
-  scheduler = *Scheduler::create(std::move(options), registry, loop, nullptr);
+  scheduler =
+      *Scheduler::create(std::move(options), registry, loop, workload.preempts ? &api : nullptr);
   for (int n = 0; n < params.at("nodes"); ++n) scheduler->nodeAdded(node(n).build());
   const auto place = [&](const std::vector<std::shared_ptr<const api::Pod>>& pods) {
     const std::size_t goal = bound + pods.size();
-    for (const auto& pod : pods) scheduler->podAdded(pod);
+    for (const auto& pod : pods) {
+      scheduler->podAdded(pod);
+      if (workload.preempts) pending[pod->metadata.name] = pod;
+    }
     while (bound < goal) {
       loop.runReady();
+      for (const auto& [name, nodeName] : std::exchange(api.nominated, {})) {
+        auto& slot = pending.at(name);
+        auto after = std::make_shared<api::Pod>(*slot);
+        after->status.nominatedNodeName = nodeName;
+        after->metadata.resourceVersion += "n";
+        scheduler->podUpdated(std::exchange(slot, after), after);
+      }
       for (const auto& [before, after] : std::exchange(confirmations, {}))
         scheduler->podUpdated(before, after);
+      for (const auto& victim : std::exchange(api.deleted, {})) {
+        scheduler->podDeleted(running.at(victim));
+        running.erase(victim);
+      }
       loop.advance(std::chrono::milliseconds(1));
     }
   };
@@ -231,6 +269,17 @@ int main(int argc, char** argv) {
     all.push_back(social("SchedulingPreferredPodAntiAffinity", nodes, many, many,
                          {preferApart, preferApart}));
     all.push_back(social("TopologySpreading", nodes, many, many, {plain, spread}));
+    // Four low pods on every node; a high one takes the place of three of them.
+    const auto low = [](int n) {
+      return aPod(fmt::format("pod-{}", n)).request("cpu", "7200m").request("memory", "500Mi");
+    };
+    const auto high = [](int n) {
+      return aPod(fmt::format("pod-{}", n))
+          .request("cpu", "24")
+          .request("memory", "500Mi")
+          .priority(10);
+    };
+    all.push_back(social("Preemption", many, 4 * many, many, {low, high, true}));
     all.push_back(social("PreferredTopologySpreading", nodes, many, many, {plain, preferSpread}));
   }
   return bench::runAll(argc, argv, all);

@@ -122,7 +122,7 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
     // Answers of other plugins are stored in the class, too, but for this attempt only.
     if (!plugin.signedPlugin) {
       answer = plugin.point->preFilter(state, *pod);
-      answer.status.plugin = plugin.name;
+      if (answer.status.rejected()) answer.status.plugin = plugin.name;
     }
     if (answer.status.skipped()) {
       skipped |= std::uint64_t{1} << i;
@@ -240,6 +240,7 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, NodeSet& 
   // A node that is rejected anyway may be rejected for more reasons with the nominated pods there;
   // with hundreds of such nodes that detail of the message is not worth the time.
   const bool detailed = nominator_.byNode().size() <= kManyNominated;
+  if (feasible.empty() && !(verdicts && detailed)) return {};
   for (const auto& [name, pods] : nominator_.byNode()) {
     const auto node = cluster_.findNode(name);
     if (!node || !(verdicts && detailed ? cluster_.live() : feasible).contains(*node)) continue;

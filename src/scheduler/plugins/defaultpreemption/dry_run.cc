@@ -6,6 +6,7 @@ namespace koord::scheduler {
 
 void DryRun::begin(const CycleState& state, const PodInfo& pod) {
   current_ = nullptr;
+  promised_ = cluster_.findNode(handle_.nominator().nodeOf(pod.uid()));
   const auto podClass = handle_.search().decidingClass(state);
   if (!podClass) return;
   std::erase_if(kept_, [](const Kept& kept) { return kept.podClass.expired(); });
@@ -34,8 +35,8 @@ void DryRun::begin(const CycleState& state, const PodInfo& pod) {
 
 DryRunOutcomePtr DryRun::on(CycleState& state, const PodPtr& pod, NodeId node) {
   // A node that was promised to this very pod looks different to others like it.
-  const bool own = handle_.nominator().nodeOf(pod->uid()) == cluster_.node(node).name;
-  if (!current_ || own) return std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
+  if (!current_ || promised_ == node)
+    return std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
   DryRunOutcomePtr& kept = current_->outcomes[node];
   if (!kept) kept = std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
   return kept;

@@ -49,6 +49,7 @@ class DryRun {
   DisruptionBudgets budgets_;
   std::vector<Kept> kept_;
   Kept* current_ = nullptr;  // of this attempt's kind of pod; nullptr when outcomes cannot be kept
+  std::optional<NodeId> promised_;  // the node this attempt's pod is nominated for
   std::uint64_t uses_ = 0;
 };
 

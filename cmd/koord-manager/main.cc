@@ -27,12 +27,14 @@ void addFlags(CLI::App& app, ManagerOptions& options, koord::kube::ComponentOpti
         ->allow_extra_args(false)
         ->capture_default_str();
   };
-  app.add_option("--metrics-addr", options.metricsAddress, "Address of /metrics; 0 = none")
+  app.add_option("--metrics-addr", options.metricsAddress,
+                 "Address of /metrics; 0 = none. Without a host: loopback, in a pod every address")
       ->capture_default_str();
-  app.add_option("--health-probe-addr", options.healthAddress, "Address of /healthz and /readyz")
+  app.add_option("--health-probe-addr", options.healthAddress,
+                 "Address of /healthz and /readyz, likewise")
       ->capture_default_str();
   app.add_flag("--enable-pprof", options.pprof, "Serve profiles of the process at --pprof-addr");
-  app.add_option("--pprof-addr", options.pprofAddress, "Address of /debug/pprof")
+  app.add_option("--pprof-addr", options.pprofAddress, "Address of /debug/pprof, likewise")
       ->capture_default_str();
   app.add_flag(
       "--enable-leader-election", options.leaderElection,

@@ -179,7 +179,9 @@ Flags parseFlags(int argc, char** argv) {
   auto& component = flags.component;
   std::string gates;
   Duration kubeletTimeout = flags.kubelet.timeout;
-  parser.text("addr", flags.addr, "where to serve metrics, health and status");
+  parser.text("addr", flags.addr,
+              "where to serve metrics, health and status; without a host: loopback, in a pod every "
+              "address");
   parser.boolean("enable-pprof", flags.enablePprof, "serve profiles of the process");
   parser.text("pprof-addr", flags.pprofAddr, "where to serve profiles");
   parser.text("kubeconfig", component.client.kubeconfig,

@@ -8,6 +8,7 @@
 #include "flags.h"
 #include "koordlet/agent/agent.h"
 #include "net/profiling.h"
+#include "net/serving.h"
 
 namespace koord::koordlet {
 namespace {
@@ -37,6 +38,7 @@ class Program final : public kube::Running {
  private:
   // Protecting pods does not depend on being watched: a busy port is tried again.
   Task<void> serve(std::string addr, net::HttpServer::Handler handler, std::string flag) {
+    addr = net::listenAddress(std::move(addr), net::runsInPod());
     for (;;) {
       auto server = net::HttpServer::start(executor_, {.listen = addr}, handler);
       if (server) {

@@ -21,7 +21,7 @@ Result<std::unique_ptr<net::HttpServer>> listenOn(Executor& executor, std::strin
                                                   const std::string& address,
                                                   net::HttpServer::Handler handler) {
   net::ServerOptions options;
-  options.listen = address;
+  options.listen = net::listenAddress(address, net::runsInPod());
   auto server = net::HttpServer::start(executor, std::move(options), std::move(handler));
   if (!server) return fail(std::move(server.error()).within(flag));
   return server;

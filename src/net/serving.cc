@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <set>
 
 #include "base/log.h"
@@ -125,6 +126,15 @@ void addStandardEndpoints(Router& router, StandardEndpoints endpoints) {
 
 std::string prometheusText(const prometheus::Collectable& registry) {
   return prometheus::TextSerializer().Serialize(registry.Collect());
+}
+
+std::string listenAddress(std::string address, bool inPod) {
+  if (!address.starts_with(':') || inPod) return address;
+  return "127.0.0.1" + address;
+}
+
+bool runsInPod() {
+  return std::getenv("KUBERNETES_SERVICE_HOST") != nullptr;
 }
 
 }  // namespace koord::net

@@ -59,6 +59,13 @@ struct StandardEndpoints {
 
 void addStandardEndpoints(Router& router, StandardEndpoints endpoints);
 
+// Where to listen for an address without a host, as flags have it by default (":8080"): in a pod on
+// all of its addresses, for probes and scrapers come from outside; elsewhere on loopback. What
+// names a host stays.
+std::string listenAddress(std::string address, bool inPod);
+// By the environment that a kubelet gives to every container.
+bool runsInPod();
+
 // Exposition text of a registry, or of several one after the other.
 std::string prometheusText(const prometheus::Collectable& registry);
 

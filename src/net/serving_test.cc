@@ -132,5 +132,12 @@ TEST_F(ServingTest, TheVerbosityIsSetByPut) {
   log::setVerbosity(before);
 }
 
+TEST(ListenAddressTest, WithoutAHostItIsLoopbackOutsideOfPods) {
+  EXPECT_EQ(listenAddress(":8080", false), "127.0.0.1:8080");
+  EXPECT_EQ(listenAddress(":8080", true), ":8080");
+  EXPECT_EQ(listenAddress("0.0.0.0:8080", false), "0.0.0.0:8080");
+  EXPECT_EQ(listenAddress("[::1]:8080", false), "[::1]:8080");
+}
+
 }  // namespace
 }  // namespace koord::net

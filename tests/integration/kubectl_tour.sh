@@ -184,7 +184,7 @@ step "unless forced" 'k apply --server-side --force-conflicts -f $dir/ssa.yaml &
 step "what is not applied any more goes" 'sed "s/, ports.*]}/}/" $dir/ssa.yaml | k apply --server-side -f - && k get deploy ssa -o jsonpath="[{.spec.template.spec.containers[0].ports}]"' '^\[\]$'
 since 26 "from client-side to server-side apply" 'k apply -f $dir/pod.yaml && k apply --server-side -f $dir/pod.yaml && k get pod one -o jsonpath="{.metadata.managedFields[*].manager}"' '^kubectl( kubectl-last-applied)?$'
 
-step "describe a pod" 'k describe pod one' '^Labels: +tier=a$'
+step "describe a pod" 'k apply -f $dir/pod.yaml >/dev/null; k describe pod one' '^Labels: +tier=a$'
 step "describe a node" 'k describe node n1' 'kubernetes.io/batch-cpu: +2'
 step "describe what was defined" 'k apply -f $dir/gizmo.yaml && k describe gizmo g' 'Size: +4|Size: +3'
 step "explain what was defined" 'k explain gizmo.spec.size' 'integer'

@@ -90,12 +90,12 @@ std::vector<api::Taint> conditionTaints(const api::Node& node) {
 }
 
 std::optional<WallTime> evictionTime(const api::Pod& pod, const std::vector<api::Taint>& taints,
-                                     WallTime now) {
+                                     WallTime seen) {
   std::optional<WallTime> leave;
   const auto by = [&](WallTime when) { leave = leave ? std::min(*leave, when) : when; };
   for (const auto& taint : taints) {
     if (taint.effect != kNoExecute) continue;
-    const WallTime since = taint.timeAdded.value_or(now);
+    const WallTime since = taint.timeAdded.value_or(seen);
     bool tolerated = false;
     std::optional<std::int64_t> seconds;
     for (const auto& toleration : pod.spec.tolerations) {
@@ -105,7 +105,7 @@ std::optional<WallTime> evictionTime(const api::Pod& pod, const std::vector<api:
         seconds = std::min(seconds.value_or(*toleration.tolerationSeconds),
                            *toleration.tolerationSeconds);
     }
-    if (!tolerated) by(now);
+    if (!tolerated) by(seen);
     if (seconds) by(since + std::chrono::seconds(std::max<std::int64_t>(*seconds, 0)));
   }
   return leave;
@@ -139,7 +139,7 @@ void NodeLifecycleController::start() {
                       [this](const auto& lease) { renewed_.erase(lease->metadata.name); }});
   pods_.addHandler({[this](const PodPtr& pod) { podSeen(pod); },
                     [this](const auto&, const PodPtr& pod) { podSeen(pod); },
-                    {}});
+                    [this](const PodPtr& pod) { leaving_.erase(pod->metadata.uid); }});
   nodeQueue_.start();
   podQueue_.start();
 }
@@ -148,9 +148,12 @@ void NodeLifecycleController::nodeSeen(const NodePtr& node) {
   nodeQueue_.add(node->metadata.name);
   const bool evicting = std::ranges::any_of(
       node->spec.taints, [](const auto& taint) { return taint.effect == kNoExecute; });
-  if (!evicting) return;
-  for (const auto& [key, pod] : pods_.objects())
-    if (pod->spec.nodeName == node->metadata.name) podQueue_.add(key.toString());
+  if (!evicting && leaving_.empty()) return;
+  for (const auto& [key, pod] : pods_.objects()) {
+    if (pod->spec.nodeName != node->metadata.name) continue;
+    if (!evicting) leaving_.erase(pod->metadata.uid);
+    if (evicting) podQueue_.add(key.toString());
+  }
 }
 
 void NodeLifecycleController::podSeen(const PodPtr& pod) {
@@ -251,8 +254,12 @@ Task<Result<>> NodeLifecycleController::syncPod(std::string key) {
   const auto node = nodes_.get({"", pod->spec.nodeName});
   if (!node) co_return Result<>{};
   const WallTime now = executor_.wallNow();
-  const auto leave = evictionTime(*pod, node->spec.taints, now);
-  if (!leave) co_return Result<>{};
+  const WallTime seen = leaving_.try_emplace(pod->metadata.uid, now).first->second;
+  const auto leave = evictionTime(*pod, node->spec.taints, seen);
+  if (!leave) {
+    leaving_.erase(pod->metadata.uid);
+    co_return Result<>{};
+  }
   if (*leave > now) {
     podQueue_.addAfter(key, *leave - now);
     co_return Result<>{};

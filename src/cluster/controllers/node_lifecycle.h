@@ -21,10 +21,10 @@ namespace koord::cluster {
 
 // The taints that belong to this controller, as the node's conditions want them.
 std::vector<api::Taint> conditionTaints(const api::Node& node);
-// When the pod has to leave a node with these taints: nothing while it may stay. `now` is for
+// When the pod has to leave a node with these taints: nothing while it may stay. `seen` is for
 // taints without timeAdded.
 std::optional<WallTime> evictionTime(const api::Pod& pod, const std::vector<api::Taint>& taints,
-                                     WallTime now);
+                                     WallTime seen);
 
 class NodeLifecycleController {
  public:
@@ -52,6 +52,9 @@ class NodeLifecycleController {
   kube::Informer<api::Pod>& pods_;
   kube::EventRecorder& events_;
   std::map<std::string, SteadyTime> renewed_;  // by node: when its Lease was last seen to change
+  // By uid of a pod that has to leave some time: when that was first seen. Taints that people set
+  // say not since when they are there.
+  std::map<std::string, WallTime> leaving_;
   kube::WorkQueue nodeQueue_;
   kube::WorkQueue podQueue_;
 };

@@ -172,6 +172,22 @@ void validateMetadata(const json::value& object, const Resource& resource, Field
   }
 }
 
+// Of ConfigMaps and Secrets: who marked it immutable may rely on that until it is deleted.
+void validateImmutableData(const json::value& object, const json::value& before,
+                           FieldErrors& errors) {
+  constexpr const char* kWhy = "field is immutable when `immutable` is set";
+  const auto isSet = [](const json::value* flag) { return flag && *flag == json::value(true); };
+  if (!isSet(find(before, "immutable"))) return;
+  if (!isSet(find(object, "immutable"))) errors.forbidden("immutable", kWhy);
+  const json::value nothing = json::object();
+  const auto orNothing = [&](const json::value* data) -> const json::value& {
+    return data && data->is_object() ? *data : nothing;
+  };
+  for (const char* field : {"data", "binaryData"})
+    if (orNothing(find(object, field)) != orNothing(find(before, field)))
+      errors.forbidden(field, kWhy);
+}
+
 void validateBuiltin(const json::value& object, const json::value* before, const Resource& resource,
                      FieldErrors& errors) {
   const auto* schema = resource.storageVersion().schema;
@@ -184,6 +200,8 @@ void validateBuiltin(const json::value& object, const json::value* before, const
   if (resource.isCore("nodes")) {
     validateQuantities(at(object, "status", "capacity"), "status.capacity", errors);
     validateQuantities(at(object, "status", "allocatable"), "status.allocatable", errors);
+  } else if (before && (resource.isCore("configmaps") || resource.isCore("secrets"))) {
+    validateImmutableData(object, *before, errors);
   } else if (resource.isCore("resourcequotas")) {
     validateResourceQuota(object, before, errors);
   } else if (resource.isCore("limitranges")) {

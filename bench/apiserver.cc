@@ -1,5 +1,5 @@
-// The embedded API server without its transport: writes in memory and on disk, large lists,
-// fan-out.
+// The embedded API server without its transport: writes in memory and on disk, large lists, memory
+// per pod, fan-out; and what informers do with a list of pods.
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -7,9 +7,12 @@
 #include <filesystem>
 #include <future>
 
+#include "api/codec.h"
+#include "api/pod.h"
 #include "apiserver/server/server.h"
 #include "base/event_loop.h"
 #include "bench.h"
+#include "durable_put.h"
 
 namespace koord::bench {
 namespace {
@@ -62,14 +65,15 @@ class Fixture {
     if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
-  // Creates pods [0, count) with that many requests in flight; the seconds it took.
-  double create(int count, int inFlight) {
+  // Creates pods [first, first + count) with that many requests in flight; the seconds it took.
+  double create(int count, int inFlight, int first = 0) {
     std::vector<std::string> bodies;
-    for (int i = 0; i < count; ++i) bodies.push_back(podBody(i));
+    for (int i = first; i < first + count; ++i) bodies.push_back(podBody(i));
     std::promise<void> done;
     int next = 0, active = inFlight;
     const Stopwatch watch;
-    thread_.loop().post([&] {
+    // inFlight by value: the last of them lets this function return while the loop still compares.
+    thread_.loop().post([&, inFlight] {
       for (int i = 0; i < inFlight; ++i)
         tasks_.spawn(createSome(server_.get(), bodies, next, active, done));
     });
@@ -106,6 +110,14 @@ class Fixture {
   TaskGroup tasks_;
 };
 
+Task<void> listText(Server* server, kube::Request request, std::string& text,
+                    std::promise<void>& done) {
+  auto serving = server->serve(Call{std::move(request)});
+  const auto reply = co_await serving;
+  text = *reply.body;
+  done.set_value();
+}
+
 Numbers createMany(const Numbers& params, bool durable) {
   Fixture fixture(durable);
   const int count = static_cast<int>(params.at("pods"));
@@ -113,6 +125,40 @@ Numbers createMany(const Numbers& params, bool durable) {
   const double seconds = fixture.create(count, static_cast<int>(params.at("inFlight")));
   return {{"createsPerSecond", count / seconds},
           {"cpuMicrosecondsPerCreate", (cpuSeconds() - cpu) * 1e6 / count}};
+}
+
+// What a pod costs that is stored and that nobody asks about.
+Numbers memoryPerPod(const Numbers& params) {
+  Fixture fixture(false);
+  fixture.create(1'000, 64);  // what is needed once is there before
+  const double before = rssMib();
+  const int count = static_cast<int>(params.at("pods"));
+  fixture.create(count, 64, 1'000);
+  return {{"bytesPerPod", (rssMib() - before) * 1048576 / count},
+          {"jsonBytesPerPod", static_cast<double>(podBody(0).size())}};
+}
+
+// From the bytes of a list to the structs that informers keep.
+Numbers decodeList(const Numbers& params) {
+  Fixture fixture(false);
+  fixture.create(static_cast<int>(params.at("pods")), 64);
+  std::string text;
+  std::promise<void> done;
+  fixture.loop().post([&] {
+    fixture.tasks().spawn(listText(&fixture.server(), podRequest(kube::Verb::List), text, done));
+  });
+  done.get_future().wait();
+  const Stopwatch watch;
+  const auto list = parseJson(text);
+  const double parsed = watch.seconds();
+  std::vector<api::Pod> pods;
+  for (const auto& item : list->at("items").as_array())
+    pods.push_back(api::decode<api::Pod>(item).value());
+  const double seconds = watch.seconds();
+  const double mebibytes = static_cast<double>(text.size()) / 1048576;
+  return {{"mebibytesPerSecond", mebibytes / seconds},
+          {"parseMebibytesPerSecond", mebibytes / parsed},
+          {"podsPerSecond", static_cast<double>(pods.size()) / seconds}};
 }
 
 Task<void> listOnce(Server* server, kube::Request request, std::size_t& bytes,
@@ -176,16 +222,23 @@ Numbers fanOut(const Numbers& params) {
 
 int main(int argc, char** argv) {
   using namespace koord::bench;
-  return runAll(argc, argv,
-                {{"apiserver/create/memory",
-                  {{"pods", 50'000}, {"inFlight", 64}},
-                  [](const Numbers& p) { return createMany(p, false); }},
-                 {"apiserver/create/durable",
-                  {{"pods", 50'000}, {"inFlight", 256}},
-                  [](const Numbers& p) { return createMany(p, true); }},
-                 {"apiserver/create/durable/one-writer",
-                  {{"pods", 500}, {"inFlight", 1}},
-                  [](const Numbers& p) { return createMany(p, true); }},
-                 {"apiserver/list", {{"pods", 100'000}}, listAll},
-                 {"apiserver/watch/fan-out", {{"watchers", 100}, {"writes", 5'000}}, fanOut}});
+  return runAll(
+      argc, argv,
+      {{"apiserver/create/memory",
+        {{"pods", 50'000}, {"inFlight", 64}},
+        [](const Numbers& p) { return createMany(p, false); }},
+       {"apiserver/create/durable",
+        {{"pods", 50'000}, {"inFlight", 256}},
+        [](const Numbers& p) { return createMany(p, true); }},
+       {"apiserver/create/durable/one-writer",
+        {{"pods", 500}, {"inFlight", 1}},
+        [](const Numbers& p) { return createMany(p, true); }},
+       {"apiserver/put/durable", {{"puts", 50'000}, {"inFlight", 256}, {"bytes", 1'200}}, putMany},
+       {"apiserver/put/durable/etcd",
+        {{"puts", 10'000}, {"inFlight", 256}, {"bytes", 1'200}},
+        putManyInEtcd},
+       {"apiserver/memory", {{"pods", 100'000}}, memoryPerPod},
+       {"apiserver/list", {{"pods", 100'000}}, listAll},
+       {"apiserver/list/decode", {{"pods", 20'000}}, decodeList},
+       {"apiserver/watch/fan-out", {{"watchers", 100}, {"writes", 5'000}}, fanOut}});
 }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <regex>
 
 namespace koord::bench {
@@ -43,8 +45,12 @@ int runAll(int argc, char** argv, const std::vector<Benchmark>& benchmarks) {
   for (const Benchmark& benchmark : benchmarks) {
     if (!std::regex_search(benchmark.name, filter)) continue;
     const Numbers metrics = benchmark.run(benchmark.params);
-    fmt::print("{{\"benchmark\": \"{}\", \"params\": {{{}}}, \"metrics\": {{{}}}}}\n", benchmark.name,
-               toText(benchmark.params), toText(metrics));
+    if (metrics.empty()) {
+      fmt::print("{{\"benchmark\": \"{}\", \"skipped\": true}}\n", benchmark.name);
+      continue;
+    }
+    fmt::print("{{\"benchmark\": \"{}\", \"params\": {{{}}}, \"metrics\": {{{}}}}}\n",
+               benchmark.name, toText(benchmark.params), toText(metrics));
     std::fflush(stdout);
   }
   return 0;
@@ -52,7 +58,8 @@ int runAll(int argc, char** argv, const std::vector<Benchmark>& benchmarks) {
 
 double percentile(std::vector<double>& samples, double fraction) {
   if (samples.empty()) return 0;
-  const auto at = std::min(samples.size() - 1, static_cast<std::size_t>(fraction * static_cast<double>(samples.size())));
+  const auto at = std::min(
+      samples.size() - 1, static_cast<std::size_t>(fraction * static_cast<double>(samples.size())));
   std::ranges::nth_element(samples, samples.begin() + static_cast<std::ptrdiff_t>(at));
   return samples[at];
 }
@@ -64,6 +71,13 @@ double cpuSeconds() {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double rssMib() {
+  std::ifstream statm("/proc/self/statm");
+  double size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1048576;
 }
 
 double peakRssMib() {

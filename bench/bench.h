@@ -2,6 +2,8 @@
 
 // What benchmark programs share: --filter REGEX, and one JSON object per line and benchmark:
 //   {"benchmark": "...", "params": {...}, "metrics": {"name": number}}
+// or, when what it needs is not installed (its function gives no numbers):
+//   {"benchmark": "...", "skipped": true}
 
 #include <chrono>
 #include <functional>
@@ -23,8 +25,9 @@ int runAll(int argc, char** argv, const std::vector<Benchmark>& benchmarks);
 
 // The time at this fraction (0 to 1) of the samples; they are reordered.
 double percentile(std::vector<double>& samples, double fraction);
-double cpuSeconds();    // of this process
-double peakRssMib();    // of this process, since it began
+double cpuSeconds();  // of this process
+double rssMib();      // of this process, now
+double peakRssMib();  // of this process, since it began
 
 class Stopwatch {
  public:

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "kube/http_status.h"
 #include "kube/http_watch.h"
-#include "kube/rate_limit.h"
+#include "kube/request_lane.h"
 #include "net/http_transport.h"
 #include "net/tls.h"
 #include "net/url.h"
@@ -19,6 +19,9 @@ using namespace std::chrono_literals;
 
 // A server that wants us to wait longer than this is not waited for.
 constexpr std::chrono::seconds kMaxRetryAfter = 60s;
+// Requests under way in one lane: enough to keep a server busy that takes milliseconds for each.
+constexpr std::size_t kAtOnce = 64;
+
 std::string methodOf(Verb verb) {
   switch (verb) {
     case Verb::Create:
@@ -68,7 +71,9 @@ class HttpApi::Impl {
         executor_(executor),
         config_(std::move(config)),
         options_(std::move(options)),
-        limit_(options_.qps, options_.burst) {
+        leases_(executor, RateLimit(options_.qps, options_.burst), kAtOnce),
+        events_(executor, RateLimit(options_.qps, options_.burst), kAtOnce),
+        others_(executor, RateLimit(options_.qps, options_.burst), kAtOnce) {
     if (const auto url = net::parseUrl(config_.server))
       host_ = fmt::format("{}:{}", url->host, url->port);
   }
@@ -111,9 +116,18 @@ class HttpApi::Impl {
     return http;
   }
 
-  // Waits for a place under the limit, then adds the credentials of this moment.
-  static Task<Result<net::HttpRequest>> admit(std::shared_ptr<Impl> self, net::HttpRequest http) {
-    const Duration wait = self->limit_.reserve(self->executor_.steadyNow());
+  // A backlog of writes must not hold up the renewal of a lease, nor events the writes: users of
+  // client-go have a client for each.
+  RequestLane& laneOf(const Request& request) {
+    if (request.resource == "leases") return leases_;
+    return request.resource == "events" ? events_ : others_;
+  }
+  RequestLane& others() { return others_; }
+
+  // Waits for its turn under the limit, then adds the credentials of this moment.
+  static Task<Result<net::HttpRequest>> admit(std::shared_ptr<Impl> self, RequestLane& lane,
+                                              net::HttpRequest http) {
+    const Duration wait = lane.reserve();
     if (wait > 1s) {
       log::v(3, "{} {} waits {} ms for the client-side limit", http.method, http.url, wait / 1ms);
     }
@@ -137,19 +151,23 @@ class HttpApi::Impl {
   }
 
   // waits: how often a server that says when to come back is asked again.
-  static Task<Result<std::string>> send(std::shared_ptr<Impl> self, net::HttpRequest http,
-                                        int waits) {
+  static Task<Result<std::string>> send(std::shared_ptr<Impl> self, RequestLane& lane,
+                                        net::HttpRequest http, int waits) {
     const std::string asked = http.method + " " + http.url;
     const std::string method = http.method;
     const bool onlyReads = method == "GET";
     bool refused = false;
     for (;;) {
-      auto admission = admit(self, http);
+      auto admission = admit(self, lane, http);
       auto admitted = co_await admission;
       if (!admitted) co_return fail(std::move(admitted.error()));
+      std::optional<RequestLane::Place> place(std::in_place, lane);
+      RequestLane::Place& turn = *place;
+      co_await turn;
       const SteadyTime began = self->executor_.steadyNow();
       auto fetching = self->transport_.fetch(self->executor_, *std::move(admitted));
       auto response = co_await fetching;
+      place.reset();
       self->answered(method, response ? response->status : 0, self->executor_.steadyNow() - began);
       if (!response) co_return fail(std::move(response.error()));
       log::v(6, "{} {} in {} ms", asked, response->status,
@@ -192,7 +210,9 @@ class HttpApi::Impl {
   Executor& executor_;
   const ClientConfig config_;
   const HttpApiOptions options_;
-  RateLimit limit_;
+  RequestLane leases_;
+  RequestLane events_;
+  RequestLane others_;
   std::string host_;  // "127.0.0.1:6443", for metrics
 };
 
@@ -205,19 +225,21 @@ HttpApi::~HttpApi() = default;
 Task<Result<std::string>> HttpApi::call(Request request) {
   // An eviction that a budget forbids is the caller's to repeat.
   const int waits = request.subresource == "eviction" ? 0 : impl_->options().retries429;
-  return Impl::send(impl_, impl_->httpRequestOf(std::move(request)), waits);
+  RequestLane& lane = impl_->laneOf(request);
+  return Impl::send(impl_, lane, impl_->httpRequestOf(std::move(request)), waits);
 }
 
 Task<Result<std::string>> HttpApi::getPath(std::string path) {
-  return Impl::send(impl_, impl_->httpGet(path), impl_->options().retries429);
+  return Impl::send(impl_, impl_->others(), impl_->httpGet(path), impl_->options().retries429);
 }
 
 std::unique_ptr<Watch> HttpApi::watch(Request request, WatchSink sink) {
   request.verb = Verb::Watch;
+  RequestLane& lane = impl_->laneOf(request);
   net::HttpRequest http = impl_->httpRequestOf(std::move(request));
   const std::string asked = http.method + " " + http.url;
   return std::make_unique<HttpWatch>(
-      impl_->transport(), impl_->executor(), Impl::admit(impl_, std::move(http)), asked,
+      impl_->transport(), impl_->executor(), Impl::admit(impl_, lane, std::move(http)), asked,
       std::move(sink), [impl = impl_, began = impl_->executor().steadyNow()](int status) {
         impl->watchAnswered(status, began);
       });

@@ -16,7 +16,8 @@ namespace koord::kube {
 
 struct HttpApiOptions {
   std::string userAgent = "koordinator";
-  double qps = 0;  // client-side limit of requests per second; 0 = none
+  // Client-side limit of requests per second; 0 = none. Counted apart: leases, events, the rest.
+  double qps = 0;
   int burst = 0;
   Duration timeout = std::chrono::seconds(30);  // of one call; watches have none
   std::shared_ptr<Metrics> metrics;             // null = none are kept

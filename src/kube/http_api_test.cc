@@ -6,8 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/virtual_loop.h"
 #include "kube/credentials.h"
-#include "kube/rate_limit.h"
+#include "kube/request_lane.h"
 #include "net/test_net.h"
 
 namespace koord::kube {
@@ -19,6 +20,7 @@ using net::Responder;
 using net::ServerRequest;
 using net::Signal;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -114,6 +116,44 @@ TEST(HttpApiRateLimitTest, RequestsBeyondTheBurstWaitForTheirTurn) {
 
   RateLimit off(0, 0);
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(off.reserve(now), 0ms);
+}
+
+TEST_F(HttpApiTest, LeasesAndEventsDoNotWaitBehindOtherRequests) {
+  const auto metrics = std::make_shared<Metrics>();
+  connect([](ServerRequest, std::shared_ptr<Responder> responder) { responder->respond(200, {}, bytes("{}")); },
+          {}, {.qps = 1, .burst = 1, .metrics = metrics});
+  for (const char* resource : {"pods", "leases", "events"})
+    EXPECT_TRUE(call(makeRequest(Verb::Get, {"", "v1", resource, "", true}, {"ns", "x"})));
+  EXPECT_THAT(metrics->text({}),
+              ContainsRegex("rest_client_rate_limiter_duration_seconds_sum\\{[^}]*\\} 0\n"));
+}
+
+TEST(RequestLaneTest, NoMoreThanItsPlacesAreTakenAndTheyGoToWhoeverWaitsLongest) {
+  VirtualLoop loop;
+  RequestLane lane(loop, RateLimit(0, 0), 2);
+  std::vector<int> order;
+  const auto visit = [](VirtualLoop& loop, RequestLane& lane, std::vector<int>& order,
+                        int n) -> Task<void> {
+    RequestLane::Place place(lane);
+    co_await place;
+    order.push_back(n);
+    auto stay = sleepFor(loop, 1s);
+    co_await stay;
+  };
+  auto gone = std::make_unique<TaskGroup>();
+  TaskGroup tasks;
+  tasks.spawn(visit(loop, lane, order, 1));
+  tasks.spawn(visit(loop, lane, order, 2));
+  gone->spawn(visit(loop, lane, order, 3));
+  tasks.spawn(visit(loop, lane, order, 4));
+  gone->spawn(visit(loop, lane, order, 5));
+  tasks.spawn(visit(loop, lane, order, 6));
+  EXPECT_THAT(order, ElementsAre(1, 2));
+  gone.reset();  // those that give up leave no gap
+  loop.advance(1s);
+  EXPECT_THAT(order, ElementsAre(1, 2, 4, 6));
+  loop.advance(1s);
+  EXPECT_EQ(tasks.size(), 0u);
 }
 
 TEST_F(HttpApiTest, VerbsBecomeMethodsBodiesAndContentTypes) {

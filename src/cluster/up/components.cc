@@ -28,8 +28,10 @@ Result<std::string> configFile(const std::string& component, const ComponentOpti
     if (::access(file.c_str(), F_OK) == 0) return file;
   }
   std::string file = options.dataDir + "/koord-scheduler.yaml";
+  // The API server is next door and serves nobody else: 50 requests a second would be all that is slow here.
   auto written = writeFileAtomic(
-      file, scheduler::shippedConfiguration({"default-scheduler", "koord-scheduler"}));
+      file, scheduler::shippedConfiguration({"default-scheduler", "koord-scheduler"}) +
+                "clientConnection:\n  qps: 20000\n  burst: 20000\n");
   if (!written) return fail(std::move(written.error()));
   return file;
 }

@@ -38,7 +38,6 @@ struct NodeRow {
   std::string name;
   std::shared_ptr<const api::Node> object;  // nullptr: pods name this node, but it does not exist
   std::vector<Label> labels;                // sorted
-  TaintSet taints = 0;
   std::vector<NodeImage> images;  // sorted by image
   std::vector<PodPtr> pods;
   std::vector<HostPort> usedPorts;  // one entry per pod and port
@@ -100,6 +99,7 @@ class Cluster {
   const NodeSet& unschedulable() const { return unschedulable_; }
   const NodeSet& tainted() const { return tainted_; }
   const LabelIndex& labels() const { return labels_; }
+  std::span<const TaintSet> taintSets() const { return taintSetOf_; }
   const std::vector<api::Taint>& taints(TaintSet set) const { return taintSets_[set]; }
   std::size_t taintSetCount() const { return taintSets_.size(); }
   ImageSpread imageSpread(Symbol image) const;
@@ -202,6 +202,7 @@ class Cluster {
   Column nonZeroMemory_;
   Column podCount_;
   Column allowedPods_;
+  std::vector<TaintSet> taintSetOf_;
   NodeSet unschedulable_;
   NodeSet tainted_;
   LabelIndex labels_;

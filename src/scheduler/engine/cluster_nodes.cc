@@ -41,6 +41,7 @@ NodeId Cluster::rowFor(std::string_view name) {
     rows_.emplace_back();
     for (Column* column : {&nonZeroCpu_, &nonZeroMemory_, &podCount_, &allowedPods_})
       column->resize(rows_.size());
+    taintSetOf_.resize(rows_.size());
   }
   rows_[id].name = name;
   ids_.emplace(std::string(name), id);
@@ -83,8 +84,8 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
     changed = true;
   }
   if (!before || !sameTaints(before->spec.taints, after.spec.taints)) {
-    row.taints = internTaints(after.spec.taints);
-    row.taints == 0 ? tainted_.erase(id) : tainted_.insert(id);
+    taintSetOf_[id] = internTaints(after.spec.taints);
+    taintSetOf_[id] == 0 ? tainted_.erase(id) : tainted_.insert(id);
     changed = true;
   }
   if (!before || before->spec.unschedulable != after.spec.unschedulable) {
@@ -109,7 +110,7 @@ void Cluster::removeNode(std::string_view name) {
   setLabels(id, {});
   setAllocatable(id, {});
   setImages(id, {});
-  rows_[id].taints = 0;
+  taintSetOf_[id] = 0;
   tainted_.erase(id);
   unschedulable_.erase(id);
   rows_[id].object = nullptr;

@@ -46,9 +46,10 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
 }
 
 std::size_t PodClasses::limit() const {
-  // About 24 bytes per node and class; within 64 MiB.
-  const std::size_t perClass = 24 * cluster_.capacity() + 4096;
-  return std::clamp<std::size_t>((std::size_t{64} << 20) / perClass, 16, 4096);
+  // About 20 bytes per node and class. As many classes as 64 MiB hold, and on large clusters at least some
+  // hundred: one that has to be made anew costs a walk over all nodes.
+  const std::size_t perClass = 20 * cluster_.capacity() + 4096;
+  return std::clamp<std::size_t>((std::size_t{64} << 20) / perClass, 256, 4096);
 }
 
 ClassNodes::ClassNodes(Cluster& cluster, const Profile& profile, PodClass& podClass)

@@ -48,7 +48,7 @@ std::vector<PodTopologySpread::Spread> PodTopologySpread::spreadsOf(
       if (!tolerated) {
         tolerated = cluster_.live();
         cluster_.tainted().forEach([&](NodeId node) {
-          if (!toleratesAll(spec.tolerations, cluster_.taints(cluster_.node(node).taints)))
+          if (!toleratesAll(spec.tolerations, cluster_.taints(cluster_.taintSets()[node])))
             tolerated->erase(node);
         });
       }

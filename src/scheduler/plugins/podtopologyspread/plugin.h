@@ -71,7 +71,7 @@ class PodTopologySpread final : public Plugin,
   // From preScore to normalize.
   struct {
     std::vector<Spread> spreads;
-    NodeSet ignored;
+    std::vector<char> ignored;  // by position among the feasible nodes
   } soft_;
 };
 

@@ -11,6 +11,12 @@ namespace {
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
 
+// Half away from zero, of a number that is not negative. std::llround is a call into libm.
+std::int64_t rounded(double value) {
+  const auto whole = static_cast<std::int64_t>(value);
+  return whole + static_cast<std::int64_t>(value - static_cast<double>(whole) >= 0.5);
+}
+
 }  // namespace
 
 bool PodTopologySpread::indifferent(const PodInfo& pod) {
@@ -28,15 +34,14 @@ Status PodTopologySpread::preScore(CycleState&, const PodInfo& pod, std::span<co
   if (constraints->empty()) return Status::skip();
   const bool needAllKeys = constraints_.needAllKeys(pod);
   soft_.spreads = spreadsOf(pod, *std::move(constraints), needAllKeys);
-  soft_.ignored.clear();
+  soft_.ignored.assign(nodes.size(), 0);
   std::size_t scored = nodes.size();
-  if (needAllKeys) {
-    for (const NodeId node : nodes) {
-      const bool lacksKey = std::ranges::any_of(soft_.spreads, [&](const Spread& spread) {
-        return cluster_.node(node).findLabel(spread.constraint.key) == nullptr;
-      });
-      if (!lacksKey) continue;
-      soft_.ignored.insert(node);
+  for (const Spread& spread : soft_.spreads) {
+    if (!needAllKeys) break;
+    const std::int32_t* domainOf = index_.topology(spread.constraint.key).domainOf.data();
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      if (domainOf[nodes[n]] != PodIndex::kNoDomain || soft_.ignored[n] != 0) continue;
+      soft_.ignored[n] = 1;
       --scored;
     }
   }
@@ -45,17 +50,14 @@ Status PodTopologySpread::preScore(CycleState&, const PodInfo& pod, std::span<co
     std::size_t size = scored;
     if (cluster_.symbols().text(spread.constraint.key) != kHostname) {
       // Domains that no node in question is in do not count; all nodes without the label are one.
-      spread.exists.assign(static_cast<std::size_t>(topology.domains) + 1, 0);
-      size = 0;
-      for (const NodeId node : nodes) {
-        if (soft_.ignored.contains(node)) continue;
-        const std::int32_t domain = topology.domainOf[node];
-        char& exists = domain == PodIndex::kNoDomain
-                           ? spread.exists.back()
-                           : spread.exists[static_cast<std::size_t>(domain)];
-        size += exists == 0;
-        exists = 1;
+      const auto unlabelled = static_cast<std::size_t>(topology.domains);
+      spread.exists.assign(unlabelled + 1, 0);
+      for (std::size_t n = 0; n < nodes.size(); ++n) {
+        if (soft_.ignored[n] != 0) continue;
+        const std::int32_t domain = topology.domainOf[nodes[n]];
+        spread.exists[domain == PodIndex::kNoDomain ? unlabelled : static_cast<std::size_t>(domain)] = 1;
       }
+      size = static_cast<std::size_t>(std::ranges::count(spread.exists, 1));
       spread.counts.assign(spread.exists.size(), 0);
       countsOf(spread).forEach([&](NodeId node, std::int64_t pods) {
         const std::int32_t domain = topology.domainOf[node];
@@ -72,21 +74,27 @@ Status PodTopologySpread::preScore(CycleState&, const PodInfo& pod, std::span<co
 Status PodTopologySpread::score(const CycleState&, const PodInfo&, std::span<const NodeId> nodes,
                                 std::span<std::int64_t> scores) {
   std::vector<double> sums(nodes.size(), 0);
+  std::vector<double> costs;  // of a domain; by node for host names, which count a node's own pods
   for (const Spread& spread : soft_.spreads) {
-    const PodIndex::Topology& topology = index_.topology(spread.constraint.key);
+    const std::int32_t* domainOf = index_.topology(spread.constraint.key).domainOf.data();
     const bool host = cluster_.symbols().text(spread.constraint.key) == kHostname;
-    const NodeAmounts* onNode = host ? &countsOf(spread) : nullptr;
     const auto base = static_cast<double>(spread.constraint.maxSkew - 1);
+    const auto costOf = [&](std::int64_t pods) {
+      return static_cast<double>(pods) * spread.weight + base;
+    };
+    costs.assign(host ? cluster_.capacity() : spread.counts.size(), base);
+    if (host) {
+      countsOf(spread).forEach([&](NodeId node, std::int64_t pods) { costs[node] = costOf(pods); });
+    } else {
+      std::ranges::transform(spread.counts, costs.begin(), costOf);
+    }
     for (std::size_t n = 0; n < nodes.size(); ++n) {
-      const std::int32_t domain = topology.domainOf[nodes[n]];
-      if (domain == PodIndex::kNoDomain) continue;
-      const std::int64_t pods =
-          host ? onNode->at(nodes[n]) : spread.counts[static_cast<std::size_t>(domain)];
-      sums[n] += static_cast<double>(pods) * spread.weight + base;
+      const std::int32_t domain = domainOf[nodes[n]];
+      if (domain != PodIndex::kNoDomain)
+        sums[n] += costs[host ? nodes[n] : static_cast<std::size_t>(domain)];
     }
   }
-  for (std::size_t n = 0; n < nodes.size(); ++n)
-    scores[n] = soft_.ignored.contains(nodes[n]) ? 0 : std::llround(sums[n]);
+  for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = soft_.ignored[n] != 0 ? 0 : rounded(sums[n]);
   return {};
 }
 
@@ -95,16 +103,20 @@ Status PodTopologySpread::normalize(const CycleState&, const PodInfo&,
   std::int64_t least = INT64_MAX;
   std::int64_t most = 0;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (soft_.ignored.contains(nodes[n])) continue;
+    if (soft_.ignored[n] != 0) continue;
     least = std::min(least, scores[n]);
     most = std::max(most, scores[n]);
   }
+  // Quotients of integers this small are told apart from whole numbers by doubles, which are several times
+  // as fast to divide.
+  const bool small = most < std::int64_t{1} << 40;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (soft_.ignored.contains(nodes[n])) {
-      scores[n] = 0;
-    } else {
-      scores[n] = most == 0 ? 100 : 100 * (most + least - scores[n]) / most;
-    }
+    const std::int64_t above = 100 * (most + least - scores[n]);
+    const std::int64_t score = most == 0 ? 100
+                               : small   ? static_cast<std::int64_t>(static_cast<double>(above) /
+                                                                     static_cast<double>(most))
+                                         : above / most;
+    scores[n] = soft_.ignored[n] != 0 ? 0 : score;
   }
   return {};
 }

@@ -52,8 +52,9 @@ Status TaintToleration::filter(const CycleState&, const PodInfo& pod, NodeFilter
   if (cluster_.tainted().empty()) return {};
   PerTaintSet<bool> tolerated;
   VerdictId rejection = kPasses;
+  const auto taintSets = cluster_.taintSets();
   nodes.forEach([&](NodeId node) {
-    const TaintSet set = cluster_.node(node).taints;
+    const TaintSet set = taintSets[node];
     if (set == 0) return;
     if (tolerated.of(set, [&] { return toleratesAll(pod.pod->spec.tolerations, cluster_.taints(set)); }))
       return;
@@ -71,8 +72,9 @@ Status TaintToleration::preScore(CycleState&, const PodInfo&, std::span<const No
 Status TaintToleration::score(const CycleState&, const PodInfo& pod, std::span<const NodeId> nodes,
                               std::span<std::int64_t> scores) {
   PerTaintSet<std::int64_t> counts;
+  const auto taintSets = cluster_.taintSets();
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const TaintSet set = cluster_.node(nodes[n]).taints;
+    const TaintSet set = taintSets[nodes[n]];
     scores[n] = set == 0 ? 0 : counts.of(set, [&] {
       return untoleratedPreferences(pod.pod->spec.tolerations, cluster_.taints(set));
     });

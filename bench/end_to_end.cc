@@ -1,0 +1,265 @@
+// The real koord-scheduler, as a process of its own, against the embedded API server over TLS: how
+// fast pods get bound, and what the scheduler's process costs in CPU and memory. The server and the
+// clients that make nodes and pods share this process, so its CPU is the rest of the work.
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <sstream>
+
+#include "apiserver/http_front.h"
+#include "base/event_loop.h"
+#include "base/file.h"
+#include "bench.h"
+#include "cluster/up/components.h"
+#include "cluster/up/credentials.h"
+#include "cluster/up/data_dir.h"
+
+namespace koord::bench {
+namespace {
+
+using apiserver::Call;
+
+constexpr std::chrono::seconds kPatience{20};  // without any pod being bound
+
+[[noreturn]] void giveUp(const std::string& why) {
+  fmt::print(stderr, "end-to-end: {}\n", why);
+  std::exit(1);
+}
+
+template <class T>
+T need(Result<T> result, const char* what) {
+  if (!result) giveUp(fmt::format("{}: {}", what, result.error().message));
+  return *std::move(result);
+}
+
+std::string nodeBody(int n) {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{0}","labels":{{"kubernetes.io/hostname":"node-{0}","topology.kubernetes.io/zone":"zone-{1}"}}}},
+      "status":{{"capacity":{{"cpu":"32","memory":"128Gi","pods":"110"}},"allocatable":{{"cpu":"32","memory":"128Gi","pods":"110"}},
+      "conditions":[{{"type":"Ready","status":"True"}}]}}}})",
+      n, n % 3);
+}
+
+std::string podBody(const std::string& name, const std::string& node = "") {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}"}},"spec":{{{}"schedulerName":"koord-scheduler",
+      "containers":[{{"name":"pause","image":"registry.k8s.io/pause:3.9","ports":[{{"containerPort":80}}],
+      "resources":{{"requests":{{"cpu":"100m","memory":"500Mi"}},"limits":{{"cpu":"100m","memory":"500Mi"}}}}}}]}}}})",
+      name, node.empty() ? "" : fmt::format("\"nodeName\":\"{}\",", node));
+}
+
+// What the kernel says of a process.
+struct ProcessUsage {
+  double cpuSeconds = 0;
+  double rssMib = 0;
+  double peakMib = 0;
+};
+
+ProcessUsage usageOf(pid_t pid) {
+  ProcessUsage usage;
+  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
+  std::string text{std::istreambuf_iterator<char>(stat), {}};
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  usage.cpuSeconds = (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) usage.rssMib = std::stod(line.substr(6)) / 1024;
+    if (line.starts_with("VmHWM:")) usage.peakMib = std::stod(line.substr(6)) / 1024;
+  }
+  return usage;
+}
+
+class Cluster {
+ public:
+  explicit Cluster(const std::string& programs) {
+    const auto now = thread_.loop().wallNow();
+    const auto credentials = need(cluster::Credentials::open(folder_.path(), now), "credentials");
+    auto tls = need(credentials.server({"127.0.0.1"}), "certificate");
+    thread_.runSync([&] {
+      server_ = need(apiserver::Server::open(thread_.loop(), {}), "API server");
+      apiserver::HttpFrontOptions options;
+      options.tls = std::move(tls);
+      front_ = need(apiserver::HttpFront::start(*server_, std::move(options)), "API server");
+      // Every pod that gets a node shows up here.
+      Call call{request(kube::Verb::Watch, "pods")};
+      call.request.query["fieldSelector"] = "spec.nodeName!=";
+      apiserver::LineSink sink;
+      sink.onLine = [this](const apiserver::Bytes& line) {
+        if (line->starts_with(R"({"type":"ADDED")")) sawBound();
+      };
+      watch_ = server_->watch(std::move(call), std::move(sink)).value();
+    });
+    const std::string kubeconfig = folder_.file("kubeconfig");
+    const std::string text =
+        need(credentials.kubeconfig("https://" + front_->address(), "system:kube-scheduler", {}),
+             "kubeconfig");
+    (void)writeFileAtomic(kubeconfig, text);
+    cluster::ComponentOptions options;
+    options.programDir = programs;
+    options.logDir = folder_.file("logs");
+    options.dataDir = folder_.path();
+    scheduler_ = need(cluster::makeComponent("koord-scheduler", kubeconfig, options), "scheduler");
+  }
+  ~Cluster() {
+    std::promise<void> stopped;
+    thread_.loop().post([&] { tasks_.spawn(end(stopped)); });
+    stopped.get_future().wait();
+    thread_.runSync([&] {
+      supervisor_.reset();
+      watch_.reset();
+      front_.reset();
+      server_.reset();
+    });
+  }
+
+  void startScheduler() {
+    thread_.runSync([&] {
+      supervisor_ = std::make_unique<cluster::Supervisor>(thread_.loop(), [](const auto& name) {
+        giveUp(name + " ended");
+      });
+      supervisor_->start(scheduler_.child);
+    });
+  }
+  ProcessUsage usage() {
+    pid_t pid = 0;
+    thread_.runSync([&] { pid = supervisor_->states().front().pid; });
+    return usageOf(pid);
+  }
+
+  // Creates `count` objects with 64 requests in flight.
+  void create(const std::string& resource, int count, std::function<std::string(int)> body) {
+    std::promise<void> done;
+    int next = 0, active = 64;
+    thread_.loop().post([&] {
+      for (int i = 0; i < 64; ++i)
+        tasks_.spawn(createSome(resource, count, body, next, active, done));
+    });
+    done.get_future().wait();
+  }
+  void waitForBound(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    while (bound_ < count) {
+      const std::size_t before = bound_;
+      changed_.wait_for(lock, kPatience, [&] { return bound_ >= count; });
+      if (bound_ == before)
+        giveUp(fmt::format("{} of {} pods are bound and no more follow; see {}", bound_, count,
+                           scheduler_.child.logFile));
+    }
+  }
+
+ private:
+  static kube::Request request(kube::Verb verb, const std::string& resource) {
+    kube::Request request;
+    request.verb = verb;
+    request.version = "v1";
+    request.resource = resource;
+    if (resource == "pods") request.namespace_ = "default";
+    return request;
+  }
+  void sawBound() {
+    const std::lock_guard lock(mutex_);
+    ++bound_;
+    changed_.notify_all();
+  }
+  Task<void> createSome(const std::string& resource, int count,
+                        const std::function<std::string(int)>& body, int& next, int& active,
+                        std::promise<void>& done) {
+    while (next < count) {
+      Call call{request(kube::Verb::Create, resource)};
+      call.request.body = body(next++);
+      auto serving = server_->serve(std::move(call));
+      const auto reply = co_await serving;
+      if (reply.error) giveUp("create: " + reply.error->message);
+    }
+    if (--active == 0) done.set_value();
+  }
+  Task<void> end(std::promise<void>& stopped) {
+    if (supervisor_) {
+      auto stopping = supervisor_->stopAll(std::chrono::seconds(3));
+      co_await stopping;
+    }
+    auto closing = front_->shutdown(std::chrono::milliseconds(200));
+    co_await closing;
+    stopped.set_value();
+  }
+
+  cluster::DataDir folder_ = need(cluster::DataDir::temporary(), "temporary folder");
+  LoopThread thread_{"apiserver"};
+  std::unique_ptr<apiserver::Server> server_;
+  std::unique_ptr<apiserver::HttpFront> front_;
+  std::unique_ptr<apiserver::WatchStream> watch_;
+  cluster::Component scheduler_;
+  std::unique_ptr<cluster::Supervisor> supervisor_;
+  TaskGroup tasks_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t bound_ = 0;  // guarded by mutex_
+};
+
+std::string programsFolder() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+// `running` pods are there when the scheduler starts; `pods` are created, and bound by it, after.
+Numbers measure(const Numbers& params) {
+  const int nodes = static_cast<int>(params.at("nodes"));
+  const int pods = static_cast<int>(params.at("pods"));
+  const int running = params.contains("running") ? static_cast<int>(params.at("running")) : 0;
+  Cluster cluster(programsFolder());
+  cluster.create("nodes", nodes, nodeBody);
+  cluster.create("pods", running, [nodes](int n) {
+    return podBody(fmt::format("running-{}", n), fmt::format("node-{}", n % nodes));
+  });
+  cluster.create("namespaces", 1, [](int) {  // of its lease
+    return R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"koordinator-system"}})";
+  });
+  const auto there = static_cast<std::size_t>(running);
+  cluster.startScheduler();
+  const Stopwatch starting;
+  cluster.create("pods", 1, [](int) { return podBody("first"); });
+  cluster.waitForBound(there + 1);
+  const double started = starting.seconds();
+
+  const ProcessUsage before = cluster.usage();
+  const double rest = cpuSeconds();
+  const Stopwatch watch;
+  cluster.create("pods", pods, [](int n) { return podBody(fmt::format("pod-{}", n)); });
+  cluster.waitForBound(there + 1 + static_cast<std::size_t>(pods));
+  const double seconds = watch.seconds();
+  const ProcessUsage after = cluster.usage();
+  return {{"pods_per_second", pods / seconds},
+          {"scheduler_cpu_ms_per_pod", 1000 * (after.cpuSeconds - before.cpuSeconds) / pods},
+          {"server_cpu_ms_per_pod", 1000 * (cpuSeconds() - rest) / pods},
+          {"scheduler_rss_mib", after.rssMib},
+          {"scheduler_peak_rss_mib", after.peakMib},
+          {"start_to_first_bound_s", started}};
+}
+
+}  // namespace
+}  // namespace koord::bench
+
+int main(int argc, char** argv) {
+  using namespace koord::bench;
+  const auto basic = [](int nodes, int pods) -> Benchmark {
+    return {fmt::format("EndToEnd/SchedulingBasic/{}Nodes_{}Pods", nodes, pods),
+            {{"nodes", nodes}, {"pods", pods}},
+            measure};
+  };
+  return runAll(argc, argv,
+                {basic(100, 10'000),
+                 basic(5'000, 10'000),
+                 {"EndToEnd/Memory/5000Nodes_150000Pods",
+                  {{"nodes", 5'000}, {"running", 150'000}, {"pods", 1'000}},
+                  measure}});
+}

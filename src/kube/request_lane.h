@@ -1,0 +1,86 @@
+#pragma once
+
+// RequestLane: the requests of one kind that share a client-side limit: so many per second
+// (rate_limit.h), and so many at once. The latter is what keeps a burst of thousands of requests from
+// opening thousands of connections to servers without HTTP/2, and from overrunning those with it.
+// Executor's thread only.
+
+#include <coroutine>
+#include <list>
+
+#include "base/executor.h"
+#include "kube/rate_limit.h"
+
+namespace koord::kube {
+
+class RequestLane {
+ public:
+  RequestLane(Executor& executor, RateLimit limit, std::size_t atOnce)
+      : executor_(executor), limit_(limit), free_(atOnce) {}
+
+  // How long to wait for the limit of requests per second.
+  Duration reserve() { return limit_.reserve(executor_.steadyNow()); }
+
+  // co_await it for a place among the requests under way, in order of arrival; its destructor gives
+  // the place back. Must not outlive the lane.
+  class [[nodiscard]] Place {
+   public:
+    explicit Place(RequestLane& lane) : lane_(lane) {}
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() {
+      if (timer_ != 0) lane_.executor_.cancel(timer_);
+      if (held_) {
+        lane_.giveBack();
+      } else if (waiter_) {
+        lane_.waiting_.remove(this);
+      }
+    }
+
+    bool await_ready() {
+      if (lane_.free_ == 0) return false;
+      --lane_.free_;
+      held_ = true;
+      return true;
+    }
+    void await_suspend(std::coroutine_handle<> waiter) {
+      waiter_ = waiter;
+      lane_.waiting_.push_back(this);
+    }
+    void await_resume() noexcept {}
+
+   private:
+    friend class RequestLane;
+    // Later: whoever gave the place back is not done yet.
+    void take() {
+      held_ = true;
+      timer_ = lane_.executor_.runAt(lane_.executor_.steadyNow(), [this] {
+        timer_ = 0;
+        waiter_.resume();
+      });
+    }
+
+    RequestLane& lane_;
+    std::coroutine_handle<> waiter_;
+    TimerId timer_ = 0;
+    bool held_ = false;
+  };
+
+ private:
+  void giveBack() {
+    if (waiting_.empty()) {
+      ++free_;
+      return;
+    }
+    Place* next = waiting_.front();
+    waiting_.pop_front();
+    next->take();
+  }
+
+  Executor& executor_;
+  RateLimit limit_;
+  std::size_t free_;
+  std::list<Place*> waiting_;
+};
+
+}  // namespace koord::kube

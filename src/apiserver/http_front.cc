@@ -258,6 +258,10 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       }
       running->responder->write(line);
     };
+    sink.behind = [weak]() -> std::size_t {
+      const auto running = weak.lock();
+      return running && !running->over ? running->responder->queuedBytes() : 0;
+    };
     sink.onEnd = [this, weak, begin](Error) {
       const auto running = weak.lock();
       if (!running || running->over) return;

@@ -34,6 +34,8 @@ struct ServerOptions {
 // executor.
 struct LineSink {
   std::function<void(const Bytes& line)> onLine;
+  // How many bytes of earlier lines are still on their way; null: none ever.
+  std::function<std::size_t()> behind;
   // The watch is over: in good order when the error is empty. The last call.
   std::function<void(Error error)> onEnd;
 };

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <deque>
 
 #include "apiserver/server/body.h"
 #include "apiserver/server/match.h"
@@ -11,6 +12,12 @@ namespace koord::apiserver {
 namespace {
 
 constexpr auto kBookmarkEvery = std::chrono::seconds(60);
+// The objects that are there when a watch begins may be hundreds of megabytes. They are rendered this
+// much at a time, and no faster than the watcher takes them.
+constexpr std::size_t kStride = 1 << 20;
+constexpr std::size_t kAhead = 8 << 20;
+constexpr std::size_t kMaxMissed = 1 << 18;
+constexpr auto kPause = std::chrono::milliseconds(2);
 
 // One watcher of one table. Its lines are rendered by the table's shared encoder where the client
 // wants plain objects, so that many watchers of an event send the same bytes.
@@ -26,7 +33,7 @@ class Stream final : public WatchStream, private Watcher {
   ~Stream() override {
     *alive_ = false;
     if (subscribed_) server_.store().unsubscribe(*target_.table, *this);
-    for (const auto timer : {bookmarkTimer_, endTimer_})
+    for (const auto timer : {bookmarkTimer_, endTimer_, catchUpTimer_})
       if (timer != 0) server_.executor().cancel(timer);
   }
 
@@ -38,21 +45,17 @@ class Stream final : public WatchStream, private Watcher {
       follow(*after);
     } else {
       const auto version = server_.store().version();
-      std::vector<EntryPtr> entries;
       const auto [begin, end] = target_.table->range(match_.inNamespace());
       for (auto it = begin; it != end; ++it)
-        if (match_(*it->second)) entries.push_back(it->second);
+        if (match_(*it->second)) initial_.push_back(it->second);
+      markInitialEnd_ = initialEvents;
+      catchingUp_ = true;
       // What is not on disk yet is not shown yet.
-      server_.store().whenDurable(
-          version, [this, alive, version, entries = std::move(entries), initialEvents] {
-            if (!*alive) return;
-            for (const auto& entry : entries) {
-              send("ADDED", entry->text);
-              if (!*alive) return;
-            }
-            if (initialEvents) sendBookmark(version, true);
-            if (*alive) follow(version);
-          });
+      server_.store().whenDurable(version, [this, alive, version] {
+        if (!*alive) return;
+        follow(version);  // keeps what happens until the initial objects are out
+        if (*alive) catchUp(version);
+      });
     }
     if (!*alive) return;
     if (bookmarks_) armBookmark();
@@ -74,7 +77,44 @@ class Stream final : public WatchStream, private Watcher {
     server_.store().subscribe(*target_.table, *this, version);
   }
 
+  // Sends what was there at the beginning, then what has happened meanwhile.
+  void catchUp(std::uint64_t version) {
+    const auto alive = alive_;
+    std::size_t stride = 0;
+    while (stride < kStride && !(sink_.behind && sink_.behind() > kAhead)) {
+      if (nextInitial_ < initial_.size()) {
+        const EntryPtr entry = std::exchange(initial_[nextInitial_++], nullptr);
+        stride += entry->text.size();
+        send("ADDED", entry->text);
+      } else if (std::exchange(markInitialEnd_, false)) {
+        sendBookmark(version, true);
+      } else if (!missed_.empty()) {
+        const Event event = std::move(missed_.front());
+        missed_.pop_front();
+        stride += event.now ? event.now->text.size() : event.before->text.size();
+        show(event);
+      } else {
+        initial_ = {};
+        catchingUp_ = false;
+        return;
+      }
+      if (!*alive) return;
+    }
+    catchUpTimer_ = server_.executor().runAfter(stride < kStride ? kPause : Duration::zero(),
+                                                [this, version] {
+                                                  catchUpTimer_ = 0;
+                                                  catchUp(version);
+                                                });
+  }
+
   void onEvent(const Event& event) override {
+    if (!catchingUp_) return show(event);
+    missed_.push_back(event);
+    // As for those who have caught up: too slow is cut off, and comes again.
+    if (missed_.size() > kMaxMissed) expire(event.version);
+  }
+
+  void show(const Event& event) {
     last_ = event.version;
     const bool was = event.before && match_(*event.before);
     const bool is = event.now && match_(*event.now);
@@ -122,7 +162,7 @@ class Stream final : public WatchStream, private Watcher {
       bookmarkTimer_ = 0;
       const auto alive = alive_;
       const auto version = server_.store().durableVersion();
-      if (subscribed_ && version > last_) {
+      if (subscribed_ && !catchingUp_ && version > last_) {
         last_ = version;
         sendBookmark(version, false);
       }
@@ -148,11 +188,17 @@ class Stream final : public WatchStream, private Watcher {
   Target target_;
   Match match_;
   LineSink sink_;
+  std::vector<EntryPtr> initial_;
+  std::size_t nextInitial_ = 0;
+  bool markInitialEnd_ = false;
+  bool catchingUp_ = false;
+  std::deque<Event> missed_;  // while catching up
   bool subscribed_ = false;
   bool bookmarks_ = false;
   std::uint64_t last_ = 0;
   TimerId bookmarkTimer_ = 0;
   TimerId endTimer_ = 0;
+  TimerId catchUpTimer_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -136,6 +136,37 @@ TEST_F(WatchTest, initialEventsEndWithABookmark) {
   EXPECT_EQ(textAt(log.objects[1], "kind"), "Pod");
 }
 
+TEST_F(WatchTest, whatIsThereIsSentNoFasterThanTheWatcherTakesIt) {
+  const std::string note(200'000, 'x');
+  for (int i = 0; i < 100; ++i)
+    post("/api/v1/namespaces/default/configmaps",
+         R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c-)" + std::to_string(i) +
+             R"("},"data":{"note":")" + note + "\"}}");
+  std::size_t waiting = 0, most = 0, lines = 0;
+  std::string last;
+  LineSink sink;
+  sink.onLine = [&](const Bytes& line) {
+    waiting += line->size();
+    most = std::max(most, waiting);
+    ++lines;
+    last = line->substr(0, 20);
+  };
+  sink.behind = [&] { return waiting; };
+  auto stream = server->watch(
+      routed("GET", "/api/v1/namespaces/default/configmaps?watch=true", "", "", ""), std::move(sink));
+  ASSERT_TRUE(stream);
+  loop.advance(std::chrono::seconds(1));
+  EXPECT_LT(lines, 100u);
+  // Happens before the watcher has seen everything that was there.
+  remove("/api/v1/namespaces/default/configmaps/c-7");
+  while (lines < 101 && most < 30'000'000) {
+    waiting /= 2;
+    loop.advance(std::chrono::milliseconds(10));
+  }
+  EXPECT_LT(most, 10'000'000u);
+  EXPECT_EQ(last, R"({"type":"DELETED","o)");
+}
+
 TEST_F(WatchTest, bookmarksTellOfProgressElsewhere) {
   auto& log = watch(std::string(kPods) + "?allowWatchBookmarks=true");
   loop.advance(std::chrono::seconds(61));

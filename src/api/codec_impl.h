@@ -13,6 +13,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "api/boxed.h"
 #include "api/codec.h"
 #include "api/meta.h"
 #include "api/quantity_json.h"
@@ -69,6 +70,8 @@ template <class T>
 struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsOptional<Boxed<T>> : std::true_type {};
 
 template <class T>
 using Members = boost::describe::describe_members<T, boost::describe::mod_public>;

@@ -2,6 +2,7 @@
 
 // core/v1 Pod and Binding.
 
+#include "api/boxed.h"
 #include "api/meta.h"
 
 namespace koord::api {
@@ -135,7 +136,7 @@ struct PodSpec {
   StringMap nodeSelector;
   std::string nodeName;
   bool hostNetwork = false;
-  std::optional<Affinity> affinity;
+  Boxed<Affinity> affinity;
   std::string schedulerName;
   std::vector<Toleration> tolerations;
   std::string priorityClassName;
@@ -145,7 +146,7 @@ struct PodSpec {
   std::string runtimeClassName;
   std::vector<TopologySpreadConstraint> topologySpreadConstraints;
   std::vector<PodSchedulingGate> schedulingGates;
-  std::optional<ResourceRequirements> resources;  // pod level
+  Boxed<ResourceRequirements> resources;  // pod level
   json::value resourceClaims;
 };
 
@@ -215,7 +216,7 @@ struct PodStatus {
   std::string qosClass;
   std::string resize;
   ResourceList allocatedResources;
-  std::optional<ResourceRequirements> resources;
+  Boxed<ResourceRequirements> resources;
 };
 
 struct Pod {

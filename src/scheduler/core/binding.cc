@@ -67,8 +67,10 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   auto preparing = preBind(attempt);
   Status status = co_await preparing;
   if (status.ok()) {
+    ++binding_;
     auto binding = bind(attempt);
     status = co_await binding;
+    if (binding_-- == kMaxBinding) wake();
     if (!status.ok()) {
       // The request may have been carried out all the same. Until that is known the pod keeps its place,
       // so that nothing is given away twice.

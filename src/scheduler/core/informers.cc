@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/core/slim_pod.h"
+
 namespace koord::scheduler {
 
 template <class T>
@@ -32,6 +34,7 @@ Informers::Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, R
   add(std::move(nodes));
   const kube::WatchScope running{"", "", "status.phase!=Succeeded,status.phase!=Failed"};
   auto pods = std::make_shared<kube::Informer<api::Pod>>(api, executor, running, random.fork());
+  pods->setTransform(slimPod);
   pods->addHandler(
       {[&scheduler](const auto& pod) { scheduler.podAdded(pod); },
        [&scheduler](const auto& before, const auto& after) { scheduler.podUpdated(before, after); },

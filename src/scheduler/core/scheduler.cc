@@ -84,13 +84,13 @@ void Scheduler::pump() {
   pumping_ = false;
   if (!running_) return;
   const SteadyTime until = executor_.steadyNow() + kSlice;
-  for (int n = 0; n < kPodsPerSlice; ++n) {
+  for (int n = 0; n < kPodsPerSlice && binding_ < kMaxBinding; ++n) {
     auto pod = queue_->pop();
     if (!pod) return;
     scheduleOne(*std::move(pod));
     if (executor_.steadyNow() > until) break;
   }
-  wake();
+  if (binding_ < kMaxBinding) wake();
 }
 
 void Scheduler::scheduleOne(QueuedPod pod) {

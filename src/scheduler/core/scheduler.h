@@ -77,6 +77,10 @@ class Scheduler {
   const SchedulerConfiguration& configuration() const { return options_.configuration; }
 
  private:
+  // Placing pods is much faster than writing down where they go. So many writes keep the API server
+  // busy; further pods are better off in the queue, where they cost less.
+  static constexpr std::size_t kMaxBinding = 512;
+
   // One attempt, from pop to bound.
   struct Attempt {
     QueuedPod pod;
@@ -143,6 +147,7 @@ class Scheduler {
   std::unordered_map<std::string, PodPtr> pending_;  // unassigned pods of our profiles, by uid
   std::unordered_map<api::ObjectKey, std::string> pendingUids_;
   std::unordered_set<std::string> underWay_;  // uids of pods in a binding cycle
+  std::size_t binding_ = 0;                   // of these, in Bind
   DecisionLog decisions_;
   Debug debug_;
   bool running_ = false;

@@ -1,0 +1,83 @@
+#include "scheduler/core/slim_pod.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace koord::scheduler {
+
+namespace {
+
+// Empties it and gives back its memory, which an assignment would keep.
+template <class T>
+void drop(T& value) {
+  (void)std::exchange(value, {});
+}
+
+void slim(api::Container& container) {
+  drop(container.image);
+  drop(container.command);
+  drop(container.args);
+  drop(container.workingDir);
+  drop(container.env);
+  drop(container.resources.limits);
+  std::erase_if(container.ports, [](const auto& port) { return port.hostPort <= 0; });
+  container.ports.shrink_to_fit();
+}
+
+void slim(api::ContainerStatus& status) {
+  api::ContainerStatus kept;
+  kept.name = std::move(status.name);
+  kept.allocatedResources = std::move(status.allocatedResources);
+  kept.resources = std::move(status.resources);
+  status = std::move(kept);
+}
+
+// A container whose status grants what its spec asks for needs no status to be counted.
+bool asSpecified(const api::Container& container, const api::ContainerStatus& status) {
+  const auto& wanted = container.resources.requests;
+  return (!status.resources || status.resources->requests == wanted) &&
+         (status.allocatedResources.empty() || status.allocatedResources == wanted);
+}
+
+void slim(std::vector<api::ContainerStatus>& statuses, const std::vector<api::Container>& containers) {
+  std::erase_if(statuses, [&](const api::ContainerStatus& status) {
+    const auto container = std::ranges::find(containers, status.name, &api::Container::name);
+    return container == containers.end() || asSpecified(*container, status);
+  });
+  for (auto& status : statuses) slim(status);
+  statuses.shrink_to_fit();
+}
+
+}  // namespace
+
+void slimPod(api::Pod& pod) {
+  pod.metadata.annotations.erase("kubectl.kubernetes.io/last-applied-configuration");
+  if (pod.spec.nodeName.empty()) return;
+  drop(pod.metadata.generateName);
+  drop(pod.metadata.finalizers);
+  slim(pod.status.containerStatuses, pod.spec.containers);
+  slim(pod.status.initContainerStatuses, pod.spec.initContainers);
+  for (auto* containers : {&pod.spec.containers, &pod.spec.initContainers})
+    for (auto& container : *containers) slim(container);
+  std::erase_if(pod.spec.volumes, [](const api::Volume& volume) {
+    return !volume.persistentVolumeClaim && volume.ephemeral.is_null() &&
+           volume.gcePersistentDisk.is_null() && volume.awsElasticBlockStore.is_null() &&
+           volume.azureDisk.is_null() && volume.iscsi.is_null() && volume.rbd.is_null();
+  });
+  pod.spec.volumes.shrink_to_fit();
+  drop(pod.spec.tolerations);
+  drop(pod.spec.topologySpreadConstraints);
+  drop(pod.spec.nodeSelector);
+  if (pod.spec.affinity) pod.spec.affinity->nodeAffinity.reset();
+  api::PodStatus& status = pod.status;
+  std::erase_if(status.conditions, [](const api::PodCondition& condition) {
+    return condition.type != "PodResizePending" && condition.type != "DisruptionTarget";
+  });
+  status.conditions.shrink_to_fit();
+  drop(status.message);
+  drop(status.hostIP);
+  drop(status.podIP);
+  drop(status.podIPs);
+}
+
+}  // namespace koord::scheduler

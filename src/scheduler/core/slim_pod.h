@@ -1,0 +1,13 @@
+#pragma once
+
+// What of a pod the scheduler keeps. A cluster has many running pods and few pending ones; of a running
+// pod only what takes up room on its node, and what others are spread around, still matters.
+
+#include "api/pod.h"
+
+namespace koord::scheduler {
+
+// For informers, before the object is kept.
+void slimPod(api::Pod& pod);
+
+}  // namespace koord::scheduler

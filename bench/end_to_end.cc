@@ -125,9 +125,8 @@ class Cluster {
 
   void startScheduler() {
     thread_.runSync([&] {
-      supervisor_ = std::make_unique<cluster::Supervisor>(thread_.loop(), [](const auto& name) {
-        giveUp(name + " ended");
-      });
+      supervisor_ = std::make_unique<cluster::Supervisor>(
+          thread_.loop(), [](const auto& name) { giveUp(name + " ended"); });
       supervisor_->start(scheduler_.child);
     });
   }
@@ -241,6 +240,7 @@ Numbers measure(const Numbers& params) {
   return {{"pods_per_second", pods / seconds},
           {"scheduler_cpu_ms_per_pod", 1000 * (after.cpuSeconds - before.cpuSeconds) / pods},
           {"server_cpu_ms_per_pod", 1000 * (cpuSeconds() - rest) / pods},
+          {"scheduler_idle_rss_mib", before.rssMib},
           {"scheduler_rss_mib", after.rssMib},
           {"scheduler_peak_rss_mib", after.peakMib},
           {"start_to_first_bound_s", started}};

@@ -15,3 +15,4 @@ find_package(benchmark REQUIRED)
 
 # Not by pkg-config: its -pthread would make the precompiled headers unusable.
 find_library(KOORD_RE2 re2 REQUIRED)
+find_library(KOORD_JEMALLOC jemalloc REQUIRED)

@@ -8,9 +8,9 @@ packages=(
   # libraries
   libboost1.81-dev libboost-json1.81-dev libcurl4-openssl-dev libssl-dev libsqlite3-dev
   libyaml-cpp-dev libfmt-dev libspdlog-dev libcli11-dev prometheus-cpp-dev libre2-dev
-  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libjemalloc-dev
   # tests
-  libgtest-dev libgmock-dev libbenchmark-dev python3
+  libgtest-dev libgmock-dev libbenchmark-dev python3 nghttp2-server
 )
 # The optional runtime of the host node, and the image that it starts.
 runtime=(containerd runc busybox-static)

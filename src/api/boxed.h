@@ -1,7 +1,7 @@
 #pragma once
 
-// Boxed<T>: an optional T kept on the heap, with the value semantics of std::optional. For members that
-// are large and mostly absent: an absent one costs a pointer.
+// Boxed<T>: an optional T kept on the heap, with the value semantics of std::optional. For members
+// that are large and mostly absent: an absent one costs a pointer.
 
 #include <memory>
 #include <optional>

@@ -120,7 +120,8 @@ TEST(HttpApiRateLimitTest, RequestsBeyondTheBurstWaitForTheirTurn) {
 
 TEST_F(HttpApiTest, LeasesAndEventsDoNotWaitBehindOtherRequests) {
   const auto metrics = std::make_shared<Metrics>();
-  connect([](ServerRequest, std::shared_ptr<Responder> responder) { responder->respond(200, {}, bytes("{}")); },
+  connect([](ServerRequest,
+             std::shared_ptr<Responder> responder) { responder->respond(200, {}, bytes("{}")); },
           {}, {.qps = 1, .burst = 1, .metrics = metrics});
   for (const char* resource : {"pods", "leases", "events"})
     EXPECT_TRUE(call(makeRequest(Verb::Get, {"", "v1", resource, "", true}, {"ns", "x"})));

@@ -1,9 +1,9 @@
 #pragma once
 
 // RequestLane: the requests of one kind that share a client-side limit: so many per second
-// (rate_limit.h), and so many at once. The latter is what keeps a burst of thousands of requests from
-// opening thousands of connections to servers without HTTP/2, and from overrunning those with it.
-// Executor's thread only.
+// (rate_limit.h), and so many at once. The latter is what keeps a burst of thousands of requests
+// from opening thousands of connections to servers without HTTP/2, and from overrunning those with
+// it. Executor's thread only.
 
 #include <coroutine>
 #include <list>

@@ -11,6 +11,14 @@
 #include "base/file.h"
 #include "net/cpu_sampler.h"
 
+// jemalloc's, where the program is linked with it.
+extern "C" {
+[[gnu::weak]] int mallctl(const char* name, void* old, std::size_t* oldSize, void* value,
+                          std::size_t size) noexcept;
+[[gnu::weak]] void malloc_stats_print(void (*write)(void* into, const char* part), void* into,
+                                      const char* options) noexcept;
+}
+
 namespace koord::net {
 namespace {
 
@@ -40,7 +48,7 @@ void sendProfile(Executor& executor, const Target& target, ResponderPtr to) {
                     });
 }
 
-std::string heapText() {
+std::string glibcText() {
   const auto info = ::mallinfo2();
   std::string text = fmt::format(
       "in use: {} bytes\nfree, kept for later: {} bytes\nin mappings of their own: {} bytes in {} "
@@ -56,6 +64,26 @@ std::string heapText() {
   text.append(details, size);
   std::free(details);
   return text;
+}
+
+std::string jemallocText() {
+  std::uint64_t epoch = 1;  // what is read is as of the last time this was written
+  ::mallctl("epoch", nullptr, nullptr, &epoch, sizeof epoch);
+  const auto figure = [](const char* name) {
+    std::size_t value = 0, size = sizeof value;
+    ::mallctl(name, &value, &size, nullptr, 0);
+    return value;
+  };
+  std::string text =
+      fmt::format("in use: {} bytes\nwith what is lost in pages: {} bytes\nresident: {} bytes\n\n",
+                  figure("stats.allocated"), figure("stats.active"), figure("stats.resident"));
+  ::malloc_stats_print(
+      [](void* into, const char* part) { *static_cast<std::string*>(into) += part; }, &text, "");
+  return text;
+}
+
+std::string heapText() {
+  return ::mallctl ? jemallocText() : glibcText();
 }
 
 }  // namespace

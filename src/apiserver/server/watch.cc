@@ -12,8 +12,8 @@ namespace koord::apiserver {
 namespace {
 
 constexpr auto kBookmarkEvery = std::chrono::seconds(60);
-// The objects that are there when a watch begins may be hundreds of megabytes. They are rendered this
-// much at a time, and no faster than the watcher takes them.
+// The objects that are there when a watch begins may be hundreds of megabytes. They are rendered
+// this much at a time, and no faster than the watcher takes them.
 constexpr std::size_t kStride = 1 << 20;
 constexpr std::size_t kAhead = 8 << 20;
 constexpr std::size_t kMaxMissed = 1 << 18;
@@ -100,11 +100,11 @@ class Stream final : public WatchStream, private Watcher {
       }
       if (!*alive) return;
     }
-    catchUpTimer_ = server_.executor().runAfter(stride < kStride ? kPause : Duration::zero(),
-                                                [this, version] {
-                                                  catchUpTimer_ = 0;
-                                                  catchUp(version);
-                                                });
+    catchUpTimer_ =
+        server_.executor().runAfter(stride < kStride ? kPause : Duration::zero(), [this, version] {
+          catchUpTimer_ = 0;
+          catchUp(version);
+        });
   }
 
   void onEvent(const Event& event) override {

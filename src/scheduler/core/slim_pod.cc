@@ -39,7 +39,8 @@ bool asSpecified(const api::Container& container, const api::ContainerStatus& st
          (status.allocatedResources.empty() || status.allocatedResources == wanted);
 }
 
-void slim(std::vector<api::ContainerStatus>& statuses, const std::vector<api::Container>& containers) {
+void slim(std::vector<api::ContainerStatus>& statuses,
+          const std::vector<api::Container>& containers) {
   std::erase_if(statuses, [&](const api::ContainerStatus& status) {
     const auto container = std::ranges::find(containers, status.name, &api::Container::name);
     return container == containers.end() || asSpecified(*container, status);

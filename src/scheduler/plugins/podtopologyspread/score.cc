@@ -55,7 +55,9 @@ Status PodTopologySpread::preScore(CycleState&, const PodInfo& pod, std::span<co
       for (std::size_t n = 0; n < nodes.size(); ++n) {
         if (soft_.ignored[n] != 0) continue;
         const std::int32_t domain = topology.domainOf[nodes[n]];
-        spread.exists[domain == PodIndex::kNoDomain ? unlabelled : static_cast<std::size_t>(domain)] = 1;
+        spread
+            .exists[domain == PodIndex::kNoDomain ? unlabelled : static_cast<std::size_t>(domain)] =
+            1;
       }
       size = static_cast<std::size_t>(std::ranges::count(spread.exists, 1));
       spread.counts.assign(spread.exists.size(), 0);
@@ -94,7 +96,8 @@ Status PodTopologySpread::score(const CycleState&, const PodInfo&, std::span<con
         sums[n] += costs[host ? nodes[n] : static_cast<std::size_t>(domain)];
     }
   }
-  for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = soft_.ignored[n] != 0 ? 0 : rounded(sums[n]);
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    scores[n] = soft_.ignored[n] != 0 ? 0 : rounded(sums[n]);
   return {};
 }
 
@@ -107,15 +110,15 @@ Status PodTopologySpread::normalize(const CycleState&, const PodInfo&,
     least = std::min(least, scores[n]);
     most = std::max(most, scores[n]);
   }
-  // Quotients of integers this small are told apart from whole numbers by doubles, which are several times
-  // as fast to divide.
+  // Quotients of integers this small are told apart from whole numbers by doubles, which are
+  // several times as fast to divide.
   const bool small = most < std::int64_t{1} << 40;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const std::int64_t above = 100 * (most + least - scores[n]);
-    const std::int64_t score = most == 0 ? 100
-                               : small   ? static_cast<std::int64_t>(static_cast<double>(above) /
-                                                                     static_cast<double>(most))
-                                         : above / most;
+    const std::int64_t score =
+        most == 0 ? 100
+        : small ? static_cast<std::int64_t>(static_cast<double>(above) / static_cast<double>(most))
+                : above / most;
     scores[n] = soft_.ignored[n] != 0 ? 0 : score;
   }
   return {};

@@ -99,6 +99,8 @@ Result<SchemaField> parseField(SchemaSet& set, std::string_view text) {
       field.retainKeys = true;
     } else if (word == "replace") {
       field.replace = true;
+    } else if (word == "kept") {
+      field.kept = true;
     } else if (word == "atomic") {
       schema.atomic = true;
       schema.listKind = Schema::ListKind::Atomic;
@@ -156,8 +158,8 @@ Result<> addTypes(SchemaSet& set, std::string_view table) {
 
 SchemaSet builtinTypes() {
   SchemaSet set;
-  for (const char* table : {tables::kMeta, tables::kPod, tables::kCore, tables::kWorkloads,
-                            tables::kOthers, tables::kReviews})
+  for (const char* table : {tables::kMeta, tables::kPod, tables::kVolumes, tables::kCore,
+                            tables::kWorkloads, tables::kOthers, tables::kReviews})
     addTypes(set, table).value();  // the tables are part of the program; a test reads them all
   return set;
 }

@@ -12,7 +12,8 @@
 // [T] a list, {T} a map, or the name of another line. Words after a type: "merge" or "merge=KEY"
 // (how strategic merge patches treat the list), "keys=A,B" (server-side apply, where it differs
 // from merge), "set", "retainKeys", "replace", "atomic", "default=TEXT" (of a field that is part of
-// such keys). "Name atomic:" is a type that server-side apply takes as one value.
+// such keys), "kept" (an empty list, map or zero is shown; required fields always are). "Name
+// atomic:" is a type that server-side apply takes as one value.
 
 #include <string_view>
 
@@ -29,6 +30,7 @@ SchemaSet builtinTypes();
 namespace tables {
 extern const char* const kMeta;
 extern const char* const kPod;
+extern const char* const kVolumes;
 extern const char* const kCore;
 extern const char* const kWorkloads;
 extern const char* const kOthers;

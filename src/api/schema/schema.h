@@ -52,6 +52,8 @@ struct SchemaField {
   std::vector<std::uint32_t> wire;
   // Absent and zero are different things. Built-in objects that are not pointers are always there.
   bool pointer = false;
+  // Of built-in structs: shown even when it is empty, as Go does without "omitempty".
+  bool kept = false;
 };
 
 struct Schema {

@@ -22,7 +22,7 @@ NodeSystemInfo: machineID#1 string; systemUUID#2 string; bootID#3 string; kernel
   osImage#5 string; containerRuntimeVersion#6 string; kubeletVersion#7 string
   kubeProxyVersion#8 string; operatingSystem#9 string; architecture#10 string
   swap#11? NodeSwapStatus
-ContainerImage: names#1 [string]; sizeBytes#2 int
+ContainerImage: names#1 [string] kept; sizeBytes#2 int
 AttachedVolume: *name#1 string; *devicePath#2 string
 Namespace: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 NamespaceSpec
   status#3 NamespaceStatus
@@ -67,11 +67,17 @@ PersistentVolumeSpec: capacity#1 {quantity}; accessModes#3 [string]; claimRef#4?
   persistentVolumeReclaimPolicy#5 string; storageClassName#6 string; mountOptions#7 [string]
   volumeMode#8? string; nodeAffinity#9? VolumeNodeAffinity; volumeAttributesClassName#10? string
   hostPath#2.3? HostPathVolumeSource; nfs#2.5? NFSVolumeSource; local#2.20? LocalVolumeSource
-  csi#2.22? CSIPersistentVolumeSource; gcePersistentDisk#2.1? any; awsElasticBlockStore#2.2? any
-  glusterfs#2.4? any; rbd#2.6? any; iscsi#2.7? any; cinder#2.8? any; cephfs#2.9? any
-  fc#2.10? any; flocker#2.11? any; flexVolume#2.12? any; azureFile#2.13? any
-  vsphereVolume#2.14? any; quobyte#2.15? any; azureDisk#2.16? any; photonPersistentDisk#2.17? any
-  portworxVolume#2.18? any; scaleIO#2.19? any; storageos#2.21? any
+  csi#2.22? CSIPersistentVolumeSource; gcePersistentDisk#2.1? GCEPersistentDiskVolumeSource
+  awsElasticBlockStore#2.2? AWSElasticBlockStoreVolumeSource
+  glusterfs#2.4? GlusterfsPersistentVolumeSource; rbd#2.6? RBDPersistentVolumeSource
+  iscsi#2.7? ISCSIPersistentVolumeSource; cinder#2.8? CinderPersistentVolumeSource
+  cephfs#2.9? CephFSPersistentVolumeSource; fc#2.10? FCVolumeSource
+  flocker#2.11? FlockerVolumeSource; flexVolume#2.12? FlexPersistentVolumeSource
+  azureFile#2.13? AzureFilePersistentVolumeSource
+  vsphereVolume#2.14? VsphereVirtualDiskVolumeSource; quobyte#2.15? QuobyteVolumeSource
+  azureDisk#2.16? AzureDiskVolumeSource; photonPersistentDisk#2.17? PhotonPersistentDiskVolumeSource
+  portworxVolume#2.18? PortworxVolumeSource; scaleIO#2.19? ScaleIOPersistentVolumeSource
+  storageos#2.21? StorageOSPersistentVolumeSource
 VolumeNodeAffinity: required#1? NodeSelector
 PersistentVolumeStatus: phase#1 string; message#2 string; reason#3 string
   lastPhaseTransitionTime#4? time

@@ -19,7 +19,7 @@ StorageClass: apiVersion string; kind string; metadata#1 ObjectMeta; *provisione
   allowedTopologies#8 [TopologySelectorTerm]
 CSINode: apiVersion string; kind string; metadata#1 ObjectMeta; *spec#2 CSINodeSpec
 CSINodeSpec: *drivers#1 [CSINodeDriver] merge=name
-CSINodeDriver: *name#1 string; *nodeID#2 string; topologyKeys#3 [string]
+CSINodeDriver: *name#1 string; *nodeID#2 string; topologyKeys#3 [string] kept
   allocatable#4? CSINodeAllocatable
 CSINodeAllocatable: count#1? int
 CSIDriver: apiVersion string; kind string; metadata#1 ObjectMeta; *spec#2 CSIDriverSpec
@@ -35,8 +35,8 @@ VolumeAttachment: apiVersion string; kind string; metadata#1 ObjectMeta
 VolumeAttachmentSpec: *attacher#1 string; *source#2 VolumeAttachmentSource; *nodeName#3 string
 VolumeAttachmentStatus: *attached#1 bool; attachmentMetadata#2 {string}
   attachError#3? VolumeError; detachError#4? VolumeError
-Role: apiVersion string; kind string; metadata#1 ObjectMeta; rules#2 [PolicyRule]
-ClusterRole: apiVersion string; kind string; metadata#1 ObjectMeta; rules#2 [PolicyRule]
+Role: apiVersion string; kind string; metadata#1 ObjectMeta; rules#2 [PolicyRule] kept
+ClusterRole: apiVersion string; kind string; metadata#1 ObjectMeta; rules#2 [PolicyRule] kept
   aggregationRule#3? AggregationRule
 PolicyRule: *verbs#1 [string]; apiGroups#2 [string]; resources#3 [string]
   resourceNames#4 [string]; nonResourceURLs#5 [string]
@@ -84,8 +84,8 @@ CustomResourceSubresourceScale: *specReplicasPath string; *statusReplicasPath st
 CustomResourceColumnDefinition: *name string; *type string; format string; description string
   priority int; *jsonPath string
 SelectableField: *jsonPath string
-CustomResourceDefinitionStatus: conditions [Condition] keys=type
-  acceptedNames CustomResourceDefinitionNames; storedVersions [string]
+CustomResourceDefinitionStatus: conditions [Condition] keys=type kept
+  acceptedNames CustomResourceDefinitionNames; storedVersions [string] kept
 APIService: apiVersion string; kind string; metadata ObjectMeta; spec APIServiceSpec
   status APIServiceStatus
 APIServiceSpec: service any; group string; version string; insecureSkipTLSVerify bool
@@ -101,7 +101,7 @@ NetworkPolicySpec: podSelector#1 LabelSelector; ingress#2 [NetworkPolicyIngressR
 Ingress: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 IngressSpec
   status#3 IngressStatus
 EndpointSlice: apiVersion string; kind string; metadata#1 ObjectMeta; *addressType#4 string
-  *endpoints#2 [Endpoint]; ports#3 [EndpointSlicePort]
+  *endpoints#2 [Endpoint]; ports#3 [EndpointSlicePort] kept
 Endpoint: *addresses#1 [string] set; conditions#2 EndpointConditions; hostname#3? string
   targetRef#4? ObjectReference; deprecatedTopology#5 {string}; nodeName#6? string; zone#7? string
   hints#8? EndpointHints

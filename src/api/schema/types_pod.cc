@@ -120,11 +120,16 @@ Volume: *name#1 string; hostPath#2.1? HostPathVolumeSource; emptyDir#2.2? EmptyD
   downwardAPI#2.16? DownwardAPIVolumeSource; persistentVolumeClaim#2.10? ClaimVolumeSource
   projected#2.26? ProjectedVolumeSource; nfs#2.7? NFSVolumeSource; csi#2.28? CSIVolumeSource
   ephemeral#2.29? EphemeralVolumeSource; image#2.30? ImageVolumeSource
-  gcePersistentDisk#2.3? any; awsElasticBlockStore#2.4? any; gitRepo#2.5? any; iscsi#2.8? any
-  glusterfs#2.9? any; rbd#2.11? any; flexVolume#2.12? any; cinder#2.13? any; cephfs#2.14? any
-  flocker#2.15? any; fc#2.17? any; azureFile#2.18? any; vsphereVolume#2.20? any
-  quobyte#2.21? any; azureDisk#2.22? any; photonPersistentDisk#2.23? any
-  portworxVolume#2.24? any; scaleIO#2.25? any; storageos#2.27? any
+  gcePersistentDisk#2.3? GCEPersistentDiskVolumeSource
+  awsElasticBlockStore#2.4? AWSElasticBlockStoreVolumeSource; gitRepo#2.5? GitRepoVolumeSource
+  iscsi#2.8? ISCSIVolumeSource; glusterfs#2.9? GlusterfsVolumeSource; rbd#2.11? RBDVolumeSource
+  flexVolume#2.12? FlexVolumeSource; cinder#2.13? CinderVolumeSource
+  cephfs#2.14? CephFSVolumeSource; flocker#2.15? FlockerVolumeSource; fc#2.17? FCVolumeSource
+  azureFile#2.18? AzureFileVolumeSource; vsphereVolume#2.20? VsphereVirtualDiskVolumeSource
+  quobyte#2.21? QuobyteVolumeSource; azureDisk#2.22? AzureDiskVolumeSource
+  photonPersistentDisk#2.23? PhotonPersistentDiskVolumeSource
+  portworxVolume#2.24? PortworxVolumeSource; scaleIO#2.25? ScaleIOVolumeSource
+  storageos#2.27? StorageOSVolumeSource
 HostPathVolumeSource: *path#1 string; type#2? string
 EmptyDirVolumeSource: medium#1 string; sizeLimit#2? quantity
 SecretVolumeSource: secretName#1 string; items#2 [KeyToPath]; defaultMode#3? int
@@ -135,10 +140,10 @@ DownwardAPIVolumeSource: items#1 [DownwardAPIVolumeFile]; defaultMode#2? int
 DownwardAPIVolumeFile: *path#1 string; fieldRef#2? ObjectFieldSelector; mode#4? int
   resourceFieldRef#3? ResourceFieldSelector
 ClaimVolumeSource: *claimName#1 string; readOnly#2 bool
-ProjectedVolumeSource: sources#1 [VolumeProjection]; defaultMode#2? int
+ProjectedVolumeSource: sources#1 [VolumeProjection] kept; defaultMode#2? int
 VolumeProjection: secret#1? ConfigMapVolumeSource; configMap#3? ConfigMapVolumeSource
   downwardAPI#2? DownwardAPIVolumeSource; serviceAccountToken#4? ServiceAccountTokenProjection
-  clusterTrustBundle#5? ClusterTrustBundleProjection; podCertificate#6? any
+  clusterTrustBundle#5? ClusterTrustBundleProjection; podCertificate#6? PodCertificateProjection
 ServiceAccountTokenProjection: audience#1 string; expirationSeconds#2? int; *path#3 string
 NFSVolumeSource: *server#1 string; *path#2 string; readOnly#3 bool
 CSIVolumeSource: *driver#1 string; readOnly#2? bool; fsType#3? string
@@ -182,7 +187,7 @@ ContainerRestartRuleOnExitCodes: operator#1 string; values#2 [int] set
 FileKeySelector atomic: *volumeName#1 string; *path#2 string; *key#3 string; optional#4? bool
 ClusterTrustBundleProjection: name#1? string; signerName#2? string
   labelSelector#3? LabelSelector; optional#5? bool; *path#4 string; user#6? int
-PodExtendedResourceClaimStatus: requestMappings#1 [ContainerExtendedResourceRequest]
+PodExtendedResourceClaimStatus: requestMappings#1 [ContainerExtendedResourceRequest] kept
   resourceClaimName#2 string
 ContainerExtendedResourceRequest: *containerName#1 string; *resourceName#2 string
   *requestName#3 string

@@ -100,7 +100,7 @@ Scale: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 ScaleSpec
 ScaleSpec: replicas#1 int
 ScaleStatus: *replicas#1 int; selector#2 string
 HorizontalPodAutoscalerStatus: observedGeneration#1? int; lastScaleTime#2? time
-  currentReplicas#3 int; desiredReplicas#4 int; currentMetrics#5 [MetricStatus]
+  currentReplicas#3 int; desiredReplicas#4 int; currentMetrics#5 [MetricStatus] kept
   conditions#6 [HorizontalPodAutoscalerCondition] merge=type
 MetricStatus: type#1 string; object#2? ObjectMetricStatus; pods#3? PodsMetricStatus
   resource#4? ResourceMetricStatus; containerResource#7? ContainerResourceMetricStatus

@@ -161,7 +161,7 @@ Result<> decodeField(json::object& object, const SchemaField& field, const wire:
   auto value = decodeValue(in, type, depth);
   if (!value) return fail(std::move(value.error()));
   // A zero that Go leaves out of JSON. Where it counts the field is a pointer or required.
-  const bool counts = field.pointer || (field.required && !value->is_string());
+  const bool counts = field.pointer || field.kept || (field.required && !value->is_string());
   if (value->is_null() || (!counts && isZero(*value))) return {};
   object[field.name] = *std::move(value);
   return {};

@@ -64,6 +64,12 @@ TEST_F(ProtobufTest, everyShapeOfFieldComesBack) {
   same("PodDisruptionBudget",
        R"({"spec":{"maxUnavailable":"50%"},"status":{"disruptionsAllowed":1}})");
   same("Deployment", R"({"spec":{"replicas":0,"strategy":{"rollingUpdate":{"maxSurge":2}}}})");
+  same("PodSpec",
+       R"({"volumes":[{"name":"r","rbd":{"monitors":["m"],"image":"i","secretRef":{"name":"s"}}},
+      {"name":"i","iscsi":{"targetPortal":"p","iqn":"q","lun":0,"chapAuthSession":true}},
+      {"name":"f","flexVolume":{"driver":"d","options":{"a":"b"}}}]})");
+  same("PersistentVolumeSpec",
+       R"({"cephfs":{"monitors":["m"],"secretRef":{"name":"s","namespace":"n"}}})");
   same("ControllerRevision", R"({"data":{"spec":[1,2]},"revision":3})");
   same("DeleteOptions", R"({"gracePeriodSeconds":0,"preconditions":{"uid":"u"},"dryRun":["All"]})");
 }
@@ -101,15 +107,13 @@ TEST_F(ProtobufTest, bytesThatAreNoMessageAreRefused) {
 }
 
 TEST_F(ProtobufTest, whatHasNoDescriptionIsSaid) {
-  const auto encoded = encodeMessage(
-      parseJson(R"({"volumes":[{"name":"v","rbd":{"image":"i"}}]})").value(), schema("PodSpec"));
+  const auto encoded =
+      encodeMessage(parseJson(R"({"configSource":{"configMap":{}}})").value(), schema("NodeSpec"));
   EXPECT_FALSE(encoded.complete);
-  std::string source, volume, spec;
-  wire::putBytes(source, 11, "x");  // rbd
-  wire::putBytes(volume, 2, source);
-  wire::putBytes(spec, 1, volume);
-  EXPECT_EQ(error("PodSpec", spec),
-            "volumes: rbd: this field cannot be read from protobuf here; send JSON");
+  std::string spec;
+  wire::putBytes(spec, 6, "x");  // configSource
+  EXPECT_EQ(error("NodeSpec", spec),
+            "configSource: this field cannot be read from protobuf here; send JSON");
 }
 
 TEST_F(ProtobufTest, listsAndWatchEventsAreFramed) {

@@ -3,22 +3,6 @@
 namespace koord::api {
 namespace {
 
-// A null in a patch deletes; where there is nothing to delete it must not be stored.
-void dropNulls(json::value& value) {
-  if (auto* object = value.if_object()) {
-    for (auto it = object->begin(); it != object->end();) {
-      if (it->value().is_null()) {
-        it = object->stable_erase(it);
-      } else {
-        dropNulls(it->value());
-        ++it;
-      }
-    }
-  } else if (auto* array = value.if_array()) {
-    for (auto& item : *array) dropNulls(item);
-  }
-}
-
 void mergeInto(json::object& document, const json::object& patch) {
   for (const auto& member : patch) {
     const auto it = document.find(member.key());
@@ -85,6 +69,21 @@ void mergePatches(json::object& into, const json::object& patch) {
 }
 
 }  // namespace
+
+void dropNulls(json::value& value) {
+  if (auto* object = value.if_object()) {
+    for (auto it = object->begin(); it != object->end();) {
+      if (it->value().is_null()) {
+        it = object->stable_erase(it);
+      } else {
+        dropNulls(it->value());
+        ++it;
+      }
+    }
+  } else if (auto* array = value.if_array()) {
+    for (auto& item : *array) dropNulls(item);
+  }
+}
 
 Result<json::value> applyMergePatch(const json::value& document, const json::value& patch) {
   if (document.is_null()) return fail(ErrorCode::BadRequest, "cannot patch null");

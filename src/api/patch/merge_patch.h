@@ -7,6 +7,10 @@
 
 namespace koord::api {
 
+// Takes null members out of objects, however deep. A null in a patch deletes; where there is
+// nothing to delete it must not be stored.
+void dropNulls(json::value& value);
+
 Result<json::value> applyMergePatch(const json::value& document, const json::value& patch);
 
 // The patch that makes `modified` of `original`; both must be objects, or both lists.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/patch/element_order.h"
+#include "api/patch/merge_patch.h"
 
 namespace koord::api {
 namespace {
@@ -41,22 +42,6 @@ struct Rule {
   }
   const Schema* element() const { return type ? type->items : nullptr; }
 };
-
-// null means "delete"; where there is nothing to delete it must not be stored.
-void dropNulls(json::value& value) {
-  if (auto* object = value.if_object()) {
-    for (auto it = object->begin(); it != object->end();) {
-      if (it->value().is_null()) {
-        it = object->stable_erase(it);
-      } else {
-        dropNulls(it->value());
-        ++it;
-      }
-    }
-  } else if (auto* array = value.if_array()) {
-    for (auto& item : *array) dropNulls(item);
-  }
-}
 
 // Takes out of a value that is new as a whole what a $patch directive marks: there is nothing that
 // it could apply to. False when that is all of it. (Other directives stay, as they do in the

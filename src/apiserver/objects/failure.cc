@@ -2,7 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <iterator>
+
 namespace koord::apiserver {
+
+std::string floatText(double number) {
+  char buffer[32];
+  const auto write = [&](std::chars_format format) {
+    const auto end = std::to_chars(std::begin(buffer), std::end(buffer), number, format).ptr;
+    return std::string(buffer, end);
+  };
+  auto text = write(std::chars_format::scientific);
+  const int exponent = std::atoi(text.c_str() + text.find('e') + 1);
+  return exponent < -4 || exponent >= 6 ? text : write(std::chars_format::fixed);
+}
+
+ShownValue::ShownValue(const json::value& value)
+    : text(value.is_double() ? floatText(value.get_double()) : toJson(value)) {}
 
 void FieldErrors::add(std::string field, std::string reason, std::string message) {
   causes_.push_back({std::move(reason), std::move(message), std::move(field)});
@@ -40,7 +59,22 @@ void FieldErrors::notFound(std::string field, ShownValue value) {
 
 void FieldErrors::tooLong(std::string field, std::size_t limit) {
   add(std::move(field), "FieldValueTooLong",
-      fmt::format("Too long: may not be more than {} bytes", limit));
+      fmt::format("Too long: may not be more than {} {}", limit, limit == 1 ? "byte" : "bytes"));
+}
+
+void FieldErrors::tooMany(std::string field, std::size_t actual, std::size_t limit) {
+  add(std::move(field), "FieldValueTooMany",
+      fmt::format("Too many: {}: must have at most {} {}", actual, limit,
+                  limit == 1 ? "item" : "items"));
+}
+
+void FieldErrors::typeInvalid(std::string field, ShownValue value, std::string detail) {
+  add(std::move(field), "FieldValueTypeInvalid",
+      fmt::format("Invalid value: {}: {}", value.text, detail));
+}
+
+void FieldErrors::append(FieldErrors other) {
+  std::ranges::move(other.causes_, std::back_inserter(causes_));
 }
 
 Outcome<> FieldErrors::verdict(std::string_view kind, std::string_view name) const {

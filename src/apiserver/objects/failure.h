@@ -35,11 +35,14 @@ inline std::unexpected<Failure> refuse(Failure failure) {
   return std::unexpected(std::move(failure));
 }
 
+// A number as Go prints a float64: 2.5, 1e+06.
+std::string floatText(double number);
+
 // A bad value as messages print it.
 struct ShownValue {
   std::string text;
 
-  ShownValue(const json::value& value) : text(toJson(value)) {}  // NOLINT: converts at calls
+  ShownValue(const json::value& value);  // NOLINT: converts at calls
   ShownValue(std::string_view value) : text(toJson(json::string(value))) {}   // NOLINT
   ShownValue(json::string_view value) : text(toJson(json::string(value))) {}  // NOLINT
   ShownValue(const char* value) : text(toJson(json::string(value))) {}        // NOLINT
@@ -57,6 +60,11 @@ class FieldErrors {
   void duplicate(std::string field, ShownValue value);
   void notFound(std::string field, ShownValue value);
   void tooLong(std::string field, std::size_t limit);
+  void tooMany(std::string field, std::size_t actual, std::size_t limit);
+  // Against a custom resource's schema: the value is the name of its type, or what is no such
+  // format.
+  void typeInvalid(std::string field, ShownValue value, std::string detail);
+  void append(FieldErrors other);
 
   bool empty() const { return causes_.empty(); }
   const std::vector<Cause>& causes() const { return causes_; }

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
+#include "apiserver/objects/formats.h"
 #include "apiserver/objects/normalize.h"
-#include "base/quantity.h"
-#include "base/time.h"
 
 namespace koord::apiserver {
 namespace {
@@ -56,7 +56,7 @@ const char* wrongType(const json::value& value, const Schema& schema) {
       return value.is_bool() ? nullptr : "boolean";
     case Type::IntOrString:
     case Type::Quantity:
-      return value.is_string() || value.is_number() ? nullptr : "integer,string";
+      return value.is_string() || isInteger(value) ? nullptr : "integer,string";
     case Type::Any:
       return nullptr;
   }
@@ -68,38 +68,28 @@ std::size_t codePoints(std::string_view text) {
       std::ranges::count_if(text, [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+// A limit as messages print it: whole where the value is.
+std::string limitText(double limit, const json::value& value) {
+  return value.is_double() ? floatText(limit) : std::to_string(static_cast<std::int64_t>(limit));
+}
+
+// The messages are those of kube-openapi, by way of apiextensions' field errors.
 class Validator {
  public:
   explicit Validator(FieldErrors& errors) : errors_(errors) {}
 
   void check(const json::value& value, const Schema& schema, const std::string& path) {
-    if (value.is_null()) {
-      if (!schema.nullable && schema.type != Schema::Type::Any)
-        errors_.invalid(
-            path, nullptr,
-            fmt::format("{} in body must be of type {}: \"null\"", path, expected(schema)));
-      return;
-    }
-    if (const char* type = wrongType(value, schema)) {
-      errors_.invalid(
-          path, value,
+    const bool missing = value.is_null();
+    if (missing && (schema.nullable || schema.type == Schema::Type::Any)) return;
+    if (const char* type = wrongType(value, schema))
+      errors_.typeInvalid(
+          path, typeName(value),
           fmt::format("{} in body must be of type {}: \"{}\"", path, type, typeName(value)));
-      return;
-    }
+    if (missing) return;
     if (schema.limits) checkLimits(value, *schema.limits, path);
     if (const auto* object = value.if_object()) {
-      for (const auto& field : schema.fields) {
-        const auto* member = object->if_contains(field.name);
-        if (!member) {
-          if (field.required) errors_.required(join(path, field.name));
-        } else if (field.type) {
-          check(*member, *field.type, join(path, field.name));
-        }
-      }
-      if (schema.type == Schema::Type::Map && schema.items)
-        for (const auto& member : *object)
-          check(member.value(), *schema.items, join(path, member.key()));
-    } else if (const auto* array = value.if_array()) {
+      checkMembers(*object, schema, path);
+    } else if (const auto* array = value.if_array(); array && schema.type == Schema::Type::List) {
       if (schema.items)
         for (std::size_t i = 0; i < array->size(); ++i)
           check((*array)[i], *schema.items, fmt::format("{}[{}]", path, i));
@@ -108,15 +98,28 @@ class Validator {
   }
 
  private:
-  static const char* expected(const Schema& schema) {
-    const char* type = wrongType(nullptr, schema);
-    return type ? type : "any";
+  void checkMembers(const json::object& object, const Schema& schema, const std::string& path) {
+    for (const auto& field : schema.fields) {
+      const auto* member = object.if_contains(field.name);
+      if (!member) {
+        if (field.required) errors_.required(join(path, field.name));
+      } else if (field.type) {
+        check(*member, *field.type, join(path, field.name));
+      }
+    }
+    if (schema.type == Schema::Type::Map && schema.items)
+      for (const auto& member : object)
+        check(member.value(), *schema.items, join(path, member.key()));
   }
 
   void checkLimits(const json::value& value, const SchemaLimits& limits, const std::string& path) {
-    const auto invalid = [&](std::string why) {
-      errors_.invalid(path, value, fmt::format("{} in body {}", path, why));
-    };
+    checkCombinations(value, limits, path);
+    if (value.is_number()) checkNumber(value, limits, path);
+    if (const auto* text = value.if_string()) checkString(*text, limits, path);
+    if (const auto* array = value.if_array())
+      checkSize(array->size(), limits.minItems, limits.maxItems, "items", path);
+    if (const auto* object = value.if_object())
+      checkSize(object->size(), limits.minProperties, limits.maxProperties, "properties", path);
     if (!limits.allowed.empty() &&
         std::ranges::find(limits.allowed, value) == limits.allowed.end()) {
       std::vector<std::string> names;
@@ -124,64 +127,94 @@ class Validator {
         names.push_back(one.is_string() ? std::string(one.get_string()) : toJson(one));
       errors_.unsupported(path, value, names);
     }
-    if (value.is_number()) {
-      const double number = value.to_number<double>();
-      if (limits.minimum &&
-          (number < *limits.minimum || (limits.exclusiveMinimum && number == *limits.minimum)))
-        invalid(fmt::format("should be greater than {}{}",
-                            limits.exclusiveMinimum ? "" : "or equal to ", *limits.minimum));
-      if (limits.maximum &&
-          (number > *limits.maximum || (limits.exclusiveMaximum && number == *limits.maximum)))
-        invalid(fmt::format("should be less than {}{}",
-                            limits.exclusiveMaximum ? "" : "or equal to ", *limits.maximum));
-      if (limits.multipleOf && std::fmod(number, *limits.multipleOf) != 0)
-        invalid(fmt::format("should be a multiple of {}", *limits.multipleOf));
-    } else if (value.is_string()) {
-      checkString(std::string(value.get_string()), limits, path, invalid);
-    } else if (const auto* array = value.if_array()) {
-      if (limits.minItems && array->size() < *limits.minItems)
-        invalid(fmt::format("should have at least {} items", *limits.minItems));
-      if (limits.maxItems && array->size() > *limits.maxItems)
-        invalid(fmt::format("should have at most {} items", *limits.maxItems));
-    } else if (const auto* object = value.if_object()) {
-      if (limits.minProperties && object->size() < *limits.minProperties)
-        invalid(fmt::format("should have at least {} properties", *limits.minProperties));
-      if (limits.maxProperties && object->size() > *limits.maxProperties)
-        invalid(fmt::format("should have at most {} properties", *limits.maxProperties));
-    }
-    checkCombinations(value, limits, path, invalid);
   }
 
-  template <class Invalid>
-  void checkString(const std::string& text, const SchemaLimits& limits, const std::string& path,
-                   Invalid& invalid) {
-    (void)path;
-    if (limits.minLength && codePoints(text) < *limits.minLength)
-      invalid(fmt::format("should be at least {} chars long", *limits.minLength));
-    if (limits.maxLength && codePoints(text) > *limits.maxLength)
-      invalid(fmt::format("should be at most {} chars long", *limits.maxLength));
-    if (limits.regex && !re2::RE2::PartialMatch(text, *limits.regex))
-      invalid(fmt::format("should match '{}'", limits.pattern));
-    if (limits.format == "date-time" && !parseTime(text))
-      invalid("must be of type date-time: \"" + text + "\"");
-    if (limits.format == "duration" && !parseDuration(text))
-      invalid("must be of type duration: \"" + text + "\"");
+  void invalid(const std::string& path, ShownValue value, std::string_view why) {
+    errors_.invalid(path, std::move(value), fmt::format("{} in body {}", path, why));
   }
 
-  template <class Invalid>
-  void checkCombinations(const json::value& value, const SchemaLimits& limits,
-                         const std::string& path, Invalid& invalid) {
-    for (const auto* schema : limits.allOf) check(value, *schema, path);
-    const auto fits = [&](const Schema* schema) {
-      FieldErrors inner;
-      Validator(inner).check(value, *schema, path);
-      return inner.empty();
+  void checkNumber(const json::value& value, const SchemaLimits& limits, const std::string& path) {
+    const double number = value.to_number<double>();
+    const auto bound = [&](const std::optional<double>& limit, bool exclusive, bool below,
+                           const char* relation) {
+      if (!limit || (below ? number > *limit : number < *limit)) return;
+      if (number == *limit && !exclusive) return;
+      invalid(path, value,
+              fmt::format("should be {} than {}{}", relation, exclusive ? "" : "or equal to ",
+                          limitText(*limit, value)));
     };
-    if (!limits.anyOf.empty() && std::ranges::none_of(limits.anyOf, fits))
-      invalid("must validate at least one schema (anyOf)");
-    if (!limits.oneOf.empty() && std::ranges::count_if(limits.oneOf, fits) != 1)
-      invalid("must validate one and only one schema (oneOf)");
-    if (limits.not_ && fits(limits.not_)) invalid("must not validate the schema (not)");
+    if (limits.multipleOf && std::fmod(number, *limits.multipleOf) != 0)
+      invalid(path, value,
+              fmt::format("should be a multiple of {}", limitText(*limits.multipleOf, value)));
+    bound(limits.maximum, limits.exclusiveMaximum, false, "less");
+    bound(limits.minimum, limits.exclusiveMinimum, true, "greater");
+  }
+
+  void checkString(std::string_view text, const SchemaLimits& limits, const std::string& path) {
+    if (limits.maxLength && codePoints(text) > *limits.maxLength)
+      errors_.tooLong(path, *limits.maxLength);
+    if (limits.minLength && codePoints(text) < *limits.minLength)
+      invalid(path, text, fmt::format("should be at least {} chars long", *limits.minLength));
+    if (limits.regex && !re2::RE2::PartialMatch(text, *limits.regex))
+      invalid(path, text, fmt::format("should match '{}'", limits.pattern));
+    if (!hasFormat(text, limits.format))
+      errors_.typeInvalid(path, text,
+                          fmt::format("{} in body must be of type {}: {}", path, limits.format,
+                                      ShownValue(text).text));
+  }
+
+  void checkSize(std::size_t size, const std::optional<std::size_t>& least,
+                 const std::optional<std::size_t>& most, const char* what,
+                 const std::string& path) {
+    if (least && size < *least)
+      invalid(path, static_cast<std::int64_t>(size),
+              fmt::format("should have at least {} {}", *least, what));
+    if (most && size > *most) errors_.tooMany(path, size, *most);
+  }
+
+  // What is wrong with the object as a whole has no path.
+  void combination(const std::string& path, std::string_view rule) {
+    errors_.invalid("<nil>", "", fmt::format("\"{}\" must {}", path, rule));
+  }
+
+  FieldErrors problemsOf(const json::value& value, const Schema& schema, const std::string& path) {
+    FieldErrors out;
+    Validator(out).check(value, schema, path);
+    return out;
+  }
+
+  void checkCombinations(const json::value& value, const SchemaLimits& limits,
+                         const std::string& path) {
+    const auto checkAll = [&](const std::vector<const Schema*>& schemas) {
+      std::vector<FieldErrors> out;
+      for (const auto* schema : schemas) out.push_back(problemsOf(value, *schema, path));
+      return out;
+    };
+    if (auto all = checkAll(limits.anyOf);
+        !all.empty() && std::ranges::none_of(all, &FieldErrors::empty)) {
+      combination(path, "validate at least one schema (anyOf)");
+      errors_.append(std::move(all.front()));
+    }
+    if (auto all = checkAll(limits.oneOf); !all.empty()) {
+      const auto valid = std::ranges::count_if(all, &FieldErrors::empty);
+      if (valid == 0) {
+        combination(path, "validate one and only one schema (oneOf). Found none valid");
+        errors_.append(std::move(all.front()));
+      } else if (valid > 1) {
+        combination(path, fmt::format("validate one and only one schema (oneOf). Found {} valid "
+                                      "alternatives",
+                                      valid));
+      }
+    }
+    if (auto all = checkAll(limits.allOf); !all.empty()) {
+      const auto valid = std::ranges::count_if(all, &FieldErrors::empty);
+      for (auto& errors : all) errors_.append(std::move(errors));
+      if (valid < std::ssize(limits.allOf))
+        combination(path, fmt::format("validate all the schemas (allOf){}",
+                                      valid == 0 ? ". None validated" : ""));
+    }
+    if (limits.not_ && problemsOf(value, *limits.not_, path).empty())
+      combination(path, "not validate the schema (not)");
   }
 
   void checkListKind(const json::array& array, const Schema& schema, const std::string& path) {

@@ -81,13 +81,96 @@ TEST_F(CustomTest, invalidObjectsNameTheField) {
   EXPECT_THAT(
       wrong.message(),
       HasSubstr("spec.color: Unsupported value: \"green\": supported values: \"red\", \"blue\""));
-  EXPECT_THAT(wrong.message(), HasSubstr("spec.name: Invalid value: \"TooLong\": spec.name in body "
-                                         "should be at most 5 chars long"));
+  EXPECT_THAT(wrong.message(), HasSubstr("spec.name: Too long: may not be more than 5 bytes"));
   EXPECT_THAT(wrong.message(), HasSubstr("spec.name in body should match '^[a-z]+$'"));
   EXPECT_THAT(post(kGizmos, R"({"metadata":{"name":"g"}})").message(),
               HasSubstr("spec: Required value"));
   EXPECT_THAT(post(kGizmos, R"({"metadata":{"name":"g"},"spec":{"size":"big"}})").message(),
               HasSubstr("spec.size in body must be of type integer: \"string\""));
+}
+
+TEST_F(CustomTest, limitsAreReportedInTheWordsOfTheApi) {
+  const auto crd = post(
+      kCrds,
+      R"({"metadata":{"name":"boxes.example.com"},"spec":{"group":"example.com","scope":"Cluster","names":{"plural":"boxes","kind":"Box"},
+      "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{
+        "one":{"type":"array","maxItems":1,"items":{"type":"string"}},
+        "two":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"string"}},
+        "map":{"type":"object","minProperties":1,"maxProperties":2,"additionalProperties":{"type":"integer"}},
+        "short":{"type":"string","minLength":2,"maxLength":4},
+        "whole":{"type":"integer","minimum":1,"exclusiveMinimum":true,"maximum":2147483647,"multipleOf":5},
+        "real":{"type":"number","maximum":1000000},
+        "level":{"type":"integer","enum":[1,2]},
+        "amount":{"x-kubernetes-int-or-string":true},
+        "when":{"type":"string","format":"date-time"},
+        "address":{"type":"string","format":"ipv4"},
+        "plain":{"type":"string","format":"nobody-knows"},
+        "any":{"anyOf":[{"type":"integer"},{"type":"boolean"}],"x-kubernetes-preserve-unknown-fields":true},
+        "exact":{"type":"integer","oneOf":[{"minimum":5},{"maximum":10}]},
+        "all":{"type":"integer","allOf":[{"minimum":5},{"maximum":3}]},
+        "never":{"type":"string","not":{"enum":["x"]}},
+        "ids":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}}}}}}]}})");
+  ASSERT_EQ(crd.status, 201) << crd.message();
+  struct Case {
+    const char* name;
+    const char* fields;
+    const char* expected;  // without "Box.example.com "b" is invalid: "
+  };
+  const Case cases[] = {
+      {"one too many", R"("one":["a","b"])", "one: Too many: 2: must have at most 1 item"},
+      {"too many items", R"("two":["a","b","c"])", "two: Too many: 3: must have at most 2 items"},
+      {"too few items", R"("two":["a"])",
+       "two: Invalid value: 1: two in body should have at least 2 items"},
+      {"too many properties", R"("map":{"a":1,"b":2,"c":3})",
+       "map: Too many: 3: must have at most 2 items"},
+      {"too few properties", R"("map":{})",
+       "map: Invalid value: 0: map in body should have at least 1 properties"},
+      {"a value of the wrong type", R"("map":{"a":"1"})",
+       R"(map.a: Invalid value: "string": map.a in body must be of type integer: "string")"},
+      {"too long", R"("short":"abcde")", "short: Too long: may not be more than 4 bytes"},
+      {"too short", R"("short":"a")",
+       R"(short: Invalid value: "a": short in body should be at least 2 chars long)"},
+      {"a text for a number", R"("whole":"5")",
+       R"(whole: Invalid value: "string": whole in body must be of type integer: "string")"},
+      {"null", R"("whole":null)",
+       R"(whole: Invalid value: "null": whole in body must be of type integer: "null")"},
+      {"a fraction", R"("whole":5.5)",
+       R"([whole: Invalid value: "number": whole in body must be of type integer: "number", whole: Invalid value: 5.5: whole in body should be a multiple of 5])"},
+      {"the bound itself", R"("whole":1)",
+       "[whole: Invalid value: 1: whole in body should be a multiple of 5, whole: Invalid value: "
+       "1: whole in body should be greater than 1]"},
+      {"above the maximum", R"("whole":2147483650)",
+       "whole: Invalid value: 2147483650: whole in body should be less than or equal to "
+       "2147483647"},
+      {"above the maximum of a float", R"("real":1000000.5)",
+       "real: Invalid value: 1.0000005e+06: real in body should be less than or equal to 1e+06"},
+      {"not listed", R"("level":3)", R"(level: Unsupported value: 3: supported values: "1", "2")"},
+      {"neither integer nor text", R"("amount":true)",
+       R"(amount: Invalid value: "boolean": amount in body must be of type integer,string: "boolean")"},
+      {"no time", R"("when":"noon")",
+       R"(when: Invalid value: "noon": when in body must be of type date-time: "noon")"},
+      {"no address", R"("address":"1.2.3")",
+       R"(address: Invalid value: "1.2.3": address in body must be of type ipv4: "1.2.3")"},
+      {"none of several", R"("any":"a")",
+       R"([<nil>: Invalid value: "": "any" must validate at least one schema (anyOf), any: Invalid value: "string": any in body must be of type integer: "string"])"},
+      {"too many of several", R"("exact":7)",
+       R"(<nil>: Invalid value: "": "exact" must validate one and only one schema (oneOf). Found 2 valid alternatives)"},
+      {"not all of several", R"("all":2)",
+       R"([all: Invalid value: 2: all in body should be greater than or equal to 5, <nil>: Invalid value: "": "all" must validate all the schemas (allOf)])"},
+      {"what must not be", R"("never":"x")",
+       R"(<nil>: Invalid value: "": "never" must not validate the schema (not))"},
+      {"twice in a set", R"("ids":["a","a"])", R"(ids[1]: Duplicate value: "a")"},
+      {"all good",
+       R"("two":["a","b"],"short":"äöüß","whole":10,"amount":5,"when":"2026-01-01T00:00:00Z","plain":"?","exact":3)",
+       ""}};
+  for (const auto& one : cases) {
+    const auto answer = post("/apis/example.com/v1/boxes?dryRun=All",
+                             R"({"metadata":{"name":"b"},)" + std::string(one.fields) + "}");
+    const std::string expected = one.expected;
+    EXPECT_EQ(answer.message(),
+              expected.empty() ? "" : "Box.example.com \"b\" is invalid: " + expected)
+        << one.name;
+  }
 }
 
 TEST_F(CustomTest, statusScaleAndGeneration) {

@@ -2,74 +2,93 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace koord::apiserver {
 namespace {
 
 using api::Schema;
 
-std::string join(const std::string& path, std::string_view field) {
-  return path.empty() ? std::string(field) : path + "." + std::string(field);
-}
+// Where a value is; becomes text only when there is something to say about it.
+struct Place {
+  const Place* above = nullptr;
+  std::string_view member = {};
+  std::optional<std::size_t> element = {};
 
-void prune(json::value& value, const Schema& schema, bool custom, const std::string& path,
-           std::vector<std::string>& unknown);
-
-void pruneObject(json::object& object, const Schema& schema, bool custom, const std::string& path,
-                 std::vector<std::string>& unknown) {
-  for (auto it = object.begin(); it != object.end();) {
-    const std::string_view key = it->key();
-    const auto* field = schema.field(key);
-    const bool implied =
-        schema.embedded && (key == "apiVersion" || key == "kind" || key == "metadata");
-    if (!field && !schema.preserveUnknown && !implied) {
-      unknown.push_back(join(path, key));
-      it = object.stable_erase(it);
-      continue;
-    }
-    if (it->value().is_null() && !custom) {
-      it = object.stable_erase(it);
-      continue;
-    }
-    if (field && field->type && (it->value().is_object() || it->value().is_array()))
-      prune(it->value(), *field->type, custom, join(path, key), unknown);
-    ++it;
+  std::string text() const {
+    if (!above) return "";
+    const auto path = above->text();
+    if (element) return fmt::format("{}[{}]", path, *element);
+    return path.empty() ? std::string(member) : fmt::format("{}.{}", path, member);
   }
+};
+
+bool isEmptyList(const json::value& value) {
+  if (const auto* array = value.if_array()) return array->empty();
+  const auto* object = value.if_object();
+  return object && object->empty();
 }
 
-void prune(json::value& value, const Schema& schema, bool custom, const std::string& path,
-           std::vector<std::string>& unknown) {
-  if (auto* object = value.if_object()) {
-    if (schema.type == Schema::Type::Object) {
-      pruneObject(*object, schema, custom, path, unknown);
-    } else if (schema.type == Schema::Type::Map && schema.items) {
-      for (auto& member : *object)
-        if (member.value().is_object() || member.value().is_array())
-          prune(member.value(), *schema.items, custom, join(path, member.key()), unknown);
-    }
-  } else if (auto* array = value.if_array();
-             array && schema.type == Schema::Type::List && schema.items) {
-    for (std::size_t i = 0; i < array->size(); ++i)
-      if ((*array)[i].is_object() || (*array)[i].is_array())
-        prune((*array)[i], *schema.items, custom, fmt::format("{}[{}]", path, i), unknown);
-  }
+bool isImplied(const Schema& schema, std::string_view name) {
+  return schema.embedded && (name == "apiVersion" || name == "kind" || name == "metadata");
 }
+
+// Whether the API shows this value of a struct's field. What is always there needs no value.
+bool isShown(const json::value& value, const api::SchemaField& field) {
+  if (value.is_null()) return false;
+  const bool list = field.type && (field.type->type == Schema::Type::List ||
+                                   field.type->type == Schema::Type::Map);
+  return !list || field.kept || field.required || !isEmptyList(value);
+}
+
+class Pruner {
+ public:
+  std::vector<std::string> unknown;
+
+  void prune(json::value& value, const Schema& schema, const Place& place) {
+    if (auto* object = value.if_object()) {
+      if (schema.type == Schema::Type::Object) {
+        members(*object, schema, place);
+      } else if (schema.type == Schema::Type::Map && schema.items) {
+        for (auto& member : *object)
+          if (member.value().is_structured())
+            prune(member.value(), *schema.items, Place{&place, member.key()});
+      }
+    } else if (auto* array = value.if_array();
+               array && schema.type == Schema::Type::List && schema.items) {
+      for (std::size_t i = 0; i < array->size(); ++i)
+        if ((*array)[i].is_structured()) prune((*array)[i], *schema.items, Place{&place, {}, i});
+    }
+  }
+
+ private:
+  void members(json::object& object, const Schema& schema, const Place& place) {
+    const bool builtin = !schema.name.empty();
+    for (auto it = object.begin(); it != object.end();) {
+      const std::string_view key = it->key();
+      const auto* field = schema.field(key);
+      if (!field && !schema.preserveUnknown && !isImplied(schema, key)) {
+        unknown.push_back(Place{&place, key}.text());
+        it = object.stable_erase(it);
+        continue;
+      }
+      if (builtin && field && !isShown(it->value(), *field)) {
+        it = object.stable_erase(it);
+        continue;
+      }
+      if (field && field->type && it->value().is_structured())
+        prune(it->value(), *field->type, Place{&place, key});
+      ++it;
+    }
+  }
+};
 
 }  // namespace
 
-Outcome<std::vector<std::string>> pruneBuiltin(json::value& object, const Schema& schema) {
-  if (auto problem = api::checkTypes(object, schema))
-    return refuse(ErrorCode::BadRequest, problem->path.empty()
-                                             ? problem->message
-                                             : problem->path + ": " + problem->message);
-  std::vector<std::string> unknown;
-  prune(object, schema, false, "", unknown);
-  return unknown;
-}
-
-std::vector<std::string> pruneCustom(json::value& object, const Schema& schema) {
-  std::vector<std::string> unknown;
-  prune(object, schema, true, "", unknown);
-  return unknown;
+std::vector<std::string> prune(json::value& object, const Schema& schema) {
+  Pruner pruner;
+  pruner.prune(object, schema, {});
+  return std::move(pruner.unknown);
 }
 
 void applyDefaults(json::value& value, const Schema& schema) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Brings an object into the form that its schema describes: wrong types are refused, unknown fields
-// and nulls dropped, defaults of custom resources filled in.
+// Brings an object into the form that its schema describes: unknown fields are dropped, defaults of
+// custom resources filled in.
 
 #include <string>
 #include <vector>
@@ -11,12 +11,12 @@
 
 namespace koord::apiserver {
 
-// Checks types as decoding into a struct does, drops nulls and what the schema does not know;
-// returns the paths of unknown fields.
-Outcome<std::vector<std::string>> pruneBuiltin(json::value& object, const api::Schema& schema);
+// Drops what the schema does not know and returns the paths of that. Structs of the API, metadata
+// of custom objects among them, lose their nulls and empty lists and maps, too: Go does not write
+// them.
+std::vector<std::string> prune(json::value& object, const api::Schema& schema);
 
-// The same for custom resources, which may keep unknown fields and have defaults.
-std::vector<std::string> pruneCustom(json::value& object, const api::Schema& schema);
+// Of custom resources.
 void applyDefaults(json::value& object, const api::Schema& schema);
 // Types, required fields and limits of a custom resource.
 void validateCustom(const json::value& object, const api::Schema& schema, FieldErrors& errors);

@@ -73,12 +73,26 @@ void mergeStringData(json::object& secret) {
           net::base64Encode(std::string_view(member.value().get_string()));
 }
 
-// Custom objects keep metadata that the API knows and nothing else in it.
-Outcome<> pruneMetadata(json::value& object) {
-  auto* metadata = find(object, "metadata");
-  if (metadata && !metadata->is_object() && !metadata->is_null())
-    return refuse(ErrorCode::BadRequest, "metadata: expected an object, got " + toJson(*metadata));
-  return {};
+// Of a custom object the API knows the metadata; the rest is validated with all its other rules.
+std::optional<api::FieldProblem> wrongMetadata(const json::value& object,
+                                               const api::Schema& schema) {
+  const auto* metadata = find(object, "metadata");
+  const auto* field = schema.field("metadata");
+  if (!metadata || !field) return {};
+  auto problem = api::checkTypes(*metadata, *field->type);
+  if (problem) problem->path = problem->path.empty() ? "metadata" : "metadata." + problem->path;
+  return problem;
+}
+
+json::object newPodStatus(const json::value& spec) {
+  json::object status{{"phase", "Pending"}, {"qosClass", qosClassOf(spec)}};
+  if (const auto* gates = arrayAt(spec, "schedulingGates"); gates && !gates->empty())
+    status["conditions"] = {
+        {{"type", "PodScheduled"},
+         {"status", "False"},
+         {"reason", "SchedulingGated"},
+         {"message", "Scheduling is blocked due to non-empty scheduling gates"}}};
+  return status;
 }
 
 }  // namespace
@@ -118,7 +132,6 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
             kind, expected, target.resource->kind));
   members["apiVersion"] = expected;
   members["kind"] = target.resource->kind;
-  if (auto good = pruneMetadata(object); !good) return good;
 
   std::vector<std::string> unknown;
   const auto* schema = target.version->schema;
@@ -128,18 +141,13 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
         fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", target.resource->kind,
                     target.version->name, target.resource->kind, why));
   };
-  if (schema && target.resource->custom) {
-    if (const auto* metadata = schema->field("metadata"); metadata && metadata->type)
-      if (auto problem = api::checkTypes(
-              members["metadata"].is_object() ? members["metadata"] : json::value(json::object{}),
-              *metadata->type))
-        return cannotHandle(fmt::format("metadata.{}: {}", problem->path, problem->message));
-    unknown = pruneCustom(object, *schema);
-    applyDefaults(object, *schema);
-  } else if (schema) {
-    auto pruned = pruneBuiltin(object, *schema);
-    if (!pruned) return cannotHandle(pruned.error().error.message);
-    unknown = *std::move(pruned);
+  if (schema) {
+    const bool custom = target.resource->custom;
+    if (auto problem = custom ? wrongMetadata(object, *schema) : api::checkTypes(object, *schema))
+      return cannotHandle(problem->path.empty() ? problem->message
+                                                : problem->path + ": " + problem->message);
+    unknown = prune(object, *schema);
+    if (custom) applyDefaults(object, *schema);
   }
   if (auto good = reportUnknown(unknown, request, target, warnings); !good) return good;
   toStoredForm(object, target);
@@ -230,7 +238,7 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
                                                          !target.stored->keepsStatusOnCreate;
   if (clearStatus) eraseMember(members, "status");
   if (target.stored->isCore("pods")) {
-    members["status"] = {{"phase", "Pending"}, {"qosClass", qosClassOf(members["spec"])}};
+    members["status"] = newPodStatus(members["spec"]);
   } else if (target.stored->isCore("namespaces")) {
     members["status"] = {{"phase", "Active"}};
     objectAt(members, "spec")["finalizers"] = {"kubernetes"};

@@ -32,6 +32,57 @@ TEST_F(ObjectsTest, aCreatedObjectHasItsSystemFieldsAndDefaults) {
   EXPECT_EQ(at(read.body, "spec", "tolerations")->get_array().size(), 2u);
 }
 
+TEST_F(ObjectsTest, aGatedPodSaysThatItIsNotScheduled) {
+  const auto made = post(kPods, pod("web", R"(,"schedulingGates":[{"name":"example.com/quota"}])"));
+  EXPECT_EQ(*at(made.body, "status", "conditions"),
+            *parseJson(R"([{"type":"PodScheduled","status":"False","reason":"SchedulingGated",
+                   "message":"Scheduling is blocked due to non-empty scheduling gates"}])"));
+  // A write that changes nothing changes nothing.
+  EXPECT_EQ(mergePatch(std::string(kPods) + "/web", "{}").body, made.body);
+}
+
+TEST_F(ObjectsTest, whatIsEmptyIsNotThere) {
+  struct Case {
+    const char* name;
+    const char* path;
+    const char* body;
+    const char* patch;
+    const char* field;
+    const char* expected;  // "" when it is not there
+  };
+  const Case cases[] = {
+      {"owners", "/api/v1/namespaces/default/configmaps",
+       R"({"metadata":{"name":"a","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"u"}]}})",
+       R"({"metadata":{"ownerReferences":[]}})", "ownerReferences", ""},
+      {"labels, after each was taken away", "/api/v1/namespaces/default/configmaps",
+       R"({"metadata":{"name":"b","labels":{"a":"b"}}})", R"({"metadata":{"labels":{"a":null}}})",
+       "labels", ""},
+      {"metadata of custom objects", "/apis/example.com/v1/namespaces/default/gizmos",
+       R"({"metadata":{"name":"c","finalizers":["example.com/f"]}})",
+       R"({"metadata":{"finalizers":[]}})", "finalizers", ""},
+      {"fields of custom objects stay", "/apis/example.com/v1/namespaces/default/gizmos",
+       R"({"metadata":{"name":"d"},"items":[1]})", R"({"items":[]})", "items", "[]"},
+      {"what Go always shows stays", "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+       R"({"metadata":{"name":"e"},"rules":[{"verbs":["get"]}]})", R"({"rules":[]})", "rules",
+       "[]"}};
+  post(
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+      R"({"metadata":{"name":"gizmos.example.com"},"spec":{"group":"example.com","scope":"Namespaced",
+    "names":{"plural":"gizmos","kind":"Gizmo"},"versions":[{"name":"v1","served":true,"storage":true,
+    "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})");
+  for (const auto& one : cases) {
+    const auto made = post(one.path, one.body);
+    ASSERT_EQ(made.status, 201) << one.name << ": " << made.message();
+    const auto path =
+        std::string(one.path) + "/" + std::string(textAt(made.body, "metadata", "name"));
+    const auto patched = mergePatch(path, one.patch);
+    ASSERT_EQ(patched.status, 200) << one.name << ": " << patched.message();
+    const auto* field = at(patched.body, "metadata", one.field);
+    if (!field) field = find(patched.body, one.field);
+    EXPECT_EQ(field ? toJson(*field) : "", one.expected) << one.name;
+  }
+}
+
 TEST_F(ObjectsTest, requestsComeFromLimitsWhereTheyAreMissing) {
   const auto created = post(
       kPods, R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i","resources":
@@ -65,6 +116,8 @@ TEST_F(ObjectsTest, errorsSayWhatKubernetesSays) {
   EXPECT_EQ(again.status, 409);
   EXPECT_EQ(again.reason(), "AlreadyExists");
   EXPECT_EQ(again.message(), "pods \"web\" already exists");
+  const auto wrong = post(kPods, R"({"metadata":{"name":"web"},"spec":{"containers":[]}})");
+  EXPECT_EQ(wrong.message(), "Pod \"web\" is invalid: spec.containers: Required value");
   const auto nowhere = post("/api/v1/namespaces/nowhere/pods", pod("web"));
   EXPECT_EQ(nowhere.status, 404);
   EXPECT_EQ(nowhere.message(), "namespaces \"nowhere\" not found");

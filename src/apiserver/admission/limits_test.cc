@@ -360,9 +360,13 @@ TEST_F(LimitsTest, AKubeletWritesWhatIsItsOwn) {
             "annotation, node \"n1\" can only create mirror pods");
   EXPECT_EQ(as(user, "DELETE", std::string(kPods) + "/theirs").status, 403);
   EXPECT_EQ(
-      as(user, "POST", std::string(kPods) + "/theirs/eviction", "{}").message(),
+      as(user, "POST", std::string(kPods) + "/theirs/eviction", R"({"metadata":{"name":"theirs"}})")
+          .message(),
       "pods \"theirs\" is forbidden: node n1 can only evict pods with spec.nodeName set to itself");
-  EXPECT_EQ(as(user, "POST", std::string(kPods) + "/mine/eviction", "{}").status, 201);
+  EXPECT_EQ(
+      as(user, "POST", std::string(kPods) + "/mine/eviction", R"({"metadata":{"name":"mine"}})")
+          .status,
+      201);
   EXPECT_EQ(as(user, "DELETE", std::string(kPods) + "/mine").status, 200);
 }
 

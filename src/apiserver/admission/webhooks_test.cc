@@ -152,6 +152,40 @@ TEST_F(WebhooksTest, validatingWebhooksSeeWhatMutatingOnesMade) {
   EXPECT_FALSE(textAt(asked[1], "request", "object", "metadata", "uid").empty());
 }
 
+TEST_F(WebhooksTest, webhooksSeeWhoOwnsWhatAndMaySayIt) {
+  answers_["https://m"] = patching(R"([{"op":"add","path":"/metadata/labels","value":{"a":"b"}}])");
+  hook(true, "m", "https://m");
+  const auto made = slowly("POST", std::string(kPods) + "?fieldManager=maker", pod("web"));
+  ASSERT_EQ(made.status, 201) << made.message();
+  const auto& seen = *at(asked[0], "request", "object", "metadata", "managedFields");
+  EXPECT_EQ(textAt(seen.get_array()[0], "manager"), "maker");
+  // What the webhook changed is nobody's.
+  EXPECT_EQ(*at(made.body, "metadata", "managedFields"), seen);
+  EXPECT_EQ(textAt(made.body, "metadata", "labels", "a"), "b");
+
+  answers_["https://m"] =
+      patching(R"([{"op":"replace","path":"/metadata/managedFields/0/manager","value":"heir"}])");
+  const auto changed =
+      slowly("PATCH", std::string(kPods) + "/web?fieldManager=other",
+             R"({"metadata":{"annotations":{"c":"d"}}})", "application/merge-patch+json");
+  ASSERT_EQ(changed.status, 200) << changed.message();
+  EXPECT_EQ(*at(asked[1], "request", "oldObject", "metadata", "managedFields"), seen);
+  EXPECT_EQ(at(asked[1], "request", "object", "metadata", "managedFields")->get_array().size(), 2u);
+  EXPECT_EQ(textAt(at(changed.body, "metadata", "managedFields")->get_array()[0], "manager"),
+            "heir");
+
+  answers_["https://m"] =
+      patching(R"([{"op":"add","path":"/metadata/managedFields","value":[{"manager":"x"}]}])");
+  const auto broken =
+      slowly("PATCH", std::string(kPods) + "/web", R"({"metadata":{"annotations":{"e":"f"}}})",
+             "application/merge-patch+json");
+  ASSERT_EQ(broken.status, 200) << broken.message();
+  EXPECT_THAT(broken.warnings,
+              ElementsAre(HasSubstr(".metadata.managedFields was in an invalid state")));
+  EXPECT_EQ(textAt(at(broken.body, "metadata", "managedFields")->get_array()[0], "manager"),
+            "heir");
+}
+
 TEST_F(WebhooksTest, aPatchIsTriedAgainWhenTheObjectChangedMeanwhile) {
   post(kPods, pod("web"));
   answers_["https://v"] = {{"allowed", true}};

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/time.h"
+#include "apiserver/managed/event_names.h"
 
 namespace koord::apiserver {
 namespace {
@@ -39,6 +39,7 @@ Result<ManagedEntry> parseEntry(const json::value& in) {
     auto set = api::parseFieldSet(*fields);
     if (!set) return fail(std::move(set.error()).within("fieldsV1"));
     entry.fields = *std::move(set);
+    if (entry.apiVersion == kEventsApiVersion) entry.fields = renameEventFields(entry.fields, true);
   }
   return entry;
 }
@@ -84,7 +85,8 @@ std::string managedText(ManagedFields managed) {
       out += quoted(entry.time);
     }
     out += ",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":";
-    api::appendText(out, entry.fields);
+    const bool renamed = entry.apiVersion == kEventsApiVersion;
+    api::appendText(out, renamed ? renameEventFields(entry.fields, false) : entry.fields);
     if (!entry.subresource.empty()) {
       out += ",\"subresource\":";
       out += quoted(entry.subresource);

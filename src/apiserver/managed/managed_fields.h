@@ -21,7 +21,7 @@ struct ManagedEntry {
   std::string apiVersion;
   std::string time;
   std::string subresource;
-  api::FieldSet fields;
+  api::FieldSet fields;  // of the form that is stored, whatever apiVersion's names are
 
   // Writes of the same manager go into one entry.
   bool sameManager(const ManagedEntry& other) const;

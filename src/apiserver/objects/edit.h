@@ -45,6 +45,9 @@ inline json::object* memberObject(json::object& object, std::string_view name) {
   return member ? member->if_object() : nullptr;
 }
 
+// Adds the condition to a status, or puts it in the place of the one of its type.
+void setCondition(json::object& status, json::object condition);
+
 template <class... Keys>
 std::int64_t integerAt(const json::value& object, std::int64_t fallback, Keys... keys) {
   const auto* member = at(object, keys...);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "api/patch/merge_patch.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/server/body.h"
 #include "apiserver/server/write.h"
@@ -9,33 +10,25 @@
 namespace koord::apiserver {
 namespace {
 
-void dropNulls(json::value& value) {
-  if (auto* object = value.if_object()) {
-    for (auto it = object->begin(); it != object->end();) {
-      if (it->value().is_null()) {
-        it = object->stable_erase(it);
-      } else {
-        dropNulls(it->value());
-        ++it;
-      }
-    }
-  } else if (auto* list = value.if_array()) {
-    for (auto& item : *list) dropNulls(item);
-  }
-}
+// What a configuration must be.
+struct ConfigType {
+  std::string apiVersion;
+  std::string kind;
+  const api::Schema* schema = nullptr;
+  bool custom = false;
+};
 
-std::unexpected<Failure> notTyped(const json::value& config, const Target& target,
+std::unexpected<Failure> notTyped(const json::value& config, const ConfigType& type,
                                   std::string_view why) {
   const auto namespace_ = textAt(config, "metadata", "namespace");
-  return refuse(
-      ErrorCode::Internal,
-      fmt::format("failed to create typed patch object ({}{}{}; {}, Kind={}): {}", namespace_,
-                  namespace_.empty() ? "" : "/", textAt(config, "metadata", "name"),
-                  target.apiVersion(), target.resource->kind, why));
+  return refuse(ErrorCode::Internal,
+                fmt::format("failed to create typed patch object ({}{}{}; {}, Kind={}): {}",
+                            namespace_, namespace_.empty() ? "" : "/",
+                            textAt(config, "metadata", "name"), type.apiVersion, type.kind, why));
 }
 
-// The configuration of a request, in stored form.
-Outcome<json::value> readConfig(const kube::Request& request, const Target& target) {
+// The configuration of a request.
+Outcome<json::value> readConfig(const kube::Request& request, const ConfigType& type) {
   auto parsed = parseJson(request.body);
   if (!parsed) return refuse(std::move(parsed.error()).within("error decoding YAML"));
   json::value config = *std::move(parsed);
@@ -45,16 +38,16 @@ Outcome<json::value> readConfig(const kube::Request& request, const Target& targ
   const auto kind = textAt(config, "kind");
   if (kind.empty())
     return refuse(ErrorCode::BadRequest, "error decoding YAML: Object 'Kind' is missing");
-  if (version != target.apiVersion())
+  if (version != type.apiVersion)
     return refuse(
         ErrorCode::BadRequest,
         fmt::format("Incorrect version specified in apply patch. Specified patch version: "
                     "{}, expected: {}",
-                    version, target.apiVersion()));
-  if (kind != target.resource->kind)
+                    version, type.apiVersion));
+  if (kind != type.kind)
     return refuse(ErrorCode::BadRequest,
                   fmt::format("the kind in the data ({}) does not match the expected kind ({})",
-                              kind, target.resource->kind));
+                              kind, type.kind));
   if (at(config, "metadata", "managedFields"))
     return refuse(ErrorCode::BadRequest, "metadata.managedFields must be nil");
   auto& metadata = objectAt(config.get_object(), "metadata");
@@ -68,14 +61,12 @@ Outcome<json::value> readConfig(const kube::Request& request, const Target& targ
                                 name, given, name, wanted));
     if (!wanted.empty()) metadata[name] = wanted;
   }
-  if (!target.resource->custom) dropNulls(config);
-  const auto* schema = target.version->schema;
-  if (schema)
-    if (auto problem = api::checkTypes(config, *schema))
-      return notTyped(config, target, fmt::format(".{}: {}", problem->path, problem->message));
-  if (auto good = api::checkApplied(config, schema); !good)
-    return notTyped(config, target, good.error().message);
-  toStoredForm(config, target);
+  if (!type.custom) api::dropNulls(config);
+  if (type.schema)
+    if (auto problem = api::checkTypes(config, *type.schema))
+      return notTyped(config, type, fmt::format(".{}: {}", problem->path, problem->message));
+  if (auto good = api::checkApplied(config, type.schema); !good)
+    return notTyped(config, type, good.error().message);
   return config;
 }
 
@@ -89,18 +80,24 @@ Task<Outcome<Written>> WriteCall::apply() {
                      "required for apply patch");
   const auto forced = queryOf(request, "force");
   const bool force = forced == "true" || forced == "1";
-  auto config = readConfig(request, target_);
+  const bool scale = request.subresource == "scale";
+  auto config =
+      readConfig(request, scale ? ConfigType{"autoscaling/v1", "Scale",
+                                             server_.registry_.builtinSchemas()->find("Scale")}
+                                : ConfigType{target_.apiVersion(), target_.resource->kind,
+                                             target_.version->schema, target_.resource->custom});
   if (!config) co_return std::unexpected(std::move(config.error()));
+  if (!scale) toStoredForm(*config, target_);
 
-  Change change = [config = *std::move(config), force](const json::value& old,
-                                                       WriteCall& call) -> Outcome<json::value> {
-    ManagedFields managed;
-    if (const auto list = parseJson(call.managed_.empty() ? "null" : call.managed_))
-      managed = parseManagedFields(*list).value_or(ManagedFields{});
-    auto next = applyConfig(managed, old, config, call.managedWrite(), force);
+  Change change = [config = *std::move(config), force, scale](
+                      const json::value& old, WriteCall& call) -> Outcome<json::value> {
+    auto managed = call.knownManagers();
+    auto next = scale ? call.applyScale(managed, old, config, force)
+                      : applyConfig(managed, old, config, call.managedWrite(), force);
     if (!next) return next;
-    toRequestedForm(*next, call.target_);
     call.applied_ = std::move(managed);
+    if (scale) return next;
+    toRequestedForm(*next, call.target_);
     call.warnings_.clear();
     if (auto good = admitObject(*next, call.call_.request, call.target_, call.warnings_); !good)
       return std::unexpected(std::move(good.error()));

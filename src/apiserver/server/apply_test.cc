@@ -110,6 +110,79 @@ TEST_F(ApplyTest, statusAndScaleAreOwnedAsSubresources) {
               ::testing::Contains(R"(person Update/scale {"f:spec":{"f:replicas":{}}})"));
 }
 
+TEST_F(ApplyTest, aScaleIsAppliedToTheReplicasOfItsObject) {
+  const std::string deployments = "/apis/apps/v1/namespaces/default/deployments";
+  ASSERT_EQ(
+      apply(
+          deployments + "/d",
+          R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"},"spec":{"replicas":1,"selector":{"matchLabels":{"a":"b"}},
+      "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})",
+          "owner")
+          .status,
+      201);
+  const auto scale = [&](int replicas, const std::string& manager, const std::string& more = "") {
+    return apply(deployments + "/d/scale",
+                 R"({"apiVersion":"autoscaling/v1","kind":"Scale","metadata":{"name":"d"},)"
+                 R"("spec":{"replicas":)" +
+                     std::to_string(replicas) + "}}",
+                 manager, more);
+  };
+  const auto clash = scale(3, "scaler");
+  EXPECT_EQ(clash.status, 409);
+  EXPECT_EQ(clash.message(),
+            R"(Apply failed with 1 conflict: conflict with "owner": .spec.replicas)");
+  const auto forced = scale(3, "scaler", "&force=true");
+  ASSERT_EQ(forced.status, 200) << forced.message();
+  EXPECT_EQ(textAt(forced.body, "kind"), "Scale");
+  EXPECT_EQ(*at(forced.body, "spec", "replicas"), 3);
+  const auto object = get(deployments + "/d").body;
+  EXPECT_EQ(*at(object, "spec", "replicas"), 3);
+  EXPECT_THAT(owners(object),
+              ElementsAre(::testing::AllOf(HasSubstr("owner Apply {"), Not(HasSubstr("replicas"))),
+                          R"(scaler Apply/scale {"f:spec":{"f:replicas":{}}})"));
+  // Who updates the scale takes the replicas over, and an applier hears of it in terms of the
+  // Scale.
+  mergePatch(deployments + "/d/scale?fieldManager=person", R"({"spec":{"replicas":4}})");
+  EXPECT_EQ(scale(5, "scaler").message(),
+            R"(Apply failed with 1 conflict: conflict with "person" with subresource "scale" )"
+            R"(using autoscaling/v1: .spec.replicas)");
+  EXPECT_EQ(scale(6, "scaler", "&force=true&dryRun=All").body.at("spec"),
+            json::value({{"replicas", 6}}));
+  EXPECT_EQ(*at(get(deployments + "/d/scale").body, "spec", "replicas"), 4);
+  EXPECT_EQ(scale(-1, "scaler", "&force=true").message(),
+            "Scale.autoscaling \"d\" is invalid: spec.replicas: Invalid value: -1: must be greater "
+            "than or equal to 0");
+  EXPECT_THAT(apply(deployments + "/d/scale",
+                    R"({"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"d"}})", "x")
+                  .message(),
+              HasSubstr("expected: autoscaling/v1"));
+}
+
+TEST_F(ApplyTest, fieldsOfEventsAreOwnedUnderTheNamesOfTheirGroup) {
+  const std::string other = "/apis/events.k8s.io/v1/namespaces/default/events";
+  const std::string core = "/api/v1/namespaces/default/events";
+  const auto made = post(
+      other + "?fieldManager=maker",
+      R"({"metadata":{"name":"e"},"eventTime":"2026-01-01T00:00:00.000000Z","note":"n","reason":"R","action":"A","type":"Normal",
+      "regarding":{"kind":"Pod","name":"p","namespace":"default"},"reportingController":"c","reportingInstance":"i"})");
+  ASSERT_EQ(made.status, 201) << made.message();
+  EXPECT_THAT(
+      owners(made.body),
+      ElementsAre(
+          R"(maker Update {"f:action":{},"f:eventTime":{},"f:note":{},"f:reason":{},"f:regarding":{},"f:reportingController":{},"f:reportingInstance":{},"f:type":{}})"));
+  EXPECT_EQ(textAt(at(made.body, "metadata", "managedFields")->get_array()[0], "apiVersion"),
+            "events.k8s.io/v1");
+  EXPECT_EQ(owners(get(core + "/e").body), owners(made.body));
+  const auto changed = mergePatch(core + "/e?fieldManager=second", R"({"message":"m","count":2})");
+  EXPECT_THAT(owners(changed.body),
+              ElementsAre(::testing::AllOf(HasSubstr("maker Update"), Not(HasSubstr("f:note"))),
+                          R"(second Update {"f:count":{},"f:message":{}})"));
+  const auto back = mergePatch(other + "/e?fieldManager=third", R"({"note":"n2"})");
+  EXPECT_EQ(textAt(back.body, "note"), "n2");
+  EXPECT_THAT(owners(back.body), ::testing::IsSupersetOf({R"(second Update {"f:count":{}})",
+                                                          R"(third Update {"f:note":{}})"}));
+}
+
 TEST_F(ApplyTest, bindingAPodOwnsNothing) {
   const auto made = post(std::string(kPods) + "?fieldManager=m", pod("web"));
   post(std::string(kPods) + "/web/binding?fieldManager=scheduler",

@@ -1,4 +1,4 @@
-// Deletion: grace periods, finalizers, preconditions, collections, namespaces, eviction, binding.
+// Deletion: grace periods, finalizers, preconditions, collections, namespaces, binding.
 
 #include <gmock/gmock.h>
 
@@ -132,40 +132,6 @@ TEST_F(DeleteTest, aPodIsBoundOnce) {
                 .status,
             201);
   EXPECT_EQ(textAt(get(path("other")).body, "metadata", "annotations", "a"), "b");
-}
-
-TEST_F(DeleteTest, anEvictionRespectsTheDisruptionBudget) {
-  for (const auto* name : {"a", "b"}) {
-    post(kPods, pod(name, "", R"({"app":"web"})"));
-    bindTo(name, "n1");
-    mergePatch(path(name) + "/status",
-               R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})");
-  }
-  const std::string budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
-  ASSERT_EQ(
-      post(
-          budgets,
-          R"({"metadata":{"name":"pdb"},"spec":{"minAvailable":1,"selector":{"matchLabels":{"app":"web"}}}})")
-          .status,
-      201);
-  const auto unknown = post(path("a") + "/eviction", "{}");
-  EXPECT_EQ(unknown.status, 429);
-  ASSERT_EQ(
-      mergePatch(
-          budgets + "/pdb/status",
-          R"({"status":{"observedGeneration":1,"disruptionsAllowed":1,"currentHealthy":2,"desiredHealthy":1,"expectedPods":2}})")
-          .status,
-      200);
-  EXPECT_EQ(post(path("a") + "/eviction", "{}").status, 201);
-  EXPECT_FALSE(textAt(get(path("a")).body, "metadata", "deletionTimestamp").empty());
-  const auto budget = get(budgets + "/pdb").body;
-  EXPECT_EQ(*at(budget, "status", "disruptionsAllowed"), 0);
-  EXPECT_NE(at(budget, "status", "disruptedPods", "a"), nullptr);
-  const auto denied = post(path("b") + "/eviction", "{}");
-  EXPECT_EQ(denied.status, 429);
-  EXPECT_EQ(denied.message(), "Cannot evict pod as it would violate the pod's disruption budget.");
-  EXPECT_EQ(textAt(at(denied.body, "details", "causes")->get_array()[0], "message"),
-            "The disruption budget pdb needs 1 healthy pods and has 2 currently");
 }
 
 TEST_F(DeleteTest, scaleChangesTheReplicas) {

@@ -34,7 +34,7 @@ ManagedWrite WriteCall::managedWrite() const {
   write.now = formatTime(server_.executor_.wallNow());
   const bool own = target_.resource == target_.stored;
   const auto& version = own ? *target_.version : target_.stored->storageVersion();
-  write.apiVersion = target_.stored->apiVersion(version.name);
+  write.apiVersion = target_.apiVersion();
   write.schema = version.schema;
   if (request.subresource == "status") {
     write.ignored = api::fieldSetOf({"spec"});
@@ -45,24 +45,25 @@ ManagedWrite WriteCall::managedWrite() const {
   return write;
 }
 
-bool WriteCall::track(const json::value* old, const json::value& next, const json::value& given) {
+ManagedFields WriteCall::knownManagers() const {
+  const auto list = managed_.empty() ? Result<json::value>(nullptr) : parseJson(managed_);
+  return list ? parseManagedFields(*list).value_or(ManagedFields{}) : ManagedFields{};
+}
+
+void WriteCall::track(const json::value* old, const json::value& next, const json::value& given) {
+  newOwners_ = false;
   if (applied_) {
-    const auto before = parseJson(managed_.empty() ? "null" : managed_);
-    const auto known =
-        before ? parseManagedFields(*before).value_or(ManagedFields{}) : ManagedFields{};
+    newOwners_ = !old || !sameManagers(knownManagers(), *applied_);
     managed_ = managedText(*applied_);
-    return !old || !sameManagers(known, *applied_);
+    return;
   }
   const auto write = managedWrite();
   const json::value nothing(json::object_kind);
   auto changes = changesOf(old ? *old : nothing, next, write);
   const bool useGiven = !given.is_null() && call_.request.subresource.empty();
-  if (changes.empty() && !useGiven) return false;
+  if (changes.empty() && !useGiven) return;
 
-  ManagedFields known;
-  if (!managed_.empty())
-    if (const auto list = parseJson(managed_))
-      known = parseManagedFields(*list).value_or(ManagedFields{});
+  const ManagedFields known = knownManagers();
   ManagedFields managed = known;
   if (useGiven) {
     // A client that does not know the fields must not lose them by sending none.
@@ -75,9 +76,31 @@ bool WriteCall::track(const json::value* old, const json::value& next, const jso
   }
   // Of objects whose owners were never known or were reset, an update does not begin to tell.
   if (!old || !managed.empty()) noteUpdate(managed, std::move(changes), write);
-  const bool news = !old || !sameManagers(known, managed);
+  newOwners_ = !old || !sameManagers(known, managed);
   managed_ = managedText(std::move(managed));
-  return news;
+}
+
+json::value WriteCall::webhookForm(const json::value& object, const std::string& managed) const {
+  json::value out = object;
+  toRequestedForm(out, target_);
+  if (const auto list = managed.empty() ? Result<json::value>(nullptr) : parseJson(managed);
+      list && list->is_array())
+    objectAt(out.get_object(), "metadata")["managedFields"] = *list;
+  return out;
+}
+
+void WriteCall::takeManagers(const json::value& given) {
+  auto managed = parseManagedFields(given);
+  if (!managed) {
+    warnings_.push_back(
+        ".metadata.managedFields was in an invalid state after admission; this could be caused by "
+        "an outdated mutating admission controller; please fix your requests: " +
+        managed.error().message);
+    return;
+  }
+  if (sameManagers(*managed, knownManagers())) return;
+  managed_ = managedText(*std::move(managed));
+  newOwners_ = true;
 }
 
 }  // namespace koord::apiserver

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <tuple>
+
 #include "apiserver/admission/builtin.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/server/body.h"
@@ -89,19 +91,8 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
   const std::string name(entry->name());
   auto old = readOld(*entry);
   if (!old) co_return std::unexpected(std::move(old.error()));
-  const auto uid = textAt(*old, "metadata", "uid");
-  if (const auto wanted = textAt(options, "preconditions", "uid"); !wanted.empty() && wanted != uid)
-    co_return refuse(
-        conflict(*target_.resource, name,
-                 fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}",
-                             wanted, uid)));
-  if (const auto wanted = textAt(options, "preconditions", "resourceVersion");
-      !wanted.empty() && wanted != std::to_string(entry->version))
-    co_return refuse(conflict(*target_.resource, name,
-                              fmt::format("Precondition failed: ResourceVersion in precondition: "
-                                          "{}, ResourceVersion in object meta: {}",
-                                          wanted, entry->version)));
-
+  if (auto good = checkPreconditions(*entry, *old, options); !good)
+    co_return std::unexpected(std::move(good.error()));
   if (target_.stored->isCore("namespaces"))
     if (auto good = admitNamespaceDelete(name); !good)
       co_return std::unexpected(std::move(good.error()));
@@ -110,8 +101,7 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
 
   auto a = attributes("DELETE", nullptr, &*old);
   if (server_.webhooks_.wantsValidating(a)) {
-    a.oldObject = *old;
-    toRequestedForm(a.oldObject, target_);
+    a.oldObject = webhookForm(*old, std::string(entry->managedFields()));
     auto asking = server_.webhooks_.validate(std::move(a), warnings_);
     if (auto good = co_await asking; !good) co_return std::unexpected(std::move(good.error()));
     const auto now = target_.table->find(entry->key);
@@ -120,11 +110,33 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
       entry = now;
       old = readOld(*entry);
       if (!old) co_return std::unexpected(std::move(old.error()));
+      if (auto good = checkPreconditions(*entry, *old, options); !good)
+        co_return std::unexpected(std::move(good.error()));
     }
   }
+  co_return deleteNow(entry, *old, options);
+}
 
+Outcome<> WriteCall::checkPreconditions(const Entry& entry, const json::value& object,
+                                        const json::value& options) const {
+  const auto version = std::to_string(entry.version);
+  const std::tuple<const char*, const char*, std::string_view> checks[] = {
+      {"uid", "UID", textAt(object, "metadata", "uid")},
+      {"resourceVersion", "ResourceVersion", version}};
+  for (const auto& [field, name, is] : checks)
+    if (const auto wanted = textAt(options, "preconditions", field);
+        !wanted.empty() && wanted != is)
+      return refuse(conflict(*target_.resource, entry.name(),
+                             fmt::format("Precondition failed: {0} in precondition: {1}, {0} in "
+                                         "object meta: {2}",
+                                         name, wanted, is)));
+  return {};
+}
+
+Outcome<Written> WriteCall::deleteNow(const EntryPtr& entry, const json::value& old,
+                                      const json::value& options) {
   managed_ = entry->managedFields();
-  json::value next = *old;
+  json::value next = old;
   auto& metadata = objectAt(next.get_object(), "metadata");
   const auto policy = textAt(options, "propagationPolicy");
   if (!policy.empty()) {
@@ -149,17 +161,17 @@ Task<Outcome<Written>> WriteCall::removeOne(EntryPtr entry, json::value options)
   if (target_.stored->isCore("namespaces"))
     objectAt(next.get_object(), "status")["phase"] = "Terminating";
 
-  if (dryRun_) co_return answer(next, 200);
+  if (dryRun_) return answer(next, 200);
   if (!canGo(next)) {
-    if (sameObject(next, *old)) co_return answer(*entry, 200);
+    if (sameObject(next, old)) return answer(*entry, 200);
     const auto stored = put(next);
-    co_return answer(*stored, 200);
+    return answer(*stored, 200);
   }
   erase(entry);
-  if (auto done = followUp(nullptr, name); !done)
-    co_return std::unexpected(std::move(done.error()));
-  if (target_.stored->isCore("pods")) co_return answer(*old, 200);
-  co_return Written{bytesOf(successText(call_.request, "", uid)), 200};
+  if (auto done = followUp(nullptr, entry->name()); !done)
+    return std::unexpected(std::move(done.error()));
+  if (target_.stored->isCore("pods")) return answer(old, 200);
+  return Written{bytesOf(successText(call_.request, "", textAt(old, "metadata", "uid"))), 200};
 }
 
 Task<Outcome<Written>> WriteCall::removeAll() {

@@ -2,32 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/objects/edit.h"
+#include "apiserver/managed/event_names.h"
 
 namespace koord::apiserver {
 namespace {
-
-constexpr std::pair<const char*, const char*> kEventFields[] = {
-    {"message", "note"},
-    {"involvedObject", "regarding"},
-    {"source", "deprecatedSource"},
-    {"firstTimestamp", "deprecatedFirstTimestamp"},
-    {"lastTimestamp", "deprecatedLastTimestamp"},
-    {"count", "deprecatedCount"},
-    {"reportingComponent", "reportingController"},
-};
-
-// Renames the members of an event; core/v1 and events.k8s.io/v1 hold the same under other names.
-void renameEvent(json::value& event, bool toCore) {
-  auto& members = event.get_object();
-  for (const auto& [core, other] : kEventFields) {
-    const auto it = members.find(toCore ? other : core);
-    if (it == members.end()) continue;
-    json::value value = std::move(it->value());
-    members.stable_erase(it);
-    members[toCore ? core : other] = std::move(value);
-  }
-}
 
 std::string textOf(const json::value& value) {
   if (value.is_string()) return std::string(value.get_string());

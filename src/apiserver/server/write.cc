@@ -12,6 +12,7 @@
 #include "apiserver/registry/crd.h"
 #include "apiserver/server/body.h"
 #include "apiserver/server/render.h"
+#include "apiserver/server/scale.h"
 
 namespace koord::apiserver {
 namespace {
@@ -90,10 +91,6 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   const std::string namespace_(textAt(object, "metadata", "namespace"));
   if (auto good = admitToNamespace(namespace_, target_, name, server_.store_); !good)
     co_return std::unexpected(std::move(good.error()));
-  // Checked here too, so that nobody is asked about an object that cannot be.
-  const std::string key = makeKey(target_.resource->namespaced ? namespace_ : "", name);
-  if (target_.table->find(key)) co_return refuse(alreadyExists(*target_.resource, name));
-
   auto mutating = mutate(std::move(object), nullptr);
   auto mutated = co_await mutating;
   if (!mutated) co_return std::unexpected(std::move(mutated.error()));
@@ -104,6 +101,7 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   auto validating = validate(object, nullptr);
   if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
 
+  const auto key = makeKey(target_.resource->namespaced ? namespace_ : "", name);
   if (target_.table->find(key)) co_return refuse(alreadyExists(*target_.resource, name));
   if (auto good = server_.quotas_.admit(object, *target_.stored); !good)
     co_return std::unexpected(std::move(good.error()));
@@ -194,7 +192,7 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     if (!entry) co_return refuse(notFound(*target_.resource, request.name));
     auto old = readOld(*entry);
     if (!old) co_return std::unexpected(std::move(old.error()));
-    managed_ = entry->managedFields();
+    managed_ = oldManaged_ = entry->managedFields();
     auto changed = change(*old, *this);
     if (!changed) co_return std::unexpected(std::move(changed.error()));
     json::value next = *std::move(changed);
@@ -204,7 +202,7 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
       co_return refuse(modified(*target_.resource, request.name));
     if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good)
       co_return std::unexpected(std::move(good.error()));
-    const bool newOwners = track(&*old, next, givenManaged);
+    track(&*old, next, givenManaged);
 
     auto mutating = mutate(std::move(next), &*old);
     auto mutated = co_await mutating;
@@ -217,7 +215,7 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     if (target_.table->find(key) != entry)
       continue;  // another write came while webhooks were asked
 
-    if (!newOwners && sameObject(next, *old)) co_return answer(*entry, 200);
+    if (!newOwners_ && sameObject(next, *old)) co_return answer(*entry, 200);
     if (request.subresource.empty() && !target_.stored->isCore("pods"))
       if (auto good = server_.quotas_.admit(next, *target_.stored); !good)
         co_return std::unexpected(std::move(good.error()));
@@ -269,17 +267,17 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
   auto a = attributes(creating ? "CREATE" : "UPDATE", &object, old);
   if (!server_.webhooks_.wantsMutating(a)) co_return std::move(object);
 
-  a.object = object;
-  toRequestedForm(a.object, target_);
-  if (old) {
-    a.oldObject = *old;
-    toRequestedForm(a.oldObject, target_);
-  }
+  a.object = webhookForm(object, managed_);
+  if (old) a.oldObject = webhookForm(*old, oldManaged_);
   const json::value before = a.object;
   auto asking = server_.webhooks_.mutate(std::move(a), warnings_);
   auto mutated = co_await asking;
   if (!mutated) co_return std::unexpected(std::move(mutated.error()));
   if (*mutated == before) co_return std::move(object);
+  if (!mutated->is_object() || !find(*mutated, "metadata"))
+    co_return refuse(ErrorCode::Internal, "an admission webhook took the object's metadata away");
+  // Who owns what was settled before: what a webhook changes is nobody's, unless it says so.
+  takeManagers(takeManagedFields(*mutated));
   // What came back is a new object: checked, completed and admitted like one from a client.
   kube::Request lenient = call_.request;
   lenient.query["fieldValidation"] = "Ignore";
@@ -287,7 +285,6 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
     co_return refuse(
         ErrorCode::Internal,
         "an admission webhook made an object that cannot be used: " + good.error().error.message);
-  takeManagedFields(*mutated);
   if (auto good = admitBuiltin(*mutated, creating); !good)
     co_return std::unexpected(std::move(good.error()));
   co_return *std::move(mutated);
@@ -306,12 +303,8 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
     co_return std::unexpected(std::move(good.error()));
   auto a = attributes(old ? "UPDATE" : "CREATE", &object, old);
   if (!server_.webhooks_.wantsValidating(a)) co_return Outcome<>{};
-  a.object = object;
-  toRequestedForm(a.object, target_);
-  if (old) {
-    a.oldObject = *old;
-    toRequestedForm(a.oldObject, target_);
-  }
+  a.object = webhookForm(object, managed_);
+  if (old) a.oldObject = webhookForm(*old, oldManaged_);
   auto asking = server_.webhooks_.validate(std::move(a), warnings_);
   co_return co_await asking;
 }
@@ -378,10 +371,14 @@ void WriteCall::erase(const EntryPtr& entry) {
 }
 
 Written WriteCall::answer(const Entry& entry, int status) const {
+  if (call_.request.subresource == "scale")
+    if (const auto object = readOld(entry)) return answer(*object, status);
   return {bytesOf(renderOne(call_, target_, entry.text, server_.executor_.wallNow())), status};
 }
 
 Written WriteCall::answer(const json::value& object, int status) const {
+  if (call_.request.subresource == "scale")
+    return {bytesOf(toJson(scaleOf(object, *target_.version->scale))), status};
   json::value whole = object;
   if (auto managed = parseJson(managed_))
     objectAt(whole.get_object(), "metadata")["managedFields"] = *std::move(managed);

@@ -31,10 +31,18 @@ class WriteCall {
   Task<Outcome<Written>> apply();
   Task<Outcome<Written>> remove();
   Task<Outcome<Written>> removeOne(EntryPtr entry, json::value options);
+  // The deletion itself, of an object that was admitted to it.
+  Outcome<Written> deleteNow(const EntryPtr& entry, const json::value& old,
+                             const json::value& options);
+  Outcome<> checkPreconditions(const Entry& entry, const json::value& object,
+                               const json::value& options) const;
   Task<Outcome<Written>> removeAll();
   Task<Outcome<Written>> bind();
   Task<Outcome<Written>> evict();
   Task<Outcome<Written>> scale();
+  // The object after a Scale was applied to it.
+  Outcome<json::value> applyScale(ManagedFields& managed, const json::value& old,
+                                  const json::value& config, bool force) const;
   // Applies the change to the newest version; again when another write came between, unless the
   // client asked for one version.
   Task<Outcome<Written>> modify(Change change);
@@ -42,9 +50,13 @@ class WriteCall {
   // Without managedFields.
   Outcome<json::value> readOld(const Entry& entry) const;
   ManagedWrite managedWrite() const;
+  ManagedFields knownManagers() const;  // of managed_
   // Writes down in managed_ what this request owns now, unless apply() has done so; `given` is what
-  // the client sent as managedFields. Says whether there is more news than a time.
-  bool track(const json::value* old, const json::value& next, const json::value& given);
+  // the client sent as managedFields. Sets newOwners_.
+  void track(const json::value* old, const json::value& next, const json::value& given);
+  // The managedFields that a webhook gave back.
+  void takeManagers(const json::value& given);
+  json::value webhookForm(const json::value& object, const std::string& managed) const;
   AdmissionAttributes attributes(std::string operation, const json::value* object,
                                  const json::value* old) const;
   // Mutating webhooks, then what the server itself completes.
@@ -60,13 +72,16 @@ class WriteCall {
   Outcome<> checkKindRules(const json::value& object);
   Written answer(const Entry& entry, int status) const;
   Written answer(const json::value& object, int status) const;
-  Outcome<> checkDisruptionBudgets(const json::value& pod);
+  // Takes one disruption from the budget of the pod, if it has one and needs it.
+  Outcome<> spendDisruption(const json::value& pod);
 
   Server& server_;
   const Call& call_;
   Target target_;
   bool dryRun_ = false;
   std::string managed_;                   // the managedFields of what is written, as text
+  std::string oldManaged_;                // of what it replaces
+  bool newOwners_ = false;                // between the two there is more news than a time
   std::optional<ManagedFields> applied_;  // by apply()
   std::vector<std::string> warnings_;
 };

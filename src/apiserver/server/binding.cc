@@ -1,0 +1,74 @@
+#include <fmt/format.h>
+
+#include "apiserver/objects/edit.h"
+#include "apiserver/server/body.h"
+#include "apiserver/server/write.h"
+#include "base/time.h"
+
+namespace koord::apiserver {
+
+Task<Outcome<Written>> WriteCall::bind() {
+  const auto& request = call_.request;
+  auto body = parseJson(request.body);
+  if (!body) co_return refuse(std::move(body.error()).within("error decoding the binding"));
+  const std::string pod =
+      request.name.empty() ? std::string(textAt(*body, "metadata", "name")) : request.name;
+  const std::string node(textAt(*body, "target", "name"));
+  if (const auto kind = textAt(*body, "target", "kind"); !kind.empty() && kind != "Node")
+    co_return refuse(ErrorCode::Invalid,
+                     fmt::format("Binding \"{}\" is invalid: target.kind: Unsupported value: "
+                                 "\"{}\": supported values: \"Node\"",
+                                 pod, kind));
+  if (node.empty())
+    co_return refuse(ErrorCode::Invalid,
+                     fmt::format("Binding \"{}\" is invalid: target.name: Required value", pod));
+  const auto key = makeKey(request.namespace_, pod);
+
+  auto a = attributes("CREATE", &*body, nullptr);
+  a.name = pod;
+  a.objectKind = "Binding";
+  a.objectVersion = "v1";
+  if (server_.webhooks_.wantsValidating(a)) {
+    a.object = *body;
+    auto asking = server_.webhooks_.validate(std::move(a), warnings_);
+    if (auto good = co_await asking; !good) co_return std::unexpected(std::move(good.error()));
+  }
+
+  const auto entry = target_.table->find(key);
+  if (!entry) co_return refuse(notFound(*target_.resource, pod));
+  auto old = readOld(*entry);
+  if (!old) co_return std::unexpected(std::move(old.error()));
+  const auto refused = [&](std::string_view why) {
+    return refuse(
+        ErrorCode::Conflict,
+        fmt::format("Operation cannot be fulfilled on pods/binding \"{}\": {}", pod, why));
+  };
+  const auto uid = textAt(*old, "metadata", "uid");
+  if (const auto wanted = textAt(*body, "metadata", "uid"); !wanted.empty() && wanted != uid)
+    co_return refused(fmt::format(
+        "Precondition failed: UID in precondition: {}, UID in object meta: {}", wanted, uid));
+  if (!textAt(*old, "metadata", "deletionTimestamp").empty())
+    co_return refused(fmt::format("pod {} is being deleted, cannot be assigned to a host", pod));
+  if (const auto bound = textAt(*old, "spec", "nodeName"); !bound.empty())
+    co_return refused(fmt::format("pod {} is already assigned to node \"{}\"", pod, bound));
+  if (const auto* gates = at(*old, "spec", "schedulingGates");
+      gates && gates->is_array() && !gates->get_array().empty())
+    co_return refused(fmt::format("pod {} has non-empty .spec.schedulingGates", pod));
+
+  json::value next = *old;
+  auto& members = next.get_object();
+  objectAt(members, "spec")["nodeName"] = node;
+  for (const auto* name : {"annotations", "labels"})
+    if (const auto* extra = at(*body, "metadata", name); extra && extra->is_object())
+      for (const auto& member : extra->get_object())
+        objectAt(objectAt(members, "metadata"), name)[member.key()] = member.value();
+  setCondition(objectAt(members, "status"),
+               json::object{{"type", "PodScheduled"},
+                            {"status", "True"},
+                            {"lastTransitionTime", formatTime(server_.executor_.wallNow())}});
+  managed_ = entry->managedFields();  // binding owns nothing
+  if (!dryRun_) put(next);
+  co_return Written{bytesOf(successText(request, "", "")), 201};
+}
+
+}  // namespace koord::apiserver

@@ -1,0 +1,156 @@
+#include <fmt/format.h>
+
+#include "api/codec.h"
+#include "api/selector.h"
+#include "apiserver/objects/edit.h"
+#include "apiserver/server/body.h"
+#include "apiserver/server/write.h"
+#include "base/time.h"
+
+namespace koord::apiserver {
+namespace {
+
+constexpr const char* kBudgets = "poddisruptionbudgets.policy";
+constexpr std::size_t kMaxDisruptedPods = 2000;
+
+// Pods that do no work, or go anyway, cost no budget.
+bool needsNoBudget(const json::value& pod) {
+  const auto phase = textAt(pod, "status", "phase");
+  return phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
+         !textAt(pod, "metadata", "deletionTimestamp").empty();
+}
+
+}  // namespace
+
+Outcome<> WriteCall::spendDisruption(const json::value& pod) {
+  api::StringMap labels;
+  if (const auto* own = at(pod, "metadata", "labels"); own && own->is_object())
+    for (const auto& label : own->get_object())
+      if (label.value().is_string())
+        labels.emplace(std::string(label.key()), std::string(label.value().get_string()));
+  auto& table = server_.store_.table(kBudgets);
+  std::vector<std::pair<EntryPtr, json::value>> budgets;
+  const auto [begin, end] = table.range(textAt(pod, "metadata", "namespace"));
+  for (auto it = begin; it != end; ++it) {
+    auto budget = parseJson(it->second->text);
+    const auto* json = budget ? at(*budget, "spec", "selector") : nullptr;
+    if (!json) continue;
+    auto selector = api::decode<api::LabelSelector>(*json);
+    auto compiled = selector ? api::Selector::compile(*selector) : fail(selector.error());
+    if (compiled && compiled->matches(labels)) budgets.emplace_back(it->second, *std::move(budget));
+  }
+  if (budgets.empty()) return {};
+  if (budgets.size() > 1)
+    return refuse(ErrorCode::Internal,
+                  "This pod has more than one PodDisruptionBudget, which the eviction subresource "
+                  "does not support.");
+  auto& [entry, budget] = budgets.front();
+  const std::string name(entry->name());
+
+  bool ready = false;
+  if (const auto* conditions = at(pod, "status", "conditions");
+      conditions && conditions->is_array())
+    for (const auto& condition : conditions->get_array())
+      ready =
+          ready || (textAt(condition, "type") == "Ready" && textAt(condition, "status") == "True");
+  const auto healthy = integerAt(budget, 0, "status", "currentHealthy");
+  const auto desired = integerAt(budget, 0, "status", "desiredHealthy");
+  if (!ready) {
+    const auto policy = textAt(budget, "spec", "unhealthyPodEvictionPolicy");
+    if (policy == "AlwaysAllow" || (healthy >= desired && desired > 0)) return {};
+  }
+  const auto denied = [&](std::string message, int retrySeconds) {
+    Failure failure(ErrorCode::TooManyRequests,
+                    "Cannot evict pod as it would violate the pod's disruption budget.");
+    failure.error.retryAfter = std::chrono::seconds(retrySeconds);
+    failure.causes.push_back({"DisruptionBudget", std::move(message), ""});
+    return refuse(std::move(failure));
+  };
+  if (integerAt(budget, 0, "status", "observedGeneration") <
+      integerAt(budget, 0, "metadata", "generation"))
+    return denied(
+        fmt::format("The disruption budget {} is still being processed by the server.", name), 10);
+  const auto forbidden = [&](std::string_view why) {
+    return refuse(ErrorCode::Forbidden,
+                  fmt::format("poddisruptionbudget.policy \"{}\" is forbidden: {}", name, why));
+  };
+  const auto allowed = integerAt(budget, 0, "status", "disruptionsAllowed");
+  if (allowed < 0) return forbidden("pdb disruptions allowed is negative");
+  if (const auto* disrupted = at(budget, "status", "disruptedPods");
+      disrupted && disrupted->is_object() && disrupted->get_object().size() > kMaxDisruptedPods)
+    return forbidden(
+        "DisruptedPods map too big - too many evictions not confirmed by PDB controller");
+  if (allowed == 0)
+    return denied(fmt::format("The disruption budget {} needs {} healthy pods and has {} currently",
+                              name, desired, healthy),
+                  0);
+  if (dryRun_) return {};
+  const auto now = formatTime(server_.executor_.wallNow());
+  auto& status = objectAt(budget.get_object(), "status");
+  status["disruptionsAllowed"] = allowed - 1;
+  if (allowed == 1)
+    setCondition(status,
+                 {{"type", "DisruptionAllowed"},
+                  {"status", "False"},
+                  {"observedGeneration", integerAt(budget, 0, "status", "observedGeneration")},
+                  {"lastTransitionTime", now},
+                  {"reason", "InsufficientPods"},
+                  {"message", ""}});
+  objectAt(status, "disruptedPods")[textAt(pod, "metadata", "name")] = now;
+  server_.store_.put(table, draftOf(budget, *server_.registry_.findByTable(kBudgets)), budget);
+  return {};
+}
+
+Task<Outcome<Written>> WriteCall::evict() {
+  const auto& request = call_.request;
+  auto body = parseJson(request.body);
+  if (!body) co_return refuse(std::move(body.error()).within("error decoding the eviction"));
+  if (textAt(*body, "metadata", "name") != request.name)
+    co_return refuse(ErrorCode::BadRequest, "name in URL does not match name in Eviction object");
+  const auto* given = find(*body, "deleteOptions");
+  const json::value options = given && given->is_object() ? *given : json::value(json::object{});
+  if (const auto* dryRun = find(options, "dryRun");
+      dryRun && dryRun->is_array() && !dryRun->get_array().empty())
+    dryRun_ = true;
+  const auto key = makeKey(request.namespace_, request.name);
+  auto entry = target_.table->find(key);
+  if (!entry) co_return refuse(notFound(*target_.resource, request.name));
+  auto pod = readOld(*entry);
+  if (!pod) co_return std::unexpected(std::move(pod.error()));
+
+  // The deletion is part of the eviction: only the latter is admitted.
+  if (auto good = admitNode("CREATE", nullptr, &*pod); !good)
+    co_return std::unexpected(std::move(good.error()));
+  auto a = attributes("CREATE", &*pod, nullptr);
+  a.objectKind = "Eviction";
+  a.objectVersion = "policy/v1";
+  if (server_.webhooks_.wantsValidating(a)) {
+    a.object = *body;
+    auto asking = server_.webhooks_.validate(std::move(a), warnings_);
+    if (auto good = co_await asking; !good) co_return std::unexpected(std::move(good.error()));
+    entry = target_.table->find(key);
+    if (!entry) co_return refuse(notFound(*target_.resource, request.name));
+    pod = readOld(*entry);
+    if (!pod) co_return std::unexpected(std::move(pod.error()));
+  }
+
+  if (auto good = checkPreconditions(*entry, *pod, options); !good)
+    co_return std::unexpected(std::move(good.error()));
+  if (!needsNoBudget(*pod))
+    if (auto good = spendDisruption(*pod); !good)
+      co_return std::unexpected(std::move(good.error()));
+  if (!dryRun_) {
+    setCondition(objectAt(pod->get_object(), "status"),
+                 {{"type", "DisruptionTarget"},
+                  {"status", "True"},
+                  {"lastTransitionTime", formatTime(server_.executor_.wallNow())},
+                  {"reason", "EvictionByEvictionAPI"},
+                  {"message", "Eviction API: evicting"}});
+    managed_ = entry->managedFields();
+    entry = put(*pod);
+  }
+  if (auto removed = deleteNow(entry, *pod, options); !removed) co_return removed;
+  co_return Written{bytesOf(successText(request, "", "")), 201};
+}
+
+}  // namespace koord::apiserver

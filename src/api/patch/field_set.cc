@@ -10,15 +10,22 @@ namespace {
 constexpr std::string_view kPrefixes = "fkvi";
 
 void appendQuoted(std::string& out, std::string_view text) {
-  bool plain = true;  // without branches: nearly every text is
-  for (const char c : text)
-    plain &= (static_cast<unsigned char>(c) >= 0x20) & (c != '"') & (c != '\\');
-  if (plain) {
-    out += text;
-    return;
+  bool plain = true, control = false;  // without branches: nearly every text is
+  for (const char c : text) {
+    control |= static_cast<unsigned char>(c) < 0x20;
+    plain &= (c != '"') & (c != '\\');
   }
-  const auto quoted = toJson(json::value(json::string_view(text)));
-  out.append(quoted, 1, quoted.size() - 2);
+  if (control) {
+    const auto quoted = toJson(json::value(json::string_view(text)));
+    out.append(quoted, 1, quoted.size() - 2);
+  } else if (plain) {
+    out += text;
+  } else {
+    for (const char c : text) {
+      if (c == '"' || c == '\\') out += '\\';
+      out += c;
+    }
+  }
 }
 
 // `member`: the node is in the set, too.
@@ -32,11 +39,8 @@ void appendNode(std::string& out, const FieldSet& below, bool member) {
   for (const auto& node : below.nodes()) {
     if (!first) out += ',';
     first = false;
-    out += '"';
-    out += kPrefixes[static_cast<std::size_t>(node.element.kind)];
+    appendElement(out, node.element.kind, node.element.text);
     out += ':';
-    appendQuoted(out, node.element.text);
-    out += "\":";
     appendNode(out, node.children, node.member);
   }
   out += '}';
@@ -179,6 +183,14 @@ std::vector<std::string> pathsOf(const FieldSet& set) {
   std::vector<std::string> out;
   collect(set, "", out);
   return out;
+}
+
+void appendElement(std::string& out, PathElement::Kind kind, std::string_view text) {
+  out += '"';
+  out += kPrefixes[static_cast<std::size_t>(kind)];
+  out += ':';
+  appendQuoted(out, text);
+  out += '"';
 }
 
 void appendText(std::string& out, const FieldSet& set) {

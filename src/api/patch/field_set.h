@@ -66,7 +66,8 @@ FieldSet fieldSetOf(std::initializer_list<std::string_view> names);
 // ".spec.containers[name=\"web\"].image", one for each member of the set, in order.
 std::vector<std::string> pathsOf(const FieldSet& set);
 
-// FieldsV1.
+// FieldsV1. An element is quoted: "f:name".
+void appendElement(std::string& out, PathElement::Kind kind, std::string_view text);
 void appendText(std::string& out, const FieldSet& set);
 Result<FieldSet> parseFieldSet(const json::value& fields);
 

@@ -3,61 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
+
+#include "api/patch/typed_walk.h"
 
 namespace koord::api {
 namespace {
 
+using namespace walk;
 using Type = Schema::Type;
 using Kind = PathElement::Kind;
-using Member = const json::key_value_pair*;
-
-// Stands for structs and lists that are always there though nobody wrote them.
-const json::value kNoObject(json::object_kind);
-const json::value kNothing;
 
 PathElement fieldElement(std::string_view name) {
   return {Kind::Field, std::string(name)};
 }
-
-bool isEmpty(const json::value* value) {
-  if (!value || value->is_null()) return true;
-  if (const auto* object = value->if_object()) return object->empty();
-  if (const auto* array = value->if_array()) return array->empty();
-  return false;
-}
-
-bool isContainer(const json::value* value) {
-  return value && (value->is_object() || value->is_array());
-}
-
-using Members = boost::container::small_vector<Member, 24>;
-
-Members sortedMembers(const json::object& object) {
-  Members out;
-  out.reserve(object.size());
-  for (const auto& member : object) out.push_back(&member);
-  std::ranges::sort(out, {}, [](Member member) { return std::string_view(member->key()); });
-  return out;
-}
-
-// memberSchema for names that come in order.
-class SchemaCursor {
- public:
-  explicit SchemaCursor(const Schema* schema) : schema_(schema) {}
-
-  const Schema* at(std::string_view name) {
-    if (!schema_) return nullptr;
-    const auto& fields = schema_->fields;
-    while (next_ < fields.size() && fields[next_].name < name) ++next_;
-    if (next_ < fields.size() && fields[next_].name == name) return fields[next_].type;
-    return schema_->type == Type::Map ? schema_->items : nullptr;
-  }
-
- private:
-  const Schema* schema_;
-  std::size_t next_ = 0;
-};
 
 // JSON; in short for the plain texts and numbers that keys are.
 void appendScalar(std::string& out, const json::value& value) {
@@ -76,12 +34,8 @@ void appendScalar(std::string& out, const json::value& value) {
   }
 }
 
-// A field that is there, empty, when its struct is.
 const json::value* implied(const Schema* schema, std::string_view name) {
-  const auto* field = schema && schema->type == Type::Object ? schema->field(name) : nullptr;
-  if (!field || field->wire.empty() || field->pointer || !field->type) return nullptr;
-  if (field->type->type == Type::Object) return &kNoObject;
-  return field->required && field->type->type == Type::List ? &kNothing : nullptr;
+  return schema && schema->type == Type::Object ? impliedValue(schema->field(name)) : nullptr;
 }
 
 void attach(FieldSet& set, PathElement element, bool member, FieldSet children) {
@@ -142,7 +96,7 @@ class Comparison {
       out.reserve(object->size());
       SchemaCursor types(schema);
       for (const auto* member : sortedMembers(*object))
-        add(fieldElement(member->key()), member->value(), types.at(member->key()));
+        add(fieldElement(member->key()), member->value(), types.type(member->key()));
     } else if (const auto* list = value.if_array()) {
       out.reserve(list->size());
       for (const auto& [element, items] : index(list, *schema)) {

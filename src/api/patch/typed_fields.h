@@ -31,6 +31,11 @@ struct FieldChanges {
 FieldChanges compareFields(const json::value& before, const json::value& after,
                            const Schema* schema);
 
+// FieldsV1 of a new object: the text of what compareFields has as added and modified when it
+// compares with {}, in one walk and without sets. `without` are members that are not written; nor
+// is what is below them, unless they name it in part.
+std::string newFieldsText(const json::value& object, const Schema* schema, const FieldSet& without);
+
 // `live` with `applied` on top: what is applied replaces what is there, the rest stays. Elements of
 // lists come in the order in which they are applied, others keep their places between them.
 json::value mergeFields(const json::value& live, const json::value& applied, const Schema* schema);

@@ -52,6 +52,39 @@ TEST_F(TypedFieldsTest, pathsAreShownAsConflictsNameThem) {
       ElementsAre(R"(.spec.c[name="web",port=80].image)", R"(.z[="q"])"));
 }
 
+TEST_F(TypedFieldsTest, fieldsOfANewObjectAreThoseThatComparingFinds) {
+  const auto without =
+      set(R"({"f:apiVersion":{},"f:metadata":{".":{},"f:name":{}},"f:status":{}})");
+  const struct {
+    const char* kind;  // "" without a schema
+    const char* text;
+  } cases[] = {
+      {"Pod",
+       R"({"apiVersion":"v1","metadata":{"name":"p","labels":{"b":"1","a":"2"},"finalizers":["x","y","x"],
+         "ownerReferences":[{"uid":"u","name":"o"}]},"spec":{"containers":[{"name":"b","resources":{"limits":{"cpu":1}},
+         "ports":[{"containerPort":80},{"containerPort":80,"protocol":"UDP"}],"command":["a"]},{"name":"a","env":[]}],
+         "securityContext":{},"nodeSelector":{"a":"b"},"tolerations":[{"key":"k"}],"hostNetwork":false},
+         "status":{"phase":"Pending","conditions":[{"type":"Ready"}]}})"},
+      {"Pod", R"({"metadata":{"name":"p","labels":{}},"spec":{"containers":[],"volumes":null}})"},
+      {"Pod", R"({"metadata":{"name":"p"},"spec":{}})"},
+      {"Pod", "{}"},
+      {"Service", R"({"spec":{"selector":{"a":"b"},"ports":[{"port":80}],"clusterIP":""}})"},
+      {"Event",
+       R"({"metadata":{"name":"e"},"involvedObject":{"kind":"Pod"},"source":{},"firstTimestamp":null})"},
+      {"ClusterRoleBinding",
+       R"({"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User"}]})"},
+      {"APIService", R"({"metadata":{"name":"a"},"spec":{"group":"g","service":{"name":"s"}}})"},
+      {"",
+       R"({"metadata":{"name":"x","labels":{"a":"b"}},"spec":{"list":[1,{"a":2}],"map":{"k\"":{}},"none":null}})"}};
+  for (const auto& one : cases) {
+    const auto object = value(one.text);
+    const auto changes = compareFields(json::object{}, object, schema(one.kind));
+    auto expected = subtract(unite(changes.added, changes.modified), without);
+    expected = subtractBelow(std::move(expected), fieldSetOf({"status"}));
+    EXPECT_EQ(newFieldsText(object, schema(one.kind), without), textOf(expected)) << one.text;
+  }
+}
+
 // What a new pod's creator owns, as a real API server records it.
 TEST_F(TypedFieldsTest, aNewObjectBelongsToItsCreatorFieldByField) {
   const auto changes = compareFields(json::object{}, value(R"({"metadata":{"labels":{"app":"web"}},

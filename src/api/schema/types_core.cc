@@ -5,14 +5,19 @@ namespace koord::api::tables {
 const char* const kCore = R"(
 Node: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 NodeSpec; status#3 NodeStatus
 NodeSpec: podCIDR#1 string; podCIDRs#7 [string] merge; providerID#3 string; unschedulable#4 bool
-  taints#5 [Taint]; configSource#6? any; externalID#2 string
+  taints#5 [Taint]; configSource#6? NodeConfigSource; externalID#2 string
 Taint: *key#1 string; value#2 string; *effect#3 string; timeAdded#4? time
 NodeStatus: capacity#1 {quantity}; allocatable#2 {quantity}; phase#3 string
   conditions#4 [NodeCondition] merge=type; addresses#5 [NodeAddress] merge=type
   daemonEndpoints#6 NodeDaemonEndpoints; nodeInfo#7 NodeSystemInfo; images#8 [ContainerImage]
-  volumesInUse#9 [string]; volumesAttached#10 [AttachedVolume]; config#11? any
+  volumesInUse#9 [string]; volumesAttached#10 [AttachedVolume]; config#11? NodeConfigStatus
   runtimeHandlers#12 [NodeRuntimeHandler]; features#13? NodeFeatures
   declaredFeatures#14 [string]
+NodeConfigSource: configMap#2? ConfigMapNodeConfigSource
+ConfigMapNodeConfigSource: *namespace#1 string; *name#2 string; uid#3 string
+  resourceVersion#4 string; *kubeletConfigKey#5 string
+NodeConfigStatus: assigned#1? NodeConfigSource; active#2? NodeConfigSource
+  lastKnownGood#3? NodeConfigSource; error#4 string
 NodeCondition: *type#1 string; *status#2 string; lastHeartbeatTime#3 time
   lastTransitionTime#4 time; reason#5 string; message#6 string
 NodeAddress: *type#1 string; *address#2 string

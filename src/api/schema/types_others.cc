@@ -25,8 +25,9 @@ CSINodeAllocatable: count#1? int
 CSIDriver: apiVersion string; kind string; metadata#1 ObjectMeta; *spec#2 CSIDriverSpec
 CSIDriverSpec: attachRequired#1? bool; podInfoOnMount#2? bool
   volumeLifecycleModes#3 [string] set; storageCapacity#4? bool; fsGroupPolicy#5? string
-  tokenRequests#6 [TokenRequest]; requiresRepublish#7? bool; seLinuxMount#8? bool
+  tokenRequests#6 [CSITokenRequest]; requiresRepublish#7? bool; seLinuxMount#8? bool
   nodeAllocatableUpdatePeriodSeconds#9? int; serviceAccountTokenInSecrets#10? bool
+CSITokenRequest: audience#1 string kept; expirationSeconds#2? int
 CSIStorageCapacity: apiVersion string; kind string; metadata#1 ObjectMeta
   nodeTopology#2? LabelSelector; *storageClassName#3 string; capacity#4? quantity
   maximumVolumeSize#5? quantity

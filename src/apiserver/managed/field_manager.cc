@@ -16,20 +16,6 @@ constexpr std::string_view kBeforeFirstApply = "before-first-apply";
 constexpr std::string_view kKubectl = "kubectl";
 constexpr std::string_view kLastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-// What nobody owns: who an object is, and what the server writes itself.
-const FieldSet& systemFields() {
-  static const FieldSet fields = [] {
-    FieldSet out;
-    for (const auto* name : {"apiVersion", "kind", "metadata"})
-      out = unite(std::move(out), api::fieldSetOf({name}));
-    for (const auto* name : {"name", "namespace", "creationTimestamp", "selfLink", "uid",
-                             "generation", "managedFields", "resourceVersion"})
-      out = unite(std::move(out), api::fieldSetOf({"metadata", name}));
-    return out;
-  }();
-  return fields;
-}
-
 void dropEmpty(ManagedFields& managed) {
   std::erase_if(managed, [](const ManagedEntry& entry) { return entry.fields.empty(); });
 }
@@ -176,12 +162,25 @@ void followLastApplied(json::value& object, const json::value& config) {
 
 }  // namespace
 
+const FieldSet& systemFields() {
+  static const FieldSet fields = [] {
+    FieldSet out;
+    for (const auto* name : {"apiVersion", "kind", "metadata"})
+      out = unite(std::move(out), api::fieldSetOf({name}));
+    for (const auto* name : {"name", "namespace", "creationTimestamp", "selfLink", "uid",
+                             "generation", "managedFields", "resourceVersion"})
+      out = unite(std::move(out), api::fieldSetOf({"metadata", name}));
+    return out;
+  }();
+  return fields;
+}
+
 api::FieldChanges changesOf(const json::value& before, const json::value& after,
                             const ManagedWrite& write) {
   auto changes = compareFields(before, after, write.schema);
-  if (!write.ignored.empty())
+  if (write.ignored)
     for (auto* set : {&changes.added, &changes.modified, &changes.removed})
-      *set = subtractBelow(std::move(*set), write.ignored);
+      *set = subtractBelow(std::move(*set), *write.ignored);
   return changes;
 }
 
@@ -206,7 +205,7 @@ Outcome<json::value> applyConfig(ManagedFields& managed, const json::value& live
     auto before = write;
     before.manager = kBeforeFirstApply;
     before.subresource.clear();
-    before.ignored = {};
+    before.ignored = nullptr;
     noteUpdate(managed, changesOf(json::object{}, live, before), before);
   }
   json::value merged = mergeFields(live, config, write.schema);
@@ -216,7 +215,8 @@ Outcome<json::value> applyConfig(ManagedFields& managed, const json::value& live
   const FieldSet last = std::move(self->fields);
   self->apiVersion = write.apiVersion;
   self->time = write.now;
-  self->fields = subtractBelow(fieldsOf(config, write.schema), write.ignored);
+  self->fields = fieldsOf(config, write.schema);
+  if (write.ignored) self->fields = subtractBelow(std::move(self->fields), *write.ignored);
   merged = prune(std::move(merged), last, managed, write.schema);
 
   const auto changes = changesOf(live, merged, write);

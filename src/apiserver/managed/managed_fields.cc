@@ -48,6 +48,26 @@ std::string quoted(std::string_view text) {
   return toJson(json::value(json::string_view(text)));
 }
 
+void appendEntry(std::string& out, const ManagedEntry& entry, std::string_view fields) {
+  if (out.size() > 1) out += ',';
+  out += "{\"manager\":";
+  out += quoted(entry.manager);
+  out += entry.applied ? ",\"operation\":\"Apply\"" : ",\"operation\":\"Update\"";
+  out += ",\"apiVersion\":";
+  out += quoted(entry.apiVersion);
+  if (!entry.time.empty()) {
+    out += ",\"time\":";
+    out += quoted(entry.time);
+  }
+  out += ",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":";
+  out += fields;
+  if (!entry.subresource.empty()) {
+    out += ",\"subresource\":";
+    out += quoted(entry.subresource);
+  }
+  out += '}';
+}
+
 }  // namespace
 
 bool ManagedEntry::sameManager(const ManagedEntry& other) const {
@@ -74,25 +94,27 @@ std::string managedText(ManagedFields managed) {
   std::string out = "[";
   out.reserve(1024);
   for (const auto& entry : managed) {
-    if (out.size() > 1) out += ',';
-    out += "{\"manager\":";
-    out += quoted(entry.manager);
-    out += entry.applied ? ",\"operation\":\"Apply\"" : ",\"operation\":\"Update\"";
-    out += ",\"apiVersion\":";
-    out += quoted(entry.apiVersion);
-    if (!entry.time.empty()) {
-      out += ",\"time\":";
-      out += quoted(entry.time);
-    }
-    out += ",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":";
+    std::string fields;
     const bool renamed = entry.apiVersion == kEventsApiVersion;
-    api::appendText(out, renamed ? renameEventFields(entry.fields, false) : entry.fields);
-    if (!entry.subresource.empty()) {
-      out += ",\"subresource\":";
-      out += quoted(entry.subresource);
-    }
-    out += '}';
+    api::appendText(fields, renamed ? renameEventFields(entry.fields, false) : entry.fields);
+    appendEntry(out, entry, fields);
   }
+  return out + "]";
+}
+
+std::string newManagedText(const json::value& object, const ManagedWrite& write) {
+  if (write.apiVersion == kEventsApiVersion) {  // has other names
+    ManagedFields managed;
+    noteUpdate(managed, changesOf(json::object{}, object, write), write);
+    return managedText(std::move(managed));
+  }
+  static const auto withoutStatus = unite(systemFields(), api::fieldSetOf({"status"}));
+  const auto fields =
+      api::newFieldsText(object, write.schema, write.ignored ? withoutStatus : systemFields());
+  if (fields == "{}") return "";
+  std::string out = "[";
+  appendEntry(out, {write.manager, false, write.apiVersion, write.now, write.subresource, {}},
+              fields);
   return out + "]";
 }
 

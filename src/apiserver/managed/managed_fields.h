@@ -44,12 +44,19 @@ struct ManagedWrite {
   std::string subresource;
   std::string now;
   const api::Schema* schema = nullptr;
-  api::FieldSet ignored;  // what this kind of write cannot change, with all that is below
+  // What this kind of write cannot change, with all that is below; null: nothing.
+  const api::FieldSet* ignored = nullptr;
 };
 
 // What a write that can change these fields only did; api::compareFields without the rest.
 api::FieldChanges changesOf(const json::value& before, const json::value& after,
                             const ManagedWrite& write);
+// What nobody owns: who an object is, and what the server writes itself.
+const api::FieldSet& systemFields();
+
+// managedText of a new object whose creator owns all that is in it, but for its status when the
+// kind of write ignores that.
+std::string newManagedText(const json::value& object, const ManagedWrite& write);
 // Who owns what after an update.
 void noteUpdate(ManagedFields& managed, api::FieldChanges changes, const ManagedWrite& write);
 

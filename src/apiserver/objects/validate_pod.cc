@@ -14,12 +14,11 @@ namespace koord::apiserver {
 namespace {
 
 void oneOf(const json::value& object, const std::string& path, const char* field,
-           const std::vector<std::string>& allowed, FieldErrors& errors) {
+           std::initializer_list<std::string_view> allowed, FieldErrors& errors) {
   const auto* value = find(object, field);
   if (!value || !value->is_string()) return;
-  for (const auto& one : allowed)
-    if (*value == json::string_view(one)) return;
-  errors.unsupported(path + "." + field, *value, allowed);
+  if (std::ranges::find(allowed, std::string_view(value->get_string())) != allowed.end()) return;
+  errors.unsupported(path + "." + field, *value, {allowed.begin(), allowed.end()});
 }
 
 Quantity quantityOf(const json::value& value) {
@@ -46,7 +45,7 @@ void validateResources(const json::value& resources, const std::string& path, Fi
     if (!list || !list->is_object()) continue;
     for (const auto& member : list->get_object()) {
       const std::string_view name = member.key();
-      const auto at = fmt::format("{}.{}[{}]", path, part, name);
+      const auto at = [&] { return fmt::format("{}.{}[{}]", path, part, name); };
       if (const auto wrong = api::checkQualifiedName(name); !wrong.empty()) {
         errors.invalid(fmt::format("{}.{}", path, part), name, wrong);
       } else if (name.find('/') == std::string_view::npos && name != "cpu" && name != "memory" &&
@@ -56,22 +55,21 @@ void validateResources(const json::value& resources, const std::string& path, Fi
       }
       const Quantity amount = quantityOf(member.value());
       if (amount.sign() < 0) {
-        errors.invalid(at, member.value(), "must be greater than or equal to 0");
+        errors.invalid(at(), member.value(), "must be greater than or equal to 0");
         continue;
       }
       if (isExtended(name) && !amount.asInt64())
-        errors.invalid(at, member.value(), "must be an integer");
+        errors.invalid(at(), member.value(), "must be an integer");
       if (std::string_view(part) != "requests") continue;
       const auto* limit = limits ? find(*limits, name) : nullptr;
-      const auto requestPath = fmt::format("{}.requests", path);
       if (limit) {
         const Quantity most = quantityOf(*limit);
         if (!isOvercommitable(name) && amount != most)
-          errors.invalid(requestPath, member.value(),
+          errors.invalid(path + ".requests", member.value(),
                          fmt::format("must be equal to {} limit of {}", name, most.toString()));
         else if (amount > most)
           errors.invalid(
-              requestPath, member.value(),
+              path + ".requests", member.value(),
               fmt::format("must be less than or equal to {} limit of {}", name, most.toString()));
       } else if (!isOvercommitable(name)) {
         errors.required(fmt::format("{}.limits", path),

@@ -16,6 +16,19 @@ std::string programOf(std::string_view userAgent) {
   return out;
 }
 
+const api::FieldSet& spec() {
+  static const auto set = api::fieldSetOf({"spec"});
+  return set;
+}
+const api::FieldSet& specAndMetadata() {
+  static const auto set = unite(spec(), api::fieldSetOf({"metadata"}));
+  return set;
+}
+const api::FieldSet& status() {
+  static const auto set = api::fieldSetOf({"status"});
+  return set;
+}
+
 bool isReset(const json::value& given) {
   const auto* list = given.if_array();
   return list && list->size() == 1 && list->front().is_object() &&
@@ -37,10 +50,9 @@ ManagedWrite WriteCall::managedWrite() const {
   write.apiVersion = target_.apiVersion();
   write.schema = version.schema;
   if (request.subresource == "status") {
-    write.ignored = api::fieldSetOf({"spec"});
-    if (target_.resource->custom) write.ignored.at({{}, "metadata"}).member = true;
+    write.ignored = target_.resource->custom ? &specAndMetadata() : &spec();
   } else if (version.hasStatus) {
-    write.ignored = api::fieldSetOf({"status"});
+    write.ignored = &status();
   }
   return write;
 }
@@ -58,6 +70,11 @@ void WriteCall::track(const json::value* old, const json::value& next, const jso
     return;
   }
   const auto write = managedWrite();
+  if (!old && given.is_null()) {
+    newOwners_ = true;
+    managed_ = newManagedText(next, write);
+    return;
+  }
   const json::value nothing(json::object_kind);
   auto changes = changesOf(old ? *old : nothing, next, write);
   const bool useGiven = !given.is_null() && call_.request.subresource.empty();

@@ -161,7 +161,7 @@ Outcome<json::value> WriteCall::applyScale(ManagedFields& managed, const json::v
   auto write = managedWrite();
   const auto apiVersion = std::exchange(write.apiVersion, kScaleApiVersion);
   write.schema = server_.registry_.builtinSchemas()->find("Scale");
-  write.ignored = {};
+  write.ignored = nullptr;
   auto owners = managersOfScale(managed, paths);
   auto scale = applyConfig(owners, scaleOf(old, paths), config, write, force);
   if (!scale) return scale;

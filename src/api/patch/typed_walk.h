@@ -1,0 +1,39 @@
+#pragma once
+
+// How objects are walked along their schema. Used by the other files of this folder only.
+
+#include <boost/container/small_vector.hpp>
+#include <string_view>
+
+#include "api/schema/schema.h"
+#include "base/json.h"
+
+namespace koord::api::walk {
+
+// Nothing, null, {} or [].
+bool isEmpty(const json::value* value);
+bool isContainer(const json::value* value);
+
+using Members = boost::container::small_vector<const json::key_value_pair*, 24>;
+Members sortedMembers(const json::object& object);
+
+// Fields of a schema (which may be null) for names that come in order.
+class SchemaCursor {
+ public:
+  explicit SchemaCursor(const Schema* schema) : schema_(schema) {}
+
+  // nullptr for what is no field: entries of maps, or unknown.
+  const SchemaField* field(std::string_view name);
+  // As memberSchema.
+  const Schema* type(std::string_view name);
+
+ private:
+  const Schema* schema_;
+  std::size_t next_ = 0;
+};
+
+// What stands for a field, which may be null, that is there, empty, whenever its struct is, though
+// nobody wrote it: {} for structs, null for lists. nullptr for all others.
+const json::value* impliedValue(const SchemaField* field);
+
+}  // namespace koord::api::walk

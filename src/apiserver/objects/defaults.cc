@@ -189,6 +189,7 @@ void claim(object&, object& spec) {
 void volume(object&, object& spec) {
   setDefault(spec, "volumeMode", "Filesystem");
   setDefault(spec, "persistentVolumeReclaimPolicy", "Retain");
+  setVolumeSourceDefaults(spec);
 }
 void priorityClass(object& whole, object&) {
   setDefault(whole, "preemptionPolicy", "PreemptLowerPriority");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 
 #include "apiserver/objects/defaults.h"
 #include "apiserver/objects/edit.h"
@@ -68,7 +69,7 @@ void setVolumeDefaults(json::object& volume) {
   if (volume.size() == 1 && volume.contains("name")) volume["emptyDir"] = json::object{};
   for (const auto* name : {"secret", "configMap", "downwardAPI", "projected"})
     if (auto* source = memberObject(volume, name)) setDefault(*source, "defaultMode", 420);
-  if (auto* source = memberObject(volume, "hostPath")) setDefault(*source, "type", "");
+  setVolumeSourceDefaults(volume);
 }
 
 template <class Fn>
@@ -80,6 +81,23 @@ void eachContainer(json::object& spec, Fn fn) {
 }
 
 }  // namespace
+
+void setVolumeSourceDefaults(json::object& volume) {
+  constexpr std::tuple<const char*, const char*, const char*> kTexts[] = {
+      {"hostPath", "type", ""},
+      {"iscsi", "iscsiInterface", "default"},
+      {"rbd", "pool", "rbd"},
+      {"rbd", "user", "admin"},
+      {"rbd", "keyring", "/etc/ceph/keyring"},
+      {"azureDisk", "cachingMode", "ReadWrite"},
+      {"azureDisk", "kind", "Shared"},
+      {"azureDisk", "fsType", "ext4"},
+      {"scaleIO", "storageMode", "ThinProvisioned"},
+      {"scaleIO", "fsType", "xfs"}};
+  for (const auto& [name, field, text] : kTexts)
+    if (auto* source = memberObject(volume, name)) setDefault(*source, field, text);
+  if (auto* source = memberObject(volume, "azureDisk")) setDefault(*source, "readOnly", false);
+}
 
 void setPodSpecDefaults(json::object& spec) {
   const auto* network = spec.if_contains("hostNetwork");

@@ -41,6 +41,24 @@ TEST_F(ObjectsTest, aGatedPodSaysThatItIsNotScheduled) {
   EXPECT_EQ(mergePatch(std::string(kPods) + "/web", "{}").body, made.body);
 }
 
+TEST_F(ObjectsTest, volumesOfOldKindsHaveTheirDefaults) {
+  const auto made = post(
+      kPods,
+      pod("v", R"(,"volumes":[{"name":"r","rbd":{"monitors":["m"],"image":"i","user":"me"}}])"));
+  ASSERT_EQ(made.status, 201) << made.message();
+  EXPECT_EQ(
+      at(made.body, "spec", "volumes")->get_array()[0].at("rbd"),
+      *parseJson(
+          R"({"monitors":["m"],"image":"i","user":"me","pool":"rbd","keyring":"/etc/ceph/keyring"})"));
+  const auto volume = post(
+      "/api/v1/persistentvolumes",
+      R"({"metadata":{"name":"pv"},"spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],
+      "iscsi":{"targetPortal":"p","iqn":"q","secretRef":{"name":"s","namespace":"n"}}}})");
+  ASSERT_EQ(volume.status, 201) << volume.message();
+  EXPECT_EQ(textAt(volume.body, "spec", "iscsi", "iscsiInterface"), "default");
+  EXPECT_TRUE(volume.warnings.empty());
+}
+
 TEST_F(ObjectsTest, whatIsEmptyIsNotThere) {
   struct Case {
     const char* name;

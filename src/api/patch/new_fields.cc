@@ -33,7 +33,7 @@ class NewFields {
       } else {
         appendElement(text, Kind::Field, name);
       }
-      below(start, value, types.type(name), before != nullptr, left);
+      below(start, value, types.type(known), before != nullptr, left);
     }
   }
 

@@ -1,7 +1,6 @@
 #include "api/patch/typed_walk.h"
 
 #include <algorithm>
-#include <span>
 
 namespace koord::api::walk {
 
@@ -26,14 +25,19 @@ Members sortedMembers(const json::object& object) {
 
 const SchemaField* SchemaCursor::field(std::string_view name) {
   if (!schema_) return nullptr;
-  const auto rest = std::span(schema_->fields).subspan(next_);
-  const auto it = std::ranges::lower_bound(rest, name, {}, &SchemaField::name);
-  next_ += static_cast<std::size_t>(it - rest.begin());
-  return it != rest.end() && it->name == name ? &*it : nullptr;
+  const auto& fields = schema_->fields;
+  for (; next_ < fields.size(); ++next_)
+    if (const auto order = fields[next_].name <=> name; order >= 0)
+      return order == 0 ? &fields[next_] : nullptr;
+  return nullptr;
 }
 
 const Schema* SchemaCursor::type(std::string_view name) {
-  if (const auto* known = field(name)) return known->type;
+  return type(field(name));
+}
+
+const Schema* SchemaCursor::type(const SchemaField* known) const {
+  if (known) return known->type;
   return schema_ && schema_->type == Schema::Type::Map ? schema_->items : nullptr;
 }
 

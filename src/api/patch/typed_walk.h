@@ -26,6 +26,7 @@ class SchemaCursor {
   const SchemaField* field(std::string_view name);
   // As memberSchema.
   const Schema* type(std::string_view name);
+  const Schema* type(const SchemaField* known) const;
 
  private:
   const Schema* schema_;

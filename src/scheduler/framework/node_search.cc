@@ -4,11 +4,9 @@
 
 #include <algorithm>
 
-namespace koord::scheduler {
+#include "scheduler/framework/nominated_nodes.h"
 
-namespace {
-constexpr std::size_t kManyNominated = 100;
-}  // namespace
+namespace koord::scheduler {
 
 std::size_t nodesToFind(std::size_t nodes, std::int32_t percentage) {
   if (nodes < 100 || percentage <= 0 || percentage >= 100) return nodes;
@@ -82,7 +80,7 @@ SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod) {
       verdicts_.clear(cluster_.capacity());
       result.status = filterOn(state, pod, attempt, all, verdicts_, true);
     }
-    if (result.status.ok()) result.status = dropNominated(state, pod, all, &verdicts_);
+    if (result.status.ok()) result.status = dropNominated(state, pod, attempt, all, &verdicts_);
     if (!result.status.ok()) return result;
   }
   describe(attempt, keptIsAll ? kept->verdicts() : verdicts_, diagnosis);
@@ -210,7 +208,7 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
     feasible = attempt.allowed;
     Status status = filterOn(state, pod, attempt, feasible, verdicts_, true);
     if (!status.ok()) return status;
-    status = dropNominated(state, pod, feasible, &verdicts_);
+    status = dropNominated(state, pod, attempt, feasible, &verdicts_);
     if (status.ok()) limitFeasible(feasible);
     return status;
   }
@@ -228,36 +226,63 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
     status = filterOn(state, pod, attempt, feasible, verdicts_, false);
     if (!status.ok()) return status;
   }
-  status = dropNominated(state, pod, feasible, nullptr);
+  status = dropNominated(state, pod, attempt, feasible, nullptr);
   if (status.ok()) limitFeasible(feasible);
   return status;
 }
 
 // Takes out nodes that are only free because a nominated pod of no lower priority is not there yet.
-Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, NodeSet& feasible,
-                                 Verdicts* verdicts) {
-  if (nominator_.empty()) return {};
-  // A node that is rejected anyway may be rejected for more reasons with the nominated pods there;
-  // with hundreds of such nodes that detail of the message is not worth the time.
-  const bool detailed = nominator_.byNode().size() <= kManyNominated;
-  if (feasible.empty() && !(verdicts && detailed)) return {};
-  for (const auto& [name, pods] : nominator_.byNode()) {
-    const auto node = cluster_.findNode(name);
-    if (!node || !(verdicts && detailed ? cluster_.live() : feasible).contains(*node)) continue;
-    const bool matters = std::ranges::any_of(pods, [&](const PodPtr& other) {
-      return other->priority >= pod->priority && other->uid() != pod->uid();
-    });
-    if (!matters) continue;
-    if (verdicts && !feasible.contains(*node) && verdicts->at(*node) == kPasses) continue;
-    Status status = filterNode(state, pod, *node);
-    if (status.code == Code::Error) return status;
-    if (status.ok()) continue;
-    feasible.erase(*node);
-    if (!verdicts) continue;
-    const auto plugin =
-        static_cast<std::uint16_t>(Profile::indexOf(profile_.filter, status.plugin));
-    verdicts->set(*node, verdicts->intern({plugin, status.code, status.reasons}));
+// A node that is rejected anyway may be rejected for other reasons with those pods there, and it is
+// these that upstream reports: `verdicts`, when given, get them.
+Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                                 NodeSet& feasible, Verdicts* verdicts) {
+  if (nominator_.empty() || (feasible.empty() && !verdicts)) return {};
+  PodClass& podClass = *attempt.podClass;
+  // Few priorities are in use; those that are not any more must not pile up.
+  if (podClass.nominated.size() > 8 && !podClass.nominated.contains(pod->priority))
+    podClass.nominated.clear();
+  auto& slot = podClass.nominated[pod->priority];
+  if (!slot) slot = std::make_unique<NominatedNodes>();
+  NominatedNodes& promised = *slot;
+  Status status =
+      promised.sync(cluster_, nominator_, profile_, podClass, *pod, attempt.skipFilter);
+  if (!status.ok()) return status;
+  const PluginMask others = otherFilters_ & ~attempt.skipFilter;
+  const auto own = cluster_.findNode(nominator_.nodeOf(pod->uid()));
+  std::vector<VerdictId> ids(verdicts ? promised.rejections() : 0);  // in `verdicts`
+  for (const auto& [node, verdict] : promised.nodes()) {
+    const bool passed = feasible.contains(node);
+    if (attempt.restricted && !attempt.allowed.contains(node)) continue;
+    if (!passed && !verdicts) continue;
+    // The pod itself is not in its own way.
+    bool ask = own == node;
+    if (verdict == kPasses) {
+      ask |= others != 0;
+    } else if (verdicts) {
+      // A plugin before the one that rejects may do so first.
+      ask |= (others & ((PluginMask{1} << promised.rejection(verdict).plugin) - 1)) != 0;
+    }
+    if (ask) {
+      if (status = dropOne(state, pod, node, feasible, verdicts); !status.ok()) return status;
+    } else if (verdict != kPasses) {
+      if (passed) feasible.erase(node);
+      if (!verdicts) continue;
+      if (ids[verdict] == 0) ids[verdict] = verdicts->intern(promised.rejection(verdict));
+      verdicts->set(node, ids[verdict]);
+    }
   }
+  return {};
+}
+
+Status NodeSearch::dropOne(CycleState& state, const PodPtr& pod, NodeId node, NodeSet& feasible,
+                           Verdicts* verdicts) {
+  Status status = filterNode(state, pod, node);
+  if (status.code == Code::Error) return status;
+  if (status.ok()) return {};
+  feasible.erase(node);
+  if (!verdicts) return {};
+  const auto plugin = static_cast<std::uint16_t>(Profile::indexOf(profile_.filter, status.plugin));
+  verdicts->set(node, verdicts->intern({plugin, status.code, status.reasons}));
   return {};
 }
 

@@ -73,7 +73,10 @@ class NodeSearch {
                     SearchResult& result);
   Status findFeasible(CycleState& state, const PodPtr& pod, Attempt& attempt, NodeSet& feasible,
                       bool& fast);
-  Status dropNominated(CycleState& state, const PodPtr& pod, NodeSet& feasible, Verdicts* verdicts);
+  Status dropNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                       NodeSet& feasible, Verdicts* verdicts);
+  Status dropOne(CycleState& state, const PodPtr& pod, NodeId node, NodeSet& feasible,
+                 Verdicts* verdicts);
   Status filterOn(const CycleState& state, const PodPtr& pod, const Attempt& attempt,
                   NodeSet& nodes, Verdicts& verdicts, bool signedToo);
   void limitFeasible(NodeSet& feasible);

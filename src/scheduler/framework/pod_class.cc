@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "scheduler/framework/nominated_nodes.h"
+
 namespace koord::scheduler {
 
 std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reverse,

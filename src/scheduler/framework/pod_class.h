@@ -6,6 +6,7 @@
 // used, instead of about all.
 
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -20,6 +21,7 @@ namespace koord::scheduler {
 using PluginMask = std::uint64_t;
 
 class ClassNodes;
+class NominatedNodes;
 
 struct PodClass {
   explicit PodClass(std::string signatureBytes);
@@ -32,6 +34,8 @@ struct PodClass {
   Status preScore;                  // the first failure of a Signed plugin's PreScore
   PluginMask skipScore = 0;         // Signed Score plugins that have nothing to say
   std::unique_ptr<ClassNodes> nodes;  // absent until the class is asked for all nodes
+  // By priority of the pods that asked.
+  std::map<std::int32_t, std::unique_ptr<NominatedNodes>> nominated;
 };
 
 // The Signed plugins' verdicts and scores for all nodes, brought up to date on demand.

@@ -21,6 +21,8 @@ struct Model {
   std::map<std::string, std::shared_ptr<const api::Node>> nodes;
   std::map<std::string, std::shared_ptr<const api::Pod>> pods;  // bound, by uid
   std::map<std::string, api::StringMap> namespaces;             // their labels
+  // Pending pods that preemption has promised a node, by the node's name.
+  std::map<std::string, std::vector<std::shared_ptr<const api::Pod>>> nominated;
 };
 
 struct Outcome {
@@ -48,11 +50,10 @@ class Reference {
  public:
   Reference(const Model& model, const api::Pod& pod) : model_(model), pod_(pod) {
     const auto& affinity = pod.spec.affinity;
-    addUpAffinity();
-    for (const auto& constraint : pod_.spec.topologySpreadConstraints)
-      if (constraint.whenUnsatisfiable == "DoNotSchedule") hard_.push_back(spreadOf(constraint));
+    addUp();
     for (const auto& [name, node] : model_.nodes) {
-      auto reasons = judge(*node);
+      auto reasons = judgePromised(*node);
+      if (reasons.empty()) reasons = judge(*node);
       if (reasons.empty()) {
         outcome_.feasible.insert(name);
       } else {
@@ -90,7 +91,43 @@ class Reference {
   }
   const Outcome& outcome() const { return outcome_; }
 
+  // Why one node will not do; empty when it will.
+  static std::vector<std::string> judgeOn(const Model& model, const api::Pod& pod,
+                                          const std::string& node) {
+    const Reference one(model, pod, OneNode{});
+    auto reasons = one.judgePromised(*model.nodes.at(node));
+    return reasons.empty() ? one.judge(*model.nodes.at(node)) : reasons;
+  }
+
  private:
+  struct OneNode {};
+  Reference(const Model& model, const api::Pod& pod, OneNode) : model_(model), pod_(pod) {
+    addUp();
+  }
+  void addUp() {
+    addUpAffinity();
+    for (const auto& constraint : pod_.spec.topologySpreadConstraints)
+      if (constraint.whenUnsatisfiable == "DoNotSchedule") hard_.push_back(spreadOf(constraint));
+  }
+
+  // With the pods on the node that are to come there and matter no less.
+  std::vector<std::string> judgePromised(const api::Node& node) const {
+    const auto nominated = model_.nominated.find(node.metadata.name);
+    if (nominated == model_.nominated.end()) return {};
+    Model then = model_;
+    then.nominated.clear();
+    for (const auto& other : nominated->second) {
+      if (other->spec.priority.value_or(0) < pod_.spec.priority.value_or(0) ||
+          other->metadata.uid == pod_.metadata.uid)
+        continue;
+      auto there = std::make_shared<api::Pod>(*other);
+      there->spec.nodeName = node.metadata.name;
+      then.pods[other->metadata.uid] = std::move(there);
+    }
+    if (then.pods.size() == model_.pods.size()) return {};
+    return Reference(then, pod_, OneNode{}).judge(node);
+  }
+
   template <class F>
   void forEachPodOn(const api::Node& node, F&& fn) const {
     for (const auto& [uid, pod] : model_.pods)

@@ -83,7 +83,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
                   truth == Truth::Gone ? "it is gone" : "it is bound to another node");
         unreserve(attempt);
         (void)shared_.cluster.forget(uid);
-        move(EventResource::AssignedPod, action::kDelete, attempt.pod.info, nullptr);
+        placeFreed(*attempt.pod.info, attempt.nodeName);
         co_return;
       }
     }
@@ -98,7 +98,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   const auto* counted = shared_.cluster.findPod(uid);
   if (counted && counted->assumed && !pending_.contains(uid)) {
     shared_.cluster.removePod(uid);
-    move(EventResource::AssignedPod, action::kDelete, attempt.pod.info, nullptr);
+    placeFreed(*attempt.pod.info, attempt.nodeName);
   }
 }
 

@@ -47,10 +47,10 @@ void Scheduler::fail(Attempt& attempt, const Status& status, Diagnosis* diagnosi
     Status text = status;
     text.reasons = {own.message()};
     failed(attempt, text, diagnosis ? diagnosis : &own, nomination);
-    move(EventResource::AssignedPod, action::kDelete, attempt.pod.info, nullptr,
-         [&](const PodInfo& other) { return other.uid() != uid; });
+    placeFreed(*attempt.pod.info, attempt.nodeName,
+               [&](const PodInfo& other) { return other.uid() != uid; });
   } else {
-    move(EventResource::AssignedPod, action::kDelete, attempt.pod.info, nullptr);
+    placeFreed(*attempt.pod.info, attempt.nodeName);
     failed(attempt, status, diagnosis, nomination);
   }
 }

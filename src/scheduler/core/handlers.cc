@@ -26,6 +26,12 @@ void Scheduler::move(EventResource resource, Actions actions, const PodPtr& befo
   queue_->moveAll(event, affects);
 }
 
+// Hints look at the node of a pod that goes, which its object does not name yet.
+void Scheduler::placeFreed(const PodInfo& pod, const std::string& node,
+                           const std::function<bool(const PodInfo&)>& affects) {
+  move(EventResource::AssignedPod, action::kDelete, placedOn(pod, node), nullptr, affects);
+}
+
 template <class T>
 void Scheduler::watch(Store<T>& store, EventResource resource) {
   using Object = typename Store<T>::Object;
@@ -164,8 +170,9 @@ void Scheduler::assignedGone(const PodObject& pod) {
   // An assumed pod is let go by its binding cycle, which holds what plugins reserved for it.
   if (counted->assumed && underWay_.contains(pod->metadata.uid)) return;
   // The last state tells the node, which hints look at.
-  const PodPtr last =
-      pod->spec.nodeName.empty() ? counted->info : makePodInfo(shared_.cluster, pod);
+  const PodPtr last = pod->spec.nodeName.empty()
+                          ? placedOn(*counted->info, shared_.cluster.node(counted->node).name)
+                          : makePodInfo(shared_.cluster, pod);
   shared_.cluster.removePod(pod->metadata.uid);
   move(EventResource::AssignedPod, action::kDelete, last, nullptr);
 }

@@ -137,6 +137,9 @@ class Scheduler {
   void watchStores();
   void move(EventResource resource, Actions actions, const PodPtr& before, const PodPtr& after,
             const std::function<bool(const PodInfo&)>& affects = {});
+  // A pod that was counted on a node, but never seen as bound, is there no more.
+  void placeFreed(const PodInfo& pod, const std::string& node,
+                  const std::function<bool(const PodInfo&)>& affects = {});
 
   SchedulerOptions options_;
   Executor& executor_;

@@ -176,6 +176,21 @@ TEST(Scheduler, a_refused_binding_frees_the_node_and_is_tried_again) {
               HasSubstr("SchedulerError: running Bind plugin \"DefaultBinder\": "));
 }
 
+TEST(Scheduler, room_that_a_refused_binding_frees_wakes_those_who_wait_for_it) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  f.create(aPod("first").request("cpu", "3").priority(1));
+  f.create(aPod("second").request("cpu", "3"));
+  f.beforeBind = [&](const std::string& pod) -> Result<std::string> {
+    if (pod != "first") return "{}";
+    f.remove("first");
+    return fail(ErrorCode::NotFound, "gone");
+  };
+  f.run(15s);
+  EXPECT_EQ(f.nodeOf("second"), "n1");
+}
+
 TEST(Scheduler, while_the_fate_of_a_binding_is_unknown_its_room_is_not_given_away) {
   Fixture f;
   f.node(aNode("n1").allocatable("cpu", "1"));

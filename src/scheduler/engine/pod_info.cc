@@ -43,4 +43,12 @@ PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod) {
   return info;
 }
 
+PodPtr placedOn(const PodInfo& pod, const std::string& node) {
+  auto object = std::make_shared<api::Pod>(*pod.pod);
+  object->spec.nodeName = node;
+  auto info = std::make_shared<PodInfo>(pod);
+  info->pod = std::move(object);
+  return info;
+}
+
 }  // namespace koord::scheduler

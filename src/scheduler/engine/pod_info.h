@@ -39,5 +39,7 @@ using PodPtr = std::shared_ptr<const PodInfo>;
 
 class Cluster;
 PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod);
+// The pod as the API shows it once it is bound.
+PodPtr placedOn(const PodInfo& pod, const std::string& node);
 
 }  // namespace koord::scheduler

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "scheduler/app/app.h"
+#include "scheduler/plugins/registry.h"
 
 int main(int argc, char** argv) {
   koord::scheduler::Flags flags;
@@ -21,8 +22,9 @@ int main(int argc, char** argv) {
   };
   const auto options = koord::scheduler::resolve(app, flags, component);
   if (!options) return refuse(options.error());
+  const koord::scheduler::Registry registry = koord::scheduler::makeRegistry();
   if (flags.showPlugins || !flags.writeConfigTo.empty()) {
-    const auto text = koord::scheduler::describeConfiguration(*options);
+    const auto text = koord::scheduler::describeConfiguration(*options, registry);
     if (!text) return refuse(text.error());
     if (flags.showPlugins) std::fputs(text->c_str(), stdout);
     if (flags.writeConfigTo.empty()) return 0;
@@ -31,6 +33,6 @@ int main(int argc, char** argv) {
   }
   return koord::kube::runComponent(
       component, [&](koord::kube::Component& c) -> koord::Result<std::unique_ptr<koord::kube::Running>> {
-        return koord::scheduler::startScheduler(c, flags, *options);
+        return koord::scheduler::startScheduler(c, flags, *options, registry);
       });
 }

@@ -8,7 +8,6 @@
 #include "kube/leader_election.h"
 #include "net/tls.h"
 #include "scheduler/core/informers.h"
-#include "scheduler/plugins/registry.h"
 #include "scheduler/services/http_service.h"
 
 namespace koord::scheduler {
@@ -23,7 +22,7 @@ Result<net::CertKey> selfSigned(WallTime now, const std::string& address) {
   return net::issueServerCert(*authority, {"koord-scheduler", {"localhost", "127.0.0.1", address}, validity});
 }
 
-class App final : public kube::Running {
+class App final : public RunningScheduler {
  public:
   App(kube::Component& component, std::unique_ptr<Metrics> metrics, std::unique_ptr<Scheduler> scheduler)
       : component_(component),
@@ -62,6 +61,8 @@ class App final : public kube::Running {
     }
     return {};
   }
+
+  const Scheduler& scheduler() const override { return *scheduler_; }
 
   void start() {
     const LeaderElectionConfig& election = scheduler_->configuration().leaderElection;
@@ -144,11 +145,12 @@ class App final : public kube::Running {
 
 }  // namespace
 
-Result<std::unique_ptr<kube::Running>> startScheduler(kube::Component& component, const Flags& flags,
-                                                      SchedulerOptions options) {
+Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& component, const Flags& flags,
+                                                         SchedulerOptions options,
+                                                         const Registry& registry) {
   auto metrics = std::make_unique<Metrics>();
   log::info("random seed {}", options.seed);
-  auto scheduler = Scheduler::create(std::move(options), makeRegistry(), component.executor(),
+  auto scheduler = Scheduler::create(std::move(options), registry, component.executor(),
                                      &component.api(), metrics.get());
   if (!scheduler) return fail(std::move(scheduler.error()));
   (*scheduler)->debug() = {flags.debugScores, flags.debugFilters, flags.debugDiagnosis};
@@ -158,9 +160,9 @@ Result<std::unique_ptr<kube::Running>> startScheduler(kube::Component& component
   return app;
 }
 
-Result<std::string> describeConfiguration(SchedulerOptions options) {
+Result<std::string> describeConfiguration(SchedulerOptions options, const Registry& registry) {
   VirtualLoop loop;
-  const auto scheduler = Scheduler::create(std::move(options), makeRegistry(), loop, nullptr);
+  const auto scheduler = Scheduler::create(std::move(options), registry, loop, nullptr);
   if (!scheduler) return fail(scheduler.error());
   std::string text;
   for (const auto& [name, profile] : (*scheduler)->profiles())

@@ -4,13 +4,21 @@
 
 #include "kube/component.h"
 #include "scheduler/app/flags.h"
+#include "scheduler/framework/registry.h"
 
 namespace koord::scheduler {
 
-Result<std::unique_ptr<kube::Running>> startScheduler(kube::Component& component, const Flags& flags,
-                                                      SchedulerOptions options);
+class RunningScheduler : public kube::Running {
+ public:
+  virtual const Scheduler& scheduler() const = 0;
+};
+
+// The registry has the plugins that a configuration may name.
+Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& component, const Flags& flags,
+                                                         SchedulerOptions options,
+                                                         const Registry& registry);
 
 // The order of plugins in every profile, without connecting to anything.
-Result<std::string> describeConfiguration(SchedulerOptions options);
+Result<std::string> describeConfiguration(SchedulerOptions options, const Registry& registry);
 
 }  // namespace koord::scheduler

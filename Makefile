@@ -6,10 +6,10 @@ JOBS ?= $(shell nproc)
 UP_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test build bench format lint clean packages asan tsan fuzz
+.PHONY: help up test test-long build bench format lint clean packages asan tsan fuzz
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 packages: ## install the Debian packages that are missing
 	@scripts/install-packages.sh
@@ -21,6 +21,10 @@ up: packages ## build, start the cluster on this machine and run the co-location
 test: packages ## build everything and run every test
 	@scripts/build.sh $(BUILD) $(JOBS) all
 	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
+
+test-long: packages ## the tests that take an hour, above all 1,000 simulated clusters
+	@scripts/build.sh $(BUILD) $(JOBS) all
+	@cd $(BUILD) && ctest -C Long -L long --output-on-failure
 
 build: packages ## build every program into build/release/bin
 	@scripts/build.sh $(BUILD) $(JOBS) all

@@ -1,0 +1,49 @@
+#pragma once
+
+// Journal: what happened in a run, on virtual time, and the first thing that must not have
+// happened. Keeps the last lines only; the fingerprint is of all of them, so two runs of a seed can
+// be compared.
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "base/executor.h"
+
+namespace koord::simulation {
+
+class Journal {
+ public:
+  explicit Journal(const Clock& clock, bool verbose) : clock_(clock), verbose_(verbose) {}
+
+  template <class... Args>
+  void note(fmt::format_string<Args...> format, Args&&... args) {
+    write(fmt::format(format, std::forward<Args>(args)...));
+  }
+  // The first one counts: what follows may only follow from it.
+  template <class... Args>
+  void violated(std::string_view invariant, fmt::format_string<Args...> format, Args&&... args) {
+    if (failed()) return;
+    violation_ = fmt::format("{}: {}", invariant, fmt::format(format, std::forward<Args>(args)...));
+    write("VIOLATED " + violation_);
+  }
+
+  bool failed() const { return !violation_.empty(); }
+  const std::string& violation() const { return violation_; }
+  const std::deque<std::string>& lastLines() const { return lines_; }
+  std::uint64_t fingerprint() const { return fingerprint_; }
+
+ private:
+  static constexpr std::size_t kKept = 80;
+  void write(const std::string& text);
+
+  const Clock& clock_;
+  const bool verbose_;
+  std::deque<std::string> lines_;
+  std::string violation_;
+  std::uint64_t fingerprint_ = 14695981039346656037U;
+};
+
+}  // namespace koord::simulation

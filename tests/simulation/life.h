@@ -1,0 +1,68 @@
+#pragma once
+
+// Life: what happens in a cluster apart from scheduling. People create, change and delete pods,
+// nodes and budgets at random; kubelets start and stop pods; a provisioner makes volumes; budgets
+// get their counts; pods of nodes that are gone are collected. It writes straight to the server.
+
+#include "kube/client.h"
+#include "scheduler/testing/generator.h"
+#include "simulation/truth.h"
+
+namespace koord::simulation {
+
+class Life {
+ public:
+  Life(kube::Api& api, VirtualLoop& loop, Truth& truth, Journal& journal, Random random);
+
+  // Namespaces, classes and the first nodes.
+  void begin();
+  // Something happens.
+  void act();
+  // What goes on by itself; to be called about every second.
+  void tick();
+  void createPod();
+
+ private:
+  void createPods();
+  void createNode();
+  void createBudget();
+  void changeNode();
+  void changePod();
+  void addVolumes(scheduler::testing::PodBuilder& pod);
+
+  void podSeen(const PodObject& pod);
+  void startPod(const PodObject& pod);
+  void collect();
+  void countBudgets();
+  void provision();
+  void bindClaim(const api::PersistentVolumeClaim& claim, const std::string& volume);
+
+  // Writes that may fail because things have moved on.
+  template <class T>
+  void write(Task<Result<T>> task);
+  // Objects that the server has to accept.
+  void create(const api::ResourceType& type, const std::string& namespace_, json::value object);
+  Task<void> mustSucceed(Task<Result<json::value>> task, std::string what);
+  void patch(const api::ResourceType& type, const api::ObjectMeta& meta, json::value patch,
+             std::string subresource = "");
+
+  template <class T>
+  const T* anyOf(const std::vector<T>& all) {
+    return all.empty() ? nullptr : &all[random_.below(all.size())];
+  }
+  std::vector<std::shared_ptr<const api::Node>> sortedNodes() const;
+
+  kube::Api& api_;
+  VirtualLoop& loop_;
+  Truth& truth_;
+  Journal& journal_;
+  Random random_;
+  scheduler::testing::Generator generate_;
+  std::uint64_t shapes_;
+  int lastPod_ = 0;
+  int lastNode_ = 0;
+  std::uint64_t lastVolume_ = 0;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::simulation

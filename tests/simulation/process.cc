@@ -1,0 +1,97 @@
+#include "simulation/process.h"
+
+#include <stdexcept>
+
+#include "scheduler/plugins/registry.h"
+
+namespace koord::simulation {
+
+namespace {
+
+constexpr const char* kConfiguration = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    preFilter: {enabled: [{name: Witness}]}
+    reserve: {enabled: [{name: Witness}]}
+  pluginConfig:
+  - name: VolumeBinding
+    args: {bindTimeoutSeconds: 20}
+)";
+
+}  // namespace
+
+Process::Process(std::string name, VirtualLoop& loop, apiserver::HttpFront& front, Journal& journal,
+                 Decisions& decisions, Random random)
+    : machine_(std::move(name)),
+      loop_(loop),
+      journal_(journal),
+      decisions_(decisions),
+      random_(random),
+      network_(loop, random_.fork()) {
+  network_.listen([&front](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
+    front.handle(std::move(request), std::move(responder));
+  });
+}
+
+Process::~Process() {
+  *alive_ = false;
+  kill();
+}
+
+void Process::start() {
+  name_ = fmt::format("{}#{}", machine_, ++starts_);
+  journal_.note("{} starts", name_);
+  decisions_.starts[name_] = loop_.steadyNow();
+  metrics_ = std::make_shared<kube::Metrics>();
+  api_ = std::make_unique<kube::HttpApi>(network_, loop_,
+                                         kube::ClientConfig{.server = "http://server"});
+  witness_ = std::make_unique<Witness>(name_, journal_, decisions_);
+  scheduler::Registry registry = scheduler::makeRegistry();
+  witness_->join(registry);
+  auto configuration = scheduler::parseConfiguration(kConfiguration);
+  if (!configuration) throw std::runtime_error(configuration.error().message);
+  scheduler::SchedulerOptions options;
+  options.configuration = *std::move(configuration);
+  options.seed = random_.next();
+  scheduler::Flags flags;
+  flags.port = flags.securePort = 0;
+  auto program = scheduler::startScheduler(*this, flags, std::move(options), registry);
+  if (!program) throw std::runtime_error(program.error().message);
+  program_ = *std::move(program);
+  witness_->watch(program_->scheduler());
+}
+
+void Process::kill() {
+  if (!program_) return;
+  journal_.note("{} dies", name_);
+  program_.reset();
+  witness_.reset();
+  api_.reset();
+}
+
+void Process::stop() {
+  if (!program_) return;
+  journal_.note("{} is told to stop", name_);
+  program_->stop([this] { endLater(); });
+}
+
+void Process::exit(int) {
+  journal_.note("{} gives up", name_);
+  endLater();
+}
+
+// It is on the stack.
+void Process::endLater() {
+  loop_.post([this, alive = alive_, start = starts_] {
+    if (*alive && start == starts_) kill();
+  });
+}
+
+net::HttpClient& Process::http() {
+  throw std::logic_error("not part of the simulation");
+}
+
+}  // namespace koord::simulation

@@ -1,0 +1,63 @@
+#pragma once
+
+// Process: koord-scheduler as a process of its own, with its own connection to the API server and
+// leader election. It can be killed and started again at any moment; requests that have left it
+// still arrive then.
+
+#include <memory>
+#include <string>
+
+#include "apiserver/http_front.h"
+#include "base/virtual_loop.h"
+#include "kube/component.h"
+#include "kube/http_api.h"
+#include "net/testing/sim_network.h"
+#include "scheduler/app/app.h"
+#include "simulation/witness.h"
+
+namespace koord::simulation {
+
+class Process final : public kube::Component {
+ public:
+  Process(std::string name, VirtualLoop& loop, apiserver::HttpFront& front, Journal& journal,
+          Decisions& decisions, Random random);
+  ~Process() override;
+
+  void start();
+  // As by SIGKILL.
+  void kill();
+  // As by SIGTERM; it runs on until it has put things in order.
+  void stop();
+  bool running() const { return program_ != nullptr; }
+  // While it runs.
+  const scheduler::Scheduler& scheduler() const { return program_->scheduler(); }
+  Witness& witness() { return *witness_; }
+  const std::string& name() const { return name_; }  // with the number of its start
+  net::SimNetwork& network() { return network_; }
+
+  Executor& executor() override { return loop_; }
+  kube::Api& api() override { return *api_; }
+  net::HttpClient& http() override;
+  Random& random() override { return random_; }
+  const std::shared_ptr<kube::Metrics>& metrics() override { return metrics_; }
+  void exit(int status) override;
+
+ private:
+  void endLater();
+
+  const std::string machine_;
+  std::string name_;
+  VirtualLoop& loop_;
+  Journal& journal_;
+  Decisions& decisions_;
+  Random random_;
+  net::SimNetwork network_;
+  int starts_ = 0;
+  std::shared_ptr<kube::Metrics> metrics_;
+  std::unique_ptr<kube::HttpApi> api_;
+  std::unique_ptr<Witness> witness_;
+  std::unique_ptr<scheduler::RunningScheduler> program_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace koord::simulation

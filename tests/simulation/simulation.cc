@@ -1,0 +1,231 @@
+#include "simulation/simulation.h"
+
+#include <algorithm>
+#include <array>
+
+#include "apiserver/local_api.h"
+#include "simulation/life.h"
+#include "simulation/process.h"
+
+namespace koord::simulation {
+
+using namespace std::chrono_literals;
+using scheduler::QueuePlace;
+using scheduler::testing::Reference;
+
+namespace {
+
+class Simulation {
+ public:
+  Simulation(std::uint64_t seed, bool verbose)
+      : random_(seed),
+        journal_(loop_, verbose),
+        server_(openServer(loop_, seed)),
+        front_(openFront(*server_)),
+        api_(*server_, loop_),
+        truth_(api_, loop_, journal_, decisions_),
+        life_(api_, loop_, truth_, journal_, random_.fork()) {
+    for (std::size_t i = 0; i < processes_.size(); ++i)
+      processes_[i] = std::make_unique<Process>(std::string(1, static_cast<char>('A' + i)), loop_,
+                                                *front_, journal_, decisions_, random_.fork());
+  }
+  Outcome run() {
+    truth_.start();
+    life_.begin();
+    loop_.advance(10ms);
+    for (auto& process : processes_) process->start();
+    const int steps = static_cast<int>(50 + random_.below(250));
+    for (int step = 0; step < steps && !journal_.failed(); ++step) {
+      if (random_.chance(0.7)) life_.act();
+      if (random_.chance(0.05)) disturb();
+      pass(Duration(random_.below(random_.chance(0.1) ? 10'000'000'000 : 1'500'000'000)));
+    }
+    if (!journal_.failed()) settle();
+    return {journal_.violation(), journal_.lastLines(), journal_.fingerprint(),
+            decisions_.attempts,  truth_.boundCount(),  decisions_.victims.size()};
+  }
+
+ private:
+  static std::unique_ptr<apiserver::Server> openServer(VirtualLoop& loop, std::uint64_t seed) {
+    apiserver::ServerOptions options;
+    options.inlineCommits = true;
+    options.seed = seed;
+    options.historyEvents = 64;  // who loses a watch for long has to list again
+    return *apiserver::Server::open(loop, std::move(options));
+  }
+  static std::unique_ptr<apiserver::HttpFront> openFront(apiserver::Server& server) {
+    apiserver::HttpFrontOptions options;
+    options.listen = "";
+    options.anonymous = true;
+    return *apiserver::HttpFront::start(server, std::move(options));
+  }
+
+  Process& any() { return *processes_[random_.below(processes_.size())]; }
+
+  // Kills, stops, starts, or makes a network good or bad.
+  void disturb() {
+    Process& process = any();
+    const double dice = random_.unit();
+    if (!process.running()) {
+      process.start();
+    } else if (dice < 0.25) {
+      process.kill();
+    } else if (dice < 0.4) {
+      process.stop();
+    } else {
+      auto& faults = process.network().faults;
+      const auto sometimes = [&](double worst) {
+        return random_.chance(0.5) ? random_.unit() * worst : 0;
+      };
+      faults = {};
+      journal_.note("the network of {} is {}", process.name(), dice < 0.6 ? "good" : "bad");
+      if (dice < 0.6) return;
+      faults.maxDelay = random_.chance(0.3) ? 800ms : 50ms;
+      faults.refuse = sometimes(0.2);
+      faults.loseRequest = sometimes(0.2);
+      faults.loseAnswer = sometimes(0.2);
+      faults.swallow = sometimes(0.05);
+      faults.overload = sometimes(0.3);
+      faults.cut = sometimes(0.1);
+    }
+  }
+
+  // Time goes by, and what has to hold at any moment is looked at.
+  void pass(Duration time) {
+    while (time > 0ns && !journal_.failed()) {
+      const Duration part = std::min<Duration>(time, 1s);
+      loop_.advance(part);
+      time -= part;
+      if (loop_.steadyNow() >= nextTick_) {
+        life_.tick();
+        nextTick_ = loop_.steadyNow() + 1s;
+      }
+      for (auto& process : processes_)
+        if (process->running()) checkQueue(*process);
+    }
+  }
+
+  // Every pod that the scheduler knows to be pending is in exactly one place.
+  void checkQueue(Process& process) {
+    const scheduler::Scheduler& scheduler = process.scheduler();
+    for (const auto& [key, pod] : truth_.pods.objects()) {
+      const auto known = scheduler.pending(key);
+      if (!known || known->uid() != pod->metadata.uid || !pod->spec.nodeName.empty() ||
+          known->pod->metadata.deletionTimestamp || scheduler.cluster().findPod(known->uid()))
+        continue;
+      if (scheduler.queue().placeOf(known->uid()) == QueuePlace::None)
+        journal_.violated("no pod is lost", "{} does not know {} any more", process.name(),
+                          key.toString());
+    }
+  }
+
+  Process* leader() {
+    for (auto& process : processes_)
+      if (process->running() && process->name() == decisions_.leader) return process.get();
+    return nullptr;
+  }
+
+  void settle() {
+    journal_.note("quiet");
+    for (auto& process : processes_) {
+      process->network().faults = {};
+      if (!process->running()) process->start();
+    }
+    // One more pod, so that a leader shows itself.
+    const std::size_t attempts = decisions_.attempts;
+    life_.createPod();
+    // A watch whose connection has gone silent is given up by its own timeout, after ten minutes.
+    const SteadyTime limit = loop_.steadyNow() + 12min;
+    const auto quiet = [&] {
+      return decisions_.attempts > attempts && leader() &&
+             loop_.steadyNow() - truth_.lastChange() > 15s && differences(*leader()).empty();
+    };
+    while (!quiet() && loop_.steadyNow() < limit && !journal_.failed()) pass(1s);
+    if (journal_.failed()) return;
+    if (!leader()) return journal_.violated("a leader", "nobody schedules");
+    if (const auto what = differences(*leader()); !what.empty())
+      return journal_.violated("the store and the scheduler agree", "{}", what);
+    if (!quiet()) return journal_.violated("peace", "pods are tried without end");
+    checkNobodyFits(*leader());
+  }
+
+  // How what the scheduler believes differs from the store; "" when it does not.
+  std::string differences(Process& process) {
+    const scheduler::Scheduler& scheduler = process.scheduler();
+    const scheduler::Cluster& cluster = scheduler.cluster();
+    if (cluster.liveCount() != truth_.nodes.size())
+      return fmt::format("{} of {} nodes", cluster.liveCount(), truth_.nodes.size());
+    for (const auto& [key, node] : truth_.nodes.objects()) {
+      const auto id = cluster.findNode(key.name);
+      if (!id || !cluster.node(*id).object ||
+          cluster.node(*id).object->metadata.resourceVersion != node->metadata.resourceVersion)
+        return "node " + key.name;
+      if (const auto wrong = cluster.verifyNode(*id); !wrong.empty()) return wrong;
+    }
+    if (cluster.assumedTotal() > 0) return fmt::format("{} pods assumed", cluster.assumedTotal());
+    std::size_t assigned = 0, waiting = 0, gated = 0;
+    for (const auto& [key, pod] : truth_.pods.objects()) {
+      if (api::isTerminal(*pod)) continue;
+      if (pod->spec.nodeName.empty()) {
+        const auto place = scheduler.queue().placeOf(pod->metadata.uid);
+        if (place == QueuePlace::None && !pod->metadata.deletionTimestamp)
+          return "pod " + key.toString() + " is not queued";
+        ++waiting;
+        gated += place == QueuePlace::Gated;
+        continue;
+      }
+      ++assigned;
+      const auto* record = cluster.findPod(pod->metadata.uid);
+      if (!record || cluster.node(record->node).name != pod->spec.nodeName)
+        return "pod " + key.toString() + " is not counted";
+    }
+    if (cluster.podTotal() != assigned)
+      return fmt::format("{} pods are counted, {} are there", cluster.podTotal(), assigned);
+    const auto counts = scheduler.queue().counts();
+    const std::size_t queued =
+        counts.active + counts.backoff + counts.unschedulable + counts.gated + counts.inFlight;
+    if (queued != waiting || counts.gated != gated)
+      return fmt::format("{} pods are queued, {} wait", queued, waiting);
+    return "";
+  }
+
+  // No pod is left behind: events have woken each that they made fit.
+  void checkNobodyFits(Process& process) {
+    const Model model = process.witness().model();
+    for (const auto& pod : truth_.sortedPods()) {
+      if (!pod->spec.nodeName.empty() || !pod->spec.schedulingGates.empty() ||
+          !pod->spec.volumes.empty() || pod->metadata.deletionTimestamp)
+        continue;
+      const Reference reference(model, *pod);
+      if (!reference.outcome().feasible.empty())
+        journal_.violated("who fits is tried", "{} waits in {} but fits on {}", pod->metadata.name,
+                          nameOf(process.scheduler().queue().placeOf(pod->metadata.uid)),
+                          *reference.outcome().feasible.begin());
+    }
+  }
+
+  Random random_;
+  VirtualLoop loop_;
+  Journal journal_;
+  Decisions decisions_;
+  std::unique_ptr<apiserver::Server> server_;
+  // What watches leave for the server to clean up has to reach it while it lives.
+  struct Drain {
+    VirtualLoop& loop;
+    ~Drain() { loop.runReady(); }
+  } drain_{loop_};
+  std::unique_ptr<apiserver::HttpFront> front_;
+  apiserver::LocalApi api_;
+  Truth truth_;
+  Life life_;
+  std::array<std::unique_ptr<Process>, 2> processes_;
+  SteadyTime nextTick_{};
+};
+
+}  // namespace
+
+Outcome simulate(std::uint64_t seed, bool verbose) {
+  return Simulation(seed, verbose).run();
+}
+
+}  // namespace koord::simulation

@@ -1,0 +1,26 @@
+#pragma once
+
+// One run: an embedded API server, two koord-scheduler processes behind bad networks, and the life
+// of a cluster, all on virtual time and from one seed. Then quiet, in which everything has to come
+// to an end: what the leader believes is what the store says, no pod is forgotten, and no pod waits
+// that would fit.
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+namespace koord::simulation {
+
+struct Outcome {
+  std::string violation;  // "invariant: details"; "" when all held
+  std::deque<std::string> lastLines;
+  std::uint64_t fingerprint = 0;  // of all that happened
+  // How much there was to check.
+  std::size_t attempts = 0;
+  std::size_t bound = 0;
+  std::size_t preempted = 0;
+};
+
+Outcome simulate(std::uint64_t seed, bool verbose);
+
+}  // namespace koord::simulation

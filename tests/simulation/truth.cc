@@ -1,0 +1,244 @@
+#include "simulation/truth.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/selector.h"
+#include "model/pod_requests.h"
+
+namespace koord::simulation {
+
+using scheduler::testing::amountIn;
+
+namespace {
+
+bool foreign(const api::Pod& pod) {
+  return pod.metadata.labels.contains(kForeign);
+}
+
+const std::vector<api::PodAffinityTerm>& requiredApart(const api::Pod& pod) {
+  static const std::vector<api::PodAffinityTerm> kNone;
+  if (!pod.spec.affinity || !pod.spec.affinity->podAntiAffinity) return kNone;
+  return pod.spec.affinity->podAntiAffinity->requiredDuringSchedulingIgnoredDuringExecution;
+}
+
+bool isAbout(const api::Pod& owner, const api::PodAffinityTerm& term, const api::Pod& other) {
+  // Selectors over namespaces are left to the witness.
+  if (term.namespaceSelector) return false;
+  const auto& there = other.metadata.namespace_;
+  const bool here = term.namespaces.empty()
+                        ? there == owner.metadata.namespace_
+                        : std::ranges::find(term.namespaces, there) != term.namespaces.end();
+  return here && api::Selector::compile(term.labelSelector)->matches(other.metadata.labels);
+}
+
+}  // namespace
+
+Truth::Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decisions& decisions)
+    : pods(api, loop),
+      nodes(api, loop),
+      claims(api, loop),
+      volumes(api, loop),
+      budgets(api, loop),
+      loop_(loop),
+      journal_(journal),
+      decisions_(decisions) {
+  pods.addHandler({[this](const auto& pod) { changed(nullptr, pod); },
+                   [this](const auto& before, const auto& after) { changed(before, after); },
+                   [this](const auto& pod) {
+                     lastChange_ = loop_.steadyNow();
+                     journal_.note("pod {} is gone", pod->metadata.name);
+                   }});
+  const auto keep = [this](const NodeObject& node) {
+    lastChange_ = loop_.steadyNow();
+    history_[node->metadata.name].push_back(node);
+  };
+  nodes.addHandler({keep, [keep](const auto&, const auto& after) { keep(after); },
+                    [this](const auto&) { lastChange_ = loop_.steadyNow(); }});
+}
+
+void Truth::start() {
+  pods.start();
+  nodes.start();
+  claims.start();
+  volumes.start();
+  budgets.start();
+}
+
+std::vector<PodObject> Truth::sortedPods() const {
+  std::vector<PodObject> all;
+  for (const auto& [key, pod] : pods.objects()) all.push_back(pod);
+  std::ranges::sort(all, {}, [](const auto& pod) {
+    return std::tie(pod->metadata.namespace_, pod->metadata.name);
+  });
+  return all;
+}
+
+std::vector<PodObject> Truth::others(const Choice& choice, const std::string& node) const {
+  std::vector<PodObject> found;
+  for (const auto& pod : sortedPods()) {
+    if (pod->spec.nodeName.empty() || api::isTerminal(*pod)) continue;
+    if (!node.empty() && pod->spec.nodeName != node) continue;
+    const auto binding = bindings_.find(pod->metadata.uid);
+    if (binding == bindings_.end()) continue;  // not by a scheduler
+    const bool shown = binding->second.process == choice.process ||
+                       binding->second.time < decisions_.starts.at(choice.process) ||
+                       choice.known.contains(pod->metadata.uid);
+    if (shown) found.push_back(pod);
+  }
+  return found;
+}
+
+void Truth::changed(const PodObject& before, const PodObject& after) {
+  lastChange_ = loop_.steadyNow();
+  if (foreign(*after)) return;
+  const std::string was = before ? before->spec.nodeName : "";
+  if (!was.empty() && was != after->spec.nodeName)
+    journal_.violated("bound once", "{} moves from {} to {}", after->metadata.name, was,
+                      after->spec.nodeName);
+  if (was.empty() && !after->spec.nodeName.empty()) bound(*after);
+  const bool left = before && before->metadata.deletionTimestamp;
+  if (after->metadata.deletionTimestamp && !left) evicted(*after);
+}
+
+void Truth::bound(const api::Pod& pod) {
+  journal_.note("pod {} is bound to {}", pod.metadata.name, pod.spec.nodeName);
+  const auto choices = decisions_.choices.find(pod.metadata.uid);
+  const Choice* choice = nullptr;
+  if (choices != decisions_.choices.end())
+    for (const Choice& one : choices->second)
+      if (one.node == pod.spec.nodeName) choice = &one;
+  if (!choice) {
+    journal_.violated("chosen node", "nobody chose {} for {}", pod.spec.nodeName,
+                      pod.metadata.name);
+    return;
+  }
+  bindings_[pod.metadata.uid] = {choice->process, loop_.steadyNow()};
+  checkRoom(pod, *choice);
+  checkPorts(pod, *choice);
+  checkApart(pod, *choice);
+  checkVolumes(pod, *choice);
+}
+
+std::vector<Truth::NodeObject> Truth::versionsSince(const Choice& choice) const {
+  const auto& all = history_.at(choice.node);
+  const auto known = std::ranges::find_if(
+      all, [&](const auto& node) { return node->metadata.resourceVersion == choice.nodeVersion; });
+  return {known, all.end()};
+}
+
+void Truth::checkRoom(const api::Pod& pod, const Choice& choice) {
+  const auto versions = versionsSince(choice);
+  std::map<std::string, std::int64_t> used;
+  for (const auto& other : others(choice, pod.spec.nodeName)) {
+    ++used["pods"];
+    for (const auto& [name, quantity] : model::podRequests(*other))
+      used[name] += amountIn({{name, quantity}}, name);
+  }
+  for (const auto& [name, sum] : used) {
+    std::int64_t most = 0;
+    for (const auto& node : versions)
+      most = std::max(most, amountIn(node->status.allocatable, name));
+    if (sum > most && sum > 0 && (name == "pods" || model::podRequests(pod).contains(name)))
+      journal_.violated("allocatable", "{} takes {} to {} of {} {}", pod.metadata.name,
+                        pod.spec.nodeName, sum, most, name);
+  }
+}
+
+void Truth::checkPorts(const api::Pod& pod, const Choice& choice) {
+  std::map<std::int32_t, std::string> taken;
+  for (const auto& other : others(choice, pod.spec.nodeName))
+    for (const auto& container : other->spec.containers)
+      for (const auto& port : container.ports)
+        if (port.hostPort > 0 && !taken.emplace(port.hostPort, other->metadata.name).second)
+          journal_.violated("host ports", "{} and {} have port {} of {}", taken[port.hostPort],
+                            other->metadata.name, port.hostPort, pod.spec.nodeName);
+}
+
+// Only for labels that nodes never change.
+void Truth::checkApart(const api::Pod& pod, const Choice& choice) {
+  const auto valueOn = [&](const std::string& node, const std::string& key) -> std::string {
+    const auto object = nodes.get({"", node});
+    const auto* value = object ? api::findIn(object->metadata.labels, key) : nullptr;
+    return value ? *value : "";
+  };
+  const auto check = [&](const api::Pod& owner, const api::Pod& other) {
+    for (const auto& term : requiredApart(owner)) {
+      if (term.topologyKey != "zone" && term.topologyKey != "kubernetes.io/hostname") continue;
+      const std::string value = valueOn(owner.spec.nodeName, term.topologyKey);
+      if (value.empty() || value != valueOn(other.spec.nodeName, term.topologyKey) ||
+          !isAbout(owner, term, other))
+        continue;
+      journal_.violated("anti-affinity", "{} keeps away from {}, both are in {} {}",
+                        owner.metadata.name, other.metadata.name, term.topologyKey, value);
+    }
+  };
+  for (const auto& other : others(choice)) {
+    if (other->metadata.uid == pod.metadata.uid) continue;
+    check(pod, *other);
+    check(*other, pod);
+  }
+}
+
+std::shared_ptr<const api::PersistentVolume> Truth::volumeOf(const api::Pod& pod,
+                                                             const std::string& claim) const {
+  const auto object = claims.get({pod.metadata.namespace_, claim});
+  return object ? volumes.get({"", object->spec.volumeName}) : nullptr;
+}
+
+void Truth::checkVolumes(const api::Pod& pod, const Choice& choice) {
+  const auto versions = versionsSince(choice);
+  std::set<std::string> attached;
+  for (const auto& other : others(choice, pod.spec.nodeName))
+    for (const auto& volume : other->spec.volumes)
+      if (volume.persistentVolumeClaim)
+        if (const auto found = volumeOf(*other, volume.persistentVolumeClaim->claimName);
+            found && found->spec.csi)
+          attached.insert(found->spec.csi->volumeHandle);
+  for (const auto& volume : pod.spec.volumes) {
+    if (!volume.persistentVolumeClaim) continue;
+    const std::string& name = volume.persistentVolumeClaim->claimName;
+    const auto claim = claims.get({pod.metadata.namespace_, name});
+    const auto found = volumeOf(pod, name);
+    if (!found) {
+      journal_.violated("volumes", "{} is bound before its claim {}", pod.metadata.name, name);
+      continue;
+    }
+    if (found->spec.csi && attached.size() > kVolumesPerNode)
+      journal_.violated("attach limit", "{} takes {} to {} volumes", pod.metadata.name,
+                        pod.spec.nodeName, attached.size());
+    if (found->spec.nodeAffinity && found->spec.nodeAffinity->required) {
+      const auto where = api::NodeSelectorMatcher::compile(*found->spec.nodeAffinity->required);
+      const bool usable = std::ranges::any_of(versions, [&](const auto& node) {
+        return where->matches(node->metadata.labels, node->metadata.name).value_or(false);
+      });
+      if (!usable)
+        journal_.violated("volumes", "{} of {} cannot be used on {}", found->metadata.name,
+                          pod.metadata.name, pod.spec.nodeName);
+    }
+    if (std::ranges::find(claim->spec.accessModes, "ReadWriteOncePod") ==
+        claim->spec.accessModes.end())
+      continue;
+    for (const auto& other : others(choice))
+      if (other->metadata.uid != pod.metadata.uid &&
+          other->metadata.namespace_ == pod.metadata.namespace_ &&
+          nodes.get({"", other->spec.nodeName}) &&
+          std::ranges::any_of(other->spec.volumes, [&](const auto& one) {
+            return one.persistentVolumeClaim && one.persistentVolumeClaim->claimName == name;
+          }))
+        journal_.violated("ReadWriteOncePod", "{} and {} use {}", pod.metadata.name,
+                          other->metadata.name, name);
+  }
+}
+
+void Truth::evicted(const api::Pod& pod) {
+  const bool preempted = std::ranges::any_of(pod.status.conditions, [](const auto& condition) {
+    return condition.type == "DisruptionTarget" && condition.reason == "PreemptionByScheduler";
+  });
+  if (!preempted) return;
+  journal_.note("pod {} is preempted on {}", pod.metadata.name, pod.spec.nodeName);
+  if (!decisions_.victims.contains(pod.metadata.uid))
+    journal_.violated("victims", "{} need not leave {}", pod.metadata.name, pod.spec.nodeName);
+}
+
+}  // namespace koord::simulation

@@ -1,0 +1,79 @@
+#pragma once
+
+// Truth: the objects in the store, without faults in between, and what must hold of them with every
+// change, whatever the schedulers believe:
+//  - a pod is bound once, to a node that a scheduler chose for it;
+//  - a node that takes a pod has room for it, in every resource, and its host ports are free;
+//  - required anti-affinity holds between pods that schedulers placed;
+//  - a ReadWriteOncePod claim has one user, no node has more volumes than it can attach, and a
+//    volume is usable where its pod is;
+//  - who is evicted for another pod was chosen as a victim by upstream's rules and matters less.
+//
+// A node that changed on the way counts as it was when the scheduler chose it, or as it was at any
+// moment since: nobody can know better. Likewise a scheduler that was a standby may not have seen
+// yet what its predecessor bound last; what was bound before it even started it has to know.
+
+#include <map>
+#include <string>
+
+#include "api/storage.h"
+#include "base/virtual_loop.h"
+#include "kube/informer.h"
+#include "simulation/journal.h"
+#include "simulation/witness.h"
+
+namespace koord::simulation {
+
+// Pods with this label are put on their nodes by the simulation itself.
+inline constexpr const char* kForeign = "foreign";
+
+class Truth {
+ public:
+  Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decisions& decisions);
+
+  kube::Informer<api::Pod> pods;
+  kube::Informer<api::Node> nodes;
+  kube::Informer<api::PersistentVolumeClaim> claims;
+  kube::Informer<api::PersistentVolume> volumes;
+  kube::Informer<api::PodDisruptionBudget> budgets;
+  void start();
+
+  // By name, so that a run does not depend on the order of hash tables.
+  std::vector<PodObject> sortedPods() const;
+  // When anything last changed.
+  SteadyTime lastChange() const { return lastChange_; }
+  std::size_t boundCount() const { return bindings_.size(); }
+
+ private:
+  using NodeObject = std::shared_ptr<const api::Node>;
+
+  void changed(const PodObject& before, const PodObject& after);
+  void bound(const api::Pod& pod);
+  void evicted(const api::Pod& pod);
+  // What the node was since the scheduler chose it.
+  std::vector<NodeObject> versionsSince(const Choice& choice) const;
+  // The running pods that whoever made this choice has to know, by name; on one node or on all.
+  std::vector<PodObject> others(const Choice& choice, const std::string& node = "") const;
+  void checkRoom(const api::Pod& pod, const Choice& choice);
+  void checkPorts(const api::Pod& pod, const Choice& choice);
+  void checkApart(const api::Pod& pod, const Choice& choice);
+  void checkVolumes(const api::Pod& pod, const Choice& choice);
+  std::shared_ptr<const api::PersistentVolume> volumeOf(const api::Pod& pod,
+                                                        const std::string& claim) const;
+
+  VirtualLoop& loop_;
+  Journal& journal_;
+  const Decisions& decisions_;
+  std::map<std::string, std::vector<NodeObject>> history_;  // of nodes, by name; oldest first
+  struct Binding {
+    std::string process;
+    SteadyTime time{};
+  };
+  std::map<std::string, Binding> bindings_;  // by the pod's uid
+  SteadyTime lastChange_{};
+};
+
+// How many volumes a node of the simulation can attach.
+inline constexpr int kVolumesPerNode = 2;
+
+}  // namespace koord::simulation

@@ -1,0 +1,229 @@
+#include "simulation/witness.h"
+
+#include <algorithm>
+
+namespace koord::simulation {
+
+using scheduler::CycleState;
+using scheduler::NodeId;
+using scheduler::PodInfo;
+using scheduler::PodPtr;
+using scheduler::PostFilterResult;
+using scheduler::Status;
+using scheduler::testing::Reference;
+
+class Witness::AtWork final : public scheduler::Plugin,
+                              public scheduler::PreFilterPlugin,
+                              public scheduler::ReservePlugin,
+                              public scheduler::EnqueueExtensions {
+ public:
+  explicit AtWork(Witness& witness) : witness_(witness) {}
+  std::string_view name() const override { return kName; }
+  scheduler::PreFilterResult preFilter(CycleState&, const PodInfo& pod) override {
+    witness_.tried(pod);
+    return {Status::skip(), {}};
+  }
+  Status reserve(CycleState&, const PodPtr& pod, NodeId node) override {
+    witness_.chosen(pod, node);
+    return {};
+  }
+  void unreserve(CycleState&, const PodPtr&, NodeId) override {}
+  // It rejects nothing, so nothing has to wake a pod for it.
+  std::vector<scheduler::EventRegistration> eventsToRegister() const override { return {}; }
+
+ private:
+  Witness& witness_;
+};
+
+class Witness::Preemption final : public scheduler::Plugin,
+                                  public scheduler::PreEnqueuePlugin,
+                                  public scheduler::PostFilterPlugin,
+                                  public scheduler::EnqueueExtensions {
+ public:
+  Preemption(Witness& witness, std::unique_ptr<Plugin> inner)
+      : witness_(witness), inner_(std::move(inner)) {}
+  std::string_view name() const override { return kPreemption; }
+  Status preEnqueue(const PodInfo& pod) override {
+    return dynamic_cast<PreEnqueuePlugin&>(*inner_).preEnqueue(pod);
+  }
+  PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
+                              const scheduler::Diagnosis& diagnosis) override {
+    witness_.rejected(pod);
+    const Model model = witness_.model();
+    PostFilterResult result =
+        dynamic_cast<PostFilterPlugin&>(*inner_).postFilter(state, pod, diagnosis);
+    witness_.preempted(pod, result, model);
+    return result;
+  }
+  std::vector<scheduler::EventRegistration> eventsToRegister() const override {
+    return dynamic_cast<const EnqueueExtensions&>(*inner_).eventsToRegister();
+  }
+
+ private:
+  Witness& witness_;
+  std::unique_ptr<Plugin> inner_;
+};
+
+void Witness::join(scheduler::Registry& registry) {
+  registry[std::string(kName)] = [this](scheduler::Fields&, scheduler::Handle& handle) {
+    handle_ = &handle;
+    return std::make_unique<AtWork>(*this);
+  };
+  auto& preemption = registry.at(std::string(kPreemption));
+  preemption = [this, make = preemption](scheduler::Fields& args, scheduler::Handle& handle) {
+    return std::make_unique<Preemption>(*this, make(args, handle));
+  };
+}
+
+PodObject Witness::onNode(const scheduler::Cluster::PodRecord& record) {
+  const PodInfo& info = *record.info;
+  if (!info.pod->spec.nodeName.empty()) return info.pod;
+  if (assumed_.size() > 1000) assumed_.clear();
+  auto& known = assumed_[&info];
+  const std::string& node = handle_->cluster().node(record.node).name;
+  if (!known.second || known.second->spec.nodeName != node) {
+    auto there = std::make_shared<api::Pod>(*info.pod);
+    there->spec.nodeName = node;
+    known = {record.info, std::move(there)};
+  }
+  return known.second;
+}
+
+Model Witness::model(const std::string& without) {
+  Model model;
+  const auto& cluster = handle_->cluster();
+  cluster.live().forEach(
+      [&](NodeId id) { model.nodes[cluster.node(id).name] = cluster.node(id).object; });
+  for (const auto& [uid, record] : cluster.pods())
+    if (uid != without && cluster.live().contains(record.node)) model.pods[uid] = onNode(record);
+  for (const auto& [key, object] : handle_->stores().namespaces.all())
+    model.namespaces[key.name] = object->metadata.labels;
+  for (const auto& [node, pods] : handle_->nominator().byNode())
+    for (const PodPtr& pod : pods)
+      if (model.nodes.contains(node)) model.nominated[node].push_back(pod->pod);
+  return model;
+}
+
+std::vector<BudgetObject> Witness::budgets() const {
+  std::map<std::string, BudgetObject> sorted;
+  for (const auto& [key, object] : handle_->stores().disruptionBudgets.all())
+    sorted[key.toString()] = object;
+  std::vector<BudgetObject> budgets;
+  for (const auto& [key, object] : sorted) budgets.push_back(object);
+  return budgets;
+}
+
+void Witness::tried(const PodInfo& pod) {
+  if (decisions_.followed.contains(process_))
+    journal_.violated("one leader", "{} tries {} after {} began to", process_, pod.key(),
+                      decisions_.leader);
+  if (decisions_.leader != process_) {
+    if (!decisions_.leader.empty()) decisions_.followed.insert(decisions_.leader);
+    decisions_.leader = process_;
+  }
+
+  ++decisions_.attempts;
+  History& history = history_[pod.uid()];
+  const auto* log = scheduler_->decisions().of(pod.key());
+  const bool again = history.attempts > 0 && log && !log->empty();
+  ++history.attempts;
+  journal_.note("{} tries {} for the {}. time", process_, pod.key(), history.attempts);
+  if (!again) return;
+  const scheduler::Decision& last = log->back();
+  if (last.time == std::exchange(history.lastEnd, last.time)) return;  // counted already
+  // An attempt without any node rejects nothing: upstream counts it as an error, too.
+  const bool error =
+      last.result == "error" || last.message == "no nodes available to schedule pods";
+  error ? ++history.errors : ++history.rejections;
+  if (!error) history.errors = 0;
+  const int count = error ? history.errors : history.rejections;
+  const auto seconds =
+      std::chrono::seconds(std::min<std::int64_t>(10, 1LL << std::min(count - 1, 4)));
+  const WallTime end = std::chrono::floor<std::chrono::seconds>(last.time + seconds);
+  if (handle_->executor().wallNow() >= end || std::exchange(history.preempted, false)) return;
+  if (!error && scheduler_->queue().counts().active == 0) return;
+  journal_.violated("back-off", "{} is tried {:.3f} s before its back-off ends ({} {}(s))",
+                    pod.key(),
+                    std::chrono::duration<double>(end - handle_->executor().wallNow()).count(),
+                    count, error ? "error" : "rejection");
+}
+
+void Witness::chosen(const PodPtr& pod, NodeId id) {
+  const auto& row = handle_->cluster().node(id);
+  journal_.note("{} chooses {} for {}", process_, row.name, pod->key());
+  if (!handle_->cluster().live().contains(id)) {
+    journal_.violated("chosen node", "{} goes to {}, which does not exist", pod->key(), row.name);
+    return;
+  }
+  Choice choice{process_, row.name, row.object->metadata.resourceVersion, {}};
+  for (const auto& [uid, record] : handle_->cluster().pods()) choice.known.insert(uid);
+  decisions_.choices[pod->uid()].push_back(std::move(choice));
+  const Model now = model(pod->uid());
+  const Reference reference(now, *pod->pod);
+  const auto& outcome = reference.outcome();
+  if (!outcome.feasible.contains(row.name)) {
+    journal_.violated("chosen node", "{} does not fit on {}: {}", pod->key(), row.name,
+                      fmt::format("{}", fmt::join(outcome.reasons.at(row.name), ", ")));
+    return;
+  }
+  // A pod goes where it was promised a place, and volumes leave out nodes the evaluation lets pass.
+  if (pod->pod->status.nominatedNodeName == row.name || !pod->pod->spec.volumes.empty()) return;
+  for (const auto& [name, total] : outcome.totals)
+    if (total > outcome.totals.at(row.name))
+      journal_.violated("chosen node", "{} goes to {} with {}, {} has {}", pod->key(), row.name,
+                        outcome.totals.at(row.name), name, total);
+}
+
+void Witness::rejected(const PodPtr& pod) {
+  if (!pod->pod->spec.volumes.empty()) return;
+  const Model now = model();
+  const Reference reference(now, *pod->pod);
+  if (reference.outcome().feasible.empty()) return;
+  journal_.violated("feasible nodes", "{} is called unschedulable but fits on {}", pod->key(),
+                    fmt::format("{}", fmt::join(reference.outcome().feasible, ", ")));
+}
+
+void Witness::preempted(const PodPtr& pod, const PostFilterResult& result, const Model& model) {
+  const std::size_t victims = result.status.ok() ? result.victims.value_or(0) : 0;
+  const std::string& node = result.nomination.node;
+  if (victims > 0)
+    journal_.note("{} preempts {} pod(s) on {} for {}", process_, victims, node, pod->key());
+  if (pod->pod->spec.preemptionPolicy == "Never" && victims > 0)
+    journal_.violated("preemption policy", "{} must not preempt", pod->key());
+  if (result.status.message().find("not eligible") != std::string::npos) return;
+  const WallTime now = handle_->executor().wallNow();
+  const auto plans = plansFor(model, *pod->pod, budgets(), now);
+  if (!result.status.ok()) {
+    if (!plans.empty() && pod->pod->spec.volumes.empty())
+      journal_.violated("preemption helps", "{} would fit on {} if {} pod(s) left ({})", pod->key(),
+                        plans.begin()->first, plans.begin()->second.victims.size(),
+                        result.status.message());
+    return;
+  }
+  history_[pod->uid()].preempted = true;
+  const auto note = [&](const PodObject& victim) {
+    decisions_.victims.insert(victim->metadata.uid);
+  };
+  // The evaluation knows nothing of volumes: only priorities can be checked then.
+  if (!pod->pod->spec.volumes.empty()) {
+    for (const auto& [uid, other] : model.pods)
+      if (other->spec.nodeName == node && other->spec.priority.value_or(0) < pod->priority)
+        note(other);
+    return;
+  }
+  const auto plan = plans.find(node);
+  if (plan == plans.end() || plan->second.victims.empty()) {
+    journal_.violated("preemption helps", "{} preempts on {} in vain", pod->key(), node);
+    return;
+  }
+  std::ranges::for_each(plan->second.victims, note);
+  if (victims != plan->second.victims.size())
+    journal_.violated("least victims", "{} evicts {} on {}, {} are enough", pod->key(), victims,
+                      node, plan->second.victims.size());
+  for (const auto& [other, better] : plans)
+    if (better.harm(now) < plan->second.harm(now))
+      journal_.violated("least harm", "{} preempts on {}, {} would hurt less", pod->key(), node,
+                        other);
+}
+
+}  // namespace koord::simulation

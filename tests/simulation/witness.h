@@ -1,0 +1,91 @@
+#pragma once
+
+// Witness: watches one scheduler process from inside, as a plugin of its profile and around
+// DefaultPreemption, and compares each decision with a plain evaluation of the rules on the objects
+// that the scheduler had before it.
+//
+// Checked: a pod goes to a node that fits and that no other beats; a pod is called unschedulable
+// only when no node fits; preemption removes the pods that upstream's rules name, from the node
+// where it hurts least, or nothing when it would not help; no attempt comes before its back-off has
+// ended, unless nothing else was ready; a process that has been followed by another stays silent.
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "scheduler/core/scheduler.h"
+#include "scheduler/framework/registry.h"
+#include "simulation/journal.h"
+#include "simulation/plain_preemption.h"
+
+namespace koord::simulation {
+
+// A node that some scheduler chose for a pod, and what it knew of it.
+struct Choice {
+  std::string process;
+  std::string node;
+  std::string nodeVersion;      // resourceVersion of the Node object
+  std::set<std::string> known;  // uids of the pods that it saw on nodes
+};
+
+// What all processes decided, for those who look at the store.
+struct Decisions {
+  std::map<std::string, std::vector<Choice>> choices;  // by the pod's uid
+  std::set<std::string> victims;                       // uids
+  std::map<std::string, SteadyTime> starts;            // of processes
+  std::size_t attempts = 0;
+  std::string leader;              // the process that tried a pod last
+  std::set<std::string> followed;  // processes that led before it
+};
+
+class Witness {
+ public:
+  static constexpr std::string_view kName = "Witness";
+  static constexpr std::string_view kPreemption = "DefaultPreemption";
+
+  Witness(std::string process, Journal& journal, Decisions& decisions)
+      : process_(std::move(process)), journal_(journal), decisions_(decisions) {}
+
+  // Adds the witness to the registry, and puts it around DefaultPreemption. It has to outlive the
+  // scheduler that is made from it.
+  void join(scheduler::Registry& registry);
+  // The scheduler, once it has been made.
+  void watch(const scheduler::Scheduler& scheduler) { scheduler_ = &scheduler; }
+
+  // What the scheduler believes, as API objects; the pod of this uid is left out.
+  Model model(const std::string& without = "");
+  bool ready() const { return handle_ != nullptr; }
+
+ private:
+  class AtWork;      // the plugin
+  class Preemption;  // around DefaultPreemption
+
+  void tried(const scheduler::PodInfo& pod);
+  void chosen(const scheduler::PodPtr& pod, scheduler::NodeId node);
+  void rejected(const scheduler::PodPtr& pod);
+  void preempted(const scheduler::PodPtr& pod, const scheduler::PostFilterResult& result,
+                 const Model& model);
+  PodObject onNode(const scheduler::Cluster::PodRecord& record);
+  std::vector<BudgetObject> budgets() const;
+
+  // What is known of a pod that has been tried.
+  struct History {
+    int attempts = 0;
+    int rejections = 0;
+    int errors = 0;  // in a row
+    WallTime lastEnd{};
+    bool preempted = false;
+  };
+
+  const std::string process_;
+  Journal& journal_;
+  Decisions& decisions_;
+  const scheduler::Scheduler* scheduler_ = nullptr;
+  scheduler::Handle* handle_ = nullptr;
+  std::map<std::string, History> history_;  // by uid
+  // Assumed pods with their nodes filled in.
+  std::unordered_map<const scheduler::PodInfo*, std::pair<scheduler::PodPtr, PodObject>> assumed_;
+};
+
+}  // namespace koord::simulation

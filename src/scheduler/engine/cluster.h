@@ -59,6 +59,8 @@ class ClusterListener {
   virtual void podRemoved(NodeId node, const PodPtr& pod) = 0;
   virtual void nodeChanging(NodeId node) = 0;
   virtual void nodeChanged(NodeId node) = 0;
+  // Symbols that were kept mean nothing any more.
+  virtual void symbolsChanged() {}
 };
 
 class Cluster {
@@ -67,8 +69,16 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
+  // Of labels, selectors and images. Given anew when most of them are in use no more, between attempts;
+  // the version rises then.
   Symbols& symbols() { return symbols_; }
   const Symbols& symbols() const { return symbols_; }
+  std::uint64_t symbolsVersion() const { return symbolsVersion_; }
+  // Of host ports: addresses and protocols. Kept for good.
+  Symbols& addresses() { return addresses_; }
+  const Symbols& addresses() const { return addresses_; }
+  // Takes new symbols if it is time to. Not during an attempt.
+  void tidy();
   ResourceNames& resources() { return resources_; }
   const ResourceNames& resources() const { return resources_; }
 
@@ -162,6 +172,7 @@ class Cluster {
 
  private:
   using Column = std::vector<std::int64_t>;
+  static constexpr std::size_t kSymbols = 1 << 16;  // not worth to tidy up below
   struct Undo {
     enum class Kind { Add, Remove, Adjust } kind;
     NodeId node;
@@ -188,6 +199,9 @@ class Cluster {
   void undoTo(std::size_t mark);
 
   Symbols symbols_;
+  std::uint64_t symbolsVersion_ = 1;
+  std::size_t symbolsLimit_ = kSymbols;
+  Symbols addresses_;
   ResourceNames resources_;
   std::vector<NodeRow> rows_;
   std::vector<NodeId> freeIds_;

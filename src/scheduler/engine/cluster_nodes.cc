@@ -59,7 +59,29 @@ void Cluster::releaseRow(NodeId id) {
   freeIds_.push_back(id);
 }
 
+void Cluster::tidy() {
+  if (openTransactions_ > 0 || symbols_.size() + taintSets_.size() <= symbolsLimit_) return;
+  const Symbols old = std::exchange(symbols_, {});
+  labels_ = {};
+  images_.clear();
+  taintSets_.resize(1);
+  taintSetIds_ = {{"", 0}};
+  live_.forEach([&](NodeId id) {
+    NodeRow& row = rows_[id];
+    row.labels.clear();
+    row.images.clear();
+    setLabels(id, row.object->metadata.labels);
+    setImages(id, row.object->status.images);
+    taintSetOf_[id] = internTaints(row.object->spec.taints);
+  });
+  terms_.translate(old, symbols_);
+  ++symbolsVersion_;
+  symbolsLimit_ = std::max(kSymbols, 2 * (symbols_.size() + taintSets_.size()));
+  for (auto* listener : listeners_) listener->symbolsChanged();
+}
+
 NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
+  tidy();
   const NodeId id = rowFor(object->metadata.name);
   NodeRow& row = rows_[id];
   const std::shared_ptr<const api::Node> before = std::exchange(row.object, object);
@@ -129,7 +151,7 @@ void Cluster::setAllocatable(NodeId id, const api::ResourceList& list) {
     if (resource >= allocatable_.size()) allocatable_.resize(resource + 1);
     Column& column = allocatable_[resource];
     if (id >= column.size()) column.resize(rows_.size());
-    column[id] = value;
+    column[id] = std::clamp(value, -kMostAsked, kMostAsked - 1);
   });
   const auto pods = list.find("pods");
   allowedPods_[id] = pods == list.end() ? 0 : pods->second.value();

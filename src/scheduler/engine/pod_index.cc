@@ -58,9 +58,15 @@ PodIndex::SetMatches& PodIndex::matchesOf(const LabelSet& set) {
     known.serial = set.serial;
   }
   const TermTable& terms = cluster_.terms();
-  for (; known.termsTried < terms.size(); ++known.termsTried)
-    if (terms.term(known.termsTried).pods.matches(set, namespaceLabels_))
-      known.terms.push_back(known.termsTried);
+  if (known.termsTried < terms.lastSerial()) {
+    std::erase_if(known.terms,
+                  [&](const auto& term) { return terms.serial(term.first) != term.second; });
+    const auto& all = terms.bySerial();
+    for (auto it = all.upper_bound(known.termsTried); it != all.end(); ++it)
+      if (terms.term(it->second).pods.matches(set, namespaceLabels_))
+        known.terms.emplace_back(it->second, it->first);
+    known.termsTried = terms.lastSerial();
+  }
   if (known.queriesTried < lastQuery_) {
     for (auto it = queries_.upper_bound(known.queriesTried); it != queries_.end(); ++it)
       if (selects(it->second.query, set)) known.queries.push_back(it->first);
@@ -144,6 +150,11 @@ void PodIndex::nodeChanging(NodeId) {
 void PodIndex::nodeChanged(NodeId node) {
   ++version_;
   for (auto& [key, topology] : topologies_) place(*topology, key, node);
+}
+
+void PodIndex::symbolsChanged() {
+  ++version_;
+  topologies_.clear();
 }
 
 void PodIndex::namespacesChanged() {

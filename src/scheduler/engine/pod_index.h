@@ -54,8 +54,8 @@ class PodIndex final : public ClusterListener {
   template <class F>
   void forEachTermAbout(const PodInfo& pod, F&& fn) {
     if (termsInUse_ == 0) return;
-    for (const TermId id : matchesOf(*pod.labelSet).terms)
-      if (id < terms_.size() && terms_[id].pods > 0)
+    for (const auto& [id, serial] : matchesOf(*pod.labelSet).terms)
+      if (id < terms_.size() && terms_[id].pods > 0 && cluster_.terms().serial(id) == serial)
         fn(cluster_.terms().term(id), std::as_const(terms_[id]));
   }
   // Whether any pod's term is about this pod.
@@ -74,6 +74,7 @@ class PodIndex final : public ClusterListener {
   void podRemoved(NodeId node, const PodPtr& pod) override;
   void nodeChanging(NodeId node) override;
   void nodeChanged(NodeId node) override;
+  void symbolsChanged() override;
 
  private:
   struct Tracked {
@@ -84,8 +85,9 @@ class PodIndex final : public ClusterListener {
   // What is known of one label set.
   struct SetMatches {
     std::uint64_t serial = 0;            // of the set
-    TermId termsTried = 0;               // terms below have been matched
-    std::vector<TermId> terms;           // that are about pods with this set
+    std::uint64_t termsTried = 0;        // terms up to this serial have been matched
+    // Terms that are about pods with this set, with their serials; some may be gone.
+    std::vector<std::pair<TermId, std::uint64_t>> terms;
     std::uint64_t queriesTried = 0;      // as have queries up to this number
     std::vector<std::uint64_t> queries;  // that select pods with this set; some may be gone
   };

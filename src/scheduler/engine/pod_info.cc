@@ -9,16 +9,13 @@ namespace koord::scheduler {
 
 namespace {
 
-// No node has more of anything; keeps sums over a node's pods within 64 bits.
-constexpr std::int64_t kMost = std::int64_t{1} << 56;
-
-std::int64_t bounded(std::int64_t amount) { return std::clamp(amount, -kMost, kMost); }
+std::int64_t bounded(std::int64_t amount) { return std::clamp(amount, -kMostAsked, kMostAsked); }
 
 void addPorts(Cluster& cluster, const api::Container& container, PodInfo& info) {
   for (const auto& port : container.ports) {
     if (port.hostPort <= 0) continue;
-    info.ports.push_back({cluster.symbols().intern(port.hostIP.empty() ? "0.0.0.0" : port.hostIP),
-                          cluster.symbols().intern(port.protocol.empty() ? "TCP" : port.protocol),
+    info.ports.push_back({cluster.addresses().intern(port.hostIP.empty() ? "0.0.0.0" : port.hostIP),
+                          cluster.addresses().intern(port.protocol.empty() ? "TCP" : port.protocol),
                           port.hostPort});
   }
 }
@@ -26,6 +23,7 @@ void addPorts(Cluster& cluster, const api::Container& container, PodInfo& info) 
 }  // namespace
 
 PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod) {
+  cluster.tidy();
   auto info = std::make_shared<PodInfo>();
   info->priority = pod->spec.priority.value_or(0);
   const model::PodTotals totals = model::podTotals(*pod);

@@ -47,15 +47,50 @@ std::optional<TermId> TermTable::intern(Symbols& symbols, const api::Pod& pod,
     parsed.pods.namespaces.push_back(pod.metadata.namespace_);
   std::ranges::sort(parsed.pods.namespaces);
   parsed.topologyKey = symbols.intern(term.topologyKey);
-  const auto [it, added] = ids_.emplace(term.topologyKey + '\n' + parsed.pods.key(), terms_.size());
-  if (added) terms_.push_back(std::move(parsed));
-  return it->second;
+  std::string key = term.topologyKey + '\n' + parsed.pods.key();
+  Table& table = *table_;
+  if (const auto known = table.ids.find(key); known != table.ids.end()) {
+    ++table.slots[known->second].users;
+    return known->second;
+  }
+  TermId id = static_cast<TermId>(table.slots.size());
+  if (table.freeIds.empty()) {
+    table.slots.emplace_back();
+  } else {
+    id = table.freeIds.back();
+    table.freeIds.pop_back();
+  }
+  table.slots[id] = {std::move(parsed), key, 1, ++table.lastSerial};
+  table.ids.emplace(std::move(key), id);
+  table.bySerial.emplace(table.lastSerial, id);
+  return id;
+}
+
+void TermTable::Table::release(TermId id) {
+  Slot& slot = slots[id];
+  if (--slot.users > 0) return;
+  ids.erase(slot.key);
+  bySerial.erase(slot.serial);
+  slot = {};
+  freeIds.push_back(id);
+}
+
+void TermTable::translate(const Symbols& from, Symbols& to) {
+  for (const auto& [serial, id] : table_->bySerial) {
+    Symbol& key = table_->slots[id].term.topologyKey;
+    key = to.intern(from.text(key));
+  }
 }
 
 std::shared_ptr<const PodTerms> TermTable::parse(Symbols& symbols, const api::Pod& pod) {
   const auto& affinity = pod.spec.affinity;
   if (!affinity || (!affinity->podAffinity && !affinity->podAntiAffinity)) return nullptr;
-  auto terms = std::make_shared<PodTerms>();
+  const std::shared_ptr<PodTerms> terms(new PodTerms, [table = table_](const PodTerms* gone) {
+    for (const TermId id : gone->affinity) table->release(id);
+    for (const TermId id : gone->antiAffinity) table->release(id);
+    for (const auto& [id, weight] : gone->preferred) table->release(id);
+    delete gone;
+  });
   for (const bool anti : {false, true}) {
     const auto& part = anti ? affinity->podAntiAffinity : affinity->podAffinity;
     if (!part) continue;

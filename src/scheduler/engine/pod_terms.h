@@ -2,7 +2,11 @@
 
 // Pod affinity terms, parsed once and interned: pods made from one template share theirs.
 
+#include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -45,18 +49,42 @@ struct PodTerms {
   std::string error;
 };
 
+// A term goes when the last pod that has it goes; its id is used again then, with another serial.
 class TermTable {
  public:
-  // nullptr when the pod has no pod (anti-)affinity.
+  TermTable() : table_(std::make_shared<Table>()) {}
+
+  // nullptr when the pod has no pod (anti-)affinity. What it returns keeps its terms.
   std::shared_ptr<const PodTerms> parse(Symbols& symbols, const api::Pod& pod);
-  const AffinityTerm& term(TermId id) const { return terms_[id]; }
-  std::size_t size() const { return terms_.size(); }
+  const AffinityTerm& term(TermId id) const { return table_->slots[id].term; }
+  // 0 for an id that is not in use.
+  std::uint64_t serial(TermId id) const { return table_->slots[id].serial; }
+  std::uint64_t lastSerial() const { return table_->lastSerial; }
+  // In the order in which they came.
+  const std::map<std::uint64_t, TermId>& bySerial() const { return table_->bySerial; }
+  std::size_t size() const { return table_->bySerial.size(); }
+  // Takes topology keys from one table of symbols to another.
+  void translate(const Symbols& from, Symbols& to);
 
  private:
+  struct Slot {
+    AffinityTerm term;
+    std::string key;
+    std::size_t users = 0;
+    std::uint64_t serial = 0;
+  };
+  struct Table {
+    std::deque<Slot> slots;
+    std::vector<TermId> freeIds;
+    std::unordered_map<std::string, TermId> ids;
+    std::map<std::uint64_t, TermId> bySerial;
+    std::uint64_t lastSerial = 0;
+
+    void release(TermId id);
+  };
   std::optional<TermId> intern(Symbols& symbols, const api::Pod& pod, const api::PodAffinityTerm& term,
                                std::string& error);
-  std::deque<AffinityTerm> terms_;
-  std::unordered_map<std::string, TermId> ids_;
+  std::shared_ptr<Table> table_;  // pods may outlive this object
 };
 
 }  // namespace koord::scheduler

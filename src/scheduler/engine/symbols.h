@@ -1,7 +1,7 @@
 #pragma once
 
 // Symbols: text as small integers, so that labels, values and names compare in one instruction. A table
-// only grows; an id stays valid as long as the table lives.
+// only grows; an id stays valid as long as the table lives (the Cluster takes a new one now and then).
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstdint>

@@ -26,6 +26,10 @@ PodClass::PodClass(std::string signatureBytes) : signature(std::move(signatureBy
 PodClass::~PodClass() = default;
 
 std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
+  if (std::exchange(symbols_, cluster_.symbolsVersion()) != cluster_.symbolsVersion()) {
+    byBytes_.clear();
+    order_.clear();
+  }
   signature_.clear();
   for (const Signed* part : profile_.signedPlugins) part->sign(pod, signature_);
   if (const auto it = byBytes_.find(signature_.bytes()); it != byBytes_.end()) {

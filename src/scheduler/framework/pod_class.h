@@ -105,6 +105,7 @@ class PodClasses {
 
   Cluster& cluster_;
   const Profile& profile_;
+  std::uint64_t symbols_ = 0;  // their version when the classes were made
   Signature signature_;
   Order order_;  // most recently used first
   std::unordered_map<std::string_view, Order::iterator> byBytes_;

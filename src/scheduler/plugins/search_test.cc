@@ -100,11 +100,15 @@ void runSeed(std::uint64_t seed) {
     PodBuilder builder = generate.pod(step, shapes);
     if (nominates) builder.priority(static_cast<std::int32_t>(random.below(3)));
     const PodPtr pod = world.pod(builder);
+    // A pod is not in its own way where it is nominated itself.
+    if (nominates && random.chance(0.3))
+      world.nominator().add(pod, {true, "n" + std::to_string(random.below(nodes))});
     const Reference reference(model, *pod->pod);
     const Outcome& expected = reference.outcome();
 
     CycleState state;
     const SearchResult found = world.search().find(state, pod);
+    world.nominator().remove(pod->uid());
     ASSERT_EQ(found.feasible, expected.feasible.size()) << "seed " << seed << " step " << step;
     if (expected.feasible.empty()) {
       ASSERT_EQ(found.diagnosis.message(), plainMessage(model, expected))

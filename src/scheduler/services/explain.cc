@@ -225,8 +225,8 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
   json::array pods, ports;
   for (const PodPtr& pod : row.pods) pods.push_back(json::string(pod->key()));
   for (const HostPort& port : row.usedPorts) {
-    ports.push_back(json::object{{"hostIP", cluster.symbols().text(port.ip)},
-                                 {"protocol", cluster.symbols().text(port.protocol)},
+    ports.push_back(json::object{{"hostIP", cluster.addresses().text(port.ip)},
+                                 {"protocol", cluster.addresses().text(port.protocol)},
                                  {"port", port.port}});
   }
   json::object images;

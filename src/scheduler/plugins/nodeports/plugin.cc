@@ -5,7 +5,7 @@
 namespace koord::scheduler {
 
 NodePorts::NodePorts(Handle& handle)
-    : cluster_(handle.cluster()), anyAddress_(handle.cluster().symbols().intern("0.0.0.0")) {}
+    : cluster_(handle.cluster()), anyAddress_(handle.cluster().addresses().intern("0.0.0.0")) {}
 
 void NodePorts::sign(const PodInfo& pod, Signature& signature) const {
   signature.add(static_cast<std::int64_t>(pod.ports.size()));

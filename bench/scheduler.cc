@@ -7,6 +7,7 @@
 
 #include "base/virtual_loop.h"
 #include "bench.h"
+#include "hostile.h"
 #include "kube/api.h"
 #include "scheduler/core/scheduler.h"
 #include "scheduler/plugins/registry.h"
@@ -282,5 +283,6 @@ int main(int argc, char** argv) {
     all.push_back(social("Preemption", many, 4 * many, many, {low, high, true}));
     all.push_back(social("PreferredTopologySpreading", nodes, many, many, {plain, preferSpread}));
   }
+  bench::addHostile(all);
   return bench::runAll(argc, argv, all);
 }

@@ -1,14 +1,9 @@
 #include "kube/metrics.h"
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
-
 #include <map>
 
 #include "kube/process_usage.h"
+#include "net/prometheus.h"
 
 namespace koord::kube {
 namespace {
@@ -21,20 +16,6 @@ using prometheus::Labels;
 using prometheus::Registry;
 using Buckets = Histogram::BucketBoundaries;
 
-double seconds(Duration duration) {
-  return std::chrono::duration<double>(duration).count();
-}
-
-Family<Counter>& counter(Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
-}
-Family<Gauge>& gauge(Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
-}
-Family<Histogram>& histogram(Registry& registry, const char* name, const char* help) {
-  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
-}
-
 const Buckets kRequestBuckets{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60};
 // 10 ns to 1000 s.
 const Buckets kQueueBuckets{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000};
@@ -43,37 +24,39 @@ std::string codeOf(int status) {
   return status == 0 ? "<error>" : std::to_string(status);
 }
 
-std::string textOf(const Registry& registry) {
-  return prometheus::TextSerializer().Serialize(registry.Collect());
-}
-
 }  // namespace
 
 struct Metrics::Impl {
   Registry registry;
-  Family<Counter>& requests = counter(registry, "rest_client_requests_total",
-                                      "Requests to the API server by status code, method and host");
-  Family<Counter>& repeats = counter(registry, "rest_client_request_retries_total",
-                                     "Requests that were repeated because of such an answer");
-  Family<Histogram>& latency = histogram(registry, "rest_client_request_duration_seconds",
-                                         "Time until the answer of a request by method and host");
-  Family<Histogram>& limiter =
-      histogram(registry, "rest_client_rate_limiter_duration_seconds",
-                "Time that requests waited for the client-side limit by method and host");
-  Family<Gauge>& depth = gauge(registry, "workqueue_depth", "Keys that wait in a work queue");
-  Family<Counter>& adds = counter(registry, "workqueue_adds_total", "Keys added to a work queue");
+  Family<Counter>& requests =
+      net::counterFamily(registry, "rest_client_requests_total",
+                         "Requests to the API server by status code, method and host");
+  Family<Counter>& repeats =
+      net::counterFamily(registry, "rest_client_request_retries_total",
+                         "Requests that were repeated because of such an answer");
+  Family<Histogram>& latency =
+      net::histogramFamily(registry, "rest_client_request_duration_seconds",
+                           "Time until the answer of a request by method and host");
+  Family<Histogram>& limiter = net::histogramFamily(
+      registry, "rest_client_rate_limiter_duration_seconds",
+      "Time that requests waited for the client-side limit by method and host");
+  Family<Gauge>& depth =
+      net::gaugeFamily(registry, "workqueue_depth", "Keys that wait in a work queue");
+  Family<Counter>& adds =
+      net::counterFamily(registry, "workqueue_adds_total", "Keys added to a work queue");
   Family<Counter>& retries =
-      counter(registry, "workqueue_retries_total", "Keys put back after a failure");
-  Family<Histogram>& waited = histogram(registry, "workqueue_queue_duration_seconds",
-                                        "Time that a key waits before it is worked on");
-  Family<Histogram>& worked =
-      histogram(registry, "workqueue_work_duration_seconds", "Time that working on a key takes");
-  Family<Gauge>& unfinished = gauge(registry, "workqueue_unfinished_work_seconds",
-                                    "Time already spent on what is worked on now");
-  Family<Gauge>& longest = gauge(registry, "workqueue_longest_running_processor_seconds",
-                                 "Time already spent on what is worked on longest");
-  Family<Gauge>& master = gauge(registry, "leader_election_master_status",
-                                "1 while this process holds the lease of that name, else 0");
+      net::counterFamily(registry, "workqueue_retries_total", "Keys put back after a failure");
+  Family<Histogram>& waited = net::histogramFamily(registry, "workqueue_queue_duration_seconds",
+                                                   "Time that a key waits before it is worked on");
+  Family<Histogram>& worked = net::histogramFamily(registry, "workqueue_work_duration_seconds",
+                                                   "Time that working on a key takes");
+  Family<Gauge>& unfinished = net::gaugeFamily(registry, "workqueue_unfinished_work_seconds",
+                                               "Time already spent on what is worked on now");
+  Family<Gauge>& longest = net::gaugeFamily(registry, "workqueue_longest_running_processor_seconds",
+                                            "Time already spent on what is worked on longest");
+  Family<Gauge>& master =
+      net::gaugeFamily(registry, "leader_election_master_status",
+                       "1 while this process holds the lease of that name, else 0");
 
   class QueueMetrics final : public Queue {
    public:
@@ -92,17 +75,17 @@ struct Metrics::Impl {
     }
     void started(std::size_t depth, SteadyTime now, Duration waited) override {
       depth_.Set(static_cast<double>(depth));
-      waited_.Observe(seconds(waited));
+      waited_.Observe(net::inSeconds(waited));
       workingSince_ = now;
     }
     void ended(Duration took) override {
-      worked_.Observe(seconds(took));
+      worked_.Observe(net::inSeconds(took));
       workingSince_.reset();
     }
     void retried() override { retries_.Increment(); }
     void refresh(SteadyTime now) {
       // One key is worked on at a time, so both are the same.
-      const double spent = workingSince_ ? seconds(now - *workingSince_) : 0;
+      const double spent = workingSince_ ? net::inSeconds(now - *workingSince_) : 0;
       unfinished_.Set(spent);
       longest_.Set(spent);
     }
@@ -128,7 +111,7 @@ void Metrics::requestDone(std::string_view method, std::string_view host, int st
                           Duration took) {
   const std::string m(method), h(host);
   impl_->requests.Add({{"code", codeOf(status)}, {"method", m}, {"host", h}}).Increment();
-  impl_->latency.Add({{"verb", m}, {"host", h}}, kRequestBuckets).Observe(seconds(took));
+  impl_->latency.Add({{"verb", m}, {"host", h}}, kRequestBuckets).Observe(net::inSeconds(took));
 }
 
 void Metrics::requestRepeated(std::string_view method, std::string_view host, int status) {
@@ -139,7 +122,7 @@ void Metrics::requestRepeated(std::string_view method, std::string_view host, in
 
 void Metrics::rateLimited(std::string_view method, std::string_view host, Duration waited) {
   impl_->limiter.Add({{"verb", std::string(method)}, {"host", std::string(host)}}, kRequestBuckets)
-      .Observe(seconds(waited));
+      .Observe(net::inSeconds(waited));
 }
 
 Metrics::Queue& Metrics::queue(std::string_view name) {
@@ -157,17 +140,18 @@ void Metrics::setLeading(std::string_view lease, bool leading) {
 
 std::string Metrics::text(SteadyTime now) const {
   for (auto& [name, queue] : impl_->queues) queue.refresh(now);
-  return textOf(impl_->registry) + processMetricsText();
+  return net::prometheusText(impl_->registry) + processMetricsText();
 }
 
 std::string processMetricsText() {
   const ProcessUsage usage = processUsage();
   Registry registry;
-  counter(registry, "process_cpu_seconds_total", "Total user and system CPU time spent in seconds.")
+  net::counterFamily(registry, "process_cpu_seconds_total",
+                     "Total user and system CPU time spent in seconds.")
       .Add({})
       .Increment(usage.cpuSeconds);
   const auto set = [&](const char* name, const char* help, double value) {
-    gauge(registry, name, help).Add({}).Set(value);
+    net::gaugeFamily(registry, name, help).Add({}).Set(value);
   };
   set("process_open_fds", "Number of open file descriptors.", usage.openFiles);
   set("process_max_fds", "Maximum number of open file descriptors.", usage.maxFiles);
@@ -178,7 +162,7 @@ std::string processMetricsText() {
   set("process_start_time_seconds", "Start time of the process since unix epoch in seconds.",
       usage.startTime);
   set("process_threads", "Number of threads.", usage.threads);
-  return textOf(registry);
+  return net::prometheusText(registry);
 }
 
 }  // namespace koord::kube

@@ -1,8 +1,6 @@
 #include "net/serving.h"
 
 #include <fmt/format.h>
-#include <prometheus/collectable.h>
-#include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <charconv>
@@ -122,10 +120,6 @@ void addStandardEndpoints(Router& router, StandardEndpoints endpoints) {
                sendJson(*to, 200, build);
              });
   if (endpoints.debugFlags) router.add("", "/debug/flags/v", setVerbosity);
-}
-
-std::string prometheusText(const prometheus::Collectable& registry) {
-  return prometheus::TextSerializer().Serialize(registry.Collect());
 }
 
 std::string listenAddress(std::string address, bool inPod) {

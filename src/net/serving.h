@@ -16,10 +16,6 @@
 #include "base/json.h"
 #include "net/router.h"
 
-namespace prometheus {
-class Collectable;
-}
-
 namespace koord::net {
 
 // Named checks of one endpoint, asked in order at every request.
@@ -50,7 +46,7 @@ struct StandardEndpoints {
   HealthChecks livez;
   HealthChecks readyz;
   // Those that are not set have no endpoint.
-  std::function<std::string()> metrics;  // see prometheusText
+  std::function<std::string()> metrics;  // see prometheus.h
   std::function<void()> resetMetrics;
   std::function<json::value()> configz;  // {"componentconfig": {...}}
   BuildInfo build;
@@ -65,8 +61,5 @@ void addStandardEndpoints(Router& router, StandardEndpoints endpoints);
 std::string listenAddress(std::string address, bool inPod);
 // By the environment that a kubelet gives to every container.
 bool runsInPod();
-
-// Exposition text of a registry, or of several one after the other.
-std::string prometheusText(const prometheus::Collectable& registry);
 
 }  // namespace koord::net

@@ -2,11 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prometheus/counter.h>
-#include <prometheus/registry.h>
 
 #include "base/log.h"
 #include "net/fake_responder.h"
+#include "net/prometheus.h"
 
 namespace koord::net {
 namespace {
@@ -87,12 +86,7 @@ TEST_F(ServingTest, HealthIsOkOrALinePerCheck) {
 
 TEST_F(ServingTest, MetricsAreTextAndCanBeReset) {
   prometheus::Registry registry;
-  prometheus::BuildCounter()
-      .Name("koord_test_total")
-      .Help("A test.")
-      .Register(registry)
-      .Add({})
-      .Increment(3);
+  counterFamily(registry, "koord_test_total", "A test.").Add({}).Increment(3);
   int resets = 0;
   addStandardEndpoints(router, {.metrics = [&] { return prometheusText(registry); },
                                 .resetMetrics = [&] { ++resets; }});

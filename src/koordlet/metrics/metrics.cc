@@ -1,13 +1,9 @@
 #include "koordlet/metrics/metrics.h"
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
-
 #include <map>
 #include <optional>
+
+#include "net/prometheus.h"
 
 namespace koord::koordlet {
 namespace {
@@ -21,23 +17,13 @@ using prometheus::Registry;
 using namespace std::chrono_literals;
 
 Family<Gauge>& gauge(Registry& registry, const std::string& name, const std::string& help) {
-  return prometheus::BuildGauge().Name("koordlet_" + name).Help(help).Register(registry);
+  return net::gaugeFamily(registry, "koordlet_" + name, help);
 }
 Family<Counter>& counter(Registry& registry, const std::string& name, const std::string& help) {
-  return prometheus::BuildCounter().Name("koordlet_" + name).Help(help).Register(registry);
+  return net::counterFamily(registry, "koordlet_" + name, help);
 }
 Family<Histogram>& histogram(Registry& registry, const std::string& name, const std::string& help) {
-  return prometheus::BuildHistogram().Name("koordlet_" + name).Help(help).Register(registry);
-}
-
-Histogram::BucketBoundaries buckets(double first, int count) {
-  Histogram::BucketBoundaries bounds;
-  for (int i = 0; i < count; ++i, first *= 4) bounds.push_back(first);
-  return bounds;
-}
-
-double milliseconds(Duration took) {
-  return std::chrono::duration<double, std::milli>(took).count();
+  return net::histogramFamily(registry, "koordlet_" + name, help);
 }
 
 }  // namespace
@@ -163,14 +149,17 @@ void Metrics::nodeCpuInfo(bool ok) {
 }
 
 void Metrics::resourceUpdate(const std::string& type, bool ok, Duration took) {
-  impl_->updates.Add({{"type", type}, {"status", ok ? "success" : "failed"}}, buckets(0.01, 8))
-      .Observe(milliseconds(took));
+  impl_->updates
+      .Add({{"type", type}, {"status", ok ? "success" : "failed"}},
+           net::exponentialBuckets(0.01, 4, 8))
+      .Observe(net::inMilliseconds(took));
 }
 
 void Metrics::kubeletRequest(const std::string& path, int code, Duration took) {
   impl_->kubelet
-      .Add({{"verb", "get"}, {"path", path}, {"code", std::to_string(code)}}, buckets(0.001, 7))
-      .Observe(milliseconds(took) / 1000);
+      .Add({{"verb", "get"}, {"path", path}, {"code", std::to_string(code)}},
+           net::exponentialBuckets(0.001, 4, 7))
+      .Observe(net::inSeconds(took));
 }
 
 void Metrics::hostApplication(const std::string& name, const std::string& resource,
@@ -223,10 +212,10 @@ void Metrics::collectGarbage(WallTime now) {
 }
 
 std::string Metrics::internalText() const {
-  return prometheus::TextSerializer().Serialize(impl_->internal.Collect());
+  return net::prometheusText(impl_->internal);
 }
 std::string Metrics::externalText() const {
-  return prometheus::TextSerializer().Serialize(impl_->external.Collect());
+  return net::prometheusText(impl_->external);
 }
 
 }  // namespace koord::koordlet

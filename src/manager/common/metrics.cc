@@ -1,18 +1,11 @@
 #include "manager/common/metrics.h"
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
+#include "net/prometheus.h"
 
 namespace koord::manager {
 
 namespace {
 
-using prometheus::BuildCounter;
-using prometheus::BuildGauge;
-using prometheus::BuildHistogram;
 using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
@@ -23,23 +16,13 @@ std::string status(bool ok) {
   return ok ? "succeeded" : "failed";
 }
 
-Family<Counter>& counter(Registry& registry, const char* name, const char* help) {
-  return BuildCounter().Name(name).Help(help).Register(registry);
-}
-
 void count(Family<Counter>& family, bool ok, std::string_view reason) {
   family.Add({{"status", status(ok)}, {"reason", std::string(reason)}}).Increment();
 }
 
 // 0.001 ms doubling to 524 ms.
 Histogram::BucketBoundaries durationBuckets() {
-  Histogram::BucketBoundaries bounds;
-  for (double bound = 0.001; bounds.size() < 20; bound *= 2) bounds.push_back(bound);
-  return bounds;
-}
-
-std::string textOf(const Registry& registry) {
-  return prometheus::TextSerializer().Serialize(registry.Collect());
+  return net::exponentialBuckets(0.001, 2, 20);
 }
 
 }  // namespace
@@ -47,30 +30,26 @@ std::string textOf(const Registry& registry) {
 struct Metrics::Families {
   Registry process;
   Registry internal;
-  Family<Counter>& nodeResource = counter(internal, "slo_controller_node_resource_reconcile_count",
-                                          "Reconciles of node resources");
-  Family<Counter>& nodeMetric =
-      counter(internal, "slo_controller_nodemetric_reconcile_count", "Reconciles of NodeMetrics");
-  Family<Counter>& nodeMetricSpec = counter(internal, "slo_controller_nodemetric_spec_parse_count",
-                                            "Specs computed for NodeMetrics");
-  Family<Counter>& nodeSlo =
-      counter(internal, "slo_controller_nodeslo_reconcile_count", "Reconciles of NodeSLOs");
-  Family<Counter>& nodeSloSpec = counter(internal, "slo_controller_nodeslo_spec_parse_count",
-                                         "Sections computed for NodeSLOs");
-  Family<Counter>& plugin = counter(internal, "slo_controller_node_resource_run_plugin_status",
-                                    "Runs of node resource plugins");
-  Family<Gauge>& extended = BuildGauge()
-                                .Name("slo_controller_node_extended_resource_allocatable_internal")
-                                .Help("Extended resources of a node as calculated")
-                                .Register(internal);
-  Family<Histogram>& webhook = BuildHistogram()
-                                   .Name("koord_manager_webhook_webhook_duration_milliseconds")
-                                   .Help("Time that a step of an admission webhook took")
-                                   .Register(internal);
-  Gauge& leader = BuildGauge()
-                      .Name("koordinator_manager_is_leader")
-                      .Help("1 when this process runs the controllers")
-                      .Register(process)
+  Family<Counter>& nodeResource = net::counterFamily(
+      internal, "slo_controller_node_resource_reconcile_count", "Reconciles of node resources");
+  Family<Counter>& nodeMetric = net::counterFamily(
+      internal, "slo_controller_nodemetric_reconcile_count", "Reconciles of NodeMetrics");
+  Family<Counter>& nodeMetricSpec = net::counterFamily(
+      internal, "slo_controller_nodemetric_spec_parse_count", "Specs computed for NodeMetrics");
+  Family<Counter>& nodeSlo = net::counterFamily(internal, "slo_controller_nodeslo_reconcile_count",
+                                                "Reconciles of NodeSLOs");
+  Family<Counter>& nodeSloSpec = net::counterFamily(
+      internal, "slo_controller_nodeslo_spec_parse_count", "Sections computed for NodeSLOs");
+  Family<Counter>& plugin = net::counterFamily(
+      internal, "slo_controller_node_resource_run_plugin_status", "Runs of node resource plugins");
+  Family<Gauge>& extended =
+      net::gaugeFamily(internal, "slo_controller_node_extended_resource_allocatable_internal",
+                       "Extended resources of a node as calculated");
+  Family<Histogram>& webhook =
+      net::histogramFamily(internal, "koord_manager_webhook_webhook_duration_milliseconds",
+                           "Time that a step of an admission webhook took");
+  Gauge& leader = net::gaugeFamily(process, "koordinator_manager_is_leader",
+                                   "1 when this process runs the controllers")
                       .Add({});
 };
 
@@ -127,7 +106,7 @@ void Metrics::webhookRan(std::string_view type, std::string_view objectType,
             {"plugin_name", std::string(plugin)},
             {"status", allowed ? "allowed" : "rejected"}},
            durationBuckets())
-      .Observe(static_cast<double>(took.count()) / 1e6);
+      .Observe(net::inMilliseconds(took));
 }
 
 void Metrics::setLeader(bool leader) {
@@ -135,10 +114,10 @@ void Metrics::setLeader(bool leader) {
 }
 
 std::string Metrics::processText() const {
-  return textOf(families_->process);
+  return net::prometheusText(families_->process);
 }
 std::string Metrics::internalText() const {
-  return textOf(families_->internal);
+  return net::prometheusText(families_->internal);
 }
 
 }  // namespace koord::manager

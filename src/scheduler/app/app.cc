@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/virtual_loop.h"
 #include "kube/leader_election.h"
+#include "net/http_client.h"
 #include "net/tls.h"
 #include "scheduler/core/informers.h"
 #include "scheduler/services/http_service.h"
@@ -29,8 +30,14 @@ class App final : public RunningScheduler {
         metrics_(std::move(metrics)),
         scheduler_(std::move(scheduler)),
         informers_(component.api(), component.executor(), *scheduler_, component.random().fork()),
-        service_(*scheduler_, *metrics_,
-                 {[this] { return leading_; }, [] { return true; }, [this] { return informers_.synced(); }}) {}
+        service_(*scheduler_, *metrics_, component.executor(),
+                 {.leading = [this] { return leading_; },
+                  .unhealthy = [this] { return unhealthy(); },
+                  .synced = [this] { return informers_.synced(); },
+                  .stopping = [this] { return stopping_; },
+                  .clientMetrics = [this] {
+                    return component_.metrics()->text(component_.executor().steadyNow());
+                  }}) {}
 
   Result<> serve(const Flags& flags) {
     if (flags.port != 0) {
@@ -79,12 +86,11 @@ class App final : public RunningScheduler {
     options.leaseDuration = election.leaseDuration;
     options.renewDeadline = election.renewDeadline;
     options.retryPeriod = election.retryPeriod;
-    metrics_->setLeading(election.resourceName, false);
+    options.metrics = component_.metrics();
     elector_ = std::make_unique<kube::LeaderElector>(
         component_.api(), component_.executor(), options, component_.random().fork(),
         [this] {
           if (scheduler_->configuration().delayCacheUntilActive) informers_.start();
-          metrics_->setLeading(scheduler_->configuration().leaderElection.resourceName, true);
           lead();
         },
         [this] {
@@ -96,6 +102,7 @@ class App final : public RunningScheduler {
   }
 
   void stop(Callback done) override {
+    stopping_ = true;
     scheduler_->stop();
     // Bindings under way get a moment; what they leave open the next leader finds in the API.
     drain(50, std::move(done));
@@ -103,14 +110,19 @@ class App final : public RunningScheduler {
 
  private:
   Result<> listen(net::ServerOptions options) {
-    auto server = net::HttpServer::start(component_.executor(), std::move(options),
-                                         [this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
-                                           service_.handle(std::move(request), std::move(responder));
-                                         });
+    auto server =
+        net::HttpServer::start(component_.executor(), std::move(options), service_.handler());
     if (!server) return fail(std::move(server.error()));
     log::info("serving on {}", (*server)->address());
     servers_.push_back(*std::move(server));
     return {};
+  }
+
+  // The lease has run out, and its end has not been noticed yet.
+  std::string unhealthy() const {
+    if (!leading_ || !elector_ || elector_->leading()) return {};
+    return "failed election to renew leadership on lease " +
+           scheduler_->configuration().leaderElection.resourceName;
   }
 
   void lead() {
@@ -138,6 +150,7 @@ class App final : public RunningScheduler {
   std::unique_ptr<Scheduler> scheduler_;
   Informers informers_;
   bool leading_ = false;
+  bool stopping_ = false;
   HttpService service_;
   std::vector<std::unique_ptr<net::HttpServer>> servers_;
   std::unique_ptr<kube::LeaderElector> elector_;
@@ -150,6 +163,7 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
                                                          const Registry& registry) {
   auto metrics = std::make_unique<Metrics>();
   log::info("random seed {}", options.seed);
+  options.http = &component.http();
   auto scheduler = Scheduler::create(std::move(options), registry, component.executor(),
                                      &component.api(), metrics.get());
   if (!scheduler) return fail(std::move(scheduler.error()));

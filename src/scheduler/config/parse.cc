@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/yaml.h"
+#include "scheduler/config/extenders.h"
 #include "scheduler/config/fields.h"
 #include "scheduler/config/types.h"
 
@@ -172,12 +173,12 @@ Result<SchedulerConfiguration> parseConfiguration(std::string_view text) {
   out.podInitialBackoffSeconds = fields.integer("podInitialBackoffSeconds", 1, 1, kAny);
   out.podMaxBackoffSeconds = fields.integer("podMaxBackoffSeconds", 10, 0, kAny);
   out.delayCacheUntilActive = fields.boolean("delayCacheUntilActive", false);
-  if (!fields.list("extenders").empty())
-    fields.error("extenders", "Forbidden: scheduler extenders are not supported yet; use plugins");
+  out.extenders = readExtenders(fields);
   for (Fields& profile : fields.list("profiles")) out.profiles.push_back(readProfile(std::move(profile)));
   if (out.profiles.empty()) out.profiles = defaultConfiguration().profiles;
   if (out.profiles.size() == 1 && out.profiles[0].schedulerName.empty())
     out.profiles[0].schedulerName = "default-scheduler";
+  ignoreManagedResources(out);
   fields.refuseUnknown();
   std::ranges::copy(validate(out), std::back_inserter(errors));
   if (!errors.empty()) return fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));

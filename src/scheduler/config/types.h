@@ -53,6 +53,37 @@ struct LeaderElectionConfig {
   std::string resourceNamespace = "kube-system";
 };
 
+// An HTTP service that is asked about nodes beside the plugins (scheduler extender).
+struct ExtenderConfig {
+  std::string urlPrefix;
+  std::string filterVerb;  // of each verb: "" = it is not asked for this
+  std::string preemptVerb;
+  std::string prioritizeVerb;
+  std::string bindVerb;
+  std::int64_t weight = 0;  // of its scores
+  bool enableHttps = false;
+  struct Tls {
+    bool insecure = false;
+    std::string serverName;
+    std::string certFile;
+    std::string keyFile;
+    std::string caFile;
+    std::string certData;  // base64 of PEM, as in the file; in front of the files
+    std::string keyData;
+    std::string caData;
+    bool operator==(const Tls&) const = default;
+  } tls;
+  Duration httpTimeout = std::chrono::seconds(5);
+  bool nodeCacheCapable = false;  // nodes are named to it, not shown
+  struct ManagedResource {
+    std::string name;
+    bool ignoredByScheduler = false;
+  };
+  std::vector<ManagedResource> managedResources;  // empty = it is asked about every pod
+  bool ignorable = false;                         // its failures do not fail the pod
+  std::string path;                               // "extenders[0]"
+};
+
 struct SchedulerConfiguration {
   std::int32_t parallelism = 16;  // accepted; the engine needs no worker threads
   LeaderElectionConfig leaderElection;
@@ -65,6 +96,7 @@ struct SchedulerConfiguration {
   std::int64_t podInitialBackoffSeconds = 1;
   std::int64_t podMaxBackoffSeconds = 10;
   std::vector<ProfileConfig> profiles;
+  std::vector<ExtenderConfig> extenders;
   bool delayCacheUntilActive = false;
 };
 

@@ -123,6 +123,15 @@ Task<Status> Scheduler::preBind(Attempt& attempt) {
 
 Task<Status> Scheduler::bind(Attempt& attempt) {
   const PodPtr pod = attempt.pod.info;
+  Extender* binder = shared_.extenders ? shared_.extenders->binderOf(*pod->pod) : nullptr;
+  if (binder) {
+    auto binding = binder->bind(pod->pod, attempt.nodeName);
+    const Result<> bound = co_await binding;
+    if (bound) co_return Status{};
+    if (!binder->config().ignorable) co_return Status::of(bound.error());
+    log::warn("skipping extender {}, which may be ignored: {}", binder->config().urlPrefix,
+              bound.error().message);
+  }
   for (const auto& plugin : attempt.profile->profile().bind) {
     auto task = plugin.point->bind(attempt.state, pod, attempt.nodeName);
     const Status status = co_await task;

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "kube/events.h"
+#include "scheduler/extender/extenders.h"
 #include "scheduler/framework/build_profile.h"
 #include "scheduler/framework/node_search.h"
 
@@ -21,6 +22,7 @@ struct Shared {
   Stores stores;
   PodIndex podIndex;
   ClaimUsers claimUsers;
+  std::unique_ptr<Extenders> extenders;  // nullptr when there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
 };
 
@@ -42,6 +44,7 @@ class ProfileRuntime final : public Handle {
   void activate(const std::vector<PodPtr>& pods) override { shared_.activate(pods); }
   kube::Api* api() override { return shared_.api; }
   kube::EventRecorder* events() override { return events_.get(); }
+  Extenders* extenders() override { return shared_.extenders.get(); }
 
  private:
   Shared& shared_;

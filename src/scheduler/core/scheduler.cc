@@ -36,6 +36,10 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   self.shared_.activate = [&self](const std::vector<PodPtr>& pods) { self.queue_->activate(pods); };
   Random random(self.options_.seed);
   std::vector<std::string> errors;
+  if (!configuration.extenders.empty() && self.options_.http) {
+    self.shared_.extenders = std::make_unique<Extenders>(
+        configuration.extenders, *self.options_.http, executor, errors);
+  }
   SchedulingQueue::Profiles profiles;
   std::string queueSort;
   for (const ProfileConfig& config : configuration.profiles) {
@@ -73,7 +77,7 @@ void Scheduler::start() {
 }
 
 void Scheduler::wake() {
-  if (!running_ || pumping_) return;
+  if (!running_ || pumping_ || cycling_) return;
   pumping_ = true;
   executor_.post([this, alive = alive_] {
     if (*alive) pump();
@@ -88,6 +92,7 @@ void Scheduler::pump() {
     auto pod = queue_->pop();
     if (!pod) return;
     scheduleOne(*std::move(pod));
+    if (cycling_) return;
     if (executor_.steadyNow() > until) break;
   }
   if (binding_ < kMaxBinding) wake();
@@ -107,46 +112,69 @@ void Scheduler::scheduleOne(QueuedPod pod) {
   attempt->pod = std::move(pod);
   attempt->profile = found->second.get();
   attempt->started = executor_.steadyNow();
-  if (place(*attempt)) bindings_.spawn(bindingCycle(std::move(attempt)));
+  cycling_ = true;
+  if (shared_.extenders && shared_.extenders->concerns(*attempt->pod.info->pod))
+    return cycles_.spawn(placeWithExtenders(std::move(attempt)));
+  SearchResult result = attempt->profile->search().find(attempt->state, attempt->pod.info);
+  searched(*attempt, result);
+  if (!result.status.ok()) return cycles_.spawn(giveUp(std::move(attempt), std::move(result)));
+  cycling_ = false;
+  if (take(*attempt, result.node)) bindings_.spawn(bindingCycle(std::move(attempt)));
 }
 
-// Everything that happens at once: choose a node, count the pod there, reserve, ask for permission.
-bool Scheduler::place(Attempt& attempt) {
-  const PodPtr& pod = attempt.pod.info;
-  NodeSearch& search = attempt.profile->search();
-  SearchResult result = search.find(attempt.state, pod);
+void Scheduler::searched(Attempt& attempt, const SearchResult& result) {
   attempt.evaluated = result.evaluated;
   attempt.feasible = result.feasible;
-  const Duration took = executor_.steadyNow() - attempt.started;
-  if (observer_) {
-    observer_->algorithm(took);
-    observer_->searched(result.evaluated, result.feasible);
+  if (!observer_) return;
+  observer_->algorithm(executor_.steadyNow() - attempt.started);
+  observer_->searched(result.evaluated, result.feasible);
+}
+
+// Ends the scheduling cycle.
+Task<void> Scheduler::giveUp(std::unique_ptr<Attempt> owned, SearchResult result) {
+  Attempt& attempt = *owned;
+  Nomination nomination;
+  const bool rejected = result.status.rejected() && result.diagnosis.totalNodes > 0;
+  if (rejected) {
+    auto asking = runPostFilter(attempt, result);
+    nomination = co_await asking;
+    result.status = Status::unschedulable(result.diagnosis.message());
+  } else if (result.diagnosis.totalNodes == 0) {
+    nomination = {true, ""};
   }
-  if (!result.status.ok()) {
-    Nomination nomination;
-    const bool rejected = result.status.rejected() && result.diagnosis.totalNodes > 0;
-    if (rejected) {
-      const auto& plugins = attempt.profile->profile().postFilter;
-      if (plugins.empty()) nomination = {true, ""};
-      std::vector<std::string> reasons;
-      for (const auto& plugin : plugins) {
-        PostFilterResult answer = plugin.point->postFilter(attempt.state, pod, result.diagnosis);
-        std::ranges::copy(answer.status.reasons, std::back_inserter(reasons));
-        if (answer.nomination.override) nomination = answer.nomination;
-        if (observer_ && answer.victims) observer_->preemption(*answer.victims);
-        if (!answer.status.rejected() || answer.status.code == Code::UnschedulableAndUnresolvable)
-          break;
-      }
-      result.diagnosis.postFilterMessage = fmt::format("{}", fmt::join(reasons, ", "));
-      result.status = Status::unschedulable(result.diagnosis.message());
-    } else if (result.diagnosis.totalNodes == 0) {
-      nomination = {true, ""};
+  failed(attempt, result.status, rejected ? &result.diagnosis : nullptr, nomination);
+  cycling_ = false;
+  wake();
+}
+
+Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result) {
+  Nomination nomination;
+  const auto& plugins = attempt.profile->profile().postFilter;
+  if (plugins.empty()) nomination = {true, ""};
+  std::vector<std::string> reasons;
+  for (const auto& plugin : plugins) {
+    PostFilterResult answer =
+        plugin.point->postFilter(attempt.state, attempt.pod.info, result.diagnosis);
+    if (answer.later) {
+      auto later = *std::move(answer.later);
+      answer = co_await later;
     }
-    failed(attempt, result.status, rejected ? &result.diagnosis : nullptr, nomination);
-    return false;
+    std::ranges::copy(answer.status.reasons, std::back_inserter(reasons));
+    if (answer.nomination.override) nomination = answer.nomination;
+    if (observer_ && answer.victims) observer_->preemption(*answer.victims);
+    if (!answer.status.rejected() || answer.status.code == Code::UnschedulableAndUnresolvable)
+      break;
   }
-  attempt.node = result.node;
-  attempt.nodeName = shared_.cluster.node(result.node).name;
+  result.diagnosis.postFilterMessage = fmt::format("{}", fmt::join(reasons, ", "));
+  co_return nomination;
+}
+
+// Everything that happens at once when a node was found: count the pod there, reserve, ask for
+// permission.
+bool Scheduler::take(Attempt& attempt, NodeId node) {
+  const PodPtr& pod = attempt.pod.info;
+  attempt.node = node;
+  attempt.nodeName = shared_.cluster.node(node).name;
   if (debug_.topScores > 0) printScores(attempt);
 
   if (const auto assumed = shared_.cluster.assume(pod, attempt.node); !assumed) {

@@ -28,6 +28,7 @@ struct SchedulerOptions {
   SchedulerConfiguration configuration;
   Duration maxUnschedulable = std::chrono::minutes(5);
   std::uint64_t seed = 1;
+  net::HttpTransport* http = nullptr;  // the way to extenders, when there are some; must outlive
 };
 
 class Scheduler {
@@ -67,6 +68,7 @@ class Scheduler {
   }
   // The pending pod of that name, or nullptr.
   PodPtr pending(const api::ObjectKey& key) const;
+  const std::unordered_map<std::string, PodPtr>& pendingPods() const { return pending_; }  // by uid
   PodPtr describe(const PodObject& pod) { return makePodInfo(shared_.cluster, pod); }
   struct Debug {
     int topScores = 0;  // print a table of this many best nodes for every pod
@@ -99,8 +101,16 @@ class Scheduler {
   void wake();
   void pump();
   void scheduleOne(QueuedPod pod);
-  bool place(Attempt& attempt);
+  void searched(Attempt& attempt, const SearchResult& result);
+  bool take(Attempt& attempt, NodeId node);
+  // The attempt found no node: asks PostFilter plugins, then files the failure.
+  Task<void> giveUp(std::unique_ptr<Attempt> attempt, SearchResult result);
+  Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
   void printScores(Attempt& attempt);
+
+  // extended.cc
+  Task<void> placeWithExtenders(std::unique_ptr<Attempt> attempt);
+  Task<Result<ExtenderVerdicts>> askExtenders(Attempt& attempt, const NodeSet& nodes);
 
   // binding.cc
   Status runReserve(Attempt& attempt);
@@ -155,6 +165,8 @@ class Scheduler {
   Debug debug_;
   bool running_ = false;
   bool pumping_ = false;
+  bool cycling_ = false;  // a scheduling cycle waits for an answer; the next one has to wait for it
+  TaskGroup cycles_;
   TaskGroup bindings_;
   TaskGroup patches_;
   // Cleared on destruction: posted callbacks look at it first.

@@ -3,11 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/codec.h"
-#include "base/virtual_loop.h"
-#include "kube/fake_api.h"
-#include "scheduler/plugins/registry.h"
-#include "scheduler/testing/builders.h"
+#include "scheduler/core/scheduler_fixture.h"
 
 namespace koord::scheduler {
 namespace {
@@ -15,101 +11,9 @@ namespace {
 using testing::aNode;
 using testing::aPod;
 using ::testing::HasSubstr;
+using Fixture = testing::SchedulerFixture;
 using testing::PodBuilder;
 using namespace std::chrono_literals;
-
-// A scheduler on an API that answers from a few switches and plays back what an informer would see.
-struct Fixture {
-  VirtualLoop loop;
-  kube::FakeApi api{loop};
-  std::unique_ptr<Scheduler> scheduler;
-  std::map<std::string, std::shared_ptr<const api::Pod>> pods;  // by name, as in the API
-  std::map<std::string, int> bindings;                          // per pod
-  std::vector<std::string> events;                              // "reason: note"
-  std::vector<std::string> conditions;                          // "pod reason: message"
-  std::vector<std::string> deletions;                           // names, in order
-  std::function<Result<std::string>(const std::string& pod)> beforeBind;
-  bool losesReplies = false;
-  Registry registry = makeRegistry();
-
-  explicit Fixture(SchedulerConfiguration configuration = defaultConfiguration()) {
-    api.answer = [this](const kube::Request& request) { return answer(request); };
-    configuration_ = std::move(configuration);
-    create();
-  }
-  void create() {
-    scheduler.reset();
-    SchedulerOptions options;
-    options.configuration = configuration_;
-    auto made = Scheduler::create(options, registry, loop, &api);
-    ASSERT_TRUE(made) << made.error().message;
-    scheduler = *std::move(made);
-  }
-
-  Result<std::string> answer(const kube::Request& request) {
-    if (request.resource == "events") {
-      const auto event = parseJson(request.body);
-      if (event && at(*event, "message"))
-        events.push_back(std::string(textAt(*event, "reason")) + ": " +
-                         std::string(textAt(*event, "message")));
-      return "{}";
-    }
-    const auto found = pods.find(request.name);
-    if (found == pods.end())
-      return fail(ErrorCode::NotFound, "pods \"" + request.name + "\" not found");
-    if (request.subresource == "binding") {
-      if (beforeBind) {
-        if (auto refused = beforeBind(request.name); !refused) return refused;
-      }
-      const auto body = parseJson(request.body);
-      if (!found->second->spec.nodeName.empty()) return fail(ErrorCode::Conflict, "already bound");
-      auto bound = std::make_shared<api::Pod>(*found->second);
-      bound->spec.nodeName = textAt(*body, "target", "name");
-      bound->metadata.resourceVersion += "0";
-      ++bindings[request.name];
-      replace(bound);
-      if (losesReplies) return fail(ErrorCode::Unavailable, "connection reset");
-      return "{}";
-    }
-    if (request.verb == kube::Verb::Delete) {
-      deletions.push_back(request.name);
-      remove(request.name);
-      return "{}";
-    }
-    if (request.subresource == "status") {
-      const auto body = parseJson(request.body);
-      if (const auto* list = at(*body, "status", "conditions"); list && list->is_array()) {
-        const auto& condition = list->get_array()[0];
-        conditions.push_back(request.name + " " + std::string(textAt(condition, "reason")) + ": " +
-                             std::string(textAt(condition, "message")));
-      }
-      return "{}";
-    }
-    return toJson(api::encodeObject(*found->second));
-  }
-  void replace(std::shared_ptr<const api::Pod> after) {
-    auto& slot = pods[after->metadata.name];
-    const auto before = std::exchange(slot, after);
-    loop.post([this, before, after] {
-      if (before) {
-        scheduler->podUpdated(before, after);
-      } else {
-        scheduler->podAdded(after);
-      }
-    });
-  }
-  void create(const PodBuilder& pod) { replace(pod.build()); }
-  void remove(const std::string& name) {
-    const auto pod = pods[name];
-    pods.erase(name);
-    loop.post([this, pod] { scheduler->podDeleted(pod); });
-  }
-  void node(const testing::NodeBuilder& node) { scheduler->nodeAdded(node.build()); }
-  std::string nodeOf(const std::string& pod) { return pods.at(pod)->spec.nodeName; }
-  void run(Duration time = 5s) { loop.advance(time); }
-
-  SchedulerConfiguration configuration_;
-};
 
 TEST(Scheduler, binds_a_pod_and_says_so) {
   Fixture f;

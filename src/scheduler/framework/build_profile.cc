@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "scheduler/framework/extender_verdicts.h"
+
 namespace koord::scheduler {
 
 namespace {
@@ -163,6 +165,11 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
                          Profile::indexOf(profile->reserve, name) != Profile::npos ||
                          Profile::indexOf(profile->permit, name) != Profile::npos;
     if (rejects) profile->registrations.push_back({name, {{EventResource::Wildcard, action::kAll, "", {}}}});
+  }
+  // Extenders cannot tell what they wait for.
+  if (handle.extenders()) {
+    profile->registrations.push_back(
+        {std::string(kExtenderName), {{EventResource::Wildcard, action::kAll, "", {}}}});
   }
   return profile;
 }

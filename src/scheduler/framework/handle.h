@@ -19,6 +19,7 @@ class EventRecorder;
 
 namespace koord::scheduler {
 
+class Extenders;
 class NodeSearch;
 
 class Handle {
@@ -38,6 +39,8 @@ class Handle {
   // nullptr when the engine runs without an API (benchmarks, what-if questions).
   virtual kube::Api* api() = 0;
   virtual kube::EventRecorder* events() = 0;
+  // nullptr when the configuration has none.
+  virtual Extenders* extenders() { return nullptr; }
 };
 
 }  // namespace koord::scheduler

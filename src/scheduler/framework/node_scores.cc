@@ -66,16 +66,17 @@ Status NodeSearch::choose(CycleState& state, const PodPtr& pod, Attempt& attempt
     status = addOtherScores(state, *pod, list_, totals_, nullptr);
     if (!status.ok()) return status;
   }
-  const std::int64_t best = *std::ranges::max_element(totals_);
-  const auto ties = static_cast<std::uint64_t>(std::ranges::count(totals_, best));
-  std::uint64_t pick = ties > 1 ? random_.below(ties) : 0;
-  for (std::size_t n = 0; n < list_.size(); ++n) {
-    if (totals_[n] == best && pick-- == 0) {
-      result.node = list_[n];
-      break;
-    }
-  }
+  result.node = list_[bestOf(totals_)];
   return {};
+}
+
+std::size_t NodeSearch::bestOf(std::span<const std::int64_t> totals) {
+  const std::int64_t best = *std::ranges::max_element(totals);
+  const auto ties = static_cast<std::uint64_t>(std::ranges::count(totals, best));
+  std::uint64_t skip = ties > 1 ? random_.below(ties) : 0;
+  std::size_t at = 0;
+  while (totals[at] != best || skip-- > 0) ++at;
+  return at;
 }
 
 Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod,

@@ -49,7 +49,7 @@ SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod) {
   diagnosis.totalNodes = cluster_.liveCount();
   diagnosis.filterPlugins = filterNames_;
   if (diagnosis.totalNodes == 0) {
-    result.status = Status::unresolvable("no nodes available to schedule pods");
+    result.status = Status::unresolvable(std::string(kNoNodes));
     return result;
   }
   Attempt& attempt = state.put(kAttempt, Attempt{});
@@ -103,7 +103,7 @@ void NodeSearch::describe(const Attempt& attempt, const Verdicts& verdicts,
   for (VerdictId id = 1; id < verdicts.size(); ++id) {
     if (verdicts.count(id) == 0) continue;
     const Rejection& rejection = verdicts.rejection(id);
-    diagnosis.notePlugin(filterNames_[rejection.plugin], rejection.code);
+    diagnosis.notePlugin(diagnosis.filterPlugins[rejection.plugin], rejection.code);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "scheduler/framework/diagnosis.h"
+#include "scheduler/framework/extender_verdicts.h"
 #include "scheduler/framework/handle.h"
 #include "scheduler/framework/pod_class.h"
 
@@ -39,6 +40,13 @@ class NodeSearch {
 
   SearchResult find(CycleState& state, const PodPtr& pod);
 
+  // --- The two halves of a search with scheduler extenders, which are asked in between and take
+  // their time. passing() fills `nodes` with those that pass the filters; its result is not a
+  // success when there are none. findAmong() is a search of its own, by what holds then, among the
+  // nodes that the extenders passed.
+  SearchResult passing(CycleState& state, const PodPtr& pod, NodeSet& nodes);
+  SearchResult findAmong(CycleState& state, const PodPtr& pod, const ExtenderVerdicts& extenders);
+
   // --- For PostFilter plugins and questions, after find() or prepare() with the same state.
   // Runs PreFilter only; the result is not a success when PreFilter refuses.
   SearchResult prepare(CycleState& state, const PodPtr& pod);
@@ -67,10 +75,12 @@ class NodeSearch {
     Status absentStatus;
   };
   static constexpr std::string_view kAttempt = "koord.scheduler/attempt";
+  static constexpr std::string_view kNoNodes = "no nodes available to schedule pods";
 
   bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
   bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                     SearchResult& result);
+  Status filterAll(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeSet& nodes);
   Status findFeasible(CycleState& state, const PodPtr& pod, Attempt& attempt, NodeSet& feasible,
                       bool& fast);
   Status dropNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
@@ -84,6 +94,8 @@ class NodeSearch {
   bool hasOtherScores(const PodInfo& pod) const;
   Status choose(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible,
                 bool fast, SearchResult& result);
+  // The index of the highest; one of them when there are several.
+  std::size_t bestOf(std::span<const std::int64_t> totals);
   Status prepareScores(PodClass& podClass, const PodInfo& pod);
   // Adds weighted scores of the plugins that are not Signed.
   Status addOtherScores(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,

@@ -105,6 +105,9 @@ struct PostFilterResult {
   Nomination nomination;
   // Set by preemption: how many pods have to leave.
   std::optional<std::size_t> victims;
+  // The rest of the answer takes time, and this is where it comes from; all else is not set then. No
+  // other pod is scheduled meanwhile. The plugin must outlive the task.
+  std::optional<Task<PostFilterResult>> later;
 };
 class PostFilterPlugin {
  public:

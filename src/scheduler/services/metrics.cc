@@ -54,8 +54,7 @@ Metrics::Metrics()
       pending_(gauge("scheduler_pending_pods", "Pending pods, by queue")),
       cacheSize_(gauge("scheduler_cache_size", "Nodes, pods and assumed pods in the cache")),
       unschedulable_(gauge("scheduler_unschedulable_pods", "Pods that a plugin rejects")),
-      goroutines_(gauge("scheduler_goroutines", "Work under way, by operation")),
-      leader_(gauge("leader_election_master_status", "1 when this process leads")) {}
+      goroutines_(gauge("scheduler_goroutines", "Work under way, by operation")) {}
 
 void Metrics::attempt(std::string_view result, const std::string& profile, Duration duration) {
   const prometheus::Labels labels{{"result", std::string(result)}, {"profile", profile}};
@@ -98,10 +97,6 @@ void Metrics::preemption(std::size_t victims) {
 }
 
 void Metrics::cacheCorrected() { corrections_.Increment(); }
-
-void Metrics::setLeading(const std::string& lease, bool leading) {
-  leader_.Add({{"name", lease}}).Set(leading ? 1 : 0);
-}
 
 std::string Metrics::text(const Scheduler& scheduler) {
   const QueueCounts counts = scheduler.queue().counts();

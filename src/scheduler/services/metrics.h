@@ -26,7 +26,6 @@ class Metrics final : public Observer {
   void preemption(std::size_t victims) override;
   void cacheCorrected() override;
 
-  void setLeading(const std::string& lease, bool leading);
   // The exposition text, with gauges as they are now.
   std::string text(const Scheduler& scheduler);
 
@@ -57,7 +56,6 @@ class Metrics final : public Observer {
   Family<prometheus::Gauge>& cacheSize_;
   Family<prometheus::Gauge>& unschedulable_;
   Family<prometheus::Gauge>& goroutines_;
-  Family<prometheus::Gauge>& leader_;
   std::map<std::string, std::size_t> known_;  // plugins that have an unschedulable_ gauge
 };
 

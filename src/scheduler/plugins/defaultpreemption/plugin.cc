@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "scheduler/extender/extenders.h"
 #include "scheduler/framework/diagnosis.h"
 
 namespace koord::scheduler {
@@ -90,12 +92,66 @@ PostFilterResult DefaultPreemption::postFilter(CycleState& state, const PodPtr& 
     result.nomination = {true, ""};
     return result;
   }
+  const Extenders* extenders = handle_.extenders();
+  if (!extenders || !extenders->confirmPreemptionOf(*pod->pod)) return preempt(pod, candidates);
+  PostFilterResult answer;
+  answer.later = confirm(pod, std::move(outcomes));
+  return answer;
+}
+
+PostFilterResult DefaultPreemption::preempt(const PodPtr& pod,
+                                            std::span<const Candidate* const> candidates) {
+  PostFilterResult result;
   const Candidate& best = *leastHarm(candidates, handle_.executor().wallNow());
   const std::string& node = cluster_.node(best.node).name;
   result.victims = best.victims.size();
   result.nomination = {true, node};
   evictions_.start(pod, node, best.victims);
   return result;
+}
+
+Task<PostFilterResult> DefaultPreemption::confirm(PodPtr pod,
+                                                  std::vector<DryRunOutcomePtr> outcomes) {
+  std::map<std::string, wire::Victims> proposed;
+  std::map<std::string, PodPtr> infos;  // by uid
+  for (const auto& outcome : outcomes) {
+    wire::Victims& victims = proposed[cluster_.node(outcome->candidate.node).name];
+    victims.budgetsBroken = outcome->candidate.budgetsBroken;
+    for (const PodPtr& victim : outcome->candidate.victims) {
+      victims.pods.push_back(victim->pod);
+      infos[victim->uid()] = victim;
+    }
+  }
+  auto asking = handle_.extenders()->confirmVictims(pod->pod, std::move(proposed));
+  const auto confirmed = co_await asking;
+  PostFilterResult result;
+  result.victims = 0;
+  if (!confirmed) {
+    result.status = withPrefix(Status::of(confirmed.error()));
+    co_return result;
+  }
+  const WallTime now = handle_.executor().wallNow();
+  std::vector<Candidate> left;
+  for (const auto& [name, victims] : *confirmed) {
+    const auto node = cluster_.findNode(name);
+    if (!node || !cluster_.live().contains(*node)) continue;
+    Candidate& candidate = left.emplace_back();
+    candidate.node = *node;
+    candidate.budgetsBroken = victims.budgetsBroken;
+    for (const auto& victim : victims.pods)
+      candidate.victims.push_back(infos.at(victim->metadata.uid));
+    std::ranges::stable_sort(candidate.victims, [&](const PodPtr& a, const PodPtr& b) {
+      return moreImportant(*a, *b, now);
+    });
+  }
+  if (left.empty()) {
+    result.status = withPrefix(Status::unschedulable("no candidate node for preemption"));
+    result.nomination = {true, ""};
+    co_return result;
+  }
+  std::vector<const Candidate*> candidates;
+  for (const Candidate& candidate : left) candidates.push_back(&candidate);
+  co_return preempt(pod, candidates);
 }
 
 std::vector<EventRegistration> DefaultPreemption::eventsToRegister() const {

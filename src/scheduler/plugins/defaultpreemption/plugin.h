@@ -31,6 +31,9 @@ class DefaultPreemption final : public Plugin,
   std::vector<EventRegistration> eventsToRegister() const override;
 
  private:
+  // The end of postFilter: sends the victims of the best candidate away.
+  PostFilterResult preempt(const PodPtr& pod, std::span<const Candidate* const> candidates);
+  Task<PostFilterResult> confirm(PodPtr pod, std::vector<DryRunOutcomePtr> outcomes);
   // "" when it may, else why not.
   std::string mayNotPreempt(const PodInfo& pod, const Diagnosis& diagnosis) const;
 

@@ -1,0 +1,50 @@
+#pragma once
+
+// Extender: one HTTP service that has a say in scheduling: which nodes pass, how well they suit,
+// which victims preemption may take, and the binding itself. One per entry of `extenders`; on the
+// scheduler's executor.
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/task.h"
+#include "net/http_transport.h"
+#include "scheduler/config/types.h"
+#include "scheduler/extender/wire.h"
+
+namespace koord::scheduler {
+
+class Extender {
+ public:
+  // Problems go to `errors` by field path; the result is not to be used when there are any.
+  Extender(ExtenderConfig config, net::HttpTransport& transport, Executor& executor,
+           std::vector<std::string>& errors);
+
+  const ExtenderConfig& config() const { return config_; }
+  // Whether a container asks for one of the resources that it manages; it may manage none, and is
+  // asked about every pod then.
+  bool interestedIn(const api::Pod& pod) const;
+
+  // Errors have upstream's text: "failed filter with extender at URL http://..., code 500", or the
+  // error in the answer. The extender must outlive the tasks.
+  Task<Result<wire::FilterResult>> filter(wire::PodObject pod, wire::NodeObjects nodes);
+  Task<Result<std::vector<wire::HostPriority>>> prioritize(wire::PodObject pod,
+                                                           wire::NodeObjects nodes);
+  Task<Result<>> bind(wire::PodObject pod, std::string node);
+  // The nodes that are left, with the victims that it agrees to.
+  Task<Result<std::map<std::string, wire::Victims>>> preempt(
+      wire::PodObject pod, std::map<std::string, wire::Victims> victims);
+
+ private:
+  Task<Result<std::string>> send(std::string verb, std::string body);
+
+  ExtenderConfig config_;
+  net::HttpTransport& transport_;
+  Executor& executor_;
+  std::string url_;  // without a slash at the end
+  std::shared_ptr<const net::TlsConfig> tls_;
+  std::set<std::string, std::less<>> managed_;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,102 @@
+// One extender over a real socket: TLS, messages, and what it is not asked.
+
+#include "scheduler/extender/extender.h"
+
+#include <gmock/gmock.h>
+
+#include "net/test_net.h"
+#include "scheduler/testing/builders.h"
+
+namespace koord::scheduler {
+namespace {
+
+using net::TestCertificates;
+using testing::aNode;
+using testing::aPod;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ExtenderTest : public net::NetTest {
+ protected:
+  std::unique_ptr<Extender> extender(ExtenderConfig config) {
+    config.path = "extenders[0]";
+    errors.clear();
+    return std::make_unique<Extender>(std::move(config), *client, loop.loop(), errors);
+  }
+  Result<wire::FilterResult> filter(Extender& extender) {
+    return waitFor(spawn<Result<wire::FilterResult>>([&] {
+      return extender.filter(aPod("p").build(), {aNode("a").build(), aNode("b").build()});
+    }));
+  }
+  std::vector<std::string> errors;
+};
+
+TEST_F(ExtenderTest, TalksTlsWithWhomItTrusts) {
+  auto& server =
+      serve({.tls = TestCertificates::get().serverTls()},
+            [](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
+              EXPECT_EQ(request.method, "POST");
+              EXPECT_EQ(request.target, "/v1/filter");
+              EXPECT_EQ(net::headerOf(request.headers, "Content-Type"), "application/json");
+              EXPECT_TRUE(request.peer);
+              EXPECT_EQ(request.peer ? request.peer->commonName : "", "alice");
+              responder->respond(200, {}, std::string(R"({"NodeNames": ["b"]})"));
+            });
+  const auto& certificates = TestCertificates::get();
+  ExtenderConfig config;
+  config.urlPrefix = "https://" + server.address() + "/v1";
+  config.filterVerb = "filter";
+  config.nodeCacheCapable = true;
+  config.tls.caData = net::base64Encode(certificates.authority.certPem);
+  config.tls.certData = net::base64Encode(certificates.client.certPem);
+  config.tls.keyData = net::base64Encode(certificates.client.keyPem);
+  const auto trusting = extender(config);
+  ASSERT_THAT(errors, ElementsAre());
+  const auto answer = filter(*trusting);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_THAT(answer->nodes, ElementsAre("b"));
+
+  config.tls.caData = net::base64Encode(TestCertificates::make("other-ca").authority.certPem);
+  const auto refused = filter(*extender(config));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("https://"));
+
+  config.tls.caData.clear();  // nobody to trust: with enableHTTPS anybody is
+  config.enableHttps = true;
+  EXPECT_TRUE(filter(*extender(config)));
+}
+
+TEST_F(ExtenderTest, SaysWhatIsWrongInItsConfiguration) {
+  ExtenderConfig config;
+  config.urlPrefix = "nowhere";
+  config.managedResources = {
+      {"cpu", false}, {"example.com/fine", true}, {"example.com/not fine", true}};
+  config.tls.caData = "%";
+  config.tls.certFile = "/does/not/exist";
+  extender(config);
+  EXPECT_THAT(errors,
+              ElementsAre(HasSubstr("extenders[0].urlPrefix: Invalid value: \"nowhere\""),
+                          "extenders[0].managedResources[0].name: Invalid value: \"cpu\": is an "
+                          "invalid extended resource name",
+                          HasSubstr("extenders[0].managedResources[2].name: Invalid value: "
+                                    "\"example.com/not fine\": name part must consist of"),
+                          HasSubstr("extenders[0].tlsConfig.caData: "),
+                          HasSubstr("extenders[0].tlsConfig.certFile: ")));
+}
+
+TEST_F(ExtenderTest, ConcernsPodsThatAskForWhatItManages) {
+  ExtenderConfig config;
+  config.urlPrefix = "http://host";
+  const auto pod = aPod("p").request("example.com/gpu", "1").build();
+  EXPECT_TRUE(extender(config)->interestedIn(*aPod("q").build()));
+  config.managedResources = {{"example.com/gpu", false}};
+  EXPECT_FALSE(extender(config)->interestedIn(*aPod("q").build()));
+  EXPECT_TRUE(extender(config)->interestedIn(*pod));
+  auto limited = aPod("limited");
+  limited.object().spec.initContainers.emplace_back().resources.limits["example.com/gpu"] =
+      Quantity::of(1, Quantity::Format::DecimalSI);
+  EXPECT_TRUE(extender(config)->interestedIn(*limited.build()));
+}
+
+}  // namespace
+}  // namespace koord::scheduler

@@ -1,0 +1,98 @@
+// Searches in which scheduler extenders have a say. They cost a request to another process, so
+// nothing here is kept for the next pod: every plugin is asked about every node.
+
+#include <algorithm>
+
+#include "scheduler/framework/node_search.h"
+
+namespace koord::scheduler {
+
+// Fills verdicts_, and leaves the nodes that pass.
+Status NodeSearch::filterAll(CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                             NodeSet& nodes) {
+  verdicts_.clear(cluster_.capacity());
+  nodes = attempt.restricted ? attempt.allowed : cluster_.live();
+  Status status = filterOn(state, pod, attempt, nodes, verdicts_, true);
+  if (status.ok()) status = dropNominated(state, pod, nodes, &verdicts_);
+  return status;
+}
+
+SearchResult NodeSearch::passing(CycleState& state, const PodPtr& pod, NodeSet& nodes) {
+  SearchResult result;
+  Diagnosis& diagnosis = result.diagnosis;
+  diagnosis.totalNodes = cluster_.liveCount();
+  diagnosis.filterPlugins = filterNames_;
+  if (diagnosis.totalNodes == 0) {
+    result.status = Status::unresolvable(std::string(kNoNodes));
+    return result;
+  }
+  Attempt& attempt = state.put(kAttempt, Attempt{});
+  if (!runPreFilter(state, pod, attempt, result)) return result;
+  result.status = filterAll(state, pod, attempt, nodes);
+  if (!result.status.ok()) return result;
+  result.evaluated = attempt.restricted ? attempt.allowed.size() : diagnosis.totalNodes;
+  limitFeasible(nodes);
+  result.feasible = nodes.size();
+  if (!nodes.empty()) return result;
+  describe(attempt, verdicts_, diagnosis);
+  result.status = Status{Code::Unschedulable, {}, {}};
+  return result;
+}
+
+SearchResult NodeSearch::findAmong(CycleState& state, const PodPtr& pod,
+                                   const ExtenderVerdicts& extenders) {
+  SearchResult result;
+  Diagnosis& diagnosis = result.diagnosis;
+  diagnosis.totalNodes = cluster_.liveCount();
+  diagnosis.filterPlugins = filterNames_;
+  const auto extender = static_cast<std::uint16_t>(diagnosis.filterPlugins.size());
+  diagnosis.filterPlugins.emplace_back(kExtenderName);
+  if (diagnosis.totalNodes == 0) {
+    result.status = Status::unresolvable(std::string(kNoNodes));
+    return result;
+  }
+  Attempt& attempt = state.put(kAttempt, Attempt{});
+  if (!runPreFilter(state, pod, attempt, result)) return result;
+  NodeSet nodes;
+  result.status = filterAll(state, pod, attempt, nodes);
+  if (!result.status.ok()) return result;
+  result.evaluated = attempt.restricted ? attempt.allowed.size() : diagnosis.totalNodes;
+
+  NodeSet left = nodes;
+  nodes.forEach([&](NodeId node) {
+    const std::string& name = cluster_.node(node).name;
+    if (extenders.passed.contains(name)) return;
+    left.erase(node);
+    // A node that fits only now was not asked about; the event that made it fit brings the pod
+    // back.
+    const auto said = extenders.rejected.find(name);
+    const bool asked = said != extenders.rejected.end();
+    verdicts_.set(
+        node,
+        verdicts_.intern({extender, asked ? said->second.code : Code::UnschedulableAndUnresolvable,
+                          asked ? said->second.reasons : std::vector<std::string>{}}));
+  });
+  result.feasible = left.size();
+  if (left.empty()) {
+    describe(attempt, verdicts_, diagnosis);
+    result.status = Status{Code::Unschedulable, {}, {}};
+    return result;
+  }
+  left.copyTo(list_);
+  result.node = list_.front();
+  if (list_.size() == 1) return result;
+  const auto table = scoreNodes(state, pod, list_);
+  if (!table) {
+    result.status = Status::of(table.error());
+    return result;
+  }
+  totals_ = table->totals;
+  for (std::size_t n = 0; n < list_.size(); ++n) {
+    const auto score = extenders.scores.find(cluster_.node(list_[n]).name);
+    if (score != extenders.scores.end()) totals_[n] = addSaturating(totals_[n], score->second);
+  }
+  result.node = list_[bestOf(totals_)];
+  return result;
+}
+
+}  // namespace koord::scheduler

@@ -40,14 +40,13 @@ PreFilterResult NodeVolumeLimits::preFilter(CycleState& state, const PodInfo& po
   const auto claims = claimsOf(*pod.pod);
   if (claims.empty()) return {Status::skip(), {}};
   const std::string& namespace_ = pod.pod->metadata.namespace_;
-  Volumes wanted;
+  Wanted wanted;
   for (const PodClaim& claim : claims) {
-    if (!stores_.claims.get({namespace_, claim.name})) {
-      return {Status::unresolvable("looking up PVC " + namespace_ + "/" + claim.name +
-                                   ": persistentvolumeclaim \"" + claim.name + "\" not found"),
-              {}};
+    if (wanted.missing.empty() && !stores_.claims.get({namespace_, claim.name})) {
+      wanted.missing = "looking up PVC " + namespace_ + "/" + claim.name +
+                       ": persistentvolumeclaim \"" + claim.name + "\" not found";
     }
-    addVolume(namespace_, claim.name, wanted);
+    addVolume(namespace_, claim.name, wanted.volumes);
   }
   state.put(kWanted, std::move(wanted));
   return {};
@@ -89,7 +88,9 @@ bool NodeVolumeLimits::exceeds(NodeId id, const Volumes& wanted) const {
 }
 
 Status NodeVolumeLimits::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
-  const auto& wanted = *state.get<Volumes>(kWanted);
+  const auto& [wanted, missing] = *state.get<Wanted>(kWanted);
+  // Not before: VolumeBinding says better what a claim is waiting for.
+  if (!missing.empty()) nodes.rejectAll(Code::UnschedulableAndUnresolvable, missing);
   if (wanted.empty()) return {};
   VerdictId full = kPasses;
   nodes.forEach([&](NodeId node) {

@@ -28,6 +28,10 @@ class NodeVolumeLimits final : public Plugin,
  private:
   // Distinct volumes, as "driver" and "driver/handle".
   using Volumes = std::set<std::pair<std::string, std::string>>;
+  struct Wanted {
+    Volumes volumes;
+    std::string missing;  // what to say of a claim that is not there
+  };
 
   void addVolume(const std::string& namespace_, const std::string& claim, Volumes& out) const;
   bool exceeds(NodeId node, const Volumes& wanted) const;

@@ -10,7 +10,9 @@ namespace koord::scheduler {
 
 Status Scheduler::runReserve(Attempt& attempt) {
   for (const auto& plugin : attempt.profile->profile().reserve) {
-    Status status = plugin.point->reserve(attempt.state, attempt.pod.info, attempt.node);
+    Status status = attempt.timer.plugin(plugin.name, "Reserve", [&] {
+      return plugin.point->reserve(attempt.state, attempt.pod.info, attempt.node);
+    });
     if (status.ok()) continue;
     status.plugin = plugin.name;
     if (!status.rejected()) {
@@ -25,7 +27,9 @@ Status Scheduler::runReserve(Attempt& attempt) {
 Status Scheduler::runPermit(Attempt& attempt) {
   std::map<std::string, Duration> waits;
   for (const auto& plugin : attempt.profile->profile().permit) {
-    PermitResult answer = plugin.point->permit(attempt.state, attempt.pod.info, attempt.node);
+    PermitResult answer = attempt.timer.plugin(plugin.name, "Permit", [&] {
+      return plugin.point->permit(attempt.state, attempt.pod.info, attempt.node);
+    });
     if (answer.status.ok()) continue;
     if (answer.status.code == Code::Wait) {
       waits[plugin.name] = std::min(answer.timeout, kMaxPermitWait);
@@ -43,8 +47,11 @@ Status Scheduler::runPermit(Attempt& attempt) {
 // All reserve plugins, also those that were not reached.
 void Scheduler::unreserve(Attempt& attempt) {
   const auto& plugins = attempt.profile->profile().reserve;
-  for (auto it = plugins.rbegin(); it != plugins.rend(); ++it)
-    it->point->unreserve(attempt.state, attempt.pod.info, attempt.node);
+  attempt.timer.point("Unreserve", [&] {
+    for (auto it = plugins.rbegin(); it != plugins.rend(); ++it)
+      it->point->unreserve(attempt.state, attempt.pod.info, attempt.node);
+    return Status{};
+  });
 }
 
 Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
@@ -64,12 +71,16 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     }
   }
   queue_->done(uid);
+  const SteadyTime preBindSince = executor_.steadyNow();
   auto preparing = preBind(attempt);
   Status status = co_await preparing;
+  timed(attempt, "PreBind", status.code, preBindSince);
   if (status.ok()) {
     ++binding_;
+    const SteadyTime bindSince = executor_.steadyNow();
     auto binding = bind(attempt);
     status = co_await binding;
+    timed(attempt, "Bind", status.code, bindSince);
     if (binding_-- == kMaxBinding) wake();
     if (!status.ok()) {
       // The request may have been carried out all the same. Until that is known the pod keeps its place,
@@ -111,8 +122,11 @@ Task<Status> Scheduler::preBind(Attempt& attempt) {
       co_return Status::error(
           fmt::format("running PreBindPreFlight \"{}\": {}", plugin.name, flight.message()));
     }
+    const SteadyTime since = executor_.steadyNow();
     auto task = plugin.point->preBind(attempt.state, pod, attempt.node);
     const Status status = co_await task;
+    if (observer_ && attempt.sample)
+      observer_->plugin(plugin.name, "PreBind", status.code, executor_.steadyNow() - since);
     if (!status.ok()) {
       co_return Status::error(
           fmt::format("running PreBind plugin \"{}\": {}", plugin.name, status.message()));
@@ -133,8 +147,11 @@ Task<Status> Scheduler::bind(Attempt& attempt) {
               bound.error().message);
   }
   for (const auto& plugin : attempt.profile->profile().bind) {
+    const SteadyTime since = executor_.steadyNow();
     auto task = plugin.point->bind(attempt.state, pod, attempt.nodeName);
     const Status status = co_await task;
+    if (observer_ && attempt.sample)
+      observer_->plugin(plugin.name, "Bind", status.code, executor_.steadyNow() - since);
     if (status.skipped()) continue;
     if (status.ok()) co_return status;
     co_return Status::error(
@@ -168,7 +185,7 @@ void Scheduler::succeeded(Attempt& attempt) {
   const Duration took = executor_.steadyNow() - attempt.started;
   if (observer_) {
     observer_->attempt("scheduled", attempt.profile->profile().schedulerName, took);
-    observer_->bound(attempt.pod, queue_->now() - attempt.pod.firstAttempt.value_or(queue_->now()));
+    observer_->bound(attempt.pod, queue_->now() - attempt.pod.firstReady.value_or(queue_->now()));
   }
   Decision decision;
   decision.time = executor_.wallNow();
@@ -184,8 +201,11 @@ void Scheduler::succeeded(Attempt& attempt) {
   log::v(2, "bound pod {} to {} ({} of {} nodes feasible)", pod->key(), attempt.nodeName, attempt.feasible,
          attempt.evaluated);
   decisions_.record(pod->key(), std::move(decision));
-  for (const auto& plugin : attempt.profile->profile().postBind)
-    plugin.point->postBind(attempt.state, pod, attempt.nodeName);
+  attempt.timer.point("PostBind", [&] {
+    for (const auto& plugin : attempt.profile->profile().postBind)
+      plugin.point->postBind(attempt.state, pod, attempt.nodeName);
+    return Status{};
+  });
 }
 
 }  // namespace koord::scheduler

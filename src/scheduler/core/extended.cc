@@ -39,7 +39,7 @@ Task<void> Scheduler::placeWithExtenders(std::unique_ptr<Attempt> owned) {
     }
     attempt.state = CycleState();
     if (verdicts) {
-      result = search.findAmong(attempt.state, pod, *verdicts);
+      result = search.findAmong(attempt.state, pod, *verdicts, attempt.timer);
     } else {
       result.status = Status::of(verdicts.error());
     }

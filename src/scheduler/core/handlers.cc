@@ -23,7 +23,13 @@ void Scheduler::move(EventResource resource, Actions actions, const PodPtr& befo
   event.actions = actions;
   event.oldPod = before;
   event.newPod = after;
+  notify(event, executor_.steadyNow(), affects);
+}
+
+void Scheduler::notify(const ClusterEvent& event, SteadyTime since,
+                       const std::function<bool(const PodInfo&)>& affects) {
   queue_->moveAll(event, affects);
+  if (observer_) observer_->handled(event, executor_.steadyNow() - since);
 }
 
 // Hints look at the node of a pod that goes, which its object does not name yet.
@@ -41,7 +47,7 @@ void Scheduler::watch(Store<T>& store, EventResource resource) {
     event.actions = !before ? action::kAdd : !after ? action::kDelete : action::kUpdate;
     event.oldObject = before;
     event.newObject = after;
-    queue_->moveAll(event);
+    notify(event, executor_.steadyNow());
   });
 }
 
@@ -178,15 +184,17 @@ void Scheduler::assignedGone(const PodObject& pod) {
 }
 
 void Scheduler::nodeAdded(const NodeObject& node) {
+  const SteadyTime since = executor_.steadyNow();
   shared_.cluster.setNode(node);
   ClusterEvent event;
   event.resource = EventResource::Node;
   event.actions = action::kAdd;
   event.newNode = node;
-  queue_->moveAll(event);
+  notify(event, since);
 }
 
 void Scheduler::nodeUpdated(const NodeObject& before, const NodeObject& after) {
+  const SteadyTime since = executor_.steadyNow();
   shared_.cluster.setNode(after);
   for (const Actions change : nodeActions(*before, *after)) {
     ClusterEvent event;
@@ -194,16 +202,17 @@ void Scheduler::nodeUpdated(const NodeObject& before, const NodeObject& after) {
     event.actions = change;
     event.oldNode = before;
     event.newNode = after;
-    queue_->moveAll(event);
+    notify(event, since);
   }
 }
 
 void Scheduler::nodeDeleted(const NodeObject& node) {
+  const SteadyTime since = executor_.steadyNow();
   ClusterEvent event;
   event.resource = EventResource::Node;
   event.actions = action::kDelete;
   event.oldNode = node;
-  queue_->moveAll(event);
+  notify(event, since);
   shared_.cluster.removeNode(node->metadata.name);
 }
 

@@ -22,6 +22,7 @@ struct Shared {
   Stores stores;
   PodIndex podIndex;
   ClaimUsers claimUsers;
+  Observer* observer = nullptr;
   std::unique_ptr<Extenders> extenders;  // nullptr when there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
 };
@@ -44,6 +45,7 @@ class ProfileRuntime final : public Handle {
   void activate(const std::vector<PodPtr>& pods) override { shared_.activate(pods); }
   kube::Api* api() override { return shared_.api; }
   kube::EventRecorder* events() override { return events_.get(); }
+  Observer* observer() override { return shared_.observer; }
   Extenders* extenders() override { return shared_.extenders.get(); }
 
  private:

@@ -13,6 +13,8 @@ namespace {
 // The scheduling loop gives way to informers and replies after this much work.
 constexpr Duration kSlice = std::chrono::milliseconds(2);
 constexpr int kPodsPerSlice = 256;
+// Timing every plugin in every attempt would cost more than some of them.
+constexpr std::uint64_t kSampleEvery = 10;
 
 }  // namespace
 
@@ -34,6 +36,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   Scheduler& self = *scheduler;
   const SchedulerConfiguration& configuration = self.options_.configuration;
   self.shared_.activate = [&self](const std::vector<PodPtr>& pods) { self.queue_->activate(pods); };
+  self.shared_.observer = observer;
   Random random(self.options_.seed);
   std::vector<std::string> errors;
   if (!configuration.extenders.empty() && self.options_.http) {
@@ -66,6 +69,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
     self.queue_->onIncoming = [observer](std::string_view queue, const std::string& event) {
       observer->incoming(queue, event);
     };
+    self.queue_->onHint = [observer](const std::string& plugin, const ClusterEvent& event, Hint hint,
+                                     Duration took) { observer->hint(plugin, event, hint, took); };
   }
   return scheduler;
 }
@@ -112,10 +117,12 @@ void Scheduler::scheduleOne(QueuedPod pod) {
   attempt->pod = std::move(pod);
   attempt->profile = found->second.get();
   attempt->started = executor_.steadyNow();
+  attempt->sample = attempts_++ % kSampleEvery == 0;
+  attempt->timer = AttemptTimer(observer_, executor_, found->first, attempt->sample);
   cycling_ = true;
   if (shared_.extenders && shared_.extenders->concerns(*attempt->pod.info->pod))
     return cycles_.spawn(placeWithExtenders(std::move(attempt)));
-  SearchResult result = attempt->profile->search().find(attempt->state, attempt->pod.info);
+  SearchResult result = attempt->profile->search().find(attempt->state, attempt->pod.info, attempt->timer);
   searched(*attempt, result);
   if (!result.status.ok()) return cycles_.spawn(giveUp(std::move(attempt), std::move(result)));
   cycling_ = false;
@@ -128,6 +135,12 @@ void Scheduler::searched(Attempt& attempt, const SearchResult& result) {
   if (!observer_) return;
   observer_->algorithm(executor_.steadyNow() - attempt.started);
   observer_->searched(result.evaluated, result.feasible);
+}
+
+void Scheduler::timed(const Attempt& attempt, std::string_view point, Code code, SteadyTime since) {
+  if (!observer_) return;
+  observer_->extensionPoint(point, code, attempt.profile->profile().schedulerName,
+                            executor_.steadyNow() - since);
 }
 
 // Ends the scheduling cycle.
@@ -152,6 +165,8 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   const auto& plugins = attempt.profile->profile().postFilter;
   if (plugins.empty()) nomination = {true, ""};
   std::vector<std::string> reasons;
+  const SteadyTime since = executor_.steadyNow();
+  Code code = Code::Unschedulable;
   for (const auto& plugin : plugins) {
     PostFilterResult answer =
         plugin.point->postFilter(attempt.state, attempt.pod.info, result.diagnosis);
@@ -162,9 +177,11 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
     std::ranges::copy(answer.status.reasons, std::back_inserter(reasons));
     if (answer.nomination.override) nomination = answer.nomination;
     if (observer_ && answer.victims) observer_->preemption(*answer.victims);
+    code = answer.status.code;
     if (!answer.status.rejected() || answer.status.code == Code::UnschedulableAndUnresolvable)
       break;
   }
+  if (!plugins.empty()) timed(attempt, "PostFilter", code, since);
   result.diagnosis.postFilterMessage = fmt::format("{}", fmt::join(reasons, ", "));
   co_return nomination;
 }
@@ -182,8 +199,8 @@ bool Scheduler::take(Attempt& attempt, NodeId node) {
     return false;
   }
   shared_.nominator.remove(pod->uid());
-  Status status = runReserve(attempt);
-  if (status.ok()) status = runPermit(attempt);
+  Status status = attempt.timer.point("Reserve", [&] { return runReserve(attempt); });
+  if (status.ok()) status = attempt.timer.point("Permit", [&] { return runPermit(attempt); });
   if (status.ok()) return true;
   fail(attempt, status, nullptr, {true, ""}, true);
   return false;

@@ -18,7 +18,7 @@
 #include <unordered_set>
 
 #include "scheduler/core/decision_log.h"
-#include "scheduler/core/observer.h"
+#include "scheduler/framework/observer.h"
 #include "scheduler/core/profile_runtime.h"
 #include "scheduler/queue/scheduling_queue.h"
 
@@ -88,6 +88,8 @@ class Scheduler {
     QueuedPod pod;
     ProfileRuntime* profile = nullptr;
     CycleState state;
+    AttemptTimer timer;
+    bool sample = false;  // plugins are timed one by one
     NodeId node = kNoNode;
     std::string nodeName;
     SteadyTime started{};
@@ -102,6 +104,8 @@ class Scheduler {
   void pump();
   void scheduleOne(QueuedPod pod);
   void searched(Attempt& attempt, const SearchResult& result);
+  // For points whose plugins take their time: says how long it was since then.
+  void timed(const Attempt& attempt, std::string_view point, Code code, SteadyTime since);
   bool take(Attempt& attempt, NodeId node);
   // The attempt found no node: asks PostFilter plugins, then files the failure.
   Task<void> giveUp(std::unique_ptr<Attempt> attempt, SearchResult result);
@@ -145,6 +149,9 @@ class Scheduler {
   template <class T>
   void watch(Store<T>& store, EventResource resource);
   void watchStores();
+  // Tells the queue of something that the scheduler began to deal with at `since`.
+  void notify(const ClusterEvent& event, SteadyTime since,
+              const std::function<bool(const PodInfo&)>& affects = {});
   void move(EventResource resource, Actions actions, const PodPtr& before, const PodPtr& after,
             const std::function<bool(const PodInfo&)>& affects = {});
   // A pod that was counted on a node, but never seen as bound, is there no more.
@@ -164,6 +171,7 @@ class Scheduler {
   DecisionLog decisions_;
   Debug debug_;
   bool running_ = false;
+  std::uint64_t attempts_ = 0;
   bool pumping_ = false;
   bool cycling_ = false;  // a scheduling cycle waits for an answer; the next one has to wait for it
   TaskGroup cycles_;

@@ -34,6 +34,7 @@ struct SchedulerFixture {
   std::vector<std::string> deletions;                           // names, in order
   std::function<Result<std::string>(const std::string& pod)> beforeBind;
   bool losesReplies = false;
+  Observer* observer = nullptr;  // for the next create()
   Registry registry = makeRegistry();
 
   explicit SchedulerFixture(SchedulerConfiguration configuration = defaultConfiguration()) {
@@ -46,7 +47,7 @@ struct SchedulerFixture {
     SchedulerOptions options;
     options.configuration = configuration_;
     options.http = &network;
-    auto made = Scheduler::create(options, registry, loop, &api);
+    auto made = Scheduler::create(options, registry, loop, &api, observer);
     ASSERT_TRUE(made) << made.error().message;
     scheduler = *std::move(made);
   }

@@ -40,7 +40,15 @@ SearchResult NodeSearch::passing(CycleState& state, const PodPtr& pod, NodeSet& 
 }
 
 SearchResult NodeSearch::findAmong(CycleState& state, const PodPtr& pod,
-                                   const ExtenderVerdicts& extenders) {
+                                   const ExtenderVerdicts& extenders, const AttemptTimer& timer) {
+  timer_ = timer;
+  SearchResult result = findAmongTimed(state, pod, extenders);
+  timer_ = {};
+  return result;
+}
+
+SearchResult NodeSearch::findAmongTimed(CycleState& state, const PodPtr& pod,
+                                        const ExtenderVerdicts& extenders) {
   SearchResult result;
   Diagnosis& diagnosis = result.diagnosis;
   diagnosis.totalNodes = cluster_.liveCount();
@@ -52,9 +60,13 @@ SearchResult NodeSearch::findAmong(CycleState& state, const PodPtr& pod,
     return result;
   }
   Attempt& attempt = state.put(kAttempt, Attempt{});
-  if (!runPreFilter(state, pod, attempt, result)) return result;
+  timer_.point("PreFilter", [&] {
+    runPreFilter(state, pod, attempt, result);
+    return result.status;
+  });
+  if (!result.status.ok()) return result;
   NodeSet nodes;
-  result.status = filterAll(state, pod, attempt, nodes);
+  result.status = timer_.point("Filter", [&] { return filterAll(state, pod, attempt, nodes); });
   if (!result.status.ok()) return result;
   result.evaluated = attempt.restricted ? attempt.allowed.size() : diagnosis.totalNodes;
 

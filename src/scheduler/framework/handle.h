@@ -21,6 +21,7 @@ namespace koord::scheduler {
 
 class Extenders;
 class NodeSearch;
+class Observer;
 
 class Handle {
  public:
@@ -39,6 +40,8 @@ class Handle {
   // nullptr when the engine runs without an API (benchmarks, what-if questions).
   virtual kube::Api* api() = 0;
   virtual kube::EventRecorder* events() = 0;
+  // nullptr when nobody counts.
+  virtual Observer* observer() { return nullptr; }
   // nullptr when the configuration has none.
   virtual Extenders* extenders() { return nullptr; }
 };

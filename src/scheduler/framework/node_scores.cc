@@ -23,7 +23,8 @@ Status NodeSearch::prepareScores(PodClass& podClass, const PodInfo& pod) {
   podClass.scorePrepared = true;
   for (const auto& plugin : profile_.preScore) {
     if (!plugin.signedPlugin) continue;
-    const Status status = plugin.point->preScore(podClass.state, pod, {});
+    const Status status = timer_.plugin(
+        plugin.name, "PreScore", [&] { return plugin.point->preScore(podClass.state, pod, {}); });
     if (status.skipped()) {
       const std::size_t position = Profile::indexOf(profile_.score, plugin.name);
       if (position != Profile::npos) podClass.skipScore |= PluginMask{1} << position;
@@ -45,10 +46,18 @@ Status NodeSearch::choose(CycleState& state, const PodPtr& pod, Attempt& attempt
     });
     return {};
   }
-  Status status = prepareScores(podClass, *pod);
+  Status status = timer_.point("PreScore", [&] { return prepareScores(podClass, *pod); });
   if (!status.ok()) return status;
+  return timer_.point("Score", [&] { return pick(state, pod, attempt, feasible, fast, result); });
+}
+
+// The second half of choose(): scores are prepared.
+Status NodeSearch::pick(CycleState& state, const PodPtr& pod, Attempt& attempt,
+                        const NodeSet& feasible, bool fast, SearchResult& result) {
+  PodClass& podClass = *attempt.podClass;
+  Status status;
   if (fast) {
-    status = podClass.nodes->syncScores(*pod);
+    status = podClass.nodes->syncScores(*pod, timer_);
     if (!status.ok()) return status;
     result.node = podClass.nodes->best(random_)->node;
     return {};
@@ -59,7 +68,7 @@ Status NodeSearch::choose(CycleState& state, const PodPtr& pod, Attempt& attempt
     if (!table) return Status::of(table.error());
     totals_ = std::move(table->totals);
   } else {
-    status = podClass.nodes->syncScores(*pod);
+    status = podClass.nodes->syncScores(*pod, timer_);
     if (!status.ok()) return status;
     totals_.assign(list_.size(), 0);
     podClass.nodes->addTotals(list_, totals_);
@@ -86,7 +95,8 @@ Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod,
   PluginMask skip = 0;
   for (const auto& plugin : profile_.preScore) {
     if (plugin.signedPlugin) continue;
-    const Status status = plugin.point->preScore(state, pod, nodes);
+    const Status status = timer_.plugin(plugin.name, "PreScore",
+                                        [&] { return plugin.point->preScore(state, pod, nodes); });
     if (status.skipped()) {
       const std::size_t position = Profile::indexOf(profile_.score, plugin.name);
       if (position != Profile::npos) skip |= PluginMask{1} << position;
@@ -99,7 +109,8 @@ Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod,
   for (std::size_t i = 0; i < profile_.score.size(); ++i) {
     const auto& plugin = profile_.score[i];
     if (plugin.signedPlugin || (skip >> i & 1) != 0) continue;
-    Status status = plugin.point->score(state, pod, nodes, scores);
+    Status status = timer_.plugin(plugin.name, "Score",
+                                  [&] { return plugin.point->score(state, pod, nodes, scores); });
     if (!status.ok()) return failedScore(plugin.name, status);
     const Normalization kind = plugin.point->normalization();
     if (kind == Normalization::Own) {

@@ -43,7 +43,14 @@ SearchResult NodeSearch::prepare(CycleState& state, const PodPtr& pod) {
   return result;
 }
 
-SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod) {
+SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod, const AttemptTimer& timer) {
+  timer_ = timer;
+  SearchResult result = findTimed(state, pod);
+  timer_ = {};
+  return result;
+}
+
+SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod) {
   SearchResult result;
   Diagnosis& diagnosis = result.diagnosis;
   diagnosis.totalNodes = cluster_.liveCount();
@@ -53,12 +60,17 @@ SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod) {
     return result;
   }
   Attempt& attempt = state.put(kAttempt, Attempt{});
-  if (!runPreFilter(state, pod, attempt, result)) return result;
+  timer_.point("PreFilter", [&] {
+    runPreFilter(state, pod, attempt, result);
+    return result.status;
+  });
+  if (!result.status.ok()) return result;
   if (tryNominated(state, pod, attempt, result)) return result;
 
   NodeSet feasible;
   bool fast = false;
-  result.status = findFeasible(state, pod, attempt, feasible, fast);
+  result.status =
+      timer_.point("Filter", [&] { return findFeasible(state, pod, attempt, feasible, fast); });
   if (!result.status.ok()) return result;
   result.evaluated = attempt.restricted ? attempt.allowed.size() : diagnosis.totalNodes;
   ClassNodes* kept = attempt.restricted ? nullptr : attempt.podClass->nodes.get();
@@ -119,7 +131,8 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
     PreFilterResult& answer = podClass.preFilter[i];
     // Answers of other plugins are stored in the class, too, but for this attempt only.
     if (!plugin.signedPlugin) {
-      answer = plugin.point->preFilter(state, *pod);
+      answer = timer_.plugin(plugin.name, "PreFilter",
+                             [&] { return plugin.point->preFilter(state, *pod); });
       if (answer.status.rejected()) answer.status.plugin = plugin.name;
     }
     if (answer.status.skipped()) {
@@ -214,7 +227,7 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
   }
   PodClass& podClass = *attempt.podClass;
   if (!podClass.nodes) podClass.nodes = std::make_unique<ClassNodes>(cluster_, profile_, podClass);
-  Status status = podClass.nodes->sync(*pod, attempt.skipFilter);
+  Status status = podClass.nodes->sync(*pod, attempt.skipFilter, timer_);
   if (!status.ok()) return status;
   const std::size_t enough = nodesToFind(cluster_.liveCount(), percentage_);
   fast =
@@ -292,8 +305,9 @@ Status NodeSearch::filterOn(const CycleState& state, const PodPtr& pod, const At
     const auto& plugin = profile_.filter[i];
     if ((attempt.skipFilter >> i & 1) != 0 || (!signedToo && plugin.signedPlugin)) continue;
     NodeFilter batch(nodes, verdicts, static_cast<std::uint16_t>(i));
-    const Status status =
-        plugin.point->filter(stateFor(plugin.signedPlugin, state, attempt), *pod, batch);
+    const Status status = timer_.plugin(plugin.name, "Filter", [&] {
+      return plugin.point->filter(stateFor(plugin.signedPlugin, state, attempt), *pod, batch);
+    });
     if (!status.ok()) {
       return Status::error(
           fmt::format("running \"{}\" filter plugin: {}", plugin.name, status.message()));

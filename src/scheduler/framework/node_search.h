@@ -12,6 +12,7 @@
 #include "scheduler/framework/diagnosis.h"
 #include "scheduler/framework/extender_verdicts.h"
 #include "scheduler/framework/handle.h"
+#include "scheduler/framework/observer.h"
 #include "scheduler/framework/pod_class.h"
 
 namespace koord::scheduler {
@@ -38,14 +39,15 @@ class NodeSearch {
   NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& profile, Random random,
              std::int32_t percentage);
 
-  SearchResult find(CycleState& state, const PodPtr& pod);
+  SearchResult find(CycleState& state, const PodPtr& pod, const AttemptTimer& timer = {});
 
   // --- The two halves of a search with scheduler extenders, which are asked in between and take
   // their time. passing() fills `nodes` with those that pass the filters; its result is not a
   // success when there are none. findAmong() is a search of its own, by what holds then, among the
   // nodes that the extenders passed.
   SearchResult passing(CycleState& state, const PodPtr& pod, NodeSet& nodes);
-  SearchResult findAmong(CycleState& state, const PodPtr& pod, const ExtenderVerdicts& extenders);
+  SearchResult findAmong(CycleState& state, const PodPtr& pod, const ExtenderVerdicts& extenders,
+                         const AttemptTimer& timer = {});
 
   // --- For PostFilter plugins and questions, after find() or prepare() with the same state.
   // Runs PreFilter only; the result is not a success when PreFilter refuses.
@@ -77,6 +79,9 @@ class NodeSearch {
   static constexpr std::string_view kAttempt = "koord.scheduler/attempt";
   static constexpr std::string_view kNoNodes = "no nodes available to schedule pods";
 
+  SearchResult findAmongTimed(CycleState& state, const PodPtr& pod,
+                              const ExtenderVerdicts& extenders);
+  SearchResult findTimed(CycleState& state, const PodPtr& pod);
   bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
   bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                     SearchResult& result);
@@ -92,6 +97,8 @@ class NodeSearch {
   void limitFeasible(NodeSet& feasible);
   // Whether some plugin that is not Signed has scores for this pod.
   bool hasOtherScores(const PodInfo& pod) const;
+  Status pick(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible,
+              bool fast, SearchResult& result);
   Status choose(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible,
                 bool fast, SearchResult& result);
   // The index of the highest; one of them when there are several.
@@ -117,6 +124,7 @@ class NodeSearch {
   std::vector<std::string> filterNames_;
   std::vector<std::size_t> preFilterOf_;  // by filter position: its PreFilter's position, or npos
   NodeId startNode_ = 0;
+  AttemptTimer timer_;
   Verdicts verdicts_;  // of attempts whose class verdicts are not the whole truth
   std::vector<NodeId> list_;
   std::vector<std::int64_t> totals_;

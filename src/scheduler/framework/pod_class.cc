@@ -52,8 +52,8 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
 }
 
 std::size_t PodClasses::limit() const {
-  // About 20 bytes per node and class. As many classes as 64 MiB hold, and on large clusters at least some
-  // hundred: one that has to be made anew costs a walk over all nodes.
+  // About 20 bytes per node and class. As many classes as 64 MiB hold, and on large clusters at
+  // least some hundred: one that has to be made anew costs a walk over all nodes.
   const std::size_t perClass = 20 * cluster_.capacity() + 4096;
   return std::clamp<std::size_t>((std::size_t{64} << 20) / perClass, 256, 4096);
 }
@@ -87,7 +87,7 @@ void ClassNodes::drop(NodeId node) {
   totals_.set(node, ScoreIndex::kInfeasible);
 }
 
-Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter) {
+Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer) {
   std::vector<std::uint64_t> epochs;
   epochs.reserve(profile_.signedPlugins.size());
   for (const Signed* part : profile_.signedPlugins)
@@ -120,7 +120,8 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter) {
     const auto& plugin = profile_.filter[i];
     if (!plugin.signedPlugin || (skipFilter >> i & 1) != 0) continue;
     NodeFilter batch(left, verdicts_, static_cast<std::uint16_t>(i));
-    Status status = plugin.point->filter(class_.state, pod, batch);
+    Status status = timer.plugin(plugin.name, "Filter",
+                                 [&] { return plugin.point->filter(class_.state, pod, batch); });
     if (!status.ok()) return status;
     if (left.empty()) break;
   }
@@ -165,7 +166,7 @@ std::int64_t ClassNodes::normalizedPart(NodeId node) const {
   return sum;
 }
 
-Status ClassNodes::syncScores(const PodInfo& pod) {
+Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
   unscored_.copyTo(list_);
   scores_.resize(list_.size());
   fixed_.assign(list_.size(), 0);
@@ -179,7 +180,9 @@ Status ClassNodes::syncScores(const PodInfo& pod) {
                                  ? &normalized_[next++]
                                  : nullptr;
     if ((class_.skipScore >> i & 1) != 0) continue;
-    Status status = plugin.point->score(class_.state, pod, list_, scores_);
+    Status status = timer.plugin(plugin.name, "Score", [&] {
+      return plugin.point->score(class_.state, pod, list_, scores_);
+    });
     if (!status.ok()) {
       valid_ = false;
       return Status::error(fmt::format("running Score plugins: plugin \"{}\" failed with: {}",

@@ -13,6 +13,7 @@
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/engine/score_index.h"
+#include "scheduler/framework/observer.h"
 #include "scheduler/framework/profile.h"
 
 namespace koord::scheduler {
@@ -44,13 +45,13 @@ class ClassNodes {
   ClassNodes(Cluster& cluster, const Profile& profile, PodClass& podClass);
 
   // Runs Signed filters on nodes that changed. An error leaves everything to be done again.
-  Status sync(const PodInfo& pod, PluginMask skipFilter);
+  Status sync(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer = {});
   const NodeSet& feasible() const { return feasible_; }
   std::size_t feasibleCount() const { return feasibleCount_; }
   const Verdicts& verdicts() const { return verdicts_; }
 
   // Runs Signed scores on feasible nodes that changed.
-  Status syncScores(const PodInfo& pod);
+  Status syncScores(const PodInfo& pod, const AttemptTimer& timer = {});
   // The best of all feasible nodes by Signed scores alone.
   std::optional<ScoreIndex::Best> best(Random& random) { return totals_.best(random); }
   // Adds each node's total of Signed scores, normalised over these (feasible) nodes only.

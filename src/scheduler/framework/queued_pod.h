@@ -17,7 +17,7 @@ struct QueuedPod {
   int unschedulableCount = 0;      // attempts that ended in a rejection
   int consecutiveErrors = 0;       // attempts in a row that ended in an error
   std::optional<WallTime> backoffExpiration;
-  std::optional<WallTime> firstAttempt;  // when it first became ready
+  std::optional<WallTime> firstReady;  // when it first entered the active queue
   // Plugins that rejected it in the last attempt; an event that one of them accepts wakes it.
   std::set<std::string> unschedulablePlugins;
   std::set<std::string> pendingPlugins;

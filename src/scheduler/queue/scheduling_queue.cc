@@ -78,7 +78,7 @@ void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& e
   switch (place) {
     case QueuePlace::Active:
       active_.insert(&entry);
-      if (!entry.pod.firstAttempt) entry.pod.firstAttempt = now();
+      if (!entry.pod.firstReady) entry.pod.firstReady = now();
       onReady_();
       break;
     case QueuePlace::Backoff:
@@ -225,7 +225,6 @@ std::optional<QueuedPod> SchedulingQueue::pop() {
   if (early && onIncoming) onIncoming("active", "PopFromBackoffQ");
   QueuedPod pod = std::move(entry->pod);
   entries_.erase(pod.uid());
-  if (!pod.firstAttempt) pod.firstAttempt = now();
   ++pod.attempts;
   pod.backoffExpiration.reset();
   markers_[pod.uid()] = inFlight_.insert(inFlight_.end(), InFlight{pod.uid(), {}, {}});
@@ -319,12 +318,20 @@ QueueCounts SchedulingQueue::counts() const {
           gatedCount_, markers_.size()};
 }
 
-std::map<std::string, std::size_t> SchedulingQueue::rejectedByPlugin() const {
-  std::map<std::string, std::size_t> counts;
+std::map<std::pair<std::string, std::string>, std::size_t> SchedulingQueue::rejectedByPlugin() const {
+  std::map<std::pair<std::string, std::string>, std::size_t> counts;
   for (const auto& [uid, entry] : unschedulable_) {
-    for (const auto& plugin : entry->pod.unschedulablePlugins) ++counts[plugin];
-    for (const auto& plugin : entry->pod.pendingPlugins) ++counts[plugin];
+    const std::string& scheduler = entry->pod.info->pod->spec.schedulerName;
+    for (const auto* plugins : {&entry->pod.unschedulablePlugins, &entry->pod.pendingPlugins})
+      for (const auto& plugin : *plugins) ++counts[{plugin, scheduler}];
   }
+  return counts;
+}
+
+std::map<std::string, std::size_t> SchedulingQueue::eventsInFlight() const {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& entry : inFlight_)
+    if (entry.uid.empty()) ++counts[labelOf(entry.event)];
   return counts;
 }
 

@@ -78,15 +78,18 @@ class SchedulingQueue {
   QueuePlace placeOf(const std::string& uid) const;
   const QueuedPod* find(const std::string& uid) const;  // not for pods in flight
   QueueCounts counts() const;
-  // Pods that are unschedulable or gated because of a plugin.
-  std::map<std::string, std::size_t> rejectedByPlugin() const;
+  // Pods that are unschedulable or gated because of a plugin, by it and their scheduler.
+  std::map<std::pair<std::string, std::string>, std::size_t> rejectedByPlugin() const;
+  // Events that are remembered for pods in flight, by label.
+  std::map<std::string, std::size_t> eventsInFlight() const;
   // The queue's own clock: wall time at the start, moved on steadily.
   WallTime now() const;
 
   // Told of every pod that enters a queue: "active", "backoff", "unschedulable"; and by which event.
   std::function<void(std::string_view queue, const std::string& event)> onIncoming;
-  // Told of every hint: plugin, event and answer.
-  std::function<void(const std::string& plugin, const std::string& event, Hint hint)> onHint;
+  // Told of every hint.
+  std::function<void(const std::string& plugin, const ClusterEvent& event, Hint hint, Duration took)>
+      onHint;
 
  private:
   struct Entry {

@@ -49,8 +49,8 @@ json::value profileJson(const ProfileConfig& profile) {
 json::value extenderJson(const ExtenderConfig& extender) {
   json::array managed;
   for (const auto& resource : extender.managedResources)
-    managed.push_back(json::object{{"Name", resource.name},
-                                   {"IgnoredByScheduler", resource.ignoredByScheduler}});
+    managed.push_back(
+        json::object{{"Name", resource.name}, {"IgnoredByScheduler", resource.ignoredByScheduler}});
   // No keys: who reads the configuration need not be trusted with them.
   return json::object{{"URLPrefix", extender.urlPrefix},
                       {"FilterVerb", extender.filterVerb},

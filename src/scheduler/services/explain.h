@@ -1,7 +1,7 @@
 #pragma once
 
-// Answers to "why is this pod where it is, and what would it take": from the decision log and by asking
-// the plugins again, as things stand now.
+// Answers to "why is this pod where it is, and what would it take": from the decision log and by
+// asking the plugins again, as things stand now.
 
 #include "base/json.h"
 #include "scheduler/core/scheduler.h"

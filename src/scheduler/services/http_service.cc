@@ -52,6 +52,7 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
   standard.readyz.add("sched-handler-sync",
                       [this] { return state_.synced() ? "" : "waiting for handlers to sync"; });
   standard.metrics = [this] { return metrics_.text(scheduler_) + state_.clientMetrics(); };
+  standard.resetMetrics = [this] { metrics_.reset(); };
   standard.configz = [this] { return configz(scheduler_.configuration()); };
   standard.debugFlags = scheduler.configuration().enableProfiling;
   addStandardEndpoints(router_, std::move(standard));
@@ -88,7 +89,7 @@ void HttpService::addDebugFlags() {
     scheduler_.debug().topScores = *number;
     net::sendText(*to, 200, fmt::format("successfully set debugTopNScores to {}\n", body));
   });
-  const auto addFlag = [this](const std::string& path, bool Scheduler::Debug::*flag) {
+  const auto addFlag = [this](const std::string& path, bool Scheduler::Debug::* flag) {
     router_.add("", path, [this, flag](const net::RoutedRequest& in, const ResponderPtr& to) {
       if (in.request.method != "PUT") return net::sendText(*to, 406, "unsupported http method\n");
       const std::string& body = in.request.body;
@@ -111,12 +112,12 @@ void HttpService::addDebugFlags() {
 void HttpService::addServices() {
   const auto add = [this](const char* method, const char* path,
                           std::function<Result<json::value>(const net::RoutedRequest&)> answer) {
-    router_.add(method, path,
-                [this, answer = std::move(answer)](const net::RoutedRequest& in,
-                                                   const ResponderPtr& to) {
-                  if (state_.leading()) return send(*to, answer(in));
-                  net::sendJson(*to, 503, json::object{{"message", "the instance is not leader"}});
-                });
+    router_.add(
+        method, path,
+        [this, answer = std::move(answer)](const net::RoutedRequest& in, const ResponderPtr& to) {
+          if (state_.leading()) return send(*to, answer(in));
+          net::sendJson(*to, 503, json::object{{"message", "the instance is not leader"}});
+        });
   };
   add("GET", "/apis/v1/__services__", [](const net::RoutedRequest&) {
     return json::value(json::object{

@@ -1,10 +1,10 @@
 #pragma once
 
-// The scheduler's HTTP endpoints: those that every program has (net/serving.h, net/profiling.h), the
-// debug flags, and the service engine under /apis/v1/.
+// The scheduler's HTTP endpoints: those that every program has (net/serving.h, net/profiling.h),
+// the debug flags, and the service engine under /apis/v1/.
 //
-// Beyond upstream: /livez and /readyz, and explain: GET /apis/v1/explain/pods/NS/NAME, or POST a pod to
-// /apis/v1/explain/pods to ask about one that does not exist.
+// Beyond upstream: /livez and /readyz, and explain: GET /apis/v1/explain/pods/NS/NAME, or POST a
+// pod to /apis/v1/explain/pods to ask about one that does not exist.
 
 #include <functional>
 
@@ -15,8 +15,8 @@ namespace koord::scheduler {
 
 // What the process knows beyond its Scheduler.
 struct ServiceState {
-  std::function<bool()> leading;            // the service engine answers on the leader only
-  std::function<std::string()> unhealthy;   // "" or what is wrong with the lease
+  std::function<bool()> leading;           // the service engine answers on the leader only
+  std::function<std::string()> unhealthy;  // "" or what is wrong with the lease
   std::function<bool()> synced;
   std::function<bool()> stopping;
   std::function<std::string()> clientMetrics;  // those of kube::Metrics

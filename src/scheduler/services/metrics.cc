@@ -1,121 +1,255 @@
 #include "scheduler/services/metrics.h"
 
-#include <prometheus/text_serializer.h>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "net/prometheus.h"
 
 namespace koord::scheduler {
 
 namespace {
 
-prometheus::Histogram::BucketBoundaries exponential(double first, double factor, int count) {
-  prometheus::Histogram::BucketBoundaries bounds;
-  for (int i = 0; i < count; ++i, first *= factor) bounds.push_back(first);
-  return bounds;
-}
+using net::counterFamily;
+using net::exponentialBuckets;
+using net::gaugeFamily;
+using net::histogramFamily;
+using net::inSeconds;
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Labels;
 
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// A series by where its labels are kept in memory, which is the same at every call for the names of
+// plugins, points and profiles. Looking one up in its family would cost more than what it measures.
+using Place = std::tuple<const void*, const void*, int>;
+struct PlaceHash {
+  std::size_t operator()(const Place& place) const {
+    const auto& [first, second, number] = place;
+    const std::hash<const void*> hash;
+    return (hash(first) * 31 + hash(second)) * 31 + static_cast<std::size_t>(number);
+  }
+};
+template <class Series>
+using ByPlace = std::unordered_map<Place, Series*, PlaceHash>;
 
 }  // namespace
 
-prometheus::Family<prometheus::Histogram>& Metrics::histogram(const char* name, const char* help) {
-  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_);
-}
-prometheus::Family<prometheus::Counter>& Metrics::counter(const char* name, const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry_);
-}
-prometheus::Family<prometheus::Gauge>& Metrics::gauge(const char* name, const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry_);
+struct Metrics::Impl {
+  prometheus::Registry registry;
+  Family<Counter>& attempts = counterFamily(registry, "scheduler_schedule_attempts_total",
+                                            "Attempts to schedule pods, by result");
+  Family<Histogram>& attemptDuration =
+      histogramFamily(registry, "scheduler_scheduling_attempt_duration_seconds",
+                      "Latency of an attempt: algorithm and binding");
+  Histogram& algorithmDuration =
+      histogramFamily(registry, "scheduler_scheduling_algorithm_duration_seconds",
+                      "Latency of finding a node")
+          .Add({}, exponentialBuckets(0.001, 2, 15));
+  Family<Histogram>& eventHandling =
+      histogramFamily(registry, "scheduler_event_handling_duration_seconds",
+                      "Time to deal with something that happened in the cluster");
+  Family<Histogram>& pointDuration =
+      histogramFamily(registry, "scheduler_framework_extension_point_duration_seconds",
+                      "Latency of all plugins of an extension point");
+  Family<Histogram>& pluginDuration =
+      histogramFamily(registry, "scheduler_plugin_execution_duration_seconds",
+                      "Latency of a plugin at an extension point, in one attempt of ten");
+  Family<Counter>& evaluations =
+      counterFamily(registry, "scheduler_plugin_evaluation_total",
+                    "Attempts in which a plugin was asked, by extension point and profile");
+  Family<Histogram>& hintDuration =
+      histogramFamily(registry, "scheduler_queueing_hint_execution_duration_seconds",
+                      "Time to decide whether an event may help a pod");
+  Family<Histogram>& sli =
+      histogramFamily(registry, "scheduler_pod_scheduling_sli_duration_seconds",
+                      "From the pod's first entry into the active queue until it is bound");
+  Histogram& podAttempts = histogramFamily(registry, "scheduler_pod_scheduling_attempts",
+                                           "Attempts until a pod was bound")
+                               .Add({}, exponentialBuckets(1, 2, 5));
+  Counter& afterFlush =
+      counterFamily(
+          registry, "scheduler_pod_scheduled_after_flush_total",
+          "Pods bound in an attempt that no event had caused, only that they had waited long")
+          .Add({});
+  Histogram& evaluatedNodes = histogramFamily(registry, "scheduler_pod_scheduling_evaluated_nodes",
+                                              "Nodes evaluated per attempt")
+                                  .Add({}, exponentialBuckets(1, 2, 24));
+  Histogram& feasibleNodes = histogramFamily(registry, "scheduler_pod_scheduling_feasible_nodes",
+                                             "Feasible nodes per attempt")
+                                 .Add({}, exponentialBuckets(1, 2, 24));
+  Family<Counter>& incoming = counterFamily(registry, "scheduler_queue_incoming_pods_total",
+                                            "Pods that entered a queue, by event");
+  Family<Histogram>& permitWait = histogramFamily(
+      registry, "scheduler_permit_wait_duration_seconds", "Time pods waited for permission");
+  Counter& preemptions =
+      counterFamily(registry, "scheduler_preemption_attempts_total", "Attempts to preempt").Add({});
+  Histogram& victims =
+      histogramFamily(registry, "scheduler_preemption_victims", "Victims per preemption")
+          .Add({}, exponentialBuckets(1, 2, 7));
+  Family<Histogram>& evictionDuration =
+      histogramFamily(registry, "scheduler_preemption_goroutines_duration_seconds",
+                      "Time until all victims of a preemption had been told to leave");
+  Family<Counter>& evictions =
+      counterFamily(registry, "scheduler_preemption_goroutines_execution_total",
+                    "Preemptions carried out in the background, by result");
+  Counter& corrections = counterFamily(registry, "scheduler_cache_corrections_total",
+                                       "Times the cache differed from the API and was corrected")
+                             .Add({});
+  Family<Gauge>& pending =
+      gaugeFamily(registry, "scheduler_pending_pods", "Pending pods, by queue");
+  Family<Gauge>& inFlight =
+      gaugeFamily(registry, "scheduler_inflight_events",
+                  "Events that are remembered for the pods being scheduled, by event");
+  Family<Gauge>& cacheSize =
+      gaugeFamily(registry, "scheduler_cache_size", "Nodes, pods and assumed pods in the cache");
+  Family<Gauge>& unschedulable = gaugeFamily(registry, "scheduler_unschedulable_pods",
+                                             "Pods that a plugin rejects, by profile");
+  Family<Gauge>& goroutines =
+      gaugeFamily(registry, "scheduler_goroutines", "Work under way, by operation");
+
+  ByPlace<Histogram> points, plugins;
+  ByPlace<Counter> asked;
+  std::map<std::tuple<std::string, EventResource, Actions, Hint>, Histogram*> hints;
+  std::map<std::pair<EventResource, Actions>, Histogram*> events;
+  // Gauges that have been shown and go to 0 when there is no more to count.
+  std::map<std::pair<std::string, std::string>, std::size_t> rejecting;
+  std::map<std::string, std::size_t> eventsSeen;
+};
+
+Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::reset() {
+  impl_ = std::make_unique<Impl>();
 }
 
-Metrics::Metrics()
-    : attempts_(counter("scheduler_schedule_attempts_total", "Attempts to schedule pods, by result")),
-      attemptDuration_(histogram("scheduler_scheduling_attempt_duration_seconds",
-                                 "Latency of an attempt: algorithm and binding")),
-      algorithmDuration_(histogram("scheduler_scheduling_algorithm_duration_seconds",
-                                   "Latency of finding a node")
-                             .Add({}, exponential(0.001, 2, 15))),
-      extensionDuration_(histogram("scheduler_framework_extension_point_duration_seconds",
-                                   "Latency of all plugins of an extension point")),
-      sli_(histogram("scheduler_pod_scheduling_sli_duration_seconds",
-                     "From the pod's first entry into the active queue until it is bound")),
-      podAttempts_(histogram("scheduler_pod_scheduling_attempts", "Attempts until a pod was bound")
-                       .Add({}, exponential(1, 2, 5))),
-      evaluated_(histogram("scheduler_pod_scheduling_evaluated_nodes", "Nodes evaluated per attempt")
-                     .Add({}, exponential(1, 2, 24))),
-      feasible_(histogram("scheduler_pod_scheduling_feasible_nodes", "Feasible nodes per attempt")
-                    .Add({}, exponential(1, 2, 24))),
-      incoming_(counter("scheduler_queue_incoming_pods_total", "Pods that entered a queue, by event")),
-      permitWait_(histogram("scheduler_permit_wait_duration_seconds", "Time pods waited for permission")),
-      preemptions_(counter("scheduler_preemption_attempts_total", "Attempts to preempt").Add({})),
-      victims_(histogram("scheduler_preemption_victims", "Victims per preemption")
-                   .Add({}, exponential(1, 2, 7))),
-      corrections_(counter("scheduler_cache_corrections_total",
-                           "Times the cache differed from the API and was corrected")
-                       .Add({})),
-      pending_(gauge("scheduler_pending_pods", "Pending pods, by queue")),
-      cacheSize_(gauge("scheduler_cache_size", "Nodes, pods and assumed pods in the cache")),
-      unschedulable_(gauge("scheduler_unschedulable_pods", "Pods that a plugin rejects")),
-      goroutines_(gauge("scheduler_goroutines", "Work under way, by operation")) {}
-
-void Metrics::attempt(std::string_view result, const std::string& profile, Duration duration) {
-  const prometheus::Labels labels{{"result", std::string(result)}, {"profile", profile}};
-  attempts_.Add(labels).Increment();
-  attemptDuration_.Add(labels, exponential(0.001, 2, 15)).Observe(seconds(duration));
+void Metrics::attempt(std::string_view result, const std::string& profile, Duration took) {
+  const Labels labels{{"result", std::string(result)}, {"profile", profile}};
+  impl_->attempts.Add(labels).Increment();
+  impl_->attemptDuration.Add(labels, exponentialBuckets(0.001, 2, 15)).Observe(inSeconds(took));
 }
 
-void Metrics::algorithm(Duration duration) { algorithmDuration_.Observe(seconds(duration)); }
+void Metrics::algorithm(Duration took) {
+  impl_->algorithmDuration.Observe(inSeconds(took));
+}
 
 void Metrics::extensionPoint(std::string_view point, Code code, const std::string& profile,
-                             Duration duration) {
-  extensionDuration_
-      .Add({{"extension_point", std::string(point)}, {"status", std::string(nameOf(code))}, {"profile", profile}},
-           exponential(0.0001, 2, 12))
-      .Observe(seconds(duration));
+                             Duration took) {
+  Histogram*& series = impl_->points[{point.data(), &profile, static_cast<int>(code)}];
+  if (!series) {
+    series = &impl_->pointDuration.Add({{"extension_point", std::string(point)},
+                                        {"status", std::string(nameOf(code))},
+                                        {"profile", profile}},
+                                       exponentialBuckets(0.0001, 2, 12));
+  }
+  series->Observe(inSeconds(took));
 }
 
-void Metrics::bound(const QueuedPod& pod, Duration sinceFirstAttempt) {
-  podAttempts_.Observe(pod.attempts);
+void Metrics::plugin(const std::string& plugin, std::string_view point, Code code, Duration took) {
+  Histogram*& series = impl_->plugins[{point.data(), &plugin, static_cast<int>(code)}];
+  if (!series) {
+    series = &impl_->pluginDuration.Add({{"plugin", plugin},
+                                         {"extension_point", std::string(point)},
+                                         {"status", std::string(nameOf(code))}},
+                                        exponentialBuckets(0.00001, 1.5, 20));
+  }
+  series->Observe(inSeconds(took));
+}
+
+void Metrics::evaluated(const std::string& plugin, std::string_view point,
+                        const std::string& profile) {
+  Counter*& series = impl_->asked[{point.data(), &plugin, 0}];
+  if (!series) {
+    series = &impl_->evaluations.Add(
+        {{"plugin", plugin}, {"extension_point", std::string(point)}, {"profile", profile}});
+  }
+  series->Increment();
+}
+
+void Metrics::bound(const QueuedPod& pod, Duration sinceFirstReady) {
+  impl_->podAttempts.Observe(pod.attempts);
   const std::string attempts = pod.attempts >= 15 ? "15+" : std::to_string(pod.attempts);
-  sli_.Add({{"attempts", attempts}}, exponential(0.01, 2, 20)).Observe(seconds(sinceFirstAttempt));
+  impl_->sli.Add({{"attempts", attempts}}, exponentialBuckets(0.01, 2, 20))
+      .Observe(inSeconds(sinceFirstReady));
+  if (pod.flushed) impl_->afterFlush.Increment();
 }
 
 void Metrics::searched(std::size_t evaluated, std::size_t feasible) {
-  evaluated_.Observe(static_cast<double>(evaluated));
-  feasible_.Observe(static_cast<double>(feasible));
+  impl_->evaluatedNodes.Observe(static_cast<double>(evaluated));
+  impl_->feasibleNodes.Observe(static_cast<double>(feasible));
 }
 
 void Metrics::incoming(std::string_view queue, const std::string& event) {
-  incoming_.Add({{"queue", std::string(queue)}, {"event", event}}).Increment();
+  impl_->incoming.Add({{"queue", std::string(queue)}, {"event", event}}).Increment();
 }
 
-void Metrics::permitWait(Code code, Duration duration) {
-  permitWait_.Add({{"result", std::string(nameOf(code))}}, exponential(0.001, 2, 15)).Observe(seconds(duration));
+void Metrics::handled(const ClusterEvent& event, Duration took) {
+  Histogram*& series = impl_->events[{event.resource, event.actions}];
+  if (!series) {
+    series =
+        &impl_->eventHandling.Add({{"event", labelOf(event)}}, exponentialBuckets(0.0001, 2, 12));
+  }
+  series->Observe(inSeconds(took));
+}
+
+void Metrics::hint(const std::string& plugin, const ClusterEvent& event, Hint hint, Duration took) {
+  Histogram*& series = impl_->hints[{plugin, event.resource, event.actions, hint}];
+  if (!series) {
+    series = &impl_->hintDuration.Add({{"plugin", plugin},
+                                       {"event", labelOf(event)},
+                                       {"hint", hint == Hint::Queue ? "Queue" : "QueueSkip"}},
+                                      exponentialBuckets(0.00001, 1.5, 20));
+  }
+  series->Observe(inSeconds(took));
+}
+
+void Metrics::permitWait(Code code, Duration took) {
+  impl_->permitWait.Add({{"result", std::string(nameOf(code))}}, exponentialBuckets(0.001, 2, 15))
+      .Observe(inSeconds(took));
 }
 
 void Metrics::preemption(std::size_t victims) {
-  preemptions_.Increment();
-  if (victims > 0) victims_.Observe(static_cast<double>(victims));
+  impl_->preemptions.Increment();
+  if (victims > 0) impl_->victims.Observe(static_cast<double>(victims));
 }
 
-void Metrics::cacheCorrected() { corrections_.Increment(); }
+void Metrics::evicted(bool good, Duration took) {
+  const Labels result{{"result", good ? "success" : "error"}};
+  impl_->evictions.Add(result).Increment();
+  impl_->evictionDuration.Add(result, exponentialBuckets(0.01, 2, 20)).Observe(inSeconds(took));
+}
+
+void Metrics::cacheCorrected() {
+  impl_->corrections.Increment();
+}
 
 std::string Metrics::text(const Scheduler& scheduler) {
-  const QueueCounts counts = scheduler.queue().counts();
-  const auto set = [](prometheus::Family<prometheus::Gauge>& family, const char* label, const std::string& value,
-                      std::size_t amount) {
-    family.Add({{label, value}}).Set(static_cast<double>(amount));
+  const auto set = [](Family<Gauge>& family, const Labels& labels, std::size_t amount) {
+    family.Add(labels).Set(static_cast<double>(amount));
   };
-  set(pending_, "queue", "active", counts.active);
-  set(pending_, "queue", "backoff", counts.backoff);
-  set(pending_, "queue", "unschedulable", counts.unschedulable);
-  set(pending_, "queue", "gated", counts.gated);
-  set(cacheSize_, "type", "nodes", scheduler.cluster().liveCount());
-  set(cacheSize_, "type", "pods", scheduler.cluster().podTotal());
-  set(cacheSize_, "type", "assumed_pods", scheduler.cluster().assumedTotal());
-  set(goroutines_, "operation", "binding", scheduler.bindingsUnderWay());
-  for (auto& [plugin, count] : known_) count = 0;
-  for (const auto& [plugin, count] : scheduler.queue().rejectedByPlugin()) known_[plugin] = count;
-  for (const auto& [plugin, count] : known_) set(unschedulable_, "plugin", plugin, count);
-  return prometheus::TextSerializer().Serialize(registry_.Collect());
+  const QueueCounts counts = scheduler.queue().counts();
+  set(impl_->pending, {{"queue", "active"}}, counts.active);
+  set(impl_->pending, {{"queue", "backoff"}}, counts.backoff);
+  set(impl_->pending, {{"queue", "unschedulable"}}, counts.unschedulable);
+  set(impl_->pending, {{"queue", "gated"}}, counts.gated);
+  set(impl_->cacheSize, {{"type", "nodes"}}, scheduler.cluster().liveCount());
+  set(impl_->cacheSize, {{"type", "pods"}}, scheduler.cluster().podTotal());
+  set(impl_->cacheSize, {{"type", "assumed_pods"}}, scheduler.cluster().assumedTotal());
+  set(impl_->goroutines, {{"operation", "binding"}}, scheduler.bindingsUnderWay());
+  for (auto& [key, count] : impl_->rejecting) count = 0;
+  for (const auto& [key, count] : scheduler.queue().rejectedByPlugin())
+    impl_->rejecting[key] = count;
+  for (const auto& [key, count] : impl_->rejecting)
+    set(impl_->unschedulable, {{"plugin", key.first}, {"profile", key.second}}, count);
+  for (auto& [event, count] : impl_->eventsSeen) count = 0;
+  for (const auto& [event, count] : scheduler.queue().eventsInFlight())
+    impl_->eventsSeen[event] = count;
+  for (const auto& [event, count] : impl_->eventsSeen)
+    set(impl_->inFlight, {{"event", event}}, count);
+  return net::prometheusText(impl_->registry);
 }
 
 }  // namespace koord::scheduler

@@ -2,10 +2,8 @@
 
 // The scheduler's Prometheus metrics, under kube-scheduler's names.
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
+#include <memory>
+#include <string>
 
 #include "scheduler/core/scheduler.h"
 
@@ -14,49 +12,34 @@ namespace koord::scheduler {
 class Metrics final : public Observer {
  public:
   Metrics();
+  ~Metrics() override;
 
-  void attempt(std::string_view result, const std::string& profile, Duration duration) override;
-  void algorithm(Duration duration) override;
+  void attempt(std::string_view result, const std::string& profile, Duration took) override;
+  void algorithm(Duration took) override;
   void extensionPoint(std::string_view point, Code code, const std::string& profile,
-                      Duration duration) override;
-  void bound(const QueuedPod& pod, Duration sinceFirstAttempt) override;
+                      Duration took) override;
+  void plugin(const std::string& plugin, std::string_view point, Code code, Duration took) override;
+  void evaluated(const std::string& plugin, std::string_view point,
+                 const std::string& profile) override;
+  void bound(const QueuedPod& pod, Duration sinceFirstReady) override;
   void searched(std::size_t evaluated, std::size_t feasible) override;
   void incoming(std::string_view queue, const std::string& event) override;
-  void permitWait(Code code, Duration duration) override;
+  void handled(const ClusterEvent& event, Duration took) override;
+  void hint(const std::string& plugin, const ClusterEvent& event, Hint hint,
+            Duration took) override;
+  void permitWait(Code code, Duration took) override;
   void preemption(std::size_t victims) override;
+  void evicted(bool good, Duration took) override;
   void cacheCorrected() override;
 
+  // All counts begin anew.
+  void reset();
   // The exposition text, with gauges as they are now.
   std::string text(const Scheduler& scheduler);
 
  private:
-  template <class T>
-  using Family = prometheus::Family<T>;
-  using Buckets = prometheus::Histogram::BucketBoundaries;
-
-  Family<prometheus::Histogram>& histogram(const char* name, const char* help);
-  Family<prometheus::Counter>& counter(const char* name, const char* help);
-  Family<prometheus::Gauge>& gauge(const char* name, const char* help);
-
-  prometheus::Registry registry_;
-  Family<prometheus::Counter>& attempts_;
-  Family<prometheus::Histogram>& attemptDuration_;
-  prometheus::Histogram& algorithmDuration_;
-  Family<prometheus::Histogram>& extensionDuration_;
-  Family<prometheus::Histogram>& sli_;
-  prometheus::Histogram& podAttempts_;
-  prometheus::Histogram& evaluated_;
-  prometheus::Histogram& feasible_;
-  Family<prometheus::Counter>& incoming_;
-  Family<prometheus::Histogram>& permitWait_;
-  prometheus::Counter& preemptions_;
-  prometheus::Histogram& victims_;
-  prometheus::Counter& corrections_;
-  Family<prometheus::Gauge>& pending_;
-  Family<prometheus::Gauge>& cacheSize_;
-  Family<prometheus::Gauge>& unschedulable_;
-  Family<prometheus::Gauge>& goroutines_;
-  std::map<std::string, std::size_t> known_;  // plugins that have an unschedulable_ gauge
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace koord::scheduler

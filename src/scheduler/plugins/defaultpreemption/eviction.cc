@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "kube/client.h"
 #include "kube/events.h"
+#include "scheduler/framework/observer.h"
 
 namespace koord::scheduler {
 
@@ -41,6 +42,7 @@ Task<void> Evictions::run(PodPtr preemptor, std::string node, std::vector<PodPtr
     for (const PodPtr& other : others)
       if (other->priority < preemptor->priority) tasks_.spawn(clearNomination(other));
   }
+  const SteadyTime since = handle_.executor().steadyNow();
   bool good = true;
   if (victims.size() > 1) {
     auto [future, completer] = Future<bool>::make(handle_.executor());
@@ -56,6 +58,8 @@ Task<void> Evictions::run(PodPtr preemptor, std::string node, std::vector<PodPtr
     good = co_await last;
   }
   running_.erase(preemptor->uid());
+  if (Observer* observer = handle_.observer())
+    observer->evicted(good, handle_.executor().steadyNow() - since);
   // It need not wait for room that will not come.
   if (!good) handle_.activate({preemptor});
 }

@@ -1,0 +1,210 @@
+#include "scheduler/services/http_service.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/log.h"
+#include "net/fake_responder.h"
+#include "scheduler/core/scheduler_fixture.h"
+
+namespace koord::scheduler {
+namespace {
+
+using ::testing::AllOf;
+using testing::aNode;
+using testing::aPod;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using namespace std::chrono_literals;
+
+struct Service : testing::SchedulerFixture {
+  Service() {
+    observer = &metrics;
+    create();
+    service.emplace(*scheduler, metrics, loop,
+                    ServiceState{.leading = [this] { return leading; },
+                                 .unhealthy = [this] { return unhealthy; },
+                                 .synced = [this] { return synced; },
+                                 .stopping = [] { return false; },
+                                 .clientMetrics = [] { return "rest_client_requests_total 7\n"; }});
+    scheduler->start();
+  }
+  struct Answer {
+    int status;
+    std::string body;
+  };
+  Answer ask(std::string method, std::string target, std::string body = "") {
+    auto responder = std::make_shared<net::FakeResponder>();
+    service->handler()(
+        {.method = std::move(method), .target = std::move(target), .body = std::move(body)},
+        responder);
+    return {responder->status, responder->body};
+  }
+  std::string get(std::string target) { return ask("GET", std::move(target)).body; }
+
+  Metrics metrics;
+  std::optional<HttpService> service;
+  bool leading = true;
+  bool synced = true;
+  std::string unhealthy;
+};
+
+TEST(HttpService, says_whether_it_lives_and_is_ready) {
+  Service s;
+  EXPECT_EQ(s.get("/healthz"), "ok");
+  EXPECT_EQ(
+      s.get("/readyz?verbose"),
+      "[+]ping ok\n[+]leaderElection ok\n[+]shutdown ok\n[+]sched-handler-sync ok\nreadyz check "
+      "passed\n");
+  s.synced = false;
+  EXPECT_EQ(s.ask("GET", "/readyz").status, 500);
+  EXPECT_EQ(s.get("/readyz/sched-handler-sync"), "waiting for handlers to sync\n");
+  s.unhealthy = "failed election to renew leadership on lease kube-scheduler";
+  EXPECT_EQ(s.ask("GET", "/healthz").status, 500);
+  EXPECT_EQ(s.get("/livez"), "ok");
+}
+
+TEST(HttpService, counts_what_the_scheduler_does) {
+  Service s;
+  s.node(aNode("a"));
+  s.create(aPod("p").request("cpu", "1"));
+  s.create(aPod("large").request("cpu", "64"));
+  s.run();
+  s.node(aNode("b"));
+  const std::string text = s.get("/metrics");
+  for (const char* line : {
+           "scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"scheduled\"} "
+           "1",
+           "scheduler_schedule_attempts_total{profile=\"default-scheduler\",result="
+           "\"unschedulable\"} 1",
+           "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"Filter\","
+           "profile=\"default-scheduler\",status=\"Success\"} 2",
+           "scheduler_framework_extension_point_duration_seconds_count{extension_point="
+           "\"PostFilter\","
+           "profile=\"default-scheduler\",status=\"Unschedulable\"} 1",
+           "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"Bind\","
+           "profile=\"default-scheduler\",status=\"Success\"} 1",
+           "scheduler_plugin_execution_duration_seconds_count{extension_point=\"Filter\","
+           "plugin=\"NodeResourcesFit\",status=\"Success\"} 1",
+           "scheduler_plugin_evaluation_total{extension_point=\"Filter\",plugin="
+           "\"NodeResourcesFit\","
+           "profile=\"default-scheduler\"} 2",
+           "scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"} 2",
+           "scheduler_queue_incoming_pods_total{event=\"UnschedulablePodAdd\",queue=\"active\"} 2",
+           "scheduler_queueing_hint_execution_duration_seconds_count{event=\"NodeAdd\",hint="
+           "\"QueueSkip\",plugin=\"NodeResourcesFit\"} 1",
+           "scheduler_unschedulable_pods{plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"}"
+           " 1",
+           "scheduler_pending_pods{queue=\"unschedulable\"} 1",
+           "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"1\"} 1",
+           "scheduler_preemption_attempts_total 1",
+           "rest_client_requests_total 7",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_EQ(s.ask("DELETE", "/metrics").body, "metrics reset\n");
+  EXPECT_THAT(s.get("/metrics"), Not(HasSubstr("scheduler_schedule_attempts_total{")));
+}
+
+TEST(HttpService, tells_what_pods_ask_for) {
+  Service s;
+  s.node(aNode("a"));
+  s.create(aPod("p").request("cpu", "1500m").request("memory", "1Gi").priority(5));
+  s.create(aPod("large").request("cpu", "64"));
+  s.run();
+  EXPECT_THAT(
+      s.get("/metrics/resources"),
+      AllOf(HasSubstr(
+                "kube_pod_resource_request{namespace=\"default\",pod=\"p\",node=\"a\",scheduler="
+                "\"default-scheduler\",priority=\"5\",resource=\"cpu\",unit=\"cores\"} 1.5\n"),
+            HasSubstr("priority=\"5\",resource=\"memory\",unit=\"bytes\"} 1073741824\n"),
+            HasSubstr(
+                "pod=\"large\",node=\"\",scheduler=\"default-scheduler\",priority=\"\",resource="
+                "\"cpu\",unit=\"cores\"} 64\n")));
+  s.leading = false;
+  EXPECT_EQ(s.ask("GET", "/metrics/resources").status, 200);
+  EXPECT_EQ(s.get("/metrics/resources"), "");
+}
+
+TEST(HttpService, shows_its_configuration) {
+  Service s;
+  const auto config = parseJson(s.get("/configz"));
+  ASSERT_TRUE(config);
+  EXPECT_EQ(textAt(*config, "componentconfig", "LeaderElection", "LeaseDuration"), "15s");
+  const auto& profile = at(*config, "componentconfig", "Profiles")->get_array()[0];
+  EXPECT_EQ(textAt(profile, "SchedulerName"), "default-scheduler");
+  const auto& plugins = at(profile, "Plugins", "MultiPoint", "Enabled")->get_array();
+  EXPECT_EQ(toJson(plugins[4]), R"({"Name":"TaintToleration","Weight":3})");
+}
+
+TEST(HttpService, takes_debug_flags) {
+  Service s;
+  struct Row {
+    const char* flag;
+    const char* body;
+    int status;
+    const char* answer;
+  };
+  const int before = log::verbosity();
+  for (const Row& row : {
+           Row{"v", "5", 200, "successfully set klog.logging.verbosity to 5\n"},
+           Row{"v", "much", 400,
+               "failed set klog.logging.verbosity much: must be a number from 0\n"},
+           Row{"s", "3", 200, "successfully set debugTopNScores to 3\n"},
+           Row{"s", "x", 400,
+               "failed set debugTopNScores x: strconv.Atoi: parsing \"x\": invalid syntax\n"},
+           Row{"f", "true", 200, "successfully set debugFilterFailure to true\n"},
+           Row{"db", "maybe", 400,
+               "failed set debugFilterFailure maybe: strconv.ParseBool: parsing \"maybe\": invalid "
+               "syntax\n"},
+       }) {
+    const auto answer = s.ask("PUT", std::string("/debug/flags/") + row.flag, row.body);
+    EXPECT_EQ(answer.status, row.status) << row.flag;
+    EXPECT_EQ(answer.body, row.answer);
+  }
+  EXPECT_EQ(s.ask("GET", "/debug/flags/s").status, 406);
+  EXPECT_EQ(s.scheduler->debug().topScores, 3);
+  EXPECT_TRUE(s.scheduler->debug().filterFailures);
+  EXPECT_EQ(log::verbosity(), 5);
+  log::setVerbosity(before);
+}
+
+TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
+  Service s;
+  s.node(aNode("a"));
+  s.node(aNode("b").taint("gpu"));
+  s.create(aPod("p").request("cpu", "1").hostPort(80));
+  s.create(aPod("large").request("cpu", "3500m"));
+  s.run();
+  EXPECT_THAT(s.get("/apis/v1/__services__"), HasSubstr("/apis/v1/nodes/:nodeName"));
+  EXPECT_THAT(s.get("/apis/v1/nodes/a"),
+              AllOf(HasSubstr("\"pods\":[\"default/p\"]"), HasSubstr("\"port\":80"),
+                    HasSubstr("\"requested\":{\"cpu\":\"1\",\"memory\":\"0\",\"pods\":1}")));
+  EXPECT_EQ(s.ask("GET", "/apis/v1/nodes/z").status, 404);
+
+  const auto pending = parseJson(s.get("/apis/v1/explain/pods/default/large"));
+  ASSERT_TRUE(pending);
+  EXPECT_EQ(textAt(*pending, "state"), "unschedulable");
+  std::string rejections;
+  for (const auto& entry : at(*pending, "rejections")->get_array()) {
+    rejections += fmt::format("{} {} {} {}\n", toJson(*at(entry, "count")), textAt(entry, "plugin"),
+                              toJson(*at(entry, "nodes")), toJson(*at(entry, "reasons")));
+  }
+  EXPECT_EQ(rejections,
+            "1 TaintToleration [\"b\"] [\"node(s) had untolerated taint(s)\"]\n"
+            "1 NodeResourcesFit [\"a\"] [\"Insufficient cpu\"]\n");
+  EXPECT_EQ(toJson(*at(*pending, "nearestMiss", "missing")), "{\"cpu\":\"500m\"}");
+  EXPECT_EQ(s.ask("GET", "/apis/v1/explain/pods/default/none").status, 404);
+
+  const auto asked =
+      s.ask("POST", "/apis/v1/explain/pods", toJson(api::encodeObject(*aPod("new").build())));
+  EXPECT_EQ(asked.status, 200);
+  EXPECT_THAT(asked.body,
+              AllOf(HasSubstr("\"feasibleNodes\":1"), HasSubstr("\"bestNodes\":[{\"node\":\"a\"")));
+  s.leading = false;
+  EXPECT_EQ(s.ask("GET", "/apis/v1/__services__").status, 503);
+}
+
+}  // namespace
+}  // namespace koord::scheduler

@@ -10,9 +10,11 @@ int main(int argc, char** argv) {
   koord::scheduler::Flags flags;
   koord::kube::ComponentOptions component;
   component.name = "koord-scheduler";
+  component.version = "v" KOORD_VERSION;
   component.qps = 50;
   component.burst = 100;
   CLI::App app("Koordinator scheduler");
+  app.set_version_flag("--version", "koord-scheduler v" KOORD_VERSION);
   koord::scheduler::addFlags(app, flags, component);
   CLI11_PARSE(app, argc, argv);
 

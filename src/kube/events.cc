@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/host_name.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "kube/client.h"
@@ -29,6 +30,7 @@ EventRecorder::EventRecorder(Api& api, Executor& executor, std::string component
     : api_(api),
       executor_(executor),
       component_(std::move(component)),
+      instance_(component_ + "-" + hostName()),
       random_(random),
       seen_(kRemembered),
       similar_(kRemembered),
@@ -46,7 +48,8 @@ bool EventRecorder::spend(const std::string& object) {
 }
 
 void EventRecorder::record(const api::ObjectReference& about, std::string_view type,
-                           std::string_view reason, std::string message, std::string_view action) {
+                           std::string_view reason, std::string message, std::string_view action,
+                           std::optional<api::ObjectReference> related) {
   const std::string object = objectText(about);
   std::string kind = fmt::format("{}|{}|{}", object, type, reason);
 
@@ -75,11 +78,13 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
   event.message = std::move(message);
   event.source.component = component_;
   event.reportingComponent = component_;
+  event.reportingInstance = instance_;
   event.firstTimestamp = stamp;
   event.lastTimestamp = stamp;
   event.count = count;
   event.type = type;
   event.action = action;
+  event.related = std::move(related);
   if (pending_.size() >= kPendingLimit) {
     log::v(1, "event {} about {} dropped: the API does not keep up", reason, object);
     return;

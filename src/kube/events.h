@@ -19,9 +19,10 @@ class EventRecorder {
  public:
   EventRecorder(Api& api, Executor& executor, std::string component, Random random);
 
-  // type: Normal or Warning. Failures to write are logged and dropped; events never hold anything up.
+  // type: Normal or Warning. related: another object that has to do with it. Failures to write are logged and dropped; events never hold anything up.
   void record(const api::ObjectReference& about, std::string_view type, std::string_view reason,
-              std::string message, std::string_view action = "");
+              std::string message, std::string_view action = "",
+              std::optional<api::ObjectReference> related = {});
 
  private:
   struct Seen {
@@ -50,6 +51,7 @@ class EventRecorder {
   Api& api_;
   Executor& executor_;
   std::string component_;
+  std::string instance_;
   Random random_;
   BoundedMap<std::string, Seen> seen_;
   BoundedMap<std::string, Similar> similar_;

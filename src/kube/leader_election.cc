@@ -1,10 +1,9 @@
 #include "kube/leader_election.h"
 
-#include <unistd.h>
 
-#include <array>
 
 #include "api/core.h"
+#include "base/host_name.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "kube/client.h"
@@ -236,9 +235,7 @@ Result<> validate(const LeaderElectionOptions& options) {
 }
 
 std::string makeIdentity(Random& random) {
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  return fmt::format("{}_{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", host.data(),
+  return fmt::format("{}_{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", hostName(),
                      random.next() & 0xffffffff, random.next() & 0xffff, random.next() & 0xfff,
                      (random.next() & 0x3fff) | 0x8000, random.next() & 0xffffffffffff);
 }

@@ -27,6 +27,28 @@ Result<std::unique_ptr<net::HttpServer>> listenOn(Executor& executor, std::strin
   return server;
 }
 
+json::value configz(const ManagerOptions& options) {
+  json::object gates;
+  for (const auto& [name, enabled] : options.gates.all()) gates.emplace(name, enabled);
+  const auto list = [](const std::vector<std::string>& names) {
+    return json::array(names.begin(), names.end());
+  };
+  return json::object{
+      {"componentconfig",
+       json::object{{"metricsAddr", options.metricsAddress},
+                    {"healthProbeAddr", options.healthAddress},
+                    {"enablePprof", options.pprof},
+                    {"pprofAddr", options.pprofAddress},
+                    {"enableLeaderElection", options.leaderElection},
+                    {"leaderElectionNamespace", options.leaderElectionNamespace},
+                    {"namespace", options.watchNamespace},
+                    {"controllers", list(options.controllers)},
+                    {"nodeResourcePlugins", list(options.nodeResourcePlugins)},
+                    {"configNamespace", options.configNamespace},
+                    {"sloConfigName", options.sloConfigName},
+                    {"featureGates", std::move(gates)}}}};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Manager>> Manager::start(kube::Component& component,
@@ -150,6 +172,7 @@ net::HttpServer::Handler Manager::metricsHandler() {
 
 net::HttpServer::Handler Manager::healthHandler() {
   net::StandardEndpoints standard;
+  standard.configz = [this] { return configz(options_); };
   standard.debugFlags = true;
   addStandardEndpoints(healthRouter_, std::move(standard));
   // It has to ask the webhook server first.

@@ -10,6 +10,7 @@
 #include "api/config.h"
 #include "apiserver/webhook_caller.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/log.h"
 #include "cluster/up/manifests.h"
 #include "cluster/up/slo_config.h"
@@ -103,8 +104,7 @@ Result<> ClusterUp::openCredentials() {
   if (const auto host = hostOf(options_.listen);
       !host.empty() && std::ranges::find(hosts, host) == hosts.end())
     hosts.push_back(host);
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) == 0) hosts.emplace_back(name);
+  if (std::string name = hostName(); !name.empty()) hosts.push_back(std::move(name));
   auto tls = credentials_->server(std::move(hosts));
   if (!tls) return fail(std::move(tls.error()));
   tls_ = *std::move(tls);

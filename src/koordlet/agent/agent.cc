@@ -175,7 +175,9 @@ ServiceViews Agent::views() {
       [this] { return metrics_.internalText(); }, [this] { return metrics_.externalText(); },
       [this] { return qosView(); },
       [this](std::size_t limit, std::string_view cgroup) { return audit_.toJson(limit, cgroup); },
-      [this] { return notReady(); }, nullptr};
+      [this] { return notReady(); },
+      [this] { return json::object{{"componentconfig", toJson(options_)}}; },
+      nullptr};
 }
 
 std::vector<std::string> Agent::report() const {

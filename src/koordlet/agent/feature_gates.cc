@@ -77,6 +77,12 @@ Result<FeatureGates> FeatureGates::parse(std::string_view text) {
   return gates;
 }
 
+std::map<std::string, bool> FeatureGates::all() const {
+  std::map<std::string, bool> result;
+  for (const Gate& gate : gates_) result.emplace(gate.name, gate.enabled);
+  return result;
+}
+
 bool FeatureGates::enabled(std::string_view name) const {
   const auto gate = std::ranges::find(gates_, name, &Gate::name);
   return gate != gates_.end() && gate->enabled && gate->available;

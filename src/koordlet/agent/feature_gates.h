@@ -3,6 +3,7 @@
 // koordlet's feature gates: names and defaults of upstream. A gate that is on by default for
 // something that this version does not have is accepted and reported as off at start.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,7 @@ class FeatureGates {
   bool enabled(std::string_view name) const;
   // Gates that are on (by default or by choice) and have nothing behind them here.
   std::vector<std::string> enabledButMissing() const;
+  std::map<std::string, bool> all() const;
   static std::string help();  // one line per gate
 
  private:

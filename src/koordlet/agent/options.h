@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/executor.h"
+#include "base/json.h"
 #include "koordlet/agent/feature_gates.h"
 #include "koordlet/system/host_dirs.h"
 
@@ -32,5 +33,8 @@ struct AgentOptions {
   Duration resourceForceUpdate = std::chrono::seconds(60);
   bool onlyEvictByApi = false;
 };
+
+// As /configz shows them.
+json::value toJson(const AgentOptions& options);
 
 }  // namespace koord::koordlet

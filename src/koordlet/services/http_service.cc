@@ -34,6 +34,7 @@ net::HttpServer::Handler makeHandler(ServiceViews given) {
   net::StandardEndpoints standard;
   standard.readyz.add("koordlet", views->notReady);
   standard.metrics = [views, internal] { return internal() + views->externalMetrics(); };
+  standard.configz = views->configz;
   standard.debugFlags = true;
   addStandardEndpoints(*router, std::move(standard));
 
@@ -55,7 +56,7 @@ net::HttpServer::Handler makeHandler(ServiceViews given) {
   router->add("", "/", [](const net::RoutedRequest&, const ResponderPtr& to) {
     net::sendText(*to, 404,
                   "not found; there are /metrics, /internal-metrics, /external-metrics, /healthz, "
-                  "/livez, /readyz, /version, /apis/v1/qos and /apis/v1/audit\n");
+                  "/livez, /readyz, /configz, /version, /apis/v1/qos and /apis/v1/audit\n");
   });
   return [router](net::ServerRequest request, ResponderPtr responder) {
     router->handle(std::move(request), std::move(responder));

@@ -7,7 +7,7 @@
 //                                                    knows the pods
 //   /apis/v1/qos                                     what is done to best-effort pods now, and why
 //   /apis/v1/audit?limit=&cgroup=                    the last changes on this machine, newest first
-//   /version, /debug/flags/v                         as every program (net/serving.h)
+//   /configz, /version, /debug/flags/v               as every program (net/serving.h)
 
 #include <functional>
 #include <string>
@@ -25,6 +25,7 @@ struct ServiceViews {
   std::function<json::value()> qos;
   std::function<json::value(std::size_t limit, std::string_view cgroup)> audit;
   std::function<std::string()> notReady;  // "" when ready
+  std::function<json::value()> configz;
   std::function<std::string()>
       clientMetrics;  // of kube::Metrics, with the internal ones; may be null
 };

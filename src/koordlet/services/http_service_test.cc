@@ -33,6 +33,7 @@ Recorder ask(const std::string& target, std::string method = "GET", std::string 
     return json::value{{"limit", limit}, {"cgroup", cgroup}};
   };
   views.notReady = [notReady] { return notReady; };
+  views.configz = [] { return json::value{{"componentconfig", {{"a", 1}}}}; };
   views.clientMetrics = [] { return std::string("client 1\n"); };
   net::ServerRequest request;
   request.method = std::move(method);
@@ -40,6 +41,10 @@ Recorder ask(const std::string& target, std::string method = "GET", std::string 
   auto recorder = std::make_shared<Recorder>();
   makeHandler(std::move(views))(std::move(request), recorder);
   return *recorder;
+}
+
+TEST(HttpService, TheConfigurationIsServed) {
+  EXPECT_EQ(ask("/configz").body, "{\"componentconfig\":{\"a\":1}}\n");
 }
 
 TEST(HttpService, MetricsAreServedTogetherAndApart) {

@@ -22,6 +22,7 @@ class FeatureGates {
   // "Name=true,Other=false"; an unknown name or another value is an error.
   Result<> set(std::string_view text);
   bool enabled(std::string_view name) const;
+  const std::map<std::string, bool, std::less<>>& all() const { return gates_; }
   // Every gate with its default, for --help.
   std::string help() const;
 

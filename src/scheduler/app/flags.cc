@@ -6,6 +6,8 @@
 
 #include "base/file.h"
 #include "base/time.h"
+#include "base/virtual_loop.h"
+#include "scheduler/plugins/registry.h"
 
 namespace koord::scheduler {
 
@@ -20,7 +22,7 @@ constexpr const char* kAcceptedOptions[] = {
     "--requestheader-group-headers", "--requestheader-extra-headers-prefix", "--requestheader-uid-headers",
     "--authorization-kubeconfig", "--authorization-always-allow-paths",
     "--authorization-webhook-cache-authorized-ttl", "--authorization-webhook-cache-unauthorized-ttl",
-    "--kube-api-content-type", "--vmodule", "--logging-format", "--show-hidden-metrics-for-version",
+    "--kube-api-content-type", "--vmodule", "--show-hidden-metrics-for-version",
     "--disabled-metrics", "--allow-metric-labels", "--controller-plugins", "--scheduler-monitor-period",
     "--scheduling-timeout", "--scheduling-drop-unhandled-timeout", "--sync-barrier-pod-namespace",
     "--sync-barrier-pod-name", "--sync-hard-timeout", "--workload-auditor-metric-labels",
@@ -73,6 +75,16 @@ Result<> checkGates(const std::string& text) {
   return {};
 }
 
+// What the plugins say against their arguments and order, so that a file with mistakes of several
+// kinds shows them all at once.
+std::vector<std::string> pluginProblems(const SchedulerConfiguration& configuration) {
+  VirtualLoop loop;
+  SchedulerOptions options;
+  options.configuration = configuration;
+  const auto made = Scheduler::create(std::move(options), makeRegistry(), loop, nullptr);
+  return made ? std::vector<std::string>() : std::vector{made.error().message};
+}
+
 }  // namespace
 
 void addFlags(CLI::App& app, Flags& flags, kube::ComponentOptions& component) {
@@ -111,6 +123,8 @@ void addFlags(CLI::App& app, Flags& flags, kube::ComponentOptions& component) {
   app.add_option("--leader-elect-resource-namespace", flags.resourceNamespace, "Namespace of the lease")
       ->capture_default_str();
   app.add_option("-v,--v", component.verbosity, "Verbosity of the log")->capture_default_str();
+  app.add_option("--logging-format", component.logFormat, "Format of the log: text or json")
+      ->check(CLI::IsMember({"text", "json"}))->capture_default_str();
   CLI::Option_group* accepted = app.add_option_group("Accepted without effect");
   for (const char* flag : kAcceptedOptions) accepted->add_option(flag)->expected(1);
   for (const char* flag : kAcceptedFlags) accepted->add_flag(flag);
@@ -125,9 +139,13 @@ Result<SchedulerOptions> resolve(const CLI::App& app, const Flags& flags, kube::
   if (!flags.config.empty()) {
     const auto text = readFile(flags.config);
     if (!text) return fail(Error(text.error()).within("--config"));
-    auto parsed = parseConfiguration(*text);
-    if (!parsed) return fail(std::move(parsed.error()).within("--config " + flags.config));
-    configuration = *std::move(parsed);
+    std::vector<std::string> problems;
+    configuration = readConfiguration(*text, problems);
+    if (!problems.empty()) {
+      for (auto& problem : pluginProblems(configuration)) problems.push_back(std::move(problem));
+      return fail(ErrorCode::Invalid,
+                  fmt::format("--config {}:\n{}", flags.config, fmt::join(problems, "\n")));
+    }
     if (!configuration.kubeconfig.empty()) component.client.kubeconfig = configuration.kubeconfig;
     if (app.count("--kube-api-qps") == 0) component.qps = configuration.qps;
     if (app.count("--kube-api-burst") == 0) component.burst = configuration.burst;

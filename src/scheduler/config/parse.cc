@@ -124,6 +124,10 @@ std::vector<std::string> validate(const SchedulerConfiguration& configuration) {
   };
   const LeaderElectionConfig& election = configuration.leaderElection;
   if (election.leaderElect) {
+    if (election.leaseDuration <= Duration::zero())
+      note("leaderElection.leaseDuration", "Invalid value: must be greater than zero");
+    if (election.renewDeadline <= Duration::zero())
+      note("leaderElection.renewDeadline", "Invalid value: must be greater than zero");
     if (election.leaseDuration <= election.renewDeadline)
       note("leaderElection.leaseDuration", "Invalid value: LeaseDuration must be greater than RenewDeadline");
     if (election.renewDeadline * 10 <= election.retryPeriod * 12)
@@ -147,15 +151,41 @@ std::vector<std::string> validate(const SchedulerConfiguration& configuration) {
       note(profile.path + ".schedulerName", fmt::format("Duplicate value: \"{}\"", profile.schedulerName));
     }
   }
+  // The queue has one order for all pods, whatever their profile.
+  const auto orderArgs = [](const ProfileConfig& profile) -> const json::value* {
+    const auto set = profile.plugins.find("queueSort");
+    const std::string name = set == profile.plugins.end() || set->second.enabled.empty()
+                                 ? "PrioritySort"
+                                 : set->second.enabled.front().name;
+    const auto args = std::ranges::find(profile.pluginConfig, name, &PluginArgs::name);
+    return args == profile.pluginConfig.end() ? nullptr : &args->args;
+  };
+  for (std::size_t i = 1; i < configuration.profiles.size(); ++i) {
+    const json::value* first = orderArgs(configuration.profiles.front());
+    const json::value* own = orderArgs(configuration.profiles[i]);
+    if ((first == nullptr) != (own == nullptr) || (first && *first != *own)) {
+      note(configuration.profiles[i].path + ".pluginConfig",
+           "Invalid value: args of the queueSort plugin: has to match for all profiles");
+    }
+  }
   return errors;
 }
 
 Result<SchedulerConfiguration> parseConfiguration(std::string_view text) {
-  const auto document = parseYaml(text);
-  if (!document) return fail(document.error());
   std::vector<std::string> errors;
-  Fields fields(&*document, "", errors);
+  SchedulerConfiguration read = readConfiguration(text, errors);
+  if (!errors.empty()) return fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));
+  return read;
+}
+
+SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std::string>& errors) {
   SchedulerConfiguration out;
+  const auto document = parseYaml(text);
+  if (!document) {
+    errors.push_back(document.error().message);
+    return out;
+  }
+  Fields fields(&*document, "", errors);
   if (const std::string version = fields.text("apiVersion"); version != kApiVersion) {
     fields.error("apiVersion",
                  fmt::format("Unsupported value: \"{}\": supported values: {}", version, kApiVersion));
@@ -181,7 +211,6 @@ Result<SchedulerConfiguration> parseConfiguration(std::string_view text) {
   ignoreManagedResources(out);
   fields.refuseUnknown();
   std::ranges::copy(validate(out), std::back_inserter(errors));
-  if (!errors.empty()) return fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));
   return out;
 }
 

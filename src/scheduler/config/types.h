@@ -105,6 +105,8 @@ SchedulerConfiguration defaultConfiguration();
 
 // Reads YAML or JSON strictly. The error lists every problem, one per line, by field path.
 Result<SchedulerConfiguration> parseConfiguration(std::string_view text);
+// The same, for those who go on to look for more problems: what could be read, and the problems.
+SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std::string>& errors);
 // Checks what can only be judged as a whole; for configurations changed by flags.
 std::vector<std::string> validate(const SchedulerConfiguration& configuration);
 

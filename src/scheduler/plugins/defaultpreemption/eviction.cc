@@ -138,7 +138,7 @@ void Evictions::tell(const PodInfo& preemptor, const std::string& node, const Po
   events->record(kube::referenceTo(api::Pod::kType, victim.pod->metadata), "Normal", "Preempted",
                  fmt::format("Preempted by pod {} on node {}{}", preemptor.uid(), node,
                              inMemory ? " (in kube-scheduler memory)." : ""),
-                 "Preempting");
+                 "Preempting", kube::referenceTo(api::Pod::kType, preemptor.pod->metadata));
 }
 
 }  // namespace koord::scheduler

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "api/names.h"
+
 namespace koord::scheduler {
 
 namespace {
@@ -60,6 +62,12 @@ void readStrategy(Fields strategy, NodeResourcesFitArgs& args) {
 NodeResourcesFitArgs NodeResourcesFitArgs::read(Fields& fields) {
   NodeResourcesFitArgs args;
   args.ignoredResources = fields.texts("ignoredResources");
+  for (std::size_t i = 0; i < args.ignoredResources.size(); ++i) {
+    if (const std::string wrong = api::checkQualifiedName(args.ignoredResources[i]); !wrong.empty()) {
+      fields.error(fmt::format("ignoredResources[{}]", i),
+                   fmt::format("Invalid value: \"{}\": {}", args.ignoredResources[i], wrong));
+    }
+  }
   args.ignoredResourceGroups = fields.texts("ignoredResourceGroups");
   for (std::size_t i = 0; i < args.ignoredResourceGroups.size(); ++i) {
     if (args.ignoredResourceGroups[i].find('/') != std::string::npos)

@@ -1,0 +1,31 @@
+#include "koordlet/agent/options.h"
+
+#include "base/time.h"
+
+namespace koord::koordlet {
+
+json::value toJson(const AgentOptions& options) {
+  json::object gates;
+  for (const auto& [name, enabled] : options.gates.all()) gates.emplace(name, enabled);
+  return json::object{
+      {"nodeName", options.nodeName},
+      {"cgroupRootDir", options.dirs.cgroupRoot},
+      {"sysRootDir", options.dirs.sysRoot},
+      {"sysFSRootDir", options.dirs.sysFsRoot},
+      {"procRootDir", options.dirs.procRoot},
+      {"featureGates", std::move(gates)},
+      {"collectResUsedInterval", formatDuration(options.collectInterval)},
+      {"collectSysMetricOutdatedInterval", formatDuration(options.systemOutdated)},
+      {"collectNodeCPUInfoInterval", formatDuration(options.cpuInfoInterval)},
+      {"enablePageCacheCollector", options.pageCache},
+      {"kubeletSyncInterval", formatDuration(options.kubeletSyncInterval)},
+      {"enableNodeMetricReport", options.reportNodeMetric},
+      {"cpuSuppressInterval", formatDuration(options.suppressInterval)},
+      {"memoryEvictInterval", formatDuration(options.memoryEvictInterval)},
+      {"memoryEvictCoolTime", formatDuration(options.memoryEvictCoolDown)},
+      {"runtimeHookReconcileInterval", formatDuration(options.hookReconcileInterval)},
+      {"resourceForceUpdateInterval", formatDuration(options.resourceForceUpdate)},
+      {"onlyEvictByAPI", options.onlyEvictByApi}};
+}
+
+}  // namespace koord::koordlet

@@ -1,0 +1,144 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/config/types.h"
+
+namespace koord::scheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const std::string kHead =
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
+
+std::string problemsOf(const std::string& text) {
+  const auto read = parseConfiguration(text);
+  return read ? "" : read.error().message;
+}
+
+TEST(Configuration, defaults_are_those_of_kube_scheduler) {
+  const auto read = parseConfiguration(kHead);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->parallelism, 16);
+  EXPECT_EQ(read->leaderElection.leaseDuration, std::chrono::seconds(15));
+  EXPECT_EQ(read->leaderElection.resourceName, "kube-scheduler");
+  EXPECT_EQ(read->qps, 50);
+  EXPECT_EQ(read->burst, 100);
+  EXPECT_EQ(read->podInitialBackoffSeconds, 1);
+  EXPECT_EQ(read->podMaxBackoffSeconds, 10);
+  ASSERT_EQ(read->profiles.size(), 1u);
+  EXPECT_EQ(read->profiles[0].schedulerName, "default-scheduler");
+  EXPECT_TRUE(read->enableProfiling);
+  EXPECT_FALSE(parseConfiguration(kHead + "enableProfiling: false")->enableContentionProfiling);
+}
+
+TEST(Configuration, every_problem_is_told_by_its_field) {
+  struct Row {
+    const char* yaml;
+    const char* problem;
+  };
+  for (
+      const Row& row : {
+          Row{"unknownField: 1", "unknownField: unknown field"},
+          Row{"parallelism: 1\nparallelism: 2", "key \"parallelism\" is there twice"},
+          Row{"parallelism: 0", "parallelism: Invalid value: 0: not in valid range [1-2147483647]"},
+          Row{"percentageOfNodesToScore: 101",
+              "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"},
+          Row{"podInitialBackoffSeconds: 0",
+              "podInitialBackoffSeconds: Invalid value: 0: must be at "
+              "least 1"},
+          Row{"podInitialBackoffSeconds: 20",
+              "podMaxBackoffSeconds: Invalid value: must be greater "
+              "than or equal to PodInitialBackoffSeconds"},
+          Row{"clientConnection: {burst: -1}", "clientConnection.burst: Invalid value: -1"},
+          Row{"leaderElection: {leaseDuration: 5s}",
+              "leaderElection.leaseDuration: Invalid value: LeaseDuration must be greater than "
+              "RenewDeadline"},
+          Row{"leaderElection: {retryPeriod: 0s}",
+              "leaderElection.retryPeriod: Invalid value: must be greater than zero"},
+          Row{"leaderElection: {renewDeadline: 2s}",
+              "leaderElection.renewDeadline: Invalid value: must be greater than retryPeriod * "
+              "1.2"},
+          Row{"leaderElection: {resourceLock: endpoints}",
+              "leaderElection.resourceLock: Invalid value: resourceLock value must be \"leases\""},
+          Row{"leaderElection: {resourceName: ''}",
+              "leaderElection.resourceName: Invalid value: is required"},
+          Row{"leaderElection: {leaseDuration: soon}",
+              "leaderElection.leaseDuration: expected a duration such as 15s, got \"soon\""},
+          Row{"profiles: [{schedulerName: a}, {schedulerName: a}]",
+              "profiles[1].schedulerName: Duplicate value: \"a\""},
+          Row{"profiles: [{}, {schedulerName: a}]", "profiles[0].schedulerName: Required value"},
+          Row{"profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]",
+              "profiles[0].plugins.filter.enabled[0].name: Invalid value: \"EBSLimits\": was "
+              "removed"},
+          Row{"profiles: [{plugins: {filters: {}}}]", "profiles[0].plugins.filters: unknown field"},
+          Row{"profiles: [{pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]}]",
+              "profiles[0].pluginConfig[1].name: Duplicate value: \"NodeAffinity\""},
+          Row{"profiles: [{pluginConfig: [{name: NodeAffinity, args: {kind: OtherArgs}}]}]",
+              "profiles[0].pluginConfig[0].args.kind: Invalid value: \"OtherArgs\": must be "
+              "NodeAffinityArgs"},
+          Row{"profiles: [{schedulerName: a, pluginConfig: [{name: PrioritySort, args: {x: 1}}]}, "
+              "{schedulerName: b}]",
+              "profiles[1].pluginConfig: Invalid value: args of the queueSort plugin: has to match "
+              "for all profiles"},
+          Row{"extenders: [{urlPrefix: 'http://a', prioritizeVerb: rank}]",
+              "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"},
+          Row{"extenders: [{bindVerb: b}, {bindVerb: b}]",
+              "extenders: Invalid value: \"found 2 extenders implementing bind\": only one "
+              "extender "
+              "can implement bind"},
+          Row{"extenders: [{managedResources: [{name: a/b}]}, {managedResources: [{name: a/b}]}]",
+              "extenders[1].managedResources[0].name: Invalid value: \"a/b\": duplicate extender "
+              "managed resource name"},
+          Row{"extenders: [{tlsConfig: {ca: x}}]", "extenders[0].tlsConfig.ca: unknown field"},
+      }) {
+    EXPECT_THAT(problemsOf(kHead + row.yaml), HasSubstr(row.problem)) << row.yaml;
+  }
+  EXPECT_THAT(problemsOf("apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: Config\nx: 1\n"),
+              "apiVersion: Unsupported value: \"kubescheduler.config.k8s.io/v1beta3\": supported "
+              "values: kubescheduler.config.k8s.io/v1\n"
+              "kind: Invalid value: \"Config\": must be KubeSchedulerConfiguration\n"
+              "x: unknown field");
+}
+
+TEST(Configuration, json_is_as_good_as_yaml) {
+  const auto read = parseConfiguration(
+      "{\"apiVersion\": \"kubescheduler.config.k8s.io/v1\", \"kind\": "
+      "\"KubeSchedulerConfiguration\", "
+      "\"profiles\": [{\"schedulerName\": \"mine\", \"percentageOfNodesToScore\": 30}]}");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->profiles[0].schedulerName, "mine");
+  EXPECT_EQ(read->profiles[0].percentageOfNodesToScore, 30);
+}
+
+TEST(Configuration, what_extenders_manage_alone_is_ignored_by_every_profile) {
+  const auto read = parseConfiguration(
+      kHead +
+      "extenders: [{managedResources: [{name: a/x, ignoredByScheduler: true}, {name: a/y}]}]\n"
+      "profiles: [{schedulerName: one}, {schedulerName: two, pluginConfig: [{name: "
+      "NodeResourcesFit, "
+      "args: {ignoredResources: [b/z], ignoredResourceGroups: [c]}}]}]\n");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(toJson(read->profiles[0].pluginConfig[0].args), "{\"ignoredResources\":[\"a/x\"]}");
+  EXPECT_EQ(toJson(read->profiles[1].pluginConfig[0].args),
+            "{\"ignoredResources\":[\"a/x\"],\"ignoredResourceGroups\":[\"c\"]}");
+}
+
+TEST(Configuration, sets_are_merged_in_order) {
+  const std::vector<PluginRef> defaults{{"A", 1}, {"B", 2}, {"C", 0}};
+  const auto names = [&](const PluginSet& user) {
+    std::vector<std::string> result;
+    for (const auto& plugin : mergePlugins(defaults, user))
+      result.push_back(plugin.name + std::to_string(plugin.weight));
+    return result;
+  };
+  EXPECT_THAT(names({}), ElementsAre("A1", "B2", "C0"));
+  EXPECT_THAT(names({{{"B", 5}}, {}}), ElementsAre("A1", "B5", "C0"));
+  EXPECT_THAT(names({{{"A", 3}}, {"A"}}), ElementsAre("B2", "C0", "A3"));
+  EXPECT_THAT(names({{{"D", 0}, {"B", 0}}, {"*"}}), ElementsAre("D0", "B0"));
+  EXPECT_THAT(names({{{"B", 4}, {"B", 5}}, {}}), ElementsAre("A1", "B5", "C0", "B4"));
+}
+
+}  // namespace
+}  // namespace koord::scheduler

@@ -1,0 +1,149 @@
+// How a profile's plugins come together, with the plugins that there are.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/plugins/registry.h"
+#include "scheduler/testing/world.h"
+
+namespace koord::scheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::World;
+
+std::string configuration(const std::string& profile) {
+  return "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles: "
+         "[" +
+         profile + "]\n";
+}
+
+// The line of one extension point.
+std::string orderAt(const std::string& profile, const std::string& point) {
+  World world;
+  const auto problems = world.configure(makeRegistry(), configuration(profile));
+  EXPECT_THAT(problems, ElementsAre());
+  if (!problems.empty()) return "";
+  const std::string text = "\n" + describePlugins(world.profile());
+  const auto at = text.find("\n" + point + ": ");
+  if (at == std::string::npos) return "";
+  const auto begin = at + point.size() + 3;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+TEST(Profile, plugins_are_in_the_order_that_upstream_has) {
+  struct Row {
+    const char* profile;
+    const char* point;
+    const char* order;
+  };
+  for (const Row& row : {
+           Row{"{}", "filter",
+               "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit "
+               "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
+               "InterPodAffinity"},
+           Row{"{}", "score",
+               "TaintToleration(3) NodeAffinity(2) NodeResourcesFit(1) "
+               "PodTopologySpread(2) InterPodAffinity(2) NodeResourcesBalancedAllocation(1) "
+               "ImageLocality(1)"},
+           Row{"{}", "preEnqueue", "SchedulingGates DefaultPreemption"},
+           // What overrides a multiPoint plugin comes first.
+           Row{"{plugins: {filter: {enabled: [{name: NodeAffinity}]}}}", "filter",
+               "NodeAffinity NodeUnschedulable NodeName TaintToleration NodePorts NodeResourcesFit "
+               "VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
+               "InterPodAffinity"},
+           Row{"{plugins: {score: {disabled: [{name: '*'}], enabled: [{name: NodeResourcesFit, "
+               "weight: "
+               "10}]}}}",
+               "score", "NodeResourcesFit(10)"},
+           Row{"{plugins: {multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, "
+               "{name: "
+               "NodeResourcesFit, weight: 4}, {name: NodeName}, {name: DefaultBinder}]}}}",
+               "filter", "NodeResourcesFit NodeName"},
+           Row{"{plugins: {multiPoint: {disabled: [{name: TaintToleration}], enabled: [{name: "
+               "TaintToleration, weight: 7}]}, score: {disabled: [{name: NodeAffinity}]}}}",
+               "score",
+               "NodeResourcesFit(1) PodTopologySpread(2) InterPodAffinity(2) "
+               "NodeResourcesBalancedAllocation(1) ImageLocality(1) TaintToleration(7)"},
+           Row{"{plugins: {postFilter: {disabled: [{name: DefaultPreemption}]}}}", "postFilter",
+               ""},
+       }) {
+    EXPECT_EQ(orderAt(row.profile, row.point), row.order) << row.profile;
+  }
+}
+
+TEST(Profile, problems_are_told_by_their_field) {
+  struct Row {
+    const char* profile;
+    const char* problem;
+  };
+  for (const Row& row : {
+           Row{"{plugins: {filter: {enabled: [{name: Nothing}]}}}",
+               "profiles[0].plugins.filter: filter \"Nothing\" does not exist"},
+           Row{"{plugins: {multiPoint: {enabled: [{name: Nothing}]}}}",
+               "profiles[0].plugins.multiPoint: multiPoint \"Nothing\" does not exist"},
+           Row{"{plugins: {score: {enabled: [{name: NodeName}]}}}",
+               "profiles[0].plugins.score: plugin \"NodeName\" does not extend score plugin"},
+           Row{"{plugins: {filter: {enabled: [{name: NodeName}, {name: NodeName}]}}}",
+               "profiles[0].plugins.filter: plugin \"NodeName\" already registered as \"filter\""},
+           Row{"{plugins: {queueSort: {disabled: [{name: '*'}]}}}",
+               "profiles[0]: only one queue sort plugin required for profile with scheduler name "
+               "\"default-scheduler\", but got 0"},
+           Row{"{plugins: {bind: {disabled: [{name: '*'}]}}}",
+               "profiles[0]: at least one bind plugin is needed for profile with scheduler name "
+               "\"default-scheduler\""},
+           Row{"{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}",
+               "profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: not in "
+               "valid range [0-100]"},
+           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]}",
+               "args.scoringStrategy.type: Unsupported value: \"Best\""},
+           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {resources: "
+               "[{name: cpu, "
+               "weight: 101}]}}}]}",
+               "args.scoringStrategy.resources[0].weight: Invalid value: 101"},
+           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: "
+               "RequestedToCapacityRatio}}}]}",
+               "args.scoringStrategy.requestedToCapacityRatio: Required value"},
+           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: "
+               "RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 50, "
+               "score: 1}, "
+               "{utilization: 50, score: 2}]}}}}]}",
+               "shape[1].utilization: Invalid value: utilization values must be sorted in "
+               "increasing "
+               "order"},
+           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResourceGroups: [a/b]}}]}",
+               "args.ignoredResourceGroups[0]: Invalid value: resource group name can't contain "
+               "'/'"},
+           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: ['a b']}}]}",
+               "args.ignoredResources[0]: Invalid value: \"a b\": "},
+           Row{"{pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: [{name: "
+               "cpu, "
+               "weight: 2}, {name: cpu}]}}]}",
+               "args.resources[0].weight: Invalid value: 2: resource weight must be 1"},
+           Row{"{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints: [{maxSkew: 1, "
+               "topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]}}]}",
+               "args.defaultingType: Invalid value: \"System\": when .defaultConstraints are "
+               "specified"},
+           Row{"{pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 0, "
+               "minCandidateNodesAbsolute: 0}}]}",
+               "cannot be zero at the same time as minCandidateNodesAbsolute"},
+           Row{"{pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -1}}]}",
+               "args.bindTimeoutSeconds: Invalid value: -1"},
+           Row{"{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: "
+               "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+               "[{matchExpressions: [{key: a, operator: Near}]}]}}}}]}",
+               "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: "},
+           Row{"{pluginConfig: [{name: NodeName, args: {x: 1}}]}",
+               "profiles[0].pluginConfig[0].args.x: unknown field"},
+       }) {
+    World world;
+    std::string problems;
+    for (const auto& problem : world.configure(makeRegistry(), configuration(row.profile)))
+      problems += problem + "\n";
+    EXPECT_THAT(problems, HasSubstr(row.problem)) << row.profile;
+  }
+}
+
+}  // namespace
+}  // namespace koord::scheduler

@@ -15,18 +15,6 @@ using namespace std::chrono_literals;
 
 constexpr api::ResourceType kNamespaces{"", "v1", "namespaces", "Namespace", false};
 
-Timeouts over(const Timeouts& base, const Timeouts& more) {
-  Timeouts result = base;
-  const std::pair<const std::optional<Duration>*, std::optional<Duration>*> fields[] = {
-      {&more.apply, &result.apply},     {&more.assert, &result.assert},
-      {&more.cleanup, &result.cleanup}, {&more.delete_, &result.delete_},
-      {&more.error, &result.error},     {&more.exec, &result.exec}};
-  for (const auto& [from, to] : fields) {
-    if (*from) *to = *from;
-  }
-  return result;
-}
-
 // A namespace's name out of a test's: "scenario-<name>-<number>".
 std::string namespaceName(std::string_view test, std::int64_t number) {
   constexpr std::size_t kLongest = 40;

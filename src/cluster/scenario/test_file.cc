@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "cluster/scenario/fields.h"
-#include "cluster/scenario/jmespath.h"
 #include "cluster/scenario/operation_reader.h"
 #include "cluster/scenario/source_lines.h"
 
@@ -38,12 +37,35 @@ std::vector<Operation> readBlock(Fields& fields, std::string_view key, bool gath
   return operations;
 }
 
-Step readStep(const json::value& value, const std::string& path, Problems& problems) {
-  Fields fields(value, path, problems);
-  fields.unsupported({"use", "cluster", "clusters"});
+using PlaceOf = std::function<std::string(const std::string& field)>;
+
+// Those that have no place yet: operations of a template are in its file.
+void setPlaces(std::vector<Operation>& operations, const PlaceOf& place) {
+  for (auto& operation : operations)
+    if (operation.place.empty()) operation.place = place(operation.field);
+}
+
+void setPlaces(Step& step, const PlaceOf& place) {
+  for (auto* block : {&step.try_, &step.catch_, &step.finally, &step.cleanup})
+    setPlaces(*block, place);
+}
+
+void checkHead(Fields& fields, std::string_view expected) {
+  const auto apiVersion = fields.required("apiVersion");
+  const auto kind = fields.required("kind");
+  if (!apiVersion.empty() && apiVersion != kApiVersion) {
+    fields.problems().add("apiVersion", fmt::format("must be {}, is {}", kApiVersion, apiVersion));
+  }
+  if (!kind.empty() && kind != expected)
+    fields.problems().add("kind", fmt::format("must be {}, is {}", expected, kind));
+}
+
+// What a step and a step template have in common.
+Step readStepSpec(Fields& fields) {
+  Problems& problems = fields.problems();
+  fields.unsupported({"cluster", "clusters"});
   checkCompiler(fields);
   Step step;
-  step.name = fields.text("name").value_or("");
   step.description = fields.text("description").value_or("");
   if (const auto* timeouts = fields.take("timeouts")) {
     step.timeouts = readTimeouts(*timeouts, fields.pathOf("timeouts"), problems);
@@ -56,7 +78,91 @@ Step readStep(const json::value& value, const std::string& path, Problems& probl
   step.catch_ = readBlock(fields, "catch", true);
   step.finally = readBlock(fields, "finally", true);
   step.cleanup = readBlock(fields, "cleanup", true);
-  if (step.try_.empty()) problems.add(fields.pathOf("try"), "needs at least one operation");
+  return step;
+}
+
+// The spec of a StepTemplate.
+Result<Step> readTemplate(const std::filesystem::path& file) {
+  const auto text = readFile(file.string());
+  if (!text) return fail(text.error());
+  const auto document = parseYaml(*text);
+  if (!document) return fail(Error(document.error()).within(file.string()));
+  Problems problems;
+  Fields head(*document, "", problems);
+  checkHead(head, "StepTemplate");
+  head.take("metadata");
+  const auto* spec = head.take("spec");
+  const json::value none;
+  Fields fields(spec ? *spec : none, "spec", problems);
+  Step step = readStepSpec(fields);
+  if (step.try_.empty()) problems.add("spec.try", "needs at least one operation");
+  fields.finish();
+  head.finish();
+  const SourceLines lines(*text);
+  const PlaceOf place = [&](const std::string& field) {
+    return fmt::format("{}:{}", file.string(), lines.lineOf(0, field));
+  };
+  if (!problems.empty()) return fail(ErrorCode::Invalid, problems.text(place));
+  setPlaces(step, place);
+  return step;
+}
+
+bool isNamed(const std::vector<Binding>& list, const std::string& name) {
+  return std::ranges::find(list, name, &Binding::name) != list.end();
+}
+
+// `use`: the step does what a template says. Bindings given `with` it take the place of the
+// template's own, which are defaults.
+void useTemplate(Fields& use, const std::filesystem::path& folder, Step& step) {
+  const auto path = use.required("template");
+  std::vector<Binding> given;
+  if (const auto* with = use.take("with")) {
+    Fields inner(*with, use.pathOf("with"), use.problems());
+    given = readBindings(inner, "bindings");
+    inner.finish();
+  }
+  use.finish();
+  if (path.empty()) return;
+  if (path.find("://") != std::string::npos) {
+    use.problems().add(use.pathOf("template"),
+                       "URLs are not supported; keep the template with the tests");
+    return;
+  }
+  if (!step.try_.empty() || !step.catch_.empty() || !step.finally.empty() ||
+      !step.cleanup.empty()) {
+    use.problems().add(use.pathOf("template"), "a step with use has no operations of its own");
+    return;
+  }
+  auto used = readTemplate((folder / path).lexically_normal());
+  if (!used) {
+    use.problems().add(use.pathOf("template"), used.error().message);
+    return;
+  }
+  step.bindings.insert(step.bindings.end(), given.begin(), given.end());
+  for (auto& binding : used->bindings)
+    if (!isNamed(given, binding.name)) step.bindings.push_back(std::move(binding));
+  step.try_ = std::move(used->try_);
+  step.catch_ = std::move(used->catch_);
+  step.finally = std::move(used->finally);
+  step.cleanup = std::move(used->cleanup);
+  step.timeouts = over(used->timeouts, step.timeouts);
+  if (!step.skipDelete) step.skipDelete = used->skipDelete;
+  if (!step.render) step.render = used->render;
+  if (step.propagationPolicy.empty()) step.propagationPolicy = used->propagationPolicy;
+  if (step.description.empty()) step.description = used->description;
+}
+
+Step readStep(const json::value& value, const std::string& path,
+              const std::filesystem::path& folder, Problems& problems) {
+  Fields fields(value, path, problems);
+  Step step = readStepSpec(fields);
+  step.name = fields.text("name").value_or("");
+  if (const auto* use = fields.take("use")) {
+    Fields inner(*use, fields.pathOf("use"), problems);
+    useTemplate(inner, folder, step);
+  } else if (step.try_.empty()) {
+    problems.add(fields.pathOf("try"), "needs at least one operation");
+  }
   fields.finish();
   return step;
 }
@@ -90,17 +196,11 @@ void readSpec(const json::value& value, Test& test, Problems& problems) {
   }
   test.bindings = readBindings(fields, "bindings");
   for (const auto& [item, path] : fields.items("steps")) {
-    test.steps.push_back(readStep(*item, path, problems));
+    test.steps.push_back(readStep(*item, path, test.folder(), problems));
   }
   if (test.steps.empty()) problems.add("spec.steps", "needs at least one step");
   test.catch_ = readBlock(fields, "catch", true);
   fields.finish();
-}
-
-using PlaceOf = std::function<std::string(const std::string& field)>;
-
-void setPlaces(std::vector<Operation>& operations, const PlaceOf& place) {
-  for (auto& operation : operations) operation.place = place(operation.field);
 }
 
 Result<Test> readTest(const json::value& document, const std::filesystem::path& file,
@@ -109,13 +209,7 @@ Result<Test> readTest(const json::value& document, const std::filesystem::path& 
   Test test;
   test.file = file;
   Fields fields(document, "", problems);
-  const auto apiVersion = fields.required("apiVersion");
-  const auto kind = fields.required("kind");
-  if (!apiVersion.empty() && apiVersion != kApiVersion) {
-    problems.add("apiVersion", fmt::format("must be {}, is {}", kApiVersion, apiVersion));
-  }
-  if (!kind.empty() && kind != "Test")
-    problems.add("kind", fmt::format("must be Test, is {}", kind));
+  checkHead(fields, "Test");
   if (const auto* metadata = fields.take("metadata")) test.metadata = *metadata;
   test.name = textAt(document, "metadata", "name");
   if (test.name.empty()) problems.add("metadata.name", "is required");
@@ -124,10 +218,7 @@ Result<Test> readTest(const json::value& document, const std::filesystem::path& 
   fields.finish();
   if (!problems.empty()) return fail(ErrorCode::Invalid, problems.text(place));
   setPlaces(test.catch_, place);
-  for (auto& step : test.steps) {
-    for (auto* block : {&step.try_, &step.catch_, &step.finally, &step.cleanup})
-      setPlaces(*block, place);
-  }
+  for (auto& step : test.steps) setPlaces(step, place);
   return test;
 }
 
@@ -142,6 +233,18 @@ bool isTestFile(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+Timeouts over(const Timeouts& base, const Timeouts& more) {
+  Timeouts result = base;
+  const std::pair<const std::optional<Duration>*, std::optional<Duration>*> fields[] = {
+      {&more.apply, &result.apply},     {&more.assert, &result.assert},
+      {&more.cleanup, &result.cleanup}, {&more.delete_, &result.delete_},
+      {&more.error, &result.error},     {&more.exec, &result.exec}};
+  for (const auto& [from, to] : fields) {
+    if (*from) *to = *from;
+  }
+  return result;
+}
 
 bool Test::hasProcesses() const {
   return hasProcess(catch_) || std::any_of(steps.begin(), steps.end(), [](const Step& step) {

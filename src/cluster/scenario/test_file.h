@@ -1,6 +1,7 @@
 #pragma once
 
-// chainsaw-test.yaml as structs: the Test kind of chainsaw.kyverno.io/v1alpha1. Reading is strict:
+// chainsaw-test.yaml as structs: the Test kind of chainsaw.kyverno.io/v1alpha1; a step that uses a
+// StepTemplate has its operations put in. Reading is strict:
 // a field that is unknown, or that Chainsaw has and we do not, is an error which names it, so that
 // no check is skipped in silence. All problems of a file are reported together.
 
@@ -34,6 +35,8 @@ struct Expectation {
 struct Timeouts {
   std::optional<Duration> apply, assert, cleanup, delete_, error, exec;
 };
+// `base` with what is set in `more`.
+Timeouts over(const Timeouts& base, const Timeouts& more);
 
 // The objects that delete, wait and the gathering operations are about. Texts may be expressions.
 struct Selection {

@@ -114,7 +114,10 @@ TEST(TestFileTest, MistakesNameTheField) {
        "spec.steps[0].try[0].create.subresource: must be binding or eviction, is log"},
       {"steps: [{try: [{proxy: {}}]}]", "spec.steps[0].try[0].proxy: is not supported"},
       {"steps: [{use: {template: a.yaml}, try: [{sleep: {duration: 1s}}]}]",
-       "spec.steps[0].use: is not supported"},
+       "spec.steps[0].use.template: a step with use has no operations of its own"},
+      {"steps: [{use: {}}]", "spec.steps[0].use.template: is required"},
+      {"steps: [{use: {template: none.yaml}}]", "none.yaml"},
+      {"steps: [{use: {template: 'https://x/y.yaml'}}]", "URLs are not supported"},
       {"steps: [{catch: [{apply: {file: a}}], try: [{sleep: {duration: 1s}}]}]",
        "spec.steps[0].catch[0].apply: is possible in try only"},
       {"steps: [{try: [{wait: {apiVersion: v1, kind: Pod, for: {}}}]}]",
@@ -142,6 +145,44 @@ TEST(TestFileTest, MistakesNameTheField) {
             "f:1: apiVersion: must be chainsaw.kyverno.io/v1alpha1, is v1\n"
             "f:2: kind: must be Test, is Pod\nf:3: metadata.name: is required\n"
             "f:1: spec.steps: needs at least one step");
+}
+
+TEST(TestFileTest, AStepTemplateIsPutIn) {
+  const auto root = std::filesystem::path(testing::TempDir()) / "scenario-templates";
+  std::filesystem::remove_all(root);
+  std::filesystem::create_directories(root / "test");
+  std::ofstream(root / "pause.yaml")
+      << "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: StepTemplate\nmetadata: {name: pause}\n"
+         "spec:\n  bindings: [{name: a, value: 1}, {name: b, value: ($a)}]\n"
+         "  timeouts: {apply: 1s, exec: 2s}\n"
+         "  try:\n  - sleep: {duration: 1s}\n  catch:\n  - events: {}\n";
+  const auto file = root / "test/chainsaw-test.yaml";
+  const auto tests = parseTests(
+      testWith("steps:\n- name: s\n  timeouts: {exec: 9s}\n  use: {template: ../pause.yaml, with: "
+               "{bindings: [{name: a, value: 2}]}}"),
+      file);
+  ASSERT_TRUE(tests) << tests.error().message;
+  const Step& step = tests->at(0).steps.at(0);
+  EXPECT_EQ(step.name, "s");
+  ASSERT_EQ(step.bindings.size(), 2U);
+  EXPECT_EQ(step.bindings[0].name, "a");
+  EXPECT_EQ(toJson(step.bindings[0].value), "2");
+  EXPECT_EQ(step.bindings[1].name, "b");
+  EXPECT_EQ(step.timeouts.apply, 1s);
+  EXPECT_EQ(step.timeouts.exec, 9s);
+  EXPECT_EQ(step.catch_.size(), 1U);
+  EXPECT_EQ(step.try_.at(0).place, (root / "pause.yaml").string() + ":8");
+
+  std::ofstream(root / "pause.yaml")
+      << "apiVersion: chainsaw.kyverno.io/v1alpha1\nkind: StepTemplate\nmetadata: {name: pause}\n"
+         "spec:\n  use: {template: other.yaml}\n  try: []\n";
+  const auto broken = parseTests(testWith("steps: [{use: {template: ../pause.yaml}}]"), file);
+  ASSERT_FALSE(broken);
+  for (const char* problem : {"chainsaw-test.yaml:5: spec.steps[0].use.template: ",
+                              "pause.yaml:5: spec.use: there is no such field",
+                              "pause.yaml:6: spec.try: needs at least one operation"})
+    EXPECT_NE(broken.error().message.find(problem), std::string::npos)
+        << "expected: " << problem << "\ngot: " << broken.error().message;
 }
 
 TEST(TestFileTest, FilesAreFoundAndResourcesRead) {

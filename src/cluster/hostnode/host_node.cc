@@ -157,6 +157,16 @@ Task<Result<>> HostNode::sync(std::string uid) {
     auto done = co_await down;
     const Entry& after = entries_.at(uid);
     if (!done || !after.containers.empty() || after.hasCgroup) co_return done;
+    // Who holds a pod back by a finalizer wants to know that it has ended.
+    if (!pod->metadata.finalizers.empty() && !api::isTerminal(*pod)) {
+      json::value patch =
+          json::object{{"metadata", {{"uid", uid}}}, {"status", {{"phase", "Failed"}}}};
+      auto ending = kube::mergePatch(api_, api::Pod::kType, api::keyOf(pod->metadata),
+                                     std::move(patch), "status");
+      auto ended = co_await ending;
+      if (!ended && ended.error().code != ErrorCode::NotFound)
+        co_return fail(std::move(ended.error()));
+    }
     auto deleting = deleteFromApi(pod);
     co_return co_await deleting;
   }

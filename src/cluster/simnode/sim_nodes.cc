@@ -165,6 +165,12 @@ Task<Result<>> SimNodes::syncPod(std::string key) {
   const auto pod = pods_.get(keyOf(key));
   if (!pod || !nodesByName_.contains(pod->spec.nodeName)) co_return Result<>{};
   if (pod->metadata.deletionTimestamp) {
+    // Who holds a pod back by a finalizer wants to know that it has ended.
+    if (!pod->metadata.finalizers.empty() && !api::isTerminal(*pod)) {
+      auto ending = setStatus(pod, "Failed");
+      auto ended = co_await ending;
+      if (!ended) co_return ended;
+    }
     kube::DeleteOptions options{pod->metadata.uid, "", 0, ""};
     auto deleting =
         kube::deleteObject(api_, api::Pod::kType, api::keyOf(pod->metadata), std::move(options));
@@ -211,8 +217,12 @@ Task<Result<>> SimNodes::setStatus(std::shared_ptr<const api::Pod> pod, std::str
     state.ready = done || running;
     state.started = !done && running;
     if (done || !running) {
-      state.state.terminated = api::ContainerStateTerminated{
-          .reason = "Completed", .startedAt = status.startTime, .finishedAt = now};
+      const bool killed = !done && phase == "Failed";
+      state.state.terminated =
+          api::ContainerStateTerminated{.exitCode = killed ? 137 : 0,
+                                        .reason = killed ? "Error" : "Completed",
+                                        .startedAt = status.startTime,
+                                        .finishedAt = now};
     } else {
       state.state.running = api::ContainerStateRunning{now};
     }

@@ -22,32 +22,37 @@ BOOST_DESCRIBE_STRUCT(StatefulSetSpec::Ordinals, (), (start))
 BOOST_DESCRIBE_STRUCT(StatefulSetSpec::ClaimRetention, (), (whenDeleted, whenScaled))
 BOOST_DESCRIBE_STRUCT(StatefulSetSpec, (),
                       (replicas, selector, template_, serviceName, podManagementPolicy,
-                       updateStrategy, minReadySeconds, volumeClaimTemplates, ordinals,
-                       persistentVolumeClaimRetentionPolicy))
+                       updateStrategy, minReadySeconds, revisionHistoryLimit, volumeClaimTemplates,
+                       ordinals, persistentVolumeClaimRetentionPolicy))
 BOOST_DESCRIBE_STRUCT(StatefulSetStatus, (),
                       (observedGeneration, replicas, readyReplicas, currentReplicas,
                        updatedReplicas, availableReplicas, currentRevision, updateRevision))
 BOOST_DESCRIBE_STRUCT(StatefulSet, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(DaemonSetSpec, (),
-                      (selector, template_, updateStrategy, minReadySeconds))
+                      (selector, template_, updateStrategy, minReadySeconds, revisionHistoryLimit))
 BOOST_DESCRIBE_STRUCT(DaemonSetStatus, (),
                       (currentNumberScheduled, numberMisscheduled, desiredNumberScheduled,
                        numberReady, observedGeneration, updatedNumberScheduled, numberAvailable,
                        numberUnavailable))
 BOOST_DESCRIBE_STRUCT(DaemonSet, (), (metadata, spec, status))
+BOOST_DESCRIBE_STRUCT(ControllerRevision, (), (metadata, data, revision))
 BOOST_DESCRIBE_STRUCT(PodFailureExitCodes, (), (containerName, operator_, values))
 BOOST_DESCRIBE_STRUCT(PodFailureCondition, (), (type, status))
 BOOST_DESCRIBE_STRUCT(PodFailureRule, (), (action, onExitCodes, onPodConditions))
 BOOST_DESCRIBE_STRUCT(PodFailurePolicy, (), (rules))
+BOOST_DESCRIBE_STRUCT(SuccessPolicyRule, (), (succeededIndexes, succeededCount))
+BOOST_DESCRIBE_STRUCT(SuccessPolicy, (), (rules))
 BOOST_DESCRIBE_STRUCT(JobSpec, (),
-                      (parallelism, completions, activeDeadlineSeconds, backoffLimit, template_,
-                       ttlSecondsAfterFinished, completionMode, suspend, podFailurePolicy))
+                      (selector, parallelism, completions, activeDeadlineSeconds, backoffLimit,
+                       template_, ttlSecondsAfterFinished, completionMode, suspend,
+                       podFailurePolicy, backoffLimitPerIndex, maxFailedIndexes, successPolicy,
+                       podReplacementPolicy))
 BOOST_DESCRIBE_STRUCT(JobCondition, (),
                       (type, status, lastProbeTime, lastTransitionTime, reason, message))
 BOOST_DESCRIBE_STRUCT(UncountedTerminatedPods, (), (succeeded, failed))
 BOOST_DESCRIBE_STRUCT(JobStatus, (),
                       (conditions, startTime, completionTime, active, succeeded, failed, ready,
-                       uncountedTerminatedPods, completedIndexes))
+                       uncountedTerminatedPods, completedIndexes, failedIndexes, terminating))
 BOOST_DESCRIBE_STRUCT(Job, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(CronJobSpec, (),
                       (schedule, timeZone, startingDeadlineSeconds, concurrencyPolicy, suspend,
@@ -65,6 +70,7 @@ KOORD_OBJECT_CODEC(koord::api::StatefulSet)
 KOORD_CODEC(koord::api::StatefulSetStatus)
 KOORD_OBJECT_CODEC(koord::api::DaemonSet)
 KOORD_CODEC(koord::api::DaemonSetStatus)
+KOORD_OBJECT_CODEC(koord::api::ControllerRevision)
 KOORD_OBJECT_CODEC(koord::api::Job)
 KOORD_CODEC(koord::api::JobStatus)
 KOORD_OBJECT_CODEC(koord::api::CronJob)

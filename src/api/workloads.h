@@ -72,6 +72,7 @@ struct StatefulSetSpec {
   std::string podManagementPolicy;  // OrderedReady (also when empty), Parallel
   UpdateStrategy updateStrategy;
   std::int32_t minReadySeconds = 0;
+  std::optional<std::int32_t> revisionHistoryLimit;  // 10 when absent
   std::vector<json::value> volumeClaimTemplates;
   struct Ordinals {
     std::int32_t start = 0;
@@ -106,6 +107,7 @@ struct DaemonSetSpec {
   json::value template_;
   UpdateStrategy updateStrategy;
   std::int32_t minReadySeconds = 0;
+  std::optional<std::int32_t> revisionHistoryLimit;  // 10 when absent
 };
 struct DaemonSetStatus {
   std::int32_t currentNumberScheduled = 0;
@@ -125,6 +127,15 @@ struct DaemonSet {
   DaemonSetStatus status;
 };
 
+// A template that a StatefulSet or DaemonSet has or had.
+struct ControllerRevision {
+  static constexpr ResourceType kType{"apps", "v1", "controllerrevisions", "ControllerRevision",
+                                      true};
+  ObjectMeta metadata;
+  json::value data;  // a patch of the set
+  std::int64_t revision = 0;
+};
+
 // What the end of a pod means for its Job: the first rule that matches decides.
 struct PodFailureExitCodes {
   std::string containerName;  // "" = any
@@ -136,7 +147,7 @@ struct PodFailureCondition {
   std::string status;  // True when empty
 };
 struct PodFailureRule {
-  std::string action;  // FailJob, Ignore, Count
+  std::string action;  // FailJob, FailIndex, Ignore, Count
   std::optional<PodFailureExitCodes> onExitCodes;
   std::vector<PodFailureCondition> onPodConditions;
 };
@@ -144,7 +155,17 @@ struct PodFailurePolicy {
   std::vector<PodFailureRule> rules;
 };
 
+// When some of the indexes are enough: the first rule that is met decides.
+struct SuccessPolicyRule {
+  std::optional<std::string> succeededIndexes;  // "0-2,5"; absent: any
+  std::optional<std::int32_t> succeededCount;   // absent: all of them
+};
+struct SuccessPolicy {
+  std::vector<SuccessPolicyRule> rules;
+};
+
 struct JobSpec {
+  std::optional<LabelSelector> selector;
   std::optional<std::int32_t> parallelism;  // 1 when absent
   std::optional<std::int32_t> completions;  // absent: one success is enough
   std::optional<std::int64_t> activeDeadlineSeconds;
@@ -154,6 +175,10 @@ struct JobSpec {
   std::string completionMode;  // NonIndexed (also when empty), Indexed
   bool suspend = false;
   std::optional<PodFailurePolicy> podFailurePolicy;
+  std::optional<std::int32_t> backoffLimitPerIndex;  // absent: backoffLimit counts for all
+  std::optional<std::int32_t> maxFailedIndexes;      // absent: all may fail
+  std::optional<SuccessPolicy> successPolicy;
+  std::string podReplacementPolicy;  // TerminatingOrFailed (also when empty), Failed
 };
 struct JobCondition {
   std::string type;
@@ -177,6 +202,8 @@ struct JobStatus {
   std::int32_t ready = 0;
   std::optional<UncountedTerminatedPods> uncountedTerminatedPods;
   std::string completedIndexes;  // "0-2,5"
+  std::optional<std::string> failedIndexes;  // present with backoffLimitPerIndex
+  std::optional<std::int32_t> terminating;   // pods that are being deleted
 };
 struct Job {
   static constexpr ResourceType kType{"batch", "v1", "jobs", "Job", true};

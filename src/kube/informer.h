@@ -208,6 +208,7 @@ void Informer<T>::notifyDelete(const Object& object) {
 }  // namespace koord::kube
 
 namespace koord::api {
+struct ControllerRevision;
 struct CronJob;
 struct DaemonSet;
 struct Deployment;
@@ -231,6 +232,7 @@ extern template class Informer<api::Node>;
 extern template class Informer<api::NodeMetric>;
 extern template class Informer<api::Pod>;
 extern template class Informer<api::PodDisruptionBudget>;
+extern template class Informer<api::ControllerRevision>;
 extern template class Informer<api::CronJob>;
 extern template class Informer<api::DaemonSet>;
 extern template class Informer<api::Deployment>;

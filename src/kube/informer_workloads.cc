@@ -3,6 +3,7 @@
 
 namespace koord::kube {
 
+template class Informer<api::ControllerRevision>;
 template class Informer<api::CronJob>;
 template class Informer<api::DaemonSet>;
 template class Informer<api::Deployment>;

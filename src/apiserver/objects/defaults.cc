@@ -1,5 +1,7 @@
 #include "apiserver/objects/defaults.h"
 
+#include <limits>
+
 #include "apiserver/objects/defaults_pod.h"
 #include "apiserver/objects/edit.h"
 
@@ -71,7 +73,8 @@ void jobSpec(object& spec) {
   if (isMissing(spec, "completions") && isMissing(spec, "parallelism"))
     setDefault(spec, "completions", 1);
   setDefault(spec, "parallelism", 1);
-  setDefault(spec, "backoffLimit", 6);
+  setDefault(spec, "backoffLimit",
+             isMissing(spec, "backoffLimitPerIndex") ? 6 : std::numeric_limits<int>::max());
   setDefault(spec, "completionMode", "NonIndexed");
   setDefault(spec, "suspend", false);
   setDefault(spec, "podReplacementPolicy",

@@ -22,6 +22,7 @@ struct Controllers::Impl {
         replicaSets(api, executor, {}, random.fork()),
         statefulSets(api, executor, {}, random.fork()),
         daemonSets(api, executor, {}, random.fork()),
+        revisions(api, executor, {}, random.fork()),
         jobs(api, executor, {}, random.fork()),
         cronJobs(api, executor, {}, random.fork()),
         budgets(api, executor, {}, random.fork()),
@@ -30,11 +31,11 @@ struct Controllers::Impl {
         podInformer(pods),
         nodeInformer(nodes),
         podControl(api, executor, pods, events),
-        deployment(api, executor, deployments, replicaSets),
+        deployment(api, executor, deployments, replicaSets, podControl, events),
         replicaSet(api, executor, replicaSets, podControl),
-        statefulSet(api, executor, statefulSets, podControl),
-        daemonSet(api, executor, daemonSets, nodes, podControl),
-        job(api, executor, jobs, podControl),
+        statefulSet(api, executor, statefulSets, revisions, podControl),
+        daemonSet(api, executor, daemonSets, revisions, nodes, podControl),
+        job(api, executor, jobs, podControl, events),
         cronJob(api, executor, cronJobs, jobs, events),
         disruption(api, executor, budgets, pods, replicaSets, deployments, statefulSets),
         namespaceController(api, executor, registry, namespaces),
@@ -56,6 +57,7 @@ struct Controllers::Impl {
     wait(replicaSets);
     wait(statefulSets);
     wait(daemonSets);
+    wait(revisions);
     wait(jobs);
     wait(cronJobs);
     wait(budgets);
@@ -71,6 +73,7 @@ struct Controllers::Impl {
   kube::Informer<api::ReplicaSet> replicaSets;
   kube::Informer<api::StatefulSet> statefulSets;
   kube::Informer<api::DaemonSet> daemonSets;
+  kube::Informer<api::ControllerRevision> revisions;
   kube::Informer<api::Job> jobs;
   kube::Informer<api::CronJob> cronJobs;
   kube::Informer<api::PodDisruptionBudget> budgets;
@@ -105,6 +108,7 @@ void Controllers::start() {
   all.replicaSets.start();
   all.statefulSets.start();
   all.daemonSets.start();
+  all.revisions.start();
   all.jobs.start();
   all.cronJobs.start();
   all.budgets.start();

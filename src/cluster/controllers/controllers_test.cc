@@ -310,7 +310,7 @@ TEST(TemplateHashTest, DependsOnTheContentAndNotOnTheOrder) {
 TEST(JobTest, ThePauseAfterFailuresDoubles) {
   EXPECT_EQ(jobBackoff(1), 10s);
   EXPECT_EQ(jobBackoff(3), 40s);
-  EXPECT_EQ(jobBackoff(100), 6min);
+  EXPECT_EQ(jobBackoff(100), 10min);
 }
 
 }  // namespace

@@ -44,12 +44,7 @@ json::value jobDocument(const api::CronJob& cronJob, const CronSchedule& schedul
   annotations.get_object()[kScheduledAt] = schedule.format(when);
   metadata["name"] = jobName(cronJob, when);
   metadata["namespace"] = cronJob.metadata.namespace_;
-  metadata["ownerReferences"] = json::array{json::object{{"apiVersion", "batch/v1"},
-                                                         {"kind", "CronJob"},
-                                                         {"name", cronJob.metadata.name},
-                                                         {"uid", cronJob.metadata.uid},
-                                                         {"controller", true},
-                                                         {"blockOwnerDeletion", true}}};
+  metadata["ownerReferences"] = controlledBy({api::CronJob::kType, cronJob.metadata});
   const auto* spec = at(cronJob.spec.jobTemplate, "spec");
   return json::object{{"apiVersion", "batch/v1"},
                       {"kind", "Job"},
@@ -90,16 +85,8 @@ CronJobController::CronJobController(kube::Api& api, Executor& executor,
       jobs_(jobs),
       events_(events),
       queue_(executor, "cronjob", [this](std::string key) { return sync(std::move(key)); }) {
-  const auto add = [this](const auto& cronJob) {
-    queue_.add(api::keyOf(cronJob->metadata).toString());
-  };
-  cronJobs_.addHandler({add, [add](const auto&, const auto& cronJob) { add(cronJob); }, {}});
-  const auto jobChanged = [this](const auto& job) {
-    const auto* owner = api::controllerOf(job->metadata);
-    if (owner && owner->kind == "CronJob") queue_.add(job->metadata.namespace_ + "/" + owner->name);
-  };
-  jobs_.addHandler(
-      {jobChanged, [jobChanged](const auto&, const auto& job) { jobChanged(job); }, jobChanged});
+  enqueueChanged(cronJobs_, queue_);
+  enqueueControllersOf(jobs_, cronJobs_, queue_);
 }
 
 std::vector<CronJobController::JobPtr> CronJobController::jobsOf(

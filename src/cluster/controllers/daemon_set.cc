@@ -5,7 +5,7 @@
 #include <boost/json/object.hpp>
 
 #include "api/selector.h"
-#include "cluster/controllers/deployment.h"
+#include "cluster/controllers/rollout.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
@@ -13,6 +13,7 @@ namespace koord::cluster {
 namespace {
 
 constexpr const char* kHashLabel = "controller-revision-hash";
+constexpr int kDefaultHistory = 10;
 
 struct DefaultToleration {
   const char* key;
@@ -86,15 +87,18 @@ json::value daemonPod(const json::value& podTemplate, const std::string& node,
 
 DaemonSetController::DaemonSetController(kube::Api& api, Executor& executor,
                                          kube::Informer<api::DaemonSet>& sets,
+                                         kube::Informer<api::ControllerRevision>& revisions,
                                          kube::Informer<api::Node>& nodes, PodControl& pods)
     : api_(api),
       executor_(executor),
       sets_(sets),
       nodes_(nodes),
       pods_(pods),
+      history_(api, revisions, kHashLabel),
       queue_(executor, "daemonset", [this](std::string key) { return sync(std::move(key)); }) {
-  const auto add = [this](const auto& set) { queue_.add(api::keyOf(set->metadata).toString()); };
-  sets_.addHandler({add, [add](const auto&, const auto& set) { add(set); }, {}});
+  enqueueChanged(sets_, queue_);
+  enqueueControllersOf(pods_.informer(), sets_, queue_);
+  enqueueControllersOf(revisions, sets_, queue_);
   const auto addAll = [this] {
     for (const auto& [key, set] : sets_.objects()) queue_.add(key.toString());
   };
@@ -105,15 +109,24 @@ DaemonSetController::DaemonSetController(kube::Api& api, Executor& executor,
                          addAll();
                      },
                      [addAll](const auto&) { addAll(); }});
-  pods_.onPodOf("DaemonSet", [this](const std::string& key, const auto&) { queue_.add(key); });
 }
 
 Task<Result<>> DaemonSetController::sync(std::string key) {
   const SetPtr set = sets_.get(keyOfText(key));
   if (!set || set->metadata.deletionTimestamp || !nodes_.synced()) co_return Result<>{};
   if (!pods_.settled(set->metadata.uid)) co_return Result<>{};
-  const PodOwner owner{api::DaemonSet::kType, set->metadata};
-  const std::string hash = templateHash(set->spec.template_);
+  const Owner owner{api::DaemonSet::kType, set->metadata};
+  auto claiming = pods_.claim(owner, set->spec.selector);
+  auto claimed = co_await claiming;
+  if (!claimed) co_return fail(std::move(claimed.error()));
+  const History::Of of{owner, set->spec.selector, set->spec.template_};
+  auto remembering = history_.all(of);
+  auto known = co_await remembering;
+  if (!known) co_return fail(std::move(known.error()));
+  auto finding = history_.current(of, *known);
+  auto current = co_await finding;
+  if (!current) co_return fail(std::move(current.error()));
+  const std::string hash = history_.hashOf(**current);
   // Decoded as it will be for any node, so that the default tolerations count.
   const auto sample = api::decode<api::PodTemplateSpec>(daemonPod(set->spec.template_, "", hash));
   const auto plain = api::decode<api::PodTemplateSpec>(set->spec.template_);
@@ -122,8 +135,11 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
   const api::RequiredNodeAffinity affinity(plain->spec);
 
   std::map<std::string, std::vector<PodPtr>> byNode;
-  for (auto& pod : pods_.podsOf(set->metadata.uid))
+  std::set<std::string> inUse{hash};
+  for (auto& pod : *claimed) {
+    if (const auto* used = api::findIn(pod->metadata.labels, kHashLabel)) inUse.insert(*used);
     if (!pod->metadata.deletionTimestamp) byNode[targetOf(*pod)].push_back(std::move(pod));
+  }
 
   api::DaemonSetStatus status;
   status.observedGeneration = set->metadata.generation;
@@ -188,6 +204,10 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
     auto created = co_await creating;
     if (!created) co_return created;
   }
+  auto trimming = history_.trim(*std::move(known), std::move(inUse),
+                                set->spec.revisionHistoryLimit.value_or(kDefaultHistory));
+  auto trimmed = co_await trimming;
+  if (!trimmed) co_return trimmed;
   auto reporting = report(set, status);
   co_return co_await reporting;
 }
@@ -203,12 +223,9 @@ Task<Result<>> DaemonSetController::report(SetPtr set, api::DaemonSetStatus stat
                                      {"updatedNumberScheduled", status.updatedNumberScheduled},
                                      {"numberAvailable", status.numberAvailable},
                                      {"numberUnavailable", status.numberUnavailable}}}};
-  auto patching = kube::mergePatch(api_, api::DaemonSet::kType, api::keyOf(set->metadata),
-                                   std::move(patch), "status");
-  auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound)
-    co_return fail(std::move(patched.error()));
-  co_return Result<>{};
+  auto patching = patchIfThere(api_, api::DaemonSet::kType, api::keyOf(set->metadata),
+                               std::move(patch), "status");
+  co_return co_await patching;
 }
 
 }  // namespace koord::cluster

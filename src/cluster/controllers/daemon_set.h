@@ -5,14 +5,15 @@
 
 #include "api/core.h"
 #include "api/workloads.h"
+#include "cluster/controllers/history.h"
 #include "cluster/controllers/pod_control.h"
-#include "kube/work_queue.h"
 
 namespace koord::cluster {
 
 class DaemonSetController {
  public:
   DaemonSetController(kube::Api& api, Executor& executor, kube::Informer<api::DaemonSet>& sets,
+                      kube::Informer<api::ControllerRevision>& revisions,
                       kube::Informer<api::Node>& nodes, PodControl& pods);
   void start() { queue_.start(); }
 
@@ -27,6 +28,7 @@ class DaemonSetController {
   kube::Informer<api::DaemonSet>& sets_;
   kube::Informer<api::Node>& nodes_;
   PodControl& pods_;
+  History history_;
   kube::WorkQueue queue_;
 };
 

@@ -6,9 +6,9 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <charconv>
+#include <tuple>
 
 #include "base/time.h"
-#include "cluster/controllers/pod_control.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
@@ -17,21 +17,65 @@ namespace {
 
 constexpr const char* kHashLabel = "pod-template-hash";
 constexpr const char* kRevision = "deployment.kubernetes.io/revision";
+constexpr const char* kDesired = "deployment.kubernetes.io/desired-replicas";
+constexpr const char* kMost = "deployment.kubernetes.io/max-replicas";
+// Those of a Deployment that its ReplicaSets do not share.
+constexpr std::string_view kOwnAnnotations[] = {
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "deployment.kubernetes.io/revision",
+    "deployment.kubernetes.io/revision-history",
+    "deployment.kubernetes.io/desired-replicas",
+    "deployment.kubernetes.io/max-replicas",
+    "deprecated.deployment.rollback.to",
+};
 constexpr int kDefaultHistory = 10;
 
-int revisionOf(const api::ReplicaSet& set) {
-  const auto* text = api::findIn(set.metadata.annotations, kRevision);
-  int revision = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), revision);
-  return revision;
+std::optional<int> numberIn(const api::ReplicaSet& set, const char* annotation) {
+  const auto* text = api::findIn(set.metadata.annotations, annotation);
+  int number = 0;
+  if (!text || std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc{})
+    return std::nullopt;
+  return number;
 }
 
-const std::string* hashOf(const api::ReplicaSet& set) {
-  return api::findIn(set.metadata.labels, kHashLabel);
+int revisionOf(const api::ReplicaSet& set) {
+  return numberIn(set, kRevision).value_or(0);
+}
+
+int sizeOf(const api::ReplicaSet& set) {
+  return set.spec.replicas.value_or(1);
 }
 
 RolloutSet rolloutOf(const api::ReplicaSet& set) {
-  return {set.spec.replicas.value_or(1), set.status.availableReplicas};
+  return {sizeOf(set), set.status.availableReplicas};
+}
+
+// Whether the set has the Deployment's template; the set's has a label more.
+bool hasTemplate(const api::ReplicaSet& set, const json::value& podTemplate) {
+  json::value own = set.spec.template_;
+  json::value wanted = podTemplate;
+  for (auto* one : {&own, &wanted}) {
+    setLabel(*one, kHashLabel, "");
+    one->get_object()["metadata"].get_object()["labels"].get_object().erase(kHashLabel);
+    one->get_object()["metadata"].get_object().erase("creationTimestamp");
+  }
+  return own == wanted;
+}
+
+json::object replicasAnnotations(const api::Deployment& deployment) {
+  const RolloutLimits limits = rolloutLimits(deployment.spec);
+  return {{kDesired, fmt::format("{}", limits.desired)},
+          {kMost, fmt::format("{}", limits.desired + limits.maxSurge)}};
+}
+
+// What the newest set says of itself: the Deployment's annotations, and its own revision.
+json::object revisionAnnotations(const api::Deployment& deployment, int revision) {
+  json::object annotations;
+  for (const auto& [key, value] : deployment.metadata.annotations)
+    if (std::ranges::find(kOwnAnnotations, key) == std::end(kOwnAnnotations))
+      annotations[key] = value;
+  annotations[kRevision] = fmt::format("{}", revision);
+  return annotations;
 }
 
 json::value conditionJson(const api::Deployment& deployment, const char* type, bool holds,
@@ -50,158 +94,165 @@ json::value conditionJson(const api::Deployment& deployment, const char* type, b
 
 }  // namespace
 
-int resolveIntOrPercent(const api::IntOrString& value, int total, bool roundUp) {
-  if (!value.isText) return value.number;
-  int percent = 0;
-  std::from_chars(value.text.data(), value.text.data() + value.text.size(), percent);
-  return (total * percent + (roundUp ? 99 : 0)) / 100;
-}
-
-RolloutLimits rolloutLimits(const api::DeploymentSpec& spec) {
-  RolloutLimits limits;
-  limits.desired = spec.replicas.value_or(1);
-  const api::RollingUpdate rolling = spec.strategy.rollingUpdate.value_or(api::RollingUpdate{});
-  const api::IntOrString quarter{0, "25%", true};
-  limits.maxSurge = resolveIntOrPercent(rolling.maxSurge.value_or(quarter), limits.desired, true);
-  limits.maxUnavailable =
-      resolveIntOrPercent(rolling.maxUnavailable.value_or(quarter), limits.desired, false);
-  if (limits.maxSurge == 0 && limits.maxUnavailable == 0) limits.maxUnavailable = 1;
-  limits.maxUnavailable = std::min(limits.maxUnavailable, limits.desired);
-  return limits;
-}
-
-int rollForward(const RolloutLimits& limits, const RolloutSet& fresh,
-                const std::vector<RolloutSet>& old) {
-  if (fresh.replicas >= limits.desired) return limits.desired;
-  int total = fresh.replicas;
-  for (const auto& set : old) total += set.replicas;
-  const int room = std::max(limits.desired + limits.maxSurge - total, 0);
-  return std::min(fresh.replicas + room, limits.desired);
-}
-
-std::vector<int> scaleDownOld(const RolloutLimits& limits, const RolloutSet& fresh,
-                              const std::vector<RolloutSet>& old) {
-  std::vector<int> next;
-  int total = fresh.replicas;
-  for (const auto& set : old) {
-    next.push_back(set.replicas);
-    total += set.replicas;
-  }
-  const int leastAvailable = limits.desired - limits.maxUnavailable;
-  int removable = total - leastAvailable - std::max(fresh.replicas - fresh.available, 0);
-  // Old pods that do not work are given up first, they keep nothing available.
-  for (std::size_t i = 0; i < old.size() && removable > 0; ++i) {
-    const int broken = std::min(std::max(old[i].replicas - old[i].available, 0), removable);
-    next[i] -= broken;
-    removable -= broken;
-  }
-  int available = fresh.available;
-  for (const auto& set : old) available += set.available;
-  removable = std::min(removable, available - leastAvailable);
-  for (std::size_t i = 0; i < old.size() && removable > 0; ++i) {
-    const int fewer = std::min(next[i], removable);
-    next[i] -= fewer;
-    removable -= fewer;
-  }
-  return next;
-}
-
 DeploymentController::DeploymentController(kube::Api& api, Executor& executor,
                                            kube::Informer<api::Deployment>& deployments,
-                                           kube::Informer<api::ReplicaSet>& sets)
+                                           kube::Informer<api::ReplicaSet>& sets, PodControl& pods,
+                                           kube::EventRecorder& events)
     : api_(api),
       executor_(executor),
       deployments_(deployments),
       sets_(sets),
+      pods_(pods),
+      events_(events),
       queue_(executor, "deployment", [this](std::string key) { return sync(std::move(key)); }) {
-  const auto add = [this](const auto& deployment) {
-    queue_.add(api::keyOf(deployment->metadata).toString());
-  };
-  deployments_.addHandler(
-      {add, [add](const auto&, const auto& deployment) { add(deployment); }, {}});
-  const auto setChanged = [this](const auto& set) {
-    const auto* owner = api::controllerOf(set->metadata);
-    if (owner && owner->kind == "Deployment")
-      queue_.add(set->metadata.namespace_ + "/" + owner->name);
-  };
-  sets_.addHandler(
-      {setChanged, [setChanged](const auto&, const auto& set) { setChanged(set); }, setChanged});
+  enqueueChanged(deployments_, queue_);
+  enqueueControllersOf(sets_, deployments_, queue_);
+  // Recreate waits for the last of the old pods.
+  pods_.informer().addHandler(
+      {{}, {}, [this](const PodPtr& pod) {
+         const auto* owner = api::controllerOf(pod->metadata);
+         const auto set = owner ? sets_.get({pod->metadata.namespace_, owner->name}) : nullptr;
+         const auto* above = set ? api::controllerOf(set->metadata) : nullptr;
+         if (above && above->kind == api::Deployment::kType.kind)
+           queue_.add(api::ObjectKey{pod->metadata.namespace_, above->name}.toString());
+       }});
 }
 
-std::vector<DeploymentController::SetPtr> DeploymentController::setsOf(
-    const api::Deployment& deployment) const {
-  std::vector<SetPtr> owned;
+std::vector<DeploymentController::SetPtr> DeploymentController::Sets::all() const {
+  auto sets = old;
+  if (fresh) sets.push_back(fresh);
+  return sets;
+}
+
+int DeploymentController::Sets::newestOld() const {
+  return old.empty() ? 0 : revisionOf(*old.back());
+}
+
+Task<Result<DeploymentController::Sets>> DeploymentController::claimSets(DeploymentPtr deployment) {
+  const auto selector = ownSelector(deployment->spec.selector);
+  if (!selector) co_return fail(selector.error());
+  std::vector<SetPtr> candidates;
   for (const auto& [key, set] : sets_.objects()) {
     const auto* owner = api::controllerOf(set->metadata);
-    if (owner && owner->uid == deployment.metadata.uid && !set->metadata.deletionTimestamp)
-      owned.push_back(set);
+    if (owner ? owner->uid == deployment->metadata.uid
+              : key.namespace_ == deployment->metadata.namespace_)
+      candidates.push_back(set);
   }
-  std::ranges::sort(owned, {}, [](const auto& set) { return revisionOf(*set); });
-  return owned;
+  std::ranges::sort(candidates, {}, [](const auto& set) {
+    return std::tuple(revisionOf(*set), set->metadata.creationTimestamp, set->metadata.name);
+  });
+  Sets sets;
+  Claims claims(api_, {api::Deployment::kType, deployment->metadata}, api::ReplicaSet::kType);
+  for (const auto& set : candidates) {
+    auto claiming = claims.claim({set, &set->metadata}, selector->matches(set->metadata.labels));
+    auto mine = co_await claiming;
+    if (!mine) co_return fail(std::move(mine.error()));
+    if (!*mine || set->metadata.deletionTimestamp) continue;
+    const bool fresh = !sets.fresh && hasTemplate(*set, deployment->spec.template_);
+    (fresh ? sets.fresh : sets.old.emplace_back()) = set;
+  }
+  co_return sets;
 }
 
 Task<Result<>> DeploymentController::sync(std::string key) {
   const DeploymentPtr deployment = deployments_.get(keyOfText(key));
   if (!deployment) progressAt_.erase(key);
   if (!deployment || deployment->metadata.deletionTimestamp) co_return Result<>{};
-  const auto all = setsOf(*deployment);
-  const std::string hash = templateHash(deployment->spec.template_);
-  SetPtr fresh;
-  std::vector<SetPtr> old;
-  for (const auto& set : all) {
-    const auto* label = hashOf(*set);
-    (label && *label == hash ? fresh : old.emplace_back()) = set;
+  auto claiming = claimSets(deployment);
+  auto sets = co_await claiming;
+  if (!sets) co_return fail(std::move(sets.error()));
+  if (sets->fresh) {
+    // After a rollback the old template is the newest revision.
+    const int revision = std::max(revisionOf(*sets->fresh), sets->newestOld() + 1);
+    auto renewing = setRevision(deployment, sets->fresh, revision);
+    auto renewed = co_await renewing;
+    if (!renewed) co_return renewed;
   }
-  const int newest = all.empty() ? 0 : revisionOf(*all.back());
-  const bool recreate = deployment->spec.strategy.type == "Recreate";
-  const RolloutLimits limits = rolloutLimits(deployment->spec);
-  std::vector<RolloutSet> oldSizes;
-  int oldPods = 0;
-  for (const auto& set : old) {
-    oldSizes.push_back(rolloutOf(*set));
-    oldPods += oldSizes.back().replicas + set->status.replicas;
+  const auto resized = [&](const SetPtr& set) {
+    return sizeOf(*set) > 0 &&
+           numberIn(*set, kDesired).value_or(deployment->spec.replicas.value_or(1)) !=
+               deployment->spec.replicas.value_or(1);
+  };
+  if (deployment->spec.paused || std::ranges::any_of(sets->all(), resized)) {
+    auto resizing = resize(deployment, *sets);
+    auto done = co_await resizing;
+    if (!done) co_return done;
+  } else {
+    auto rolling = rollOut(deployment, *sets);
+    auto rolled = co_await rolling;
+    if (!rolled) co_return rolled;
   }
-
-  if (!deployment->spec.paused || !fresh) {
-    const int have = fresh ? fresh->spec.replicas.value_or(1) : 0;
-    int wanted = rollForward(limits, {have, 0}, oldSizes);
-    if (recreate) wanted = oldPods > 0 ? have : limits.desired;
-    if (!fresh) {
-      auto creating = createSet(deployment, hash, wanted, newest + 1);
-      auto created = co_await creating;
-      if (!created) co_return created;
-    } else if (revisionOf(*fresh) < newest) {
-      // Rolled back: the old template is the newest revision now.
-      auto renewing = setRevision(deployment, fresh, newest + 1);
-      auto renewed = co_await renewing;
-      if (!renewed) co_return renewed;
-    }
-    if (fresh && wanted != have) {
-      auto scaling = scale(fresh, wanted);
-      auto scaled = co_await scaling;
-      if (!scaled) co_return scaled;
-    }
-    std::vector<int> next =
-        recreate
-            ? std::vector<int>(old.size(), 0)
-            : scaleDownOld(limits, fresh ? rolloutOf(*fresh) : RolloutSet{wanted, 0}, oldSizes);
-    for (std::size_t i = 0; i < old.size(); ++i) {
-      if (next[i] == oldSizes[i].replicas) continue;
-      auto scaling = scale(old[i], next[i]);
-      auto scaled = co_await scaling;
-      if (!scaled) co_return scaled;
-    }
-    auto forgetting = forgetOld(deployment, old);
-    auto forgotten = co_await forgetting;
-    if (!forgotten) co_return forgotten;
-  }
-  auto reporting = report(deployment, fresh, all);
+  auto forgetting = forgetOld(deployment, sets->old);
+  auto forgotten = co_await forgetting;
+  if (!forgotten) co_return forgotten;
+  auto reporting = report(deployment, *std::move(sets));
   co_return co_await reporting;
 }
 
-Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, std::string hash,
-                                               int replicas, int revision) {
+Task<Result<>> DeploymentController::rollOut(DeploymentPtr deployment, Sets sets) {
+  const bool recreate = deployment->spec.strategy.type == "Recreate";
+  const RolloutLimits limits = rolloutLimits(deployment->spec);
+  std::vector<RolloutSet> oldSizes;
+  for (const auto& set : sets.old) oldSizes.push_back(rolloutOf(*set));
+  const int have = sets.fresh ? sizeOf(*sets.fresh) : 0;
+  int wanted = rollForward(limits, {have, 0}, oldSizes);
+  const bool waiting = recreate && hasPods(sets.old);
+  if (recreate) wanted = waiting ? have : limits.desired;
+  if (sets.fresh) {
+    auto scaling = scale(deployment, sets.fresh, wanted);
+    auto scaled = co_await scaling;
+    if (!scaled) co_return scaled;
+  } else if (!waiting) {
+    auto creating = createSet(deployment, wanted, sets.newestOld() + 1);
+    auto created = co_await creating;
+    if (!created) co_return created;
+  }
+  const auto fresh = sets.fresh ? rolloutOf(*sets.fresh) : RolloutSet{wanted, 0};
+  const auto next =
+      recreate ? std::vector<int>(sets.old.size(), 0) : scaleDownOld(limits, fresh, oldSizes);
+  for (std::size_t i = 0; i < sets.old.size(); ++i) {
+    if (next[i] == oldSizes[i].replicas) continue;
+    auto scaling = scale(deployment, sets.old[i], next[i]);
+    auto scaled = co_await scaling;
+    if (!scaled) co_return scaled;
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> DeploymentController::resize(DeploymentPtr deployment, Sets sets) {
+  const RolloutLimits limits = rolloutLimits(deployment->spec);
+  std::vector<SetPtr> active = sets.all();
+  std::erase_if(active, [](const auto& set) { return sizeOf(*set) == 0; });
+  std::vector<int> next(active.size(), limits.desired);
+  const auto& fresh = sets.fresh;
+  if (active.empty() && (fresh || !sets.old.empty())) {
+    active = {fresh ? fresh : sets.old.back()};
+    next = {limits.desired};
+  } else if (active.size() > 1 && fresh && sizeOf(*fresh) == limits.desired &&
+             numberIn(*fresh, kDesired) == limits.desired &&
+             fresh->status.availableReplicas == limits.desired) {
+    // All is rolled out: what is left of the old goes.
+    for (std::size_t i = 0; i < active.size(); ++i) next[i] = active[i] == fresh ? next[i] : 0;
+  } else if (active.size() > 1) {
+    if (deployment->spec.strategy.type == "Recreate") co_return Result<>{};
+    std::vector<SharedSet> sizes;
+    for (const auto& set : active)
+      sizes.push_back({sizeOf(*set), numberIn(*set, kMost).value_or(deployment->status.replicas),
+                       set->metadata.creationTimestamp.value_or(WallTime{})});
+    next = shareOut(limits, sizes);
+  }
+  for (std::size_t i = 0; i < active.size(); ++i) {
+    auto scaling = scale(deployment, active[i], next[i]);
+    auto scaled = co_await scaling;
+    if (!scaled) co_return scaled;
+  }
+  co_return Result<>{};
+}
+
+Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, int replicas,
+                                               int revision) {
   json::value podTemplate = deployment->spec.template_;
+  const std::string hash = templateHash(podTemplate);
   setLabel(podTemplate, kHashLabel, hash);
   json::value selector = deployment->spec.selector ? api::encode(*deployment->spec.selector)
                                                    : json::value(json::object{});
@@ -209,20 +260,18 @@ Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, std::st
   if (!matchLabels.is_object()) matchLabels = json::object{};
   matchLabels.get_object()[kHashLabel] = hash;
   const auto* labels = at(podTemplate, "metadata", "labels");
+  const std::string name = deployment->metadata.name + "-" + hash;
+  json::object annotations = revisionAnnotations(*deployment, revision);
+  for (const auto& one : replicasAnnotations(*deployment)) annotations.insert(one);
   json::value set = json::object{
       {"apiVersion", "apps/v1"},
       {"kind", "ReplicaSet"},
       {"metadata",
-       {{"name", deployment->metadata.name + "-" + hash},
+       {{"name", name},
         {"namespace", deployment->metadata.namespace_},
         {"labels", labels ? *labels : json::value(json::object{})},
-        {"annotations", {{kRevision, fmt::format("{}", revision)}}},
-        {"ownerReferences", json::array{json::object{{"apiVersion", "apps/v1"},
-                                                     {"kind", "Deployment"},
-                                                     {"name", deployment->metadata.name},
-                                                     {"uid", deployment->metadata.uid},
-                                                     {"controller", true},
-                                                     {"blockOwnerDeletion", true}}}}}},
+        {"annotations", std::move(annotations)},
+        {"ownerReferences", controlledBy({api::Deployment::kType, deployment->metadata})}}},
       {"spec",
        {{"replicas", replicas},
         {"minReadySeconds", deployment->spec.minReadySeconds},
@@ -231,55 +280,78 @@ Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, std::st
   const api::ObjectKey target{deployment->metadata.namespace_, ""};
   auto creating = kube::createObject(api_, api::ReplicaSet::kType, target, std::move(set));
   auto created = co_await creating;
+  if (created && replicas > 0) sayScaled(*deployment, name, 0, replicas);
   if (!created && created.error().code != ErrorCode::AlreadyExists)
     co_return fail(std::move(created.error()));
   auto setting = setRevision(deployment, nullptr, revision);
   co_return co_await setting;
 }
 
-// On the deployment, and on the ReplicaSet when there is one.
 Task<Result<>> DeploymentController::setRevision(DeploymentPtr deployment, SetPtr set,
                                                  int revision) {
-  const json::value patch =
-      json::object{{"metadata", {{"annotations", {{kRevision, fmt::format("{}", revision)}}}}}};
   if (set) {
-    auto patching =
-        kube::mergePatch(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), patch);
-    auto patched = co_await patching;
-    if (!patched && patched.error().code != ErrorCode::NotFound)
-      co_return fail(std::move(patched.error()));
+    auto annotations = revisionAnnotations(*deployment, revision);
+    const bool same = std::ranges::all_of(annotations, [&](const auto& wanted) {
+      const auto* has = api::findIn(set->metadata.annotations,
+                                    std::string_view(wanted.key().data(), wanted.key().size()));
+      return has && wanted.value() == json::value(*has);
+    });
+    if (!same) {
+      json::value patch = json::object{{"metadata", {{"annotations", std::move(annotations)}}}};
+      auto patching =
+          patchIfThere(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), std::move(patch));
+      auto patched = co_await patching;
+      if (!patched) co_return patched;
+    }
   }
-  auto patching =
-      kube::mergePatch(api_, api::Deployment::kType, api::keyOf(deployment->metadata), patch);
-  auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound)
-    co_return fail(std::move(patched.error()));
-  co_return Result<>{};
+  const auto text = fmt::format("{}", revision);
+  const auto* has = api::findIn(deployment->metadata.annotations, kRevision);
+  if (has && *has == text) co_return Result<>{};
+  json::value patch = json::object{{"metadata", {{"annotations", {{kRevision, text}}}}}};
+  auto patching = patchIfThere(api_, api::Deployment::kType, api::keyOf(deployment->metadata),
+                               std::move(patch));
+  co_return co_await patching;
 }
 
-Task<Result<>> DeploymentController::scale(SetPtr set, int replicas) {
-  json::value patch = json::object{{"spec", {{"replicas", replicas}}}};
+Task<Result<>> DeploymentController::scale(DeploymentPtr deployment, SetPtr set, int replicas) {
+  auto annotations = replicasAnnotations(*deployment);
+  const bool sized = sizeOf(*set) != replicas;
+  if (!sized &&
+      (replicas == 0 || numberIn(*set, kDesired) == rolloutLimits(deployment->spec).desired))
+    co_return Result<>{};
+  json::value patch = json::object{{"metadata", {{"annotations", std::move(annotations)}}},
+                                   {"spec", {{"replicas", replicas}}}};
   auto patching =
-      kube::mergePatch(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), std::move(patch));
+      patchIfThere(api_, api::ReplicaSet::kType, api::keyOf(set->metadata), std::move(patch));
   auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound)
-    co_return fail(std::move(patched.error()));
-  co_return Result<>{};
+  if (patched && sized) sayScaled(*deployment, set->metadata.name, sizeOf(*set), replicas);
+  co_return patched;
+}
+
+void DeploymentController::sayScaled(const api::Deployment& deployment, const std::string& set,
+                                     int from, int to) {
+  events_.record(kube::referenceTo(api::Deployment::kType, deployment.metadata), "Normal",
+                 "ScalingReplicaSet",
+                 fmt::format("Scaled {} replica set {} from {} to {}", to > from ? "up" : "down",
+                             set, from, to));
+}
+
+bool DeploymentController::hasPods(const std::vector<SetPtr>& sets) const {
+  return std::ranges::any_of(sets, [&](const auto& set) {
+    return std::ranges::any_of(pods_.podsOf(set->metadata.uid),
+                               [](const auto& pod) { return !api::isTerminal(*pod); });
+  });
 }
 
 Task<Result<>> DeploymentController::forgetOld(DeploymentPtr deployment, std::vector<SetPtr> old) {
-  std::erase_if(old, [](const auto& set) {
-    return set->spec.replicas.value_or(1) != 0 || set->status.replicas != 0;
-  });
+  std::erase_if(old,
+                [](const auto& set) { return sizeOf(*set) != 0 || set->status.replicas != 0; });
   const int keep = deployment->spec.revisionHistoryLimit.value_or(kDefaultHistory);
   for (int i = 0; i < static_cast<int>(old.size()) - keep; ++i) {
     const auto& set = old[static_cast<std::size_t>(i)];
-    kube::DeleteOptions options;
-    options.uid = set->metadata.uid;
-    auto deleting = kube::deleteObject(api_, api::ReplicaSet::kType, api::keyOf(set->metadata),
-                                       std::move(options));
+    auto deleting = deleteIfThere(api_, api::ReplicaSet::kType, set->metadata);
     auto deleted = co_await deleting;
-    if (!deleted && deleted.error().code != ErrorCode::NotFound) co_return deleted;
+    if (!deleted) co_return deleted;
   }
   co_return Result<>{};
 }
@@ -294,42 +366,47 @@ json::value DeploymentController::progressing(const api::Deployment& deployment,
   const std::string what = fresh ? fmt::format("ReplicaSet \"{}\"", fresh->metadata.name)
                                  : fmt::format("Deployment \"{}\"", deployment.metadata.name);
   WallTime since = now;  // when progress was last made
-  const auto render = [&](bool holds, const char* reason, std::string message) {
+  const auto render = [&](const char* status, const char* reason, std::string message) {
     WallTime transition = now;
-    if (had && before->status == (holds ? "True" : "False"))
-      transition = before->lastTransitionTime.value_or(now);
+    if (had && before->status == status) transition = before->lastTransitionTime.value_or(now);
     return json::value(json::object{{"type", "Progressing"},
-                                    {"status", holds ? "True" : "False"},
+                                    {"status", status},
                                     {"reason", reason},
                                     {"message", std::move(message)},
                                     {"lastUpdateTime", formatTime(since)},
                                     {"lastTransitionTime", formatTime(transition)}});
   };
   const auto key = api::keyOf(deployment.metadata).toString();
+  if (deployment.spec.paused) {
+    progressAt_.erase(key);
+    if (had && before->reason == "ProgressDeadlineExceeded")
+      return render("False", "ProgressDeadlineExceeded", before->message);
+    return render("Unknown", "DeploymentPaused", "Deployment is paused");
+  }
   if (complete) {
     progressAt_.erase(key);
-    return render(true, "NewReplicaSetAvailable", what + " has successfully progressed.");
+    return render("True", "NewReplicaSetAvailable", what + " has successfully progressed.");
   }
   auto& last = progressAt_[key];
   if (progress || last.generation != deployment.metadata.generation)
     last = {now, deployment.metadata.generation};
   since = last.time;
   const auto deadline = deployment.spec.progressDeadlineSeconds;
-  if (deadline && !deployment.spec.paused) {
+  if (deadline) {
     const Duration left = last.time + std::chrono::seconds(*deadline) - now;
     if (left <= Duration::zero())
-      return render(false, "ProgressDeadlineExceeded", what + " has timed out progressing.");
+      return render("False", "ProgressDeadlineExceeded", what + " has timed out progressing.");
     queue_.addAfter(key, left);
   }
-  return render(true, "ReplicaSetUpdated", what + " is progressing.");
+  return render("True", "ReplicaSetUpdated", what + " is progressing.");
 }
 
-Task<Result<>> DeploymentController::report(DeploymentPtr deployment, SetPtr fresh,
-                                            std::vector<SetPtr> all) {
+Task<Result<>> DeploymentController::report(DeploymentPtr deployment, Sets sets) {
+  const auto& fresh = sets.fresh;
   int replicas = 0;
   int ready = 0;
   int available = 0;
-  for (const auto& set : all) {
+  for (const auto& set : sets.all()) {
     replicas += set->status.replicas;
     ready += set->status.readyReplicas;
     available += set->status.availableReplicas;
@@ -362,12 +439,9 @@ Task<Result<>> DeploymentController::report(DeploymentPtr deployment, SetPtr fre
   auto wanted = api::decode<api::DeploymentStatus>(status);
   if (wanted && api::encode(*wanted) == api::encode(deployment->status)) co_return Result<>{};
   json::value patch = json::object{{"status", std::move(status)}};
-  auto patching = kube::mergePatch(api_, api::Deployment::kType, api::keyOf(deployment->metadata),
-                                   std::move(patch), "status");
-  auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound)
-    co_return fail(std::move(patched.error()));
-  co_return Result<>{};
+  auto patching = patchIfThere(api_, api::Deployment::kType, api::keyOf(deployment->metadata),
+                               std::move(patch), "status");
+  co_return co_await patching;
 }
 
 }  // namespace koord::cluster

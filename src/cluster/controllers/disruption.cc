@@ -6,7 +6,7 @@
 
 #include "api/selector.h"
 #include "base/time.h"
-#include "cluster/controllers/deployment.h"
+#include "cluster/controllers/rollout.h"
 #include "kube/client.h"
 
 namespace koord::cluster {
@@ -68,10 +68,7 @@ DisruptionController::DisruptionController(kube::Api& api, Executor& executor,
       deployments_(deployments),
       statefulSets_(statefulSets),
       queue_(executor, "disruption", [this](std::string key) { return sync(std::move(key)); }) {
-  const auto add = [this](const auto& budget) {
-    queue_.add(api::keyOf(budget->metadata).toString());
-  };
-  budgets_.addHandler({add, [add](const auto&, const auto& budget) { add(budget); }, {}});
+  enqueueChanged(budgets_, queue_);
   const auto podChanged = [this](const auto& pod) {
     for (const auto& [key, budget] : budgets_.objects())
       if (key.namespace_ == pod->metadata.namespace_) queue_.add(key.toString());

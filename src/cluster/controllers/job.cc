@@ -15,73 +15,20 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* kTracking = "batch.kubernetes.io/job-tracking";
-constexpr int kDefaultBackoffLimit = 6;
-
-bool tracked(const api::Pod& pod) {
-  return std::ranges::find(pod.metadata.finalizers, kTracking) != pod.metadata.finalizers.end();
-}
-bool succeeded(const api::Pod& pod) {
-  return pod.status.phase == "Succeeded";
-}
-// One that is being deleted does no more work for the job.
-bool failed(const api::Pod& pod) {
-  return pod.status.phase == "Failed" || (pod.metadata.deletionTimestamp && !succeeded(pod));
-}
-
-bool holds(const api::JobStatus& status, std::string_view type) {
-  return std::ranges::any_of(status.conditions, [&](const auto& condition) {
-    return condition.type == type && condition.status == "True";
-  });
-}
-
 void addCondition(api::JobStatus& status, std::string type, std::string reason, std::string message,
                   WallTime now) {
   status.conditions.push_back(
       {std::move(type), "True", now, now, std::move(reason), std::move(message)});
 }
 
-void addFailure(api::JobStatus& status, const char* reason, const std::string& message,
-                WallTime now) {
-  for (const char* type : {"FailureTarget", "Failed"})
-    addCondition(status, type, reason, message, now);
-}
-
 // The condition Suspended, and the start time, which begins anew when a job is resumed.
 void setSuspended(api::JobStatus& status, bool suspended, WallTime now) {
-  if (suspended == holds(status, "Suspended")) {
-    if (!suspended && !status.startTime) status.startTime = now;
-    return;
-  }
+  if (suspended == holds(status, "Suspended")) return;
   std::erase_if(status.conditions, [](const auto& one) { return one.type == "Suspended"; });
   status.conditions.push_back({"Suspended", suspended ? "True" : "False", now, now,
                                suspended ? "JobSuspended" : "JobResumed",
                                suspended ? "Job suspended" : "Job resumed"});
   status.startTime = suspended ? api::Time{} : api::Time(now);
-}
-
-// Restarts inside pods that are restarted in place count as failures.
-int restartsOf(const api::Job& job, const std::vector<PodPtr>& active) {
-  if (textAt(job.spec.template_, "spec", "restartPolicy") != "OnFailure") return 0;
-  int restarts = 0;
-  for (const auto& pod : active)
-    for (const auto* list : {&pod->status.containerStatuses, &pod->status.initContainerStatuses})
-      for (const auto& container : *list) restarts += container.restartCount;
-  return restarts;
-}
-
-// The completions that count: of an Indexed Job each index once.
-int succeededOf(const api::Job& job, const api::JobStatus& status) {
-  return isIndexed(job) ? static_cast<int>(parseIndexes(status.completedIndexes).size())
-                        : status.succeeded;
-}
-
-WallTime finishTime(const api::Pod& pod) {
-  WallTime last{};
-  for (const auto& container : pod.status.containerStatuses)
-    if (container.state.terminated && container.state.terminated->finishedAt)
-      last = std::max(last, *container.state.terminated->finishedAt);
-  return last;
 }
 
 // The environment variable by which a container of an Indexed Job knows its index.
@@ -117,6 +64,16 @@ void setIndex(json::value& podTemplate, const api::Job& job, int index) {
   }
 }
 
+// How often the index has failed, for the pod that tries again after `last` (may be null).
+void setIndexFailures(json::value& podTemplate, const api::Job& job, const api::Pod* last) {
+  int failures = last ? indexFailures(*last, kIndexFailures) : 0;
+  int ignored = last ? indexFailures(*last, kIgnoredIndexFailures) : 0;
+  if (last) ++(judgeFailure(job.spec, *last).action == "Ignore" ? ignored : failures);
+  auto& annotations = podTemplate.get_object()["metadata"].get_object()["annotations"].get_object();
+  annotations[kIndexFailures] = std::to_string(failures);
+  if (ignored > 0) annotations[kIgnoredIndexFailures] = std::to_string(ignored);
+}
+
 // `index` is -1 for jobs that are not Indexed.
 json::value podTemplateOf(const api::Job& job, int index) {
   json::value podTemplate = job.spec.template_;
@@ -124,7 +81,7 @@ json::value podTemplateOf(const api::Job& job, int index) {
     setLabel(podTemplate, key, job.metadata.name);
   for (const char* key : {"controller-uid", "batch.kubernetes.io/controller-uid"})
     setLabel(podTemplate, key, job.metadata.uid);
-  podTemplate.get_object()["metadata"].get_object()["finalizers"] = json::array{kTracking};
+  podTemplate.get_object()["metadata"].get_object()["finalizers"] = json::array{kJobTracking};
   if (index >= 0) setIndex(podTemplate, job, index);
   return podTemplate;
 }
@@ -133,23 +90,26 @@ json::value podTemplateOf(const api::Job& job, int index) {
 
 Duration jobBackoff(int failures) {
   if (failures <= 0) return 0s;
-  return failures > 6 ? Duration(6min) : std::min<Duration>(10s * (1 << (failures - 1)), 6min);
+  return failures > 6 ? Duration(10min) : std::min<Duration>(10s * (1 << (failures - 1)), 10min);
 }
 
 JobController::JobController(kube::Api& api, Executor& executor, kube::Informer<api::Job>& jobs,
-                             PodControl& pods)
+                             PodControl& pods, kube::EventRecorder& events)
     : api_(api),
       executor_(executor),
       jobs_(jobs),
       pods_(pods),
+      events_(events),
       queue_(executor, "job", [this](std::string key) { return sync(std::move(key)); }) {
-  const auto add = [this](const auto& job) { queue_.add(api::keyOf(job->metadata).toString()); };
+  enqueueChanged(jobs_, queue_);
   // A deleted job's pods still have the finalizer to be taken off.
-  jobs_.addHandler({add, [add](const auto&, const auto& job) { add(job); }, add});
-  pods_.onPodOf("Job", [this](const std::string& key, const std::string& uid) {
-    uids_[key].insert(uid);
-    queue_.add(key);
-  });
+  const auto seen = [this](const PodPtr& pod) {
+    const auto* owner = api::controllerOf(pod->metadata);
+    if (owner && owner->kind == api::Job::kType.kind)
+      uids_[api::ObjectKey{pod->metadata.namespace_, owner->name}.toString()].insert(owner->uid);
+  };
+  pods_.informer().addHandler({seen, [seen](const auto&, const auto& pod) { seen(pod); }, {}});
+  enqueueControllersOf(pods_.informer(), jobs_, queue_);
 }
 
 Task<Result<>> JobController::sync(std::string key) {
@@ -158,139 +118,120 @@ Task<Result<>> JobController::sync(std::string key) {
   auto orphansReleased = co_await releasingOrphans;
   if (!orphansReleased || !job) co_return orphansReleased;
   if (!pods_.settled(job->metadata.uid)) co_return Result<>{};
+  auto claiming =
+      pods_.claim({api::Job::kType, job->metadata}, job->spec.selector, {}, kJobTracking);
+  auto claimed = co_await claiming;
+  if (!claimed) co_return fail(std::move(claimed.error()));
+
   const WallTime now = executor_.wallNow();
-  api::JobStatus status = job->status;
+  JobTally tally = tallyPods(*job, *claimed);
+  api::JobStatus& status = tally.status;
   const bool over = holds(status, "Complete") || holds(status, "Failed");
-  if (!over) setSuspended(status, job->spec.suspend, now);
-
-  // Pods whose end is in the counters already, although the finalizer is still on.
-  const auto before = status.uncountedTerminatedPods.value_or(api::UncountedTerminatedPods{});
-  std::set<std::string> counted(before.succeeded.begin(), before.succeeded.end());
-  counted.insert(before.failed.begin(), before.failed.end());
-
-  std::vector<PodPtr> active;
-  std::vector<PodPtr> toRelease;
-  api::UncountedTerminatedPods fresh;
-  std::string policyFailure;  // why the podFailurePolicy ends the job
-  auto indexes = parseIndexes(status.completedIndexes);
-  status.ready = 0;
-  for (const auto& pod : pods_.podsOf(job->metadata.uid)) {
-    const bool good = succeeded(*pod);
-    if (!good && !failed(*pod)) {
-      active.push_back(pod);
-      status.ready += isReady(*pod) ? 1 : 0;
-      continue;
-    }
-    if (!tracked(*pod)) continue;
-    toRelease.push_back(pod);
-    (good ? fresh.succeeded : fresh.failed).push_back(pod->metadata.uid);
-    if (counted.contains(pod->metadata.uid)) continue;
-    if (good && isIndexed(*job)) {
-      const int index = completionIndex(*pod);
-      if (index >= 0 && index < *job->spec.completions) indexes.insert(index);
-    }
-    if (!good) {
-      const auto failure = judgeFailure(job->spec, *pod);
-      if (failure.action == "FailJob" && policyFailure.empty()) policyFailure = failure.message;
-      if (failure.action == "Ignore") continue;
-    }
-    ++(good ? status.succeeded : status.failed);
-  }
-  if (isIndexed(*job)) {
-    status.completedIndexes = formatIndexes(indexes);
-    status.succeeded = static_cast<std::int32_t>(indexes.size());
-  }
-  status.active = static_cast<std::int32_t>(active.size());
-  status.uncountedTerminatedPods.reset();
-  if (!fresh.succeeded.empty() || !fresh.failed.empty()) status.uncountedTerminatedPods = fresh;
-
   const bool deleting = job->metadata.deletionTimestamp.has_value();
-  if (!over && !deleting) {
-    const int wanted = job->spec.completions.value_or(1);
-    const bool done =
-        job->spec.completions ? status.succeeded >= wanted : status.succeeded > 0 && active.empty();
-    const auto deadline = job->spec.activeDeadlineSeconds;
-    const int backoffLimit = job->spec.backoffLimit.value_or(kDefaultBackoffLimit);
-    const int restarts = restartsOf(*job, active);
-    if (done) {
-      status.completionTime = now;
-      addCondition(status, "SuccessCriteriaMet", "CompletionsReached",
-                   "Reached expected number of succeeded pods", now);
-      addCondition(status, "Complete", "CompletionsReached",
-                   "Reached expected number of succeeded pods", now);
-    } else if (!policyFailure.empty()) {
-      addFailure(status, "PodFailurePolicy", policyFailure, now);
-    } else if (status.failed > backoffLimit || (restarts > 0 && restarts >= backoffLimit)) {
-      addFailure(status, "BackoffLimitExceeded", "Job has reached the specified backoff limit",
-                 now);
-    } else if (deadline && status.startTime &&
-               now >= *status.startTime + std::chrono::seconds(*deadline)) {
-      addFailure(status, "DeadlineExceeded", "Job was active longer than specified deadline", now);
-    } else if (deadline && status.startTime) {
-      queue_.addAfter(key, *status.startTime + std::chrono::seconds(*deadline) - now);
+  if (!over && !status.startTime && !job->spec.suspend) status.startTime = now;
+  const auto verdict = over || deleting ? std::nullopt : judge(*job, tally, now);
+  if (verdict) {
+    const auto* target = verdict->success ? "SuccessCriteriaMet" : "FailureTarget";
+    if (!holds(status, target))
+      addCondition(status, target, verdict->reason, verdict->message, now);
+    if (tally.active.empty() && tally.terminating.empty()) {
+      addCondition(status, verdict->success ? "Complete" : "Failed", verdict->reason,
+                   verdict->message, now);
+      if (verdict->success) status.completionTime = now;
     }
+  } else if (!over && !deleting) {
+    setSuspended(status, job->spec.suspend, now);
+    if (const auto deadline = job->spec.activeDeadlineSeconds; deadline && status.startTime)
+      queue_.addAfter(key, *status.startTime + std::chrono::seconds(*deadline) - now);
   }
-  const bool endsNow = holds(status, "Complete") || holds(status, "Failed");
-  if (endsNow) status.active = 0;
   // The counters go first: what is counted may then lose its finalizer.
   auto writing = write(job, status);
   auto written = co_await writing;
   if (!written) co_return written;
-  auto releasing = releaseCounted(toRelease);
+  // Nobody else will look after the pods of a job that goes.
+  auto releasing = releaseCounted(deleting ? *std::move(claimed) : tally.counted);
   auto released = co_await releasing;
-  if (!released) co_return released;
-  if (deleting) co_return Result<>{};
-  if (endsNow || job->spec.suspend) {
-    auto removing = removeAll(job, active);
+  if (!released || deleting) co_return released;
+  if (over || verdict || job->spec.suspend) {
+    auto removing = removeAll(job, tally.active);
     auto removed = co_await removing;
-    if (!removed || !endsNow) co_return removed;
+    if (!removed || !over) co_return removed;
     auto expiring = expire(job);
     co_return co_await expiring;
   }
-  auto running = run(job, std::move(active), status);
+  auto running = run(job, std::move(tally));
   co_return co_await running;
 }
 
-Task<Result<>> JobController::run(JobPtr job, std::vector<PodPtr> active, api::JobStatus status) {
-  const PodOwner owner{api::Job::kType, job->metadata};
-  const int finished = succeededOf(*job, status);
+Duration JobController::pauseBefore(const JobTally& tally, int index) const {
+  WallTime last{};
+  int failures = tally.status.failed;
+  if (index < 0) {
+    last = tally.lastFailure;
+  } else if (const auto pod = tally.toRepeat.find(index); pod != tally.toRepeat.end()) {
+    last = finishTime(*pod->second);
+    failures = 1 + indexFailures(*pod->second, kIndexFailures) +
+               indexFailures(*pod->second, kIgnoredIndexFailures);
+  }
+  if (last == WallTime{}) return 0s;
+  return std::max<Duration>(last + jobBackoff(failures) - executor_.wallNow(), 0s);
+}
+
+Task<Result<>> JobController::run(JobPtr job, JobTally tally) {
+  const Owner owner{api::Job::kType, job->metadata};
+  const std::string key = api::keyOf(job->metadata).toString();
+  const api::JobSpec& spec = job->spec;
+  auto& active = tally.active;
   const int have = static_cast<int>(active.size());
-  int wanted = job->spec.parallelism.value_or(1);
-  if (job->spec.completions)
-    wanted = std::min(wanted, std::max(*job->spec.completions - finished, 0));
-  if (!job->spec.completions && finished > 0) wanted = have;
+  int wanted = spec.parallelism.value_or(1);
+  if (spec.completions) wanted = std::min(wanted, *spec.completions - tally.status.succeeded);
+  if (!spec.completions && tally.status.succeeded > 0) wanted = std::min(wanted, have);
+  wanted = std::max(wanted, 0);
   if (have > wanted) {
     std::ranges::sort(active, giveUpBefore);
     active.resize(static_cast<std::size_t>(have - wanted));
     auto removing = removeAll(job, std::move(active));
     co_return co_await removing;
   }
-  if (have == wanted) co_return Result<>{};
-  WallTime lastFailure{};
-  for (const auto& pod : pods_.podsOf(job->metadata.uid))
-    if (failed(*pod)) lastFailure = std::max(lastFailure, finishTime(*pod));
-  const Duration left = lastFailure + jobBackoff(status.failed) - executor_.wallNow();
-  if (lastFailure != WallTime{} && left > Duration::zero()) {
-    queue_.addAfter(api::keyOf(job->metadata).toString(), left);
-    co_return Result<>{};
-  }
-  std::set<int> taken = parseIndexes(status.completedIndexes);
+  const bool perIndex = isIndexed(*job) && spec.backoffLimitPerIndex;
+  int missing = wanted - have;
+  std::set<int> taken = parseIndexes(tally.status.completedIndexes);
+  taken.merge(parseIndexes(tally.status.failedIndexes.value_or("")));
   for (const auto& pod : active) taken.insert(completionIndex(*pod));
-  int index = -1;
-  for (int missing = wanted - have; missing > 0; --missing) {
-    if (isIndexed(*job))
-      while (taken.contains(++index)) {
+  if (!replacesTerminating(spec)) {
+    missing -= static_cast<int>(tally.terminating.size());
+    for (const auto& pod : tally.terminating) taken.insert(completionIndex(*pod));
+  }
+  if (missing <= 0) co_return Result<>{};
+  if (!perIndex) {
+    if (const Duration pause = pauseBefore(tally, -1); pause > 0s) {
+      queue_.addAfter(key, pause);
+      co_return Result<>{};
+    }
+  }
+  const int end = isIndexed(*job) ? *spec.completions : missing;
+  for (int index = 0; index < end && missing > 0; ++index) {
+    if (isIndexed(*job) && taken.contains(index)) continue;
+    json::value podTemplate = podTemplateOf(*job, isIndexed(*job) ? index : -1);
+    if (perIndex) {
+      if (const Duration pause = pauseBefore(tally, index); pause > 0s) {
+        queue_.addAfter(key, pause);
+        continue;
       }
-    if (isIndexed(*job) && index >= *job->spec.completions) break;
-    auto creating = pods_.create(owner, podTemplateOf(*job, index));
+      const auto last = tally.toRepeat.find(index);
+      setIndexFailures(podTemplate, *job,
+                       last == tally.toRepeat.end() ? nullptr : last->second.get());
+    }
+    auto creating = pods_.create(owner, std::move(podTemplate));
     auto created = co_await creating;
     if (!created) co_return created;
+    --missing;
   }
   co_return Result<>{};
 }
 
 Task<Result<>> JobController::removeAll(JobPtr job, std::vector<PodPtr> pods) {
-  const PodOwner owner{api::Job::kType, job->metadata};
+  const Owner owner{api::Job::kType, job->metadata};
   for (const auto& pod : pods) {
     auto removing = pods_.remove(owner, pod);
     auto removed = co_await removing;
@@ -306,7 +247,7 @@ Task<Result<>> JobController::releaseOrphans(std::string key, std::string curren
   for (const auto& uid : uids)
     if (uid != currentUid)
       for (auto& pod : pods_.podsOf(uid))
-        if (tracked(*pod)) orphans.push_back(std::move(pod));
+        if (isTracked(*pod)) orphans.push_back(std::move(pod));
   std::erase_if(uids, [&](const auto& uid) { return uid != currentUid; });
   if (uids.empty()) uids_.erase(key);
   auto releasing = releaseCounted(std::move(orphans));
@@ -316,9 +257,9 @@ Task<Result<>> JobController::releaseOrphans(std::string key, std::string curren
 Task<Result<>> JobController::releaseCounted(std::vector<PodPtr> counted) {
   for (const auto& pod : counted) {
     json::array rest;
-    if (!tracked(*pod)) continue;
+    if (!isTracked(*pod)) continue;
     for (const auto& finalizer : pod->metadata.finalizers)
-      if (finalizer != kTracking) rest.emplace_back(finalizer);
+      if (finalizer != kJobTracking) rest.emplace_back(finalizer);
     json::value patch = json::object{{"metadata",
                                       {{"uid", pod->metadata.uid},
                                        {"resourceVersion", pod->metadata.resourceVersion},
@@ -352,11 +293,25 @@ Task<Result<>> JobController::write(JobPtr job, api::JobStatus status) {
       {"metadata",
        {{"uid", job->metadata.uid}, {"resourceVersion", job->metadata.resourceVersion}}},
       {"status", std::move(document)}};
-  auto patching = kube::mergePatch(api_, api::Job::kType, api::keyOf(job->metadata),
-                                   std::move(patch), "status");
+  auto patching =
+      patchIfThere(api_, api::Job::kType, api::keyOf(job->metadata), std::move(patch), "status");
   auto patched = co_await patching;
-  if (patched || patched.error().code == ErrorCode::NotFound) co_return Result<>{};
-  co_return fail(std::move(patched.error()));
+  if (!patched) co_return patched;
+  const auto reference = kube::referenceTo(api::Job::kType, job->metadata);
+  for (const auto& condition : status.conditions) {
+    const auto before =
+        std::ranges::find(job->status.conditions, condition.type, &api::JobCondition::type);
+    if (before != job->status.conditions.end() && before->status == condition.status) continue;
+    if (condition.type == "Complete") {
+      events_.record(reference, "Normal", "Completed", "Job completed");
+    } else if (condition.type == "Failed") {
+      events_.record(reference, "Warning", condition.reason, condition.message);
+    } else if (condition.type == "Suspended") {
+      const bool suspended = condition.status == "True";
+      events_.record(reference, "Normal", suspended ? "Suspended" : "Resumed", condition.message);
+    }
+  }
+  co_return patched;
 }
 
 Task<Result<>> JobController::expire(JobPtr job) {
@@ -373,14 +328,8 @@ Task<Result<>> JobController::expire(JobPtr job) {
     queue_.addAfter(api::keyOf(job->metadata).toString(), left);
     co_return Result<>{};
   }
-  kube::DeleteOptions options;
-  options.uid = job->metadata.uid;
-  options.propagationPolicy = "Background";
-  auto deleting =
-      kube::deleteObject(api_, api::Job::kType, api::keyOf(job->metadata), std::move(options));
-  auto deleted = co_await deleting;
-  if (!deleted && deleted.error().code != ErrorCode::NotFound) co_return deleted;
-  co_return Result<>{};
+  auto deleting = deleteIfThere(api_, api::Job::kType, job->metadata, "Background");
+  co_return co_await deleting;
 }
 
 }  // namespace koord::cluster

@@ -6,15 +6,15 @@
 // deletes it and whenever this program dies.
 
 #include "api/workloads.h"
+#include "cluster/controllers/job_tally.h"
 #include "cluster/controllers/pod_control.h"
-#include "kube/work_queue.h"
 
 namespace koord::cluster {
 
 class JobController {
  public:
   JobController(kube::Api& api, Executor& executor, kube::Informer<api::Job>& jobs,
-                PodControl& pods);
+                PodControl& pods, kube::EventRecorder& events);
   void start() { queue_.start(); }
 
  private:
@@ -23,8 +23,12 @@ class JobController {
   Task<Result<>> sync(std::string key);
   Task<Result<>> releaseOrphans(std::string key, std::string currentUid);
   Task<Result<>> releaseCounted(std::vector<PodPtr> counted);
-  Task<Result<>> run(JobPtr job, std::vector<PodPtr> active, api::JobStatus status);
+  // Makes or gives up pods until as many are at work as should be.
+  Task<Result<>> run(JobPtr job, JobTally tally);
+  // How long the next pod of an index (-1: of the job) has to wait.
+  Duration pauseBefore(const JobTally& tally, int index) const;
   Task<Result<>> removeAll(JobPtr job, std::vector<PodPtr> pods);
+  // And says what has come of the job.
   Task<Result<>> write(JobPtr job, api::JobStatus status);
   Task<Result<>> expire(JobPtr job);
 
@@ -32,12 +36,13 @@ class JobController {
   Executor& executor_;
   kube::Informer<api::Job>& jobs_;
   PodControl& pods_;
+  kube::EventRecorder& events_;
   std::map<std::string, std::set<std::string>>
       uids_;  // job key -> uids of jobs that pods belong to
   kube::WorkQueue queue_;
 };
 
-// The pause before a failed pod is replaced: 10 s doubling to 6 min.
+// The pause before a failed pod is replaced: 10 s doubling to 10 min.
 Duration jobBackoff(int failures);
 
 }  // namespace koord::cluster

@@ -52,34 +52,40 @@ int rankOf(const api::Pod& pod) {
 PodControl::PodControl(kube::Api& api, Executor& executor, kube::Informer<api::Pod>& pods,
                        kube::EventRecorder& events)
     : api_(api), executor_(executor), pods_(pods), events_(events) {
-  pods_.addHandler({[this](const auto& pod) { changed(*pod, true); },
-                    [this](const auto&, const auto& pod) { changed(*pod, true); },
-                    [this](const auto& pod) { changed(*pod, false); }});
+  pods_.addHandler({[this](const auto& pod) { file(*pod); },
+                    [this](const auto& before, const auto& pod) {
+                      unfile(*before);
+                      file(*pod);
+                    },
+                    [this](const auto& pod) { gone(*pod); }});
 }
 
-void PodControl::changed(const api::Pod& pod, bool present) {
+void PodControl::file(const api::Pod& pod) {
   const auto* owner = api::controllerOf(pod.metadata);
-  if (!owner) return;
-  auto& keys = byOwner_[owner->uid];
-  if (present) {
-    keys.insert(api::keyOf(pod.metadata));
-  } else {
-    keys.erase(api::keyOf(pod.metadata));
-    if (keys.empty()) byOwner_.erase(owner->uid);
-  }
-  if (const auto pending = pending_.find(owner->uid); pending != pending_.end()) {
-    pending->second.creations.erase(pod.metadata.uid);
-    if (!present || pod.metadata.deletionTimestamp)
-      pending->second.deletions.erase(pod.metadata.uid);
-  }
-  const auto watchers = watchers_.find(owner->kind);
-  if (watchers == watchers_.end()) return;
-  for (const auto& fn : watchers->second)
-    fn(pod.metadata.namespace_ + "/" + owner->name, owner->uid);
+  (owner ? byOwner_[owner->uid] : orphans_[pod.metadata.namespace_])
+      .insert(api::keyOf(pod.metadata));
+  const auto pending = owner ? pending_.find(owner->uid) : pending_.end();
+  if (pending == pending_.end()) return;
+  pending->second.creations.erase(pod.metadata.uid);
+  if (pod.metadata.deletionTimestamp) pending->second.deletions.erase(pod.metadata.uid);
 }
 
-void PodControl::onPodOf(std::string_view ownerKind, OwnerFn fn) {
-  watchers_[std::string(ownerKind)].push_back(std::move(fn));
+void PodControl::unfile(const api::Pod& pod) {
+  const auto* owner = api::controllerOf(pod.metadata);
+  Keys& group = owner ? byOwner_ : orphans_;
+  const auto keys = group.find(owner ? owner->uid : pod.metadata.namespace_);
+  if (keys == group.end()) return;
+  keys->second.erase(api::keyOf(pod.metadata));
+  if (keys->second.empty()) group.erase(keys);
+}
+
+void PodControl::gone(const api::Pod& pod) {
+  unfile(pod);
+  const auto* owner = api::controllerOf(pod.metadata);
+  const auto pending = owner ? pending_.find(owner->uid) : pending_.end();
+  if (pending == pending_.end()) return;
+  pending->second.creations.erase(pod.metadata.uid);
+  pending->second.deletions.erase(pod.metadata.uid);
 }
 
 std::vector<PodPtr> PodControl::podsOf(const std::string& ownerUid) const {
@@ -91,6 +97,28 @@ std::vector<PodPtr> PodControl::podsOf(const std::string& ownerUid) const {
   return pods;
 }
 
+Task<Result<std::vector<PodPtr>>> PodControl::claim(Owner owner,
+                                                    std::optional<api::LabelSelector> selector,
+                                                    Member member, std::string finalizer) {
+  const auto compiled = ownSelector(selector);
+  if (!compiled) co_return fail(compiled.error());
+  std::vector<PodPtr> candidates = podsOf(owner.meta.uid);
+  if (const auto keys = orphans_.find(owner.meta.namespace_); keys != orphans_.end())
+    for (const auto& key : keys->second)
+      if (auto pod = pods_.get(key); pod && compiled->matches(pod->metadata.labels))
+        candidates.push_back(std::move(pod));
+  std::vector<PodPtr> claimed;
+  Claims claims(api_, owner, api::Pod::kType, std::move(finalizer));
+  for (auto& pod : candidates) {
+    if (member && !member(*pod)) continue;
+    auto claiming = claims.claim({pod, &pod->metadata}, compiled->matches(pod->metadata.labels));
+    auto mine = co_await claiming;
+    if (!mine) co_return fail(std::move(mine.error()));
+    if (*mine) claimed.push_back(std::move(pod));
+  }
+  co_return claimed;
+}
+
 bool PodControl::settled(const std::string& ownerUid) {
   const auto pending = pending_.find(ownerUid);
   if (pending == pending_.end()) return true;
@@ -100,7 +128,7 @@ bool PodControl::settled(const std::string& ownerUid) {
   return true;
 }
 
-Task<Result<>> PodControl::create(PodOwner owner, json::value podTemplate) {
+Task<Result<>> PodControl::create(Owner owner, json::value podTemplate) {
   const std::string uid = owner.meta.uid;
   const std::string namespace_ = owner.meta.namespace_;
   const auto reference = kube::referenceTo(owner.type, owner.meta);
@@ -113,13 +141,7 @@ Task<Result<>> PodControl::create(PodOwner owner, json::value podTemplate) {
   meta["namespace"] = namespace_;
   if (!meta.contains("name") && !meta.contains("generateName"))
     meta["generateName"] = owner.meta.name + "-";
-  meta["ownerReferences"] = json::array{
-      json::object{{"apiVersion", api::apiVersionOf(owner.type)},
-                   {"kind", json::string_view(owner.type.kind.data(), owner.type.kind.size())},
-                   {"name", owner.meta.name},
-                   {"uid", uid},
-                   {"controller", true},
-                   {"blockOwnerDeletion", true}}};
+  meta["ownerReferences"] = controlledBy(owner);
   const api::ObjectKey target{namespace_, ""};
   auto creating = kube::createObject(api_, api::Pod::kType, target, std::move(pod));
   auto created = co_await creating;
@@ -140,7 +162,7 @@ Task<Result<>> PodControl::create(PodOwner owner, json::value podTemplate) {
   co_return Result<>{};
 }
 
-Task<Result<>> PodControl::remove(PodOwner owner, PodPtr pod) {
+Task<Result<>> PodControl::remove(Owner owner, PodPtr pod) {
   const std::string uid = owner.meta.uid;
   const auto reference = kube::referenceTo(owner.type, owner.meta);
   kube::DeleteOptions options;

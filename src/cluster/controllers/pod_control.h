@@ -5,7 +5,6 @@
 // twice.
 
 #include <functional>
-#include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -13,6 +12,7 @@
 
 #include "api/pod.h"
 #include "base/task.h"
+#include "cluster/controllers/ownership.h"
 #include "kube/events.h"
 #include "kube/informer.h"
 
@@ -20,28 +20,24 @@ namespace koord::cluster {
 
 using PodPtr = std::shared_ptr<const api::Pod>;
 
-// The object pods are made for.
-struct PodOwner {
-  const api::ResourceType& type;
-  const api::ObjectMeta& meta;
-};
-
 class PodControl {
  public:
   PodControl(kube::Api& api, Executor& executor, kube::Informer<api::Pod>& pods,
              kube::EventRecorder& events);
 
+  kube::Informer<api::Pod>& informer() { return pods_; }
   // Every pod whose controller has this uid.
   std::vector<PodPtr> podsOf(const std::string& ownerUid) const;
-  // Runs fn with key ("ns/name") and uid of the controlling object whenever a pod of such a kind
-  // changes.
-  using OwnerFn = std::function<void(const std::string& ownerKey, const std::string& ownerUid)>;
-  void onPodOf(std::string_view ownerKind, OwnerFn fn);
+  // The pods of an owner after it has adopted and released what it must (see Claims). Pods that
+  // `member` says no to are let alone.
+  using Member = std::function<bool(const api::Pod& pod)>;
+  Task<Result<std::vector<PodPtr>>> claim(Owner owner, std::optional<api::LabelSelector> selector,
+                                          Member member = {}, std::string finalizer = "");
 
   // The document is a pod template ({"metadata", "spec"}); a name is generated when metadata has
   // none.
-  Task<Result<>> create(PodOwner owner, json::value podTemplate);
-  Task<Result<>> remove(PodOwner owner, PodPtr pod);
+  Task<Result<>> create(Owner owner, json::value podTemplate);
+  Task<Result<>> remove(Owner owner, PodPtr pod);
   // True when the informer has caught up with all create and remove calls for this owner.
   bool settled(const std::string& ownerUid);
 
@@ -51,15 +47,18 @@ class PodControl {
     std::set<std::string> deletions;  // pod uids that still look alive
     SteadyTime since{};
   };
-  void changed(const api::Pod& pod, bool present);
+  void file(const api::Pod& pod);
+  void unfile(const api::Pod& pod);
+  void gone(const api::Pod& pod);
 
   kube::Api& api_;
   Executor& executor_;
   kube::Informer<api::Pod>& pods_;
   kube::EventRecorder& events_;
-  std::unordered_map<std::string, std::set<api::ObjectKey>> byOwner_;
+  using Keys = std::unordered_map<std::string, std::set<api::ObjectKey>>;
+  Keys byOwner_;  // by uid
+  Keys orphans_;  // pods that nobody controls, by namespace
   std::unordered_map<std::string, Pending> pending_;
-  std::map<std::string, std::vector<OwnerFn>, std::less<>> watchers_;
 };
 
 bool isActive(const api::Pod& pod);  // neither terminal nor being deleted

@@ -14,20 +14,23 @@ ReplicaSetController::ReplicaSetController(kube::Api& api, Executor& executor,
       sets_(sets),
       pods_(pods),
       queue_(executor, "replicaset", [this](std::string key) { return sync(std::move(key)); }) {
-  const auto add = [this](const auto& set) { queue_.add(api::keyOf(set->metadata).toString()); };
-  sets_.addHandler({add, [add](const auto&, const auto& set) { add(set); }, {}});
-  pods_.onPodOf("ReplicaSet", [this](const std::string& key, const auto&) { queue_.add(key); });
+  enqueueChanged(sets_, queue_);
+  enqueueControllersOf(pods_.informer(), sets_, queue_);
 }
 
 Task<Result<>> ReplicaSetController::sync(std::string key) {
   const auto set = sets_.get(keyOfText(key));
   if (!set) co_return Result<>{};
-  const PodOwner owner{api::ReplicaSet::kType, set->metadata};
-  std::vector<PodPtr> active;
-  for (auto& pod : pods_.podsOf(set->metadata.uid))
-    if (isActive(*pod)) active.push_back(std::move(pod));
+  const Owner owner{api::ReplicaSet::kType, set->metadata};
+  // Asked first: what is seen to arrive while pods are claimed is not in the list.
+  const bool settled = pods_.settled(set->metadata.uid);
+  auto claiming = pods_.claim(owner, set->spec.selector);
+  auto claimed = co_await claiming;
+  if (!claimed) co_return fail(std::move(claimed.error()));
+  std::vector<PodPtr> active = *std::move(claimed);
+  std::erase_if(active, [](const auto& pod) { return !isActive(*pod); });
 
-  if (!set->metadata.deletionTimestamp && pods_.settled(set->metadata.uid)) {
+  if (!set->metadata.deletionTimestamp && settled) {
     const int wanted = set->spec.replicas.value_or(1);
     for (int have = static_cast<int>(active.size()); have < wanted; ++have) {
       auto creating = pods_.create(owner, set->spec.template_);
@@ -68,11 +71,8 @@ Task<Result<>> ReplicaSetController::sync(std::string key) {
                                      {"availableReplicas", status.availableReplicas},
                                      {"observedGeneration", status.observedGeneration}}}};
   auto patching =
-      kube::mergePatch(api_, api::ReplicaSet::kType, keyOfText(key), std::move(patch), "status");
-  auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound)
-    co_return fail(std::move(patched.error()));
-  co_return Result<>{};
+      patchIfThere(api_, api::ReplicaSet::kType, keyOfText(key), std::move(patch), "status");
+  co_return co_await patching;
 }
 
 }  // namespace koord::cluster

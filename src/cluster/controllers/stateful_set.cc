@@ -14,6 +14,7 @@ namespace koord::cluster {
 namespace {
 
 constexpr const char* kRevisionLabel = "controller-revision-hash";
+constexpr int kDefaultHistory = 10;
 
 // The number at the end of the name; -1 when it is no pod of the set's numbering.
 int ordinalOf(const api::Pod& pod, const std::string& setName) {
@@ -23,10 +24,6 @@ int ordinalOf(const api::Pod& pod, const std::string& setName) {
   const char* from = name.data() + setName.size() + 1;
   const auto [end, error] = std::from_chars(from, name.data() + name.size(), ordinal);
   return error == std::errc{} && end == name.data() + name.size() ? ordinal : -1;
-}
-
-std::string revisionName(const api::StatefulSet& set) {
-  return set.metadata.name + "-" + templateHash(set.spec.template_);
 }
 
 constexpr api::ResourceType kClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
@@ -57,50 +54,86 @@ void addClaimVolumes(json::object& spec, const api::StatefulSet& set, int ordina
   if (!volumes.empty()) spec["volumes"] = std::move(volumes);
 }
 
-bool isRevision(const api::Pod& pod, const std::string& revision) {
+std::string revisionOf(const api::Pod& pod) {
   const auto* label = api::findIn(pod.metadata.labels, kRevisionLabel);
-  return label && *label == revision;
+  return label ? *label : "";
+}
+
+// Pods of ordinals below that keep the template they have.
+int partitionOf(const api::StatefulSet& set) {
+  const auto& rolling = set.spec.updateStrategy.rollingUpdate;
+  return firstOrdinal(set) + (rolling ? rolling->partition.value_or(0) : 0);
+}
+
+bool rollsOut(const api::StatefulSet& set) {
+  return set.spec.updateStrategy.type != "OnDelete";
 }
 
 }  // namespace
 
 StatefulSetController::StatefulSetController(kube::Api& api, Executor& executor,
                                              kube::Informer<api::StatefulSet>& sets,
+                                             kube::Informer<api::ControllerRevision>& revisions,
                                              PodControl& pods)
     : api_(api),
       executor_(executor),
       sets_(sets),
       pods_(pods),
+      history_(api, revisions, "controller.kubernetes.io/hash"),
       queue_(executor, "statefulset", [this](std::string key) { return sync(std::move(key)); }) {
-  const auto add = [this](const auto& set) { queue_.add(api::keyOf(set->metadata).toString()); };
-  sets_.addHandler({add, [add](const auto&, const auto& set) { add(set); }, {}});
-  pods_.onPodOf("StatefulSet", [this](const std::string& key, const auto&) { queue_.add(key); });
+  enqueueChanged(sets_, queue_);
+  enqueueControllersOf(pods_.informer(), sets_, queue_);
+  enqueueControllersOf(revisions, sets_, queue_);
 }
 
 Task<Result<>> StatefulSetController::sync(std::string key) {
   const SetPtr set = sets_.get(keyOfText(key));
   if (!set || set->metadata.deletionTimestamp) co_return Result<>{};
   if (!pods_.settled(set->metadata.uid)) co_return Result<>{};
+  const Owner owner{api::StatefulSet::kType, set->metadata};
+  auto claiming = pods_.claim(owner, set->spec.selector, [&set](const auto& pod) {
+    return ordinalOf(pod, set->metadata.name) >= 0;
+  });
+  auto claimed = co_await claiming;
+  if (!claimed) co_return fail(std::move(claimed.error()));
   std::map<int, PodPtr> pods;
-  for (auto& pod : pods_.podsOf(set->metadata.uid))
-    if (const int ordinal = ordinalOf(*pod, set->metadata.name); ordinal >= 0)
-      pods[ordinal] = std::move(pod);
-  const std::string revision = revisionName(*set);
-  auto stepping = step(set, pods, revision);
+  std::set<std::string> inUse;
+  for (auto& pod : *claimed) {
+    inUse.insert(revisionOf(*pod));
+    pods[ordinalOf(*pod, set->metadata.name)] = std::move(pod);
+  }
+  const History::Of of{owner, set->spec.selector, set->spec.template_};
+  auto remembering = history_.all(of);
+  auto known = co_await remembering;
+  if (!known) co_return fail(std::move(known.error()));
+  auto finding = history_.current(of, *known);
+  auto update = co_await finding;
+  if (!update) co_return fail(std::move(update.error()));
+  Revisions revisions{*update, *update};
+  for (const auto& revision : *known)
+    if (revision->metadata.name == set->status.currentRevision) revisions.current = revision;
+
+  auto stepping = step(set, pods, revisions);
   auto stepped = co_await stepping;
   if (!stepped) co_return stepped;
-  auto reporting = report(set, std::move(pods), revision);
+  for (const auto& revision : {revisions.current, revisions.update})
+    inUse.insert(revision->metadata.name);
+  auto trimming = history_.trim(*std::move(known), std::move(inUse),
+                                set->spec.revisionHistoryLimit.value_or(kDefaultHistory));
+  auto trimmed = co_await trimming;
+  if (!trimmed) co_return trimmed;
+  auto reporting = report(set, std::move(pods), std::move(revisions));
   co_return co_await reporting;
 }
 
-Task<Result<>> StatefulSetController::createPod(SetPtr set, int ordinal, std::string revision) {
-  const PodOwner owner{api::StatefulSet::kType, set->metadata};
+Task<Result<>> StatefulSetController::createPod(SetPtr set, int ordinal, RevisionPtr revision) {
+  const Owner owner{api::StatefulSet::kType, set->metadata};
   auto claiming = createClaims(set, ordinal);
   auto claimed = co_await claiming;
   if (!claimed) co_return claimed;
-  json::value document = set->spec.template_;
+  json::value document = templateOf(*revision);
   const std::string name = fmt::format("{}-{}", set->metadata.name, ordinal);
-  setLabel(document, kRevisionLabel, revision);
+  setLabel(document, kRevisionLabel, revision->metadata.name);
   setLabel(document, "apps.kubernetes.io/pod-index", fmt::format("{}", ordinal));
   setLabel(document, "statefulset.kubernetes.io/pod-name", name);
   document.get_object()["metadata"].get_object()["name"] = name;
@@ -134,12 +167,7 @@ Task<Result<>> StatefulSetController::createClaims(SetPtr set, int ordinal) {
     metadata.get_object()["namespace"] = set->metadata.namespace_;
     if (retention && retention->whenDeleted == "Delete")
       metadata.get_object()["ownerReferences"] =
-          json::array{json::object{{"apiVersion", "apps/v1"},
-                                   {"kind", "StatefulSet"},
-                                   {"name", set->metadata.name},
-                                   {"uid", set->metadata.uid},
-                                   {"controller", true},
-                                   {"blockOwnerDeletion", true}}};
+          controlledBy({api::StatefulSet::kType, set->metadata});
     const api::ObjectKey target{set->metadata.namespace_, ""};
     auto creating = kube::createObject(api_, kClaims, target, std::move(claim));
     auto created = co_await creating;
@@ -163,15 +191,16 @@ Task<Result<>> StatefulSetController::removeClaims(SetPtr set, int ordinal) {
 }
 
 Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pods,
-                                           std::string revision) {
-  const PodOwner owner{api::StatefulSet::kType, set->metadata};
+                                           Revisions revisions) {
+  const Owner owner{api::StatefulSet::kType, set->metadata};
   const int first = firstOrdinal(*set);
   const int end = first + set->spec.replicas.value_or(1);
   const bool ordered = set->spec.podManagementPolicy != "Parallel";
   for (int ordinal = first; ordinal < end; ++ordinal) {
     const auto pod = pods.find(ordinal);
     if (pod == pods.end()) {
-      auto creating = createPod(set, ordinal, revision);
+      const bool keeps = rollsOut(*set) && ordinal < partitionOf(*set);
+      auto creating = createPod(set, ordinal, keeps ? revisions.current : revisions.update);
       auto created = co_await creating;
       if (!created) co_return created;
       if (ordered) co_return Result<>{};
@@ -185,12 +214,9 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
       auto removing = pods_.remove(owner, pod->second);
       co_return co_await removing;
     }
-    if (ordered && !isReady(*pod->second)) {
-      // A pod of an old template that never gets ready must not block the new one.
-      if (isRevision(*pod->second, revision)) co_return Result<>{};
-      auto removing = pods_.remove(owner, pod->second);
-      co_return co_await removing;
-    }
+    // As upstream: a pod of a template that never gets ready also blocks the template that mends
+    // it.
+    if (ordered && !isReady(*pod->second)) co_return Result<>{};
   }
   for (auto it = pods.rbegin(); it != pods.rend(); ++it) {
     if (it->first >= first && it->first < end) continue;
@@ -204,14 +230,11 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
     }
     if (ordered) co_return Result<>{};
   }
-  if (set->spec.updateStrategy.type == "OnDelete") co_return Result<>{};
-  const int partition = set->spec.updateStrategy.rollingUpdate
-                            ? set->spec.updateStrategy.rollingUpdate->partition.value_or(0)
-                            : 0;
-  for (int ordinal = end - 1; ordinal >= std::max(partition, first); --ordinal) {
+  if (!rollsOut(*set)) co_return Result<>{};
+  for (int ordinal = end - 1; ordinal >= std::max(partitionOf(*set), first); --ordinal) {
     const auto pod = pods.find(ordinal);
     if (pod == pods.end()) co_return Result<>{};
-    if (!isRevision(*pod->second, revision)) {
+    if (revisionOf(*pod->second) != revisions.update->metadata.name) {
       if (pod->second->metadata.deletionTimestamp) co_return Result<>{};
       auto removing = pods_.remove(owner, pod->second);
       co_return co_await removing;
@@ -222,14 +245,16 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
 }
 
 Task<Result<>> StatefulSetController::report(SetPtr set, std::map<int, PodPtr> pods,
-                                             std::string revision) {
+                                             Revisions revisions) {
   api::StatefulSetStatus status;
   status.observedGeneration = set->metadata.generation;
-  status.updateRevision = revision;
+  status.currentRevision = revisions.current->metadata.name;
+  status.updateRevision = revisions.update->metadata.name;
   for (const auto& [ordinal, pod] : pods) {
     if (!isActive(*pod)) continue;
     ++status.replicas;
-    if (isRevision(*pod, revision)) ++status.updatedReplicas;
+    if (revisionOf(*pod) == status.currentRevision) ++status.currentReplicas;
+    if (revisionOf(*pod) == status.updateRevision) ++status.updatedReplicas;
     const auto wait = untilAvailable(*pod, set->spec.minReadySeconds, executor_.wallNow());
     if (!wait) continue;
     ++status.readyReplicas;
@@ -238,13 +263,12 @@ Task<Result<>> StatefulSetController::report(SetPtr set, std::map<int, PodPtr> p
     else
       queue_.addAfter(api::keyOf(set->metadata).toString(), *wait);
   }
-  const bool complete =
-      status.updatedReplicas == status.replicas && status.readyReplicas == status.replicas;
-  status.currentRevision =
-      complete || set->status.currentRevision.empty() ? revision : set->status.currentRevision;
-  status.currentReplicas = status.currentRevision == revision
-                               ? status.updatedReplicas
-                               : status.replicas - status.updatedReplicas;
+  const int wanted = set->spec.replicas.value_or(1);
+  if (rollsOut(*set) && status.replicas == wanted && status.updatedReplicas == wanted &&
+      status.readyReplicas == wanted) {
+    status.currentRevision = status.updateRevision;
+    status.currentReplicas = status.updatedReplicas;
+  }
   if (status == set->status) co_return Result<>{};
   json::value patch = json::object{{"status",
                                     {{"observedGeneration", status.observedGeneration},
@@ -255,12 +279,9 @@ Task<Result<>> StatefulSetController::report(SetPtr set, std::map<int, PodPtr> p
                                      {"availableReplicas", status.availableReplicas},
                                      {"currentRevision", status.currentRevision},
                                      {"updateRevision", status.updateRevision}}}};
-  auto patching = kube::mergePatch(api_, api::StatefulSet::kType, api::keyOf(set->metadata),
-                                   std::move(patch), "status");
-  auto patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound)
-    co_return fail(std::move(patched.error()));
-  co_return Result<>{};
+  auto patching = patchIfThere(api_, api::StatefulSet::kType, api::keyOf(set->metadata),
+                               std::move(patch), "status");
+  co_return co_await patching;
 }
 
 }  // namespace koord::cluster

@@ -298,6 +298,26 @@ TEST_F(WorkloadsTest, ARolloutThatMakesNoProgressIsSaidToHaveFailed) {
   EXPECT_EQ(progressing(), "True NewReplicaSetAvailable");
 }
 
+TEST_F(WorkloadsTest, RecreateWaitsUntilTheLastOldPodIsGone) {
+  cluster.create("apiVersion: v1\nkind: Node\nmetadata: {name: n1}");
+  cluster.bindTo("n1");
+  cluster.create(kWeb);
+  cluster.patch<api::Deployment>(
+      "web", "spec: {replicas: 1, strategy: {type: Recreate, rollingUpdate: null}}");
+  ASSERT_TRUE(untilPods(1));
+  setPhase("Running");
+  const auto old = activePods()[0].metadata.name;
+  cluster.patch<api::Deployment>("web",
+                                 "spec: {template: {spec: {containers: [{name: c, image: v2}]}}}");
+  cluster.loop.advance(20s);
+  EXPECT_TRUE(activePods().empty());
+  EXPECT_TRUE(cluster.get<api::Pod>(old)->metadata.deletionTimestamp);
+  kube::DeleteOptions now;
+  now.gracePeriodSeconds = 0;
+  cluster.remove<api::Pod>(old, now);
+  EXPECT_TRUE(untilPods(1));
+}
+
 TEST_F(WorkloadsTest, ARollbackMakesTheOldTemplateTheNewestRevision) {
   cluster.create(kWeb);
   ASSERT_TRUE(untilPods(2));

@@ -1,0 +1,98 @@
+#include "cluster/controllers/rollout.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+namespace koord::cluster {
+
+int resolveIntOrPercent(const api::IntOrString& value, int total, bool roundUp) {
+  if (!value.isText) return value.number;
+  int percent = 0;
+  std::from_chars(value.text.data(), value.text.data() + value.text.size(), percent);
+  return (total * percent + (roundUp ? 99 : 0)) / 100;
+}
+
+RolloutLimits rolloutLimits(const api::DeploymentSpec& spec) {
+  RolloutLimits limits;
+  limits.desired = spec.replicas.value_or(1);
+  const api::RollingUpdate rolling = spec.strategy.rollingUpdate.value_or(api::RollingUpdate{});
+  const api::IntOrString quarter{0, "25%", true};
+  limits.maxSurge = resolveIntOrPercent(rolling.maxSurge.value_or(quarter), limits.desired, true);
+  limits.maxUnavailable =
+      resolveIntOrPercent(rolling.maxUnavailable.value_or(quarter), limits.desired, false);
+  if (limits.maxSurge == 0 && limits.maxUnavailable == 0) limits.maxUnavailable = 1;
+  limits.maxUnavailable = std::min(limits.maxUnavailable, limits.desired);
+  return limits;
+}
+
+int rollForward(const RolloutLimits& limits, const RolloutSet& fresh,
+                const std::vector<RolloutSet>& old) {
+  if (fresh.replicas >= limits.desired) return limits.desired;
+  int total = fresh.replicas;
+  for (const auto& set : old) total += set.replicas;
+  const int room = std::max(limits.desired + limits.maxSurge - total, 0);
+  return std::min(fresh.replicas + room, limits.desired);
+}
+
+std::vector<int> scaleDownOld(const RolloutLimits& limits, const RolloutSet& fresh,
+                              const std::vector<RolloutSet>& old) {
+  std::vector<int> next;
+  int total = fresh.replicas;
+  for (const auto& set : old) {
+    next.push_back(set.replicas);
+    total += set.replicas;
+  }
+  const int leastAvailable = limits.desired - limits.maxUnavailable;
+  int removable = total - leastAvailable - std::max(fresh.replicas - fresh.available, 0);
+  // Old pods that do not work are given up first, they keep nothing available.
+  for (std::size_t i = 0; i < old.size() && removable > 0; ++i) {
+    const int broken = std::min(std::max(old[i].replicas - old[i].available, 0), removable);
+    next[i] -= broken;
+    removable -= broken;
+  }
+  int available = fresh.available;
+  for (const auto& set : old) available += set.available;
+  removable = std::min(removable, available - leastAvailable);
+  for (std::size_t i = 0; i < old.size() && removable > 0; ++i) {
+    const int fewer = std::min(next[i], removable);
+    next[i] -= fewer;
+    removable -= fewer;
+  }
+  return next;
+}
+
+std::vector<int> shareOut(const RolloutLimits& limits, const std::vector<SharedSet>& sets) {
+  int total = 0;
+  for (const auto& set : sets) total += set.replicas;
+  const int change = limits.most() - total;
+  std::vector<int> next;
+  for (const auto& set : sets) next.push_back(set.replicas);
+  if (change == 0 || sets.empty()) return next;
+  // The largest first; of equal ones the newest grows first, and the oldest shrinks first.
+  std::vector<std::size_t> order(sets.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    if (sets[a].replicas != sets[b].replicas) return sets[a].replicas > sets[b].replicas;
+    return change > 0 ? sets[a].created > sets[b].created : sets[a].created < sets[b].created;
+  });
+  int left = change;
+  for (const std::size_t i : order) {
+    const SharedSet& set = sets[i];
+    int share = -set.replicas;
+    if (limits.desired > 0) {
+      const double size = static_cast<double>(set.replicas) * (limits.desired + limits.maxSurge) /
+                          std::max(set.mostBefore, 1);
+      share = static_cast<int>(std::lround(size)) - set.replicas;
+    }
+    if (set.replicas == 0) share = 0;
+    share = change > 0 ? std::min(share, left) : std::max(share, left);
+    next[i] = std::max(next[i] + share, 0);
+    left -= share;
+  }
+  next[order.front()] = std::max(next[order.front()] + left, 0);
+  return next;
+}
+
+}  // namespace koord::cluster

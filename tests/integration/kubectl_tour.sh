@@ -8,17 +8,10 @@ server=${1:?usage: kubectl_tour.sh apiserver_standalone}
 kubectl=${KUBECTL:-kubectl}
 command -v "$kubectl" >/dev/null || { echo "skipped: there is no $kubectl"; exit 77; }
 
-dir=$(mktemp -d)
-"$server" --kubeconfig "$dir/kubeconfig" >"$dir/ready" 2>"$dir/log" &
-pid=$!
-trap 'kill $pid 2>/dev/null; rm -rf "$dir"' EXIT
-tries=0
-until [ -s "$dir/ready" ]; do
-  tries=$((tries + 1))
-  [ $tries -lt 100 ] || { echo "the server does not start:"; cat "$dir/log"; exit 1; }
-  sleep 0.1
-done
-export KUBECONFIG="$dir/kubeconfig" HOME="$dir"
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/server.sh"
+serve "$server"
+export HOME="$dir"
 failed=0
 
 # step "what" 'command' 'extended regular expression its output must match'
@@ -96,6 +89,31 @@ kind: Gizmo
 metadata: {name: g}
 spec: {size: 3}
 YAML
+
+cat >"$dir/sts.yaml" <<'YAML'
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  serviceName: db
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      containers: [{name: main, image: "db:2"}, {name: side, image: "side:2"}]
+YAML
+cat >"$dir/nodemetric.yaml" <<'YAML'
+apiVersion: slo.koordinator.sh/v1alpha1
+kind: NodeMetric
+metadata: {name: n1}
+spec: {}
+status:
+  updateTime: "2026-01-31T08:00:00Z"
+  nodeMetric: {nodeUsage: {resources: {cpu: 1500m, memory: 2Gi}}}
+  podsMetric:
+  - {name: busy, namespace: default, podUsage: {resources: {cpu: 250m, memory: 64Mi}}}
+YAML
+crds=$here/../../deploy/crds
 
 step "version" 'k version' 'v1.32.0'
 step "api-resources" 'k api-resources' '^deployments +deploy +.*true +Deployment'
@@ -215,6 +233,63 @@ step "a wrong token is refused" 'k --kubeconfig=/dev/null --server=$(k config vi
 step "an unknown kind" 'k get nothings' 'the server doesn.t have a resource type "nothings"'
 step "a bad name" 'k create configmap Not_Good' 'a lowercase RFC 1123 subdomain'
 step "a pod that is not on a node has no logs" 'k logs one' 'Error from server|error'
+step "get -o jsonpath of a range" "k get ns -o jsonpath='{range .items[*]}{.metadata.name}{\"\\n\"}{end}'" '^kube-system$'
+step "get -o jsonpath with a filter" "k get nodes -o jsonpath='{.items[*].status.conditions[?(@.type==\"Ready\")].status}'" '^True$'
+step "get -o go-template of a range" "k get ns -o go-template='{{range .items}}{{.metadata.name}} {{end}}'" 'default .*kube-system'
+step "get -o custom-columns of several" 'k get node n1 -o custom-columns=NAME:.metadata.name,CPU:.status.capacity.cpu --no-headers' '^n1 +4$'
+step "get -o wide of nodes" 'k get nodes -o wide' '^NAME +STATUS +ROLES +AGE +VERSION +INTERNAL-IP .*CONTAINER-RUNTIME'
+step "get -o wide of pods" 'k get pods -o wide' '^NAME +READY +STATUS +RESTARTS +AGE +IP +NODE +NOMINATED NODE +READINESS GATES$'
+step "get by selector of sets" "k get cm -A -l 'a in (1,2),!b' -o name; echo rc \$?" '^rc 0$'
+step "get --chunk-size" 'k get ns --chunk-size=1 -o name' '^namespace/kube-system$'
+step "get --output-watch-events" 'k get ns default --watch --output-watch-events --request-timeout=1s' '^ADDED +default'
+
+event() {
+  cat <<YAML
+apiVersion: v1
+kind: Event
+metadata: {name: one.1}
+involvedObject: {apiVersion: v1, kind: Pod, name: one, namespace: default, uid: $(k get pod one -o 'jsonpath={.metadata.uid}')}
+type: Warning
+reason: BackOff
+message: Back-off restarting failed container
+source: {component: kubelet}
+count: 3
+YAML
+}
+step "an event is made and read" 'event | k create -f - && k get events' 'Warning +BackOff +pod/one +Back-off restarting'
+since 26 "events of an object" 'k events --for pod/one' 'Warning +BackOff +Pod/one +Back-off'
+step "describe shows them" 'k describe pod one' 'Warning +BackOff +.*Back-off restarting'
+
+step "a stateful set is applied" 'k apply -f $dir/sts.yaml' 'statefulset.apps/db created'
+revisions() {
+  for number in 1 2; do
+    cat <<YAML
+---
+apiVersion: apps/v1
+kind: ControllerRevision
+metadata:
+  name: db-$number
+  labels: {app: db}
+  annotations: {kubernetes.io/change-cause: $([ $number = 1 ] && echo first || echo second)}
+  ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, name: db, controller: true, uid: $(k get sts db -o 'jsonpath={.metadata.uid}')}]
+revision: $number
+data: {spec: {template: {\$patch: replace, metadata: {labels: {app: db}}, spec: {containers: [{name: main, image: "db:$number"}]}}}}
+YAML
+  done
+}
+step "its revisions are told by a controller" 'revisions | k create -f -' 'controllerrevision.apps/db-2 created'
+step "rollout history" 'k rollout history sts db' '^2 +second$'
+step "rollout history of one revision" 'k rollout history sts db --revision=1' 'Image:[[:space:]]+db:1'
+step "rollout undo" 'k rollout undo sts db --to-revision=1 && k get sts db -o jsonpath="{.spec.template.spec.containers[*].image}"' 'rolled back|^db:1$'
+step "and what it says is done" 'k get sts db -o jsonpath="{.spec.template.spec.containers[*].image}|{.spec.template.metadata.labels}"' '^db:1[|].*"app":"db"'
+step "rollout restart" 'k rollout restart sts db && k get sts db -o yaml' 'kubectl.kubernetes.io/restartedAt'
+step "autoscale is a kind of its own" 'k autoscale deploy dep --max=3 --dry-run=client -o name' 'horizontalpodautoscaler.autoscaling/dep'
+
+since 24 "koordlet reports" 'k apply -f $crds/slo.koordinator.sh_nodemetrics.yaml && k wait --for condition=established --timeout=10s crd/nodemetrics.slo.koordinator.sh && k create -f $dir/nodemetric.yaml && k replace --subresource=status -f $dir/nodemetric.yaml' 'nodemetric.slo.koordinator.sh/n1 replaced'
+since 24 "top nodes" 'k top nodes' '^n1 +1500m +37% +2048Mi +25% *$'
+since 24 "top pods" 'k run busy --image=busybox --overrides="{\"spec\":{\"nodeName\":\"n1\"}}" && k top pods' '^busy +250m +64Mi *$'
+since 24 "top pods of a label, with containers" 'k top pods -l run=busy --containers' '^busy +busy +250m +64Mi *$'
+since 24 "top of a pod nobody has reported" 'k top pod one' 'NotFound|not found|not available'
 owned() {
   cat <<YAML
 apiVersion: v1
@@ -224,7 +299,7 @@ metadata:
   ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: $1, uid: $(k get cm "$1" -o 'jsonpath={.metadata.uid}')}]
 YAML
 }
-for policy in background orphan; do
+for policy in background orphan foreground; do
   step "delete with $policy" "k create configmap $policy && owned $policy | k apply -f - && k delete cm $policy --cascade=$policy --wait=false && k get cm $policy" "(not found|deletionTimestamp|^$policy )"
 done
 step "wait for a deletion" 'k delete cm cm --wait=false && k wait --for=delete --timeout=5s cm/cm; k get cm cm' 'configmaps "cm" not found'

@@ -253,14 +253,9 @@ Task<Result<>> CronJobController::write(CronJobPtr cronJob, api::CronJobStatus s
       {"metadata",
        {{"uid", cronJob->metadata.uid}, {"resourceVersion", cronJob->metadata.resourceVersion}}},
       {"status", std::move(document)}};
-  auto patching = kube::mergePatch(api_, api::CronJob::kType, api::keyOf(cronJob->metadata),
+  auto patching = patchIfUnchanged(api_, api::CronJob::kType, api::keyOf(cronJob->metadata),
                                    std::move(patch), "status");
-  auto patched = co_await patching;
-  // After a conflict the newer version brings the CronJob back here.
-  if (patched || patched.error().code == ErrorCode::NotFound ||
-      patched.error().code == ErrorCode::Conflict)
-    co_return Result<>{};
-  co_return fail(std::move(patched.error()));
+  co_return co_await patching;
 }
 
 }  // namespace koord::cluster

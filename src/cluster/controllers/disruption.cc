@@ -158,14 +158,9 @@ Task<Result<>> DisruptionController::sync(std::string key) {
                      {"observedGeneration", budget->metadata.generation},
                      {"disruptedPods", std::move(disrupted)},
                      {"conditions", json::array{conditionJson(*budget, allowed, now)}}}}};
-  auto patching = kube::mergePatch(api_, api::PodDisruptionBudget::kType, keyOfText(key),
+  auto patching = patchIfUnchanged(api_, api::PodDisruptionBudget::kType, keyOfText(key),
                                    std::move(patch), "status");
-  auto patched = co_await patching;
-  // An eviction that came between has changed the budget: its event brings it back here.
-  if (patched || patched.error().code == ErrorCode::NotFound ||
-      patched.error().code == ErrorCode::Conflict)
-    co_return Result<>{};
-  co_return fail(std::move(patched.error()));
+  co_return co_await patching;
 }
 
 }  // namespace koord::cluster

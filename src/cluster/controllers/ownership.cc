@@ -109,6 +109,14 @@ Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::
   co_return Result<>{};
 }
 
+Task<Result<>> patchIfUnchanged(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
+                                json::value patch, std::string subresource) {
+  auto patching = patchIfThere(api, type, std::move(key), std::move(patch), std::move(subresource));
+  auto patched = co_await patching;
+  if (!patched && patched.error().code == ErrorCode::Conflict) co_return Result<>{};
+  co_return patched;
+}
+
 Task<Result<>> deleteIfThere(kube::Api& api, const api::ResourceType& type,
                              const api::ObjectMeta& meta, std::string propagationPolicy) {
   kube::DeleteOptions options;

@@ -96,6 +96,10 @@ void enqueueControllersOf(kube::Informer<Child>& children, kube::Informer<Parent
 // Writes to an object that may be gone by now, which is as good.
 Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
                             json::value patch, std::string subresource = "");
+// The same for a patch that names a resourceVersion: if another came between, its event brings the
+// object back to whoever handles it.
+Task<Result<>> patchIfUnchanged(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
+                                json::value patch, std::string subresource);
 Task<Result<>> deleteIfThere(kube::Api& api, const api::ResourceType& type,
                              const api::ObjectMeta& meta, std::string propagationPolicy = "");
 

@@ -24,14 +24,6 @@ if ! cmp -s "$here/package-lock.json" "$folder/installed"; then
 fi
 cp "$here/tour.mjs" "$folder/"
 
-dir=$(mktemp -d)
-"$server" --kubeconfig "$dir/kubeconfig" >"$dir/ready" 2>"$dir/log" &
-pid=$!
-trap 'kill $pid 2>/dev/null; rm -rf "$dir"' EXIT
-tries=0
-until [ -s "$dir/ready" ]; do
-  tries=$((tries + 1))
-  [ $tries -lt 100 ] || { echo "the server does not start:"; cat "$dir/log"; exit 1; }
-  sleep 0.1
-done
-KUBECONFIG="$dir/kubeconfig" node "$folder/tour.mjs"
+. "$here/../server.sh"
+serve "$server"
+node "$folder/tour.mjs"

@@ -50,10 +50,11 @@ RolloutSet rolloutOf(const api::ReplicaSet& set) {
   return {sizeOf(set), set.status.availableReplicas};
 }
 
-// Whether the set has the Deployment's template; the set's has a label more.
-bool hasTemplate(const api::ReplicaSet& set, const json::value& podTemplate) {
+// Whether the set is of the template, whose hash is known; it has a label more.
+bool isOf(const api::ReplicaSet& set, json::value wanted, const std::string& hash) {
+  const auto* label = api::findIn(set.metadata.labels, kHashLabel);
+  if (label && *label == hash) return true;
   json::value own = set.spec.template_;
-  json::value wanted = podTemplate;
   for (auto* one : {&own, &wanted}) {
     setLabel(*one, kHashLabel, "");
     one->get_object()["metadata"].get_object()["labels"].get_object().erase(kHashLabel);
@@ -76,6 +77,34 @@ json::object revisionAnnotations(const api::Deployment& deployment, int revision
       annotations[key] = value;
   annotations[kRevision] = fmt::format("{}", revision);
   return annotations;
+}
+
+json::value setDocument(const api::Deployment& deployment, const std::string& hash, int replicas,
+                        int revision) {
+  json::value podTemplate = deployment.spec.template_;
+  setLabel(podTemplate, kHashLabel, hash);
+  json::value selector = deployment.spec.selector ? api::encode(*deployment.spec.selector)
+                                                  : json::value(json::object{});
+  auto& matchLabels = selector.get_object()["matchLabels"];
+  if (!matchLabels.is_object()) matchLabels = json::object{};
+  matchLabels.get_object()[kHashLabel] = hash;
+  const auto* labels = at(podTemplate, "metadata", "labels");
+  json::object annotations = revisionAnnotations(deployment, revision);
+  for (const auto& one : replicasAnnotations(deployment)) annotations.insert(one);
+  return json::object{
+      {"apiVersion", "apps/v1"},
+      {"kind", "ReplicaSet"},
+      {"metadata",
+       {{"name", deployment.metadata.name + "-" + hash},
+        {"namespace", deployment.metadata.namespace_},
+        {"labels", labels ? *labels : json::value(json::object{})},
+        {"annotations", std::move(annotations)},
+        {"ownerReferences", controlledBy({api::Deployment::kType, deployment.metadata})}}},
+      {"spec",
+       {{"replicas", replicas},
+        {"minReadySeconds", deployment.spec.minReadySeconds},
+        {"selector", std::move(selector)},
+        {"template", std::move(podTemplate)}}}};
 }
 
 json::value conditionJson(const api::Deployment& deployment, const char* type, bool holds,
@@ -141,6 +170,7 @@ Task<Result<DeploymentController::Sets>> DeploymentController::claimSets(Deploym
   std::ranges::sort(candidates, {}, [](const auto& set) {
     return std::tuple(revisionOf(*set), set->metadata.creationTimestamp, set->metadata.name);
   });
+  const std::string hash = templateHash(deployment->spec.template_);
   Sets sets;
   Claims claims(api_, {api::Deployment::kType, deployment->metadata}, api::ReplicaSet::kType);
   for (const auto& set : candidates) {
@@ -148,7 +178,7 @@ Task<Result<DeploymentController::Sets>> DeploymentController::claimSets(Deploym
     auto mine = co_await claiming;
     if (!mine) co_return fail(std::move(mine.error()));
     if (!*mine || set->metadata.deletionTimestamp) continue;
-    const bool fresh = !sets.fresh && hasTemplate(*set, deployment->spec.template_);
+    const bool fresh = !sets.fresh && isOf(*set, deployment->spec.template_, hash);
     (fresh ? sets.fresh : sets.old.emplace_back()) = set;
   }
   co_return sets;
@@ -251,38 +281,18 @@ Task<Result<>> DeploymentController::resize(DeploymentPtr deployment, Sets sets)
 
 Task<Result<>> DeploymentController::createSet(DeploymentPtr deployment, int replicas,
                                                int revision) {
-  json::value podTemplate = deployment->spec.template_;
-  const std::string hash = templateHash(podTemplate);
-  setLabel(podTemplate, kHashLabel, hash);
-  json::value selector = deployment->spec.selector ? api::encode(*deployment->spec.selector)
-                                                   : json::value(json::object{});
-  auto& matchLabels = selector.get_object()["matchLabels"];
-  if (!matchLabels.is_object()) matchLabels = json::object{};
-  matchLabels.get_object()[kHashLabel] = hash;
-  const auto* labels = at(podTemplate, "metadata", "labels");
-  const std::string name = deployment->metadata.name + "-" + hash;
-  json::object annotations = revisionAnnotations(*deployment, revision);
-  for (const auto& one : replicasAnnotations(*deployment)) annotations.insert(one);
-  json::value set = json::object{
-      {"apiVersion", "apps/v1"},
-      {"kind", "ReplicaSet"},
-      {"metadata",
-       {{"name", name},
-        {"namespace", deployment->metadata.namespace_},
-        {"labels", labels ? *labels : json::value(json::object{})},
-        {"annotations", std::move(annotations)},
-        {"ownerReferences", controlledBy({api::Deployment::kType, deployment->metadata})}}},
-      {"spec",
-       {{"replicas", replicas},
-        {"minReadySeconds", deployment->spec.minReadySeconds},
-        {"selector", std::move(selector)},
-        {"template", std::move(podTemplate)}}}};
-  const api::ObjectKey target{deployment->metadata.namespace_, ""};
-  auto creating = kube::createObject(api_, api::ReplicaSet::kType, target, std::move(set));
-  auto created = co_await creating;
-  if (created && replicas > 0) sayScaled(*deployment, name, 0, replicas);
-  if (!created && created.error().code != ErrorCode::AlreadyExists)
-    co_return fail(std::move(created.error()));
+  const Owner owner{api::Deployment::kType, deployment->metadata};
+  for (int collisions = 0;; ++collisions) {
+    const std::string hash = templateHash(deployment->spec.template_, collisions);
+    json::value set = setDocument(*deployment, hash, replicas, revision);
+    const std::string name(textAt(set, "metadata", "name"));
+    auto creating = createOrFind(api_, owner, api::ReplicaSet::kType, std::move(set));
+    auto created = co_await creating;
+    if (!created && created.error().code == ErrorCode::AlreadyExists) continue;
+    if (!created) co_return fail(std::move(created.error()));
+    if (created->now && replicas > 0) sayScaled(*deployment, name, 0, replicas);
+    break;
+  }
   auto setting = setRevision(deployment, nullptr, revision);
   co_return co_await setting;
 }

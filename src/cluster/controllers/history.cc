@@ -82,40 +82,31 @@ Task<Result<RevisionPtr>> History::current(Of set, std::vector<RevisionPtr> know
 }
 
 Task<Result<RevisionPtr>> History::create(Of set, std::int64_t number) {
-  const std::string hash = templateHash(set.podTemplate);
-  const api::ObjectKey key{set.owner.meta.namespace_,
-                           fmt::format("{}-{}", set.owner.meta.name, hash)};
   const auto* labels = at(set.podTemplate, "metadata", "labels");
   json::object annotations;
   for (const auto& [name, value] : set.owner.meta.annotations) annotations[name] = value;
   json::value document = json::object{{"apiVersion", "apps/v1"},
                                       {"kind", "ControllerRevision"},
                                       {"metadata",
-                                       {{"name", key.name},
-                                        {"namespace", key.namespace_},
+                                       {{"namespace", set.owner.meta.namespace_},
                                         {"labels", labels ? *labels : json::value(json::object{})},
                                         {"annotations", std::move(annotations)},
                                         {"ownerReferences", controlledBy(set.owner)}}},
                                       {"data", patchTo(set.podTemplate)},
                                       {"revision", number}};
-  setLabel(document, hashLabel_, hash);
-  auto creating = kube::createObject(api_, api::ControllerRevision::kType, {key.namespace_, ""},
-                                     std::move(document));
-  auto created = co_await creating;
-  if (!created && created.error().code == ErrorCode::AlreadyExists) {
-    // Made just now, and not seen to come yet.
-    auto getting = kube::getObject(api_, api::ControllerRevision::kType, key);
-    created = co_await getting;
+  for (int collisions = 0;; ++collisions) {
+    const std::string hash = templateHash(set.podTemplate, collisions);
+    setLabel(document, hashLabel_, hash);
+    const auto name = fmt::format("{}-{}", set.owner.meta.name, hash);
+    document.get_object()["metadata"].get_object()["name"] = name;
+    auto making = createOrFind(api_, set.owner, api::ControllerRevision::kType, document);
+    auto made = co_await making;
+    if (!made && made.error().code == ErrorCode::AlreadyExists) continue;
+    if (!made) co_return fail(std::move(made.error()));
+    auto revision = api::decode<api::ControllerRevision>(made->object);
+    if (!revision) co_return fail(std::move(revision.error()));
+    co_return std::make_shared<const api::ControllerRevision>(*std::move(revision));
   }
-  if (!created) co_return fail(std::move(created.error()));
-  auto revision = api::decode<api::ControllerRevision>(*created);
-  if (!revision) co_return fail(std::move(revision.error()));
-  const auto* owner = api::controllerOf(revision->metadata);
-  if (!owner || owner->uid != set.owner.meta.uid || revision->data != patchTo(set.podTemplate))
-    co_return fail(
-        ErrorCode::Conflict,
-        fmt::format("controllerrevisions.apps \"{}\" belongs to another", key.toString()));
-  co_return std::make_shared<const api::ControllerRevision>(*std::move(revision));
 }
 
 Task<Result<>> History::trim(std::vector<RevisionPtr> known, std::set<std::string> inUse,

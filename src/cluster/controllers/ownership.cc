@@ -99,6 +99,23 @@ bool selects(const std::optional<api::LabelSelector>& selector, const api::Strin
   return compiled && compiled->matches(labels);
 }
 
+Task<Result<Made>> createOrFind(kube::Api& api, Owner owner, const api::ResourceType& type,
+                                json::value object) {
+  const api::ObjectKey key{owner.meta.namespace_, std::string(textAt(object, "metadata", "name"))};
+  const api::ObjectKey target{key.namespace_, ""};
+  auto creating = kube::createObject(api, type, target, std::move(object));
+  auto created = co_await creating;
+  if (created) co_return Made{*std::move(created), true};
+  if (created.error().code != ErrorCode::AlreadyExists) co_return fail(std::move(created.error()));
+  auto getting = kube::getObject(api, type, key);
+  auto found = co_await getting;
+  if (!found) co_return fail(std::move(found.error()));
+  if (const auto* owners = at(*found, "metadata", "ownerReferences"); owners && owners->is_array())
+    for (const auto& one : owners->get_array())
+      if (textAt(one, "uid") == owner.meta.uid) co_return Made{*std::move(found), false};
+  co_return fail(std::move(created.error()));
+}
+
 Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
                             json::value patch, std::string subresource) {
   auto patching =

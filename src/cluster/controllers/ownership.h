@@ -93,6 +93,14 @@ void enqueueControllersOf(kube::Informer<Child>& children, kube::Informer<Parent
                        [addOwner](const auto& child) { addOwner(child->metadata); }});
 }
 
+// Creates an object of the owner's. One of that name which is the owner's already, made by us a
+// moment ago, is as good; one of somebody else is AlreadyExists.
+struct Made {
+  json::value object;
+  bool now = false;  // not before
+};
+Task<Result<Made>> createOrFind(kube::Api& api, Owner owner, const api::ResourceType& type,
+                                json::value object);
 // Writes to an object that may be gone by now, which is as good.
 Task<Result<>> patchIfThere(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
                             json::value patch, std::string subresource = "");

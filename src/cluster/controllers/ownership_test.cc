@@ -94,6 +94,26 @@ TEST_F(OwnershipTest, AJobReleasesAPodWithItsFinalizer) {
   EXPECT_TRUE(cluster.get<api::Pod>(name)->metadata.finalizers.empty());
 }
 
+TEST_F(OwnershipTest, ANameThatSomebodyElseHasIsNotInTheWay) {
+  const std::string deployment =
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: "
+      "{matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: "
+      "[{name: c, image: v1}]}}}";
+  cluster.create(deployment);
+  ASSERT_TRUE(untilPods(1));
+  const auto first = cluster.list<api::ReplicaSet>()[0].metadata.name;
+  // Labelled away, the set is released and keeps its name.
+  cluster.patch<api::ReplicaSet>(first, "metadata: {labels: {app: other}}");
+  ASSERT_TRUE(untilPods(2));
+  EXPECT_FALSE(api::controllerOf(cluster.get<api::ReplicaSet>(first)->metadata));
+  const auto sets = cluster.list<api::ReplicaSet>();
+  ASSERT_EQ(sets.size(), 2u);
+  cluster.loop.advance(10s);
+  EXPECT_EQ(cluster.list<api::ReplicaSet>().size(), 2u);
+  setPhase("Running");
+  EXPECT_EQ(cluster.get<api::Deployment>("web")->status.availableReplicas, 1);
+}
+
 TEST(ShareOutTest, ASizeChangesInProportion) {
   const auto at = [](int second) { return WallTime(std::chrono::seconds(second)); };
   const RolloutLimits grown{.desired = 20, .maxSurge = 5, .maxUnavailable = 5};

@@ -41,6 +41,11 @@ void appendCanonical(const json::value& value, std::string& out) {
   }
 }
 
+std::string_view controllerUid(const api::Pod& pod) {
+  const auto* owner = api::controllerOf(pod.metadata);
+  return owner ? std::string_view(owner->uid) : std::string_view();
+}
+
 int rankOf(const api::Pod& pod) {
   if (pod.spec.nodeName.empty()) return 0;
   if (pod.status.phase != "Running") return 1;
@@ -54,7 +59,7 @@ PodControl::PodControl(kube::Api& api, Executor& executor, kube::Informer<api::P
     : api_(api), executor_(executor), pods_(pods), events_(events) {
   pods_.addHandler({[this](const auto& pod) { file(*pod); },
                     [this](const auto& before, const auto& pod) {
-                      unfile(*before);
+                      if (controllerUid(*before) != controllerUid(*pod)) unfile(*before);
                       file(*pod);
                     },
                     [this](const auto& pod) { gone(*pod); }});
@@ -213,9 +218,10 @@ bool giveUpBefore(const PodPtr& a, const PodPtr& b) {
   return a->metadata.creationTimestamp > b->metadata.creationTimestamp;  // the younger first
 }
 
-std::string templateHash(const json::value& podTemplate) {
+std::string templateHash(const json::value& podTemplate, int collisions) {
   std::string canonical;
   appendCanonical(podTemplate, canonical);
+  if (collisions > 0) canonical += fmt::format("{}", collisions);
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a
   for (const unsigned char c : canonical) hash = (hash ^ c) * 1099511628211ULL;
   // The alphabet of Kubernetes' generated names: no vowels, so no words.

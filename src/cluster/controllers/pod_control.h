@@ -72,8 +72,8 @@ std::optional<Duration> untilAvailable(const api::Pod& pod, std::int32_t minRead
 bool giveUpBefore(const PodPtr& a, const PodPtr& b);
 
 // A short name for a pod template: equal templates, equal hash, whatever the order of their
-// members.
-std::string templateHash(const json::value& podTemplate);
+// members. `collisions`: how many of its names are taken by others.
+std::string templateHash(const json::value& podTemplate, int collisions = 0);
 // Adds a label to the metadata of a template (or any object).
 void setLabel(json::value& object, std::string_view key, std::string_view value);
 

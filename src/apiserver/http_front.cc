@@ -220,12 +220,26 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     }
     auto reading =
         self->options_.podLogs(call.request.namespace_, call.request.name, call.request.query);
-    auto text = co_await reading;
-    if (text) {
-      sendText(responder, 200, "text/plain", *std::move(text));
-    } else {
-      sendFailure(responder, std::move(text.error()), call.request);
+    auto log = co_await reading;
+    if (!log) {
+      sendFailure(responder, std::move(log.error()), call.request);
+      co_return;
     }
+    if (!log->more) {
+      sendText(responder, 200, "text/plain", std::move(log->text));
+      co_return;
+    }
+    const auto closed = std::make_shared<bool>(false);
+    responder->onClosed([closed] { *closed = true; });
+    responder->begin(200, headersFor("text/plain"));
+    std::optional<std::string> piece = std::move(log->text);
+    while (piece && !*closed) {
+      if (!piece->empty())
+        responder->write(std::make_shared<const std::string>(*std::move(piece)));
+      auto following = log->more();
+      piece = co_await following;
+    }
+    if (!*closed) responder->end();
   }
 
   // A watch being sent to one connection.

@@ -13,6 +13,13 @@
 
 namespace koord::apiserver {
 
+// What there is of a container's log, and what comes when it is followed.
+struct PodLog {
+  std::string text;
+  // The next piece, which may be empty; no value at the end. Null when it is not followed.
+  std::function<Task<std::optional<std::string>>()> more;
+};
+
 struct HttpFrontOptions {
   std::string listen = "127.0.0.1:0";  // "" = no socket: requests come through handle() only
   // Certificate and key of the server and the authority of its clients; null = plain HTTP (tests).
@@ -23,8 +30,8 @@ struct HttpFrontOptions {
   // A watcher that is this far behind is cut off.
   std::size_t watchBacklogBytes = 64 << 20;
   // Answers GET pods/NAME/log; null: not found.
-  std::function<Task<Result<std::string>>(std::string namespace_, std::string pod,
-                                          api::StringMap query)>
+  std::function<Task<Result<PodLog>>(std::string namespace_, std::string pod,
+                                     api::StringMap query)>
       podLogs;
   AuditSink audit;  // null: requests are not recorded
 };

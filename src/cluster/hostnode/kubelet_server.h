@@ -42,9 +42,4 @@ class KubeletServer {
   std::unique_ptr<net::HttpServer> server_;
 };
 
-// A container's log without the prefix that CRI runtimes put before each line ("<time> stdout F ").
-std::string plainLog(std::string text);
-// The part of a log that was asked for: its last `tailLines` lines, or all of it when negative.
-std::string_view tailOf(std::string_view log, std::int64_t tailLines);
-
 }  // namespace koord::cluster

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "cluster/hostnode/container_log.h"
 #include "cluster/hostnode/container_record.h"
 #include "cluster/hostnode/machine.h"
 #include "cluster/hostnode/pod_cgroups.h"
@@ -132,6 +133,10 @@ class ProcessRuntimeTest : public testing::Test {
   std::unique_ptr<Cgroups> cgroups_;
   std::string dir_;
   std::string root_ = "koord-runtime-test-" + std::to_string(::getpid());
+  std::string logOf(const std::string& id) {
+    return selectLog(readFile(find(id)->logPath).value_or(""), {});
+  }
+
   PodRef pod_;
   std::unique_ptr<LoopThread> thread_;
   std::unique_ptr<TaskGroup> tasks_;
@@ -139,17 +144,19 @@ class ProcessRuntimeTest : public testing::Test {
 };
 
 TEST_F(ProcessRuntimeTest, ROOT_RunsACommandInItsCgroupAndKeepsItsOutputAndExitCode) {
-  const auto id = start({"sh", "-c", "echo $GREETING; cat /proc/self/cgroup; exit 7"});
+  const auto id =
+      start({"sh", "-c", "echo $GREETING; echo to whom >&2; cat /proc/self/cgroup; exit 7"});
   ASSERT_TRUE(id) << id.error().message;
   ASSERT_TRUE(exits(*id));
   const auto container = find(*id);
   EXPECT_EQ(container->exitCode, 7);
   EXPECT_EQ(container->reason, "Error");
   EXPECT_EQ(container->pod, pod_);
-  const auto log = readFile(container->logPath);
-  ASSERT_TRUE(log);
-  EXPECT_TRUE(log->starts_with("hello\n")) << *log;
-  EXPECT_NE(log->find("/" + pod_.cgroup + "/" + *id), std::string::npos) << *log;
+  const auto file = readFile(container->logPath);
+  ASSERT_TRUE(file);
+  EXPECT_NE(file->find(" stdout F hello\n"), std::string::npos) << *file;
+  EXPECT_NE(file->find(" stderr F to whom"), std::string::npos) << *file;
+  EXPECT_NE(file->find("/" + pod_.cgroup + "/" + *id), std::string::npos) << *file;
   EXPECT_FALSE(cgroups_->exists(pod_.cgroup + "/" + *id));
   EXPECT_TRUE(run(runtime_->removeContainer(*id)));
   EXPECT_FALSE(find(*id));
@@ -176,7 +183,7 @@ TEST_F(ProcessRuntimeTest, ROOT_StoppingAsksFirst) {
   const auto id =
       start({"sh", "-c", "trap 'exit 0' TERM; echo ready; while :; do sleep 0.05; done"});
   ASSERT_TRUE(id) << id.error().message;
-  ASSERT_TRUE(until([&] { return readFile(find(*id)->logPath).value_or("") == "ready\n"; }));
+  ASSERT_TRUE(until([&] { return logOf(*id) == "ready\n"; }));
   ASSERT_TRUE(run(runtime_->stopContainer(*id, 10s)));
   const auto container = find(*id);
   ASSERT_TRUE(container);
@@ -187,7 +194,7 @@ TEST_F(ProcessRuntimeTest, ROOT_StoppingAsksFirst) {
 TEST_F(ProcessRuntimeTest, ROOT_StoppingKillsWhatDoesNotListenWithItsChildren) {
   const auto id = start({"sh", "-c", "trap '' TERM; sleep 600 & echo ready; wait"});
   ASSERT_TRUE(id) << id.error().message;
-  ASSERT_TRUE(until([&] { return readFile(find(*id)->logPath).value_or("") == "ready\n"; }));
+  ASSERT_TRUE(until([&] { return logOf(*id) == "ready\n"; }));
   const std::string cgroup = pod_.cgroup + "/" + *id;
   ASSERT_TRUE(until([&] { return cgroups_->processes(cgroup).size() >= 2; }));
   ASSERT_TRUE(run(runtime_->stopContainer(*id, 50ms)));

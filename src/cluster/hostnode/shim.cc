@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "cluster/hostnode/container_record.h"
+#include "cluster/hostnode/log_pump.h"
 
 namespace koord::cluster {
 
@@ -54,8 +55,7 @@ std::vector<char*> pointersTo(std::vector<std::string>& texts) {
   return pointers;
 }
 
-[[noreturn]] void becomeCommand(ContainerRecord record, const std::string& dir, pid_t shim,
-                                int pipe) {
+[[noreturn]] void becomeCommand(ContainerRecord record, const LogPump& log, pid_t shim, int pipe) {
   ::setsid();
   // The container must not outlive the process that records its end.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -69,12 +69,7 @@ std::vector<char*> pointersTo(std::vector<std::string>& texts) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 
   const int in = ::open("/dev/null", O_RDONLY);
-  const std::string log = dir + "/log";
-  const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  if (in < 0 || out < 0) giveUp(pipe, errno, "open " + log);
-  ::dup2(in, 0);
-  ::dup2(out, 1);
-  ::dup2(out, 2);
+  if (in < 0 || ::dup2(in, 0) < 0 || !log.attach()) giveUp(pipe, errno, "standard streams");
   const std::string workingDir = record.config.workingDir.empty() ? "/" : record.config.workingDir;
   if (::chdir(workingDir.c_str()) != 0) giveUp(pipe, errno, "working folder " + workingDir);
   // Everything else that is open, the pipe included, closes on exec.
@@ -155,12 +150,13 @@ int runShim(const std::string& dir) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "koordctl-shim");
 
+  LogPump log;
   int pipe[2];
-  if (::pipe2(pipe, O_CLOEXEC) != 0) return 1;
+  if (!log.open(dir + "/log") || ::pipe2(pipe, O_CLOEXEC) != 0) return 1;
   const pid_t shim = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return 1;
-  if (child == 0) becomeCommand(*std::move(record), dir, shim, pipe[1]);
+  if (child == 0) becomeCommand(*std::move(record), log, shim, pipe[1]);
   ::close(pipe[1]);
 
   StartFailure failure;
@@ -177,6 +173,7 @@ int runShim(const std::string& dir) {
     sayReady();
   }
 
+  log.copyUntilEnd(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
@@ -187,6 +184,7 @@ int runShim(const std::string& dir) {
     exit.message = fmt::format("{}: {}", failure.where, std::strerror(failure.error));
   }
   killLeftovers(record->joinFiles);
+  log.drain();
   const bool written = writeFileAtomic(dir + "/exit.json", encodeRecord(exit)).has_value();
   if (!started) sayReady();
   return written ? 0 : 1;

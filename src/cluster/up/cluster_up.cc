@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "api/config.h"
@@ -12,6 +11,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/log.h"
+#include "cluster/hostnode/log_follower.h"
 #include "cluster/up/manifests.h"
 #include "cluster/up/slo_config.h"
 #include "kube/client.h"
@@ -396,8 +396,8 @@ ClusterStatus ClusterUp::status() const {
   return status;
 }
 
-Task<Result<std::string>> ClusterUp::podLogs(std::string namespace_, std::string pod,
-                                             api::StringMap query) {
+Task<Result<apiserver::PodLog>> ClusterUp::podLogs(std::string namespace_, std::string pod,
+                                                   api::StringMap query) {
   const auto value = [&](std::string_view key) {
     const auto* text = api::findIn(query, key);
     return text ? *text : std::string();
@@ -413,16 +413,19 @@ Task<Result<std::string>> ClusterUp::podLogs(std::string namespace_, std::string
   if (!actors_->host || object->spec.nodeName != actors_->host->nodeName())
     co_return fail(ErrorCode::BadRequest,
                    fmt::format("pod {} runs on no real node: it has no log", pod));
-  const auto path =
-      actors_->host->node().logPath({namespace_, pod}, container, value("previous") == "true");
-  if (!path) co_return fail(path.error());
-  auto text = readFile(*path);
+  const auto options = readLogOptions(value, executor_.wallNow());
+  if (!options) co_return fail(options.error());
+  auto reader =
+      LogFollower::open(executor_, actors_->host->node(), {namespace_, pod}, container, *options);
+  if (!reader) co_return fail(std::move(reader.error()));
+  auto text = reader->first();
   if (!text) co_return fail(std::move(text.error()));
-  std::int64_t tail = -1;
-  const std::string lines = value("tailLines");
-  std::from_chars(lines.data(), lines.data() + lines.size(), tail);
-  const std::string plain = plainLog(*std::move(text));
-  co_return std::string(tailOf(plain, tail));
+  apiserver::PodLog log{*std::move(text), {}};
+  if (options->follow) {
+    const auto shared = std::make_shared<LogFollower>(*std::move(reader));
+    log.more = [shared] { return shared->next(); };
+  }
+  co_return log;
 }
 
 Task<void> ClusterUp::shutdown() {

@@ -57,7 +57,7 @@ class ClusterUp {
   Task<bool> isReady(std::string url);
   Task<void> showForever();
   Task<void> askKoordlet();
-  Task<Result<std::string>> podLogs(std::string namespace_, std::string pod, api::StringMap query);
+  Task<Result<apiserver::PodLog>> podLogs(std::string namespace_, std::string pod, api::StringMap query);
   ClusterStatus status() const;
   bool hasComponent(const std::string& name) const;
   std::string leaseHolder(const Component& component) const;

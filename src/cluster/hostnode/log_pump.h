@@ -1,0 +1,46 @@
+#pragma once
+
+// Carries what a container writes from its standard output and error into its log. For the shim: it
+// blocks, and has no thread of its own.
+
+#include <sys/types.h>
+
+#include <array>
+#include <string>
+
+#include "cluster/hostnode/container_log.h"
+
+namespace koord::cluster {
+
+class LogPump {
+ public:
+  // False, with errno, when the log or the pipes cannot be made.
+  bool open(const std::string& logPath);
+  LogPump() = default;
+  LogPump(const LogPump&) = delete;
+  LogPump& operator=(const LogPump&) = delete;
+  ~LogPump();
+
+  // In the child: the pipes become its standard output and error. False with errno.
+  bool attach() const;
+  // In the parent, from when on it reads alone. Copies until the child has ended; it is left to
+  // wait for.
+  void copyUntilEnd(pid_t child);
+  // What is in the pipes now, and lines without an end.
+  void drain();
+
+ private:
+  struct Stream {
+    LogLines lines;
+    int reader = -1;
+    int writer = -1;
+  };
+  // False at the end of the stream, or when there is nothing now.
+  bool copy(Stream& stream);
+  void put(const std::string& text);
+
+  std::array<Stream, 2> streams_{Stream{LogLines("stdout")}, Stream{LogLines("stderr")}};
+  int log_ = -1;
+};
+
+}  // namespace koord::cluster

@@ -7,6 +7,7 @@ Every wait polls a condition and has a limit; exit status 77 means that this mac
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -208,7 +209,7 @@ class Test:
 
     def steps(self):
         return (self.comes_up, self.shows_batch_resources, self.pod_is_mutated_and_runs,
-                self.cgroups_hold_what_was_asked, self.best_effort_gives_way,
+                self.cgroups_hold_what_was_asked, self.logs_are_read, self.best_effort_gives_way,
                 self.bad_input_is_refused, self.survives_kill_9_of_each_process,
                 self.deletes_pods, self.leaves_nothing_behind)
 
@@ -264,6 +265,23 @@ class Test:
                     return True
 
                 wait_until(f"cpu shares, quota and memory limit of {path}", as_expected, 20)
+
+    def logs_are_read(self):
+        kubectl = self.cluster.kubectl
+        manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "talk"},
+                    "spec": {"restartPolicy": "Never", "containers": [
+                        {"name": "main", "image": "none",
+                         "command": ["sh", "-c", "echo one; sleep 2; echo two >&2; printf three"]}]}}
+        kubectl("apply", "-f", "-", stdin=json.dumps(manifest))
+        wait_until("the first line", lambda: kubectl("logs", "talk") == "one\n")
+        check(kubectl("logs", "-f", "talk") == "one\ntwo\nthree\n", "kubectl logs -f does not follow to the end")
+        check(kubectl("logs", "talk", "--tail=1") == "three\n", "--tail")
+        check(kubectl("logs", "talk", "--limit-bytes=5").startswith("one\nt"), "--limit-bytes")
+        check(kubectl("logs", "talk", "--since-time=2100-01-01T00:00:00Z") == "", "--since-time")
+        stamped = kubectl("logs", "talk", "--timestamps").splitlines()
+        check(all(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:]{8}\.\d{9}Z \w+", line) for line in stamped),
+              f"--timestamps: {stamped}")
+        kubectl("delete", "pod", "talk")
 
     def rounds_when(self, condition):
         """How many rounds of suppression koordlet has done, once the condition holds for what it says."""

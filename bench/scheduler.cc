@@ -121,6 +121,11 @@ struct Workload {
   std::function<PodBuilder(int)> initial;
   std::function<PodBuilder(int)> measured;
   bool preempts = false;
+  // Pods that are there before and fit nowhere.
+  int stuck = 0;
+  std::function<PodBuilder(int)> stuckPod = {};
+  // Called again and again while pods are placed.
+  std::function<void(Scheduler&, int round)> churn = {};
 };
 
 Numbers whole(const Numbers& params, const Workload& workload) {
@@ -154,7 +159,8 @@ Numbers whole(const Numbers& params, const Workload& workload) {
       scheduler->podAdded(pod);
       if (workload.preempts) pending[pod->metadata.name] = pod;
     }
-    while (bound < goal) {
+    for (int round = 0; bound < goal; ++round) {
+      if (workload.churn) workload.churn(*scheduler, round);
       loop.runReady();
       for (const auto& [name, nodeName] : std::exchange(api.nominated, {})) {
         auto& slot = pending.at(name);
@@ -178,6 +184,8 @@ Numbers whole(const Numbers& params, const Workload& workload) {
   scheduler->start();
   place(pods);
   pods.clear();
+  for (int n = 0; n < workload.stuck; ++n) scheduler->podAdded(workload.stuckPod(n).build());
+  loop.runReady();
   for (int n = 0; n < params.at("pods"); ++n)
     pods.push_back(workload.measured(initial + n).build());
   const double cpu = bench::cpuSeconds();
@@ -243,8 +251,8 @@ int main(int argc, char** argv) {
     all.push_back({"Engine/OneClass/" + size, sized(nodes, pods, 1), engine});
     all.push_back({"Engine/MixedClasses/" + size, sized(nodes, pods, 200), engine});
     all.push_back(ofClasses("SchedulingBasic/" + size, sized(nodes, pods, 1), 1));
-    all.push_back(ofClasses("MixedSchedulingBasePod/" + size, sized(nodes, pods, 200), 200));
-    all.push_back({"Unschedulable/" + size, sized(nodes, pods, 1), unschedulable});
+    all.push_back(ofClasses("SchedulingMixedClasses/" + size, sized(nodes, pods, 200), 200));
+    all.push_back({"Engine/Unschedulable/" + size, sized(nodes, pods, 1), unschedulable});
     const std::string host = "kubernetes.io/hostname";
     const std::string zone = "topology.kubernetes.io/zone";
     const auto apart = [host](int n) { return coloured(n, "green").apart(host, "color", "green"); };
@@ -270,6 +278,40 @@ int main(int argc, char** argv) {
     all.push_back(social("SchedulingPreferredPodAntiAffinity", nodes, many, many,
                          {preferApart, preferApart}));
     all.push_back(social("TopologySpreading", nodes, many, many, {plain, spread}));
+    const auto inZones = [zone](int n) {
+      return plain(n).requireNode({{{zone, "In", {"zone-0", "zone-1"}}}, {}});
+    };
+    all.push_back(social("SchedulingNodeAffinity", nodes, many, many, {inZones, inZones}));
+    // Pods of all kinds are there; plain ones come.
+    const auto anyKind = [=](int n) {
+      switch (n % 5) {
+        case 0: return near(n);
+        case 1: return n < 5 * few ? apart(n) : plain(n);
+        case 2: return preferNear(n);
+        case 3: return preferApart(n);
+        default: return plain(n);
+      }
+    };
+    all.push_back(social("MixedSchedulingBasePod", nodes, many, many, {anyKind, plain}));
+    const auto huge = [](int n) {
+      return aPod(fmt::format("huge-{}", n)).request("cpu", "900").priority(10);
+    };
+    all.push_back(social("Unschedulable", nodes, 0, many,
+                         {.measured = plain, .stuck = 200, .stuckPod = huge}));
+    // A node comes and goes, as does a pod that fits nowhere, while others are placed.
+    const auto churn = [huge](Scheduler& scheduler, int round) {
+      const auto churned = aNode("churned").build();
+      const auto pod = huge(round / 2).build();
+      if (round % 2 == 0) {
+        scheduler.nodeAdded(churned);
+        scheduler.podAdded(pod);
+      } else {
+        scheduler.nodeDeleted(churned);
+        scheduler.podDeleted(pod);
+      }
+    };
+    all.push_back(social("SchedulingWithMixedChurn", nodes, 0, many,
+                         {.measured = plain, .churn = churn}));
     // Four low pods on every node; a high one takes the place of three of them.
     const auto low = [](int n) {
       return aPod(fmt::format("pod-{}", n)).request("cpu", "7200m").request("memory", "500Mi");
@@ -284,5 +326,10 @@ int main(int argc, char** argv) {
     all.push_back(social("PreferredTopologySpreading", nodes, many, many, {plain, preferSpread}));
   }
   bench::addHostile(all);
+  for (const int nodes : {100, 300, 1000, 3000, 10'000, 30'000, 100'000}) {
+    const std::string size = fmt::format("{}Nodes", nodes);
+    all.push_back({"Scale/OneClass/" + size, sized(nodes, 10'000, 1), engine});
+    all.push_back({"Scale/MixedClasses/" + size, sized(nodes, 10'000, 200), engine});
+  }
   return bench::runAll(argc, argv, all);
 }

@@ -18,11 +18,12 @@ class BoundedMap {
     const auto it = entries_.find(key);
     if (it != entries_.end()) return it->second.value;
     if (entries_.size() >= capacity_) {
-      entries_.erase(order_.front());
+      entries_.erase(entries_.find(*order_.front()));
       order_.pop_front();
     }
-    const auto place = order_.insert(order_.end(), key);
-    return entries_.emplace(key, Entry{std::move(initial), place}).first->second.value;
+    const auto added = entries_.emplace(key, Entry{std::move(initial), {}}).first;
+    added->second.place = order_.insert(order_.end(), &added->first);
+    return added->second.value;
   }
 
   Value* find(const Key& key) {
@@ -42,10 +43,10 @@ class BoundedMap {
  private:
   struct Entry {
     Value value;
-    typename std::list<Key>::iterator place;
+    typename std::list<const Key*>::iterator place;
   };
   std::size_t capacity_;
-  std::list<Key> order_;
+  std::list<const Key*> order_;  // keys of entries_
   std::unordered_map<Key, Entry> entries_;
 };
 

@@ -35,6 +35,6 @@ struct AgentOptions {
 };
 
 // As /configz shows them.
-json::value toJson(const AgentOptions& options);
+json::value configzOf(const AgentOptions& options);
 
 }  // namespace koord::koordlet

@@ -3,7 +3,6 @@
 // DecisionLog: the last attempts of the pods that were tried most recently, and why they ended as they
 // did. Bounded in pods and in attempts per pod; answers "why is this pod pending" while it still is.
 
-#include <deque>
 #include <list>
 #include <string>
 #include <unordered_map>
@@ -35,15 +34,15 @@ class DecisionLog {
   void record(const std::string& podKey, Decision decision);
   void forget(const std::string& podKey);
   // Oldest first; nullptr when nothing is known.
-  const std::deque<Decision>* of(const std::string& podKey) const;
+  const std::vector<Decision>* of(const std::string& podKey) const;
 
  private:
   struct Entry {
-    std::deque<Decision> decisions;
-    std::list<std::string>::iterator order;
+    std::vector<Decision> decisions;
+    std::list<const std::string*>::iterator order;
   };
   std::unordered_map<std::string, Entry> pods_;
-  std::list<std::string> order_;  // most recent first
+  std::list<const std::string*> order_;  // keys of pods_, most recent first
 };
 
 }  // namespace koord::scheduler

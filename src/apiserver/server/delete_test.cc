@@ -147,6 +147,12 @@ TEST_F(DeleteTest, scaleChangesTheReplicas) {
   next.at("spec").get_object()["replicas"] = 7;
   EXPECT_EQ(put(deployments + "/d/scale", next).status, 200);
   EXPECT_EQ(*at(get(deployments + "/d").body, "spec", "replicas"), 7);
+  EXPECT_EQ(mergePatch(deployments + "/d/scale", R"({"spec":{"replicas":"3"}})").message(),
+            "Scale in version \"v1\" cannot be handled as a Scale: spec.replicas: expected an "
+            "integer, got \"3\"");
+  EXPECT_EQ(put(deployments + "/d/scale", "none").status, 400);
+  next.at("metadata").get_object()["uid"] = "other";
+  EXPECT_EQ(put(deployments + "/d/scale", next).status, 409);
   EXPECT_EQ(*at(mergePatch(deployments + "/d/scale", R"({"spec":{"replicas":3}})").body, "spec",
                 "replicas"),
             3);

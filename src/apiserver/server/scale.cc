@@ -62,7 +62,12 @@ std::string selectorText(const json::value& object, const ScalePaths& paths) {
   return compiled ? compiled->toString() : "";
 }
 
-Outcome<> checkScale(const json::value& wanted, const json::value& object, const Target& target) {
+Outcome<> checkScale(const json::value& wanted, const json::value& object, const Target& target,
+                     const api::Schema& schema) {
+  if (const auto problem = api::checkTypes(wanted, schema))
+    return refuse(ErrorCode::BadRequest,
+                  fmt::format("Scale in version \"v1\" cannot be handled as a Scale: {}{}{}",
+                              problem->path, problem->path.empty() ? "" : ": ", problem->message));
   const auto name = textAt(object, "metadata", "name");
   if (const auto replicas = integerAt(wanted, 0, "spec", "replicas"); replicas < 0)
     return refuse(ErrorCode::Invalid,
@@ -80,8 +85,8 @@ Outcome<> checkScale(const json::value& wanted, const json::value& object, const
 
 // The object with the replicas that `scale` wants.
 Outcome<json::value> scaled(const json::value& object, const json::value& scale,
-                            const Target& target) {
-  if (auto good = checkScale(scale, object, target); !good)
+                            const Target& target, const api::Schema& schema) {
+  if (auto good = checkScale(scale, object, target, schema); !good)
     return std::unexpected(std::move(good.error()));
   json::value next = object;
   json::value* value = &next;
@@ -166,7 +171,7 @@ Outcome<json::value> WriteCall::applyScale(ManagedFields& managed, const json::v
   auto scale = applyConfig(owners, scaleOf(old, paths), config, write, force);
   if (!scale) return scale;
   managed = withManagersOfScale(std::move(managed), owners, paths, apiVersion);
-  return scaled(old, *scale, target_);
+  return scaled(old, *scale, target_, *write.schema);
 }
 
 Task<Outcome<Written>> WriteCall::scale() {
@@ -188,13 +193,14 @@ Task<Outcome<Written>> WriteCall::scale() {
   if (!body) co_return refuse(std::move(body.error()).within("error decoding the scale"));
   auto changing = modify([body = *std::move(body), patches](
                              const json::value& old, WriteCall& call) -> Outcome<json::value> {
-    if (!patches) return scaled(old, body, call.target_);
+    const auto& schema = *call.server_.registry_.builtinSchemas()->find("Scale");
+    if (!patches) return scaled(old, body, call.target_, schema);
     const auto before = scaleOf(old, *call.target_.version->scale);
     auto patched = call.call_.request.patchType == kube::PatchType::Json
                        ? api::applyJsonPatch(before, body)
                        : api::applyMergePatch(before, body);
     if (!patched) return refuse(std::move(patched.error()));
-    return scaled(old, *patched, call.target_);
+    return scaled(old, *patched, call.target_, schema);
   });
   co_return co_await changing;
 }

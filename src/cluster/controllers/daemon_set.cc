@@ -136,9 +136,13 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
 
   std::map<std::string, std::vector<PodPtr>> byNode;
   std::set<std::string> inUse{hash};
+  std::set<std::string> leaving;  // nodes whose pod has to go before there is another
   for (auto& pod : *claimed) {
     if (const auto* used = api::findIn(pod->metadata.labels, kHashLabel)) inUse.insert(*used);
-    if (!pod->metadata.deletionTimestamp) byNode[targetOf(*pod)].push_back(std::move(pod));
+    if (pod->metadata.deletionTimestamp)
+      leaving.insert(targetOf(*pod));
+    else
+      byNode[targetOf(*pod)].push_back(std::move(pod));
   }
 
   api::DaemonSetStatus status;
@@ -146,53 +150,76 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
   std::vector<PodPtr> toDelete;
   std::vector<std::string> toCreate;
   std::vector<PodPtr> outdated;
+  const WallTime now = executor_.wallNow();
+  const bool rolls = set->spec.updateStrategy.type != "OnDelete";
+  const auto& rolling = set->spec.updateStrategy.rollingUpdate;
+  const api::IntOrString none{};
+  const int nodes = static_cast<int>(nodes_.size());
+  const bool surges =
+      rolls && rolling && resolveIntOrPercent(rolling->maxSurge.value_or(none), nodes, true) > 0;
+  int surging = 0;  // nodes with two pods
   for (const auto& [nodeKey, node] : nodes_.objects()) {
     const auto fits = affinity.matches(node->metadata.labels, node->metadata.name);
     if (!fits || !*fits || !tolerates(sample->spec, node->spec.taints)) continue;
     ++status.desiredNumberScheduled;
     auto pods = byNode.extract(node->metadata.name);
     if (pods.empty()) {
-      toCreate.push_back(node->metadata.name);
+      if (!leaving.contains(node->metadata.name)) toCreate.push_back(node->metadata.name);
       continue;
     }
     auto& here = pods.mapped();
     // One that has ended is replaced, and of several the oldest stays.
     std::ranges::sort(here, {}, [](const auto& pod) { return pod->metadata.creationTimestamp; });
-    for (std::size_t i = 1; i < here.size(); ++i) toDelete.push_back(here[i]);
-    const PodPtr& pod = here.front();
-    if (api::isTerminal(*pod)) {
-      toDelete.push_back(pod);
-      continue;
+    PodPtr old;
+    PodPtr fresh;
+    for (const auto& pod : here) {
+      const auto* podHash = api::findIn(pod->metadata.labels, kHashLabel);
+      PodPtr& place = podHash && *podHash == hash ? fresh : old;
+      if (api::isTerminal(*pod) || (surges ? place != nullptr : old || fresh))
+        toDelete.push_back(pod);
+      else
+        place = pod;
     }
+    if (!old && !fresh) continue;
     ++status.currentNumberScheduled;
-    const auto* podHash = api::findIn(pod->metadata.labels, kHashLabel);
-    if (podHash && *podHash == hash) {
-      ++status.updatedNumberScheduled;
+    const auto wait = [&](const PodPtr& pod) {
+      const auto left = untilAvailable(*pod, set->spec.minReadySeconds, now);
+      if (left && *left > Duration::zero()) queue_.addAfter(key, *left);
+      return left;
+    };
+    const auto left = wait(old ? old : fresh);
+    if (!old) ++status.updatedNumberScheduled;
+    if (left) ++status.numberReady;
+    if (left && *left <= Duration::zero()) ++status.numberAvailable;
+    if (!old) continue;
+    if (!fresh) {
+      outdated.push_back(old);
+    } else if (const auto freshLeft = wait(fresh); freshLeft && *freshLeft <= Duration::zero()) {
+      toDelete.push_back(old);
     } else {
-      outdated.push_back(pod);
+      ++surging;
     }
-    const auto wait = untilAvailable(*pod, set->spec.minReadySeconds, executor_.wallNow());
-    if (!wait) continue;
-    ++status.numberReady;
-    if (*wait <= Duration::zero())
-      ++status.numberAvailable;
-    else
-      queue_.addAfter(key, *wait);
   }
   for (auto& [node, pods] : byNode) {
     status.numberMisscheduled += static_cast<std::int32_t>(pods.size());
     toDelete.insert(toDelete.end(), pods.begin(), pods.end());
   }
   status.numberUnavailable = status.desiredNumberScheduled - status.numberAvailable;
-  if (set->spec.updateStrategy.type != "OnDelete" && !outdated.empty()) {
-    // Those that do not work are no loss; of the others as many as may be unavailable.
-    const auto& rolling = set->spec.updateStrategy.rollingUpdate;
+  if (rolls && !outdated.empty()) {
+    // Those that do not work are no loss; of the others as many as may be unavailable, or have a
+    // second pod beside them.
     const api::IntOrString one{1, "", false};
-    int room = resolveIntOrPercent(rolling ? rolling->maxUnavailable.value_or(one) : one,
-                                   status.desiredNumberScheduled, true);
-    room = std::max(room, 1) - status.numberUnavailable;
-    for (const auto& pod : outdated)
-      if (!isReady(*pod) || room-- > 0) toDelete.push_back(pod);
+    const auto& limit =
+        surges ? *rolling->maxSurge : (rolling ? rolling->maxUnavailable.value_or(one) : one);
+    int room = std::max(resolveIntOrPercent(limit, status.desiredNumberScheduled, true), 1) -
+               (surges ? surging : status.numberUnavailable);
+    for (const auto& pod : outdated) {
+      if (isReady(*pod) && room-- <= 0) continue;
+      if (surges)
+        toCreate.push_back(targetOf(*pod));
+      else
+        toDelete.push_back(pod);
+    }
   }
   for (const auto& pod : toDelete) {
     auto removing = pods_.remove(owner, pod);

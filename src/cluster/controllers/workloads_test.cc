@@ -270,6 +270,65 @@ spec:
   EXPECT_EQ(updated(), 4);
 }
 
+TEST_F(WorkloadsTest, ADaemonSetReplacesAPodWhenItIsGone) {
+  cluster.create("apiVersion: v1\nkind: Node\nmetadata: {name: a}");
+  cluster.bindTo("a");
+  cluster.create(R"(
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: v1}]}}
+)");
+  ASSERT_TRUE(untilPods(1));
+  const auto pod = activePods()[0].metadata.name;
+  cluster.remove<api::Pod>(pod);
+  cluster.loop.advance(20s);
+  EXPECT_TRUE(activePods().empty());
+  kube::DeleteOptions now;
+  now.gracePeriodSeconds = 0;
+  cluster.remove<api::Pod>(pod, now);
+  EXPECT_TRUE(untilPods(1));
+}
+
+TEST_F(WorkloadsTest, ADaemonSetThatSurgesKeepsTheOldPodUntilTheNewOneIsReady) {
+  for (const char* name : {"a", "b"})
+    cluster.create(std::string("apiVersion: v1\nkind: Node\nmetadata: {name: ") + name + "}");
+  cluster.create(R"(
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
+  template: {metadata: {labels: {app: agent}}, spec: {containers: [{name: c, image: v1}]}}
+)");
+  ASSERT_TRUE(untilPods(2));
+  setPhase("Running");
+  cluster.patch<api::DaemonSet>("agent",
+                                "spec: {template: {spec: {containers: [{name: c, image: v2}]}}}");
+  const auto ready = [&](const char* image) {
+    const auto pods = activePods();
+    return std::ranges::count_if(pods, [&](const auto& pod) {
+      return isReady(pod) && pod.spec.containers[0].image == image;
+    });
+  };
+  cluster.loop.advance(10s);
+  EXPECT_EQ(activePods().size(), 3u);
+  EXPECT_EQ(ready("v1"), 2);
+  setPhase("Running");
+  cluster.loop.advance(2s);
+  EXPECT_EQ(ready("v1"), 1);
+  EXPECT_EQ(ready("v2"), 1);
+  EXPECT_EQ(activePods().size(), 3u);
+  setPhase("Running");
+  cluster.loop.advance(2s);
+  EXPECT_EQ(ready("v2"), 2);
+  EXPECT_EQ(activePods().size(), 2u);
+  EXPECT_EQ(cluster.get<api::DaemonSet>("agent")->status.updatedNumberScheduled, 2);
+}
+
 constexpr const char* kWeb = R"(
 apiVersion: apps/v1
 kind: Deployment

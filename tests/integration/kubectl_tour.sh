@@ -278,6 +278,7 @@ YAML
   done
 }
 step "its revisions are told by a controller" 'revisions | k create -f -' 'controllerrevision.apps/db-2 created'
+step "get controllerrevisions" 'k get controllerrevisions' '^db-1 +statefulset.apps/db +1 '
 step "rollout history" 'k rollout history sts db' '^2 +second$'
 step "rollout history of one revision" 'k rollout history sts db --revision=1' 'Image:[[:space:]]+db:1'
 step "rollout undo" 'k rollout undo sts db --to-revision=1 && k get sts db -o jsonpath="{.spec.template.spec.containers[*].image}"' 'rolled back|^db:1$'

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
+
 #include "api/codec.h"
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
@@ -235,6 +237,23 @@ array budget(const value& o, WallTime now) {
           integerAt(o, 0, "status", "disruptionsAllowed"), created(o, now)};
 }
 
+// The controller as kubectl names it: "statefulset.apps/db".
+array revision(const value& o, WallTime now) {
+  std::string controller = "<none>";
+  if (const auto* owners = at(o, "metadata", "ownerReferences"); owners && owners->is_array())
+    for (const auto& owner : owners->get_array()) {
+      if (!flagAt(owner, "controller")) continue;
+      const std::string_view apiVersion = textAt(owner, "apiVersion");
+      const auto slash = apiVersion.find('/');
+      controller = textAt(owner, "kind");
+      for (char& c : controller) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      if (slash != std::string_view::npos)
+        controller += fmt::format(".{}", apiVersion.substr(0, slash));
+      controller += fmt::format("/{}", textAt(owner, "name"));
+    }
+  return {str(controller), integerAt(o, 0, "revision"), created(o, now)};
+}
+
 array webhooks(const value& o, WallTime now) {
   return {sizeOf(find(o, "webhooks")), created(o, now)};
 }
@@ -304,6 +323,7 @@ std::vector<Row> rows() {
        with({number("Desired"), number("Current"), number("Ready"), number("Up-to-date"),
              number("Available"), text("Node Selector"), text("Age")}),
        daemonSet},
+      {"controllerrevisions.apps", {text("Controller"), number("Revision"), text("Age")}, revision},
       {"jobs.batch", with({text("Status"), text("Completions"), text("Duration"), text("Age")}),
        job},
       {"cronjobs.batch",

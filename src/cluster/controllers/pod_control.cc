@@ -41,6 +41,11 @@ void appendCanonical(const json::value& value, std::string& out) {
   }
 }
 
+// Upstream has other words for the pods of StatefulSets.
+bool isNumbered(Owner owner) {
+  return owner.type.kind == "StatefulSet";
+}
+
 std::string_view controllerUid(const api::Pod& pod) {
   const auto* owner = api::controllerOf(pod.metadata);
   return owner ? std::string_view(owner->uid) : std::string_view();
@@ -147,17 +152,24 @@ Task<Result<>> PodControl::create(Owner owner, json::value podTemplate) {
   if (!meta.contains("name") && !meta.contains("generateName"))
     meta["generateName"] = owner.meta.name + "-";
   meta["ownerReferences"] = controlledBy(owner);
+  const bool numbered = isNumbered(owner);
+  const std::string given = numbered ? std::string(meta["name"].as_string()) : "";
   const api::ObjectKey target{namespace_, ""};
   auto creating = kube::createObject(api_, api::Pod::kType, target, std::move(pod));
   auto created = co_await creating;
   if (!created) {
     events_.record(reference, "Warning", "FailedCreate",
-                   "Error creating pod: " + created.error().message);
+                   numbered ? fmt::format("create Pod {} in StatefulSet {} failed error: {}", given,
+                                          owner.meta.name, created.error().message)
+                            : "Error creating pod: " + created.error().message);
     co_return fail(std::move(created.error()));
   }
   const std::string podUid(textAt(*created, "metadata", "uid"));
   const std::string name(textAt(*created, "metadata", "name"));
-  events_.record(reference, "Normal", "SuccessfulCreate", "Created pod: " + name);
+  events_.record(
+      reference, "Normal", "SuccessfulCreate",
+      numbered ? fmt::format("create Pod {} in StatefulSet {} successful", name, owner.meta.name)
+               : "Created pod: " + name);
   const auto seen = pods_.get({namespace_, name});
   if (!seen || seen->metadata.uid != podUid) {
     auto& pending = pending_[uid];
@@ -180,7 +192,10 @@ Task<Result<>> PodControl::remove(Owner owner, PodPtr pod) {
     if (code == ErrorCode::NotFound || code == ErrorCode::Conflict) co_return Result<>{};
     co_return deleted;
   }
-  events_.record(reference, "Normal", "SuccessfulDelete", "Deleted pod: " + pod->metadata.name);
+  events_.record(reference, "Normal", "SuccessfulDelete",
+                 isNumbered(owner) ? fmt::format("delete Pod {} in StatefulSet {} successful",
+                                                 pod->metadata.name, owner.meta.name)
+                                   : "Deleted pod: " + pod->metadata.name);
   const auto seen = pods_.get(api::keyOf(pod->metadata));
   if (seen && seen->metadata.uid == pod->metadata.uid && !seen->metadata.deletionTimestamp) {
     auto& pending = pending_[uid];

@@ -14,4 +14,18 @@ bool tolerates(const std::vector<api::Toleration>& tolerations, const api::Taint
 // Whether every NoSchedule and NoExecute taint is tolerated.
 bool toleratesAll(const std::vector<api::Toleration>& tolerations, const std::vector<api::Taint>& taints);
 
+// A pod's tolerations, to be asked about many taints: a long list is not walked for each. The list
+// must outlive it.
+class Tolerations {
+ public:
+  explicit Tolerations(const std::vector<api::Toleration>& list);
+  bool tolerate(const api::Taint& taint) const;
+  // Whether every NoSchedule and NoExecute taint is tolerated.
+  bool tolerateAll(const std::vector<api::Taint>& taints) const;
+
+ private:
+  const std::vector<api::Toleration>& list_;
+  std::vector<const api::Toleration*> sorted_;  // empty for a short list
+};
+
 }  // namespace koord::scheduler

@@ -47,8 +47,9 @@ std::vector<PodTopologySpread::Spread> PodTopologySpread::spreadsOf(
     if (constraint.honorTaints) {
       if (!tolerated) {
         tolerated = cluster_.live();
+        const Tolerations tolerations(spec.tolerations);
         cluster_.tainted().forEach([&](NodeId node) {
-          if (!toleratesAll(spec.tolerations, cluster_.taints(cluster_.taintSets()[node])))
+          if (!tolerations.tolerateAll(cluster_.taints(cluster_.taintSets()[node])))
             tolerated->erase(node);
         });
       }

@@ -26,12 +26,12 @@ class PerTaintSet {
   boost::container::small_vector<std::pair<TaintSet, T>, 4> known_;
 };
 
-std::int64_t untoleratedPreferences(const std::vector<api::Toleration>& tolerations,
+std::int64_t untoleratedPreferences(const Tolerations& tolerations,
                                     const std::vector<api::Taint>& taints) {
   std::int64_t count = 0;
   for (const auto& taint : taints) {
     if (taint.effect != "PreferNoSchedule") continue;
-    if (!tolerates(tolerations, taint)) ++count;
+    if (!tolerations.tolerate(taint)) ++count;
   }
   return count;
 }
@@ -50,14 +50,14 @@ void TaintToleration::sign(const PodInfo& pod, Signature& signature) const {
 
 Status TaintToleration::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes) {
   if (cluster_.tainted().empty()) return {};
+  const Tolerations tolerations(pod.pod->spec.tolerations);
   PerTaintSet<bool> tolerated;
   VerdictId rejection = kPasses;
   const auto taintSets = cluster_.taintSets();
   nodes.forEach([&](NodeId node) {
     const TaintSet set = taintSets[node];
     if (set == 0) return;
-    if (tolerated.of(set, [&] { return toleratesAll(pod.pod->spec.tolerations, cluster_.taints(set)); }))
-      return;
+    if (tolerated.of(set, [&] { return tolerations.tolerateAll(cluster_.taints(set)); })) return;
     if (rejection == kPasses) {
       rejection = nodes.rejection(Code::UnschedulableAndUnresolvable,
                                   {"node(s) had untolerated taint(s)"});
@@ -71,12 +71,13 @@ Status TaintToleration::preScore(CycleState&, const PodInfo&, std::span<const No
 
 Status TaintToleration::score(const CycleState&, const PodInfo& pod, std::span<const NodeId> nodes,
                               std::span<std::int64_t> scores) {
+  const Tolerations tolerations(pod.pod->spec.tolerations);
   PerTaintSet<std::int64_t> counts;
   const auto taintSets = cluster_.taintSets();
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     const TaintSet set = taintSets[nodes[n]];
     scores[n] = set == 0 ? 0 : counts.of(set, [&] {
-      return untoleratedPreferences(pod.pod->spec.tolerations, cluster_.taints(set));
+      return untoleratedPreferences(tolerations, cluster_.taints(set));
     });
   }
   return {};

@@ -65,6 +65,18 @@ void addHealth(Router& router, const std::string& endpoint, HealthChecks checks)
              });
 }
 
+// What Kubernetes components tell about their checks: 1 = good.
+std::string sliText(const std::vector<std::pair<std::string, HealthChecks>>& endpoints) {
+  std::string text =
+      "# HELP kubernetes_healthcheck Whether a health check passes: 1, or 0\n"
+      "# TYPE kubernetes_healthcheck gauge\n";
+  for (const auto& [type, checks] : endpoints)
+    for (const auto& [name, check] : checks.all())
+      text += fmt::format("kubernetes_healthcheck{{name=\"{}\",type=\"{}\"}} {}\n", name, type,
+                          check().empty() ? 1 : 0);
+  return text;
+}
+
 void setVerbosity(const RoutedRequest& request, const ResponderPtr& to) {
   if (request.request.method != "PUT") return sendText(*to, 406, "unsupported http method\n");
   const std::string& body = request.request.body;
@@ -93,6 +105,13 @@ json::value describe(const BuildInfo& build) {
 }  // namespace
 
 void addStandardEndpoints(Router& router, StandardEndpoints endpoints) {
+  router.add("GET", "/metrics/slis",
+             [all = std::vector<std::pair<std::string, HealthChecks>>{
+                  {"healthz", endpoints.healthz},
+                  {"livez", endpoints.livez},
+                  {"readyz", endpoints.readyz}}](const RoutedRequest&, const ResponderPtr& to) {
+               sendText(*to, 200, sliText(all), kMetricsType);
+             });
   addHealth(router, "healthz", std::move(endpoints.healthz));
   addHealth(router, "livez", std::move(endpoints.livez));
   addHealth(router, "readyz", std::move(endpoints.readyz));

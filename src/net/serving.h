@@ -3,6 +3,7 @@
 // The HTTP endpoints that every program has, with the paths and answers of Kubernetes components:
 //   /healthz, /livez, /readyz   "ok", or 500 with one line per check; ?verbose, ?exclude=NAME,
 //   /healthz/NAME /metrics                    Prometheus text; DELETE resets, where the program can
+//   /metrics/slis               the health checks as metrics
 //   /configz                    the configuration in force, as JSON
 //   /version                    the build, as JSON
 //   PUT /debug/flags/v          the body is the new log verbosity

@@ -80,6 +80,9 @@ TEST_F(ServingTest, HealthIsOkOrALinePerCheck) {
   EXPECT_EQ(ask("GET", "/healthz?exclude=leaderElection&exclude=typo&verbose").body,
             "[+]ping ok\n[+]leaderElection excluded: ok\nwarn: no check \"typo\" to exclude\n"
             "healthz check passed\n");
+  EXPECT_THAT(ask("GET", "/metrics/slis").body,
+              HasSubstr("kubernetes_healthcheck{name=\"leaderElection\",type=\"healthz\"} 0\n"
+                        "kubernetes_healthcheck{name=\"ping\",type=\"livez\"} 1\n"));
   EXPECT_EQ(ask("GET", "/livez").body, "ok");
   EXPECT_EQ(ask("GET", "/readyz").body, "ok");
 }

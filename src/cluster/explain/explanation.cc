@@ -90,6 +90,19 @@ void addVerdicts(std::string& out, const json::value& answer) {
   }
 }
 
+// Where the least would have to change.
+void addNearly(std::string& out, const json::value& answer) {
+  const auto& nearly = arrayAt(answer, "butForOne");
+  if (nearly.empty()) return;
+  out += "\nThese nodes would take it but for one thing\n";
+  std::vector<Row> rows{{"NODES", "BUT FOR", "BECAUSE", "FOR EXAMPLE", "WHAT WOULD HELP THERE"}};
+  for (const auto& entry : nearly)
+    rows.push_back({scalar(at(entry, "count")), std::string(textAt(entry, "plugin")),
+                    joined(arrayAt(entry, "reasons")), joined(arrayAt(entry, "nodes"), 1),
+                    std::string(textAt(entry, "change"))});
+  addTable(out, rows);
+}
+
 void addScores(std::string& out, const json::value& answer) {
   const auto& best = arrayAt(answer, "bestNodes");
   if (best.empty()) return;
@@ -127,6 +140,7 @@ std::string explanationText(const json::value& answer) {
   std::string out;
   addState(out, answer);
   addVerdicts(out, answer);
+  addNearly(out, answer);
   addScores(out, answer);
   addDecisions(out, answer);
   return out;

@@ -18,6 +18,8 @@ TEST(ExplanationTest, APendingPodIsToldWhoRejectsItAndWhatItLacks) {
        "nodes": ["a", "b", "c", "d"]},
       {"plugin": "TaintToleration", "reasons": ["node(s) had untolerated taint {k: v}"], "count": 1, "nodes": ["e"]}],
     "nearestMiss": {"node": "b", "missing": {"cpu": "500m", "memory": "1Gi"}},
+    "butForOne": [{"plugin": "TaintToleration", "reasons": ["node(s) had untolerated taint {k: v}"], "count": 1,
+      "nodes": ["e"], "change": "tolerate k=v:NoSchedule"}],
     "decisions": [{"time": "T", "attempt": 3, "result": "unschedulable", "node": "", "feasibleNodes": 0,
       "evaluatedNodes": 5, "message": "0/5 nodes are available"}]})"),
       R"(Pod    shop/web
@@ -30,6 +32,10 @@ As things stand, 0 of 5 nodes can take it.
   1      TaintToleration   node(s) had untolerated taint {k: v}   e
 
 It would fit on b with 500m cpu, 1Gi memory less, or with as much freed there.
+
+These nodes would take it but for one thing
+  NODES  BUT FOR          BECAUSE                               FOR EXAMPLE  WHAT WOULD HELP THERE
+  1      TaintToleration  node(s) had untolerated taint {k: v}  e            tolerate k=v:NoSchedule
 
 What was decided
   TIME  ATTEMPT  RESULT         NODE  FEASIBLE  MESSAGE

@@ -176,7 +176,7 @@ ServiceViews Agent::views() {
       [this] { return qosView(); },
       [this](std::size_t limit, std::string_view cgroup) { return audit_.toJson(limit, cgroup); },
       [this] { return notReady(); },
-      [this] { return json::object{{"componentconfig", configzOf(options_)}}; },
+      [this] { return json::object{{"componentconfig", describe(options_)}}; },
       nullptr};
 }
 

@@ -4,7 +4,7 @@
 
 namespace koord::koordlet {
 
-json::value configzOf(const AgentOptions& options) {
+json::value describe(const AgentOptions& options) {
   json::object gates;
   for (const auto& [name, enabled] : options.gates.all()) gates.emplace(name, enabled);
   return json::object{

@@ -35,6 +35,6 @@ struct AgentOptions {
 };
 
 // As /configz shows them.
-json::value configzOf(const AgentOptions& options);
+json::value describe(const AgentOptions& options);
 
 }  // namespace koord::koordlet

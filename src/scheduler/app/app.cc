@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/virtual_loop.h"
+#include "kube/events.h"
 #include "kube/leader_election.h"
 #include "net/http_client.h"
 #include "net/tls.h"
@@ -29,6 +30,7 @@ class App final : public RunningScheduler {
       : component_(component),
         metrics_(std::move(metrics)),
         scheduler_(std::move(scheduler)),
+        events_(component.api(), component.executor(), "koord-scheduler", component.random().fork()),
         informers_(component.api(), component.executor(), *scheduler_, component.random().fork()),
         service_(*scheduler_, *metrics_, component.executor(),
                  {.leading = [this] { return leading_; },
@@ -89,7 +91,8 @@ class App final : public RunningScheduler {
     options.metrics = component_.metrics();
     elector_ = std::make_unique<kube::LeaderElector>(
         component_.api(), component_.executor(), options, component_.random().fork(),
-        [this] {
+        [this, identity = options.identity] {
+          tell(identity + " became leader");
           if (scheduler_->configuration().delayCacheUntilActive) informers_.start();
           lead();
         },
@@ -116,6 +119,15 @@ class App final : public RunningScheduler {
     log::info("serving on {}", (*server)->address());
     servers_.push_back(*std::move(server));
     return {};
+  }
+
+  // An event about the lease.
+  void tell(const std::string& what) {
+    const LeaderElectionConfig& election = scheduler_->configuration().leaderElection;
+    api::ObjectMeta lease;
+    lease.namespace_ = election.resourceNamespace;
+    lease.name = election.resourceName;
+    events_.record(kube::referenceTo(api::Lease::kType, lease), "Normal", "LeaderElection", what);
   }
 
   // The lease has run out, and its end has not been noticed yet.
@@ -148,6 +160,7 @@ class App final : public RunningScheduler {
   kube::Component& component_;
   std::unique_ptr<Metrics> metrics_;
   std::unique_ptr<Scheduler> scheduler_;
+  kube::EventRecorder events_;
   Informers informers_;
   bool leading_ = false;
   bool stopping_ = false;

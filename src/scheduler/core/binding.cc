@@ -40,7 +40,8 @@ Status Scheduler::runPermit(Attempt& attempt) {
     return Status::error(
         fmt::format("running Permit plugin \"{}\": {}", plugin.name, answer.status.message()));
   }
-  if (!waits.empty()) shared_.waiting.add(executor_, attempt.pod.info, attempt.node, std::move(waits));
+  if (!waits.empty())
+    shared_.waiting.add(executor_, attempt.pod.info, attempt.node, std::move(waits));
   return {};
 }
 
@@ -58,6 +59,17 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   Attempt& attempt = *owned;
   const std::string uid = attempt.pod.uid();
   underWay_.insert(uid);
+  const Status flight = attempt.timer.point("PreBindPreFlight", [&] { return preFlight(attempt); });
+  if (!flight.ok()) {
+    shared_.waiting.remove(uid);
+    underWay_.erase(uid);
+    fail(attempt, flight, nullptr, {true, ""}, true);
+    co_return;
+  }
+  if (!attempt.preBinds.empty() || shared_.waiting.find(uid)) {
+    auto announcing = announce(attempt);
+    co_await announcing;
+  }
   if (const auto waiting = shared_.waiting.find(uid)) {
     const SteadyTime since = executor_.steadyNow();
     auto outcome = waiting->takeOutcome();
@@ -83,8 +95,8 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     timed(attempt, "Bind", status.code, bindSince);
     if (binding_-- == kMaxBinding) wake();
     if (!status.ok()) {
-      // The request may have been carried out all the same. Until that is known the pod keeps its place,
-      // so that nothing is given away twice.
+      // The request may have been carried out all the same. Until that is known the pod keeps its
+      // place, so that nothing is given away twice.
       auto question = findOut(attempt);
       const Truth truth = co_await question;
       if (truth == Truth::Bound) status = Status{};
@@ -113,15 +125,36 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   }
 }
 
-Task<Status> Scheduler::preBind(Attempt& attempt) {
-  const PodPtr pod = attempt.pod.info;
+// Finds out whose PreBind will run.
+Status Scheduler::preFlight(Attempt& attempt) {
   for (const auto& plugin : attempt.profile->profile().preBind) {
-    const Status flight = plugin.point->preBindPreFlight(attempt.state, pod, attempt.node);
+    const Status flight =
+        plugin.point->preBindPreFlight(attempt.state, attempt.pod.info, attempt.node);
     if (flight.skipped()) continue;
     if (!flight.ok()) {
-      co_return Status::error(
+      return Status::error(
           fmt::format("running PreBindPreFlight \"{}\": {}", plugin.name, flight.message()));
     }
+    attempt.preBinds.push_back(&plugin);
+  }
+  return {};
+}
+
+// Binding will take its time: says in the pod's status which node it is for, so that others
+// (autoscalers, the next leader) do not plan with that place.
+Task<void> Scheduler::announce(Attempt& attempt) {
+  const api::Pod& pod = *attempt.pod.info->pod;
+  if (!shared_.api || pod.status.nominatedNodeName == attempt.nodeName) co_return;
+  json::object patch{{"metadata", json::object{{"uid", pod.metadata.uid}}},
+                     {"status", json::object{{"nominatedNodeName", attempt.nodeName}}}};
+  auto patching = patchStatus(api::keyOf(pod.metadata), std::move(patch));
+  co_await patching;
+}
+
+Task<Status> Scheduler::preBind(Attempt& attempt) {
+  const PodPtr pod = attempt.pod.info;
+  for (const auto* entry : attempt.preBinds) {
+    const auto& plugin = *entry;
     const SteadyTime since = executor_.steadyNow();
     auto task = plugin.point->preBind(attempt.state, pod, attempt.node);
     const Status status = co_await task;
@@ -198,8 +231,8 @@ void Scheduler::succeeded(Attempt& attempt) {
   decision.feasibleNodes = attempt.feasible;
   decision.duration = took;
   event(*attempt.profile, pod, "Normal", "Scheduled", "Binding", decision.message);
-  log::v(2, "bound pod {} to {} ({} of {} nodes feasible)", pod->key(), attempt.nodeName, attempt.feasible,
-         attempt.evaluated);
+  log::v(2, "bound pod {} to {} ({} of {} nodes feasible)", pod->key(), attempt.nodeName,
+         attempt.feasible, attempt.evaluated);
   decisions_.record(pod->key(), std::move(decision));
   attempt.timer.point("PostBind", [&] {
     for (const auto& plugin : attempt.profile->profile().postBind)

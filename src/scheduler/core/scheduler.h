@@ -90,6 +90,7 @@ class Scheduler {
     CycleState state;
     AttemptTimer timer;
     bool sample = false;  // plugins are timed one by one
+    std::vector<const Extension<PreBindPlugin>*> preBinds;  // those that have something to do
     NodeId node = kNoNode;
     std::string nodeName;
     SteadyTime started{};
@@ -121,6 +122,8 @@ class Scheduler {
   Status runPermit(Attempt& attempt);
   void unreserve(Attempt& attempt);
   Task<void> bindingCycle(std::unique_ptr<Attempt> attempt);
+  Status preFlight(Attempt& attempt);
+  Task<void> announce(Attempt& attempt);
   Task<Status> preBind(Attempt& attempt);
   Task<Status> bind(Attempt& attempt);
   enum class Truth { Bound, Unbound, Gone, Elsewhere };

@@ -326,6 +326,28 @@ Status NodeSearch::filterNodes(CycleState& state, const PodPtr& pod, NodeSet& no
   return filterOn(state, pod, *state.get<Attempt>(kAttempt), nodes, verdicts, true);
 }
 
+Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const PodPtr& pod,
+                                                        const NodeSet& nodes) {
+  const Attempt& attempt = *state.get<Attempt>(kAttempt);
+  std::vector<NodeId> list;
+  nodes.copyTo(list);
+  std::vector<PluginMask> masks(list.size(), 0);
+  for (std::size_t i = 0; i < profile_.filter.size(); ++i) {
+    if ((attempt.skipFilter >> i & 1) != 0) continue;
+    const auto& plugin = profile_.filter[i];
+    NodeSet left = nodes;
+    Verdicts verdicts;
+    verdicts.clear(cluster_.capacity());
+    NodeFilter batch(left, verdicts, static_cast<std::uint16_t>(i));
+    const Status status =
+        plugin.point->filter(stateFor(plugin.signedPlugin, state, attempt), *pod, batch);
+    if (!status.ok()) return fail(ErrorCode::Internal, status.message());
+    for (std::size_t n = 0; n < list.size(); ++n)
+      if (!left.contains(list[n])) masks[n] |= PluginMask{1} << i;
+  }
+  return masks;
+}
+
 Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node) {
   const Attempt& attempt = *state.get<Attempt>(kAttempt);
   const auto judge = [&]() -> Status {

@@ -57,6 +57,10 @@ class NodeSearch {
   Status filterNode(CycleState& state, const PodPtr& pod, NodeId node);
   // Asks every plugin about every one of the nodes; kept results are not used.
   Status filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes, Verdicts& verdicts);
+  // Which plugins reject each of the nodes, also those that come after the first to do so:
+  // masks of positions in the profile's filters, in the order of the nodes.
+  Result<std::vector<PluginMask>> objections(CycleState& state, const PodPtr& pod,
+                                             const NodeSet& nodes);
   Result<ScoreTable> scoreNodes(CycleState& state, const PodPtr& pod,
                                 std::span<const NodeId> nodes);
 

@@ -1,8 +1,13 @@
 #include "scheduler/services/explain.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
+#include <map>
 
 #include "base/time.h"
+#include "scheduler/engine/tolerations.h"
 
 namespace koord::scheduler {
 
@@ -70,6 +75,58 @@ json::value nearestMiss(const Cluster& cluster, const PodInfo& pod, const NodeSe
       missing.emplace(cluster.resources().name(id), amountText(id, amount - free));
   });
   return json::object{{"node", cluster.node(best).name}, {"missing", std::move(missing)}};
+}
+
+// What would have to be done for the one plugin that rejects the node to take it; "" when only a
+// person can tell.
+std::string changeFor(const std::string& plugin, const Cluster& cluster, const PodInfo& pod,
+                      NodeId node) {
+  const api::Node& object = *cluster.node(node).object;
+  if (plugin == "NodeUnschedulable") return "uncordon the node";
+  if (plugin == "TaintToleration") {
+    std::vector<std::string> taints;
+    for (const api::Taint& taint : object.spec.taints) {
+      if (taint.effect == "PreferNoSchedule" || tolerates(pod.pod->spec.tolerations, taint))
+        continue;
+      taints.push_back(fmt::format("{}{}{}:{}", taint.key, taint.value.empty() ? "" : "=",
+                                   taint.value, taint.effect));
+    }
+    return fmt::format("tolerate {}", fmt::join(taints, ", "));
+  }
+  if (plugin != "NodeResourcesFit") return {};
+  std::vector<std::string> missing;
+  pod.request.forEach([&](ResourceId id, std::int64_t amount) {
+    const std::int64_t free = Cluster::columnAt(cluster.allocatable(id), node) -
+                              Cluster::columnAt(cluster.requested(id), node);
+    if (amount > 0 && amount > free) {
+      missing.push_back(
+          fmt::format("{} {}", amountText(id, amount - free), cluster.resources().name(id)));
+    }
+  });
+  return missing.empty() ? "fewer pods there"
+                         : fmt::format("{} less, or as much freed there", fmt::join(missing, ", "));
+}
+
+// Nodes that one plugin alone keeps the pod from, by plugin and reason: where the least has to
+// change.
+json::array butForOne(const Profile& profile, const Cluster& cluster, const PodInfo& pod,
+                      const NodeSet& nearly, const Verdicts& verdicts) {
+  json::array result;
+  std::map<VerdictId, std::vector<NodeId>> groups;
+  nearly.forEach([&](NodeId node) { groups[verdicts.at(node)].push_back(node); });
+  for (const auto& [id, members] : groups) {
+    const Rejection& rejection = verdicts.rejection(id);
+    const std::string& plugin = profile.filter[rejection.plugin].name;
+    json::array names;
+    for (std::size_t i = 0; i < std::min(members.size(), kNodesPerReason); ++i)
+      names.push_back(json::string(cluster.node(members[i]).name));
+    result.push_back(json::object{{"plugin", plugin},
+                                  {"reasons", textArray(rejection.reasons)},
+                                  {"count", members.size()},
+                                  {"nodes", std::move(names)},
+                                  {"change", changeFor(plugin, cluster, pod, members.front())}});
+  }
+  return result;
 }
 
 json::value scoresJson(const Cluster& cluster, const ScoreTable& table) {
@@ -144,13 +201,18 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   out.emplace("rejections", std::move(rejections));
   if (feasible.empty()) {
     out.emplace("message", diagnosis.message());
-    // Of the nodes where resources are what it fails on.
-    NodeSet tooFull;
+    const auto objections = search.objections(state, pod, rejected);
+    if (!objections) return;
+    NodeSet nearly, tooFull;  // where one plugin stands in the way, and where that is for resources
+    std::size_t n = 0;
     rejected.forEach([&](NodeId node) {
+      if (std::popcount((*objections)[n++]) != 1) return;
+      nearly.insert(node);
       const auto& plugin = diagnosis.filterPlugins[verdicts.rejection(verdicts.at(node)).plugin];
       if (plugin == "NodeResourcesFit") tooFull.insert(node);
     });
     out.emplace("nearestMiss", nearestMiss(cluster, *pod, tooFull));
+    out.emplace("butForOne", butForOne(search.profile(), cluster, *pod, nearly, verdicts));
     return;
   }
   std::vector<NodeId> nodes;

@@ -195,6 +195,14 @@ TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
             "1 TaintToleration [\"b\"] [\"node(s) had untolerated taint(s)\"]\n"
             "1 NodeResourcesFit [\"a\"] [\"Insufficient cpu\"]\n");
   EXPECT_EQ(toJson(*at(*pending, "nearestMiss", "missing")), "{\"cpu\":\"500m\"}");
+  std::string nearly;
+  for (const auto& entry : at(*pending, "butForOne")->get_array()) {
+    nearly += fmt::format("{} {}: {}\n", textAt(entry, "plugin"), toJson(*at(entry, "nodes")),
+                          textAt(entry, "change"));
+  }
+  EXPECT_EQ(nearly,
+            "TaintToleration [\"b\"]: tolerate gpu:NoSchedule\n"
+            "NodeResourcesFit [\"a\"]: 500m cpu less, or as much freed there\n");
   EXPECT_EQ(s.ask("GET", "/apis/v1/explain/pods/default/none").status, 404);
 
   const auto asked =

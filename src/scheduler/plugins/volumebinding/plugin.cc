@@ -212,7 +212,19 @@ std::vector<EventRegistration> VolumeBinding::eventsToRegister() const {
            }},
           {EventResource::PersistentVolume, kAdd | kUpdate, "", {}},
           {EventResource::Node, kAdd | kUpdateNodeLabel | kUpdateNodeTaint, "", {}},
-          {EventResource::CSINode, kAdd | kUpdate, "", {}},
+          {EventResource::CSINode, kAdd, "", {}},
+          {EventResource::CSINode, kUpdate, "",
+           [](const PodInfo&, const ClusterEvent& event) {
+             // The one annotation that says which plugins' volumes the node takes through CSI.
+             const auto migrated = [](const std::shared_ptr<const void>& object) {
+               const auto node = std::static_pointer_cast<const api::CSINode>(object);
+               const auto* plugins = api::findIn(node->metadata.annotations,
+                                                 "storage.alpha.kubernetes.io/migrated-plugins");
+               return plugins ? *plugins : std::string();
+             };
+             return migrated(event.oldObject) != migrated(event.newObject) ? Hint::Queue
+                                                                           : Hint::Skip;
+           }},
           {EventResource::CSIDriver, kUpdate, "",
            [](const PodInfo&, const ClusterEvent& event) {
              const auto before = std::static_pointer_cast<const api::CSIDriver>(event.oldObject);

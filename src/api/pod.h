@@ -193,7 +193,7 @@ struct ContainerStatus {
   std::string containerID;
   std::optional<bool> started;
   ResourceList allocatedResources;
-  std::optional<ResourceRequirements> resources;
+  Boxed<ResourceRequirements> resources;
 };
 
 struct PodIP {

@@ -17,7 +17,7 @@ void crd(std::string_view input) {
   const auto schema = apiserver::compileSchema(set, *openApi, warnings);
   auto object = parseJson(rest);
   if (!schema || !object) return;
-  apiserver::pruneCustom(*object, **schema);
+  apiserver::prune(*object, **schema);
   apiserver::applyDefaults(*object, **schema);
   apiserver::FieldErrors errors;
   apiserver::validateCustom(*object, **schema, errors);

@@ -76,7 +76,7 @@ std::optional<json::value> outputOfPodAsWritten(const json::object& testCase,
   const json::object written = outputs(testCase, *pod);
   if (!written.contains(field) || explains(written, testCase)) return std::nullopt;
 
-  std::vector<std::optional<api::ResourceRequirements>*> absent;
+  std::vector<api::Boxed<api::ResourceRequirements>*> absent;
   if (!pod->spec.resources) absent.push_back(&pod->spec.resources);
   for (auto& status : pod->status.containerStatuses) {
     if (!status.resources) absent.push_back(&status.resources);

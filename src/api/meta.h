@@ -1,8 +1,8 @@
 #pragma once
 
-// Shapes shared by all API objects (meta.k8s.io/v1). Structs hold the fields that our code reads; writes
-// go out as patches, so fields that are not here survive. A field is named as in JSON; one whose JSON
-// name is a C++ keyword has an underscore at its end (namespace_).
+// Shapes shared by all API objects (meta.k8s.io/v1). Structs hold the fields that our code reads;
+// writes go out as patches, so fields that are not here survive. A field is named as in JSON; one
+// whose JSON name is a C++ keyword has an underscore at its end (namespace_).
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +22,8 @@ extern template class Map<std::string>;
 extern template class Map<Quantity>;
 using StringMap = Map<std::string>;
 using ResourceList = Map<Quantity>;
-using Time = std::optional<WallTime>;  // absent, null and zero are the same; whole seconds on the wire
+using Time =
+    std::optional<WallTime>;  // absent, null and zero are the same; whole seconds on the wire
 using GoDuration = std::optional<Duration>;  // "1h2m3s" on the wire
 
 struct MicroTime {  // six digits on the wire
@@ -147,7 +148,9 @@ struct ObjectKey {
   auto operator<=>(const ObjectKey&) const = default;
 };
 
-inline ObjectKey keyOf(const ObjectMeta& meta) { return {meta.namespace_, meta.name}; }
+inline ObjectKey keyOf(const ObjectMeta& meta) {
+  return {meta.namespace_, meta.name};
+}
 
 // The owner with controller: true, or nullptr.
 const OwnerReference* controllerOf(const ObjectMeta& meta);
@@ -160,7 +163,11 @@ const std::string* findIn(const StringMap& map, std::string_view key);
 template <>
 struct std::hash<koord::api::ObjectKey> {
   std::size_t operator()(const koord::api::ObjectKey& key) const noexcept {
-    const std::size_t h = std::hash<std::string>{}(key.name);
-    return h ^ (std::hash<std::string>{}(key.namespace_) + 0x9e3779b97f4a7c15ULL + (h << 6) + (h >> 2));
+    return of(key.namespace_, key.name);
+  }
+  static std::size_t of(std::string_view namespace_, std::string_view name) noexcept {
+    const std::size_t h = std::hash<std::string_view>{}(name);
+    return h ^ (std::hash<std::string_view>{}(namespace_) + 0x9e3779b97f4a7c15ULL + (h << 6) +
+                (h >> 2));
   }
 };

@@ -6,7 +6,6 @@
 // was deleted and re-created while the connection was down arrives as onDelete, then onAdd.
 
 #include <functional>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "api/codec.h"
@@ -45,7 +44,28 @@ class Informer final : private ReflectorSink {
 
   // nullptr when there is none.
   Object get(const api::ObjectKey& key) const;
-  const std::unordered_map<api::ObjectKey, Object>& objects() const { return objects_; }
+  // Objects are their own keys: there may be hundreds of thousands.
+  struct ByKey {
+    using is_transparent = void;
+    std::size_t operator()(const api::ObjectKey& key) const {
+      return std::hash<api::ObjectKey>{}(key);
+    }
+    std::size_t operator()(const Object& object) const {
+      return std::hash<api::ObjectKey>::of(object->metadata.namespace_, object->metadata.name);
+    }
+    bool operator()(const api::ObjectKey& key, const Object& object) const {
+      return object->metadata.name == key.name && object->metadata.namespace_ == key.namespace_;
+    }
+    bool operator()(const Object& object, const api::ObjectKey& key) const {
+      return (*this)(key, object);
+    }
+    bool operator()(const Object& a, const Object& b) const {
+      return a->metadata.name == b->metadata.name &&
+             a->metadata.namespace_ == b->metadata.namespace_;
+    }
+  };
+  using Objects = std::unordered_set<Object, ByKey, ByKey>;
+  const Objects& objects() const { return objects_; }
   std::size_t size() const { return objects_.size(); }
 
  private:
@@ -64,7 +84,7 @@ class Informer final : private ReflectorSink {
   Random random_;
   std::function<void(T&)> transform_;
   Duration resync_{};
-  std::unordered_map<api::ObjectKey, Object> objects_;
+  Objects objects_;
   // During a replace: known before, not in the list so far.
   std::unordered_set<api::ObjectKey> unseen_;
   std::vector<Handler> handlers_;
@@ -93,7 +113,7 @@ template <class T>
 void Informer<T>::addHandler(Handler handler) {
   handlers_.push_back(std::move(handler));
   if (auto& onAdd = handlers_.back().onAdd)
-    for (const auto& [key, object] : objects_) onAdd(object);
+    for (const auto& object : objects_) onAdd(object);
 }
 
 template <class T>
@@ -108,13 +128,13 @@ void Informer<T>::onSynced(std::function<void()> fn) {
 template <class T>
 typename Informer<T>::Object Informer<T>::get(const api::ObjectKey& key) const {
   const auto it = objects_.find(key);
-  return it == objects_.end() ? nullptr : it->second;
+  return it == objects_.end() ? nullptr : *it;
 }
 
 template <class T>
 void Informer<T>::beginReplace() {
   unseen_.clear();
-  for (const auto& [key, object] : objects_) unseen_.insert(key);
+  for (const auto& object : objects_) unseen_.insert(api::keyOf(object->metadata));
 }
 
 template <class T>
@@ -133,20 +153,22 @@ void Informer<T>::upsert(const json::value& document) {
   unseen_.erase(key);
   const auto it = objects_.find(key);
   if (it == objects_.end()) {
-    objects_.emplace(key, after);
+    objects_.insert(after);
     notifyAdd(after);
     return;
   }
-  const Object before = it->second;
+  const Object before = *it;
   if (before->metadata.uid != after->metadata.uid) {
     objects_.erase(it);
     notifyDelete(before);
-    objects_.emplace(key, after);
+    objects_.insert(after);
     notifyAdd(after);
     return;
   }
   if (before->metadata.resourceVersion == after->metadata.resourceVersion) return;
-  it->second = after;
+  auto place = objects_.extract(it);
+  place.value() = after;
+  objects_.insert(std::move(place));
   for (auto& handler : handlers_)
     if (handler.onUpdate) handler.onUpdate(before, after);
 }
@@ -174,7 +196,7 @@ template <class T>
 void Informer<T>::erase(const api::ObjectKey& key) {
   const auto it = objects_.find(key);
   if (it == objects_.end()) return;
-  const Object last = it->second;
+  const Object last = *it;
   objects_.erase(it);
   notifyDelete(last);
 }
@@ -186,7 +208,7 @@ Task<void> Informer<T>::resyncForever() {
     co_await pause;
     // Handlers may do anything, so not while walking over the objects.
     std::vector<Object> all;
-    for (const auto& [key, object] : objects_) all.push_back(object);
+    for (const auto& object : objects_) all.push_back(object);
     for (const auto& object : all)
       for (auto& handler : handlers_)
         if (handler.onUpdate) handler.onUpdate(object, object);

@@ -133,8 +133,8 @@ Outcome follow(bool streams, int expires, std::optional<std::size_t> cutAfter, b
     informer.start();
     loop.advance(10s);
     EXPECT_TRUE(informer.synced());
-    for (const auto& [key, object] : informer.objects())
-      outcome.state[key.name] = object->metadata.resourceVersion;
+    for (const auto& object : informer.objects())
+      outcome.state[object->metadata.name] = object->metadata.resourceVersion;
   }
   outcome.bytes = network.bytes;
   return outcome;

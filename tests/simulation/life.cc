@@ -64,7 +64,7 @@ void Life::patch(const api::ResourceType& type, const api::ObjectMeta& meta, jso
 
 std::vector<std::shared_ptr<const api::Node>> Life::sortedNodes() const {
   std::vector<std::shared_ptr<const api::Node>> all;
-  for (const auto& [key, node] : truth_.nodes.objects()) all.push_back(node);
+  for (const auto& node : truth_.nodes.objects()) all.push_back(node);
   std::ranges::sort(all, {}, [](const auto& node) { return node->metadata.name; });
   return all;
 }
@@ -313,11 +313,12 @@ void Life::collect() {
 
 void Life::countBudgets() {
   std::map<std::string, BudgetObject> sorted;
-  for (const auto& [key, budget] : truth_.budgets.objects()) sorted[key.toString()] = budget;
+  for (const auto& budget : truth_.budgets.objects())
+    sorted[api::keyOf(budget->metadata).toString()] = budget;
   for (const auto& [key, budget] : sorted) {
     const auto selector = api::Selector::compile(budget->spec.selector);
     std::int32_t healthy = 0;
-    for (const auto& [podKey, pod] : truth_.pods.objects())
+    for (const auto& pod : truth_.pods.objects())
       healthy += pod->metadata.namespace_ == budget->metadata.namespace_ &&
                  pod->status.phase == "Running" && !pod->metadata.deletionTimestamp &&
                  selector->matches(pod->metadata.labels);
@@ -331,11 +332,11 @@ void Life::countBudgets() {
 // The volume controller and a provisioner in one.
 void Life::provision() {
   std::map<std::string, std::shared_ptr<const api::PersistentVolumeClaim>> unbound;
-  for (const auto& [key, claim] : truth_.claims.objects())
-    if (claim->spec.volumeName.empty()) unbound[key.toString()] = claim;
+  for (const auto& claim : truth_.claims.objects())
+    if (claim->spec.volumeName.empty()) unbound[api::keyOf(claim->metadata).toString()] = claim;
   for (const auto& [key, claim] : unbound) {
     std::string promised;
-    for (const auto& [name, volume] : truth_.volumes.objects())
+    for (const auto& volume : truth_.volumes.objects())
       if (volume->spec.claimRef && volume->spec.claimRef->uid == claim->metadata.uid)
         promised = volume->metadata.name;
     if (!promised.empty()) {

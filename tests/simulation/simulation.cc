@@ -108,14 +108,14 @@ class Simulation {
   // Every pod that the scheduler knows to be pending is in exactly one place.
   void checkQueue(Process& process) {
     const scheduler::Scheduler& scheduler = process.scheduler();
-    for (const auto& [key, pod] : truth_.pods.objects()) {
-      const auto known = scheduler.pending(key);
+    for (const auto& pod : truth_.pods.objects()) {
+      const auto known = scheduler.pending(api::keyOf(pod->metadata));
       if (!known || known->uid() != pod->metadata.uid || !pod->spec.nodeName.empty() ||
           known->pod->metadata.deletionTimestamp || scheduler.cluster().findPod(known->uid()))
         continue;
       if (scheduler.queue().placeOf(known->uid()) == QueuePlace::None)
         journal_.violated("no pod is lost", "{} does not know {} any more", process.name(),
-                          key.toString());
+                          api::keyOf(pod->metadata).toString());
     }
   }
 
@@ -155,21 +155,21 @@ class Simulation {
     const scheduler::Cluster& cluster = scheduler.cluster();
     if (cluster.liveCount() != truth_.nodes.size())
       return fmt::format("{} of {} nodes", cluster.liveCount(), truth_.nodes.size());
-    for (const auto& [key, node] : truth_.nodes.objects()) {
-      const auto id = cluster.findNode(key.name);
+    for (const auto& node : truth_.nodes.objects()) {
+      const auto id = cluster.findNode(node->metadata.name);
       if (!id || !cluster.node(*id).object ||
           cluster.node(*id).object->metadata.resourceVersion != node->metadata.resourceVersion)
-        return "node " + key.name;
+        return "node " + node->metadata.name;
       if (const auto wrong = cluster.verifyNode(*id); !wrong.empty()) return wrong;
     }
     if (cluster.assumedTotal() > 0) return fmt::format("{} pods assumed", cluster.assumedTotal());
     std::size_t assigned = 0, waiting = 0, gated = 0;
-    for (const auto& [key, pod] : truth_.pods.objects()) {
+    for (const auto& pod : truth_.pods.objects()) {
       if (api::isTerminal(*pod)) continue;
       if (pod->spec.nodeName.empty()) {
         const auto place = scheduler.queue().placeOf(pod->metadata.uid);
         if (place == QueuePlace::None && !pod->metadata.deletionTimestamp)
-          return "pod " + key.toString() + " is not queued";
+          return "pod " + api::keyOf(pod->metadata).toString() + " is not queued";
         ++waiting;
         gated += place == QueuePlace::Gated;
         continue;
@@ -177,7 +177,7 @@ class Simulation {
       ++assigned;
       const auto* record = cluster.findPod(pod->metadata.uid);
       if (!record || cluster.node(record->node).name != pod->spec.nodeName)
-        return "pod " + key.toString() + " is not counted";
+        return "pod " + api::keyOf(pod->metadata).toString() + " is not counted";
     }
     if (cluster.podTotal() != assigned)
       return fmt::format("{} pods are counted, {} are there", cluster.podTotal(), assigned);

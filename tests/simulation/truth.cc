@@ -67,7 +67,7 @@ void Truth::start() {
 
 std::vector<PodObject> Truth::sortedPods() const {
   std::vector<PodObject> all;
-  for (const auto& [key, pod] : pods.objects()) all.push_back(pod);
+  for (const auto& pod : pods.objects()) all.push_back(pod);
   std::ranges::sort(all, {}, [](const auto& pod) {
     return std::tie(pod->metadata.namespace_, pod->metadata.name);
   });

@@ -94,8 +94,9 @@ Model Witness::model(const std::string& without) {
   const auto& cluster = handle_->cluster();
   cluster.live().forEach(
       [&](NodeId id) { model.nodes[cluster.node(id).name] = cluster.node(id).object; });
-  for (const auto& [uid, record] : cluster.pods())
-    if (uid != without && cluster.live().contains(record.node)) model.pods[uid] = onNode(record);
+  for (const auto& record : cluster.pods())
+    if (record.info->uid() != without && cluster.live().contains(record.node))
+      model.pods[record.info->uid()] = onNode(record);
   for (const auto& [key, object] : handle_->stores().namespaces.all())
     model.namespaces[key.name] = object->metadata.labels;
   for (const auto& [node, pods] : handle_->nominator().byNode())
@@ -156,7 +157,7 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
     return;
   }
   Choice choice{process_, row.name, row.object->metadata.resourceVersion, {}};
-  for (const auto& [uid, record] : handle_->cluster().pods()) choice.known.insert(uid);
+  for (const auto& record : handle_->cluster().pods()) choice.known.insert(record.info->uid());
   decisions_.choices[pod->uid()].push_back(std::move(choice));
   const Model now = model(pod->uid());
   const Reference reference(now, *pod->pod);

@@ -92,7 +92,7 @@ CronJobController::CronJobController(kube::Api& api, Executor& executor,
 std::vector<CronJobController::JobPtr> CronJobController::jobsOf(
     const api::CronJob& cronJob) const {
   std::vector<JobPtr> owned;
-  for (const auto& [key, job] : jobs_.objects()) {
+  for (const auto& job : jobs_.objects()) {
     const auto* owner = api::controllerOf(job->metadata);
     if (owner && owner->uid == cronJob.metadata.uid) owned.push_back(job);
   }

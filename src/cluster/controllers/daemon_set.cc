@@ -100,7 +100,7 @@ DaemonSetController::DaemonSetController(kube::Api& api, Executor& executor,
   enqueueControllersOf(pods_.informer(), sets_, queue_);
   enqueueControllersOf(revisions, sets_, queue_);
   const auto addAll = [this] {
-    for (const auto& [key, set] : sets_.objects()) queue_.add(key.toString());
+    for (const auto& set : sets_.objects()) queue_.add(api::keyOf(set->metadata).toString());
   };
   nodes_.addHandler({[addAll](const auto&) { addAll(); },
                      [addAll](const auto& before, const auto& after) {
@@ -158,7 +158,7 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
   const bool surges =
       rolls && rolling && resolveIntOrPercent(rolling->maxSurge.value_or(none), nodes, true) > 0;
   int surging = 0;  // nodes with two pods
-  for (const auto& [nodeKey, node] : nodes_.objects()) {
+  for (const auto& node : nodes_.objects()) {
     const auto fits = affinity.matches(node->metadata.labels, node->metadata.name);
     if (!fits || !*fits || !tolerates(sample->spec, node->spec.taints)) continue;
     ++status.desiredNumberScheduled;

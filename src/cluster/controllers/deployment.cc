@@ -161,10 +161,10 @@ Task<Result<DeploymentController::Sets>> DeploymentController::claimSets(Deploym
   const auto selector = ownSelector(deployment->spec.selector);
   if (!selector) co_return fail(selector.error());
   std::vector<SetPtr> candidates;
-  for (const auto& [key, set] : sets_.objects()) {
+  for (const auto& set : sets_.objects()) {
     const auto* owner = api::controllerOf(set->metadata);
     if (owner ? owner->uid == deployment->metadata.uid
-              : key.namespace_ == deployment->metadata.namespace_)
+              : set->metadata.namespace_ == deployment->metadata.namespace_)
       candidates.push_back(set);
   }
   std::ranges::sort(candidates, {}, [](const auto& set) {

@@ -70,8 +70,9 @@ DisruptionController::DisruptionController(kube::Api& api, Executor& executor,
       queue_(executor, "disruption", [this](std::string key) { return sync(std::move(key)); }) {
   enqueueChanged(budgets_, queue_);
   const auto podChanged = [this](const auto& pod) {
-    for (const auto& [key, budget] : budgets_.objects())
-      if (key.namespace_ == pod->metadata.namespace_) queue_.add(key.toString());
+    for (const auto& budget : budgets_.objects())
+      if (budget->metadata.namespace_ == pod->metadata.namespace_)
+        queue_.add(api::keyOf(budget->metadata).toString());
   };
   pods_.addHandler(
       {podChanged, [podChanged](const auto&, const auto& pod) { podChanged(pod); }, podChanged});
@@ -109,8 +110,8 @@ Task<Result<>> DisruptionController::sync(std::string key) {
   std::map<std::string, int> scales;  // by owner
   json::object disrupted;
   std::optional<WallTime> recheck;
-  for (const auto& [podKey, pod] : pods_.objects()) {
-    if (podKey.namespace_ != budget->metadata.namespace_ ||
+  for (const auto& pod : pods_.objects()) {
+    if (pod->metadata.namespace_ != budget->metadata.namespace_ ||
         !selector->matches(pod->metadata.labels) || api::isTerminal(*pod))
       continue;
     ++matching;

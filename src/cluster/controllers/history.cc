@@ -39,10 +39,10 @@ Task<Result<std::vector<RevisionPtr>>> History::all(Of set) {
   const auto selector = ownSelector(set.selector);
   if (!selector) co_return fail(selector.error());
   std::vector<RevisionPtr> candidates;
-  for (const auto& [key, revision] : revisions_.objects()) {
+  for (const auto& revision : revisions_.objects()) {
     const auto* owner = api::controllerOf(revision->metadata);
     if (owner ? owner->uid == set.owner.meta.uid
-              : key.namespace_ == set.owner.meta.namespace_ &&
+              : revision->metadata.namespace_ == set.owner.meta.namespace_ &&
                     selector->matches(revision->metadata.labels))
       candidates.push_back(revision);
   }

@@ -149,10 +149,10 @@ void NodeLifecycleController::nodeSeen(const NodePtr& node) {
   const bool evicting = std::ranges::any_of(
       node->spec.taints, [](const auto& taint) { return taint.effect == kNoExecute; });
   if (!evicting && leaving_.empty()) return;
-  for (const auto& [key, pod] : pods_.objects()) {
+  for (const auto& pod : pods_.objects()) {
     if (pod->spec.nodeName != node->metadata.name) continue;
     if (!evicting) leaving_.erase(pod->metadata.uid);
-    if (evicting) podQueue_.add(key.toString());
+    if (evicting) podQueue_.add(api::keyOf(pod->metadata).toString());
   }
 }
 
@@ -231,7 +231,7 @@ Task<Result<>> NodeLifecycleController::setUnreachable(NodePtr node) {
   events_.record(kube::referenceTo(api::Node::kType, node->metadata), "Normal", "NodeNotReady",
                  fmt::format("Node {} status is now: NodeNotReady", node->metadata.name));
   std::vector<PodPtr> pods;
-  for (const auto& [key, pod] : pods_.objects())
+  for (const auto& pod : pods_.objects())
     if (pod->spec.nodeName == node->metadata.name && isReady(*pod)) pods.push_back(pod);
   for (const auto& pod : pods) {
     json::value notReady = json::object{

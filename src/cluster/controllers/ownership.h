@@ -77,9 +77,10 @@ void enqueueControllersOf(kube::Informer<Child>& children, kube::Informer<Parent
   const auto seen = [addOwner, &parents, &queue](const api::ObjectMeta& meta) {
     if (addOwner(meta)) return;
     if constexpr (requires(const Parent& parent) { parent.spec.selector; })
-      for (const auto& [key, parent] : parents.objects())
-        if (key.namespace_ == meta.namespace_ && selects(parent->spec.selector, meta.labels))
-          queue.add(key.toString());
+      for (const auto& parent : parents.objects())
+        if (parent->metadata.namespace_ == meta.namespace_ &&
+            selects(parent->spec.selector, meta.labels))
+          queue.add(api::keyOf(parent->metadata).toString());
   };
   children.addHandler({[seen](const auto& child) { seen(child->metadata); },
                        [seen, addOwner](const auto& before, const auto& after) {

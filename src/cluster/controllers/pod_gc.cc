@@ -32,7 +32,7 @@ std::vector<PodGarbageCollector::Lost> PodGarbageCollector::findLost() {
   std::vector<Lost> lost;
   std::vector<std::shared_ptr<const api::Pod>> ended;
   std::map<std::string, SteadyTime> missing;
-  for (const auto& [key, pod] : pods_.objects()) {
+  for (const auto& pod : pods_.objects()) {
     const auto& name = pod->spec.nodeName;
     const bool deleting = pod->metadata.deletionTimestamp.has_value();
     const bool over = api::isTerminal(*pod);

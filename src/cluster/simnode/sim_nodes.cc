@@ -109,7 +109,7 @@ void SimNodes::nodeSeen(const api::Node& node) {
   if (fresh) {
     known->second.ip = address(200, static_cast<std::uint32_t>(nodesByName_.size()));
     known->second.reportAt = executor_.steadyNow();
-    for (const auto& [key, pod] : pods_.objects())
+    for (const auto& pod : pods_.objects())
       if (pod->spec.nodeName == name) podSeen(*pod);
   }
   if (!ready(node)) nodeQueue_.add(name);

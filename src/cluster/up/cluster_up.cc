@@ -372,9 +372,9 @@ Task<void> ClusterUp::showForever() {
 ClusterStatus ClusterUp::status() const {
   ClusterStatus status;
   StatusInput input;
-  for (const auto& [key, node] : actors_->nodes.objects()) input.nodes.push_back(node);
-  for (const auto& [key, pod] : actors_->pods.objects()) input.pods.push_back(pod);
-  for (const auto& [key, metric] : actors_->metrics.objects()) input.metrics.push_back(metric);
+  for (const auto& node : actors_->nodes.objects()) input.nodes.push_back(node);
+  for (const auto& pod : actors_->pods.objects()) input.pods.push_back(pod);
+  for (const auto& metric : actors_->metrics.objects()) input.metrics.push_back(metric);
   summarize(input, status);
   for (const auto& child : actors_->supervisor.states()) {
     const auto component = std::ranges::find_if(components_, [&](const Component& candidate) {

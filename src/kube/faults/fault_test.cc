@@ -112,8 +112,8 @@ class Observer {
   Client& client() { return client_; }
   std::map<std::string, std::string> versions() const {
     std::map<std::string, std::string> all;
-    for (const auto& [key, object] : informer_.objects())
-      all[key.toString()] = object->metadata.resourceVersion;
+    for (const auto& object : informer_.objects())
+      all[api::keyOf(object->metadata).toString()] = object->metadata.resourceVersion;
     return all;
   }
 

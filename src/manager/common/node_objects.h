@@ -56,7 +56,7 @@ class NodeObjectController {
   }
 
   void enqueueAll() {
-    for (const auto& [key, node] : nodes_.objects()) queue_.add(key.name);
+    for (const auto& node : nodes_.objects()) queue_.add(node->metadata.name);
   }
 
  private:

@@ -70,7 +70,7 @@ void NodeResourceController::startWhenSynced() {
 }
 
 void NodeResourceController::enqueueAll() {
-  for (const auto& [key, node] : nodes_.objects()) queue_.add(key.name);
+  for (const auto& node : nodes_.objects()) queue_.add(node->metadata.name);
 }
 
 void NodeResourceController::lookForDue() {

@@ -97,7 +97,7 @@ Task<Result<>> PodWebhook::applyMatchingProfiles(std::string namespace_, json::v
   if (!labels) co_return fail(labels.error());
 
   std::vector<ProfilePtr> all;
-  for (const auto& [key, profile] : profiles_.objects()) all.push_back(profile);
+  for (const auto& profile : profiles_.objects()) all.push_back(profile);
   std::vector<std::string> broken;
   const auto matching = matchProfiles(all, *labels, before->metadata.labels, &broken);
   for (const auto& problem : broken)

@@ -12,7 +12,7 @@ namespace koord::scheduler {
 class ClaimUsers final : public ClusterListener {
  public:
   explicit ClaimUsers(Cluster& cluster) {
-    for (const auto& [uid, record] : cluster.pods()) change(record.node, *record.info, 1);
+    for (const auto& record : cluster.pods()) change(record.node, *record.info, 1);
     cluster.addListener(*this);
   }
 

@@ -24,7 +24,7 @@ std::optional<NodeId> Cluster::findNode(std::string_view name) const {
 
 const Cluster::PodRecord* Cluster::findPod(const std::string& uid) const {
   const auto it = pods_.find(uid);
-  return it == pods_.end() ? nullptr : &it->second;
+  return it == pods_.end() ? nullptr : &*it;
 }
 
 Result<> Cluster::assume(const PodPtr& pod, NodeId node) {
@@ -40,9 +40,9 @@ Result<> Cluster::assume(const PodPtr& pod, NodeId node) {
 Result<> Cluster::forget(const std::string& uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end()) return {};
-  if (!it->second.assumed) {
-    return fail(ErrorCode::Conflict, fmt::format("pod {}({}) wasn't assumed so cannot be forgotten", uid,
-                                                 it->second.info->key()));
+  if (!it->assumed) {
+    return fail(ErrorCode::Conflict, fmt::format("pod {}({}) wasn't assumed so cannot be forgotten",
+                                                 uid, it->info->key()));
   }
   erasePod(it);
   return {};
@@ -55,27 +55,26 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
     insertPod(pod, node, false);
     return Seen::Added;
   }
-  const bool assumed = it->second.assumed;
-  const bool moved = it->second.node != node;
-  const NodeId before = it->second.node;
-  const bool sameShape = !moved && it->second.info->request == pod->request &&
-                         it->second.info->nonZeroCpu == pod->nonZeroCpu &&
-                         it->second.info->nonZeroMemory == pod->nonZeroMemory &&
-                         it->second.info->labelSet == pod->labelSet &&
-                         it->second.info->ports == pod->ports &&
-                         it->second.info->pod->metadata.deletionTimestamp.has_value() ==
+  const bool assumed = it->assumed;
+  const bool moved = it->node != node;
+  const NodeId before = it->node;
+  const bool sameShape = !moved && it->info->request == pod->request &&
+                         it->info->nonZeroCpu == pod->nonZeroCpu &&
+                         it->info->nonZeroMemory == pod->nonZeroMemory &&
+                         it->info->labelSet == pod->labelSet && it->info->ports == pod->ports &&
+                         it->info->pod->metadata.deletionTimestamp.has_value() ==
                              pod->pod->metadata.deletionTimestamp.has_value();
   if (sameShape) {
     // The usual confirmation or status update: nothing that is counted differs, so no node changed.
     auto& pods = rows_[node].pods;
-    *std::ranges::find(pods, it->second.info) = pod;
-    it->second.info = pod;
-    if (assumed) {
-      it->second.assumed = false;
-      --assumed_;
-      return Seen::Confirmed;
-    }
-    return Seen::Updated;
+    *std::ranges::find(pods, it->info) = pod;
+    auto place = pods_.extract(it);
+    place.value().info = pod;
+    place.value().assumed = false;
+    pods_.insert(std::move(place));
+    if (!assumed) return Seen::Updated;
+    --assumed_;
+    return Seen::Confirmed;
   }
   erasePod(it);
   insertPod(pod, node, false);
@@ -89,14 +88,14 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
 std::optional<Cluster::PodRecord> Cluster::removePod(const std::string& uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end()) return std::nullopt;
-  PodRecord record = it->second;
+  PodRecord record = *it;
   erasePod(it);
   if (openTransactions_ == 0) releaseRow(record.node);
   return record;
 }
 
 void Cluster::insertPod(const PodPtr& pod, NodeId node, bool assumed) {
-  pods_.emplace(pod->uid(), PodRecord{pod, node, assumed});
+  pods_.insert(PodRecord{pod, node, assumed});
   if (assumed) ++assumed_;
   NodeRow& row = rows_[node];
   row.pods.push_back(pod);
@@ -107,8 +106,8 @@ void Cluster::insertPod(const PodPtr& pod, NodeId node, bool assumed) {
   for (auto* listener : listeners_) listener->podAdded(node, pod);
 }
 
-void Cluster::erasePod(std::unordered_map<std::string, PodRecord>::iterator it) {
-  const PodRecord record = std::move(it->second);
+void Cluster::erasePod(Pods::iterator it) {
+  const PodRecord record = *it;
   pods_.erase(it);
   if (record.assumed) --assumed_;
   NodeRow& row = rows_[record.node];
@@ -165,7 +164,8 @@ std::string Cluster::verifyNode(NodeId node) const {
   }
   std::string difference;
   const auto compare = [&](std::string_view what, std::int64_t counted, std::int64_t kept) {
-    if (counted != kept) difference += fmt::format("{}: kept {}, counted {}; ", what, kept, counted);
+    if (counted != kept)
+      difference += fmt::format("{}: kept {}, counted {}; ", what, kept, counted);
   };
   for (ResourceId id = 0; id < resources_.size(); ++id)
     compare(resources_.name(id), sum.amount(id), columnAt(requested(id), node));

@@ -2,10 +2,11 @@
 
 // Cluster: the scheduler's state of all nodes and of the pods on them, worked on in place.
 //
-// Nodes have dense ids; what filters and scores read most is kept in columns by node id. Every change to
-// a node appends its id to a change log, so that cached results can be brought up to date by looking at
-// changed nodes only. Changes made while a Transaction is open are recorded and can be taken back, which
-// is how a pod is tried out on a node, victims are removed for a moment, or a gang is placed as a whole.
+// Nodes have dense ids; what filters and scores read most is kept in columns by node id. Every
+// change to a node appends its id to a change log, so that cached results can be brought up to date
+// by looking at changed nodes only. Changes made while a Transaction is open are recorded and can
+// be taken back, which is how a pod is tried out on a node, victims are removed for a moment, or a
+// gang is placed as a whole.
 //
 // Not thread-safe: it belongs to the scheduler's actor.
 
@@ -15,6 +16,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "api/core.h"
@@ -38,7 +40,7 @@ struct NodeRow {
   std::string name;
   std::shared_ptr<const api::Node> object;  // nullptr: pods name this node, but it does not exist
   std::vector<Label> labels;                // sorted
-  std::vector<NodeImage> images;  // sorted by image
+  std::vector<NodeImage> images;            // sorted by image
   std::vector<PodPtr> pods;
   std::vector<HostPort> usedPorts;  // one entry per pod and port
 
@@ -50,8 +52,9 @@ struct ImageSpread {
   std::uint64_t version = 0;  // rises with every change
 };
 
-// Hears of every pod that comes to or leaves a node, what-if changes and their undoing included, after
-// the cluster's own numbers have changed; and of nodes before and after labels or existence change.
+// Hears of every pod that comes to or leaves a node, what-if changes and their undoing included,
+// after the cluster's own numbers have changed; and of nodes before and after labels or existence
+// change.
 class ClusterListener {
  public:
   virtual ~ClusterListener() = default;
@@ -69,8 +72,8 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  // Of labels, selectors and images. Given anew when most of them are in use no more, between attempts;
-  // the version rises then.
+  // Of labels, selectors and images. Given anew when most of them are in use no more, between
+  // attempts; the version rises then.
   Symbols& symbols() { return symbols_; }
   const Symbols& symbols() const { return symbols_; }
   std::uint64_t symbolsVersion() const { return symbolsVersion_; }
@@ -83,7 +86,8 @@ class Cluster {
   const ResourceNames& resources() const { return resources_; }
 
   // --- Nodes. Not inside a transaction.
-  // Adds or replaces; returns its id. Nothing is logged as changed when nothing the engine reads differs.
+  // Adds or replaces; returns its id. Nothing is logged as changed when nothing the engine reads
+  // differs.
   NodeId setNode(std::shared_ptr<const api::Node> object);
   // Pods that are still bound to it keep its row until they are gone.
   void removeNode(std::string_view name);
@@ -97,7 +101,9 @@ class Cluster {
   std::uint64_t nodesVersion() const { return nodesVersion_; }
 
   // --- Columns, by node id. A resource nobody has named yet has an empty column: use columnAt.
-  std::span<const std::int64_t> allocatable(ResourceId id) const { return column(allocatable_, id); }
+  std::span<const std::int64_t> allocatable(ResourceId id) const {
+    return column(allocatable_, id);
+  }
   std::span<const std::int64_t> requested(ResourceId id) const { return column(requested_, id); }
   std::span<const std::int64_t> nonZeroCpu() const { return nonZeroCpu_; }
   std::span<const std::int64_t> nonZeroMemory() const { return nonZeroMemory_; }
@@ -123,10 +129,23 @@ class Cluster {
     NodeId node = kNoNode;
     bool assumed = false;  // placed by us, not yet seen as bound
   };
+  // Records are their own keys, by uid.
+  struct ByUid {
+    using is_transparent = void;
+    std::size_t operator()(const std::string& uid) const { return std::hash<std::string>{}(uid); }
+    std::size_t operator()(const PodRecord& record) const { return (*this)(record.info->uid()); }
+    bool operator()(const std::string& uid, const PodRecord& record) const {
+      return record.info->uid() == uid;
+    }
+    bool operator()(const PodRecord& a, const PodRecord& b) const {
+      return a.info->uid() == b.info->uid();
+    }
+  };
+  using Pods = std::unordered_set<PodRecord, ByUid, ByUid>;
   const PodRecord* findPod(const std::string& uid) const;
   std::size_t podTotal() const { return pods_.size(); }
   std::size_t assumedTotal() const { return assumed_; }
-  const std::unordered_map<std::string, PodRecord>& pods() const { return pods_; }
+  const Pods& pods() const { return pods_; }
 
   // Counts the pod on the node before the API knows. Fails when the pod is on a node already.
   Result<> assume(const PodPtr& pod, NodeId node);
@@ -134,7 +153,8 @@ class Cluster {
   Result<> forget(const std::string& uid);
 
   enum class Seen { Added, Confirmed, Updated, Moved };
-  // The API shows the pod on this node. Moved: it was counted on another one, which must not happen.
+  // The API shows the pod on this node. Moved: it was counted on another one, which must not
+  // happen.
   Seen observePod(const PodPtr& pod, std::string_view nodeName);
   // The pod is gone, or has ended. Returns what was counted, if anything.
   std::optional<PodRecord> removePod(const std::string& uid);
@@ -193,7 +213,7 @@ class Cluster {
   void setImages(NodeId id, const std::vector<api::ContainerImage>& images);
   TaintSet internTaints(const std::vector<api::Taint>& taints);
   void insertPod(const PodPtr& pod, NodeId node, bool assumed);
-  void erasePod(std::unordered_map<std::string, PodRecord>::iterator it);
+  void erasePod(Pods::iterator it);
   void count(NodeId node, const PodInfo& pod, bool add);
   void applyDelta(NodeId node, const Resources& delta, bool negative);
   void undoTo(std::size_t mark);
@@ -226,7 +246,7 @@ class Cluster {
   LabelSets labelSets_;
   TermTable terms_;
 
-  std::unordered_map<std::string, PodRecord> pods_;
+  Pods pods_;
   std::size_t assumed_ = 0;
 
   std::vector<Undo> journal_;

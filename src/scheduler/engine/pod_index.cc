@@ -12,7 +12,7 @@ std::string PodIndex::Query::key() const {
 
 PodIndex::PodIndex(Cluster& cluster, NamespaceLabels namespaceLabels)
     : cluster_(cluster), namespaceLabels_(std::move(namespaceLabels)) {
-  for (const auto& [uid, record] : cluster_.pods()) change(record.node, *record.info, 1);
+  for (const auto& record : cluster_.pods()) change(record.node, *record.info, 1);
   cluster_.addListener(*this);
 }
 
@@ -78,7 +78,7 @@ PodIndex::SetMatches& PodIndex::matchesOf(const LabelSet& set) {
 void PodIndex::recount(Tracked& tracked) const {
   tracked.counts.clear();
   boost::unordered_flat_map<const LabelSet*, bool> matching;
-  for (const auto& [uid, record] : cluster_.pods()) {
+  for (const auto& record : cluster_.pods()) {
     if (!tracked.query.terminating && record.info->pod->metadata.deletionTimestamp) continue;
     const LabelSet* set = record.info->labelSet.get();
     const auto [it, added] = matching.try_emplace(set, false);
@@ -101,8 +101,8 @@ const NodeAmounts& PodIndex::counts(const Query& query) {
   return tracked.counts;
 }
 
-// A quarter at once, since finding them takes a walk over all. Label sets that refer to them find out
-// when they are next looked at.
+// A quarter at once, since finding them takes a walk over all. Label sets that refer to them find
+// out when they are next looked at.
 void PodIndex::dropLeastUsed() {
   std::vector<std::uint64_t> uses;
   for (const auto& [number, tracked] : queries_) uses.push_back(tracked.lastUse);

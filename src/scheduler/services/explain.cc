@@ -235,7 +235,7 @@ Result<json::value> explainPod(Scheduler& scheduler, const api::ObjectKey& key) 
   const PodPtr pending = scheduler.pending(key);
   PodPtr bound;
   if (!pending) {
-    for (const auto& [uid, record] : scheduler.cluster().pods()) {
+    for (const auto& record : scheduler.cluster().pods()) {
       if (api::keyOf(record.info->pod->metadata) != key) continue;
       bound = record.info;
       out.emplace("node", scheduler.cluster().node(record.node).name);

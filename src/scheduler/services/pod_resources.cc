@@ -36,7 +36,7 @@ void addMetric(std::string& out, const Scheduler& scheduler, std::string_view me
                std::string_view help, api::ResourceList (*amountsOf)(const api::Pod& pod)) {
   out += fmt::format("# HELP {} {}\n# TYPE {} gauge\n", metric, help, metric);
   const Cluster& cluster = scheduler.cluster();
-  for (const auto& [uid, record] : cluster.pods()) {
+  for (const auto& record : cluster.pods()) {
     const api::Pod& pod = *record.info->pod;
     addSamples(out, metric, pod, cluster.node(record.node).name, amountsOf(pod));
   }

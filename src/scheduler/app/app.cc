@@ -110,6 +110,8 @@ class App final : public RunningScheduler {
     // Bindings under way get a moment; what they leave open the next leader finds in the API.
     drain(50, std::move(done));
   }
+  // It may be cut short.
+  ~App() override { component_.executor().cancel(draining_); }
 
  private:
   Result<> listen(net::ServerOptions options) {
@@ -152,7 +154,7 @@ class App final : public RunningScheduler {
       elector_->release([done = std::make_shared<Callback>(std::move(done))] { (*done)(); });
       return;
     }
-    component_.executor().runAfter(
+    draining_ = component_.executor().runAfter(
         std::chrono::milliseconds(100),
         [this, left, done = std::make_shared<Callback>(std::move(done))] { drain(left - 1, std::move(*done)); });
   }
@@ -167,6 +169,7 @@ class App final : public RunningScheduler {
   HttpService service_;
   std::vector<std::unique_ptr<net::HttpServer>> servers_;
   std::unique_ptr<kube::LeaderElector> elector_;
+  TimerId draining_ = 0;
 };
 
 }  // namespace

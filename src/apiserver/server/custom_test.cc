@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "apiserver/objects/formats.h"
 #include "apiserver/testing.h"
 
 namespace koord::apiserver::testing {
@@ -171,6 +172,34 @@ TEST_F(CustomTest, limitsAreReportedInTheWordsOfTheApi) {
               expected.empty() ? "" : "Box.example.com \"b\" is invalid: " + expected)
         << one.name;
   }
+}
+
+TEST(FormatsTest, aTextHasItsFormatOrNot) {
+  const struct {
+    const char* format;
+    const char* good;
+    const char* bad;
+  } cases[] = {
+      {"date-time", "2026-01-02T03:04:05Z", "2026-01-02"},
+      {"date", "2026-02-28", "2026-02-30"},
+      {"duration", "1h30m", "1 hour"},
+      {"ipv4", "10.0.0.1", "10.0.0.256"},
+      {"ipv6", "fe80::1", "10.0.0.1"},
+      {"cidr", "10.0.0.0/8", "10.0.0.0/33"},
+      {"cidr", "fe80::/64", "fe80::/129"},
+      {"byte", "aGk=", "a"},
+      {"email", "a@b.c", "a b@c"},
+      {"hexcolor", "#00ff7f", "#00ff7"},
+      {"hostname", "a-1.example.com", "-a.example.com"},
+      {"mac", "00:1b:44:11:3a:b7", "00:1b:44:11:3a"},
+      {"uri", "https://example.com/x", "example com"},
+      {"uuid", "6F1C1C1E-0000-1000-8000-000000000001", "6f1c1c1e"},
+      {"uuid4", "6f1c1c1e-0000-4000-8000-000000000001", "6f1c1c1e-0000-1000-8000-000000000001"}};
+  for (const auto& one : cases) {
+    EXPECT_TRUE(hasFormat(one.good, one.format)) << one.format;
+    EXPECT_FALSE(hasFormat(one.bad, one.format)) << one.format;
+  }
+  EXPECT_TRUE(hasFormat("whatever", "nobody-knows"));
 }
 
 TEST_F(CustomTest, statusScaleAndGeneration) {

@@ -22,7 +22,7 @@ test: packages ## build everything and run every test
 	@scripts/build.sh $(BUILD) $(JOBS) all
 	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-test-long: packages ## the tests that take an hour, above all 1,000 simulated clusters
+test-long: packages ## the tests that take minutes each: 1,000 simulated clusters
 	@scripts/build.sh $(BUILD) $(JOBS) all
 	@cd $(BUILD) && ctest -C Long -L long --output-on-failure
 

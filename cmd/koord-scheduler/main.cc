@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
     if (!text) return refuse(text.error());
     if (flags.showPlugins) std::fputs(text->c_str(), stdout);
     if (flags.writeConfigTo.empty()) return 0;
-    const auto written = koord::writeFileAtomic(flags.writeConfigTo, *text, 0644);
+    const auto written = koord::writeFileAtomic(
+        flags.writeConfigTo, koord::scheduler::writeConfiguration(options->configuration), 0644);
     return written ? 0 : refuse(written.error());
   }
   return koord::kube::runComponent(

@@ -89,7 +89,7 @@ std::vector<std::string> pluginProblems(const SchedulerConfiguration& configurat
 
 void addFlags(CLI::App& app, Flags& flags, kube::ComponentOptions& component) {
   app.add_option("--config", flags.config, "KubeSchedulerConfiguration file (v1, YAML or JSON)");
-  app.add_option("--write-config-to", flags.writeConfigTo, "Write the plugins in force to this file and exit");
+  app.add_option("--write-config-to", flags.writeConfigTo, "Write the configuration in force to this file and exit");
   app.add_flag("--show-plugins", flags.showPlugins, "Print the order of plugins at every point and exit");
   app.add_option("--master", component.client.server, "Address of the API server, instead of kubeconfig's");
   app.add_option("--kubeconfig", component.client.kubeconfig, "kubeconfig file; ignored when --config names one");

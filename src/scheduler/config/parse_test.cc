@@ -125,6 +125,32 @@ TEST(Configuration, what_extenders_manage_alone_is_ignored_by_every_profile) {
             "{\"ignoredResources\":[\"a/x\"],\"ignoredResourceGroups\":[\"c\"]}");
 }
 
+TEST(Configuration, written_and_read_again_it_is_the_same) {
+  const auto read = parseConfiguration(
+      kHead +
+      "percentageOfNodesToScore: 40\nclientConnection: {qps: 7.5}\n"
+      "leaderElection: {leaderElect: false, leaseDuration: 1m30s}\n"
+      "extenders: [{urlPrefix: 'http://a', filterVerb: f, httpTimeout: 250ms, tlsConfig: {caData: "
+      "eA==}, "
+      "managedResources: [{name: a/x, ignoredByScheduler: true}]}]\n"
+      "profiles: [{schedulerName: one, plugins: {multiPoint: {disabled: [{name: ImageLocality}], "
+      "enabled: "
+      "[{name: NodeName}, {name: TaintToleration, weight: 9}]}, score: {disabled: [{name: "
+      "NodeAffinity}]}}, pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: "
+      "3}}]}, "
+      "{schedulerName: two, percentageOfNodesToScore: 5}]\n");
+  ASSERT_TRUE(read) << read.error().message;
+  const std::string written = writeConfiguration(*read);
+  const auto again = parseConfiguration(written);
+  ASSERT_TRUE(again) << again.error().message << "\n" << written;
+  EXPECT_EQ(writeConfiguration(*again), written);
+  EXPECT_EQ(again->leaderElection.leaseDuration, std::chrono::seconds(90));
+  EXPECT_EQ(again->extenders[0].httpTimeout, std::chrono::milliseconds(250));
+  EXPECT_EQ(again->profiles[0].pluginConfig.size(), read->profiles[0].pluginConfig.size());
+  EXPECT_EQ(mergePlugins(defaultPlugins(), again->profiles[0].plugins.at("multiPoint")),
+            mergePlugins(defaultPlugins(), read->profiles[0].plugins.at("multiPoint")));
+}
+
 TEST(Configuration, sets_are_merged_in_order) {
   const std::vector<PluginRef> defaults{{"A", 1}, {"B", 2}, {"C", 0}};
   const auto names = [&](const PluginSet& user) {

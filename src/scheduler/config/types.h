@@ -107,6 +107,8 @@ SchedulerConfiguration defaultConfiguration();
 Result<SchedulerConfiguration> parseConfiguration(std::string_view text);
 // The same, for those who go on to look for more problems: what could be read, and the problems.
 SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std::string>& errors);
+// YAML with every field; read again, it gives the same configuration.
+std::string writeConfiguration(const SchedulerConfiguration& configuration);
 // Checks what can only be judged as a whole; for configurations changed by flags.
 std::vector<std::string> validate(const SchedulerConfiguration& configuration);
 

@@ -30,6 +30,14 @@ Usage annotated(const api::StringMap& annotations, Usage fallback) {
   return fallback;
 }
 
+std::optional<Duration> delayIn(const api::Pod& pod, std::string_view key) {
+  const auto* text = api::findIn(pod.metadata.annotations, key);
+  if (!text) return std::nullopt;
+  const auto delay = parseDuration(*text);
+  if (!delay || *delay < Duration::zero()) return std::nullopt;
+  return *delay;
+}
+
 }  // namespace
 
 bool isSimulated(const api::Node& node) {
@@ -66,11 +74,11 @@ Usage systemUsageOf(const api::Node& node) {
 std::optional<Duration> completionDelay(const api::Pod& pod) {
   const auto* owner = api::controllerOf(pod.metadata);
   if (!owner || owner->kind != "Job") return std::nullopt;
-  const auto* text = api::findIn(pod.metadata.annotations, kKwokCompleteDelay);
-  if (!text) return std::nullopt;
-  const auto delay = parseDuration(*text);
-  if (!delay || *delay < Duration::zero()) return std::nullopt;
-  return *delay;
+  return delayIn(pod, kKwokCompleteDelay);
+}
+
+Duration deletionDelay(const api::Pod& pod) {
+  return delayIn(pod, kKwokDeleteDelay).value_or(Duration::zero());
 }
 
 }  // namespace koord::cluster

@@ -18,6 +18,9 @@ inline constexpr std::string_view kKwokUsageMemory = "kwok.x-k8s.io/usage-memory
 // on.
 inline constexpr std::string_view kKwokCompleteDelay = "pod-complete.stage.kwok.x-k8s.io/delay";
 
+// Annotation of a pod: how long it takes to end after it was deleted. Without it, it ends at once.
+inline constexpr std::string_view kKwokDeleteDelay = "pod-delete.stage.kwok.x-k8s.io/delay";
+
 bool isSimulated(const api::Node& node);
 
 struct Usage {
@@ -34,5 +37,6 @@ Usage requestOf(const api::Pod& pod);
 
 // When a pod that runs is over: nothing for a pod that is no Job's or has no delay.
 std::optional<Duration> completionDelay(const api::Pod& pod);
+Duration deletionDelay(const api::Pod& pod);
 
 }  // namespace koord::cluster

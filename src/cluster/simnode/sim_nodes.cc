@@ -165,6 +165,14 @@ Task<Result<>> SimNodes::syncPod(std::string key) {
   const auto pod = pods_.get(keyOf(key));
   if (!pod || !nodesByName_.contains(pod->spec.nodeName)) co_return Result<>{};
   if (pod->metadata.deletionTimestamp) {
+    // deletionTimestamp is when it has to be gone, deletionGracePeriodSeconds after the request.
+    const auto grace = std::chrono::seconds(pod->metadata.deletionGracePeriodSeconds.value_or(0));
+    const auto delay = std::min<Duration>(deletionDelay(*pod), grace);
+    const Duration left = *pod->metadata.deletionTimestamp - grace + delay - executor_.wallNow();
+    if (delay > 0s && left > 0s) {
+      podQueue_.addAfter(key, left);
+      co_return Result<>{};
+    }
     // Who holds a pod back by a finalizer wants to know that it has ended.
     if (!pod->metadata.finalizers.empty() && !api::isTerminal(*pod)) {
       auto ending = setStatus(pod, "Failed");

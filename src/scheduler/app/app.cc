@@ -179,7 +179,7 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
                                                          const Registry& registry) {
   auto metrics = std::make_unique<Metrics>();
   log::info("random seed {}", options.seed);
-  options.http = &component.http();
+  if (!options.configuration.extenders.empty()) options.http = &component.http();
   auto scheduler = Scheduler::create(std::move(options), registry, component.executor(),
                                      &component.api(), metrics.get());
   if (!scheduler) return fail(std::move(scheduler.error()));

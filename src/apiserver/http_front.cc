@@ -52,6 +52,10 @@ void sendFailure(const ResponderPtr& responder, Failure failure,
   sendReply(responder, failureReply(std::move(failure), request));
 }
 
+// What of a log may wait for its reader, and how often it is looked whether it still does.
+constexpr std::size_t kLogBacklog = 4 << 20;
+constexpr Duration kLogPause = std::chrono::milliseconds(50);
+
 bool isOpenToAll(std::string_view path) {
   return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" ||
          path.starts_with("/healthz/") || path.starts_with("/livez/") ||
@@ -236,6 +240,12 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     while (piece && !*closed) {
       if (!piece->empty())
         responder->write(std::make_shared<const std::string>(*std::move(piece)));
+      // The log waits for its reader.
+      while (responder->queuedBytes() > kLogBacklog && !*closed) {
+        auto pause = sleepFor(self->server_.executor(), kLogPause);
+        co_await pause;
+      }
+      if (*closed) break;
       auto following = log->more();
       piece = co_await following;
     }

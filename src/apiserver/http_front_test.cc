@@ -198,6 +198,46 @@ TEST_F(HttpFrontTest, aWatcherThatDoesNotReadIsCutOff) {
   EXPECT_EQ(slow->text, "");
 }
 
+TEST_F(HttpFrontTest, aLogThatIsFollowedComesInPiecesAsItsReaderTakesThem) {
+  int pieces = 0;
+  HttpFrontOptions listen;
+  listen.listen = "127.0.0.1:0";
+  listen.tokens["secret"] = User{"alice", "", {"dev"}};
+  listen.podLogs = [&](std::string, std::string name,
+                       api::StringMap query) -> Task<Result<PodLog>> {
+    PodLog log{"log of " + name + "\n", {}};
+    if (query.contains("follow"))
+      log.more = [&]() -> Task<std::optional<std::string>> {
+        if (++pieces > 3) co_return std::nullopt;
+        co_return "piece " + std::to_string(pieces) + "\n";
+      };
+    co_return log;
+  };
+  front = *HttpFront::start(*server, std::move(listen));
+  send("POST", "/api/v1/namespaces/default/pods", pod("web"));
+  const std::string path = "/api/v1/namespaces/default/pods/web/log";
+  const auto whole = send("GET", path);
+  EXPECT_EQ(whole->text, "log of web\n");
+  EXPECT_TRUE(whole->ended);
+  const auto followed = send("GET", path + "?follow=true");
+  EXPECT_EQ(followed->text, "log of web\npiece 1\npiece 2\npiece 3\n");
+  EXPECT_TRUE(followed->ended);
+
+  pieces = 0;
+  net::ServerRequest request;
+  request.method = "GET";
+  request.target = path + "?follow=true";
+  request.headers.push_back({"Authorization", "Bearer secret"});
+  const auto slow = std::make_shared<FakeResponder>();
+  slow->queued = 100 << 20;
+  front->handle(std::move(request), slow);
+  loop.advance(std::chrono::seconds(10));
+  EXPECT_EQ(slow->text, "log of web\n");
+  slow->queued = 0;
+  loop.advance(std::chrono::seconds(1));
+  EXPECT_TRUE(slow->ended);
+}
+
 TEST_F(HttpFrontTest, openApiDescribesWhatIsServed) {
   const auto v2 = parseJson(send("GET", "/openapi/v2")->text);
   ASSERT_TRUE(v2);

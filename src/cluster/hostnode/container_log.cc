@@ -1,6 +1,5 @@
 #include "cluster/hostnode/container_log.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -134,9 +133,11 @@ std::size_t wholeLines(std::string_view text) {
 }
 
 std::string LogLines::line(WallTime now, char tag, std::string_view text) const {
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:09}Z {} {} {}\n", seconds,
-                     std::chrono::nanoseconds(now - seconds).count(), stream_, tag, text);
+  std::string time = formatTime(now);
+  time.pop_back();  // the zone, which comes after the fraction
+  const auto fraction = now - std::chrono::floor<std::chrono::seconds>(now);
+  return fmt::format("{}.{:09}Z {} {} {}\n", time, std::chrono::nanoseconds(fraction).count(),
+                     stream_, tag, text);
 }
 
 std::string LogLines::add(std::string_view bytes, WallTime now) {

@@ -145,14 +145,25 @@ void Truth::checkRoom(const api::Pod& pod, const Choice& choice) {
   }
 }
 
+// Between others there may be a conflict: of two leaders, one after the other, the second may not have
+// seen yet what the first had bound.
 void Truth::checkPorts(const api::Pod& pod, const Choice& choice) {
-  std::map<std::int32_t, std::string> taken;
-  for (const auto& other : others(choice, pod.spec.nodeName))
-    for (const auto& container : other->spec.containers)
+  const auto portsOf = [](const api::Pod& of) {
+    std::set<std::int32_t> ports;
+    for (const auto& container : of.spec.containers)
       for (const auto& port : container.ports)
-        if (port.hostPort > 0 && !taken.emplace(port.hostPort, other->metadata.name).second)
-          journal_.violated("host ports", "{} and {} have port {} of {}", taken[port.hostPort],
-                            other->metadata.name, port.hostPort, pod.spec.nodeName);
+        if (port.hostPort > 0) ports.insert(port.hostPort);
+    return ports;
+  };
+  const auto wanted = portsOf(pod);
+  if (wanted.empty()) return;
+  for (const auto& other : others(choice, pod.spec.nodeName)) {
+    if (other->metadata.uid == pod.metadata.uid) continue;
+    for (const std::int32_t port : portsOf(*other))
+      if (wanted.contains(port))
+        journal_.violated("host ports", "{} and {} have port {} of {}", pod.metadata.name,
+                          other->metadata.name, port, pod.spec.nodeName);
+  }
 }
 
 // Only for labels that nodes never change.

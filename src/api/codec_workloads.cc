@@ -18,8 +18,8 @@ BOOST_DESCRIBE_STRUCT(ReplicaSetStatus, (),
                       (replicas, fullyLabeledReplicas, readyReplicas, availableReplicas,
                        observedGeneration))
 BOOST_DESCRIBE_STRUCT(ReplicaSet, (), (metadata, spec, status))
-BOOST_DESCRIBE_STRUCT(StatefulSetSpec::Ordinals, (), (start))
-BOOST_DESCRIBE_STRUCT(StatefulSetSpec::ClaimRetention, (), (whenDeleted, whenScaled))
+BOOST_DESCRIBE_STRUCT(StatefulSetOrdinals, (), (start))
+BOOST_DESCRIBE_STRUCT(StatefulSetClaimRetention, (), (whenDeleted, whenScaled))
 BOOST_DESCRIBE_STRUCT(StatefulSetSpec, (),
                       (replicas, selector, template_, serviceName, podManagementPolicy,
                        updateStrategy, minReadySeconds, revisionHistoryLimit, volumeClaimTemplates,

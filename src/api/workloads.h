@@ -64,6 +64,13 @@ struct ReplicaSet {
   ReplicaSetStatus status;
 };
 
+struct StatefulSetOrdinals {
+  std::int32_t start = 0;
+};
+struct StatefulSetClaimRetention {
+  std::string whenDeleted;  // Retain (also when empty), Delete
+  std::string whenScaled;
+};
 struct StatefulSetSpec {
   std::optional<std::int32_t> replicas;  // 1 when absent
   std::optional<LabelSelector> selector;
@@ -74,15 +81,8 @@ struct StatefulSetSpec {
   std::int32_t minReadySeconds = 0;
   std::optional<std::int32_t> revisionHistoryLimit;  // 10 when absent
   std::vector<json::value> volumeClaimTemplates;
-  struct Ordinals {
-    std::int32_t start = 0;
-  };
-  std::optional<Ordinals> ordinals;
-  struct ClaimRetention {
-    std::string whenDeleted;  // Retain (also when empty), Delete
-    std::string whenScaled;
-  };
-  std::optional<ClaimRetention> persistentVolumeClaimRetentionPolicy;
+  std::optional<StatefulSetOrdinals> ordinals;
+  std::optional<StatefulSetClaimRetention> persistentVolumeClaimRetentionPolicy;
 };
 struct StatefulSetStatus {
   std::int64_t observedGeneration = 0;

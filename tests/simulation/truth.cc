@@ -81,9 +81,11 @@ std::vector<PodObject> Truth::others(const Choice& choice, const std::string& no
     if (!node.empty() && pod->spec.nodeName != node) continue;
     const auto binding = bindings_.find(pod->metadata.uid);
     if (binding == bindings_.end()) continue;  // not by a scheduler
+    // What a leader has not heard of yet it may believe elsewhere, too: it has just put it there.
+    const auto known = choice.known.find(pod->metadata.uid);
     const bool shown = binding->second.process == choice.process ||
                        binding->second.time < decisions_.starts.at(choice.process) ||
-                       choice.known.contains(pod->metadata.uid);
+                       (known != choice.known.end() && known->second == pod->spec.nodeName);
     if (shown) found.push_back(pod);
   }
   return found;

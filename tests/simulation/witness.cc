@@ -157,7 +157,8 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
     return;
   }
   Choice choice{process_, row.name, row.object->metadata.resourceVersion, {}};
-  for (const auto& record : handle_->cluster().pods()) choice.known.insert(record.info->uid());
+  for (const auto& record : handle_->cluster().pods())
+    choice.known[record.info->uid()] = handle_->cluster().node(record.node).name;
   decisions_.choices[pod->uid()].push_back(std::move(choice));
   const Model now = model(pod->uid());
   const Reference reference(now, *pod->pod);

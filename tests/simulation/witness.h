@@ -26,7 +26,7 @@ struct Choice {
   std::string process;
   std::string node;
   std::string nodeVersion;      // resourceVersion of the Node object
-  std::set<std::string> known;  // uids of the pods that it saw on nodes
+  std::map<std::string, std::string> known;  // the nodes it saw pods on, by their uids
 };
 
 // What all processes decided, for those who look at the store.

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "kube/client.h"
 #include "scheduler/core/scheduler.h"
+#include "scheduler/core/slim_pod.h"
 
 namespace koord::scheduler {
 
@@ -107,6 +108,9 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
         unreserve(attempt);
         (void)shared_.cluster.forget(uid);
         placeFreed(*attempt.pod.info, attempt.nodeName);
+        // Still pending to us, so our watch is behind: what it will show can be counted already.
+        if (attempt.elsewhere && pending_.contains(uid))
+          podUpdated(attempt.pod.info->pod, attempt.elsewhere);
         co_return;
       }
     }
@@ -204,7 +208,11 @@ Task<Scheduler::Truth> Scheduler::findOut(Attempt& attempt) {
     if (pod) {
       if (pod->metadata.uid != attempt.pod.uid()) co_return Truth::Gone;
       if (pod->spec.nodeName.empty()) co_return Truth::Unbound;
-      co_return pod->spec.nodeName == attempt.nodeName ? Truth::Bound : Truth::Elsewhere;
+      if (pod->spec.nodeName == attempt.nodeName) co_return Truth::Bound;
+      auto elsewhere = std::make_shared<api::Pod>(*pod);
+      slimPod(*elsewhere);
+      attempt.elsewhere = std::move(elsewhere);
+      co_return Truth::Elsewhere;
     }
     if (pod.error().code == ErrorCode::NotFound) co_return Truth::Gone;
     auto pause = sleepFor(executor_, wait);

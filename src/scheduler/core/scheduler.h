@@ -96,6 +96,7 @@ class Scheduler {
     SteadyTime started{};
     std::size_t evaluated = 0;
     std::size_t feasible = 0;
+    PodObject elsewhere;  // the pod as somebody else has bound it
   };
 
   Scheduler(SchedulerOptions options, Executor& executor, kube::Api* api, Observer* observer);

@@ -68,6 +68,7 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
     // The usual confirmation or status update: nothing that is counted differs, so no node changed.
     auto& pods = rows_[node].pods;
     *std::ranges::find(pods, it->info) = pod;
+    if (it->info->pod->status.startTime != pod->pod->status.startTime) ++podDetails_[node];
     auto place = pods_.extract(it);
     place.value().info = pod;
     place.value().assumed = false;

@@ -97,6 +97,9 @@ class Cluster {
   const NodeSet& live() const { return live_; }  // nodes that exist
   std::size_t liveCount() const { return liveCount_; }
   std::size_t capacity() const { return rows_.size(); }  // all ids are below
+  // Rises when something of the node's pods changes that is not counted, and matters to nobody but
+  // preemption: when they started.
+  std::uint32_t podDetails(NodeId id) const { return podDetails_[id]; }
   // Rises when a node comes or goes.
   std::uint64_t nodesVersion() const { return nodesVersion_; }
 
@@ -237,6 +240,7 @@ class Cluster {
   Column podCount_;
   Column allowedPods_;
   std::vector<TaintSet> taintSetOf_;
+  std::vector<std::uint32_t> podDetails_;
   NodeSet unschedulable_;
   NodeSet tainted_;
   LabelIndex labels_;

@@ -42,6 +42,7 @@ NodeId Cluster::rowFor(std::string_view name) {
     for (Column* column : {&nonZeroCpu_, &nonZeroMemory_, &podCount_, &allowedPods_})
       column->resize(rows_.size());
     taintSetOf_.resize(rows_.size());
+    podDetails_.resize(rows_.size());
   }
   rows_[id].name = name;
   ids_.emplace(std::string(name), id);

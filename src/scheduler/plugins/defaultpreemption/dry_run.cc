@@ -38,13 +38,15 @@ DryRunOutcomePtr DryRun::on(CycleState& state, const PodPtr& pod, NodeId node) {
   if (!current_ || promised_ == node)
     return std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
   DryRunOutcomePtr& kept = current_->outcomes[node];
-  if (!kept) kept = std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
+  if (!kept || kept->podDetails != cluster_.podDetails(node))
+    kept = std::make_shared<const DryRunOutcome>(tryOut(state, pod, node));
   return kept;
 }
 
 DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) {
   DryRunOutcome outcome;
   outcome.candidate.node = node;
+  outcome.podDetails = cluster_.podDetails(node);
   std::vector<PodPtr> lower;
   for (const PodPtr& other : cluster_.node(node).pods)
     if (other->priority < pod->priority) lower.push_back(other);

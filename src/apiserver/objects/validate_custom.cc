@@ -70,7 +70,8 @@ std::size_t codePoints(std::string_view text) {
 
 // A limit as messages print it: whole where the value is.
 std::string limitText(double limit, const json::value& value) {
-  return value.is_double() ? floatText(limit) : std::to_string(static_cast<std::int64_t>(limit));
+  if (value.is_double()) return floatText(limit);
+  return fmt::format("{:.0f}", std::trunc(limit));  // may be beyond 64 bits
 }
 
 // The messages are those of kube-openapi, by way of apiextensions' field errors.

@@ -123,10 +123,10 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
       waiting->reject("", "pod is being deleted");
     return;
   }
-  const std::string nominated = shared_.nominator.nodeOf(old->uid());
   queue_->update(old, after);
   const std::string& was = old->pod->status.nominatedNodeName;
-  if (!was.empty() && was != after->pod->status.nominatedNodeName && !nominated.empty()) {
+  // Also when the nomination was given up before: whoever it kept away hears of it now.
+  if (!was.empty() && was != after->pod->status.nominatedNodeName) {
     move(EventResource::AssignedPod, action::kDelete, old, nullptr,
          [&](const PodInfo& other) { return other.priority <= old->priority; });
   }

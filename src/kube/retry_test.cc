@@ -71,7 +71,8 @@ TEST_F(RetryTest, AConflictIsReadAndTriedAgain) {
   int version = 5;
   api_.answer = [&](const Request& request) -> Result<std::string> {
     if (request.verb == Verb::Get) return node(version, "old");
-    const auto wanted = textAt(*parseJson(request.body), "metadata", "resourceVersion");
+    const auto body = parseJson(request.body);
+    const auto wanted = textAt(*body, "metadata", "resourceVersion");
     if (version == 5) {
       ++version;
       return fail(ErrorCode::Conflict, "changed");

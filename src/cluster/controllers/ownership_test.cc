@@ -31,7 +31,8 @@ spec: {containers: [{name: c, image: v1}]}
 class OwnershipTest : public ControllersTest {
  protected:
   std::string controllerOf(const std::string& pod) {
-    const auto* owner = api::controllerOf(cluster.get<api::Pod>(pod)->metadata);
+    const auto object = cluster.get<api::Pod>(pod);
+    const auto* owner = api::controllerOf(object->metadata);
     return owner ? owner->name : "";
   }
 };

@@ -38,6 +38,7 @@ class Backend {
  public:
   explicit Backend(VirtualLoop& loop) : loop_(loop), file_(temporaryFile()) {}
   ~Backend() {
+    networks_.clear();  // they are gone by now
     stop();
     for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file_ + suffix);
   }

@@ -110,15 +110,20 @@ Status PodTopologySpread::normalize(const CycleState&, const PodInfo&,
     least = std::min(least, scores[n]);
     most = std::max(most, scores[n]);
   }
+  if (least == INT64_MAX) {  // of no node in question
+    std::ranges::fill(scores, 0);
+    return {};
+  }
   // Quotients of integers this small are told apart from whole numbers by doubles, which are
   // several times as fast to divide.
   const bool small = most < std::int64_t{1} << 40;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const std::int64_t above = 100 * (most + least - scores[n]);
+    const std::int64_t inverted = most + least - scores[n];
     const std::int64_t score =
         most == 0 ? 100
-        : small ? static_cast<std::int64_t>(static_cast<double>(above) / static_cast<double>(most))
-                : above / most;
+        : small   ? static_cast<std::int64_t>(static_cast<double>(100 * inverted) /
+                                            static_cast<double>(most))
+                  : static_cast<std::int64_t>(static_cast<__int128>(100) * inverted / most);
     scores[n] = soft_.ignored[n] != 0 ? 0 : score;
   }
   return {};

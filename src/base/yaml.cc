@@ -15,6 +15,34 @@
 namespace koord {
 namespace {
 
+// One UTF-8 character: its code and length; length 0 when the bytes are none.
+struct Character {
+  char32_t code = 0;
+  std::size_t length = 0;
+};
+Character characterAt(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return {byte(0), 1};
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || length > text.size()) return {};
+  char32_t code = byte(0) & (0x7f >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  const bool tooLong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+  return tooLong ? Character{} : Character{code, length};
+}
+
+bool isUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto length = characterAt(text).length;
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 [[noreturn]] void reject(const YAML::Mark& mark, const std::string& why) {
   throw YAML::ParserException(mark, why);
 }
@@ -63,6 +91,8 @@ class Builder final : public YAML::EventHandler {
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& text) override {
+    // yaml-cpp makes single bytes of these escapes.
+    if (!isUtf8(text)) reject(mark, "the escapes \\_ and \\N are not supported");
     if (awaitsKey()) {
       if (anchor != 0) anchors_[anchor] = {json::string(text), 1, 1};
       const bool plain = tag == "?";
@@ -193,25 +223,6 @@ class Builder final : public YAML::EventHandler {
   std::unordered_map<YAML::anchor_t, Anchor> anchors_;
   std::size_t nodes_ = 0;
 };
-
-// One UTF-8 character: its code and length; length 0 when the bytes are none.
-struct Character {
-  char32_t code = 0;
-  std::size_t length = 0;
-};
-Character characterAt(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return {byte(0), 1};
-  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4 || length > text.size()) return {};
-  char32_t code = byte(0) & (0x7f >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  const bool tooLong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  return tooLong ? Character{} : Character{code, length};
-}
 
 bool isAllowed(char32_t code) {
   return code == '\t' || code == '\n' || code == '\r' || (code >= 0x20 && code < 0x7f) ||

@@ -141,8 +141,12 @@ void Witness::tried(const PodInfo& pod) {
   const auto seconds =
       std::chrono::seconds(std::min<std::int64_t>(10, 1LL << std::min(count - 1, 4)));
   const WallTime end = std::chrono::floor<std::chrono::seconds>(last.time + seconds);
-  if (handle_->executor().wallNow() >= end || std::exchange(history.preempted, false)) return;
+  if (handle_->executor().wallNow() >= end) return;
   if (!error && scheduler_->queue().counts().active == 0) return;
+  if (history.preemptions > 0) {
+    --history.preemptions;
+    return;
+  }
   journal_.violated("back-off", "{} is tried {:.3f} s before its back-off ends ({} {}(s))",
                     pod.key(),
                     std::chrono::duration<double>(end - handle_->executor().wallNow()).count(),
@@ -202,7 +206,7 @@ void Witness::preempted(const PodPtr& pod, const PostFilterResult& result, const
                         result.status.message());
     return;
   }
-  history_[pod->uid()].preempted = true;
+  ++history_[pod->uid()].preemptions;
   const auto note = [&](const PodObject& victim) {
     decisions_.victims.insert(victim->metadata.uid);
   };

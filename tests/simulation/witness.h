@@ -75,7 +75,7 @@ class Witness {
     int rejections = 0;
     int errors = 0;  // in a row
     WallTime lastEnd{};
-    bool preempted = false;
+    int preemptions = 0;  // each may bring the pod back early, once its victims are gone
   };
 
   const std::string process_;

@@ -122,7 +122,7 @@ Status PodTopologySpread::normalize(const CycleState&, const PodInfo&,
     const std::int64_t score =
         most == 0 ? 100
         : small   ? static_cast<std::int64_t>(static_cast<double>(100 * inverted) /
-                                            static_cast<double>(most))
+                                              static_cast<double>(most))
                   : static_cast<std::int64_t>(static_cast<__int128>(100) * inverted / most);
     scores[n] = soft_.ignored[n] != 0 ? 0 : score;
   }

@@ -19,7 +19,6 @@ void slim(api::Container& container) {
   drop(container.args);
   drop(container.workingDir);
   drop(container.env);
-  drop(container.resources.limits);
   std::erase_if(container.ports, [](const auto& port) { return port.hostPort <= 0; });
   container.ports.shrink_to_fit();
 }

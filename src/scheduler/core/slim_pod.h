@@ -1,7 +1,8 @@
 #pragma once
 
-// What of a pod the scheduler keeps. A cluster has many running pods and few pending ones; of a running
-// pod only what takes up room on its node, and what others are spread around, still matters.
+// What of a pod the scheduler keeps. A cluster has many running pods and few pending ones; of a
+// running pod only what takes up room on its node, and what others are spread around, still
+// matters.
 
 #include "api/pod.h"
 

@@ -19,15 +19,10 @@ Status NodeSearch::filterAll(CycleState& state, const PodPtr& pod, const Attempt
 
 SearchResult NodeSearch::passing(CycleState& state, const PodPtr& pod, NodeSet& nodes) {
   SearchResult result;
+  Attempt* const begun = begin(state, pod, result);
+  if (!begun) return result;
+  Attempt& attempt = *begun;
   Diagnosis& diagnosis = result.diagnosis;
-  diagnosis.totalNodes = cluster_.liveCount();
-  diagnosis.filterPlugins = filterNames_;
-  if (diagnosis.totalNodes == 0) {
-    result.status = Status::unresolvable(std::string(kNoNodes));
-    return result;
-  }
-  Attempt& attempt = state.put(kAttempt, Attempt{});
-  if (!runPreFilter(state, pod, attempt, result)) return result;
   result.status = filterAll(state, pod, attempt, nodes);
   if (!result.status.ok()) return result;
   result.evaluated = attempt.restricted ? attempt.allowed.size() : diagnosis.totalNodes;
@@ -50,21 +45,12 @@ SearchResult NodeSearch::findAmong(CycleState& state, const PodPtr& pod,
 SearchResult NodeSearch::findAmongTimed(CycleState& state, const PodPtr& pod,
                                         const ExtenderVerdicts& extenders) {
   SearchResult result;
+  Attempt* const begun = begin(state, pod, result);
+  if (!begun) return result;
+  Attempt& attempt = *begun;
   Diagnosis& diagnosis = result.diagnosis;
-  diagnosis.totalNodes = cluster_.liveCount();
-  diagnosis.filterPlugins = filterNames_;
   const auto extender = static_cast<std::uint16_t>(diagnosis.filterPlugins.size());
   diagnosis.filterPlugins.emplace_back(kExtenderName);
-  if (diagnosis.totalNodes == 0) {
-    result.status = Status::unresolvable(std::string(kNoNodes));
-    return result;
-  }
-  Attempt& attempt = state.put(kAttempt, Attempt{});
-  timer_.point("PreFilter", [&] {
-    runPreFilter(state, pod, attempt, result);
-    return result.status;
-  });
-  if (!result.status.ok()) return result;
   NodeSet nodes;
   result.status = timer_.point("Filter", [&] { return filterAll(state, pod, attempt, nodes); });
   if (!result.status.ok()) return result;

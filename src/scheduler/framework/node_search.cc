@@ -50,21 +50,28 @@ SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod, const Attemp
   return result;
 }
 
-SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod) {
-  SearchResult result;
-  Diagnosis& diagnosis = result.diagnosis;
-  diagnosis.totalNodes = cluster_.liveCount();
-  diagnosis.filterPlugins = filterNames_;
-  if (diagnosis.totalNodes == 0) {
+// The start of every search; nullptr when it is its end, too.
+NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod, SearchResult& result) {
+  result.diagnosis.totalNodes = cluster_.liveCount();
+  result.diagnosis.filterPlugins = filterNames_;
+  if (result.diagnosis.totalNodes == 0) {
     result.status = Status::unresolvable(std::string(kNoNodes));
-    return result;
+    return nullptr;
   }
   Attempt& attempt = state.put(kAttempt, Attempt{});
   timer_.point("PreFilter", [&] {
     runPreFilter(state, pod, attempt, result);
     return result.status;
   });
-  if (!result.status.ok()) return result;
+  return result.status.ok() ? &attempt : nullptr;
+}
+
+SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod) {
+  SearchResult result;
+  Attempt* const begun = begin(state, pod, result);
+  if (!begun) return result;
+  Attempt& attempt = *begun;
+  Diagnosis& diagnosis = result.diagnosis;
   if (tryNominated(state, pod, attempt, result)) return result;
 
   NodeSet feasible;
@@ -257,8 +264,7 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Att
   auto& slot = podClass.nominated[pod->priority];
   if (!slot) slot = std::make_unique<NominatedNodes>();
   NominatedNodes& promised = *slot;
-  Status status =
-      promised.sync(cluster_, nominator_, profile_, podClass, *pod, attempt.skipFilter);
+  Status status = promised.sync(cluster_, nominator_, profile_, podClass, *pod, attempt.skipFilter);
   if (!status.ok()) return status;
   const PluginMask others = otherFilters_ & ~attempt.skipFilter;
   const auto own = cluster_.findNode(nominator_.nodeOf(pod->uid()));
@@ -327,7 +333,7 @@ Status NodeSearch::filterNodes(CycleState& state, const PodPtr& pod, NodeSet& no
 }
 
 Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const PodPtr& pod,
-                                                        const NodeSet& nodes) {
+                                                       const NodeSet& nodes) {
   const Attempt& attempt = *state.get<Attempt>(kAttempt);
   std::vector<NodeId> list;
   nodes.copyTo(list);

@@ -86,6 +86,7 @@ class NodeSearch {
   SearchResult findAmongTimed(CycleState& state, const PodPtr& pod,
                               const ExtenderVerdicts& extenders);
   SearchResult findTimed(CycleState& state, const PodPtr& pod);
+  Attempt* begin(CycleState& state, const PodPtr& pod, SearchResult& result);
   bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
   bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                     SearchResult& result);

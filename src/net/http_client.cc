@@ -169,8 +169,8 @@ class Streaming final : public Transfer {
 
 }  // namespace
 
-// The I/O thread and all it runs. Shared with what may outlive the client; after stop() it does
-// nothing.
+// An I/O thread, its connections and all it runs. Shared with what may outlive the client; after
+// stop() it does nothing.
 class HttpClient::Io {
  public:
   using Id = std::uint64_t;
@@ -180,8 +180,6 @@ class HttpClient::Io {
     curl_global_init(CURL_GLOBAL_DEFAULT);
     multi_ = curl_multi_init();
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kIdleConnections);
-    thread_ = std::thread([this] { run(); });
-    pthread_setname_np(thread_.native_handle(), "http-client");
   }
   ~Io() {
     stop();
@@ -233,6 +231,10 @@ class HttpClient::Io {
       if (stopped_) return;
       posted_.push_back(std::move(fn));
       if (posted_.size() > 1) return;  // the thread is already on its way
+      if (!thread_.joinable()) {
+        thread_ = std::thread([this] { run(); });
+        pthread_setname_np(thread_.native_handle(), "http-client");
+      }
     }
     curl_multi_wakeup(multi_);
   }
@@ -325,11 +327,11 @@ class HttpClient::Io {
   std::mutex mutex_;
   std::vector<Callback> posted_;  // guarded by mutex_
   bool stopped_ = false;          // guarded by mutex_
+  std::thread thread_;            // begins with the first post
 
   Transfers transfers_;
   std::unordered_map<CURL*, Id> ids_;
   std::vector<CurlEasy> idle_;  // reset, ready for the next transfer
-  std::thread thread_;
 };
 
 namespace {
@@ -367,18 +369,25 @@ class ClientStream final : public Stream {
 
 HttpClient::HttpClient() : HttpClient(Options{}) {}
 
-HttpClient::HttpClient(Options options) : io_(std::make_shared<Io>(std::move(options))) {}
+HttpClient::HttpClient(Options options)
+    : shared_(std::make_shared<Io>(options)), separate_(std::make_shared<Io>(std::move(options))) {}
 
 HttpClient::~HttpClient() {
-  io_->stop();
+  shared_->stop();
+  separate_->stop();
+}
+
+const std::shared_ptr<HttpClient::Io>& HttpClient::ioFor(const HttpRequest& request) const {
+  return request.http2 ? shared_ : separate_;
 }
 
 Task<Result<HttpResponse>> HttpClient::fetch(Executor& executor, HttpRequest request) {
   auto ends = Future<Result<HttpResponse>>::make(executor);
   request.idleTimeout = {};
-  const auto id = io_->newId();
-  io_->start(id, std::make_unique<Fetch>(std::move(request), ends.second));
-  CancelGuard<Io> guard(io_, id);
+  const auto io = ioFor(request);
+  const auto id = io->newId();
+  io->start(id, std::make_unique<Fetch>(std::move(request), ends.second));
+  CancelGuard<Io> guard(io, id);
   Result<HttpResponse> reply = co_await ends.first;
   guard.release();
   co_return std::move(reply);
@@ -386,13 +395,14 @@ Task<Result<HttpResponse>> HttpClient::fetch(Executor& executor, HttpRequest req
 
 std::unique_ptr<Stream> HttpClient::stream(Executor& executor, HttpRequest request,
                                            StreamSink sink) {
-  const auto pipe = std::make_shared<Pipe>(executor, std::move(sink), io_->options().streamWindow);
-  const auto id = io_->newId();
-  pipe->resume = [io = std::weak_ptr(io_), id] {
-    if (const auto alive = io.lock()) alive->resume(id);
+  const auto io = ioFor(request);
+  const auto pipe = std::make_shared<Pipe>(executor, std::move(sink), io->options().streamWindow);
+  const auto id = io->newId();
+  pipe->resume = [weak = std::weak_ptr(io), id] {
+    if (const auto alive = weak.lock()) alive->resume(id);
   };
-  io_->start(id, std::make_unique<Streaming>(std::move(request), pipe));
-  return std::make_unique<ClientStream<Io>>(io_, id, pipe);
+  io->start(id, std::make_unique<Streaming>(std::move(request), pipe));
+  return std::make_unique<ClientStream<Io>>(io, id, pipe);
 }
 
 }  // namespace koord::net

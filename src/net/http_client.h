@@ -1,7 +1,7 @@
 #pragma once
 
 // The HTTP client of every program: HTTP/1.1 and HTTP/2, TLS, unix sockets, proxies, kept-alive
-// connections, on libcurl's multi interface with one I/O thread of its own.
+// connections, on libcurl's multi interface with I/O threads of its own.
 //
 //   HttpRequest request;
 //   request.url = "https://127.0.0.1:6443/version";
@@ -39,7 +39,7 @@ class HttpClient final : public HttpTransport {
 
   HttpClient();
   explicit HttpClient(Options options);
-  // Ends the I/O thread. Fetches still running end with Cancelled; streams fall silent.
+  // Ends the I/O threads. Fetches still running end with Cancelled; streams fall silent.
   ~HttpClient() override;
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -52,7 +52,12 @@ class HttpClient final : public HttpTransport {
 
  private:
   class Io;
-  std::shared_ptr<Io> io_;
+  const std::shared_ptr<Io>& ioFor(const HttpRequest& request) const;
+
+  std::shared_ptr<Io> shared_;
+  // Of requests that keep to HTTP/1.1. Once libcurl knows that a host speaks HTTP/2, it takes every
+  // connection to it for one that carries several requests, the busy ones of HTTP/1.1 too.
+  std::shared_ptr<Io> separate_;
 };
 
 }  // namespace koord::net

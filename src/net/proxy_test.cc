@@ -348,6 +348,51 @@ TEST_F(Http2Test, RequestsAreMadeOverHttp2WhereTheServerOffersIt) {
   for (auto& each : replies) EXPECT_EQ(waitFor(std::move(each)).value().body, "two\n");
 }
 
+// What kube-apiserver is to us: watches over HTTP/1.1, the rest over HTTP/2, on one port.
+TEST_F(Http2Test, RequestsKeepOffTheConnectionsOfStreamsOverHttp1) {
+  std::shared_ptr<Responder> watched;
+  auto& streaming =
+      serve({.tls = TestCertificates::get().serverTls()}, [&](ServerRequest, auto to) {
+        watched = std::move(to);
+        watched->begin(200, {});
+      });
+  WireServer both([&](Wire& wire) {
+    std::string hello = wire.take(5);  // a TLS record: type, version, length
+    if (hello.size() < 5) return;
+    hello += wire.take(static_cast<std::size_t>(static_cast<unsigned char>(hello[3])) << 8 |
+                       static_cast<unsigned char>(hello[4]));
+    const bool offersHttp2 = hello.find("\x02h2") != hello.npos;
+    const auto upstream = Wire::connect(offersHttp2 ? port_ : streaming.port());
+    upstream->give(hello);
+    Wire::join(wire, *upstream);
+  });
+  auto watch = request("/watch"), version = request("/version");
+  watch.url = "https://" + both.address() + "/watch";
+  watch.http2 = false;
+  watch.timeout = {};
+  version.url = "https://" + both.address() + "/version";
+  version.timeout = std::chrono::seconds(5);
+  Signal begun;
+  std::unique_ptr<Stream> stream;
+  loop.runSync([&] {
+    StreamSink sink;
+    sink.onHead = [&](HttpResponse) { begun.raise(); };
+    stream = client->stream(loop.loop(), watch, std::move(sink));
+  });
+  ASSERT_TRUE(begun.wait());
+  // The second finds a host that is known to speak HTTP/2, and two connections to it.
+  for (int i = 0; i < 3; ++i) {
+    const auto reply = fetch(version);
+    ASSERT_TRUE(reply) << reply.error().message;
+    EXPECT_EQ(reply->body, "two\n");
+  }
+  EXPECT_EQ(both.connections(), 2);
+  loop.runSync([&] {
+    stream.reset();
+    watched.reset();
+  });
+}
+
 TEST_F(Http2Test, WithoutHttp2TheTwoHaveNoLanguageInCommon) {
   auto plain = request("/version");
   plain.http2 = false;

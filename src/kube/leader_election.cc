@@ -1,6 +1,6 @@
 #include "kube/leader_election.h"
 
-
+#include <fmt/format.h>
 
 #include "api/core.h"
 #include "base/host_name.h"
@@ -102,84 +102,124 @@ class LeaderElector::Loop {
     });
   }
 
+  // A leader writes without reading first; whatever goes wrong with that, the lease tells more.
   Task<bool> tryAcquireOrRenew() {
-    const api::ObjectKey key{options_.leaseNamespace, options_.leaseName};
-    auto reading = get<api::Lease>(api_, key);
+    if (leading()) {
+      auto renewing = write(claimed());
+      const auto renewed = co_await renewing;
+      if (renewed) co_return true;
+      log::v(2, "lease {}: {}; reading it", key_.toString(), renewed.error().message);
+    }
+    auto reading = getObject(api_, api::Lease::kType, key_);
     auto current = co_await reading;
-    const MicroNow now{executor_.wallNow()};
-    if (!current) {
-      if (current.error().code != ErrorCode::NotFound) {
-        log::warn("lease {}: {}", key.toString(), current.error().message);
-        co_return false;
-      }
-      api::Lease lease;
-      lease.metadata.namespace_ = key.namespace_;
-      lease.metadata.name = key.name;
-      lease.spec = {options_.identity, seconds(options_.leaseDuration), now.stamp(), now.stamp(),
-                    0};
-      auto creating = create(api_, lease);
-      auto created = co_await creating;
-      if (!created) {
-        log::warn("lease {}: {}", key.toString(), created.error().message);
-        co_return false;
-      }
-      observedVersion_ = created->metadata.resourceVersion;
-      observedAt_ = executor_.steadyNow();
-      co_return true;
-    }
-    const api::LeaseSpec& spec = current->spec;
-    if (current->metadata.resourceVersion != observedVersion_) {
-      observedVersion_ = current->metadata.resourceVersion;
-      observedAt_ = executor_.steadyNow();
-    }
-    const bool mine = spec.holderIdentity == options_.identity;
-    const Duration validFor = std::chrono::seconds(spec.leaseDurationSeconds);
-    if (!mine && !spec.holderIdentity.empty() && observedAt_ + validFor > executor_.steadyNow()) {
-      log::v(4, "lease {} is held by {}", key.toString(), spec.holderIdentity);
+    const bool absent = !current && current.error().code == ErrorCode::NotFound;
+    if (!current && !absent) {
+      log::warn("lease {}: {}", key_.toString(), current.error().message);
       co_return false;
     }
-    json::object change{{"holderIdentity", options_.identity},
-                        {"leaseDurationSeconds", seconds(options_.leaseDuration)},
-                        {"renewTime", now.text()}};
-    if (!mine) {
-      change["acquireTime"] = now.text();
-      change["leaseTransitions"] = spec.leaseTransitions + 1;
+    if (!absent) {
+      observe(*std::move(current));
+      const auto spec = specOf(lease_);
+      if (!spec) {
+        log::warn("lease {}: {}", key_.toString(), spec.error().message);
+        co_return false;
+      }
+      const std::string& holder = spec->holderIdentity;
+      const Duration validFor = std::chrono::seconds(spec->leaseDurationSeconds);
+      if (holder != options_.identity && !holder.empty() &&
+          observedAt_ + validFor > executor_.steadyNow()) {
+        log::v(4, "lease {} is held by {}", key_.toString(), holder);
+        co_return false;
+      }
     }
-    json::value document{{"metadata", {{"resourceVersion", current->metadata.resourceVersion}}},
-                         {"spec", std::move(change)}};
-    auto writing = mergePatch(api_, api::Lease::kType, key, std::move(document));
-    auto written = co_await writing;
-    if (!written) {
-      log::warn("lease {}: {}", key.toString(), written.error().message);
-      co_return false;
-    }
-    observedVersion_ = textAt(*written, "metadata", "resourceVersion");
-    observedAt_ = executor_.steadyNow();
-    co_return true;
+    auto writing = absent ? create() : write(claimed());
+    const auto written = co_await writing;
+    if (!written) log::warn("lease {}: {}", key_.toString(), written.error().message);
+    co_return written.has_value();
   }
 
   Task<void> giveBack(std::function<void()> done) {
     const bool led = leading_;
     setLeading(false);
     if (led && options_.releaseOnStop) {
-      const MicroNow now{executor_.wallNow()};
-      json::value document{
-          {"metadata", {{"resourceVersion", observedVersion_}}},
-          {"spec",
-           {{"holderIdentity", ""}, {"leaseDurationSeconds", 1}, {"renewTime", now.text()}}}};
-      const api::ObjectKey key{options_.leaseNamespace, options_.leaseName};
-      auto writing = mergePatch(api_, api::Lease::kType, key, std::move(document));
+      const std::string now = formatMicroTime(executor_.wallNow());
+      json::value lease = lease_;
+      json::object& spec = lease.as_object()["spec"].as_object();
+      spec["holderIdentity"] = "";
+      spec["leaseDurationSeconds"] = 1;
+      spec["acquireTime"] = now;
+      spec["renewTime"] = now;
+      auto writing = write(std::move(lease));
       const auto written = co_await writing;
       if (!written) log::v(2, "could not release the lease: {}", written.error().message);
     }
     done();
   }
 
-  struct MicroNow {
-    WallTime time;
-    api::MicroTime stamp() const { return {time}; }
-    std::string text() const { return formatMicroTime(time); }
-  };
+  // The lease as it was last seen, with this process as its holder from now on.
+  json::value claimed() const {
+    const std::string now = formatMicroTime(executor_.wallNow());
+    json::value lease = lease_;
+    json::value& spec = lease.as_object()["spec"];
+    if (!spec.is_object()) spec = json::object();
+    if (textAt(spec, "holderIdentity") != options_.identity) {
+      const auto* transitions = at(spec, "leaseTransitions");
+      spec.as_object()["leaseTransitions"] =
+          transitions && transitions->is_int64() ? transitions->get_int64() + 1 : 1;
+      spec.as_object()["acquireTime"] = now;
+    }
+    spec.as_object()["holderIdentity"] = options_.identity;
+    spec.as_object()["leaseDurationSeconds"] = seconds(options_.leaseDuration);
+    spec.as_object()["renewTime"] = now;
+    return lease;
+  }
+
+  Task<Result<>> create() {
+    const std::string now = formatMicroTime(executor_.wallNow());
+    auto creating = createObject(
+        api_, api::Lease::kType, {key_.namespace_, {}},
+        json::object{{"apiVersion", api::apiVersionOf(api::Lease::kType)},
+                     {"kind", api::Lease::kType.kind},
+                     {"metadata", {{"namespace", key_.namespace_}, {"name", key_.name}}},
+                     {"spec",
+                      {{"holderIdentity", options_.identity},
+                       {"leaseDurationSeconds", seconds(options_.leaseDuration)},
+                       {"acquireTime", now},
+                       {"renewTime", now},
+                       {"leaseTransitions", 0}}}});
+    auto created = co_await creating;
+    co_return observeWritten(std::move(created));
+  }
+
+  // As an update of the whole object that was read: roles for leader election let candidates get,
+  // create and update, but not patch.
+  Task<Result<>> write(json::value lease) {
+    auto updating = updateObject(api_, api::Lease::kType, key_, std::move(lease));
+    auto updated = co_await updating;
+    co_return observeWritten(std::move(updated));
+  }
+
+  Result<> observeWritten(Result<json::value> written) {
+    if (!written) return fail(std::move(written.error()));
+    observe(*std::move(written));
+    return {};
+  }
+
+  void observe(json::value lease) {
+    const auto versionOf = [](const json::value& object) {
+      return textAt(object, "metadata", "resourceVersion");
+    };
+    if (lease_.is_null() || versionOf(lease) != versionOf(lease_))
+      observedAt_ = executor_.steadyNow();
+    lease_ = std::move(lease);
+  }
+
+  static Result<api::LeaseSpec> specOf(const json::value& lease) {
+    auto decoded = api::decode<api::Lease>(lease);
+    if (!decoded) return fail(std::move(decoded.error()));
+    return std::move(decoded->spec);
+  }
+
   static std::int32_t seconds(Duration duration) {
     return static_cast<std::int32_t>(
         std::chrono::duration_cast<std::chrono::seconds>(duration).count());
@@ -188,6 +228,7 @@ class LeaderElector::Loop {
   Api& api_;
   Executor& executor_;
   const LeaderElectionOptions options_;
+  const api::ObjectKey key_{options_.leaseNamespace, options_.leaseName};
   Random random_;
   std::function<void()> onStarted_;
   std::function<void()> onStopped_;
@@ -195,8 +236,8 @@ class LeaderElector::Loop {
   bool stopped_ = false;
   TimerId deadline_ = 0;
   SteadyTime leadsUntil_{};
-  std::string observedVersion_;
-  SteadyTime observedAt_{};
+  json::value lease_;        // as last seen; null before
+  SteadyTime observedAt_{};  // when it was first seen so
   TaskGroup tasks_;
 };
 

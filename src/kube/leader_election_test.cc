@@ -27,6 +27,8 @@ class LeaseServer {
       if (lease.empty()) return fail(ErrorCode::NotFound, "no lease");
       return toJson(lease);
     }
+    // Of the verbs that write, the roles that come with Kubernetes have these two.
+    EXPECT_TRUE(request.verb == Verb::Create || request.verb == Verb::Update);
     auto body = *parseJson(request.body);
     if (request.verb == Verb::Create) {
       if (!lease.empty()) return fail(ErrorCode::AlreadyExists, "exists");
@@ -34,7 +36,7 @@ class LeaseServer {
     } else {
       if (textAt(body, "metadata", "resourceVersion") != std::to_string(version))
         return fail(ErrorCode::Conflict, "conflict");
-      for (auto& entry : body.at("spec").as_object()) lease["spec"].as_object()[entry.key()] = entry.value();
+      lease = body.as_object();
     }
     lease["metadata"].as_object()["resourceVersion"] = std::to_string(++version);
     return toJson(lease);
@@ -44,8 +46,9 @@ class LeaseServer {
 
 struct Candidate {
   Candidate(FakeApi& api, Executor& loop, std::string identity)
-      : elector(api, loop, {.leaseName = "test", .identity = identity}, Random(7),
-                [this] { ++started; }, [this] { ++stopped; }) {}
+      : elector(
+            api, loop, {.leaseName = "test", .identity = identity}, Random(7),
+            [this] { ++started; }, [this] { ++stopped; }) {}
   int started = 0;
   int stopped = 0;
   LeaderElector elector;
@@ -67,6 +70,21 @@ TEST_F(LeaderElectionTest, TheFirstCandidateLeadsAndTheSecondWaits) {
   EXPECT_TRUE(a.elector.leading());
   EXPECT_FALSE(b.elector.leading());
   EXPECT_EQ(a.stopped, 0);
+}
+
+TEST_F(LeaderElectionTest, RenewingIsOneRequestAndKeepsWhatOthersHaveWritten) {
+  Candidate a(api_, loop_, "a");
+  a.elector.start();
+  loop_.advance(1s);
+  // Somebody else changes the lease: the next renewal fails, and is made again with what is there.
+  server_.lease["spec"].as_object()["strategy"] = "OldestEmulationVersion";
+  server_.lease["metadata"].as_object()["resourceVersion"] = std::to_string(++server_.version);
+  loop_.advance(20s);
+  EXPECT_TRUE(a.elector.leading());
+  EXPECT_EQ(textAt(server_.lease["spec"], "strategy"), "OldestEmulationVersion");
+  EXPECT_EQ(server_.lease["spec"].at("leaseTransitions"), 0);
+  // GET and POST, ten renewals, the one that failed and the GET after it.
+  EXPECT_EQ(api_.calls.size(), 2u + 10 + 2);
 }
 
 TEST_F(LeaderElectionTest, ADeadLeaderIsFollowedAfterTheLeaseHasRunOut) {
@@ -94,6 +112,7 @@ TEST_F(LeaderElectionTest, AReleasedLeaseIsTakenAtOnce) {
   loop_.advance(4s);
   EXPECT_TRUE(done);
   EXPECT_TRUE(b.elector.leading());
+  EXPECT_EQ(server_.lease["spec"].at("leaseTransitions"), 1);
 }
 
 TEST_F(LeaderElectionTest, ALeaderThatCannotRenewStopsBeforeTheLeaseRunsOut) {

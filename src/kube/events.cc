@@ -36,7 +36,7 @@ EventRecorder::EventRecorder(Api& api, Executor& executor, std::string component
       similar_(kRemembered),
       budgets_(kRemembered) {}
 
-bool EventRecorder::spend(const std::string& object) {
+bool EventRecorder::spend(Digest object) {
   const SteadyTime now = executor_.steadyNow();
   Budget& budget = budgets_.at(object, Budget{kBurst, now});
   const double passed = std::chrono::duration<double>(now - budget.refilled).count();
@@ -51,23 +51,25 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
                            std::string_view reason, std::string message, std::string_view action,
                            std::optional<api::ObjectReference> related) {
   const std::string object = objectText(about);
-  std::string kind = fmt::format("{}|{}|{}", object, type, reason);
+  const std::string kind = fmt::format("{}|{}|{}", object, type, reason);
+  const std::hash<std::string> digest;
 
   // Many events that differ in their text only become one.
-  Similar& similar = similar_.at(kind, Similar{});
+  Similar& similar = similar_.at(digest(kind), Similar{});
   const SteadyTime now = executor_.steadyNow();
   if (now - similar.last > kSimilarWindow) similar.messages.clear();
   similar.last = now;
-  if (similar.messages.size() + 1 < kSimilarLimit) similar.messages.insert(message);
-  std::string dedupKey = kind;
-  if (similar.messages.contains(message)) {
-    dedupKey += "|" + message;
-  } else {
-    message = "(combined from similar events): " + message;
+  const Digest text = digest(message);
+  bool known = std::ranges::find(similar.messages, text) != similar.messages.end();
+  if (!known && similar.messages.size() + 1 < kSimilarLimit) {
+    similar.messages.push_back(text);
+    known = true;
   }
+  const Digest dedupKey = digest(known ? kind + "|" + message : kind);
+  if (!known) message = "(combined from similar events): " + message;
   // What is not written for being too much counts all the same.
   const std::int32_t count = ++seen_.at(dedupKey, Seen{}).count;
-  if (!spend(object)) return;
+  if (!spend(digest(object))) return;
 
   const WallTime stamp = executor_.wallNow();
   api::Event event;
@@ -89,7 +91,7 @@ void EventRecorder::record(const api::ObjectReference& about, std::string_view t
     log::v(1, "event {} about {} dropped: the API does not keep up", reason, object);
     return;
   }
-  pending_.push_back({std::move(dedupKey), std::move(event)});
+  pending_.push_back({dedupKey, std::move(event)});
   if (!writing_) tasks_.spawn(writeAll());
 }
 
@@ -105,7 +107,7 @@ Task<void> EventRecorder::writeAll() {
 }
 
 Task<void> EventRecorder::write(Pending pending) {
-  const std::string dedupKey = std::move(pending.dedupKey);
+  const Digest dedupKey = pending.dedupKey;
   api::Event event = std::move(pending.event);
   const api::ObjectKey written = seen_.at(dedupKey, Seen{}).key;
   if (!written.name.empty()) {

@@ -1,12 +1,12 @@
 #pragma once
 
-// Kubernetes Events: recorded without waiting, aggregated and rate-limited per object as client-go does:
-// repeats raise count on one Event; of different texts of one reason within ten minutes, the tenth and
-// later ones are combined; an object may have a burst of 25, then one per five minutes.
+// Kubernetes Events: recorded without waiting, aggregated and rate-limited per object as client-go
+// does: repeats raise count on one Event; of different texts of one reason within ten minutes, the
+// tenth and later ones are combined; an object may have a burst of 25, then one per five minutes.
 
 #include <deque>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "api/core.h"
 #include "base/bounded_map.h"
@@ -19,18 +19,23 @@ class EventRecorder {
  public:
   EventRecorder(Api& api, Executor& executor, std::string component, Random random);
 
-  // type: Normal or Warning. related: another object that has to do with it. Failures to write are logged and dropped; events never hold anything up.
+  // type: Normal or Warning. related: another object that has to do with it. Failures to write are
+  // logged and dropped; events never hold anything up.
   void record(const api::ObjectReference& about, std::string_view type, std::string_view reason,
               std::string message, std::string_view action = "",
               std::optional<api::ObjectReference> related = {});
 
  private:
+  // Of what is remembered for each of thousands of objects only a digest is kept. Two that are the
+  // same by chance would share a count.
+  using Digest = std::size_t;
+
   struct Seen {
     api::ObjectKey key;
     std::int32_t count = 0;
   };
   struct Similar {
-    std::set<std::string> messages;
+    std::vector<Digest> messages;  // different ones
     SteadyTime last{};
   };
   struct Budget {
@@ -39,11 +44,11 @@ class EventRecorder {
   };
 
   struct Pending {
-    std::string dedupKey;
+    Digest dedupKey = 0;
     api::Event event;
   };
 
-  bool spend(const std::string& object);
+  bool spend(Digest object);
   // Writes one event after the other, so that the first of a kind is there before its repeats.
   Task<void> writeAll();
   Task<void> write(Pending pending);
@@ -53,15 +58,16 @@ class EventRecorder {
   std::string component_;
   std::string instance_;
   Random random_;
-  BoundedMap<std::string, Seen> seen_;
-  BoundedMap<std::string, Similar> similar_;
-  BoundedMap<std::string, Budget> budgets_;
+  BoundedMap<Digest, Seen> seen_;
+  BoundedMap<Digest, Similar> similar_;
+  BoundedMap<Digest, Budget> budgets_;
   std::deque<Pending> pending_;
   bool writing_ = false;
   TaskGroup tasks_;
 };
 
-// The reference of an object, for record(): kind, namespace, name, uid, apiVersion, resourceVersion.
+// The reference of an object, for record(): kind, namespace, name, uid, apiVersion,
+// resourceVersion.
 api::ObjectReference referenceTo(const api::ResourceType& type, const api::ObjectMeta& meta);
 
 }  // namespace koord::kube

@@ -82,7 +82,9 @@ Result<> Transfer::prepare(CURL* easy, const std::string& userAgent) {
   set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   set(easy, CURLOPT_TCP_KEEPIDLE, 30L);
   set(easy, CURLOPT_TCP_KEEPINTVL, 10L);
-  set(easy, CURLOPT_BUFFERSIZE, 128L << 10);
+  // Lists and watches are large; the answers to writes are not, and many writes run at once.
+  set(easy, CURLOPT_BUFFERSIZE, (request_.method == "GET" ? 128L : 16L) << 10);
+  set(easy, CURLOPT_UPLOAD_BUFFERSIZE, 16L << 10);
   set(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connectTimeout.count()));
   set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(request_.timeout.count()));

@@ -3,15 +3,12 @@
 // clients that make nodes and pods share this process, so its CPU is the rest of the work.
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <condition_variable>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <mutex>
-#include <sstream>
 
 #include "apiserver/http_front.h"
 #include "base/event_loop.h"
@@ -20,12 +17,14 @@
 #include "cluster/up/components.h"
 #include "cluster/up/credentials.h"
 #include "cluster/up/data_dir.h"
+#include "scheduling_load.h"
 
 namespace koord::bench {
 namespace {
 
 using apiserver::Call;
 
+constexpr const char* kScheduler = "koord-scheduler";
 constexpr std::chrono::seconds kPatience{20};  // without any pod being bound
 
 [[noreturn]] void giveUp(const std::string& why) {
@@ -37,47 +36,6 @@ template <class T>
 T need(Result<T> result, const char* what) {
   if (!result) giveUp(fmt::format("{}: {}", what, result.error().message));
   return *std::move(result);
-}
-
-std::string nodeBody(int n) {
-  return fmt::format(
-      R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{0}","labels":{{"kubernetes.io/hostname":"node-{0}","topology.kubernetes.io/zone":"zone-{1}"}}}},
-      "status":{{"capacity":{{"cpu":"32","memory":"128Gi","pods":"110"}},"allocatable":{{"cpu":"32","memory":"128Gi","pods":"110"}},
-      "conditions":[{{"type":"Ready","status":"True"}}]}}}})",
-      n, n % 3);
-}
-
-std::string podBody(const std::string& name, const std::string& node = "") {
-  return fmt::format(
-      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}"}},"spec":{{{}"schedulerName":"koord-scheduler",
-      "containers":[{{"name":"pause","image":"registry.k8s.io/pause:3.9","ports":[{{"containerPort":80}}],
-      "resources":{{"requests":{{"cpu":"100m","memory":"500Mi"}},"limits":{{"cpu":"100m","memory":"500Mi"}}}}}}]}}}})",
-      name, node.empty() ? "" : fmt::format("\"nodeName\":\"{}\",", node));
-}
-
-// What the kernel says of a process.
-struct ProcessUsage {
-  double cpuSeconds = 0;
-  double rssMib = 0;
-  double peakMib = 0;
-};
-
-ProcessUsage usageOf(pid_t pid) {
-  ProcessUsage usage;
-  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-  std::string text{std::istreambuf_iterator<char>(stat), {}};
-  std::istringstream fields(text.substr(text.rfind(')') + 2));
-  std::string skipped;
-  for (int i = 0; i < 11; ++i) fields >> skipped;
-  double user = 0, system = 0;
-  fields >> user >> system;
-  usage.cpuSeconds = (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
-  std::ifstream status(fmt::format("/proc/{}/status", pid));
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) usage.rssMib = std::stod(line.substr(6)) / 1024;
-    if (line.starts_with("VmHWM:")) usage.peakMib = std::stod(line.substr(6)) / 1024;
-  }
-  return usage;
 }
 
 class Cluster {
@@ -218,7 +176,7 @@ Numbers measure(const Numbers& params) {
   Cluster cluster(programsFolder());
   cluster.create("nodes", nodes, nodeBody);
   cluster.create("pods", running, [nodes](int n) {
-    return podBody(fmt::format("running-{}", n), fmt::format("node-{}", n % nodes));
+    return podBody(fmt::format("running-{}", n), kScheduler, fmt::format("node-{}", n % nodes));
   });
   cluster.create("namespaces", 1, [](int) {  // of its lease
     return R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"koordinator-system"}})";
@@ -226,14 +184,14 @@ Numbers measure(const Numbers& params) {
   const auto there = static_cast<std::size_t>(running);
   cluster.startScheduler();
   const Stopwatch starting;
-  cluster.create("pods", 1, [](int) { return podBody("first"); });
+  cluster.create("pods", 1, [](int) { return podBody("first", kScheduler); });
   cluster.waitForBound(there + 1);
   const double started = starting.seconds();
 
   const ProcessUsage before = cluster.usage();
   const double rest = cpuSeconds();
   const Stopwatch watch;
-  cluster.create("pods", pods, [](int n) { return podBody(fmt::format("pod-{}", n)); });
+  cluster.create("pods", pods, [](int n) { return podBody(fmt::format("pod-{}", n), kScheduler); });
   cluster.waitForBound(there + 1 + static_cast<std::size_t>(pods));
   const double seconds = watch.seconds();
   const ProcessUsage after = cluster.usage();

@@ -63,6 +63,8 @@ struct IsVector : std::false_type {};
 template <class T>
 struct IsVector<std::vector<T>> : std::true_type {};
 template <class T>
+struct IsVector<List<T>> : std::true_type {};
+template <class T>
 struct IsMap : std::false_type {};
 template <class T>
 struct IsMap<Map<T>> : std::true_type {};
@@ -154,7 +156,7 @@ bool read(Context& ctx, const json::value& in, T& out) {
     if (!in.is_number()) return ctx.expected("a number", in);
     out = in.to_number<T>();
     return true;
-  } else if constexpr (std::same_as<T, std::string>) {
+  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, Text>) {
     if (!in.is_string()) return ctx.expected("a string", in);
     out = view(in.get_string());
     return true;
@@ -221,7 +223,7 @@ template <class T>
 bool isEmpty(const T& in) {
   if constexpr (std::same_as<T, json::value>) {
     return in.is_null();
-  } else if constexpr (std::same_as<T, std::string> || IsVector<T>::value || IsMap<T>::value) {
+  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, Text> || IsVector<T>::value || IsMap<T>::value) {
     return in.empty();
   } else if constexpr (IsOptional<T>::value) {
     return !in.has_value();
@@ -238,8 +240,8 @@ json::value write(const T& in) {
     return in;
   } else if constexpr (std::is_arithmetic_v<T>) {
     return in;
-  } else if constexpr (std::same_as<T, std::string>) {
-    return json::string(in);
+  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, Text>) {
+    return json::string(std::string_view(in));
   } else if constexpr (std::same_as<T, Quantity>) {
     return json::string(in.toString());
   } else if constexpr (std::same_as<T, WallTime>) {

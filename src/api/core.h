@@ -14,19 +14,19 @@ struct Taint {
 };
 
 struct NodeSpec {
-  std::string podCIDR;
-  std::string providerID;
+  Text podCIDR;
+  Text providerID;
   bool unschedulable = false;
-  std::vector<Taint> taints;
+  List<Taint> taints;
 };
 
 struct NodeCondition {
-  std::string type;
-  std::string status;
+  Text type;
+  Text status;
   Time lastHeartbeatTime;
   Time lastTransitionTime;
-  std::string reason;
-  std::string message;
+  Text reason;
+  Text message;
 };
 
 struct NodeAddress {
@@ -41,32 +41,32 @@ struct NodeDaemonEndpoints {
 };
 
 struct NodeSystemInfo {
-  std::string machineID;
-  std::string systemUUID;
-  std::string bootID;
-  std::string kernelVersion;
-  std::string osImage;
-  std::string containerRuntimeVersion;
-  std::string kubeletVersion;
-  std::string kubeProxyVersion;
-  std::string operatingSystem;
-  std::string architecture;
+  Text machineID;
+  Text systemUUID;
+  Text bootID;
+  Text kernelVersion;
+  Text osImage;
+  Text containerRuntimeVersion;
+  Text kubeletVersion;
+  Text kubeProxyVersion;
+  Text operatingSystem;
+  Text architecture;
 };
 
 struct ContainerImage {
-  std::vector<std::string> names;
+  List<std::string> names;
   std::int64_t sizeBytes = 0;
 };
 
 struct NodeStatus {
   ResourceList capacity;
   ResourceList allocatable;
-  std::string phase;
-  std::vector<NodeCondition> conditions;
-  std::vector<NodeAddress> addresses;
+  Text phase;
+  List<NodeCondition> conditions;
+  List<NodeAddress> addresses;
   NodeDaemonEndpoints daemonEndpoints;
   NodeSystemInfo nodeInfo;
-  std::vector<ContainerImage> images;
+  List<ContainerImage> images;
 };
 
 struct Node {
@@ -77,11 +77,11 @@ struct Node {
 };
 
 struct NamespaceSpec {
-  std::vector<std::string> finalizers;
+  List<std::string> finalizers;
 };
 struct NamespaceStatus {
   std::string phase;
-  std::vector<Condition> conditions;
+  List<Condition> conditions;
 };
 struct Namespace {
   static constexpr ResourceType kType{"", "v1", "namespaces", "Namespace", false};
@@ -167,7 +167,7 @@ struct PodDisruptionBudgetStatus {
   std::int32_t currentHealthy = 0;
   std::int32_t desiredHealthy = 0;
   std::int32_t expectedPods = 0;
-  std::vector<Condition> conditions;
+  List<Condition> conditions;
 };
 struct PodDisruptionBudget {
   static constexpr ResourceType kType{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget",

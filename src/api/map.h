@@ -1,6 +1,6 @@
 #pragma once
 
-// A map from text to T as API objects have them: labels, annotations, resources. A sorted vector,
+// A map from text to T as API objects have them: labels, annotations, resources. A sorted list,
 // since the maps are small, are read far more often than changed, and there are a great many of
 // them.
 //
@@ -16,7 +16,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
+
+#include "api/list.h"
 
 namespace koord::api {
 
@@ -26,8 +27,8 @@ class Map {
   using key_type = std::string;
   using mapped_type = T;
   using value_type = std::pair<std::string, T>;
-  using iterator = typename std::vector<value_type>::iterator;
-  using const_iterator = typename std::vector<value_type>::const_iterator;
+  using iterator = value_type*;
+  using const_iterator = const value_type*;
   using size_type = std::size_t;
 
   Map() noexcept;
@@ -78,7 +79,7 @@ class Map {
   bool operator==(const Map& other) const;
 
  private:
-  std::vector<value_type> items_;  // by key
+  List<value_type> items_;  // by key
 };
 
 template <class T, class Pred>
@@ -119,7 +120,7 @@ void Map<T>::reserve(size_type count) {
 
 template <class T>
 typename Map<T>::iterator Map<T>::lower_bound(std::string_view key) {
-  return items_.begin() + (std::as_const(*this).lower_bound(key) - items_.cbegin());
+  return items_.begin() + (std::as_const(*this).lower_bound(key) - items_.begin());
 }
 
 template <class T>

@@ -8,9 +8,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "api/list.h"
 #include "api/map.h"
+#include "api/text.h"
 #include "base/executor.h"
 #include "base/json.h"
 #include "base/quantity.h"
@@ -50,7 +51,7 @@ struct OwnerReference {
 
 struct ObjectMeta {
   std::string name;
-  std::string generateName;
+  Text generateName;
   std::string namespace_;
   std::string uid;
   std::string resourceVersion;
@@ -60,8 +61,8 @@ struct ObjectMeta {
   std::optional<std::int64_t> deletionGracePeriodSeconds;
   StringMap labels;
   StringMap annotations;
-  std::vector<OwnerReference> ownerReferences;
-  std::vector<std::string> finalizers;
+  List<OwnerReference> ownerReferences;
+  List<std::string> finalizers;
 };
 
 struct ListMeta {
@@ -84,13 +85,13 @@ struct ObjectReference {
 struct LabelSelectorRequirement {
   std::string key;
   std::string operator_;  // In, NotIn, Exists, DoesNotExist
-  std::vector<std::string> values;
+  List<std::string> values;
   bool operator==(const LabelSelectorRequirement&) const = default;
 };
 
 struct LabelSelector {
   StringMap matchLabels;
-  std::vector<LabelSelectorRequirement> matchExpressions;
+  List<LabelSelectorRequirement> matchExpressions;
   bool operator==(const LabelSelector&) const = default;
 };
 
@@ -114,7 +115,7 @@ struct StatusDetails {
   std::string group;
   std::string kind;
   std::string uid;
-  std::vector<StatusCause> causes;
+  List<StatusCause> causes;
   std::int32_t retryAfterSeconds = 0;
 };
 

@@ -16,7 +16,7 @@ Result<Selector::Requirement> labelRequirement(const NodeSelectorRequirement& in
       {"Exists", Op::Exists},  {"DoesNotExist", Op::DoesNotExist},
       {"Gt", Op::GreaterThan}, {"Lt", Op::LessThan}};
   for (const auto& [name, op] : kOps)
-    if (name == in.operator_) return Selector::requirement(in.key, op, in.values);
+    if (name == in.operator_) return Selector::requirement(in.key, op, {in.values.begin(), in.values.end()});
   return fail(ErrorCode::BadRequest,
               fmt::format("operator: Unsupported value: \"{}\"", in.operator_));
 }
@@ -107,7 +107,7 @@ Result<bool> RequiredNodeAffinity::matches(const StringMap& labels,
 }
 
 Result<PreferredNodeTerms> PreferredNodeTerms::compile(
-    const std::vector<PreferredSchedulingTerm>& terms) {
+    const List<PreferredSchedulingTerm>& terms) {
   PreferredNodeTerms out;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (terms[i].weight == 0 || isEmpty(terms[i].preference)) continue;

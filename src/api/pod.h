@@ -18,7 +18,7 @@ struct ContainerPort {
   std::int32_t hostPort = 0;
   std::int32_t containerPort = 0;
   std::string protocol;  // TCP when empty
-  std::string hostIP;
+  Text hostIP;
 };
 
 struct ObjectFieldSelector {
@@ -36,27 +36,27 @@ struct EnvVar {
 
 struct Container {
   std::string name;
-  std::string image;
-  std::vector<std::string> command;
-  std::vector<std::string> args;
-  std::string workingDir;
-  std::vector<ContainerPort> ports;
-  std::vector<EnvVar> env;
+  Text image;
+  List<std::string> command;
+  List<std::string> args;
+  Text workingDir;
+  List<ContainerPort> ports;
+  List<EnvVar> env;
   ResourceRequirements resources;
-  std::string restartPolicy;  // Always makes an init container a sidecar
+  Text restartPolicy;  // Always makes an init container a sidecar
 };
 
 struct NodeSelectorRequirement {
   std::string key;
   std::string operator_;  // In, NotIn, Exists, DoesNotExist, Gt, Lt
-  std::vector<std::string> values;
+  List<std::string> values;
 };
 struct NodeSelectorTerm {
-  std::vector<NodeSelectorRequirement> matchExpressions;
-  std::vector<NodeSelectorRequirement> matchFields;
+  List<NodeSelectorRequirement> matchExpressions;
+  List<NodeSelectorRequirement> matchFields;
 };
 struct NodeSelector {
-  std::vector<NodeSelectorTerm> nodeSelectorTerms;
+  List<NodeSelectorTerm> nodeSelectorTerms;
 };
 struct PreferredSchedulingTerm {
   std::int32_t weight = 0;
@@ -64,23 +64,23 @@ struct PreferredSchedulingTerm {
 };
 struct NodeAffinity {
   std::optional<NodeSelector> requiredDuringSchedulingIgnoredDuringExecution;
-  std::vector<PreferredSchedulingTerm> preferredDuringSchedulingIgnoredDuringExecution;
+  List<PreferredSchedulingTerm> preferredDuringSchedulingIgnoredDuringExecution;
 };
 struct PodAffinityTerm {
   std::optional<LabelSelector> labelSelector;
-  std::vector<std::string> namespaces;
+  List<std::string> namespaces;
   std::string topologyKey;
   std::optional<LabelSelector> namespaceSelector;
-  std::vector<std::string> matchLabelKeys;
-  std::vector<std::string> mismatchLabelKeys;
+  List<std::string> matchLabelKeys;
+  List<std::string> mismatchLabelKeys;
 };
 struct WeightedPodAffinityTerm {
   std::int32_t weight = 0;
   PodAffinityTerm podAffinityTerm;
 };
 struct PodAffinity {  // also the shape of podAntiAffinity
-  std::vector<PodAffinityTerm> requiredDuringSchedulingIgnoredDuringExecution;
-  std::vector<WeightedPodAffinityTerm> preferredDuringSchedulingIgnoredDuringExecution;
+  List<PodAffinityTerm> requiredDuringSchedulingIgnoredDuringExecution;
+  List<WeightedPodAffinityTerm> preferredDuringSchedulingIgnoredDuringExecution;
 };
 struct Affinity {
   std::optional<NodeAffinity> nodeAffinity;
@@ -104,7 +104,7 @@ struct TopologySpreadConstraint {
   std::optional<std::int32_t> minDomains;
   std::optional<std::string> nodeAffinityPolicy;
   std::optional<std::string> nodeTaintsPolicy;
-  std::vector<std::string> matchLabelKeys;
+  List<std::string> matchLabelKeys;
 };
 
 struct PodSchedulingGate {
@@ -127,25 +127,25 @@ struct Volume {
 };
 
 struct PodSpec {
-  std::vector<Volume> volumes;
-  std::vector<Container> initContainers;
-  std::vector<Container> containers;
-  std::string restartPolicy;
+  List<Volume> volumes;
+  List<Container> initContainers;
+  List<Container> containers;
+  Text restartPolicy;
   std::optional<std::int64_t> terminationGracePeriodSeconds;
   std::optional<std::int64_t> activeDeadlineSeconds;
   StringMap nodeSelector;
   std::string nodeName;
-  bool hostNetwork = false;
   Boxed<Affinity> affinity;
-  std::string schedulerName;
-  std::vector<Toleration> tolerations;
-  std::string priorityClassName;
+  Text schedulerName;
+  List<Toleration> tolerations;
+  Text priorityClassName;
   std::optional<std::int32_t> priority;
-  std::optional<std::string> preemptionPolicy;
+  bool hostNetwork = false;
+  std::optional<Text> preemptionPolicy;
   ResourceList overhead;
-  std::string runtimeClassName;
-  std::vector<TopologySpreadConstraint> topologySpreadConstraints;
-  std::vector<PodSchedulingGate> schedulingGates;
+  Text runtimeClassName;
+  List<TopologySpreadConstraint> topologySpreadConstraints;
+  List<PodSchedulingGate> schedulingGates;
   Boxed<ResourceRequirements> resources;  // pod level
   json::value resourceClaims;
 };
@@ -202,19 +202,19 @@ struct PodIP {
 
 struct PodStatus {
   std::int64_t observedGeneration = 0;
-  std::string phase;  // Pending, Running, Succeeded, Failed, Unknown
-  std::vector<PodCondition> conditions;
-  std::string message;
-  std::string reason;
-  std::string nominatedNodeName;
-  std::string hostIP;
-  std::string podIP;
-  std::vector<PodIP> podIPs;
+  Text phase;  // Pending, Running, Succeeded, Failed, Unknown
+  List<PodCondition> conditions;
+  Text message;
+  Text reason;
+  Text nominatedNodeName;
+  Text hostIP;
+  Text podIP;
+  List<PodIP> podIPs;
   Time startTime;
-  std::vector<ContainerStatus> initContainerStatuses;
-  std::vector<ContainerStatus> containerStatuses;
-  std::string qosClass;
-  std::string resize;
+  List<ContainerStatus> initContainerStatuses;
+  List<ContainerStatus> containerStatuses;
+  Text qosClass;
+  Text resize;
   ResourceList allocatedResources;
   Boxed<ResourceRequirements> resources;
 };

@@ -150,7 +150,7 @@ class PreferredNodeTerms {
     NodeTerm term;
     std::int64_t weight = 0;
   };
-  static Result<PreferredNodeTerms> compile(const std::vector<PreferredSchedulingTerm>& terms);
+  static Result<PreferredNodeTerms> compile(const List<PreferredSchedulingTerm>& terms);
   std::int64_t score(const StringMap& labels, std::string_view nodeName) const;
   const std::vector<Weighted>& terms() const { return terms_; }
 

@@ -16,8 +16,8 @@ bool foreign(const api::Pod& pod) {
   return pod.metadata.labels.contains(kForeign);
 }
 
-const std::vector<api::PodAffinityTerm>& requiredApart(const api::Pod& pod) {
-  static const std::vector<api::PodAffinityTerm> kNone;
+const api::List<api::PodAffinityTerm>& requiredApart(const api::Pod& pod) {
+  static const api::List<api::PodAffinityTerm> kNone;
   if (!pod.spec.affinity || !pod.spec.affinity->podAntiAffinity) return kNone;
   return pod.spec.affinity->podAntiAffinity->requiredDuringSchedulingIgnoredDuringExecution;
 }

@@ -156,7 +156,7 @@ void validateTolerations(const json::array& tolerations, const std::string& path
   }
 }
 
-void validatePodTerms(const std::vector<api::PodAffinityTerm>& terms, const std::string& path,
+void validatePodTerms(const api::List<api::PodAffinityTerm>& terms, const std::string& path,
                       FieldErrors& errors) {
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const auto at = fmt::format("{}[{}]", path, i);

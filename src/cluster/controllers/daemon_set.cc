@@ -54,7 +54,7 @@ std::string targetOf(const api::Pod& pod) {
 
 }  // namespace
 
-bool tolerates(const api::PodSpec& spec, const std::vector<api::Taint>& taints) {
+bool tolerates(const api::PodSpec& spec, const api::List<api::Taint>& taints) {
   return std::ranges::all_of(taints, [&](const api::Taint& taint) {
     if (taint.effect == "PreferNoSchedule") return true;
     return std::ranges::any_of(spec.tolerations, [&](const api::Toleration& toleration) {

@@ -36,6 +36,6 @@ class DaemonSetController {
 // that is not ready is tainted with.
 json::value daemonPod(const json::value& podTemplate, const std::string& node,
                       const std::string& hash);
-bool tolerates(const api::PodSpec& spec, const std::vector<api::Taint>& taints);
+bool tolerates(const api::PodSpec& spec, const api::List<api::Taint>& taints);
 
 }  // namespace koord::cluster

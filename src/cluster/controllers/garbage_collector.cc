@@ -15,7 +15,7 @@ constexpr const char* kForeground = "foregroundDeletion";
 constexpr const char* kOrphan = "orphan";
 constexpr Duration kRegistryPoll = std::chrono::seconds(1);
 
-bool has(const std::vector<std::string>& list, std::string_view text) {
+bool has(const api::List<std::string>& list, std::string_view text) {
   return std::ranges::find(list, text) != list.end();
 }
 
@@ -24,7 +24,7 @@ bool collected(const apiserver::Resource& resource) {
   return resource.table != "events";
 }
 
-json::array without(const std::vector<std::string>& list, std::string_view text) {
+json::array without(const api::List<std::string>& list, std::string_view text) {
   json::array rest;
   for (const auto& item : list)
     if (item != text) rest.emplace_back(item);

@@ -29,8 +29,8 @@ class GarbageCollector {
     apiserver::ResourcePtr resource;
     api::ObjectKey key;
     std::string uid;
-    std::vector<api::OwnerReference> owners;
-    std::vector<std::string> finalizers;
+    api::List<api::OwnerReference> owners;
+    api::List<std::string> finalizers;
     bool deleting = false;
   };
   class Watcher;  // of one kind

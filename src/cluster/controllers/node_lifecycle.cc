@@ -46,7 +46,7 @@ bool same(const api::Taint& a, const api::Taint& b) {
 
 std::string statusOf(const api::Node& node, std::string_view type) {
   for (const auto& condition : node.status.conditions)
-    if (condition.type == type) return condition.status;
+    if (condition.type == type) return condition.status.str();
   return {};
 }
 
@@ -72,8 +72,8 @@ bool mayBeGone(const Error& error) {
 
 }  // namespace
 
-std::vector<api::Taint> conditionTaints(const api::Node& node) {
-  std::vector<api::Taint> taints;
+api::List<api::Taint> conditionTaints(const api::Node& node) {
+  api::List<api::Taint> taints;
   const auto add = [&](const char* key, const char* effect) {
     taints.push_back({key, "", effect, std::nullopt});
   };
@@ -89,7 +89,7 @@ std::vector<api::Taint> conditionTaints(const api::Node& node) {
   return taints;
 }
 
-std::optional<WallTime> evictionTime(const api::Pod& pod, const std::vector<api::Taint>& taints,
+std::optional<WallTime> evictionTime(const api::Pod& pod, const api::List<api::Taint>& taints,
                                      WallTime seen) {
   std::optional<WallTime> leave;
   const auto by = [&](WallTime when) { leave = leave ? std::min(*leave, when) : when; };
@@ -182,9 +182,9 @@ Task<Result<>> NodeLifecycleController::syncNode(std::string name) {
 
 Task<Result<>> NodeLifecycleController::setTaints(NodePtr node) {
   const WallTime now = executor_.wallNow();
-  std::vector<api::Taint> taints;
+  api::List<api::Taint> taints;
   const auto wanted = conditionTaints(*node);
-  const auto isIn = [](const std::vector<api::Taint>& list, const api::Taint& taint) {
+  const auto isIn = [](const api::List<api::Taint>& list, const api::Taint& taint) {
     return std::ranges::any_of(list, [&](const auto& other) { return same(other, taint); });
   };
   for (const auto& taint : node->spec.taints)

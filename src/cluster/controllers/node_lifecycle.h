@@ -20,10 +20,10 @@
 namespace koord::cluster {
 
 // The taints that belong to this controller, as the node's conditions want them.
-std::vector<api::Taint> conditionTaints(const api::Node& node);
+api::List<api::Taint> conditionTaints(const api::Node& node);
 // When the pod has to leave a node with these taints: nothing while it may stay. `seen` is for
 // taints without timeAdded.
-std::optional<WallTime> evictionTime(const api::Pod& pod, const std::vector<api::Taint>& taints,
+std::optional<WallTime> evictionTime(const api::Pod& pod, const api::List<api::Taint>& taints,
                                      WallTime seen);
 
 class NodeLifecycleController {

@@ -140,7 +140,7 @@ TEST(EvictionTimeTest, TheShortestTolerationDecides) {
   };
   const struct {
     const char* name;
-    std::vector<api::Toleration> tolerations;
+    api::List<api::Toleration> tolerations;
     std::optional<Duration> after;
   } cases[] = {
       {"nothing tolerates it", {}, 0s},

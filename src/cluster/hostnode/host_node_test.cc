@@ -42,7 +42,7 @@ class HostNodeTest : public testing::Test {
   }
   std::string phase(const std::string& name) {
     const auto pod = cluster.get<api::Pod>(name);
-    return pod ? pod->status.phase : "gone";
+    return pod ? pod->status.phase.str() : "gone";
   }
   std::string cgroupOf(const std::string& name) {
     return podCgroupDir(cluster.get<api::Pod>(name)->metadata.uid);

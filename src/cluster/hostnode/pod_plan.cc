@@ -44,7 +44,7 @@ bool succeeded(const History& history) {
   return exited(history) && history.front()->exitCode == 0;
 }
 
-bool comesBack(const std::string& policy, const History& history) {
+bool comesBack(std::string_view policy, const History& history) {
   if (policy == "Never") return false;
   if (policy == "OnFailure") return !succeeded(history);
   return true;
@@ -147,7 +147,7 @@ class Planner {
   bool finished() const {
     if (initFailed_) return true;
     return !spec_.containers.empty() &&
-           std::ranges::all_of(spec_.containers, [&](const auto& container) {
+           std::ranges::all_of(spec_.containers, [&](const api::Container& container) {
              const auto history = historyOf(seen_, container.name);
              return exited(history) && !comesBack(spec_.restartPolicy, history);
            });
@@ -374,15 +374,16 @@ Result<std::vector<std::string>> environmentOf(const api::Pod& pod, const api::C
   return environment;
 }
 
-std::vector<std::string> expandVariables(std::vector<std::string> texts,
+std::vector<std::string> expandVariables(const api::List<std::string>& texts,
                                          const std::vector<std::string>& environment) {
   std::map<std::string, std::string> values;
   for (const auto& variable : environment) {
     const auto equals = variable.find('=');
     values[variable.substr(0, equals)] = variable.substr(equals + 1);
   }
-  for (auto& text : texts) text = expand(text, values);
-  return texts;
+  std::vector<std::string> expanded;
+  for (const auto& text : texts) expanded.push_back(expand(text, values));
+  return expanded;
 }
 
 }  // namespace koord::cluster

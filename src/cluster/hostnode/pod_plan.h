@@ -48,7 +48,7 @@ Duration crashBackoff(int restarts);
 Result<std::vector<std::string>> environmentOf(const api::Pod& pod, const api::Container& container,
                                                const std::string& hostIp);
 // $(NAME) in commands and arguments, from such an environment; unknown ones stay as written.
-std::vector<std::string> expandVariables(std::vector<std::string> texts,
+std::vector<std::string> expandVariables(const api::List<std::string>& texts,
                                          const std::vector<std::string>& environment);
 
 }  // namespace koord::cluster

@@ -22,10 +22,10 @@ constexpr Calm kCalm[] = {
 
 }  // namespace
 
-std::vector<api::NodeCondition> nodeConditions(const std::vector<api::NodeCondition>& before,
+api::List<api::NodeCondition> nodeConditions(const api::List<api::NodeCondition>& before,
                                                WallTime now, bool ready, std::string reason,
                                                std::string message) {
-  std::vector<api::NodeCondition> conditions;
+  api::List<api::NodeCondition> conditions;
   const auto add = [&](std::string type, bool holds, std::string why, std::string text) {
     api::NodeCondition condition{std::move(type), holds ? "True" : "False", now, now,
                                  std::move(why),  std::move(text)};

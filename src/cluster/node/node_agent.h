@@ -19,7 +19,7 @@ inline constexpr Duration kNodeStatusPeriod = std::chrono::minutes(5);
 
 // Ready (or not, with a reason), no pressure of any kind. Transition times of unchanged conditions
 // stay.
-std::vector<api::NodeCondition> nodeConditions(const std::vector<api::NodeCondition>& before,
+api::List<api::NodeCondition> nodeConditions(const api::List<api::NodeCondition>& before,
                                                WallTime now, bool ready, std::string reason,
                                                std::string message);
 

@@ -208,7 +208,7 @@ Task<Result<>> SimNodes::setStatus(std::shared_ptr<const api::Pod> pod, std::str
   status.qosClass = std::string(model::textOf(model::computeKubernetesQos(pod->spec)));
   status.hostIP = nodesByName_.at(pod->spec.nodeName).ip;
   status.podIP = pod->status.podIP.empty() ? address(100, nextPodIp_++) : pod->status.podIP;
-  status.podIPs = {{status.podIP}};
+  status.podIPs = {api::PodIP{status.podIP.str()}};
   for (const char* type : {"Initialized", "Ready", "ContainersReady"}) {
     api::PodCondition condition;
     condition.type = type;

@@ -21,7 +21,7 @@ class SimNodesTest : public testing::Test {
 
   std::string phase(const std::string& name) {
     const auto pod = cluster.get<api::Pod>(name);
-    return pod ? pod->status.phase : "gone";
+    return pod ? pod->status.phase.str() : "gone";
   }
 
   TestCluster cluster;

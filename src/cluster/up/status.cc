@@ -104,7 +104,7 @@ void summarize(const StatusInput& input, ClusterStatus& status) {
     line.batch = batchOf(node->status.allocatable);
   }
   for (const auto& pod : input.pods) {
-    ++status.pods[pod->status.phase.empty() ? "Pending" : pod->status.phase];
+    ++status.pods[pod->status.phase.empty() ? "Pending" : pod->status.phase.str()];
     if (pod->status.phase != "Running" && !api::isTerminal(*pod) &&
         status.pending.size() < kMaxPending)
       status.pending.push_back(

@@ -124,7 +124,7 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
     return;
   }
   queue_->update(old, after);
-  const std::string& was = old->pod->status.nominatedNodeName;
+  const std::string_view was = old->pod->status.nominatedNodeName;
   // Also when the nomination was given up before: whoever it kept away hears of it now.
   if (!was.empty() && was != after->pod->status.nominatedNodeName) {
     move(EventResource::AssignedPod, action::kDelete, old, nullptr,

@@ -19,7 +19,7 @@ void slim(api::Container& container) {
   drop(container.args);
   drop(container.workingDir);
   drop(container.env);
-  std::erase_if(container.ports, [](const auto& port) { return port.hostPort <= 0; });
+  erase_if(container.ports, [](const auto& port) { return port.hostPort <= 0; });
   container.ports.shrink_to_fit();
 }
 
@@ -38,9 +38,9 @@ bool asSpecified(const api::Container& container, const api::ContainerStatus& st
          (status.allocatedResources.empty() || status.allocatedResources == wanted);
 }
 
-void slim(std::vector<api::ContainerStatus>& statuses,
-          const std::vector<api::Container>& containers) {
-  std::erase_if(statuses, [&](const api::ContainerStatus& status) {
+void slim(api::List<api::ContainerStatus>& statuses,
+          const api::List<api::Container>& containers) {
+  erase_if(statuses, [&](const api::ContainerStatus& status) {
     const auto container = std::ranges::find(containers, status.name, &api::Container::name);
     return container == containers.end() || asSpecified(*container, status);
   });
@@ -59,7 +59,7 @@ void slimPod(api::Pod& pod) {
   slim(pod.status.initContainerStatuses, pod.spec.initContainers);
   for (auto* containers : {&pod.spec.containers, &pod.spec.initContainers})
     for (auto& container : *containers) slim(container);
-  std::erase_if(pod.spec.volumes, [](const api::Volume& volume) {
+  erase_if(pod.spec.volumes, [](const api::Volume& volume) {
     return !volume.persistentVolumeClaim && volume.ephemeral.is_null() &&
            volume.gcePersistentDisk.is_null() && volume.awsElasticBlockStore.is_null() &&
            volume.azureDisk.is_null() && volume.iscsi.is_null() && volume.rbd.is_null();
@@ -70,7 +70,7 @@ void slimPod(api::Pod& pod) {
   drop(pod.spec.nodeSelector);
   if (pod.spec.affinity) pod.spec.affinity->nodeAffinity.reset();
   api::PodStatus& status = pod.status;
-  std::erase_if(status.conditions, [](const api::PodCondition& condition) {
+  erase_if(status.conditions, [](const api::PodCondition& condition) {
     return condition.type != "PodResizePending" && condition.type != "DisruptionTarget";
   });
   status.conditions.shrink_to_fit();

@@ -119,7 +119,7 @@ class Cluster {
   const NodeSet& tainted() const { return tainted_; }
   const LabelIndex& labels() const { return labels_; }
   std::span<const TaintSet> taintSets() const { return taintSetOf_; }
-  const std::vector<api::Taint>& taints(TaintSet set) const { return taintSets_[set]; }
+  const api::List<api::Taint>& taints(TaintSet set) const { return taintSets_[set]; }
   std::size_t taintSetCount() const { return taintSets_.size(); }
   ImageSpread imageSpread(Symbol image) const;
 
@@ -213,8 +213,8 @@ class Cluster {
   void releaseRow(NodeId id);
   void setAllocatable(NodeId id, const api::ResourceList& list);
   void setLabels(NodeId id, const api::StringMap& labels);
-  void setImages(NodeId id, const std::vector<api::ContainerImage>& images);
-  TaintSet internTaints(const std::vector<api::Taint>& taints);
+  void setImages(NodeId id, const api::List<api::ContainerImage>& images);
+  TaintSet internTaints(const api::List<api::Taint>& taints);
   void insertPod(const PodPtr& pod, NodeId node, bool assumed);
   void erasePod(Pods::iterator it);
   void count(NodeId node, const PodInfo& pod, bool add);
@@ -244,7 +244,7 @@ class Cluster {
   NodeSet unschedulable_;
   NodeSet tainted_;
   LabelIndex labels_;
-  std::vector<std::vector<api::Taint>> taintSets_;
+  std::vector<api::List<api::Taint>> taintSets_;
   std::unordered_map<std::string, TaintSet> taintSetIds_;
   boost::unordered_flat_map<Symbol, ImageSpread> images_;
   LabelSets labelSets_;

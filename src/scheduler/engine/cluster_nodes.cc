@@ -8,13 +8,13 @@ namespace koord::scheduler {
 
 namespace {
 
-bool sameTaints(const std::vector<api::Taint>& a, const std::vector<api::Taint>& b) {
+bool sameTaints(const api::List<api::Taint>& a, const api::List<api::Taint>& b) {
   return std::ranges::equal(a, b, [](const api::Taint& x, const api::Taint& y) {
     return x.key == y.key && x.value == y.value && x.effect == y.effect;
   });
 }
 
-bool sameImages(const std::vector<api::ContainerImage>& a, const std::vector<api::ContainerImage>& b) {
+bool sameImages(const api::List<api::ContainerImage>& a, const api::List<api::ContainerImage>& b) {
   return std::ranges::equal(a, b, [](const api::ContainerImage& x, const api::ContainerImage& y) {
     return x.sizeBytes == y.sizeBytes && x.names == y.names;
   });
@@ -168,7 +168,7 @@ void Cluster::setLabels(NodeId id, const api::StringMap& labels) {
   labels_.add(id, row.labels);
 }
 
-void Cluster::setImages(NodeId id, const std::vector<api::ContainerImage>& images) {
+void Cluster::setImages(NodeId id, const api::List<api::ContainerImage>& images) {
   NodeRow& row = rows_[id];
   const auto recount = [&](const NodeImage& image, int change) {
     ImageSpread& spread = images_[image.image];
@@ -193,7 +193,7 @@ ImageSpread Cluster::imageSpread(Symbol image) const {
   return it == images_.end() ? ImageSpread{} : it->second;
 }
 
-TaintSet Cluster::internTaints(const std::vector<api::Taint>& taints) {
+TaintSet Cluster::internTaints(const api::List<api::Taint>& taints) {
   std::string key;
   for (const auto& taint : taints) {
     for (const std::string* part : {&taint.key, &taint.value, &taint.effect}) {

@@ -42,7 +42,7 @@ std::optional<TermId> TermTable::intern(Symbols& symbols, const api::Pod& pod,
     }
     parsed.pods.namespaceSelector = *std::move(selector);
   }
-  parsed.pods.namespaces = term.namespaces;
+  parsed.pods.namespaces.assign(term.namespaces.begin(), term.namespaces.end());
   if (term.namespaces.empty() && !term.namespaceSelector)
     parsed.pods.namespaces.push_back(pod.metadata.namespace_);
   std::ranges::sort(parsed.pods.namespaces);

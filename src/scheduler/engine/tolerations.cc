@@ -13,11 +13,11 @@ bool tolerates(const api::Toleration& toleration, const api::Taint& taint) {
   return toleration.value == taint.value;
 }
 
-bool tolerates(const std::vector<api::Toleration>& tolerations, const api::Taint& taint) {
+bool tolerates(const api::List<api::Toleration>& tolerations, const api::Taint& taint) {
   return std::ranges::any_of(tolerations, [&](const auto& toleration) { return tolerates(toleration, taint); });
 }
 
-bool toleratesAll(const std::vector<api::Toleration>& tolerations, const std::vector<api::Taint>& taints) {
+bool toleratesAll(const api::List<api::Toleration>& tolerations, const api::List<api::Taint>& taints) {
   return std::ranges::all_of(taints, [&](const api::Taint& taint) {
     return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") || tolerates(tolerations, taint);
   });
@@ -36,7 +36,7 @@ std::tuple<std::string_view, bool, std::string_view> orderOf(const api::Tolerati
 
 }  // namespace
 
-Tolerations::Tolerations(const std::vector<api::Toleration>& list) : list_(list) {
+Tolerations::Tolerations(const api::List<api::Toleration>& list) : list_(list) {
   if (list.size() <= kShort) return;
   for (const auto& toleration : list) sorted_.push_back(&toleration);
   std::ranges::sort(sorted_, {}, orderOf);
@@ -54,7 +54,7 @@ bool Tolerations::tolerate(const api::Taint& taint) const {
   return false;
 }
 
-bool Tolerations::tolerateAll(const std::vector<api::Taint>& taints) const {
+bool Tolerations::tolerateAll(const api::List<api::Taint>& taints) const {
   return std::ranges::all_of(taints, [&](const api::Taint& taint) {
     return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") || tolerate(taint);
   });

@@ -10,21 +10,21 @@
 namespace koord::scheduler {
 
 bool tolerates(const api::Toleration& toleration, const api::Taint& taint);
-bool tolerates(const std::vector<api::Toleration>& tolerations, const api::Taint& taint);
+bool tolerates(const api::List<api::Toleration>& tolerations, const api::Taint& taint);
 // Whether every NoSchedule and NoExecute taint is tolerated.
-bool toleratesAll(const std::vector<api::Toleration>& tolerations, const std::vector<api::Taint>& taints);
+bool toleratesAll(const api::List<api::Toleration>& tolerations, const api::List<api::Taint>& taints);
 
 // A pod's tolerations, to be asked about many taints: a long list is not walked for each. The list
 // must outlive it.
 class Tolerations {
  public:
-  explicit Tolerations(const std::vector<api::Toleration>& list);
+  explicit Tolerations(const api::List<api::Toleration>& list);
   bool tolerate(const api::Taint& taint) const;
   // Whether every NoSchedule and NoExecute taint is tolerated.
-  bool tolerateAll(const std::vector<api::Taint>& taints) const;
+  bool tolerateAll(const api::List<api::Taint>& taints) const;
 
  private:
-  const std::vector<api::Toleration>& list_;
+  const api::List<api::Toleration>& list_;
   std::vector<const api::Toleration*> sorted_;  // empty for a short list
 };
 

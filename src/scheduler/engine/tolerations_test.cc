@@ -14,7 +14,8 @@ TEST(Tolerations, a_list_of_any_length_answers_as_its_members_do) {
   };
   std::size_t tolerated = 0;
   for (int round = 0; round < 2000; ++round) {
-    std::vector<api::Toleration> list(random.below(round % 2 == 0 ? 4 : 40));
+    api::List<api::Toleration> list;
+    list.resize(random.below(round % 2 == 0 ? 4 : 40));
     for (auto& toleration : list) {
       toleration = {one({"a", "b", "c", "d", ""}),
                     one({"Exists", "Equal", "", "Gt"}),
@@ -24,7 +25,8 @@ TEST(Tolerations, a_list_of_any_length_answers_as_its_members_do) {
       if (toleration.key.empty() && random.chance(0.9)) toleration.key = "e";
     }
     const Tolerations tolerations(list);
-    std::vector<api::Taint> taints(3);
+    api::List<api::Taint> taints;
+    taints.resize(3);
     for (auto& taint : taints) {
       taint = {one({"a", "b", "c", "d", "f"}),
                one({"", "x", "y", "w"}),

@@ -8,13 +8,13 @@ namespace koord::scheduler {
 
 namespace {
 
-bool sameTolerations(const std::vector<api::Toleration>& a, const std::vector<api::Toleration>& b) {
+bool sameTolerations(const api::List<api::Toleration>& a, const api::List<api::Toleration>& b) {
   return std::ranges::equal(a, b, [](const api::Toleration& x, const api::Toleration& y) {
     return x.key == y.key && x.operator_ == y.operator_ && x.value == y.value && x.effect == y.effect;
   });
 }
 
-bool sameTaints(const std::vector<api::Taint>& a, const std::vector<api::Taint>& b) {
+bool sameTaints(const api::List<api::Taint>& a, const api::List<api::Taint>& b) {
   return std::ranges::equal(a, b, [](const api::Taint& x, const api::Taint& y) {
     return x.key == y.key && x.value == y.value && x.effect == y.effect;
   });

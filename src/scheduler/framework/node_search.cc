@@ -207,7 +207,7 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
 
 bool NodeSearch::tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                               SearchResult& result) {
-  const std::string& name = pod->pod->status.nominatedNodeName;
+  const std::string name = pod->pod->status.nominatedNodeName.str();
   if (name.empty()) return false;
   const auto node = cluster_.findNode(name);
   if (!node || !cluster_.live().contains(*node)) return false;

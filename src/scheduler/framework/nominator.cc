@@ -6,8 +6,8 @@ namespace koord::scheduler {
 
 void Nominator::add(const PodPtr& pod, const Nomination& nomination) {
   remove(pod->uid());
-  const std::string& node =
-      nomination.override ? nomination.node : pod->pod->status.nominatedNodeName;
+  const std::string node =
+      nomination.override ? nomination.node : pod->pod->status.nominatedNodeName.str();
   if (node.empty()) return;
   nodeOf_[pod->uid()] = node;
   byNode_[node].push_back(pod);

@@ -176,8 +176,8 @@ class Reference {
   }
 
   // --- Pods near and apart.
-  using Terms = std::vector<api::PodAffinityTerm>;
-  using Weighted = std::vector<api::WeightedPodAffinityTerm>;
+  using Terms = api::List<api::PodAffinityTerm>;
+  using Weighted = api::List<api::WeightedPodAffinityTerm>;
   using PerValue =
       std::map<std::pair<std::string, std::string>, std::int64_t>;  // by label key and value
 
@@ -409,7 +409,7 @@ class Reference {
   }
 
   std::int64_t images(const api::Node& node) const {
-    const std::string& wanted = pod_.spec.containers[0].image;
+    const std::string_view wanted = pod_.spec.containers[0].image;
     const auto sizeOn = [&](const api::Node& other) -> std::int64_t {
       for (const auto& image : other.status.images)
         if (image.names[0] == wanted) return image.sizeBytes;

@@ -321,7 +321,7 @@ QueueCounts SchedulingQueue::counts() const {
 std::map<std::pair<std::string, std::string>, std::size_t> SchedulingQueue::rejectedByPlugin() const {
   std::map<std::pair<std::string, std::string>, std::size_t> counts;
   for (const auto& [uid, entry] : unschedulable_) {
-    const std::string& scheduler = entry->pod.info->pod->spec.schedulerName;
+    const std::string scheduler = entry->pod.info->pod->spec.schedulerName.str();
     for (const auto* plugins : {&entry->pod.unschedulablePlugins, &entry->pod.pendingPlugins})
       for (const auto& plugin : *plugins) ++counts[{plugin, scheduler}];
   }

@@ -151,7 +151,7 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   const auto profile = scheduler.profiles().find(pod->pod->spec.schedulerName);
   if (profile == scheduler.profiles().end()) {
     out.emplace("message",
-                "no profile of this scheduler has the name " + pod->pod->spec.schedulerName);
+                "no profile of this scheduler has the name " + pod->pod->spec.schedulerName.str());
     return;
   }
   const Cluster& cluster = scheduler.cluster();

@@ -55,7 +55,7 @@ Task<Result<>> Evictor::evictOne(const api::Pod& pod, const EvictionTask& task) 
   const api::ObjectKey key = api::keyOf(pod.metadata);
   const std::string message =
       fmt::format("trigger by koordlet feature {}, kill pod: {}", task.feature, pod.metadata.name);
-  audit_.add({executor_.wallNow(), key.toString(), "pod", pod.status.phase, "evicted",
+  audit_.add({executor_.wallNow(), key.toString(), "pod", pod.status.phase.str(), "evicted",
               fmt::format("{}: {}", task.feature, task.why)});
   kube::DeleteOptions options;
   options.uid = pod.metadata.uid;

@@ -85,7 +85,7 @@ Task<bool> Evictions::evict(PodPtr preemptor, std::string node, PodPtr victim) {
   json::object condition{{"type", "DisruptionTarget"},
                          {"status", "True"},
                          {"reason", "PreemptionByScheduler"},
-                         {"message", preemptor->pod->spec.schedulerName +
+                         {"message", preemptor->pod->spec.schedulerName.str() +
                                          ": preempting to accommodate a higher priority pod"},
                          {"lastProbeTime", nullptr},
                          {"lastTransitionTime", formatTime(handle_.executor().wallNow())}};

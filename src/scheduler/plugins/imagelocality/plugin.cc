@@ -21,13 +21,13 @@ void forEachImage(const PodInfo& pod, F&& fn) {
 void ImageLocality::sign(const PodInfo& pod, Signature& signature) const {
   signature.add(static_cast<std::int64_t>(pod.pod->spec.initContainers.size()));
   signature.add(static_cast<std::int64_t>(pod.pod->spec.containers.size()));
-  forEachImage(pod, [&](const std::string& image) { signature.add(image); });
+  forEachImage(pod, [&](std::string_view image) { signature.add(image); });
 }
 
 std::uint64_t ImageLocality::epoch(const CycleState&, const PodInfo& pod) const {
   std::uint64_t epoch = 0;
   bool spread = false;
-  forEachImage(pod, [&](const std::string& image) {
+  forEachImage(pod, [&](std::string_view image) {
     const auto symbol = cluster_.symbols().find(normalizedImageName(image));
     if (!symbol) return;
     const ImageSpread found = cluster_.imageSpread(*symbol);
@@ -43,7 +43,7 @@ Status ImageLocality::score(const CycleState&, const PodInfo& pod, std::span<con
   std::ranges::fill(scores, 0);
   std::int64_t containers = 0;
   const auto total = static_cast<double>(cluster_.liveCount());
-  forEachImage(pod, [&](const std::string& image) {
+  forEachImage(pod, [&](std::string_view image) {
     ++containers;
     const auto symbol = cluster_.symbols().find(normalizedImageName(image));
     if (!symbol) return;

@@ -11,7 +11,7 @@ enum class SpreadDefaulting { System, List };
 
 struct PodTopologySpreadArgs {
   SpreadDefaulting defaulting = SpreadDefaulting::System;
-  std::vector<api::TopologySpreadConstraint> constraints;  // with List
+  api::List<api::TopologySpreadConstraint> constraints;  // with List
 
   static PodTopologySpreadArgs read(Fields& fields);
 };

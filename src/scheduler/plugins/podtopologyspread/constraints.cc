@@ -58,7 +58,7 @@ SpreadConstraints::SpreadConstraints(Symbols& symbols, PodSpreadDefaults& owners
 
 bool SpreadConstraints::none(const PodInfo& pod, SpreadAction action) const {
   const auto& own = pod.pod->spec.topologySpreadConstraints;
-  const auto has = [&](const std::vector<api::TopologySpreadConstraint>& list) {
+  const auto has = [&](const api::List<api::TopologySpreadConstraint>& list) {
     return std::ranges::any_of(list, [&](const auto& constraint) {
       return constraint.whenUnsatisfiable == nameOf(action);
     });

@@ -37,7 +37,7 @@ class SpreadConstraints {
   Symbols& symbols_;
   PodSpreadDefaults& owners_;
   bool system_;
-  std::vector<api::TopologySpreadConstraint> defaults_;
+  api::List<api::TopologySpreadConstraint> defaults_;
 };
 
 }  // namespace koord::scheduler

@@ -27,7 +27,7 @@ class PerTaintSet {
 };
 
 std::int64_t untoleratedPreferences(const Tolerations& tolerations,
-                                    const std::vector<api::Taint>& taints) {
+                                    const api::List<api::Taint>& taints) {
   std::int64_t count = 0;
   for (const auto& taint : taints) {
     if (taint.effect != "PreferNoSchedule") continue;

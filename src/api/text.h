@@ -1,0 +1,58 @@
+#pragma once
+
+// Text: an unchanging string of the size of one pointer, for the many members of API objects that
+// are mostly empty or a short word (phase, restartPolicy, nominatedNodeName): up to seven
+// characters are kept in place, longer ones on the heap. Reads as std::string_view.
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace koord::api {
+
+class Text {
+ public:
+  Text() noexcept = default;
+  Text(std::string_view text);                                     // NOLINT: as std::string
+  Text(const char* text) : Text(std::string_view(text)) {}         // NOLINT
+  Text(const std::string& text) : Text(std::string_view(text)) {}  // NOLINT
+  Text(const Text& other) : Text(other.view()) {}
+  Text(Text&& other) noexcept : word_(std::exchange(other.word_, 0)) {}
+  Text& operator=(Text other) noexcept {
+    std::swap(word_, other.word_);
+    return *this;
+  }
+  ~Text() {
+    if (onHeap()) drop();
+  }
+
+  std::string_view view() const noexcept;
+  operator std::string_view() const noexcept { return view(); }  // NOLINT: as std::string
+  std::string str() const { return std::string(view()); }
+  bool empty() const noexcept { return word_ == 0; }
+  std::size_t size() const noexcept { return view().size(); }
+
+  template <class T>
+    requires std::is_convertible_v<const T&, std::string_view>
+  friend bool operator==(const Text& a, const T& b) {
+    return a.view() == std::string_view(b);
+  }
+  template <class T>
+    requires std::is_convertible_v<const T&, std::string_view>
+  friend std::strong_ordering operator<=>(const Text& a, const T& b) {
+    return a.view() <=> std::string_view(b);
+  }
+
+ private:
+  bool onHeap() const noexcept { return word_ != 0 && (word_ & 1) == 0; }
+  void drop() noexcept;
+
+  // 0: empty. Odd: the first byte is twice the length and one, the characters are in the others.
+  // Otherwise the address of the length (std::size_t) with the characters behind it.
+  std::uintptr_t word_ = 0;
+};
+
+}  // namespace koord::api

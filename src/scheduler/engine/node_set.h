@@ -49,6 +49,9 @@ class NodeSet {
   void unite(const NodeSet& other);
   void subtract(const NodeSet& other);
 
+  // The members from 64 * index on, one bit each.
+  std::uint64_t word(std::size_t index) const { return index < words_.size() ? words_[index] : 0; }
+
   // Calls fn(NodeId) in ascending order. fn may erase the member it was called with, no other.
   template <class F>
   void forEach(F&& fn) const {

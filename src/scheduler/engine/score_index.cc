@@ -1,67 +1,140 @@
 #include "scheduler/engine/score_index.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace koord::scheduler {
 
+namespace {
+
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
+
+}  // namespace
+
 void ScoreIndex::clear(std::size_t capacity) {
-  const std::size_t blocks = (capacity + 63) / 64;
-  totals_.assign(blocks * 64, kInfeasible);
-  blocks_.assign(blocks, Block{});
-  dirty_.clear();
+  totals_.assign(0);
+  max_.clear();
+  holders_.clear();
+  ties_.clear();
+  reserve(capacity);
 }
 
 void ScoreIndex::reserve(std::size_t capacity) {
   const std::size_t blocks = (capacity + 63) / 64;
-  if (blocks <= blocks_.size()) return;
-  totals_.resize(blocks * 64, kInfeasible);
-  blocks_.resize(blocks);
+  if (blocks <= max_.size()) return;
+  totals_.resize(blocks * 64);
+  max_.resize(blocks);
+  holders_.resize(blocks);
+  ties_.resize(blocks);
+}
+
+void ScoreIndex::remember(std::size_t block, std::int64_t max, std::uint64_t holders) {
+  max_[block] = max;
+  holders_[block] = holders;
+  ties_[block] = static_cast<std::uint8_t>(std::popcount(holders));
 }
 
 void ScoreIndex::set(NodeId node, std::int64_t total) {
-  std::int64_t& slot = totals_[node];
-  if (slot == total) return;
-  slot = total;
-  dirty_.insert(node >> 6);
+  const std::int64_t value = total + 1;
+  totals_.set(node, value);
+  const std::size_t block = node >> 6;
+  const std::uint64_t bit = std::uint64_t{1} << (node & 63);
+  if (value > max_[block]) return remember(block, value, bit);
+  const std::uint64_t holders =
+      value == max_[block] ? holders_[block] | bit : holders_[block] & ~bit;
+  if (holders != holders_[block]) remember(block, max_[block], holders);
+}
+
+void ScoreIndex::set(std::span<const NodeId> nodes, std::span<const std::int64_t> totals) {
+  if (nodes.size() < max_.size()) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) set(nodes[n], totals[n]);
+    return;
+  }
+  const std::int64_t bound = std::ranges::max(totals) + 1;
+  totals_.set(nodes, totals, 1);
+  for (std::size_t b = 0; b < max_.size(); ++b) remember(b, std::max(max_[b], bound), 0);
+}
+
+std::int64_t ScoreIndex::highest(std::size_t block, std::uint64_t members) const {
+  return totals_.read([&](const auto& totals) {
+    const auto* first = totals.data() + block * 64;
+    auto max = static_cast<std::decay_t<decltype(*first)>>(0);
+    if (members == kAll) {
+      for (std::size_t i = 0; i < 64; ++i) max = std::max(max, first[i]);
+    } else {
+      for (; members != 0; members &= members - 1)
+        max = std::max(max, first[std::countr_zero(members)]);
+    }
+    return static_cast<std::int64_t>(max);
+  });
+}
+
+std::uint64_t ScoreIndex::holders(std::size_t block, std::int64_t total,
+                                  std::uint64_t members) const {
+  return totals_.read([&](const auto& totals) {
+    const auto* first = totals.data() + block * 64;
+    std::uint64_t found = 0;
+    for (std::size_t i = 0; i < 64; ++i)
+      found |= static_cast<std::uint64_t>(static_cast<std::int64_t>(first[i]) == total) << i;
+    return found & members;
+  });
 }
 
 void ScoreIndex::refresh(std::size_t block) {
-  const auto* first = totals_.data() + block * 64;
-  std::int64_t max = kInfeasible;
-  for (std::size_t i = 0; i < 64; ++i) max = std::max(max, first[i]);
-  std::uint32_t ties = 0;
-  for (std::size_t i = 0; i < 64; ++i) ties += first[i] == max;
-  blocks_[block] = {max, max == kInfeasible ? 0 : ties};
+  const std::int64_t max = highest(block, kAll);
+  remember(block, max, max == 0 ? 0 : holders(block, max, kAll));
 }
 
-std::optional<ScoreIndex::Best> ScoreIndex::best(Random& random) {
-  dirty_.forEach([&](NodeId block) { refresh(block); });
-  dirty_.clear();
-  Best best{kNoNode, kInfeasible, 0};
-  for (const Block& block : blocks_) {
-    if (block.max > best.total) {
-      best.total = block.max;
-      best.ties = block.ties;
-    } else if (block.max == best.total) {
-      best.ties += block.ties;
+ScoreIndex::Top ScoreIndex::top(const NodeSet* among) {
+  std::int64_t best = 1;  // of those that are feasible, the least
+  std::size_t ties = 0;
+  const auto found = [&](std::int64_t max, std::size_t holders) {
+    if (max < best) return;
+    if (max > best) ties = 0;
+    best = max;
+    ties += holders;
+  };
+  for (std::size_t b = 0; b < max_.size(); ++b) {
+    if (max_[b] < best) continue;
+    const std::uint64_t members = among ? among->word(b) : kAll;
+    if (members == 0) continue;
+    if (holders_[b] == 0) refresh(b);
+    if (const std::uint64_t some = holders_[b] & members; some == holders_[b]) {
+      found(max_[b], ties_[b]);
+    } else if (some != 0) {
+      found(max_[b], static_cast<std::size_t>(std::popcount(some)));
+    } else if (max_[b] >= best) {
+      const std::int64_t max = highest(b, members);
+      if (max >= best)
+        found(max, static_cast<std::size_t>(std::popcount(holders(b, max, members))));
     }
   }
-  if (best.total == kInfeasible) return std::nullopt;
-  std::size_t pick = best.ties > 1 ? random.below(best.ties) : 0;
-  for (std::size_t b = 0; b < blocks_.size(); ++b) {
-    if (blocks_[b].max != best.total) continue;
-    if (pick >= blocks_[b].ties) {
-      pick -= blocks_[b].ties;
+  return ties == 0 ? Top{} : Top{best - 1, ties};
+}
+
+NodeId ScoreIndex::nth(std::int64_t total, std::size_t position, const NodeSet* among) const {
+  const std::int64_t value = total + 1;
+  for (std::size_t b = 0; b < max_.size(); ++b) {
+    const std::uint64_t members = among ? among->word(b) : kAll;
+    if (max_[b] < value || members == 0) continue;
+    std::uint64_t found = max_[b] == value ? holders_[b] & members : holders(b, value, members);
+    const std::size_t count =
+        found == holders_[b] ? ties_[b] : static_cast<std::size_t>(std::popcount(found));
+    if (position >= count) {
+      position -= count;
       continue;
     }
-    for (std::size_t i = b * 64;; ++i) {
-      if (totals_[i] == best.total && pick-- == 0) {
-        best.node = static_cast<NodeId>(i);
-        return best;
-      }
-    }
+    for (; position > 0; --position) found &= found - 1;
+    return static_cast<NodeId>(b * 64 + static_cast<std::size_t>(std::countr_zero(found)));
   }
-  return std::nullopt;
+  return kNoNode;
+}
+
+std::optional<ScoreIndex::Best> ScoreIndex::best(Random& random, const NodeSet* among) {
+  const Top top = this->top(among);
+  if (top.ties == 0) return std::nullopt;
+  const std::size_t position = top.ties > 1 ? random.below(top.ties) : 0;
+  return Best{nth(top.total, position, among), top.total, top.ties};
 }
 
 }  // namespace koord::scheduler

@@ -1,14 +1,18 @@
 #pragma once
 
-// ScoreIndex: the total score of every feasible node, arranged so that the best one is found without
-// looking at all of them. Nodes stand in blocks of 64; a block remembers its maximum and how many nodes
-// have it, and is looked at again only when one of its nodes changed. Setting a score is O(1), finding
-// the best O(nodes / 64 + changed blocks * 64).
+// ScoreIndex: the total score of every feasible node, arranged so that the best one, of all or of
+// some, is found without looking at all of them. Nodes stand in blocks of 64, as in the words of a
+// NodeSet; a block remembers its highest total and who has it. When the last of these goes, what is
+// remembered is a bound, and the block is looked at again only when a search comes to it with
+// nothing better at hand. Setting a score is O(1), finding the best O(nodes / 64) and 64 for every
+// block looked at again.
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/random.h"
+#include "scheduler/engine/narrow_column.h"
 #include "scheduler/engine/node_set.h"
 
 namespace koord::scheduler {
@@ -22,7 +26,18 @@ class ScoreIndex {
   void reserve(std::size_t capacity);
   // total: not negative, or kInfeasible.
   void set(NodeId node, std::int64_t total);
-  std::int64_t at(NodeId node) const { return totals_[node]; }
+  void set(std::span<const NodeId> nodes, std::span<const std::int64_t> totals);
+  std::int64_t at(NodeId node) const { return totals_.at(node) - 1; }
+
+  // The highest total and how many nodes have it.
+  struct Top {
+    std::int64_t total = kInfeasible;
+    std::size_t ties = 0;
+  };
+  // Of all nodes, or of these.
+  Top top(const NodeSet* among = nullptr);
+  // The node at this position among those with that total, which is the highest there is.
+  NodeId nth(std::int64_t total, std::size_t position, const NodeSet* among = nullptr) const;
 
   struct Best {
     NodeId node = kNoNode;
@@ -30,18 +45,21 @@ class ScoreIndex {
     std::size_t ties = 0;  // nodes with that total
   };
   // The best node; among equals uniformly random (the random source is not used when there is one).
-  std::optional<Best> best(Random& random);
+  std::optional<Best> best(Random& random, const NodeSet* among = nullptr);
 
  private:
-  struct Block {
-    std::int64_t max = kInfeasible;
-    std::uint32_t ties = 0;
-  };
+  // A block's highest total; nobody has it when it is but a bound.
+  void remember(std::size_t block, std::int64_t max, std::uint64_t holders);
   void refresh(std::size_t block);
+  // The nodes of a block that have this total, among those in `members`.
+  std::uint64_t holders(std::size_t block, std::int64_t total, std::uint64_t members) const;
+  std::int64_t highest(std::size_t block, std::uint64_t members) const;
 
-  std::vector<std::int64_t> totals_;
-  std::vector<Block> blocks_;
-  NodeSet dirty_;  // of block numbers
+  NarrowColumn totals_;  // and 1, so that 0 is infeasible; in blocks, too
+  // By block:
+  std::vector<std::int64_t> max_;
+  std::vector<std::uint64_t> holders_;  // of max_; none when that is but a bound
+  std::vector<std::uint8_t> ties_;      // how many these are
 };
 
 }  // namespace koord::scheduler

@@ -18,14 +18,14 @@ std::string_view nameOf(Code code) {
 }
 
 void Verdicts::clear(std::size_t capacity) {
-  byNode_.assign(capacity, kPasses);
+  byNode_.assign(capacity);
   rejections_.assign(1, Rejection{0, Code::Success, {}});
   counts_.assign(1, 0);
   ids_.clear();
 }
 
 void Verdicts::reserve(std::size_t capacity) {
-  if (byNode_.size() < capacity) byNode_.resize(capacity, kPasses);
+  if (byNode_.size() < capacity) byNode_.resize(capacity);
 }
 
 VerdictId Verdicts::intern(Rejection rejection) {
@@ -41,11 +41,11 @@ VerdictId Verdicts::intern(Rejection rejection) {
 }
 
 void Verdicts::set(NodeId node, VerdictId verdict) {
-  VerdictId& slot = byNode_[node];
-  if (slot == verdict) return;
-  if (slot != kPasses) --counts_[slot];
+  const VerdictId before = at(node);
+  if (before == verdict) return;
+  if (before != kPasses) --counts_[before];
   if (verdict != kPasses) ++counts_[verdict];
-  slot = verdict;
+  byNode_.set(node, verdict);
 }
 
 }  // namespace koord::scheduler

@@ -1,13 +1,15 @@
 #pragma once
 
-// Verdicts: for every node, whether it passed the filters and, if not, which plugin rejected it and why.
-// The one source of FailedScheduling messages, queueing decisions and explanations. Equal rejections are
-// stored once, so a node costs four bytes and the number of nodes per rejection is always at hand.
+// Verdicts: for every node, whether it passed the filters and, if not, which plugin rejected it and
+// why. The one source of FailedScheduling messages, queueing decisions and explanations. Equal
+// rejections are stored once, so a node costs a byte or two and the number of nodes per rejection
+// is always at hand.
 
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "scheduler/engine/narrow_column.h"
 #include "scheduler/engine/node_set.h"
 
 namespace koord::scheduler {
@@ -50,7 +52,7 @@ class Verdicts {
   VerdictId intern(Rejection rejection);
   void set(NodeId node, VerdictId verdict);
 
-  VerdictId at(NodeId node) const { return byNode_[node]; }
+  VerdictId at(NodeId node) const { return static_cast<VerdictId>(byNode_.at(node)); }
   const Rejection& rejection(VerdictId id) const { return rejections_[id]; }
   // The nodes that have this verdict; meaningless for kPasses.
   std::size_t count(VerdictId id) const { return counts_[id]; }
@@ -58,7 +60,7 @@ class Verdicts {
   std::size_t size() const { return rejections_.size(); }
 
  private:
-  std::vector<VerdictId> byNode_;
+  NarrowColumn byNode_;
   std::vector<Rejection> rejections_;
   std::vector<std::size_t> counts_;
   std::unordered_multimap<std::size_t, VerdictId> ids_;  // by hash

@@ -233,7 +233,8 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
     return status;
   }
   PodClass& podClass = *attempt.podClass;
-  if (!podClass.nodes) podClass.nodes = std::make_unique<ClassNodes>(cluster_, profile_, podClass);
+  if (!podClass.nodes)
+    podClass.nodes = std::make_unique<ClassNodes>(cluster_, profile_, podClass, scratch_);
   Status status = podClass.nodes->sync(*pod, attempt.skipFilter, timer_);
   if (!status.ok()) return status;
   const std::size_t enough = nodesToFind(cluster_.liveCount(), percentage_);

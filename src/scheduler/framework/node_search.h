@@ -130,6 +130,7 @@ class NodeSearch {
   std::vector<std::size_t> preFilterOf_;  // by filter position: its PreFilter's position, or npos
   NodeId startNode_ = 0;
   AttemptTimer timer_;
+  ClassNodes::Scratch scratch_;
   Verdicts verdicts_;  // of attempts whose class verdicts are not the whole truth
   std::vector<NodeId> list_;
   std::vector<std::int64_t> totals_;

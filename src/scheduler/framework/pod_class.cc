@@ -10,7 +10,7 @@ namespace koord::scheduler {
 
 std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reverse,
                              std::int64_t top) {
-  if (highest == 0) return reverse ? top : score;
+  if (highest == 0 || score == 0) return reverse ? top : score;
   const std::int64_t scaled = top * score / highest;
   return reverse ? top - scaled : scaled;
 }
@@ -52,14 +52,15 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
 }
 
 std::size_t PodClasses::limit() const {
-  // About 20 bytes per node and class. As many classes as 64 MiB hold, and on large clusters at
+  // About 6 bytes per node and class. As many classes as 64 MiB hold, and on large clusters at
   // least some hundred: one that has to be made anew costs a walk over all nodes.
-  const std::size_t perClass = 20 * cluster_.capacity() + 4096;
+  const std::size_t perClass = 6 * cluster_.capacity() + 4096;
   return std::clamp<std::size_t>((std::size_t{64} << 20) / perClass, 256, 4096);
 }
 
-ClassNodes::ClassNodes(Cluster& cluster, const Profile& profile, PodClass& podClass)
-    : cluster_(cluster), profile_(profile), class_(podClass) {}
+ClassNodes::ClassNodes(Cluster& cluster, const Profile& profile, PodClass& podClass,
+                       Scratch& scratch)
+    : cluster_(cluster), profile_(profile), class_(podClass), scratch_(scratch) {}
 
 void ClassNodes::reset() {
   const std::size_t capacity = cluster_.capacity();
@@ -94,28 +95,34 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
     epochs.push_back(part->epoch(class_.state, pod));
 
   const auto changes = cluster_.changesSince(position_);
-  changed_.clear();
-  if (!valid_ || !changes || changes->size() >= cluster_.liveCount() || epochs != epochs_) {
+  NodeSet& changed = scratch_.changed;
+  const bool all =
+      !valid_ || !changes || changes->size() >= cluster_.liveCount() || epochs != epochs_;
+  if (all) {
     reset();
-    changed_.unite(cluster_.live());
+    changed = cluster_.live();
   } else {
+    changed.clear();
     const std::size_t capacity = cluster_.capacity();
     verdicts_.reserve(capacity);
     totals_.reserve(capacity);
     for (Normalized& scores : normalized_)
       if (!scores.raw.empty()) scores.raw.resize(capacity);
-    for (const NodeId node : *changes) changed_.insert(node);
+    for (const NodeId node : *changes) changed.insert(node);
   }
   position_ = cluster_.changeEnd();
   epochs_ = std::move(epochs);
   valid_ = false;  // until all is done
 
-  changed_.forEach([&](NodeId node) {
-    verdicts_.set(node, kPasses);
-    if (!cluster_.live().contains(node)) drop(node);
-  });
-  changed_.intersect(cluster_.live());
-  NodeSet left = changed_;
+  if (!all) {
+    changed.forEach([&](NodeId node) {
+      verdicts_.set(node, kPasses);
+      if (!cluster_.live().contains(node)) drop(node);
+    });
+    changed.intersect(cluster_.live());
+  }
+  NodeSet& left = scratch_.left;
+  left = changed;
   for (std::size_t i = 0; i < profile_.filter.size(); ++i) {
     const auto& plugin = profile_.filter[i];
     if (!plugin.signedPlugin || (skipFilter >> i & 1) != 0) continue;
@@ -125,15 +132,21 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
     if (!status.ok()) return status;
     if (left.empty()) break;
   }
-  changed_.subtract(left);
-  changed_.forEach([&](NodeId node) { drop(node); });
-  left.forEach([&](NodeId node) {
-    if (!feasible_.contains(node)) {
-      feasible_.insert(node);
-      ++feasibleCount_;
-    }
-    unscored_.insert(node);
-  });
+  if (all) {
+    feasible_ = left;
+    unscored_ = left;
+    feasibleCount_ = left.size();
+  } else {
+    changed.subtract(left);
+    changed.forEach([&](NodeId node) { drop(node); });
+    left.forEach([&](NodeId node) {
+      if (!feasible_.contains(node)) {
+        feasible_.insert(node);
+        ++feasibleCount_;
+      }
+      unscored_.insert(node);
+    });
+  }
   valid_ = true;
   return {};
 }
@@ -141,12 +154,12 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
 void ClassNodes::setRaw(Normalized& scores, NodeId node, std::int64_t raw) {
   if (scores.raw.empty()) {
     if (raw == 0) return;
-    scores.raw.assign(cluster_.capacity(), 0);
+    scores.raw.assign(cluster_.capacity());
   }
-  std::int64_t& slot = scores.raw[node];
-  if (slot == raw) return;
-  if (slot == scores.max && slot != 0) --scores.holders;
-  slot = raw;
+  const std::int64_t before = scores.raw.at(node);
+  if (before == raw) return;
+  if (before == scores.max && before != 0) --scores.holders;
+  scores.raw.set(node, raw);
   if (raw == scores.max) {
     if (raw != 0) ++scores.holders;
   } else if (raw > scores.max) {
@@ -155,71 +168,96 @@ void ClassNodes::setRaw(Normalized& scores, NodeId node, std::int64_t raw) {
   }
 }
 
-// The weighted sum of a node's normalised scores.
-std::int64_t ClassNodes::normalizedPart(NodeId node) const {
-  std::int64_t sum = 0;
+// Adds, or takes away, the weighted sum of each node's normalised scores.
+void ClassNodes::addNormalized(std::span<const NodeId> nodes, std::span<std::int64_t> totals,
+                               std::int64_t factor) const {
   for (const Normalized& scores : normalized_) {
     if ((class_.skipScore >> scores.position & 1) != 0) continue;
-    const std::int64_t raw = scores.raw.empty() ? 0 : scores.raw[node];
-    sum += scores.weight * normalizedScore(raw, scores.max, scores.reverse);
+    const std::int64_t weight = factor * scores.weight;
+    const auto part = [&](std::int64_t raw) {
+      return weight * normalizedScore(raw, scores.max, scores.reverse);
+    };
+    const std::int64_t lowest = part(0);
+    if (scores.raw.empty()) {
+      for (std::int64_t& total : totals) total += lowest;
+      continue;
+    }
+    const std::int64_t highest = part(scores.max);
+    scores.raw.read([&](const auto& raw) {
+      for (std::size_t n = 0; n < nodes.size(); ++n) {
+        const std::int64_t value = raw[nodes[n]];
+        totals[n] += value == 0 ? lowest : value == scores.max ? highest : part(value);
+      }
+    });
   }
-  return sum;
+}
+
+// The Signed scores that are not normalised are added up in `fixed`.
+Status ClassNodes::score(const PodInfo& pod, std::size_t position, Normalized* normalized,
+                         std::span<const NodeId> nodes, std::span<std::int64_t> fixed) {
+  const auto& plugin = profile_.score[position];
+  auto& scores = scratch_.scores;
+  for (std::size_t first = 0; first < nodes.size(); first += kChunk) {
+    const auto chunk = nodes.subspan(first, std::min(kChunk, nodes.size() - first));
+    scores.resize(chunk.size());
+    const Status status = plugin.point->score(class_.state, pod, chunk, scores);
+    if (!status.ok()) {
+      return Status::error(fmt::format("running Score plugins: plugin \"{}\" failed with: {}",
+                                       plugin.name, status.message()));
+    }
+    if (normalized) {
+      for (std::size_t n = 0; n < chunk.size(); ++n) setRaw(*normalized, chunk[n], scores[n]);
+      continue;
+    }
+    const auto [least, most] = std::ranges::minmax(scores);
+    if (least < 0 || most > 100) return invalidScore(plugin.name, least < 0 ? least : most);
+    for (std::size_t n = 0; n < chunk.size(); ++n) fixed[first + n] += plugin.weight * scores[n];
+  }
+  return {};
 }
 
 Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
-  unscored_.copyTo(list_);
-  scores_.resize(list_.size());
-  fixed_.assign(list_.size(), 0);
-  std::vector<std::int64_t> maxima;
-  for (const Normalized& scores : normalized_) maxima.push_back(scores.max);
+  auto& list = scratch_.list;
+  auto& totals = scratch_.totals;
+  unscored_.copyTo(list);
+  totals.assign(list.size(), 0);
+  std::vector<std::int64_t> before;
+  for (const Normalized& each : normalized_) before.push_back(each.max);
 
-  for (std::size_t i = 0, next = 0; i < profile_.score.size() && !list_.empty(); ++i) {
+  for (std::size_t i = 0, next = 0; i < profile_.score.size() && !list.empty(); ++i) {
     const auto& plugin = profile_.score[i];
     if (!plugin.signedPlugin) continue;
     Normalized* normalized = next < normalized_.size() && normalized_[next].position == i
                                  ? &normalized_[next++]
                                  : nullptr;
     if ((class_.skipScore >> i & 1) != 0) continue;
-    Status status = timer.plugin(plugin.name, "Score", [&] {
-      return plugin.point->score(class_.state, pod, list_, scores_);
-    });
+    Status status =
+        timer.plugin(plugin.name, "Score", [&] { return score(pod, i, normalized, list, totals); });
     if (!status.ok()) {
       valid_ = false;
-      return Status::error(fmt::format("running Score plugins: plugin \"{}\" failed with: {}",
-                                       plugin.name, status.message()));
-    }
-    if (normalized) {
-      for (std::size_t n = 0; n < list_.size(); ++n) setRaw(*normalized, list_[n], scores_[n]);
-      continue;
-    }
-    for (std::size_t n = 0; n < list_.size(); ++n) {
-      if (scores_[n] < 0 || scores_[n] > 100) {
-        valid_ = false;
-        return invalidScore(plugin.name, scores_[n]);
-      }
-      fixed_[n] += plugin.weight * scores_[n];
+      return status;
     }
   }
-  if (rescale(maxima)) {
+  if (rescale(before)) {
     // The scale changed: nodes that were not scored again keep what is not normalised.
-    std::vector<std::int64_t> now;
-    for (Normalized& scores : normalized_) {
-      now.push_back(scores.max);
-      scores.max = maxima[static_cast<std::size_t>(&scores - normalized_.data())];
-    }
-    list_.clear();
-    feasible_.forEach([&](NodeId node) {
-      if (!unscored_.contains(node)) list_.push_back(node);
-    });
-    std::vector<std::int64_t> rest;
-    for (const NodeId node : list_) rest.push_back(totals_.at(node) - normalizedPart(node));
-    for (std::size_t i = 0; i < now.size(); ++i) normalized_[i].max = now[i];
-    for (std::size_t n = 0; n < list_.size(); ++n)
-      totals_.set(list_[n], rest[n] + normalizedPart(list_[n]));
-    unscored_.copyTo(list_);
+    NodeSet others = feasible_;
+    others.subtract(unscored_);
+    std::vector<NodeId> nodes;
+    others.copyTo(nodes);
+    std::vector<std::int64_t> kept;
+    kept.reserve(nodes.size());
+    for (const NodeId node : nodes) kept.push_back(totals_.at(node));
+    const auto swapScale = [&] {
+      for (std::size_t i = 0; i < before.size(); ++i) std::swap(normalized_[i].max, before[i]);
+    };
+    swapScale();
+    addNormalized(nodes, kept, -1);
+    swapScale();
+    addNormalized(nodes, kept, 1);
+    totals_.set(nodes, kept);
   }
-  for (std::size_t n = 0; n < list_.size(); ++n)
-    totals_.set(list_[n], fixed_[n] + normalizedPart(list_[n]));
+  addNormalized(list, totals, 1);
+  totals_.set(list, totals);
   unscored_.clear();
   return {};
 }
@@ -233,7 +271,7 @@ bool ClassNodes::rescale(const std::vector<std::int64_t>& before) {
     if (scores.max != 0 && scores.holders == 0) {
       scores.max = 0;
       feasible_.forEach([&](NodeId node) {
-        const std::int64_t raw = scores.raw[node];
+        const std::int64_t raw = scores.raw.at(node);
         if (raw > scores.max) {
           scores.max = raw;
           scores.holders = 0;
@@ -251,14 +289,15 @@ void ClassNodes::addTotals(std::span<const NodeId> nodes, std::span<std::int64_t
   const bool sameScale = std::ranges::all_of(normalized_, [&](const Normalized& scores) {
     if ((class_.skipScore >> scores.position & 1) != 0 || scores.raw.empty() || scores.max == 0)
       return true;
-    return std::ranges::any_of(nodes, [&](NodeId node) { return scores.raw[node] == scores.max; });
+    return std::ranges::any_of(nodes,
+                               [&](NodeId node) { return scores.raw.at(node) == scores.max; });
   });
   if (sameScale) {
     for (std::size_t n = 0; n < nodes.size(); ++n) totals[n] += totals_.at(nodes[n]);
     return;
   }
-  for (std::size_t n = 0; n < nodes.size(); ++n)
-    totals[n] += totals_.at(nodes[n]) - normalizedPart(nodes[n]);
+  for (std::size_t n = 0; n < nodes.size(); ++n) totals[n] += totals_.at(nodes[n]);
+  addNormalized(nodes, totals, -1);
   for (const Normalized& scores : normalized_) {
     if ((class_.skipScore >> scores.position & 1) != 0) continue;
     if (scores.raw.empty()) {
@@ -267,9 +306,9 @@ void ClassNodes::addTotals(std::span<const NodeId> nodes, std::span<std::int64_t
       continue;
     }
     std::int64_t max = 0;
-    for (const NodeId node : nodes) max = std::max(max, scores.raw[node]);
+    for (const NodeId node : nodes) max = std::max(max, scores.raw.at(node));
     for (std::size_t n = 0; n < nodes.size(); ++n)
-      totals[n] += scores.weight * normalizedScore(scores.raw[nodes[n]], max, scores.reverse);
+      totals[n] += scores.weight * normalizedScore(scores.raw.at(nodes[n]), max, scores.reverse);
   }
 }
 

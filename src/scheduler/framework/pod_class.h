@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "scheduler/engine/cluster.h"
+#include "scheduler/engine/narrow_column.h"
 #include "scheduler/engine/score_index.h"
 #include "scheduler/framework/observer.h"
 #include "scheduler/framework/profile.h"
@@ -42,7 +43,15 @@ struct PodClass {
 // The Signed plugins' verdicts and scores for all nodes, brought up to date on demand.
 class ClassNodes {
  public:
-  ClassNodes(Cluster& cluster, const Profile& profile, PodClass& podClass);
+  // What is of no use between two calls; one for all classes.
+  struct Scratch {
+    NodeSet changed;
+    NodeSet left;
+    std::vector<NodeId> list;
+    std::vector<std::int64_t> scores;  // of one plugin
+    std::vector<std::int64_t> totals;
+  };
+  ClassNodes(Cluster& cluster, const Profile& profile, PodClass& podClass, Scratch& scratch);
 
   // Runs Signed filters on nodes that changed. An error leaves everything to be done again.
   Status sync(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer = {});
@@ -63,20 +72,27 @@ class ClassNodes {
     std::size_t position = 0;
     bool reverse = false;
     std::int64_t weight = 1;
-    std::vector<std::int64_t> raw;  // by node; empty while all are 0
+    NarrowColumn raw;               // empty while all are 0
     std::int64_t max = 0;           // over feasible nodes
     std::size_t holders = 0;        // feasible nodes that have max, when it is not 0
   };
 
+  // Plugins score so many nodes at once: their scores stay in the processor's cache.
+  static constexpr std::size_t kChunk = 8192;
+
   void reset();
   void drop(NodeId node);
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
-  std::int64_t normalizedPart(NodeId node) const;
+  Status score(const PodInfo& pod, std::size_t position, Normalized* normalized,
+               std::span<const NodeId> nodes, std::span<std::int64_t> fixed);
+  void addNormalized(std::span<const NodeId> nodes, std::span<std::int64_t> totals,
+                     std::int64_t factor) const;
   bool rescale(const std::vector<std::int64_t>& before);
 
   Cluster& cluster_;
   const Profile& profile_;
   PodClass& class_;
+  Scratch& scratch_;
   std::uint64_t position_ = 0;  // in the cluster's change log
   bool valid_ = false;
   std::vector<std::uint64_t> epochs_;  // of Signed filter and score plugins
@@ -86,10 +102,6 @@ class ClassNodes {
   NodeSet unscored_;
   std::vector<Normalized> normalized_;
   ScoreIndex totals_;  // kept scores are those with the maxima of `normalized_`
-  NodeSet changed_;    // scratch, as are the others below
-  std::vector<NodeId> list_;
-  std::vector<std::int64_t> scores_;
-  std::vector<std::int64_t> fixed_;
 };
 
 // The classes of one profile; those used least recently go when there are too many.

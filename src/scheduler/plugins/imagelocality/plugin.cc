@@ -42,6 +42,7 @@ Status ImageLocality::score(const CycleState&, const PodInfo& pod, std::span<con
                             std::span<std::int64_t> scores) {
   std::ranges::fill(scores, 0);
   std::int64_t containers = 0;
+  bool any = false;
   const auto total = static_cast<double>(cluster_.liveCount());
   forEachImage(pod, [&](std::string_view image) {
     ++containers;
@@ -49,6 +50,7 @@ Status ImageLocality::score(const CycleState&, const PodInfo& pod, std::span<con
     if (!symbol) return;
     const std::uint32_t holders = cluster_.imageSpread(*symbol).nodes;
     if (holders == 0) return;
+    any = true;
     const double share = static_cast<double>(holders) / total;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       const auto& images = cluster_.node(nodes[n]).images;
@@ -57,6 +59,7 @@ Status ImageLocality::score(const CycleState&, const PodInfo& pod, std::span<con
         scores[n] += static_cast<std::int64_t>(static_cast<double>(it->size) * share);
     }
   });
+  if (!any) return {};
   const std::int64_t most = kMostPerContainer * std::max<std::int64_t>(containers, 1);
   for (std::int64_t& score : scores) score = 100 * (std::clamp(score, kLeast, most) - kLeast) / (most - kLeast);
   return {};

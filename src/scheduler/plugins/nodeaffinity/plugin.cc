@@ -79,7 +79,9 @@ struct Required {
   }
 };
 
+// A preferred term in both forms.
 struct Preference {
+  api::NodeTerm pod;
   SymbolTerm term;
   std::int64_t weight = 0;
 };
@@ -168,7 +170,7 @@ Status NodeAffinity::preScore(CycleState& state, const PodInfo& pod, std::span<c
   std::vector<Preference> preferences;
   const auto add = [&](const api::PreferredNodeTerms& terms) {
     for (const auto& [term, weight] : terms.terms())
-      preferences.push_back({SymbolTerm(cluster_.symbols(), term), weight});
+      preferences.push_back({term, SymbolTerm(cluster_.symbols(), term), weight});
   };
   if (own) {
     const auto terms =
@@ -184,11 +186,19 @@ Status NodeAffinity::preScore(CycleState& state, const PodInfo& pod, std::span<c
 Status NodeAffinity::score(const CycleState& state, const PodInfo&, std::span<const NodeId> nodes,
                            std::span<std::int64_t> scores) {
   const auto& preferences = *state.get<std::vector<Preference>>(kPreferred);
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const NodeRow& node = cluster_.node(nodes[n]);
-    scores[n] = 0;
-    for (const auto& [term, weight] : preferences)
-      if (term.matches(cluster_.symbols(), node)) scores[n] += weight;
+  std::ranges::fill(scores, 0);
+  if (nodes.size() < kManyNodes) {
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      const NodeRow& node = cluster_.node(nodes[n]);
+      for (const auto& [pod, term, weight] : preferences)
+        if (term.matches(cluster_.symbols(), node)) scores[n] += weight;
+    }
+    return {};
+  }
+  for (const auto& [pod, term, weight] : preferences) {
+    const NodeSet matching = select(cluster_, pod, cluster_.live());
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      if (matching.contains(nodes[n])) scores[n] += weight;
   }
   return {};
 }

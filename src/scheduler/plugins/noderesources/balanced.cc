@@ -36,22 +36,37 @@ Status NodeResourcesBalancedAllocation::score(const CycleState&, const PodInfo& 
     if (id >= kFirstScalar && amount == 0) continue;
     columns.push_back({cluster_.allocatable(id), cluster_.requested(id), amount});
   }
+  const auto result = [this](std::int64_t after, auto&& before) {
+    return mode_ == BalanceMode::AfterPod ? after : 50 + (50 + after - before()) / 2;
+  };
+  const auto share = [](std::int64_t requested, std::int64_t allocatable) {
+    return std::min(1.0, static_cast<double>(requested) / static_cast<double>(allocatable));
+  };
   boost::container::small_vector<double, 4> with;
   boost::container::small_vector<double, 4> without;
   for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (columns.size() == 2) {  // nearly always: cpu and memory
+      const std::int64_t a = Cluster::columnAt(columns[0].allocatable, nodes[n]);
+      const std::int64_t b = Cluster::columnAt(columns[1].allocatable, nodes[n]);
+      if (a != 0 && b != 0) {
+        const std::int64_t usedA = Cluster::columnAt(columns[0].requested, nodes[n]);
+        const std::int64_t usedB = Cluster::columnAt(columns[1].requested, nodes[n]);
+        scores[n] = result(
+            balanceScore(share(usedA + columns[0].amount, a), share(usedB + columns[1].amount, b)),
+            [&] { return balanceScore(share(usedA, a), share(usedB, b)); });
+        continue;
+      }
+    }
     with.clear();
     without.clear();
     for (const Column& column : columns) {
       const std::int64_t allocatable = Cluster::columnAt(column.allocatable, nodes[n]);
       if (allocatable == 0) continue;
       const std::int64_t requested = Cluster::columnAt(column.requested, nodes[n]);
-      const auto all = static_cast<double>(allocatable);
-      with.push_back(std::min(1.0, static_cast<double>(requested + column.amount) / all));
-      if (mode_ == BalanceMode::Improvement)
-        without.push_back(std::min(1.0, static_cast<double>(requested) / all));
+      with.push_back(share(requested + column.amount, allocatable));
+      without.push_back(share(requested, allocatable));
     }
-    const std::int64_t after = balanceScore(with);
-    scores[n] = mode_ == BalanceMode::AfterPod ? after : 50 + (50 + after - balanceScore(without)) / 2;
+    scores[n] = result(balanceScore(with), [&] { return balanceScore(without); });
   }
   return {};
 }

@@ -10,6 +10,11 @@ namespace {
 
 // part * 100 / whole, also where the product does not fit 64 bits.
 std::int64_t percentOf(std::int64_t part, std::int64_t whole) {
+  // Quotients of integers this small are told apart from whole numbers by doubles, which are
+  // several times as fast to divide.
+  constexpr std::int64_t kSmall = std::int64_t{1} << 45;
+  if (part >= 0 && part < kSmall && whole < kSmall)
+    return static_cast<std::int64_t>(static_cast<double>(part * 100) / static_cast<double>(whole));
   if (part <= std::numeric_limits<std::int64_t>::max() / 100 &&
       part >= std::numeric_limits<std::int64_t>::min() / 100) {
     return part * 100 / whole;
@@ -39,10 +44,9 @@ std::int64_t BrokenLine::at(std::int64_t x) const {
 }
 
 std::int64_t balanceScore(std::span<const double> fractions) {
+  if (fractions.size() == 2) return balanceScore(fractions[0], fractions[1]);
   double deviation = 0;
-  if (fractions.size() == 2) {
-    deviation = std::abs((fractions[0] - fractions[1]) / 2);
-  } else if (fractions.size() > 2) {
+  if (fractions.size() > 2) {
     double sum = 0;
     for (const double fraction : fractions) sum += fraction;
     const double mean = sum / static_cast<double>(fractions.size());

@@ -3,6 +3,7 @@
 // How well a node's resources suit a pod, as pure functions: amounts are what is allocatable and what is
 // requested with the pod; scores are 0 to 100.
 
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,5 +31,8 @@ class BrokenLine {
 
 // 100 when all fractions (0 to 1) are equal, less the more they differ.
 std::int64_t balanceScore(std::span<const double> fractions);
+inline std::int64_t balanceScore(double one, double other) {
+  return static_cast<std::int64_t>((1 - std::abs((one - other) / 2)) * 100);
+}
 
 }  // namespace koord::scheduler

@@ -250,6 +250,8 @@ int main(int argc, char** argv) {
     const std::string size = fmt::format("{}Nodes_{}Pods", nodes, pods);
     all.push_back({"Engine/OneClass/" + size, sized(nodes, pods, 1), engine});
     all.push_back({"Engine/MixedClasses/" + size, sized(nodes, pods, 200), engine});
+    all.push_back(
+        {fmt::format("Engine/NewClasses/{}Nodes_200Pods", nodes), sized(nodes, 200, 200), engine});
     all.push_back(ofClasses("SchedulingBasic/" + size, sized(nodes, pods, 1), 1));
     all.push_back(ofClasses("SchedulingMixedClasses/" + size, sized(nodes, pods, 200), 200));
     all.push_back({"Engine/Unschedulable/" + size, sized(nodes, pods, 1), unschedulable});

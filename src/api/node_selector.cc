@@ -9,6 +9,12 @@ bool isEmpty(const NodeSelectorTerm& term) {
   return term.matchExpressions.empty() && term.matchFields.empty();
 }
 
+// The error of a field below `path`, as one path: "matchExpressions[0].key: Invalid value: ...".
+std::unexpected<Error> below(std::string path, Error error) {
+  error.message = std::move(path) + "." + error.message;
+  return std::unexpected(std::move(error));
+}
+
 Result<Selector::Requirement> labelRequirement(const NodeSelectorRequirement& in) {
   using Op = Selector::Op;
   static constexpr std::pair<std::string_view, Op> kOps[] = {
@@ -38,13 +44,13 @@ Result<NodeTerm> NodeTerm::compile(const NodeSelectorTerm& term) {
   for (std::size_t i = 0; i < term.matchExpressions.size(); ++i) {
     auto requirement = labelRequirement(term.matchExpressions[i]);
     if (!requirement)
-      return fail(std::move(requirement.error()).within(fmt::format("matchExpressions[{}]", i)));
+      return below(fmt::format("matchExpressions[{}]", i), std::move(requirement.error()));
     requirements.push_back(*std::move(requirement));
   }
   for (std::size_t i = 0; i < term.matchFields.size(); ++i) {
     auto requirement = fieldRequirement(term.matchFields[i]);
     if (!requirement)
-      return fail(std::move(requirement.error()).within(fmt::format("matchFields[{}]", i)));
+      return below(fmt::format("matchFields[{}]", i), std::move(requirement.error()));
     out.fields_.push_back(*std::move(requirement));
   }
   out.labels_ = *Selector::of(std::move(requirements));
@@ -70,7 +76,8 @@ NodeSelectorMatcher NodeSelectorMatcher::compileLazily(const NodeSelector& selec
     if (compiled) {
       out.terms_.push_back(*std::move(compiled));
     } else if (!out.error_) {
-      out.error_ = std::move(compiled.error()).within(fmt::format("nodeSelectorTerms[{}]", i));
+      out.error_ =
+          below(fmt::format("nodeSelectorTerms[{}]", i), std::move(compiled.error())).error();
     }
   }
   return out;
@@ -112,7 +119,7 @@ Result<PreferredNodeTerms> PreferredNodeTerms::compile(
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (terms[i].weight == 0 || isEmpty(terms[i].preference)) continue;
     auto term = NodeTerm::compile(terms[i].preference);
-    if (!term) return fail(std::move(term.error()).within(fmt::format("[{}].preference", i)));
+    if (!term) return below(fmt::format("[{}]", i), std::move(term.error()));
     out.terms_.push_back({*std::move(term), terms[i].weight});
   }
   return out;

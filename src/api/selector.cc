@@ -326,7 +326,7 @@ Result<Selector::Requirement> Selector::requirement(std::string key, Op op,
   }
   for (std::size_t i = 0; i < out.values.size(); ++i)
     if (const auto wrong = checkLabelValue(out.values[i]); !wrong.empty())
-      return bad(fmt::format("values[{}]", i), out.values[i], wrong);
+      return bad(fmt::format("values[{}][{}]", i, out.key), out.values[i], wrong);
   return out;
 }
 

@@ -67,5 +67,14 @@ TEST(NodeTermTest, fieldsAndLabelsMustBothHold) {
   EXPECT_FALSE(compiled->matches({{"zone", "c"}}, "n1"));
 }
 
+TEST(NodeTermTest, errorsNameTheField) {
+  NodeSelectorTerm term;
+  term.matchExpressions.push_back({"size", "Lt", {"-4"}});
+  const auto compiled = PreferredNodeTerms::compile({{.weight = 1, .preference = term}});
+  ASSERT_FALSE(compiled);
+  EXPECT_THAT(compiled.error().message,
+              testing::StartsWith("[0].matchExpressions[0].values[0][size]: Invalid value: \"-4\": "));
+}
+
 }  // namespace
 }  // namespace koord::api

@@ -250,7 +250,7 @@ TEST_F(PreBind, the_pod_waits_until_its_claim_has_been_given_a_volume) {
 
 TEST_F(PreBind, a_provisioner_that_gives_up_ends_the_wait) {
   begin();
-  stores.claims.seen.set(aClaim("c").version("3").build());
+  stores.claims.seen.set(aClaim("c").version("3").annotation("some", "other").build());
   world.loop().advance(2s);
   ASSERT_TRUE(waiting.status);
   EXPECT_EQ(waiting.status->message(), "binding volumes: provisioning failed for PVC \"c\"");

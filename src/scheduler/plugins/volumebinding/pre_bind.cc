@@ -46,14 +46,14 @@ Task<Status> VolumeBinding::write(std::vector<VolumePtr> volumes, std::vector<Cl
     auto call = kube::mergePatch(*api, api::PersistentVolume::kType, {"", volume->metadata.name},
                                  std::move(patch));
     const Result<json::value> reply = co_await call;
-    if (!reply) co_return Status::error("binding volumes: " + reply.error().message);
+    if (!reply) co_return Status::error(reply.error().message);
   }
   for (const ClaimPtr& claim : claims) {
     json::object patch{{"metadata", metadataPatch(claim->metadata, kSelectedNode)}};
     auto call = kube::mergePatch(*api, api::PersistentVolumeClaim::kType,
                                  api::keyOf(claim->metadata), std::move(patch));
     const Result<json::value> reply = co_await call;
-    if (!reply) co_return Status::error("binding volumes: " + reply.error().message);
+    if (!reply) co_return Status::error(reply.error().message);
   }
   co_return Status{};
 }
@@ -68,40 +68,44 @@ Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
            (node.object && where->matches(node.object->metadata.labels, node.name).value_or(false));
   };
   const auto badVolume = [&](const api::PersistentVolume& volume) {
-    return Status::error("binding volumes: pv \"" + volume.metadata.name +
-                         "\" node affinity doesn't match node \"" + node.name + "\"");
+    return Status::error("pv \"" + volume.metadata.name + "\" node affinity doesn't match node \"" +
+                         node.name + "\": no matching NodeSelectorTerms");
   };
   if (!cluster_.findPod(pod.uid()))
-    return Status::error("binding volumes: pod does not exist any more");
+    return Status::error("pod does not exist any more: pod \"" + pod.pod->metadata.name +
+                         "\" not found");
   for (const VolumePtr& promised : claims.promised) {
     const auto volume = stores_.volumes.seen.get({"", promised->metadata.name});
     if (!volume)
-      return Status::error("binding volumes: persistentvolume \"" + promised->metadata.name +
-                           "\" not found");
+      return Status::error("failed to check binding: persistentvolumes \"" +
+                           promised->metadata.name + "\" not found");
     const bool written = volume->metadata.resourceVersion != promised->metadata.resourceVersion ||
                          (volume->spec.claimRef && !volume->spec.claimRef->uid.empty());
     if (!written) return waiting;
     if (!usableHere(*volume)) return badVolume(*volume);
     if (!volume->spec.claimRef || volume->spec.claimRef->uid.empty())
-      return Status::error("binding volumes: ClaimRef got reset for pv \"" + volume->metadata.name +
-                           "\"");
+      return Status::error("ClaimRef got reset for pv \"" + volume->metadata.name + "\"");
     const api::ObjectReference& promise = *promised->spec.claimRef;
     const auto claim = stores_.claims.seen.get({promise.namespace_, promise.name});
     if (!claim)
-      return Status::error("binding volumes: persistentvolumeclaim \"" + promise.name +
-                           "\" not found");
+      return Status::error("failed to check binding: persistentvolumeclaims \"" +
+                           promise.namespace_ + "/" + promise.name + "\" not found");
     if (!isFullyBound(*claim)) return waiting;
   }
   for (const ClaimPtr& selected : claims.provisioning) {
     const std::string& name = selected->metadata.name;
     const auto claim = stores_.claims.seen.get(api::keyOf(selected->metadata));
     if (!claim)
-      return Status::error("binding volumes: persistentvolumeclaim \"" + name + "\" not found");
+      return Status::error(
+          "failed to check provisioning pvc: persistentvolumeclaims \"" +
+          selected->metadata.namespace_ + "/" + name + "\" not found");
     if (claim->metadata.resourceVersion == selected->metadata.resourceVersion) return waiting;
+    if (claim->metadata.annotations.empty())
+      return Status::error("selectedNode annotation reset for PVC \"" + name + "\"");
     const auto* there = api::findIn(claim->metadata.annotations, kSelectedNode);
     // A provisioner takes the annotation away when it cannot make a volume there.
     if (!there || *there != node.name)
-      return Status::error("binding volumes: provisioning failed for PVC \"" + name + "\"");
+      return Status::error("provisioning failed for PVC \"" + name + "\"");
     if (!claim->spec.volumeName.empty()) {
       const auto volume = stores_.volumes.seen.get({"", claim->spec.volumeName});
       if (!volume) return waiting;
@@ -120,7 +124,8 @@ Task<Status> VolumeBinding::preBind(CycleState& state, PodPtr pod, NodeId node) 
   const SteadyTime until = handle_.executor().steadyNow() + args_.bindTimeout;
   for (;;) {
     const Status status = progress(*claims, *pod, cluster_.node(node));
-    if (status.code != Code::Wait) co_return status;
+    if (status.ok()) co_return status;
+    if (status.code != Code::Wait) co_return Status::error("binding volumes: " + status.message());
     if (handle_.executor().steadyNow() >= until)
       co_return Status::error("binding volumes: context deadline exceeded");
     auto pause = sleepFor(handle_.executor(), std::chrono::seconds(1));

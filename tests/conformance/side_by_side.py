@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""Two schedulers side by side: the same random worlds, pods and changes, and every difference that a user can see.
+
+    side_by_side.py --kubeconfig FILE --reference kube-scheduler --scheduler koord-scheduler --seeds 200
+
+FILE is that of a kube-apiserver without nodes of its own, to which no kubelet, controller manager or other scheduler is
+connected, and whose admission plugins ServiceAccount and TaintNodesByCondition are off. kubectl reads the file.
+Whatever is labelled sbs=true there is deleted.
+
+For each seed a world is made (worlds.py) and both schedulers place its pods, one after the other. Compared are: the
+node, which must be one that the reference gave its best score; every plugin's score of every node; all conditions and
+messages that the pod had; the nominated node; victims; events; the plugins that a waiting pod waits for; and for
+each change of the world which events brought the pod back into the queue, and what came of it.
+
+A difference counts when it is there a second time. The exit status is 0 when there is none.
+
+Not counted is what koord-scheduler does otherwise on purpose:
+- When taints of a node change, kube-scheduler tries every waiting pod again whose plugin heeds new nodes (its workaround for
+  issue 109437). Here plugins that do not heed taints are left asleep; so later messages may differ.
+- Events: kube-scheduler counts a repetition on the first event, whatever it says. Here each new message is an event.
+"""
+
+import argparse
+import datetime
+import json
+import sys
+import tempfile
+import threading
+import time
+
+import worlds
+from cluster import ApiError, Cluster, Store
+from schedulers import Scheduler
+
+SETTLE = 0.25  # seconds in which informers see what was written
+WORLD_KINDS = ["Pod", "PodDisruptionBudget", "Service", "PersistentVolumeClaim", "PersistentVolume", "VolumeAttachment", "CSINode",
+               "CSIDriver", "CSIStorageCapacity", "StorageClass", "Node"]
+
+
+def key(item):
+    return f"{item['metadata'].get('namespace')}/{item['metadata']['name']}"
+
+
+class Bench:
+    """The cluster, what was seen of it, and the volume controller that it lacks."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.histories = {}  # pod uid -> distinct (reason, message, nominated node), in order
+        self.gone = set()    # uids of pods that were deleted or are being
+        self.why_gone = {}   # uid -> message of DisruptionTarget
+        self.events = {}     # pod uid -> set of (type, reason, action, note)
+        self.store = Store(cluster, ["Pod", "Event", "PersistentVolumeClaim", "PersistentVolume"], self.seen)
+        self.wake = threading.Event()
+        threading.Thread(target=self.bind_volumes, daemon=True).start()
+
+    def seen(self, verb, item):
+        meta = item["metadata"]
+        if item["kind"] == "Event":
+            regarding = item.get("regarding", {})
+            self.events.setdefault(regarding.get("uid"), set()).add(
+                (item.get("type"), item.get("reason"), item.get("action"), item.get("note")))
+        elif item["kind"] == "Pod":
+            if verb == "DELETED" or meta.get("deletionTimestamp"):
+                self.gone.add(meta["uid"])
+            status = item.get("status", {})
+            for condition in status.get("conditions", []):
+                if condition["type"] == "DisruptionTarget":
+                    self.why_gone[meta["uid"]] = condition.get("message")
+                if condition["type"] == "PodScheduled" and condition["status"] == "False":
+                    entry = (condition.get("reason"), condition.get("message"), status.get("nominatedNodeName"))
+                    history = self.histories.setdefault(meta["uid"], [])
+                    if not history or history[-1] != entry:
+                        history.append(entry)
+        elif hasattr(self, "wake"):
+            self.wake.set()
+
+    def bind_volumes(self):
+        """What the volume controller and provisioners do: claims follow volumes that were bound, or get one made."""
+        while True:
+            self.wake.wait()
+            self.wake.clear()
+            with self.store.changed:
+                objects = list(self.store.objects.values())
+            claims = {key(item): item for item in objects if item["kind"] == "PersistentVolumeClaim"}
+            for item in objects:
+                try:
+                    if item["kind"] == "PersistentVolume" and "claimRef" in item["spec"]:
+                        claim = claims.get(f"{item['spec']['claimRef']['namespace']}/{item['spec']['claimRef']['name']}")
+                        if claim and "volumeName" not in claim["spec"] and not claim["metadata"].get("deletionTimestamp"):
+                            self.bind(claim, item["metadata"]["name"])
+                    elif item["kind"] == "PersistentVolumeClaim" and "volumeName" not in item["spec"]:
+                        notes = item["metadata"].get("annotations", {})
+                        if "volume.kubernetes.io/selected-node" in notes and not item["metadata"].get("deletionTimestamp"):
+                            self.provision(item)
+                except ApiError:
+                    pass  # deleted meanwhile, or done already
+
+    def bind(self, claim, volume):
+        self.cluster.patch(claim, {"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": volume}})
+
+    def provision(self, claim):
+        name = "pvc-" + claim["metadata"]["uid"]
+        meta = claim["metadata"]
+        self.cluster.create(worlds.thing("PersistentVolume", name, spec={
+            "capacity": claim["spec"]["resources"]["requests"], "accessModes": claim["spec"]["accessModes"],
+            "storageClassName": claim["spec"].get("storageClassName", ""), "persistentVolumeReclaimPolicy": "Retain",
+            "csi": {"driver": worlds.DRIVER, "volumeHandle": name},
+            "claimRef": {"namespace": meta["namespace"], "name": meta["name"], "uid": meta["uid"]}}))
+
+    def clear(self):
+        """Deletes whatever is labelled as made here."""
+        left = True
+        while left:
+            left = False
+            for kind in WORLD_KINDS:
+                for item in self.cluster.list(kind)[0]:
+                    if worlds.OWNER in item["metadata"].get("labels", {}) or kind == "PersistentVolumeClaim":
+                        self.cluster.delete(item, "finalizers" in item["metadata"])
+                        left = True
+        with self.store.changed:
+            self.histories, self.gone, self.why_gone, self.events = {}, set(), {}, {}
+
+
+class Run:
+    """One scheduler's way through one world. places: where the reference bound the pods, or None if this is the reference."""
+
+    def __init__(self, bench, scheduler, world, leader=None):
+        self.bench, self.cluster, self.store = bench, bench.cluster, bench.store
+        self.scheduler, self.world, self.leader = scheduler, world, leader
+        self.results = []
+        self.refused = 0
+
+    def go(self):
+        for item in self.world.things:
+            self.apply("create", item, None, None)
+        for pod in self.world.bystanders:
+            if "finalizers" in pod["metadata"]:
+                self.apply("delete", pod, None, None)
+        time.sleep(SETTLE)
+        for i, (pod, changes) in enumerate(zip(self.world.pods, self.world.changes)):
+            result = self.place({**pod, "spec": {**pod["spec"], "schedulerName": self.scheduler.name}}, changes)
+            self.results.append(result)
+            if result is not None and self.leader and not self.follow(pod, i, result):
+                break  # the choice among equals cannot be taken back: what follows would be another world
+        return self.results
+
+    def apply(self, verb, item, change, subresource):
+        try:
+            if verb == "create":
+                return self.cluster.create(item)
+            if verb == "delete":
+                return self.cluster.delete(item)
+            if verb == "tolerate":
+                now = self.cluster.request("GET", self.cluster.path_of(item))
+                return self.cluster.patch(item, {"spec": {"tolerations": now["spec"].get("tolerations", []) + change}})
+            return self.cluster.patch(item, change, subresource)
+        except ApiError as error:
+            if error.code not in (404, 409, 422):
+                raise
+            self.refused += 1
+            return None
+
+    def place(self, pod, changes):
+        incoming, _, attempts = self.scheduler.counters()
+        made = self.apply("create", pod, None, None)
+        if made is None:
+            return None
+        uid = made["metadata"]["uid"]
+        namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
+        with self.store.changed:
+            gone_before = set(self.bench.gone)
+            alive = {item["metadata"]["uid"]: item["metadata"]["name"] for (kind, _, _), item in self.store.objects.items() if kind == "Pod"}
+
+        def node():
+            now = self.store.get("Pod", namespace, name)
+            return (now or {}).get("spec", {}).get("nodeName")
+
+        def decided():
+            return node() or self.bench.histories.get(uid)
+
+        def told():
+            return any(node() or event[1] == "FailedScheduling" for event in self.bench.events.get(uid, ()))
+
+        self.store.wait(decided, 5)
+        gated = "schedulingGates" in pod["spec"]
+        if not gated:
+            self.store.wait(told, 3)
+        result = {"first": self.bench.histories.get(uid, [None])[0]}
+        if self.bench.histories.get(uid) and (self.bench.histories[uid][-1][2] or result["first"][0] == "SchedulerError"):
+            self.store.wait(node, 4)  # for victims to go, or for the back-off after an error to end
+        steps = []
+        if not node():
+            time.sleep(SETTLE / 2)
+            result["waits for"] = self.scheduler.counters()[1]
+            for change in changes:
+                if node():
+                    break
+                steps.append(self.step(change, node, uid))
+        time.sleep(0.05)
+        with self.store.changed:
+            result["conditions"] = list(self.bench.histories.get(uid, []))
+            result["victims"] = sorted((alive[u], self.bench.why_gone.get(u)) for u in self.bench.gone - gone_before
+                                       if u in alive and u in self.bench.why_gone)
+            result["events"] = sorted(event for event in self.bench.events.get(uid, ()))
+            result["events of victims"] = sorted(event for u in alive for event in self.bench.events.get(u, ()) if event[1] == "Preempted")
+        result["changes"] = steps
+        result["node"] = node()
+        result["scores"] = self.scheduler.scores_of(f"{namespace}/{name}")
+        if result["node"]:
+            self.apply("patch", pod, {"status": {"phase": "Running", "startTime": "2026-01-03T00:00:00Z"}}, "status")
+        else:
+            self.cluster.delete(pod)
+        time.sleep(0.05)
+        return self.plain(result, uid)
+
+    def step(self, change, node, uid):
+        """One change: which events brought the pod back, and whether it was placed then."""
+        before, _, attempts = self.scheduler.counters()
+        self.apply(*change)
+        deadline = time.monotonic() + SETTLE
+        while time.monotonic() < deadline and not node():
+            time.sleep(0.05)
+        after, waiting, now = self.scheduler.counters()
+        if now != attempts and not node():  # what was tried again may be on its way
+            time.sleep(SETTLE)
+            after, waiting, now = self.scheduler.counters()
+        brought = after - before
+        brought.pop("ScheduleAttemptFailure", None)
+        verb, item, what, _ = change
+        return {"change": f"{verb} {item['kind']} {item['metadata']['name']} {json.dumps(what)}", "brought back by": dict(brought),
+                "attempts": now - attempts, "waits for": waiting if not node() else None}
+
+    def plain(self, result, uid):
+        """Without what cannot be the same: names of schedulers, and uids."""
+        return json.loads(json.dumps(result).replace(f'"{self.scheduler.name}:', '"SCHEDULER:').replace(uid, "UID"))
+
+    def follow(self, pod, i, result):
+        """Puts the pod where the leader had put it, if that is elsewhere; false when that cannot be."""
+        wanted = self.leader[i] and self.leader[i]["node"]
+        if wanted == result["node"]:
+            return True
+        if "volumes" in pod["spec"] or result["victims"] or self.leader[i]["victims"]:
+            return False
+        if result["node"]:
+            self.cluster.delete(pod)
+            time.sleep(0.05)
+        if wanted:
+            spec = {k: v for k, v in pod["spec"].items() if k != "schedulingGates"}
+            self.apply("create", {**pod, "spec": {**spec, "nodeName": wanted},
+                                  "status": {"phase": "Running", "startTime": "2026-01-03T00:00:00Z"}}, None, None)
+            time.sleep(0.1)
+        return True
+
+
+def differences(reference, candidate):
+    """Texts of what differs for one pod."""
+    if reference is None or candidate is None:
+        return [] if reference == candidate else [f"one was refused: {reference} {candidate}"]
+    found = []
+    tables = reference["scores"], candidate["scores"]
+    equals = None
+    if tables[0]:
+        totals = {node: sum(plugins.values()) for node, plugins in tables[0].items()}
+        equals = {node for node, total in totals.items() if total == max(totals.values())}
+        for node in sorted(tables[0]):
+            if node in tables[1] and tables[0][node] != tables[1][node]:
+                found.append(f"scores of {node}: {tables[0][node]} but {tables[1][node]}")
+            elif node not in tables[1]:
+                found.append(f"{node} was not scored")
+    tie = False
+    if reference["node"] != candidate["node"]:
+        tie = bool(equals) and reference["node"] in equals and candidate["node"] in equals
+        if not tie:
+            found.append(f"node: {reference['node']} but {candidate['node']} (best: {equals and sorted(equals)})")
+    fields = ["first", "victims", "events of victims", "waits for"]
+    for one, other in zip(reference["changes"], candidate["changes"]):
+        if one == other:
+            continue
+        if "NodeUpdateNodeTaint" in one["brought back by"] and not other["brought back by"] and not reference["node"]:
+            return found + mismatches(fields, reference, candidate, tie)  # see the module's documentation
+        found.append(f"after {one['change']}:\n{' ' * 14}" + json.dumps({k: one[k] for k in one if one[k] != other[k]}) +
+                     f"\n{' ' * 10}but " + json.dumps({k: other[k] for k in one if one[k] != other[k]}))
+    found += mismatches(fields + ["conditions"], reference, candidate, tie)
+    if not tie:
+        said = {message for _, message, _ in candidate["conditions"]}
+        events = set(map(tuple, reference["events"])), set(map(tuple, candidate["events"]))
+        missing = events[0] - events[1]
+        more = [event for event in events[1] - events[0] if event[3] not in said]
+        if missing or more:
+            found.append(f"events: {sorted(missing)} but {sorted(more)}")
+    return found
+
+
+def mismatches(fields, reference, candidate, tie):
+    return [f"{field}: {json.dumps(reference.get(field))}\n{' ' * 14}but {json.dumps(candidate.get(field))}" for field in fields
+            if reference.get(field) != candidate.get(field) and not (tie and field.startswith("events"))]
+
+
+def compare(bench, seed, schedulers):
+    """Runs one world on both schedulers; the differences as (pod, text), and how many pods were placed and refused."""
+    world = worlds.World(seed)
+    results = []
+    for scheduler in schedulers:
+        bench.clear()
+        time.sleep(SETTLE)
+        results.append(Run(bench, scheduler, world, results[0] if results else None).go())
+    found = [(pod["metadata"]["name"], text) for pod, one, other in zip(world.pods, *results) for text in differences(one, other)]
+    placed = sum(1 for result in results[0] if result and result["node"])
+    return found, placed, len(results[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kubeconfig", required=True, help="of a kube-apiserver; everything labelled sbs=true there is deleted")
+    parser.add_argument("--reference", required=True, help="kube-scheduler")
+    parser.add_argument("--scheduler", required=True, help="koord-scheduler")
+    parser.add_argument("--seeds", type=int, default=20, help="how many worlds")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--port", type=int, default=21500, help="of the first scheduler's metrics; the second takes the next")
+    parser.add_argument("--logs", help="folder for the schedulers' configurations and logs")
+    parser.add_argument("--only", help="show only differences with this text in them")
+    options = parser.parse_args()
+
+    cluster = Cluster(options.kubeconfig)
+    for item in worlds.fixed_things():
+        try:
+            cluster.create(item)
+        except ApiError as error:
+            if error.code != 409:
+                raise
+    bench = Bench(cluster)
+    bench.clear()
+    folder = options.logs or tempfile.mkdtemp(prefix="side-by-side-")
+    schedulers = [Scheduler("reference", options.reference, options.kubeconfig, folder, options.port, own=False),
+                  Scheduler("candidate", options.scheduler, options.kubeconfig, folder, options.port + 1, own=True)]
+    print(f"logs in {folder}", flush=True)
+    wrong = pods = bound = 0
+    try:
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
+            found, placed, total = compare(bench, seed, schedulers)
+            if found:
+                again = set(compare(bench, seed, schedulers)[0])
+                found = [item for item in found if item in again and (not options.only or options.only in item[1])]
+            pods, bound, wrong = pods + total, bound + placed, wrong + bool(found)
+            print(f"seed {seed}: {placed} of {total} pods placed; {len(found)} differences", flush=True)
+            for pod, text in found:
+                print(f"  {pod}: {text}", flush=True)
+        bench.clear()
+    finally:
+        for scheduler in schedulers:
+            scheduler.stop()
+    print(f"{options.seeds} worlds, {pods} pods, {bound} of them placed; {wrong} worlds with differences")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

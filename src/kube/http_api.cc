@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 // A server that wants us to wait longer than this is not waited for.
 constexpr std::chrono::seconds kMaxRetryAfter = 60s;
 // Requests under way in one lane: enough to keep a server busy that takes milliseconds for each.
-constexpr std::size_t kAtOnce = 64;
+// Without HTTP/2 each needs a connection, which costs some 100 KiB.
+constexpr std::size_t kAtOnce = 32;
 
 std::string methodOf(Verb verb) {
   switch (verb) {

@@ -34,7 +34,7 @@ class HttpClient final : public HttpTransport {
   struct Options {
     std::string userAgent = "koordinator";  // for requests without a User-Agent header
     // A stream is paused while more bytes than this wait for onChunk to return.
-    std::size_t streamWindow = 1 << 20;
+    std::size_t streamWindow = 256 << 10;
   };
 
   HttpClient();

@@ -81,7 +81,7 @@ class Scheduler {
  private:
   // Placing pods is much faster than writing down where they go. So many writes keep the API server
   // busy; further pods are better off in the queue, where they cost less.
-  static constexpr std::size_t kMaxBinding = 512;
+  static constexpr std::size_t kMaxBinding = 128;
 
   // One attempt, from pop to bound.
   struct Attempt {

@@ -101,8 +101,8 @@ class Cluster:
             made = self.patch(thing, {"status": thing["status"]}, "status")
         return {"kind": thing["kind"], **made}
 
-    def patch(self, thing, change, subresource=None):
-        return self.request("PATCH", self.path_of(thing, subresource), change, "application/merge-patch+json")
+    def patch(self, thing, change, subresource=None, kind="merge"):
+        return self.request("PATCH", self.path_of(thing, subresource), change, f"application/{kind}-patch+json")
 
     def delete(self, thing, finalizers=False):
         """Deletes at once; nobody here waits for kubelets, nor for controllers that hold finalizers."""

@@ -118,6 +118,8 @@ class Bench:
                     if worlds.OWNER in item["metadata"].get("labels", {}) or kind == "PersistentVolumeClaim":
                         self.cluster.delete(item, "finalizers" in item["metadata"])
                         left = True
+        for name, labels in worlds.NAMESPACES.items():
+            self.cluster.patch(worlds.thing("Namespace", name), {"metadata": {"labels": {"team": None, "stage": None, **labels}}})
         with self.store.changed:
             self.histories, self.gone, self.why_gone, self.events = {}, set(), {}, {}
 
@@ -150,7 +152,13 @@ class Run:
             if verb == "create":
                 return self.cluster.create(item)
             if verb == "delete":
-                return self.cluster.delete(item)
+                return self.cluster.delete(item, item["kind"].startswith("PersistentVolume"))
+            if verb == "patch-list":
+                return self.cluster.patch(item, change, subresource, "strategic-merge")
+            if verb == "own":
+                owner = self.store.get("Pod", change["metadata"]["namespace"], change["metadata"]["name"])
+                reference = {"apiVersion": "v1", "kind": "Pod", "name": change["metadata"]["name"], "uid": owner["metadata"]["uid"], "controller": True}
+                return self.cluster.create({**item, "metadata": {**item["metadata"], "ownerReferences": [reference]}})
             if verb == "tolerate":
                 now = self.cluster.request("GET", self.cluster.path_of(item))
                 return self.cluster.patch(item, {"spec": {"tolerations": now["spec"].get("tolerations", []) + change}})
@@ -209,7 +217,7 @@ class Run:
         result["scores"] = self.scheduler.scores_of(f"{namespace}/{name}")
         if result["node"]:
             self.apply("patch", pod, {"status": {"phase": "Running", "startTime": "2026-01-03T00:00:00Z"}}, "status")
-        else:
+        elif not (self.world.keep_nominated and result["conditions"] and result["conditions"][-1][2]):
             self.cluster.delete(pod)
         time.sleep(0.05)
         return self.plain(result, uid)
@@ -228,7 +236,7 @@ class Run:
         brought = after - before
         brought.pop("ScheduleAttemptFailure", None)
         verb, item, what, _ = change
-        return {"change": f"{verb} {item['kind']} {item['metadata']['name']} {json.dumps(what)}", "brought back by": dict(brought),
+        return {"change": f"{verb} {item['kind']} {item['metadata']['name']} {json.dumps(what)[:200]}", "brought back by": dict(brought),
                 "attempts": now - attempts, "waits for": waiting if not node() else None}
 
     def plain(self, result, uid):

@@ -53,6 +53,7 @@ class World:
             self.make_bystander(i)
         if self.rich["budgets"]:
             self.make_budgets()
+        self.keep_nominated = self.chance(0.5)  # pods that wait for their victims stay, and count for those after them
         self.pods, self.changes = [], []
         for i in range(self.random.randint(4, 8)):
             pod = self.pod(f"{self.prefix}-p{i}", self.rich["gates"] and self.chance(0.3))
@@ -207,6 +208,8 @@ class World:
         # Distinct start times: or preemption would have equals to choose from.
         pod["status"] = {"phase": self.pick("Running", "Running", "Running", "Running", "Pending", "Succeeded"),
                          "startTime": f"2026-01-01T{self.random.randint(0, 23):02}:{i:02}:00Z"}
+        if self.rich["preemption"] and self.chance(0.25):
+            pod["spec"]["terminationGracePeriodSeconds"] = 600  # nobody here ends it sooner
         if self.chance(0.05):
             pod["metadata"]["finalizers"] = ["example.com/stays"]  # deleted below: terminating for good
         self.bystanders.append(pod)
@@ -428,10 +431,12 @@ class World:
             return "patch", self.pick(*self.nodes), {"metadata": {"annotations": {"note": tag}}}, None
 
     def change_new_node(self, pod, tag):
-        return "create", self.node(f"{self.prefix}-n{tag}x"), None, None
+        node = self.node(f"{self.prefix}-n{tag}x")
+        node["status"].pop("images", None)  # kube-scheduler lets the other nodes count as many holders as before
+        return "create", node, None, None
 
     def change_lost_node(self, pod, tag):
-        if self.nodes and self.chance(0.3):
+        if self.nodes and not self.rich["images"] and self.chance(0.3):
             return "delete", self.pick(*self.nodes), None, None
 
     def change_pod_gone(self, pod, tag):
@@ -453,6 +458,17 @@ class World:
         if self.bystanders:
             return "patch", self.pick(*self.bystanders), {"status": {"phase": "Succeeded"}}, "status"
 
+    def change_resize(self, pod, tag):
+        if self.bystanders:
+            other = self.pick(*self.bystanders)
+            requests = {k: v for k, v in {"cpu": self.pick("50m", "100m"), "memory": "64Mi"}.items()
+                        if k in other["spec"]["containers"][0]["resources"]["requests"]}
+            if requests:
+                return "patch-list", other, {"spec": {"containers": [{"name": "main", "resources": {"requests": requests}}]}}, "resize"
+
+    def change_namespace(self, pod, tag):
+        return "patch", thing("Namespace", self.pick(*NAMESPACES)), {"metadata": {"labels": {"stage": self.pick("test", None)}}}, None
+
     def change_own_label(self, pod, tag):
         return "patch", pod, {"metadata": {"labels": {self.pick("app", "tier"): self.pick("a", "b", "c", "x")}}}, None
 
@@ -473,6 +489,10 @@ class World:
                 return "create", thing("PersistentVolumeClaim", name, pod["metadata"]["namespace"], spec={
                     "accessModes": ["ReadWriteOnce"], "storageClassName": self.pick(*self.classes)["metadata"]["name"],
                     "resources": {"requests": {"storage": "1Gi"}}}), None, None
+            if "ephemeral" in volume:
+                return "own", thing("PersistentVolumeClaim", pod["metadata"]["name"] + "-" + volume["name"], pod["metadata"]["namespace"], spec={
+                    "accessModes": ["ReadWriteOnce"], "storageClassName": f"{self.prefix}-later",
+                    "resources": {"requests": {"storage": "1Gi"}}}), pod, None
         if self.claims:
             return "patch", self.pick(*self.claims), {"metadata": {"annotations": {"note": tag}}}, None
 
@@ -496,6 +516,11 @@ class World:
             return self.pick(("patch", node, {"metadata": {"annotations": {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/gce-pd"}}}, None),
                              ("delete", node, None, None))
 
+    def change_lost_storage(self, pod, tag):
+        lost = self.volumes + self.claims + self.classes
+        if lost and self.chance(0.5):
+            return "delete", self.pick(*lost), None, None
+
     def change_volume_label(self, pod, tag):
         if self.volumes:
             return "patch", self.pick(*self.volumes), {"metadata": {"labels": {self.pick("topology.kubernetes.io/zone", "note"): self.pick("z1", "z2", None)}}}, None
@@ -503,4 +528,5 @@ class World:
     CHANGES = [change_node_label, change_node_label, change_taints, change_cordon, change_allocatable, change_allocatable, change_node_status,
                change_node_annotation, change_new_node, change_lost_node, change_pod_gone, change_pod_gone, change_pod_label, change_new_pod,
                change_finished, change_own_label, change_own_annotation, change_own_toleration, change_gates, change_gates, change_claim,
-               change_storage, change_capacity, change_csi_node, change_volume_label]
+               change_storage, change_capacity, change_csi_node, change_volume_label, change_lost_storage, change_resize,
+               change_namespace]

@@ -102,6 +102,8 @@ class Cluster {
   std::uint32_t podDetails(NodeId id) const { return podDetails_[id]; }
   // Rises when a node comes or goes.
   std::uint64_t nodesVersion() const { return nodesVersion_; }
+  // Rises with that, and when labels or taints of a node change.
+  std::uint64_t placesVersion() const { return placesVersion_; }
 
   // --- Columns, by node id. A resource nobody has named yet has an empty column: use columnAt.
   std::span<const std::int64_t> allocatable(ResourceId id) const {
@@ -232,6 +234,7 @@ class Cluster {
   NodeSet live_;
   std::size_t liveCount_ = 0;
   std::uint64_t nodesVersion_ = 0;
+  std::uint64_t placesVersion_ = 0;
 
   std::vector<Column> allocatable_;  // by resource id, then node id
   std::vector<Column> requested_;

@@ -77,6 +77,7 @@ void Cluster::tidy() {
   });
   terms_.translate(old, symbols_);
   ++symbolsVersion_;
+  ++placesVersion_;
   symbolsLimit_ = std::max(kSymbols, 2 * (symbols_.size() + taintSets_.size()));
   for (auto* listener : listeners_) listener->symbolsChanged();
 }
@@ -97,6 +98,7 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
   }
   const bool relabelled = !before || before->metadata.labels != after.metadata.labels;
   if (relabelled) {
+    ++placesVersion_;
     if (before)
       for (auto* listener : listeners_) listener->nodeChanging(id);
     setLabels(id, after.metadata.labels);
@@ -107,6 +109,7 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
     changed = true;
   }
   if (!before || !sameTaints(before->spec.taints, after.spec.taints)) {
+    ++placesVersion_;
     taintSetOf_[id] = internTaints(after.spec.taints);
     taintSetOf_[id] == 0 ? tainted_.erase(id) : tainted_.insert(id);
     changed = true;
@@ -140,6 +143,7 @@ void Cluster::removeNode(std::string_view name) {
   live_.erase(id);
   --liveCount_;
   ++nodesVersion_;
+  ++placesVersion_;
   touch(id);
   for (auto* listener : listeners_) listener->nodeChanged(id);
   releaseRow(id);

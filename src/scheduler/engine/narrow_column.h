@@ -20,7 +20,11 @@ class NarrowColumn {
  public:
   // All 0, of one byte each.
   void assign(std::size_t size) {
-    values_ = Bytes(size);
+    if (auto* bytes = std::get_if<Bytes>(&values_)) {
+      bytes->assign(size, 0);
+    } else {
+      values_ = Bytes(size);
+    }
     limit_ = kBytes;
   }
   // What is new is 0.

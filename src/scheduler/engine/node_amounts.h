@@ -36,6 +36,8 @@ class NodeAmounts {
     return it == few_.end() ? 0 : it->second;
   }
   bool empty() const { return all_.empty() ? few_.empty() : nonZero_ == 0; }
+  // How many are not 0.
+  std::size_t size() const { return all_.empty() ? few_.size() : nonZero_; }
   void clear() { *this = {}; }
 
   // fn(node, amount) for all that are not 0, in no order.

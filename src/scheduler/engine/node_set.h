@@ -63,6 +63,15 @@ class NodeSet {
       }
     }
   }
+  // Whether there is one that meets the condition.
+  template <class F>
+  bool any(F&& meets) const {
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      for (std::uint64_t bits = words_[w]; bits != 0; bits &= bits - 1)
+        if (meets(static_cast<NodeId>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)))))
+          return true;
+    return false;
+  }
   // Replaces `out` by the members in ascending order.
   void copyTo(std::vector<NodeId>& out) const;
 

@@ -16,32 +16,121 @@ PodIndex::PodIndex(Cluster& cluster, NamespaceLabels namespaceLabels)
   cluster_.addListener(*this);
 }
 
-void PodIndex::place(Topology& topology, Symbol key, NodeId node) const {
+void PodIndex::place(Topology& topology, NodeId node) const {
   if (node >= topology.domainOf.size()) topology.domainOf.resize(cluster_.capacity(), kNoDomain);
+  std::int32_t& slot = topology.domainOf[node];
   const Label* label =
-      cluster_.live().contains(node) ? cluster_.node(node).findLabel(key) : nullptr;
-  if (!label) {
-    topology.domainOf[node] = kNoDomain;
-    return;
+      cluster_.live().contains(node) ? cluster_.node(node).findLabel(topology.key) : nullptr;
+  std::int32_t now = kNoDomain;
+  if (label) {
+    const auto [it, added] = topology.byValue.emplace(label->value, topology.domains);
+    if (added) {
+      ++topology.domains;
+      topology.all.push_back({label->value, 0, 0});
+    }
+    now = it->second;
   }
-  const auto [it, added] = topology.byValue.emplace(label->value, topology.domains);
-  if (added) ++topology.domains;
-  topology.domainOf[node] = it->second;
+  if (now == slot) return;
+  if (slot != kNoDomain) {
+    Topology::Domain& left = topology.all[static_cast<std::size_t>(slot)];
+    left.nodes ^= node;
+    if (--left.size == 0) --topology.inUse;
+  }
+  if (now != kNoDomain) {
+    Topology::Domain& entered = topology.all[static_cast<std::size_t>(now)];
+    entered.nodes ^= node;
+    if (++entered.size == 1) ++topology.inUse;
+  }
+  slot = now;
 }
 
 const PodIndex::Topology& PodIndex::topology(Symbol key) {
   auto& slot = topologies_[key];
   // Values that no node has any more pile up when nodes come and go.
-  if (slot && static_cast<std::size_t>(slot->domains) > 2 * cluster_.liveCount() + 1024)
+  if (slot && static_cast<std::size_t>(slot->domains) > 2 * cluster_.liveCount() + 1024) {
     slot.reset();
+    ++topologiesVersion_;
+    ++version_;
+  }
   if (!slot) {
     slot = std::make_unique<Topology>();
+    slot->key = key;
     slot->domainOf.assign(cluster_.capacity(), kNoDomain);
-    cluster_.live().forEach([&](NodeId node) { place(*slot, key, node); });
+    cluster_.live().forEach([&](NodeId node) { place(*slot, node); });
   }
   if (slot->domainOf.size() < cluster_.capacity())
     slot->domainOf.resize(cluster_.capacity(), kNoDomain);
   return *slot;
+}
+
+void PodIndex::collect(const Topology& topology, std::int32_t domain, NodeSet& out) const {
+  const Topology::Domain& all = topology.all[static_cast<std::size_t>(domain)];
+  if (all.size == 1) {
+    out.insert(all.nodes);
+  } else if (all.size > 1) {
+    cluster_.labels().collect(Label{topology.key, all.value}, out);
+  }
+}
+
+bool PodIndex::put(const Topology& topology, std::int32_t domain, double value,
+                   NodeParts& parts) const {
+  const Topology::Domain& all = topology.all[static_cast<std::size_t>(domain)];
+  if (all.size == 1) return parts.put(value, all.nodes);
+  NodeSet nodes;
+  collect(topology, domain, nodes);
+  return parts.put(value, nodes);
+}
+
+PodIndex::SumsPtr PodIndex::sums(Tally& tally, Symbol key) {
+  const Topology& topology = this->topology(key);
+  sumsKept_ -= std::erase_if(
+      tally.sums_, [&](const auto& sums) { return sums->topologies != topologiesVersion_; });
+  for (const auto& sums : tally.sums_)
+    if (sums->topology == &topology) return sums;
+  if (sumsKept_ >= kMaxSums) dropSums();
+  const auto& sums = tally.sums_.emplace_back(std::make_shared<Sums>());
+  ++sumsKept_;
+  sums->topology = &topology;
+  sums->topologies = topologiesVersion_;
+  tally.byNode_.forEach([&](NodeId node, std::int64_t amount) {
+    if (const std::int32_t domain = topology.of(node); domain != kNoDomain)
+      add(*sums, domain, amount);
+  });
+  return sums;
+}
+
+void PodIndex::add(Sums& sums, std::int32_t domain, std::int64_t amount) const {
+  const auto id = static_cast<NodeId>(domain);
+  const std::int64_t before = sums.byDomain.at(id);
+  sums.byDomain.add(id, amount);
+  if (before != 0 && before + amount != 0) return;
+  if (before == 0) return collect(*sums.topology, domain, sums.nodes);
+  NodeSet nodes;
+  collect(*sums.topology, domain, nodes);
+  sums.nodes.subtract(nodes);
+}
+
+void PodIndex::add(Tally& tally, NodeId node, std::int64_t amount) const {
+  if (amount == 0) return;
+  tally.byNode_.add(node, amount);
+  for (const auto& sums : tally.sums_) {
+    if (sums->topologies != topologiesVersion_) continue;
+    if (const std::int32_t domain = sums->topology->of(node); domain != kNoDomain)
+      add(*sums, domain, amount);
+  }
+}
+
+void PodIndex::clear(Tally& tally) {
+  sumsKept_ -= tally.sums_.size();
+  tally.sums_.clear();
+}
+
+// They are many, and most of them of no use any more.
+void PodIndex::dropSums() {
+  for (auto& [number, tracked] : queries_) clear(tracked.counts);
+  for (TermHolders& holders : terms_)
+    for (Tally* tally : {&holders.antiAffinity, &holders.affinity, &holders.preferred})
+      clear(*tally);
 }
 
 bool PodIndex::selects(const Query& query, const LabelSet& set) const {
@@ -75,19 +164,20 @@ PodIndex::SetMatches& PodIndex::matchesOf(const LabelSet& set) {
   return known;
 }
 
-void PodIndex::recount(Tracked& tracked) const {
-  tracked.counts.clear();
+void PodIndex::recount(Tracked& tracked) {
+  clear(tracked.counts);
+  tracked.counts.byNode_.clear();
   boost::unordered_flat_map<const LabelSet*, bool> matching;
   for (const auto& record : cluster_.pods()) {
     if (!tracked.query.terminating && record.info->pod->metadata.deletionTimestamp) continue;
     const LabelSet* set = record.info->labelSet.get();
     const auto [it, added] = matching.try_emplace(set, false);
     if (added) it->second = selects(tracked.query, *set);
-    if (it->second) tracked.counts.add(record.node, 1);
+    if (it->second) add(tracked.counts, record.node, 1);
   }
 }
 
-const NodeAmounts& PodIndex::counts(const Query& query) {
+PodIndex::Tally& PodIndex::counts(const Query& query) {
   const auto [known, added] = queryNumbers_.try_emplace(query.key(), lastQuery_ + 1);
   Tracked& tracked = queries_[known->second];
   if (added) {
@@ -111,6 +201,7 @@ void PodIndex::dropLeastUsed() {
   std::erase_if(queries_, [&](const auto& entry) {
     if (entry.second.lastUse > *quarter) return false;
     queryNumbers_.erase(entry.second.query.key());
+    sumsKept_ -= entry.second.counts.sums_.size();
     return true;
   });
 }
@@ -122,24 +213,24 @@ void PodIndex::change(NodeId node, const PodInfo& pod, int by) {
     std::erase_if(matchesOf(*pod.labelSet).queries, [&](std::uint64_t number) {
       const auto it = queries_.find(number);
       if (it == queries_.end()) return true;
-      if (it->second.query.terminating || !terminating) it->second.counts.add(node, by);
+      if (it->second.query.terminating || !terminating) add(it->second.counts, node, by);
       return false;
     });
   }
   if (!pod.terms) return;
-  const auto add = [&](TermId id, NodeAmounts TermHolders::* amounts, std::int64_t amount) {
+  const auto hold = [&](TermId id, Tally TermHolders::* tally, std::int64_t amount) {
     while (id >= terms_.size()) terms_.emplace_back();
     TermHolders& holders = terms_[id];
-    (holders.*amounts).add(node, by * amount);
+    add(holders.*tally, node, by * amount);
     const bool before = holders.pods > 0;
     holders.pods += static_cast<std::size_t>(by);
     const bool after = holders.pods > 0;
     if (before && !after) --termsInUse_;
     if (!before && after) ++termsInUse_;
   };
-  for (const TermId id : pod.terms->antiAffinity) add(id, &TermHolders::antiAffinity, 1);
-  for (const TermId id : pod.terms->affinity) add(id, &TermHolders::affinity, 1);
-  for (const auto& [id, weight] : pod.terms->preferred) add(id, &TermHolders::preferred, weight);
+  for (const TermId id : pod.terms->antiAffinity) hold(id, &TermHolders::antiAffinity, 1);
+  for (const TermId id : pod.terms->affinity) hold(id, &TermHolders::affinity, 1);
+  for (const auto& [id, weight] : pod.terms->preferred) hold(id, &TermHolders::preferred, weight);
 }
 
 void PodIndex::podAdded(NodeId node, const PodPtr& pod) {
@@ -155,11 +246,14 @@ void PodIndex::nodeChanging(NodeId) {
 
 void PodIndex::nodeChanged(NodeId node) {
   ++version_;
-  for (auto& [key, topology] : topologies_) place(*topology, key, node);
+  ++topologiesVersion_;
+  for (auto& [key, topology] : topologies_) place(*topology, node);
 }
 
 void PodIndex::symbolsChanged() {
   ++version_;
+  ++topologiesVersion_;
+  dropSums();
   topologies_.clear();
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 
 // PodIndex: how many pods of a kind are on each node, kept current with every change, so that
-// affinity and spreading need not look at pods. Three parts:
+// affinity and spreading need not look at pods, nor at all nodes. Four parts:
 //  - topologies: for a label key, which domain (distinct value) each node is in;
 //  - counts: for a pod selector, how many matching pods each node has;
-//  - terms: for an affinity term, how many pods that have it, or what weight, each node has.
+//  - terms: for an affinity term, how many pods that have it, or what weight, each node has;
+//  - sums: any of these amounts added up by domain, once somebody has asked.
 // What-if changes are counted, and counted back. Pods with equal namespace and labels are matched
 // once against every term and selector; what a change of one pod costs is the number of those that
 // match.
@@ -15,6 +16,7 @@
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/engine/node_amounts.h"
+#include "scheduler/engine/node_parts.h"
 
 namespace koord::scheduler {
 
@@ -22,9 +24,49 @@ class PodIndex final : public ClusterListener {
  public:
   static constexpr std::int32_t kNoDomain = -1;
   struct Topology {
+    Symbol key = 0;
     std::vector<std::int32_t> domainOf;  // by node; kNoDomain where the label is missing
     std::int32_t domains = 0;            // domainOf is below
+    std::size_t inUse = 0;               // domains that some node is in
     boost::unordered_flat_map<Symbol, std::int32_t> byValue;
+    struct Domain {
+      Symbol value = 0;
+      std::uint32_t size = 0;  // in nodes
+      NodeId nodes = 0;        // all its nodes, by exclusive or: the node when there is one
+    };
+    std::vector<Domain> all;  // by domain
+
+    std::int32_t of(NodeId node) const {
+      return node < domainOf.size() ? domainOf[node] : kNoDomain;
+    }
+  };
+  // Amounts added up by domain.
+  struct Sums {
+    const Topology* topology = nullptr;
+    NodeAmounts byDomain;
+    NodeSet nodes;  // of the domains whose sum is not 0
+
+    std::int64_t at(NodeId node) const {
+      const std::int32_t domain = topology->of(node);
+      return domain == kNoDomain ? 0 : byDomain.at(static_cast<NodeId>(domain));
+    }
+
+   private:
+    friend class PodIndex;
+    std::uint64_t topologies = 0;  // their version
+  };
+  // Good for as long as version() stays.
+  using SumsPtr = std::shared_ptr<const Sums>;
+  // Amounts by node, and their sums.
+  class Tally {
+   public:
+    const NodeAmounts& byNode() const { return byNode_; }
+    bool empty() const { return byNode_.empty(); }
+
+   private:
+    friend class PodIndex;
+    NodeAmounts byNode_;
+    std::vector<std::shared_ptr<Sums>> sums_;
   };
   // Pods that match all of the selectors.
   struct Query {
@@ -37,17 +79,22 @@ class PodIndex final : public ClusterListener {
 
   // Good until the next call with any key.
   const Topology& topology(Symbol key);
-  // Matching pods by node. Good until many other queries have been asked.
-  const NodeAmounts& counts(const Query& query);
+  // Adds the domain's nodes to `out`.
+  void collect(const Topology& topology, std::int32_t domain, NodeSet& out) const;
+  // The same, where the value says; false when there are too many parts.
+  bool put(const Topology& topology, std::int32_t domain, double value, NodeParts& parts) const;
+  // Matching pods. Good until many other queries have been asked.
+  Tally& counts(const Query& query);
+  SumsPtr sums(Tally& tally, Symbol key);
   bool matches(const PodSelector& selector, const PodInfo& pod) const {
     return selector.matches(*pod.labelSet, namespaceLabels_);
   }
 
   // What pods that have a term add up to on each node.
   struct TermHolders {
-    NodeAmounts antiAffinity;  // pods that require it as anti-affinity
-    NodeAmounts affinity;      // pods that require it as affinity
-    NodeAmounts preferred;     // sum of weights, negative for anti-affinity
+    Tally antiAffinity;        // pods that require it as anti-affinity
+    Tally affinity;            // pods that require it as affinity
+    Tally preferred;           // sum of weights, negative for anti-affinity
     std::size_t pods = 0;      // that have it in any way
   };
   // Calls fn(term, holders) for every term that some pod has and that is about this pod.
@@ -56,12 +103,12 @@ class PodIndex final : public ClusterListener {
     if (termsInUse_ == 0) return;
     for (const auto& [id, serial] : matchesOf(*pod.labelSet).terms)
       if (id < terms_.size() && terms_[id].pods > 0 && cluster_.terms().serial(id) == serial)
-        fn(cluster_.terms().term(id), std::as_const(terms_[id]));
+        fn(cluster_.terms().term(id), terms_[id]);
   }
   // Whether any pod's term is about this pod.
   bool hasTermAbout(const PodInfo& pod) {
     bool any = false;
-    forEachTermAbout(pod, [&](const AffinityTerm&, const TermHolders&) { any = true; });
+    forEachTermAbout(pod, [&](const AffinityTerm&, TermHolders&) { any = true; });
     return any;
   }
 
@@ -79,7 +126,7 @@ class PodIndex final : public ClusterListener {
  private:
   struct Tracked {
     Query query;
-    NodeAmounts counts;
+    Tally counts;
     std::uint64_t lastUse = 0;
   };
   // What is known of one label set.
@@ -92,17 +139,24 @@ class PodIndex final : public ClusterListener {
     std::vector<std::uint64_t> queries;  // that select pods with this set; some may be gone
   };
   static constexpr std::size_t kMaxQueries = 4096;
+  static constexpr std::size_t kMaxSums = 4096;
 
   SetMatches& matchesOf(const LabelSet& set);
   bool selects(const Query& query, const LabelSet& set) const;
   void change(NodeId node, const PodInfo& pod, int by);
-  void recount(Tracked& tracked) const;
-  void place(Topology& topology, Symbol key, NodeId node) const;
+  void recount(Tracked& tracked);
+  void place(Topology& topology, NodeId node) const;
   void dropLeastUsed();
+  void add(Tally& tally, NodeId node, std::int64_t amount) const;
+  void add(Sums& sums, std::int32_t domain, std::int64_t amount) const;
+  void clear(Tally& tally);
+  void dropSums();
 
   Cluster& cluster_;
   NamespaceLabels namespaceLabels_;
   boost::unordered_flat_map<Symbol, std::unique_ptr<Topology>> topologies_;
+  std::uint64_t topologiesVersion_ = 1;  // rises when a node changes domains
+  std::size_t sumsKept_ = 0;
   std::map<std::uint64_t, Tracked> queries_;  // by number, in the order they came
   std::unordered_map<std::string, std::uint64_t> queryNumbers_;
   std::uint64_t lastQuery_ = 0;

@@ -12,7 +12,7 @@ Status NodeSearch::filterAll(CycleState& state, const PodPtr& pod, const Attempt
                              NodeSet& nodes) {
   verdicts_.clear(cluster_.capacity());
   nodes = attempt.restricted ? attempt.allowed : cluster_.live();
-  Status status = filterOn(state, pod, attempt, nodes, verdicts_, true);
+  Status status = filterOn(state, pod, attempt, nodes, &verdicts_, true);
   if (status.ok()) status = dropNominated(state, pod, attempt, nodes, &verdicts_);
   return status;
 }

@@ -14,7 +14,8 @@ namespace koord::scheduler {
 
 class NodeFilter {
  public:
-  NodeFilter(NodeSet& nodes, Verdicts& verdicts, std::uint16_t plugin)
+  // Without verdicts nobody is told why a node is rejected.
+  NodeFilter(NodeSet& nodes, Verdicts* verdicts, std::uint16_t plugin)
       : nodes_(nodes), verdicts_(verdicts), plugin_(plugin) {}
 
   // The nodes that are left. Rejecting the node at hand while walking them is fine.
@@ -26,21 +27,24 @@ class NodeFilter {
 
   // A rejection to hand out to many nodes.
   VerdictId rejection(Code code, std::vector<std::string> reasons) {
-    return verdicts_.intern({plugin_, code, std::move(reasons)});
+    constexpr VerdictId kUntold = 1;
+    return verdicts_ ? verdicts_->intern({plugin_, code, std::move(reasons)}) : kUntold;
   }
   void reject(NodeId node, VerdictId rejection) {
     nodes_.erase(node);
-    verdicts_.set(node, rejection);
+    if (verdicts_) verdicts_->set(node, rejection);
   }
   void reject(NodeId node, Code code, std::string reason) {
     reject(node, rejection(code, {std::move(reason)}));
   }
   // Rejects every node that is not in `allowed`.
   void keepOnly(const NodeSet& allowed, Code code, std::string reason) {
+    if (!verdicts_) return nodes_.intersect(allowed);
     rejectEach(nodes_, code, std::move(reason), [&](NodeId node) { return !allowed.contains(node); });
   }
   // Rejects every node that is in `bad`.
   void rejectAny(const NodeSet& bad, Code code, std::string reason) {
+    if (!verdicts_) return nodes_.subtract(bad);
     rejectEach(bad, code, std::move(reason), [&](NodeId node) { return nodes_.contains(node); });
   }
   void rejectAll(Code code, std::string reason) {
@@ -59,7 +63,7 @@ class NodeFilter {
   }
 
   NodeSet& nodes_;
-  Verdicts& verdicts_;
+  Verdicts* verdicts_;
   std::uint16_t plugin_;
 };
 

@@ -62,14 +62,18 @@ Status NodeSearch::pick(CycleState& state, const PodPtr& pod, Attempt& attempt,
     result.node = podClass.nodes->best(random_)->node;
     return {};
   }
+  if (!attempt.restricted) {
+    status = podClass.nodes->syncScores(*pod, timer_);
+    if (!status.ok()) return status;
+    result.node = pickByParts(*pod, *podClass.nodes, feasible);
+    if (result.node != kNoNode) return {};
+  }
   feasible.copyTo(list_);
   if (attempt.restricted) {
     auto table = scoreNodes(state, pod, list_);
     if (!table) return Status::of(table.error());
     totals_ = std::move(table->totals);
   } else {
-    status = podClass.nodes->syncScores(*pod, timer_);
-    if (!status.ok()) return status;
     totals_.assign(list_.size(), 0);
     podClass.nodes->addTotals(list_, totals_);
     status = addOtherScores(state, *pod, list_, totals_, nullptr);
@@ -77,6 +81,46 @@ Status NodeSearch::pick(CycleState& state, const PodPtr& pod, Attempt& attempt,
   }
   result.node = list_[bestOf(totals_)];
   return {};
+}
+
+NodeId NodeSearch::pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeSet& feasible) {
+  if (!kept.sameScale(feasible)) return kNoNode;
+  NodeParts parts(feasible);
+  for (const auto& plugin : profile_.score) {
+    if (plugin.signedPlugin || plugin.point->indifferent(pod)) continue;
+    std::optional<NodeParts> scores;
+    timer_.plugin(plugin.name, "PreScore", [&] {
+      scores = plugin.point->scoreParts(pod, feasible);
+      return Status{};
+    });
+    if (!scores) return kNoNode;
+    bool few = true;
+    timer_.plugin(plugin.name, "Score", [&] {
+      few = parts.add(*scores, static_cast<double>(plugin.weight));
+      return Status{};
+    });
+    if (!few) return kNoNode;
+  }
+  std::vector<ScoreIndex::Top> tops;
+  std::int64_t best = 0;
+  std::uint64_t ties = 0;
+  const auto total = [&](std::size_t i) {
+    return tops[i].total + static_cast<std::int64_t>(parts.parts()[i].value);
+  };
+  for (std::size_t i = 0; i < parts.parts().size(); ++i) {
+    tops.push_back(kept.top(parts.parts()[i].nodes));
+    if (total(i) < best) continue;
+    if (total(i) > best) ties = 0;
+    best = total(i);
+    ties += tops[i].ties;
+  }
+  std::uint64_t skip = ties > 1 ? random_.below(ties) : 0;
+  for (std::size_t i = 0; i < tops.size(); ++i) {
+    if (total(i) != best) continue;
+    if (skip < tops[i].ties) return kept.nth(tops[i], skip, parts.parts()[i].nodes);
+    skip -= tops[i].ties;
+  }
+  return kNoNode;
 }
 
 std::size_t NodeSearch::bestOf(std::span<const std::int64_t> totals) {

@@ -97,7 +97,7 @@ SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod) {
       all = kept->feasible();
     } else {
       verdicts_.clear(cluster_.capacity());
-      result.status = filterOn(state, pod, attempt, all, verdicts_, true);
+      result.status = filterOn(state, pod, attempt, all, &verdicts_, true);
     }
     if (result.status.ok()) result.status = dropNominated(state, pod, attempt, all, &verdicts_);
     if (!result.status.ok()) return result;
@@ -226,7 +226,7 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
   if (attempt.restricted) {
     verdicts_.clear(cluster_.capacity());
     feasible = attempt.allowed;
-    Status status = filterOn(state, pod, attempt, feasible, verdicts_, true);
+    Status status = filterOn(state, pod, attempt, feasible, &verdicts_, true);
     if (!status.ok()) return status;
     status = dropNominated(state, pod, attempt, feasible, &verdicts_);
     if (status.ok()) limitFeasible(feasible);
@@ -243,8 +243,7 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
   if (fast) return {};
   feasible = podClass.nodes->feasible();
   if (others != 0) {
-    verdicts_.clear(cluster_.capacity());
-    status = filterOn(state, pod, attempt, feasible, verdicts_, false);
+    status = filterOn(state, pod, attempt, feasible, nullptr, false);
     if (!status.ok()) return status;
   }
   status = dropNominated(state, pod, attempt, feasible, nullptr);
@@ -307,7 +306,7 @@ Status NodeSearch::dropOne(CycleState& state, const PodPtr& pod, NodeId node, No
 }
 
 Status NodeSearch::filterOn(const CycleState& state, const PodPtr& pod, const Attempt& attempt,
-                            NodeSet& nodes, Verdicts& verdicts, bool signedToo) {
+                            NodeSet& nodes, Verdicts* verdicts, bool signedToo) {
   for (std::size_t i = 0; i < profile_.filter.size() && !nodes.empty(); ++i) {
     const auto& plugin = profile_.filter[i];
     if ((attempt.skipFilter >> i & 1) != 0 || (!signedToo && plugin.signedPlugin)) continue;
@@ -330,7 +329,7 @@ std::shared_ptr<const PodClass> NodeSearch::decidingClass(const CycleState& stat
 
 Status NodeSearch::filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes,
                                Verdicts& verdicts) {
-  return filterOn(state, pod, *state.get<Attempt>(kAttempt), nodes, verdicts, true);
+  return filterOn(state, pod, *state.get<Attempt>(kAttempt), nodes, &verdicts, true);
 }
 
 Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const PodPtr& pod,
@@ -345,7 +344,7 @@ Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const 
     NodeSet left = nodes;
     Verdicts verdicts;
     verdicts.clear(cluster_.capacity());
-    NodeFilter batch(left, verdicts, static_cast<std::uint16_t>(i));
+    NodeFilter batch(left, &verdicts, static_cast<std::uint16_t>(i));
     const Status status =
         plugin.point->filter(stateFor(plugin.signedPlugin, state, attempt), *pod, batch);
     if (!status.ok()) return fail(ErrorCode::Internal, status.message());
@@ -362,7 +361,7 @@ Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node)
     verdicts.reserve(node + 1);
     NodeSet one;
     one.insert(node);
-    Status status = filterOn(state, pod, attempt, one, verdicts, true);
+    Status status = filterOn(state, pod, attempt, one, &verdicts, true);
     if (!status.ok() || !one.empty()) return status;
     const Rejection& rejection = verdicts.rejection(verdicts.at(node));
     return {rejection.code, rejection.reasons, filterNames_[rejection.plugin]};

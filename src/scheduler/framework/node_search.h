@@ -98,7 +98,7 @@ class NodeSearch {
   Status dropOne(CycleState& state, const PodPtr& pod, NodeId node, NodeSet& feasible,
                  Verdicts* verdicts);
   Status filterOn(const CycleState& state, const PodPtr& pod, const Attempt& attempt,
-                  NodeSet& nodes, Verdicts& verdicts, bool signedToo);
+                  NodeSet& nodes, Verdicts* verdicts, bool signedToo);
   void limitFeasible(NodeSet& feasible);
   // Whether some plugin that is not Signed has scores for this pod.
   bool hasOtherScores(const PodInfo& pod) const;
@@ -106,6 +106,8 @@ class NodeSearch {
               bool fast, SearchResult& result);
   Status choose(CycleState& state, const PodPtr& pod, Attempt& attempt, const NodeSet& feasible,
                 bool fast, SearchResult& result);
+  // The best node by parts, where all plugins concerned have them; kNoNode where not.
+  NodeId pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeSet& feasible);
   // The index of the highest; one of them when there are several.
   std::size_t bestOf(std::span<const std::int64_t> totals);
   Status prepareScores(PodClass& podClass, const PodInfo& pod);

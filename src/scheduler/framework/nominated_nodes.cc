@@ -44,7 +44,7 @@ Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const 
   for (std::size_t i = 0; i < profile.filter.size() && !left.empty(); ++i) {
     const auto& plugin = profile.filter[i];
     if (!plugin.signedPlugin || (skipFilter >> i & 1) != 0) continue;
-    NodeFilter batch(left, verdicts_, static_cast<std::uint16_t>(i));
+    NodeFilter batch(left, &verdicts_, static_cast<std::uint16_t>(i));
     Status status = plugin.point->filter(podClass.state, pod, batch);
     if (!status.ok()) return status;
   }

@@ -20,11 +20,13 @@
 #include <vector>
 
 #include "base/task.h"
+#include "scheduler/engine/node_parts.h"
 #include "scheduler/framework/cycle_state.h"
 #include "scheduler/framework/events.h"
 #include "scheduler/framework/node_filter.h"
 #include "scheduler/framework/nominator.h"
 #include "scheduler/framework/queued_pod.h"
+#include "scheduler/framework/signature.h"
 #include "scheduler/framework/status.h"
 
 namespace koord::scheduler {
@@ -35,23 +37,6 @@ class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
-};
-
-// Collects what a class of pods has in common.
-class Signature {
- public:
-  void add(std::string_view text) {
-    add(static_cast<std::int64_t>(text.size()));
-    bytes_ += text;
-  }
-  void add(std::int64_t number) {
-    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
-  }
-  void clear() { bytes_.clear(); }
-  const std::string& bytes() const { return bytes_; }
-
- private:
-  std::string bytes_;
 };
 
 class Signed {
@@ -142,6 +127,11 @@ class ScorePlugin {
   // for all plugins that are not Signed, the best node is found without walking over the nodes.
   // Must be fast.
   virtual bool indifferent(const PodInfo& /*pod*/) { return false; }
+  // Another way to ask a plugin that is not Signed, PreScore included: all of the nodes by their
+  // normalised scores. nullopt: it is to be asked the usual way.
+  virtual std::optional<NodeParts> scoreParts(const PodInfo& /*pod*/, const NodeSet& /*nodes*/) {
+    return std::nullopt;
+  }
   virtual Status normalize(const CycleState& /*state*/, const PodInfo& /*pod*/,
                            std::span<const NodeId> /*nodes*/, std::span<std::int64_t> /*scores*/) {
     return {};

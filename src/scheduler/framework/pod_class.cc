@@ -126,7 +126,7 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
   for (std::size_t i = 0; i < profile_.filter.size(); ++i) {
     const auto& plugin = profile_.filter[i];
     if (!plugin.signedPlugin || (skipFilter >> i & 1) != 0) continue;
-    NodeFilter batch(left, verdicts_, static_cast<std::uint16_t>(i));
+    NodeFilter batch(left, &verdicts_, static_cast<std::uint16_t>(i));
     Status status = timer.plugin(plugin.name, "Filter",
                                  [&] { return plugin.point->filter(class_.state, pod, batch); });
     if (!status.ok()) return status;
@@ -284,13 +284,23 @@ bool ClassNodes::rescale(const std::vector<std::int64_t>& before) {
   return changed;
 }
 
+// Whether it matters which of a plugin's scores is the highest.
+bool ClassNodes::scaled(const Normalized& scores) const {
+  return (class_.skipScore >> scores.position & 1) == 0 && !scores.raw.empty() && scores.max != 0;
+}
+
+bool ClassNodes::sameScale(const NodeSet& nodes) const {
+  return std::ranges::all_of(normalized_, [&](const Normalized& scores) {
+    return !scaled(scores) ||
+           nodes.any([&](NodeId node) { return scores.raw.at(node) == scores.max; });
+  });
+}
+
 void ClassNodes::addTotals(std::span<const NodeId> nodes, std::span<std::int64_t> totals) const {
-  // When the highest scores are among these nodes, the kept totals are right as they are.
   const bool sameScale = std::ranges::all_of(normalized_, [&](const Normalized& scores) {
-    if ((class_.skipScore >> scores.position & 1) != 0 || scores.raw.empty() || scores.max == 0)
-      return true;
-    return std::ranges::any_of(nodes,
-                               [&](NodeId node) { return scores.raw.at(node) == scores.max; });
+    return !scaled(scores) || std::ranges::any_of(nodes, [&](NodeId node) {
+      return scores.raw.at(node) == scores.max;
+    });
   });
   if (sameScale) {
     for (std::size_t n = 0; n < nodes.size(); ++n) totals[n] += totals_.at(nodes[n]);

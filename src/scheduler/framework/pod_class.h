@@ -63,6 +63,14 @@ class ClassNodes {
   Status syncScores(const PodInfo& pod, const AttemptTimer& timer = {});
   // The best of all feasible nodes by Signed scores alone.
   std::optional<ScoreIndex::Best> best(Random& random) { return totals_.best(random); }
+  // Whether the kept totals are right when these (feasible) nodes are all there are: they are when
+  // the highest scores are among them.
+  bool sameScale(const NodeSet& nodes) const;
+  // Only then:
+  ScoreIndex::Top top(const NodeSet& nodes) { return totals_.top(&nodes); }
+  NodeId nth(const ScoreIndex::Top& top, std::size_t position, const NodeSet& nodes) const {
+    return totals_.nth(top.total, position, &nodes);
+  }
   // Adds each node's total of Signed scores, normalised over these (feasible) nodes only.
   void addTotals(std::span<const NodeId> nodes, std::span<std::int64_t> totals) const;
 
@@ -85,6 +93,7 @@ class ClassNodes {
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
   Status score(const PodInfo& pod, std::size_t position, Normalized* normalized,
                std::span<const NodeId> nodes, std::span<std::int64_t> fixed);
+  bool scaled(const Normalized& scores) const;
   void addNormalized(std::span<const NodeId> nodes, std::span<std::int64_t> totals,
                      std::int64_t factor) const;
   bool rescale(const std::vector<std::int64_t>& before);

@@ -1,6 +1,8 @@
 #include "scheduler/plugins/interpodaffinity/plugin.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 namespace koord::scheduler {
 
@@ -8,27 +10,14 @@ namespace {
 
 constexpr std::string_view kAttempt = "InterPodAffinity/attempt";
 
+// Batches from this size on are judged by sets of nodes instead of node by node.
+constexpr std::size_t kManyNodes = 64;
+
 bool hasPreferred(const PodInfo& pod) {
   return pod.terms && !pod.terms->preferred.empty();
 }
 
 }  // namespace
-
-InterPodAffinity::Sums& InterPodAffinity::sumsFor(std::vector<Sums>& list, Symbol key) const {
-  const auto known = std::ranges::find(list, key, &Sums::key);
-  return known != list.end() ? *known : list.emplace_back(Sums{key, {}, false});
-}
-
-void InterPodAffinity::addUp(Sums& sums, const NodeAmounts& amounts, std::int64_t factor) {
-  const PodIndex::Topology& topology = index_.topology(sums.key);
-  sums.byDomain.resize(static_cast<std::size_t>(topology.domains));
-  amounts.forEach([&](NodeId node, std::int64_t amount) {
-    const std::int32_t domain = topology.domainOf[node];
-    if (domain == PodIndex::kNoDomain) return;
-    sums.byDomain[static_cast<std::size_t>(domain)] += factor * amount;
-    sums.any = true;
-  });
-}
 
 bool InterPodAffinity::matchesAll(const std::vector<TermId>& terms, const PodInfo& pod) const {
   return !terms.empty() && std::ranges::all_of(terms, [&](TermId id) {
@@ -51,26 +40,20 @@ void InterPodAffinity::work(const PodInfo& pod) {
     PodIndex::Query all;
     for (const TermId id : pod.terms->affinity)
       all.selectors.push_back(cluster_.terms().term(id).pods);
-    const NodeAmounts& counts = index_.counts(all);
-    bool none = true;
-    for (const TermId id : pod.terms->affinity) {
-      Sums& sums =
-          out.affinity.emplace_back(Sums{cluster_.terms().term(id).topologyKey, {}, false});
-      addUp(sums, counts, 1);
-      none &= !sums.any;
-    }
+    PodIndex::Tally& counts = index_.counts(all);
+    for (const TermId id : pod.terms->affinity)
+      out.affinity.push_back(index_.sums(counts, cluster_.terms().term(id).topologyKey));
+    const bool none = std::ranges::all_of(
+        out.affinity, [](const PodIndex::SumsPtr& sums) { return sums->byDomain.empty(); });
     out.firstOfItsGroup = none && matchesAll(pod.terms->affinity, pod);
   }
   if (pod.terms) {
-    for (const TermId id : pod.terms->antiAffinity) {
-      const AffinityTerm& term = cluster_.terms().term(id);
-      addUp(sumsFor(out.antiAffinity, term.topologyKey), index_.counts({{term.pods}, true}), 1);
-    }
+    for (const TermId id : pod.terms->antiAffinity)
+      out.antiAffinity.push_back(sumsOf(cluster_.terms().term(id)));
   }
-  index_.forEachTermAbout(pod, [&](const AffinityTerm& term, const PodIndex::TermHolders& holders) {
-    // One sum per key is enough: whoever keeps the pod away keeps it away.
+  index_.forEachTermAbout(pod, [&](const AffinityTerm& term, PodIndex::TermHolders& holders) {
     if (!holders.antiAffinity.empty())
-      addUp(sumsFor(out.existingAnti, term.topologyKey), holders.antiAffinity, 1);
+      out.existingAnti.push_back(index_.sums(holders.antiAffinity, term.topologyKey));
   });
   out.version = index_.version();
 }
@@ -82,7 +65,9 @@ PreFilterResult InterPodAffinity::preFilter(CycleState& state, const PodInfo& po
   if (!own && !index_.hasTermAbout(pod)) return {Status::skip(), {}};
   work(pod);
   conditions_.attempt = state.put(kAttempt, ++attempts_);
-  const bool keptAway = std::ranges::any_of(conditions_.existingAnti, &Sums::any);
+  const bool keptAway =
+      std::ranges::any_of(conditions_.existingAnti,
+                          [](const PodIndex::SumsPtr& sums) { return !sums->byDomain.empty(); });
   if (!own && !keptAway) return {Status::skip(), {}};
   return {};
 }
@@ -94,52 +79,39 @@ Status InterPodAffinity::filter(const CycleState& state, const PodInfo& pod, Nod
     work(pod);
     conditions_.attempt = attempt;
   }
-  struct View {
-    const std::int32_t* domainOf;
-    const std::int64_t* byDomain;
-    std::int32_t domains;
-    std::int64_t at(NodeId node) const {
-      const std::int32_t domain = domainOf[node];
-      return domain == PodIndex::kNoDomain || domain >= domains ? 0 : byDomain[domain];
+  constexpr const char* kFar = "node(s) didn't match pod affinity rules";
+  constexpr const char* kNear = "node(s) didn't match pod anti-affinity rules";
+  constexpr const char* kUnwanted = "node(s) didn't satisfy existing pods anti-affinity rules";
+  if (!nodes.nodes().smallerThan(kManyNodes)) {
+    for (const auto& sums : conditions_.affinity) {
+      NodeSet labelled;
+      if (conditions_.firstOfItsGroup) cluster_.labels().collect(sums->topology->key, labelled);
+      nodes.keepOnly(conditions_.firstOfItsGroup ? labelled : sums->nodes,
+                     Code::UnschedulableAndUnresolvable, kFar);
     }
-  };
-  using Views = boost::container::small_vector<View, 4>;
-  const auto viewsOf = [&](const std::vector<Sums>& list) {
-    Views views;
-    for (const Sums& sums : list) {
-      views.push_back({index_.topology(sums.key).domainOf.data(), sums.byDomain.data(),
-                       static_cast<std::int32_t>(sums.byDomain.size())});
-    }
-    return views;
-  };
-  const Views affinity = viewsOf(conditions_.affinity);
-  const Views antiAffinity = viewsOf(conditions_.antiAffinity);
-  const Views existingAnti = viewsOf(conditions_.existingAnti);
+    for (const auto& sums : conditions_.antiAffinity)
+      nodes.rejectAny(sums->nodes, Code::Unschedulable, kNear);
+    for (const auto& sums : conditions_.existingAnti)
+      nodes.rejectAny(sums->nodes, Code::Unschedulable, kUnwanted);
+    return {};
+  }
   const auto unmet = [&](NodeId node) {
-    bool missing = false;
-    for (const View& view : affinity) {
-      if (view.domainOf[node] == PodIndex::kNoDomain) return true;
-      missing |= view.at(node) <= 0;
-    }
-    return missing && !conditions_.firstOfItsGroup;
+    return std::ranges::any_of(conditions_.affinity, [&](const PodIndex::SumsPtr& sums) {
+      return conditions_.firstOfItsGroup ? sums->topology->of(node) == PodIndex::kNoDomain
+                                         : sums->at(node) <= 0;
+    });
   };
-  const auto refused = [](const Views& views, NodeId node) {
-    return std::ranges::any_of(views, [&](const View& view) { return view.at(node) > 0; });
-  };
-  VerdictId far = kPasses, near = kPasses, unwanted = kPasses;
-  const auto reject = [&](NodeId node, VerdictId& verdict, Code code, const char* reason) {
-    if (verdict == kPasses) verdict = nodes.rejection(code, {reason});
-    nodes.reject(node, verdict);
+  const auto refused = [](const std::vector<PodIndex::SumsPtr>& all, NodeId node) {
+    return std::ranges::any_of(all,
+                               [&](const PodIndex::SumsPtr& sums) { return sums->at(node) > 0; });
   };
   nodes.forEach([&](NodeId node) {
     if (unmet(node)) {
-      reject(node, far, Code::UnschedulableAndUnresolvable,
-             "node(s) didn't match pod affinity rules");
-    } else if (refused(antiAffinity, node)) {
-      reject(node, near, Code::Unschedulable, "node(s) didn't match pod anti-affinity rules");
-    } else if (refused(existingAnti, node)) {
-      reject(node, unwanted, Code::Unschedulable,
-             "node(s) didn't satisfy existing pods anti-affinity rules");
+      nodes.reject(node, Code::UnschedulableAndUnresolvable, kFar);
+    } else if (refused(conditions_.antiAffinity, node)) {
+      nodes.reject(node, Code::Unschedulable, kNear);
+    } else if (refused(conditions_.existingAnti, node)) {
+      nodes.reject(node, Code::Unschedulable, kUnwanted);
     }
   });
   return {};
@@ -150,34 +122,66 @@ bool InterPodAffinity::indifferent(const PodInfo& pod) {
          (args_.ignorePreferredTermsOfExistingPods || !index_.hasTermAbout(pod));
 }
 
+std::vector<InterPodAffinity::Preference> InterPodAffinity::preferencesOf(const PodInfo& pod) {
+  std::vector<Preference> found;
+  const auto add = [&](const PodIndex::SumsPtr& sums, std::int64_t weight) {
+    if (!sums->byDomain.empty()) found.push_back({sums, weight});
+  };
+  if (pod.terms) {
+    for (const auto& [id, weight] : pod.terms->preferred)
+      add(sumsOf(cluster_.terms().term(id)), weight);
+  }
+  index_.forEachTermAbout(pod, [&](const AffinityTerm& term, PodIndex::TermHolders& holders) {
+    if (args_.hardPodAffinityWeight > 0 && !holders.affinity.empty())
+      add(index_.sums(holders.affinity, term.topologyKey), args_.hardPodAffinityWeight);
+    if (!holders.preferred.empty()) add(index_.sums(holders.preferred, term.topologyKey), 1);
+  });
+  return found;
+}
+
+std::optional<NodeParts> InterPodAffinity::scoreParts(const PodInfo& pod, const NodeSet& nodes) {
+  NodeParts parts(nodes);
+  for (const auto& [sums, weight] : preferencesOf(pod)) {
+    NodeParts byAmount;
+    bool few = true;
+    sums->byDomain.forEach([&](NodeId domain, std::int64_t amount) {
+      few = few && index_.put(*sums->topology, static_cast<std::int32_t>(domain),
+                              static_cast<double>(amount), byAmount);
+    });
+    if (!few || !parts.add(byAmount, static_cast<double>(weight))) return std::nullopt;
+  }
+  const auto [least, most] = std::ranges::minmax(parts.parts(), {}, &NodePart::value);
+  const double range = most.value - least.value;
+  return parts.map([&](double value) {
+    return range == 0 ? 0 : std::floor(100 * ((value - least.value) / range));
+  });
+}
+
 Status InterPodAffinity::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId>) {
   preferred_.clear();
   if (indifferent(pod)) return Status::skip();
-  if (pod.terms) {
-    for (const auto& [id, weight] : pod.terms->preferred) {
-      const AffinityTerm& term = cluster_.terms().term(id);
-      addUp(sumsFor(preferred_, term.topologyKey), index_.counts({{term.pods}, true}), weight);
+  for (const auto& [sums, weight] : preferencesOf(pod)) {
+    auto known = std::ranges::find(preferred_, sums->topology, &Preferred::topology);
+    if (known == preferred_.end()) {
+      preferred_.push_back({sums->topology, {}});
+      known = std::prev(preferred_.end());
+      known->byDomain.resize(static_cast<std::size_t>(sums->topology->domains));
     }
+    sums->byDomain.forEach(
+        [&](NodeId domain, std::int64_t amount) { known->byDomain[domain] += weight * amount; });
   }
-  index_.forEachTermAbout(pod, [&](const AffinityTerm& term, const PodIndex::TermHolders& holders) {
-    if (args_.hardPodAffinityWeight > 0 && !holders.affinity.empty())
-      addUp(sumsFor(preferred_, term.topologyKey), holders.affinity, args_.hardPodAffinityWeight);
-    if (!holders.preferred.empty())
-      addUp(sumsFor(preferred_, term.topologyKey), holders.preferred, 1);
-  });
-  std::erase_if(preferred_, [](const Sums& sums) { return !sums.any; });
   return preferred_.empty() ? Status::skip() : Status{};
 }
 
 Status InterPodAffinity::score(const CycleState&, const PodInfo&, std::span<const NodeId> nodes,
                                std::span<std::int64_t> scores) {
   std::ranges::fill(scores, 0);
-  for (const Sums& sums : preferred_) {
-    const auto& domainOf = index_.topology(sums.key).domainOf;
+  for (const Preferred& preferred : preferred_) {
+    const auto& domainOf = preferred.topology->domainOf;
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       const std::int32_t domain = domainOf[nodes[n]];
       if (domain != PodIndex::kNoDomain)
-        scores[n] += sums.byDomain[static_cast<std::size_t>(domain)];
+        scores[n] += preferred.byDomain[static_cast<std::size_t>(domain)];
     }
   }
   return {};

@@ -4,8 +4,8 @@
 // away from pods whose own anti-affinity selects them. "Near" is the same value of the term's
 // topology label.
 //
-// Nothing here looks at pods: the pod index knows how many of a kind are on each node, and adding
-// these up per topology domain is all an attempt costs.
+// Nothing here looks at pods: the pod index knows how many of a kind are in each topology domain,
+// and which nodes these are.
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/interpodaffinity/args.h"
@@ -26,6 +26,7 @@ class InterPodAffinity final : public Plugin,
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   bool indifferent(const PodInfo& pod) override;
+  std::optional<NodeParts> scoreParts(const PodInfo& pod, const NodeSet& nodes) override;
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
@@ -35,25 +36,31 @@ class InterPodAffinity final : public Plugin,
   std::vector<EventRegistration> eventsToRegister() const override;
 
  private:
-  // Something added up per domain of a topology key.
-  struct Sums {
-    Symbol key = 0;
-    std::vector<std::int64_t> byDomain;
-    bool any = false;  // something was added
-  };
-  // What a pod's filter compares nodes with.
+  // What a pod's filter compares nodes with: by domain,
   struct Conditions {
-    std::uint64_t attempt = 0;       // whose they are
-    std::uint64_t version = 0;       // of the index they were worked out from
-    std::vector<Sums> affinity;      // pods that match all required terms, per term
-    std::vector<Sums> antiAffinity;  // pods that match the term, per term
-    std::vector<Sums> existingAnti;  // pods that keep this one away, per key
-    bool firstOfItsGroup = false;    // nothing to be near yet, and the pod itself is what it wants
+    std::uint64_t attempt = 0;                    // whose they are
+    std::uint64_t version = 0;                    // of the index they were taken from
+    std::vector<PodIndex::SumsPtr> affinity;      // pods that match all required terms, per term
+    std::vector<PodIndex::SumsPtr> antiAffinity;  // pods that match the term, per term
+    std::vector<PodIndex::SumsPtr> existingAnti;  // pods that keep this one away
+    bool firstOfItsGroup = false;  // nothing to be near yet, and the pod itself is what it wants
+  };
+  // Pods that count for or against a node in their domain.
+  struct Preference {
+    PodIndex::SumsPtr sums;
+    std::int64_t weight = 1;
+  };
+  // All preferences of one topology key, by domain.
+  struct Preferred {
+    const PodIndex::Topology* topology = nullptr;
+    std::vector<std::int64_t> byDomain;
   };
 
-  Sums& sumsFor(std::vector<Sums>& list, Symbol key) const;
-  void addUp(Sums& sums, const NodeAmounts& amounts, std::int64_t factor);
+  PodIndex::SumsPtr sumsOf(const AffinityTerm& term) {
+    return index_.sums(index_.counts({{term.pods}, true}), term.topologyKey);
+  }
   void work(const PodInfo& pod);
+  std::vector<Preference> preferencesOf(const PodInfo& pod);
   bool matchesAll(const std::vector<TermId>& terms, const PodInfo& pod) const;
   bool matchesAny(const std::vector<TermId>& terms, const PodInfo& pod) const;
   Hint onPod(const PodInfo& pod, const ClusterEvent& event) const;
@@ -64,7 +71,7 @@ class InterPodAffinity final : public Plugin,
   InterPodAffinityArgs args_;
   std::uint64_t attempts_ = 0;
   Conditions conditions_;        // of the attempt that asked last
-  std::vector<Sums> preferred_;  // from preScore to score
+  std::vector<Preferred> preferred_;  // from preScore to score
 };
 
 }  // namespace koord::scheduler

@@ -5,6 +5,7 @@
 
 #include "scheduler/engine/node_selection.h"
 #include "scheduler/engine/symbol_selector.h"
+#include "scheduler/framework/signature.h"
 
 namespace koord::scheduler {
 
@@ -24,18 +25,6 @@ const api::NodeSelector* requiredOf(const PodInfo& pod) {
   const api::NodeAffinity* affinity = affinityOf(pod);
   if (!affinity || !affinity->requiredDuringSchedulingIgnoredDuringExecution) return nullptr;
   return &*affinity->requiredDuringSchedulingIgnoredDuringExecution;
-}
-
-void signTerm(const api::NodeSelectorTerm& term, Signature& signature) {
-  for (const auto* list : {&term.matchExpressions, &term.matchFields}) {
-    signature.add(static_cast<std::int64_t>(list->size()));
-    for (const auto& requirement : *list) {
-      signature.add(requirement.key);
-      signature.add(requirement.operator_);
-      signature.add(static_cast<std::int64_t>(requirement.values.size()));
-      for (const auto& value : requirement.values) signature.add(value);
-    }
-  }
 }
 
 // The node names that the terms pin the pod to; absent when some term names none.
@@ -104,15 +93,7 @@ NodeAffinity::NodeAffinity(Handle& handle, const NodeAffinityArgs& args)
 }
 
 void NodeAffinity::sign(const PodInfo& pod, Signature& signature) const {
-  signature.add(static_cast<std::int64_t>(pod.pod->spec.nodeSelector.size()));
-  for (const auto& [key, value] : pod.pod->spec.nodeSelector) {
-    signature.add(key);
-    signature.add(value);
-  }
-  const api::NodeSelector* required = requiredOf(pod);
-  signature.add(required ? static_cast<std::int64_t>(required->nodeSelectorTerms.size()) : -1);
-  if (required)
-    for (const auto& term : required->nodeSelectorTerms) signTerm(term, signature);
+  signRequiredNodeAffinity(pod.pod->spec, signature);
   const api::NodeAffinity* affinity = affinityOf(pod);
   if (!affinity) return signature.add(std::int64_t{0});
   const auto& preferred = affinity->preferredDuringSchedulingIgnoredDuringExecution;

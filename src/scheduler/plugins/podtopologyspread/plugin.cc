@@ -1,15 +1,20 @@
 #include "scheduler/plugins/podtopologyspread/plugin.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "scheduler/engine/node_selection.h"
 #include "scheduler/engine/tolerations.h"
+#include "scheduler/framework/signature.h"
 
 namespace koord::scheduler {
 
 namespace {
 
 constexpr std::string_view kAttempt = "PodTopologySpread/attempt";
+
+// Batches from this size on are judged by sets of nodes instead of node by node.
+constexpr std::size_t kManyNodes = 64;
 
 bool restrictsNodes(const api::PodSpec& spec) {
   return !spec.nodeSelector.empty() ||
@@ -19,42 +24,66 @@ bool restrictsNodes(const api::PodSpec& spec) {
 
 }  // namespace
 
-// Domains are not filled in yet.
+std::shared_ptr<const PodTopologySpread::Participants> PodTopologySpread::participantsOf(
+    const PodInfo& pod, const SpreadConstraint& constraint, const std::vector<Symbol>& keys) {
+  constexpr std::size_t kMost = 256;
+  const api::PodSpec& spec = pod.pod->spec;
+  const bool affinity = constraint.honorAffinity && restrictsNodes(spec);
+  Signature signature;
+  signature.add(std::int64_t{constraint.key});
+  for (const Symbol key : keys) signature.add(std::int64_t{key});
+  signature.add(affinity ? 1 : 0);
+  if (affinity) signRequiredNodeAffinity(spec, signature);
+  if (constraint.honorTaints) signTolerations(spec, signature);
+  if (std::exchange(places_, cluster_.placesVersion()) != cluster_.placesVersion() ||
+      participants_.size() >= kMost) {
+    participants_.clear();
+  }
+  auto& known = participants_[signature.bytes()];
+  if (known) return known;
+
+  Participants found;
+  found.nodes = cluster_.live();
+  for (const Symbol key : keys) {
+    NodeSet holders;
+    cluster_.labels().collect(key, holders);
+    found.nodes.intersect(holders);
+  }
+  if (affinity) narrow(cluster_, api::RequiredNodeAffinity(spec), found.nodes);
+  if (constraint.honorTaints) {
+    const Tolerations tolerations(spec.tolerations);
+    cluster_.tainted().forEach([&](NodeId node) {
+      if (!tolerations.tolerateAll(cluster_.taints(cluster_.taintSets()[node])))
+        found.nodes.erase(node);
+    });
+  }
+  const PodIndex::Topology& topology = index_.topology(constraint.key);
+  std::vector<char> exists(static_cast<std::size_t>(topology.domains), 0);
+  std::size_t labelled = 0;
+  found.nodes.forEach([&](NodeId node) {
+    const std::int32_t domain = topology.of(node);
+    if (domain == PodIndex::kNoDomain) return;
+    ++labelled;
+    exists[static_cast<std::size_t>(domain)] = 1;
+  });
+  NodeSet holders;
+  cluster_.labels().collect(constraint.key, holders);
+  found.all = labelled == holders.size();
+  found.domains = static_cast<std::size_t>(std::ranges::count(exists, 1));
+  known = std::make_shared<const Participants>(std::move(found));
+  return known;
+}
+
 std::vector<PodTopologySpread::Spread> PodTopologySpread::spreadsOf(
     const PodInfo& pod, std::vector<SpreadConstraint> constraints, bool needAllKeys) {
-  const api::PodSpec& spec = pod.pod->spec;
-  NodeSet labelled = cluster_.live();
-  if (needAllKeys) {
-    for (const SpreadConstraint& constraint : constraints) {
-      NodeSet holders(cluster_.capacity());
-      cluster_.labels().collect(constraint.key, holders);
-      labelled.intersect(holders);
-    }
-  }
-  std::optional<NodeSet> suitable, tolerated;
+  std::vector<Symbol> keys;
+  if (needAllKeys)
+    for (const SpreadConstraint& constraint : constraints) keys.push_back(constraint.key);
   std::vector<Spread> spreads;
   for (SpreadConstraint& constraint : constraints) {
     Spread& spread = spreads.emplace_back();
     spread.selfMatches = constraint.pods.labels.matches(pod.pod->metadata.labels);
-    spread.nodes = labelled;
-    if (constraint.honorAffinity && restrictsNodes(spec)) {
-      if (!suitable) {
-        suitable = cluster_.live();
-        narrow(cluster_, api::RequiredNodeAffinity(spec), *suitable);
-      }
-      spread.nodes.intersect(*suitable);
-    }
-    if (constraint.honorTaints) {
-      if (!tolerated) {
-        tolerated = cluster_.live();
-        const Tolerations tolerations(spec.tolerations);
-        cluster_.tainted().forEach([&](NodeId node) {
-          if (!tolerations.tolerateAll(cluster_.taints(cluster_.taintSets()[node])))
-            tolerated->erase(node);
-        });
-      }
-      spread.nodes.intersect(*tolerated);
-    }
+    spread.participants = participantsOf(pod, constraint, keys);
     spread.constraint = std::move(constraint);
   }
   return spreads;
@@ -63,31 +92,41 @@ std::vector<PodTopologySpread::Spread> PodTopologySpread::spreadsOf(
 void PodTopologySpread::prepare(const PodInfo& pod, std::vector<SpreadConstraint> constraints) {
   hard_.spreads = spreadsOf(pod, std::move(constraints), true);
   for (Spread& spread : hard_.spreads) {
-    const PodIndex::Topology& topology = index_.topology(spread.constraint.key);
-    spread.exists.assign(static_cast<std::size_t>(topology.domains), 0);
-    spread.nodes.forEach(
-        [&](NodeId node) { spread.exists[static_cast<std::size_t>(topology.domainOf[node])] = 1; });
     count(spread);
+    findLeast(spread);
   }
   hard_.version = index_.version();
 }
 
+// The matching pods in each domain, of nodes that take part.
 void PodTopologySpread::count(Spread& spread) {
-  const PodIndex::Topology& topology = index_.topology(spread.constraint.key);
-  spread.counts.assign(spread.exists.size(), 0);
-  countsOf(spread).forEach([&](NodeId node, std::int64_t pods) {
-    if (spread.nodes.contains(node))
-      spread.counts[static_cast<std::size_t>(topology.domainOf[node])] += pods;
-  });
-  std::int64_t domains = 0;
-  std::int64_t least = INT64_MAX;
-  for (std::size_t domain = 0; domain < spread.exists.size(); ++domain) {
-    if (!spread.exists[domain]) continue;
-    ++domains;
-    least = std::min(least, spread.counts[domain]);
+  spread.sums = nullptr;
+  spread.own.clear();
+  if (spread.constraint.countsNone) return;
+  PodIndex::Tally& pods = index_.counts({{spread.constraint.pods}, false});
+  if (spread.participants->all) {
+    spread.sums = index_.sums(pods, spread.constraint.key);
+    return;
   }
+  const PodIndex::Topology& topology = index_.topology(spread.constraint.key);
+  pods.byNode().forEach([&](NodeId node, std::int64_t amount) {
+    const std::int32_t domain = topology.of(node);
+    if (domain != PodIndex::kNoDomain && spread.participants->nodes.contains(node))
+      spread.own.add(static_cast<NodeId>(domain), amount);
+  });
+}
+
+void PodTopologySpread::findLeast(Spread& spread) {
+  const std::size_t domains = spread.participants->domains;
+  spread.least = 0;
   // Domains that should be there and are not count as empty ones.
-  spread.least = domains == 0 || domains < spread.constraint.minDomains ? 0 : least;
+  if (domains < static_cast<std::size_t>(std::max<std::int64_t>(spread.constraint.minDomains, 1)) ||
+      spread.counts().size() < domains) {
+    return;
+  }
+  std::int64_t least = INT64_MAX;
+  spread.counts().forEach([&](NodeId, std::int64_t pods) { least = std::min(least, pods); });
+  spread.least = least;
 }
 
 PreFilterResult PodTopologySpread::preFilter(CycleState& state, const PodInfo& pod) {
@@ -112,34 +151,39 @@ Status PodTopologySpread::filter(const CycleState& state, const PodInfo& pod, No
     prepare(pod, *std::move(constraints));
     hard_.attempt = attempt;
   } else if (hard_.version != index_.version()) {  // what-if changes: pods, not nodes
-    for (Spread& spread : hard_.spreads) count(spread);
+    for (Spread& spread : hard_.spreads) {
+      count(spread);
+      findLeast(spread);
+    }
     hard_.version = index_.version();
   }
-  std::vector<const std::int32_t*> domainOf;
+  constexpr const char* kMissing =
+      "node(s) didn't match pod topology spread constraints (missing required label)";
+  constexpr const char* kSkewed = "node(s) didn't match pod topology spread constraints";
+  if (!nodes.nodes().smallerThan(kManyNodes)) {
+    for (const Spread& spread : hard_.spreads) {
+      const PodIndex::Topology& topology = index_.topology(spread.constraint.key);
+      NodeSet labelled, full;
+      cluster_.labels().collect(topology.key, labelled);
+      nodes.keepOnly(labelled, Code::UnschedulableAndUnresolvable, kMissing);
+      spread.counts().forEach([&](NodeId domain, std::int64_t pods) {
+        if (spread.full(pods)) index_.collect(topology, static_cast<std::int32_t>(domain), full);
+      });
+      nodes.rejectAny(full, Code::Unschedulable, kSkewed);
+    }
+    return {};
+  }
+  std::vector<const PodIndex::Topology*> topologies;
   for (const Spread& spread : hard_.spreads)
-    domainOf.push_back(index_.topology(spread.constraint.key).domainOf.data());
-  VerdictId missing = kPasses, skewed = kPasses;
+    topologies.push_back(&index_.topology(spread.constraint.key));
   nodes.forEach([&](NodeId node) {
     for (std::size_t i = 0; i < hard_.spreads.size(); ++i) {
+      const std::int32_t domain = topologies[i]->of(node);
+      if (domain == PodIndex::kNoDomain)
+        return nodes.reject(node, Code::UnschedulableAndUnresolvable, kMissing);
       const Spread& spread = hard_.spreads[i];
-      const std::int32_t domain = domainOf[i][node];
-      if (domain == PodIndex::kNoDomain) {
-        if (missing == kPasses) {
-          missing = nodes.rejection(
-              Code::UnschedulableAndUnresolvable,
-              {"node(s) didn't match pod topology spread constraints (missing required label)"});
-        }
-        return nodes.reject(node, missing);
-      }
-      const std::int64_t skew = spread.counts[static_cast<std::size_t>(domain)] +
-                                (spread.selfMatches ? 1 : 0) - spread.least;
-      if (skew > spread.constraint.maxSkew) {
-        if (skewed == kPasses) {
-          skewed = nodes.rejection(Code::Unschedulable,
-                                   {"node(s) didn't match pod topology spread constraints"});
-        }
-        return nodes.reject(node, skewed);
-      }
+      if (spread.full(spread.counts().at(static_cast<NodeId>(domain))))
+        return nodes.reject(node, Code::Unschedulable, kSkewed);
     }
   });
   return {};

@@ -4,6 +4,8 @@
 // maxSkew of each other: DoNotSchedule constraints reject nodes, ScheduleAnyway ones lower their
 // score.
 
+#include <unordered_map>
+
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/podtopologyspread/constraints.h"
 
@@ -26,6 +28,7 @@ class PodTopologySpread final : public Plugin,
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   bool indifferent(const PodInfo& pod) override;
+  std::optional<NodeParts> scoreParts(const PodInfo& pod, const NodeSet& nodes) override;
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
@@ -35,24 +38,42 @@ class PodTopologySpread final : public Plugin,
   std::vector<EventRegistration> eventsToRegister() const override;
 
  private:
+  // The nodes that take part in a constraint.
+  struct Participants {
+    NodeSet nodes;
+    bool all = false;         // that have the label
+    std::size_t domains = 0;  // that they are in
+  };
   // A constraint at work: its domains and the matching pods in them.
   struct Spread {
     SpreadConstraint constraint;
     bool selfMatches = false;
-    NodeSet nodes;                     // that take part
-    std::vector<char> exists;          // by domain: it is one of the domains that count
-    std::vector<std::int64_t> counts;  // by domain
-    std::int64_t least = 0;            // smallest count
-    double weight = 0;                 // of a pod, in scores
+    std::shared_ptr<const Participants> participants;
+    PodIndex::SumsPtr sums;  // by domain, when all nodes take part
+    NodeAmounts own;         // the same when they do not
+    std::int64_t least = 0;  // smallest count
+    double weight = 0;       // of a pod, in scores
+
+    const NodeAmounts& counts() const { return sums ? sums->byDomain : own; }
+    // Whether a domain with so many pods takes no more.
+    bool full(std::int64_t count) const {
+      return count + (selfMatches ? 1 : 0) - least > constraint.maxSkew;
+    }
   };
 
   std::vector<Spread> spreadsOf(const PodInfo& pod, std::vector<SpreadConstraint> constraints,
                                 bool needAllKeys);
+  std::shared_ptr<const Participants> participantsOf(const PodInfo& pod,
+                                                     const SpreadConstraint& constraint,
+                                                     const std::vector<Symbol>& keys);
   void prepare(const PodInfo& pod, std::vector<SpreadConstraint> constraints);
   void count(Spread& spread);
-  const NodeAmounts& countsOf(const Spread& spread) {
-    return spread.constraint.countsNone ? none_ : index_.counts({{spread.constraint.pods}, false});
+  void findLeast(Spread& spread);
+  const NodeAmounts& podsByNode(const Spread& spread) {
+    return spread.constraint.countsNone ? none_
+                                        : index_.counts({{spread.constraint.pods}, false}).byNode();
   }
+  std::optional<NodeParts> costs(Spread& spread, const NodeSet& scored);
   Hint onPod(const PodInfo& pod, const ClusterEvent& event) const;
   Hint onNode(const PodInfo& pod, const ClusterEvent& event) const;
 
@@ -61,6 +82,9 @@ class PodTopologySpread final : public Plugin,
   PodSpreadDefaults owners_;
   SpreadConstraints constraints_;
   const NodeAmounts none_;
+  // By what they depend on, for as long as the cluster's version of places is this one.
+  std::unordered_map<std::string, std::shared_ptr<const Participants>> participants_;
+  std::uint64_t places_ = 0;
   std::uint64_t attempts_ = 0;
   // Hard constraints of the attempt that asked last.
   struct {
@@ -71,6 +95,7 @@ class PodTopologySpread final : public Plugin,
   // From preScore to normalize.
   struct {
     std::vector<Spread> spreads;
+    std::vector<std::vector<std::int64_t>> counts;  // by spread and domain
     std::vector<char> ignored;  // by position among the feasible nodes
   } soft_;
 };

@@ -3,6 +3,7 @@
 #include <boost/container/small_vector.hpp>
 
 #include "scheduler/engine/tolerations.h"
+#include "scheduler/framework/signature.h"
 
 namespace koord::scheduler {
 
@@ -39,13 +40,7 @@ std::int64_t untoleratedPreferences(const Tolerations& tolerations,
 }  // namespace
 
 void TaintToleration::sign(const PodInfo& pod, Signature& signature) const {
-  signature.add(static_cast<std::int64_t>(pod.pod->spec.tolerations.size()));
-  for (const auto& toleration : pod.pod->spec.tolerations) {
-    signature.add(toleration.key);
-    signature.add(toleration.operator_);
-    signature.add(toleration.value);
-    signature.add(toleration.effect);
-  }
+  signTolerations(pod.pod->spec, signature);
 }
 
 Status TaintToleration::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes) {

@@ -12,6 +12,7 @@ import urllib.request
 import ssl
 
 REFERENCE_SCORE = re.compile(r'"Plugin scored node for pod".* pod="([^"]+)" plugin="([^"]+)" node="([^"]+)" score=(-?\d+)')
+REFERENCE_TOTAL = re.compile(r'"Calculated node.s final score for pod".* pod="([^"]+)" node="([^"]+)" score=(-?\d+)')
 REFERENCE_ATTEMPT = re.compile(r'"Attempting to schedule pod".* pod="([^"]+)"')
 OWN_HEADER = re.compile(r"scores for Pod: (\S+), feasibleNodes: \d+, plugins:\[([^]]*)\]")
 OWN_ROW = re.compile(r"^\| \d+ \| (\S+) \| (\S+) \| -?\d+ \|(.*)\|$")
@@ -21,11 +22,12 @@ SAMPLE = re.compile(r'^(\w+)\{([^}]*)\} (\S+)$')
 class Scheduler:
     """name is that of its profile. Scores are kept of each pod's last attempt."""
 
-    def __init__(self, name, binary, kubeconfig, folder, port, own):
+    def __init__(self, name, binary, kubeconfig, folder, port, own, extenders):
         self.name = name
         self.own = own
         self.lock = threading.Lock()
         self.scores = collections.defaultdict(lambda: collections.defaultdict(dict))  # pod -> node -> plugin -> score
+        self.totals = collections.defaultdict(dict)  # pod -> node -> score with extenders; of the reference only
         self.log = open(os.path.join(folder, name + ".log"), "wb")
         # What koord-scheduler leaves out (dynamic resources), or computes as Kubernetes 1.35 does, unless asked.
         profile = {"schedulerName": name}
@@ -36,6 +38,8 @@ class Scheduler:
         config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
                   "leaderElection": {"leaderElect": False}, "percentageOfNodesToScore": 100, "profiles": [profile],
                   "clientConnection": {"kubeconfig": kubeconfig, "qps": 1000, "burst": 1000}}
+        if extenders:
+            config["extenders"] = extenders
         path = os.path.join(folder, name + ".json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(config, file)
@@ -61,8 +65,11 @@ class Scheduler:
                 if match := REFERENCE_SCORE.search(line):
                     pod, plugin, node, score = match.groups()
                     self.scores[pod][node][plugin] = int(score)
+                elif match := REFERENCE_TOTAL.search(line):
+                    self.totals[match[1]][match[2]] = int(match[3])
                 elif match := REFERENCE_ATTEMPT.search(line):
                     self.scores.pop(match[1], None)
+                    self.totals.pop(match[1], None)
                 elif match := OWN_HEADER.search(line):
                     self.scores.pop(match[1], None)
                     plugins = match[2].split()
@@ -105,6 +112,10 @@ class Scheduler:
     def scores_of(self, pod):
         with self.lock:
             return {node: {plugin: score for plugin, score in plugins.items() if score} for node, plugins in self.scores.get(pod, {}).items()}
+
+    def totals_of(self, pod):
+        with self.lock:
+            return dict(self.totals.get(pod, {}))
 
     def stop(self):
         self.process.terminate()

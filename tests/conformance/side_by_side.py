@@ -28,6 +28,7 @@ import tempfile
 import threading
 import time
 
+import extenders
 import worlds
 from cluster import ApiError, Cluster, Store
 from schedulers import Scheduler
@@ -170,7 +171,7 @@ class Run:
             return None
 
     def place(self, pod, changes):
-        incoming, _, attempts = self.scheduler.counters()
+        self.waiting_before = self.scheduler.counters()[1]
         made = self.apply("create", pod, None, None)
         if made is None:
             return None
@@ -200,7 +201,7 @@ class Run:
         steps = []
         if not node():
             time.sleep(SETTLE / 2)
-            result["waits for"] = self.scheduler.counters()[1]
+            result["waits for"] = self.waits_for()
             for change in changes:
                 if node():
                     break
@@ -215,6 +216,7 @@ class Run:
         result["changes"] = steps
         result["node"] = node()
         result["scores"] = self.scheduler.scores_of(f"{namespace}/{name}")
+        result["totals"] = self.scheduler.totals_of(f"{namespace}/{name}")
         if result["node"]:
             self.apply("patch", pod, {"status": {"phase": "Running", "startTime": "2026-01-03T00:00:00Z"}}, "status")
         elif not (self.world.keep_nominated and result["conditions"] and result["conditions"][-1][2]):
@@ -229,15 +231,21 @@ class Run:
         deadline = time.monotonic() + SETTLE
         while time.monotonic() < deadline and not node():
             time.sleep(0.05)
-        after, waiting, now = self.scheduler.counters()
+        after, _, now = self.scheduler.counters()
         if now != attempts and not node():  # what was tried again may be on its way
             time.sleep(SETTLE)
-            after, waiting, now = self.scheduler.counters()
+            after, _, now = self.scheduler.counters()
         brought = after - before
         brought.pop("ScheduleAttemptFailure", None)
         verb, item, what, _ = change
         return {"change": f"{verb} {item['kind']} {item['metadata']['name']} {json.dumps(what)[:200]}", "brought back by": dict(brought),
-                "attempts": now - attempts, "waits for": waiting if not node() else None}
+                "attempts": now - attempts, "waits for": self.waits_for() if not node() else None}
+
+    def waits_for(self):
+        """What has been added to the gauge since before the pod; kube-scheduler does not always take back what it added."""
+        now = self.scheduler.counters()[1]
+        return {plugin: count - self.waiting_before.get(plugin, 0) for plugin, count in now.items()
+                if count != self.waiting_before.get(plugin, 0)}
 
     def plain(self, result, uid):
         """Without what cannot be the same: names of schedulers, and uids."""
@@ -269,7 +277,7 @@ def differences(reference, candidate):
     tables = reference["scores"], candidate["scores"]
     equals = None
     if tables[0]:
-        totals = {node: sum(plugins.values()) for node, plugins in tables[0].items()}
+        totals = reference["totals"]
         equals = {node for node, total in totals.items() if total == max(totals.values())}
         for node in sorted(tables[0]):
             if node in tables[1] and tables[0][node] != tables[1][node]:
@@ -325,7 +333,8 @@ def main():
     parser.add_argument("--scheduler", required=True, help="koord-scheduler")
     parser.add_argument("--seeds", type=int, default=20, help="how many worlds")
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--port", type=int, default=21500, help="of the first scheduler's metrics; the second takes the next")
+    parser.add_argument("--port", type=int, default=21500, help="of the first scheduler's metrics; the second takes the next, extenders that after it")
+    parser.add_argument("--extenders", action="store_true", help="schedulers ask extenders, too")
     parser.add_argument("--logs", help="folder for the schedulers' configurations and logs")
     parser.add_argument("--only", help="show only differences with this text in them")
     options = parser.parse_args()
@@ -340,8 +349,9 @@ def main():
     bench = Bench(cluster)
     bench.clear()
     folder = options.logs or tempfile.mkdtemp(prefix="side-by-side-")
-    schedulers = [Scheduler("reference", options.reference, options.kubeconfig, folder, options.port, own=False),
-                  Scheduler("candidate", options.scheduler, options.kubeconfig, folder, options.port + 1, own=True)]
+    asked = extenders.serve(options.port + 2) if options.extenders else None
+    schedulers = [Scheduler("reference", options.reference, options.kubeconfig, folder, options.port, own=False, extenders=asked),
+                  Scheduler("candidate", options.scheduler, options.kubeconfig, folder, options.port + 1, own=True, extenders=asked)]
     print(f"logs in {folder}", flush=True)
     wrong = pods = bound = 0
     try:

@@ -49,8 +49,9 @@ class World:
             self.make_storage()
         if self.chance(0.3):
             self.make_services()
-        for i in range(self.random.randint(0, 2 * len(self.nodes))):
-            self.make_bystander(i)
+        crowded = self.rich["preemption"] and self.chance(0.7)
+        for i in range(self.random.randint(0, (5 if crowded else 2) * len(self.nodes))):
+            self.make_bystander(i, crowded)
         if self.rich["budgets"]:
             self.make_budgets()
         self.keep_nominated = self.chance(0.5)  # pods that wait for their victims stay, and count for those after them
@@ -198,8 +199,10 @@ class World:
                      status={"disruptionsAllowed": self.pick(0, 0, 1, 2), "currentHealthy": 1, "desiredHealthy": 1,
                              "expectedPods": 1, "observedGeneration": 1})
 
-    def make_bystander(self, i):
+    def make_bystander(self, i, large):
         pod = self.pod(f"{self.prefix}-e{i}", False)
+        if large:
+            pod["spec"]["containers"][0]["resources"]["requests"].update(cpu=self.pick("500m", "1", "1500m", "2"), memory="1Gi")
         if "schedulingGates" in pod["spec"]:
             del pod["spec"]["schedulingGates"]
         pod["spec"]["nodeName"] = self.pick(*self.nodes)["metadata"]["name"]

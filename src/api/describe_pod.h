@@ -37,7 +37,7 @@ BOOST_DESCRIBE_STRUCT(PodSchedulingGate, (), (name))
 BOOST_DESCRIBE_STRUCT(PersistentVolumeClaimVolumeSource, (), (claimName, readOnly))
 BOOST_DESCRIBE_STRUCT(Volume, (),
                       (name, persistentVolumeClaim, ephemeral, gcePersistentDisk, awsElasticBlockStore,
-                       azureDisk, iscsi, rbd))
+                       iscsi, rbd, image))
 BOOST_DESCRIBE_STRUCT(PodSpec, (),
                       (volumes, initContainers, containers, restartPolicy, terminationGracePeriodSeconds,
                        activeDeadlineSeconds, nodeSelector, nodeName, hostNetwork, affinity,

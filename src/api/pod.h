@@ -121,9 +121,9 @@ struct Volume {
   json::value ephemeral;
   json::value gcePersistentDisk;
   json::value awsElasticBlockStore;
-  json::value azureDisk;
   json::value iscsi;
   json::value rbd;
+  json::value image;
 };
 
 struct PodSpec {

@@ -62,7 +62,7 @@ void slimPod(api::Pod& pod) {
   erase_if(pod.spec.volumes, [](const api::Volume& volume) {
     return !volume.persistentVolumeClaim && volume.ephemeral.is_null() &&
            volume.gcePersistentDisk.is_null() && volume.awsElasticBlockStore.is_null() &&
-           volume.azureDisk.is_null() && volume.iscsi.is_null() && volume.rbd.is_null();
+           volume.iscsi.is_null() && volume.rbd.is_null();
   });
   pod.spec.volumes.shrink_to_fit();
   drop(pod.spec.tolerations);

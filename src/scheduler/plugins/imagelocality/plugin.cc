@@ -12,8 +12,14 @@ constexpr std::int64_t kMostPerContainer = 1000 * kMiB;
 
 template <class F>
 void forEachImage(const PodInfo& pod, F&& fn) {
-  for (const auto& container : pod.pod->spec.initContainers) fn(container.image);
-  for (const auto& container : pod.pod->spec.containers) fn(container.image);
+  const api::PodSpec& spec = pod.pod->spec;
+  for (const auto& container : spec.initContainers) fn(container.image);
+  for (const auto& container : spec.containers) fn(container.image);
+  for (const auto& volume : spec.volumes) {
+    const json::object* const source = volume.image.if_object();
+    const json::value* const reference = source ? source->if_contains("reference") : nullptr;
+    if (reference && reference->is_string()) fn(std::string_view(reference->get_string()));
+  }
 }
 
 }  // namespace
@@ -21,7 +27,12 @@ void forEachImage(const PodInfo& pod, F&& fn) {
 void ImageLocality::sign(const PodInfo& pod, Signature& signature) const {
   signature.add(static_cast<std::int64_t>(pod.pod->spec.initContainers.size()));
   signature.add(static_cast<std::int64_t>(pod.pod->spec.containers.size()));
-  forEachImage(pod, [&](std::string_view image) { signature.add(image); });
+  std::int64_t images = 0;
+  forEachImage(pod, [&](std::string_view image) {
+    ++images;
+    signature.add(image);
+  });
+  signature.add(images);
 }
 
 std::uint64_t ImageLocality::epoch(const CycleState&, const PodInfo& pod) const {
@@ -41,11 +52,9 @@ std::uint64_t ImageLocality::epoch(const CycleState&, const PodInfo& pod) const 
 Status ImageLocality::score(const CycleState&, const PodInfo& pod, std::span<const NodeId> nodes,
                             std::span<std::int64_t> scores) {
   std::ranges::fill(scores, 0);
-  std::int64_t containers = 0;
   bool any = false;
   const auto total = static_cast<double>(cluster_.liveCount());
   forEachImage(pod, [&](std::string_view image) {
-    ++containers;
     const auto symbol = cluster_.symbols().find(normalizedImageName(image));
     if (!symbol) return;
     const std::uint32_t holders = cluster_.imageSpread(*symbol).nodes;
@@ -60,6 +69,9 @@ Status ImageLocality::score(const CycleState&, const PodInfo& pod, std::span<con
     }
   });
   if (!any) return {};
+  // Images of volumes count towards the sum, but not towards what is the most that can be had.
+  const api::PodSpec& spec = pod.pod->spec;
+  const auto containers = static_cast<std::int64_t>(spec.initContainers.size() + spec.containers.size());
   const std::int64_t most = kMostPerContainer * std::max<std::int64_t>(containers, 1);
   for (std::int64_t& score : scores) score = 100 * (std::clamp(score, kLeast, most) - kLeast) / (most - kLeast);
   return {};

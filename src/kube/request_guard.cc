@@ -1,0 +1,169 @@
+#include "kube/request_guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "base/log.h"
+#include "kube/client.h"
+#include "net/url.h"
+
+namespace koord::kube {
+
+namespace {
+
+constexpr std::size_t kRemembered = 4096;
+constexpr api::ResourceType kTokenReview{"authentication.k8s.io", "v1", "tokenreviews",
+                                         "TokenReview", false};
+constexpr api::ResourceType kAccessReview{"authorization.k8s.io", "v1", "subjectaccessreviews",
+                                          "SubjectAccessReview", false};
+
+json::object objectOf(const api::ResourceType& type, json::object spec) {
+  return {{"apiVersion", api::apiVersionOf(type)}, {"kind", type.kind}, {"spec", std::move(spec)}};
+}
+
+json::array listOf(const std::vector<std::string>& texts) {
+  json::array list;
+  for (const auto& text : texts) list.push_back(json::string(text));
+  return list;
+}
+
+// The token of "Authorization: Bearer TOKEN"; none = the header is not there or says something
+// else.
+std::optional<std::string> bearerToken(const net::Headers& headers) {
+  const std::string_view value = net::headerOf(headers, "Authorization");
+  constexpr std::string_view kScheme = "bearer ";
+  const bool bearer = value.size() > kScheme.size() &&
+                      std::ranges::equal(value.substr(0, kScheme.size()), kScheme, {}, [](char c) {
+                        return std::tolower(static_cast<unsigned char>(c));
+                      });
+  if (!bearer) return std::nullopt;
+  const std::string_view token = value.substr(kScheme.size());
+  return token.find(' ') == token.npos ? std::optional(std::string(token)) : std::nullopt;
+}
+
+void refuse(net::Responder& to, int code, std::string_view reason, const std::string& message) {
+  json::object status{{"kind", "Status"},    {"apiVersion", "v1"}, {"metadata", json::object()},
+                      {"status", "Failure"}, {"message", message}, {"reason", reason}};
+  if (code == 403) status.emplace("details", json::object());
+  status.emplace("code", code);
+  to.respond(code, {{"Content-Type", "application/json"}, {"X-Content-Type-Options", "nosniff"}},
+             toJson(status) + "\n");
+}
+
+}  // namespace
+
+RequestGuard::RequestGuard(Executor& executor, Api* authentication, Api* authorization,
+                           GuardOptions options)
+    : executor_(executor),
+      authentication_(authentication),
+      authorization_(authorization),
+      options_(std::move(options)),
+      users_(kRemembered),
+      decisions_(kRemembered) {}
+
+net::HttpServer::Handler RequestGuard::around(net::HttpServer::Handler handler) {
+  return [this, handler = std::move(handler)](net::ServerRequest request,
+                                              std::shared_ptr<net::Responder> responder) {
+    tasks_.spawn(handle(handler, std::move(request), std::move(responder)));
+  };
+}
+
+Task<void> RequestGuard::handle(net::HttpServer::Handler handler, net::ServerRequest request,
+                                std::shared_ptr<net::Responder> responder) {
+  auto authenticating = authenticate(request);
+  const Result<User> user = co_await authenticating;
+  if (!user) {
+    log::v(2, "unable to authenticate a request of {}: {}", request.remote, user.error().message);
+    co_return refuse(*responder, 401, "Unauthorized", "Unauthorized");
+  }
+  const std::string path = request.target.substr(0, request.target.find('?'));
+  std::string verb = request.method;
+  std::ranges::transform(verb, verb.begin(), [](unsigned char c) { return std::tolower(c); });
+  auto authorizing = authorize(*user, verb, path);
+  const Result<bool> allowed = co_await authorizing;
+  if (!allowed) {
+    co_return responder->respond(
+        500, {{"Content-Type", "text/plain; charset=utf-8"}, {"X-Content-Type-Options", "nosniff"}},
+        fmt::format("Internal Server Error: \"{}\": {}\n", path, allowed.error().message));
+  }
+  if (!*allowed) {
+    co_return refuse(
+        *responder, 403, "Forbidden",
+        fmt::format("forbidden: User \"{}\" cannot {} path \"{}\"", user->name, verb, path));
+  }
+  handler(std::move(request), std::move(responder));
+}
+
+Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerRequest& request) {
+  if (request.peer) {
+    User user{request.peer->commonName, {}, request.peer->organizations, {}};
+    user.groups.emplace_back("system:authenticated");
+    co_return user;
+  }
+  auto token = bearerToken(request.headers);
+  if (!token || !authentication_)
+    co_return User{"system:anonymous", {}, {"system:unauthenticated"}, {}};
+  if (const auto* known = users_.find(*token); known && known->until > executor_.steadyNow())
+    co_return known->value;
+  auto reviewing = review(*std::move(token));
+  auto reviewed = co_await reviewing;
+  co_return std::move(reviewed);
+}
+
+Task<Result<RequestGuard::User>> RequestGuard::review(std::string token) {
+  auto asking =
+      createObject(*authentication_, kTokenReview, {}, objectOf(kTokenReview, {{"token", token}}));
+  const Result<json::value> review = co_await asking;
+  if (!review) co_return fail(review.error());
+  const json::value* authenticated = at(*review, "status", "authenticated");
+  if (!authenticated || !authenticated->is_bool() || !authenticated->get_bool()) {
+    const std::string_view error = textAt(*review, "status", "error");
+    co_return fail(ErrorCode::Unauthorized, error.empty() ? "unknown token" : std::string(error));
+  }
+  User user;
+  user.name = textAt(*review, "status", "user", "username");
+  user.uid = textAt(*review, "status", "user", "uid");
+  if (const auto* groups = at(*review, "status", "user", "groups"); groups && groups->is_array())
+    for (const auto& group : groups->get_array())
+      if (group.is_string()) user.groups.emplace_back(group.get_string());
+  if (std::ranges::find(user.groups, "system:authenticated") == user.groups.end())
+    user.groups.emplace_back("system:authenticated");
+  if (const auto* extra = at(*review, "status", "user", "extra")) user.extra = *extra;
+  users_.at(token, {}) = {user, executor_.steadyNow() + options_.tokensHold};
+  co_return user;
+}
+
+Task<Result<bool>> RequestGuard::authorize(const User& user, std::string verb, std::string path) {
+  if (alwaysAllowed(path)) co_return true;
+  if (std::ranges::find(user.groups, "system:masters") != user.groups.end()) co_return true;
+  if (!authorization_) co_return false;
+  json::object spec{{"user", user.name},
+                    {"groups", listOf(user.groups)},
+                    {"nonResourceAttributes", {{"path", path}, {"verb", verb}}}};
+  if (!user.uid.empty()) spec.emplace("uid", user.uid);
+  if (user.extra.is_object()) spec.emplace("extra", user.extra);
+  const std::string question = toJson(spec);
+  if (const auto* known = decisions_.find(question); known && known->until > executor_.steadyNow())
+    co_return known->value;
+  auto asking =
+      createObject(*authorization_, kAccessReview, {}, objectOf(kAccessReview, std::move(spec)));
+  const Result<json::value> review = co_await asking;
+  if (!review) co_return fail(review.error());
+  const json::value* answer = at(*review, "status", "allowed");
+  const bool allowed = answer && answer->is_bool() && answer->get_bool();
+  decisions_.at(question, {}) = {
+      allowed, executor_.steadyNow() + (allowed ? options_.grantsHold : options_.refusalsHold)};
+  co_return allowed;
+}
+
+bool RequestGuard::alwaysAllowed(std::string_view path) const {
+  return std::ranges::any_of(options_.alwaysAllowPaths, [&](std::string_view allowed) {
+    if (allowed.ends_with('*')) return path.starts_with(allowed.substr(0, allowed.size() - 1));
+    return path == allowed;
+  });
+}
+
+}  // namespace koord::kube

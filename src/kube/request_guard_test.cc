@@ -1,0 +1,125 @@
+#include "kube/request_guard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/virtual_loop.h"
+#include "kube/fake_api.h"
+#include "net/fake_responder.h"
+
+namespace koord::kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+// A cluster that knows the tokens "reader" and "stranger", and lets reader get /metrics.
+class RequestGuardTest : public ::testing::Test {
+ protected:
+  RequestGuardTest() {
+    api_.answer = [this](const Request& request) -> Result<std::string> {
+      if (!reachable) return fail(ErrorCode::Unavailable, "unreachable");
+      const json::value body = *parseJson(request.body);
+      const json::value* spec = at(body, "spec");
+      if (!spec) return fail(ErrorCode::Invalid, "no spec");
+      return toJson(
+          json::object{{"status", request.resource == "tokenreviews" ? whoIs(textAt(*spec, "token"))
+                                                                     : whether(*spec)}});
+    };
+  }
+  static json::object whoIs(std::string_view token) {
+    if (token != "reader" && token != "stranger") return {{"authenticated", false}};
+    return {{"authenticated", true},
+            {"user", {{"username", token}, {"groups", {"system:authenticated", "people"}}}}};
+  }
+  static json::object whether(const json::value& spec) {
+    return {{"allowed", textAt(spec, "user") == "reader" &&
+                            textAt(spec, "nonResourceAttributes", "path") == "/metrics" &&
+                            textAt(spec, "nonResourceAttributes", "verb") == "get"}};
+  }
+
+  struct Answer {
+    int status;
+    std::string body;
+  };
+  Answer ask(RequestGuard& guard, net::ServerRequest request) {
+    const auto responder = std::make_shared<net::FakeResponder>();
+    guard.around([](net::ServerRequest, std::shared_ptr<net::Responder> to) {
+      to->respond(200, {}, std::string("secret"));
+    })(std::move(request), responder);
+    loop_.advance(100ms);
+    return {responder->status, responder->body};
+  }
+  static net::ServerRequest request(std::string target, std::string token = "") {
+    net::ServerRequest request{.method = "GET", .target = std::move(target)};
+    if (!token.empty()) request.headers.push_back({"Authorization", "Bearer " + token});
+    return request;
+  }
+  static net::ServerRequest certified(std::string target, net::PeerIdentity peer) {
+    net::ServerRequest request{.method = "GET", .target = std::move(target)};
+    request.peer = std::make_shared<const net::PeerIdentity>(std::move(peer));
+    return request;
+  }
+
+  VirtualLoop loop_;
+  FakeApi api_{loop_};
+  bool reachable = true;
+  RequestGuard guard_{loop_, &api_, &api_, {}};
+};
+
+TEST_F(RequestGuardTest, WhoMayDoWhatIsAskedOfTheCluster) {
+  struct Row {
+    net::ServerRequest request;
+    int status;
+    const char* body;
+  };
+  const Row rows[] = {
+      {request("/healthz?verbose"), 200, "secret"},
+      {request("/healthz", "stranger"), 200, "secret"},
+      {request("/healthz", "forged"), 401, R"("message":"Unauthorized")"},
+      {request("/healthz/ping"), 403,
+       R"(User \"system:anonymous\" cannot get path \"/healthz/ping\")"},
+      {request("/metrics"), 403, R"(User \"system:anonymous\" cannot get path \"/metrics\")"},
+      {request("/metrics?x=y", "reader"), 200, "secret"},
+      {request("/configz", "reader"), 403, R"("reason":"Forbidden","details":{},"code":403)"},
+      {request("/metrics", "stranger"), 403, R"(User \"stranger\" cannot get path \"/metrics\")"},
+      {certified("/metrics", {"reader", {}}), 200, "secret"},
+      {certified("/metrics", {"other", {}}), 403, R"(User \"other\" cannot get)"},
+      {certified("/configz", {"admin", {"system:masters"}}), 200, "secret"},
+  };
+  for (const Row& row : rows) {
+    const auto answer = ask(guard_, row.request);
+    EXPECT_EQ(answer.status, row.status) << row.request.target;
+    EXPECT_THAT(answer.body, HasSubstr(row.body)) << row.request.target;
+  }
+}
+
+TEST_F(RequestGuardTest, AnswersHoldForSomeSecondsAndRefusedTokensAreAskedAboutAgain) {
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(ask(guard_, request("/metrics", "reader")).status, 200);
+  EXPECT_EQ(api_.calls.size(), 2u);
+  loop_.advance(11s);
+  EXPECT_EQ(ask(guard_, request("/metrics", "reader")).status, 200);
+  EXPECT_EQ(api_.calls.size(), 4u);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(ask(guard_, request("/metrics", "forged")).status, 401);
+  EXPECT_EQ(api_.calls.size(), 6u);
+}
+
+TEST_F(RequestGuardTest, WithoutAnAnswerNobodyIsLetIn) {
+  reachable = false;
+  EXPECT_EQ(ask(guard_, request("/metrics", "reader")).status, 401);
+  const auto answer = ask(guard_, certified("/metrics", {"reader", {}}));
+  EXPECT_EQ(answer.status, 500);
+  EXPECT_EQ(answer.body, "Internal Server Error: \"/metrics\": unreachable\n");
+  EXPECT_EQ(ask(guard_, request("/livez")).status, 200);
+}
+
+TEST_F(RequestGuardTest, WithoutAClusterToAskTokensMeanNothing) {
+  RequestGuard alone(loop_, nullptr, nullptr, {.alwaysAllowPaths = {"/debug/*"}});
+  EXPECT_EQ(ask(alone, request("/metrics", "reader")).status, 403);
+  EXPECT_EQ(ask(alone, request("/debug/flags", "forged")).status, 200);
+  EXPECT_EQ(ask(alone, request("/healthz")).status, 403);
+  EXPECT_EQ(ask(alone, certified("/metrics", {"admin", {"system:masters"}})).status, 200);
+}
+
+}  // namespace
+}  // namespace koord::kube

@@ -31,6 +31,9 @@ class NodeParts {
   // Puts a node, or nodes, that are in no part yet where the value says. False as above.
   bool put(double value, NodeId node);
   bool put(double value, const NodeSet& nodes);
+  // Takes nodes out of the part where the value says.
+  void take(double value, NodeId node);
+  void take(double value, const NodeSet& nodes);
   // Replaces all values.
   template <class F>
   NodeParts map(F&& fn) const {
@@ -41,7 +44,8 @@ class NodeParts {
 
  private:
   static constexpr std::size_t kMost = 128;
-  NodePart* find(double value);
+  NodePart* find(double value, bool make);
+  void drop(NodePart& part);
 
   std::vector<NodePart> parts_;
   std::size_t last_ = 0;  // where the last value was found

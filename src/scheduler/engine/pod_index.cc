@@ -72,15 +72,6 @@ void PodIndex::collect(const Topology& topology, std::int32_t domain, NodeSet& o
   }
 }
 
-bool PodIndex::put(const Topology& topology, std::int32_t domain, double value,
-                   NodeParts& parts) const {
-  const Topology::Domain& all = topology.all[static_cast<std::size_t>(domain)];
-  if (all.size == 1) return parts.put(value, all.nodes);
-  NodeSet nodes;
-  collect(topology, domain, nodes);
-  return parts.put(value, nodes);
-}
-
 PodIndex::SumsPtr PodIndex::sums(Tally& tally, Symbol key) {
   const Topology& topology = this->topology(key);
   sumsKept_ -= std::erase_if(
@@ -103,11 +94,39 @@ void PodIndex::add(Sums& sums, std::int32_t domain, std::int64_t amount) const {
   const auto id = static_cast<NodeId>(domain);
   const std::int64_t before = sums.byDomain.at(id);
   sums.byDomain.add(id, amount);
+  if (sums.byAmount) regroup(sums, domain, before, before + amount);
   if (before != 0 && before + amount != 0) return;
   if (before == 0) return collect(*sums.topology, domain, sums.nodes);
   NodeSet nodes;
   collect(*sums.topology, domain, nodes);
   sums.nodes.subtract(nodes);
+}
+
+void PodIndex::regroup(const Sums& sums, std::int32_t domain, std::int64_t before,
+                       std::int64_t after) const {
+  const auto move = [&](const auto& nodes) {
+    if (before != 0) sums.byAmount->take(static_cast<double>(before), nodes);
+    sums.many = after != 0 && !sums.byAmount->put(static_cast<double>(after), nodes);
+  };
+  const Topology::Domain& all = sums.topology->all[static_cast<std::size_t>(domain)];
+  if (all.size == 1) {
+    move(all.nodes);
+  } else {
+    NodeSet nodes;
+    collect(*sums.topology, domain, nodes);
+    move(nodes);
+  }
+  if (sums.many) sums.byAmount.reset();
+}
+
+const NodeParts* PodIndex::parts(const Sums& sums) const {
+  if (!sums.byAmount && !sums.many) {
+    sums.byAmount.emplace();
+    sums.byDomain.forEach([&](NodeId domain, std::int64_t amount) {
+      if (sums.byAmount) regroup(sums, static_cast<std::int32_t>(domain), 0, amount);
+    });
+  }
+  return sums.byAmount ? &*sums.byAmount : nullptr;
 }
 
 void PodIndex::add(Tally& tally, NodeId node, std::int64_t amount) const {

@@ -13,6 +13,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/engine/node_amounts.h"
@@ -54,6 +55,9 @@ class PodIndex final : public ClusterListener {
    private:
     friend class PodIndex;
     std::uint64_t topologies = 0;  // their version
+    // The nodes by the sum of their domain, once somebody has asked.
+    mutable std::optional<NodeParts> byAmount;
+    mutable bool many = false;  // too many to be divided like this
   };
   // Good for as long as version() stays.
   using SumsPtr = std::shared_ptr<const Sums>;
@@ -81,11 +85,11 @@ class PodIndex final : public ClusterListener {
   const Topology& topology(Symbol key);
   // Adds the domain's nodes to `out`.
   void collect(const Topology& topology, std::int32_t domain, NodeSet& out) const;
-  // The same, where the value says; false when there are too many parts.
-  bool put(const Topology& topology, std::int32_t domain, double value, NodeParts& parts) const;
   // Matching pods. Good until many other queries have been asked.
   Tally& counts(const Query& query);
   SumsPtr sums(Tally& tally, Symbol key);
+  // The nodes whose sums are not 0, by these; nullptr when there are too many different ones.
+  const NodeParts* parts(const Sums& sums) const;
   bool matches(const PodSelector& selector, const PodInfo& pod) const {
     return selector.matches(*pod.labelSet, namespaceLabels_);
   }
@@ -149,6 +153,8 @@ class PodIndex final : public ClusterListener {
   void dropLeastUsed();
   void add(Tally& tally, NodeId node, std::int64_t amount) const;
   void add(Sums& sums, std::int32_t domain, std::int64_t amount) const;
+  void regroup(const Sums& sums, std::int32_t domain, std::int64_t before,
+               std::int64_t after) const;
   void clear(Tally& tally);
   void dropSums();
 

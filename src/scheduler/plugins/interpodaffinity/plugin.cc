@@ -142,13 +142,8 @@ std::vector<InterPodAffinity::Preference> InterPodAffinity::preferencesOf(const 
 std::optional<NodeParts> InterPodAffinity::scoreParts(const PodInfo& pod, const NodeSet& nodes) {
   NodeParts parts(nodes);
   for (const auto& [sums, weight] : preferencesOf(pod)) {
-    NodeParts byAmount;
-    bool few = true;
-    sums->byDomain.forEach([&](NodeId domain, std::int64_t amount) {
-      few = few && index_.put(*sums->topology, static_cast<std::int32_t>(domain),
-                              static_cast<double>(amount), byAmount);
-    });
-    if (!few || !parts.add(byAmount, static_cast<double>(weight))) return std::nullopt;
+    const NodeParts* const byAmount = index_.parts(*sums);
+    if (!byAmount || !parts.add(*byAmount, static_cast<double>(weight))) return std::nullopt;
   }
   const auto [least, most] = std::ranges::minmax(parts.parts(), {}, &NodePart::value);
   const double range = most.value - least.value;

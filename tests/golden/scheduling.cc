@@ -63,7 +63,7 @@ json::object filterOutput(Scene& scene, Plugin& plugin, std::vector<NodeId>& pas
   NodeSet left = cluster.live();
   Verdicts verdicts;
   verdicts.clear(cluster.capacity());
-  NodeFilter batch(left, verdicts, 0);
+  NodeFilter batch(left, &verdicts, 0);
   json::object nodes;
   const Status status = dynamic_cast<FilterPlugin&>(plugin).filter(state, *scene.pod, batch);
   for (const NodeId node : scene.nodes) {

@@ -196,13 +196,14 @@ Hint PodTopologySpread::onPod(const PodInfo& pod, const ClusterEvent& event) con
   const PodInfo& other = after ? *after : *before;
   const auto constraints = constraints_.of(pod, SpreadAction::DoNotSchedule);
   if (!constraints) return Hint::Queue;
-  if (after && after->uid() == pod.uid()) {
-    if ((event.actions & action::kUpdatePodToleration) == 0) return Hint::Queue;
-    const bool taints = std::ranges::any_of(*constraints, &SpreadConstraint::honorTaints);
-    return taints ? Hint::Queue : Hint::Skip;
-  }
-  if (other.pod->spec.nodeName.empty() && other.pod->status.nominatedNodeName.empty())
+  if (other.uid() == pod.uid()) {
+    if (event.actions == action::kUpdatePodToleration) {
+      const bool taints = std::ranges::any_of(*constraints, &SpreadConstraint::honorTaints);
+      return taints ? Hint::Queue : Hint::Skip;
+    }
+  } else if (other.pod->spec.nodeName.empty() && other.pod->status.nominatedNodeName.empty()) {
     return Hint::Skip;
+  }
   const auto counted = [&](const SpreadConstraint& constraint, const PodInfo* which) {
     return which && index_.matches(constraint.pods, *which);
   };

@@ -238,6 +238,8 @@ TEST_F(Fixture, waiting_pods_are_woken_by_what_shifts_their_counts) {
   EXPECT_FALSE(onPod(nullptr, uncounted));
   EXPECT_FALSE(onPod(nullptr, world.pod(aPod("o", "other").label("app", "a").nodeName("n1"))));
   EXPECT_FALSE(onPod(nullptr, world.pod(aPod("o").label("app", "a"))));
+  EXPECT_TRUE(onPod(pod, world.pod(spread().label("app", "b"))));  // the pod itself
+  EXPECT_FALSE(onPod(pod, world.pod(spread().label("tier", "x"))));
   EXPECT_TRUE(onNode(nullptr, builder(4).build(), action::kAdd));
   EXPECT_TRUE(onNode(builder(4).build(), nullptr, action::kDelete));
   EXPECT_FALSE(onNode(nullptr, aNode("n4").build(), action::kAdd));

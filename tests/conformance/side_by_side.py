@@ -165,7 +165,7 @@ class Run:
                 return self.cluster.patch(item, {"spec": {"tolerations": now["spec"].get("tolerations", []) + change}})
             return self.cluster.patch(item, change, subresource)
         except ApiError as error:
-            if error.code not in (404, 409, 422):
+            if error.code not in (403, 404, 409, 422):
                 raise
             self.refused += 1
             return None
@@ -236,7 +236,10 @@ class Run:
             time.sleep(SETTLE)
             after, _, now = self.scheduler.counters()
         brought = after - before
-        brought.pop("ScheduleAttemptFailure", None)
+        # Failures are seen anyway; whether a pod was still backing off depends on the clock.
+        for event in ("ScheduleAttemptFailure", "PopFromBackoffQ"):
+            brought.pop(event, None)
+        attempts += brought.pop("BackoffComplete", 0)  # when that happens depends on where in a second the first attempt was
         verb, item, what, _ = change
         return {"change": f"{verb} {item['kind']} {item['metadata']['name']} {json.dumps(what)[:200]}", "brought back by": dict(brought),
                 "attempts": now - attempts, "waits for": self.waits_for() if not node() else None}

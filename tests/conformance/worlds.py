@@ -39,6 +39,7 @@ class World:
         self.random = random.Random(seed)
         self.seed = seed
         self.prefix = f"s{seed}"
+        self.ports = {}
         self.things, self.nodes, self.bystanders, self.claims, self.classes, self.volumes = [], [], [], [], [], []
         # Each world is rich in some subjects and has nothing of others, or no pod would ever fit.
         self.rich = {name: self.chance(0.4) for name in
@@ -206,6 +207,7 @@ class World:
         if "schedulingGates" in pod["spec"]:
             del pod["spec"]["schedulingGates"]
         pod["spec"]["nodeName"] = self.pick(*self.nodes)["metadata"]["name"]
+        self.share_ports(pod)
         if self.rich["preemption"]:
             pod["spec"]["priorityClassName"] = self.pick("sbs-low", "sbs-low", "sbs-middle", "sbs-high")
         # Distinct start times: or preemption would have equals to choose from.
@@ -217,6 +219,14 @@ class World:
             pod["metadata"]["finalizers"] = ["example.com/stays"]  # deleted below: terminating for good
         self.bystanders.append(pod)
         self.things.append(pod)
+
+    def share_ports(self, pod):
+        """Takes ports away that another pod of the node has: no scheduler would have put it there, and kube-scheduler believes
+        a port to be free again when one of the two goes."""
+        used = self.ports.setdefault(pod["spec"]["nodeName"], set())
+        for container in pod["spec"]["containers"] + pod["spec"].get("initContainers", []):
+            container["ports"] = [port for port in container.get("ports", []) if (port["hostPort"], port["protocol"]) not in used]
+            used |= {(port["hostPort"], port["protocol"]) for port in container["ports"]}
 
     # Pods
 
@@ -454,6 +464,7 @@ class World:
         if self.nodes:
             other = self.pod(f"{self.prefix}-x{tag}", False)
             other["spec"]["nodeName"] = self.pick(*self.nodes)["metadata"]["name"]
+            self.share_ports(other)
             other["status"] = {"phase": "Running", "startTime": "2026-01-02T00:00:00Z"}
             return "create", other, None, None
 

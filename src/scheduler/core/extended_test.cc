@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "scheduler/core/scheduler_fixture.h"
 
 namespace koord::scheduler {
@@ -125,6 +127,19 @@ TEST(Extenders, that_fail_fail_the_pod_unless_they_may_be_ignored) {
       EXPECT_NE(f.nodeOf("p"), "");
     }
   }
+}
+
+TEST(Extenders, that_fail_end_a_nomination) {
+  Fixture f(kByName);
+  f.node(aNode("a"));
+  f.says("/one/filter", R"({"Error": "out of order"})");
+  f.scheduler->start();
+  f.create(aPod("p").nominated("a"));
+  f.run(500ms);
+  EXPECT_TRUE(std::ranges::any_of(f.api.calls, [](const kube::Request& call) {
+    return call.subresource == "status" &&
+           call.body.find(R"("nominatedNodeName":null)") != std::string::npos;
+  }));
 }
 
 TEST(Extenders, that_hang_fail_after_their_timeout) {

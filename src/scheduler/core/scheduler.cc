@@ -152,7 +152,7 @@ Task<void> Scheduler::giveUp(std::unique_ptr<Attempt> owned, SearchResult result
     auto asking = runPostFilter(attempt, result);
     nomination = co_await asking;
     result.status = Status::unschedulable(result.diagnosis.message());
-  } else if (result.diagnosis.totalNodes == 0) {
+  } else {
     nomination = {true, ""};
   }
   failed(attempt, result.status, rejected ? &result.diagnosis : nullptr, nomination);
@@ -195,7 +195,7 @@ bool Scheduler::take(Attempt& attempt, NodeId node) {
   if (debug_.topScores > 0) printScores(attempt);
 
   if (const auto assumed = shared_.cluster.assume(pod, attempt.node); !assumed) {
-    failed(attempt, Status::of(assumed.error()), nullptr, {});
+    failed(attempt, Status::of(assumed.error()), nullptr, {true, ""});
     return false;
   }
   shared_.nominator.remove(pod->uid());

@@ -382,7 +382,9 @@ class Reference {
     for (const bool cpu : {true, false}) {
       const std::int64_t all = amountIn(node.status.allocatable, cpu ? "cpu" : "memory");
       if (all == 0) continue;
-      const auto own = model::podTotals(pod_);
+      api::Pod alone = pod_;
+      alone.spec.resources = {};  // those of the whole pod do not count here
+      const auto own = model::podTotals(alone);
       std::int64_t used = cpu ? own.nonZeroMilliCpu : own.nonZeroMemory;
       forEachPodOn(node, [&](const api::Pod& other) {
         const auto totals = model::podTotals(other);

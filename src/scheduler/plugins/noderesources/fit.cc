@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/pod_requests.h"
+
 namespace koord::scheduler {
 
 namespace {
@@ -19,6 +21,23 @@ std::vector<std::pair<std::int64_t, std::int64_t>> pointsOf(const std::vector<Sh
 
 bool assigned(const PodInfo& pod) {
   return !pod.pod->spec.nodeName.empty() || !pod.pod->status.nominatedNodeName.empty();
+}
+
+struct Weighed {
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+};
+
+// What the pod itself counts with in scores. As in kube-scheduler, amounts for the pod as a whole
+// are left out and its containers' taken, though of pods on nodes the former count.
+Weighed weighedOf(const PodInfo& pod) {
+  if (!pod.pod->spec.resources) return {pod.nonZeroCpu, pod.nonZeroMemory};
+  const api::ResourceList sums =
+      model::podRequests(*pod.pod, {.skipPodLevel = true, .missing = &model::nonZeroRequests()});
+  const auto cpu = sums.find("cpu");
+  const auto memory = sums.find("memory");
+  return {cpu == sums.end() ? 0 : std::min(cpu->second.milliValue(), kMostAsked),
+          memory == sums.end() ? 0 : std::min(memory->second.value(), kMostAsked)};
 }
 
 }  // namespace
@@ -57,8 +76,9 @@ void NodeResourcesFit::sign(const PodInfo& pod, Signature& signature) const {
     signature.add(std::int64_t{id});
     signature.add(amount);
   });
-  signature.add(pod.nonZeroCpu);
-  signature.add(pod.nonZeroMemory);
+  const Weighed weighed = weighedOf(pod);
+  signature.add(weighed.cpu);
+  signature.add(weighed.memory);
 }
 
 PreFilterResult NodeResourcesFit::preFilter(CycleState& state, const PodInfo& pod) {
@@ -124,9 +144,10 @@ Status NodeResourcesFit::score(const CycleState&, const PodInfo& pod, std::span<
     std::int64_t weight;
   };
   boost::container::small_vector<Column, 4> columns;
+  const Weighed weighed = weighedOf(pod);
   for (const auto& [id, weight] : scored_) {
-    const std::int64_t amount = id == kCpu      ? pod.nonZeroCpu
-                                : id == kMemory ? pod.nonZeroMemory
+    const std::int64_t amount = id == kCpu      ? weighed.cpu
+                                : id == kMemory ? weighed.memory
                                                 : pod.request.amount(id);
     if (id >= kFirstScalar && amount == 0) continue;
     columns.push_back({cluster_.allocatable(id),

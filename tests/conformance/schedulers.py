@@ -22,7 +22,7 @@ SAMPLE = re.compile(r'^(\w+)\{([^}]*)\} (\S+)$')
 class Scheduler:
     """name is that of its profile. Scores are kept of each pod's last attempt."""
 
-    def __init__(self, name, binary, kubeconfig, folder, port, own, extenders):
+    def __init__(self, name, binary, kubeconfig, folder, port, own, extenders, arguments):
         self.name = name
         self.own = own
         self.lock = threading.Lock()
@@ -30,9 +30,9 @@ class Scheduler:
         self.totals = collections.defaultdict(dict)  # pod -> node -> score with extenders; of the reference only
         self.log = open(os.path.join(folder, name + ".log"), "wb")
         # What koord-scheduler leaves out (dynamic resources), or computes as Kubernetes 1.35 does, unless asked.
-        profile = {"schedulerName": name}
+        profile = {"schedulerName": name, "pluginConfig": list(arguments)}
         if own:
-            profile["pluginConfig"] = [{"name": "NodeResourcesBalancedAllocation", "args": {"balancedAllocationMode": "Improvement"}}]
+            profile["pluginConfig"].append({"name": "NodeResourcesBalancedAllocation", "args": {"balancedAllocationMode": "Improvement"}})
         else:
             profile["plugins"] = {"multiPoint": {"disabled": [{"name": "DynamicResources"}]}}
         config = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",

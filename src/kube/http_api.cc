@@ -166,11 +166,14 @@ class HttpApi::Impl {
       RequestLane::Place& turn = *place;
       co_await turn;
       const SteadyTime began = self->executor_.steadyNow();
+      const std::size_t sent = admitted->body.size();
       auto fetching = self->transport_.fetch(self->executor_, *std::move(admitted));
       auto response = co_await fetching;
       place.reset();
       self->answered(method, response ? response->status : 0, self->executor_.steadyNow() - began);
       if (!response) co_return fail(std::move(response.error()));
+      if (auto& metrics = self->options_.metrics)
+        metrics->requestSized(method, self->host_, sent, response->body.size());
       log::v(6, "{} {} in {} ms", asked, response->status,
              (self->executor_.steadyNow() - began) / 1ms);
       if (isGood(response->status)) co_return std::move(response->body);

@@ -17,6 +17,8 @@ using prometheus::Registry;
 using Buckets = Histogram::BucketBoundaries;
 
 const Buckets kRequestBuckets{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60};
+const Buckets kSizeBuckets{64,    256,    512,     1024,    4096,    16384,
+                           65536, 262144, 1048576, 4194304, 16777216};
 // 10 ns to 1000 s.
 const Buckets kQueueBuckets{1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1000};
 
@@ -30,33 +32,42 @@ struct Metrics::Impl {
   Registry registry;
   Family<Counter>& requests =
       net::counterFamily(registry, "rest_client_requests_total",
-                         "Requests to the API server by status code, method and host");
+                         "[ALPHA] Requests to the API server by status code, method and host");
   Family<Counter>& repeats =
       net::counterFamily(registry, "rest_client_request_retries_total",
-                         "Requests that were repeated because of such an answer");
+                         "[ALPHA] Requests that were repeated because of such an answer");
   Family<Histogram>& latency =
       net::histogramFamily(registry, "rest_client_request_duration_seconds",
-                           "Time until the answer of a request by method and host");
+                           "[ALPHA] Time until the answer of a request by method and host");
+  Family<Histogram>& sent =
+      net::histogramFamily(registry, "rest_client_request_size_bytes",
+                           "[ALPHA] Bytes that requests carried by method and host");
+  Family<Histogram>& received =
+      net::histogramFamily(registry, "rest_client_response_size_bytes",
+                           "[ALPHA] Bytes that answers carried by method and host");
   Family<Histogram>& limiter = net::histogramFamily(
       registry, "rest_client_rate_limiter_duration_seconds",
-      "Time that requests waited for the client-side limit by method and host");
+      "[ALPHA] Time that requests waited for the client-side limit by method and host");
   Family<Gauge>& depth =
-      net::gaugeFamily(registry, "workqueue_depth", "Keys that wait in a work queue");
+      net::gaugeFamily(registry, "workqueue_depth", "[BETA] Keys that wait in a work queue");
   Family<Counter>& adds =
-      net::counterFamily(registry, "workqueue_adds_total", "Keys added to a work queue");
-  Family<Counter>& retries =
-      net::counterFamily(registry, "workqueue_retries_total", "Keys put back after a failure");
-  Family<Histogram>& waited = net::histogramFamily(registry, "workqueue_queue_duration_seconds",
-                                                   "Time that a key waits before it is worked on");
+      net::counterFamily(registry, "workqueue_adds_total", "[BETA] Keys added to a work queue");
+  Family<Counter>& retries = net::counterFamily(registry, "workqueue_retries_total",
+                                                "[BETA] Keys put back after a failure");
+  Family<Histogram>& waited =
+      net::histogramFamily(registry, "workqueue_queue_duration_seconds",
+                           "[BETA] Time that a key waits before it is worked on");
   Family<Histogram>& worked = net::histogramFamily(registry, "workqueue_work_duration_seconds",
-                                                   "Time that working on a key takes");
-  Family<Gauge>& unfinished = net::gaugeFamily(registry, "workqueue_unfinished_work_seconds",
-                                               "Time already spent on what is worked on now");
-  Family<Gauge>& longest = net::gaugeFamily(registry, "workqueue_longest_running_processor_seconds",
-                                            "Time already spent on what is worked on longest");
+                                                   "[BETA] Time that working on a key takes");
+  Family<Gauge>& unfinished =
+      net::gaugeFamily(registry, "workqueue_unfinished_work_seconds",
+                       "[BETA] Time already spent on what is worked on now");
+  Family<Gauge>& longest =
+      net::gaugeFamily(registry, "workqueue_longest_running_processor_seconds",
+                       "[BETA] Time already spent on what is worked on longest");
   Family<Gauge>& master =
       net::gaugeFamily(registry, "leader_election_master_status",
-                       "1 while this process holds the lease of that name, else 0");
+                       "[ALPHA] 1 while this process holds the lease of that name, else 0");
 
   class QueueMetrics final : public Queue {
    public:
@@ -101,6 +112,8 @@ struct Metrics::Impl {
     std::optional<SteadyTime> workingSince_;
   };
   std::map<std::string, QueueMetrics, std::less<>> queues;
+  // Looking up a family costs more than counting.
+  std::map<std::pair<std::string, std::string>, std::pair<Histogram*, Histogram*>> sizes;
 };
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
@@ -112,6 +125,18 @@ void Metrics::requestDone(std::string_view method, std::string_view host, int st
   const std::string m(method), h(host);
   impl_->requests.Add({{"code", codeOf(status)}, {"method", m}, {"host", h}}).Increment();
   impl_->latency.Add({{"verb", m}, {"host", h}}, kRequestBuckets).Observe(net::inSeconds(took));
+}
+
+void Metrics::requestSized(std::string_view method, std::string_view host, std::size_t sent,
+                           std::size_t received) {
+  auto& [requests, answers] = impl_->sizes[{std::string(method), std::string(host)}];
+  if (!requests) {
+    const Labels labels{{"verb", std::string(method)}, {"host", std::string(host)}};
+    requests = &impl_->sent.Add(labels, kSizeBuckets);
+    answers = &impl_->received.Add(labels, kSizeBuckets);
+  }
+  requests->Observe(static_cast<double>(sent));
+  answers->Observe(static_cast<double>(received));
 }
 
 void Metrics::requestRepeated(std::string_view method, std::string_view host, int status) {
@@ -146,19 +171,24 @@ std::string Metrics::text(SteadyTime now) const {
 std::string processMetricsText() {
   const ProcessUsage usage = processUsage();
   Registry registry;
-  net::counterFamily(registry, "process_cpu_seconds_total",
-                     "Total user and system CPU time spent in seconds.")
-      .Add({})
-      .Increment(usage.cpuSeconds);
   const auto set = [&](const char* name, const char* help, double value) {
     net::gaugeFamily(registry, name, help).Add({}).Set(value);
   };
+  const auto count = [&](const char* name, const char* help, double value) {
+    net::counterFamily(registry, name, help).Add({}).Increment(value);
+  };
+  count("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.",
+        usage.cpuSeconds);
   set("process_open_fds", "Number of open file descriptors.", usage.openFiles);
   set("process_max_fds", "Maximum number of open file descriptors.", usage.maxFiles);
   set("process_virtual_memory_bytes", "Virtual memory size in bytes.", usage.virtualBytes);
   set("process_virtual_memory_max_bytes", "Maximum amount of virtual memory available in bytes.",
       usage.maxVirtualBytes);
   set("process_resident_memory_bytes", "Resident memory size in bytes.", usage.residentBytes);
+  count("process_network_receive_bytes_total",
+        "Number of bytes received by the process over the network.", usage.receivedBytes);
+  count("process_network_transmit_bytes_total",
+        "Number of bytes sent by the process over the network.", usage.sentBytes);
   set("process_start_time_seconds", "Start time of the process since unix epoch in seconds.",
       usage.startTime);
   set("process_threads", "Number of threads.", usage.threads);

@@ -18,6 +18,9 @@ class Metrics {
   Metrics();
   ~Metrics();
 
+  // What a request and its answer carried, in bytes; compressed or not.
+  void requestSized(std::string_view method, std::string_view host, std::size_t sent,
+                    std::size_t received);
   // A request that was answered; status 0 when no answer came. host: "127.0.0.1:6443".
   void requestDone(std::string_view method, std::string_view host, int status, Duration took);
   void requestRepeated(std::string_view method, std::string_view host, int status);

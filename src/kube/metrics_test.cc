@@ -17,6 +17,7 @@ TEST(MetricsTest, RequestsAreCountedAndTimedByHost) {
   metrics.requestDone("GET", "127.0.0.1:6443", 200, 30ms);
   metrics.requestDone("GET", "127.0.0.1:6443", 0, 3s);
   metrics.rateLimited("GET", "127.0.0.1:6443", 2s);
+  metrics.requestSized("GET", "127.0.0.1:6443", 0, 2'000'000);
   metrics.setLeading("koord", true);
   const std::string text = metrics.text({});
   for (
@@ -26,6 +27,8 @@ TEST(MetricsTest, RequestsAreCountedAndTimedByHost) {
           R"(rest_client_request_duration_seconds_bucket{host="127.0.0.1:6443",verb="GET",le="0.1"} 1)",
           R"(rest_client_request_duration_seconds_count{host="127.0.0.1:6443",verb="GET"} 2)",
           R"(rest_client_rate_limiter_duration_seconds_bucket{host="127.0.0.1:6443",verb="GET",le="2"} 1)",
+          R"(rest_client_response_size_bytes_bucket{host="127.0.0.1:6443",verb="GET",le="1.048576e+06"} 0)",
+          R"(rest_client_response_size_bytes_sum{host="127.0.0.1:6443",verb="GET"} 2e+06)",
           R"(leader_election_master_status{name="koord"} 1)",
       })
     EXPECT_THAT(text, HasSubstr(line));
@@ -72,6 +75,7 @@ TEST(MetricsTest, TheProcessIsMeasured) {
   EXPECT_GE(valueOf("process_open_fds"), 3);
   EXPECT_GE(valueOf("process_cpu_seconds_total"), 0);
   EXPECT_GE(valueOf("process_threads"), 1);
+  EXPECT_GE(valueOf("process_network_receive_bytes_total"), 0);
   EXPECT_GT(valueOf("process_start_time_seconds"), 1.6e9);
 }
 

@@ -30,6 +30,18 @@ double bootTime() {
   return at == std::string::npos ? 0 : std::strtod(text->c_str() + at + 7, nullptr);
 }
 
+// The line of values below the line of names: "IpExt: InOctets OutOctets", "IpExt: 12 34".
+double networkCounter(const std::string& netstat, std::string_view name) {
+  const auto names = netstat.find("IpExt: ");
+  const auto values = names == netstat.npos ? names : netstat.find("\nIpExt: ", names);
+  if (values == netstat.npos) return 0;
+  std::istringstream titles(netstat.substr(names, values - names));
+  std::istringstream numbers(netstat.substr(values + 1));
+  for (std::string title, number; titles >> title && numbers >> number;)
+    if (title == name) return std::strtod(number.c_str(), nullptr);
+  return 0;
+}
+
 double limitOf(__rlimit_resource resource) {
   rlimit limit{};
   if (::getrlimit(resource, &limit) != 0) return 0;
@@ -47,6 +59,10 @@ ProcessUsage processUsage() {
     usage.startTime = bootTime() + fields[19] / ticks;
     usage.virtualBytes = fields[20];
     usage.residentBytes = fields[21] * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  }
+  if (const auto netstat = readFile("/proc/self/net/netstat")) {
+    usage.receivedBytes = networkCounter(*netstat, "InOctets");
+    usage.sentBytes = networkCounter(*netstat, "OutOctets");
   }
   std::error_code ignored;
   for (auto it = std::filesystem::directory_iterator("/proc/self/fd", ignored);

@@ -12,6 +12,8 @@ struct ProcessUsage {
   double openFiles = 0;
   double maxFiles = 0;
   double threads = 0;
+  double receivedBytes = 0;  // of the network namespace, over IP
+  double sentBytes = 0;
   double startTime = 0;  // seconds since the Unix epoch
 };
 

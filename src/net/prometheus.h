@@ -35,6 +35,10 @@ inline double inMilliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
+// A number as Go's exporters write it. Bounds of buckets are labels, so that the same bound has to
+// be the same text everywhere: "0.001", "1e-05", "2.097152e+06", "+Inf".
+std::string prometheusNumber(double value);
+
 // Exposition text of a registry.
 std::string prometheusText(const prometheus::Collectable& registry);
 

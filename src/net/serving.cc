@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
+#include <map>
 #include <set>
 
 #include "base/log.h"
@@ -16,65 +18,113 @@ constexpr std::string_view kMetricsType = "text/plain; version=0.0.4; charset=ut
 
 using ResponderPtr = std::shared_ptr<Responder>;
 
-// "ok" when all is well and nobody wants to know more, else one line per check.
-void sendHealth(const HealthChecks& checks, std::string_view endpoint, const Target& target,
-                Responder& responder) {
+// What became of the checks so far, by endpoint and name.
+class HealthRecord {
+ public:
+  void add(const std::string& endpoint, const std::string& check, bool good) {
+    Outcome& outcome = outcomes_[{endpoint, check}];
+    outcome.good = good;
+    ++(good ? outcome.successes : outcome.errors);
+  }
+
+  std::string text() const {
+    std::string last =
+        "# HELP kubernetes_healthcheck [STABLE] Whether a health check passed when it was asked "
+        "last: 1, or 0\n"
+        "# TYPE kubernetes_healthcheck gauge\n";
+    std::string total =
+        "# HELP kubernetes_healthchecks_total [STABLE] How often a health check was asked, by "
+        "status\n"
+        "# TYPE kubernetes_healthchecks_total counter\n";
+    for (const auto& [key, outcome] : outcomes_) {
+      const auto& [endpoint, check] = key;
+      last += fmt::format("kubernetes_healthcheck{{name=\"{}\",type=\"{}\"}} {}\n", check, endpoint,
+                          outcome.good ? 1 : 0);
+      for (const auto& [status, count] :
+           {std::pair{"error", outcome.errors}, std::pair{"success", outcome.successes}}) {
+        if (count == 0) continue;
+        total += fmt::format(
+            "kubernetes_healthchecks_total{{name=\"{}\",status=\"{}\",type=\"{}\"}} {}\n", check,
+            status, endpoint, count);
+      }
+    }
+    return outcomes_.empty() ? std::string() : last + total;
+  }
+
+ private:
+  struct Outcome {
+    bool good = false;
+    std::uint64_t successes = 0;
+    std::uint64_t errors = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Outcome> outcomes_;
+};
+
+// One endpoint, such as /healthz.
+struct HealthEndpoint {
+  std::string name;
+  HealthChecks checks;
+  std::shared_ptr<HealthRecord> record;
+
+  std::string ask(const std::string& check, const HealthChecks::Check& answer) const {
+    std::string wrong = answer();
+    record->add(name, check, wrong.empty());
+    if (!wrong.empty()) log::v(2, "{} check {} failed: {}", name, check, wrong);
+    return wrong;
+  }
+  void send(const Target& target, Responder& responder) const;
+  void sendOne(const std::string& check, Responder& responder) const;
+};
+
+// "ok" when all is well and nobody wants to know more, else one line per check. Anybody may ask, so
+// that what is wrong is not told here.
+void HealthEndpoint::send(const Target& target, Responder& responder) const {
   std::set<std::string, std::less<>> excluded;
   for (const auto& [key, value] : target.query)
     if (key == "exclude") excluded.insert(value);
   std::string lines;
   bool healthy = true;
-  for (const auto& [name, check] : checks.all()) {
-    if (excluded.erase(name) > 0) {
-      lines += fmt::format("[+]{} excluded: ok\n", name);
+  for (const auto& [check, answer] : checks.all()) {
+    if (excluded.erase(check) > 0) {
+      lines += fmt::format("[+]{} excluded: ok\n", check);
       continue;
     }
-    const std::string wrong = check();
-    healthy = healthy && wrong.empty();
-    lines += wrong.empty() ? fmt::format("[+]{} ok\n", name)
-                           : fmt::format("[-]{} failed: {}\n", name, wrong);
+    const bool good = ask(check, answer).empty();
+    healthy = healthy && good;
+    lines += good ? fmt::format("[+]{} ok\n", check)
+                  : fmt::format("[-]{} failed: reason withheld\n", check);
   }
-  for (const auto& name : excluded) {
-    lines += fmt::format("warn: no check \"{}\" to exclude\n", name);
+  std::vector<std::string> unmatched;
+  for (const auto& check : excluded) unmatched.push_back(fmt::format("\"{}\"", check));
+  if (!unmatched.empty()) {
+    lines += fmt::format("warn: some health checks cannot be excluded: no matches for {}\n",
+                         fmt::join(unmatched, ","));
   }
-  if (!healthy)
-    return sendText(responder, 500, fmt::format("{}{} check failed\n", lines, endpoint));
+  if (!healthy) return sendText(responder, 500, fmt::format("{}{} check failed\n", lines, name));
   if (!target.has("verbose")) return sendText(responder, 200, "ok");
-  sendText(responder, 200, fmt::format("{}{} check passed\n", lines, endpoint));
+  sendText(responder, 200, fmt::format("{}{} check passed\n", lines, name));
 }
 
-void sendOneCheck(const HealthChecks& checks, const std::string& name, Responder& responder) {
-  for (const auto& [known, check] : checks.all()) {
-    if (known != name) continue;
-    const std::string wrong = check();
+void HealthEndpoint::sendOne(const std::string& check, Responder& responder) const {
+  for (const auto& [known, answer] : checks.all()) {
+    if (known != check) continue;
+    const std::string wrong = ask(check, answer);
     if (wrong.empty()) return sendText(responder, 200, "ok");
-    return sendText(responder, 500, wrong + "\n");
+    return sendText(responder, 500, fmt::format("internal server error: {}\n", wrong));
   }
-  sendText(responder, 404, fmt::format("there is no check \"{}\"\n", name));
+  sendText(responder, 404, "404 page not found\n");
 }
 
-void addHealth(Router& router, const std::string& endpoint, HealthChecks checks) {
-  const auto shared = std::make_shared<const HealthChecks>(std::move(checks));
-  router.add("GET", "/" + endpoint,
-             [shared, endpoint](const RoutedRequest& request, const ResponderPtr& to) {
-               sendHealth(*shared, endpoint, request.target, *to);
-             });
-  router.add("GET", "/" + endpoint + "/",
+void addHealth(Router& router, HealthEndpoint endpoint) {
+  const auto shared = std::make_shared<const HealthEndpoint>(std::move(endpoint));
+  router.add("", "/" + shared->name,
              [shared](const RoutedRequest& request, const ResponderPtr& to) {
-               sendOneCheck(*shared, request.rest, *to);
+               shared->send(request.target, *to);
              });
-}
-
-// What Kubernetes components tell about their checks: 1 = good.
-std::string sliText(const std::vector<std::pair<std::string, HealthChecks>>& endpoints) {
-  std::string text =
-      "# HELP kubernetes_healthcheck Whether a health check passes: 1, or 0\n"
-      "# TYPE kubernetes_healthcheck gauge\n";
-  for (const auto& [type, checks] : endpoints)
-    for (const auto& [name, check] : checks.all())
-      text += fmt::format("kubernetes_healthcheck{{name=\"{}\",type=\"{}\"}} {}\n", name, type,
-                          check().empty() ? 1 : 0);
-  return text;
+  router.add("", "/" + shared->name + "/",
+             [shared](const RoutedRequest& request, const ResponderPtr& to) {
+               shared->sendOne(request.rest, *to);
+             });
 }
 
 void setVerbosity(const RoutedRequest& request, const ResponderPtr& to) {
@@ -105,20 +155,20 @@ json::value describe(const BuildInfo& build) {
 }  // namespace
 
 void addStandardEndpoints(Router& router, StandardEndpoints endpoints) {
-  router.add("GET", "/metrics/slis",
-             [all = std::vector<std::pair<std::string, HealthChecks>>{
-                  {"healthz", endpoints.healthz},
-                  {"livez", endpoints.livez},
-                  {"readyz", endpoints.readyz}}](const RoutedRequest&, const ResponderPtr& to) {
-               sendText(*to, 200, sliText(all), kMetricsType);
-             });
-  addHealth(router, "healthz", std::move(endpoints.healthz));
-  addHealth(router, "livez", std::move(endpoints.livez));
-  addHealth(router, "readyz", std::move(endpoints.readyz));
+  const auto record = std::make_shared<HealthRecord>();
+  addHealth(router, {"healthz", std::move(endpoints.healthz), record});
+  addHealth(router, {"livez", std::move(endpoints.livez), record});
+  addHealth(router, {"readyz", std::move(endpoints.readyz), record});
+  router.add("GET", "/metrics/slis", [record](const RoutedRequest&, const ResponderPtr& to) {
+    sendText(*to, 200, record->text(), kMetricsType);
+  });
   if (endpoints.metrics) {
     router.add("GET", "/metrics",
-               [text = std::move(endpoints.metrics)](const RoutedRequest&, const ResponderPtr& to) {
-                 sendText(*to, 200, text(), kMetricsType);
+               [text = std::move(endpoints.metrics),
+                page = MetricsPage{endpoints.build, std::move(endpoints.features),
+                                   std::move(endpoints.disabledMetrics)}](const RoutedRequest&,
+                                                                          const ResponderPtr& to) {
+                 sendText(*to, 200, page.complete(text()), kMetricsType);
                });
   }
   if (endpoints.resetMetrics) {

@@ -1,20 +1,23 @@
 #pragma once
 
 // The HTTP endpoints that every program has, with the paths and answers of Kubernetes components:
-//   /healthz, /livez, /readyz   "ok", or 500 with one line per check; ?verbose, ?exclude=NAME,
-//   /healthz/NAME /metrics                    Prometheus text; DELETE resets, where the program can
-//   /metrics/slis               the health checks as metrics
+//   /healthz, /livez, /readyz   "ok", or 500 with one line per check; ?verbose, ?exclude=NAME
+//   /healthz/NAME               one check, with what is wrong
+//   /metrics                    Prometheus text; DELETE resets, where the program can
+//   /metrics/slis               the health checks so far as metrics
 //   /configz                    the configuration in force, as JSON
 //   /version                    the build, as JSON
 //   PUT /debug/flags/v          the body is the new log verbosity
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
+#include "net/metrics_page.h"
 #include "net/router.h"
 
 namespace koord::net {
@@ -25,21 +28,18 @@ class HealthChecks {
   // Returns what is wrong, "" when nothing is.
   using Check = std::function<std::string()>;
 
-  // Every endpoint has the check "ping", which is about the process answering at all.
+  // An endpoint that nobody has added a check to has "ping", which is about the process answering
+  // at all.
   HealthChecks() : checks_{{"ping", [] { return std::string(); }}} {}
   void add(std::string name, Check check) {
+    if (std::exchange(onlyPing_, false)) checks_.clear();
     checks_.emplace_back(std::move(name), std::move(check));
   }
   const std::vector<std::pair<std::string, Check>>& all() const { return checks_; }
 
  private:
   std::vector<std::pair<std::string, Check>> checks_;
-};
-
-struct BuildInfo {
-  std::string version;  // "v1.2.3"
-  std::string commit;
-  std::string date;
+  bool onlyPing_ = true;
 };
 
 struct StandardEndpoints {
@@ -51,6 +51,8 @@ struct StandardEndpoints {
   std::function<void()> resetMetrics;
   std::function<json::value()> configz;  // {"componentconfig": {...}}
   BuildInfo build;
+  std::vector<Feature> features;                       // shown among the metrics
+  std::set<std::string, std::less<>> disabledMetrics;  // not shown
   bool debugFlags = false;
 };
 

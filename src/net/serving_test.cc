@@ -65,38 +65,55 @@ TEST_F(ServingTest, HealthIsOkOrALinePerCheck) {
   endpoints.healthz.add("leaderElection", [&] { return wrong; });
   addStandardEndpoints(router, std::move(endpoints));
   EXPECT_EQ(ask("GET", "/healthz").body, "ok");
-  EXPECT_EQ(ask("GET", "/healthz?verbose").body,
-            "[+]ping ok\n[+]leaderElection ok\nhealthz check passed\n");
+  EXPECT_EQ(ask("GET", "/healthz?verbose").body, "[+]leaderElection ok\nhealthz check passed\n");
   EXPECT_EQ(ask("GET", "/healthz/leaderElection").body, "ok");
   EXPECT_EQ(ask("GET", "/healthz/other").status, 404);
 
   wrong = "the lease is lost";
   const auto failed = ask("GET", "/healthz");
   EXPECT_EQ(failed.status, 500);
-  EXPECT_EQ(failed.body,
-            "[+]ping ok\n[-]leaderElection failed: the lease is lost\nhealthz check failed\n");
-  EXPECT_EQ(ask("GET", "/healthz/ping").status, 200);
-  EXPECT_EQ(ask("GET", "/healthz/leaderElection").status, 500);
+  EXPECT_EQ(failed.body, "[-]leaderElection failed: reason withheld\nhealthz check failed\n");
+  EXPECT_EQ(ask("GET", "/healthz/ping").status, 404);
+  EXPECT_EQ(ask("GET", "/livez/ping").body, "ok");
+  const auto one = ask("GET", "/healthz/leaderElection");
+  EXPECT_EQ(one.status, 500);
+  EXPECT_EQ(one.body, "internal server error: the lease is lost\n");
   EXPECT_EQ(ask("GET", "/healthz?exclude=leaderElection&exclude=typo&verbose").body,
-            "[+]ping ok\n[+]leaderElection excluded: ok\nwarn: no check \"typo\" to exclude\n"
-            "healthz check passed\n");
+            "[+]leaderElection excluded: ok\nwarn: some health checks cannot be excluded: no "
+            "matches for \"typo\"\nhealthz check passed\n");
   EXPECT_THAT(ask("GET", "/metrics/slis").body,
               HasSubstr("kubernetes_healthcheck{name=\"leaderElection\",type=\"healthz\"} 0\n"
                         "kubernetes_healthcheck{name=\"ping\",type=\"livez\"} 1\n"));
+  EXPECT_THAT(ask("GET", "/metrics/slis").body,
+              HasSubstr("kubernetes_healthchecks_total{name=\"leaderElection\",status=\"error\","
+                        "type=\"healthz\"} 2\n"
+                        "kubernetes_healthchecks_total{name=\"leaderElection\",status=\"success\","
+                        "type=\"healthz\"} "
+                        "3\n"));
   EXPECT_EQ(ask("GET", "/livez").body, "ok");
   EXPECT_EQ(ask("GET", "/readyz").body, "ok");
 }
 
 TEST_F(ServingTest, MetricsAreTextAndCanBeReset) {
   prometheus::Registry registry;
-  counterFamily(registry, "koord_test_total", "A test.").Add({}).Increment(3);
+  counterFamily(registry, "koord_test_total", "[STABLE] A test.").Add({}).Increment(3);
+  counterFamily(registry, "koord_hidden_total", "[STABLE] Not shown.").Add({}).Increment(3);
   int resets = 0;
   addStandardEndpoints(router, {.metrics = [&] { return prometheusText(registry); },
-                                .resetMetrics = [&] { ++resets; }});
+                                .resetMetrics = [&] { ++resets; },
+                                .build = {"v1.2.3", "", ""},
+                                .features = {{"Gate", "BETA", true}},
+                                .disabledMetrics = {"koord_hidden_total"}});
   const auto metrics = ask("GET", "/metrics");
   EXPECT_EQ(headerOf(metrics.headers, "Content-Type"), "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_THAT(metrics.body, AllOf(HasSubstr("# TYPE koord_test_total counter\n"),
                                   HasSubstr("koord_test_total 3\n")));
+  EXPECT_THAT(metrics.body, Not(HasSubstr("hidden_total")));
+  for (const char* line :
+       {"git_version=\"v1.2.3\",major=\"1\",minor=\"2\",", "disabled_metrics_total 1\n",
+        "kubernetes_feature_enabled{name=\"Gate\",stage=\"BETA\"} 1\n",
+        "registered_metrics_total{deprecated_version=\"\",stability_level=\"STABLE\"} 1\n"})
+    EXPECT_THAT(metrics.body, HasSubstr(line));
   EXPECT_EQ(ask("DELETE", "/metrics").body, "metrics reset\n");
   EXPECT_EQ(resets, 1);
 }

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "model/pod_requests.h"
+#include "net/prometheus.h"
 
 namespace koord::scheduler {
 
@@ -24,11 +25,12 @@ void addSamples(std::string& out, std::string_view metric, const api::Pod& pod,
   for (const auto& [resource, amount] : amounts) {
     if (amount.toDouble() == 0) continue;
     fmt::format_to(std::back_inserter(out),
-                   "{}{{namespace=\"{}\",pod=\"{}\",node=\"{}\",scheduler=\"{}\",priority=\"{}\","
-                   "resource=\"{}\",unit=\"{}\"}} {}\n",
-                   metric, pod.metadata.namespace_, pod.metadata.name, node, pod.spec.schedulerName,
+                   "{}{{namespace=\"{}\",node=\"{}\",pod=\"{}\",priority=\"{}\",resource=\"{}\","
+                   "scheduler=\"{}\",unit=\"{}\"}} {}\n",
+                   metric, pod.metadata.namespace_, node, pod.metadata.name,
                    pod.spec.priority ? fmt::to_string(*pod.spec.priority) : "", resource,
-                   unitOf(resource), amount.toDouble());
+                   pod.spec.schedulerName, unitOf(resource),
+                   net::prometheusNumber(amount.toDouble()));
   }
 }
 
@@ -49,10 +51,10 @@ void addMetric(std::string& out, const Scheduler& scheduler, std::string_view me
 std::string podResourceMetrics(const Scheduler& scheduler) {
   std::string out;
   addMetric(out, scheduler, "kube_pod_resource_request",
-            "What a pod asks for, by resource and its unit",
+            "[STABLE] What a pod asks for, by resource and its unit",
             [](const api::Pod& pod) { return model::podRequests(pod); });
   addMetric(out, scheduler, "kube_pod_resource_limit",
-            "What a pod is limited to, by resource and its unit",
+            "[STABLE] What a pod is limited to, by resource and its unit",
             [](const api::Pod& pod) { return model::podLimits(pod); });
   return out;
 }

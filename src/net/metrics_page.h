@@ -1,0 +1,34 @@
+#pragma once
+
+// What every Kubernetes component adds to the metrics of its own at /metrics: its build, its
+// feature gates, and how many metrics of which stability there are.
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace koord::net {
+
+struct BuildInfo {
+  std::string version;  // "v1.2.3"
+  std::string commit;
+  std::string date;
+};
+
+struct Feature {
+  std::string name;
+  std::string stage;  // ALPHA, BETA, "" for general availability, DEPRECATED
+  bool enabled = false;
+};
+
+struct MetricsPage {
+  BuildInfo build;
+  std::vector<Feature> features;
+  std::set<std::string, std::less<>> disabled;  // names of metrics that are left out
+
+  // own: Prometheus text.
+  std::string complete(std::string own) const;
+};
+
+}  // namespace koord::net

@@ -4,9 +4,11 @@
 #include <limits>
 #include <set>
 
+#include "base/time.h"
 #include "base/yaml.h"
 #include "scheduler/config/extenders.h"
 #include "scheduler/config/fields.h"
+#include "scheduler/config/plugin_args.h"
 #include "scheduler/config/types.h"
 
 namespace koord::scheduler {
@@ -16,24 +18,32 @@ namespace {
 constexpr std::string_view kApiVersion = "kubescheduler.config.k8s.io/v1";
 constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 
+// Of fields that are not pointers upstream, nothing given and zero given are the same.
+template <class T>
+void keepUnlessZero(T& into, T given) {
+  if (given != T{}) into = std::move(given);
+}
+
 void readLeaderElection(Fields fields, LeaderElectionConfig& out) {
   out.leaderElect = fields.boolean("leaderElect", out.leaderElect);
-  out.leaseDuration = fields.duration("leaseDuration", out.leaseDuration);
-  out.renewDeadline = fields.duration("renewDeadline", out.renewDeadline);
-  out.retryPeriod = fields.duration("retryPeriod", out.retryPeriod);
-  out.resourceLock = fields.text("resourceLock", out.resourceLock);
-  out.resourceName = fields.text("resourceName", out.resourceName);
-  out.resourceNamespace = fields.text("resourceNamespace", out.resourceNamespace);
+  keepUnlessZero(out.leaseDuration, fields.duration("leaseDuration", {}));
+  keepUnlessZero(out.renewDeadline, fields.duration("renewDeadline", {}));
+  keepUnlessZero(out.retryPeriod, fields.duration("retryPeriod", {}));
+  keepUnlessZero(out.resourceLock, fields.text("resourceLock"));
+  keepUnlessZero(out.resourceName, fields.text("resourceName"));
+  keepUnlessZero(out.resourceNamespace, fields.text("resourceNamespace"));
   fields.refuseUnknown();
 }
 
 void readClient(Fields fields, SchedulerConfiguration& out) {
   out.kubeconfig = fields.text("kubeconfig");
-  fields.text("acceptContentTypes");
-  fields.text("contentType");
-  out.qps = fields.number("qps", out.qps);
-  out.burst = static_cast<std::int32_t>(
-      fields.integer("burst", out.burst, 0, std::numeric_limits<std::int32_t>::max()));
+  out.acceptContentTypes = fields.text("acceptContentTypes");
+  keepUnlessZero(out.contentType, fields.text("contentType"));
+  keepUnlessZero(out.qps, fields.number("qps", 0));
+  keepUnlessZero(out.burst,
+                 static_cast<std::int32_t>(
+                     fields.integer("burst", 0, std::numeric_limits<std::int32_t>::min(),
+                                    std::numeric_limits<std::int32_t>::max())));
   fields.refuseUnknown();
 }
 
@@ -46,9 +56,8 @@ PluginSet readSet(Fields fields) {
       const std::string name = item.text("name");
       const auto weight =
           item.integer("weight", 0, 0, std::numeric_limits<std::int32_t>::max());
-      if (name.empty()) item.error("name", "Required value");
-      if (kRemoved.contains(name))
-        item.error("name", fmt::format("Invalid value: \"{}\": was removed; use NodeVolumeLimits", name));
+      if (list == "enabled" && kRemoved.contains(name))
+        item.error("", fmt::format("Invalid value: \"{}\": was removed; use NodeVolumeLimits", name));
       item.refuseUnknown();
       if (list == "enabled") {
         set.enabled.push_back({name, weight});
@@ -83,12 +92,12 @@ ProfileConfig readProfile(Fields fields) {
     PluginArgs args;
     args.name = item.text("name");
     args.path = item.pathOf("args");
-    if (args.name.empty()) item.error("name", "Required value");
     if (!seen.insert(args.name).second)
-      item.error("name", fmt::format("Duplicate value: \"{}\"", args.name));
+      item.error("", fmt::format("Duplicate value: \"{}\"", args.name));
     if (const json::value* document = item.raw("args")) {
       args.args = *document;
-      if (auto* object = args.args.if_object()) {
+      auto* object = args.args.if_object();
+      if (object && hasArgsKind(args.name)) {
         const auto kind = textAt(args.args, "kind");
         if (!kind.empty() && kind != args.name + "Args") {
           item.error("args.kind", fmt::format("Invalid value: \"{}\": must be {}Args", kind, args.name));
@@ -122,26 +131,50 @@ std::vector<std::string> validate(const SchedulerConfiguration& configuration) {
   const auto note = [&](std::string_view path, std::string_view message) {
     errors.push_back(fmt::format("{}: {}", path, message));
   };
+  const auto refuse = [&](std::string_view path, const auto& value, std::string_view message) {
+    note(path, fmt::format("Invalid value: {}: {}", value, message));
+  };
+  const auto quoted = [](const std::string& text) { return fmt::format("\"{}\"", text); };
+  const auto shown = [&](Duration duration) { return quoted(formatDuration(duration)); };
+  if (configuration.parallelism <= 0)
+    refuse("parallelism", configuration.parallelism, "should be an integer value greater than zero");
+  if (configuration.burst < 0)
+    refuse("clientConnection.burst", configuration.burst, "must be non-negative");
   const LeaderElectionConfig& election = configuration.leaderElection;
   if (election.leaderElect) {
+    constexpr std::string_view kPositive = "must be greater than zero";
     if (election.leaseDuration <= Duration::zero())
-      note("leaderElection.leaseDuration", "Invalid value: must be greater than zero");
+      refuse("leaderElection.leaseDuration", shown(election.leaseDuration), kPositive);
     if (election.renewDeadline <= Duration::zero())
-      note("leaderElection.renewDeadline", "Invalid value: must be greater than zero");
-    if (election.leaseDuration <= election.renewDeadline)
-      note("leaderElection.leaseDuration", "Invalid value: LeaseDuration must be greater than RenewDeadline");
-    if (election.renewDeadline * 10 <= election.retryPeriod * 12)
-      note("leaderElection.renewDeadline", "Invalid value: must be greater than retryPeriod * 1.2");
+      refuse("leaderElection.renewDeadline", shown(election.renewDeadline), kPositive);
     if (election.retryPeriod <= Duration::zero())
-      note("leaderElection.retryPeriod", "Invalid value: must be greater than zero");
-    if (election.resourceLock != "leases")
-      note("leaderElection.resourceLock", "Invalid value: resourceLock value must be \"leases\"");
-    if (election.resourceName.empty()) note("leaderElection.resourceName", "Invalid value: is required");
+      refuse("leaderElection.retryPeriod", shown(election.retryPeriod), kPositive);
+    if (election.leaseDuration <= election.renewDeadline) {
+      refuse("leaderElection.leaseDuration", shown(election.renewDeadline),
+             "must be greater than `RenewDeadline`");
+    }
+    // Upstream finds this out when it is about to take part in the election.
+    if (election.renewDeadline * 10 <= election.retryPeriod * 12) {
+      refuse("leaderElection.renewDeadline", shown(election.renewDeadline),
+             "must be greater than retryPeriod*JitterFactor");
+    }
+    if (election.resourceLock != "leases") {
+      refuse("leaderElection.resourceLock", quoted(election.resourceLock),
+             "resourceLock value must be \"leases\"");
+    }
+    if (election.resourceName.empty())
+      refuse("leaderElection.resourceName", "\"\"", "resourceName is required");
     if (election.resourceNamespace.empty())
-      note("leaderElection.resourceNamespace", "Invalid value: is required");
+      refuse("leaderElection.resourceNamespace", "\"\"", "resourceNamespace is required");
   }
-  if (configuration.podMaxBackoffSeconds < configuration.podInitialBackoffSeconds)
-    note("podMaxBackoffSeconds", "Invalid value: must be greater than or equal to PodInitialBackoffSeconds");
+  if (configuration.podInitialBackoffSeconds <= 0) {
+    refuse("podInitialBackoffSeconds", configuration.podInitialBackoffSeconds,
+           "must be greater than 0");
+  }
+  if (configuration.podMaxBackoffSeconds < configuration.podInitialBackoffSeconds) {
+    refuse("podMaxBackoffSeconds", configuration.podMaxBackoffSeconds,
+           "must be greater than or equal to PodInitialBackoffSeconds");
+  }
   if (configuration.profiles.empty()) note("profiles", "Required value");
   std::set<std::string> names;
   for (const ProfileConfig& profile : configuration.profiles) {
@@ -180,12 +213,13 @@ Result<SchedulerConfiguration> parseConfiguration(std::string_view text) {
 
 SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std::string>& errors) {
   SchedulerConfiguration out;
-  const auto document = parseYaml(text);
-  if (!document) {
-    errors.push_back(document.error().message);
-    return out;
+  const auto documents = parseYamlDocuments(text);
+  if (!documents) {
+    errors.push_back(documents.error().message);
+    return defaultConfiguration();
   }
-  Fields fields(&*document, "", errors);
+  // As upstream, what follows the first document is not looked at.
+  Fields fields(documents->empty() ? nullptr : &documents->front(), "", errors);
   if (const std::string version = fields.text("apiVersion"); version != kApiVersion) {
     fields.error("apiVersion",
                  fmt::format("Unsupported value: \"{}\": supported values: {}", version, kApiVersion));
@@ -193,15 +227,16 @@ SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std:
   if (const std::string kind = fields.text("kind"); kind != "KubeSchedulerConfiguration")
     fields.error("kind", fmt::format("Invalid value: \"{}\": must be KubeSchedulerConfiguration", kind));
   constexpr auto kInt32 = std::numeric_limits<std::int32_t>::max();
-  out.parallelism = static_cast<std::int32_t>(fields.integer("parallelism", 16, 1, kInt32));
+  constexpr auto kInt32Low = std::numeric_limits<std::int32_t>::min();
+  out.parallelism = static_cast<std::int32_t>(fields.integer("parallelism", 16, kInt32Low, kInt32));
   readLeaderElection(fields.object("leaderElection"), out.leaderElection);
   readClient(fields.object("clientConnection"), out);
   out.enableProfiling = fields.boolean("enableProfiling", true);
   out.enableContentionProfiling = fields.boolean("enableContentionProfiling", out.enableProfiling);
   out.percentageOfNodesToScore =
       static_cast<std::int32_t>(fields.integer("percentageOfNodesToScore", 0, 0, 100));
-  out.podInitialBackoffSeconds = fields.integer("podInitialBackoffSeconds", 1, 1, kAny);
-  out.podMaxBackoffSeconds = fields.integer("podMaxBackoffSeconds", 10, 0, kAny);
+  out.podInitialBackoffSeconds = fields.integer("podInitialBackoffSeconds", 1, -kAny, kAny);
+  out.podMaxBackoffSeconds = fields.integer("podMaxBackoffSeconds", 10, -kAny, kAny);
   out.delayCacheUntilActive = fields.boolean("delayCacheUntilActive", false);
   out.extenders = readExtenders(fields);
   for (Fields& profile : fields.list("profiles")) out.profiles.push_back(readProfile(std::move(profile)));

@@ -42,39 +42,40 @@ TEST(Configuration, every_problem_is_told_by_its_field) {
       const Row& row : {
           Row{"unknownField: 1", "unknownField: unknown field"},
           Row{"parallelism: 1\nparallelism: 2", "key \"parallelism\" is there twice"},
-          Row{"parallelism: 0", "parallelism: Invalid value: 0: not in valid range [1-2147483647]"},
+          Row{"parallelism: 0",
+              "parallelism: Invalid value: 0: should be an integer value greater than zero"},
           Row{"percentageOfNodesToScore: 101",
               "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"},
           Row{"podInitialBackoffSeconds: 0",
-              "podInitialBackoffSeconds: Invalid value: 0: must be at "
-              "least 1"},
+              "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0"},
           Row{"podInitialBackoffSeconds: 20",
-              "podMaxBackoffSeconds: Invalid value: must be greater "
-              "than or equal to PodInitialBackoffSeconds"},
-          Row{"clientConnection: {burst: -1}", "clientConnection.burst: Invalid value: -1"},
+              "podMaxBackoffSeconds: Invalid value: 10: must be greater than or equal to "
+              "PodInitialBackoffSeconds"},
+          Row{"clientConnection: {burst: -1}",
+              "clientConnection.burst: Invalid value: -1: must be non-negative"},
           Row{"leaderElection: {leaseDuration: 5s}",
-              "leaderElection.leaseDuration: Invalid value: LeaseDuration must be greater than "
-              "RenewDeadline"},
-          Row{"leaderElection: {retryPeriod: 0s}",
-              "leaderElection.retryPeriod: Invalid value: must be greater than zero"},
+              "leaderElection.leaseDuration: Invalid value: \"10s\": must be greater than "
+              "`RenewDeadline`"},
+          Row{"leaderElection: {retryPeriod: -1s}",
+              "leaderElection.retryPeriod: Invalid value: \"-1s\": must be greater than zero"},
           Row{"leaderElection: {renewDeadline: 2s}",
-              "leaderElection.renewDeadline: Invalid value: must be greater than retryPeriod * "
-              "1.2"},
+              "leaderElection.renewDeadline: Invalid value: \"2s\": must be greater than "
+              "retryPeriod*JitterFactor"},
           Row{"leaderElection: {resourceLock: endpoints}",
-              "leaderElection.resourceLock: Invalid value: resourceLock value must be \"leases\""},
-          Row{"leaderElection: {resourceName: ''}",
-              "leaderElection.resourceName: Invalid value: is required"},
+              "leaderElection.resourceLock: Invalid value: \"endpoints\": resourceLock value must "
+              "be "
+              "\"leases\""},
           Row{"leaderElection: {leaseDuration: soon}",
               "leaderElection.leaseDuration: expected a duration such as 15s, got \"soon\""},
           Row{"profiles: [{schedulerName: a}, {schedulerName: a}]",
               "profiles[1].schedulerName: Duplicate value: \"a\""},
           Row{"profiles: [{}, {schedulerName: a}]", "profiles[0].schedulerName: Required value"},
           Row{"profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]",
-              "profiles[0].plugins.filter.enabled[0].name: Invalid value: \"EBSLimits\": was "
+              "profiles[0].plugins.filter.enabled[0]: Invalid value: \"EBSLimits\": was "
               "removed"},
           Row{"profiles: [{plugins: {filters: {}}}]", "profiles[0].plugins.filters: unknown field"},
           Row{"profiles: [{pluginConfig: [{name: NodeAffinity}, {name: NodeAffinity}]}]",
-              "profiles[0].pluginConfig[1].name: Duplicate value: \"NodeAffinity\""},
+              "profiles[0].pluginConfig[1]: Duplicate value: \"NodeAffinity\""},
           Row{"profiles: [{pluginConfig: [{name: NodeAffinity, args: {kind: OtherArgs}}]}]",
               "profiles[0].pluginConfig[0].args.kind: Invalid value: \"OtherArgs\": must be "
               "NodeAffinityArgs"},
@@ -95,11 +96,35 @@ TEST(Configuration, every_problem_is_told_by_its_field) {
       }) {
     EXPECT_THAT(problemsOf(kHead + row.yaml), HasSubstr(row.problem)) << row.yaml;
   }
+  std::vector<std::string> problems;
+  EXPECT_EQ(readConfiguration("parallelism: [", problems).profiles.size(), 1u);
+  EXPECT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problemsOf(kHead + "---\nparallelism: 0\n"), "");
   EXPECT_THAT(problemsOf("apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: Config\nx: 1\n"),
               "apiVersion: Unsupported value: \"kubescheduler.config.k8s.io/v1beta3\": supported "
               "values: kubescheduler.config.k8s.io/v1\n"
               "kind: Invalid value: \"Config\": must be KubeSchedulerConfiguration\n"
               "x: unknown field");
+}
+
+TEST(Configuration, what_is_zero_or_means_nothing_here_is_as_good_as_not_given) {
+  for (const char* yaml : {
+           "leaderElection: {leaseDuration: 0s, renewDeadline: 0s, retryPeriod: 0s}",
+           "leaderElection: {resourceLock: '', resourceName: '', resourceNamespace: ''}",
+           "clientConnection: {qps: 0, burst: 0, contentType: ''}",
+           "profiles: []",
+           "profiles: [{}]",
+           "parallelism: null",
+           "profiles: [{pluginConfig: [{name: NodeAffinity}]}]",
+           "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {}}]}]",
+           "profiles: [{pluginConfig: [{name: Unknown, args: {kind: Other, x: 1}}]}]",
+           "profiles: [{pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: "
+           "[{name: cpu}, {name: memory, weight: 0}]}}]}]",
+       }) {
+    const auto read = parseConfiguration(kHead + yaml);
+    ASSERT_TRUE(read) << yaml << ": " << read.error().message;
+    EXPECT_EQ(writeConfiguration(*read), writeConfiguration(defaultConfiguration())) << yaml;
+  }
 }
 
 TEST(Configuration, json_is_as_good_as_yaml) {
@@ -144,9 +169,11 @@ TEST(Configuration, written_and_read_again_it_is_the_same) {
   const auto again = parseConfiguration(written);
   ASSERT_TRUE(again) << again.error().message << "\n" << written;
   EXPECT_EQ(writeConfiguration(*again), written);
+  EXPECT_THAT(written, HasSubstr("name: InterPodAffinity\n"));
+  EXPECT_THAT(written, HasSubstr("hardPodAffinityWeight: 3\n"));
+  EXPECT_THAT(written, HasSubstr("ignorePreferredTermsOfExistingPods: false\n"));
   EXPECT_EQ(again->leaderElection.leaseDuration, std::chrono::seconds(90));
   EXPECT_EQ(again->extenders[0].httpTimeout, std::chrono::milliseconds(250));
-  EXPECT_EQ(again->profiles[0].pluginConfig.size(), read->profiles[0].pluginConfig.size());
   EXPECT_EQ(mergePlugins(defaultPlugins(), again->profiles[0].plugins.at("multiPoint")),
             mergePlugins(defaultPlugins(), read->profiles[0].plugins.at("multiPoint")));
 }

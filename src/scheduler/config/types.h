@@ -88,6 +88,8 @@ struct SchedulerConfiguration {
   std::int32_t parallelism = 16;  // accepted; the engine needs no worker threads
   LeaderElectionConfig leaderElection;
   std::string kubeconfig;
+  std::string acceptContentTypes;
+  std::string contentType = "application/vnd.kubernetes.protobuf";  // accepted; JSON is what is sent
   double qps = 50;
   std::int32_t burst = 100;
   bool enableProfiling = true;
@@ -107,7 +109,11 @@ SchedulerConfiguration defaultConfiguration();
 Result<SchedulerConfiguration> parseConfiguration(std::string_view text);
 // The same, for those who go on to look for more problems: what could be read, and the problems.
 SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std::string>& errors);
-// YAML with every field; read again, it gives the same configuration.
+// The configuration in force as KubeSchedulerConfiguration v1, defaults of plugins included. Who is shown
+// it need not be trusted with keys.
+enum class Secrets { Written, LeftOut };
+json::value configurationDocument(const SchedulerConfiguration& configuration, Secrets secrets);
+// The same as YAML; read again, it gives the same configuration.
 std::string writeConfiguration(const SchedulerConfiguration& configuration);
 // Checks what can only be judged as a whole; for configurations changed by flags.
 std::vector<std::string> validate(const SchedulerConfiguration& configuration);

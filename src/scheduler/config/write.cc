@@ -1,8 +1,12 @@
 // A configuration as a document again: KubeSchedulerConfiguration v1 with everything that is in
 // force, defaults included.
 
+#include <algorithm>
+#include <set>
+
 #include "base/time.h"
 #include "base/yaml.h"
+#include "scheduler/config/plugin_args.h"
 #include "scheduler/config/types.h"
 
 namespace koord::scheduler {
@@ -11,11 +15,8 @@ namespace {
 
 json::value pluginList(const std::vector<PluginRef>& plugins) {
   json::array list;
-  for (const PluginRef& plugin : plugins) {
-    json::object entry{{"name", plugin.name}};
-    if (plugin.weight != 0) entry.emplace("weight", plugin.weight);
-    list.push_back(std::move(entry));
-  }
+  for (const PluginRef& plugin : plugins)
+    list.push_back(json::object{{"name", plugin.name}, {"weight", plugin.weight}});
   return list;
 }
 
@@ -23,30 +24,42 @@ json::value setDocument(const PluginSet& set) {
   json::object document;
   if (!set.enabled.empty()) document.emplace("enabled", pluginList(set.enabled));
   json::array disabled;
-  for (const auto& name : set.disabled) disabled.push_back(json::object{{"name", name}});
+  for (const auto& name : set.disabled)
+    disabled.push_back(json::object{{"name", name}, {"weight", 0}});
   if (!disabled.empty()) document.emplace("disabled", std::move(disabled));
   return document;
 }
 
-// What multiPoint comes to is written as what replaces all defaults, so that reading it gives the
-// same order whatever the defaults are by then.
+const PluginSet& setOf(const ProfileConfig& profile, std::string_view point) {
+  static const PluginSet kEmpty;
+  const auto set = profile.plugins.find(point);
+  return set == profile.plugins.end() ? kEmpty : set->second;
+}
+
+// Of the plugins that the profile uses, and no others.
+json::array pluginConfig(const ProfileConfig& profile, const std::vector<PluginRef>& multiPoint) {
+  std::set<std::string> used;
+  for (const PluginRef& plugin : multiPoint) used.insert(plugin.name);
+  for (const std::string_view point : kExtensionPoints)
+    for (const PluginRef& plugin : setOf(profile, point).enabled) used.insert(plugin.name);
+  json::array list;
+  for (const std::string& name : used) {
+    const auto given = std::ranges::find(profile.pluginConfig, name, &PluginArgs::name);
+    json::value args =
+        argsInForce(name, given == profile.pluginConfig.end() ? json::value() : given->args);
+    if (!args.is_null()) list.push_back(json::object{{"name", name}, {"args", std::move(args)}});
+  }
+  return list;
+}
+
 json::value profileDocument(const ProfileConfig& profile) {
   json::object plugins;
-  PluginSet multi;
-  for (const auto& [point, set] : profile.plugins) {
-    if (point == "multiPoint") {
-      multi = set;
-    } else {
-      plugins.emplace(point, setDocument(set));
-    }
-  }
-  plugins.emplace("multiPoint", setDocument({mergePlugins(defaultPlugins(), multi), {"*"}}));
-  json::array args;
-  for (const PluginArgs& entry : profile.pluginConfig) {
-    json::object item{{"name", entry.name}};
-    if (!entry.args.is_null()) item.emplace("args", entry.args);
-    args.push_back(std::move(item));
-  }
+  for (const std::string_view point : kExtensionPoints)
+    plugins.emplace(point, setDocument(setOf(profile, point)));
+  const PluginSet& own = setOf(profile, "multiPoint");
+  PluginSet multiPoint{mergePlugins(defaultPlugins(), own), own.disabled};
+  json::array args = pluginConfig(profile, multiPoint.enabled);
+  plugins.emplace("multiPoint", setDocument(multiPoint));
   json::object document{{"schedulerName", profile.schedulerName}, {"plugins", std::move(plugins)}};
   if (profile.percentageOfNodesToScore)
     document.emplace("percentageOfNodesToScore", *profile.percentageOfNodesToScore);
@@ -54,13 +67,13 @@ json::value profileDocument(const ProfileConfig& profile) {
   return document;
 }
 
-json::value extenderDocument(const ExtenderConfig& extender) {
+json::value extenderDocument(const ExtenderConfig& extender, Secrets secrets) {
   json::object document{{"urlPrefix", extender.urlPrefix},
-                        {"weight", extender.weight},
-                        {"enableHTTPS", extender.enableHttps},
-                        {"httpTimeout", formatDuration(extender.httpTimeout)},
-                        {"nodeCacheCapable", extender.nodeCacheCapable},
-                        {"ignorable", extender.ignorable}};
+                        {"httpTimeout", formatDuration(extender.httpTimeout)}};
+  if (extender.weight != 0) document.emplace("weight", extender.weight);
+  if (extender.enableHttps) document.emplace("enableHTTPS", true);
+  if (extender.nodeCacheCapable) document.emplace("nodeCacheCapable", true);
+  if (extender.ignorable) document.emplace("ignorable", true);
   const auto add = [](json::object& into, std::string_view name, const std::string& value) {
     if (!value.empty()) into.emplace(name, value);
   };
@@ -76,27 +89,34 @@ json::value extenderDocument(const ExtenderConfig& extender) {
     add(settings, "keyFile", tls.keyFile);
     add(settings, "caFile", tls.caFile);
     add(settings, "certData", tls.certData);
-    add(settings, "keyData", tls.keyData);
+    if (secrets == Secrets::Written) add(settings, "keyData", tls.keyData);
     add(settings, "caData", tls.caData);
     document.emplace("tlsConfig", std::move(settings));
   }
   json::array managed;
   for (const auto& resource : extender.managedResources) {
-    managed.push_back(
-        json::object{{"name", resource.name}, {"ignoredByScheduler", resource.ignoredByScheduler}});
+    json::object entry{{"name", resource.name}};
+    if (resource.ignoredByScheduler) entry.emplace("ignoredByScheduler", true);
+    managed.push_back(std::move(entry));
   }
   if (!managed.empty()) document.emplace("managedResources", std::move(managed));
   return document;
 }
 
+// Whole numbers without an exponent.
+json::value numberOf(double number) {
+  const auto whole = static_cast<std::int64_t>(number);
+  return static_cast<double>(whole) == number ? json::value(whole) : json::value(number);
+}
+
 }  // namespace
 
-std::string writeConfiguration(const SchedulerConfiguration& configuration) {
+json::value configurationDocument(const SchedulerConfiguration& configuration, Secrets secrets) {
   const LeaderElectionConfig& election = configuration.leaderElection;
   json::array profiles, extenders;
   for (const auto& profile : configuration.profiles) profiles.push_back(profileDocument(profile));
   for (const auto& extender : configuration.extenders)
-    extenders.push_back(extenderDocument(extender));
+    extenders.push_back(extenderDocument(extender, secrets));
   json::object document{
       {"apiVersion", "kubescheduler.config.k8s.io/v1"},
       {"kind", "KubeSchedulerConfiguration"},
@@ -109,17 +129,23 @@ std::string writeConfiguration(const SchedulerConfiguration& configuration) {
                                       {"resourceName", election.resourceName},
                                       {"resourceNamespace", election.resourceNamespace}}},
       {"clientConnection", json::object{{"kubeconfig", configuration.kubeconfig},
-                                        {"qps", configuration.qps},
+                                        {"acceptContentTypes", configuration.acceptContentTypes},
+                                        {"contentType", configuration.contentType},
+                                        {"qps", numberOf(configuration.qps)},
                                         {"burst", configuration.burst}}},
       {"enableProfiling", configuration.enableProfiling},
       {"enableContentionProfiling", configuration.enableContentionProfiling},
       {"percentageOfNodesToScore", configuration.percentageOfNodesToScore},
       {"podInitialBackoffSeconds", configuration.podInitialBackoffSeconds},
       {"podMaxBackoffSeconds", configuration.podMaxBackoffSeconds},
-      {"delayCacheUntilActive", configuration.delayCacheUntilActive},
       {"profiles", std::move(profiles)}};
+  if (configuration.delayCacheUntilActive) document.emplace("delayCacheUntilActive", true);
   if (!extenders.empty()) document.emplace("extenders", std::move(extenders));
-  return toYaml(document);
+  return document;
+}
+
+std::string writeConfiguration(const SchedulerConfiguration& configuration) {
+  return toYaml(configurationDocument(configuration, Secrets::Written));
 }
 
 }  // namespace koord::scheduler

@@ -93,14 +93,10 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   }
   for (const std::string_view point : kExtensionPoints)
     for (const PluginRef& plugin : setOf(config, point).enabled) want(plugin.name);
-  // Arguments of plugins that are not in use are checked all the same.
-  for (const PluginArgs& args : config.pluginConfig) {
-    if (!registry.contains(args.name)) {
-      errors.push_back(fmt::format("{}: plugin \"{}\" does not exist", args.path, args.name));
-      continue;
-    }
-    want(args.name);
-  }
+  // Arguments of plugins that are not in use are checked all the same; those of plugins that nobody
+  // knows are nobody's, unless some list names the plugin, which is an error of its own.
+  for (const PluginArgs& args : config.pluginConfig)
+    if (registry.contains(args.name)) want(args.name);
 
   Instances instances;
   for (const auto& name : wanted) {

@@ -134,8 +134,16 @@ TEST(Profile, problems_are_told_by_their_field) {
                "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
                "[{matchExpressions: [{key: a, operator: Near}]}]}}}}]}",
                "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: "},
-           Row{"{pluginConfig: [{name: NodeName, args: {x: 1}}]}",
+           Row{"{pluginConfig: [{name: VolumeBinding, args: {x: 1}}]}",
                "profiles[0].pluginConfig[0].args.x: unknown field"},
+           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {}}}]}",
+               "args.scoringStrategy.type: Unsupported value: \"\""},
+           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResourceGroups: ['a b']}}]}",
+               "args.ignoredResourceGroups[0]: Invalid value: \"a b\": "},
+           Row{"{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, "
+               "defaultConstraints: [{maxSkew: 1, topologyKey: a b, whenUnsatisfiable: "
+               "DoNotSchedule}]}}]}",
+               "args.defaultConstraints[0].topologyKey: Invalid value: \"a b\": "},
        }) {
     World world;
     std::string problems;

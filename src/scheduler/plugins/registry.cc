@@ -23,11 +23,10 @@ namespace koord::scheduler {
 
 namespace {
 
-// A plugin without arguments: any field is an error.
+// A plugin without arguments. As upstream, whatever is given to it means nothing.
 template <class P>
 void add(Registry& registry) {
-  registry.emplace(P::kName, [](Fields& args, Handle& handle) -> std::unique_ptr<Plugin> {
-    args.refuseUnknown();
+  registry.emplace(P::kName, [](Fields&, Handle& handle) -> std::unique_ptr<Plugin> {
     if constexpr (std::is_constructible_v<P, Handle&>) {
       return std::make_unique<P>(handle);
     } else {

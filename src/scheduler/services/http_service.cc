@@ -7,7 +7,6 @@
 #include "api/codec.h"
 #include "net/profiling.h"
 #include "net/serving.h"
-#include "scheduler/services/configz.h"
 #include "scheduler/services/explain.h"
 #include "scheduler/services/pod_resources.h"
 
@@ -52,8 +51,14 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
   standard.readyz.add("sched-handler-sync",
                       [this] { return state_.synced() ? "" : "waiting for handlers to sync"; });
   standard.metrics = [this] { return metrics_.text(scheduler_) + state_.clientMetrics(); };
+  standard.build = state_.page.build;
+  standard.features = state_.page.features;
+  standard.disabledMetrics = state_.page.disabled;
   standard.resetMetrics = [this] { metrics_.reset(); };
-  standard.configz = [this] { return configz(scheduler_.configuration()); };
+  standard.configz = [this] {
+    return json::object{
+        {"componentconfig", configurationDocument(scheduler_.configuration(), Secrets::LeftOut)}};
+  };
   standard.debugFlags = scheduler.configuration().enableProfiling;
   addStandardEndpoints(router_, std::move(standard));
   // Of pods, which only the leader knows for sure.

@@ -8,6 +8,7 @@
 
 #include <functional>
 
+#include "net/metrics_page.h"
 #include "net/router.h"
 #include "scheduler/services/metrics.h"
 
@@ -20,6 +21,7 @@ struct ServiceState {
   std::function<bool()> synced;
   std::function<bool()> stopping;
   std::function<std::string()> clientMetrics;  // those of kube::Metrics
+  net::MetricsPage page;                       // what goes with all metrics
 };
 
 class HttpService {

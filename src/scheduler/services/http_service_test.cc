@@ -53,13 +53,13 @@ struct Service : testing::SchedulerFixture {
 TEST(HttpService, says_whether_it_lives_and_is_ready) {
   Service s;
   EXPECT_EQ(s.get("/healthz"), "ok");
-  EXPECT_EQ(
-      s.get("/readyz?verbose"),
-      "[+]ping ok\n[+]leaderElection ok\n[+]shutdown ok\n[+]sched-handler-sync ok\nreadyz check "
-      "passed\n");
+  EXPECT_EQ(s.get("/readyz?verbose"),
+            "[+]leaderElection ok\n[+]shutdown ok\n[+]sched-handler-sync ok\nreadyz check "
+            "passed\n");
   s.synced = false;
   EXPECT_EQ(s.ask("GET", "/readyz").status, 500);
-  EXPECT_EQ(s.get("/readyz/sched-handler-sync"), "waiting for handlers to sync\n");
+  EXPECT_EQ(s.get("/readyz/sched-handler-sync"),
+            "internal server error: waiting for handlers to sync\n");
   s.unhealthy = "failed election to renew leadership on lease kube-scheduler";
   EXPECT_EQ(s.ask("GET", "/healthz").status, 500);
   EXPECT_EQ(s.get("/livez"), "ok");
@@ -100,6 +100,12 @@ TEST(HttpService, counts_what_the_scheduler_does) {
            "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"1\"} 1",
            "scheduler_preemption_attempts_total 1",
            "rest_client_requests_total 7",
+           "scheduler_framework_extension_point_duration_seconds_count{extension_point="
+           "\"PreEnqueue\",profile=\"default-scheduler\",status=\"Success\"}",
+           "scheduler_event_handling_duration_seconds_count{event=\"UnschedulablePodAdd\"}",
+           "scheduler_plugin_execution_duration_seconds_bucket{extension_point=\"PreFilter\","
+           "plugin="
+           "\"VolumeRestrictions\",status=\"Skip\",le=\"1.5000000000000002e-05\"}",
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }
@@ -115,13 +121,13 @@ TEST(HttpService, tells_what_pods_ask_for) {
   s.run();
   EXPECT_THAT(
       s.get("/metrics/resources"),
-      AllOf(HasSubstr(
-                "kube_pod_resource_request{namespace=\"default\",pod=\"p\",node=\"a\",scheduler="
-                "\"default-scheduler\",priority=\"5\",resource=\"cpu\",unit=\"cores\"} 1.5\n"),
-            HasSubstr("priority=\"5\",resource=\"memory\",unit=\"bytes\"} 1073741824\n"),
-            HasSubstr(
-                "pod=\"large\",node=\"\",scheduler=\"default-scheduler\",priority=\"\",resource="
-                "\"cpu\",unit=\"cores\"} 64\n")));
+      AllOf(
+          HasSubstr("kube_pod_resource_request{namespace=\"default\",node=\"a\",pod=\"p\",priority="
+                    "\"5\",resource=\"cpu\",scheduler=\"default-scheduler\",unit=\"cores\"} 1.5\n"),
+          HasSubstr("resource=\"memory\",scheduler=\"default-scheduler\",unit=\"bytes\"} "
+                    "1.073741824e+09\n"),
+          HasSubstr("node=\"\",pod=\"large\",priority=\"\",resource=\"cpu\",scheduler="
+                    "\"default-scheduler\",unit=\"cores\"} 64\n")));
   s.leading = false;
   EXPECT_EQ(s.ask("GET", "/metrics/resources").status, 200);
   EXPECT_EQ(s.get("/metrics/resources"), "");
@@ -131,11 +137,12 @@ TEST(HttpService, shows_its_configuration) {
   Service s;
   const auto config = parseJson(s.get("/configz"));
   ASSERT_TRUE(config);
-  EXPECT_EQ(textAt(*config, "componentconfig", "LeaderElection", "LeaseDuration"), "15s");
-  const auto& profile = at(*config, "componentconfig", "Profiles")->get_array()[0];
-  EXPECT_EQ(textAt(profile, "SchedulerName"), "default-scheduler");
-  const auto& plugins = at(profile, "Plugins", "MultiPoint", "Enabled")->get_array();
-  EXPECT_EQ(toJson(plugins[4]), R"({"Name":"TaintToleration","Weight":3})");
+  EXPECT_EQ(textAt(*config, "componentconfig", "kind"), "KubeSchedulerConfiguration");
+  EXPECT_EQ(textAt(*config, "componentconfig", "leaderElection", "leaseDuration"), "15s");
+  const auto& profile = at(*config, "componentconfig", "profiles")->get_array()[0];
+  EXPECT_EQ(textAt(profile, "schedulerName"), "default-scheduler");
+  const auto& plugins = at(profile, "plugins", "multiPoint", "enabled")->get_array();
+  EXPECT_EQ(toJson(plugins[4]), R"({"name":"TaintToleration","weight":3})");
 }
 
 TEST(HttpService, takes_debug_flags) {

@@ -24,7 +24,8 @@ void readShape(Fields ratio, std::vector<ShapePoint>& shape) {
 }
 
 void readStrategy(Fields strategy, NodeResourcesFitArgs& args) {
-  const std::string type = strategy.text("type", "LeastAllocated");
+  // A strategy that is given has to say its type; only without one there is a default.
+  const std::string type = strategy.text("type");
   if (type == "LeastAllocated") {
     args.type = ScoringType::LeastAllocated;
   } else if (type == "MostAllocated") {
@@ -40,7 +41,6 @@ void readStrategy(Fields strategy, NodeResourcesFitArgs& args) {
   for (Fields& item : strategy.list("resources")) {
     ResourceWeight& read = resources.emplace_back();
     read.name = item.text("name");
-    if (read.name.empty()) item.error("name", "Required value");
     read.weight = item.integer("weight", 1, 0, 100);
     if (read.weight == 0) read.weight = 1;
     item.refuseUnknown();
@@ -72,6 +72,10 @@ NodeResourcesFitArgs NodeResourcesFitArgs::read(Fields& fields) {
   for (std::size_t i = 0; i < args.ignoredResourceGroups.size(); ++i) {
     if (args.ignoredResourceGroups[i].find('/') != std::string::npos)
       fields.error(fmt::format("ignoredResourceGroups[{}]", i), "Invalid value: resource group name can't contain '/'");
+    if (const std::string wrong = api::checkQualifiedName(args.ignoredResourceGroups[i]); !wrong.empty()) {
+      fields.error(fmt::format("ignoredResourceGroups[{}]", i),
+                   fmt::format("Invalid value: \"{}\": {}", args.ignoredResourceGroups[i], wrong));
+    }
   }
   if (fields.has("scoringStrategy")) readStrategy(fields.object("scoringStrategy"), args);
   fields.raw("scoringStrategy");

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "api/names.h"
+
 namespace koord::scheduler {
 
 PodTopologySpreadArgs PodTopologySpreadArgs::read(Fields& fields) {
@@ -21,8 +23,12 @@ PodTopologySpreadArgs PodTopologySpreadArgs::read(Fields& fields) {
     constraint.maxSkew = static_cast<std::int32_t>(item.integer("maxSkew", 0, 1, INT32_MAX));
     if (!item.has("maxSkew")) item.error("maxSkew", "Required value: must be greater than zero");
     constraint.topologyKey = item.text("topologyKey");
-    if (constraint.topologyKey.empty())
+    if (constraint.topologyKey.empty()) {
       item.error("topologyKey", "Required value: can not be empty");
+    } else if (const auto wrong = api::checkQualifiedName(constraint.topologyKey); !wrong.empty()) {
+      item.error("topologyKey",
+                 fmt::format("Invalid value: \"{}\": {}", constraint.topologyKey, wrong));
+    }
     constraint.whenUnsatisfiable = item.text("whenUnsatisfiable");
     if (constraint.whenUnsatisfiable != "DoNotSchedule" &&
         constraint.whenUnsatisfiable != "ScheduleAnyway") {

@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr const char* kDriver = "volumes.example.com";
+constexpr const char* kZone = "topology.kubernetes.io/zone";
 constexpr const char* kSelectedNode = "volume.kubernetes.io/selected-node";
 constexpr std::size_t kMaxPods = 80;
 constexpr std::size_t kMaxNodes = 16;
@@ -24,7 +25,8 @@ Life::Life(kube::Api& api, VirtualLoop& loop, Truth& truth, Journal& journal, Ra
       journal_(journal),
       random_(random.fork()),
       generate_(random.next()),
-      shapes_(1 + random_.below(12)) {
+      shapes_(1 + random_.below(12)),
+      volumes_(random_.chance(0.3) ? 0.5 : 0.1) {
   truth_.pods.addHandler({[this](const auto& pod) { podSeen(pod); },
                           [this](const auto&, const auto& pod) { podSeen(pod); },
                           {}});
@@ -90,6 +92,10 @@ void Life::begin() {
          {{"metadata", {{"name", "local"}}},
           {"provisioner", "kubernetes.io/no-provisioner"},
           {"volumeBindingMode", "WaitForFirstConsumer"}});
+  create(api::StorageClass::kType, "",
+         {{"metadata", {{"name", "instant"}}},
+          {"provisioner", kDriver},
+          {"volumeBindingMode", "Immediate"}});
   const std::uint64_t nodes = 2 + random_.below(10);
   for (std::uint64_t n = 0; n < nodes; ++n) createNode();
 }
@@ -140,7 +146,13 @@ void Life::createPod() {
   if (random_.chance(0.5))
     object.spec.priorityClassName = generate_.pick({"low", "high", "higher", "polite"});
   if (random_.chance(0.1)) pod.gate("example.com/wait");
-  if (random_.chance(0.1)) addVolumes(pod);
+  if (random_.chance(volumes_)) addVolumes(pod);
+  if (random_.chance(volumes_ / 2)) {
+    auto& disk = object.spec.volumes.emplace_back();
+    disk.name = "disk";
+    disk.gcePersistentDisk = {{"pdName", generate_.pick({"disk-a", "disk-b"})},
+                              {"readOnly", random_.chance(0.5)}};
+  }
   const auto nodes = sortedNodes();
   if (random_.chance(0.05) && !nodes.empty()) {
     pod.requireNode({{}, {{"metadata.name", "In", {(*anyOf(nodes))->metadata.name}}}});
@@ -155,13 +167,13 @@ void Life::createPod() {
 void Life::addVolumes(scheduler::testing::PodBuilder& pod) {
   const std::string namespace_ = pod.object().metadata.namespace_;
   const std::string name = fmt::format("claim-{}", ++lastVolume_);
-  const bool local = random_.chance(0.3);
+  const std::string class_ = generate_.pick({"fast", "fast", "fast", "instant", "local", "local"});
   const bool exclusive = random_.chance(0.4);
   create(api::PersistentVolumeClaim::kType, namespace_,
          {{"metadata", {{"name", name}}},
           {"spec",
            {{"accessModes", json::array{exclusive ? "ReadWriteOncePod" : "ReadWriteOnce"}},
-            {"storageClassName", local ? "local" : "fast"},
+            {"storageClassName", class_},
             {"resources", {{"requests", {{"storage", "1Gi"}}}}}}}});
   pod.claim(name);
   // Another one, perhaps with a user already, or in the other namespace, or nowhere.
@@ -169,7 +181,7 @@ void Life::addVolumes(scheduler::testing::PodBuilder& pod) {
       random_.chance(0.3) && other + 1 != lastVolume_)
     pod.claim(fmt::format("claim-{}", 1 + other));
   const auto nodes = sortedNodes();
-  if (!local || nodes.empty()) return;
+  if (class_ != "local" || nodes.empty() || random_.chance(0.2)) return;
   const json::value where{
       {"required",
        {{"nodeSelectorTerms",
@@ -183,7 +195,7 @@ void Life::addVolumes(scheduler::testing::PodBuilder& pod) {
           {"spec",
            {{"accessModes", json::array{"ReadWriteOnce", "ReadWriteOncePod"}},
             {"storageClassName", "local"},
-            {"capacity", {{"storage", "1Gi"}}},
+            {"capacity", {{"storage", generate_.pick({"1Gi", "2Gi"})}}},
             {"local", {{"path", "/disk"}}},
             {"nodeAffinity", where}}},
           {"status", {{"phase", "Available"}}}});
@@ -193,6 +205,8 @@ void Life::createNode() {
   auto node = generate_.node(++lastNode_);
   api::Node& object = node.object();
   object.metadata.uid.clear();
+  if (const auto* zone = api::findIn(object.metadata.labels, "zone"); zone && random_.chance(0.7))
+    object.metadata.labels[kZone] = std::string(*zone);
   const std::string name = object.metadata.name;
   journal_.note("node {} is created", name);
   create(api::Node::kType, "", api::encodeObject(object));
@@ -344,20 +358,20 @@ void Life::provision() {
       continue;
     }
     const auto* node = api::findIn(claim->metadata.annotations, kSelectedNode);
-    if (!node || !claim->spec.storageClassName || *claim->spec.storageClassName != "fast" ||
-        random_.chance(0.5))
-      continue;
-    if (random_.chance(0.2)) {
+    const std::string class_ = claim->spec.storageClassName.value_or("");
+    if ((class_ == "fast" ? !node : class_ != "instant") || random_.chance(0.5)) continue;
+    if (node && random_.chance(0.2)) {
       journal_.note("no volume for {} on {}", key, *node);
       write(kube::mergePatch(api_, api::PersistentVolumeClaim::kType, api::keyOf(claim->metadata),
                              {{"metadata", {{"annotations", {{kSelectedNode, nullptr}}}}}}));
       continue;
     }
     const std::string name = "pv-" + claim->metadata.uid;
-    const auto object = truth_.nodes.get({"", *node});
+    const auto object = node ? truth_.nodes.get({"", *node}) : nullptr;
     const auto* zone = object ? api::findIn(object->metadata.labels, "zone") : nullptr;
+    const auto* labelled = object ? api::findIn(object->metadata.labels, kZone) : nullptr;
     json::object spec{{"accessModes", json::array{claim->spec.accessModes.front()}},
-                      {"storageClassName", "fast"},
+                      {"storageClassName", class_},
                       {"capacity", {{"storage", "1Gi"}}},
                       {"csi", {{"driver", kDriver}, {"volumeHandle", name}}},
                       {"claimRef",
@@ -365,7 +379,10 @@ void Life::provision() {
                         {"namespace", claim->metadata.namespace_},
                         {"name", claim->metadata.name},
                         {"uid", claim->metadata.uid}}}};
-    if (zone) {
+    json::object metadata{{"name", name}};
+    if (labelled && random_.chance(0.5)) {  // the old way to say where a volume is
+      metadata["labels"] = {{kZone, random_.chance(0.5) ? *labelled : "z__" + *labelled}};
+    } else if (zone) {
       spec["nodeAffinity"] = {
           {"required",
            {{"nodeSelectorTerms",
@@ -374,7 +391,7 @@ void Life::provision() {
                                                             {"values", json::array{*zone}}}}}}}}}}};
     }
     create(api::PersistentVolume::kType, "",
-           {{"metadata", {{"name", name}}}, {"spec", std::move(spec)}});
+           {{"metadata", std::move(metadata)}, {"spec", std::move(spec)}});
   }
 }
 

@@ -59,6 +59,7 @@ class Life {
   Random random_;
   scheduler::testing::Generator generate_;
   std::uint64_t shapes_;
+  double volumes_;  // the share of pods that have some
   int lastPod_ = 0;
   int lastNode_ = 0;
   std::uint64_t lastVolume_ = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "simulation/plain_volumes.h"
+
 namespace koord::simulation {
 
 using scheduler::testing::Reference;
@@ -23,7 +25,8 @@ bool unresolvable(const std::vector<std::string>& reasons) {
       "node(s) didn't match Pod's node affinity/selector",
       "node(s) didn't match pod affinity rules",
       "node(s) didn't match pod topology spread constraints (missing required label)"};
-  return std::ranges::any_of(reasons, [](const auto& reason) { return kReasons.contains(reason); });
+  return std::ranges::any_of(
+      reasons, [](const auto& reason) { return kReasons.contains(reason) || isLasting(reason); });
 }
 
 // Whether each victim's eviction breaks a budget, in the order given.

@@ -194,7 +194,7 @@ class Simulation {
     const Model model = process.witness().model();
     for (const auto& pod : truth_.sortedPods()) {
       if (!pod->spec.nodeName.empty() || !pod->spec.schedulingGates.empty() ||
-          !pod->spec.volumes.empty() || pod->metadata.deletionTimestamp)
+          pod->metadata.deletionTimestamp)
         continue;
       const Reference reference(model, *pod);
       if (!reference.outcome().feasible.empty())

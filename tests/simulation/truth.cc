@@ -49,6 +49,12 @@ Truth::Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decision
                      lastChange_ = loop_.steadyNow();
                      journal_.note("pod {} is gone", pod->metadata.name);
                    }});
+  volumes.addHandler(
+      {[this](const auto& volume) { promised(nullptr, *volume); },
+       [this](const auto& before, const auto& after) { promised(before.get(), *after); },
+       {}});
+  claims.addHandler(
+      {{}, [this](const auto& before, const auto& after) { claimed(*before, *after); }, {}});
   const auto keep = [this](const NodeObject& node) {
     lastChange_ = loop_.steadyNow();
     history_[node->metadata.name].push_back(node);
@@ -242,6 +248,34 @@ void Truth::checkVolumes(const api::Pod& pod, const Choice& choice) {
         journal_.violated("ReadWriteOncePod", "{} and {} use {}", pod.metadata.name,
                           other->metadata.name, name);
   }
+}
+
+void Truth::promised(const api::PersistentVolume* before, const api::PersistentVolume& after) {
+  const auto uidOf = [](const api::PersistentVolume* volume) {
+    return volume && volume->spec.claimRef ? volume->spec.claimRef->uid : std::string();
+  };
+  const std::string was = uidOf(before), is = uidOf(&after);
+  if (!was.empty() && was != is)
+    journal_.violated("one claim", "{} was promised to {} and is now to {}", after.metadata.name,
+                      was, is);
+  if (is.empty() || was == is) return;
+  for (const auto& other : volumes.objects())
+    if (other->metadata.name != after.metadata.name && uidOf(other.get()) == is)
+      journal_.violated("one volume", "{} and {} are promised to the claim {}", after.metadata.name,
+                        other->metadata.name, after.spec.claimRef->name);
+}
+
+void Truth::claimed(const api::PersistentVolumeClaim& before,
+                    const api::PersistentVolumeClaim& after) {
+  const std::string& volume = after.spec.volumeName;
+  if (volume == before.spec.volumeName) return;
+  if (!before.spec.volumeName.empty())
+    journal_.violated("bound once", "{} moves from {} to {}", after.metadata.name,
+                      before.spec.volumeName, volume);
+  for (const auto& other : claims.objects())
+    if (other->metadata.uid != after.metadata.uid && other->spec.volumeName == volume)
+      journal_.violated("one claim", "{} and {} are bound to {}", after.metadata.name,
+                        other->metadata.name, volume);
 }
 
 void Truth::evicted(const api::Pod& pod) {

@@ -6,7 +6,7 @@
 //  - a node that takes a pod has room for it, in every resource, and its host ports are free;
 //  - required anti-affinity holds between pods that schedulers placed;
 //  - a ReadWriteOncePod claim has one user, no node has more volumes than it can attach, and a
-//    volume is usable where its pod is;
+//    volume is usable where its pod is; a volume has one claim and a claim one volume, for good;
 //  - who is evicted for another pod was chosen as a victim by upstream's rules and matters less.
 //
 // A node that changed on the way counts as it was when the scheduler chose it, or as it was at any
@@ -50,6 +50,8 @@ class Truth {
   void changed(const PodObject& before, const PodObject& after);
   void bound(const api::Pod& pod);
   void evicted(const api::Pod& pod);
+  void promised(const api::PersistentVolume* before, const api::PersistentVolume& after);
+  void claimed(const api::PersistentVolumeClaim& before, const api::PersistentVolumeClaim& after);
   // What the node was since the scheduler chose it.
   std::vector<NodeObject> versionsSince(const Choice& choice) const;
   // The running pods that whoever made this choice has to know, by name; on one node or on all.

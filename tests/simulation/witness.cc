@@ -89,7 +89,7 @@ PodObject Witness::onNode(const scheduler::Cluster::PodRecord& record) {
   return known.second;
 }
 
-Model Witness::model(const std::string& without) {
+Model Witness::model(const std::string& without, const StorageModel* storage) {
   Model model;
   const auto& cluster = handle_->cluster();
   cluster.live().forEach(
@@ -102,6 +102,7 @@ Model Witness::model(const std::string& without) {
   for (const auto& [node, pods] : handle_->nominator().byNode())
     for (const PodPtr& pod : pods)
       if (model.nodes.contains(node)) model.nominated[node].push_back(pod->pod);
+  addStorage(model, storage ? *storage : StorageModel(handle_->stores()));
   return model;
 }
 
@@ -124,6 +125,7 @@ void Witness::tried(const PodInfo& pod) {
   }
 
   ++decisions_.attempts;
+  storage_.emplace(handle_->stores());
   History& history = history_[pod.uid()];
   const auto* log = scheduler_->decisions().of(pod.key());
   const bool again = history.attempts > 0 && log && !log->empty();
@@ -164,7 +166,7 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
   for (const auto& record : handle_->cluster().pods())
     choice.known[record.info->uid()] = handle_->cluster().node(record.node).name;
   decisions_.choices[pod->uid()].push_back(std::move(choice));
-  const Model now = model(pod->uid());
+  const Model now = model(pod->uid(), &*storage_);
   const Reference reference(now, *pod->pod);
   const auto& outcome = reference.outcome();
   if (!outcome.feasible.contains(row.name)) {
@@ -172,8 +174,8 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
                       fmt::format("{}", fmt::join(outcome.reasons.at(row.name), ", ")));
     return;
   }
-  // A pod goes where it was promised a place, and volumes leave out nodes the evaluation lets pass.
-  if (pod->pod->status.nominatedNodeName == row.name || !pod->pod->spec.volumes.empty()) return;
+  // A pod goes where it was promised a place.
+  if (pod->pod->status.nominatedNodeName == row.name) return;
   for (const auto& [name, total] : outcome.totals)
     if (total > outcome.totals.at(row.name))
       journal_.violated("chosen node", "{} goes to {} with {}, {} has {}", pod->key(), row.name,
@@ -181,7 +183,6 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
 }
 
 void Witness::rejected(const PodPtr& pod) {
-  if (!pod->pod->spec.volumes.empty()) return;
   const Model now = model();
   const Reference reference(now, *pod->pod);
   if (reference.outcome().feasible.empty()) return;
@@ -200,7 +201,7 @@ void Witness::preempted(const PodPtr& pod, const PostFilterResult& result, const
   const WallTime now = handle_->executor().wallNow();
   const auto plans = plansFor(model, *pod->pod, budgets(), now);
   if (!result.status.ok()) {
-    if (!plans.empty() && pod->pod->spec.volumes.empty())
+    if (!plans.empty())
       journal_.violated("preemption helps", "{} would fit on {} if {} pod(s) left ({})", pod->key(),
                         plans.begin()->first, plans.begin()->second.victims.size(),
                         result.status.message());
@@ -210,13 +211,6 @@ void Witness::preempted(const PodPtr& pod, const PostFilterResult& result, const
   const auto note = [&](const PodObject& victim) {
     decisions_.victims.insert(victim->metadata.uid);
   };
-  // The evaluation knows nothing of volumes: only priorities can be checked then.
-  if (!pod->pod->spec.volumes.empty()) {
-    for (const auto& [uid, other] : model.pods)
-      if (other->spec.nodeName == node && other->spec.priority.value_or(0) < pod->priority)
-        note(other);
-    return;
-  }
   const auto plan = plans.find(node);
   if (plan == plans.end() || plan->second.victims.empty()) {
     journal_.violated("preemption helps", "{} preempts on {} in vain", pod->key(), node);

@@ -10,6 +10,7 @@
 // ended, unless nothing else was ready; a process that has been followed by another stays silent.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -18,6 +19,7 @@
 #include "scheduler/framework/registry.h"
 #include "simulation/journal.h"
 #include "simulation/plain_preemption.h"
+#include "simulation/plain_volumes.h"
 
 namespace koord::simulation {
 
@@ -53,8 +55,9 @@ class Witness {
   // The scheduler, once it has been made.
   void watch(const scheduler::Scheduler& scheduler) { scheduler_ = &scheduler; }
 
-  // What the scheduler believes, as API objects; the pod of this uid is left out.
-  Model model(const std::string& without = "");
+  // What the scheduler believes, as API objects; the pod of this uid is left out. Storage as it is
+  // now unless another is given.
+  Model model(const std::string& without = "", const StorageModel* storage = nullptr);
   bool ready() const { return handle_ != nullptr; }
 
  private:
@@ -84,6 +87,8 @@ class Witness {
   const scheduler::Scheduler* scheduler_ = nullptr;
   scheduler::Handle* handle_ = nullptr;
   std::map<std::string, History> history_;  // by uid
+  // As the attempt at hand found it: choosing a node promises volumes.
+  std::optional<StorageModel> storage_;
   // Assumed pods with their nodes filled in.
   std::unordered_map<const scheduler::PodInfo*, std::pair<scheduler::PodPtr, PodObject>> assumed_;
 };

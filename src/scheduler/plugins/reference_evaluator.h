@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -23,6 +24,8 @@ struct Model {
   std::map<std::string, api::StringMap> namespaces;             // their labels
   // Pending pods that preemption has promised a node, by the node's name.
   std::map<std::string, std::vector<std::shared_ptr<const api::Pod>>> nominated;
+  // Why volumes keep a pod from a node; without it volumes are left out.
+  std::function<std::vector<std::string>(const Model&, const api::Pod&, const api::Node&)> volumes;
 };
 
 struct Outcome {
@@ -170,6 +173,7 @@ class Reference {
       if (wanted > 0 && wanted > amountIn(node.status.allocatable, name) - usedOf(node, name))
         reasons.push_back(std::string("Insufficient ") + name);
     }
+    if (reasons.empty() && model_.volumes) reasons = model_.volumes(model_, pod_, node);
     if (reasons.empty()) reasons = judgeSpread(node);
     if (reasons.empty()) reasons = judgePodAffinity(node);
     return reasons;

@@ -163,6 +163,7 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
     return;
   }
   Choice choice{process_, row.name, row.object->metadata.resourceVersion, {}};
+  choice.limited = storage_->limits.contains(row.name);
   for (const auto& record : handle_->cluster().pods())
     choice.known[record.info->uid()] = handle_->cluster().node(record.node).name;
   decisions_.choices[pod->uid()].push_back(std::move(choice));

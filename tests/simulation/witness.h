@@ -29,6 +29,7 @@ struct Choice {
   std::string node;
   std::string nodeVersion;      // resourceVersion of the Node object
   std::map<std::string, std::string> known;  // the nodes it saw pods on, by their uids
+  bool limited = false;                      // it had seen how many volumes the node can attach
 };
 
 // What all processes decided, for those who look at the store.

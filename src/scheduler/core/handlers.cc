@@ -1,9 +1,33 @@
 // What the scheduler does when pods and nodes come, change and go.
 
+#include <optional>
+
 #include "base/log.h"
 #include "scheduler/core/scheduler.h"
 
 namespace koord::scheduler {
+
+// Tells the observer, at its end, how long handling something that happened to a pod has taken.
+class Scheduler::Handling {
+ public:
+  Handling(const Scheduler& scheduler, EventResource resource, Actions actions)
+      : observer_(scheduler.observer_), clock_(scheduler.executor_) {
+    event_.resource = resource;
+    event_.actions = actions;
+    if (observer_) since_ = clock_.steadyNow();
+  }
+  ~Handling() {
+    if (observer_) observer_->handled(event_, clock_.steadyNow() - since_);
+  }
+  Handling(const Handling&) = delete;
+  Handling& operator=(const Handling&) = delete;
+
+ private:
+  Observer* const observer_;
+  const Clock& clock_;
+  ClusterEvent event_;
+  SteadyTime since_{};
+};
 
 bool Scheduler::responsible(const api::Pod& pod) const {
   return profiles_.contains(pod.spec.schedulerName);
@@ -23,12 +47,11 @@ void Scheduler::move(EventResource resource, Actions actions, const PodPtr& befo
   event.actions = actions;
   event.oldPod = before;
   event.newPod = after;
-  notify(event, executor_.steadyNow(), affects);
+  queue_->moveAll(event, affects);
 }
 
-void Scheduler::notify(const ClusterEvent& event, SteadyTime since,
-                       const std::function<bool(const PodInfo&)>& affects) {
-  queue_->moveAll(event, affects);
+void Scheduler::notify(const ClusterEvent& event, SteadyTime since) {
+  queue_->moveAll(event);
   if (observer_) observer_->handled(event, executor_.steadyNow() - since);
 }
 
@@ -104,6 +127,7 @@ void Scheduler::podDeleted(const PodObject& pod) {
 }
 
 void Scheduler::pendingAdded(const PodPtr& pod) {
+  const Handling handling(*this, EventResource::UnscheduledPod, action::kAdd);
   pending_[pod->uid()] = pod;
   pendingUids_[api::keyOf(pod->pod->metadata)] = pod->uid();
   if (shared_.cluster.findPod(pod->uid())) return;  // being bound
@@ -113,6 +137,7 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
 void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   if (before->pod->metadata.resourceVersion == after->pod->metadata.resourceVersion) return;
   const PodPtr old = before;
+  const Handling handling(*this, EventResource::UnscheduledPod, action::kUpdate);
   pending_[after->uid()] = after;
   if (const auto* counted = shared_.cluster.findPod(after->uid()); counted && counted->assumed) {
     const bool leaving =
@@ -135,6 +160,7 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
 // The pod needs no node any more: it is gone, or has one.
 void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
   const PodPtr gone = pod;
+  const Handling handling(*this, EventResource::UnscheduledPod, action::kDelete);
   pending_.erase(gone->uid());
   const auto uid = pendingUids_.find(api::keyOf(gone->pod->metadata));
   if (uid != pendingUids_.end() && uid->second == gone->uid()) pendingUids_.erase(uid);
@@ -156,6 +182,7 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
   const auto known = pending_.find(after->uid());
   if (known != pending_.end()) pendingGone(PodPtr(known->second), false);
   const PodPtr old = before;
+  const Handling handling(*this, EventResource::AssignedPod, old ? action::kUpdate : action::kAdd);
   const Cluster::Seen seen = shared_.cluster.observePod(after, after->pod->spec.nodeName);
   if (seen == Cluster::Seen::Moved) {
     log::error("pod {} was counted on another node than {}; corrected", after->key(),
@@ -166,8 +193,11 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
     move(EventResource::AssignedPod, action::kAdd, nullptr, after);
     return;
   }
-  for (const Actions change : podActions(*old, *after))
+  for (const Actions change : podActions(*old, *after)) {
+    std::optional<Handling> particular;
+    if (change != action::kUpdate) particular.emplace(*this, EventResource::AssignedPod, change);
     move(EventResource::AssignedPod, change, old, after);
+  }
 }
 
 void Scheduler::assignedGone(const PodObject& pod) {
@@ -175,6 +205,7 @@ void Scheduler::assignedGone(const PodObject& pod) {
   if (!counted) return;
   // An assumed pod is let go by its binding cycle, which holds what plugins reserved for it.
   if (counted->assumed && underWay_.contains(pod->metadata.uid)) return;
+  const Handling handling(*this, EventResource::AssignedPod, action::kDelete);
   // The last state tells the node, which hints look at.
   const PodPtr last = pod->spec.nodeName.empty()
                           ? placedOn(*counted->info, shared_.cluster.node(counted->node).name)

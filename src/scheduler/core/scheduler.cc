@@ -65,13 +65,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   self.queue_ = std::make_unique<SchedulingQueue>(executor, queueOptions, std::move(profiles),
                                                   self.shared_.nominator, [&self] { self.wake(); });
   self.watchStores();
-  if (observer) {
-    self.queue_->onIncoming = [observer](std::string_view queue, const std::string& event) {
-      observer->incoming(queue, event);
-    };
-    self.queue_->onHint = [observer](const std::string& plugin, const ClusterEvent& event, Hint hint,
-                                     Duration took) { observer->hint(plugin, event, hint, took); };
-  }
+  self.queue_->observer = observer;
   return scheduler;
 }
 

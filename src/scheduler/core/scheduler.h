@@ -149,13 +149,13 @@ class Scheduler {
   void pendingGone(const PodPtr& pod, bool deleted);
   void assignedSeen(const PodPtr& before, const PodPtr& after);
   void assignedGone(const PodObject& pod);
+  class Handling;
   // Pods that wait for objects of this kind hear of its changes.
   template <class T>
   void watch(Store<T>& store, EventResource resource);
   void watchStores();
   // Tells the queue of something that the scheduler began to deal with at `since`.
-  void notify(const ClusterEvent& event, SteadyTime since,
-              const std::function<bool(const PodInfo&)>& affects = {});
+  void notify(const ClusterEvent& event, SteadyTime since);
   void move(EventResource resource, Actions actions, const PodPtr& before, const PodPtr& after,
             const std::function<bool(const PodInfo&)>& affects = {});
   // A pod that was counted on a node, but never seen as bound, is there no more.

@@ -120,6 +120,49 @@ TEST(Scheduler, while_the_fate_of_a_binding_is_unknown_its_room_is_not_given_awa
   EXPECT_EQ(f.nodeOf("second"), "");
 }
 
+TEST(Scheduler, a_pod_found_bound_elsewhere_is_counted_there_before_the_watch_shows_it) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.node(aNode("n2").taint("gpu"));
+  f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
+    if (request.subresource != "binding") return f.answer(request);
+    auto bound = std::make_shared<api::Pod>(*f.pods.at("p"));
+    bound->spec.nodeName = "n2";
+    bound->metadata.resourceVersion += "0";
+    f.pods["p"] = bound;  // somebody else was faster, and the watch has not told yet
+    return fail(ErrorCode::Conflict, "already bound");
+  };
+  f.scheduler->start();
+  f.create(aPod("p").request("cpu", "1"));
+  f.run();
+  const Cluster& cluster = f.scheduler->cluster();
+  const auto* counted = cluster.findPod(f.pods.at("p")->metadata.uid);
+  ASSERT_TRUE(counted);
+  EXPECT_EQ(cluster.node(counted->node).name, "n2");
+  EXPECT_FALSE(counted->assumed);
+  EXPECT_FALSE(f.scheduler->pending({"default", "p"}));
+}
+
+TEST(Scheduler, a_nomination_that_is_given_up_wakes_those_whom_it_kept_away) {
+  Fixture f;
+  f.node(aNode("n1"));
+  f.scheduler->start();
+  const auto high = [] {
+    return aPod("high").request("cpu", "4").priority(10).nodeSelector("no", "where");
+  };
+  f.create(high().gate("wait").nominated("n1").version("1"));
+  f.create(aPod("low").request("cpu", "4"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("low"), "") << "the room is promised";
+  // The attempt that gives the nomination up wakes nobody; the API's answer to it does.
+  f.create(high().nominated("n1").version("2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("low"), "");
+  f.create(high().version("3"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("low"), "n1");
+}
+
 TEST(Scheduler, a_pod_deleted_while_it_is_bound_leaves_nothing_behind) {
   Fixture f;
   f.node(aNode("n1"));

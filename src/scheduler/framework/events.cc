@@ -30,10 +30,9 @@ bool sameConditions(const api::Node& a, const api::Node& b) {
 
 std::string_view nameOf(EventResource resource) {
   static constexpr std::array<std::string_view, 13> kNames{
-      "Pod",          "AssignedPod", "UnschedulablePod", "Node",
-      "PersistentVolumeClaim", "PersistentVolume", "storage.k8s.io/StorageClass",
-      "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver", "storage.k8s.io/CSIStorageCapacity",
-      "storage.k8s.io/VolumeAttachment", "", "*"};
+      "Pod", "AssignedPod", "UnschedulablePod", "Node", "PersistentVolumeClaim", "PersistentVolume",
+      "storage.k8s.io/StorageClass", "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver",
+      "storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/VolumeAttachment", "", "*"};
   return kNames[static_cast<std::size_t>(resource)];
 }
 

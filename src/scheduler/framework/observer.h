@@ -26,7 +26,7 @@ class Observer {
   // One plugin, in the attempts of which samples are taken.
   virtual void plugin(const std::string& /*plugin*/, std::string_view /*point*/, Code /*code*/,
                       Duration /*took*/) {}
-  // A plugin was asked, in any attempt.
+  // A plugin was asked at PreFilter, Filter, PreScore or Score, in any attempt.
   virtual void evaluated(const std::string& /*plugin*/, std::string_view /*point*/,
                          const std::string& /*profile*/) {}
   virtual void bound(const QueuedPod& /*pod*/, Duration /*sinceFirstReady*/) {}
@@ -40,6 +40,8 @@ class Observer {
   virtual void preemption(std::size_t /*victims*/) {}
   // The victims of one preemption have been told to leave, or could not be.
   virtual void evicted(bool /*good*/, Duration /*took*/) {}
+  // The volumes of a pod could not be bound ("bind").
+  virtual void volumesFailed(std::string_view /*stage*/) {}
   // A pod was counted on one node and seen on another, or sums did not add up.
   virtual void cacheCorrected() {}
 };
@@ -65,7 +67,7 @@ class AttemptTimer {
   template <class Call>
   auto plugin(const std::string& name, std::string_view point, Call&& call) const {
     if (!observer_) return call();
-    observer_->evaluated(name, point, *profile_);
+    if (isCounted(point)) observer_->evaluated(name, point, *profile_);
     if (!sample_) return call();
     const SteadyTime since = clock_->steadyNow();
     auto answer = call();
@@ -74,6 +76,9 @@ class AttemptTimer {
   }
 
  private:
+  static bool isCounted(std::string_view point) {
+    return point == "PreFilter" || point == "Filter" || point == "PreScore" || point == "Score";
+  }
   static Code codeOf(const Status& status) { return status.code; }
   template <class Answer>
   static Code codeOf(const Answer& answer) {

@@ -48,9 +48,9 @@ SchedulingQueue::Strategy SchedulingQueue::evaluate(const QueuedPod& pod, const 
     const bool pending = pod.pendingPlugins.contains(plugin.plugin);
     for (const auto& registration : plugin.events) {
       if (!matches(registration, event)) continue;
-      const SteadyTime since = onHint ? executor_.steadyNow() : SteadyTime();
+      const SteadyTime since = observer ? executor_.steadyNow() : SteadyTime();
       const Hint hint = registration.hint ? registration.hint(*pod.info, event) : Hint::Queue;
-      if (onHint) onHint(plugin.plugin, event, hint, executor_.steadyNow() - since);
+      if (observer) observer->hint(plugin.plugin, event, hint, executor_.steadyNow() - since);
       if (hint == Hint::Skip) continue;
       if (pending) return Strategy::Immediately;
       strategy = Strategy::AfterBackoff;

@@ -98,7 +98,9 @@ void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& e
     case QueuePlace::InFlight:
       break;
   }
-  if (onIncoming) onIncoming(nameOf(place), event);
+  // Gated pods are counted in a gauge of their own, but come in as unschedulable.
+  if (observer)
+    observer->incoming(nameOf(place == QueuePlace::Gated ? QueuePlace::Unschedulable : place), event);
 }
 
 // Takes an entry out of its store, before anything that its order depends on changes.
@@ -130,13 +132,19 @@ bool SchedulingQueue::gated(Entry& entry) {
   const Profile* profile = profileOf(*entry.pod.info);
   entry.pod.gatingPlugin.clear();
   if (!profile) return false;
-  for (const auto& plugin : profile->preEnqueue) {
-    if (plugin.point->preEnqueue(*entry.pod.info).ok()) continue;
+  const AttemptTimer timer(observer, executor_, profile->schedulerName, false);
+  return !timer.point("PreEnqueue", [&] { return preEnqueue(*profile, entry); }).ok();
+}
+
+Status SchedulingQueue::preEnqueue(const Profile& profile, Entry& entry) const {
+  for (const auto& plugin : profile.preEnqueue) {
+    Status status = plugin.point->preEnqueue(*entry.pod.info);
+    if (status.ok()) continue;
     entry.pod.gatingPlugin = plugin.name;
     entry.pod.unschedulablePlugins.insert(plugin.name);
-    return true;
+    return status;
   }
-  return false;
+  return {};
 }
 
 void SchedulingQueue::requeue(Entry& entry, Strategy strategy, const std::string& event) {
@@ -222,7 +230,7 @@ std::optional<QueuedPod> SchedulingQueue::pop() {
   const bool early = active_.empty();
   Entry* entry = early ? *backoff_.begin() : *active_.begin();
   take(*entry);
-  if (early && onIncoming) onIncoming("active", "PopFromBackoffQ");
+  if (early && observer) observer->incoming("active", "PopFromBackoffQ");
   QueuedPod pod = std::move(entry->pod);
   entries_.erase(pod.uid());
   ++pod.attempts;
@@ -331,7 +339,7 @@ std::map<std::pair<std::string, std::string>, std::size_t> SchedulingQueue::reje
 std::map<std::string, std::size_t> SchedulingQueue::eventsInFlight() const {
   std::map<std::string, std::size_t> counts;
   for (const auto& entry : inFlight_)
-    if (entry.uid.empty()) ++counts[labelOf(entry.event)];
+    ++counts[entry.uid.empty() ? labelOf(entry.event) : std::string("PodPopped")];
   return counts;
 }
 

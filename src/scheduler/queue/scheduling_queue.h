@@ -20,6 +20,7 @@
 #include <unordered_map>
 
 #include "scheduler/framework/nominator.h"
+#include "scheduler/framework/observer.h"
 #include "scheduler/framework/profile.h"
 
 namespace koord::scheduler {
@@ -80,16 +81,13 @@ class SchedulingQueue {
   QueueCounts counts() const;
   // Pods that are unschedulable or gated because of a plugin, by it and their scheduler.
   std::map<std::pair<std::string, std::string>, std::size_t> rejectedByPlugin() const;
-  // Events that are remembered for pods in flight, by label.
+  // Events that are remembered for pods in flight, by label, and those pods as "PodPopped".
   std::map<std::string, std::size_t> eventsInFlight() const;
   // The queue's own clock: wall time at the start, moved on steadily.
   WallTime now() const;
 
-  // Told of every pod that enters a queue: "active", "backoff", "unschedulable"; and by which event.
-  std::function<void(std::string_view queue, const std::string& event)> onIncoming;
-  // Told of every hint.
-  std::function<void(const std::string& plugin, const ClusterEvent& event, Hint hint, Duration took)>
-      onHint;
+  // Told of every pod that enters a queue, of every hint and of PreEnqueue; nullptr = nobody counts.
+  Observer* observer = nullptr;
 
  private:
   struct Entry {
@@ -119,6 +117,7 @@ class SchedulingQueue {
   void place(Entry& entry, QueuePlace place, const std::string& event);
   void take(Entry& entry);
   bool gated(Entry& entry);
+  Status preEnqueue(const Profile& profile, Entry& entry) const;
   void requeue(Entry& entry, Strategy strategy, const std::string& event);
   Strategy evaluate(const QueuedPod& pod, const ClusterEvent& event) const;
   bool ofInterest(const ClusterEvent& event) const;

@@ -21,7 +21,6 @@ using prometheus::Gauge;
 using prometheus::Histogram;
 using prometheus::Labels;
 
-
 // A series by where its labels are kept in memory, which is the same at every call for the names of
 // plugins, points and profiles. Looking one up in its family would cost more than what it measures.
 using Place = std::tuple<const void*, const void*, int>;
@@ -40,40 +39,39 @@ using ByPlace = std::unordered_map<Place, Series*, PlaceHash>;
 struct Metrics::Impl {
   prometheus::Registry registry;
   Family<Counter>& attempts = counterFamily(registry, "scheduler_schedule_attempts_total",
-                                            "Attempts to schedule pods, by result");
+                                            "[STABLE] Attempts to schedule pods, by result");
   Family<Histogram>& attemptDuration =
       histogramFamily(registry, "scheduler_scheduling_attempt_duration_seconds",
-                      "Latency of an attempt: algorithm and binding");
+                      "[STABLE] Latency of an attempt: algorithm and binding");
   Histogram& algorithmDuration =
       histogramFamily(registry, "scheduler_scheduling_algorithm_duration_seconds",
-                      "Latency of finding a node")
+                      "[ALPHA] Latency of finding a node")
           .Add({}, exponentialBuckets(0.001, 2, 15));
   Family<Histogram>& eventHandling =
       histogramFamily(registry, "scheduler_event_handling_duration_seconds",
-                      "Time to deal with something that happened in the cluster");
+                      "[ALPHA] Time to deal with something that happened in the cluster");
   Family<Histogram>& pointDuration =
       histogramFamily(registry, "scheduler_framework_extension_point_duration_seconds",
-                      "Latency of all plugins of an extension point");
+                      "[STABLE] Latency of all plugins of an extension point");
   Family<Histogram>& pluginDuration =
       histogramFamily(registry, "scheduler_plugin_execution_duration_seconds",
-                      "Latency of a plugin at an extension point, in one attempt of ten");
+                      "[ALPHA] Latency of a plugin at an extension point, in one attempt of ten");
   Family<Counter>& evaluations =
       counterFamily(registry, "scheduler_plugin_evaluation_total",
-                    "Attempts in which a plugin was asked, by extension point and profile");
+                    "[BETA] Attempts in which a plugin was asked, by extension point and profile");
   Family<Histogram>& hintDuration =
       histogramFamily(registry, "scheduler_queueing_hint_execution_duration_seconds",
-                      "Time to decide whether an event may help a pod");
+                      "[ALPHA] Time to decide whether an event may help a pod");
   Family<Histogram>& sli =
       histogramFamily(registry, "scheduler_pod_scheduling_sli_duration_seconds",
-                      "From the pod's first entry into the active queue until it is bound");
+                      "[BETA] From the pod's first entry into the active queue until it is bound");
   Histogram& podAttempts = histogramFamily(registry, "scheduler_pod_scheduling_attempts",
-                                           "Attempts until a pod was bound")
+                                           "[STABLE] Attempts until a pod was bound")
                                .Add({}, exponentialBuckets(1, 2, 5));
-  Counter& afterFlush =
-      counterFamily(
-          registry, "scheduler_pod_scheduled_after_flush_total",
-          "Pods bound in an attempt that no event had caused, only that they had waited long")
-          .Add({});
+  Counter& afterFlush = counterFamily(registry, "scheduler_pod_scheduled_after_flush_total",
+                                      "[ALPHA] Pods bound in an attempt that no event had caused, "
+                                      "only that they had waited long")
+                            .Add({});
   Histogram& evaluatedNodes = histogramFamily(registry, "scheduler_pod_scheduling_evaluated_nodes",
                                               "Nodes evaluated per attempt")
                                   .Add({}, exponentialBuckets(1, 2, 24));
@@ -81,34 +79,38 @@ struct Metrics::Impl {
                                              "Feasible nodes per attempt")
                                  .Add({}, exponentialBuckets(1, 2, 24));
   Family<Counter>& incoming = counterFamily(registry, "scheduler_queue_incoming_pods_total",
-                                            "Pods that entered a queue, by event");
+                                            "[STABLE] Pods that entered a queue, by event");
   Family<Histogram>& permitWait = histogramFamily(
-      registry, "scheduler_permit_wait_duration_seconds", "Time pods waited for permission");
+      registry, "scheduler_permit_wait_duration_seconds", "[BETA] Time pods waited for permission");
   Counter& preemptions =
-      counterFamily(registry, "scheduler_preemption_attempts_total", "Attempts to preempt").Add({});
+      counterFamily(registry, "scheduler_preemption_attempts_total", "[STABLE] Attempts to preempt")
+          .Add({});
   Histogram& victims =
-      histogramFamily(registry, "scheduler_preemption_victims", "Victims per preemption")
+      histogramFamily(registry, "scheduler_preemption_victims", "[STABLE] Victims per preemption")
           .Add({}, exponentialBuckets(1, 2, 7));
   Family<Histogram>& evictionDuration =
       histogramFamily(registry, "scheduler_preemption_goroutines_duration_seconds",
-                      "Time until all victims of a preemption had been told to leave");
+                      "[ALPHA] Time until all victims of a preemption had been told to leave");
   Family<Counter>& evictions =
       counterFamily(registry, "scheduler_preemption_goroutines_execution_total",
-                    "Preemptions carried out in the background, by result");
+                    "[ALPHA] Preemptions carried out in the background, by result");
+  Family<Counter>& volumeErrors =
+      counterFamily(registry, "scheduler_volume_scheduling_stage_error_total",
+                    "[ALPHA] Failures to promise or bind the volumes of a pod, by operation");
   Counter& corrections = counterFamily(registry, "scheduler_cache_corrections_total",
                                        "Times the cache differed from the API and was corrected")
                              .Add({});
   Family<Gauge>& pending =
-      gaugeFamily(registry, "scheduler_pending_pods", "Pending pods, by queue");
+      gaugeFamily(registry, "scheduler_pending_pods", "[STABLE] Pending pods, by queue");
   Family<Gauge>& inFlight =
       gaugeFamily(registry, "scheduler_inflight_events",
-                  "Events that are remembered for the pods being scheduled, by event");
-  Family<Gauge>& cacheSize =
-      gaugeFamily(registry, "scheduler_cache_size", "Nodes, pods and assumed pods in the cache");
+                  "[ALPHA] Events that are remembered for the pods being scheduled, by event");
+  Family<Gauge>& cacheSize = gaugeFamily(registry, "scheduler_cache_size",
+                                         "[ALPHA] Nodes, pods and assumed pods in the cache");
   Family<Gauge>& unschedulable = gaugeFamily(registry, "scheduler_unschedulable_pods",
-                                             "Pods that a plugin rejects, by profile");
+                                             "[BETA] Pods that a plugin rejects, by profile");
   Family<Gauge>& goroutines =
-      gaugeFamily(registry, "scheduler_goroutines", "Work under way, by operation");
+      gaugeFamily(registry, "scheduler_goroutines", "[BETA] Work under way, by operation");
 
   ByPlace<Histogram> points, plugins;
   ByPlace<Counter> asked;
@@ -220,6 +222,10 @@ void Metrics::evicted(bool good, Duration took) {
   const Labels result{{"result", good ? "success" : "error"}};
   impl_->evictions.Add(result).Increment();
   impl_->evictionDuration.Add(result, exponentialBuckets(0.01, 2, 20)).Observe(inSeconds(took));
+}
+
+void Metrics::volumesFailed(std::string_view stage) {
+  impl_->volumeErrors.Add({{"operation", std::string(stage)}}).Increment();
 }
 
 void Metrics::cacheCorrected() {

@@ -30,6 +30,7 @@ class Metrics final : public Observer {
   void permitWait(Code code, Duration took) override;
   void preemption(std::size_t victims) override;
   void evicted(bool good, Duration took) override;
+  void volumesFailed(std::string_view stage) override;
   void cacheCorrected() override;
 
   // All counts begin anew.

@@ -56,6 +56,7 @@ class VolumeBinding final : public Plugin,
   };
 
   Plan planFor(const Claims& claims, NodeId node) const;
+  Task<Status> bindVolumes(CycleState& state, PodPtr pod, NodeId node);
   Task<Status> write(std::vector<VolumePtr> volumes, std::vector<ClaimPtr> claims);
   // Success when everything is bound, Wait while it is not.
   Status progress(const Claims& claims, const PodInfo& pod, const NodeRow& node) const;

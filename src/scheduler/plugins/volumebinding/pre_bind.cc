@@ -3,6 +3,7 @@
 // selected node lets the next attempt go on from there.
 
 #include "kube/client.h"
+#include "scheduler/framework/observer.h"
 #include "scheduler/framework/storage.h"
 #include "scheduler/plugins/volumebinding/plugin.h"
 
@@ -117,6 +118,14 @@ Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
 }
 
 Task<Status> VolumeBinding::preBind(CycleState& state, PodPtr pod, NodeId node) {
+  auto binding = bindVolumes(state, pod, node);
+  const Status bound = co_await binding;
+  if (Observer* observer = handle_.observer(); observer && !bound.ok())
+    observer->volumesFailed("bind");
+  co_return bound;
+}
+
+Task<Status> VolumeBinding::bindVolumes(CycleState& state, PodPtr pod, NodeId node) {
   const Claims* claims = state.get<Claims>(kClaims);
   auto writing = write(claims->promised, claims->provisioning);
   const Status written = co_await writing;

@@ -21,7 +21,12 @@ int main(int argc, char** argv) {
   CLI::App app("Koordinator scheduler");
   app.set_version_flag("--version", "koord-scheduler v" KOORD_VERSION);
   koord::scheduler::addFlags(app, flags, component);
-  CLI11_PARSE(app, argc, argv);
+  flags.version = component.version;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;  // as the original: one status for whatever is wrong
+  }
 
   const auto refuse = [](const koord::Error& error) {
     std::fprintf(stderr, "koord-scheduler: %s\n", error.message.c_str());

@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "api/core.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/virtual_loop.h"
+#include "kube/client.h"
 #include "kube/events.h"
+#include "kube/http_api.h"
 #include "kube/leader_election.h"
+#include "kube/request_guard.h"
 #include "net/http_client.h"
+#include "net/serving.h"
 #include "net/tls.h"
+#include "scheduler/app/feature_gates.h"
 #include "scheduler/core/informers.h"
 #include "scheduler/services/http_service.h"
 
@@ -21,33 +27,40 @@ Result<net::CertKey> selfSigned(WallTime now, const std::string& address) {
   const net::Validity validity{now - std::chrono::hours(1), now + std::chrono::days(365)};
   const auto authority = net::makeAuthority("koord-scheduler-ca", validity);
   if (!authority) return fail(authority.error());
-  return net::issueServerCert(*authority, {"koord-scheduler", {"localhost", "127.0.0.1", address}, validity});
+  return net::issueServerCert(*authority,
+                              {"koord-scheduler", {"localhost", "127.0.0.1", address}, validity});
 }
 
 class App final : public RunningScheduler {
  public:
-  App(kube::Component& component, std::unique_ptr<Metrics> metrics, std::unique_ptr<Scheduler> scheduler)
+  App(kube::Component& component, std::unique_ptr<Metrics> metrics,
+      std::unique_ptr<Scheduler> scheduler, net::MetricsPage page)
       : component_(component),
         metrics_(std::move(metrics)),
         scheduler_(std::move(scheduler)),
-        events_(component.api(), component.executor(), "koord-scheduler", component.random().fork()),
+        events_(component.api(), component.executor(),
+                scheduler_->configuration().profiles.front().schedulerName,
+                component.random().fork()),
         informers_(component.api(), component.executor(), *scheduler_, component.random().fork()),
-        service_(*scheduler_, *metrics_, component.executor(),
-                 {.leading = [this] { return leading_; },
-                  .unhealthy = [this] { return unhealthy(); },
-                  .synced = [this] { return informers_.synced(); },
-                  .stopping = [this] { return stopping_; },
-                  .clientMetrics = [this] {
-                    return component_.metrics()->text(component_.executor().steadyNow());
-                  }}) {}
+        service_(
+            *scheduler_, *metrics_, component.executor(),
+            {.leading = [this] { return leading_; },
+             .unhealthy = [this] { return unhealthy(); },
+             .synced = [this] { return informers_.synced(); },
+             .stopping = [this] { return stopping_; },
+             .clientMetrics =
+                 [this] { return component_.metrics()->text(component_.executor().steadyNow()); },
+             .page = std::move(page)}) {}
 
   Result<> serve(const Flags& flags) {
     if (flags.port != 0) {
       net::ServerOptions options;
       options.listen = fmt::format("{}:{}", flags.address, flags.port);
-      if (auto result = listen(std::move(options)); !result) return result;
+      if (auto server = listen(std::move(options), service_.handler()); !server)
+        return fail(std::move(server.error()));
     }
     if (flags.securePort != 0) {
+      if (auto guarded = guard(flags); !guarded) return guarded;
       auto tls = std::make_shared<net::ServerTls>();
       if (flags.tlsCertFile.empty()) {
         auto own = selfSigned(component_.executor().wallNow(), flags.bindAddress);
@@ -65,8 +78,12 @@ class App final : public RunningScheduler {
       }
       net::ServerOptions options;
       options.listen = fmt::format("{}:{}", flags.bindAddress, flags.securePort);
-      options.tls = std::move(tls);
-      if (auto result = listen(std::move(options)); !result) return result;
+      options.tls = tls;
+      auto server = listen(std::move(options), guard_->around(service_.handler()));
+      if (!server) return fail(std::move(server.error()));
+      if (flags.clientCaFile.empty() && !flags.authenticationSkipLookup && authentication_)
+        tasks_.spawn(
+            followClientAuthority(**server, *tls, flags.authenticationTolerateLookupFailure));
     }
     return {};
   }
@@ -114,13 +131,60 @@ class App final : public RunningScheduler {
   ~App() override { component_.executor().cancel(draining_); }
 
  private:
-  Result<> listen(net::ServerOptions options) {
+  Result<net::HttpServer*> listen(net::ServerOptions options, net::HttpServer::Handler handler) {
     auto server =
-        net::HttpServer::start(component_.executor(), std::move(options), service_.handler());
+        net::HttpServer::start(component_.executor(), std::move(options), std::move(handler));
     if (!server) return fail(std::move(server.error()));
     log::info("serving on {}", (*server)->address());
     servers_.push_back(*std::move(server));
+    return servers_.back().get();
+  }
+
+  Result<> guard(const Flags& flags) {
+    auto options = guardOptions(flags);
+    if (!options) return fail(std::move(options.error()));
+    for (const auto& [flag, file, api] :
+         {std::tuple{"--authentication-kubeconfig", &flags.authenticationKubeconfig,
+                     &authentication_},
+          std::tuple{"--authorization-kubeconfig", &flags.authorizationKubeconfig,
+                     &authorization_}}) {
+      if (file->empty() && !net::runsInPod()) continue;
+      auto config =
+          file->empty() ? kube::inClusterConfig() : kube::loadClientConfig({.kubeconfig = *file});
+      if (!config) return fail(Error(config.error()).within(flag));
+      *api = std::make_unique<kube::HttpApi>(component_.http(), component_.executor(),
+                                             *std::move(config), kube::HttpApiOptions{});
+    }
+    guard_.emplace(component_.executor(), authentication_.get(), authorization_.get(),
+                   *std::move(options));
     return {};
+  }
+
+  // The cluster tells which authority vouches for its clients, and tells another one when that
+  // changes.
+  Task<void> followClientAuthority(net::HttpServer& server, net::ServerTls tls, bool tolerant) {
+    for (;;) {
+      auto reading = kube::get<api::ConfigMap>(
+          *authentication_, {"kube-system", "extension-apiserver-authentication"});
+      const auto configMap = co_await reading;
+      if (configMap) {
+        const std::string* authority = api::findIn(configMap->data, "client-ca-file");
+        if (authority && *authority != tls.clientCaPem) {
+          tls.clientCaPem = *authority;
+          if (const auto set = server.setTls(tls); !set)
+            log::error("the cluster's authority of client certificates: {}", set.error().message);
+        }
+      } else if (tolerant) {
+        log::warn("client certificates mean nothing: {}", configMap.error().message);
+      } else {
+        log::error("looking up the authority of client certificates: {}",
+                   configMap.error().message);
+        co_return component_.exit(1);
+      }
+      tolerant = true;  // it was good once
+      auto pause = sleepFor(component_.executor(), std::chrono::minutes(1));
+      co_await pause;
+    }
   }
 
   // An event about the lease.
@@ -156,7 +220,9 @@ class App final : public RunningScheduler {
     }
     draining_ = component_.executor().runAfter(
         std::chrono::milliseconds(100),
-        [this, left, done = std::make_shared<Callback>(std::move(done))] { drain(left - 1, std::move(*done)); });
+        [this, left, done = std::make_shared<Callback>(std::move(done))] {
+          drain(left - 1, std::move(*done));
+        });
   }
 
   kube::Component& component_;
@@ -167,16 +233,26 @@ class App final : public RunningScheduler {
   bool leading_ = false;
   bool stopping_ = false;
   HttpService service_;
+  std::unique_ptr<kube::Api> authentication_;  // null: there is nobody to ask
+  std::unique_ptr<kube::Api> authorization_;
+  std::optional<kube::RequestGuard> guard_;
   std::vector<std::unique_ptr<net::HttpServer>> servers_;
   std::unique_ptr<kube::LeaderElector> elector_;
   TimerId draining_ = 0;
+  TaskGroup tasks_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& component, const Flags& flags,
+Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& component,
+                                                         const Flags& flags,
                                                          SchedulerOptions options,
                                                          const Registry& registry) {
+  auto features = readFeatureGates(flags.featureGates);
+  if (!features) return fail(std::move(features.error()));
+  net::MetricsPage page{{flags.version, "", ""},
+                        *std::move(features),
+                        {flags.disabledMetrics.begin(), flags.disabledMetrics.end()}};
   auto metrics = std::make_unique<Metrics>();
   log::info("random seed {}", options.seed);
   if (!options.configuration.extenders.empty()) options.http = &component.http();
@@ -184,7 +260,8 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
                                      &component.api(), metrics.get());
   if (!scheduler) return fail(std::move(scheduler.error()));
   (*scheduler)->debug() = {flags.debugScores, flags.debugFilters, flags.debugDiagnosis};
-  auto app = std::make_unique<App>(component, std::move(metrics), *std::move(scheduler));
+  auto app =
+      std::make_unique<App>(component, std::move(metrics), *std::move(scheduler), std::move(page));
   if (auto serving = app->serve(flags); !serving) return fail(std::move(serving.error()));
   app->start();
   return app;

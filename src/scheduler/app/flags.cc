@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "base/file.h"
 #include "base/time.h"
 #include "base/virtual_loop.h"
+#include "scheduler/app/feature_gates.h"
 #include "scheduler/plugins/registry.h"
 
 namespace koord::scheduler {
@@ -17,13 +16,12 @@ namespace {
 // lines keep working.
 constexpr const char* kAcceptedOptions[] = {
     "--cert-dir", "--tls-cipher-suites", "--tls-min-version", "--http2-max-streams-per-connection",
-    "--authentication-kubeconfig", "--authentication-token-webhook-cache-ttl",
+    "--tls-sni-cert-key", "--tls-curve-preferences",
     "--requestheader-client-ca-file", "--requestheader-allowed-names", "--requestheader-username-headers",
     "--requestheader-group-headers", "--requestheader-extra-headers-prefix", "--requestheader-uid-headers",
-    "--authorization-kubeconfig", "--authorization-always-allow-paths",
-    "--authorization-webhook-cache-authorized-ttl", "--authorization-webhook-cache-unauthorized-ttl",
-    "--kube-api-content-type", "--vmodule", "--show-hidden-metrics-for-version",
-    "--disabled-metrics", "--allow-metric-labels", "--controller-plugins", "--scheduler-monitor-period",
+    "--emulated-version", "--min-compatibility-version", "--allow-metric-labels-manifest",
+    "--log-flush-frequency", "--log-text-info-buffer-size", "--kube-api-content-type", "--vmodule", "--show-hidden-metrics-for-version",
+    "--allow-metric-labels", "--controller-plugins", "--scheduler-monitor-period",
     "--scheduling-timeout", "--scheduling-drop-unhandled-timeout", "--sync-barrier-pod-namespace",
     "--sync-barrier-pod-name", "--sync-hard-timeout", "--workload-auditor-metric-labels",
     "--workload-auditor-victim-reschedule-duration", "--workload-auditor-victim-deletion-duration",
@@ -31,49 +29,9 @@ constexpr const char* kAcceptedOptions[] = {
     "--async-log-queue-length", "--debug-diagnosis-queue-size", "--debug-diagnosis-worker-count"};
 constexpr const char* kAcceptedFlags[] = {
     "--profiling", "--contention-profiling", "--permit-address-sharing", "--permit-port-sharing",
-    "--authentication-skip-lookup", "--authentication-tolerate-lookup-failure",
+    "--disable-http2-serving", "--log-text-split-stream",
     "--enable-network-topology-manager", "--enable-workload-auditor", "--async-log",
     "--debug-diagnosis-blocking"};
-
-const std::set<std::string_view>& knownGates() {
-  static const std::set<std::string_view> kGates{
-      "AllAlpha", "AllBeta", "SchedulerQueueingHints", "SchedulerPopFromBackoffQ", "SchedulerAsyncPreemption",
-      "NominatedNodeNameForExpectation", "PodLevelResources", "InPlacePodVerticalScaling",
-      "MatchLabelKeysInPodTopologySpread", "NodeInclusionPolicyInPodTopologySpread", "SidecarContainers",
-      "DynamicResourceAllocation", "OpportunisticBatching", "SchedulerAsyncAPICalls",
-      "TaintTolerationComparisonOperators", "StorageCapacityScoring", "GangScheduling", "GenericWorkload",
-      "WorkloadAwarePreemption", "VolumeLimitScaling", "DRANodeAllocatableResources",
-      "DynamicSchedulerCheck", "CSIStorageCapacity", "GenericEphemeralVolume", "PodDisruptionBudget",
-      "GangPendingPodsConditionPatch", "EnableBatchScheduleNodeSnapshot", "CompatibleCSIStorageCapacity",
-      "DisableCSIStorageCapacityInformer", "CompatiblePodDisruptionBudget",
-      "DisablePodDisruptionBudgetInformer", "DisableDynamicResourceAllocationInformer", "ResizePod",
-      "MultiQuotaTree", "ElasticQuotaIgnorePodOverhead", "ElasticQuotaIgnoreTerminatingPod",
-      "ElasticQuotaImmediateIgnoreTerminatingPod", "ElasticQuotaGuaranteeUsage", "DisableDefaultQuota",
-      "SupportParentQuotaSubmitPod", "LazyReservationRestore", "OmitNodeLabelsForReservation",
-      "SkipReservationFitsNode", "DevicePluginAdaption", "CleanExpiredReservationAllocated",
-      "SkipFilterWithNominatedPods", "SyncBarrier", "CrossSchedulerNomination", "EnableInlineBatchSchedule",
-      "PriorityTransformer", "PreemptionPolicyTransformer", "ReplaceResourcesTransformer"};
-  return kGates;
-}
-
-// "A=true,B=false": every name must be known. None of them changes what is built so far.
-Result<> checkGates(const std::string& text) {
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    const std::string item = text.substr(begin, comma - begin);
-    begin = comma + 1;
-    if (item.empty()) continue;
-    const auto equals = item.find('=');
-    if (equals == std::string::npos)
-      return fail(ErrorCode::Invalid, fmt::format("--feature-gates: missing bool value for {}", item));
-    const std::string value = item.substr(equals + 1);
-    if (value != "true" && value != "false")
-      return fail(ErrorCode::Invalid, fmt::format("--feature-gates: invalid value of {}", item));
-    if (!knownGates().contains(item.substr(0, equals)))
-      return fail(ErrorCode::Invalid, fmt::format("--feature-gates: unrecognized feature gate: {}", item.substr(0, equals)));
-  }
-  return {};
-}
 
 // What the plugins say against their arguments and order, so that a file with mistakes of several
 // kinds shows them all at once.
@@ -103,8 +61,25 @@ void addFlags(CLI::App& app, Flags& flags, kube::ComponentOptions& component) {
       ->check(CLI::Range(0, 65535))->capture_default_str();
   app.add_option("--tls-cert-file", flags.tlsCertFile, "Certificate of the HTTPS endpoints; by default one made at start");
   app.add_option("--tls-private-key-file", flags.tlsKeyFile, "Its key");
-  app.add_option("--client-ca-file", flags.clientCaFile, "Clients must show a certificate signed by these");
-  app.add_option("--feature-gates", flags.featureGates, "Name=true|false,...");
+  app.add_option("--client-ca-file", flags.clientCaFile, "Clients are who a certificate signed by these says");
+  app.add_option("--authentication-kubeconfig", flags.authenticationKubeconfig,
+                 "Whom to ask whose a bearer token is; without it, and outside of pods, tokens mean nothing");
+  app.add_flag("--authentication-skip-lookup", flags.authenticationSkipLookup,
+               "Do not look up the authority of client certificates in the cluster");
+  app.add_flag("--authentication-tolerate-lookup-failure", flags.authenticationTolerateLookupFailure,
+               "Serve also when that look-up fails; on unless =false");
+  app.add_option("--authentication-token-webhook-cache-ttl", flags.tokensHold,
+                 "How long an answer about a token holds")->capture_default_str();
+  app.add_option("--authorization-kubeconfig", flags.authorizationKubeconfig,
+                 "Whom to ask what clients may; without it, and outside of pods, only what needs no permission");
+  app.add_option("--authorization-always-allow-paths", flags.alwaysAllowPaths,
+                 "HTTPS paths that need no permission")->delimiter(',')->capture_default_str();
+  app.add_option("--authorization-webhook-cache-authorized-ttl", flags.grantsHold,
+                 "How long a permission holds")->capture_default_str();
+  app.add_option("--authorization-webhook-cache-unauthorized-ttl", flags.refusalsHold,
+                 "How long a refusal holds")->capture_default_str();
+  app.add_option("--feature-gates", flags.featureGates, "Name=true|false,...")->join(',');
+  app.add_option("--disabled-metrics", flags.disabledMetrics, "Metrics that are not shown")->delimiter(',');
   app.add_option("-s,--debug-scores", flags.debugScores, "Log the scores of this many best nodes per pod")
       ->capture_default_str();
   app.add_flag("-f,--debug-filters", flags.debugFilters, "Log which nodes are filtered out");
@@ -130,8 +105,24 @@ void addFlags(CLI::App& app, Flags& flags, kube::ComponentOptions& component) {
   for (const char* flag : kAcceptedFlags) accepted->add_flag(flag);
 }
 
+Result<kube::GuardOptions> guardOptions(const Flags& flags) {
+  kube::GuardOptions options;
+  options.alwaysAllowPaths = flags.alwaysAllowPaths;
+  for (const auto& [flag, text, out] :
+       {std::tuple{"--authentication-token-webhook-cache-ttl", &flags.tokensHold, &options.tokensHold},
+        std::tuple{"--authorization-webhook-cache-authorized-ttl", &flags.grantsHold, &options.grantsHold},
+        std::tuple{"--authorization-webhook-cache-unauthorized-ttl", &flags.refusalsHold,
+                   &options.refusalsHold}}) {
+    const auto parsed = parseDuration(*text);
+    if (!parsed) return fail(Error(parsed.error()).within(flag));
+    *out = *parsed;
+  }
+  return options;
+}
+
 Result<SchedulerOptions> resolve(const CLI::App& app, const Flags& flags, kube::ComponentOptions& component) {
-  if (auto gates = checkGates(flags.featureGates); !gates) return fail(std::move(gates.error()));
+  if (auto gates = readFeatureGates(flags.featureGates); !gates)
+    return fail(std::move(gates.error()));
   SchedulerOptions options;
   options.configuration = defaultConfiguration();
   options.seed = Random::entropy();

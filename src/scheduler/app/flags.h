@@ -5,11 +5,13 @@
 #include <CLI/CLI.hpp>
 
 #include "kube/component.h"
+#include "kube/request_guard.h"
 #include "scheduler/core/scheduler.h"
 
 namespace koord::scheduler {
 
 struct Flags {
+  std::string version;  // of the program, for those who ask it
   std::string config;
   std::string writeConfigTo;
   std::string address = "127.0.0.1";
@@ -20,6 +22,15 @@ struct Flags {
   std::string tlsKeyFile;
   std::string clientCaFile;
   std::string featureGates;
+  std::vector<std::string> disabledMetrics;
+  std::string authenticationKubeconfig;
+  bool authenticationSkipLookup = false;
+  bool authenticationTolerateLookupFailure = true;
+  std::string tokensHold = "10s";
+  std::string authorizationKubeconfig;
+  std::vector<std::string> alwaysAllowPaths{"/healthz", "/readyz", "/livez"};
+  std::string grantsHold = "10s";
+  std::string refusalsHold = "10s";
   int debugScores = 0;
   bool debugFilters = false;
   bool debugDiagnosis = false;
@@ -33,6 +44,9 @@ struct Flags {
   std::string resourceNamespace = "kube-system";
   bool showPlugins = false;
 };
+
+// Who may ask the HTTPS endpoints.
+Result<kube::GuardOptions> guardOptions(const Flags& flags);
 
 // Fills `flags` and `component` when the app parses.
 void addFlags(CLI::App& app, Flags& flags, kube::ComponentOptions& component);

@@ -24,7 +24,7 @@ class Scheduler:
 
     def __init__(self, name, binary, kubeconfig, folder, port, own, extenders, arguments):
         self.name = name
-        self.own = own
+        self.extenders = extenders
         self.lock = threading.Lock()
         self.scores = collections.defaultdict(lambda: collections.defaultdict(dict))  # pod -> node -> plugin -> score
         self.totals = collections.defaultdict(dict)  # pod -> node -> score with extenders; of the reference only

@@ -36,8 +36,8 @@ from cluster import ApiError, Cluster, Store
 from schedulers import Scheduler
 
 SETTLE = 0.25  # seconds in which informers see what was written
-WORLD_KINDS = ["Pod", "PodDisruptionBudget", "Service", "PersistentVolumeClaim", "PersistentVolume", "VolumeAttachment", "CSINode",
-               "CSIDriver", "CSIStorageCapacity", "StorageClass", "Node"]
+WORLD_KINDS = ["ReplicaSet", "StatefulSet", "ReplicationController", "Pod", "PodDisruptionBudget", "Service", "PersistentVolumeClaim",
+               "PersistentVolume", "VolumeAttachment", "CSINode", "CSIDriver", "CSIStorageCapacity", "StorageClass", "Node"]
 
 
 def key(item):
@@ -276,8 +276,8 @@ class Run:
         return True
 
 
-def differences(reference, candidate):
-    """Texts of what differs for one pod."""
+def differences(reference, candidate, extended):
+    """Texts of what differs for one pod. extended: extenders were asked, so that other nodes than the scored may be logged."""
     if reference is None or candidate is None:
         return [] if reference == candidate else [f"one was refused: {reference} {candidate}"]
     found = []
@@ -286,7 +286,7 @@ def differences(reference, candidate):
     if tables[0]:
         totals = reference["totals"]
         equals = {node for node, total in totals.items() if total == max(totals.values())}
-        for node in sorted(tables[0]):
+        for node in sorted(tables[0]) if not extended or tables[0].keys() == tables[1].keys() else ():
             if node in tables[1] and tables[0][node] != tables[1][node]:
                 found.append(f"scores of {node}: {tables[0][node]} but {tables[1][node]}")
             elif node not in tables[1]:
@@ -336,7 +336,8 @@ def compare(bench, seed, schedulers):
         bench.clear()
         time.sleep(SETTLE)
         results.append(Run(bench, scheduler, world, results[0] if results else None).go())
-    found = [(pod["metadata"]["name"], text) for pod, one, other in zip(world.pods, *results) for text in differences(one, other)]
+    extended = bool(schedulers[0].extenders)
+    found = [(pod["metadata"]["name"], text) for pod, one, other in zip(world.pods, *results) for text in differences(one, other, extended)]
     placed = sum(1 for result in results[0] if result and result["node"])
     return found, placed, len(results[0])
 

@@ -48,6 +48,7 @@ class World:
         self.make_nodes()
         if self.rich["volumes"]:
             self.make_storage()
+        self.owners = []
         if self.chance(0.3):
             self.make_services()
         crowded = self.rich["preemption"] and self.chance(0.7)
@@ -145,6 +146,11 @@ class World:
             self.things.append(self.volume(f"{self.prefix}-free{i}", f"{self.prefix}-static"))
         for i in range(self.random.randint(2, 8)):
             self.make_claim(i)
+        for i, volume in enumerate(self.some(self.volumes, 3)):
+            if self.nodes:
+                self.add("VolumeAttachment", f"{self.prefix}-a{i}", status={"attached": self.chance(0.7)}, spec={
+                    "attacher": DRIVER, "nodeName": self.pick(*self.nodes)["metadata"]["name"],
+                    "source": {"persistentVolumeName": volume["metadata"]["name"]}})
 
     def storage_class(self, name, mode, provisioner, **fields):
         self.classes.append(self.add("StorageClass", f"{self.prefix}-{name}", provisioner=provisioner,
@@ -192,6 +198,22 @@ class World:
         for i in range(self.pick(1, 2)):
             self.add("Service", f"{self.prefix}-s{i}", self.pick("sbs-a", "sbs-b"),
                      spec={"selector": {"app": self.pick("a", "b")}, "ports": [{"port": 80}]})
+
+        for i in range(self.pick(0, 1, 2)):
+            kind, labels = self.pick("ReplicaSet", "StatefulSet", "ReplicationController"), {"app": self.pick("a", "b")}
+            spec = {"replicas": 0, "selector": labels if kind == "ReplicationController" else {"matchLabels": labels},
+                    "template": {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "main", "image": "web:1"}]}}}
+            if kind == "StatefulSet":
+                spec["serviceName"] = "web"
+            self.owners.append(self.add(kind, f"{self.prefix}-o{i}", self.pick("sbs-a", "sbs-b"), spec=spec))
+
+    def owner_of(self, pod):
+        for owner in self.owners:
+            if owner["metadata"]["namespace"] == pod["metadata"]["namespace"] and self.chance(0.5):
+                version = "v1" if owner["kind"] == "ReplicationController" else "apps/v1"
+                pod["metadata"]["ownerReferences"] = [{"apiVersion": version, "kind": owner["kind"], "name": owner["metadata"]["name"],
+                                                       "uid": "12345678-0000-0000-0000-000000000000", "controller": True}]
+                return
 
     def make_budgets(self):
         for i in range(self.pick(1, 2, 3)):
@@ -269,7 +291,9 @@ class World:
             spec["topologySpreadConstraints"] = self.spread()
         if self.rich["volumes"] and self.chance(0.7):
             spec["volumes"] = [self.pod_volume(f"v{i}", namespace) for i in range(self.pick(1, 1, 2))]
-        return thing("Pod", name, namespace, labels=self.labels(), spec=spec)
+        made = thing("Pod", name, namespace, labels=self.labels(), spec=spec)
+        self.owner_of(made)
+        return made
 
     def container(self, name, sidecar=False):
         requests = {}
@@ -535,6 +559,11 @@ class World:
         if lost and self.chance(0.5):
             return "delete", self.pick(*lost), None, None
 
+    def change_attachment(self, pod, tag):
+        attachments = [t for t in self.things if t["kind"] == "VolumeAttachment"]
+        if attachments:
+            return "delete", self.pick(*attachments), None, None
+
     def change_volume_label(self, pod, tag):
         if self.volumes:
             return "patch", self.pick(*self.volumes), {"metadata": {"labels": {self.pick("topology.kubernetes.io/zone", "note"): self.pick("z1", "z2", None)}}}, None
@@ -543,4 +572,4 @@ class World:
                change_node_annotation, change_new_node, change_lost_node, change_pod_gone, change_pod_gone, change_pod_label, change_new_pod,
                change_finished, change_own_label, change_own_annotation, change_own_toleration, change_gates, change_gates, change_claim,
                change_storage, change_capacity, change_csi_node, change_volume_label, change_lost_storage, change_resize,
-               change_namespace]
+               change_namespace, change_attachment]

@@ -1,7 +1,7 @@
 #include "scheduler/engine/tolerations.h"
 
 #include <algorithm>
-#include <tuple>
+#include <functional>
 
 namespace koord::scheduler {
 
@@ -27,31 +27,39 @@ namespace {
 
 constexpr std::size_t kShort = 16;
 
-// What a toleration has to have for a taint of that key and value: the value matters only when it is
-// compared.
-std::tuple<std::string_view, bool, std::string_view> orderOf(const api::Toleration* toleration) {
-  const bool any = toleration->operator_ == "Exists";
-  return {toleration->key, any, any ? std::string_view() : toleration->value};
-}
-
 }  // namespace
+
+std::size_t Tolerations::PatternHash::operator()(const Pattern& pattern) const {
+  const std::hash<std::string_view> hash;
+  std::size_t sum = hash(pattern.key) * 2 + (pattern.anyValue ? 1 : 0);
+  for (const std::string_view text : {pattern.value, pattern.effect})
+    if (!text.empty()) sum = sum * 1000003 + hash(text);
+  return sum;
+}
 
 Tolerations::Tolerations(const api::List<api::Toleration>& list) : list_(list) {
   if (list.size() <= kShort) return;
-  for (const auto& toleration : list) sorted_.push_back(&toleration);
-  std::ranges::sort(sorted_, {}, orderOf);
+  patterns_.reserve(list.size());
+  for (const auto& toleration : list) {
+    const bool anyValue = toleration.operator_ == "Exists";
+    if (!anyValue && !toleration.operator_.empty() && toleration.operator_ != "Equal") continue;
+    patterns_.insert({toleration.key, anyValue,
+                      anyValue ? std::string_view() : std::string_view(toleration.value),
+                      toleration.effect});
+    anyKey_ |= toleration.key.empty();
+  }
 }
 
 bool Tolerations::tolerate(const api::Taint& taint) const {
-  if (sorted_.empty()) return tolerates(list_, taint);
-  using Order = std::tuple<std::string_view, bool, std::string_view>;
-  for (const Order& order : {Order{taint.key, true, ""}, Order{taint.key, false, taint.value},
-                             Order{"", true, ""}, Order{"", false, taint.value}}) {
-    const auto candidates = std::ranges::equal_range(sorted_, order, {}, orderOf);
-    if (std::ranges::any_of(candidates, [&](const auto* one) { return tolerates(*one, taint); }))
-      return true;
-  }
-  return false;
+  if (list_.size() <= kShort) return tolerates(list_, taint);
+  const auto known = [&](std::string_view key) {
+    for (const std::string_view effect : {std::string_view(), std::string_view(taint.effect)})
+      if (patterns_.contains({key, true, "", effect}) ||
+          patterns_.contains({key, false, taint.value, effect}))
+        return true;
+    return false;
+  };
+  return known(taint.key) || (anyKey_ && known(""));
 }
 
 bool Tolerations::tolerateAll(const api::List<api::Taint>& taints) const {

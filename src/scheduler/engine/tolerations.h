@@ -2,8 +2,8 @@
 
 // Which taints a pod tolerates.
 
+#include <boost/unordered/unordered_flat_set.hpp>
 #include <string_view>
-#include <vector>
 
 #include "api/core.h"
 
@@ -24,8 +24,22 @@ class Tolerations {
   bool tolerateAll(const api::List<api::Taint>& taints) const;
 
  private:
+  // What a taint has to have to be tolerated: its value where it is compared, its effect unless any
+  // will do, its key likewise.
+  struct Pattern {
+    std::string_view key;
+    bool anyValue = false;
+    std::string_view value;
+    std::string_view effect;
+    bool operator==(const Pattern&) const = default;
+  };
+  struct PatternHash {
+    std::size_t operator()(const Pattern& pattern) const;
+  };
+
   const api::List<api::Toleration>& list_;
-  std::vector<const api::Toleration*> sorted_;  // empty for a short list
+  boost::unordered_flat_set<Pattern, PatternHash> patterns_;  // empty for a short list
+  bool anyKey_ = false;                                       // some pattern is of any key
 };
 
 }  // namespace koord::scheduler

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;  // as the original: one status for whatever is wrong
   }
+  flags.shown = koord::scheduler::flagValues(app);
 
   const auto refuse = [](const koord::Error& error) {
     std::fprintf(stderr, "koord-scheduler: %s\n", error.message.c_str());

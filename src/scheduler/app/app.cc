@@ -34,7 +34,8 @@ Result<net::CertKey> selfSigned(WallTime now, const std::string& address) {
 class App final : public RunningScheduler {
  public:
   App(kube::Component& component, std::unique_ptr<Metrics> metrics,
-      std::unique_ptr<Scheduler> scheduler, net::MetricsPage page)
+      std::unique_ptr<Scheduler> scheduler, net::MetricsPage page,
+      std::vector<std::pair<std::string, std::string>> flags)
       : component_(component),
         metrics_(std::move(metrics)),
         scheduler_(std::move(scheduler)),
@@ -50,7 +51,8 @@ class App final : public RunningScheduler {
              .stopping = [this] { return stopping_; },
              .clientMetrics =
                  [this] { return component_.metrics()->text(component_.executor().steadyNow()); },
-             .page = std::move(page)}) {}
+             .page = std::move(page),
+             .flags = std::move(flags)}) {}
 
   Result<> serve(const Flags& flags) {
     if (flags.port != 0) {
@@ -260,8 +262,8 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
                                      &component.api(), metrics.get());
   if (!scheduler) return fail(std::move(scheduler.error()));
   (*scheduler)->debug() = {flags.debugScores, flags.debugFilters, flags.debugDiagnosis};
-  auto app =
-      std::make_unique<App>(component, std::move(metrics), *std::move(scheduler), std::move(page));
+  auto app = std::make_unique<App>(component, std::move(metrics), *std::move(scheduler),
+                                   std::move(page), flags.shown);
   if (auto serving = app->serve(flags); !serving) return fail(std::move(serving.error()));
   app->start();
   return app;

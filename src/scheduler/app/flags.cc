@@ -105,6 +105,20 @@ void addFlags(CLI::App& app, Flags& flags, kube::ComponentOptions& component) {
   for (const char* flag : kAcceptedFlags) accepted->add_flag(flag);
 }
 
+std::vector<std::pair<std::string, std::string>> flagValues(const CLI::App& app) {
+  std::vector<std::pair<std::string, std::string>> values;
+  const auto collect = [&](const CLI::App& group) {
+    for (const CLI::Option* option : group.get_options()) {
+      std::string value = option->get_default_str();
+      if (option->count() > 0) value = fmt::format("{}", fmt::join(option->results(), ","));
+      values.emplace_back(option->get_single_name(), std::move(value));
+    }
+  };
+  collect(app);
+  for (const CLI::App* group : app.get_subcommands([](const CLI::App*) { return true; })) collect(*group);
+  return values;
+}
+
 Result<kube::GuardOptions> guardOptions(const Flags& flags) {
   kube::GuardOptions options;
   options.alwaysAllowPaths = flags.alwaysAllowPaths;

@@ -12,6 +12,7 @@ namespace koord::scheduler {
 
 struct Flags {
   std::string version;  // of the program, for those who ask it
+  std::vector<std::pair<std::string, std::string>> shown;  // see flagValues
   std::string config;
   std::string writeConfigTo;
   std::string address = "127.0.0.1";
@@ -47,6 +48,9 @@ struct Flags {
 
 // Who may ask the HTTPS endpoints.
 Result<kube::GuardOptions> guardOptions(const Flags& flags);
+
+// Every flag without its dashes, and its value, given or not.
+std::vector<std::pair<std::string, std::string>> flagValues(const CLI::App& app);
 
 // Fills `flags` and `component` when the app parses.
 void addFlags(CLI::App& app, Flags& flags, kube::ComponentOptions& component);

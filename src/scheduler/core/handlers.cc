@@ -1,6 +1,6 @@
 // What the scheduler does when pods and nodes come, change and go.
 
-#include <optional>
+#include <vector>
 
 #include "base/log.h"
 #include "scheduler/core/scheduler.h"
@@ -17,15 +17,28 @@ class Scheduler::Handling {
     if (observer_) since_ = clock_.steadyNow();
   }
   ~Handling() {
-    if (observer_) observer_->handled(event_, clock_.steadyNow() - since_);
+    if (!observer_) return;
+    const Duration took = clock_.steadyNow() - since_;
+    observer_->handled(event_, took);
+    for (const Actions change : changes_) {
+      event_.actions = change;
+      observer_->handled(event_, took);
+    }
   }
   Handling(const Handling&) = delete;
   Handling& operator=(const Handling&) = delete;
+
+  // Of an update: what has changed, which is told beside the update itself.
+  void changed(const std::vector<Actions>& changes) {
+    for (const Actions change : changes)
+      if (change != action::kUpdate) changes_.push_back(change);
+  }
 
  private:
   Observer* const observer_;
   const Clock& clock_;
   ClusterEvent event_;
+  std::vector<Actions> changes_;
   SteadyTime since_{};
 };
 
@@ -137,7 +150,8 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
 void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   if (before->pod->metadata.resourceVersion == after->pod->metadata.resourceVersion) return;
   const PodPtr old = before;
-  const Handling handling(*this, EventResource::UnscheduledPod, action::kUpdate);
+  Handling handling(*this, EventResource::UnscheduledPod, action::kUpdate);
+  if (observer_) handling.changed(podActions(*old, *after));
   pending_[after->uid()] = after;
   if (const auto* counted = shared_.cluster.findPod(after->uid()); counted && counted->assumed) {
     const bool leaving =
@@ -182,7 +196,7 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
   const auto known = pending_.find(after->uid());
   if (known != pending_.end()) pendingGone(PodPtr(known->second), false);
   const PodPtr old = before;
-  const Handling handling(*this, EventResource::AssignedPod, old ? action::kUpdate : action::kAdd);
+  Handling handling(*this, EventResource::AssignedPod, old ? action::kUpdate : action::kAdd);
   const Cluster::Seen seen = shared_.cluster.observePod(after, after->pod->spec.nodeName);
   if (seen == Cluster::Seen::Moved) {
     log::error("pod {} was counted on another node than {}; corrected", after->key(),
@@ -193,11 +207,9 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
     move(EventResource::AssignedPod, action::kAdd, nullptr, after);
     return;
   }
-  for (const Actions change : podActions(*old, *after)) {
-    std::optional<Handling> particular;
-    if (change != action::kUpdate) particular.emplace(*this, EventResource::AssignedPod, change);
-    move(EventResource::AssignedPod, change, old, after);
-  }
+  const std::vector<Actions> changes = podActions(*old, *after);
+  handling.changed(changes);
+  for (const Actions change : changes) move(EventResource::AssignedPod, change, old, after);
 }
 
 void Scheduler::assignedGone(const PodObject& pod) {

@@ -7,6 +7,7 @@
 #include "api/codec.h"
 #include "net/profiling.h"
 #include "net/serving.h"
+#include "net/zpages.h"
 #include "scheduler/services/explain.h"
 #include "scheduler/services/pod_resources.h"
 
@@ -61,6 +62,13 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
   };
   standard.debugFlags = scheduler.configuration().enableProfiling;
   addStandardEndpoints(router_, std::move(standard));
+  addZPages(router_,
+            {"koord-scheduler",
+             state_.page.build.version,
+             state_.flags,
+             {"/configz", "/flagz", "/healthz", "/livez", "/metrics", "/readyz",
+              "/apis/v1/__services__"}},
+            executor);
   // Of pods, which only the leader knows for sure.
   router_.add("GET", "/metrics/resources",
               [this](const net::RoutedRequest&, const ResponderPtr& to) {

@@ -20,8 +20,9 @@ struct ServiceState {
   std::function<std::string()> unhealthy;  // "" or what is wrong with the lease
   std::function<bool()> synced;
   std::function<bool()> stopping;
-  std::function<std::string()> clientMetrics;  // those of kube::Metrics
-  net::MetricsPage page;                       // what goes with all metrics
+  std::function<std::string()> clientMetrics;              // those of kube::Metrics
+  net::MetricsPage page;                                   // what goes with all metrics
+  std::vector<std::pair<std::string, std::string>> flags;  // for /flagz
 };
 
 class HttpService {

@@ -27,7 +27,9 @@ struct Service : testing::SchedulerFixture {
                                  .unhealthy = [this] { return unhealthy; },
                                  .synced = [this] { return synced; },
                                  .stopping = [] { return false; },
-                                 .clientMetrics = [] { return "rest_client_requests_total 7\n"; }});
+                                 .clientMetrics = [] { return "rest_client_requests_total 7\n"; },
+                                 .page = {.build = {"v1.2.3", "", ""}},
+                                 .flags = {{"v", "2"}, {"config", "/etc/config"}}});
     scheduler->start();
   }
   struct Answer {
@@ -143,6 +145,15 @@ TEST(HttpService, shows_its_configuration) {
   EXPECT_EQ(textAt(profile, "schedulerName"), "default-scheduler");
   const auto& plugins = at(profile, "plugins", "multiPoint", "enabled")->get_array();
   EXPECT_EQ(toJson(plugins[4]), R"({"name":"TaintToleration","weight":3})");
+}
+
+TEST(HttpService, tells_what_it_is_and_how_it_was_started) {
+  Service s;
+  s.run(3723s);
+  EXPECT_THAT(s.get("/statusz"), AllOf(HasSubstr("\nkoord-scheduler statusz\nWarning: "),
+                                       HasSubstr("\nUp= 1 hr 02 min 03 sec\n"),
+                                       HasSubstr("\nBinary version= 1.2.3\n")));
+  EXPECT_THAT(s.get("/flagz"), HasSubstr("\nconfig=/etc/config\nv=2\n"));
 }
 
 TEST(HttpService, takes_debug_flags) {

@@ -109,6 +109,9 @@ std::vector<std::pair<std::string, std::string>> flagValues(const CLI::App& app)
   std::vector<std::pair<std::string, std::string>> values;
   const auto collect = [&](const CLI::App& group) {
     for (const CLI::Option* option : group.get_options()) {
+      // What a switch is that was not given, only the code knows that reads it.
+      if (option == group.get_help_ptr() || (option->get_items_expected_max() == 0 && option->count() == 0))
+        continue;
       std::string value = option->get_default_str();
       if (option->count() > 0) value = fmt::format("{}", fmt::join(option->results(), ","));
       values.emplace_back(option->get_single_name(), std::move(value));

@@ -49,7 +49,7 @@ struct Flags {
 // Who may ask the HTTPS endpoints.
 Result<kube::GuardOptions> guardOptions(const Flags& flags);
 
-// Every flag without its dashes, and its value, given or not.
+// Flags without their dashes, and their values: those given, and those with a default.
 std::vector<std::pair<std::string, std::string>> flagValues(const CLI::App& app);
 
 // Fills `flags` and `component` when the app parses.

@@ -119,14 +119,10 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
   auto claiming = pods_.claim(owner, set->spec.selector);
   auto claimed = co_await claiming;
   if (!claimed) co_return fail(std::move(claimed.error()));
-  const History::Of of{owner, set->spec.selector, set->spec.template_};
-  auto remembering = history_.all(of);
-  auto known = co_await remembering;
-  if (!known) co_return fail(std::move(known.error()));
-  auto finding = history_.current(of, *known);
-  auto current = co_await finding;
-  if (!current) co_return fail(std::move(current.error()));
-  const std::string hash = history_.hashOf(**current);
+  auto remembering = history_.lookUp({owner, set->spec.selector, set->spec.template_});
+  auto revisions = co_await remembering;
+  if (!revisions) co_return fail(std::move(revisions.error()));
+  const std::string hash = history_.hashOf(*revisions->current);
   // Decoded as it will be for any node, so that the default tolerations count.
   const auto sample = api::decode<api::PodTemplateSpec>(daemonPod(set->spec.template_, "", hash));
   const auto plain = api::decode<api::PodTemplateSpec>(set->spec.template_);
@@ -231,7 +227,7 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
     auto created = co_await creating;
     if (!created) co_return created;
   }
-  auto trimming = history_.trim(*std::move(known), std::move(inUse),
+  auto trimming = history_.trim(std::move(revisions->known), std::move(inUse),
                                 set->spec.revisionHistoryLimit.value_or(kDefaultHistory));
   auto trimmed = co_await trimming;
   if (!trimmed) co_return trimmed;

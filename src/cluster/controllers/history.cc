@@ -35,6 +35,16 @@ std::string History::hashOf(const api::ControllerRevision& revision) const {
   return hash ? *hash : "";
 }
 
+Task<Result<History::Revisions>> History::lookUp(Of set) {
+  auto remembering = all(set);
+  auto known = co_await remembering;
+  if (!known) co_return fail(std::move(known.error()));
+  auto finding = current(set, *known);
+  auto found = co_await finding;
+  if (!found) co_return fail(std::move(found.error()));
+  co_return Revisions{*std::move(known), *std::move(found)};
+}
+
 Task<Result<std::vector<RevisionPtr>>> History::all(Of set) {
   const auto selector = ownSelector(set.selector);
   if (!selector) co_return fail(selector.error());

@@ -25,16 +25,21 @@ class History {
   History(kube::Api& api, kube::Informer<api::ControllerRevision>& revisions, std::string hashLabel)
       : api_(api), revisions_(revisions), hashLabel_(std::move(hashLabel)) {}
 
-  // The oldest first; orphans that the selector matches are adopted.
-  Task<Result<std::vector<RevisionPtr>>> all(Of set);
-  // The revision of the template as it is now, the newest: it is made, or gets the highest number.
-  Task<Result<RevisionPtr>> current(Of set, std::vector<RevisionPtr> known);
+  struct Revisions {
+    std::vector<RevisionPtr> known;  // as found, the oldest first
+    RevisionPtr current;             // of the template as it is now
+  };
+  // Orphans that the selector matches are adopted. The current revision becomes the newest: it is
+  // made, or gets the highest number.
+  Task<Result<Revisions>> lookUp(Of set);
   // Deletes the oldest revisions that are not in use (by name or hash), but for `limit` of them.
   Task<Result<>> trim(std::vector<RevisionPtr> known, std::set<std::string> inUse, int limit);
 
   std::string hashOf(const api::ControllerRevision& revision) const;
 
  private:
+  Task<Result<std::vector<RevisionPtr>>> all(Of set);
+  Task<Result<RevisionPtr>> current(Of set, std::vector<RevisionPtr> known);
   Task<Result<RevisionPtr>> create(Of set, std::int64_t number);
 
   kube::Api& api_;

@@ -102,15 +102,11 @@ Task<Result<>> StatefulSetController::sync(std::string key) {
     inUse.insert(revisionOf(*pod));
     pods[ordinalOf(*pod, set->metadata.name)] = std::move(pod);
   }
-  const History::Of of{owner, set->spec.selector, set->spec.template_};
-  auto remembering = history_.all(of);
-  auto known = co_await remembering;
-  if (!known) co_return fail(std::move(known.error()));
-  auto finding = history_.current(of, *known);
-  auto update = co_await finding;
-  if (!update) co_return fail(std::move(update.error()));
-  Revisions revisions{*update, *update};
-  for (const auto& revision : *known)
+  auto remembering = history_.lookUp({owner, set->spec.selector, set->spec.template_});
+  auto history = co_await remembering;
+  if (!history) co_return fail(std::move(history.error()));
+  Revisions revisions{history->current, history->current};
+  for (const auto& revision : history->known)
     if (revision->metadata.name == set->status.currentRevision) revisions.current = revision;
 
   auto stepping = step(set, pods, revisions);
@@ -118,7 +114,7 @@ Task<Result<>> StatefulSetController::sync(std::string key) {
   if (!stepped) co_return stepped;
   for (const auto& revision : {revisions.current, revisions.update})
     inUse.insert(revision->metadata.name);
-  auto trimming = history_.trim(*std::move(known), std::move(inUse),
+  auto trimming = history_.trim(std::move(history->known), std::move(inUse),
                                 set->spec.revisionHistoryLimit.value_or(kDefaultHistory));
   auto trimmed = co_await trimming;
   if (!trimmed) co_return trimmed;

@@ -45,8 +45,10 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
                          ServiceState state)
     : scheduler_(scheduler), metrics_(metrics), state_(std::move(state)) {
   net::StandardEndpoints standard;
-  standard.healthz.add("leaderElection", state_.unhealthy);
-  standard.readyz.add("leaderElection", state_.unhealthy);
+  if (scheduler.configuration().leaderElection.leaderElect) {
+    standard.healthz.add("leaderElection", state_.unhealthy);
+    standard.readyz.add("leaderElection", state_.unhealthy);
+  }
   standard.readyz.add("shutdown",
                       [this] { return state_.stopping() ? "process is shutting down" : ""; });
   standard.readyz.add("sched-handler-sync",

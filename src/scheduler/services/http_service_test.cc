@@ -19,7 +19,8 @@ using ::testing::Not;
 using namespace std::chrono_literals;
 
 struct Service : testing::SchedulerFixture {
-  Service() {
+  explicit Service(SchedulerConfiguration configuration = defaultConfiguration())
+      : SchedulerFixture(std::move(configuration)) {
     observer = &metrics;
     create();
     service.emplace(*scheduler, metrics, loop,
@@ -65,6 +66,15 @@ TEST(HttpService, says_whether_it_lives_and_is_ready) {
   s.unhealthy = "failed election to renew leadership on lease kube-scheduler";
   EXPECT_EQ(s.ask("GET", "/healthz").status, 500);
   EXPECT_EQ(s.get("/livez"), "ok");
+}
+
+TEST(HttpService, has_no_check_of_a_lease_that_it_does_not_ask_for) {
+  auto configuration = defaultConfiguration();
+  configuration.leaderElection.leaderElect = false;
+  Service s(configuration);
+  EXPECT_EQ(s.get("/healthz?verbose"), "[+]ping ok\nhealthz check passed\n");
+  EXPECT_EQ(s.get("/readyz?verbose"),
+            "[+]shutdown ok\n[+]sched-handler-sync ok\nreadyz check passed\n");
 }
 
 TEST(HttpService, counts_what_the_scheduler_does) {

@@ -328,9 +328,8 @@ def mismatches(fields, reference, candidate, tie):
             if reference.get(field) != candidate.get(field) and not (tie and field.startswith("events"))]
 
 
-def compare(bench, seed, schedulers):
+def compare(bench, world, schedulers):
     """Runs one world on both schedulers; the differences as (pod, text), and how many pods were placed and refused."""
-    world = worlds.World(seed)
     results = []
     for scheduler in schedulers:
         bench.clear()
@@ -352,6 +351,7 @@ def main():
     parser.add_argument("--port", type=int, default=21500, help="of the first scheduler's metrics; the second takes the next, extenders that after it")
     parser.add_argument("--extenders", action="store_true", help="schedulers ask extenders, too")
     parser.add_argument("--logs", help="folder for the schedulers' configurations and logs")
+    parser.add_argument("--rich", action="append", default=[], choices=worlds.World.SUBJECTS, help="every world has this subject; may be given several times")
     parser.add_argument("--plugin-config", help="JSON file with the pluginConfig of both, a list of names and args")
     parser.add_argument("--only", help="show only differences with this text in them")
     options = parser.parse_args()
@@ -377,9 +377,9 @@ def main():
     wrong = pods = bound = 0
     try:
         for seed in range(options.first_seed, options.first_seed + options.seeds):
-            found, placed, total = compare(bench, seed, schedulers)
+            found, placed, total = compare(bench, worlds.World(seed, options.rich), schedulers)
             if found:
-                again = set(compare(bench, seed, schedulers)[0])
+                again = set(compare(bench, worlds.World(seed, options.rich), schedulers)[0])
                 found = [item for item in found if item in again and (not options.only or options.only in item[1])]
             pods, bound, wrong = pods + total, bound + placed, wrong + bool(found)
             print(f"seed {seed}: {placed} of {total} pods placed; {len(found)} differences", flush=True)

@@ -32,19 +32,19 @@ def fixed_things():
 
 
 class World:
-    """things: in the order of their creation. pods: to be placed one after the other. changes: for each pod, what
+    """rich: subjects that it is rich in whatever the seed says. things: in the order of their creation. pods: to be placed one after the other. changes: for each pod, what
     happens should it not be placed: a list of (verb, object, change, subresource)."""
 
-    def __init__(self, seed):
+    SUBJECTS = ("resources", "taints", "ports", "node affinity", "pod affinity", "spread", "volumes", "images", "preemption", "budgets", "gates")
+
+    def __init__(self, seed, rich=()):
         self.random = random.Random(seed)
         self.seed = seed
         self.prefix = f"s{seed}"
         self.ports = {}
         self.things, self.nodes, self.bystanders, self.claims, self.classes, self.volumes = [], [], [], [], [], []
         # Each world is rich in some subjects and has nothing of others, or no pod would ever fit.
-        self.rich = {name: self.chance(0.4) for name in
-                     ("resources", "taints", "ports", "node affinity", "pod affinity", "spread", "volumes", "images",
-                      "preemption", "budgets", "gates")}
+        self.rich = {name: self.chance(0.4) or name in rich for name in self.SUBJECTS}
         self.make_nodes()
         if self.rich["volumes"]:
             self.make_storage()

@@ -10,8 +10,11 @@
 
 namespace koord::scheduler {
 
+struct Profile;
+
 struct QueuedPod {
   PodPtr info;
+  const Profile* profile = nullptr;  // of its scheduler, once the queue has seen it; nullptr: none
   WallTime timestamp{};  // of the last time it was put into the queue
   int attempts = 0;
   int unschedulableCount = 0;      // attempts that ended in a rejection

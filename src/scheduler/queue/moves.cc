@@ -40,10 +40,9 @@ SchedulingQueue::Strategy SchedulingQueue::evaluate(const QueuedPod& pod, const 
   if (event.resource == EventResource::Wildcard) {
     return event.targetUid.empty() || event.targetUid == pod.uid() ? Strategy::AfterBackoff : Strategy::Skip;
   }
-  const Profile* profile = profileOf(*pod.info);
-  if (!profile) return Strategy::Skip;
+  if (!pod.profile) return Strategy::Skip;
   Strategy strategy = Strategy::Skip;
-  for (const auto& plugin : profile->registrations) {
+  for (const auto& plugin : pod.profile->registrations) {
     if (!pod.rejectedBy(plugin.plugin)) continue;
     const bool pending = pod.pendingPlugins.contains(plugin.plugin);
     for (const auto& registration : plugin.events) {
@@ -75,7 +74,7 @@ void SchedulingQueue::moveAll(const ClusterEvent& event,
     if (affects && !affects(*entry->pod.info)) continue;
     if (entry->place == QueuePlace::Gated) {
       // Only an event that its gate registered for can open it.
-      const Profile* profile = profileOf(*entry->pod.info);
+      const Profile* profile = entry->pod.profile;
       const bool concerned =
           profile && std::ranges::any_of(profile->registrations, [&](const PluginRegistration& plugin) {
             return plugin.plugin == entry->pod.gatingPlugin &&

@@ -129,7 +129,7 @@ void SchedulingQueue::take(Entry& entry) {
 }
 
 bool SchedulingQueue::gated(Entry& entry) {
-  const Profile* profile = profileOf(*entry.pod.info);
+  const Profile* profile = entry.pod.profile;
   entry.pod.gatingPlugin.clear();
   if (!profile) return false;
   const AttemptTimer timer(observer, executor_, profile->schedulerName, false);
@@ -166,6 +166,7 @@ void SchedulingQueue::add(const PodPtr& pod) {
   entry.sequence = ++lastSequence_;
   entry.pod = QueuedPod{};
   entry.pod.info = pod;
+  entry.pod.profile = profileOf(*pod);
   // By age, so that a restart of the scheduler keeps the order among equals.
   entry.pod.timestamp = std::min(now(), pod->pod->metadata.creationTimestamp.value_or(now()));
   nominator_.add(pod, {});

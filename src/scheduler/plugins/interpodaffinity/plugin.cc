@@ -49,7 +49,8 @@ void InterPodAffinity::work(const PodInfo& pod) {
   }
   if (pod.terms) {
     for (const TermId id : pod.terms->antiAffinity)
-      out.antiAffinity.push_back(sumsOf(cluster_.terms().term(id)));
+      if (auto sums = sumsOf(cluster_.terms().term(id)))
+        out.antiAffinity.push_back(std::move(sums));
   }
   index_.forEachTermAbout(pod, [&](const AffinityTerm& term, PodIndex::TermHolders& holders) {
     if (!holders.antiAffinity.empty())
@@ -125,7 +126,7 @@ bool InterPodAffinity::indifferent(const PodInfo& pod) {
 std::vector<InterPodAffinity::Preference> InterPodAffinity::preferencesOf(const PodInfo& pod) {
   std::vector<Preference> found;
   const auto add = [&](const PodIndex::SumsPtr& sums, std::int64_t weight) {
-    if (!sums->byDomain.empty()) found.push_back({sums, weight});
+    if (sums && !sums->byDomain.empty()) found.push_back({sums, weight});
   };
   if (pod.terms) {
     for (const auto& [id, weight] : pod.terms->preferred)

@@ -56,8 +56,10 @@ class InterPodAffinity final : public Plugin,
     std::vector<std::int64_t> byDomain;
   };
 
+  // nullptr where no pod is what the term is about.
   PodIndex::SumsPtr sumsOf(const AffinityTerm& term) {
-    return index_.sums(index_.counts({{term.pods}, true}), term.topologyKey);
+    PodIndex::Tally& counts = index_.counts({{term.pods}, true});
+    return counts.empty() ? nullptr : index_.sums(counts, term.topologyKey);
   }
   void work(const PodInfo& pod);
   std::vector<Preference> preferencesOf(const PodInfo& pod);

@@ -1,7 +1,12 @@
 #pragma once
 
-// ClaimUsers: how many pods use each PersistentVolumeClaim, and how many claims each node's pods
-// use. Kept current with every change, what-if changes included.
+// ClaimUsers: whose pods use each PersistentVolumeClaim, and how many claims each node's pods use.
+// Kept current with every change, what-if changes included.
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/engine/node_amounts.h"
@@ -11,15 +16,17 @@ namespace koord::scheduler {
 
 class ClaimUsers final : public ClusterListener {
  public:
-  explicit ClaimUsers(Cluster& cluster) {
+  explicit ClaimUsers(Cluster& cluster) : cluster_(cluster) {
     for (const auto& record : cluster.pods()) change(record.node, *record.info, 1);
     cluster.addListener(*this);
   }
 
-  // Pods anywhere that use the claim.
-  std::int64_t usersOf(const std::string& namespace_, const std::string& claim) const {
+  // Whether a pod on any node uses the claim. Pods that a deleted node has left behind do not.
+  bool inUse(const std::string& namespace_, const std::string& claim) const {
     const auto it = users_.find(namespace_ + "/" + claim);
-    return it == users_.end() ? 0 : it->second;
+    return it != users_.end() && std::ranges::any_of(it->second, [&](NodeId node) {
+             return cluster_.live().contains(node);
+           });
   }
   // Uses of claims by pods on the node, every pod and claim counted.
   std::int64_t usesOn(NodeId node) const { return uses_.at(node); }
@@ -34,12 +41,19 @@ class ClaimUsers final : public ClusterListener {
     if (pod.pod->spec.volumes.empty()) return;
     for (const PodClaim& claim : claimsOf(*pod.pod)) {
       const std::string key = pod.pod->metadata.namespace_ + "/" + claim.name;
-      if ((users_[key] += by) == 0) users_.erase(key);
+      auto& nodes = users_[key];
+      if (by > 0) {
+        nodes.push_back(node);
+      } else if (const auto it = std::ranges::find(nodes, node); it != nodes.end()) {
+        nodes.erase(it);
+      }
+      if (nodes.empty()) users_.erase(key);
       uses_.add(node, by);
     }
   }
 
-  std::unordered_map<std::string, std::int64_t> users_;
+  Cluster& cluster_;
+  std::unordered_map<std::string, std::vector<NodeId>> users_;  // the node of each
   NodeAmounts uses_;
 };
 

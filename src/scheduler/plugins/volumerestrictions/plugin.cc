@@ -84,7 +84,7 @@ PreFilterResult VolumeRestrictions::preFilter(CycleState& state, const PodInfo& 
         claim->spec.accessModes.end())
       continue;
     sole.push_back(name);
-    inUse |= users_.usersOf(object.metadata.namespace_, name) > 0;
+    inUse |= users_.inUse(object.metadata.namespace_, name);
   }
   if (!inUse && std::ranges::none_of(object.spec.volumes, isDisk)) return {Status::skip(), {}};
   state.put(kSoleClaims, std::move(sole));
@@ -102,7 +102,7 @@ Status VolumeRestrictions::filter(const CycleState& state, const PodInfo& pod, N
   }
   const bool inUse =
       std::ranges::any_of(*state.get<SoleClaims>(kSoleClaims), [&](const std::string& claim) {
-        return users_.usersOf(pod.pod->metadata.namespace_, claim) > 0;
+        return users_.inUse(pod.pod->metadata.namespace_, claim);
       });
   if (inUse) {
     nodes.rejectAll(Code::Unschedulable,

@@ -84,5 +84,13 @@ TEST_F(Fixture, a_claim_for_one_pod_is_free_again_when_that_pod_has_gone) {
   EXPECT_EQ(world.filter(world.pod(aPod("p").claim("c")))["n1"], "");
 }
 
+TEST_F(Fixture, a_claim_for_one_pod_is_free_when_the_node_of_that_pod_was_deleted) {
+  world.stores().claims.seen.set(aClaim("c").mode("ReadWriteOncePod").build());
+  world.bound(aPod("u").claim("c").nodeName("n1"));
+  EXPECT_EQ(world.filter(world.pod(aPod("p").claim("c")))["n2"], kSole);
+  world.cluster().removeNode("n1");
+  EXPECT_EQ(world.filter(world.pod(aPod("p").claim("c")))["n2"], "");
+}
+
 }  // namespace
 }  // namespace koord::scheduler

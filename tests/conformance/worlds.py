@@ -41,7 +41,7 @@ class World:
         self.random = random.Random(seed)
         self.seed = seed
         self.prefix = f"s{seed}"
-        self.ports = {}
+        self.ports, self.sole = {}, set()
         self.things, self.nodes, self.bystanders, self.claims, self.classes, self.volumes = [], [], [], [], [], []
         # Each world is rich in some subjects and has nothing of others, or no pod would ever fit.
         self.rich = {name: self.chance(0.4) or name in rich for name in self.SUBJECTS}
@@ -230,6 +230,7 @@ class World:
             del pod["spec"]["schedulingGates"]
         pod["spec"]["nodeName"] = self.pick(*self.nodes)["metadata"]["name"]
         self.share_ports(pod)
+        self.share_claims(pod)
         if self.rich["preemption"]:
             pod["spec"]["priorityClassName"] = self.pick("sbs-low", "sbs-low", "sbs-middle", "sbs-high")
         # Distinct start times: or preemption would have equals to choose from.
@@ -249,6 +250,20 @@ class World:
         for container in pod["spec"]["containers"] + pod["spec"].get("initContainers", []):
             container["ports"] = [port for port in container.get("ports", []) if (port["hostPort"], port["protocol"]) not in used]
             used |= {(port["hostPort"], port["protocol"]) for port in container["ports"]}
+
+    def share_claims(self, pod):
+        """Leaves each ReadWriteOncePod claim to one pod; kube-scheduler counts on nobody else having it."""
+        def free(volume):
+            name = volume.get("persistentVolumeClaim", {}).get("claimName")
+            claim = next((claim for claim in self.claims if claim["metadata"]["name"] == name), None)
+            if claim is None or "ReadWriteOncePod" not in claim["spec"]["accessModes"]:
+                return True
+            if name in self.sole:
+                return False
+            self.sole.add(name)
+            return True
+        if "volumes" in pod["spec"]:
+            pod["spec"]["volumes"] = [volume for volume in pod["spec"]["volumes"] if free(volume)]
 
     # Pods
 
@@ -489,6 +504,7 @@ class World:
             other = self.pod(f"{self.prefix}-x{tag}", False)
             other["spec"]["nodeName"] = self.pick(*self.nodes)["metadata"]["name"]
             self.share_ports(other)
+            self.share_claims(other)
             other["status"] = {"phase": "Running", "startTime": "2026-01-02T00:00:00Z"}
             return "create", other, None, None
 

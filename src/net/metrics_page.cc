@@ -15,12 +15,22 @@ void addHead(std::string& out, std::string_view name, std::string_view type,
   fmt::format_to(std::back_inserter(out), "# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
 }
 
+constexpr std::string_view kHelp = "# HELP ";
+constexpr std::string_view kNextHelp = "\n# HELP ";
+
+// How much of the text comes before the first metric that has a HELP line.
+std::size_t headless(std::string_view text) {
+  if (text.starts_with(kHelp)) return 0;
+  const auto first = text.find(kNextHelp);
+  return first == text.npos ? text.size() : first + 1;
+}
+
 // Text of one metric after the other; each begins with its HELP line.
 template <class Fn>
 void forEachMetric(std::string_view text, Fn&& fn) {
-  constexpr std::string_view kHelp = "# HELP ";
-  while (text.starts_with(kHelp)) {
-    const auto next = text.find("\n# HELP ");
+  text.remove_prefix(headless(text));
+  while (!text.empty()) {
+    const auto next = text.find(kNextHelp);
     const std::string_view metric = text.substr(0, next == text.npos ? next : next + 1);
     text.remove_prefix(metric.size());
     const auto nameEnd = metric.find(' ', kHelp.size());
@@ -65,7 +75,7 @@ std::string MetricsPage::complete(std::string own) const {
                      feature.stage, feature.enabled ? 1 : 0);
     }
   }
-  std::string shown;
+  std::string shown = own.substr(0, headless(own));
   std::map<std::string, int, std::less<>> byStability;
   int left = 0;
   forEachMetric(own, [&](std::string_view name, std::string_view help, std::string_view metric) {

@@ -118,8 +118,10 @@ std::vector<EventRegistration> VolumeRestrictions::eventsToRegister() const {
            [](const PodInfo& pod, const ClusterEvent& event) {
              if (!event.oldPod) return Hint::Skip;
              const api::Pod& gone = *event.oldPod->pod;
-             if (gone.metadata.namespace_ != pod.pod->metadata.namespace_) return Hint::Skip;
+             // kube-scheduler leaves pods of other namespaces asleep here, also those that wait for
+             // the disk itself.
              if (anyConflict(*pod.pod, gone)) return Hint::Queue;
+             if (gone.metadata.namespace_ != pod.pod->metadata.namespace_) return Hint::Skip;
              const auto ours = claimsOf(*pod.pod);
              const bool shared = std::ranges::any_of(claimsOf(gone), [&](const PodClaim& claim) {
                return std::ranges::find(ours, claim.name, &PodClaim::name) != ours.end();

@@ -84,6 +84,17 @@ TEST_F(Fixture, a_claim_for_one_pod_is_free_again_when_that_pod_has_gone) {
   EXPECT_EQ(world.filter(world.pod(aPod("p").claim("c")))["n1"], "");
 }
 
+TEST_F(Fixture, a_disk_is_free_for_pods_of_all_namespaces) {
+  const auto gce = &api::Volume::gcePersistentDisk;
+  PodBuilder user("u", "elsewhere");
+  user.object().spec.volumes.emplace_back().*gce = *parseJson(R"({"pdName":"d"})");
+  ClusterEvent gone;
+  gone.oldPod = world.pod(std::move(user));
+  const auto hint = dynamic_cast<EnqueueExtensions&>(*plugin).eventsToRegister()[0].hint;
+  EXPECT_EQ(hint(*world.pod(withDisk("p", gce, R"({"pdName":"d"})")), gone), Hint::Queue);
+  EXPECT_EQ(hint(*world.pod(withDisk("p", gce, R"({"pdName":"e"})")), gone), Hint::Skip);
+}
+
 TEST_F(Fixture, a_claim_for_one_pod_is_free_when_the_node_of_that_pod_was_deleted) {
   world.stores().claims.seen.set(aClaim("c").mode("ReadWriteOncePod").build());
   world.bound(aPod("u").claim("c").nodeName("n1"));

@@ -11,6 +11,7 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <set>
 
 #include "base/event_loop.h"
 #include "base/file.h"
@@ -68,29 +69,17 @@ class Cluster {
     done.get_future().wait();
   }
 
-  // Counts the pods that get a node from now on.
+  // Notes the pods that have a node from now on.
   void watchBound() {
-    bound_ = 0;
-    thread_.runSync([&] {
-      auto watching = request(kube::Verb::Watch, "pods");
-      watching.query["fieldSelector"] = "spec.nodeName!=";
-      kube::WatchSink sink;
-      sink.onEvent = [this](std::string_view event) {
-        if (!event.starts_with(R"({"type":"ADDED")")) return;
-        const std::lock_guard lock(mutex_);
-        ++bound_;
-        changed_.notify_all();
-      };
-      sink.onClosed = [](const Error& error) { giveUp("the watch ended: " + error.message); };
-      watch_ = api_->watch(std::move(watching), std::move(sink));
-    });
+    bound_.clear();
+    thread_.runSync([&] { watchAgain(); });
   }
   void waitForBound(std::size_t count) {
     std::unique_lock lock(mutex_);
-    while (bound_ < count) {
-      const std::size_t before = bound_;
-      changed_.wait_for(lock, kPatience, [&] { return bound_ >= count; });
-      if (bound_ == before) giveUp(fmt::format("{} of {} pods are bound", bound_, count));
+    while (bound_.size() < count) {
+      const std::size_t before = bound_.size();
+      changed_.wait_for(lock, kPatience, [&] { return bound_.size() >= count; });
+      if (bound_.size() == before) giveUp(fmt::format("{} of {} pods are bound", before, count));
     }
   }
 
@@ -114,6 +103,26 @@ class Cluster {
   }
 
  private:
+  // A server may end a watch at any time, and does so while it is starting.
+  void watchAgain() {
+    auto watching = request(kube::Verb::Watch, "pods");
+    watching.query["fieldSelector"] = "spec.nodeName!=";
+    kube::WatchSink sink;
+    sink.onEvent = [this](std::string_view event) {
+      constexpr std::string_view kName = R"("metadata":{"name":")";
+      const auto name = event.find(kName);
+      if (!event.starts_with(R"({"type":"ADDED")") || name == event.npos) return;
+      event.remove_prefix(name + kName.size());
+      const std::lock_guard lock(mutex_);
+      bound_.emplace(event.substr(0, event.find('"')));
+      changed_.notify_all();
+    };
+    sink.onClosed = [this](const Error& error) {
+      if (!error.message.empty()) giveUp("the watch ended: " + error.message);
+      thread_.loop().post([this] { watchAgain(); });
+    };
+    watch_ = api_->watch(std::move(watching), std::move(sink));
+  }
   Task<void> some(int count, const std::function<kube::Request(int)>& make, int& next, int& active,
                   std::promise<void>& done) {
     while (next < count) {
@@ -140,7 +149,7 @@ class Cluster {
   TaskGroup tasks_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::size_t bound_ = 0;  // guarded by mutex_
+  std::set<std::string, std::less<>> bound_;  // names, guarded by mutex_
 };
 
 // Nodes of a cluster with node admission are born with a taint that a kubelet would have removed.

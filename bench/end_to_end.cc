@@ -4,13 +4,14 @@
 
 #include <fmt/format.h>
 
-#include <condition_variable>
 #include <filesystem>
 #include <functional>
 #include <future>
-#include <mutex>
+#include <memory>
+#include <optional>
 
 #include "apiserver/http_front.h"
+#include "apiserver/local_api.h"
 #include "base/event_loop.h"
 #include "base/file.h"
 #include "bench.h"
@@ -22,15 +23,8 @@
 namespace koord::bench {
 namespace {
 
-using apiserver::Call;
-
 constexpr const char* kScheduler = "koord-scheduler";
 constexpr std::chrono::seconds kPatience{20};  // without any pod being bound
-
-[[noreturn]] void giveUp(const std::string& why) {
-  fmt::print(stderr, "end-to-end: {}\n", why);
-  std::exit(1);
-}
 
 template <class T>
 T need(Result<T> result, const char* what) {
@@ -49,15 +43,10 @@ class Cluster {
       apiserver::HttpFrontOptions options;
       options.tls = std::move(tls);
       front_ = need(apiserver::HttpFront::start(*server_, std::move(options)), "API server");
-      // Every pod that gets a node shows up here.
-      Call call{request(kube::Verb::Watch, "pods")};
-      call.request.query["fieldSelector"] = "spec.nodeName!=";
-      apiserver::LineSink sink;
-      sink.onLine = [this](const apiserver::Bytes& line) {
-        if (line->starts_with(R"({"type":"ADDED")")) sawBound();
-      };
-      watch_ = server_->watch(std::move(call), std::move(sink)).value();
+      api_ = std::make_unique<apiserver::LocalApi>(*server_, thread_.loop());
     });
+    load_.emplace(thread_, *api_, "default");
+    load_->watchBound();
     const std::string kubeconfig = folder_.file("kubeconfig");
     const std::string text =
         need(credentials.kubeconfig("https://" + front_->address(), "system:kube-scheduler", {}),
@@ -73,9 +62,10 @@ class Cluster {
     std::promise<void> stopped;
     thread_.loop().post([&] { tasks_.spawn(end(stopped)); });
     stopped.get_future().wait();
+    load_.reset();
     thread_.runSync([&] {
       supervisor_.reset();
-      watch_.reset();
+      api_.reset();
       front_.reset();
       server_.reset();
     });
@@ -94,53 +84,16 @@ class Cluster {
     return usageOf(pid);
   }
 
-  // Creates `count` objects with 64 requests in flight.
   void create(const std::string& resource, int count, std::function<std::string(int)> body) {
-    std::promise<void> done;
-    int next = 0, active = 64;
-    thread_.loop().post([&] {
-      for (int i = 0; i < 64; ++i)
-        tasks_.spawn(createSome(resource, count, body, next, active, done));
+    load_->each(count, [&](int n) {
+      auto create = coreRequest(kube::Verb::Create, resource, resource == "pods" ? "default" : "");
+      create.body = body(n);
+      return create;
     });
-    done.get_future().wait();
   }
-  void waitForBound(std::size_t count) {
-    std::unique_lock lock(mutex_);
-    while (bound_ < count) {
-      const std::size_t before = bound_;
-      changed_.wait_for(lock, kPatience, [&] { return bound_ >= count; });
-      if (bound_ == before)
-        giveUp(fmt::format("{} of {} pods are bound and no more follow; see {}", bound_, count,
-                           scheduler_.child.logFile));
-    }
-  }
+  void waitForBound(int count) { load_->waitForBound(static_cast<std::size_t>(count), kPatience); }
 
  private:
-  static kube::Request request(kube::Verb verb, const std::string& resource) {
-    kube::Request request;
-    request.verb = verb;
-    request.version = "v1";
-    request.resource = resource;
-    if (resource == "pods") request.namespace_ = "default";
-    return request;
-  }
-  void sawBound() {
-    const std::lock_guard lock(mutex_);
-    ++bound_;
-    changed_.notify_all();
-  }
-  Task<void> createSome(const std::string& resource, int count,
-                        const std::function<std::string(int)>& body, int& next, int& active,
-                        std::promise<void>& done) {
-    while (next < count) {
-      Call call{request(kube::Verb::Create, resource)};
-      call.request.body = body(next++);
-      auto serving = server_->serve(std::move(call));
-      const auto reply = co_await serving;
-      if (reply.error) giveUp("create: " + reply.error->message);
-    }
-    if (--active == 0) done.set_value();
-  }
   Task<void> end(std::promise<void>& stopped) {
     if (supervisor_) {
       auto stopping = supervisor_->stopAll(std::chrono::seconds(3));
@@ -155,13 +108,11 @@ class Cluster {
   LoopThread thread_{"apiserver"};
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<apiserver::HttpFront> front_;
-  std::unique_ptr<apiserver::WatchStream> watch_;
+  std::unique_ptr<apiserver::LocalApi> api_;
+  std::optional<SchedulingLoad> load_;
   cluster::Component scheduler_;
   std::unique_ptr<cluster::Supervisor> supervisor_;
   TaskGroup tasks_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::size_t bound_ = 0;  // guarded by mutex_
 };
 
 std::string programsFolder() {
@@ -181,18 +132,17 @@ Numbers measure(const Numbers& params) {
   cluster.create("namespaces", 1, [](int) {  // of its lease
     return R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"koordinator-system"}})";
   });
-  const auto there = static_cast<std::size_t>(running);
   cluster.startScheduler();
   const Stopwatch starting;
   cluster.create("pods", 1, [](int) { return podBody("first", kScheduler); });
-  cluster.waitForBound(there + 1);
+  cluster.waitForBound(running + 1);
   const double started = starting.seconds();
 
   const ProcessUsage before = cluster.usage();
   const double rest = cpuSeconds();
   const Stopwatch watch;
   cluster.create("pods", pods, [](int n) { return podBody(fmt::format("pod-{}", n), kScheduler); });
-  cluster.waitForBound(there + 1 + static_cast<std::size_t>(pods));
+  cluster.waitForBound(running + 1 + pods);
   const double seconds = watch.seconds();
   const ProcessUsage after = cluster.usage();
   return {{"pods_per_second", pods / seconds},

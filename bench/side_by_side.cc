@@ -6,12 +6,10 @@
 #include <stdlib.h>
 
 #include <CLI/CLI.hpp>
-#include <condition_variable>
 #include <filesystem>
-#include <functional>
 #include <future>
-#include <mutex>
-#include <set>
+#include <memory>
+#include <optional>
 
 #include "base/event_loop.h"
 #include "base/file.h"
@@ -27,61 +25,23 @@ namespace {
 constexpr const char* kNamespace = "scheduler-benchmark";
 constexpr const char* kScheduler = "benchmarked-scheduler";
 constexpr std::chrono::seconds kPatience{60};  // without any pod being bound
-constexpr int kAtOnce = 64;
-
-[[noreturn]] void giveUp(const std::string& why) {
-  fmt::print(stderr, "side-by-side: {}\n", why);
-  std::exit(1);
-}
-
-kube::Request request(kube::Verb verb, const std::string& resource, const std::string& name = "") {
-  kube::Request request;
-  request.verb = verb;
-  request.version = "v1";
-  request.resource = resource;
-  request.name = name;
-  if (resource == "pods") request.namespace_ = kNamespace;
-  return request;
-}
 
 class Cluster {
  public:
   explicit Cluster(kube::ClientConfig config) {
     thread_.runSync(
         [&] { api_ = std::make_unique<kube::HttpApi>(http_, thread_.loop(), std::move(config)); });
+    load_.emplace(thread_, *api_, kNamespace);
   }
   ~Cluster() {
+    load_.reset();
     thread_.runSync([&] {
-      watch_.reset();
       supervisor_.reset();
       api_.reset();
     });
   }
 
-  // Carries out requests made by `make`, many at once. What is there already may be there, and what
-  // is gone may be gone.
-  void each(int count, std::function<kube::Request(int)> make) {
-    std::promise<void> done;
-    int next = 0, active = kAtOnce;
-    thread_.loop().post([&] {
-      for (int i = 0; i < kAtOnce; ++i) tasks_.spawn(some(count, make, next, active, done));
-    });
-    done.get_future().wait();
-  }
-
-  // Notes the pods that have a node from now on.
-  void watchBound() {
-    bound_.clear();
-    thread_.runSync([&] { watchAgain(); });
-  }
-  void waitForBound(std::size_t count) {
-    std::unique_lock lock(mutex_);
-    while (bound_.size() < count) {
-      const std::size_t before = bound_.size();
-      changed_.wait_for(lock, kPatience, [&] { return bound_.size() >= count; });
-      if (bound_.size() == before) giveUp(fmt::format("{} of {} pods are bound", before, count));
-    }
-  }
+  SchedulingLoad& load() { return *load_; }
 
   void start(const cluster::ChildSpec& child) {
     thread_.runSync([&] {
@@ -103,80 +63,45 @@ class Cluster {
   }
 
  private:
-  // A server may end a watch at any time, and does so while it is starting.
-  void watchAgain() {
-    auto watching = request(kube::Verb::Watch, "pods");
-    watching.query["fieldSelector"] = "spec.nodeName!=";
-    kube::WatchSink sink;
-    sink.onEvent = [this](std::string_view event) {
-      constexpr std::string_view kName = R"("metadata":{"name":")";
-      const auto name = event.find(kName);
-      if (!event.starts_with(R"({"type":"ADDED")") || name == event.npos) return;
-      event.remove_prefix(name + kName.size());
-      const std::lock_guard lock(mutex_);
-      bound_.emplace(event.substr(0, event.find('"')));
-      changed_.notify_all();
-    };
-    sink.onClosed = [this](const Error& error) {
-      if (!error.message.empty()) giveUp("the watch ended: " + error.message);
-      thread_.loop().post([this] { watchAgain(); });
-    };
-    watch_ = api_->watch(std::move(watching), std::move(sink));
-  }
-  Task<void> some(int count, const std::function<kube::Request(int)>& make, int& next, int& active,
-                  std::promise<void>& done) {
-    while (next < count) {
-      auto calling = api_->call(make(next++));
-      const auto reply = co_await calling;
-      if (!reply && reply.error().code != ErrorCode::AlreadyExists &&
-          reply.error().code != ErrorCode::NotFound)
-        giveUp(reply.error().message);
-    }
-    if (--active == 0) done.set_value();
-  }
   Task<void> end(std::promise<void>& done) {
     auto stopping = supervisor_->stopAll(std::chrono::seconds(5));
     co_await stopping;
-    watch_.reset();
     done.set_value();
   }
 
   LoopThread thread_{"bench"};
   net::HttpClient http_{{.userAgent = "bench"}};
   std::unique_ptr<kube::HttpApi> api_;
-  std::unique_ptr<kube::Watch> watch_;
+  std::optional<SchedulingLoad> load_;
   std::unique_ptr<cluster::Supervisor> supervisor_;
   TaskGroup tasks_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::set<std::string, std::less<>> bound_;  // names, guarded by mutex_
 };
 
 // Nodes of a cluster with node admission are born with a taint that a kubelet would have removed.
-void makeNodes(Cluster& cluster, int count) {
-  cluster.each(count, [](int n) {
-    auto create = request(kube::Verb::Create, "nodes");
+void makeNodes(SchedulingLoad& load, int count) {
+  load.each(count, [](int n) {
+    auto create = coreRequest(kube::Verb::Create, "nodes");
     create.body = nodeBody(n);
     return create;
   });
-  cluster.each(count, [](int n) {
-    auto untaint = request(kube::Verb::Patch, "nodes", fmt::format("node-{}", n));
+  load.each(count, [](int n) {
+    auto untaint = coreRequest(kube::Verb::Patch, "nodes", "", fmt::format("node-{}", n));
     untaint.body = R"({"spec":{"taints":null}})";
     return untaint;
   });
 }
 
-void makePods(Cluster& cluster, int count) {
-  cluster.each(count, [](int n) {
-    auto create = request(kube::Verb::Create, "pods");
+void makePods(SchedulingLoad& load, int count) {
+  load.each(count, [](int n) {
+    auto create = coreRequest(kube::Verb::Create, "pods", kNamespace);
     create.body = podBody(fmt::format("pod-{}", n), kScheduler);
     return create;
   });
 }
 
-void removePods(Cluster& cluster, int count) {
-  cluster.each(count, [](int n) {
-    auto remove = request(kube::Verb::Delete, "pods", fmt::format("pod-{}", n));
+void removePods(SchedulingLoad& load, int count) {
+  load.each(count, [](int n) {
+    auto remove = coreRequest(kube::Verb::Delete, "pods", kNamespace, fmt::format("pod-{}", n));
     remove.body = R"({"gracePeriodSeconds":0})";
     return remove;
   });
@@ -184,19 +109,20 @@ void removePods(Cluster& cluster, int count) {
 
 Numbers measure(Cluster& cluster, const std::string& program, const std::string& config,
                 const std::string& log, int pods) {
-  removePods(cluster, pods);
-  cluster.watchBound();
+  SchedulingLoad& load = cluster.load();
+  removePods(load, pods);
+  load.watchBound();
   cluster.start({"scheduler", {program, "--config=" + config, "--secure-port=0"}, {}, log});
-  makePods(cluster, 1);
-  cluster.waitForBound(1);
+  makePods(load, 1);
+  load.waitForBound(1, kPatience);
   const ProcessUsage before = cluster.usage();
   const Stopwatch watch;
-  makePods(cluster, pods);  // the first is there
-  cluster.waitForBound(static_cast<std::size_t>(pods));
+  makePods(load, pods);  // the first is there
+  load.waitForBound(static_cast<std::size_t>(pods), kPatience);
   const double seconds = watch.seconds();
   const ProcessUsage after = cluster.usage();
   cluster.stop();
-  removePods(cluster, pods);
+  removePods(load, pods);
   return {{"pods_per_second", (pods - 1) / seconds},
           {"scheduler_cpu_ms_per_pod", 1000 * (after.cpuSeconds - before.cpuSeconds) / (pods - 1)},
           {"scheduler_idle_rss_mib", before.rssMib},
@@ -230,13 +156,13 @@ int run(int argc, char** argv) {
   if (!written) giveUp(written.error().message);
 
   Cluster cluster(*std::move(client));
-  cluster.each(1, [](int) {
-    auto create = request(kube::Verb::Create, "namespaces");
+  cluster.load().each(1, [](int) {
+    auto create = coreRequest(kube::Verb::Create, "namespaces");
     create.body = fmt::format(
         R"({{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{}"}}}})", kNamespace);
     return create;
   });
-  makeNodes(cluster, nodes);
+  makeNodes(cluster.load(), nodes);
   std::vector<Benchmark> benchmarks;
   int round = 0;
   for (const auto& program : programs) {

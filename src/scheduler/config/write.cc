@@ -2,6 +2,7 @@
 // force, defaults included.
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "base/time.h"
@@ -105,8 +106,9 @@ json::value extenderDocument(const ExtenderConfig& extender, Secrets secrets) {
 
 // Whole numbers without an exponent.
 json::value numberOf(double number) {
-  const auto whole = static_cast<std::int64_t>(number);
-  return static_cast<double>(whole) == number ? json::value(whole) : json::value(number);
+  constexpr double kExact = 1LL << 53;  // up to which all whole numbers are doubles
+  const bool whole = std::abs(number) <= kExact && number == std::trunc(number);
+  return whole ? json::value(static_cast<std::int64_t>(number)) : json::value(number);
 }
 
 }  // namespace

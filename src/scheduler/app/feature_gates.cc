@@ -6,6 +6,8 @@
 #include <optional>
 #include <sstream>
 
+#include "base/log.h"
+
 namespace koord::scheduler {
 
 namespace {
@@ -162,6 +164,8 @@ Result<std::vector<net::Feature>> readFeatureGates(const std::string& text) {
     if (!value) return refused(fmt::format("invalid value of {}", item));
     const auto gate = gates.find(item.substr(0, equals));
     if (gate == gates.end()) return refused("unrecognized feature gate: " + item.substr(0, equals));
+    if (gate->second.enabled != *value)
+      log::warn("--feature-gates: {} changes nothing in this program", item);
     gate->second.enabled = *value;
   }
   std::vector<net::Feature> features;

@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scheduler/config/plugin_args.h"
+#include "scheduler/plugins/defaultpreemption/args.h"
+#include "scheduler/plugins/interpodaffinity/args.h"
+#include "scheduler/plugins/noderesources/args.h"
+#include "scheduler/plugins/podtopologyspread/args.h"
 #include "scheduler/plugins/registry.h"
+#include "scheduler/plugins/volumebinding/args.h"
 #include "scheduler/testing/world.h"
 
 namespace koord::scheduler {
@@ -30,6 +36,44 @@ std::string orderAt(const std::string& profile, const std::string& point) {
   if (at == std::string::npos) return "";
   const auto begin = at + point.size() + 3;
   return text.substr(begin, text.find('\n', begin) - begin);
+}
+
+// Reads a plugin's arguments: none, and those that a written configuration has for none.
+template <class Args>
+std::pair<Args, Args> absentAndWritten(const char* plugin) {
+  std::vector<std::string> errors;
+  Fields none(nullptr, "", errors);
+  json::value document = argsInForce(plugin, nullptr);
+  for (const char* head : {"apiVersion", "kind"}) document.as_object().erase(head);
+  Fields written(&document, "", errors);
+  std::pair<Args, Args> both{Args::read(none), Args::read(written)};
+  EXPECT_THAT(errors, ElementsAre()) << plugin;
+  return both;
+}
+
+TEST(Profile, written_defaults_of_arguments_are_those_in_force) {
+  const auto volumes = absentAndWritten<VolumeBindingArgs>("VolumeBinding");
+  EXPECT_EQ(volumes.first.bindTimeout, volumes.second.bindTimeout);
+  const auto preemption = absentAndWritten<DefaultPreemptionArgs>("DefaultPreemption");
+  EXPECT_EQ(preemption.first.minCandidateNodesPercentage,
+            preemption.second.minCandidateNodesPercentage);
+  EXPECT_EQ(preemption.first.minCandidateNodesAbsolute,
+            preemption.second.minCandidateNodesAbsolute);
+  const auto affinity = absentAndWritten<InterPodAffinityArgs>("InterPodAffinity");
+  EXPECT_EQ(affinity.first.hardPodAffinityWeight, affinity.second.hardPodAffinityWeight);
+  EXPECT_EQ(affinity.first.ignorePreferredTermsOfExistingPods,
+            affinity.second.ignorePreferredTermsOfExistingPods);
+  const auto spread = absentAndWritten<PodTopologySpreadArgs>("PodTopologySpread");
+  EXPECT_EQ(spread.first.defaulting, spread.second.defaulting);
+  EXPECT_EQ(spread.first.constraints.size(), spread.second.constraints.size());
+  const auto fit = absentAndWritten<NodeResourcesFitArgs>("NodeResourcesFit");
+  EXPECT_EQ(fit.first.type, fit.second.type);
+  EXPECT_EQ(fit.first.resources, fit.second.resources);
+  EXPECT_EQ(fit.first.ignoredResources, fit.second.ignoredResources);
+  const auto balanced =
+      absentAndWritten<NodeResourcesBalancedAllocationArgs>("NodeResourcesBalancedAllocation");
+  EXPECT_EQ(balanced.first.resources, balanced.second.resources);
+  EXPECT_EQ(balanced.first.mode, balanced.second.mode);
 }
 
 TEST(Profile, plugins_are_in_the_order_that_upstream_has) {

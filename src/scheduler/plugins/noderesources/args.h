@@ -14,6 +14,7 @@ enum class ScoringType { LeastAllocated, MostAllocated, RequestedToCapacityRatio
 struct ResourceWeight {
   std::string name;
   std::int64_t weight = 1;  // 1 to 100
+  bool operator==(const ResourceWeight&) const = default;
 };
 // Score (0 to 10) at a utilisation in percent; in between it is interpolated.
 struct ShapePoint {

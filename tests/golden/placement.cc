@@ -11,7 +11,8 @@ void addNamespace(Scene& scene, const char* name, const char* team) {
   api::Namespace object;
   object.metadata.name = name;
   object.metadata.labels["team"] = team;
-  scene.world.stores().namespaces.set(std::make_shared<const api::Namespace>(std::move(object)));
+  scene.world.stores().of<api::Namespace>().set(
+      std::make_shared<const api::Namespace>(std::move(object)));
 }
 
 // Every plugin that the recorded output names.
@@ -26,7 +27,6 @@ Result<json::object> evaluate(const json::object& testCase) {
     if (!scene) return fail(std::move(scene.error()));
     addNamespace(**scene, "default", "x");
     addNamespace(**scene, "other", "y");
-    (*scene)->world.podIndex().namespacesChanged();
     std::vector<std::string> errors;
     Fields defaults(nullptr, "", errors);
     const auto plugin = factory->second(defaults, (*scene)->world);

@@ -230,12 +230,13 @@ class Judge {
 
 }  // namespace
 
-StorageModel::StorageModel(const scheduler::Stores& stores) {
-  stores.claims.forEach(
+StorageModel::StorageModel(scheduler::Stores& stores) {
+  stores.assumed<api::PersistentVolumeClaim>().forEach(
       [&](const auto& claim) { claims[api::keyOf(claim->metadata).toString()] = claim; });
-  stores.volumes.forEach([&](const auto& volume) { volumes[volume->metadata.name] = volume; });
-  for (const auto& [key, object] : stores.storageClasses.all()) classes[key.name] = object;
-  for (const auto& [key, object] : stores.csiNodes.all())
+  stores.assumed<api::PersistentVolume>().forEach(
+      [&](const auto& volume) { volumes[volume->metadata.name] = volume; });
+  for (const auto& [key, object] : stores.of<api::StorageClass>().all()) classes[key.name] = object;
+  for (const auto& [key, object] : stores.of<api::CSINode>().all())
     for (const auto& driver : object->spec.drivers)
       if (driver.allocatable && driver.allocatable->count)
         limits[key.name][driver.name] = *driver.allocatable->count;

@@ -20,7 +20,7 @@ struct StorageModel {
   std::map<std::string, std::shared_ptr<const api::StorageClass>> classes;
   std::map<std::string, std::map<std::string, std::int64_t>> limits;  // by node and driver
 
-  explicit StorageModel(const scheduler::Stores& stores);
+  explicit StorageModel(scheduler::Stores& stores);
 };
 
 // Lets the model judge volumes by this storage. A claim for one pod alone that nobody uses now may

@@ -97,7 +97,7 @@ Model Witness::model(const std::string& without, const StorageModel* storage) {
   for (const auto& record : cluster.pods())
     if (record.info->uid() != without && cluster.live().contains(record.node))
       model.pods[record.info->uid()] = onNode(record);
-  for (const auto& [key, object] : handle_->stores().namespaces.all())
+  for (const auto& [key, object] : handle_->stores().of<api::Namespace>().all())
     model.namespaces[key.name] = object->metadata.labels;
   for (const auto& [node, pods] : handle_->nominator().byNode())
     for (const PodPtr& pod : pods)
@@ -108,7 +108,7 @@ Model Witness::model(const std::string& without, const StorageModel* storage) {
 
 std::vector<BudgetObject> Witness::budgets() const {
   std::map<std::string, BudgetObject> sorted;
-  for (const auto& [key, object] : handle_->stores().disruptionBudgets.all())
+  for (const auto& [key, object] : handle_->stores().of<api::PodDisruptionBudget>().all())
     sorted[key.toString()] = object;
   std::vector<BudgetObject> budgets;
   for (const auto& [key, object] : sorted) budgets.push_back(object);

@@ -74,29 +74,12 @@ void Scheduler::placeFreed(const PodInfo& pod, const std::string& node,
   move(EventResource::AssignedPod, action::kDelete, placedOn(pod, node), nullptr, affects);
 }
 
-template <class T>
-void Scheduler::watch(Store<T>& store, EventResource resource) {
-  using Object = typename Store<T>::Object;
-  store.listen([this, resource](const Object& before, const Object& after) {
-    ClusterEvent event;
-    event.resource = resource;
-    event.actions = !before ? action::kAdd : !after ? action::kDelete : action::kUpdate;
-    event.oldObject = before;
-    event.newObject = after;
-    notify(event, executor_.steadyNow());
-  });
-}
-
 // After the plugins have been made: what they keep of these objects is current when pods are woken.
 void Scheduler::watchStores() {
-  Stores& stores = shared_.stores;
-  watch(stores.claims.seen, EventResource::PersistentVolumeClaim);
-  watch(stores.volumes.seen, EventResource::PersistentVolume);
-  watch(stores.storageClasses, EventResource::StorageClass);
-  watch(stores.csiNodes, EventResource::CSINode);
-  watch(stores.csiDrivers, EventResource::CSIDriver);
-  watch(stores.storageCapacities, EventResource::CSIStorageCapacity);
-  watch(stores.attachments, EventResource::VolumeAttachment);
+  for (AnyStore* store : shared_.stores.all()) {
+    if (!store->kind().event) continue;
+    store->onEvent([this](const ClusterEvent& event) { notify(event, executor_.steadyNow()); });
+  }
 }
 
 void Scheduler::podAdded(const PodObject& pod) {

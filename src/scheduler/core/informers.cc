@@ -2,66 +2,88 @@
 
 #include <algorithm>
 
+#include "kube/informer.h"
 #include "scheduler/core/slim_pod.h"
 
 namespace koord::scheduler {
 
+namespace {
+
+// Pods and nodes, which go to the scheduler itself.
 template <class T>
-void Informers::add(std::shared_ptr<kube::Informer<T>> informer) {
-  informer->onSynced([this] { checkSynced(); });
-  parts_.push_back({[informer] { informer->start(); }, [informer] { return informer->synced(); }});
+class Feed final : public StoreFeed {
+ public:
+  Feed(kube::Api& api, Executor& executor, kube::WatchScope scope, Random random)
+      : informer(api, executor, std::move(scope), random) {}
+  void start() override { informer.start(); }
+  bool synced() const override { return informer.synced(); }
+  void onSynced(std::function<void()> fn) override { informer.onSynced(std::move(fn)); }
+
+  kube::Informer<T> informer;
+};
+
+std::unique_ptr<StoreFeed> nodeFeed(kube::Api& api, Executor& executor, Scheduler& scheduler,
+                                    Random random) {
+  auto nodes = std::make_unique<Feed<api::Node>>(api, executor, kube::WatchScope{}, random);
+  nodes->informer.addHandler({[&scheduler](const auto& node) { scheduler.nodeAdded(node); },
+                              [&scheduler](const auto& before, const auto& after) {
+                                scheduler.nodeUpdated(before, after);
+                              },
+                              [&scheduler](const auto& last) { scheduler.nodeDeleted(last); }});
+  return nodes;
 }
 
-template <class T>
-void Informers::mirror(kube::Api& api, Executor& executor, Store<T>& store, Random random) {
-  using Object = typename kube::Informer<T>::Object;
-  auto informer = std::make_shared<kube::Informer<T>>(api, executor, kube::WatchScope{}, random);
-  informer->addHandler({[&store](const Object& object) { store.set(object); },
-                        [&store](const Object&, const Object& object) { store.set(object); },
-                        [&store](const Object& last) { store.erase(api::keyOf(last->metadata)); }});
-  add(std::move(informer));
-}
-
-Informers::Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, Random random) {
-  // Nodes come first: a pod that is listed before its node is counted all the same.
-  auto nodes =
-      std::make_shared<kube::Informer<api::Node>>(api, executor, kube::WatchScope{}, random.fork());
-  nodes->addHandler({[&scheduler](const auto& node) { scheduler.nodeAdded(node); },
-                     [&scheduler](const auto& before, const auto& after) {
-                       scheduler.nodeUpdated(before, after);
-                     },
-                     [&scheduler](const auto& last) { scheduler.nodeDeleted(last); }});
-  add(std::move(nodes));
+std::unique_ptr<StoreFeed> podFeed(kube::Api& api, Executor& executor, Scheduler& scheduler,
+                                   Random random) {
   const kube::WatchScope running{"", "", "status.phase!=Succeeded,status.phase!=Failed"};
-  auto pods = std::make_shared<kube::Informer<api::Pod>>(api, executor, running, random.fork());
-  pods->setTransform(slimPod);
-  pods->addHandler(
+  auto pods = std::make_unique<Feed<api::Pod>>(api, executor, running, random);
+  pods->informer.setTransform(slimPod);
+  pods->informer.addHandler(
       {[&scheduler](const auto& pod) { scheduler.podAdded(pod); },
        [&scheduler](const auto& before, const auto& after) { scheduler.podUpdated(before, after); },
        [&scheduler](const auto& last) { scheduler.podDeleted(last); }});
-  add(std::move(pods));
-  Stores& stores = scheduler.stores();
-  mirror(api, executor, stores.namespaces, random.fork());
-  mirror(api, executor, stores.disruptionBudgets, random.fork());
-  mirror(api, executor, stores.services, random.fork());
-  mirror(api, executor, stores.replicationControllers, random.fork());
-  mirror(api, executor, stores.replicaSets, random.fork());
-  mirror(api, executor, stores.statefulSets, random.fork());
-  mirror(api, executor, stores.volumes.seen, random.fork());
-  mirror(api, executor, stores.claims.seen, random.fork());
-  mirror(api, executor, stores.storageClasses, random.fork());
-  mirror(api, executor, stores.csiNodes, random.fork());
-  mirror(api, executor, stores.csiDrivers, random.fork());
-  mirror(api, executor, stores.storageCapacities, random.fork());
-  mirror(api, executor, stores.attachments, random.fork());
+  return pods;
+}
+
+}  // namespace
+
+Informers::Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, Random random) {
+  auto& [first, then] = stages_;
+  first.push_back(nodeFeed(api, executor, scheduler, random.fork()));
+  then.push_back(podFeed(api, executor, scheduler, random.fork()));
+  for (AnyStore* store : scheduler.stores().all()) {
+    Stage& stage = store->kind().firstList == FirstList::BeforePods ? first : then;
+    stage.push_back(store->feed(api, executor, random.fork()));
+  }
 }
 
 void Informers::start() {
-  for (const Part& part : parts_) part.start();
+  startStage();
+}
+
+// A stage begins when all before it have been read.
+void Informers::startStage() {
+  if (started_ == stages_.size()) {
+    for (auto& fn : std::exchange(waiting_, {})) fn();
+    return;
+  }
+  Stage& stage = stages_[started_++];
+  for (auto& feed : stage) feed->start();
+  for (auto& feed : stage) {
+    feed->onSynced([this, &stage, next = started_] {
+      if (started_ == next && synced(stage)) startStage();
+    });
+  }
+  if (stage.empty()) startStage();
+}
+
+bool Informers::synced(const Stage& stage) const {
+  return std::ranges::all_of(stage, [](const auto& feed) { return feed->synced(); });
 }
 
 bool Informers::synced() const {
-  return std::ranges::all_of(parts_, [](const Part& part) { return part.synced(); });
+  return started_ == stages_.size() &&
+         std::ranges::all_of(stages_, [this](const Stage& stage) { return synced(stage); });
 }
 
 void Informers::onSynced(std::function<void()> fn) {
@@ -70,11 +92,6 @@ void Informers::onSynced(std::function<void()> fn) {
   } else {
     waiting_.push_back(std::move(fn));
   }
-}
-
-void Informers::checkSynced() {
-  if (!synced()) return;
-  for (auto& fn : std::exchange(waiting_, {})) fn();
 }
 
 }  // namespace koord::scheduler

@@ -2,7 +2,9 @@
 
 // Informers: feeds a Scheduler from the API.
 
-#include "kube/informer.h"
+#include <array>
+
+#include "kube/api.h"
 #include "scheduler/core/scheduler.h"
 
 namespace koord::scheduler {
@@ -17,20 +19,15 @@ class Informers {
   void onSynced(std::function<void()> fn);
 
  private:
-  // An informer of some kind.
-  struct Part {
-    std::function<void()> start;
-    std::function<bool()> synced;
-  };
+  // Informers that are started together, when those of the stage before have been read.
+  using Stage = std::vector<std::unique_ptr<StoreFeed>>;
 
-  template <class T>
-  void add(std::shared_ptr<kube::Informer<T>> informer);
-  // Keeps a store as the API has it.
-  template <class T>
-  void mirror(kube::Api& api, Executor& executor, Store<T>& store, Random random);
-  void checkSynced();
+  void startStage();
+  bool synced(const Stage& stage) const;
 
-  std::vector<Part> parts_;  // in the order they are started
+  // Nodes and what pods' records are worked out from; then pods and everything else.
+  std::array<Stage, 2> stages_;
+  std::size_t started_ = 0;  // so many stages
   std::vector<std::function<void()>> waiting_;
 };
 

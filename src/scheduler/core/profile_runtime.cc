@@ -3,18 +3,11 @@
 namespace koord::scheduler {
 
 Shared::Shared(Executor& executorToUse, kube::Api* apiToUse)
-    : executor(executorToUse),
-      api(apiToUse),
-      podIndex(cluster, namespaceLabelsOf(stores)),
-      claimUsers(cluster) {
+    : executor(executorToUse), api(apiToUse) {
   // What was worked out for a node counted the pods that are to come there.
   nominator.onChange = [this](const std::string& node) {
     if (const auto id = cluster.findNode(node)) cluster.touch(*id);
   };
-  stores.namespaces.listen([this](const auto& before, const auto& after) {
-    if (!before || !after || before->metadata.labels != after->metadata.labels)
-      podIndex.namespacesChanged();
-  });
 }
 
 ProfileRuntime::ProfileRuntime(Shared& shared, const ProfileConfig& config,

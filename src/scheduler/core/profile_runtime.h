@@ -20,8 +20,7 @@ struct Shared {
   Nominator nominator;
   WaitingPods waiting;
   Stores stores;
-  PodIndex podIndex;
-  ClaimUsers claimUsers;
+  SharedStates states;
   Observer* observer = nullptr;
   std::unique_ptr<Extenders> extenders;  // nullptr when there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
@@ -32,15 +31,14 @@ class ProfileRuntime final : public Handle {
   ProfileRuntime(Shared& shared, const ProfileConfig& config, const Registry& registry,
                  std::int32_t percentage, Random random, std::vector<std::string>& errors);
 
-  const Profile& profile() const { return *profile_; }
+  const Profile& profile() const override { return *profile_; }
 
   Cluster& cluster() override { return shared_.cluster; }
-  PodIndex& podIndex() override { return shared_.podIndex; }
-  const ClaimUsers& claimUsers() override { return shared_.claimUsers; }
   Executor& executor() override { return shared_.executor; }
   Nominator& nominator() override { return shared_.nominator; }
   WaitingPods& waitingPods() override { return shared_.waiting; }
   Stores& stores() override { return shared_.stores; }
+  SharedStates& shared() override { return shared_.states; }
   NodeSearch& search() override { return *search_; }
   void activate(const std::vector<PodPtr>& pods) override { shared_.activate(pods); }
   kube::Api* api() override { return shared_.api; }

@@ -18,8 +18,8 @@
 #include <unordered_set>
 
 #include "scheduler/core/decision_log.h"
-#include "scheduler/framework/observer.h"
 #include "scheduler/core/profile_runtime.h"
+#include "scheduler/framework/observer.h"
 #include "scheduler/queue/scheduling_queue.h"
 
 namespace koord::scheduler {
@@ -89,7 +89,7 @@ class Scheduler {
     ProfileRuntime* profile = nullptr;
     CycleState state;
     AttemptTimer timer;
-    bool sample = false;  // plugins are timed one by one
+    bool sample = false;                                    // plugins are timed one by one
     std::vector<const Extension<PreBindPlugin>*> preBinds;  // those that have something to do
     NodeId node = kNoNode;
     std::string nodeName;
@@ -150,9 +150,6 @@ class Scheduler {
   void assignedSeen(const PodPtr& before, const PodPtr& after);
   void assignedGone(const PodObject& pod);
   class Handling;
-  // Pods that wait for objects of this kind hear of its changes.
-  template <class T>
-  void watch(Store<T>& store, EventResource resource);
   void watchStores();
   // Tells the queue of something that the scheduler began to deal with at `since`.
   void notify(const ClusterEvent& event, SteadyTime since);

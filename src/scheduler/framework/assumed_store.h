@@ -14,7 +14,8 @@ class AssumedStore {
  public:
   using Object = typename Store<T>::Object;
 
-  AssumedStore() {
+  // The store must outlive it.
+  explicit AssumedStore(Store<T>& store) : seen(store) {
     seen.listen([this](const Object& before, const Object& after) {
       const auto it = assumed_.find(api::keyOf((after ? after : before)->metadata));
       if (it == assumed_.end()) return;
@@ -42,7 +43,7 @@ class AssumedStore {
     }
   }
 
-  Store<T> seen;  // as the API has it
+  Store<T>& seen;  // as the API has it
 
  private:
   std::map<api::ObjectKey, Object> assumed_;

@@ -24,22 +24,26 @@ bool has(const std::vector<PluginRef>& list, const std::string& name) {
   return std::ranges::find(list, name, &PluginRef::name) != list.end();
 }
 
-// One extension point's final order: what overrides a multiPoint plugin, then multiPoint, then the rest.
+// One extension point's final order: what overrides a multiPoint plugin, then multiPoint, then the
+// rest.
 template <class Point>
-void expand(const ProfileConfig& config, std::string_view point, const std::vector<PluginRef>& multiPoint,
-            const Instances& instances, Extensions<Point>& out, std::vector<std::string>& errors) {
+void expand(const ProfileConfig& config, std::string_view point,
+            const std::vector<PluginRef>& multiPoint, const Instances& instances,
+            Extensions<Point>& out, std::vector<std::string>& errors) {
   const PluginSet& set = setOf(config, point);
   const std::vector<PluginRef> specific = mergePlugins({}, set);
   const std::string path = fmt::format("{}.plugins.{}", config.path, point);
   std::set<std::string> seen;
   for (const PluginRef& plugin : specific) {
     if (!seen.insert(plugin.name).second)
-      errors.push_back(fmt::format("{}: plugin \"{}\" already registered as \"{}\"", path, plugin.name, point));
+      errors.push_back(
+          fmt::format("{}: plugin \"{}\" already registered as \"{}\"", path, plugin.name, point));
     const auto it = instances.find(plugin.name);
     if (it == instances.end()) {
       errors.push_back(fmt::format("{}: {} \"{}\" does not exist", path, point, plugin.name));
     } else if (!dynamic_cast<Point*>(it->second)) {
-      errors.push_back(fmt::format("{}: plugin \"{}\" does not extend {} plugin", path, plugin.name, point));
+      errors.push_back(
+          fmt::format("{}: plugin \"{}\" does not extend {} plugin", path, plugin.name, point));
     }
   }
   const auto add = [&](const PluginRef& plugin, std::int64_t fallback) {
@@ -68,12 +72,13 @@ void expand(const ProfileConfig& config, std::string_view point, const std::vect
 
 }  // namespace
 
-std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registry& registry, Handle& handle,
-                                      std::vector<std::string>& errors) {
+std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registry& registry,
+                                      Handle& handle, std::vector<std::string>& errors) {
   auto profile = std::make_unique<Profile>();
   profile->schedulerName = config.schedulerName;
   profile->percentageOfNodesToScore = config.percentageOfNodesToScore;
-  const std::vector<PluginRef> multiPoint = mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
+  const std::vector<PluginRef> multiPoint =
+      mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
 
   std::vector<std::string> wanted;
   const auto want = [&](const std::string& name) {
@@ -82,12 +87,12 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   std::set<std::string> seen;
   for (const PluginRef& plugin : multiPoint) {
     if (!seen.insert(plugin.name).second) {
-      errors.push_back(fmt::format("{}.plugins.multiPoint: plugin \"{}\" already registered", config.path,
-                                   plugin.name));
+      errors.push_back(fmt::format("{}.plugins.multiPoint: plugin \"{}\" already registered",
+                                   config.path, plugin.name));
     }
     if (!registry.contains(plugin.name)) {
-      errors.push_back(
-          fmt::format("{}.plugins.multiPoint: multiPoint \"{}\" does not exist", config.path, plugin.name));
+      errors.push_back(fmt::format("{}.plugins.multiPoint: multiPoint \"{}\" does not exist",
+                                   config.path, plugin.name));
     }
     want(plugin.name);
   }
@@ -110,18 +115,9 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
     profile->plugins.push_back(std::move(plugin));
   }
 
-  expand(config, "preEnqueue", multiPoint, instances, profile->preEnqueue, errors);
-  expand(config, "queueSort", multiPoint, instances, profile->queueSort, errors);
-  expand(config, "preFilter", multiPoint, instances, profile->preFilter, errors);
-  expand(config, "filter", multiPoint, instances, profile->filter, errors);
-  expand(config, "postFilter", multiPoint, instances, profile->postFilter, errors);
-  expand(config, "preScore", multiPoint, instances, profile->preScore, errors);
-  expand(config, "score", multiPoint, instances, profile->score, errors);
-  expand(config, "reserve", multiPoint, instances, profile->reserve, errors);
-  expand(config, "permit", multiPoint, instances, profile->permit, errors);
-  expand(config, "preBind", multiPoint, instances, profile->preBind, errors);
-  expand(config, "bind", multiPoint, instances, profile->bind, errors);
-  expand(config, "postBind", multiPoint, instances, profile->postBind, errors);
+  forEachPoint(*profile, [&](std::string_view point, auto& list) {
+    expand(config, point, multiPoint, instances, list, errors);
+  });
 
   std::int64_t most = 0;
   for (const auto& plugin : profile->score) {
@@ -129,27 +125,29 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
       errors.push_back(config.path + ".plugins.score: total score of Score plugins could overflow");
   }
   if (profile->queueSort.size() != 1) {
-    errors.push_back(fmt::format("{}: only one queue sort plugin required for profile with scheduler name "
-                                 "\"{}\", but got {}",
-                                 config.path, config.schedulerName, profile->queueSort.size()));
+    errors.push_back(
+        fmt::format("{}: only one queue sort plugin required for profile with scheduler name "
+                    "\"{}\", but got {}",
+                    config.path, config.schedulerName, profile->queueSort.size()));
   }
   if (profile->bind.empty()) {
-    errors.push_back(fmt::format("{}: at least one bind plugin is needed for profile with scheduler name \"{}\"",
-                                 config.path, config.schedulerName));
+    errors.push_back(
+        fmt::format("{}: at least one bind plugin is needed for profile with scheduler name \"{}\"",
+                    config.path, config.schedulerName));
   }
 
-  // A plugin takes part where some list names it; the others were only made to check their arguments.
+  // A plugin takes part where some list names it; the others were only made to check their
+  // arguments.
   std::set<std::string> active;
-  const auto note = [&](const auto& list) {
+  forEachPoint(*profile, [&](std::string_view, const auto& list) {
     for (const auto& extension : list) active.insert(extension.name);
-  };
-  note(profile->preEnqueue), note(profile->queueSort), note(profile->preFilter), note(profile->filter);
-  note(profile->postFilter), note(profile->preScore), note(profile->score), note(profile->reserve);
-  note(profile->permit), note(profile->preBind), note(profile->bind), note(profile->postBind);
+  });
+  std::erase_if(profile->plugins,
+                [&](const auto& plugin) { return !active.contains(std::string(plugin->name())); });
   for (const auto& plugin : profile->plugins) {
     const std::string name(plugin->name());
-    if (!active.contains(name)) continue;
-    if (const auto* part = dynamic_cast<const Signed*>(plugin.get())) profile->signedPlugins.push_back(part);
+    if (const auto* part = dynamic_cast<const Signed*>(plugin.get()))
+      profile->signedPlugins.push_back(part);
     if (const auto* extension = dynamic_cast<const EnqueueExtensions*>(plugin.get())) {
       profile->registrations.push_back({name, extension->eventsToRegister()});
       continue;
@@ -160,7 +158,8 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
                          Profile::indexOf(profile->preEnqueue, name) != Profile::npos ||
                          Profile::indexOf(profile->reserve, name) != Profile::npos ||
                          Profile::indexOf(profile->permit, name) != Profile::npos;
-    if (rejects) profile->registrations.push_back({name, {{EventResource::Wildcard, action::kAll, "", {}}}});
+    if (rejects)
+      profile->registrations.push_back({name, {{EventResource::Wildcard, action::kAll, "", {}}}});
   }
   // Extenders cannot tell what they wait for.
   if (handle.extenders()) {
@@ -172,7 +171,7 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
 
 std::string describePlugins(const Profile& profile) {
   std::string text;
-  const auto line = [&](std::string_view point, const auto& list) {
+  forEachPoint(profile, [&](std::string_view point, const auto& list) {
     if (list.empty()) return;
     text += fmt::format("{}:", point);
     for (const auto& extension : list) {
@@ -180,19 +179,7 @@ std::string describePlugins(const Profile& profile) {
       if (point == "score") text += fmt::format("({})", extension.weight);
     }
     text += '\n';
-  };
-  line("preEnqueue", profile.preEnqueue);
-  line("queueSort", profile.queueSort);
-  line("preFilter", profile.preFilter);
-  line("filter", profile.filter);
-  line("postFilter", profile.postFilter);
-  line("preScore", profile.preScore);
-  line("score", profile.score);
-  line("reserve", profile.reserve);
-  line("permit", profile.permit);
-  line("preBind", profile.preBind);
-  line("bind", profile.bind);
-  line("postBind", profile.postBind);
+  });
   return text;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 
-// Things that happen in the cluster, as far as they may make a waiting pod schedulable, and what plugins
-// register to be asked about them (queueing hints).
+// Things that happen in the cluster, as far as they may make a waiting pod schedulable, and what
+// plugins register to be asked about them (queueing hints).
 
+#include <any>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,24 +12,9 @@
 
 #include "api/core.h"
 #include "scheduler/engine/pod_info.h"
+#include "scheduler/framework/object_kind.h"
 
 namespace koord::scheduler {
-
-enum class EventResource : std::uint8_t {
-  Pod,  // in a registration: assigned and unscheduled pods
-  AssignedPod,
-  UnscheduledPod,
-  Node,
-  PersistentVolumeClaim,
-  PersistentVolume,
-  StorageClass,
-  CSINode,
-  CSIDriver,
-  CSIStorageCapacity,
-  VolumeAttachment,
-  Custom,    // any other resource, named in customResource
-  Wildcard,  // everything
-};
 
 using Actions = std::uint32_t;
 namespace action {
@@ -58,11 +44,23 @@ struct ClusterEvent {
   PodPtr newPod;
   std::shared_ptr<const api::Node> oldNode;
   std::shared_ptr<const api::Node> newNode;
-  std::shared_ptr<const void> oldObject;
-  std::shared_ptr<const void> newObject;
+  std::any oldObject;  // std::shared_ptr<const T> of the resource's T
+  std::any newObject;
   // A wildcard event for this pod only; "" = for all.
   std::string targetUid;
   std::string name;  // for wildcards: "UnschedulableTimeout", "ForceActivate", ...
+
+  // The object before and after; nullptr where there was none, or it is of another kind.
+  template <class T>
+  std::shared_ptr<const T> before() const {
+    const auto* object = std::any_cast<std::shared_ptr<const T>>(&oldObject);
+    return object ? *object : nullptr;
+  }
+  template <class T>
+  std::shared_ptr<const T> after() const {
+    const auto* object = std::any_cast<std::shared_ptr<const T>>(&newObject);
+    return object ? *object : nullptr;
+  }
 
   static ClusterEvent wildcard(std::string name, std::string targetUid = {}) {
     ClusterEvent event;
@@ -71,6 +69,19 @@ struct ClusterEvent {
     return event;
   }
 };
+
+// What a change of an object is to waiting pods. before or after is nullptr.
+template <class T>
+ClusterEvent eventOf(const ObjectKind& kind, const std::shared_ptr<const T>& before,
+                     const std::shared_ptr<const T>& after) {
+  ClusterEvent event;
+  event.resource = kind.event.value_or(EventResource::Wildcard);
+  event.customResource = kind.customResource;
+  event.actions = !before ? action::kAdd : !after ? action::kDelete : action::kUpdate;
+  if (before) event.oldObject = before;
+  if (after) event.newObject = after;
+  return event;
+}
 
 // The name in metrics and logs: "AssignedPodDelete", "NodeUpdateNodeTaint".
 std::string labelOf(const ClusterEvent& event);
@@ -87,8 +98,8 @@ struct EventRegistration {
 
 bool matches(const EventRegistration& registration, const ClusterEvent& event);
 
-// What changed between two versions, as separate actions; empty when nothing of interest did. A pod always
-// yields at least the generic update.
+// What changed between two versions, as separate actions; empty when nothing of interest did. A pod
+// always yields at least the generic update.
 std::vector<Actions> nodeActions(const api::Node& before, const api::Node& after);
 std::vector<Actions> podActions(const PodInfo& before, const PodInfo& after);
 

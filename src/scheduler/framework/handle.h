@@ -5,10 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "scheduler/engine/claim_users.h"
 #include "scheduler/engine/cluster.h"
-#include "scheduler/engine/pod_index.h"
 #include "scheduler/framework/nominator.h"
+#include "scheduler/framework/shared_states.h"
 #include "scheduler/framework/stores.h"
 #include "scheduler/framework/waiting_pods.h"
 
@@ -22,17 +21,19 @@ namespace koord::scheduler {
 class Extenders;
 class NodeSearch;
 class Observer;
+struct Profile;
 
 class Handle {
  public:
   virtual ~Handle() = default;
   virtual Cluster& cluster() = 0;
-  virtual PodIndex& podIndex() = 0;
-  virtual const ClaimUsers& claimUsers() = 0;
   virtual Executor& executor() = 0;
   virtual Nominator& nominator() = 0;
   virtual WaitingPods& waitingPods() = 0;
   virtual Stores& stores() = 0;
+  virtual SharedStates& shared() = 0;
+  // The profile, with what its other plugins offer (Profile::offers). Not while plugins are made.
+  virtual const Profile& profile() const = 0;
   // The search of this profile, to run filters again. Only during an attempt.
   virtual NodeSearch& search() = 0;
   // Moves these pods to the active queue when they are waiting elsewhere in it.

@@ -49,6 +49,16 @@ struct Profile {
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::vector<const Signed*> signedPlugins;
 
+  // The plugins in use that derive from Offer, in the order of the configuration: how plugins work
+  // together (one gives NUMA hints, another merges them) without knowing each other.
+  template <class Offer>
+  std::vector<Offer*> offers() const {
+    std::vector<Offer*> found;
+    for (const auto& plugin : plugins)
+      if (auto* offer = dynamic_cast<Offer*>(plugin.get())) found.push_back(offer);
+    return found;
+  }
+
   // Index of the plugin of that name in a list, or npos.
   template <class Point>
   static std::size_t indexOf(const Extensions<Point>& list, const std::string& name) {
@@ -58,6 +68,23 @@ struct Profile {
   }
   static constexpr std::size_t npos = ~std::size_t{0};
 };
+
+// Calls fn(name, list) with the plugins of every extension point, in the order of an attempt.
+template <class SomeProfile, class F>
+void forEachPoint(SomeProfile& profile, F&& fn) {
+  fn("preEnqueue", profile.preEnqueue);
+  fn("queueSort", profile.queueSort);
+  fn("preFilter", profile.preFilter);
+  fn("filter", profile.filter);
+  fn("postFilter", profile.postFilter);
+  fn("preScore", profile.preScore);
+  fn("score", profile.score);
+  fn("reserve", profile.reserve);
+  fn("permit", profile.permit);
+  fn("preBind", profile.preBind);
+  fn("bind", profile.bind);
+  fn("postBind", profile.postBind);
+}
 
 // Fills the lists of one point from a plugin; false when it does not take part there.
 template <class Point>

@@ -36,7 +36,7 @@ inline bool usesClaim(const api::Pod& pod, const api::ObjectMeta& claim) {
 
 // A queueing hint: the claim that came or changed is one of the pod's.
 inline Hint hintOwnClaim(const PodInfo& pod, const ClusterEvent& event) {
-  const auto claim = std::static_pointer_cast<const api::PersistentVolumeClaim>(event.newObject);
+  const auto claim = event.after<api::PersistentVolumeClaim>();
   return claim && usesClaim(*pod.pod, claim->metadata) ? Hint::Queue : Hint::Skip;
 }
 

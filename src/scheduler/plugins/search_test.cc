@@ -35,7 +35,7 @@ void runSeed(std::uint64_t seed) {
     object.metadata.name = name;
     object.metadata.labels["team"] = team;
     model.namespaces[name] = object.metadata.labels;
-    world.stores().namespaces.set(std::make_shared<const api::Namespace>(object));
+    world.stores().of<api::Namespace>().set(std::make_shared<const api::Namespace>(object));
   }
   const std::uint64_t shapes = 1 + random.below(6);
   const auto addNode = [&](int n) {

@@ -22,12 +22,11 @@ class World final : public Handle {
     };
   }
   Cluster& cluster() override { return cluster_; }
-  PodIndex& podIndex() override { return podIndex_; }
-  const ClaimUsers& claimUsers() override { return claimUsers_; }
   Executor& executor() override { return loop_; }
   Nominator& nominator() override { return nominator_; }
   WaitingPods& waitingPods() override { return waiting_; }
   Stores& stores() override { return stores_; }
+  SharedStates& shared() override { return states_; }
   NodeSearch& search() override { return *search_; }
   void activate(const std::vector<PodPtr>& pods) override {
     for (const PodPtr& pod : pods) activated.push_back(pod->key());
@@ -61,7 +60,7 @@ class World final : public Handle {
   VirtualLoop& loop() { return loop_; }
   kube::Api* apiToUse = nullptr;
   std::vector<std::string> activated;
-  const Profile& profile() const { return *profile_; }
+  const Profile& profile() const override { return *profile_; }
 
  private:
   VirtualLoop loop_;
@@ -69,8 +68,7 @@ class World final : public Handle {
   Nominator nominator_;
   WaitingPods waiting_;
   Stores stores_;
-  PodIndex podIndex_{cluster_, namespaceLabelsOf(stores_)};
-  ClaimUsers claimUsers_{cluster_};
+  SharedStates states_;
   std::unique_ptr<Profile> profile_;
   std::unique_ptr<NodeSearch> search_;
 };

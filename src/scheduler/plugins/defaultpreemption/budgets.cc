@@ -4,10 +4,10 @@ namespace koord::scheduler {
 
 DisruptionBudgets::DisruptionBudgets(Store<api::PodDisruptionBudget>& store) {
   using Object = Store<api::PodDisruptionBudget>::Object;
-  const auto note = [known = known_](const Object& before, const Object& after) {
-    ++known->version;
+  const auto note = [this](const Object& before, const Object& after) {
+    ++version_;
     const api::ObjectMeta& meta = (after ? after : before)->metadata;
-    auto& here = known->byNamespace[meta.namespace_];
+    auto& here = byNamespace_[meta.namespace_];
     here.erase(meta.name);
     if (!after) return;
     // One whose selector is empty or cannot be read protects nothing.
@@ -24,8 +24,8 @@ DisruptionBudgets::Split DisruptionBudgets::split(const std::vector<PodPtr>& vic
   for (const PodPtr& victim : victims) {
     const api::ObjectMeta& meta = victim->pod->metadata;
     bool breaks = false;
-    const auto here = known_->byNamespace.find(meta.namespace_);
-    if (here != known_->byNamespace.end() && !meta.labels.empty()) {
+    const auto here = byNamespace_.find(meta.namespace_);
+    if (here != byNamespace_.end() && !meta.labels.empty()) {
       for (const auto& [name, budget] : here->second) {
         if (!budget.selector.matches(meta.labels)) continue;
         if (budget.object->status.disruptedPods.contains(meta.name))

@@ -6,13 +6,13 @@
 
 #include "api/selector.h"
 #include "scheduler/engine/pod_info.h"
-#include "scheduler/framework/stores.h"
+#include "scheduler/framework/handle.h"
 
 namespace koord::scheduler {
 
 class DisruptionBudgets {
  public:
-  // Follows the store, which must outlive it.
+  // Follows the store, which must not outlive it.
   explicit DisruptionBudgets(Store<api::PodDisruptionBudget>& store);
 
   struct Split {
@@ -22,18 +22,22 @@ class DisruptionBudgets {
   // Victims use up budgets in the order given.
   Split split(const std::vector<PodPtr>& victims) const;
   // Rises with every change.
-  std::uint64_t version() const { return known_->version; }
+  std::uint64_t version() const { return version_; }
 
  private:
   struct Budget {
     std::shared_ptr<const api::PodDisruptionBudget> object;
     api::Selector selector;
   };
-  struct Known {  // shared with the store's listener, which may live longer
-    std::unordered_map<std::string, std::map<std::string, Budget>> byNamespace;
-    std::uint64_t version = 0;
-  };
-  std::shared_ptr<Known> known_ = std::make_shared<Known>();
+  std::unordered_map<std::string, std::map<std::string, Budget>> byNamespace_;
+  std::uint64_t version_ = 0;
 };
+
+// Those of the cluster, which all profiles share.
+inline const DisruptionBudgets& disruptionBudgetsOf(Handle& handle) {
+  return handle.shared().of<DisruptionBudgets>([&] {
+    return std::make_unique<DisruptionBudgets>(handle.stores().of<api::PodDisruptionBudget>());
+  });
+}
 
 }  // namespace koord::scheduler

@@ -26,7 +26,7 @@ using DryRunOutcomePtr = std::shared_ptr<const DryRunOutcome>;
 class DryRun {
  public:
   explicit DryRun(Handle& handle)
-      : handle_(handle), cluster_(handle.cluster()), budgets_(handle.stores().disruptionBudgets) {}
+      : handle_(handle), cluster_(handle.cluster()), budgets_(disruptionBudgetsOf(handle)) {}
 
   // To be called before on(), once per attempt.
   void begin(const CycleState& state, const PodInfo& pod);
@@ -47,7 +47,7 @@ class DryRun {
 
   Handle& handle_;
   Cluster& cluster_;
-  DisruptionBudgets budgets_;
+  const DisruptionBudgets& budgets_;
   std::vector<Kept> kept_;
   Kept* current_ = nullptr;  // of this attempt's kind of pod; nullptr when outcomes cannot be kept
   std::optional<NodeId> promised_;  // the node this attempt's pod is nominated for

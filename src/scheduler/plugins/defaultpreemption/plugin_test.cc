@@ -34,7 +34,8 @@ struct Fixture : ::testing::Test {
     object.metadata.namespace_ = "default";
     object.spec.selector.emplace().matchLabels[label] = value;
     object.status.disruptionsAllowed = allowed;
-    world.stores().disruptionBudgets.set(std::make_shared<const api::PodDisruptionBudget>(object));
+    world.stores().of<api::PodDisruptionBudget>().set(
+        std::make_shared<const api::PodDisruptionBudget>(object));
   }
   struct Answer {
     std::string node;     // nominated
@@ -106,9 +107,11 @@ TEST_F(Fixture, a_budget_counts_no_pod_that_is_on_its_way_out_already) {
   running("x", "n1", 1, "1");
   budget("b", "app", "x", 0);
   EXPECT_EQ(victims(aPod("p").priority(9).request("cpu", "1"), "n1"), "x 1");
-  api::PodDisruptionBudget object = *world.stores().disruptionBudgets.get({"default", "b"});
+  api::PodDisruptionBudget object =
+      *world.stores().of<api::PodDisruptionBudget>().get({"default", "b"});
   object.status.disruptedPods["x"] = "";
-  world.stores().disruptionBudgets.set(std::make_shared<const api::PodDisruptionBudget>(object));
+  world.stores().of<api::PodDisruptionBudget>().set(
+      std::make_shared<const api::PodDisruptionBudget>(object));
   EXPECT_EQ(victims(aPod("p").priority(9).request("cpu", "1"), "n1"), "x 0");
 }
 

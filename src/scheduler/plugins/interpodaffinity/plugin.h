@@ -8,6 +8,7 @@
 // and which nodes these are.
 
 #include "scheduler/framework/registry.h"
+#include "scheduler/framework/shared_indexes.h"
 #include "scheduler/plugins/interpodaffinity/args.h"
 
 namespace koord::scheduler {
@@ -21,7 +22,7 @@ class InterPodAffinity final : public Plugin,
  public:
   static constexpr std::string_view kName = "InterPodAffinity";
   InterPodAffinity(Handle& handle, const InterPodAffinityArgs& args)
-      : cluster_(handle.cluster()), index_(handle.podIndex()), args_(args) {}
+      : cluster_(handle.cluster()), index_(podIndexOf(handle)), args_(args) {}
   std::string_view name() const override { return kName; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
@@ -72,7 +73,7 @@ class InterPodAffinity final : public Plugin,
   PodIndex& index_;
   InterPodAffinityArgs args_;
   std::uint64_t attempts_ = 0;
-  Conditions conditions_;        // of the attempt that asked last
+  Conditions conditions_;             // of the attempt that asked last
   std::vector<Preferred> preferred_;  // from preScore to score
 };
 

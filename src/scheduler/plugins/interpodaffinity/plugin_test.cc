@@ -94,7 +94,7 @@ TEST_F(Fixture, a_term_is_about_its_own_namespace_those_listed_and_those_selecte
     api::Namespace object;
     object.metadata.name = name;
     object.metadata.labels["team"] = team;
-    world.stores().namespaces.set(std::make_shared<const api::Namespace>(object));
+    world.stores().of<api::Namespace>().set(std::make_shared<const api::Namespace>(object));
   }
   running("e", "web", "n1", "other");
   auto term = PodBuilder::podTerm("host", "app", "web");
@@ -110,8 +110,7 @@ TEST_F(Fixture, a_term_is_about_its_own_namespace_those_listed_and_those_selecte
   api::Namespace moved;
   moved.metadata.name = "other";
   moved.metadata.labels["team"] = "x";
-  world.stores().namespaces.set(std::make_shared<const api::Namespace>(moved));
-  world.podIndex().namespacesChanged();
+  world.stores().of<api::Namespace>().set(std::make_shared<const api::Namespace>(moved));
   EXPECT_EQ(filter(aPod("p").apart(term))["n1"], kNear);
 }
 

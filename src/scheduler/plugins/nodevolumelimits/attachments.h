@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "scheduler/framework/stores.h"
+#include "scheduler/framework/handle.h"
 
 namespace koord::scheduler {
 
@@ -13,16 +13,16 @@ class Attachments {
  public:
   using ByName = std::map<std::string, std::shared_ptr<const api::VolumeAttachment>>;
 
-  // Follows the store.
+  // Follows the store, which must not outlive it.
   explicit Attachments(Store<api::VolumeAttachment>& store) {
     using Object = Store<api::VolumeAttachment>::Object;
-    const auto note = [byNode = byNode_](const Object& before, const Object& after) {
+    const auto note = [this](const Object& before, const Object& after) {
       if (before) {
-        auto& there = (*byNode)[before->spec.nodeName];
+        auto& there = byNode_[before->spec.nodeName];
         there.erase(before->metadata.name);
-        if (there.empty()) byNode->erase(before->spec.nodeName);
+        if (there.empty()) byNode_.erase(before->spec.nodeName);
       }
-      if (after) (*byNode)[after->spec.nodeName][after->metadata.name] = after;
+      if (after) byNode_[after->spec.nodeName][after->metadata.name] = after;
     };
     for (const auto& [key, attachment] : store.all()) note(nullptr, attachment);
     store.listen(note);
@@ -30,14 +30,18 @@ class Attachments {
 
   const ByName& on(const std::string& node) const {
     static const ByName kNone;
-    const auto it = byNode_->find(node);
-    return it == byNode_->end() ? kNone : it->second;
+    const auto it = byNode_.find(node);
+    return it == byNode_.end() ? kNone : it->second;
   }
 
  private:
-  // Shared with the store's listener, which may live longer.
-  std::shared_ptr<std::unordered_map<std::string, ByName>> byNode_ =
-      std::make_shared<std::unordered_map<std::string, ByName>>();
+  std::unordered_map<std::string, ByName> byNode_;
 };
+
+// Those of the cluster, which all profiles share.
+inline const Attachments& attachmentsOf(Handle& handle) {
+  return handle.shared().of<Attachments>(
+      [&] { return std::make_unique<Attachments>(handle.stores().of<api::VolumeAttachment>()); });
+}
 
 }  // namespace koord::scheduler

@@ -24,15 +24,15 @@ std::map<std::string, std::int64_t> limitsOf(const api::CSINode& node) {
 // counted.
 void NodeVolumeLimits::addVolume(const std::string& namespace_, const std::string& claimName,
                                  Volumes& out) const {
-  const auto claim = stores_.claims.get({namespace_, claimName});
+  const auto claim = claims_.get({namespace_, claimName});
   if (!claim) return;
   if (!claim->spec.volumeName.empty()) {
-    if (const auto volume = stores_.volumes.get({"", claim->spec.volumeName})) {
+    if (const auto volume = volumes_.get({"", claim->spec.volumeName})) {
       if (volume->spec.csi) out.emplace(volume->spec.csi->driver, volume->spec.csi->volumeHandle);
       return;
     }
   }
-  const auto class_ = stores_.storageClasses.get({"", classNameOf(*claim)});
+  const auto class_ = classes_.get({"", classNameOf(*claim)});
   if (class_) out.emplace(class_->provisioner, "claim " + namespace_ + "/" + claimName);
 }
 
@@ -42,7 +42,7 @@ PreFilterResult NodeVolumeLimits::preFilter(CycleState& state, const PodInfo& po
   const std::string& namespace_ = pod.pod->metadata.namespace_;
   Wanted wanted;
   for (const PodClaim& claim : claims) {
-    if (wanted.missing.empty() && !stores_.claims.get({namespace_, claim.name})) {
+    if (wanted.missing.empty() && !claims_.get({namespace_, claim.name})) {
       wanted.missing = "looking up PVC " + namespace_ + "/" + claim.name +
                        ": persistentvolumeclaim \"" + claim.name + "\" not found";
     }
@@ -54,7 +54,7 @@ PreFilterResult NodeVolumeLimits::preFilter(CycleState& state, const PodInfo& po
 
 bool NodeVolumeLimits::exceeds(NodeId id, const Volumes& wanted) const {
   const NodeRow& node = cluster_.node(id);
-  const auto csiNode = stores_.csiNodes.get({"", node.name});
+  const auto csiNode = csiNodes_.get({"", node.name});
   if (!csiNode) return false;
   auto limits = limitsOf(*csiNode);
   std::erase_if(limits, [&](const auto& limit) {
@@ -74,7 +74,7 @@ bool NodeVolumeLimits::exceeds(NodeId id, const Volumes& wanted) const {
     for (const PodClaim& claim : claimsOf(*pod->pod))
       addVolume(pod->pod->metadata.namespace_, claim.name, there);
   for (const auto& [name, attachment] : attached)
-    if (const auto volume = stores_.volumes.get({"", attachment->spec.source.persistentVolumeName}))
+    if (const auto volume = volumes_.get({"", attachment->spec.source.persistentVolumeName}))
       if (volume->spec.csi) there.emplace(volume->spec.csi->driver, volume->spec.csi->volumeHandle);
   const auto count = [](const Volumes& volumes, const std::string& driver) {
     return std::ranges::count(volumes, driver, &Volumes::value_type::first);
@@ -106,10 +106,8 @@ std::vector<EventRegistration> NodeVolumeLimits::eventsToRegister() const {
   return {{EventResource::CSINode, action::kAdd, "", {}},
           {EventResource::CSINode, action::kUpdate, "",
            [](const PodInfo&, const ClusterEvent& event) {
-             const auto before =
-                 limitsOf(*std::static_pointer_cast<const api::CSINode>(event.oldObject));
-             const auto after =
-                 limitsOf(*std::static_pointer_cast<const api::CSINode>(event.newObject));
+             const auto before = limitsOf(*event.before<api::CSINode>());
+             const auto after = limitsOf(*event.after<api::CSINode>());
              const bool grew = std::ranges::any_of(before, [&](const auto& limit) {
                const auto now = after.find(limit.first);
                return now == after.end() || now->second > limit.second;

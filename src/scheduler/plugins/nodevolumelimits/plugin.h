@@ -5,6 +5,7 @@
 #include <set>
 
 #include "scheduler/framework/registry.h"
+#include "scheduler/framework/shared_indexes.h"
 #include "scheduler/plugins/nodevolumelimits/attachments.h"
 
 namespace koord::scheduler {
@@ -17,9 +18,12 @@ class NodeVolumeLimits final : public Plugin,
   static constexpr std::string_view kName = "NodeVolumeLimits";
   explicit NodeVolumeLimits(Handle& handle)
       : cluster_(handle.cluster()),
-        stores_(handle.stores()),
-        users_(handle.claimUsers()),
-        attachments_(handle.stores().attachments) {}
+        claims_(handle.stores().assumed<api::PersistentVolumeClaim>()),
+        volumes_(handle.stores().assumed<api::PersistentVolume>()),
+        classes_(handle.stores().of<api::StorageClass>()),
+        csiNodes_(handle.stores().of<api::CSINode>()),
+        users_(claimUsersOf(handle)),
+        attachments_(attachmentsOf(handle)) {}
   std::string_view name() const override { return kName; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
@@ -37,9 +41,12 @@ class NodeVolumeLimits final : public Plugin,
   bool exceeds(NodeId node, const Volumes& wanted) const;
 
   Cluster& cluster_;
-  Stores& stores_;
+  const AssumedStore<api::PersistentVolumeClaim>& claims_;
+  const AssumedStore<api::PersistentVolume>& volumes_;
+  const Store<api::StorageClass>& classes_;
+  const Store<api::CSINode>& csiNodes_;
   const ClaimUsers& users_;
-  Attachments attachments_;
+  const Attachments& attachments_;
 };
 
 }  // namespace koord::scheduler

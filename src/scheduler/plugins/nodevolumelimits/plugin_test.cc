@@ -25,8 +25,9 @@ struct Fixture : ::testing::Test {
     world.node(aNode("free"));
     limit(2);
     for (const char* name : {"a", "b", "c", "d"}) {
-      world.stores().claims.seen.set(aClaim(name).bound(std::string("pv-") + name).build());
-      world.stores().volumes.seen.set(
+      world.stores().of<api::PersistentVolumeClaim>().set(
+          aClaim(name).bound(std::string("pv-") + name).build());
+      world.stores().of<api::PersistentVolume>().set(
           aVolume(std::string("pv-") + name).csi("disk.csi", name).build());
     }
   }
@@ -34,7 +35,7 @@ struct Fixture : ::testing::Test {
     auto node = std::make_shared<api::CSINode>();
     node->metadata.name = "n1";
     node->spec.drivers.push_back({"disk.csi", api::VolumeNodeResources{count}});
-    world.stores().csiNodes.set(node);
+    world.stores().of<api::CSINode>().set(node);
   }
   std::string on(const char* node, const testing::PodBuilder& pod) {
     return world.filter(world.pod(pod))[node];
@@ -59,15 +60,15 @@ TEST_F(Fixture, attached_volumes_and_claims_yet_to_be_bound_count_too) {
   auto attachment = std::make_shared<api::VolumeAttachment>();
   attachment->metadata.name = "x";
   attachment->spec = {"disk.csi", {"pv-d"}, "n1"};
-  world.stores().attachments.set(attachment);
+  world.stores().of<api::VolumeAttachment>().set(attachment);
   EXPECT_EQ(on("n1", aPod("p").claim("a")), "");
   EXPECT_EQ(on("n1", aPod("p").claim("a").claim("d")), "");
   EXPECT_EQ(on("n1", aPod("p").claim("a").claim("b")), kFull);
-  world.stores().claims.seen.set(aClaim("new").build());
+  world.stores().of<api::PersistentVolumeClaim>().set(aClaim("new").build());
   EXPECT_EQ(on("n1", aPod("p").claim("a").claim("new")), "") << "of no known driver";
-  world.stores().storageClasses.set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
+  world.stores().of<api::StorageClass>().set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
   EXPECT_EQ(on("n1", aPod("p").claim("a").claim("new")), kFull);
-  world.stores().attachments.erase({"", "x"});
+  world.stores().of<api::VolumeAttachment>().erase({"", "x"});
   EXPECT_EQ(on("n1", aPod("p").claim("a").claim("new")), "");
 }
 

@@ -45,7 +45,7 @@ std::optional<api::LabelSelector> withMatchLabelKeys(
 
 }  // namespace
 
-SpreadConstraints::SpreadConstraints(Symbols& symbols, PodSpreadDefaults& owners,
+SpreadConstraints::SpreadConstraints(Symbols& symbols, const PodSpreadDefaults& owners,
                                      const PodTopologySpreadArgs& args)
     : symbols_(symbols),
       owners_(owners),

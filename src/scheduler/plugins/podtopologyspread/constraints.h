@@ -22,7 +22,8 @@ enum class SpreadAction { DoNotSchedule, ScheduleAnyway };
 
 class SpreadConstraints {
  public:
-  SpreadConstraints(Symbols& symbols, PodSpreadDefaults& owners, const PodTopologySpreadArgs& args);
+  SpreadConstraints(Symbols& symbols, const PodSpreadDefaults& owners,
+                    const PodTopologySpreadArgs& args);
 
   // Those of one action. Fails when a selector of the pod's cannot be read.
   Result<std::vector<SpreadConstraint>> of(const PodInfo& pod, SpreadAction action) const;
@@ -35,7 +36,7 @@ class SpreadConstraints {
 
  private:
   Symbols& symbols_;
-  PodSpreadDefaults& owners_;
+  const PodSpreadDefaults& owners_;
   bool system_;
   api::List<api::TopologySpreadConstraint> defaults_;
 };

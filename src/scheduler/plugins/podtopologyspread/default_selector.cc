@@ -5,26 +5,28 @@
 namespace koord::scheduler {
 
 PodSpreadDefaults::PodSpreadDefaults(Stores& stores)
-    : stores_(stores), services_(std::make_shared<std::unordered_map<std::string, Services>>()) {
-  const auto note = [services = services_](const Store<api::Service>::Object& before,
-                                           const Store<api::Service>::Object& after) {
+    : replicationControllers_(stores.of<api::ReplicationControllerSelection>()),
+      replicaSets_(stores.of<api::ReplicaSetSelection>()),
+      statefulSets_(stores.of<api::StatefulSetSelection>()) {
+  const auto note = [this](const Store<api::Service>::Object& before,
+                           const Store<api::Service>::Object& after) {
     const api::ObjectMeta& meta = (after ? after : before)->metadata;
-    Services& here = (*services)[meta.namespace_];
+    Services& here = services_[meta.namespace_];
     // One without a selector selects nothing.
     if (after && !after->spec.selector.empty()) {
       here[meta.name] = after->spec.selector;
     } else {
       here.erase(meta.name);
     }
-    if (here.empty()) services->erase(meta.namespace_);
+    if (here.empty()) services_.erase(meta.namespace_);
   };
-  for (const auto& [key, service] : stores.services.all()) note(nullptr, service);
-  stores.services.listen(note);
+  for (const auto& [key, service] : stores.of<api::Service>().all()) note(nullptr, service);
+  stores.of<api::Service>().listen(note);
 }
 
 api::Selector PodSpreadDefaults::selectorFor(const api::Pod& pod) const {
   api::StringMap labels;
-  if (const auto here = services_->find(pod.metadata.namespace_); here != services_->end()) {
+  if (const auto here = services_.find(pod.metadata.namespace_); here != services_.end()) {
     for (const auto& [name, selector] : here->second) {
       const bool selects = std::ranges::all_of(selector, [&](const auto& wanted) {
         const auto* value = api::findIn(pod.metadata.labels, wanted.first);
@@ -39,12 +41,12 @@ api::Selector PodSpreadDefaults::selectorFor(const api::Pod& pod) const {
   const api::ObjectKey key{pod.metadata.namespace_, owner->name};
   std::optional<api::LabelSelector> owners;
   if (owner->apiVersion == "v1" && owner->kind == "ReplicationController") {
-    if (const auto controller = stores_.replicationControllers.get(key))
+    if (const auto controller = replicationControllers_.get(key))
       for (const auto& [name, value] : controller->spec.selector) labels[name] = value;
   } else if (owner->apiVersion == "apps/v1" && owner->kind == "ReplicaSet") {
-    if (const auto set = stores_.replicaSets.get(key)) owners = set->spec.selector;
+    if (const auto set = replicaSets_.get(key)) owners = set->spec.selector;
   } else if (owner->apiVersion == "apps/v1" && owner->kind == "StatefulSet") {
-    if (const auto set = stores_.statefulSets.get(key)) owners = set->spec.selector;
+    if (const auto set = statefulSets_.get(key)) owners = set->spec.selector;
   }
   auto requirements = api::Selector::ofLabels(labels).requirements();
   if (owners) {

@@ -6,13 +6,13 @@
 #include <map>
 
 #include "api/selector.h"
-#include "scheduler/framework/stores.h"
+#include "scheduler/framework/handle.h"
 
 namespace koord::scheduler {
 
 class PodSpreadDefaults {
  public:
-  // Listens to the stores, which must outlive it, as it must outlive their changes.
+  // Follows the stores, which must not outlive it.
   explicit PodSpreadDefaults(Stores& stores);
   // Empty when nothing selects or owns the pod.
   api::Selector selectorFor(const api::Pod& pod) const;
@@ -20,9 +20,16 @@ class PodSpreadDefaults {
  private:
   using Services = std::map<std::string, api::StringMap>;  // selectors by name
 
-  const Stores& stores_;
-  // By namespace; shared with the listener, which may live longer.
-  std::shared_ptr<std::unordered_map<std::string, Services>> services_;
+  const Store<api::ReplicationControllerSelection>& replicationControllers_;
+  const Store<api::ReplicaSetSelection>& replicaSets_;
+  const Store<api::StatefulSetSelection>& statefulSets_;
+  std::unordered_map<std::string, Services> services_;  // by namespace
 };
+
+// Those of the cluster, which all profiles share.
+inline const PodSpreadDefaults& podSpreadDefaultsOf(Handle& handle) {
+  return handle.shared().of<PodSpreadDefaults>(
+      [&] { return std::make_unique<PodSpreadDefaults>(handle.stores()); });
+}
 
 }  // namespace koord::scheduler

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "scheduler/framework/registry.h"
+#include "scheduler/framework/shared_indexes.h"
 #include "scheduler/plugins/podtopologyspread/constraints.h"
 
 namespace koord::scheduler {
@@ -21,8 +22,8 @@ class PodTopologySpread final : public Plugin,
   static constexpr std::string_view kName = "PodTopologySpread";
   PodTopologySpread(Handle& handle, const PodTopologySpreadArgs& args)
       : cluster_(handle.cluster()),
-        index_(handle.podIndex()),
-        owners_(handle.stores()),
+        index_(podIndexOf(handle)),
+        owners_(podSpreadDefaultsOf(handle)),
         constraints_(cluster_.symbols(), owners_, args) {}
   std::string_view name() const override { return kName; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
@@ -79,7 +80,7 @@ class PodTopologySpread final : public Plugin,
 
   Cluster& cluster_;
   PodIndex& index_;
-  PodSpreadDefaults owners_;
+  const PodSpreadDefaults& owners_;
   SpreadConstraints constraints_;
   const NodeAmounts none_;
   // By what they depend on, for as long as the cluster's version of places is this one.
@@ -96,7 +97,7 @@ class PodTopologySpread final : public Plugin,
   struct {
     std::vector<Spread> spreads;
     std::vector<std::vector<std::int64_t>> counts;  // by spread and domain
-    std::vector<char> ignored;  // by position among the feasible nodes
+    std::vector<char> ignored;                      // by position among the feasible nodes
   } soft_;
 };
 

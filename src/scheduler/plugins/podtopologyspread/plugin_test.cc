@@ -181,10 +181,10 @@ TEST_F(Fixture, a_pod_of_a_service_is_spread_over_hosts_and_zones_by_default) {
   service.metadata.name = "s";
   service.metadata.namespace_ = "default";
   service.spec.selector["app"] = "a";
-  other.stores().services.set(std::make_shared<const api::Service>(service));
+  other.stores().of<api::Service>().set(std::make_shared<const api::Service>(service));
   EXPECT_EQ(other.scores(pod),
             (Scores{{"n0", 40}, {"n1", 53}, {"n2", 86}, {"n3", 73}, {"n4", 100}, {"n5", 100}}));
-  other.stores().services.erase({"default", "s"});
+  other.stores().of<api::Service>().erase({"default", "s"});
   EXPECT_EQ(other.scores(pod)["n0"], 0);
 }
 
@@ -201,7 +201,8 @@ TEST_F(Fixture, the_owner_of_a_pod_selects_for_default_constraints_too) {
   set.metadata.name = "r";
   set.metadata.namespace_ = "default";
   set.spec.selector.emplace().matchLabels["app"] = "a";
-  world.stores().replicaSets.set(std::make_shared<const api::ReplicaSetSelection>(set));
+  world.stores().of<api::ReplicaSetSelection>().set(
+      std::make_shared<const api::ReplicaSetSelection>(set));
   EXPECT_EQ(filter(pod)["n1"], kSkew);
 }
 

@@ -47,20 +47,20 @@ PreFilterResult VolumeBinding::preFilter(CycleState& state, const PodInfo& pod) 
   const std::string& namespace_ = pod.pod->metadata.namespace_;
   std::vector<ClaimPtr> objects;
   for (const PodClaim& claim : used) {
-    objects.push_back(stores_.claims.get({namespace_, claim.name}));
+    objects.push_back(claims_.get({namespace_, claim.name}));
     std::string problem = problemOf(claim, objects.back().get(), *pod.pod);
     if (!problem.empty()) return {Status::unresolvable(std::move(problem)), {}};
   }
   Claims claims;
   for (const ClaimPtr& claim : objects) {
     if (isFullyBound(*claim)) {
-      VolumePtr volume = stores_.volumes.get({"", claim->spec.volumeName});
+      VolumePtr volume = volumes_.get({"", claim->spec.volumeName});
       auto where = volume ? whereUsable(*volume) : std::nullopt;
       claims.bound.push_back({std::move(volume), std::move(where)});
       continue;
     }
     const std::string className = classNameOf(*claim);
-    auto class_ = className.empty() ? nullptr : stores_.storageClasses.get({"", className});
+    auto class_ = className.empty() ? nullptr : classes_.get({"", className});
     if (class_ && class_->volumeBindingMode.empty()) {
       return {Status::error("VolumeBindingMode not set for StorageClass \"" + className + "\""),
               {}};
@@ -71,7 +71,7 @@ PreFilterResult VolumeBinding::preFilter(CycleState& state, const PodInfo& pod) 
     const auto* selected = api::findIn(claim->metadata.annotations, kSelectedNode);
     Delayed& delayed =
         claims.delayed.emplace_back(Delayed{claim, selected ? *selected : "", {}, class_});
-    if (!selected) delayed.options = optionsFor(*claim, stores_.volumes);
+    if (!selected) delayed.options = optionsFor(*claim, volumes_);
   }
   // Small claims choose first, so that they leave the large volumes to the large claims.
   std::ranges::stable_sort(claims.delayed, [](const Delayed& a, const Delayed& b) {
@@ -119,7 +119,7 @@ VolumeBinding::Plan VolumeBinding::planFor(const Claims& claims, NodeId id) cons
       bindable = false;
       break;
     }
-    if (!hasCapacity(stores_, class_, *delayed->claim, labels)) {
+    if (!hasCapacity(drivers_, capacities_, class_, *delayed->claim, labels)) {
       roomy = false;
       break;
     }
@@ -173,13 +173,13 @@ Status VolumeBinding::reserve(CycleState& state, const PodPtr&, NodeId node) {
     reference.uid = claim->metadata.uid;
     reference.resourceVersion = claim->metadata.resourceVersion;
     promised->spec.claimRef = std::move(reference);
-    stores_.volumes.assume(promised);
+    volumes_.assume(promised);
     claims->promised.push_back(std::move(promised));
   }
   for (const ClaimPtr& claim : plan.provisioning) {
     auto waiting = std::make_shared<api::PersistentVolumeClaim>(*claim);
     waiting->metadata.annotations[std::string(kSelectedNode)] = cluster_.node(node).name;
-    stores_.claims.assume(waiting);
+    claims_.assume(waiting);
     claims->provisioning.push_back(std::move(waiting));
   }
   return {};
@@ -188,10 +188,8 @@ Status VolumeBinding::reserve(CycleState& state, const PodPtr&, NodeId node) {
 void VolumeBinding::unreserve(CycleState& state, const PodPtr&, NodeId) {
   Claims* claims = state.get<Claims>(kClaims);
   if (!claims) return;
-  for (const VolumePtr& volume : claims->promised)
-    stores_.volumes.restore({"", volume->metadata.name});
-  for (const ClaimPtr& claim : claims->provisioning)
-    stores_.claims.restore(api::keyOf(claim->metadata));
+  for (const VolumePtr& volume : claims->promised) volumes_.restore({"", volume->metadata.name});
+  for (const ClaimPtr& claim : claims->provisioning) claims_.restore(api::keyOf(claim->metadata));
   claims->promised.clear();
   claims->provisioning.clear();
 }
@@ -205,8 +203,8 @@ std::vector<EventRegistration> VolumeBinding::eventsToRegister() const {
           {EventResource::StorageClass, kAdd, "", {}},
           {EventResource::StorageClass, kUpdate, "",
            [](const PodInfo&, const ClusterEvent& event) {
-             const auto before = std::static_pointer_cast<const api::StorageClass>(event.oldObject);
-             const auto after = std::static_pointer_cast<const api::StorageClass>(event.newObject);
+             const auto before = event.before<api::StorageClass>();
+             const auto after = event.after<api::StorageClass>();
              return before->allowedTopologies != after->allowedTopologies ? Hint::Queue
                                                                           : Hint::Skip;
            }},
@@ -216,29 +214,27 @@ std::vector<EventRegistration> VolumeBinding::eventsToRegister() const {
           {EventResource::CSINode, kUpdate, "",
            [](const PodInfo&, const ClusterEvent& event) {
              // The one annotation that says which plugins' volumes the node takes through CSI.
-             const auto migrated = [](const std::shared_ptr<const void>& object) {
-               const auto node = std::static_pointer_cast<const api::CSINode>(object);
-               const auto* plugins = api::findIn(node->metadata.annotations,
+             const auto migrated = [](const api::CSINode& node) {
+               const auto* plugins = api::findIn(node.metadata.annotations,
                                                  "storage.alpha.kubernetes.io/migrated-plugins");
                return plugins ? *plugins : std::string();
              };
-             return migrated(event.oldObject) != migrated(event.newObject) ? Hint::Queue
-                                                                           : Hint::Skip;
+             const bool changed =
+                 migrated(*event.before<api::CSINode>()) != migrated(*event.after<api::CSINode>());
+             return changed ? Hint::Queue : Hint::Skip;
            }},
           {EventResource::CSIDriver, kUpdate, "",
            [](const PodInfo&, const ClusterEvent& event) {
-             const auto before = std::static_pointer_cast<const api::CSIDriver>(event.oldObject);
-             const auto after = std::static_pointer_cast<const api::CSIDriver>(event.newObject);
+             const auto before = event.before<api::CSIDriver>();
+             const auto after = event.after<api::CSIDriver>();
              return before->spec.storageCapacity && !after->spec.storageCapacity ? Hint::Queue
                                                                                  : Hint::Skip;
            }},
           {EventResource::CSIStorageCapacity, kAdd, "", {}},
           {EventResource::CSIStorageCapacity, kUpdate, "",
            [limitOf](const PodInfo&, const ClusterEvent& event) {
-             const auto before =
-                 limitOf(*std::static_pointer_cast<const api::CSIStorageCapacity>(event.oldObject));
-             const auto after =
-                 limitOf(*std::static_pointer_cast<const api::CSIStorageCapacity>(event.newObject));
+             const auto before = limitOf(*event.before<api::CSIStorageCapacity>());
+             const auto after = limitOf(*event.after<api::CSIStorageCapacity>());
              return after && (!before || *after > *before) ? Hint::Queue : Hint::Skip;
            }}};
 }

@@ -19,7 +19,16 @@ class VolumeBinding final : public Plugin,
  public:
   static constexpr std::string_view kName = "VolumeBinding";
   VolumeBinding(Handle& handle, const VolumeBindingArgs& args)
-      : handle_(handle), cluster_(handle.cluster()), stores_(handle.stores()), args_(args) {}
+      : handle_(handle),
+        cluster_(handle.cluster()),
+        claims_(handle.stores().assumed<api::PersistentVolumeClaim>()),
+        volumes_(handle.stores().assumed<api::PersistentVolume>()),
+        classes_(handle.stores().of<api::StorageClass>()),
+        drivers_(handle.stores().of<api::CSIDriver>()),
+        capacities_(handle.stores().of<api::CSIStorageCapacity>()),
+        args_(args) {
+    handle.stores().of<api::CSINode>();  // its changes wake pods
+  }
   std::string_view name() const override { return kName; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
@@ -63,7 +72,11 @@ class VolumeBinding final : public Plugin,
 
   Handle& handle_;
   Cluster& cluster_;
-  Stores& stores_;
+  AssumedStore<api::PersistentVolumeClaim>& claims_;
+  AssumedStore<api::PersistentVolume>& volumes_;
+  const Store<api::StorageClass>& classes_;
+  const Store<api::CSIDriver>& drivers_;
+  const Store<api::CSIStorageCapacity>& capacities_;
   VolumeBindingArgs args_;
 };
 

@@ -36,7 +36,7 @@ struct Fixture : ::testing::Test {
         &dynamic_cast<VolumeBinding&>(world.only(std::make_unique<VolumeBinding>(world, args)));
     world.node(aNode("n1").label("zone", "a"));
     world.node(aNode("n2").label("zone", "b"));
-    stores.storageClasses.set(
+    stores.of<api::StorageClass>().set(
         aClass("fast", "WaitForFirstConsumer", "kubernetes.io/no-provisioner"));
     world.apiToUse = &api;
     api.answer = [](const kube::Request&) { return "{}"; };
@@ -52,16 +52,16 @@ TEST_F(Fixture, claims_that_cannot_be_used_reject_the_pod_and_say_why) {
   EXPECT_EQ(filter(aPod("p").claim("c"))["n1"], kUU + "persistentvolumeclaim \"c\" not found");
   auto lost = aClaim("c").bound("v");
   lost.object().status.phase = "Lost";
-  stores.claims.seen.set(lost.build());
+  stores.of<api::PersistentVolumeClaim>().set(lost.build());
   EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
             kUU + "persistentvolumeclaim \"c\" bound to non-existent persistentvolume \"v\"");
   auto leaving = aClaim("c").version("2");
   leaving.object().metadata.deletionTimestamp = WallTime{};
-  stores.claims.seen.set(leaving.build());
+  stores.of<api::PersistentVolumeClaim>().set(leaving.build());
   EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
             kUU + "persistentvolumeclaim \"c\" is being deleted");
-  stores.storageClasses.set(aClass("fast", "Immediate", "x"));
-  stores.claims.seen.set(aClaim("c").version("3").build());
+  stores.of<api::StorageClass>().set(aClass("fast", "Immediate", "x"));
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").version("3").build());
   EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
             kUU + "pod has unbound immediate PersistentVolumeClaims");
 }
@@ -74,56 +74,57 @@ TEST_F(Fixture, an_ephemeral_volumes_claim_must_be_the_pods_own) {
   EXPECT_EQ(filter(pod)["n1"], kUU +
                                    "waiting for ephemeral volume controller to create the "
                                    "persistentvolumeclaim \"p-scratch\"");
-  stores.claims.seen.set(aClaim("p-scratch").build());
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("p-scratch").build());
   EXPECT_EQ(filter(pod)["n1"],
             kUU + "PVC default/p-scratch was not created for pod default/p (pod is not owner)");
   auto owned = aClaim("p-scratch").version("2");
   owned.object().metadata.ownerReferences.push_back(
       {"v1", "Pod", "p", "uid-default-p", true, false});
-  stores.claims.seen.set(owned.build());
+  stores.of<api::PersistentVolumeClaim>().set(owned.build());
   EXPECT_EQ(filter(pod)["n1"], kNoVolume);
 }
 
 TEST_F(Fixture, a_bound_volume_decides_where_the_pod_can_run) {
-  stores.claims.seen.set(aClaim("c").bound("v").build());
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").bound("v").build());
   EXPECT_EQ(filter(aPod("p").claim("c"))["n1"],
             kUU + "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)");
-  stores.volumes.seen.set(aVolume("v").where("zone", "b").build());
+  stores.of<api::PersistentVolume>().set(aVolume("v").where("zone", "b").build());
   EXPECT_EQ(
       filter(aPod("p").claim("c")),
       (Answers{{"n1", kUU + "node(s) didn't match PersistentVolume's node affinity"}, {"n2", ""}}));
 }
 
 TEST_F(Fixture, the_smallest_volume_that_is_large_enough_is_promised_when_a_node_is_chosen) {
-  stores.claims.seen.set(aClaim("c").size("2Gi").build());
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").size("2Gi").build());
   for (const auto& [name, size] : {std::pair{"small", "1Gi"}, {"large", "9Gi"}, {"right", "3Gi"}})
-    stores.volumes.seen.set(aVolume(name).size(size).where("zone", "a").build());
+    stores.of<api::PersistentVolume>().set(aVolume(name).size(size).where("zone", "a").build());
   EXPECT_EQ(filter(aPod("p").claim("c")), (Answers{{"n1", ""}, {"n2", kNoVolume}}));
   CycleState state;
   const PodPtr pod = world.pod(aPod("p").claim("c"));
   ASSERT_TRUE(reserveOn(state, pod, "n1").ok());
-  const auto promised = stores.volumes.get({"", "right"});
+  const auto promised = stores.assumed<api::PersistentVolume>().get({"", "right"});
   ASSERT_TRUE(promised->spec.claimRef);
   EXPECT_EQ(promised->spec.claimRef->name, "c");
   EXPECT_EQ(promised->metadata.annotations.at("pv.kubernetes.io/bound-by-controller"), "yes");
-  stores.claims.seen.set(aClaim("d").size("3Gi").build());
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("d").size("3Gi").build());
   CycleState other;
   const PodPtr next = world.pod(aPod("q").claim("d"));
   ASSERT_TRUE(reserveOn(other, next, "n1").ok());
-  EXPECT_TRUE(stores.volumes.get({"", "large"})->spec.claimRef) << "the right one is taken";
+  EXPECT_TRUE(stores.assumed<api::PersistentVolume>().get({"", "large"})->spec.claimRef)
+      << "the right one is taken";
   plugin->unreserve(state, pod, 0);
   plugin->unreserve(state, pod, 0);
-  EXPECT_FALSE(stores.volumes.get({"", "right"})->spec.claimRef);
+  EXPECT_FALSE(stores.assumed<api::PersistentVolume>().get({"", "right"})->spec.claimRef);
 }
 
 TEST_F(Fixture, volumes_must_suit_the_claim_in_class_mode_access_and_labels) {
   auto claim = aClaim("c");
   claim.object().spec.selector.emplace().matchLabels["tier"] = "gold";
-  stores.claims.seen.set(claim.build());
+  stores.of<api::PersistentVolumeClaim>().set(claim.build());
   const auto usable = [&](testing::VolumeBuilder volume) {
-    stores.volumes.seen.set(volume.build());
+    stores.of<api::PersistentVolume>().set(volume.build());
     const bool found = filter(aPod("p").claim("c"))["n1"].empty();
-    stores.volumes.seen.erase({"", "v"});
+    stores.of<api::PersistentVolume>().erase({"", "v"});
     return found;
   };
   const auto good = aVolume("v").label("tier", "gold");
@@ -150,18 +151,19 @@ TEST_F(Fixture, volumes_must_suit_the_claim_in_class_mode_access_and_labels) {
 }
 
 TEST_F(Fixture, a_volume_promised_to_the_claim_is_the_only_one_for_it) {
-  stores.claims.seen.set(aClaim("c").build());
-  stores.volumes.seen.set(aVolume("mine").size("5Gi").promised("c").where("zone", "b").build());
-  stores.volumes.seen.set(aVolume("other").build());
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
+  stores.of<api::PersistentVolume>().set(
+      aVolume("mine").size("5Gi").promised("c").where("zone", "b").build());
+  stores.of<api::PersistentVolume>().set(aVolume("other").build());
   EXPECT_EQ(filter(aPod("p").claim("c")), (Answers{{"n1", kNoVolume}, {"n2", ""}}));
 }
 
 TEST_F(Fixture, two_claims_of_a_pod_need_two_volumes) {
-  stores.claims.seen.set(aClaim("c").build());
-  stores.claims.seen.set(aClaim("d").size("2Gi").build());
-  stores.volumes.seen.set(aVolume("v").size("2Gi").build());
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("d").size("2Gi").build());
+  stores.of<api::PersistentVolume>().set(aVolume("v").size("2Gi").build());
   EXPECT_EQ(filter(aPod("p").claim("c").claim("d"))["n1"], kNoVolume);
-  stores.volumes.seen.set(aVolume("w").build());
+  stores.of<api::PersistentVolume>().set(aVolume("w").build());
   EXPECT_EQ(filter(aPod("p").claim("d").claim("c"))["n1"], "")
       << "the small claim leaves the large volume";
 }
@@ -169,31 +171,31 @@ TEST_F(Fixture, two_claims_of_a_pod_need_two_volumes) {
 TEST_F(Fixture, without_a_volume_one_is_made_where_topology_and_capacity_allow) {
   auto class_ = aClass("fast", "WaitForFirstConsumer", "disk.csi");
   class_->allowedTopologies = {{{{"zone", {"b", "c"}}}}};
-  stores.storageClasses.set(class_);
-  stores.claims.seen.set(aClaim("c").size("10Gi").build());
+  stores.of<api::StorageClass>().set(class_);
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").size("10Gi").build());
   const PodBuilder pod = aPod("p").claim("c");
   EXPECT_EQ(filter(pod), (Answers{{"n1", kNoVolume}, {"n2", ""}}));
   auto driver = std::make_shared<api::CSIDriver>();
   driver->metadata.name = "disk.csi";
   driver->spec.storageCapacity = true;
-  stores.csiDrivers.set(driver);
+  stores.of<api::CSIDriver>().set(driver);
   EXPECT_EQ(filter(pod)["n2"], kUU + "node(s) did not have enough free storage");
   auto capacity = std::make_shared<api::CSIStorageCapacity>();
   capacity->metadata.name = "b";
   capacity->storageClassName = "fast";
   capacity->nodeTopology.emplace().matchLabels["zone"] = "b";
   capacity->capacity = testing::quantity("100Gi");
-  stores.storageCapacities.set(capacity);
+  stores.of<api::CSIStorageCapacity>().set(capacity);
   EXPECT_EQ(filter(pod)["n2"], "");
   auto chopped = std::make_shared<api::CSIStorageCapacity>(*capacity);
   chopped->maximumVolumeSize = testing::quantity("9Gi");
-  stores.storageCapacities.set(chopped);
+  stores.of<api::CSIStorageCapacity>().set(chopped);
   EXPECT_EQ(filter(pod)["n2"], kUU + "node(s) did not have enough free storage");
 }
 
 TEST_F(Fixture, a_claim_that_is_being_provisioned_stays_on_its_node) {
-  stores.storageClasses.set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
-  stores.claims.seen.set(
+  stores.of<api::StorageClass>().set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
+  stores.of<api::PersistentVolumeClaim>().set(
       aClaim("c").annotation("volume.kubernetes.io/selected-node", "n2").build());
   EXPECT_EQ(filter(aPod("p").claim("c")), (Answers{{"n1", kNoVolume}, {"n2", ""}}));
 }
@@ -216,8 +218,8 @@ struct PreBind : Fixture {
 
   // A pod with a claim for which a volume is to be made on n2.
   void begin() {
-    stores.storageClasses.set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
-    stores.claims.seen.set(aClaim("c").build());
+    stores.of<api::StorageClass>().set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
+    stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
     pod = world.pod(aPod("p").claim("c"));
     ASSERT_TRUE(reserveOn(state, pod, "n2").ok());
     const NodeId node = *world.cluster().findNode("n2");
@@ -238,11 +240,11 @@ TEST_F(PreBind, the_pod_waits_until_its_claim_has_been_given_a_volume) {
   EXPECT_EQ(textAt(*parseJson(api.calls[0].body), "metadata", "annotations",
                    "volume.kubernetes.io/selected-node"),
             "n2");
-  stores.claims.seen.set(selected().build());
+  stores.of<api::PersistentVolumeClaim>().set(selected().build());
   world.loop().advance(5s);
   EXPECT_FALSE(waiting.status);
-  stores.volumes.seen.set(aVolume("made").build());
-  stores.claims.seen.set(selected().bound("made").version("3").build());
+  stores.of<api::PersistentVolume>().set(aVolume("made").build());
+  stores.of<api::PersistentVolumeClaim>().set(selected().bound("made").version("3").build());
   world.loop().advance(2s);
   ASSERT_TRUE(waiting.status);
   EXPECT_TRUE(waiting.status->ok());
@@ -250,7 +252,8 @@ TEST_F(PreBind, the_pod_waits_until_its_claim_has_been_given_a_volume) {
 
 TEST_F(PreBind, a_provisioner_that_gives_up_ends_the_wait) {
   begin();
-  stores.claims.seen.set(aClaim("c").version("3").annotation("some", "other").build());
+  stores.of<api::PersistentVolumeClaim>().set(
+      aClaim("c").version("3").annotation("some", "other").build());
   world.loop().advance(2s);
   ASSERT_TRUE(waiting.status);
   EXPECT_EQ(waiting.status->message(), "binding volumes: provisioning failed for PVC \"c\"");
@@ -264,8 +267,8 @@ TEST_F(PreBind, the_wait_has_an_end) {
 }
 
 TEST_F(PreBind, a_promised_volume_is_written_with_its_claim) {
-  stores.claims.seen.set(aClaim("c").build());
-  stores.volumes.seen.set(aVolume("v").build());
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
+  stores.of<api::PersistentVolume>().set(aVolume("v").build());
   pod = world.pod(aPod("p").claim("c"));
   ASSERT_TRUE(reserveOn(state, pod, "n1").ok());
   const NodeId node = *world.cluster().findNode("n1");
@@ -280,16 +283,16 @@ TEST_F(PreBind, a_promised_volume_is_written_with_its_claim) {
   auto volume = aVolume("v").promised("c");
   volume.object().spec.claimRef->uid = "uid-c";
   volume.object().metadata.resourceVersion = "2";
-  stores.volumes.seen.set(volume.build());
-  stores.claims.seen.set(aClaim("c").version("2").bound("v").build());
+  stores.of<api::PersistentVolume>().set(volume.build());
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").version("2").bound("v").build());
   world.loop().advance(2s);
   ASSERT_TRUE(waiting.status);
   EXPECT_TRUE(waiting.status->ok()) << waiting.status->message();
 }
 
 TEST_F(Fixture, a_pod_whose_claims_are_bound_has_nothing_to_wait_for) {
-  stores.claims.seen.set(aClaim("c").bound("v").build());
-  stores.volumes.seen.set(aVolume("v").build());
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").bound("v").build());
+  stores.of<api::PersistentVolume>().set(aVolume("v").build());
   CycleState state;
   const PodPtr pod = world.pod(aPod("p").claim("c"));
   ASSERT_TRUE(reserveOn(state, pod, "n1").ok());

@@ -76,7 +76,7 @@ Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
     return Status::error("pod does not exist any more: pod \"" + pod.pod->metadata.name +
                          "\" not found");
   for (const VolumePtr& promised : claims.promised) {
-    const auto volume = stores_.volumes.seen.get({"", promised->metadata.name});
+    const auto volume = volumes_.seen.get({"", promised->metadata.name});
     if (!volume)
       return Status::error("failed to check binding: persistentvolumes \"" +
                            promised->metadata.name + "\" not found");
@@ -87,7 +87,7 @@ Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
     if (!volume->spec.claimRef || volume->spec.claimRef->uid.empty())
       return Status::error("ClaimRef got reset for pv \"" + volume->metadata.name + "\"");
     const api::ObjectReference& promise = *promised->spec.claimRef;
-    const auto claim = stores_.claims.seen.get({promise.namespace_, promise.name});
+    const auto claim = claims_.seen.get({promise.namespace_, promise.name});
     if (!claim)
       return Status::error("failed to check binding: persistentvolumeclaims \"" +
                            promise.namespace_ + "/" + promise.name + "\" not found");
@@ -95,11 +95,10 @@ Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
   }
   for (const ClaimPtr& selected : claims.provisioning) {
     const std::string& name = selected->metadata.name;
-    const auto claim = stores_.claims.seen.get(api::keyOf(selected->metadata));
+    const auto claim = claims_.seen.get(api::keyOf(selected->metadata));
     if (!claim)
-      return Status::error(
-          "failed to check provisioning pvc: persistentvolumeclaims \"" +
-          selected->metadata.namespace_ + "/" + name + "\" not found");
+      return Status::error("failed to check provisioning pvc: persistentvolumeclaims \"" +
+                           selected->metadata.namespace_ + "/" + name + "\" not found");
     if (claim->metadata.resourceVersion == selected->metadata.resourceVersion) return waiting;
     if (claim->metadata.annotations.empty())
       return Status::error("selectedNode annotation reset for PVC \"" + name + "\"");
@@ -108,7 +107,7 @@ Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
     if (!there || *there != node.name)
       return Status::error("provisioning failed for PVC \"" + name + "\"");
     if (!claim->spec.volumeName.empty()) {
-      const auto volume = stores_.volumes.seen.get({"", claim->spec.volumeName});
+      const auto volume = volumes_.seen.get({"", claim->spec.volumeName});
       if (!volume) return waiting;
       if (!usableHere(*volume)) return badVolume(*volume);
     }

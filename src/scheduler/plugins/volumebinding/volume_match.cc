@@ -86,13 +86,14 @@ bool allowsTopology(const std::vector<api::TopologySelectorTerm>& terms,
          });
 }
 
-bool hasCapacity(const Stores& stores, const api::StorageClass& class_,
+bool hasCapacity(const Store<api::CSIDriver>& drivers,
+                 const Store<api::CSIStorageCapacity>& capacities, const api::StorageClass& class_,
                  const api::PersistentVolumeClaim& claim, const api::StringMap& labels) {
   if (!claim.spec.resources.requests.contains("storage")) return true;
-  const auto driver = stores.csiDrivers.get({"", class_.provisioner});
+  const auto driver = drivers.get({"", class_.provisioner});
   if (!driver || !driver->spec.storageCapacity) return true;
   const std::int64_t wanted = requestedStorage(claim).value();
-  return std::ranges::any_of(stores.storageCapacities.all(), [&](const auto& entry) {
+  return std::ranges::any_of(capacities.all(), [&](const auto& entry) {
     const api::CSIStorageCapacity& capacity = *entry.second;
     if (capacity.storageClassName != class_.metadata.name || !capacity.nodeTopology) return false;
     const auto& limit = capacity.maximumVolumeSize ? capacity.maximumVolumeSize : capacity.capacity;

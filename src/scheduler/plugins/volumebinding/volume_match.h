@@ -36,7 +36,8 @@ bool allowsTopology(const std::vector<api::TopologySelectorTerm>& terms,
                     const api::StringMap& labels);
 // Whether the driver says that it has room for the claim where the node is; drivers that do not
 // tell do.
-bool hasCapacity(const Stores& stores, const api::StorageClass& class_,
+bool hasCapacity(const Store<api::CSIDriver>& drivers,
+                 const Store<api::CSIStorageCapacity>& capacities, const api::StorageClass& class_,
                  const api::PersistentVolumeClaim& claim, const api::StringMap& labels);
 
 }  // namespace koord::scheduler

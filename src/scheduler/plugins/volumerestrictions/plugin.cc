@@ -77,7 +77,7 @@ PreFilterResult VolumeRestrictions::preFilter(CycleState& state, const PodInfo& 
   for (const auto& volume : object.spec.volumes) {
     if (!volume.persistentVolumeClaim) continue;
     const std::string& name = volume.persistentVolumeClaim->claimName;
-    const auto claim = stores_.claims.get({object.metadata.namespace_, name});
+    const auto claim = claims_.get({object.metadata.namespace_, name});
     if (!claim)
       return {Status::unresolvable("persistentvolumeclaim \"" + name + "\" not found"), {}};
     if (std::ranges::find(claim->spec.accessModes, "ReadWriteOncePod") ==
@@ -100,10 +100,9 @@ Status VolumeRestrictions::filter(const CycleState& state, const PodInfo& pod, N
       if (taken) nodes.reject(node, Code::Unschedulable, "node(s) had no available disk");
     });
   }
-  const bool inUse =
-      std::ranges::any_of(*state.get<SoleClaims>(kSoleClaims), [&](const std::string& claim) {
-        return users_.inUse(pod.pod->metadata.namespace_, claim);
-      });
+  const bool inUse = std::ranges::any_of(
+      *state.get<SoleClaims>(kSoleClaims),
+      [&](const std::string& claim) { return users_.inUse(pod.pod->metadata.namespace_, claim); });
   if (inUse) {
     nodes.rejectAll(Code::Unschedulable,
                     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access "

@@ -4,6 +4,7 @@
 // claim that only one pod may use is used by one pod.
 
 #include "scheduler/framework/registry.h"
+#include "scheduler/framework/shared_indexes.h"
 
 namespace koord::scheduler {
 
@@ -14,7 +15,9 @@ class VolumeRestrictions final : public Plugin,
  public:
   static constexpr std::string_view kName = "VolumeRestrictions";
   explicit VolumeRestrictions(Handle& handle)
-      : cluster_(handle.cluster()), stores_(handle.stores()), users_(handle.claimUsers()) {}
+      : cluster_(handle.cluster()),
+        claims_(handle.stores().assumed<api::PersistentVolumeClaim>()),
+        users_(claimUsersOf(handle)) {}
   std::string_view name() const override { return kName; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
@@ -22,7 +25,7 @@ class VolumeRestrictions final : public Plugin,
 
  private:
   Cluster& cluster_;
-  const Stores& stores_;
+  const AssumedStore<api::PersistentVolumeClaim>& claims_;
   const ClaimUsers& users_;
 };
 

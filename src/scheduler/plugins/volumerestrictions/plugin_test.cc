@@ -64,8 +64,8 @@ TEST_F(Fixture, a_disk_is_shared_on_a_node_only_where_its_kind_allows_it) {
 }
 
 TEST_F(Fixture, a_claim_for_one_pod_is_free_again_when_that_pod_has_gone) {
-  world.stores().claims.seen.set(aClaim("c").mode("ReadWriteOncePod").build());
-  world.stores().claims.seen.set(aClaim("shared").build());
+  world.stores().of<api::PersistentVolumeClaim>().set(aClaim("c").mode("ReadWriteOncePod").build());
+  world.stores().of<api::PersistentVolumeClaim>().set(aClaim("shared").build());
   EXPECT_EQ(world.filter(world.pod(aPod("p").claim("c")))["n1"], "");
   const PodPtr user = world.bound(aPod("u").claim("c").claim("shared").nodeName("n1"));
   EXPECT_EQ(world.filter(world.pod(aPod("p").claim("shared")))["n1"], "");
@@ -96,7 +96,7 @@ TEST_F(Fixture, a_disk_is_free_for_pods_of_all_namespaces) {
 }
 
 TEST_F(Fixture, a_claim_for_one_pod_is_free_when_the_node_of_that_pod_was_deleted) {
-  world.stores().claims.seen.set(aClaim("c").mode("ReadWriteOncePod").build());
+  world.stores().of<api::PersistentVolumeClaim>().set(aClaim("c").mode("ReadWriteOncePod").build());
   world.bound(aPod("u").claim("c").nodeName("n1"));
   EXPECT_EQ(world.filter(world.pod(aPod("p").claim("c")))["n2"], kSole);
   world.cluster().removeNode("n1");

@@ -37,7 +37,7 @@ PreFilterResult VolumeZone::preFilter(CycleState& state, const PodInfo& pod) {
     if (!volume.persistentVolumeClaim) continue;
     const std::string& name = volume.persistentVolumeClaim->claimName;
     if (name.empty()) return {Status::unresolvable("PersistentVolumeClaim had no name"), {}};
-    const auto claim = stores_.claims.get({namespace_, name});
+    const auto claim = claims_.get({namespace_, name});
     if (!claim)
       return {Status::unresolvable("persistentvolumeclaim \"" + name + "\" not found"), {}};
     if (claim->spec.volumeName.empty()) {
@@ -47,7 +47,7 @@ PreFilterResult VolumeZone::preFilter(CycleState& state, const PodInfo& pod) {
             Status::unresolvable("PersistentVolumeClaim had no pv name and storageClassName name"),
             {}};
       }
-      const auto class_ = stores_.storageClasses.get({"", className});
+      const auto class_ = classes_.get({"", className});
       if (!class_) {
         return {Status::unresolvable("storageclass.storage.k8s.io \"" + className + "\" not found"),
                 {}};
@@ -61,7 +61,7 @@ PreFilterResult VolumeZone::preFilter(CycleState& state, const PodInfo& pod) {
         continue;  // VolumeBinding sees to it
       return {Status::unresolvable("PersistentVolume had no name"), {}};
     }
-    const auto bound = stores_.volumes.get({"", claim->spec.volumeName});
+    const auto bound = volumes_.get({"", claim->spec.volumeName});
     if (!bound) {
       return {Status::unresolvable("persistentvolume \"" + claim->spec.volumeName + "\" not found"),
               {}};
@@ -100,30 +100,29 @@ Status VolumeZone::filter(const CycleState& state, const PodInfo&, NodeFilter& n
 }
 
 std::vector<EventRegistration> VolumeZone::eventsToRegister() const {
-  return {
-      {EventResource::StorageClass, action::kAdd, "",
-       [](const PodInfo&, const ClusterEvent& event) {
-         const auto class_ = std::static_pointer_cast<const api::StorageClass>(event.newObject);
-         return class_ && class_->volumeBindingMode == "WaitForFirstConsumer" ? Hint::Queue
-                                                                              : Hint::Skip;
-       }},
-      {EventResource::Node,
-       action::kAdd | action::kUpdateNodeLabel | action::kUpdateNodeTaint,
-       "",
-       {}},
-      {EventResource::PersistentVolumeClaim, action::kAdd | action::kUpdate, "", hintOwnClaim},
-      {EventResource::PersistentVolume, action::kAdd, "", {}},
-      {EventResource::PersistentVolume, action::kUpdate, "",
-       [](const PodInfo&, const ClusterEvent& event) {
-         const auto before = std::static_pointer_cast<const api::PersistentVolume>(event.oldObject);
-         const auto after = std::static_pointer_cast<const api::PersistentVolume>(event.newObject);
-         const bool moved = std::ranges::any_of(kLabels, [&](std::string_view label) {
-           const auto* was = api::findIn(before->metadata.labels, label);
-           const auto* is = api::findIn(after->metadata.labels, label);
-           return (was == nullptr) != (is == nullptr) || (was && *was != *is);
-         });
-         return moved ? Hint::Queue : Hint::Skip;
-       }}};
+  return {{EventResource::StorageClass, action::kAdd, "",
+           [](const PodInfo&, const ClusterEvent& event) {
+             const auto class_ = event.after<api::StorageClass>();
+             return class_ && class_->volumeBindingMode == "WaitForFirstConsumer" ? Hint::Queue
+                                                                                  : Hint::Skip;
+           }},
+          {EventResource::Node,
+           action::kAdd | action::kUpdateNodeLabel | action::kUpdateNodeTaint,
+           "",
+           {}},
+          {EventResource::PersistentVolumeClaim, action::kAdd | action::kUpdate, "", hintOwnClaim},
+          {EventResource::PersistentVolume, action::kAdd, "", {}},
+          {EventResource::PersistentVolume, action::kUpdate, "",
+           [](const PodInfo&, const ClusterEvent& event) {
+             const auto before = event.before<api::PersistentVolume>();
+             const auto after = event.after<api::PersistentVolume>();
+             const bool moved = std::ranges::any_of(kLabels, [&](std::string_view label) {
+               const auto* was = api::findIn(before->metadata.labels, label);
+               const auto* is = api::findIn(after->metadata.labels, label);
+               return (was == nullptr) != (is == nullptr) || (was && *was != *is);
+             });
+             return moved ? Hint::Queue : Hint::Skip;
+           }}};
 }
 
 }  // namespace koord::scheduler

@@ -12,7 +12,11 @@ class VolumeZone final : public Plugin,
                          public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "VolumeZone";
-  explicit VolumeZone(Handle& handle) : cluster_(handle.cluster()), stores_(handle.stores()) {}
+  explicit VolumeZone(Handle& handle)
+      : cluster_(handle.cluster()),
+        claims_(handle.stores().assumed<api::PersistentVolumeClaim>()),
+        volumes_(handle.stores().assumed<api::PersistentVolume>()),
+        classes_(handle.stores().of<api::StorageClass>()) {}
   std::string_view name() const override { return kName; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
@@ -25,7 +29,9 @@ class VolumeZone final : public Plugin,
   };
 
   Cluster& cluster_;
-  const Stores& stores_;
+  const AssumedStore<api::PersistentVolumeClaim>& claims_;
+  const AssumedStore<api::PersistentVolume>& volumes_;
+  const Store<api::StorageClass>& classes_;
 };
 
 }  // namespace koord::scheduler

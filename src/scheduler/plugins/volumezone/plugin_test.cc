@@ -34,34 +34,34 @@ struct Fixture : ::testing::Test {
 };
 
 TEST_F(Fixture, nodes_must_be_in_one_of_the_zones_of_the_volume) {
-  world.stores().claims.seen.set(aClaim("c").bound("v").build());
-  world.stores().volumes.seen.set(aVolume("v").label(kZone, "a__c").build());
+  world.stores().of<api::PersistentVolumeClaim>().set(aClaim("c").bound("v").build());
+  world.stores().of<api::PersistentVolume>().set(aVolume("v").label(kZone, "a__c").build());
   EXPECT_EQ(filter("c"), (std::map<std::string, std::string>{
                              {"a", ""}, {"b", kNone}, {"bare", ""}, {"old", kNone}}));
-  world.stores().volumes.seen.set(aVolume("v").label(kBetaZone, "a").build());
+  world.stores().of<api::PersistentVolume>().set(aVolume("v").label(kBetaZone, "a").build());
   EXPECT_EQ(filter("c"), (std::map<std::string, std::string>{
                              {"a", ""}, {"b", kNone}, {"bare", ""}, {"old", ""}}));
-  world.stores().volumes.seen.set(aVolume("v").build());
+  world.stores().of<api::PersistentVolume>().set(aVolume("v").build());
   EXPECT_EQ(filter("c")["b"], "");
 }
 
 TEST_F(Fixture, claims_without_a_volume_are_left_to_their_first_consumer_or_refused) {
   const std::string prefix = "UnschedulableAndUnresolvable: ";
   EXPECT_EQ(filter("absent")["a"], prefix + "persistentvolumeclaim \"absent\" not found");
-  world.stores().claims.seen.set(aClaim("c").build());
+  world.stores().of<api::PersistentVolumeClaim>().set(aClaim("c").build());
   EXPECT_EQ(filter("c")["a"], prefix + "storageclass.storage.k8s.io \"fast\" not found");
-  world.stores().storageClasses.set(aClass("fast", "WaitForFirstConsumer", "x"));
+  world.stores().of<api::StorageClass>().set(aClass("fast", "WaitForFirstConsumer", "x"));
   EXPECT_EQ(filter("c")["a"], "");
-  world.stores().storageClasses.set(aClass("fast", "Immediate", "x"));
+  world.stores().of<api::StorageClass>().set(aClass("fast", "Immediate", "x"));
   EXPECT_EQ(filter("c")["a"], prefix + "PersistentVolume had no name");
-  world.stores().storageClasses.set(aClass("fast", "", "x"));
+  world.stores().of<api::StorageClass>().set(aClass("fast", "", "x"));
   EXPECT_EQ(filter("c")["a"], prefix + "VolumeBindingMode not set for StorageClass \"fast\"");
   auto classless = aClaim("none");
   classless.object().spec.storageClassName.reset();
-  world.stores().claims.seen.set(classless.build());
+  world.stores().of<api::PersistentVolumeClaim>().set(classless.build());
   EXPECT_EQ(filter("none")["a"],
             prefix + "PersistentVolumeClaim had no pv name and storageClassName name");
-  world.stores().claims.seen.set(aClaim("lost").bound("gone").build());
+  world.stores().of<api::PersistentVolumeClaim>().set(aClaim("lost").bound("gone").build());
   EXPECT_EQ(filter("lost")["a"], prefix + "persistentvolume \"gone\" not found");
 }
 

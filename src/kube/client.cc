@@ -117,11 +117,13 @@ Task<Result<>> deleteObject(Api& api, const api::ResourceType& type, api::Object
   return callForNothing(api, std::move(request));
 }
 
-Task<Result<>> bindPod(Api& api, api::ObjectKey pod, std::string uid, std::string nodeName) {
+Task<Result<>> bindPod(Api& api, api::ObjectKey pod, std::string uid, std::string nodeName,
+                       api::StringMap annotations) {
   api::Binding binding;
   binding.metadata.name = pod.name;
   binding.metadata.namespace_ = pod.namespace_;
   binding.metadata.uid = std::move(uid);
+  binding.metadata.annotations = std::move(annotations);
   binding.target.kind = "Node";
   binding.target.name = std::move(nodeName);
   Request request = makeRequest(Verb::Create, api::Pod::kType, pod);

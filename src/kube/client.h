@@ -1,7 +1,8 @@
 #pragma once
 
-// Typed calls on the Api seam, one line each: co_await get<api::Pod>(api, key). T needs a kType and a
-// codec (api/codec.h). Nothing that was read is ever written back whole: changes go out as patches.
+// Typed calls on the Api seam, one line each: co_await get<api::Pod>(api, key). T needs a kType and
+// a codec (api/codec.h). Nothing that was read is ever written back whole: changes go out as
+// patches.
 
 #include "api/codec.h"
 #include "kube/api.h"
@@ -17,8 +18,9 @@ struct TypedList {
 // The untyped calls; each waits for the server's answer.
 Task<Result<json::value>> getObject(Api& api, const api::ResourceType& type, api::ObjectKey key);
 // All pages, in one document {"metadata": {...}, "items": [...]}. The selectors may be empty.
-Task<Result<json::value>> listObjects(Api& api, const api::ResourceType& type, std::string namespace_,
-                                      std::string labelSelector, std::string fieldSelector);
+Task<Result<json::value>> listObjects(Api& api, const api::ResourceType& type,
+                                      std::string namespace_, std::string labelSelector,
+                                      std::string fieldSelector);
 Task<Result<json::value>> createObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
                                        json::value object, std::string subresource = "");
 Task<Result<json::value>> updateObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
@@ -26,8 +28,9 @@ Task<Result<json::value>> updateObject(Api& api, const api::ResourceType& type, 
 // A merge patch; set metadata.resourceVersion in it to make the write conditional.
 Task<Result<json::value>> mergePatch(Api& api, const api::ResourceType& type, api::ObjectKey key,
                                      json::value patch, std::string subresource = "");
-Task<Result<json::value>> strategicPatch(Api& api, const api::ResourceType& type, api::ObjectKey key,
-                                         json::value patch, std::string subresource = "");
+Task<Result<json::value>> strategicPatch(Api& api, const api::ResourceType& type,
+                                         api::ObjectKey key, json::value patch,
+                                         std::string subresource = "");
 
 struct DeleteOptions {
   std::string uid;              // delete only this incarnation
@@ -38,8 +41,10 @@ struct DeleteOptions {
 Task<Result<>> deleteObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
                             DeleteOptions options = {});
 
-// Binds a pod to a node; the uid guards against a pod that was replaced under the same name.
-Task<Result<>> bindPod(Api& api, api::ObjectKey pod, std::string uid, std::string nodeName);
+// Binds a pod to a node and adds annotations to it, in one write; the uid guards against a pod that
+// was replaced under the same name.
+Task<Result<>> bindPod(Api& api, api::ObjectKey pod, std::string uid, std::string nodeName,
+                       api::StringMap annotations = {});
 // The Eviction subresource: TooManyRequests when a PodDisruptionBudget forbids it now.
 Task<Result<>> evictPod(Api& api, api::ObjectKey pod, DeleteOptions options = {});
 
@@ -52,8 +57,8 @@ Task<Result<T>> get(Api& api, api::ObjectKey key) {
 }
 
 template <class T>
-Task<Result<TypedList<T>>> list(Api& api, std::string namespace_ = "", std::string labelSelector = "",
-                                std::string fieldSelector = "") {
+Task<Result<TypedList<T>>> list(Api& api, std::string namespace_ = "",
+                                std::string labelSelector = "", std::string fieldSelector = "") {
   auto task = listObjects(api, T::kType, std::move(namespace_), std::move(labelSelector),
                           std::move(fieldSelector));
   auto reply = co_await task;

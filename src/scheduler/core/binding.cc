@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "kube/client.h"
 #include "scheduler/core/scheduler.h"
-#include "scheduler/core/slim_pod.h"
+#include "scheduler/framework/slim_pod.h"
 
 namespace koord::scheduler {
 
@@ -68,7 +68,10 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     co_return;
   }
   if (!attempt.preBinds.empty() || shared_.waiting.find(uid)) {
-    auto announcing = announce(attempt);
+    // Binding will take its time: others (autoscalers, the next leader) must not plan with the
+    // place.
+    auto announcing =
+        shared_.kindOf(*attempt.pod.info).announce(attempt.pod.info, attempt.nodeName);
     co_await announcing;
   }
   if (const auto waiting = shared_.waiting.find(uid)) {
@@ -110,7 +113,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
         placeFreed(*attempt.pod.info, attempt.nodeName);
         // Still pending to us, so our watch is behind: what it will show can be counted already.
         if (attempt.elsewhere && pending_.contains(uid))
-          podUpdated(attempt.pod.info->pod, attempt.elsewhere);
+          unitUpdated(attempt.pod.info->pod, attempt.elsewhere, attempt.pod.info->kind);
         co_return;
       }
     }
@@ -144,17 +147,6 @@ Status Scheduler::preFlight(Attempt& attempt) {
   return {};
 }
 
-// Binding will take its time: says in the pod's status which node it is for, so that others
-// (autoscalers, the next leader) do not plan with that place.
-Task<void> Scheduler::announce(Attempt& attempt) {
-  const api::Pod& pod = *attempt.pod.info->pod;
-  if (!shared_.api || pod.status.nominatedNodeName == attempt.nodeName) co_return;
-  json::object patch{{"metadata", json::object{{"uid", pod.metadata.uid}}},
-                     {"status", json::object{{"nominatedNodeName", attempt.nodeName}}}};
-  auto patching = patchStatus(api::keyOf(pod.metadata), std::move(patch));
-  co_await patching;
-}
-
 Task<Status> Scheduler::preBind(Attempt& attempt) {
   const PodPtr pod = attempt.pod.info;
   for (const auto* entry : attempt.preBinds) {
@@ -172,10 +164,22 @@ Task<Status> Scheduler::preBind(Attempt& attempt) {
   co_return Status{};
 }
 
+// For binders that do not write annotations themselves.
+Task<Status> Scheduler::annotateFirst(Attempt& attempt) {
+  if (attempt.state.annotations().empty()) co_return Status{};
+  auto annotating = shared_.kindOf(*attempt.pod.info)
+                        .annotate(attempt.pod.info, std::exchange(attempt.state.annotations(), {}));
+  const Result<> annotated = co_await annotating;
+  co_return annotated ? Status{} : Status::of(annotated.error());
+}
+
 Task<Status> Scheduler::bind(Attempt& attempt) {
   const PodPtr pod = attempt.pod.info;
   Extender* binder = shared_.extenders ? shared_.extenders->binderOf(*pod->pod) : nullptr;
   if (binder) {
+    auto annotating = annotateFirst(attempt);
+    const Status annotated = co_await annotating;
+    if (!annotated.ok()) co_return annotated;
     auto binding = binder->bind(pod->pod, attempt.nodeName);
     const Result<> bound = co_await binding;
     if (bound) co_return Status{};
@@ -184,6 +188,12 @@ Task<Status> Scheduler::bind(Attempt& attempt) {
               bound.error().message);
   }
   for (const auto& plugin : attempt.profile->profile().bind) {
+    if (!plugin.point->binds(*pod)) continue;
+    if (!plugin.point->writesAnnotations()) {
+      auto annotating = annotateFirst(attempt);
+      const Status annotated = co_await annotating;
+      if (!annotated.ok()) co_return annotated;
+    }
     const SteadyTime since = executor_.steadyNow();
     auto task = plugin.point->bind(attempt.state, pod, attempt.nodeName);
     const Status status = co_await task;
@@ -199,22 +209,18 @@ Task<Status> Scheduler::bind(Attempt& attempt) {
 
 // After a bind that did not succeed: what does the API say? Asks until there is an answer.
 Task<Scheduler::Truth> Scheduler::findOut(Attempt& attempt) {
-  const api::ObjectKey key = api::keyOf(attempt.pod.info->pod->metadata);
-  if (!shared_.api) co_return Truth::Unbound;
+  const PodPtr pod = attempt.pod.info;
   Duration wait = std::chrono::milliseconds(100);
   for (;;) {
-    auto call = kube::get<api::Pod>(*shared_.api, key);
-    const Result<api::Pod> pod = co_await call;
-    if (pod) {
-      if (pod->metadata.uid != attempt.pod.uid()) co_return Truth::Gone;
-      if (pod->spec.nodeName.empty()) co_return Truth::Unbound;
-      if (pod->spec.nodeName == attempt.nodeName) co_return Truth::Bound;
-      auto elsewhere = std::make_shared<api::Pod>(*pod);
-      slimPod(*elsewhere);
-      attempt.elsewhere = std::move(elsewhere);
+    auto call = shared_.kindOf(*pod).find(pod);
+    const Result<Whereabouts> found = co_await call;
+    if (found) {
+      if (found->kind == Whereabouts::Kind::Gone) co_return Truth::Gone;
+      if (found->kind == Whereabouts::Kind::Unbound) co_return Truth::Unbound;
+      if (found->node == attempt.nodeName) co_return Truth::Bound;
+      attempt.elsewhere = found->current;
       co_return Truth::Elsewhere;
     }
-    if (pod.error().code == ErrorCode::NotFound) co_return Truth::Gone;
     auto pause = sleepFor(executor_, wait);
     co_await pause;
     wait = std::min<Duration>(wait * 2, std::chrono::seconds(10));

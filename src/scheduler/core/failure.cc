@@ -18,12 +18,6 @@ std::string shortened(const std::string& note) {
   return note.size() <= kMaxNote ? note : note.substr(0, kMaxNote - 4) + " ...";
 }
 
-const api::PodCondition* findCondition(const api::Pod& pod, std::string_view type) {
-  for (const auto& condition : pod.status.conditions)
-    if (condition.type == type) return &condition;
-  return nullptr;
-}
-
 }  // namespace
 
 // A failure after the pod was counted on its node.
@@ -100,65 +94,15 @@ void Scheduler::failed(Attempt& attempt, const Status& status, Diagnosis* diagno
   shared_.nominator.add(info, nomination);
   attempt.pod.info = info;
   event(*attempt.profile, info, "Warning", "FailedScheduling", "Scheduling", message);
-  reportCondition(info, rejected ? "Unschedulable" : "SchedulerError", message, nomination);
-}
-
-void Scheduler::reportCondition(const PodPtr& info, const std::string& reason, const std::string& message,
-                                const Nomination& nomination) {
-  if (!shared_.api) return;
-  const api::Pod& pod = *info->pod;
-  const api::PodCondition* known = findCondition(pod, "PodScheduled");
-  const bool sameStatus = known && known->status == "False";
-  const bool sameCondition = sameStatus && known->reason == reason && known->message == message;
-  const bool sameNomination = !nomination.override || nomination.node == pod.status.nominatedNodeName;
-  if (sameCondition && sameNomination) return;
-  json::object status;
-  if (!sameCondition) {
-    json::object condition{{"type", "PodScheduled"}, {"status", "False"}, {"reason", reason},
-                           {"message", message}};
-    if (pod.metadata.generation > 0) condition.emplace("observedGeneration", pod.metadata.generation);
-    if (!sameStatus) {
-      condition.emplace("lastProbeTime", nullptr);
-      condition.emplace("lastTransitionTime", formatTime(executor_.wallNow()));
-    }
-    status.emplace("conditions", json::array{std::move(condition)});
-  }
-  if (!sameNomination) {
-    if (nomination.node.empty()) {
-      status.emplace("nominatedNodeName", nullptr);
-    } else {
-      status.emplace("nominatedNodeName", nomination.node);
-    }
-  }
-  // The uid keeps it off a pod that was created anew under the same name.
-  json::object patch{{"metadata", json::object{{"uid", pod.metadata.uid}}}, {"status", std::move(status)}};
-  patches_.spawn(patchStatus(api::keyOf(pod.metadata), std::move(patch)));
-}
-
-Task<void> Scheduler::patchStatus(api::ObjectKey key, json::value patch) {
-  Duration wait = std::chrono::milliseconds(10);
-  for (int attempt = 1;; ++attempt) {
-    auto call = kube::strategicPatch(*shared_.api, api::Pod::kType, key, patch, "status");
-    const Result<json::value> reply = co_await call;
-    if (reply || reply.error().code == ErrorCode::NotFound) co_return;
-    const ErrorCode code = reply.error().code;
-    const bool again = code == ErrorCode::Internal || code == ErrorCode::Unavailable ||
-                       code == ErrorCode::TooManyRequests || code == ErrorCode::Timeout;
-    if (!again || attempt == 4) {
-      log::warn("status of pod {} not updated: {}", key.toString(), reply.error().message);
-      co_return;
-    }
-    auto pause = sleepFor(executor_, wait);
-    co_await pause;
-    wait *= 5;
-  }
+  FailureReport report{rejected ? "Unschedulable" : "SchedulerError", message, {}};
+  if (nomination.override) report.nominatedNode = nomination.node;
+  reports_.spawn(shared_.kindOf(*info).report(info, std::move(report)));
 }
 
 void Scheduler::event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,
                       std::string_view reason, std::string_view action, const std::string& note) {
   if (auto* recorder = profile.events()) {
-    recorder->record(kube::referenceTo(api::Pod::kType, pod->pod->metadata), type, reason, shortened(note),
-                     action);
+    recorder->record(shared_.kindOf(*pod).reference(*pod), type, reason, shortened(note), action);
   }
 }
 

@@ -42,6 +42,24 @@ class Scheduler::Handling {
   SteadyTime since_{};
 };
 
+// What plugins hand in.
+class Scheduler::Units final : public UnitFeed {
+ public:
+  explicit Units(Scheduler& scheduler) : scheduler_(scheduler) {}
+  void added(const Object& unit, UnitKind& kind) override { scheduler_.unitAdded(unit, &kind); }
+  void updated(const Object& before, const Object& after, UnitKind& kind) override {
+    scheduler_.unitUpdated(before, after, &kind);
+  }
+  void removed(const Object& last) override { scheduler_.podDeleted(last); }
+
+ private:
+  Scheduler& scheduler_;
+};
+
+std::unique_ptr<UnitFeed> Scheduler::makeUnits() {
+  return std::make_unique<Units>(*this);
+}
+
 bool Scheduler::responsible(const api::Pod& pod) const {
   return profiles_.contains(pod.spec.schedulerName);
 }
@@ -82,9 +100,9 @@ void Scheduler::watchStores() {
   }
 }
 
-void Scheduler::podAdded(const PodObject& pod) {
+void Scheduler::unitAdded(const PodObject& pod, UnitKind* kind) {
   if (api::isTerminal(*pod)) return;
-  const PodPtr info = makePodInfo(shared_.cluster, pod);
+  const PodPtr info = makePodInfo(shared_.cluster, pod, kind);
   if (!pod->spec.nodeName.empty()) {
     assignedSeen(nullptr, info);
   } else if (responsible(*pod)) {
@@ -92,13 +110,13 @@ void Scheduler::podAdded(const PodObject& pod) {
   }
 }
 
-void Scheduler::podUpdated(const PodObject& before, const PodObject& after) {
+void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, UnitKind* kind) {
   const bool counted = shared_.cluster.findPod(after->metadata.uid) != nullptr;
   if (api::isTerminal(*after)) {
     if (api::isTerminal(*before)) return;
     return podDeleted(after);
   }
-  const PodPtr info = makePodInfo(shared_.cluster, after);
+  const PodPtr info = makePodInfo(shared_.cluster, after, kind);
   if (!after->spec.nodeName.empty()) {
     const PodPtr old = counted && !before->spec.nodeName.empty()
                            ? shared_.cluster.findPod(info->uid())->info
@@ -204,7 +222,7 @@ void Scheduler::assignedGone(const PodObject& pod) {
   // The last state tells the node, which hints look at.
   const PodPtr last = pod->spec.nodeName.empty()
                           ? placedOn(*counted->info, shared_.cluster.node(counted->node).name)
-                          : makePodInfo(shared_.cluster, pod);
+                          : makePodInfo(shared_.cluster, pod, counted->info->kind);
   shared_.cluster.removePod(pod->metadata.uid);
   move(EventResource::AssignedPod, action::kDelete, last, nullptr);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kube/informer.h"
-#include "scheduler/core/slim_pod.h"
+#include "scheduler/framework/slim_pod.h"
 
 namespace koord::scheduler {
 
@@ -37,7 +37,8 @@ std::unique_ptr<StoreFeed> podFeed(kube::Api& api, Executor& executor, Scheduler
                                    Random random) {
   const kube::WatchScope running{"", "", "status.phase!=Succeeded,status.phase!=Failed"};
   auto pods = std::make_unique<Feed<api::Pod>>(api, executor, running, random);
-  pods->informer.setTransform(slimPod);
+  pods->informer.setTransform(
+      [keep = scheduler.podFieldsKept()](api::Pod& pod) { slimPod(pod, keep); });
   pods->informer.addHandler(
       {[&scheduler](const auto& pod) { scheduler.podAdded(pod); },
        [&scheduler](const auto& before, const auto& after) { scheduler.podUpdated(before, after); },

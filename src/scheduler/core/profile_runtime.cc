@@ -3,7 +3,7 @@
 namespace koord::scheduler {
 
 Shared::Shared(Executor& executorToUse, kube::Api* apiToUse)
-    : executor(executorToUse), api(apiToUse) {
+    : executor(executorToUse), api(apiToUse), podUnits(apiToUse, executorToUse) {
   // What was worked out for a node counted the pods that are to come there.
   nominator.onChange = [this](const std::string& node) {
     if (const auto id = cluster.findNode(node)) cluster.touch(*id);
@@ -13,7 +13,7 @@ Shared::Shared(Executor& executorToUse, kube::Api* apiToUse)
 ProfileRuntime::ProfileRuntime(Shared& shared, const ProfileConfig& config,
                                const Registry& registry, std::int32_t percentage, Random random,
                                std::vector<std::string>& errors)
-    : shared_(shared) {
+    : shared_(shared), random_(random.fork()) {
   if (shared_.api) {
     events_ = std::make_unique<kube::EventRecorder>(*shared_.api, shared_.executor,
                                                     config.schedulerName, random.fork());

@@ -7,6 +7,7 @@
 #include "scheduler/extender/extenders.h"
 #include "scheduler/framework/build_profile.h"
 #include "scheduler/framework/node_search.h"
+#include "scheduler/framework/pod_units.h"
 
 namespace koord::scheduler {
 
@@ -21,9 +22,13 @@ struct Shared {
   WaitingPods waiting;
   Stores stores;
   SharedStates states;
+  PodUnits podUnits;
+  UnitFeed* units = nullptr;
   Observer* observer = nullptr;
   std::unique_ptr<Extenders> extenders;  // nullptr when there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
+
+  UnitKind& kindOf(const PodInfo& unit) { return unit.kind ? *unit.kind : podUnits; }
 };
 
 class ProfileRuntime final : public Handle {
@@ -40,6 +45,9 @@ class ProfileRuntime final : public Handle {
   Stores& stores() override { return shared_.stores; }
   SharedStates& shared() override { return shared_.states; }
   NodeSearch& search() override { return *search_; }
+  UnitFeed& units() override { return *shared_.units; }
+  UnitKind& kindOf(const PodInfo& unit) override { return shared_.kindOf(unit); }
+  Random random() override { return random_.fork(); }
   void activate(const std::vector<PodPtr>& pods) override { shared_.activate(pods); }
   kube::Api* api() override { return shared_.api; }
   kube::EventRecorder* events() override { return events_.get(); }
@@ -48,6 +56,7 @@ class ProfileRuntime final : public Handle {
 
  private:
   Shared& shared_;
+  Random random_;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<Profile> profile_;
   std::unique_ptr<NodeSearch> search_;

@@ -37,11 +37,13 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   const SchedulerConfiguration& configuration = self.options_.configuration;
   self.shared_.activate = [&self](const std::vector<PodPtr>& pods) { self.queue_->activate(pods); };
   self.shared_.observer = observer;
+  self.units_ = self.makeUnits();
+  self.shared_.units = self.units_.get();
   Random random(self.options_.seed);
   std::vector<std::string> errors;
   if (!configuration.extenders.empty() && self.options_.http) {
-    self.shared_.extenders = std::make_unique<Extenders>(
-        configuration.extenders, *self.options_.http, executor, errors);
+    self.shared_.extenders =
+        std::make_unique<Extenders>(configuration.extenders, *self.options_.http, executor, errors);
   }
   SchedulingQueue::Profiles profiles;
   std::string queueSort;
@@ -67,6 +69,13 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   self.watchStores();
   self.queue_->observer = observer;
   return scheduler;
+}
+
+PodFields Scheduler::podFieldsKept() const {
+  PodFields fields = 0;
+  for (const auto& [name, runtime] : profiles_)
+    for (const auto& plugin : runtime->profile().plugins) fields |= plugin->keeps();
+  return fields;
 }
 
 void Scheduler::start() {
@@ -116,7 +125,8 @@ void Scheduler::scheduleOne(QueuedPod pod) {
   cycling_ = true;
   if (shared_.extenders && shared_.extenders->concerns(*attempt->pod.info->pod))
     return cycles_.spawn(placeWithExtenders(std::move(attempt)));
-  SearchResult result = attempt->profile->search().find(attempt->state, attempt->pod.info, attempt->timer);
+  SearchResult result =
+      attempt->profile->search().find(attempt->state, attempt->pod.info, attempt->timer);
   searched(*attempt, result);
   if (!result.status.ok()) return cycles_.spawn(giveUp(std::move(attempt), std::move(result)));
   cycling_ = false;
@@ -149,6 +159,8 @@ Task<void> Scheduler::giveUp(std::unique_ptr<Attempt> owned, SearchResult result
   } else {
     nomination = {true, ""};
   }
+  for (auto* plugin : attempt.profile->profile().offers<AfterPostFilterPlugin>())
+    plugin->afterPostFilter(attempt.state, attempt.pod.info, result.status);
   failed(attempt, result.status, rejected ? &result.diagnosis : nullptr, nomination);
   cycling_ = false;
   wake();

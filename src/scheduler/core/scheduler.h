@@ -44,13 +44,17 @@ class Scheduler {
   // --- What the cluster looks like. Calls with the same object twice are harmless.
   using PodObject = std::shared_ptr<const api::Pod>;
   using NodeObject = std::shared_ptr<const api::Node>;
-  void podAdded(const PodObject& pod);
-  void podUpdated(const PodObject& before, const PodObject& after);
+  void podAdded(const PodObject& pod) { unitAdded(pod, nullptr); }
+  void podUpdated(const PodObject& before, const PodObject& after) {
+    unitUpdated(before, after, nullptr);
+  }
   void podDeleted(const PodObject& pod);
   void nodeAdded(const NodeObject& node);
   void nodeUpdated(const NodeObject& before, const NodeObject& after);
   void nodeDeleted(const NodeObject& node);
   Stores& stores() { return shared_.stores; }
+  // What the plugins of any profile need of running pods.
+  PodFields podFieldsKept() const;
 
   // Begins to schedule, once the state is complete (and this process leads).
   void start();
@@ -124,8 +128,8 @@ class Scheduler {
   void unreserve(Attempt& attempt);
   Task<void> bindingCycle(std::unique_ptr<Attempt> attempt);
   Status preFlight(Attempt& attempt);
-  Task<void> announce(Attempt& attempt);
   Task<Status> preBind(Attempt& attempt);
+  Task<Status> annotateFirst(Attempt& attempt);
   Task<Status> bind(Attempt& attempt);
   enum class Truth { Bound, Unbound, Gone, Elsewhere };
   Task<Truth> findOut(Attempt& attempt);
@@ -136,13 +140,14 @@ class Scheduler {
             const Nomination& nomination, bool assumed);
   void failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
               const Nomination& nomination);
-  void reportCondition(const PodPtr& pod, const std::string& reason, const std::string& message,
-                       const Nomination& nomination);
-  Task<void> patchStatus(api::ObjectKey key, json::value patch);
   void event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,
              std::string_view reason, std::string_view action, const std::string& note);
 
   // handlers.cc
+  class Units;
+  std::unique_ptr<UnitFeed> makeUnits();
+  void unitAdded(const PodObject& unit, UnitKind* kind);
+  void unitUpdated(const PodObject& before, const PodObject& after, UnitKind* kind);
   bool responsible(const api::Pod& pod) const;
   void pendingAdded(const PodPtr& pod);
   void pendingUpdated(const PodPtr& before, const PodPtr& after);
@@ -163,6 +168,7 @@ class Scheduler {
   Executor& executor_;
   Observer* observer_;
   Shared shared_;
+  std::unique_ptr<UnitFeed> units_;
   std::map<std::string, std::unique_ptr<ProfileRuntime>, std::less<>> profiles_;
   std::unique_ptr<SchedulingQueue> queue_;
   std::unordered_map<std::string, PodPtr> pending_;  // unassigned pods of our profiles, by uid
@@ -177,7 +183,7 @@ class Scheduler {
   bool cycling_ = false;  // a scheduling cycle waits for an answer; the next one has to wait for it
   TaskGroup cycles_;
   TaskGroup bindings_;
-  TaskGroup patches_;
+  TaskGroup reports_;
   // Cleared on destruction: posted callbacks look at it first.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

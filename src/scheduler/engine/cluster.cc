@@ -27,13 +27,13 @@ const Cluster::PodRecord* Cluster::findPod(const std::string& uid) const {
   return it == pods_.end() ? nullptr : &*it;
 }
 
-Result<> Cluster::assume(const PodPtr& pod, NodeId node) {
+Result<> Cluster::assume(const PodPtr& pod, NodeId node, Grants grants) {
   if (pod->uid().empty()) return fail(ErrorCode::Invalid, "pod " + pod->key() + " has no uid");
   if (pods_.contains(pod->uid())) {
     return fail(ErrorCode::Conflict, fmt::format("pod {}({}) is in the cache, so can't be assumed",
                                                  pod->uid(), pod->key()));
   }
-  insertPod(pod, node, true);
+  insertPod({pod, node, true, std::move(grants)});
   return {};
 }
 
@@ -52,7 +52,7 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
   const NodeId node = rowFor(nodeName);
   const auto it = pods_.find(pod->uid());
   if (it == pods_.end()) {
-    insertPod(pod, node, false);
+    insertPod({pod, node, false, readGrants(*pod, node, {})});
     return Seen::Added;
   }
   const bool assumed = it->assumed;
@@ -72,13 +72,13 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
     auto place = pods_.extract(it);
     place.value().info = pod;
     place.value().assumed = false;
-    pods_.insert(std::move(place));
-    if (!assumed) return Seen::Updated;
-    --assumed_;
-    return Seen::Confirmed;
+    const auto kept = pods_.insert(std::move(place)).position;
+    if (assumed) --assumed_;
+    for (const Ledger* ledger : ledgers_) rereadPod(kept, ledger->id());
+    return assumed ? Seen::Confirmed : Seen::Updated;
   }
-  erasePod(it);
-  insertPod(pod, node, false);
+  const PodRecord last = erasePod(it);
+  insertPod({pod, node, false, readGrants(*pod, node, moved ? Grants() : last.grants)});
   if (moved) {
     releaseRow(before);
     return assumed ? Seen::Confirmed : Seen::Moved;
@@ -89,52 +89,57 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
 std::optional<Cluster::PodRecord> Cluster::removePod(const std::string& uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end()) return std::nullopt;
-  PodRecord record = *it;
-  erasePod(it);
+  PodRecord record = erasePod(it);
   if (openTransactions_ == 0) releaseRow(record.node);
   return record;
 }
 
-void Cluster::insertPod(const PodPtr& pod, NodeId node, bool assumed) {
-  pods_.insert(PodRecord{pod, node, assumed});
-  if (assumed) ++assumed_;
+void Cluster::insertPod(PodRecord added) {
+  const PodRecord& record = *pods_.insert(std::move(added)).first;
+  const NodeId node = record.node;
+  const PodPtr& pod = record.info;
+  if (record.assumed) ++assumed_;
   NodeRow& row = rows_[node];
   row.pods.push_back(pod);
   row.usedPorts.insert(row.usedPorts.end(), pod->ports.begin(), pod->ports.end());
   count(node, *pod, true);
-  if (openTransactions_ > 0) journal_.push_back({Undo::Kind::Add, node, pod, assumed, false, {}});
+  if (openTransactions_ > 0) journal_.push_back({Undo::Kind::Add, {pod}, 0, nullptr});
   touch(node);
+  record.grants.forEach(
+      [&](LedgerId ledger, const Grant& grant) { applyGrant(node, *pod, ledger, grant, true); });
   for (auto* listener : listeners_) listener->podAdded(node, pod);
 }
 
-void Cluster::erasePod(Pods::iterator it) {
-  const PodRecord record = *it;
-  pods_.erase(it);
+Cluster::PodRecord Cluster::erasePod(Pods::iterator it) {
+  PodRecord record = std::move(pods_.extract(it).value());
+  const NodeId node = record.node;
+  const PodPtr& pod = record.info;
   if (record.assumed) --assumed_;
-  NodeRow& row = rows_[record.node];
-  const auto slot = std::ranges::find(row.pods, record.info);
+  NodeRow& row = rows_[node];
+  const auto slot = std::ranges::find(row.pods, pod);
   *slot = std::move(row.pods.back());
   row.pods.pop_back();
-  for (const HostPort& port : record.info->ports)
+  for (const HostPort& port : pod->ports)
     row.usedPorts.erase(std::ranges::find(row.usedPorts, port));
-  count(record.node, *record.info, false);
-  if (openTransactions_ > 0) {
-    journal_.push_back({Undo::Kind::Remove, record.node, record.info, record.assumed, false, {}});
-  }
-  touch(record.node);
-  for (auto* listener : listeners_) listener->podRemoved(record.node, record.info);
+  count(node, *pod, false);
+  if (openTransactions_ > 0) journal_.push_back({Undo::Kind::Remove, record, 0, nullptr});
+  touch(node);
+  record.grants.forEach(
+      [&](LedgerId ledger, const Grant& grant) { applyGrant(node, *pod, ledger, grant, false); });
+  for (auto* listener : listeners_) listener->podRemoved(node, pod);
+  return record;
 }
 
 void Cluster::count(NodeId node, const PodInfo& pod, bool add) {
-  applyDelta(node, pod.request, !add);
+  addRequested(node, pod.request, !add);
   const std::int64_t sign = add ? 1 : -1;
   nonZeroCpu_[node] += sign * pod.nonZeroCpu;
   nonZeroMemory_[node] += sign * pod.nonZeroMemory;
   podCount_[node] += sign;
 }
 
-void Cluster::applyDelta(NodeId node, const Resources& delta, bool negative) {
-  delta.forEach([&](ResourceId id, std::int64_t value) {
+void Cluster::addRequested(NodeId node, const Resources& amount, bool negative) {
+  amount.forEach([&](ResourceId id, std::int64_t value) {
     if (value == 0) return;
     if (id >= requested_.size()) requested_.resize(id + 1);
     Column& column = requested_[id];
@@ -144,36 +149,6 @@ void Cluster::applyDelta(NodeId node, const Resources& delta, bool negative) {
     const auto part = static_cast<std::uint64_t>(value);
     column[node] = static_cast<std::int64_t>(negative ? sum - part : sum + part);
   });
-}
-
-void Cluster::adjustRequested(NodeId node, const Resources& delta, bool negative) {
-  applyDelta(node, delta, negative);
-  if (openTransactions_ > 0) {
-    journal_.push_back({Undo::Kind::Adjust, node, nullptr, false, negative, delta});
-  }
-  touch(node);
-}
-
-std::string Cluster::verifyNode(NodeId node) const {
-  Resources sum;
-  std::int64_t cpu = 0;
-  std::int64_t memory = 0;
-  for (const PodPtr& pod : rows_[node].pods) {
-    sum.add(pod->request);
-    cpu += pod->nonZeroCpu;
-    memory += pod->nonZeroMemory;
-  }
-  std::string difference;
-  const auto compare = [&](std::string_view what, std::int64_t counted, std::int64_t kept) {
-    if (counted != kept)
-      difference += fmt::format("{}: kept {}, counted {}; ", what, kept, counted);
-  };
-  for (ResourceId id = 0; id < resources_.size(); ++id)
-    compare(resources_.name(id), sum.amount(id), columnAt(requested(id), node));
-  compare("non-zero cpu", cpu, nonZeroCpu_[node]);
-  compare("non-zero memory", memory, nonZeroMemory_[node]);
-  compare("pods", static_cast<std::int64_t>(rows_[node].pods.size()), podCount_[node]);
-  return difference;
 }
 
 // --- Journal and change log.
@@ -205,12 +180,12 @@ void Cluster::undoTo(std::size_t mark) {
     Undo undo = std::move(journal_.back());
     journal_.pop_back();
     const std::size_t entries = journal_.size();
-    if (undo.kind == Undo::Kind::Add) {
-      erasePod(pods_.find(undo.pod->uid()));
-    } else if (undo.kind == Undo::Kind::Remove) {
-      insertPod(undo.pod, undo.node, undo.assumed);
+    if (undo.kind == Undo::Kind::Remove) {
+      insertPod(std::move(undo.record));
+    } else if (const auto it = pods_.find(undo.record.info->uid()); undo.kind == Undo::Kind::Add) {
+      erasePod(it);
     } else {
-      adjustRequested(undo.node, undo.delta, !undo.negative);
+      setGrant(it, undo.ledger, std::move(undo.grant));
     }
     journal_.resize(entries);  // undoing is not recorded
   }

@@ -21,6 +21,7 @@
 
 #include "api/core.h"
 #include "base/result.h"
+#include "scheduler/engine/grants.h"
 #include "scheduler/engine/label_index.h"
 #include "scheduler/engine/node_set.h"
 #include "scheduler/engine/pod_info.h"
@@ -132,7 +133,8 @@ class Cluster {
   struct PodRecord {
     PodPtr info;
     NodeId node = kNoNode;
-    bool assumed = false;  // placed by us, not yet seen as bound
+    bool assumed = false;   // placed by us, not yet seen as bound
+    mutable Grants grants;  // no part of what a record is found by
   };
   // Records are their own keys, by uid.
   struct ByUid {
@@ -152,20 +154,29 @@ class Cluster {
   std::size_t assumedTotal() const { return assumed_; }
   const Pods& pods() const { return pods_; }
 
-  // Counts the pod on the node before the API knows. Fails when the pod is on a node already.
-  Result<> assume(const PodPtr& pod, NodeId node);
+  // Counts the pod on the node, with what it was given there, before the API knows. Fails when the
+  // pod is on a node already.
+  Result<> assume(const PodPtr& pod, NodeId node, Grants grants = {});
   // Takes an assumption back; one that is absent is fine, one that was confirmed is an error.
   Result<> forget(const std::string& uid);
 
   enum class Seen { Added, Confirmed, Updated, Moved };
-  // The API shows the pod on this node. Moved: it was counted on another one, which must not
-  // happen.
+  // The API shows the pod on this node; the ledgers read what it was given. Moved: it was counted
+  // on another one, which must not happen.
   Seen observePod(const PodPtr& pod, std::string_view nodeName);
   // The pod is gone, or has ended. Returns what was counted, if anything.
   std::optional<PodRecord> removePod(const std::string& uid);
 
-  // Counts (or, negative, frees) something on a node that is no pod: the rest of a reservation.
-  void adjustRequested(NodeId node, const Resources& delta, bool negative);
+  // --- Grants (grants.h).
+  // Gives the ledger its id. It hears of every pod that holds something of it, what-if changes and
+  // their undoing included, and must outlive the cluster or be as long-lived.
+  void addLedger(Ledger& ledger);
+  const std::vector<Ledger*>& ledgers() const { return ledgers_; }
+  // What the pod holds of this ledger from now on; nullptr: nothing. Nothing happens when the pod
+  // is not on a node, or holds the same already.
+  void regrant(const std::string& uid, LedgerId ledger, GrantPtr grant);
+  // Has the ledger read all pods of the node again: what it reads them by has changed.
+  void reread(LedgerId ledger, NodeId node);
 
   // --- What-if. Destroying it, or rollback(), takes back every change to pods since; they nest.
   class Transaction {
@@ -192,19 +203,18 @@ class Cluster {
 
   void addListener(ClusterListener& listener) { listeners_.push_back(&listener); }
 
-  // Counts a node's pods afresh and compares; the difference in words, empty when there is none.
+  // Counts a node's pods afresh, in all ledgers, and compares; the difference in words, empty when
+  // there is none.
   std::string verifyNode(NodeId node) const;
 
  private:
   using Column = std::vector<std::int64_t>;
   static constexpr std::size_t kSymbols = 1 << 16;  // not worth to tidy up below
   struct Undo {
-    enum class Kind { Add, Remove, Adjust } kind;
-    NodeId node;
-    PodPtr pod;
-    bool assumed = false;
-    bool negative = false;
-    Resources delta;
+    enum class Kind : std::uint8_t { Add, Remove, Regrant } kind;
+    PodRecord record;  // as it was; of Add and Regrant only the pod
+    LedgerId ledger = 0;
+    GrantPtr grant;  // of Regrant: before
   };
 
   static std::span<const std::int64_t> column(const std::vector<Column>& columns, ResourceId id) {
@@ -217,10 +227,16 @@ class Cluster {
   void setLabels(NodeId id, const api::StringMap& labels);
   void setImages(NodeId id, const api::List<api::ContainerImage>& images);
   TaintSet internTaints(const api::List<api::Taint>& taints);
-  void insertPod(const PodPtr& pod, NodeId node, bool assumed);
-  void erasePod(Pods::iterator it);
+  void insertPod(PodRecord record);
+  PodRecord erasePod(Pods::iterator it);
+  void setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant);
+  void applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant, bool add);
+  Grants readGrants(const PodInfo& pod, NodeId node, const Grants& held) const;
+  void rereadPod(Pods::iterator it, LedgerId ledger);
   void count(NodeId node, const PodInfo& pod, bool add);
-  void applyDelta(NodeId node, const Resources& delta, bool negative);
+  void addRequested(NodeId node, const Resources& amount, bool negative);
+  std::string verifyRequested(NodeId node) const;
+  std::string verifyLedgers(NodeId node) const;
   void undoTo(std::size_t mark);
 
   Symbols symbols_;
@@ -262,6 +278,7 @@ class Cluster {
   std::uint64_t logBase_ = 0;
   std::uint64_t logRead_ = 0;  // no reader has gone beyond
   std::vector<ClusterListener*> listeners_;
+  std::vector<Ledger*> ledgers_;  // by id
 };
 
 // "img" -> "img:latest"; what has a tag or digest stays.

@@ -54,9 +54,6 @@ void Cluster::releaseRow(NodeId id) {
   if (row.object || !row.pods.empty()) return;
   ids_.erase(row.name);
   row = NodeRow{};
-  // What adjustRequested left behind must not meet the next owner of the id.
-  for (Column& column : requested_)
-    if (id < column.size()) column[id] = 0;
   freeIds_.push_back(id);
 }
 
@@ -186,8 +183,9 @@ void Cluster::setImages(NodeId id, const api::List<api::ContainerImage>& images)
       row.images.push_back({symbols_.intern(name), image.sizeBytes});
   // Of a name that is listed twice the last entry counts.
   std::ranges::stable_sort(row.images, {}, &NodeImage::image);
-  const auto last = std::unique(row.images.rbegin(), row.images.rend(),
-                                [](const NodeImage& a, const NodeImage& b) { return a.image == b.image; });
+  const auto last =
+      std::unique(row.images.rbegin(), row.images.rend(),
+                  [](const NodeImage& a, const NodeImage& b) { return a.image == b.image; });
   row.images.erase(row.images.begin(), last.base());
   for (const NodeImage& image : row.images) recount(image, 1);
 }

@@ -9,7 +9,9 @@ namespace koord::scheduler {
 
 namespace {
 
-std::int64_t bounded(std::int64_t amount) { return std::clamp(amount, -kMostAsked, kMostAsked); }
+std::int64_t bounded(std::int64_t amount) {
+  return std::clamp(amount, -kMostAsked, kMostAsked);
+}
 
 void addPorts(Cluster& cluster, const api::Container& container, PodInfo& info) {
   for (const auto& port : container.ports) {
@@ -22,12 +24,13 @@ void addPorts(Cluster& cluster, const api::Container& container, PodInfo& info) 
 
 }  // namespace
 
-PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod) {
+PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod, UnitKind* kind) {
   cluster.tidy();
   auto info = std::make_shared<PodInfo>();
   info->priority = pod->spec.priority.value_or(0);
   const model::PodTotals totals = model::podTotals(*pod);
-  info->request.base = {bounded(totals.milliCpu), bounded(totals.memory), bounded(totals.ephemeralStorage)};
+  info->request.base = {bounded(totals.milliCpu), bounded(totals.memory),
+                        bounded(totals.ephemeralStorage)};
   for (const auto& [name, amount] : totals.scalars)
     info->request.set(cluster.resources().intern(name), bounded(amount));
   info->nonZeroCpu = bounded(totals.nonZeroMilliCpu);
@@ -38,6 +41,7 @@ PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod) {
   info->labelSet = cluster.labelSets().intern(pod->metadata.namespace_, pod->metadata.labels);
   info->terms = cluster.terms().parse(cluster.symbols(), *pod);
   info->pod = std::move(pod);
+  info->kind = kind;
   return info;
 }
 

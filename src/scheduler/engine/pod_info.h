@@ -1,6 +1,7 @@
 #pragma once
 
-// PodInfo: what the engine needs of a pod, worked out once when the pod is seen. Immutable and shared.
+// PodInfo: what the engine needs of a pod, worked out once when the pod is seen. Immutable and
+// shared.
 
 #include <boost/container/small_vector.hpp>
 #include <memory>
@@ -21,6 +22,8 @@ struct HostPort {
   bool operator==(const HostPort&) const = default;
 };
 
+class UnitKind;  // framework/unit.h
+
 struct PodInfo {
   std::shared_ptr<const api::Pod> pod;
   std::int32_t priority = 0;
@@ -30,6 +33,7 @@ struct PodInfo {
   boost::container::small_vector<HostPort, 1> ports;
   LabelSetPtr labelSet;                   // its namespace and labels
   std::shared_ptr<const PodTerms> terms;  // nullptr without pod (anti-)affinity
+  UnitKind* kind = nullptr;  // of what stands behind it, which is no Pod of the API; nearly never
 
   const std::string& uid() const { return pod->metadata.uid; }
   std::string key() const { return pod->metadata.namespace_ + "/" + pod->metadata.name; }
@@ -38,7 +42,7 @@ struct PodInfo {
 using PodPtr = std::shared_ptr<const PodInfo>;
 
 class Cluster;
-PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod);
+PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod, UnitKind* kind = nullptr);
 // The pod as the API shows it once it is bound.
 PodPtr placedOn(const PodInfo& pod, const std::string& node);
 

@@ -148,6 +148,12 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
     const std::string name(plugin->name());
     if (const auto* part = dynamic_cast<const Signed*>(plugin.get()))
       profile->signedPlugins.push_back(part);
+    if (const auto* view = dynamic_cast<const ViewPlugin*>(plugin.get())) {
+      if (!dynamic_cast<const Signed*>(plugin.get()))
+        errors.push_back(fmt::format("{}: plugin \"{}\" has a view of nodes but no signature",
+                                     config.path, name));
+      profile->views.push_back(view);
+    }
     if (const auto* extension = dynamic_cast<const EnqueueExtensions*>(plugin.get())) {
       profile->registrations.push_back({name, extension->eventsToRegister()});
       continue;

@@ -1,13 +1,17 @@
 #pragma once
 
-// CycleState: what plugins keep from one extension point to the next, by key (usually the plugin's name).
-// One lives as long as one attempt to place one pod, binding included; plugins whose answers are shared by
-// a class of pods (Signed, plugin.h) find theirs in a state that lives as long as the class.
+// CycleState: what plugins keep from one extension point to the next, by key (usually the plugin's
+// name). One lives as long as one attempt to place one pod, binding included; plugins whose answers
+// are shared by a class of pods (Signed, plugin.h) find theirs in a state that lives as long as the
+// class.
 
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "api/meta.h"
+#include "scheduler/framework/node_view.h"
 
 namespace koord::scheduler {
 
@@ -39,6 +43,14 @@ class CycleState {
     return const_cast<T*>(std::as_const(*this).get<T>(key));
   }
 
+  // What PreBind plugins add to the pod. It is written with the binding, in the same request where
+  // the Bind plugin can do that (BindPlugin::writesAnnotations), so that a pod costs one write.
+  api::StringMap& annotations() { return annotations_; }
+
+  // How the pod sees the nodes that a filter or score is being asked about.
+  const NodeView& view() const { return *view_; }
+  void setView(const NodeView& view) { view_ = &view; }
+
  private:
   struct BoxBase {
     virtual ~BoxBase() = default;
@@ -49,6 +61,20 @@ class CycleState {
     T value;
   };
   std::vector<std::pair<std::string_view, std::unique_ptr<BoxBase>>> entries_;
+  api::StringMap annotations_;
+  const NodeView* view_ = &NodeView::none();
+};
+
+// The pod's view during some calls of plugins.
+class ViewScope {
+ public:
+  ViewScope(CycleState& state, const NodeView& view) : state_(state) { state.setView(view); }
+  ~ViewScope() { state_.setView(NodeView::none()); }
+  ViewScope(const ViewScope&) = delete;
+  ViewScope& operator=(const ViewScope&) = delete;
+
+ private:
+  CycleState& state_;
 };
 
 }  // namespace koord::scheduler

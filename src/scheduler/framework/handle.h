@@ -9,6 +9,7 @@
 #include "scheduler/framework/nominator.h"
 #include "scheduler/framework/shared_states.h"
 #include "scheduler/framework/stores.h"
+#include "scheduler/framework/unit.h"
 #include "scheduler/framework/waiting_pods.h"
 
 namespace koord::kube {
@@ -36,6 +37,11 @@ class Handle {
   virtual const Profile& profile() const = 0;
   // The search of this profile, to run filters again. Only during an attempt.
   virtual NodeSearch& search() = 0;
+  // The way in for units that are no Pods, and what stands behind a unit.
+  virtual UnitFeed& units() = 0;
+  virtual UnitKind& kindOf(const PodInfo& unit) = 0;
+  // A source of its own for every caller, from the scheduler's seed.
+  virtual Random random() = 0;
   // Moves these pods to the active queue when they are waiting elsewhere in it.
   virtual void activate(const std::vector<PodPtr>& pods) = 0;
   // nullptr when the engine runs without an API (benchmarks, what-if questions).

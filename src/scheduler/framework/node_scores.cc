@@ -76,6 +76,7 @@ Status NodeSearch::pick(CycleState& state, const PodPtr& pod, Attempt& attempt,
   } else {
     totals_.assign(list_.size(), 0);
     podClass.nodes->addTotals(list_, totals_);
+    const ViewScope seen(state, podClass.nodes->view());
     status = addOtherScores(state, *pod, list_, totals_, nullptr);
     if (!status.ok()) return status;
   }
@@ -190,6 +191,14 @@ Result<ScoreTable> NodeSearch::scoreNodes(CycleState& state, const PodPtr& pod,
   table.totals.assign(nodes.size(), 0);
   Status status = prepareScores(podClass, *pod);
   if (!status.ok()) return fail(ErrorCode::Internal, status.message());
+  NodeView view;
+  if (podClass.hasView) {
+    NodeSet set;
+    for (const NodeId node : nodes) set.insert(node);
+    lookAt(profile_, *pod, set, view);
+  }
+  const ViewScope seenByClass(podClass.state, view);
+  const ViewScope seen(state, view);
   std::vector<std::int64_t> scores(nodes.size());
   for (std::size_t i = 0; i < profile_.score.size(); ++i) {
     const auto& plugin = profile_.score[i];

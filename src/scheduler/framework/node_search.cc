@@ -115,9 +115,8 @@ void NodeSearch::describe(const Attempt& attempt, const Verdicts& verdicts,
     diagnosis.absent.subtract(attempt.allowed);
     diagnosis.absentStatus = attempt.absentStatus;
     if (!diagnosis.absent.empty())
-      for (std::size_t i = 0; i < profile_.preFilter.size(); ++i)
-        if (attempt.podClass->preFilter[i].nodeNames)
-          diagnosis.notePlugin(profile_.preFilter[i].name, Code::UnschedulableAndUnresolvable);
+      for (const std::string& plugin : attempt.restrictedBy)
+        diagnosis.notePlugin(plugin, Code::UnschedulableAndUnresolvable);
   }
   for (VerdictId id = 1; id < verdicts.size(); ++id) {
     if (verdicts.count(id) == 0) continue;
@@ -131,17 +130,17 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
   attempt.podClass = classes_.of(*pod);
   PodClass& podClass = *attempt.podClass;
   Status remembered;
-  std::vector<std::string> restricting;
+  std::vector<std::string>& restricting = attempt.restrictedBy;
   std::uint64_t skipped = 0;
   for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
     const auto& plugin = profile_.preFilter[i];
-    PreFilterResult& answer = podClass.preFilter[i];
-    // Answers of other plugins are stored in the class, too, but for this attempt only.
+    PreFilterResult own;
     if (!plugin.signedPlugin) {
-      answer = timer_.plugin(plugin.name, "PreFilter",
-                             [&] { return plugin.point->preFilter(state, *pod); });
-      if (answer.status.rejected()) answer.status.plugin = plugin.name;
+      own = timer_.plugin(plugin.name, "PreFilter",
+                          [&] { return plugin.point->preFilter(state, *pod); });
+      if (own.status.rejected()) own.status.plugin = plugin.name;
     }
+    const PreFilterResult& answer = plugin.signedPlugin ? podClass.preFilter[i] : own;
     if (answer.status.skipped()) {
       skipped |= std::uint64_t{1} << i;
       continue;
@@ -305,8 +304,13 @@ Status NodeSearch::dropOne(CycleState& state, const PodPtr& pod, NodeId node, No
   return {};
 }
 
-Status NodeSearch::filterOn(const CycleState& state, const PodPtr& pod, const Attempt& attempt,
+// By the cluster as it is now: the pod's view is worked out for these nodes alone.
+Status NodeSearch::filterOn(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                             NodeSet& nodes, Verdicts* verdicts, bool signedToo) {
+  NodeView view;
+  if (attempt.podClass->hasView) lookAt(profile_, *pod, nodes, view);
+  const ViewScope seen(state, view);
+  const ViewScope seenByClass(attempt.podClass->state, view);
   for (std::size_t i = 0; i < profile_.filter.size() && !nodes.empty(); ++i) {
     const auto& plugin = profile_.filter[i];
     if ((attempt.skipFilter >> i & 1) != 0 || (!signedToo && plugin.signedPlugin)) continue;
@@ -338,6 +342,10 @@ Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const 
   std::vector<NodeId> list;
   nodes.copyTo(list);
   std::vector<PluginMask> masks(list.size(), 0);
+  NodeView view;
+  if (attempt.podClass->hasView) lookAt(profile_, *pod, nodes, view);
+  const ViewScope seen(state, view);
+  const ViewScope seenByClass(attempt.podClass->state, view);
   for (std::size_t i = 0; i < profile_.filter.size(); ++i) {
     if ((attempt.skipFilter >> i & 1) != 0) continue;
     const auto& plugin = profile_.filter[i];

@@ -79,6 +79,7 @@ class NodeSearch {
     bool restricted = false;
     NodeSet allowed;  // when restricted
     Status absentStatus;
+    std::vector<std::string> restrictedBy;  // PreFilter plugins
   };
   static constexpr std::string_view kAttempt = "koord.scheduler/attempt";
   static constexpr std::string_view kNoNodes = "no nodes available to schedule pods";
@@ -97,8 +98,8 @@ class NodeSearch {
                        NodeSet& feasible, Verdicts* verdicts);
   Status dropOne(CycleState& state, const PodPtr& pod, NodeId node, NodeSet& feasible,
                  Verdicts* verdicts);
-  Status filterOn(const CycleState& state, const PodPtr& pod, const Attempt& attempt,
-                  NodeSet& nodes, Verdicts* verdicts, bool signedToo);
+  Status filterOn(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeSet& nodes,
+                  Verdicts* verdicts, bool signedToo);
   void limitFeasible(NodeSet& feasible);
   // Whether some plugin that is not Signed has scores for this pod.
   bool hasOtherScores(const PodInfo& pod) const;

@@ -5,7 +5,7 @@
 namespace koord::scheduler {
 
 Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const Profile& profile,
-                            const PodClass& podClass, const PodInfo& pod, PluginMask skipFilter) {
+                            PodClass& podClass, const PodInfo& pod, PluginMask skipFilter) {
   std::vector<std::uint64_t> epochs;
   epochs.reserve(profile.signedPlugins.size());
   for (const Signed* part : profile.signedPlugins)
@@ -41,6 +41,9 @@ Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const 
   });
   std::vector<NodeId> judged;
   left.copyTo(judged);
+  NodeView view;
+  if (podClass.hasView) lookAt(profile, pod, left, view);
+  const ViewScope seen(podClass.state, view);
   for (std::size_t i = 0; i < profile.filter.size() && !left.empty(); ++i) {
     const auto& plugin = profile.filter[i];
     if (!plugin.signedPlugin || (skipFilter >> i & 1) != 0) continue;

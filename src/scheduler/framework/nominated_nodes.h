@@ -17,7 +17,7 @@ class NominatedNodes {
  public:
   // `pod` is any pod of the class and of one priority, the same in all calls.
   Status sync(Cluster& cluster, const Nominator& nominator, const Profile& profile,
-              const PodClass& podClass, const PodInfo& pod, PluginMask skipFilter);
+              PodClass& podClass, const PodInfo& pod, PluginMask skipFilter);
 
   // The nodes with nominated pods of no lower priority.
   const std::unordered_map<NodeId, VerdictId>& nodes() const { return nodes_; }

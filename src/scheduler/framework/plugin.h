@@ -33,10 +33,20 @@ namespace koord::scheduler {
 
 class Diagnosis;
 
+// Fields of running pods that the scheduler drops from its copy unless a plugin needs them.
+using PodFields = std::uint32_t;
+namespace field {
+inline constexpr PodFields kConditions = 1;
+inline constexpr PodFields kTolerations = 1 << 1;
+inline constexpr PodFields kNodeAffinity = 1 << 2;  // and the node selector
+inline constexpr PodFields kVolumes = 1 << 3;       // also those that no other plugin looks at
+}  // namespace field
+
 class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
+  virtual PodFields keeps() const { return 0; }
 };
 
 class Signed {
@@ -48,6 +58,20 @@ class Signed {
   virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return 0;
   }
+  // Rises when what PreFilter said of the class may not hold any more (a quota was changed).
+  virtual std::uint64_t preFilterEpoch(const PodInfo& /*pod*/) const { return 0; }
+};
+
+// Lets some pods see parts of nodes as free that are taken for all others (node_view.h). Such a
+// plugin must be Signed: which credits a pod may have is part of its signature. A node on which a
+// credit changes has to be touched (Cluster::touch), which regranting does by itself.
+class ViewPlugin {
+ public:
+  virtual ~ViewPlugin() = default;
+  // Whether the pod can have credits anywhere. Must be fast: it is asked for every class of pods.
+  virtual bool hasCredits(const PodInfo& pod) const = 0;
+  // Adds what the pod sees as free on the node; false when that is nothing.
+  virtual bool addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const = 0;
 };
 
 // Whether the pod may enter the active queue at all. Anything but Success holds it back until an
@@ -90,8 +114,8 @@ struct PostFilterResult {
   Nomination nomination;
   // Set by preemption: how many pods have to leave.
   std::optional<std::size_t> victims;
-  // The rest of the answer takes time, and this is where it comes from; all else is not set then. No
-  // other pod is scheduled meanwhile. The plugin must outlive the task.
+  // The rest of the answer takes time, and this is where it comes from; all else is not set then.
+  // No other pod is scheduled meanwhile. The plugin must outlive the task.
   std::optional<Task<PostFilterResult>> later;
 };
 class PostFilterPlugin {
@@ -99,6 +123,13 @@ class PostFilterPlugin {
   virtual ~PostFilterPlugin() = default;
   virtual PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                                       const Diagnosis& diagnosis) = 0;
+};
+
+// Called after all PostFilter plugins, whatever they said, with what the attempt ends in.
+class AfterPostFilterPlugin {
+ public:
+  virtual ~AfterPostFilterPlugin() = default;
+  virtual void afterPostFilter(CycleState& state, const PodPtr& pod, const Status& status) = 0;
 };
 
 class PreScorePlugin {
@@ -138,13 +169,15 @@ class ScorePlugin {
   }
 };
 
+// Gives the pod, which is counted on the node by now, what else it needs there.
 class ReservePlugin {
  public:
   virtual ~ReservePlugin() = default;
+  // Grants in the cluster's ledgers (Cluster::regrant) are taken back with the pod.
   virtual Status reserve(CycleState& state, const PodPtr& pod, NodeId node) = 0;
-  // Takes reserve back. Idempotent, and also called when reserve was not (an earlier plugin
-  // failed).
-  virtual void unreserve(CycleState& state, const PodPtr& pod, NodeId node) = 0;
+  // Takes back what is not a grant. Idempotent, and also called when reserve was not (an earlier
+  // plugin failed).
+  virtual void unreserve(CycleState& /*state*/, const PodPtr& /*pod*/, NodeId /*node*/) {}
 };
 
 struct PermitResult {
@@ -170,6 +203,10 @@ class PreBindPlugin {
 class BindPlugin {
  public:
   virtual ~BindPlugin() = default;
+  // Whether bind writes state.annotations(), too. Otherwise they have been written before.
+  virtual bool writesAnnotations() const { return false; }
+  // Whether it is about this unit at all; bind may still return Skip.
+  virtual bool binds(const PodInfo& /*unit*/) const { return true; }
   // Skip: the next plugin is asked.
   virtual Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) = 0;
 };

@@ -25,6 +25,26 @@ Status invalidScore(const std::string& plugin, std::int64_t score) {
 PodClass::PodClass(std::string signatureBytes) : signature(std::move(signatureBytes)) {}
 PodClass::~PodClass() = default;
 
+void PodClass::forgetNodes() {
+  nodes.reset();
+  nominated.clear();
+  scorePrepared = false;
+  skipScore = 0;
+}
+
+void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, NodeView& view) {
+  nodes.forEach([&](NodeId node) {
+    NodeCredit credit;
+    bool any = false;
+    for (const ViewPlugin* plugin : profile.views) any |= plugin->addCredit(pod, node, credit);
+    if (any) {
+      view.set(node, std::move(credit));
+    } else {
+      view.erase(node);
+    }
+  });
+}
+
 std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   if (std::exchange(symbols_, cluster_.symbolsVersion()) != cluster_.symbolsVersion()) {
     byBytes_.clear();
@@ -34,14 +54,13 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   for (const Signed* part : profile_.signedPlugins) part->sign(pod, signature_);
   if (const auto it = byBytes_.find(signature_.bytes()); it != byBytes_.end()) {
     order_.splice(order_.begin(), order_, it->second);
+    preFilter(*order_.front(), pod);
     return order_.front();
   }
   auto podClass = std::make_shared<PodClass>(signature_.bytes());
-  for (const auto& plugin : profile_.preFilter) {
-    auto& result = podClass->preFilter.emplace_back();
-    if (plugin.signedPlugin) result = plugin.point->preFilter(podClass->state, pod);
-    result.status.plugin = plugin.name;
-  }
+  podClass->hasView = std::ranges::any_of(
+      profile_.views, [&](const ViewPlugin* view) { return view->hasCredits(pod); });
+  preFilter(*podClass, pod);
   order_.push_front(podClass);
   byBytes_.emplace(podClass->signature, order_.begin());
   while (order_.size() > limit()) {
@@ -49,6 +68,24 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
     order_.pop_back();
   }
   return podClass;
+}
+
+// Asks the Signed plugins whose answers are not there, or not good any more.
+void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
+  const bool known = !podClass.preFilter.empty();
+  podClass.preFilter.resize(profile_.preFilter.size());
+  podClass.preFilterEpochs.resize(profile_.preFilter.size());
+  for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
+    const auto& plugin = profile_.preFilter[i];
+    if (!plugin.signedPlugin) continue;
+    const std::uint64_t epoch = plugin.signedPlugin->preFilterEpoch(pod);
+    if (known && epoch == podClass.preFilterEpochs[i]) continue;
+    // What the filters said may rest on what PreFilter left in the state.
+    if (known) podClass.forgetNodes();
+    podClass.preFilterEpochs[i] = epoch;
+    podClass.preFilter[i] = plugin.point->preFilter(podClass.state, pod);
+    podClass.preFilter[i].status.plugin = plugin.name;
+  }
 }
 
 std::size_t PodClasses::limit() const {
@@ -64,6 +101,7 @@ ClassNodes::ClassNodes(Cluster& cluster, const Profile& profile, PodClass& podCl
 
 void ClassNodes::reset() {
   const std::size_t capacity = cluster_.capacity();
+  view_.clear();
   verdicts_.clear(capacity);
   feasible_.clear();
   feasible_.reserve(capacity);
@@ -117,10 +155,14 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
   if (!all) {
     changed.forEach([&](NodeId node) {
       verdicts_.set(node, kPasses);
-      if (!cluster_.live().contains(node)) drop(node);
+      if (cluster_.live().contains(node)) return;
+      drop(node);
+      view_.erase(node);
     });
     changed.intersect(cluster_.live());
   }
+  if (class_.hasView) lookAt(profile_, pod, changed, view_);
+  const ViewScope seen(class_.state, view_);
   NodeSet& left = scratch_.left;
   left = changed;
   for (std::size_t i = 0; i < profile_.filter.size(); ++i) {
@@ -217,6 +259,7 @@ Status ClassNodes::score(const PodInfo& pod, std::size_t position, Normalized* n
 }
 
 Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
+  const ViewScope seen(class_.state, view_);
   auto& list = scratch_.list;
   auto& totals = scratch_.totals;
   unscored_.copyTo(list);

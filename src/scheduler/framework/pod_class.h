@@ -1,9 +1,9 @@
 #pragma once
 
-// Pod classes: pods that all Signed plugins of a profile judge alike, and what those plugins said about
-// every node. Most pods of a cluster come from few templates, and placing a pod changes one node; so an
-// attempt for a known class asks the plugins about the few nodes that changed since the class was last
-// used, instead of about all.
+// Pod classes: pods that all Signed plugins of a profile judge alike, and what those plugins said
+// about every node. Most pods of a cluster come from few templates, and placing a pod changes one
+// node; so an attempt for a known class asks the plugins about the few nodes that changed since the
+// class was last used, instead of about all.
 
 #include <list>
 #include <map>
@@ -28,13 +28,18 @@ class NominatedNodes;
 struct PodClass {
   explicit PodClass(std::string signatureBytes);
   ~PodClass();
+  // Everything that was worked out for nodes is worked out anew.
+  void forgetNodes();
 
   std::string signature;
-  CycleState state;                        // of Signed plugins
-  std::vector<PreFilterResult> preFilter;  // by position; only those of Signed plugins are set
+  CycleState state;  // of Signed plugins
+  // What Signed plugins said at PreFilter, by position; those of other plugins are empty.
+  std::vector<PreFilterResult> preFilter;
+  std::vector<std::uint64_t> preFilterEpochs;
+  bool hasView = false;  // some plugin gives the class credits
   bool scorePrepared = false;
-  Status preScore;                  // the first failure of a Signed plugin's PreScore
-  PluginMask skipScore = 0;         // Signed Score plugins that have nothing to say
+  Status preScore;                    // the first failure of a Signed plugin's PreScore
+  PluginMask skipScore = 0;           // Signed Score plugins that have nothing to say
   std::unique_ptr<ClassNodes> nodes;  // absent until the class is asked for all nodes
   // By priority of the pods that asked.
   std::map<std::int32_t, std::unique_ptr<NominatedNodes>> nominated;
@@ -56,6 +61,8 @@ class ClassNodes {
   // Runs Signed filters on nodes that changed. An error leaves everything to be done again.
   Status sync(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer = {});
   const NodeSet& feasible() const { return feasible_; }
+  // How pods of the class see nodes.
+  const NodeView& view() const { return view_; }
   std::size_t feasibleCount() const { return feasibleCount_; }
   const Verdicts& verdicts() const { return verdicts_; }
 
@@ -80,9 +87,9 @@ class ClassNodes {
     std::size_t position = 0;
     bool reverse = false;
     std::int64_t weight = 1;
-    NarrowColumn raw;               // empty while all are 0
-    std::int64_t max = 0;           // over feasible nodes
-    std::size_t holders = 0;        // feasible nodes that have max, when it is not 0
+    NarrowColumn raw;         // empty while all are 0
+    std::int64_t max = 0;     // over feasible nodes
+    std::size_t holders = 0;  // feasible nodes that have max, when it is not 0
   };
 
   // Plugins score so many nodes at once: their scores stay in the processor's cache.
@@ -105,6 +112,7 @@ class ClassNodes {
   std::uint64_t position_ = 0;  // in the cluster's change log
   bool valid_ = false;
   std::vector<std::uint64_t> epochs_;  // of Signed filter and score plugins
+  NodeView view_;
   Verdicts verdicts_;
   NodeSet feasible_;
   std::size_t feasibleCount_ = 0;
@@ -124,6 +132,7 @@ class PodClasses {
  private:
   using Order = std::list<std::shared_ptr<PodClass>>;
   std::size_t limit() const;
+  void preFilter(PodClass& podClass, const PodInfo& pod);
 
   Cluster& cluster_;
   const Profile& profile_;
@@ -133,8 +142,12 @@ class PodClasses {
   std::unordered_map<std::string_view, Order::iterator> byBytes_;
 };
 
+// How the pod sees these nodes, as the cluster is now. Replaces what `view` says of them.
+void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, NodeView& view);
+
 // 0 to `top` by the highest score there is.
-std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reverse, std::int64_t top = 100);
+std::int64_t normalizedScore(std::int64_t score, std::int64_t highest, bool reverse,
+                             std::int64_t top = 100);
 // The error for a score outside 0 to 100.
 Status invalidScore(const std::string& plugin, std::int64_t score);
 

@@ -48,6 +48,7 @@ struct Profile {
   // Every plugin once; the extensions point into these.
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::vector<const Signed*> signedPlugins;
+  std::vector<const ViewPlugin*> views;
 
   // The plugins in use that derive from Offer, in the order of the configuration: how plugins work
   // together (one gives NUMA hints, another merges them) without knowing each other.

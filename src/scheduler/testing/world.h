@@ -10,6 +10,7 @@
 #include "base/virtual_loop.h"
 #include "scheduler/framework/build_profile.h"
 #include "scheduler/framework/node_search.h"
+#include "scheduler/framework/pod_units.h"
 #include "scheduler/testing/builders.h"
 
 namespace koord::scheduler::testing {
@@ -28,6 +29,9 @@ class World final : public Handle {
   Stores& stores() override { return stores_; }
   SharedStates& shared() override { return states_; }
   NodeSearch& search() override { return *search_; }
+  UnitFeed& units() override { return units_; }
+  UnitKind& kindOf(const PodInfo& unit) override { return unit.kind ? *unit.kind : podKind_; }
+  Random random() override { return random_.fork(); }
   void activate(const std::vector<PodPtr>& pods) override {
     for (const PodPtr& pod : pods) activated.push_back(pod->key());
   }
@@ -62,6 +66,24 @@ class World final : public Handle {
   std::vector<std::string> activated;
   const Profile& profile() const override { return *profile_; }
 
+  // Units that plugins have handed in; those with a node are counted there.
+  class Units final : public UnitFeed {
+   public:
+    explicit Units(World& world) : world_(world) {}
+    void added(const Object& unit, UnitKind& kind) override {
+      if (unit->spec.nodeName.empty()) return;
+      Cluster& cluster = world_.cluster();
+      cluster.observePod(makePodInfo(cluster, unit, &kind), unit->spec.nodeName);
+    }
+    void updated(const Object&, const Object& after, UnitKind& kind) override {
+      added(after, kind);
+    }
+    void removed(const Object& last) override { world_.cluster().removePod(last->metadata.uid); }
+
+   private:
+    World& world_;
+  };
+
  private:
   VirtualLoop loop_;
   Cluster cluster_;
@@ -69,6 +91,9 @@ class World final : public Handle {
   WaitingPods waiting_;
   Stores stores_;
   SharedStates states_;
+  Units units_{*this};
+  PodUnits podKind_{nullptr, loop_};
+  Random random_{1};
   std::unique_ptr<Profile> profile_;
   std::unique_ptr<NodeSearch> search_;
 };

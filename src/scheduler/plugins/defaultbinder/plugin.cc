@@ -4,10 +4,11 @@
 
 namespace koord::scheduler {
 
-Task<Status> DefaultBinder::bind(CycleState&, PodPtr pod, std::string nodeName) {
+Task<Status> DefaultBinder::bind(CycleState& state, PodPtr pod, std::string nodeName) {
   kube::Api* api = handle_.api();
   if (!api) co_return Status::error("there is no API to bind with");
-  auto call = kube::bindPod(*api, api::keyOf(pod->pod->metadata), pod->uid(), nodeName);
+  auto call = kube::bindPod(*api, api::keyOf(pod->pod->metadata), pod->uid(), nodeName,
+                            state.annotations());
   const Result<> bound = co_await call;
   if (!bound) co_return Status::of(bound.error());
   co_return Status{};

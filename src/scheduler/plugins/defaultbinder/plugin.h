@@ -11,6 +11,8 @@ class DefaultBinder final : public Plugin, public BindPlugin {
   static constexpr std::string_view kName = "DefaultBinder";
   explicit DefaultBinder(Handle& handle) : handle_(handle) {}
   std::string_view name() const override { return kName; }
+  bool writesAnnotations() const override { return true; }
+  bool binds(const PodInfo& unit) const override { return unit.kind == nullptr; }
   Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) override;
 
  private:

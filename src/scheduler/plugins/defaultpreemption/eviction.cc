@@ -79,66 +79,31 @@ Task<bool> Evictions::evict(PodPtr preemptor, std::string node, PodPtr victim) {
     tell(*preemptor, node, *victim, true);
     co_return true;
   }
-  kube::Api* api = handle_.api();
-  if (!api) co_return false;
-  const api::ObjectKey key = api::keyOf(victim->pod->metadata);
-  json::object condition{{"type", "DisruptionTarget"},
-                         {"status", "True"},
-                         {"reason", "PreemptionByScheduler"},
-                         {"message", preemptor->pod->spec.schedulerName.str() +
-                                         ": preempting to accommodate a higher priority pod"},
-                         {"lastProbeTime", nullptr},
-                         {"lastTransitionTime", formatTime(handle_.executor().wallNow())}};
-  if (victim->pod->metadata.generation > 0)
-    condition.emplace("observedGeneration", victim->pod->metadata.generation);
-  // The uid keeps both writes off a pod that was created anew under the same name.
-  json::object patch{{"metadata", json::object{{"uid", victim->uid()}}},
-                     {"status", json::object{{"conditions", json::array{std::move(condition)}}}}};
-  auto patching = kube::strategicPatch(*api, api::Pod::kType, key, std::move(patch), "status");
-  const Result<json::value> patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound) {
-    log::warn("could not add the DisruptionTarget condition to pod {}: {}", victim->key(),
-              patched.error().message);
-    co_return false;
-  }
-  kube::DeleteOptions options;
-  options.uid = victim->uid();
-  auto deleting = kube::deleteObject(*api, api::Pod::kType, key, options);
-  const Result<> deleted = co_await deleting;
-  if (!deleted && deleted.error().code != ErrorCode::NotFound &&
-      deleted.error().code != ErrorCode::Conflict) {
-    log::warn("could not delete pod {} to make room for {}: {}", victim->key(), preemptor->key(),
-              deleted.error().message);
-    co_return false;
-  }
+  auto evicting = handle_.kindOf(*victim).evict(victim, preemptor);
+  const bool left = co_await evicting;
+  if (!left) co_return false;
   log::v(2, "pod {} preempts pod {} on node {}", preemptor->key(), victim->key(), node);
   tell(*preemptor, node, *victim, false);
   co_return true;
 }
 
 Task<void> Evictions::clearNomination(PodPtr pod) {
-  kube::Api* api = handle_.api();
-  if (!api) {
+  if (!handle_.api()) {
     handle_.nominator().remove(pod->uid());
     co_return;
   }
-  json::object patch{{"metadata", json::object{{"uid", pod->uid()}}},
-                     {"status", json::object{{"nominatedNodeName", nullptr}}}};
-  auto patching = kube::strategicPatch(*api, api::Pod::kType, api::keyOf(pod->pod->metadata),
-                                       std::move(patch), "status");
-  const Result<json::value> patched = co_await patching;
-  if (!patched && patched.error().code != ErrorCode::NotFound)
-    log::warn("could not clear the nomination of pod {}: {}", pod->key(), patched.error().message);
+  auto announcing = handle_.kindOf(*pod).announce(pod, "");
+  co_await announcing;
 }
 
 void Evictions::tell(const PodInfo& preemptor, const std::string& node, const PodInfo& victim,
                      bool inMemory) {
   auto* events = handle_.events();
   if (!events) return;
-  events->record(kube::referenceTo(api::Pod::kType, victim.pod->metadata), "Normal", "Preempted",
+  events->record(handle_.kindOf(victim).reference(victim), "Normal", "Preempted",
                  fmt::format("Preempted by pod {} on node {}{}", preemptor.uid(), node,
                              inMemory ? " (in kube-scheduler memory)." : ""),
-                 "Preempting", kube::referenceTo(api::Pod::kType, preemptor.pod->metadata));
+                 "Preempting", handle_.kindOf(preemptor).reference(preemptor));
 }
 
 }  // namespace koord::scheduler

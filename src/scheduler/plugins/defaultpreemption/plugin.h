@@ -21,6 +21,7 @@ class DefaultPreemption final : public Plugin,
       : handle_(handle),
         cluster_(handle.cluster()),
         args_(args),
+        random_(handle.random()),
         dryRun_(handle),
         evictions_(handle) {}
   std::string_view name() const override { return kName; }
@@ -40,7 +41,7 @@ class DefaultPreemption final : public Plugin,
   Handle& handle_;
   Cluster& cluster_;
   DefaultPreemptionArgs args_;
-  Random random_{1};
+  Random random_;
   DryRun dryRun_;
   Evictions evictions_;
 };

@@ -26,13 +26,20 @@ PreFilterResult NodePorts::preFilter(CycleState&, const PodInfo& pod) {
   return {};
 }
 
-Status NodePorts::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes) {
+Status NodePorts::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
+  const NodeView& view = state.view();
   nodes.forEach([&](NodeId node) {
-    const bool taken = std::ranges::any_of(cluster_.node(node).usedPorts, [&](const HostPort& used) {
-      return std::ranges::any_of(pod.ports, [&](const HostPort& port) { return conflict(used, port); });
-    });
+    const NodeCredit* credit = view.empty() ? nullptr : view.on(node);
+    const bool taken =
+        std::ranges::any_of(cluster_.node(node).usedPorts, [&](const HostPort& used) {
+          // Ports that the pod's own reservation holds for it.
+          if (credit && std::ranges::find(credit->ports, used) != credit->ports.end()) return false;
+          return std::ranges::any_of(pod.ports,
+                                     [&](const HostPort& port) { return conflict(used, port); });
+        });
     if (taken)
-      nodes.reject(node, Code::Unschedulable, "node(s) didn't have free ports for the requested pod ports");
+      nodes.reject(node, Code::Unschedulable,
+                   "node(s) didn't have free ports for the requested pod ports");
   });
   return {};
 }
@@ -41,11 +48,12 @@ std::vector<EventRegistration> NodePorts::eventsToRegister() const {
   return {{EventResource::Pod, action::kDelete, "",
            [this](const PodInfo& pod, const ClusterEvent& event) {
              const PodPtr& gone = event.oldPod;
-             if (!gone || (gone->pod->spec.nodeName.empty() && gone->pod->status.nominatedNodeName.empty()))
+             if (!gone ||
+                 (gone->pod->spec.nodeName.empty() && gone->pod->status.nominatedNodeName.empty()))
                return Hint::Skip;
              const bool freed = std::ranges::any_of(gone->ports, [&](const HostPort& used) {
-               return std::ranges::any_of(pod.ports,
-                                          [&](const HostPort& port) { return conflict(used, port); });
+               return std::ranges::any_of(
+                   pod.ports, [&](const HostPort& port) { return conflict(used, port); });
              });
              return freed ? Hint::Queue : Hint::Skip;
            }},

@@ -16,16 +16,19 @@ void NodeResourcesBalancedAllocation::sign(const PodInfo& pod, Signature& signat
   for (const ResourceId id : resources_) signature.add(pod.request.amount(id));
 }
 
-Status NodeResourcesBalancedAllocation::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId>) {
+Status NodeResourcesBalancedAllocation::preScore(CycleState&, const PodInfo& pod,
+                                                 std::span<const NodeId>) {
   const bool nothing =
       std::ranges::all_of(resources_, [&](ResourceId id) { return pod.request.amount(id) == 0; });
   return nothing ? Status::skip() : Status{};
 }
 
-Status NodeResourcesBalancedAllocation::score(const CycleState&, const PodInfo& pod,
+Status NodeResourcesBalancedAllocation::score(const CycleState& state, const PodInfo& pod,
                                               std::span<const NodeId> nodes,
                                               std::span<std::int64_t> scores) {
+  const NodeView& view = state.view();
   struct Column {
+    ResourceId id;
     std::span<const std::int64_t> allocatable;
     std::span<const std::int64_t> requested;
     std::int64_t amount;
@@ -34,13 +37,18 @@ Status NodeResourcesBalancedAllocation::score(const CycleState&, const PodInfo& 
   for (const ResourceId id : resources_) {
     const std::int64_t amount = pod.request.amount(id);
     if (id >= kFirstScalar && amount == 0) continue;
-    columns.push_back({cluster_.allocatable(id), cluster_.requested(id), amount});
+    columns.push_back({id, cluster_.allocatable(id), cluster_.requested(id), amount});
   }
   const auto result = [this](std::int64_t after, auto&& before) {
     return mode_ == BalanceMode::AfterPod ? after : 50 + (50 + after - before()) / 2;
   };
   const auto share = [](std::int64_t requested, std::int64_t allocatable) {
     return std::min(1.0, static_cast<double>(requested) / static_cast<double>(allocatable));
+  };
+  const auto taken = [&](const Column& column, NodeId node) {
+    const std::int64_t requested = Cluster::columnAt(column.requested, node);
+    const NodeCredit* credit = view.empty() ? nullptr : view.on(node);
+    return credit ? requested - credit->amount.amount(column.id) : requested;
   };
   boost::container::small_vector<double, 4> with;
   boost::container::small_vector<double, 4> without;
@@ -49,8 +57,8 @@ Status NodeResourcesBalancedAllocation::score(const CycleState&, const PodInfo& 
       const std::int64_t a = Cluster::columnAt(columns[0].allocatable, nodes[n]);
       const std::int64_t b = Cluster::columnAt(columns[1].allocatable, nodes[n]);
       if (a != 0 && b != 0) {
-        const std::int64_t usedA = Cluster::columnAt(columns[0].requested, nodes[n]);
-        const std::int64_t usedB = Cluster::columnAt(columns[1].requested, nodes[n]);
+        const std::int64_t usedA = taken(columns[0], nodes[n]);
+        const std::int64_t usedB = taken(columns[1], nodes[n]);
         scores[n] = result(
             balanceScore(share(usedA + columns[0].amount, a), share(usedB + columns[1].amount, b)),
             [&] { return balanceScore(share(usedA, a), share(usedB, b)); });
@@ -62,7 +70,7 @@ Status NodeResourcesBalancedAllocation::score(const CycleState&, const PodInfo& 
     for (const Column& column : columns) {
       const std::int64_t allocatable = Cluster::columnAt(column.allocatable, nodes[n]);
       if (allocatable == 0) continue;
-      const std::int64_t requested = Cluster::columnAt(column.requested, nodes[n]);
+      const std::int64_t requested = taken(column, nodes[n]);
       with.push_back(share(requested + column.amount, allocatable));
       without.push_back(share(requested, allocatable));
     }

@@ -40,6 +40,13 @@ Weighed weighedOf(const PodInfo& pod) {
           memory == sums.end() ? 0 : std::min(memory->second.value(), kMostAsked)};
 }
 
+// As scores count it.
+std::int64_t creditIn(const NodeCredit& credit, ResourceId id) {
+  return id == kCpu      ? credit.nonZeroCpu
+         : id == kMemory ? credit.nonZeroMemory
+                         : credit.amount.amount(id);
+}
+
 }  // namespace
 
 NodeResourcesFit::NodeResourcesFit(Handle& handle, const NodeResourcesFitArgs& args)
@@ -88,6 +95,7 @@ PreFilterResult NodeResourcesFit::preFilter(CycleState& state, const PodInfo& po
 
 Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
   const auto& wanted = *state.get<std::vector<Wanted>>(kWanted);
+  const NodeView& view = state.view();
   struct Column {
     std::span<const std::int64_t> allocatable;
     std::span<const std::int64_t> requested;
@@ -105,12 +113,19 @@ Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFil
   constexpr std::uint64_t kPods = 1ULL << 62;
   constexpr std::uint64_t kNever = 1ULL << 63;
   boost::container::small_vector<std::pair<std::uint64_t, VerdictId>, 8> known;
+  // What others hold of a resource, as the pod sees it.
+  const auto taken = [&](std::size_t i, NodeId node, const NodeCredit* credit) {
+    const std::int64_t requested = Cluster::columnAt(columns[i].requested, node);
+    return credit ? requested - credit->amount.amount(wanted[i].id) : requested;
+  };
   nodes.forEach([&](NodeId node) {
-    std::uint64_t lacks = podCount[node] + 1 > allowedPods[node] ? kPods : 0;
+    const NodeCredit* credit = view.empty() ? nullptr : view.on(node);
+    const std::int64_t pods = podCount[node] - (credit ? credit->pods : 0);
+    std::uint64_t lacks = pods + 1 > allowedPods[node] ? kPods : 0;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const Column& column = columns[i];
       const std::int64_t allocatable = Cluster::columnAt(column.allocatable, node);
-      if (column.amount <= allocatable - Cluster::columnAt(column.requested, node)) continue;
+      if (column.amount <= allocatable - taken(i, node, credit)) continue;
       lacks |= 1ULL << std::min<std::size_t>(i, 61);
       if (column.amount > allocatable) lacks |= kNever;
     }
@@ -121,7 +136,7 @@ Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFil
     if ((lacks & kPods) != 0) reasons.emplace_back("Too many pods");
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::int64_t allocatable = Cluster::columnAt(columns[i].allocatable, node);
-      if (columns[i].amount > allocatable - Cluster::columnAt(columns[i].requested, node))
+      if (columns[i].amount > allocatable - taken(i, node, credit))
         reasons.push_back(wanted[i].reason);
     }
     const VerdictId id = nodes.rejection(
@@ -133,11 +148,15 @@ Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFil
   return {};
 }
 
-Status NodeResourcesFit::preScore(CycleState&, const PodInfo&, std::span<const NodeId>) { return {}; }
+Status NodeResourcesFit::preScore(CycleState&, const PodInfo&, std::span<const NodeId>) {
+  return {};
+}
 
-Status NodeResourcesFit::score(const CycleState&, const PodInfo& pod, std::span<const NodeId> nodes,
-                               std::span<std::int64_t> scores) {
+Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
+                               std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
+  const NodeView& view = state.view();
   struct Column {
+    ResourceId id;
     std::span<const std::int64_t> allocatable;
     std::span<const std::int64_t> used;
     std::int64_t amount;
@@ -150,7 +169,7 @@ Status NodeResourcesFit::score(const CycleState&, const PodInfo& pod, std::span<
                                 : id == kMemory ? weighed.memory
                                                 : pod.request.amount(id);
     if (id >= kFirstScalar && amount == 0) continue;
-    columns.push_back({cluster_.allocatable(id),
+    columns.push_back({id, cluster_.allocatable(id),
                        id == kCpu      ? cluster_.nonZeroCpu()
                        : id == kMemory ? cluster_.nonZeroMemory()
                                        : cluster_.requested(id),
@@ -159,10 +178,12 @@ Status NodeResourcesFit::score(const CycleState&, const PodInfo& pod, std::span<
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     std::int64_t sum = 0;
     std::int64_t weights = 0;
+    const NodeCredit* credit = view.empty() ? nullptr : view.on(nodes[n]);
     for (const Column& column : columns) {
       const std::int64_t allocatable = Cluster::columnAt(column.allocatable, nodes[n]);
       if (allocatable == 0) continue;
-      const std::int64_t requested = Cluster::columnAt(column.used, nodes[n]) + column.amount;
+      std::int64_t requested = Cluster::columnAt(column.used, nodes[n]) + column.amount;
+      if (credit) requested -= creditIn(*credit, column.id);
       if (args_.type == ScoringType::RequestedToCapacityRatio) {
         const std::int64_t score = line_.at(mostAllocatedScore(requested, allocatable));
         if (score <= 0) continue;
@@ -204,7 +225,8 @@ Hint NodeResourcesFit::onNode(const PodInfo& pod, const ClusterEvent& event) con
   for (const Wanted& resource : wantedOf(pod)) {
     const std::int64_t allocatable = amountIn(now, resource.id);
     if (resource.amount > allocatable) return Hint::Skip;
-    if (event.oldNode && allocatable > amountIn(event.oldNode->status.allocatable, resource.id)) grew = true;
+    if (event.oldNode && allocatable > amountIn(event.oldNode->status.allocatable, resource.id))
+      grew = true;
   }
   return grew ? Hint::Queue : Hint::Skip;
 }
@@ -218,7 +240,8 @@ std::vector<EventRegistration> NodeResourcesFit::eventsToRegister() const {
              if (!event.oldPod || event.newPod->pod->spec.nodeName.empty()) return Hint::Skip;
              bool freed = false;
              pod.request.forEach([&](ResourceId id, std::int64_t amount) {
-               freed |= amount > 0 && event.newPod->request.amount(id) < event.oldPod->request.amount(id);
+               freed |= amount > 0 &&
+                        event.newPod->request.amount(id) < event.oldPod->request.amount(id);
              });
              return freed ? Hint::Queue : Hint::Skip;
            }},

@@ -153,13 +153,14 @@ Status VolumeBinding::filter(const CycleState& state, const PodInfo&, NodeFilter
   return {};
 }
 
-Status VolumeBinding::reserve(CycleState& state, const PodPtr&, NodeId node) {
-  Claims* claims = state.get<Claims>(kClaims);
+Status VolumeBinding::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
+  const Claims* claims = state.get<Claims>(kClaims);
   if (!claims) return {};
   const Plan plan = planFor(*claims, node);
+  VolumePromises promises;
   for (const auto& [claim, volume] : plan.bindings) {
     if (isPromisedTo(*volume, *claim) && !volume->spec.claimRef->uid.empty()) {
-      claims->promised.push_back(volume);
+      promises.volumes.push_back(volume);
       continue;
     }
     auto promised = std::make_shared<api::PersistentVolume>(*volume);
@@ -173,25 +174,16 @@ Status VolumeBinding::reserve(CycleState& state, const PodPtr&, NodeId node) {
     reference.uid = claim->metadata.uid;
     reference.resourceVersion = claim->metadata.resourceVersion;
     promised->spec.claimRef = std::move(reference);
-    volumes_.assume(promised);
-    claims->promised.push_back(std::move(promised));
+    promises.volumes.push_back(std::move(promised));
   }
   for (const ClaimPtr& claim : plan.provisioning) {
     auto waiting = std::make_shared<api::PersistentVolumeClaim>(*claim);
     waiting->metadata.annotations[std::string(kSelectedNode)] = cluster_.node(node).name;
-    claims_.assume(waiting);
-    claims->provisioning.push_back(std::move(waiting));
+    promises.provisioning.push_back(std::move(waiting));
   }
+  if (promises.volumes.empty() && promises.provisioning.empty()) return {};
+  cluster_.regrant(pod->uid(), ledger_.id(), VolumeLedger::grantOf(std::move(promises)));
   return {};
-}
-
-void VolumeBinding::unreserve(CycleState& state, const PodPtr&, NodeId) {
-  Claims* claims = state.get<Claims>(kClaims);
-  if (!claims) return;
-  for (const VolumePtr& volume : claims->promised) volumes_.restore({"", volume->metadata.name});
-  for (const ClaimPtr& claim : claims->provisioning) claims_.restore(api::keyOf(claim->metadata));
-  claims->promised.clear();
-  claims->provisioning.clear();
 }
 
 std::vector<EventRegistration> VolumeBinding::eventsToRegister() const {

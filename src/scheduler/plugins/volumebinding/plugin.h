@@ -6,7 +6,7 @@
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/volumebinding/args.h"
-#include "scheduler/plugins/volumebinding/volume_match.h"
+#include "scheduler/plugins/volumebinding/promises.h"
 
 namespace koord::scheduler {
 
@@ -26,6 +26,7 @@ class VolumeBinding final : public Plugin,
         classes_(handle.stores().of<api::StorageClass>()),
         drivers_(handle.stores().of<api::CSIDriver>()),
         capacities_(handle.stores().of<api::CSIStorageCapacity>()),
+        ledger_(volumeLedgerOf(handle)),
         args_(args) {
     handle.stores().of<api::CSINode>();  // its changes wake pods
   }
@@ -33,7 +34,6 @@ class VolumeBinding final : public Plugin,
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
-  void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
   std::vector<EventRegistration> eventsToRegister() const override;
@@ -50,12 +50,9 @@ class VolumeBinding final : public Plugin,
     VolumePtr volume;  // nullptr: it does not exist
     std::optional<api::NodeSelectorMatcher> where;
   };
-  // The pod's claims, and after Reserve what has been promised.
   struct Claims {
     std::vector<Bound> bound;
     std::vector<Delayed> delayed;
-    std::vector<VolumePtr> promised;     // volumes with their new claimRef
-    std::vector<ClaimPtr> provisioning;  // claims with their selected node
   };
   // What the claims would get on one node.
   struct Plan {
@@ -65,10 +62,12 @@ class VolumeBinding final : public Plugin,
   };
 
   Plan planFor(const Claims& claims, NodeId node) const;
-  Task<Status> bindVolumes(CycleState& state, PodPtr pod, NodeId node);
+  // What the pod was promised; nothing when it is on no node.
+  VolumePromises promisesTo(const PodInfo& pod) const;
+  Task<Status> bindVolumes(PodPtr pod, NodeId node);
   Task<Status> write(std::vector<VolumePtr> volumes, std::vector<ClaimPtr> claims);
   // Success when everything is bound, Wait while it is not.
-  Status progress(const Claims& claims, const PodInfo& pod, const NodeRow& node) const;
+  Status progress(const VolumePromises& promises, const PodInfo& pod, const NodeRow& node) const;
 
   Handle& handle_;
   Cluster& cluster_;
@@ -77,6 +76,7 @@ class VolumeBinding final : public Plugin,
   const Store<api::StorageClass>& classes_;
   const Store<api::CSIDriver>& drivers_;
   const Store<api::CSIStorageCapacity>& capacities_;
+  VolumeLedger& ledger_;
   VolumeBindingArgs args_;
 };
 

@@ -44,6 +44,7 @@ struct Fixture : ::testing::Test {
   Answers filter(const PodBuilder& pod) { return world.filter(world.pod(pod)); }
   Status reserveOn(CycleState& state, const PodPtr& pod, const char* node) {
     EXPECT_TRUE(plugin->preFilter(state, *pod).status.ok());
+    EXPECT_TRUE(world.cluster().assume(pod, *world.cluster().findNode(node)));
     return plugin->reserve(state, pod, *world.cluster().findNode(node));
   }
 };
@@ -112,9 +113,29 @@ TEST_F(Fixture, the_smallest_volume_that_is_large_enough_is_promised_when_a_node
   ASSERT_TRUE(reserveOn(other, next, "n1").ok());
   EXPECT_TRUE(stores.assumed<api::PersistentVolume>().get({"", "large"})->spec.claimRef)
       << "the right one is taken";
-  plugin->unreserve(state, pod, 0);
-  plugin->unreserve(state, pod, 0);
+  EXPECT_EQ(world.cluster().verifyNode(*world.cluster().findNode("n1")), "");
+  {
+    Cluster::Transaction whatIf(world.cluster());
+    world.cluster().removePod(pod->uid());
+    EXPECT_FALSE(stores.assumed<api::PersistentVolume>().get({"", "right"})->spec.claimRef);
+  }
+  EXPECT_TRUE(stores.assumed<api::PersistentVolume>().get({"", "right"})->spec.claimRef);
+  ASSERT_TRUE(world.cluster().forget(pod->uid()));
   EXPECT_FALSE(stores.assumed<api::PersistentVolume>().get({"", "right"})->spec.claimRef);
+}
+
+TEST_F(Fixture, a_volume_that_two_pods_were_promised_stays_promised_until_both_are_gone) {
+  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
+  stores.of<api::PersistentVolume>().set(aVolume("v").build());
+  CycleState first, second;
+  const PodPtr one = world.pod(aPod("one").claim("c"));
+  const PodPtr two = world.pod(aPod("two").claim("c"));
+  ASSERT_TRUE(reserveOn(first, one, "n1").ok());
+  ASSERT_TRUE(reserveOn(second, two, "n1").ok());
+  ASSERT_TRUE(world.cluster().forget(one->uid()));
+  EXPECT_TRUE(stores.assumed<api::PersistentVolume>().get({"", "v"})->spec.claimRef);
+  ASSERT_TRUE(world.cluster().forget(two->uid()));
+  EXPECT_FALSE(stores.assumed<api::PersistentVolume>().get({"", "v"})->spec.claimRef);
 }
 
 TEST_F(Fixture, volumes_must_suit_the_claim_in_class_mode_access_and_labels) {
@@ -223,7 +244,6 @@ struct PreBind : Fixture {
     pod = world.pod(aPod("p").claim("c"));
     ASSERT_TRUE(reserveOn(state, pod, "n2").ok());
     const NodeId node = *world.cluster().findNode("n2");
-    ASSERT_TRUE(world.cluster().assume(pod, node));
     EXPECT_TRUE(plugin->preBindPreFlight(state, pod, node).ok());
     waiting.tasks.spawn(Waiting::run(plugin, &state, pod, node, &waiting.status));
     world.loop().advance(2s);
@@ -272,7 +292,6 @@ TEST_F(PreBind, a_promised_volume_is_written_with_its_claim) {
   pod = world.pod(aPod("p").claim("c"));
   ASSERT_TRUE(reserveOn(state, pod, "n1").ok());
   const NodeId node = *world.cluster().findNode("n1");
-  ASSERT_TRUE(world.cluster().assume(pod, node));
   waiting.tasks.spawn(Waiting::run(plugin, &state, pod, node, &waiting.status));
   world.loop().advance(2s);
   ASSERT_EQ(api.calls.size(), 1u);

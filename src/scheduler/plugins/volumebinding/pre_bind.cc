@@ -11,7 +11,6 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::string_view kClaims = "VolumeBinding/claims";
 constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
 
 json::object metadataPatch(const api::ObjectMeta& meta, std::string_view annotation) {
@@ -24,10 +23,14 @@ json::object metadataPatch(const api::ObjectMeta& meta, std::string_view annotat
 
 }  // namespace
 
-Status VolumeBinding::preBindPreFlight(CycleState& state, const PodPtr&, NodeId) {
-  const Claims* claims = state.get<Claims>(kClaims);
-  return !claims || (claims->promised.empty() && claims->provisioning.empty()) ? Status::skip()
-                                                                               : Status{};
+VolumePromises VolumeBinding::promisesTo(const PodInfo& pod) const {
+  const Cluster::PodRecord* record = cluster_.findPod(pod.uid());
+  const VolumePromises* promises = record ? ledger_.in(record->grants) : nullptr;
+  return promises ? *promises : VolumePromises();
+}
+
+Status VolumeBinding::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
+  return promisesTo(*pod) == VolumePromises() ? Status::skip() : Status{};
 }
 
 Task<Status> VolumeBinding::write(std::vector<VolumePtr> volumes, std::vector<ClaimPtr> claims) {
@@ -60,7 +63,7 @@ Task<Status> VolumeBinding::write(std::vector<VolumePtr> volumes, std::vector<Cl
 }
 
 // Looks at what the API shows, not at what was assumed.
-Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
+Status VolumeBinding::progress(const VolumePromises& promises, const PodInfo& pod,
                                const NodeRow& node) const {
   const Status waiting{Code::Wait, {}, {}};
   const auto usableHere = [&](const api::PersistentVolume& volume) {
@@ -75,7 +78,7 @@ Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
   if (!cluster_.findPod(pod.uid()))
     return Status::error("pod does not exist any more: pod \"" + pod.pod->metadata.name +
                          "\" not found");
-  for (const VolumePtr& promised : claims.promised) {
+  for (const VolumePtr& promised : promises.volumes) {
     const auto volume = volumes_.seen.get({"", promised->metadata.name});
     if (!volume)
       return Status::error("failed to check binding: persistentvolumes \"" +
@@ -93,7 +96,7 @@ Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
                            promise.namespace_ + "/" + promise.name + "\" not found");
     if (!isFullyBound(*claim)) return waiting;
   }
-  for (const ClaimPtr& selected : claims.provisioning) {
+  for (const ClaimPtr& selected : promises.provisioning) {
     const std::string& name = selected->metadata.name;
     const auto claim = claims_.seen.get(api::keyOf(selected->metadata));
     if (!claim)
@@ -116,22 +119,22 @@ Status VolumeBinding::progress(const Claims& claims, const PodInfo& pod,
   return {};
 }
 
-Task<Status> VolumeBinding::preBind(CycleState& state, PodPtr pod, NodeId node) {
-  auto binding = bindVolumes(state, pod, node);
+Task<Status> VolumeBinding::preBind(CycleState&, PodPtr pod, NodeId node) {
+  auto binding = bindVolumes(pod, node);
   const Status bound = co_await binding;
   if (Observer* observer = handle_.observer(); observer && !bound.ok())
     observer->volumesFailed("bind");
   co_return bound;
 }
 
-Task<Status> VolumeBinding::bindVolumes(CycleState& state, PodPtr pod, NodeId node) {
-  const Claims* claims = state.get<Claims>(kClaims);
-  auto writing = write(claims->promised, claims->provisioning);
+Task<Status> VolumeBinding::bindVolumes(PodPtr pod, NodeId node) {
+  const VolumePromises promises = promisesTo(*pod);
+  auto writing = write(promises.volumes, promises.provisioning);
   const Status written = co_await writing;
   if (!written.ok()) co_return written;
   const SteadyTime until = handle_.executor().steadyNow() + args_.bindTimeout;
   for (;;) {
-    const Status status = progress(*claims, *pod, cluster_.node(node));
+    const Status status = progress(promises, *pod, cluster_.node(node));
     if (status.ok()) co_return status;
     if (status.code != Code::Wait) co_return Status::error("binding volumes: " + status.message());
     if (handle_.executor().steadyNow() >= until)

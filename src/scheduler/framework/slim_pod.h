@@ -5,10 +5,11 @@
 // matters.
 
 #include "api/pod.h"
+#include "scheduler/framework/plugin.h"
 
 namespace koord::scheduler {
 
-// For informers, before the object is kept.
-void slimPod(api::Pod& pod);
+// For informers, before the object is kept. `keep`: what some plugin needs besides (Plugin::keeps).
+void slimPod(api::Pod& pod, PodFields keep = 0);
 
 }  // namespace koord::scheduler

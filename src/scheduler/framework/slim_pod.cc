@@ -1,4 +1,4 @@
-#include "scheduler/core/slim_pod.h"
+#include "scheduler/framework/slim_pod.h"
 
 #include <algorithm>
 #include <utility>
@@ -38,8 +38,7 @@ bool asSpecified(const api::Container& container, const api::ContainerStatus& st
          (status.allocatedResources.empty() || status.allocatedResources == wanted);
 }
 
-void slim(api::List<api::ContainerStatus>& statuses,
-          const api::List<api::Container>& containers) {
+void slim(api::List<api::ContainerStatus>& statuses, const api::List<api::Container>& containers) {
   erase_if(statuses, [&](const api::ContainerStatus& status) {
     const auto container = std::ranges::find(containers, status.name, &api::Container::name);
     return container == containers.end() || asSpecified(*container, status);
@@ -50,7 +49,7 @@ void slim(api::List<api::ContainerStatus>& statuses,
 
 }  // namespace
 
-void slimPod(api::Pod& pod) {
+void slimPod(api::Pod& pod, PodFields keep) {
   pod.metadata.annotations.erase("kubectl.kubernetes.io/last-applied-configuration");
   if (pod.spec.nodeName.empty()) return;
   drop(pod.metadata.generateName);
@@ -59,19 +58,22 @@ void slimPod(api::Pod& pod) {
   slim(pod.status.initContainerStatuses, pod.spec.initContainers);
   for (auto* containers : {&pod.spec.containers, &pod.spec.initContainers})
     for (auto& container : *containers) slim(container);
-  erase_if(pod.spec.volumes, [](const api::Volume& volume) {
-    return !volume.persistentVolumeClaim && volume.ephemeral.is_null() &&
-           volume.gcePersistentDisk.is_null() && volume.awsElasticBlockStore.is_null() &&
-           volume.iscsi.is_null() && volume.rbd.is_null();
+  erase_if(pod.spec.volumes, [&](const api::Volume& volume) {
+    return (keep & field::kVolumes) == 0 && !volume.persistentVolumeClaim &&
+           volume.ephemeral.is_null() && volume.gcePersistentDisk.is_null() &&
+           volume.awsElasticBlockStore.is_null() && volume.iscsi.is_null() && volume.rbd.is_null();
   });
   pod.spec.volumes.shrink_to_fit();
-  drop(pod.spec.tolerations);
+  if ((keep & field::kTolerations) == 0) drop(pod.spec.tolerations);
   drop(pod.spec.topologySpreadConstraints);
-  drop(pod.spec.nodeSelector);
-  if (pod.spec.affinity) pod.spec.affinity->nodeAffinity.reset();
+  if ((keep & field::kNodeAffinity) == 0) {
+    drop(pod.spec.nodeSelector);
+    if (pod.spec.affinity) pod.spec.affinity->nodeAffinity.reset();
+  }
   api::PodStatus& status = pod.status;
-  erase_if(status.conditions, [](const api::PodCondition& condition) {
-    return condition.type != "PodResizePending" && condition.type != "DisruptionTarget";
+  erase_if(status.conditions, [&](const api::PodCondition& condition) {
+    return (keep & field::kConditions) == 0 && condition.type != "PodResizePending" &&
+           condition.type != "DisruptionTarget";
   });
   status.conditions.shrink_to_fit();
   drop(status.message);

@@ -1,4 +1,4 @@
-#include "scheduler/core/slim_pod.h"
+#include "scheduler/framework/slim_pod.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,110 @@
+// Grants of the Cluster's pods: how ledgers hear of them, and how everything is counted afresh.
+
+#include <fmt/format.h>
+
+#include "scheduler/engine/cluster.h"
+
+namespace koord::scheduler {
+
+void Cluster::addLedger(Ledger& ledger) {
+  ledger.id_ = static_cast<LedgerId>(ledgers_.size());
+  ledgers_.push_back(&ledger);
+  for (auto it = pods_.begin(); it != pods_.end(); ++it) rereadPod(it, ledger.id_);
+}
+
+void Cluster::regrant(const std::string& uid, LedgerId ledger, GrantPtr grant) {
+  if (const auto it = pods_.find(uid); it != pods_.end()) setGrant(it, ledger, std::move(grant));
+}
+
+void Cluster::reread(LedgerId ledger, NodeId node) {
+  const std::vector<PodPtr> pods = rows_[node].pods;  // a ledger may look at them meanwhile
+  for (const PodPtr& pod : pods)
+    if (const auto it = pods_.find(pod->uid()); it != pods_.end()) rereadPod(it, ledger);
+}
+
+void Cluster::rereadPod(Pods::iterator it, LedgerId ledger) {
+  // What a pod that is not bound yet was given is written down with its binding.
+  if (it->assumed) return;
+  setGrant(it, ledger, ledgers_[ledger]->read(*it->info, it->node, it->grants.of(ledger)));
+}
+
+Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) const {
+  Grants grants;
+  for (Ledger* ledger : ledgers_)
+    grants.set(ledger->id(), ledger->read(pod, node, held.of(ledger->id())));
+  return grants;
+}
+
+void Cluster::setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant) {
+  const GrantPtr held = it->grants.of(ledger);
+  if (held == grant || (held && grant && held->equals(*grant))) return;
+  if (held) applyGrant(it->node, *it->info, ledger, *held, false);
+  it->grants.set(ledger, grant);
+  if (grant) applyGrant(it->node, *it->info, ledger, *grant, true);
+  if (openTransactions_ > 0) journal_.push_back({Undo::Kind::Regrant, {it->info}, ledger, held});
+  touch(it->node);
+}
+
+void Cluster::applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant,
+                         bool add) {
+  if (const Resources* covered = grant.covered()) {
+    addRequested(node, *covered, add);
+    nonZeroCpu_[node] += (add ? -1 : 1) * covered->base[kCpu];
+    nonZeroMemory_[node] += (add ? -1 : 1) * covered->base[kMemory];
+  }
+  if (add) {
+    ledgers_[ledger]->add(node, pod, grant);
+  } else {
+    ledgers_[ledger]->remove(node, pod, grant);
+  }
+}
+
+std::string Cluster::verifyNode(NodeId node) const {
+  return verifyRequested(node) + verifyLedgers(node);
+}
+
+std::string Cluster::verifyRequested(NodeId node) const {
+  Resources sum;
+  std::int64_t cpu = 0;
+  std::int64_t memory = 0;
+  for (const PodPtr& pod : rows_[node].pods) {
+    sum.add(pod->request);
+    cpu += pod->nonZeroCpu;
+    memory += pod->nonZeroMemory;
+    pods_.find(pod->uid())->grants.forEach([&](LedgerId, const Grant& grant) {
+      const Resources* covered = grant.covered();
+      if (!covered) return;
+      sum.subtract(*covered);
+      cpu -= covered->base[kCpu];
+      memory -= covered->base[kMemory];
+    });
+  }
+  std::string difference;
+  const auto compare = [&](std::string_view what, std::int64_t counted, std::int64_t kept) {
+    if (counted != kept)
+      difference += fmt::format("{}: kept {}, counted {}; ", what, kept, counted);
+  };
+  for (ResourceId id = 0; id < resources_.size(); ++id)
+    compare(resources_.name(id), sum.amount(id), columnAt(requested(id), node));
+  compare("non-zero cpu", cpu, nonZeroCpu_[node]);
+  compare("non-zero memory", memory, nonZeroMemory_[node]);
+  compare("pods", static_cast<std::int64_t>(rows_[node].pods.size()), podCount_[node]);
+  return difference;
+}
+
+std::string Cluster::verifyLedgers(NodeId node) const {
+  std::vector<std::vector<GrantedPod>> held(ledgers_.size());
+  for (const PodPtr& pod : rows_[node].pods) {
+    pods_.find(pod->uid())->grants.forEach([&](LedgerId ledger, const Grant& grant) {
+      held[ledger].push_back({*pod, grant});
+    });
+  }
+  std::string difference;
+  for (const Ledger* ledger : ledgers_) {
+    const std::string found = ledger->verify(node, held[ledger->id()]);
+    if (!found.empty()) difference += fmt::format("{}: {}; ", ledger->name(), found);
+  }
+  return difference;
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,157 @@
+#pragma once
+
+// Grants: what a pod was given on its node beyond the room that its requests take: CPUs, devices,
+// volumes, a share of a reservation, a charge to a quota.
+//
+// They are part of the pod's record in the Cluster and of its transactions: whoever takes a pod off
+// a node (a failed attempt, a what-if question, a deletion) takes back all that it was given, and
+// undoing that gives it back. There is one Ledger for each kind of thing. Its tables (which CPUs of
+// a node are free) follow from the records and from nothing else, so that they cannot disagree with
+// them for long: Cluster::verifyNode derives a node's tables anew and compares.
+//
+//   Reserve        the plugin chooses and calls Cluster::regrant(uid, ledger.id(), grant)
+//   assume, undo   Ledger::add and Ledger::remove, with every move of the pod
+//   at start       Ledger::read makes grants of what annotations say, once per pod, and again with
+//                  every update of the pod
+//
+// Grants are immutable and shared; a record without grants costs one word.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "scheduler/engine/node_set.h"
+#include "scheduler/engine/pod_info.h"
+
+namespace koord::scheduler {
+
+using LedgerId = std::uint16_t;
+
+class Grant {
+ public:
+  virtual ~Grant() = default;
+  // The other one is of the same ledger.
+  virtual bool equals(const Grant& other) const = 0;
+  // What of the pod's requests is counted on this node already, because something else holds it
+  // there for the pod (the rest of its reservation); nullptr: nothing.
+  virtual const Resources* covered() const { return nullptr; }
+};
+using GrantPtr = std::shared_ptr<const Grant>;
+
+// What one pod was given, by ledger.
+class Grants {
+ public:
+  Grants() = default;
+  Grants(const Grants& other) { *this = other; }
+  Grants& operator=(const Grants& other) {
+    list_ = other.list_ ? std::make_unique<List>(*other.list_) : nullptr;
+    return *this;
+  }
+  Grants(Grants&&) noexcept = default;
+  Grants& operator=(Grants&&) noexcept = default;
+
+  bool empty() const { return !list_; }
+  // nullptr when there is none.
+  GrantPtr of(LedgerId ledger) const;
+  // Returns what was there; nullptr takes it away.
+  GrantPtr set(LedgerId ledger, GrantPtr grant);
+  // fn(ledger, grant)
+  template <class F>
+  void forEach(F&& fn) const {
+    if (!list_) return;
+    for (const auto& [ledger, grant] : *list_) fn(ledger, *grant);
+  }
+
+ private:
+  using List = std::vector<std::pair<LedgerId, GrantPtr>>;
+  std::unique_ptr<List> list_;  // never empty
+};
+
+// A pod of a node, as ledgers are asked to add it up.
+struct GrantedPod {
+  const PodInfo& pod;
+  const Grant& grant;
+};
+
+// The tables of one kind of thing. Called by the Cluster only; see LedgerOf for writing one.
+class Ledger {
+ public:
+  virtual ~Ledger() = default;
+  virtual std::string_view name() const = 0;  // in metrics and messages
+  // What a pod that is seen on a node was given, as its annotations say; `held` is what its record
+  // says so far. nullptr: nothing. What is written down nowhere is kept by returning `held`.
+  virtual GrantPtr read(const PodInfo& pod, NodeId node, const GrantPtr& held) = 0;
+  virtual void add(NodeId node, const PodInfo& pod, const Grant& grant) = 0;
+  virtual void remove(NodeId node, const PodInfo& pod, const Grant& grant) = 0;
+  // Derives the node's tables from these, which are all of its pods that hold something, and
+  // compares; the difference in words with both values, "" when there is none.
+  virtual std::string verify(NodeId node, std::span<const GrantedPod> pods) const = 0;
+
+  LedgerId id() const { return id_; }
+
+ private:
+  friend class Cluster;
+  LedgerId id_ = 0;  // given by Cluster::addLedger
+};
+
+// A ledger whose grants hold a T, which has operator==. Where the pod's requests are covered by
+// something else, T has `const Resources* covered() const`.
+template <class T>
+class LedgerOf : public Ledger {
+ public:
+  static GrantPtr grantOf(T value) { return std::make_shared<const Box>(std::move(value)); }
+  // What these hold of this ledger; nullptr when nothing.
+  const T* in(const Grants& grants) const {
+    const GrantPtr grant = grants.of(id());
+    return grant ? &valueOf(*grant) : nullptr;
+  }
+
+  GrantPtr read(const PodInfo& pod, NodeId node, const GrantPtr& held) final {
+    std::optional<T> value = readValue(pod, node, held ? &valueOf(*held) : nullptr);
+    if (!value) return nullptr;
+    if (held && valueOf(*held) == *value) return held;
+    return grantOf(*std::move(value));
+  }
+  void add(NodeId node, const PodInfo& pod, const Grant& grant) final {
+    addValue(node, pod, valueOf(grant));
+  }
+  void remove(NodeId node, const PodInfo& pod, const Grant& grant) final {
+    removeValue(node, pod, valueOf(grant));
+  }
+  std::string verify(NodeId node, std::span<const GrantedPod> pods) const final {
+    std::vector<std::pair<const PodInfo*, const T*>> held;
+    held.reserve(pods.size());
+    for (const GrantedPod& each : pods) held.emplace_back(&each.pod, &valueOf(each.grant));
+    return verifyValues(node, held);
+  }
+
+ protected:
+  using Held = std::span<const std::pair<const PodInfo*, const T*>>;
+
+  virtual std::optional<T> readValue(const PodInfo& pod, NodeId node, const T* held) = 0;
+  virtual void addValue(NodeId node, const PodInfo& pod, const T& value) = 0;
+  virtual void removeValue(NodeId node, const PodInfo& pod, const T& value) = 0;
+  virtual std::string verifyValues(NodeId node, Held held) const = 0;
+
+ private:
+  struct Box final : Grant {
+    explicit Box(T v) : value(std::move(v)) {}
+    bool equals(const Grant& other) const override { return value == valueOf(other); }
+    const Resources* covered() const override {
+      if constexpr (requires { value.covered(); }) {
+        return value.covered();
+      } else {
+        return nullptr;
+      }
+    }
+    T value;
+  };
+  // The Cluster hands a ledger its own grants only.
+  static const T& valueOf(const Grant& grant) { return static_cast<const Box&>(grant).value; }
+};
+
+}  // namespace koord::scheduler

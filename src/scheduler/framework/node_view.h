@@ -1,0 +1,49 @@
+#pragma once
+
+// NodeView: what one pod sees of nodes that other pods do not. A pod that owns part of a
+// reservation sees that part as free, though it is counted as taken; everybody else sees the node
+// as it is.
+//
+// The view is sparse: nodes without a credit cost nothing, neither here nor in filters and scores,
+// which read columns of the Cluster as ever and then correct the few nodes that are in the view.
+// Which credits a pod may have belongs to its signature (ViewPlugin), so a class of pods shares one
+// view, kept with its verdicts and brought up to date for nodes that changed.
+
+#include <boost/container/small_vector.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "scheduler/engine/pod_info.h"
+
+namespace koord::scheduler {
+
+// What of a node's taken room is free to the pod.
+struct NodeCredit {
+  Resources amount;
+  std::int64_t nonZeroCpu = 0;  // as it is counted for scores
+  std::int64_t nonZeroMemory = 0;
+  std::int64_t pods = 0;
+  boost::container::small_vector<HostPort, 1> ports;
+};
+
+class NodeView {
+ public:
+  bool empty() const { return credits_.empty(); }
+  // nullptr for nearly every node.
+  const NodeCredit* on(NodeId node) const {
+    const auto it = credits_.find(node);
+    return it == credits_.end() ? nullptr : &it->second;
+  }
+  void set(NodeId node, NodeCredit credit) { credits_[node] = std::move(credit); }
+  void erase(NodeId node) { credits_.erase(node); }
+  void clear() { credits_.clear(); }
+
+  static const NodeView& none() {
+    static const NodeView kNone;
+    return kNone;
+  }
+
+ private:
+  boost::unordered_flat_map<NodeId, NodeCredit> credits_;
+};
+
+}  // namespace koord::scheduler

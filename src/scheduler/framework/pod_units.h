@@ -1,0 +1,29 @@
+#pragma once
+
+// PodUnits: the units that are Pods of the API.
+
+#include "kube/api.h"
+#include "scheduler/framework/unit.h"
+
+namespace koord::scheduler {
+
+class PodUnits final : public UnitKind {
+ public:
+  // api may be nullptr: then nothing is written, and nothing is known.
+  PodUnits(kube::Api* api, Executor& executor) : api_(api), executor_(executor) {}
+
+  api::ObjectReference reference(const PodInfo& unit) const override;
+  Task<Result<Whereabouts>> find(PodPtr unit) override;
+  Task<void> report(PodPtr unit, FailureReport failure) override;
+  Task<void> announce(PodPtr unit, std::string node) override;
+  Task<Result<>> annotate(PodPtr unit, api::StringMap annotations) override;
+  Task<bool> evict(PodPtr unit, PodPtr preemptor) override;
+
+ private:
+  Task<void> patchStatus(api::ObjectKey key, json::value patch);
+
+  kube::Api* api_;
+  Executor& executor_;
+};
+
+}  // namespace koord::scheduler

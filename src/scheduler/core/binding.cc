@@ -1,4 +1,4 @@
-// From the chosen node to a bound pod: reserve, permit, and the binding cycle, a task per pod.
+// From a place that was taken to a bound pod: the binding cycle, a task per pod.
 
 #include <fmt/format.h>
 
@@ -9,53 +9,6 @@
 
 namespace koord::scheduler {
 
-Status Scheduler::runReserve(Attempt& attempt) {
-  for (const auto& plugin : attempt.profile->profile().reserve) {
-    Status status = attempt.timer.plugin(plugin.name, "Reserve", [&] {
-      return plugin.point->reserve(attempt.state, attempt.pod.info, attempt.node);
-    });
-    if (status.ok()) continue;
-    status.plugin = plugin.name;
-    if (!status.rejected()) {
-      status = Status::error(
-          fmt::format("running Reserve plugin \"{}\": {}", plugin.name, status.message()));
-    }
-    return status;
-  }
-  return {};
-}
-
-Status Scheduler::runPermit(Attempt& attempt) {
-  std::map<std::string, Duration> waits;
-  for (const auto& plugin : attempt.profile->profile().permit) {
-    PermitResult answer = attempt.timer.plugin(plugin.name, "Permit", [&] {
-      return plugin.point->permit(attempt.state, attempt.pod.info, attempt.node);
-    });
-    if (answer.status.ok()) continue;
-    if (answer.status.code == Code::Wait) {
-      waits[plugin.name] = std::min(answer.timeout, kMaxPermitWait);
-      continue;
-    }
-    answer.status.plugin = plugin.name;
-    if (answer.status.rejected()) return answer.status;
-    return Status::error(
-        fmt::format("running Permit plugin \"{}\": {}", plugin.name, answer.status.message()));
-  }
-  if (!waits.empty())
-    shared_.waiting.add(executor_, attempt.pod.info, attempt.node, std::move(waits));
-  return {};
-}
-
-// All reserve plugins, also those that were not reached.
-void Scheduler::unreserve(Attempt& attempt) {
-  const auto& plugins = attempt.profile->profile().reserve;
-  attempt.timer.point("Unreserve", [&] {
-    for (auto it = plugins.rbegin(); it != plugins.rend(); ++it)
-      it->point->unreserve(attempt.state, attempt.pod.info, attempt.node);
-    return Status{};
-  });
-}
-
 Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   Attempt& attempt = *owned;
   const std::string uid = attempt.pod.uid();
@@ -64,7 +17,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   if (!flight.ok()) {
     shared_.waiting.remove(uid);
     underWay_.erase(uid);
-    fail(attempt, flight, nullptr, {true, ""}, true);
+    fail(attempt, flight);
     co_return;
   }
   if (!attempt.preBinds.empty() || shared_.waiting.find(uid)) {
@@ -82,7 +35,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     if (observer_) observer_->permitWait(allowed.code, executor_.steadyNow() - since);
     if (!allowed.ok()) {
       underWay_.erase(uid);
-      fail(attempt, allowed, nullptr, {true, ""}, true);
+      fail(attempt, allowed);
       co_return;
     }
   }
@@ -108,8 +61,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
         underWay_.erase(uid);
         log::info("pod {} cannot be bound to {}: {}", attempt.pod.info->key(), attempt.nodeName,
                   truth == Truth::Gone ? "it is gone" : "it is bound to another node");
-        unreserve(attempt);
-        (void)shared_.cluster.forget(uid);
+        (void)Placement::giveUp(shared_, attempt);
         placeFreed(*attempt.pod.info, attempt.nodeName);
         // Still pending to us, so our watch is behind: what it will show can be counted already.
         if (attempt.elsewhere && pending_.contains(uid))
@@ -120,7 +72,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   }
   underWay_.erase(uid);
   if (!status.ok()) {
-    fail(attempt, status, nullptr, {true, ""}, true);
+    fail(attempt, status);
     co_return;
   }
   succeeded(attempt);

@@ -11,38 +11,48 @@ Task<Result<ExtenderVerdicts>> Scheduler::askExtenders(Attempt& attempt, const N
   return shared_.extenders->judge(attempt.pod.info->pod, std::move(objects));
 }
 
-Task<void> Scheduler::placeWithExtenders(std::unique_ptr<Attempt> owned) {
-  Attempt& attempt = *owned;
+Task<SearchResult> Scheduler::searchWithExtenders(Attempt& attempt, SearchScope scope) {
   const PodPtr pod = attempt.pod.info;
   NodeSearch& search = attempt.profile->search();
   NodeSet nodes;
-  SearchResult result = search.passing(attempt.state, pod, nodes);
-  if (result.status.ok()) {
-    Result<ExtenderVerdicts> verdicts = ExtenderVerdicts{};
-    // The node that preemption has made room on goes first.
-    const auto nominated = shared_.cluster.findNode(pod->pod->status.nominatedNodeName);
-    if (nominated && nodes.contains(*nominated)) {
-      NodeSet one;
-      one.insert(*nominated);
-      auto asking = askExtenders(attempt, one);
-      verdicts = co_await asking;
-    }
-    if (!verdicts || verdicts->passed.empty()) {
-      auto asking = askExtenders(attempt, nodes);
-      verdicts = co_await asking;
-    }
-    if (!running_ || !pending_.contains(pod->uid())) {
-      queue_->done(pod->uid());  // or it was deleted or assigned meanwhile
-      cycling_ = false;
-      wake();
-      co_return;
-    }
-    attempt.state = CycleState();
-    if (verdicts) {
-      result = search.findAmong(attempt.state, pod, *verdicts, attempt.timer);
-    } else {
-      result.status = Status::of(verdicts.error());
-    }
+  SearchResult result = search.passing(attempt.state, pod, scope, nodes);
+  if (!result.status.ok()) co_return result;
+  Result<ExtenderVerdicts> verdicts = ExtenderVerdicts{};
+  // The node that preemption has made room on goes first.
+  const auto nominated = shared_.cluster.findNode(pod->pod->status.nominatedNodeName);
+  if (nominated && nodes.contains(*nominated)) {
+    NodeSet one;
+    one.insert(*nominated);
+    auto asking = askExtenders(attempt, one);
+    verdicts = co_await asking;
+  }
+  if (!verdicts || verdicts->passed.empty()) {
+    auto asking = askExtenders(attempt, nodes);
+    verdicts = co_await asking;
+  }
+  if (!stillWanted(attempt)) co_return result;
+  attempt.state = CycleState();
+  if (verdicts) {
+    result = search.findAmong(attempt.state, pod, scope, *verdicts, attempt.timer);
+  } else {
+    result.status = Status::of(verdicts.error());
+  }
+  co_return result;
+}
+
+// Whether the pod of the attempt still needs a node, after time has passed.
+bool Scheduler::stillWanted(const Attempt& attempt) const {
+  return running_ && pending_.contains(attempt.pod.uid());
+}
+
+Task<void> Scheduler::placeWithExtenders(std::unique_ptr<Attempt> owned) {
+  Attempt& attempt = *owned;
+  auto searching = searchWithExtenders(attempt, {});
+  SearchResult result = co_await searching;
+  if (!stillWanted(attempt)) {
+    queue_->done(attempt.pod.uid());
+    endCycle();
+    co_return;
   }
   searched(attempt, result);
   if (!result.status.ok()) {
@@ -51,9 +61,8 @@ Task<void> Scheduler::placeWithExtenders(std::unique_ptr<Attempt> owned) {
     co_return;
   }
   const bool taken = take(attempt, result.node);
-  cycling_ = false;
+  endCycle();
   if (taken) bindings_.spawn(bindingCycle(std::move(owned)));
-  wake();
 }
 
 }  // namespace koord::scheduler

@@ -20,18 +20,15 @@ std::string shortened(const std::string& note) {
 
 }  // namespace
 
-// A failure after the pod was counted on its node.
-void Scheduler::fail(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
-                     const Nomination& nomination, bool assumed) {
-  if (assumed) {
-    unreserve(attempt);
-    if (const auto forgotten = shared_.cluster.forget(attempt.pod.uid()); !forgotten) {
-      // The API has shown it bound after all.
-      log::warn("{}", forgotten.error().message);
-      queue_->done(attempt.pod.uid());
-      return;
-    }
-  }
+// A failure in the binding cycle.
+void Scheduler::fail(Attempt& attempt, const Status& status) {
+  if (Placement::giveUp(shared_, attempt)) return notTaken(attempt, status, nullptr, {true, ""});
+  queue_->done(attempt.pod.uid());
+}
+
+// The pod was given a node and has lost it again.
+void Scheduler::notTaken(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
+                         const Nomination& nomination) {
   const std::string uid = attempt.pod.uid();
   if (status.rejected()) {
     Diagnosis own;

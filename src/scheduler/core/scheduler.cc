@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "scheduler/core/group_member.h"
 
 namespace koord::scheduler {
 
@@ -23,7 +24,8 @@ Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* ap
     : options_(std::move(options)),
       executor_(executor),
       observer_(observer),
-      shared_(executor, api) {}
+      shared_(executor, api),
+      selfCheck_(executor, shared_.cluster, observer) {}
 
 Scheduler::~Scheduler() {
   *alive_ = false;
@@ -81,6 +83,7 @@ PodFields Scheduler::podFieldsKept() const {
 void Scheduler::start() {
   running_ = true;
   queue_->start();
+  selfCheck_.start();
   wake();
 }
 
@@ -99,38 +102,59 @@ void Scheduler::pump() {
   for (int n = 0; n < kPodsPerSlice && binding_ < kMaxBinding; ++n) {
     auto pod = queue_->pop();
     if (!pod) return;
-    scheduleOne(*std::move(pod));
+    scheduleNext(*std::move(pod));
     if (cycling_) return;
     if (executor_.steadyNow() > until) break;
   }
   if (binding_ < kMaxBinding) wake();
 }
 
-void Scheduler::scheduleOne(QueuedPod pod) {
+void Scheduler::scheduleNext(QueuedPod pod) {
+  const std::string group = pod.group;
+  auto attempt = begin(std::move(pod));
+  if (!attempt) return;
+  if (group.empty()) return scheduleOne(std::move(attempt));
+  std::vector<Member> members;
+  members.emplace_back(std::move(attempt));
+  for (QueuedPod& other : queue_->popGroup(group))
+    if (auto next = begin(std::move(other))) members.emplace_back(std::move(next));
+  cycling_ = true;
+  cycles_.spawn(placeGroup(group, std::move(members)));
+}
+
+std::unique_ptr<Attempt> Scheduler::begin(QueuedPod pod) {
   const auto found = profiles_.find(pod.info->pod->spec.schedulerName);
-  if (found == profiles_.end()) return queue_->done(pod.uid());
-  if (pod.info->pod->metadata.deletionTimestamp) {
+  if (found != profiles_.end() && pod.info->pod->metadata.deletionTimestamp) {
     event(*found->second, pod.info, "Warning", "FailedScheduling", "Scheduling",
           "skip schedule deleting pod: " + pod.info->key());
-    return queue_->done(pod.uid());
+  } else if (found != profiles_.end() && !shared_.cluster.findPod(pod.uid())) {
+    auto attempt = std::make_unique<Attempt>();
+    attempt->pod = std::move(pod);
+    attempt->profile = found->second.get();
+    attempt->started = executor_.steadyNow();
+    attempt->sample = attempts_++ % kSampleEvery == 0;
+    attempt->timer = AttemptTimer(observer_, executor_, found->first, attempt->sample);
+    return attempt;
   }
-  if (shared_.cluster.findPod(pod.uid())) return queue_->done(pod.uid());
+  queue_->done(pod.uid());
+  return nullptr;
+}
 
-  auto attempt = std::make_unique<Attempt>();
-  attempt->pod = std::move(pod);
-  attempt->profile = found->second.get();
-  attempt->started = executor_.steadyNow();
-  attempt->sample = attempts_++ % kSampleEvery == 0;
-  attempt->timer = AttemptTimer(observer_, executor_, found->first, attempt->sample);
+void Scheduler::scheduleOne(std::unique_ptr<Attempt> attempt) {
   cycling_ = true;
   if (shared_.extenders && shared_.extenders->concerns(*attempt->pod.info->pod))
     return cycles_.spawn(placeWithExtenders(std::move(attempt)));
   SearchResult result =
-      attempt->profile->search().find(attempt->state, attempt->pod.info, attempt->timer);
+      attempt->profile->search().find(attempt->state, attempt->pod.info, {}, attempt->timer);
   searched(*attempt, result);
   if (!result.status.ok()) return cycles_.spawn(giveUp(std::move(attempt), std::move(result)));
   cycling_ = false;
   if (take(*attempt, result.node)) bindings_.spawn(bindingCycle(std::move(attempt)));
+}
+
+void Scheduler::endCycle() {
+  cycling_ = false;
+  wake();
 }
 
 void Scheduler::searched(Attempt& attempt, const SearchResult& result) {
@@ -147,9 +171,13 @@ void Scheduler::timed(const Attempt& attempt, std::string_view point, Code code,
                             executor_.steadyNow() - since);
 }
 
-// Ends the scheduling cycle.
-Task<void> Scheduler::giveUp(std::unique_ptr<Attempt> owned, SearchResult result) {
-  Attempt& attempt = *owned;
+Task<void> Scheduler::giveUp(std::unique_ptr<Attempt> attempt, SearchResult result) {
+  auto concluding = conclude(*attempt, std::move(result));
+  co_await concluding;
+  endCycle();
+}
+
+Task<void> Scheduler::conclude(Attempt& attempt, SearchResult result) {
   Nomination nomination;
   const bool rejected = result.status.rejected() && result.diagnosis.totalNodes > 0;
   if (rejected) {
@@ -162,8 +190,6 @@ Task<void> Scheduler::giveUp(std::unique_ptr<Attempt> owned, SearchResult result
   for (auto* plugin : attempt.profile->profile().offers<AfterPostFilterPlugin>())
     plugin->afterPostFilter(attempt.state, attempt.pod.info, result.status);
   failed(attempt, result.status, rejected ? &result.diagnosis : nullptr, nomination);
-  cycling_ = false;
-  wake();
 }
 
 Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result) {
@@ -192,24 +218,17 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   co_return nomination;
 }
 
-// Everything that happens at once when a node was found: count the pod there, reserve, ask for
-// permission.
+// A pod that stands alone is a placement of one.
 bool Scheduler::take(Attempt& attempt, NodeId node) {
-  const PodPtr& pod = attempt.pod.info;
-  attempt.node = node;
-  attempt.nodeName = shared_.cluster.node(node).name;
   if (debug_.topScores > 0) printScores(attempt);
-
-  if (const auto assumed = shared_.cluster.assume(pod, attempt.node); !assumed) {
-    failed(attempt, Status::of(assumed.error()), nullptr, {true, ""});
-    return false;
+  Placement placement(shared_);
+  const Status status = placement.take(attempt, node);
+  if (status.ok()) {
+    placement.commit();
+  } else {
+    notTaken(attempt, status, nullptr, {true, ""});
   }
-  shared_.nominator.remove(pod->uid());
-  Status status = attempt.timer.point("Reserve", [&] { return runReserve(attempt); });
-  if (status.ok()) status = attempt.timer.point("Permit", [&] { return runPermit(attempt); });
-  if (status.ok()) return true;
-  fail(attempt, status, nullptr, {true, ""}, true);
-  return false;
+  return status.ok();
 }
 
 void Scheduler::printScores(Attempt& attempt) {

@@ -18,7 +18,8 @@
 #include <unordered_set>
 
 #include "scheduler/core/decision_log.h"
-#include "scheduler/core/profile_runtime.h"
+#include "scheduler/core/placement.h"
+#include "scheduler/core/self_check.h"
 #include "scheduler/framework/observer.h"
 #include "scheduler/queue/scheduling_queue.h"
 
@@ -87,45 +88,42 @@ class Scheduler {
   // busy; further pods are better off in the queue, where they cost less.
   static constexpr std::size_t kMaxBinding = 128;
 
-  // One attempt, from pop to bound.
-  struct Attempt {
-    QueuedPod pod;
-    ProfileRuntime* profile = nullptr;
-    CycleState state;
-    AttemptTimer timer;
-    bool sample = false;                                    // plugins are timed one by one
-    std::vector<const Extension<PreBindPlugin>*> preBinds;  // those that have something to do
-    NodeId node = kNoNode;
-    std::string nodeName;
-    SteadyTime started{};
-    std::size_t evaluated = 0;
-    std::size_t feasible = 0;
-    PodObject elsewhere;  // the pod as somebody else has bound it
-  };
-
   Scheduler(SchedulerOptions options, Executor& executor, kube::Api* api, Observer* observer);
 
   // scheduler.cc
   void wake();
   void pump();
-  void scheduleOne(QueuedPod pod);
+  void scheduleNext(QueuedPod pod);
+  // The beginning of an attempt; nullptr when the pod is not to be scheduled.
+  std::unique_ptr<Attempt> begin(QueuedPod pod);
+  void scheduleOne(std::unique_ptr<Attempt> attempt);
   void searched(Attempt& attempt, const SearchResult& result);
   // For points whose plugins take their time: says how long it was since then.
   void timed(const Attempt& attempt, std::string_view point, Code code, SteadyTime since);
   bool take(Attempt& attempt, NodeId node);
-  // The attempt found no node: asks PostFilter plugins, then files the failure.
+  // Ends the scheduling cycle: the next pod may come.
+  void endCycle();
+  // The attempt found no node, which ends the cycle.
   Task<void> giveUp(std::unique_ptr<Attempt> attempt, SearchResult result);
+  // Asks PostFilter plugins, then files the failure.
+  Task<void> conclude(Attempt& attempt, SearchResult result);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
   void printScores(Attempt& attempt);
 
   // extended.cc
   Task<void> placeWithExtenders(std::unique_ptr<Attempt> attempt);
+  // A search in which extenders have a say; the attempt's pod may be gone when it ends.
+  Task<SearchResult> searchWithExtenders(Attempt& attempt, SearchScope scope);
+  bool stillWanted(const Attempt& attempt) const;
   Task<Result<ExtenderVerdicts>> askExtenders(Attempt& attempt, const NodeSet& nodes);
 
+  // group_cycle.cc
+  struct Member;
+  Task<void> placeGroup(std::string group, std::vector<Member> members);
+  Task<Status> tryDomain(const std::string& group, std::vector<Member>& members,
+                         const NodeSet* domain);
+
   // binding.cc
-  Status runReserve(Attempt& attempt);
-  Status runPermit(Attempt& attempt);
-  void unreserve(Attempt& attempt);
   Task<void> bindingCycle(std::unique_ptr<Attempt> attempt);
   Status preFlight(Attempt& attempt);
   Task<Status> preBind(Attempt& attempt);
@@ -136,8 +134,9 @@ class Scheduler {
   void succeeded(Attempt& attempt);
 
   // failure.cc
-  void fail(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
-            const Nomination& nomination, bool assumed);
+  void fail(Attempt& attempt, const Status& status);
+  void notTaken(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
+                const Nomination& nomination);
   void failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
               const Nomination& nomination);
   void event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,
@@ -175,6 +174,7 @@ class Scheduler {
   std::unordered_map<api::ObjectKey, std::string> pendingUids_;
   std::unordered_set<std::string> underWay_;  // uids of pods in a binding cycle
   std::size_t binding_ = 0;                   // of these, in Bind
+  SelfCheck selfCheck_;
   DecisionLog decisions_;
   Debug debug_;
   bool running_ = false;

@@ -72,6 +72,9 @@ struct SchedulerFixture {
       auto bound = std::make_shared<api::Pod>(*found->second);
       bound->spec.nodeName = textAt(*body, "target", "name");
       bound->metadata.resourceVersion += "0";
+      if (const auto* added = at(*body, "metadata", "annotations"))
+        for (const auto& member : added->get_object())
+          bound->metadata.annotations[member.key()] = std::string(member.value().get_string());
       ++bindings[request.name];
       replace(bound);
       if (losesReplies) return fail(ErrorCode::Unavailable, "connection reset");

@@ -63,7 +63,9 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
                          it->info->nonZeroMemory == pod->nonZeroMemory &&
                          it->info->labelSet == pod->labelSet && it->info->ports == pod->ports &&
                          it->info->pod->metadata.deletionTimestamp.has_value() ==
-                             pod->pod->metadata.deletionTimestamp.has_value();
+                             pod->pod->metadata.deletionTimestamp.has_value() &&
+                         sameAnnotations(podAnnotations_, it->info->pod->metadata.annotations,
+                                         pod->pod->metadata.annotations);
   if (sameShape) {
     // The usual confirmation or status update: nothing that is counted differs, so no node changed.
     auto& pods = rows_[node].pods;

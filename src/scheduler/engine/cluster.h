@@ -13,6 +13,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -54,8 +55,8 @@ struct ImageSpread {
 };
 
 // Hears of every pod that comes to or leaves a node, what-if changes and their undoing included,
-// after the cluster's own numbers have changed; and of nodes before and after labels or existence
-// change.
+// after the cluster's own numbers have changed; and of nodes before and after labels, watched
+// annotations or existence change.
 class ClusterListener {
  public:
   virtual ~ClusterListener() = default;
@@ -105,6 +106,12 @@ class Cluster {
   std::uint64_t nodesVersion() const { return nodesVersion_; }
   // Rises with that, and when labels or taints of a node change.
   std::uint64_t placesVersion() const { return placesVersion_; }
+
+  // An annotation of nodes, or of pods on nodes, that some plugin reads. A node that comes to have
+  // another value of it, or a pod that does, counts as changed, and listeners hear of it. Others
+  // are written all the time and mean nothing here.
+  void watchNodeAnnotation(std::string key) { nodeAnnotations_.insert(std::move(key)); }
+  void watchPodAnnotation(std::string key) { podAnnotations_.insert(std::move(key)); }
 
   // --- Columns, by node id. A resource nobody has named yet has an empty column: use columnAt.
   std::span<const std::int64_t> allocatable(ResourceId id) const {
@@ -203,9 +210,14 @@ class Cluster {
 
   void addListener(ClusterListener& listener) { listeners_.push_back(&listener); }
 
-  // Counts a node's pods afresh, in all ledgers, and compares; the difference in words, empty when
-  // there is none.
-  std::string verifyNode(NodeId node) const;
+  // Counts a node's pods afresh, in all ledgers, and compares: what differs, by ledger and in words.
+  // The cluster's own sums are called "resources".
+  struct Drift {
+    std::string_view ledger;
+    std::string difference;
+  };
+  std::vector<Drift> checkNode(NodeId node) const;
+  std::string verifyNode(NodeId node) const;  // the same as one text; "" when nothing differs
 
  private:
   using Column = std::vector<std::int64_t>;
@@ -236,7 +248,6 @@ class Cluster {
   void count(NodeId node, const PodInfo& pod, bool add);
   void addRequested(NodeId node, const Resources& amount, bool negative);
   std::string verifyRequested(NodeId node) const;
-  std::string verifyLedgers(NodeId node) const;
   void undoTo(std::size_t mark);
 
   Symbols symbols_;
@@ -279,7 +290,13 @@ class Cluster {
   std::uint64_t logRead_ = 0;  // no reader has gone beyond
   std::vector<ClusterListener*> listeners_;
   std::vector<Ledger*> ledgers_;  // by id
+  std::set<std::string> nodeAnnotations_;
+  std::set<std::string> podAnnotations_;
 };
+
+// Whether two sets of annotations say the same of these keys.
+bool sameAnnotations(const std::set<std::string>& keys, const api::StringMap& a,
+                     const api::StringMap& b);
 
 // "img" -> "img:latest"; what has a tag or digest stays.
 std::string normalizedImageName(std::string_view name);

@@ -59,10 +59,6 @@ void Cluster::applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const
   }
 }
 
-std::string Cluster::verifyNode(NodeId node) const {
-  return verifyRequested(node) + verifyLedgers(node);
-}
-
 std::string Cluster::verifyRequested(NodeId node) const {
   Resources sum;
   std::int64_t cpu = 0;
@@ -92,19 +88,27 @@ std::string Cluster::verifyRequested(NodeId node) const {
   return difference;
 }
 
-std::string Cluster::verifyLedgers(NodeId node) const {
+std::vector<Cluster::Drift> Cluster::checkNode(NodeId node) const {
+  std::vector<Drift> drifts;
+  if (std::string found = verifyRequested(node); !found.empty())
+    drifts.push_back({"resources", std::move(found)});
   std::vector<std::vector<GrantedPod>> held(ledgers_.size());
   for (const PodPtr& pod : rows_[node].pods) {
     pods_.find(pod->uid())->grants.forEach([&](LedgerId ledger, const Grant& grant) {
       held[ledger].push_back({*pod, grant});
     });
   }
-  std::string difference;
-  for (const Ledger* ledger : ledgers_) {
-    const std::string found = ledger->verify(node, held[ledger->id()]);
-    if (!found.empty()) difference += fmt::format("{}: {}; ", ledger->name(), found);
-  }
-  return difference;
+  for (const Ledger* ledger : ledgers_)
+    if (std::string found = ledger->verify(node, held[ledger->id()]); !found.empty())
+      drifts.push_back({ledger->name(), std::move(found)});
+  return drifts;
+}
+
+std::string Cluster::verifyNode(NodeId node) const {
+  std::string text;
+  for (const Drift& drift : checkNode(node))
+    text += fmt::format("{}: {}", drift.ledger, drift.difference);
+  return text;
 }
 
 }  // namespace koord::scheduler

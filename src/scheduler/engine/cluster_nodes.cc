@@ -22,6 +22,15 @@ bool sameImages(const api::List<api::ContainerImage>& a, const api::List<api::Co
 
 }  // namespace
 
+bool sameAnnotations(const std::set<std::string>& keys, const api::StringMap& a,
+                     const api::StringMap& b) {
+  return std::ranges::all_of(keys, [&](const std::string& key) {
+    const auto* before = api::findIn(a, key);
+    const auto* after = api::findIn(b, key);
+    return before ? after && *before == *after : !after;
+  });
+}
+
 std::string normalizedImageName(std::string_view name) {
   const auto colon = name.rfind(':');
   const auto slash = name.rfind('/');
@@ -94,12 +103,14 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
     for (auto* listener : listeners_) listener->nodeChanging(id);
   }
   const bool relabelled = !before || before->metadata.labels != after.metadata.labels;
+  const bool told = relabelled || !sameAnnotations(nodeAnnotations_, before->metadata.annotations,
+                                                   after.metadata.annotations);
+  if (told && before)
+    for (auto* listener : listeners_) listener->nodeChanging(id);
+  changed |= told;
   if (relabelled) {
     ++placesVersion_;
-    if (before)
-      for (auto* listener : listeners_) listener->nodeChanging(id);
     setLabels(id, after.metadata.labels);
-    changed = true;
   }
   if (!before || before->status.allocatable != after.status.allocatable) {
     setAllocatable(id, after.status.allocatable);
@@ -120,7 +131,7 @@ NodeId Cluster::setNode(std::shared_ptr<const api::Node> object) {
     changed = true;
   }
   if (changed) touch(id);
-  if (relabelled)
+  if (told)
     for (auto* listener : listeners_) listener->nodeChanged(id);
   return id;
 }

@@ -142,6 +142,8 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   forEachPoint(*profile, [&](std::string_view, const auto& list) {
     for (const auto& extension : list) active.insert(extension.name);
   });
+  // A plugin may have nothing but offers to others.
+  for (const PluginRef& plugin : multiPoint) active.insert(plugin.name);
   std::erase_if(profile->plugins,
                 [&](const auto& plugin) { return !active.contains(std::string(plugin->name())); });
   for (const auto& plugin : profile->plugins) {
@@ -159,7 +161,8 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
       continue;
     }
     // Asked again on every event, like upstream's plugins without the extension.
-    const bool rejects = Profile::indexOf(profile->filter, name) != Profile::npos ||
+    const bool rejects = dynamic_cast<const GroupPlugin*>(plugin.get()) ||
+                         Profile::indexOf(profile->filter, name) != Profile::npos ||
                          Profile::indexOf(profile->preFilter, name) != Profile::npos ||
                          Profile::indexOf(profile->preEnqueue, name) != Profile::npos ||
                          Profile::indexOf(profile->reserve, name) != Profile::npos ||
@@ -167,6 +170,17 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
     if (rejects)
       profile->registrations.push_back({name, {{EventResource::Wildcard, action::kAll, "", {}}}});
   }
+  for (const auto* plugin : profile->offers<const AdmitPlugin>()) profile->admits.push_back(plugin);
+  const auto sole = [&]<class Offer>(Offer*& slot, std::string_view what) {
+    const auto offers = profile->offers<Offer>();
+    if (!offers.empty()) slot = offers.front();
+    if (offers.size() > 1)
+      errors.push_back(fmt::format("{}: more than one plugin {}", config.path, what));
+  };
+  sole(profile->groups, "forms groups of pods");
+  sole(profile->planner, "plans nodes ahead");
+  if (const auto* plugin = dynamic_cast<const Plugin*>(profile->groups))
+    profile->groupsName = plugin->name();
   // Extenders cannot tell what they wait for.
   if (handle.extenders()) {
     profile->registrations.push_back(

@@ -33,6 +33,12 @@ std::vector<Diagnosis::Entry> Diagnosis::entries() const {
   return entries;
 }
 
+void Diagnosis::keepVerdicts() {
+  if (!verdicts || kept_.get() == verdicts) return;
+  kept_ = std::make_shared<const Verdicts>(*verdicts);
+  verdicts = kept_.get();
+}
+
 void Diagnosis::notePlugin(const std::string& plugin, Code code) {
   if (plugin.empty()) return;
   (code == Code::Pending ? pendingPlugins : unschedulablePlugins).insert(plugin);

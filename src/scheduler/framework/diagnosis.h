@@ -2,6 +2,7 @@
 
 // Diagnosis: why a pod found no node, and the message that says so.
 
+#include <memory>
 #include <set>
 #include <string>
 
@@ -17,8 +18,9 @@ class Diagnosis {
   // Nodes that PreFilter results left out, and their status.
   NodeSet absent;
   Status absentStatus;
-  // The other nodes. Borrowed: valid until the next attempt.
+  // The other nodes. Borrowed: valid until the next attempt, unless it is kept.
   const Verdicts* verdicts = nullptr;
+  void keepVerdicts();
   std::vector<std::string> filterPlugins;  // names, by Rejection::plugin
   Status postFilter;
   std::string postFilterMessage;
@@ -39,6 +41,9 @@ class Diagnosis {
 
   // "0/5 nodes are available: 2 node(s) had untolerated taint(s), 3 Insufficient cpu. preemption: ..."
   std::string message() const;
+
+ private:
+  std::shared_ptr<const Verdicts> kept_;
 };
 
 // The middle of the message: {"3 Insufficient cpu", ...} sorted as text and joined.

@@ -11,21 +11,22 @@ namespace koord::scheduler {
 Status NodeSearch::filterAll(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                              NodeSet& nodes) {
   verdicts_.clear(cluster_.capacity());
-  nodes = attempt.restricted ? attempt.allowed : cluster_.live();
+  nodes = attempt.of(cluster_.live());
   Status status = filterOn(state, pod, attempt, nodes, &verdicts_, true);
   if (status.ok()) status = dropNominated(state, pod, attempt, nodes, &verdicts_);
   return status;
 }
 
-SearchResult NodeSearch::passing(CycleState& state, const PodPtr& pod, NodeSet& nodes) {
+SearchResult NodeSearch::passing(CycleState& state, const PodPtr& pod, const SearchScope& scope,
+                                 NodeSet& nodes) {
   SearchResult result;
-  Attempt* const begun = begin(state, pod, result);
+  Attempt* const begun = begin(state, pod, scope, result);
   if (!begun) return result;
   Attempt& attempt = *begun;
   Diagnosis& diagnosis = result.diagnosis;
   result.status = filterAll(state, pod, attempt, nodes);
   if (!result.status.ok()) return result;
-  result.evaluated = attempt.restricted ? attempt.allowed.size() : diagnosis.totalNodes;
+  result.evaluated = attempt.of(cluster_.live()).size();
   limitFeasible(nodes);
   result.feasible = nodes.size();
   if (!nodes.empty()) return result;
@@ -34,18 +35,19 @@ SearchResult NodeSearch::passing(CycleState& state, const PodPtr& pod, NodeSet& 
   return result;
 }
 
-SearchResult NodeSearch::findAmong(CycleState& state, const PodPtr& pod,
+SearchResult NodeSearch::findAmong(CycleState& state, const PodPtr& pod, const SearchScope& scope,
                                    const ExtenderVerdicts& extenders, const AttemptTimer& timer) {
   timer_ = timer;
-  SearchResult result = findAmongTimed(state, pod, extenders);
+  SearchResult result = findAmongTimed(state, pod, scope, extenders);
   timer_ = {};
   return result;
 }
 
 SearchResult NodeSearch::findAmongTimed(CycleState& state, const PodPtr& pod,
+                                        const SearchScope& scope,
                                         const ExtenderVerdicts& extenders) {
   SearchResult result;
-  Attempt* const begun = begin(state, pod, result);
+  Attempt* const begun = begin(state, pod, scope, result);
   if (!begun) return result;
   Attempt& attempt = *begun;
   Diagnosis& diagnosis = result.diagnosis;
@@ -54,7 +56,7 @@ SearchResult NodeSearch::findAmongTimed(CycleState& state, const PodPtr& pod,
   NodeSet nodes;
   result.status = timer_.point("Filter", [&] { return filterAll(state, pod, attempt, nodes); });
   if (!result.status.ok()) return result;
-  result.evaluated = attempt.restricted ? attempt.allowed.size() : diagnosis.totalNodes;
+  result.evaluated = attempt.of(cluster_.live()).size();
 
   NodeSet left = nodes;
   nodes.forEach([&](NodeId node) {

@@ -43,15 +43,17 @@ SearchResult NodeSearch::prepare(CycleState& state, const PodPtr& pod) {
   return result;
 }
 
-SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod, const AttemptTimer& timer) {
+SearchResult NodeSearch::find(CycleState& state, const PodPtr& pod, const SearchScope& scope,
+                              const AttemptTimer& timer) {
   timer_ = timer;
-  SearchResult result = findTimed(state, pod);
+  SearchResult result = findTimed(state, pod, scope);
   timer_ = {};
   return result;
 }
 
 // The start of every search; nullptr when it is its end, too.
-NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod, SearchResult& result) {
+NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod,
+                                       const SearchScope& scope, SearchResult& result) {
   result.diagnosis.totalNodes = cluster_.liveCount();
   result.diagnosis.filterPlugins = filterNames_;
   if (result.diagnosis.totalNodes == 0) {
@@ -63,23 +65,48 @@ NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod, Sea
     runPreFilter(state, pod, attempt, result);
     return result.status;
   });
+  attempt.among = scope.among;
+  attempt.preferred.assign(scope.preferred.begin(), scope.preferred.end());
+  if (result.status.ok() && profile_.planner) {
+    result.status = applyPlan(state, pod, attempt);
+    if (!result.status.ok()) result.diagnosis.preFilter = result.status;
+  }
   return result.status.ok() ? &attempt : nullptr;
 }
 
-SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod) {
+Status NodeSearch::applyPlan(CycleState& state, const PodPtr& pod, Attempt& attempt) {
+  PlanPlugin::Plan plan = profile_.planner->plan(state, pod);
+  if (plan.status.skipped()) return {};
+  if (!plan.status.ok()) return plan.status;
+  std::ranges::copy(plan.first, std::back_inserter(attempt.preferred));
+  if (plan.only.empty()) return {};
+  NodeSet only;
+  for (const NodeId node : plan.only)
+    if (attempt.allows(node) && cluster_.live().contains(node)) only.insert(node);
+  attempt.restricted = true;
+  attempt.allowed = std::move(only);
+  attempt.absentStatus = Status::unresolvable("node(s) are not those planned for the pod");
+  return {};
+}
+
+SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod,
+                                   const SearchScope& scope) {
   SearchResult result;
-  Attempt* const begun = begin(state, pod, result);
+  Attempt* const begun = begin(state, pod, scope, result);
   if (!begun) return result;
   Attempt& attempt = *begun;
   Diagnosis& diagnosis = result.diagnosis;
   if (tryNominated(state, pod, attempt, result)) return result;
+  for (const NodeId node : attempt.preferred)
+    if (tryNode(state, pod, attempt, node, result)) return result;
 
   NodeSet feasible;
   bool fast = false;
   result.status =
       timer_.point("Filter", [&] { return findFeasible(state, pod, attempt, feasible, fast); });
   if (!result.status.ok()) return result;
-  result.evaluated = attempt.restricted ? attempt.allowed.size() : diagnosis.totalNodes;
+  const bool limited = attempt.restricted || attempt.among;
+  result.evaluated = limited ? attempt.of(cluster_.live()).size() : diagnosis.totalNodes;
   ClassNodes* kept = attempt.restricted ? nullptr : attempt.podClass->nodes.get();
   result.feasible = fast ? kept->feasibleCount() : feasible.size();
   if (result.feasible > 0) {
@@ -88,11 +115,11 @@ SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod) {
   }
 
   // Which plugin rejects a node first can only be told by asking them in order.
-  const bool keptIsAll =
-      kept != nullptr && (otherFilters_ & ~attempt.skipFilter) == 0 && nominator_.empty();
+  const bool keptIsAll = kept != nullptr && !attempt.among &&
+                         (otherFilters_ & ~attempt.skipFilter) == 0 && nominator_.empty();
   if (!keptIsAll && !attempt.restricted) {
-    NodeSet all = cluster_.live();
-    if ((otherFilters_ & ~attempt.skipFilter) == 0) {
+    NodeSet all = attempt.of(cluster_.live());
+    if ((otherFilters_ & ~attempt.skipFilter) == 0 && !attempt.among) {
       verdicts_ = kept->verdicts();
       all = kept->feasible();
     } else {
@@ -110,10 +137,12 @@ SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod) {
 void NodeSearch::describe(const Attempt& attempt, const Verdicts& verdicts,
                           Diagnosis& diagnosis) const {
   diagnosis.verdicts = &verdicts;
-  if (attempt.restricted) {
+  if (attempt.restricted || attempt.among) {
     diagnosis.absent = cluster_.live();
-    diagnosis.absent.subtract(attempt.allowed);
-    diagnosis.absentStatus = attempt.absentStatus;
+    diagnosis.absent.subtract(attempt.of(cluster_.live()));
+    diagnosis.absentStatus = attempt.restricted
+                                 ? attempt.absentStatus
+                                 : Status::unresolvable(std::string(kOutOfScope));
     if (!diagnosis.absent.empty())
       for (const std::string& plugin : attempt.restrictedBy)
         diagnosis.notePlugin(plugin, Code::UnschedulableAndUnresolvable);
@@ -209,10 +238,14 @@ bool NodeSearch::tryNominated(CycleState& state, const PodPtr& pod, const Attemp
   const std::string name = pod->pod->status.nominatedNodeName.str();
   if (name.empty()) return false;
   const auto node = cluster_.findNode(name);
-  if (!node || !cluster_.live().contains(*node)) return false;
-  if (attempt.restricted && !attempt.allowed.contains(*node)) return false;
-  if (!filterNode(state, pod, *node).ok()) return false;
-  result.node = *node;
+  return node && tryNode(state, pod, attempt, *node, result);
+}
+
+bool NodeSearch::tryNode(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeId node,
+                         SearchResult& result) {
+  if (!cluster_.live().contains(node) || !attempt.allows(node)) return false;
+  if (!filterNode(state, pod, node).ok()) return false;
+  result.node = node;
   result.feasible = 1;
   result.evaluated = 1;
   return true;
@@ -224,7 +257,7 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
   const PluginMask others = otherFilters_ & ~attempt.skipFilter;
   if (attempt.restricted) {
     verdicts_.clear(cluster_.capacity());
-    feasible = attempt.allowed;
+    feasible = attempt.of(cluster_.live());
     Status status = filterOn(state, pod, attempt, feasible, &verdicts_, true);
     if (!status.ok()) return status;
     status = dropNominated(state, pod, attempt, feasible, &verdicts_);
@@ -237,10 +270,11 @@ Status NodeSearch::findFeasible(CycleState& state, const PodPtr& pod, Attempt& a
   Status status = podClass.nodes->sync(*pod, attempt.skipFilter, timer_);
   if (!status.ok()) return status;
   const std::size_t enough = nodesToFind(cluster_.liveCount(), percentage_);
-  fast =
-      others == 0 && nominator_.empty() && enough >= cluster_.liveCount() && !hasOtherScores(*pod);
+  fast = others == 0 && !attempt.among && nominator_.empty() && enough >= cluster_.liveCount() &&
+         !hasOtherScores(*pod);
   if (fast) return {};
   feasible = podClass.nodes->feasible();
+  if (attempt.among) feasible.intersect(*attempt.among);
   if (others != 0) {
     status = filterOn(state, pod, attempt, feasible, nullptr, false);
     if (!status.ok()) return status;
@@ -270,10 +304,10 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Att
   std::vector<VerdictId> ids(verdicts ? promised.rejections() : 0);  // in `verdicts`
   for (const auto& [node, verdict] : promised.nodes()) {
     const bool passed = feasible.contains(node);
-    if (attempt.restricted && !attempt.allowed.contains(node)) continue;
+    if (!attempt.allows(node)) continue;
     if (!passed && !verdicts) continue;
-    // The pod itself is not in its own way.
-    bool ask = own == node;
+    // The pod itself is not in its own way, nor are those of its group.
+    bool ask = own == node || promisedToGroup(*pod, node);
     if (verdict == kPasses) {
       ask |= others != 0;
     } else if (verdicts) {
@@ -290,6 +324,14 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Att
     }
   }
   return {};
+}
+
+bool NodeSearch::promisedToGroup(const PodInfo& pod, NodeId node) const {
+  if (!profile_.groups) return false;
+  const auto* nominated = nominator_.on(cluster_.node(node).name);
+  return nominated && std::ranges::any_of(*nominated, [&](const PodPtr& other) {
+           return profile_.sameGroup(pod, *other);
+         });
 }
 
 Status NodeSearch::dropOne(CycleState& state, const PodPtr& pod, NodeId node, NodeSet& feasible,
@@ -328,7 +370,8 @@ Status NodeSearch::filterOn(CycleState& state, const PodPtr& pod, const Attempt&
 
 std::shared_ptr<const PodClass> NodeSearch::decidingClass(const CycleState& state) const {
   const Attempt& attempt = *state.get<Attempt>(kAttempt);
-  return (otherFilters_ & ~attempt.skipFilter) == 0 ? attempt.podClass : nullptr;
+  const bool alone = (otherFilters_ & ~attempt.skipFilter) == 0 && profile_.admits.empty();
+  return alone ? attempt.podClass : nullptr;
 }
 
 Status NodeSearch::filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes,
@@ -365,6 +408,8 @@ Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const 
 Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node) {
   const Attempt& attempt = *state.get<Attempt>(kAttempt);
   const auto judge = [&]() -> Status {
+    for (const AdmitPlugin* plugin : profile_.admits)
+      if (Status status = plugin->admit(state, *pod); !status.ok()) return status;
     Verdicts verdicts;
     verdicts.reserve(node + 1);
     NodeSet one;
@@ -379,6 +424,7 @@ Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node)
     bool any = false;
     for (const PodPtr& other : *nominated) {
       if (other->priority < pod->priority || other->uid() == pod->uid()) continue;
+      if (profile_.sameGroup(*pod, *other)) continue;
       any |= cluster_.assume(other, node).has_value();
     }
     if (any) {

@@ -14,6 +14,7 @@
 #include "scheduler/framework/handle.h"
 #include "scheduler/framework/observer.h"
 #include "scheduler/framework/pod_class.h"
+#include "scheduler/framework/search_scope.h"
 
 namespace koord::scheduler {
 
@@ -39,15 +40,17 @@ class NodeSearch {
   NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& profile, Random random,
              std::int32_t percentage);
 
-  SearchResult find(CycleState& state, const PodPtr& pod, const AttemptTimer& timer = {});
+  SearchResult find(CycleState& state, const PodPtr& pod, const SearchScope& scope = {},
+                    const AttemptTimer& timer = {});
 
   // --- The two halves of a search with scheduler extenders, which are asked in between and take
   // their time. passing() fills `nodes` with those that pass the filters; its result is not a
   // success when there are none. findAmong() is a search of its own, by what holds then, among the
   // nodes that the extenders passed.
-  SearchResult passing(CycleState& state, const PodPtr& pod, NodeSet& nodes);
-  SearchResult findAmong(CycleState& state, const PodPtr& pod, const ExtenderVerdicts& extenders,
-                         const AttemptTimer& timer = {});
+  SearchResult passing(CycleState& state, const PodPtr& pod, const SearchScope& scope,
+                       NodeSet& nodes);
+  SearchResult findAmong(CycleState& state, const PodPtr& pod, const SearchScope& scope,
+                         const ExtenderVerdicts& extenders, const AttemptTimer& timer = {});
 
   // --- For PostFilter plugins and questions, after find() or prepare() with the same state.
   // Runs PreFilter only; the result is not a success when PreFilter refuses.
@@ -80,22 +83,41 @@ class NodeSearch {
     NodeSet allowed;  // when restricted
     Status absentStatus;
     std::vector<std::string> restrictedBy;  // PreFilter plugins
+    const NodeSet* among = nullptr;         // of the scope
+    std::vector<NodeId> preferred;          // of the scope and the planner
+
+    bool allows(NodeId node) const {
+      return (!restricted || allowed.contains(node)) && (!among || among->contains(node));
+    }
+    // All nodes in question.
+    NodeSet of(const NodeSet& live) const {
+      NodeSet nodes = restricted ? allowed : live;
+      if (among) nodes.intersect(*among);
+      return nodes;
+    }
   };
   static constexpr std::string_view kAttempt = "koord.scheduler/attempt";
+  static constexpr std::string_view kOutOfScope =
+      "node(s) are not in the domain that was tried for the pod's group";
   static constexpr std::string_view kNoNodes = "no nodes available to schedule pods";
 
-  SearchResult findAmongTimed(CycleState& state, const PodPtr& pod,
+  SearchResult findAmongTimed(CycleState& state, const PodPtr& pod, const SearchScope& scope,
                               const ExtenderVerdicts& extenders);
-  SearchResult findTimed(CycleState& state, const PodPtr& pod);
-  Attempt* begin(CycleState& state, const PodPtr& pod, SearchResult& result);
+  SearchResult findTimed(CycleState& state, const PodPtr& pod, const SearchScope& scope);
+  Attempt* begin(CycleState& state, const PodPtr& pod, const SearchScope& scope,
+                 SearchResult& result);
+  Status applyPlan(CycleState& state, const PodPtr& pod, Attempt& attempt);
   bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
   bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                     SearchResult& result);
+  bool tryNode(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeId node,
+               SearchResult& result);
   Status filterAll(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeSet& nodes);
   Status findFeasible(CycleState& state, const PodPtr& pod, Attempt& attempt, NodeSet& feasible,
                       bool& fast);
   Status dropNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                        NodeSet& feasible, Verdicts* verdicts);
+  bool promisedToGroup(const PodInfo& pod, NodeId node) const;
   Status dropOne(CycleState& state, const PodPtr& pod, NodeId node, NodeSet& feasible,
                  Verdicts* verdicts);
   Status filterOn(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeSet& nodes,

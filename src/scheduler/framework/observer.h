@@ -42,8 +42,10 @@ class Observer {
   virtual void evicted(bool /*good*/, Duration /*took*/) {}
   // The volumes of a pod could not be bound ("bind").
   virtual void volumesFailed(std::string_view /*stage*/) {}
-  // A pod was counted on one node and seen on another, or sums did not add up.
+  // A pod was counted on one node and seen on another.
   virtual void cacheCorrected() {}
+  // What a ledger keeps of a node is not what the node's pods hold.
+  virtual void drifted(std::string_view /*ledger*/) {}
 };
 
 // Takes the times of one attempt's extension points and, if it is a sample, of its plugins. Costs

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduler/framework/group.h"
 #include "scheduler/framework/plugin.h"
 
 namespace koord::scheduler {
@@ -49,6 +50,10 @@ struct Profile {
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::vector<const Signed*> signedPlugins;
   std::vector<const ViewPlugin*> views;
+  std::vector<const AdmitPlugin*> admits;
+  GroupPlugin* groups = nullptr;  // nullptr: every pod stands alone
+  std::string groupsName;
+  PlanPlugin* planner = nullptr;
 
   // The plugins in use that derive from Offer, in the order of the configuration: how plugins work
   // together (one gives NUMA hints, another merges them) without knowing each other.
@@ -58,6 +63,16 @@ struct Profile {
     for (const auto& plugin : plugins)
       if (auto* offer = dynamic_cast<Offer*>(plugin.get())) found.push_back(offer);
     return found;
+  }
+
+  // "" for a pod that stands alone.
+  std::string groupOf(const PodInfo& pod) const {
+    return groups ? groups->groupOf(pod) : std::string();
+  }
+  bool sameGroup(const PodInfo& a, const PodInfo& b) const {
+    if (!groups) return false;
+    const std::string group = groups->groupOf(a);
+    return !group.empty() && group == groups->groupOf(b);
   }
 
   // Index of the plugin of that name in a list, or npos.

@@ -15,6 +15,7 @@ struct Profile;
 struct QueuedPod {
   PodPtr info;
   const Profile* profile = nullptr;  // of its scheduler, once the queue has seen it; nullptr: none
+  std::string group;  // which it is placed with (group.h); "" = it stands alone
   WallTime timestamp{};  // of the last time it was put into the queue
   int attempts = 0;
   int unschedulableCount = 0;      // attempts that ended in a rejection

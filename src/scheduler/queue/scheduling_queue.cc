@@ -161,14 +161,13 @@ void SchedulingQueue::requeue(Entry& entry, Strategy strategy, const std::string
 
 void SchedulingQueue::add(const PodPtr& pod) {
   if (pod->uid().empty() || markers_.contains(pod->uid())) return;
-  Entry& entry = entries_[pod->uid()];
-  take(entry);
-  entry.sequence = ++lastSequence_;
-  entry.pod = QueuedPod{};
-  entry.pod.info = pod;
-  entry.pod.profile = profileOf(*pod);
+  QueuedPod queued;
+  queued.info = pod;
+  queued.profile = profileOf(*pod);
+  if (queued.profile) queued.group = queued.profile->groupOf(*pod);
   // By age, so that a restart of the scheduler keeps the order among equals.
-  entry.pod.timestamp = std::min(now(), pod->pod->metadata.creationTimestamp.value_or(now()));
+  queued.timestamp = std::min(now(), pod->pod->metadata.creationTimestamp.value_or(now()));
+  Entry& entry = newEntry(std::move(queued));
   nominator_.add(pod, {});
   requeue(entry, Strategy::Immediately, "UnschedulablePodAdd");
 }
@@ -223,17 +222,52 @@ void SchedulingQueue::remove(const PodPtr& pod) {
   const auto it = entries_.find(pod->uid());
   if (it == entries_.end()) return;
   take(it->second);
-  entries_.erase(it);
+  eraseEntry(it->second);
 }
 
 std::optional<QueuedPod> SchedulingQueue::pop() {
   if (active_.empty() && backoff_.empty()) return std::nullopt;
   const bool early = active_.empty();
   Entry* entry = early ? *backoff_.begin() : *active_.begin();
-  take(*entry);
   if (early && observer) observer->incoming("active", "PopFromBackoffQ");
-  QueuedPod pod = std::move(entry->pod);
-  entries_.erase(pod.uid());
+  return launch(*entry);
+}
+
+std::vector<QueuedPod> SchedulingQueue::popGroup(const std::string& group) {
+  const auto known = groups_.find(group);
+  if (known == groups_.end()) return {};
+  std::vector<Entry*> members;
+  for (Entry* entry : known->second)
+    if (entry->place != QueuePlace::Gated && entry->place != QueuePlace::ErrorBackoff)
+      members.push_back(entry);
+  std::ranges::sort(members, ActiveOrder{this});
+  std::vector<QueuedPod> pods;
+  for (Entry* entry : members) pods.push_back(launch(*entry));
+  return pods;
+}
+
+// Puts the pod at the end, in no store yet; an entry that is there is used again.
+SchedulingQueue::Entry& SchedulingQueue::newEntry(QueuedPod pod) {
+  Entry& entry = entries_[pod.uid()];
+  take(entry);
+  entry.sequence = ++lastSequence_;
+  entry.pod = std::move(pod);
+  if (!entry.pod.group.empty()) groups_[entry.pod.group].insert(&entry);
+  return entry;
+}
+
+void SchedulingQueue::eraseEntry(Entry& entry) {
+  if (const auto group = groups_.find(entry.pod.group); group != groups_.end()) {
+    group->second.erase(&entry);
+    if (group->second.empty()) groups_.erase(group);
+  }
+  entries_.erase(std::string(entry.pod.uid()));
+}
+
+QueuedPod SchedulingQueue::launch(Entry& entry) {
+  take(entry);
+  QueuedPod pod = entry.pod;
+  eraseEntry(entry);
   ++pod.attempts;
   pod.backoffExpiration.reset();
   markers_[pod.uid()] = inFlight_.insert(inFlight_.end(), InFlight{pod.uid(), {}, {}});
@@ -279,9 +313,7 @@ void SchedulingQueue::addUnschedulable(QueuedPod pod) {
       if (answer == Strategy::Immediately || pod.pendingPlugins.empty()) break;
     }
   }
-  Entry& entry = entries_[uid];
-  entry.sequence = ++lastSequence_;
-  entry.pod = std::move(pod);
+  Entry& entry = newEntry(std::move(pod));
   requeue(entry, strategy, label);
   done(uid);
 }

@@ -62,6 +62,9 @@ class SchedulingQueue {
 
   // The next pod, now in flight. Empty when none is ready.
   std::optional<QueuedPod> pop();
+  // All others of a group, in their order; now in flight. One of them is ready, so all are tried:
+  // whatever they wait for. Gated ones are left, and those that wait after an error.
+  std::vector<QueuedPod> popGroup(const std::string& group);
   // Ends the flight of a pod that needs no further attempt.
   void done(const std::string& uid);
   // Ends it by putting the pod back after a failed attempt; where to depends on who rejected it and on
@@ -114,8 +117,11 @@ class SchedulingQueue {
   };
 
   const Profile* profileOf(const PodInfo& pod) const;
+  Entry& newEntry(QueuedPod pod);
+  void eraseEntry(Entry& entry);
   void place(Entry& entry, QueuePlace place, const std::string& event);
   void take(Entry& entry);
+  QueuedPod launch(Entry& entry);
   bool gated(Entry& entry);
   Status preEnqueue(const Profile& profile, Entry& entry) const;
   void requeue(Entry& entry, Strategy strategy, const std::string& event);
@@ -137,6 +143,7 @@ class SchedulingQueue {
 
   std::unordered_map<std::string, Entry> entries_;  // by uid
   std::set<Entry*, ActiveOrder> active_;
+  std::unordered_map<std::string, std::set<Entry*>> groups_;  // all entries that are in groups
   std::set<Entry*, BackoffOrder> backoff_;
   std::set<Entry*, BackoffOrder> errorBackoff_;
   std::unordered_map<std::string, Entry*> unschedulable_;  // gated ones included

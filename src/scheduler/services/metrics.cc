@@ -100,6 +100,9 @@ struct Metrics::Impl {
   Counter& corrections = counterFamily(registry, "scheduler_cache_corrections_total",
                                        "Times the cache differed from the API and was corrected")
                              .Add({});
+  Family<Counter>& drifts =
+      counterFamily(registry, "scheduler_ledger_drift_total",
+                    "Times that a node's sums in a ledger were not what its pods hold, by ledger");
   Family<Gauge>& pending =
       gaugeFamily(registry, "scheduler_pending_pods", "[STABLE] Pending pods, by queue");
   Family<Gauge>& inFlight =
@@ -114,8 +117,9 @@ struct Metrics::Impl {
 
   ByPlace<Histogram> points, plugins;
   ByPlace<Counter> asked;
-  std::map<std::tuple<std::string, EventResource, Actions, Hint>, Histogram*> hints;
-  std::map<std::pair<EventResource, Actions>, Histogram*> events;
+  // Resources of plugins' own kinds are told apart by name, "" for all others.
+  std::map<std::tuple<std::string, EventResource, std::string, Actions, Hint>, Histogram*> hints;
+  std::map<std::tuple<EventResource, std::string, Actions>, Histogram*> events;
   // Gauges that have been shown and go to 0 when there is no more to count.
   std::map<std::pair<std::string, std::string>, std::size_t> rejecting;
   std::map<std::string, std::size_t> eventsSeen;
@@ -189,7 +193,7 @@ void Metrics::incoming(std::string_view queue, const std::string& event) {
 }
 
 void Metrics::handled(const ClusterEvent& event, Duration took) {
-  Histogram*& series = impl_->events[{event.resource, event.actions}];
+  Histogram*& series = impl_->events[{event.resource, event.customResource, event.actions}];
   if (!series) {
     series =
         &impl_->eventHandling.Add({{"event", labelOf(event)}}, exponentialBuckets(0.0001, 2, 12));
@@ -198,7 +202,7 @@ void Metrics::handled(const ClusterEvent& event, Duration took) {
 }
 
 void Metrics::hint(const std::string& plugin, const ClusterEvent& event, Hint hint, Duration took) {
-  Histogram*& series = impl_->hints[{plugin, event.resource, event.actions, hint}];
+  Histogram*& series = impl_->hints[{plugin, event.resource, event.customResource, event.actions, hint}];
   if (!series) {
     series = &impl_->hintDuration.Add({{"plugin", plugin},
                                        {"event", labelOf(event)},
@@ -230,6 +234,10 @@ void Metrics::volumesFailed(std::string_view stage) {
 
 void Metrics::cacheCorrected() {
   impl_->corrections.Increment();
+}
+
+void Metrics::drifted(std::string_view ledger) {
+  impl_->drifts.Add({{"ledger", std::string(ledger)}}).Increment();
 }
 
 std::string Metrics::text(const Scheduler& scheduler) {

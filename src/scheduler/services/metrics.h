@@ -32,6 +32,7 @@ class Metrics final : public Observer {
   void evicted(bool good, Duration took) override;
   void volumesFailed(std::string_view stage) override;
   void cacheCorrected() override;
+  void drifted(std::string_view ledger) override;
 
   // All counts begin anew.
   void reset();

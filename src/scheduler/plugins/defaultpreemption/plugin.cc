@@ -106,7 +106,7 @@ PostFilterResult DefaultPreemption::preempt(const PodPtr& pod,
   const std::string& node = cluster_.node(best.node).name;
   result.victims = best.victims.size();
   result.nomination = {true, node};
-  evictions_.start(pod, node, best.victims);
+  evictions_.start(pod, node, best.victims, {std::string(kName), handle_.events()});
   return result;
 }
 

@@ -6,8 +6,8 @@
 #include "base/random.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/defaultpreemption/args.h"
-#include "scheduler/plugins/defaultpreemption/dry_run.h"
-#include "scheduler/plugins/defaultpreemption/eviction.h"
+#include "scheduler/preemption/dry_run.h"
+#include "scheduler/preemption/evictions.h"
 
 namespace koord::scheduler {
 
@@ -22,8 +22,8 @@ class DefaultPreemption final : public Plugin,
         cluster_(handle.cluster()),
         args_(args),
         random_(handle.random()),
-        dryRun_(handle),
-        evictions_(handle) {}
+        dryRun_(handle, rules_),
+        evictions_(evictionsOf(handle)) {}
   std::string_view name() const override { return kName; }
   // Holds the pod back until its victims have been told to leave.
   Status preEnqueue(const PodInfo& pod) override;
@@ -42,8 +42,9 @@ class DefaultPreemption final : public Plugin,
   Cluster& cluster_;
   DefaultPreemptionArgs args_;
   Random random_;
+  const PreemptionRules rules_;
   DryRun dryRun_;
-  Evictions evictions_;
+  Evictions& evictions_;
 };
 
 }  // namespace koord::scheduler

@@ -1,4 +1,4 @@
-#include "scheduler/plugins/defaultpreemption/candidate.h"
+#include "scheduler/preemption/candidate.h"
 
 #include <tuple>
 

@@ -13,7 +13,13 @@ class Evictions {
  public:
   explicit Evictions(Handle& handle) : handle_(handle) {}
 
-  void start(const PodPtr& preemptor, const std::string& node, std::vector<PodPtr> victims);
+  // On whose behalf: pods that wait for permission are rejected in the plugin's name, and victims
+  // hear of it from the profile's recorder, which may be nullptr.
+  struct By {
+    std::string plugin;
+    kube::EventRecorder* events = nullptr;
+  };
+  void start(const PodPtr& preemptor, const std::string& node, std::vector<PodPtr> victims, By by);
   // Whether the pod has to wait for victims that have not been told to leave yet.
   bool holdsBack(const std::string& preemptorUid) const;
 
@@ -21,6 +27,7 @@ class Evictions {
   struct Running {
     std::string lastVictim;
     bool onlyLast = false;  // all others have been deleted
+    By by;
   };
   struct Join;
 
@@ -30,12 +37,15 @@ class Evictions {
   Task<void> evictAndJoin(PodPtr preemptor, std::string node, PodPtr victim,
                           std::shared_ptr<Join> join);
   Task<void> clearNomination(PodPtr pod);
-  void tell(const PodInfo& preemptor, const std::string& node, const PodInfo& victim,
-            bool inMemory);
+  void tell(const By& by, const PodInfo& preemptor, const std::string& node,
+            const PodInfo& victim, bool inMemory);
 
   Handle& handle_;
   std::unordered_map<std::string, Running> running_;  // by preemptor's uid
   TaskGroup tasks_;
 };
+
+// Those of the scheduler, which all profiles and all plugins that preempt share.
+Evictions& evictionsOf(Handle& handle);
 
 }  // namespace koord::scheduler

@@ -1,4 +1,4 @@
-#include "scheduler/plugins/defaultpreemption/budgets.h"
+#include "scheduler/preemption/budgets.h"
 
 namespace koord::scheduler {
 

@@ -11,8 +11,9 @@
 
 #include "scheduler/framework/handle.h"
 #include "scheduler/framework/node_search.h"
-#include "scheduler/plugins/defaultpreemption/budgets.h"
-#include "scheduler/plugins/defaultpreemption/candidate.h"
+#include "scheduler/preemption/budgets.h"
+#include "scheduler/preemption/candidate.h"
+#include "scheduler/preemption/rules.h"
 
 namespace koord::scheduler {
 
@@ -25,8 +26,12 @@ using DryRunOutcomePtr = std::shared_ptr<const DryRunOutcome>;
 
 class DryRun {
  public:
-  explicit DryRun(Handle& handle)
-      : handle_(handle), cluster_(handle.cluster()), budgets_(disruptionBudgetsOf(handle)) {}
+  // The rules must outlive it.
+  DryRun(Handle& handle, const PreemptionRules& rules)
+      : handle_(handle),
+        cluster_(handle.cluster()),
+        rules_(rules),
+        budgets_(disruptionBudgetsOf(handle)) {}
 
   // To be called before on(), once per attempt.
   void begin(const CycleState& state, const PodInfo& pod);
@@ -44,9 +49,12 @@ class DryRun {
   static constexpr std::size_t kMaxKept = 8;
 
   DryRunOutcome tryOut(CycleState& state, const PodPtr& pod, NodeId node);
+  // Whether the pod can have the node as the cluster is now.
+  Status judge(CycleState& state, const PodPtr& pod, NodeId node);
 
   Handle& handle_;
   Cluster& cluster_;
+  const PreemptionRules& rules_;
   const DisruptionBudgets& budgets_;
   std::vector<Kept> kept_;
   Kept* current_ = nullptr;  // of this attempt's kind of pod; nullptr when outcomes cannot be kept

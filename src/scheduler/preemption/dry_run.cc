@@ -1,4 +1,4 @@
-#include "scheduler/plugins/defaultpreemption/dry_run.h"
+#include "scheduler/preemption/dry_run.h"
 
 #include <algorithm>
 
@@ -7,7 +7,8 @@ namespace koord::scheduler {
 void DryRun::begin(const CycleState& state, const PodInfo& pod) {
   current_ = nullptr;
   promised_ = cluster_.findNode(handle_.nominator().nodeOf(pod.uid()));
-  const auto podClass = handle_.search().decidingClass(state);
+  const auto podClass =
+      rules_.keepOutcomes() ? handle_.search().decidingClass(state) : nullptr;
   if (!podClass) return;
   std::erase_if(kept_, [](const Kept& kept) { return kept.podClass.expired(); });
   const auto known = std::ranges::find_if(kept_, [&](const Kept& kept) {
@@ -43,15 +44,20 @@ DryRunOutcomePtr DryRun::on(CycleState& state, const PodPtr& pod, NodeId node) {
   return kept;
 }
 
+Status DryRun::judge(CycleState& state, const PodPtr& pod, NodeId node) {
+  Status status = handle_.search().filterNode(state, pod, node);
+  return status.ok() ? rules_.admits(*pod, node) : status;
+}
+
 DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) {
   DryRunOutcome outcome;
   outcome.candidate.node = node;
   outcome.podDetails = cluster_.podDetails(node);
   std::vector<PodPtr> lower;
   for (const PodPtr& other : cluster_.node(node).pods)
-    if (other->priority < pod->priority) lower.push_back(other);
+    if (rules_.mayLeave(*other, *pod)) lower.push_back(other);
   if (lower.empty()) {
-    outcome.status = Status::unresolvable("No preemption victims found for incoming pod");
+    outcome.status = Status::unresolvable(rules_.noVictims(*pod, cluster_.node(node).name));
     return outcome;
   }
   const WallTime now = handle_.executor().wallNow();
@@ -60,16 +66,18 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
     return a->uid() < b->uid();  // any order will do, if it is always the same
   });
   Cluster::Transaction whatIf(cluster_);
-  for (const PodPtr& other : lower) cluster_.removePod(other->uid());
-  outcome.status = handle_.search().filterNode(state, pod, node);
+  std::unordered_map<const PodInfo*, Grants> held;  // what comes back with those that may stay
+  for (const PodPtr& other : lower)
+    held[other.get()] = std::move(cluster_.removePod(other->uid())->grants);
+  outcome.status = judge(state, pod, node);
   if (!outcome.status.ok()) return outcome;
   // Put back as many as possible, those first that must not leave.
   const DisruptionBudgets::Split split = budgets_.split(lower);
   std::vector<PodPtr>& victims = outcome.candidate.victims;
   for (const auto* group : {&split.breaking, &split.allowed}) {
     for (const PodPtr& other : *group) {
-      if (!cluster_.assume(other, node)) continue;
-      if (handle_.search().filterNode(state, pod, node).ok()) continue;
+      if (!cluster_.assume(other, node, held[other.get()])) continue;
+      if (judge(state, pod, node).ok()) continue;
       cluster_.removePod(other->uid());
       victims.push_back(other);
       if (group == &split.breaking) ++outcome.candidate.budgetsBroken;

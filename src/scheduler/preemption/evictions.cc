@@ -1,4 +1,4 @@
-#include "scheduler/plugins/defaultpreemption/eviction.h"
+#include "scheduler/preemption/evictions.h"
 
 #include <fmt/format.h>
 
@@ -16,14 +16,18 @@ struct Evictions::Join {
   Completer<bool> done;
 };
 
+Evictions& evictionsOf(Handle& handle) {
+  return handle.shared().of<Evictions>([&] { return std::make_unique<Evictions>(handle); });
+}
+
 void Evictions::start(const PodPtr& preemptor, const std::string& node,
-                      std::vector<PodPtr> victims) {
+                      std::vector<PodPtr> victims, By by) {
   std::erase_if(victims, [&](const PodPtr& victim) {
     const auto* counted = handle_.cluster().findPod(victim->uid());
     return !counted || counted->info->pod->metadata.deletionTimestamp;
   });
   if (victims.empty()) return;
-  running_[preemptor->uid()] = {victims.back()->uid(), victims.size() == 1};
+  running_[preemptor->uid()] = {victims.back()->uid(), victims.size() == 1, std::move(by)};
   tasks_.spawn(run(preemptor, node, std::move(victims)));
 }
 
@@ -73,17 +77,18 @@ Task<void> Evictions::evictAndJoin(PodPtr preemptor, std::string node, PodPtr vi
 }
 
 Task<bool> Evictions::evict(PodPtr preemptor, std::string node, PodPtr victim) {
+  const By by = running_[preemptor->uid()].by;
   // A pod that waits for permission has not been bound: it is enough to refuse it.
   if (const auto waiting = handle_.waitingPods().find(victim->uid())) {
-    waiting->reject("DefaultPreemption", "preempted");
-    tell(*preemptor, node, *victim, true);
+    waiting->reject(by.plugin, "preempted");
+    tell(by, *preemptor, node, *victim, true);
     co_return true;
   }
   auto evicting = handle_.kindOf(*victim).evict(victim, preemptor);
   const bool left = co_await evicting;
   if (!left) co_return false;
   log::v(2, "pod {} preempts pod {} on node {}", preemptor->key(), victim->key(), node);
-  tell(*preemptor, node, *victim, false);
+  tell(by, *preemptor, node, *victim, false);
   co_return true;
 }
 
@@ -96,11 +101,10 @@ Task<void> Evictions::clearNomination(PodPtr pod) {
   co_await announcing;
 }
 
-void Evictions::tell(const PodInfo& preemptor, const std::string& node, const PodInfo& victim,
-                     bool inMemory) {
-  auto* events = handle_.events();
-  if (!events) return;
-  events->record(handle_.kindOf(victim).reference(victim), "Normal", "Preempted",
+void Evictions::tell(const By& by, const PodInfo& preemptor, const std::string& node,
+                     const PodInfo& victim, bool inMemory) {
+  if (!by.events) return;
+  by.events->record(handle_.kindOf(victim).reference(victim), "Normal", "Preempted",
                  fmt::format("Preempted by pod {} on node {}{}", preemptor.uid(), node,
                              inMemory ? " (in kube-scheduler memory)." : ""),
                  "Preempting", handle_.kindOf(preemptor).reference(preemptor));

@@ -1,0 +1,25 @@
+#pragma once
+
+// Attempt: one try to place one unit, from the queue until it is bound or back in the queue.
+
+#include "scheduler/core/profile_runtime.h"
+#include "scheduler/framework/queued_pod.h"
+
+namespace koord::scheduler {
+
+struct Attempt {
+  QueuedPod pod;
+  ProfileRuntime* profile = nullptr;
+  CycleState state;
+  AttemptTimer timer;
+  bool sample = false;  // plugins are timed one by one
+  std::vector<const Extension<PreBindPlugin>*> preBinds;  // those that have something to do
+  NodeId node = kNoNode;
+  std::string nodeName;
+  SteadyTime started{};
+  std::size_t evaluated = 0;
+  std::size_t feasible = 0;
+  std::shared_ptr<const api::Pod> elsewhere;  // the unit as somebody else has bound it
+};
+
+}  // namespace koord::scheduler

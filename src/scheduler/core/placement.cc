@@ -1,0 +1,94 @@
+#include "scheduler/core/placement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace koord::scheduler {
+
+Status Placement::take(Attempt& attempt, NodeId node) {
+  const PodPtr& pod = attempt.pod.info;
+  attempt.node = node;
+  attempt.nodeName = shared_.cluster.node(node).name;
+  if (const auto assumed = shared_.cluster.assume(pod, node); !assumed)
+    return Status::of(assumed.error());
+  shared_.nominator.remove(pod->uid());
+  Status status = attempt.timer.point("Reserve", [&] { return reserve(attempt); });
+  if (status.ok()) {
+    status = attempt.timer.point("Permit", [&] { return permit(shared_, attempt); });
+  }
+  if (status.ok()) {
+    taken_.push_back(&attempt);
+  } else {
+    (void)giveUp(shared_, attempt);
+  }
+  return status;
+}
+
+void Placement::takeBack() {
+  while (!taken_.empty()) release(*taken_.back());
+}
+
+void Placement::release(Attempt& attempt) {
+  if (std::erase(taken_, &attempt) == 0) return;
+  shared_.waiting.remove(attempt.pod.uid());
+  (void)giveUp(shared_, attempt);
+}
+
+bool Placement::giveUp(Shared& shared, Attempt& attempt) {
+  unreserve(attempt);
+  const auto forgotten = shared.cluster.forget(attempt.pod.uid());
+  if (!forgotten) log::warn("{}", forgotten.error().message);
+  return forgotten.has_value();
+}
+
+Status Placement::reserve(Attempt& attempt) {
+  for (const auto& plugin : attempt.profile->profile().reserve) {
+    Status status = attempt.timer.plugin(plugin.name, "Reserve", [&] {
+      return plugin.point->reserve(attempt.state, attempt.pod.info, attempt.node);
+    });
+    if (status.ok()) continue;
+    status.plugin = plugin.name;
+    if (!status.rejected()) {
+      status = Status::error(
+          fmt::format("running Reserve plugin \"{}\": {}", plugin.name, status.message()));
+    }
+    return status;
+  }
+  return {};
+}
+
+Status Placement::permit(Shared& shared, Attempt& attempt) {
+  std::map<std::string, Duration> waits;
+  for (const auto& plugin : attempt.profile->profile().permit) {
+    PermitResult answer = attempt.timer.plugin(plugin.name, "Permit", [&] {
+      return plugin.point->permit(attempt.state, attempt.pod.info, attempt.node);
+    });
+    if (answer.status.ok()) continue;
+    if (answer.status.code == Code::Wait) {
+      waits[plugin.name] = std::min(answer.timeout, kMaxPermitWait);
+      continue;
+    }
+    answer.status.plugin = plugin.name;
+    if (answer.status.rejected()) return answer.status;
+    return Status::error(
+        fmt::format("running Permit plugin \"{}\": {}", plugin.name, answer.status.message()));
+  }
+  if (!waits.empty())
+    shared.waiting.add(shared.executor, attempt.pod.info, attempt.node, std::move(waits));
+  return {};
+}
+
+// All reserve plugins, also those that were not reached.
+void Placement::unreserve(Attempt& attempt) {
+  const auto& plugins = attempt.profile->profile().reserve;
+  attempt.timer.point("Unreserve", [&] {
+    for (auto it = plugins.rbegin(); it != plugins.rend(); ++it)
+      it->point->unreserve(attempt.state, attempt.pod.info, attempt.node);
+    return Status{};
+  });
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,34 @@
+#include "scheduler/core/self_check.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr Duration kPeriod = std::chrono::seconds(1);
+constexpr std::size_t kNodesPerPeriod = 4;
+
+}  // namespace
+
+void SelfCheck::start() {
+  if (timer_ == 0) timer_ = executor_.runAfter(kPeriod, [this] { check(); });
+}
+
+void SelfCheck::check() {
+  const std::size_t capacity = cluster_.capacity();
+  for (std::size_t n = 0; n < std::min(kNodesPerPeriod, capacity); ++n) {
+    if (next_ >= capacity) next_ = 0;
+    const NodeId node = next_++;
+    for (const Cluster::Drift& drift : cluster_.checkNode(node)) {
+      log::error("node {}: the ledger of {} differs from what its pods hold: {}",
+                 cluster_.node(node).name, drift.ledger, drift.difference);
+      if (observer_) observer_->drifted(drift.ledger);
+    }
+  }
+  timer_ = executor_.runAfter(kPeriod, [this] { check(); });
+}
+
+}  // namespace koord::scheduler

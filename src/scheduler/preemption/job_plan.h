@@ -1,0 +1,38 @@
+#pragma once
+
+// JobPlan: who would have to leave for all pods of a group to find a node at once.
+//
+// 1. Everybody who may leave for the group leaves, on all of the nodes in question.
+// 2. The members are placed one after the other, each on the cheapest node that takes it, where the
+//    cost of a node is what the rules say its victims are worth. If one finds no node, preemption
+//    cannot help: nothing that a smaller set of victims frees is more than this.
+// 3. Victims come back, the most important first, as long as the members on their node still fit
+//    there; those whose disruption budget forbids an eviction come back before all others. Nodes
+//    that no member uses get all of theirs back.
+//
+// Everything happens inside a transaction of the Cluster, which is rolled back at the end. The cost
+// is one search per member and one check per victim on the nodes that are used.
+
+#include <map>
+
+#include "scheduler/framework/handle.h"
+#include "scheduler/preemption/budgets.h"
+#include "scheduler/preemption/rules.h"
+
+namespace koord::scheduler {
+
+struct JobPlan {
+  Status status;  // Success, or why nobody's leaving would help
+  struct Place {
+    PodPtr member;
+    NodeId node = kNoNode;
+  };
+  std::vector<Place> places;                      // in the order of the members
+  std::map<NodeId, std::vector<PodPtr>> victims;  // most important first
+};
+
+// `members` are pods of one profile, the handle's, which are on no node. During an attempt only.
+JobPlan planJob(Handle& handle, const PreemptionRules& rules, std::span<const PodPtr> members,
+                const NodeSet& nodes);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,88 @@
+#include "scheduler/preemption/job_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "scheduler/plugins/registry.h"
+#include "scheduler/testing/world.h"
+
+namespace koord::scheduler {
+namespace {
+
+using testing::aNode;
+using testing::aPod;
+using testing::World;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct JobPlans : ::testing::Test {
+  World world;
+  PreemptionRules rules;
+  JobPlans() { EXPECT_TRUE(world.configure(makeRegistry()).empty()); }
+
+  void running(const char* name, const char* node, int priority, const char* cpu) {
+    world.bound(aPod(name).request("cpu", cpu).priority(priority).nodeName(node));
+  }
+  JobPlan plan(int members, const char* cpu, int priority = 10) {
+    std::vector<PodPtr> pods;
+    for (int i = 0; i < members; ++i)
+      pods.push_back(
+          world.pod(aPod("m" + std::to_string(i)).request("cpu", cpu).priority(priority)));
+    return planJob(world, rules, pods, world.cluster().live());
+  }
+  std::vector<std::string> victims(const JobPlan& plan) {
+    std::vector<std::string> names;
+    for (const auto& [node, pods] : plan.victims)
+      for (const PodPtr& pod : pods) names.push_back(pod->pod->metadata.name);
+    std::ranges::sort(names);
+    return names;
+  }
+  void expectUntouched() {
+    world.cluster().live().forEach(
+        [&](NodeId node) { EXPECT_EQ(world.cluster().verifyNode(node), ""); });
+    EXPECT_EQ(world.cluster().findPod("uid-default-m0"), nullptr);
+  }
+};
+
+TEST_F(JobPlans, take_no_more_victims_than_all_members_need) {
+  world.node(aNode("n1"));
+  world.node(aNode("n2"));
+  for (const char* name : {"a", "b"}) running(name, "n1", 1, "2");
+  running("c", "n2", 2, "2");
+  running("d", "n2", 1, "2");
+  const JobPlan two = plan(2, "3");
+  ASSERT_TRUE(two.status.ok()) << two.status.message();
+  EXPECT_THAT(victims(two), ElementsAre("a", "b", "c", "d")) << "3 of 4 cpus on each node";
+  const JobPlan one = plan(1, "2");
+  EXPECT_THAT(victims(one).size(), 1u);
+  expectUntouched();
+}
+
+TEST_F(JobPlans, leave_those_alone_who_are_as_important) {
+  world.node(aNode("n1"));
+  running("equal", "n1", 10, "3");
+  const JobPlan none = plan(1, "2");
+  EXPECT_THAT(none.status.message(), HasSubstr("pod default/m0 finds no node"));
+  EXPECT_THAT(none.places, IsEmpty());
+  expectUntouched();
+}
+
+TEST_F(JobPlans, are_all_or_nothing) {
+  world.node(aNode("n1"));
+  running("low", "n1", 1, "2");
+  EXPECT_FALSE(plan(2, "3").status.ok());
+  expectUntouched();
+}
+
+TEST_F(JobPlans, go_where_fewest_have_to_leave) {
+  world.node(aNode("n1"));
+  world.node(aNode("n2"));
+  for (const char* name : {"a", "b", "c"}) running(name, "n1", 1, "1");
+  running("big", "n2", 1, "4");
+  const JobPlan found = plan(1, "4");
+  EXPECT_THAT(victims(found), ElementsAre("big"));
+}
+
+}  // namespace
+}  // namespace koord::scheduler

@@ -22,28 +22,33 @@ std::string shortened(const std::string& note) {
 
 // A failure in the binding cycle.
 void Scheduler::fail(Attempt& attempt, const Status& status) {
-  if (Placement::giveUp(shared_, attempt)) return notTaken(attempt, status, nullptr, {true, ""});
+  if (Placement::giveUp(shared_, attempt)) return notTaken(attempt, status);
   queue_->done(attempt.pod.uid());
 }
 
 // The pod was given a node and has lost it again.
-void Scheduler::notTaken(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
-                         const Nomination& nomination) {
+void Scheduler::notTaken(Attempt& attempt, const Status& status) {
   const std::string uid = attempt.pod.uid();
   if (status.rejected()) {
-    Diagnosis own;
-    own.totalNodes = 1;
-    own.preFilter = status;
-    own.notePlugin(status.plugin, status.code);
-    Status text = status;
-    text.reasons = {own.message()};
-    failed(attempt, text, diagnosis ? diagnosis : &own, nomination);
+    refused(attempt, status, {true, ""});
     placeFreed(*attempt.pod.info, attempt.nodeName,
                [&](const PodInfo& other) { return other.uid() != uid; });
   } else {
     placeFreed(*attempt.pod.info, attempt.nodeName);
-    failed(attempt, status, diagnosis, nomination);
+    failed(attempt, status, nullptr, {true, ""});
   }
+}
+
+// A plugin would not have it on the node that was found, or its group waits.
+void Scheduler::refused(Attempt& attempt, const Status& status, const Nomination& nomination) {
+  if (!status.rejected()) return failed(attempt, status, nullptr, nomination);
+  Diagnosis own;
+  own.totalNodes = 1;
+  own.preFilter = status;
+  own.notePlugin(status.plugin, status.code);
+  Status text = status;
+  text.reasons = {own.message()};
+  failed(attempt, text, &own, nomination);
 }
 
 void Scheduler::failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis,

@@ -70,9 +70,10 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
     } else if (!stillWanted(attempt)) {
       queue_->done(attempt.pod.uid());
     } else if (member.placed) {
-      notTaken(attempt, verdict, nullptr, {});
+      // Nobody else has seen the places that were taken back: nobody has to be woken.
+      refused(attempt, verdict, {});
     } else if (member.refused) {
-      notTaken(attempt, member.result.status, nullptr, {true, ""});
+      refused(attempt, member.result.status, {true, ""});
     } else {
       auto concluding = conclude(attempt, std::move(member.result));
       co_await concluding;

@@ -226,7 +226,7 @@ bool Scheduler::take(Attempt& attempt, NodeId node) {
   if (status.ok()) {
     placement.commit();
   } else {
-    notTaken(attempt, status, nullptr, {true, ""});
+    notTaken(attempt, status);
   }
   return status.ok();
 }

@@ -135,8 +135,8 @@ class Scheduler {
 
   // failure.cc
   void fail(Attempt& attempt, const Status& status);
-  void notTaken(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
-                const Nomination& nomination);
+  void notTaken(Attempt& attempt, const Status& status);
+  void refused(Attempt& attempt, const Status& status, const Nomination& nomination);
   void failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
               const Nomination& nomination);
   void event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,

@@ -27,6 +27,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "net/http_types.h"
+#include "net/tls_limits.h"
 
 namespace koord::net {
 
@@ -34,6 +35,7 @@ namespace koord::net {
 struct PeerIdentity {
   std::string commonName;                  // the user, in Kubernetes
   std::vector<std::string> organizations;  // the groups
+  std::string authority;  // fingerprint (tls.h) of the certificate that vouches for it
 };
 
 struct ServerRequest {
@@ -89,6 +91,7 @@ struct ServerTls {
   // Clients may show a certificate; one that these do not vouch for fails the handshake. "" = do
   // not ask.
   std::string clientCaPem;
+  TlsLimits limits;
 };
 
 struct ServerOptions {

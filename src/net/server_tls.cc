@@ -43,6 +43,13 @@ Result<> trustClients(SSL_CTX* context, std::string_view pem) {
   return {};
 }
 
+// The last of the chain is what the client's certificate was trusted for.
+std::string authorityOf(SSL* ssl) {
+  const STACK_OF(X509)* chain = SSL_get0_verified_chain(ssl);
+  const int size = chain ? sk_X509_num(chain) : 0;
+  return size > 0 ? fingerprintOf(sk_X509_value(chain, size - 1)) : std::string();
+}
+
 }  // namespace
 
 Result<TlsContext> makeTlsContext(const ServerTls& tls) {
@@ -51,7 +58,11 @@ Result<TlsContext> makeTlsContext(const ServerTls& tls) {
   }
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   SSL_CTX* const native = context->native_handle();
-  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+  const OpensslLimits limits = opensslLimits(tls.limits);
+  SSL_CTX_set_min_proto_version(native, limits.minVersion);
+  if (!limits.ciphers.empty() && SSL_CTX_set_cipher_list(native, limits.ciphers.c_str()) != 1)
+    return fail(ErrorCode::Invalid,
+                fmt::format("TLS: cipher suites {}: {}", limits.ciphers, opensslReason()));
   // No resumption: a client is verified anew on each connection, by the certificates of that
   // moment.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
@@ -79,7 +90,7 @@ std::shared_ptr<const PeerIdentity> peerIdentityOf(SSL* ssl) {
   if (!cert || SSL_get_verify_result(ssl) != X509_V_OK) return nullptr;
   auto info = certInfoOf(cert.get());
   return std::make_shared<const PeerIdentity>(
-      PeerIdentity{std::move(info.commonName), std::move(info.organizations)});
+      PeerIdentity{std::move(info.commonName), std::move(info.organizations), authorityOf(ssl)});
 }
 
 }  // namespace koord::net

@@ -25,8 +25,6 @@ class Program final : public kube::Running {
                                                std::move(kubelet), metrics_),
                component.random().fork()) {
     for (const auto& line : agent_.report()) log::info("{}", line);
-    for (const auto& flag : flags.ignored)
-      log::warn("--{} has no effect: this version does not have what it is for", flag);
     agent_.start();
     ServiceViews views = agent_.views();
     views.clientMetrics = [this] { return clientMetrics_->text(executor_.steadyNow()); };
@@ -86,7 +84,8 @@ void raiseFileLimit() {
 
 int main(int argc, char** argv) {
   koord::koordlet::raiseFileLimit();
-  const auto flags = koord::koordlet::parseFlags(argc, argv);
+  koord::koordlet::Flags flags;
+  if (const auto status = koord::koordlet::parseFlags(argc, argv, flags)) return *status;
   return koord::kube::runComponent(flags.component, [&](koord::kube::Component& component) {
     return koord::koordlet::start(component, flags);
   });

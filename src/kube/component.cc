@@ -79,10 +79,15 @@ int runComponent(const ComponentOptions& options,
                  options.name.c_str(), options.logFormat.c_str());
     return 1;
   }
-  log::setup({.program = options.name,
-              .format = json ? log::Format::Json : log::Format::Text,
-              .verbosity = options.verbosity,
-              .file = options.logFile});
+  const auto logging = log::setup({.program = options.name,
+                                   .format = json ? log::Format::Json : log::Format::Text,
+                                   .verbosity = options.verbosity},
+                                  options.logOutput);
+  if (!logging) {
+    std::fprintf(stderr, "%s: %s\n", options.name.c_str(), logging.error().message.c_str());
+    return 1;
+  }
+  for (const auto& note : options.notes) log::warn("{}", note);
   auto config = loadClientConfig(options.client);
   if (!config) {
     std::fprintf(stderr, "%s: %s\n", options.name.c_str(), config.error().message.c_str());

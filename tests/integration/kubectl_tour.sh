@@ -114,6 +114,7 @@ status:
   - {name: busy, namespace: default, podUsage: {resources: {cpu: 250m, memory: 64Mi}}}
 YAML
 crds=$here/../../deploy/crds
+manifests=$here/../../deploy/manifests
 
 step "version" 'k version' 'v1.32.0'
 step "api-resources" 'k api-resources' '^deployments +deploy +.*true +Deployment'
@@ -308,6 +309,8 @@ step "delete by label" 'k label pod one gone=soon && k delete pod -l gone=soon' 
 step "delete all of a kind" 'k delete secret --all' 'secret "s".* deleted'
 step "delete with foreground" 'k delete deploy web --cascade=foreground --wait=false' 'deleted'
 step "delete what was applied" 'k delete -f $dir/crd.yaml' 'deleted'
+step "what deploy/ installs is applied in one go" 'k apply -f $crds && k apply -f $manifests && echo all applied' '^all applied$'
+step "a kind of its last CRDs" 'k wait --for condition=established --timeout=10s crd/scheduleexplanations.scheduling.koordinator.sh && k get sched-exp,clusternetworktopologies' 'No resources found'
 step "raw" 'k get --raw /readyz' '^ok$'
 
 [ $failed -eq 0 ] && echo "all steps passed with $("$kubectl" version --client 2>/dev/null | head -n 1)"

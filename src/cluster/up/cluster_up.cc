@@ -287,8 +287,21 @@ Task<Result<>> ClusterUp::applyBase() {
 Task<Result<>> ClusterUp::applyWebhooks() {
   // koord-manager fills them in and keeps them, so what is there stays.
   if (hasComponent("koord-manager")) {
-    auto applying = applySet(*api_, server_->registry(), "webhooks", ApplyMode::CreateOnly);
-    co_return co_await applying;
+    for (const auto& manifest : embeddedManifests()) {
+      if (manifest.set != "webhooks") continue;
+      auto object = parseJson(manifest.json);
+      if (!object) co_return fail(std::move(object.error()));
+      if (auto* entries =
+              object->is_object() ? object->get_object().if_contains("webhooks") : nullptr;
+          entries && entries->is_array())
+        // koord-manager starts with this cluster: no pod has a reason to get around it.
+        for (auto& entry : entries->get_array()) entry.get_object()["failurePolicy"] = "Fail";
+      auto applying =
+          applyObject(*api_, server_->registry(), *std::move(object), ApplyMode::CreateOnly);
+      auto applied = co_await applying;
+      if (!applied) co_return applied;
+    }
+    co_return Result<>{};
   }
   // Without it nobody answers, and pods could not be made.
   const std::pair<api::ResourceType, const char*> configurations[] = {

@@ -1,11 +1,8 @@
 #include "cluster/scenario/cli/test_command.h"
 
-#include <CLI/CLI.hpp>
-
 #include <cstdio>
 
 #include "base/log.h"
-#include "base/time.h"
 #include "cluster/scenario/cli/up_process.h"
 #include "cluster/scenario/virtual/virtual_cluster.h"
 #include "cluster/up/manifests.h"
@@ -26,77 +23,71 @@ Result<std::vector<json::value>> clusterManifests() {
   return result;
 }
 
-}  // namespace
-
-CLI::App* addTestCommand(CLI::App& app, TestFlags& flags) {
+int run(TestFlags& flags, const std::string& program) {
   auto& options = flags.options;
-  CLI::App* test = app.add_subcommand("test", "Run scenarios (chainsaw-test.yaml) and report");
-  test->footer(
-      "Without --kubeconfig each scenario gets a cluster of its own: on virtual time, in this "
-      "process,\n"
-      "or in real time when it runs scripts or commands. The exit status is 0 when all passed, 1 "
-      "when one\n"
-      "failed, 2 when nothing could be run.");
-  test->add_option("paths", options.paths, "Folders that hold scenarios somewhere below, or files")
-      ->type_name("DIR")
-      ->default_str(".");
-  flags.onCluster = test->add_option("--kubeconfig", options.kubeconfig,
-                                     "Run on this cluster instead; \"\" finds it as kubectl does");
-  test->add_option("--parallel", options.parallel, "How many scenarios run at once")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  test->add_option("--junit", options.junitFile, "Write the results as JUnit XML");
-  test->add_option("--report-html", options.htmlFile,
-                   "Write the results as one HTML page that needs no other file");
-  test->add_option("--filter", options.filter,
-                   "Only scenarios whose folder/name matches this regular expression");
-  test->add_flag("--fail-fast", options.failFast, "Start no scenario after one has failed");
-  test->add_flag("--list", options.list, "Print the names and run nothing");
-  test->add_flag("--verbose", options.verbose, "Show every operation, also of scenarios that pass");
-  test->add_option("--log-file", flags.logFile,
-                   "Write what the components of clusters on virtual time log to this file");
-  test->add_option("--seed", flags.seed, "Seed of the clusters on virtual time")
-      ->capture_default_str();
-  const std::pair<const char*, std::string*> timeouts[] = {
-      {"apply", &flags.applyTimeout},     {"assert", &flags.assertTimeout},
-      {"cleanup", &flags.cleanupTimeout}, {"delete", &flags.deleteTimeout},
-      {"error", &flags.errorTimeout},     {"exec", &flags.execTimeout}};
-  for (const auto& [name, value] : timeouts) {
-    test->add_option(std::string("--") + name + "-timeout", *value,
-                     std::string("How long ") + name + " may take where a scenario does not say");
-  }
-  return test;
-}
-
-int runTestCommand(TestFlags& flags, const std::string& program) {
-  auto& options = flags.options;
-  const auto refuse = [](const std::string& problem) {
-    std::fprintf(stderr, "koordctl: %s\n", problem.c_str());
-    return 2;
-  };
   // What the components of clusters in this process say; apart, so that the results can be read.
   log::setup({.program = "koordctl", .file = flags.logFile.empty() ? "/dev/null" : flags.logFile});
-  const std::pair<std::string*, std::optional<Duration>*> timeouts[] = {
-      {&flags.applyTimeout, &options.timeouts.apply},
-      {&flags.assertTimeout, &options.timeouts.assert},
-      {&flags.cleanupTimeout, &options.timeouts.cleanup},
-      {&flags.deleteTimeout, &options.timeouts.delete_},
-      {&flags.errorTimeout, &options.timeouts.error},
-      {&flags.execTimeout, &options.timeouts.exec}};
-  for (const auto& [text, timeout] : timeouts) {
-    if (text->empty()) continue;
-    const auto parsed = parseDuration(*text);
-    if (!parsed) return refuse(parsed.error().message);
-    *timeout = *parsed;
-  }
-  options.useCluster = flags.onCluster && flags.onCluster->count() > 0;
+  const std::pair<Duration, std::optional<Duration>*> timeouts[] = {
+      {flags.applyTimeout, &options.timeouts.apply},
+      {flags.assertTimeout, &options.timeouts.assert},
+      {flags.cleanupTimeout, &options.timeouts.cleanup},
+      {flags.deleteTimeout, &options.timeouts.delete_},
+      {flags.errorTimeout, &options.timeouts.error},
+      {flags.execTimeout, &options.timeouts.exec}};
+  for (const auto& [given, timeout] : timeouts)
+    if (given != Duration::zero()) *timeout = given;
   auto manifests = clusterManifests();
-  if (!manifests) return refuse(manifests.error().message);
+  if (!manifests) {
+    std::fprintf(stderr, "koordctl: %s\n", manifests.error().message.c_str());
+    return 2;
+  }
   const VirtualClusterOptions virtualOptions{*std::move(manifests), flags.seed};
   options.embedded = [&virtualOptions, &program](const Test& test) {
     return test.hasProcesses() ? startUpProcess(program) : startVirtualCluster(virtualOptions);
   };
   return runTestCommand(options);
+}
+
+}  // namespace
+
+void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string program) {
+  auto& options = flags.options;
+  flags::Command& test = commands.add("test", "Run scenarios (chainsaw-test.yaml) and report");
+  test.arguments = "[DIR...]";
+  test.details =
+      "DIR are folders that hold scenarios somewhere below, or files; default: this folder.\n"
+      "Without --kubeconfig each scenario gets a cluster of its own: on virtual time, in this "
+      "process,\n"
+      "or in real time when it runs scripts or commands. The exit status is 0 when all passed, 1 "
+      "when one\n"
+      "failed, 2 when nothing could be run.";
+  flags::FlagSet& set = test.flags;
+  set.text("kubeconfig", options.kubeconfig,
+           "Run on this cluster instead; \"\" finds it as kubectl does");
+  set.integer("parallel", options.parallel, "How many scenarios run at once").within(1, 256);
+  set.text("junit", options.junitFile, "Write the results as JUnit XML");
+  set.text("report-html", options.htmlFile,
+           "Write the results as one HTML page that needs no other file");
+  set.text("filter", options.filter,
+           "Only scenarios whose folder/name matches this regular expression");
+  set.boolean("fail-fast", options.failFast, "Start no scenario after one has failed");
+  set.boolean("list", options.list, "Print the names and run nothing");
+  set.boolean("verbose", options.verbose, "Show every operation, also of scenarios that pass");
+  set.text("log-file", flags.logFile,
+           "Write what the components of clusters on virtual time log to this file");
+  set.integer("seed", flags.seed, "Seed of the clusters on virtual time");
+  const std::pair<const char*, Duration*> timeouts[] = {
+      {"apply", &flags.applyTimeout},     {"assert", &flags.assertTimeout},
+      {"cleanup", &flags.cleanupTimeout}, {"delete", &flags.deleteTimeout},
+      {"error", &flags.errorTimeout},     {"exec", &flags.execTimeout}};
+  for (const auto& [name, value] : timeouts)
+    set.duration(std::string(name) + "-timeout", *value,
+                 std::string("How long ") + name + " may take where a scenario does not say");
+  test.run = [&flags, &set, program = std::move(program)](const auto& paths) {
+    if (!paths.empty()) flags.options.paths = paths;
+    flags.options.useCluster = set.given("kubeconfig");
+    return run(flags, program);
+  };
 }
 
 }  // namespace koord::scenario

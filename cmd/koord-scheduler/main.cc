@@ -6,8 +6,8 @@
 #include "scheduler/app/app.h"
 #include "scheduler/plugins/registry.h"
 
-// jemalloc reads it. The work is done by one thread, and what a burst of pods took is given back soon
-// after. MALLOC_CONF in the environment has the last word.
+// jemalloc reads it. The work is done by one thread, and what a burst of pods took is given back
+// soon after. MALLOC_CONF in the environment has the last word.
 extern "C" const char* const malloc_conf;
 const char* const malloc_conf = "narenas:1,dirty_decay_ms:200,muzzy_decay_ms:0";
 
@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
     return written ? 0 : refuse(written.error());
   }
   return koord::kube::runComponent(
-      component, [&](koord::kube::Component& c) -> koord::Result<std::unique_ptr<koord::kube::Running>> {
+      component,
+      [&](koord::kube::Component& c) -> koord::Result<std::unique_ptr<koord::kube::Running>> {
         return koord::scheduler::startScheduler(c, flags, *options, registry);
       });
 }

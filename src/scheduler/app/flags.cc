@@ -10,8 +10,8 @@ namespace koord::scheduler {
 
 namespace {
 
-// Flags of kube-scheduler and koord-scheduler that have no effect here, accepted so that existing command
-// lines keep working.
+// Flags of kube-scheduler and koord-scheduler that have no effect here, accepted so that existing
+// command lines keep working.
 struct Unused {
   const char* name;
   const char* type;

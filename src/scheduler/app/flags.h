@@ -15,7 +15,7 @@
 namespace koord::scheduler {
 
 struct Flags {
-  std::string version;  // of the program, for those who ask it
+  std::string version;                                     // of the program, for those who ask it
   std::vector<std::pair<std::string, std::string>> shown;  // names and values, for /flagz
   std::string config;
   std::string writeConfigTo;
@@ -48,8 +48,8 @@ struct Flags {
 // Fills `flags` and `component` when the line is parsed.
 void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& component);
 
-// The configuration in force: the file, or the defaults, with the flags that were given on top. Also
-// decides what the component connects with.
+// The configuration in force: the file, or the defaults, with the flags that were given on top.
+// Also decides what the component connects with.
 Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags,
                                  kube::ComponentOptions& component);
 

@@ -54,6 +54,15 @@ CLI::App* addUp(CLI::App& app, UpFlags& flags) {
   up->add_flag("--in-memory", options.inMemory,
                "Keep nothing: no database, and a temporary data folder that is removed at the end")
       ->excludes(dataDir);
+  const std::map<std::string, bool> authorization{{"Node,RBAC", true}, {"AlwaysAllow", false}};
+  up->add_option("--authorization-mode", options.authorize,
+                 "Who may do what: as Node,RBAC say, or AlwaysAllow: whoever is known everything")
+      ->transform(CLI::CheckedTransformer(authorization).description("{Node,RBAC | AlwaysAllow}"))
+      ->default_str("Node,RBAC");
+  up->add_option("--anonymous-auth", options.anonymousAuth,
+                 "With Node,RBAC: take requests without credentials as those of system:anonymous, "
+                 "who may next to nothing; else answer 401")
+      ->default_str("true");
   up->add_option("--audit-log", options.auditLog,
                  "File to append an audit.k8s.io/v1 Event to for every request");
   up->add_option("--listen", options.listen, "Address of the API server; port 0 takes a free one")

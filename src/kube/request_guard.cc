@@ -98,7 +98,11 @@ Task<void> RequestGuard::handle(net::HttpServer::Handler handler, net::ServerReq
 }
 
 Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerRequest& request) {
+  if (!request.peerProblem.empty())
+    co_return fail(ErrorCode::Unauthorized, "the client's certificate: " + request.peerProblem);
   if (request.peer) {
+    if (request.peer->validUntil < executor_.wallNow())
+      co_return fail(ErrorCode::Unauthorized, "the client's certificate has expired");
     User user{request.peer->commonName, {}, request.peer->organizations, {}};
     user.groups.emplace_back("system:authenticated");
     co_return user;

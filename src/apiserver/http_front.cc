@@ -183,7 +183,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   // nobody in particular without noticing.
   std::optional<User> authenticate(const ServerRequest& request) const {
     const auto refused = [&](std::string_view why) {
-      log::v(2, "credentials of {} are refused: {}", request.remote, why);
+      log::warn("{} cannot be told who it is: {}", request.remote, why);
       return std::nullopt;
     };
     if (!request.peerProblem.empty()) return refused("client certificate: " + request.peerProblem);
@@ -202,7 +202,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       return std::move(bearer->user);
     }
     if (options_.anonymous) return User{"system:anonymous", "", {"system:unauthenticated"}, {}};
-    return refused("there are none");
+    return std::nullopt;
   }
 
   void sendOpen(std::string_view path, const ResponderPtr& responder) {

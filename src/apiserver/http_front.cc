@@ -76,7 +76,8 @@ bool isOpenToAll(std::string_view path) {
 class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
  public:
   Impl(Server& server, HttpFrontOptions options) : server_(server), options_(std::move(options)) {
-    server_.authenticator().setTokens(std::exchange(options_.tokens, {}));
+    if (!options_.tokens.empty())
+      server_.authenticator().setTokens(std::exchange(options_.tokens, {}));
   }
 
   void handle(ServerRequest request, ResponderPtr responder) {

@@ -73,7 +73,7 @@ system:kube-controller-manager
 system:kube-scheduler
  create patch update | core events.k8s.io | events
  create | coordination.k8s.io | leases
- get list update watch | coordination.k8s.io | leases | kube-scheduler
+ get update | coordination.k8s.io | leases | kube-scheduler
  read | core | nodes
  delete get list watch | core | pods
  create | core | bindings pods/binding

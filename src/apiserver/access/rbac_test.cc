@@ -245,6 +245,8 @@ TEST_F(AccessTest, impersonationTakesTheRightToIt) {
             R"(userextras.authentication.k8s.io "all" is forbidden: User "alice" cannot impersonate )"
             R"(resource "userextras/scopes" in API group "authentication.k8s.io" at the cluster scope)");
   EXPECT_EQ(send(as({{"Impersonate-Group", "dev"}}), "POST", self).status, 500);
+  EXPECT_EQ(who({{"Impersonate-User", ""}}),
+            R"({"username":"alice","groups":["system:authenticated"]})");
   EXPECT_EQ(send(admin({{"Impersonate-User", "system:anonymous"}}), "GET", "/api/v1/nodes").message(),
             R"(nodes is forbidden: User "system:anonymous" cannot list resource "nodes" in API group "" at the cluster scope)");
 }

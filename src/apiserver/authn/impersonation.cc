@@ -34,7 +34,8 @@ Wanted readHeaders(const net::Headers& headers) {
   Wanted wanted;
   for (const auto& [name, value] : headers) {
     if (!net::sameHeaderName(std::string_view(name).substr(0, 12), "Impersonate-")) continue;
-    wanted.any = true;
+    // An empty name asks for nobody.
+    wanted.any = wanted.any || !value.empty() || !net::sameHeaderName(name, kUser);
     if (net::sameHeaderName(name, kUser)) wanted.user = value;
     if (net::sameHeaderName(name, kUid)) wanted.uid = value;
     if (net::sameHeaderName(name, kGroup)) wanted.groups.push_back(value);

@@ -158,7 +158,8 @@ Numbers authorizeMany(const Numbers& params) {
       server.store().put(server.store().table("pods"), apiserver::draftOf(pod, *pods), pod);
     }
     const apiserver::User scheduler{"system:kube-scheduler", "", {"system:authenticated"}, {}};
-    const apiserver::User kubelet{"system:node:n1", "", {"system:nodes", "system:authenticated"}, {}};
+    const apiserver::User kubelet{
+        "system:node:n1", "", {"system:nodes", "system:authenticated"}, {}};
     const auto measure = [&](const char* name, const apiserver::User& user, kube::Request request) {
       const Call call{std::move(request), user};
       bool allowed = false;

@@ -123,7 +123,8 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       if (!mayGoOn(attributesOf(call, asBindings), audited, responder)) return;
       if (call.request.verb == kube::Verb::Watch)
         return watch(std::move(call), std::move(responder));
-      if (call.request.resource == "pods" && call.request.subresource == "log" && call.request.verb == kube::Verb::Get) {
+      if (call.request.resource == "pods" && call.request.subresource == "log" &&
+          call.request.verb == kube::Verb::Get) {
         tasks_.spawn(log(this, std::move(call), std::move(responder)));
         return;
       }

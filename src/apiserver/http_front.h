@@ -25,8 +25,8 @@ struct HttpFrontOptions {
   // Certificate and key of the server and the authority of its clients; null = plain HTTP (tests).
   std::shared_ptr<const net::ServerTls> tls;
   std::map<std::string, User, std::less<>> tokens;  // bearer token -> who it is
-  // Requests without credentials are served, too, as system:anonymous: with authorisation that is as
-  // good as nothing.
+  // Requests without credentials are served, too, as system:anonymous: with authorisation that is
+  // as good as nothing.
   bool anonymous = false;
   int threads = 1;
   // A watcher that is this far behind is cut off.

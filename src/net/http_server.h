@@ -44,7 +44,8 @@ struct ServerRequest {
   std::string body;
   std::string remote;                        // "127.0.0.1:50412", "unix"
   std::shared_ptr<const PeerIdentity> peer;  // null without a client certificate that is good
-  std::string peerProblem;  // why the certificate that the client showed is not; "" = it is, or none
+  std::string
+      peerProblem;  // why the certificate that the client showed is not; "" = it is, or none
   bool tls = false;
 };
 

@@ -24,8 +24,8 @@ int selectProtocol(SSL*, const unsigned char** out, unsigned char* outSize, cons
   return SSL_TLSEXT_ERR_OK;
 }
 
-// Verifies as usual and goes on whatever comes out: the result stays with the connection. Who cannot
-// be trusted is told so in the answer to its request, not by an alert that says nothing.
+// Verifies as usual and goes on whatever comes out: the result stays with the connection. Who
+// cannot be trusted is told so in the answer to its request, not by an alert that says nothing.
 int verifyLater(X509_STORE_CTX* context, void*) {
   if (X509_verify_cert(context) != 1 && X509_STORE_CTX_get_error(context) == X509_V_OK)
     X509_STORE_CTX_set_error(context, X509_V_ERR_UNSPECIFIED);

@@ -57,8 +57,8 @@ Result<SigningKey> SigningKey::of(std::shared_ptr<evp_pkey_st> key) {
     ERR_clear_error();
     return fail(ErrorCode::Invalid, "not an ECDSA key on the curve P-256");
   }
-  out.id_ = base64UrlEncode(
-      sha256({reinterpret_cast<const char*>(der), static_cast<std::size_t>(size)}));
+  out.id_ =
+      base64UrlEncode(sha256({reinterpret_cast<const char*>(der), static_cast<std::size_t>(size)}));
   OPENSSL_free(der);
   out.x_ = base64UrlEncode(coordinate(out.key_.get(), OSSL_PKEY_PARAM_EC_PUB_X));
   out.y_ = base64UrlEncode(coordinate(out.key_.get(), OSSL_PKEY_PARAM_EC_PUB_Y));

@@ -36,7 +36,9 @@ class AccessTest : public ServerTest {
     return {std::move(name), std::move(groups), "", {}};
   }
   static As bearer(std::string token) { return {"", {}, std::move(token), {}}; }
-  static As admin(net::Headers headers) { return {"root", {"system:masters"}, "", std::move(headers)}; }
+  static As admin(net::Headers headers) {
+    return {"root", {"system:masters"}, "", std::move(headers)};
+  }
 
   Answer send(const As& who, const std::string& method, const std::string& target,
               std::string body = "") {
@@ -45,10 +47,9 @@ class AccessTest : public ServerTest {
     request.target = target;
     request.body = std::move(body);
     request.headers = who.headers;
-    request.headers.push_back({"Content-Type", method == "PATCH" ? "application/merge-patch+json"
-                                                                  : "application/json"});
-    if (!who.token.empty())
-      request.headers.push_back({"Authorization", "Bearer " + who.token});
+    request.headers.push_back(
+        {"Content-Type", method == "PATCH" ? "application/merge-patch+json" : "application/json"});
+    if (!who.token.empty()) request.headers.push_back({"Authorization", "Bearer " + who.token});
     if (!who.name.empty())
       request.peer = std::make_shared<const net::PeerIdentity>(
           net::PeerIdentity{who.name, who.groups, WallTime::max()});

@@ -12,10 +12,12 @@ class NodeAccessTest : public AccessTest {
   void SetUp() override {
     AccessTest::SetUp();
     for (const auto* name : {"n1", "n2"})
-      send(kAdmin, "POST", "/api/v1/nodes", R"({"metadata":{"name":")" + std::string(name) + "\"}}");
+      send(kAdmin, "POST", "/api/v1/nodes",
+           R"({"metadata":{"name":")" + std::string(name) + "\"}}");
   }
   void createPod(const std::string& name, const std::string& node, const std::string& more) {
-    const auto made = send(kAdmin, "POST", kPods, pod(name, R"(,"nodeName":")" + node + "\"," + more));
+    const auto made =
+        send(kAdmin, "POST", kPods, pod(name, R"(,"nodeName":")" + node + "\"," + more));
     EXPECT_EQ(made.status, 201) << made.message();
   }
   int get(const As& who, const std::string& path) {
@@ -50,7 +52,8 @@ TEST_F(NodeAccessTest, aKubeletReadsWhatItsPodsReferTo) {
 }
 
 TEST_F(NodeAccessTest, volumesAreReachedThroughTheirClaims) {
-  createPod("web", "n1", R"("volumes":[{"name":"c","persistentVolumeClaim":{"claimName":"disk"}}])");
+  createPod("web", "n1",
+            R"("volumes":[{"name":"c","persistentVolumeClaim":{"claimName":"disk"}}])");
   const auto claim = send(kAdmin, "POST", "/api/v1/namespaces/default/persistentvolumeclaims",
                           R"({"metadata":{"name":"disk"},"spec":{"accessModes":["ReadWriteOnce"],
                               "volumeName":"pv","resources":{"requests":{"storage":"1Gi"}}}})");
@@ -101,19 +104,20 @@ TEST_F(NodeAccessTest, aKubeletHasItsOwnNodeLeaseAndPods) {
   };
   for (const auto& row : rows) {
     const auto answer = send(kNode, row.method, row.path, "{}");
-    EXPECT_EQ(answer.status != 403, row.allowed) << row.method << " " << row.path << ": "
-                                                 << answer.message();
+    EXPECT_EQ(answer.status != 403, row.allowed)
+        << row.method << " " << row.path << ": " << answer.message();
   }
-  EXPECT_EQ(send(kNode, "GET", "/api/v1/nodes/n2").message(),
-            R"(nodes "n2" is forbidden: User "system:node:n1" cannot get resource "nodes" in API group "" at the cluster scope: node 'n1' cannot read 'n2', only its own Node object)");
+  EXPECT_EQ(
+      send(kNode, "GET", "/api/v1/nodes/n2").message(),
+      R"(nodes "n2" is forbidden: User "system:node:n1" cannot get resource "nodes" in API group "" at the cluster scope: node 'n1' cannot read 'n2', only its own Node object)");
   // Of the group, but no node.
   EXPECT_EQ(send(user("kubelet", {"system:nodes"}), "GET", "/api/v1/services").status, 403);
 }
 
 TEST_F(NodeAccessTest, staticPodsGiveTheirKubeletNothing) {
-  const auto mirror = send(
-      kNode, "POST", kPods,
-      R"({"metadata":{"name":"static","annotations":{"kubernetes.io/config.mirror":"x"},
+  const auto mirror =
+      send(kNode, "POST", kPods,
+           R"({"metadata":{"name":"static","annotations":{"kubernetes.io/config.mirror":"x"},
           "ownerReferences":[{"apiVersion":"v1","kind":"Node","name":"n1","uid":"u","controller":true}]},
           "spec":{"nodeName":"n1","containers":[{"name":"c","image":"x",
           "envFrom":[{"secretRef":{"name":"loot"}}]}]}})");

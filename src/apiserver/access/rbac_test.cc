@@ -76,9 +76,10 @@ TEST_F(AccessTest, rolesGiveWhatTheySayAndNoMore) {
   EXPECT_EQ(send(dev, "GET", "/api/v1/namespaces/default/secrets/mine").status, 404);
   EXPECT_EQ(send(dev, "GET", "/api/v1/namespaces/default/secrets/other").status, 403);
   // A list of one name is a list of that name.
-  EXPECT_EQ(send(dev, "GET", "/api/v1/namespaces/default/secrets?fieldSelector=metadata.name%3Dmine")
-                .message(),
-            R"(secrets "mine" is forbidden: User "carol" cannot list resource "secrets" in API group "" in the namespace "default")");
+  EXPECT_EQ(
+      send(dev, "GET", "/api/v1/namespaces/default/secrets?fieldSelector=metadata.name%3Dmine")
+          .message(),
+      R"(secrets "mine" is forbidden: User "carol" cannot list resource "secrets" in API group "" in the namespace "default")");
   EXPECT_EQ(send(dev, "GET", "/metrics").status, 200);
   EXPECT_EQ(send(dev, "GET", "/logs/x").status, 404);
   EXPECT_EQ(send(dev, "PUT", "/apis/apps/v1/namespaces/default/deployments/web/scale", "{}").status,
@@ -120,8 +121,8 @@ TEST_F(AccessTest, aServiceAccountIsNamedWithOrWithoutItsNamespace) {
 
 TEST_F(AccessTest, aggregatedRolesFollowWhatTheySelect) {
   const auto rulesOfRole = [&](const std::string& name) {
-    return toJson(send(kAdmin, "GET", std::string(kRbacPath) + "clusterroles/" + name)
-                      .body.at("rules"));
+    return toJson(
+        send(kAdmin, "GET", std::string(kRbacPath) + "clusterroles/" + name).body.at("rules"));
   };
   for (const auto* name : {"view", "edit", "admin"})
     EXPECT_THAT(rulesOfRole(name), HasSubstr(R"("pods/log")")) << name;
@@ -158,10 +159,11 @@ TEST_F(AccessTest, nobodyGrantsWhatHeDoesNotHave) {
   EXPECT_EQ(send(alice, "POST", roles, role("mine", R"(["get"])")).status, 201);
   const auto refused = send(alice, "POST", roles, role("more", R"(["get","list","watch"])"));
   EXPECT_EQ(refused.status, 403);
-  EXPECT_EQ(refused.message(),
-            "roles.rbac.authorization.k8s.io \"more\" is forbidden: user \"alice\" "
-            "(groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not "
-            "currently held:\n{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"list\" \"watch\"]}");
+  EXPECT_EQ(
+      refused.message(),
+      "roles.rbac.authorization.k8s.io \"more\" is forbidden: user \"alice\" "
+      "(groups=[\"system:authenticated\"]) is attempting to grant RBAC permissions not "
+      "currently held:\n{APIGroups:[\"\"], Resources:[\"pods\"], Verbs:[\"list\" \"watch\"]}");
   EXPECT_EQ(send(alice, "PATCH", roles + "/mine",
                  R"({"rules":[{"verbs":["delete"],"apiGroups":[""],"resources":["pods"]}]})")
                 .status,
@@ -208,12 +210,14 @@ TEST_F(AccessTest, aggregationRulesAreForClusterAdmins) {
 }
 
 TEST_F(AccessTest, whatAnUpdateCreatesMustBeAllowedToBeCreated) {
-  grant("updater", "default", R"([{"verbs":["update","patch"],"apiGroups":["","coordination.k8s.io"],
+  grant("updater", "default",
+        R"([{"verbs":["update","patch"],"apiGroups":["","coordination.k8s.io"],
       "resources":["leases","configmaps"]}])",
         R"({"kind":"User","name":"alice"})");
   const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/l";
-  EXPECT_EQ(send(user("alice"), "PUT", lease, R"({"metadata":{"name":"l"}})").message(),
-            R"(leases.coordination.k8s.io "l" is forbidden: User "alice" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "default")");
+  EXPECT_EQ(
+      send(user("alice"), "PUT", lease, R"({"metadata":{"name":"l"}})").message(),
+      R"(leases.coordination.k8s.io "l" is forbidden: User "alice" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "default")");
 }
 
 TEST_F(AccessTest, impersonationTakesTheRightToIt) {
@@ -224,8 +228,9 @@ TEST_F(AccessTest, impersonationTakesTheRightToIt) {
     return who;
   };
   const std::string self = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-  EXPECT_EQ(send(as({{"Impersonate-User", "bob"}}), "POST", self).message(),
-            R"(users "bob" is forbidden: User "alice" cannot impersonate resource "users" in API group "" at the cluster scope)");
+  EXPECT_EQ(
+      send(as({{"Impersonate-User", "bob"}}), "POST", self).message(),
+      R"(users "bob" is forbidden: User "alice" cannot impersonate resource "users" in API group "" at the cluster scope)");
   grant("actor", "", R"([{"verbs":["impersonate"],"apiGroups":[""],
       "resources":["users","groups","serviceaccounts"]}])",
         R"({"kind":"User","name":"alice"})");
@@ -241,14 +246,16 @@ TEST_F(AccessTest, impersonationTakesTheRightToIt) {
   EXPECT_EQ(who({{"Impersonate-User", "system:serviceaccount:shop:robot"}}),
             R"({"username":"system:serviceaccount:shop:robot","groups":["system:serviceaccounts",)"
             R"("system:serviceaccounts:shop","system:authenticated"]})");
-  EXPECT_EQ(who({{"Impersonate-User", "bob"}, {"Impersonate-Extra-Scopes", "all"}}),
-            R"(userextras.authentication.k8s.io "all" is forbidden: User "alice" cannot impersonate )"
-            R"(resource "userextras/scopes" in API group "authentication.k8s.io" at the cluster scope)");
+  EXPECT_EQ(
+      who({{"Impersonate-User", "bob"}, {"Impersonate-Extra-Scopes", "all"}}),
+      R"(userextras.authentication.k8s.io "all" is forbidden: User "alice" cannot impersonate )"
+      R"(resource "userextras/scopes" in API group "authentication.k8s.io" at the cluster scope)");
   EXPECT_EQ(send(as({{"Impersonate-Group", "dev"}}), "POST", self).status, 500);
   EXPECT_EQ(who({{"Impersonate-User", ""}}),
             R"({"username":"alice","groups":["system:authenticated"]})");
-  EXPECT_EQ(send(admin({{"Impersonate-User", "system:anonymous"}}), "GET", "/api/v1/nodes").message(),
-            R"(nodes is forbidden: User "system:anonymous" cannot list resource "nodes" in API group "" at the cluster scope)");
+  EXPECT_EQ(
+      send(admin({{"Impersonate-User", "system:anonymous"}}), "GET", "/api/v1/nodes").message(),
+      R"(nodes is forbidden: User "system:anonymous" cannot list resource "nodes" in API group "" at the cluster scope)");
 }
 
 TEST_F(AccessTest, reviewsTellWhatTheEvaluatorSays) {
@@ -257,12 +264,15 @@ TEST_F(AccessTest, reviewsTellWhatTheEvaluatorSays) {
   const auto review = send(kAdmin, "POST", authorization + "subjectaccessreviews",
                            R"({"spec":{"user":"carol","groups":["dev"],"resourceAttributes":{
                                "verb":"get","resource":"pods","namespace":"default"}}})");
-  EXPECT_EQ(toJson(review.body.at("status")),
-            R"({"allowed":true,"reason":"RBAC: allowed by RoleBinding \"reader/default\" of Role \"reader\" to Group \"dev\""})");
-  const auto path = send(kAdmin, "POST", authorization + "subjectaccessreviews",
-                         R"({"spec":{"user":"carol","nonResourceAttributes":{"verb":"get","path":"/metrics"}}})");
+  EXPECT_EQ(
+      toJson(review.body.at("status")),
+      R"({"allowed":true,"reason":"RBAC: allowed by RoleBinding \"reader/default\" of Role \"reader\" to Group \"dev\""})");
+  const auto path =
+      send(kAdmin, "POST", authorization + "subjectaccessreviews",
+           R"({"spec":{"user":"carol","nonResourceAttributes":{"verb":"get","path":"/metrics"}}})");
   EXPECT_EQ(path.body.at("status").at("allowed"), false);
-  EXPECT_EQ(send(kAdmin, "POST", authorization + "subjectaccessreviews", R"({"spec":{}})").status, 422);
+  EXPECT_EQ(send(kAdmin, "POST", authorization + "subjectaccessreviews", R"({"spec":{}})").status,
+            422);
   EXPECT_EQ(send(kAdmin, "POST", authorization + "namespaces/default/localsubjectaccessreviews",
                  R"({"spec":{"user":"carol","groups":["dev"],"resourceAttributes":{"verb":"list",
                      "resource":"pods","namespace":"other"}}})")
@@ -270,8 +280,9 @@ TEST_F(AccessTest, reviewsTellWhatTheEvaluatorSays) {
             400);
   const auto rules = send(user("carol", {"dev"}), "POST", authorization + "selfsubjectrulesreviews",
                           R"({"spec":{"namespace":"default"}})");
-  EXPECT_THAT(toJson(rules.body.at("status").at("resourceRules")),
-              HasSubstr(R"({"verbs":["get","list","watch"],"apiGroups":[""],"resources":["pods"]})"));
+  EXPECT_THAT(
+      toJson(rules.body.at("status").at("resourceRules")),
+      HasSubstr(R"({"verbs":["get","list","watch"],"apiGroups":[""],"resources":["pods"]})"));
   EXPECT_EQ(rules.body.at("status").at("incomplete"), false);
   // Reviews of others are not for everybody.
   EXPECT_EQ(send(user("carol"), "POST", authorization + "subjectaccessreviews", "{}").status, 403);
@@ -291,8 +302,9 @@ TEST(BootstrapPolicyTest, whatIsMissingIsAddedAndWhatIsLeftAloneStays) {
   auto next = reconciled(less, wanted);
   ASSERT_TRUE(next);
   EXPECT_FALSE(reconciled(*next, wanted));
-  less.at("metadata").at("annotations").get_object()["rbac.authorization.kubernetes.io/autoupdate"] =
-      "false";
+  less.at("metadata")
+      .at("annotations")
+      .get_object()["rbac.authorization.kubernetes.io/autoupdate"] = "false";
   EXPECT_FALSE(reconciled(less, wanted));
 }
 

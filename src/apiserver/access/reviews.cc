@@ -38,11 +38,11 @@ Outcome<Attributes> attributesOf(const User& user, const json::value& spec, std:
   const bool ofResource = resource && resource->is_object();
   const bool ofPath = path && path->is_object();
   if (ofResource == ofPath)
-    return refuse(invalid(kind,
-                          ofPath ? "spec.nonResourceAttributes: Invalid value: cannot be specified "
-                                   "in combination with resourceAttributes"
-                                 : "spec.resourceAttributes: Invalid value: null: exactly one of "
-                                   "nonResourceAttributes or resourceAttributes must be specified"));
+    return refuse(
+        invalid(kind, ofPath ? "spec.nonResourceAttributes: Invalid value: cannot be specified "
+                               "in combination with resourceAttributes"
+                             : "spec.resourceAttributes: Invalid value: null: exactly one of "
+                               "nonResourceAttributes or resourceAttributes must be specified"));
   Attributes out{.user = user,
                  .verb = {},
                  .path = {},
@@ -87,8 +87,10 @@ Outcome<json::object> accessStatus(Server& server, const User& user, const json:
 }
 
 User subjectOf(const json::value& spec) {
-  User user{std::string(textAt(spec, "user")), std::string(textAt(spec, "uid")),
-            textsOf(find(spec, "groups")), {}};
+  User user{std::string(textAt(spec, "user")),
+            std::string(textAt(spec, "uid")),
+            textsOf(find(spec, "groups")),
+            {}};
   if (const auto* extra = find(spec, "extra"); extra && extra->is_object())
     for (const auto& [key, values] : extra->get_object())
       user.extra[std::string(key)] = textsOf(&values);
@@ -103,17 +105,15 @@ Outcome<json::object> subjectAccess(Server& server, const Call& call, const json
     return refuse(invalid(
         kind, "spec.user: Invalid value: \"\": at least one of user or group must be specified"));
   if (local && textAt(spec, "resourceAttributes", "namespace") != call.request.namespace_)
-    return refuse(
-        ErrorCode::BadRequest,
-        fmt::format("spec.resourceAttributes.namespace must match namespace: {}",
-                    call.request.namespace_));
+    return refuse(ErrorCode::BadRequest,
+                  fmt::format("spec.resourceAttributes.namespace must match namespace: {}",
+                              call.request.namespace_));
   return accessStatus(server, user, spec, kind);
 }
 
 Outcome<json::object> rulesStatus(Server& server, const User& user, const json::value& spec) {
   const std::string namespace_(textAt(spec, "namespace"));
-  if (namespace_.empty())
-    return refuse(ErrorCode::BadRequest, "no namespace on request");
+  if (namespace_.empty()) return refuse(ErrorCode::BadRequest, "no namespace on request");
   std::vector<PolicyRule> rules{{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
   std::string problem;
   if (server.authorizer()) {
@@ -145,8 +145,8 @@ Outcome<json::object> rulesStatus(Server& server, const User& user, const json::
 }
 
 json::object tokenStatus(Server& server, const json::value& spec) {
-  auto bearer = server.authenticator().bearerOf(textAt(spec, "token"),
-                                                textsOf(find(spec, "audiences")));
+  auto bearer =
+      server.authenticator().bearerOf(textAt(spec, "token"), textsOf(find(spec, "audiences")));
   if (!bearer) return {{"user", json::object{}}, {"error", "[invalid bearer token]"}};
   return {{"authenticated", true},
           {"user", userInfo(bearer->user)},
@@ -196,11 +196,11 @@ Reply answerReview(Server& server, const Call& call) {
     return failureReply(
         Failure(ErrorCode::NotFound, "the server could not find the requested resource"), request);
   if (request.verb != kube::Verb::Create)
-    return failureReply(
-        Failure(ErrorCode::MethodNotAllowed,
-                "the server does not allow this method on the requested resource"),
-        request);
-  auto review = request.body.empty() ? Result<json::value>(json::object{}) : parseJson(request.body);
+    return failureReply(Failure(ErrorCode::MethodNotAllowed,
+                                "the server does not allow this method on the requested resource"),
+                        request);
+  auto review =
+      request.body.empty() ? Result<json::value>(json::object{}) : parseJson(request.body);
   if (!review || !review->is_object())
     return failureReply(
         Failure(ErrorCode::BadRequest, "the body of a review must be a JSON object"), request);

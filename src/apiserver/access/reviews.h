@@ -1,8 +1,8 @@
 #pragma once
 
 // Reviews: a client asks who it is (SelfSubjectReview), who a token belongs to (TokenReview) and
-// what it or somebody else may do (SelfSubjectAccessReview and its kin, SelfSubjectRulesReview). The
-// answers are those of the server's own authentication and authorisation.
+// what it or somebody else may do (SelfSubjectAccessReview and its kin, SelfSubjectRulesReview).
+// The answers are those of the server's own authentication and authorisation.
 
 #include "apiserver/server/server.h"
 

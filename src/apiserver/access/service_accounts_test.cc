@@ -33,8 +33,9 @@ TEST_F(ServiceAccountsTest, everyNamespaceHasItsAccountAtOnceAndAgain) {
   const auto uid = std::string(
       textAt(send(kAdmin, "GET", shop + "serviceaccounts/default").body, "metadata", "uid"));
   EXPECT_FALSE(uid.empty());
-  EXPECT_EQ(textAt(send(kAdmin, "GET", shop + "configmaps/kube-root-ca.crt").body, "data", "ca.crt"),
-            "the authority");
+  EXPECT_EQ(
+      textAt(send(kAdmin, "GET", shop + "configmaps/kube-root-ca.crt").body, "data", "ca.crt"),
+      "the authority");
   EXPECT_EQ(send(kAdmin, "DELETE", shop + "serviceaccounts/default").status, 200);
   const auto again = send(kAdmin, "GET", shop + "serviceaccounts/default");
   EXPECT_EQ(again.status, 200);
@@ -50,13 +51,16 @@ TEST_F(ServiceAccountsTest, aTokenIsItsAccountUntilItExpires) {
   EXPECT_EQ(whoIs(text), "system:serviceaccount:default:default");
   const auto review = send(kAdmin, "POST", "/apis/authentication.k8s.io/v1/tokenreviews",
                            R"({"spec":{"token":")" + text + "\"}}");
-  EXPECT_EQ(toJson(review.body.at("status").at("user").at("groups")),
-            R"(["system:serviceaccounts","system:serviceaccounts:default","system:authenticated"])");
+  EXPECT_EQ(
+      toJson(review.body.at("status").at("user").at("groups")),
+      R"(["system:serviceaccounts","system:serviceaccounts:default","system:authenticated"])");
   EXPECT_EQ(toJson(review.body.at("status").at("audiences")),
             R"(["https://kubernetes.default.svc.cluster.local"])");
-  EXPECT_THAT(toJson(review.body), HasSubstr(R"("authentication.kubernetes.io/credential-id":["JTI=)"));
-  EXPECT_EQ(send(bearer(text), "GET", kPods).message(),
-            R"(pods is forbidden: User "system:serviceaccount:default:default" cannot list resource "pods" in API group "" in the namespace "default")");
+  EXPECT_THAT(toJson(review.body),
+              HasSubstr(R"("authentication.kubernetes.io/credential-id":["JTI=)"));
+  EXPECT_EQ(
+      send(bearer(text), "GET", kPods).message(),
+      R"(pods is forbidden: User "system:serviceaccount:default:default" cannot list resource "pods" in API group "" in the namespace "default")");
   loop.advance(599s);
   EXPECT_EQ(whoIs(text), "system:serviceaccount:default:default");
   loop.advance(2s);
@@ -114,16 +118,19 @@ TEST_F(ServiceAccountsTest, tokenRequestsAreChecked) {
   EXPECT_EQ(ask("", "none").message(), R"(serviceaccounts "none" not found)");
   EXPECT_EQ(ask(R"("boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"none"})").message(),
             R"(pods "none" not found)");
-  EXPECT_EQ(ask(R"("boundObjectRef":{"apiVersion":"v1","kind":"ConfigMap","name":"x"})").status, 400);
+  EXPECT_EQ(ask(R"("boundObjectRef":{"apiVersion":"v1","kind":"ConfigMap","name":"x"})").status,
+            400);
   send(kAdmin, "POST", kAccounts, R"({"metadata":{"name":"robot"}})");
   send(kAdmin, "POST", kPods, pod("web"));
-  EXPECT_EQ(ask(R"("boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"web"})", "robot").message(),
-            R"(cannot bind token for serviceaccount "robot" to pod running with serviceaccount "default")");
+  EXPECT_EQ(
+      ask(R"("boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"web"})", "robot").message(),
+      R"(cannot bind token for serviceaccount "robot" to pod running with serviceaccount "default")");
 }
 
 TEST_F(ServiceAccountsTest, podsRunAsAnAccountThatIsThere) {
-  EXPECT_EQ(send(kAdmin, "POST", kPods, pod("web", R"(,"serviceAccountName":"robot")")).message(),
-            R"(pods "web" is forbidden: error looking up service account default/robot: serviceaccount "robot" not found)");
+  EXPECT_EQ(
+      send(kAdmin, "POST", kPods, pod("web", R"(,"serviceAccountName":"robot")")).message(),
+      R"(pods "web" is forbidden: error looking up service account default/robot: serviceaccount "robot" not found)");
   send(kAdmin, "POST", kAccounts,
        R"({"metadata":{"name":"robot"},"imagePullSecrets":[{"name":"pull"}],
            "automountServiceAccountToken":false})");
@@ -140,15 +147,15 @@ TEST_F(ServiceAccountsTest, podsRunAsAnAccountThatIsThere) {
   const auto name = textAt(volumes[0], "name");
   EXPECT_TRUE(name.starts_with("kube-api-access-"));
   EXPECT_EQ(name.size(), std::string_view("kube-api-access-xxxxx").size());
-  EXPECT_EQ(
-      toJson(volumes[0].at("projected").at("sources").at(0)),
-      R"({"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}})");
+  EXPECT_EQ(toJson(volumes[0].at("projected").at("sources").at(0)),
+            R"({"serviceAccountToken":{"expirationSeconds":3607,"path":"token"}})");
   const auto& mounts = plain.body.at("spec").at("containers").at(0).at("volumeMounts").get_array();
   ASSERT_EQ(mounts.size(), 1u);
   EXPECT_EQ(textAt(mounts[0], "mountPath"), "/var/run/secrets/kubernetes.io/serviceaccount");
   EXPECT_EQ(textAt(mounts[0], "name"), name);
 
-  const auto own = send(kAdmin, "POST", kPods, pod("own", R"(,"automountServiceAccountToken":false)"));
+  const auto own =
+      send(kAdmin, "POST", kPods, pod("own", R"(,"automountServiceAccountToken":false)"));
   EXPECT_EQ(at(own.body, "spec", "volumes"), nullptr);
 }
 
@@ -167,8 +174,9 @@ TEST_F(ServiceAccountsTest, theServiceKubernetesLeadsHere) {
 }
 
 TEST_F(ServiceAccountsTest, credentialsThatAreNoGoodAreNobodys) {
-  EXPECT_EQ(send(bearer(""), "GET", kPods).message(),
-            R"(pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" in the namespace "default")");
+  EXPECT_EQ(
+      send(bearer(""), "GET", kPods).message(),
+      R"(pods is forbidden: User "system:anonymous" cannot list resource "pods" in API group "" in the namespace "default")");
   EXPECT_EQ(send(bearer("wrong"), "GET", "/version").status, 200) << "open to all";
   const auto refused = [&](net::ServerRequest request) {
     request.method = "GET";
@@ -188,8 +196,8 @@ TEST_F(ServiceAccountsTest, credentialsThatAreNoGoodAreNobodys) {
 }
 
 TEST_F(ServiceAccountsTest, othersCanVerifyTokens) {
-  const auto keys = send(user("system:serviceaccount:a:b", {"system:serviceaccounts"}), "GET",
-                         "/openid/v1/jwks");
+  const auto keys =
+      send(user("system:serviceaccount:a:b", {"system:serviceaccounts"}), "GET", "/openid/v1/jwks");
   ASSERT_EQ(keys.status, 200);
   EXPECT_EQ(textAt(keys.body.at("keys").at(0), "crv"), "P-256");
   EXPECT_EQ(textAt(send(kAdmin, "GET", "/.well-known/openid-configuration").body, "issuer"),

@@ -19,8 +19,9 @@ constexpr int kTokenSeconds = 3607;
 // Static pods are made by kubelets, which must not give themselves the rights of an account.
 Outcome<> checkMirror(const json::value& spec, std::string_view name) {
   const auto forbidden = [&](const char* why) {
-    return refuse(ErrorCode::Forbidden,
-                  fmt::format("pods \"{}\" is forbidden: a mirror pod may not reference {}", name, why));
+    return refuse(
+        ErrorCode::Forbidden,
+        fmt::format("pods \"{}\" is forbidden: a mirror pod may not reference {}", name, why));
   };
   const auto account = textAt(spec, "serviceAccountName");
   // The default is filled in before and means nothing.
@@ -41,20 +42,18 @@ json::object tokenVolume(const std::string& name) {
   const json::array sources{
       json::object{{"serviceAccountToken",
                     json::object{{"expirationSeconds", kTokenSeconds}, {"path", "token"}}}},
-      json::object{{"configMap",
-                    json::object{{"name", "kube-root-ca.crt"},
-                                 {"items", json::array{json::object{{"key", "ca.crt"},
-                                                                    {"path", "ca.crt"}}}}}}},
+      json::object{
+          {"configMap", json::object{{"name", "kube-root-ca.crt"},
+                                     {"items", json::array{json::object{{"key", "ca.crt"},
+                                                                        {"path", "ca.crt"}}}}}}},
       json::object{
           {"downwardAPI",
            json::object{
-               {"items",
-                json::array{json::object{
-                    {"path", "namespace"},
-                    {"fieldRef", json::object{{"apiVersion", "v1"},
-                                              {"fieldPath", "metadata.namespace"}}}}}}}}}};
-  return {{"name", name},
-          {"projected", json::object{{"defaultMode", 420}, {"sources", sources}}}};
+               {"items", json::array{json::object{
+                             {"path", "namespace"},
+                             {"fieldRef", json::object{{"apiVersion", "v1"},
+                                                       {"fieldPath", "metadata.namespace"}}}}}}}}}};
+  return {{"name", name}, {"projected", json::object{{"defaultMode", 420}, {"sources", sources}}}};
 }
 
 // Returns whether any container wants it.
@@ -68,9 +67,8 @@ bool mount(json::object& spec, const std::string& volume) {
       if (!mounts.is_array()) mounts = json::array{};
       auto& all = mounts.get_array();
       // What is mounted there already stands instead.
-      if (std::ranges::any_of(all, [](const auto& one) {
-            return textAt(one, "mountPath") == kMountPath;
-          }))
+      if (std::ranges::any_of(
+              all, [](const auto& one) { return textAt(one, "mountPath") == kMountPath; }))
         continue;
       all.push_back(json::object{{"name", volume}, {"readOnly", true}, {"mountPath", kMountPath}});
       used = true;
@@ -108,10 +106,11 @@ Outcome<> admitServiceAccount(json::value& pod, Store& store, Random& random) {
   const auto entry = store.table("serviceaccounts").find(makeKey(namespace_, account));
   const auto object = entry ? parseJson(entry->text) : Result<json::value>(json::value());
   if (!entry || !object)
-    return refuse(ErrorCode::Forbidden,
-                  fmt::format("pods \"{0}\" is forbidden: error looking up service account {1}/{2}: "
-                              "serviceaccount \"{2}\" not found",
-                              name, namespace_, account));
+    return refuse(
+        ErrorCode::Forbidden,
+        fmt::format("pods \"{0}\" is forbidden: error looking up service account {1}/{2}: "
+                    "serviceaccount \"{2}\" not found",
+                    name, namespace_, account));
   const auto* wanted = spec.if_contains("automountServiceAccountToken");
   if (!wanted || !wanted->is_bool()) wanted = find(*object, "automountServiceAccountToken");
   if (!wanted || !wanted->is_bool() || wanted->get_bool()) mountToken(spec, random);

@@ -82,7 +82,8 @@ std::expected<std::optional<User>, Reply> impersonated(const net::Headers& heade
   User next{wanted.user, wanted.uid, wanted.groups, std::move(wanted.extra)};
   if (const auto account = serviceAccountOf(wanted.user)) {
     ask("", "serviceaccounts", "", account->first, account->second);
-    if (next.groups.empty()) next.groups = serviceAccountUser(account->first, account->second).groups;
+    if (next.groups.empty())
+      next.groups = serviceAccountUser(account->first, account->second).groups;
   } else {
     ask("", "users", "", "", wanted.user);
   }

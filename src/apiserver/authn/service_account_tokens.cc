@@ -69,8 +69,7 @@ ServiceAccountTokens::ServiceAccountTokens(Store& store, const Clock& clock,
 
 Result<std::string> ServiceAccountTokens::sign(const TokenClaims& claims) const {
   const auto& key = keys_.front();
-  json::object own{{"namespace", claims.namespace_},
-                   {"serviceaccount", objectOf(claims.account)}};
+  json::object own{{"namespace", claims.namespace_}, {"serviceaccount", objectOf(claims.account)}};
   if (!claims.node.name.empty()) own["node"] = objectOf(claims.node);
   if (!claims.pod.name.empty()) own["pod"] = objectOf(claims.pod);
   if (!claims.secret.name.empty()) own["secret"] = objectOf(claims.secret);

@@ -3,9 +3,9 @@
 // Tokens of service accounts: JSON Web Tokens, signed with ES256, that name a ServiceAccount and,
 // when they are bound, the pod, secret or node that they live and die with.
 //
-// A token is good while its signature, issuer, audience and times are, and the objects that it names
-// are there with the uids that it names; so a deletion ends it at once. What is costly about that,
-// the signature, is verified once per token and remembered.
+// A token is good while its signature, issuer, audience and times are, and the objects that it
+// names are there with the uids that it names; so a deletion ends it at once. What is costly about
+// that, the signature, is verified once per token and remembered.
 //
 // On the store's executor.
 

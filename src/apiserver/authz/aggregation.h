@@ -1,8 +1,8 @@
 #pragma once
 
 // ClusterRoles with an aggregationRule consist of the rules of those that their selectors select.
-// Upstream has a controller for this; here the server writes them in the turn of the change, so that
-// nobody ever sees a role that lacks rules.
+// Upstream has a controller for this; here the server writes them in the turn of the change, so
+// that nobody ever sees a role that lacks rules.
 
 #include <map>
 #include <string>

@@ -83,8 +83,7 @@ std::string deniedText(const Attributes& a) {
 Reply forbiddenReply(const Attributes& a, const std::string& reason) {
   std::string text = deniedText(a);
   if (!reason.empty()) text += ": " + reason;
-  if (!a.isResource())
-    return failureReply(Failure(ErrorCode::Forbidden, "forbidden: " + text), {});
+  if (!a.isResource()) return failureReply(Failure(ErrorCode::Forbidden, "forbidden: " + text), {});
   std::string what(a.resource);
   if (!a.group.empty()) what += "." + std::string(a.group);
   if (!a.name.empty()) what += fmt::format(" \"{}\"", a.name);

@@ -33,7 +33,8 @@ struct Decision {
 
 std::string_view verbName(kube::Verb verb);
 
-// Of a request for resources. `asBindings`: POST .../bindings, which is carried out as pods/binding.
+// Of a request for resources. `asBindings`: POST .../bindings, which is carried out as
+// pods/binding.
 Attributes attributesOf(const Call& call, bool asBindings = false);
 
 // `User "x" cannot list resource "pods" in API group "" in the namespace "y"`

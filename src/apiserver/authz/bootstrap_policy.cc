@@ -28,8 +28,7 @@ Words split(std::string_view text, char separator) {
 Words verbsOf(const std::string& text) {
   Words out;
   for (auto& word : split(text, ' ')) {
-    if (word == "read" || word == "all")
-      out.insert(out.end(), {"get", "list", "watch"});
+    if (word == "read" || word == "all") out.insert(out.end(), {"get", "list", "watch"});
     if (word == "write" || word == "all")
       out.insert(out.end(), {"create", "delete", "deletecollection", "patch", "update"});
     if (word != "read" && word != "write" && word != "all") out.push_back(std::move(word));
@@ -67,7 +66,7 @@ json::object objectOf(const char* kind, std::string_view name, std::string_view 
 
 struct RoleText {
   std::string name, namespace_;
-  Words labels;           // "edit": aggregated to it
+  Words labels;            // "edit": aggregated to it
   std::string aggregates;  // what is labelled for this role
   std::vector<PolicyRule> rules;
 };
@@ -104,8 +103,8 @@ json::value roleObject(const RoleText& role) {
   if (!role.aggregates.empty())
     object["aggregationRule"] = {
         {"clusterRoleSelectors",
-         json::array{json::object{
-             {"matchLabels", json::object{{kAggregate + role.aggregates, "true"}}}}}}};
+         json::array{
+             json::object{{"matchLabels", json::object{{kAggregate + role.aggregates, "true"}}}}}}};
   object["rules"] = jsonOf(role.rules);
   return object;
 }
@@ -124,9 +123,8 @@ json::value bindingObject(std::string_view name, std::string_view namespace_, st
                           const Words& subjects) {
   const bool cluster = namespace_.empty();
   auto object = objectOf(cluster ? "ClusterRoleBinding" : "RoleBinding", name, namespace_);
-  object["roleRef"] = {{"apiGroup", kRbacGroup},
-                       {"kind", cluster ? "ClusterRole" : "Role"},
-                       {"name", role}};
+  object["roleRef"] = {
+      {"apiGroup", kRbacGroup}, {"kind", cluster ? "ClusterRole" : "Role"}, {"name", role}};
   json::array list;
   for (const auto& subject : subjects) list.push_back(subjectOf(subject));
   if (!list.empty()) object["subjects"] = std::move(list);
@@ -167,9 +165,9 @@ std::vector<json::value> bootstrapPolicy() {
   constexpr std::string_view kController = "system:controller:";
   for (const auto& role : readRoles(kControllerRoles)) {
     out.push_back(roleObject(role));
-    out.push_back(bindingObject(
-        role.name, "", role.name,
-        {"ServiceAccount:kube-system:" + role.name.substr(kController.size())}));
+    out.push_back(
+        bindingObject(role.name, "", role.name,
+                      {"ServiceAccount:kube-system:" + role.name.substr(kController.size())}));
   }
   for (const auto& line : split(kBootstrapBindings, '\n')) out.push_back(readBinding(line));
   return out;

@@ -81,10 +81,10 @@ Outcome<> admitGrant(Authorizer& authorizer, const User& user, const Resource& r
                      const json::value& object, const json::value* old) {
   if (resource.group != kRbacGroup || isMaster(user) || changesOnlyForDeletion(object, old))
     return {};
-  const Grant grant{authorizer, user, resource,
-                    resource.namespaced ? textAt(object, "metadata", "namespace")
-                                        : std::string_view{},
-                    textAt(object, "metadata", "name")};
+  const Grant grant{
+      authorizer, user, resource,
+      resource.namespaced ? textAt(object, "metadata", "namespace") : std::string_view{},
+      textAt(object, "metadata", "name")};
   if (resource.plural == "roles" || resource.plural == "clusterroles") {
     if (grant.may("escalate", resource.plural, grant.name)) return {};
     // What an aggregation rule will bring in, nobody can say.

@@ -66,8 +66,7 @@ Decision NodeAuthorizer::core(std::string_view name, const Attributes& a) {
   if (a.resource == "persistentvolumes") return get(name, a);
   if (a.resource == "persistentvolumeclaims") {
     if (a.subresource != "status") return get(name, a);
-    if (a.verb != "update" && a.verb != "patch")
-      return no("can only get/update/patch this type");
+    if (a.verb != "update" && a.verb != "patch") return no("can only get/update/patch this type");
     return related(name, a);
   }
   if (a.resource == "serviceaccounts") return token(name, a);
@@ -129,8 +128,7 @@ Decision NodeAuthorizer::related(std::string_view node, const Attributes& a) {
 Decision NodeAuthorizer::token(std::string_view node, const Attributes& a) {
   if (a.verb != "create" || a.name.empty())
     return no("can only create tokens for individual service accounts");
-  if (a.subresource != "token")
-    return no("can only create token subresource of serviceaccount");
+  if (a.subresource != "token") return no("can only create token subresource of serviceaccount");
   if (graph_.usesAccount(node, a.namespace_, a.name)) return yes();
   return no(fmt::format("no relationship found between node '{}' and this object", node));
 }

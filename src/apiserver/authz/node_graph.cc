@@ -24,8 +24,8 @@ void forEach(const json::value& object, std::string_view list, const Visit& visi
 
 // Kinds of volumes that name a secret of the pod's namespace, and where.
 constexpr std::pair<const char*, const char*> kVolumeSecrets[] = {
-    {"cephfs", "secretRef"}, {"cinder", "secretRef"},     {"flexVolume", "secretRef"},
-    {"rbd", "secretRef"},    {"scaleIO", "secretRef"},    {"iscsi", "secretRef"},
+    {"cephfs", "secretRef"},    {"cinder", "secretRef"},        {"flexVolume", "secretRef"},
+    {"rbd", "secretRef"},       {"scaleIO", "secretRef"},       {"iscsi", "secretRef"},
     {"storageos", "secretRef"}, {"csi", "nodePublishSecretRef"}};
 
 // The same in a PersistentVolume, where they name the namespace, too.
@@ -62,7 +62,8 @@ bool refersTo(const json::value& volume, std::string_view namespace_, std::strin
 NodeGraph::NodeGraph(Store& store, const Registry& registry)
     : store_(store), pods_(store.table("pods")) {
   const auto& fields = registry.findByTable("pods")->selectableFields;
-  nodeField_ = static_cast<std::size_t>(std::ranges::find(fields, "spec.nodeName") - fields.begin());
+  nodeField_ =
+      static_cast<std::size_t>(std::ranges::find(fields, "spec.nodeName") - fields.begin());
   for (const auto& [key, entry] : pods_.entries())
     podChanged({entry->version, EventType::Added, nullptr, entry});
   store_.observe(pods_, [this](const Event& event) { podChanged(event); });
@@ -95,7 +96,8 @@ NodeGraph::References NodeGraph::readReferences(const json::value& pod) {
   const auto* spec = find(pod, "spec");
   if (!spec) return out;
   out.account = textAt(*spec, "serviceAccountName");
-  forEach(*spec, "imagePullSecrets", [&](const auto& one) { add(out.secrets, textAt(one, "name")); });
+  forEach(*spec, "imagePullSecrets",
+          [&](const auto& one) { add(out.secrets, textAt(one, "name")); });
   for (const auto* list : {"initContainers", "containers", "ephemeralContainers"})
     forEach(*spec, list, [&](const json::value& container) {
       forEach(container, "env", [&](const json::value& env) {
@@ -115,8 +117,8 @@ NodeGraph::References NodeGraph::readReferences(const json::value& pod) {
       add(out.secrets, textAt(volume, source, field, "name"));
     add(out.claims, textAt(volume, "persistentVolumeClaim", "claimName"));
     if (find(volume, "ephemeral"))
-      add(out.claims, std::string(textAt(pod, "metadata", "name")) + "-" +
-                          std::string(textAt(volume, "name")));
+      add(out.claims,
+          std::string(textAt(pod, "metadata", "name")) + "-" + std::string(textAt(volume, "name")));
     if (const auto* projected = find(volume, "projected"))
       forEach(*projected, "sources", [&](const json::value& source) {
         add(out.secrets, textAt(source, "secret", "name"));
@@ -153,7 +155,8 @@ template <class Predicate>
 bool NodeGraph::anyPod(std::string_view node, std::string_view namespace_,
                        const Predicate& predicate) {
   const auto [begin, end] = podsOf(node, namespace_);
-  return std::any_of(begin, end, [&](const auto& key) { return predicate(key, referencesOf(key)); });
+  return std::any_of(begin, end,
+                     [&](const auto& key) { return predicate(key, referencesOf(key)); });
 }
 
 bool NodeGraph::hasPod(std::string_view node, std::string_view namespace_,

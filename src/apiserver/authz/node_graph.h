@@ -1,13 +1,13 @@
 #pragma once
 
-// What a node's pods refer to: the secrets, ConfigMaps, claims and service accounts that the kubelet
-// of the node needs, by way of claims also volumes and their secrets.
+// What a node's pods refer to: the secrets, ConfigMaps, claims and service accounts that the
+// kubelet of the node needs, by way of claims also volumes and their secrets.
 //
-// Upstream keeps a graph of all references of all pods. Here only the pods of each node are kept, by
-// key; the references of a pod are read from the store when a kubelet first asks for something in
-// the pod's namespace, and remembered until the pod is gone (what a pod refers to never changes).
-// So a write of a pod costs one look-up, and none while the pod has no node; a question costs a walk
-// over the pods of one node.
+// Upstream keeps a graph of all references of all pods. Here only the pods of each node are kept,
+// by key; the references of a pod are read from the store when a kubelet first asks for something
+// in the pod's namespace, and remembered until the pod is gone (what a pod refers to never
+// changes). So a write of a pod costs one look-up, and none while the pod has no node; a question
+// costs a walk over the pods of one node.
 //
 // On the store's executor.
 

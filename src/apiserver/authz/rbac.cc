@@ -70,8 +70,7 @@ void Rbac::bindingChanged(const Event& event) {
 }
 
 void Rbac::index(const BindingPtr& binding, bool present) {
-  auto& bindings =
-      binding->namespace_.empty() ? clusterWide_ : byNamespace_[binding->namespace_];
+  auto& bindings = binding->namespace_.empty() ? clusterWide_ : byNamespace_[binding->namespace_];
   for (const auto& subject : binding->subjects) {
     ByName* names = nullptr;
     std::string name = subject.name;
@@ -148,11 +147,10 @@ Decision Rbac::authorize(const Attributes& attributes) const {
     std::string to = subject.name;
     if (subject.kind == "ServiceAccount")
       to += "/" + (subject.namespace_.empty() ? binding.namespace_ : subject.namespace_);
-    decision = {true,
-                fmt::format("RBAC: allowed by {} \"{}{}{}\" of {} \"{}\" to {} \"{}\"",
-                            cluster ? "ClusterRoleBinding" : "RoleBinding", binding.name,
-                            cluster ? "" : "/", binding.namespace_, binding.roleKind,
-                            binding.roleName, subject.kind, to)};
+    decision = {true, fmt::format("RBAC: allowed by {} \"{}{}{}\" of {} \"{}\" to {} \"{}\"",
+                                  cluster ? "ClusterRoleBinding" : "RoleBinding", binding.name,
+                                  cluster ? "" : "/", binding.namespace_, binding.roleKind,
+                                  binding.roleName, subject.kind, to)};
     return false;
   };
   // By reference: the closure is larger than what std::function keeps without an allocation.

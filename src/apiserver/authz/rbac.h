@@ -2,10 +2,11 @@
 
 // Role-based access control over the Roles, ClusterRoles and their bindings in the store.
 //
-// Kept beside the store: the rules of every role, decoded, and for every user and group the bindings
-// that name it, cluster-wide and per namespace. Each follows the store change by change and is
-// therefore never behind the last write. A decision looks up the user and each of its groups, twice,
-// and tries the rules of the roles found there: some microseconds, whatever the number of roles.
+// Kept beside the store: the rules of every role, decoded, and for every user and group the
+// bindings that name it, cluster-wide and per namespace. Each follows the store change by change
+// and is therefore never behind the last write. A decision looks up the user and each of its
+// groups, twice, and tries the rules of the roles found there: some microseconds, whatever the
+// number of roles.
 //
 // On the store's executor.
 
@@ -76,8 +77,8 @@ class Rbac {
 
   Store& store_;
   using Roles = std::map<std::string, std::vector<PolicyRule>, std::less<>>;
-  Roles roles_;         // by key
-  Roles clusterRoles_;  // by name
+  Roles roles_;                                              // by key
+  Roles clusterRoles_;                                       // by name
   std::map<std::string, BindingPtr, std::less<>> bindings_;  // by key; cluster-wide ones by name
   Bindings clusterWide_;
   std::map<std::string, Bindings, std::less<>> byNamespace_;

@@ -149,8 +149,8 @@ std::string describe(const std::vector<PolicyRule>& rules) {
       lines.insert(describe(rule));
       continue;
     }
-    auto& one =
-        byResource.try_emplace({rule.groups, rule.resources, rule.names}, PolicyRule{}).first->second;
+    auto& one = byResource.try_emplace({rule.groups, rule.resources, rule.names}, PolicyRule{})
+                    .first->second;
     if (one.verbs.empty()) {
       one = rule;
     } else {

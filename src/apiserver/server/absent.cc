@@ -17,7 +17,8 @@ constexpr Absent kAbsent[] = {
      "containers"},
     {"pods", "attach", "follow the output with kubectl logs -f"},
     {"pods", "portforward",
-     "pods of the host node share this machine's network: connect to 127.0.0.1 and the port itself"},
+     "pods of the host node share this machine's network: connect to 127.0.0.1 and the port "
+     "itself"},
     {"pods", "proxy", "connect to the pod's port on this machine"},
     {"pods", "ephemeralcontainers", "make a pod of your own beside it"},
     {"pods", "resize", "delete the pod and create it with other resources"},
@@ -39,24 +40,23 @@ std::optional<Reply> absentReply(const kube::Request& request, Store& store) {
     // "services/https:web:443/proxy" is the service "web"
     const bool plain = request.name.find(':') == std::string::npos;
     if (plain && !store.table(request.resource).find(makeKey(request.namespace_, request.name)))
-      return failureReply(
-          Failure(ErrorCode::NotFound,
-                  fmt::format("{} \"{}\" not found", request.resource, request.name)),
-          request);
+      return failureReply(Failure(ErrorCode::NotFound, fmt::format("{} \"{}\" not found",
+                                                                   request.resource, request.name)),
+                          request);
     const std::string message = fmt::format("this server has no {}/{}: {}", absent.resource,
                                             absent.subresource, absent.instead);
     Reply reply;
     reply.status = 501;
     reply.error = Error{ErrorCode::Unknown, message, {}};
-    reply.body = bytesOf(toJson(json::object{{"kind", "Status"},
-                                             {"apiVersion", "v1"},
-                                             {"metadata", json::object{}},
-                                             {"status", "Failure"},
-                                             {"message", message},
-                                             {"reason", "NotImplemented"},
-                                             {"details", json::object{{"name", request.name},
-                                                                      {"kind", request.resource}}},
-                                             {"code", 501}}));
+    reply.body = bytesOf(toJson(
+        json::object{{"kind", "Status"},
+                     {"apiVersion", "v1"},
+                     {"metadata", json::object{}},
+                     {"status", "Failure"},
+                     {"message", message},
+                     {"reason", "NotImplemented"},
+                     {"details", json::object{{"name", request.name}, {"kind", request.resource}}},
+                     {"code", 501}}));
     return reply;
   }
   return std::nullopt;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What kube-apiserver has and this server does not: it is told in words, with the status 501, what to
-// do instead.
+// What kube-apiserver has and this server does not: it is told in words, with the status 501, what
+// to do instead.
 
 #include <optional>
 

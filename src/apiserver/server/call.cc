@@ -33,7 +33,8 @@ std::string statusText(const Failure& failure, const kube::Request& request) {
                       {"metadata", json::object{}}, {"status", "Failure"},
                       {"message", error.message},   {"reason", reasonOf(error.code)}};
   // As the Go structs have it: an error about nothing in particular still has details.
-  if (!details.empty() || error.code == ErrorCode::Forbidden) status["details"] = std::move(details);
+  if (!details.empty() || error.code == ErrorCode::Forbidden)
+    status["details"] = std::move(details);
   status["code"] = httpStatusOf(error.code);
   return toJson(status);
 }

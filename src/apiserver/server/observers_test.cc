@@ -9,7 +9,8 @@ TEST_F(ServerTest, anObserverHearsOfChangesAtOnceAndMayMakeFurtherOnes) {
   auto& maps = store.table("configmaps");
   const auto resource = server->registry().findByTable("configmaps");
   store.observe(maps, [&](const Event& event) {
-    seen.push_back((event.now ? "+" : "-") + std::string((event.now ? event.now : event.before)->name()));
+    seen.push_back((event.now ? "+" : "-") +
+                   std::string((event.now ? event.now : event.before)->name()));
     if (!event.now || event.now->name() != "first") return;
     const auto second = *parseJson(R"({"metadata":{"namespace":"default","name":"second"}})");
     store.put(maps, draftOf(second, *resource), second);

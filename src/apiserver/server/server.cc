@@ -112,8 +112,8 @@ Result<> Server::openAccess() {
       if (!key) return fail(std::move(key.error()));
       accounts.keys.push_back(*std::move(key));
     }
-    authenticator_.setAccounts(std::make_unique<ServiceAccountTokens>(
-        store_, executor_, accounts.keys, accounts.issuer));
+    authenticator_.setAccounts(
+        std::make_unique<ServiceAccountTokens>(store_, executor_, accounts.keys, accounts.issuer));
   }
   systemObjects_ = std::make_unique<SystemObjects>(executor_, store_, registry_, quotas_, random_,
                                                    std::move(system));

@@ -27,7 +27,8 @@
 
 namespace koord::apiserver {
 
-// ServiceAccounts with what belongs to them: one in every namespace, tokens, and pods that get theirs.
+// ServiceAccounts with what belongs to them: one in every namespace, tokens, and pods that get
+// theirs.
 struct ServiceAccountOptions {
   std::vector<net::SigningKey> keys;  // the first signs, all verify; none: one is made
   std::string issuer = kServiceAccountIssuer;
@@ -41,7 +42,8 @@ struct ServerOptions {
   std::uint64_t seed = 1;            // of uids and generated names
   WebhookCaller webhookCaller;       // null: webhooks cannot be called and fail by their policy
   // Node and RBAC authorisation, with the roles that every cluster has. Transports ask it before
-  // they hand a request to the server (authorizer()); without it whoever is known may do everything.
+  // they hand a request to the server (authorizer()); without it whoever is known may do
+  // everything.
   bool rbac = false;
   std::optional<ServiceAccountOptions> serviceAccounts;
 };

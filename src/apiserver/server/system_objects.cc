@@ -131,8 +131,7 @@ void SystemObjects::addPolicy() {
     }
     const auto existing = parseJson(entry->text);
     auto next = existing ? reconciled(*existing, wanted) : std::nullopt;
-    if (next)
-      store_.put(store_.table(table), draftOf(*next, *registry_.findByTable(table)), *next);
+    if (next) store_.put(store_.table(table), draftOf(*next, *registry_.findByTable(table)), *next);
   }
 }
 
@@ -151,8 +150,8 @@ void SystemObjects::addAccounts(const std::string& namespace_) {
   auto existing = entry ? parseJson(entry->text) : Result<json::value>(json::value());
   if (entry && existing && textAt(*existing, "data", "ca.crt") != options_.rootCaPem) {
     existing->get_object()["data"] = object["data"];
-    store_.put(store_.table("configmaps"),
-               draftOf(*existing, *registry_.findByTable("configmaps")), *existing);
+    store_.put(store_.table("configmaps"), draftOf(*existing, *registry_.findByTable("configmaps")),
+               *existing);
   }
   add("configmaps", std::move(object));
 }
@@ -180,34 +179,32 @@ void SystemObjects::addKubernetesService() {
   auto service = named("v1", "Service", "default", "kubernetes");
   service["metadata"].get_object()["labels"] = {{"component", "apiserver"},
                                                 {"provider", "kubernetes"}};
-  service["spec"] = {{"clusterIP", kServiceAddress},
-                     {"clusterIPs", json::array{kServiceAddress}},
-                     {"internalTrafficPolicy", "Cluster"},
-                     {"ipFamilies", json::array{"IPv4"}},
-                     {"ipFamilyPolicy", "SingleStack"},
-                     {"ports", json::array{json::object{{"name", "https"},
-                                                        {"port", 443},
-                                                        {"protocol", "TCP"},
-                                                        {"targetPort", port_}}}},
-                     {"sessionAffinity", "None"},
-                     {"type", "ClusterIP"}};
+  service["spec"] = {
+      {"clusterIP", kServiceAddress},
+      {"clusterIPs", json::array{kServiceAddress}},
+      {"internalTrafficPolicy", "Cluster"},
+      {"ipFamilies", json::array{"IPv4"}},
+      {"ipFamilyPolicy", "SingleStack"},
+      {"ports", json::array{json::object{
+                    {"name", "https"}, {"port", 443}, {"protocol", "TCP"}, {"targetPort", port_}}}},
+      {"sessionAffinity", "None"},
+      {"type", "ClusterIP"}};
   service["status"] = {{"loadBalancer", json::object{}}};
   add("services", std::move(service));
 
-  const json::array ports{
-      json::object{{"name", "https"}, {"port", port_}, {"protocol", "TCP"}}};
+  const json::array ports{json::object{{"name", "https"}, {"port", port_}, {"protocol", "TCP"}}};
   auto endpoints = named("v1", "Endpoints", "default", "kubernetes");
   endpoints["metadata"].get_object()["labels"] = {
       {"endpointslice.kubernetes.io/skip-mirror", "true"}};
-  endpoints["subsets"] = json::array{json::object{
-      {"addresses", json::array{json::object{{"ip", address_}}}}, {"ports", ports}}};
+  endpoints["subsets"] = json::array{
+      json::object{{"addresses", json::array{json::object{{"ip", address_}}}}, {"ports", ports}}};
   add("endpoints", std::move(endpoints));
 
   auto slice = named("discovery.k8s.io/v1", "EndpointSlice", "default", "kubernetes");
   slice["metadata"].get_object()["labels"] = {{"kubernetes.io/service-name", "kubernetes"}};
   slice["addressType"] = "IPv4";
-  slice["endpoints"] = json::array{json::object{
-      {"addresses", json::array{address_}}, {"conditions", json::object{{"ready", true}}}}};
+  slice["endpoints"] = json::array{json::object{{"addresses", json::array{address_}},
+                                                {"conditions", json::object{{"ready", true}}}}};
   slice["ports"] = ports;
   add("endpointslices.discovery.k8s.io", std::move(slice));
 }

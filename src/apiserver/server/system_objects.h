@@ -1,8 +1,8 @@
 #pragma once
 
-// The objects that are there by themselves: the namespaces and priority classes of every cluster, the
-// bootstrap policy, the Service "kubernetes", and in every namespace the ServiceAccount "default" and
-// the ConfigMap kube-root-ca.crt.
+// The objects that are there by themselves: the namespaces and priority classes of every cluster,
+// the bootstrap policy, the Service "kubernetes", and in every namespace the ServiceAccount
+// "default" and the ConfigMap kube-root-ca.crt.
 //
 // Upstream's controllers make the latter some moments after their namespace; a client that is quick
 // is told to come again. Here they are written in the turn that writes the namespace, so that a pod

@@ -51,7 +51,7 @@ Outcome<Wanted> readWanted(const json::value& body) {
 struct Bound {
   const char* table = nullptr;
   bool namespaced = true;
-  TokenReference TokenClaims::*claim = nullptr;
+  TokenReference TokenClaims::* claim = nullptr;
 };
 
 std::optional<Bound> boundOf(const Wanted& wanted) {
@@ -80,8 +80,9 @@ Outcome<> bindClaims(TokenClaims& claims, const Wanted& wanted, Store& store) {
     return refuse(ErrorCode::BadRequest,
                   fmt::format("cannot bind token to object of type {}, Kind={}",
                               wanted.boundVersion, wanted.boundKind));
-  const auto entry = store.table(bound->table)
-                         .find(makeKey(bound->namespaced ? claims.namespace_ : "", wanted.boundName));
+  const auto entry =
+      store.table(bound->table)
+          .find(makeKey(bound->namespaced ? claims.namespace_ : "", wanted.boundName));
   if (!entry)
     return refuse(ErrorCode::NotFound,
                   fmt::format("{} \"{}\" not found", bound->table, wanted.boundName));
@@ -127,7 +128,8 @@ Task<Outcome<Written>> WriteCall::issueToken() {
   const auto& request = call_.request;
   auto* tokens = server_.authenticator().accounts();
   if (!tokens)
-    co_return refuse(ErrorCode::MethodNotAllowed, "this server issues no tokens of service accounts");
+    co_return refuse(ErrorCode::MethodNotAllowed,
+                     "this server issues no tokens of service accounts");
   auto body = request.body.empty() ? Result<json::value>(json::object{}) : parseJson(request.body);
   if (!body || !body->is_object())
     co_return refuse(ErrorCode::BadRequest, "the body must be a TokenRequest as JSON");
@@ -166,8 +168,7 @@ Task<Outcome<Written>> WriteCall::issueToken() {
   spec["expirationSeconds"] = claims.expires - claims.issued;
   members["status"] = {
       {"token", *token},
-      {"expirationTimestamp",
-       formatTime(WallTime(std::chrono::seconds(claims.expires)))}};
+      {"expirationTimestamp", formatTime(WallTime(std::chrono::seconds(claims.expires)))}};
   co_return Written{bytesOf(toJson(answer)), 201};
 }
 

@@ -19,9 +19,9 @@ class Credentials {
   // Reads pki/ca.crt and pki/ca.key below the data folder, or makes them.
   static Result<Credentials> open(const std::string& dataDir, WallTime now);
 
-  // The keys that sign tokens of service accounts, newest first, kept in pki/service-accounts. A new
-  // one is made when the newest is kKeyLife old; an old one goes when no token that it signed can
-  // still be good.
+  // The keys that sign tokens of service accounts, newest first, kept in pki/service-accounts. A
+  // new one is made when the newest is kKeyLife old; an old one goes when no token that it signed
+  // can still be good.
   static Result<std::vector<net::SigningKey>> signingKeys(const std::string& dataDir, WallTime now);
 
   const std::string& caPem() const { return authority_.certPem; }

@@ -289,6 +289,41 @@ TEST_F(AccessTest, reviewsTellWhatTheEvaluatorSays) {
   EXPECT_EQ(send(kAdmin, "GET", authorization + "subjectaccessreviews").status, 405);
 }
 
+TEST_F(AccessTest, rolesAndBindingsThatMeanNothingAreRefused) {
+  struct Row {
+    const char* resource;
+    const char* body;
+    const char* message;
+  };
+  const Row rows[] = {
+      {"roles", R"("rules":[{"apiGroups":[""],"resources":["pods"]}])",
+       "rules[0].verbs: Required value: verbs must contain at least one value"},
+      {"roles", R"("rules":[{"verbs":["get"],"resources":["pods"]}])",
+       "rules[0].apiGroups: Required value: resource rules must supply at least one api group"},
+      {"roles", R"("rules":[{"verbs":["get"],"nonResourceURLs":["/x"]}])",
+       R"(Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs)"},
+      {"rolebindings", R"("roleRef":{"kind":"Group","name":"x"})",
+       R"(roleRef.kind: Unsupported value: "Group": supported values: "Role", "ClusterRole")"},
+      {"rolebindings",
+       R"("roleRef":{"kind":"Role","name":"x"},"subjects":[{"kind":"Robot","name":"r"}])",
+       R"(subjects[0].kind: Unsupported value: "Robot")"},
+  };
+  const std::string path = std::string(kRbacPath) + "namespaces/default/";
+  for (const auto& row : rows) {
+    const auto answer = send(kAdmin, "POST", path + row.resource,
+                             R"({"metadata":{"name":"a"},)" + std::string(row.body) + "}");
+    EXPECT_EQ(answer.status, 422) << row.message;
+    EXPECT_THAT(answer.message(), HasSubstr(row.message));
+  }
+  bind("a", "default", "ClusterRole", "view", R"({"kind":"User","name":"alice"})");
+  EXPECT_EQ(
+      textAt(send(kAdmin, "GET", path + "rolebindings/a").body.at("subjects").at(0), "apiGroup"),
+      "rbac.authorization.k8s.io");
+  EXPECT_THAT(
+      send(kAdmin, "PATCH", path + "rolebindings/a", R"({"roleRef":{"name":"edit"}})").message(),
+      HasSubstr("cannot change roleRef"));
+}
+
 TEST(BootstrapPolicyTest, whatIsMissingIsAddedAndWhatIsLeftAloneStays) {
   json::value wanted;
   for (auto& object : bootstrapPolicy())

@@ -9,6 +9,7 @@
 #include "apiserver/admission/node_restriction.h"
 #include "apiserver/admission/service_account.h"
 #include "apiserver/authz/escalation.h"
+#include "apiserver/authz/validate.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/registry/crd.h"
@@ -304,6 +305,8 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
           target_.resource->custom ? *target_.version : target_.stored->storageVersion());
       !good)
     co_return std::unexpected(std::move(good.error()));
+  if (auto good = validateRbac(object, old, *target_.stored); !good)
+    co_return std::unexpected(std::move(good.error()));
   if (auto good = checkKindRules(object); !good) co_return std::unexpected(std::move(good.error()));
   if (auto good = checkAdmission(object, old, *target_.stored, server_.store_, warnings_); !good)
     co_return std::unexpected(std::move(good.error()));
@@ -318,6 +321,7 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
 }
 
 Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
+  completeRbac(object, *target_.stored);
   if (creating && target_.stored->isCore("pods")) {
     if (server_.options_.serviceAccounts)
       if (auto good = admitServiceAccount(object, server_.store_, server_.random_); !good)

@@ -297,7 +297,7 @@ TEST_F(AccessTest, rolesAndBindingsThatMeanNothingAreRefused) {
   };
   const Row rows[] = {
       {"roles", R"("rules":[{"apiGroups":[""],"resources":["pods"]}])",
-       "rules[0].verbs: Required value: verbs must contain at least one value"},
+       "rules[0].verbs: Required value"},
       {"roles", R"("rules":[{"verbs":["get"],"resources":["pods"]}])",
        "rules[0].apiGroups: Required value: resource rules must supply at least one api group"},
       {"roles", R"("rules":[{"verbs":["get"],"nonResourceURLs":["/x"]}])",

@@ -22,6 +22,7 @@ struct UpFlags {
   UpOptions options;
   int nodes = -1;
   std::string hostNode = "auto";
+  std::string authorization = "Node,RBAC";
 };
 
 koord::Result<> refused(std::string why) {
@@ -50,6 +51,12 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
       .defaultText = koord::cluster::defaultDataDir();
   set.boolean("in-memory", options.inMemory,
               "Keep nothing: no database, and a temporary data folder that is removed at the end");
+  set.text("authorization-mode", flags.authorization,
+           "Who may do what: as Node,RBAC say, or AlwaysAllow: whoever is known everything")
+      .oneOf({"Node,RBAC", "AlwaysAllow"});
+  set.boolean("anonymous-auth", options.anonymousAuth,
+              "With Node,RBAC: take requests without credentials as those of system:anonymous, "
+              "who may next to nothing; else answer 401");
   set.text("audit-log", options.auditLog,
            "File to append an audit.k8s.io/v1 Event to for every request");
   set.text("listen", options.listen, "Address of the API server; port 0 takes a free one");
@@ -92,6 +99,7 @@ void addUp(koord::flags::Commands& commands, UpFlags& flags, const std::string& 
     options.hostNode = flags.hostNode == "on"    ? HostNodeMode::On
                        : flags.hostNode == "off" ? HostNodeMode::Off
                                                  : HostNodeMode::Auto;
+    options.authorize = flags.authorization != "AlwaysAllow";
     std::erase(options.components, "");
     std::erase(options.components, "none");
     return koord::cluster::runUp(options, program);

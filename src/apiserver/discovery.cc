@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "apiserver/access/reviews.h"
 #include "apiserver/metricsapi/metrics_api.h"
 #include "base/json.h"
 
@@ -33,10 +34,29 @@ std::tuple<int, int, int> rank(std::string_view version) {
   return {stage, major, minor};
 }
 
+// Reviews are answered and not stored, so the registry does not know them.
+std::vector<ResourcePtr> reviewResources() {
+  std::vector<ResourcePtr> out;
+  for (const auto& review : reviewKinds()) {
+    Resource resource;
+    resource.group = review.group;
+    resource.plural = review.plural;
+    resource.kind = review.kind;
+    resource.singular = std::string(review.plural).substr(0, review.plural.size() - 1);
+    resource.namespaced = review.namespaced;
+    resource.createOnly = true;
+    resource.versions.push_back({});
+    resource.versions.back().name = "v1";
+    out.push_back(std::make_shared<const Resource>(std::move(resource)));
+  }
+  return out;
+}
+
 std::map<std::string, Group> groupsOf(const Registry& registry) {
   std::map<std::string, Group> groups;
   auto resources = metricsResources(registry);
   for (const auto& [name, resource] : registry.all()) resources.push_back(resource);
+  for (auto& review : reviewResources()) resources.push_back(std::move(review));
   for (const auto& resource : resources) {
     auto& group = groups[resource->group];
     for (const auto& version : resource->versions) {
@@ -56,6 +76,7 @@ array names(const std::vector<std::string>& list) {
 }
 
 array verbsOf(const Resource& resource) {
+  if (resource.createOnly) return {"create"};
   if (resource.readOnly) return {"get", "list"};
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }
@@ -82,6 +103,8 @@ std::vector<SubresourceInfo> subresourcesOf(const Resource& resource,
       out.push_back({name, "Eviction", "policy", "v1", {"create"}});
     else if (name == "log")
       out.push_back({name, resource.kind, "", "", {"get"}});
+    else if (name == "token")
+      out.push_back({name, "TokenRequest", "authentication.k8s.io", "v1", {"create"}});
     else if (name == "finalize")
       out.push_back({name, resource.kind, "", "", {"update"}});
     else

@@ -4,7 +4,8 @@
 
 #include <set>
 
-#include "apiserver/access/reviews.h"
+#include "apiserver/authn/impersonation.h"
+#include "apiserver/authz/authorizer.h"
 #include "apiserver/discovery.h"
 #include "apiserver/metrics.h"
 #include "apiserver/openapi.h"
@@ -56,6 +57,13 @@ void sendFailure(const ResponderPtr& responder, Failure failure,
 constexpr std::size_t kLogBacklog = 4 << 20;
 constexpr Duration kLogPause = std::chrono::milliseconds(50);
 
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return out;
+}
+
 bool isOpenToAll(std::string_view path) {
   return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" ||
          path.starts_with("/healthz/") || path.starts_with("/livez/") ||
@@ -67,7 +75,10 @@ bool isOpenToAll(std::string_view path) {
 // Everything lives on the server's executor.
 class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
  public:
-  Impl(Server& server, HttpFrontOptions options) : server_(server), options_(std::move(options)) {}
+  Impl(Server& server, HttpFrontOptions options) : server_(server), options_(std::move(options)) {
+    if (!options_.tokens.empty())
+      server_.authenticator().setTokens(std::exchange(options_.tokens, {}));
+  }
 
   void handle(ServerRequest request, ResponderPtr responder) {
     const auto target = net::parseTarget(request.target);
@@ -76,7 +87,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (isOpenToAll(path)) return sendOpen(path, responder);
     responder = protobufResponder(std::move(responder), net::headerOf(request.headers, "Accept"),
                                   path, server_.registry());
-    const auto user = authenticate(request);
+    auto user = authenticate(request);
     AuditEvent* audited = nullptr;
     if (options_.audit) {
       auto wrapped = std::make_shared<AuditedResponder>(
@@ -91,30 +102,47 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       responder = std::move(wrapped);
     }
     if (!user) return sendFailure(responder, Failure(ErrorCode::Unauthorized, "Unauthorized"));
+    auto other = impersonated(request.headers, *user, server_.authorizer());
+    if (!other) return sendReply(responder, std::move(other.error()));
+    if (*other) {
+      user = **other;
+      if (audited) audited->impersonated = *user;
+    }
 
     if (auto read = readProtobuf(request); !read)
       return sendFailure(responder, std::move(read.error()));
-    if (request.method == "POST")
-      if (auto reply = answerReview(path, request.body, *user,
-                                    [this](std::string_view token) { return userOf(token); }))
-        return sendReply(responder, *std::move(reply));
     if (auto routed = routeCall(request, *target)) {
       if (!*routed) return sendFailure(responder, std::move(routed->error()));
       auto& call = **routed;
-      call.user = *user;
+      call.user = *std::move(user);
       if (audited) {
         audited->request = call.request;
         audited->request->body.clear();
       }
+      const bool asBindings = path.ends_with("/bindings") && call.request.subresource == "binding";
+      if (!mayGoOn(attributesOf(call, asBindings), audited, responder)) return;
       if (call.request.verb == kube::Verb::Watch)
         return watch(std::move(call), std::move(responder));
-      if (call.request.subresource == "log" && call.request.verb == kube::Verb::Get) {
+      if (call.request.resource == "pods" && call.request.subresource == "log" &&
+          call.request.verb == kube::Verb::Get) {
         tasks_.spawn(log(this, std::move(call), std::move(responder)));
         return;
       }
       tasks_.spawn(serve(&server_, std::move(call), std::move(responder)));
       return;
     }
+    const std::string verb = lowered(request.method);
+    if (!mayGoOn({.user = *user,
+                  .verb = verb,
+                  .path = path,
+                  .group = {},
+                  .resource = {},
+                  .subresource = {},
+                  .namespace_ = {},
+                  .name = {},
+                  .selectedNode = {}},
+                 audited, responder))
+      return;
     if (request.method != "GET" && request.method != "HEAD")
       return sendFailure(
           responder, Failure(ErrorCode::MethodNotAllowed,
@@ -123,7 +151,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   }
 
   void setTokens(std::map<std::string, User, std::less<>> tokens) {
-    options_.tokens = std::move(tokens);
+    server_.authenticator().setTokens(std::move(tokens));
   }
 
   const HttpFrontOptions& options() const { return options_; }
@@ -143,26 +171,40 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     return {};
   }
 
+  // Answers 403 itself.
+  bool mayGoOn(const Attributes& attributes, AuditEvent* audited, const ResponderPtr& responder) {
+    auto* authorizer = server_.authorizer();
+    if (!authorizer) return true;
+    auto decision = authorizer->authorize(attributes);
+    if (!decision.allowed) sendReply(responder, forbiddenReply(attributes, decision.reason));
+    if (audited) audited->decision = std::move(decision);
+    return audited ? audited->decision.allowed : decision.allowed;
+  }
+
+  // Nobody where credentials were shown that are no good: a client must not fall back to being
+  // nobody in particular without noticing.
   std::optional<User> authenticate(const ServerRequest& request) const {
+    const auto refused = [&](std::string_view why) {
+      log::warn("{} cannot be told who it is: {}", request.remote, why);
+      return std::nullopt;
+    };
+    if (!request.peerProblem.empty()) return refused("client certificate: " + request.peerProblem);
     if (request.peer) {
-      User user{request.peer->commonName, "", request.peer->organizations};
+      if (request.peer->validUntil < server_.executor().wallNow())
+        return refused("client certificate: it has expired");
+      User user{request.peer->commonName, "", request.peer->organizations, {}};
       user.groups.emplace_back("system:authenticated");
       return user;
     }
     const auto header = net::headerOf(request.headers, "Authorization");
-    constexpr std::string_view kBearer = "Bearer ";
-    if (header.starts_with(kBearer)) {
-      const auto* user = userOf(header.substr(kBearer.size()));
-      return user ? std::optional(*user) : std::nullopt;
+    constexpr std::string_view kBearer = "bearer ";
+    if (lowered(header.substr(0, kBearer.size())) == kBearer) {
+      auto bearer = server_.authenticator().bearerOf(header.substr(kBearer.size()));
+      if (!bearer) return refused(bearer.error().message);
+      return std::move(bearer->user);
     }
-    if (options_.anonymous) return User{"system:anonymous", "", {"system:unauthenticated"}};
+    if (options_.anonymous) return User{"system:anonymous", "", {"system:unauthenticated"}, {}};
     return std::nullopt;
-  }
-
-  const User* userOf(std::string_view token) const {
-    for (const auto& [known, user] : options_.tokens)
-      if (net::equalConstantTime(known, token)) return &user;
-    return nullptr;
   }
 
   void sendOpen(std::string_view path, const ResponderPtr& responder) {
@@ -198,12 +240,18 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (path.starts_with("/openapi/v3/"))
       if (auto document = openApiV3(server_.registry(), path.substr(12)))
         return sendText(responder, 200, "application/json", *std::move(document));
+    if (auto* accounts = server_.authenticator().accounts()) {
+      if (path == "/.well-known/openid-configuration")
+        return sendText(responder, 200, "application/json", accounts->discoveryDocument());
+      if (path == "/openid/v1/jwks")
+        return sendText(responder, 200, "application/jwk-set+json", accounts->keySet());
+    }
     if (path == "/metrics")
       return sendText(responder, 200, "text/plain; version=0.0.4", metricsText(server_));
     if (path == "/")
       return sendText(
           responder, 200, "application/json",
-          R"({"paths":["/api","/api/v1","/apis","/healthz","/livez","/metrics","/openapi/v2","/openapi/v3","/readyz","/version"]})");
+          R"({"paths":["/.well-known/openid-configuration","/api","/api/v1","/apis","/healthz","/livez","/metrics","/openapi/v2","/openapi/v3","/openid/v1/jwks","/readyz","/version"]})");
     sendFailure(responder,
                 Failure(ErrorCode::NotFound, "the server could not find the requested resource"));
   }

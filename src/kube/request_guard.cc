@@ -171,6 +171,10 @@ Task<void> RequestGuard::handle(net::HttpServer::Handler handler, net::ServerReq
 }
 
 Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerRequest& request) {
+  if (!request.peerProblem.empty())
+    co_return fail(ErrorCode::Unauthorized, "the client's certificate: " + request.peerProblem);
+  if (request.peer && request.peer->validUntil < executor_.wallNow())
+    co_return fail(ErrorCode::Unauthorized, "the client's certificate has expired");
   auto viaProxy = proxied(request);
   if (viaProxy && *viaProxy) co_return **std::move(viaProxy);
   if (request.peer && vouchedFor(*request.peer, options_)) {

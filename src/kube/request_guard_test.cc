@@ -61,6 +61,12 @@ class RequestGuardTest : public ::testing::Test {
     return request;
   }
 
+  static net::ServerRequest untrusted(std::string target) {
+    net::ServerRequest request{.method = "GET", .target = std::move(target)};
+    request.peerProblem = "unable to get local issuer certificate";
+    return request;
+  }
+
   VirtualLoop loop_;
   FakeApi api_{loop_};
   bool reachable = true;
@@ -86,6 +92,8 @@ TEST_F(RequestGuardTest, WhoMayDoWhatIsAskedOfTheCluster) {
       {certified("/metrics", {"reader", {}}), 200, "secret"},
       {certified("/metrics", {"other", {}}), 403, R"(User \"other\" cannot get)"},
       {certified("/configz", {"admin", {"system:masters"}}), 200, "secret"},
+      {certified("/metrics", {"reader", {}, WallTime{}}), 401, R"("message":"Unauthorized")"},
+      {untrusted("/healthz"), 401, R"("message":"Unauthorized")"},
   };
   for (const Row& row : rows) {
     const auto answer = ask(guard_, row.request);

@@ -51,7 +51,7 @@ void Connection::start() {
   transport_->start(shared_from_this());
 }
 
-void Connection::onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer) {
+void Connection::onReady(error_code ec, PeerCertificate peer) {
   if (state_ == State::Closed) return;
   if (ec) {
     log::v(2, "TLS handshake with {} failed: {}", remote_, ec.message());
@@ -147,7 +147,8 @@ void Connection::dispatch() {
   }
   request.body = std::move(message.body());
   request.remote = remote_;
-  request.peer = peer_;
+  request.peer = peer_.identity;
+  request.peerProblem = peer_.problem;
   request.tls = tls_;
 
   state_ = State::Answering;

@@ -58,7 +58,7 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   void shutdown();
   void close();
 
-  void onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer) override;
+  void onReady(error_code ec, PeerCertificate peer) override;
   void onRead(error_code ec, std::size_t size) override;
   void onWritten(error_code ec, std::size_t size) override;
   void onFinished() override { close(); }
@@ -84,7 +84,7 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   std::unique_ptr<Transport> transport_;
   std::string remote_;
   bool tls_;
-  std::shared_ptr<const PeerIdentity> peer_;
+  PeerCertificate peer_;
 
   State state_ = State::Handshake;
   Time deadline_ = Time::max();

@@ -36,6 +36,7 @@ struct PeerIdentity {
   std::string commonName;                  // the user, in Kubernetes
   std::vector<std::string> organizations;  // the groups
   std::string authority;  // fingerprint (tls.h) of the certificate that vouches for it
+  WallTime validUntil = WallTime::max();   // a connection may outlive the certificate
 };
 
 struct ServerRequest {
@@ -44,7 +45,9 @@ struct ServerRequest {
   Headers headers;
   std::string body;
   std::string remote;                        // "127.0.0.1:50412", "unix"
-  std::shared_ptr<const PeerIdentity> peer;  // null without a client certificate
+  std::shared_ptr<const PeerIdentity> peer;  // null without a client certificate that is good
+  std::string
+      peerProblem;  // why the certificate that the client showed is not; "" = it is, or none
   bool tls = false;
 };
 
@@ -88,7 +91,8 @@ class Responder {
 struct ServerTls {
   std::string certPem;  // with the chain, if any
   std::string keyPem;
-  // Clients may show a certificate; one that these do not vouch for fails the handshake. "" = do
+  // Clients may show a certificate. One that these do not vouch for, that has expired or is not for
+  // clients is reported to the handler, which can answer in words what an alert could not. "" = do
   // not ask.
   std::string clientCaPem;
   TlsLimits limits;

@@ -89,7 +89,7 @@ std::vector<Row> rows() {
       {"", "v1", "events", "Event", kCreateOnUpdate, {"ev"}, {}, eventFields},
       {"", "v1", "services", "Service", kStatus, {"svc"}, all, {"spec.clusterIP", "spec.type"}},
       {"", "v1", "endpoints", "Endpoints", 0, {"ep"}},
-      {"", "v1", "serviceaccounts", "ServiceAccount", 0, {"sa"}},
+      {"", "v1", "serviceaccounts", "ServiceAccount", 0, {"sa"}, {}, {}, {"token"}},
       {"", "v1", "persistentvolumes", "PersistentVolume", kCluster | kStatus, {"pv"}},
       {"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", kStatus, {"pvc"}},
       {"",

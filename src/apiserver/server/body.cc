@@ -205,10 +205,16 @@ Outcome<> settleName(json::value& object, const kube::Request& request, const Ta
     name = textOf(metadata, "generateName");
     if (name.empty()) return {};  // validation says it
     name = name.substr(0, 58);
-    for (int i = 0; i < 5; ++i) name += kNameAlphabet[random.below(kNameAlphabet.size())];
+    name += randomSuffix(random);
     metadata["name"] = name;
   }
   return {};
+}
+
+std::string randomSuffix(Random& random) {
+  std::string out;
+  for (int i = 0; i < 5; ++i) out += kNameAlphabet[random.below(kNameAlphabet.size())];
+  return out;
 }
 
 std::string newUid(Random& random) {

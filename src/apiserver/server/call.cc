@@ -32,7 +32,9 @@ std::string statusText(const Failure& failure, const kube::Request& request) {
   json::object status{{"kind", "Status"},           {"apiVersion", "v1"},
                       {"metadata", json::object{}}, {"status", "Failure"},
                       {"message", error.message},   {"reason", reasonOf(error.code)}};
-  if (!details.empty()) status["details"] = std::move(details);
+  // As the Go structs have it: an error about nothing in particular still has details.
+  if (!details.empty() || error.code == ErrorCode::Forbidden)
+    status["details"] = std::move(details);
   status["code"] = httpStatusOf(error.code);
   return toJson(status);
 }

@@ -2,6 +2,7 @@
 
 // A request to the API server after its transport has been taken off, and its answer.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ struct User {
   std::string name = "system:admin";
   std::string uid;
   std::vector<std::string> groups = {"system:masters"};
+  std::map<std::string, std::vector<std::string>> extra = {};
 };
 
 // How the client wants objects to look.

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/access/reviews.h"
 #include "apiserver/metricsapi/metrics_api.h"
 #include "apiserver/registry/crd.h"
+#include "apiserver/server/absent.h"
 #include "apiserver/server/body.h"
 #include "apiserver/server/write.h"
 #include "base/log.h"
-#include "base/time.h"
 
 namespace koord::apiserver {
 namespace {
@@ -49,7 +50,7 @@ Result<std::unique_ptr<Server>> Server::open(Executor& executor, ServerOptions o
                                   ? makeInlineJournal(executor, *std::move(storage), onDurable)
                                   : makeGroupJournal(executor, *std::move(storage), onDurable));
   }
-  server->addDefaultObjects();
+  if (auto opened = server->openAccess(); !opened) return fail(std::move(opened.error()));
   server->quotas_.load();
   return server;
 }
@@ -93,37 +94,31 @@ Result<> Server::load(Storage& storage) {
   return {};
 }
 
-// What every cluster has from its start.
-void Server::addDefaultObjects() {
-  const auto add = [this](const char* table, json::object object) {
-    const auto resource = registry_.findByTable(table);
-    json::value value = std::move(object);
-    auto& metadata = value.get_object()["metadata"].get_object();
-    if (store_.table(table).find(textAt(value, "metadata", "name"))) return;
-    metadata["uid"] = newUid(random_);
-    metadata["creationTimestamp"] = formatTime(executor_.wallNow());
-    store_.put(store_.table(table), draftOf(value, *resource), value);
-  };
-  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
-    add("namespaces",
-        {{"apiVersion", "v1"},
-         {"kind", "Namespace"},
-         {"metadata", {{"name", name}, {"labels", {{"kubernetes.io/metadata.name", name}}}}},
-         {"spec", {{"finalizers", {"kubernetes"}}}},
-         {"status", {{"phase", "Active"}}}});
-  for (const auto& [name, priority, what] :
-       {std::tuple{"system-cluster-critical", 2'000'000'000,
-                   "Used for system critical pods that must run in the cluster, but can be moved "
-                   "to another node if necessary."},
-        std::tuple{
-            "system-node-critical", 2'000'001'000,
-            "Used for system critical pods that must not be moved from their current node."}})
-    add("priorityclasses.scheduling.k8s.io", {{"apiVersion", "scheduling.k8s.io/v1"},
-                                              {"kind", "PriorityClass"},
-                                              {"metadata", {{"name", name}, {"generation", 1}}},
-                                              {"value", priority},
-                                              {"description", what},
-                                              {"preemptionPolicy", "PreemptLowerPriority"}});
+// Who may do what, and what there is by itself. What is derived from objects is there before the
+// objects that the server makes, and hears of them as of others.
+Result<> Server::openAccess() {
+  SystemObjects::Options system{.rbac = options_.rbac,
+                                .serviceAccounts = options_.serviceAccounts.has_value(),
+                                .rootCaPem = {}};
+  if (options_.rbac) {
+    authorizer_ = std::make_unique<Authorizer>(store_, registry_);
+    aggregation_ = std::make_unique<RoleAggregation>(store_, registry_);
+  }
+  if (options_.serviceAccounts) {
+    auto& accounts = *options_.serviceAccounts;
+    system.rootCaPem = accounts.rootCaPem;
+    if (accounts.keys.empty()) {
+      auto key = net::SigningKey::generate();
+      if (!key) return fail(std::move(key.error()));
+      accounts.keys.push_back(*std::move(key));
+    }
+    authenticator_.setAccounts(
+        std::make_unique<ServiceAccountTokens>(store_, executor_, accounts.keys, accounts.issuer));
+  }
+  systemObjects_ = std::make_unique<SystemObjects>(executor_, store_, registry_, quotas_, random_,
+                                                   std::move(system));
+  systemObjects_->addAll();
+  return {};
 }
 
 Task<Reply> Server::serve(Call call) {
@@ -133,6 +128,15 @@ Task<Reply> Server::serve(Call call) {
     reply = readMetrics(call, registry_, store_);
     if (reply.error) ++counters_.failures;
     co_return reply;
+  }
+  if (isReview(call.request)) {
+    reply = answerReview(*this, call);
+    if (reply.error) ++counters_.failures;
+    co_return reply;
+  }
+  if (auto absent = absentReply(call.request, store_)) {
+    ++counters_.failures;
+    co_return *std::move(absent);
   }
   const auto verb = call.request.verb;
   const bool reading =

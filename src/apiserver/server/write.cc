@@ -7,6 +7,9 @@
 #include "api/patch/strategic_patch.h"
 #include "apiserver/admission/builtin.h"
 #include "apiserver/admission/node_restriction.h"
+#include "apiserver/admission/service_account.h"
+#include "apiserver/authz/escalation.h"
+#include "apiserver/authz/validate.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/registry/crd.h"
@@ -47,6 +50,7 @@ Task<Outcome<Written>> WriteCall::run() {
     case kube::Verb::Create: {
       auto task = request.subresource == "binding"    ? bind()
                   : request.subresource == "eviction" ? evict()
+                  : request.subresource == "token"    ? issueToken()
                                                       : create();
       co_return co_await task;
     }
@@ -83,6 +87,7 @@ Task<Outcome<Written>> WriteCall::create() {
 }
 
 Task<Outcome<Written>> WriteCall::createObject(json::value object) {
+  if (auto good = admitCreation(); !good) co_return std::unexpected(std::move(good.error()));
   const auto givenManaged = takeManagedFields(object);
   if (auto good = settleName(object, call_.request, target_, server_.random_); !good)
     co_return std::unexpected(std::move(good.error()));
@@ -95,6 +100,8 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   auto mutated = co_await mutating;
   if (!mutated) co_return std::unexpected(std::move(mutated.error()));
   object = *std::move(mutated);
+  if (auto good = admitGrantOf(object, nullptr); !good)
+    co_return std::unexpected(std::move(good.error()));
   if (auto good = prepareCreate(object, target_, server_.executor_.wallNow(), server_.random_);
       !good)
     co_return std::unexpected(std::move(good.error()));
@@ -210,6 +217,8 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     next = *std::move(mutated);
     if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good)
       co_return std::unexpected(std::move(good.error()));
+    if (auto good = admitGrantOf(next, &*old); !good)
+      co_return std::unexpected(std::move(good.error()));
     auto validating = validate(next, &*old);
     if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
     if (target_.table->find(key) != entry)
@@ -296,6 +305,8 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
           target_.resource->custom ? *target_.version : target_.stored->storageVersion());
       !good)
     co_return std::unexpected(std::move(good.error()));
+  if (auto good = validateRbac(object, old, *target_.stored); !good)
+    co_return std::unexpected(std::move(good.error()));
   if (auto good = checkKindRules(object); !good) co_return std::unexpected(std::move(good.error()));
   if (auto good = checkAdmission(object, old, *target_.stored, server_.store_, warnings_); !good)
     co_return std::unexpected(std::move(good.error()));
@@ -310,7 +321,13 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
 }
 
 Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
-  if (creating && target_.stored->isCore("pods")) return completePod(object, server_.store_);
+  completeRbac(object, *target_.stored);
+  if (creating && target_.stored->isCore("pods")) {
+    if (server_.options_.serviceAccounts)
+      if (auto good = admitServiceAccount(object, server_.store_, server_.random_); !good)
+        return good;
+    return completePod(object, server_.store_);
+  }
   if (creating && target_.stored->isCore("services"))
     return completeService(object, server_.store_, server_.random_);
   return {};
@@ -323,6 +340,20 @@ Outcome<> WriteCall::admitNode(std::string_view operation, const json::value* ob
   return admitNodeWrite({call_.user, *target_.resource, operation, call_.request.subresource,
                          textAt(named, "metadata", "namespace"), textAt(named, "metadata", "name"),
                          object, old});
+}
+
+Outcome<> WriteCall::admitGrantOf(const json::value& object, const json::value* old) {
+  auto* authorizer = server_.authorizer();
+  if (!authorizer) return {};
+  return admitGrant(*authorizer, call_.user, *target_.resource, object, old);
+}
+
+Outcome<> WriteCall::admitCreation() {
+  auto* authorizer = server_.authorizer();
+  if (!authorizer || call_.request.verb == kube::Verb::Create) return {};
+  auto attributes = attributesOf(call_);
+  attributes.verb = "create";
+  return authorizer->require(attributes);
 }
 
 // A CustomResourceDefinition must make a resource.

@@ -66,6 +66,10 @@ class WriteCall {
   // What a kubelet may not write.
   Outcome<> admitNode(std::string_view operation, const json::value* object,
                       const json::value* old) const;
+  // Nobody grants what he does not have, nor makes by an update what he may not create.
+  Outcome<> admitGrantOf(const json::value& object, const json::value* old);
+  Outcome<> admitCreation();
+  Task<Outcome<Written>> issueToken();
   Outcome<> followUp(const json::value* object, std::string_view name);
   EntryPtr put(const json::value& object);
   void erase(const EntryPtr& entry);

@@ -71,6 +71,8 @@ void Store::eraseAll(Table& table) {
 }
 
 void Store::record(Table& table, Event event, Change change) {
+  std::optional<Event> observed;
+  if (!table.observers_.empty()) observed = event;
   if (table.delivered_ == table.history_.size()) dirty_.push_back(&table);
   table.history_.push_back(std::move(event));
   // Only what has been delivered can be forgotten.
@@ -87,6 +89,9 @@ void Store::record(Table& table, Event event, Change change) {
       if (*alive) deliver();
     });
   }
+  if (!observed) return;
+  // In the end, and by index: what observers change comes after this change.
+  for (std::size_t i = 0; i < table.observers_.size(); ++i) table.observers_[i](*observed);
 }
 
 void Store::durable(Result<std::uint64_t> version) {

@@ -11,10 +11,12 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <deque>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "apiserver/store/entry.h"
 #include "apiserver/store/storage.h"
@@ -65,6 +67,7 @@ class Table {
   std::uint64_t oldest_ = 0;   // the version before the first event of the history
   std::size_t delivered_ = 0;  // events of the history that watchers have got
   std::list<Subscription> watchers_;
+  std::vector<std::function<void(const Event&)>> observers_;
 };
 
 class Store {
@@ -107,6 +110,11 @@ class Store {
   // onEvent.
   void subscribe(Table& table, Watcher& watcher, std::uint64_t version);
   void unsubscribe(Table& table, Watcher& watcher);
+  // For what the server derives from its own objects: hears of every change in the moment it is
+  // made, on disk or not, and may make further ones. For good.
+  void observe(Table& table, std::function<void(const Event&)> observer) {
+    table.observers_.push_back(std::move(observer));
+  }
 
  private:
   void record(Table& table, Event event, Change change);

@@ -1,5 +1,6 @@
 #include "cluster/up/cluster_up.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -121,6 +122,12 @@ Result<> ClusterUp::openServer() {
                     fmt::format("service {}/{} has no endpoints on this machine",
                                 service.namespace_, service.name));
       });
+  options.rbac = options_.authorize;
+  auto keys = Credentials::signingKeys(data_.path(), executor_.wallNow());
+  if (!keys) return fail(std::move(keys.error()).within("keys of service accounts"));
+  options.serviceAccounts.emplace();
+  options.serviceAccounts->keys = *std::move(keys);
+  options.serviceAccounts->rootCaPem = credentials_->caPem();
   auto server = apiserver::Server::open(executor_, std::move(options));
   if (!server) return fail(std::move(server.error()));
   server_ = *std::move(server);
@@ -128,6 +135,7 @@ Result<> ClusterUp::openServer() {
   apiserver::HttpFrontOptions front;
   front.listen = options_.listen;
   front.tls = tls_;
+  front.anonymous = options_.authorize && options_.anonymousAuth;
   front.podLogs = [this](std::string namespace_, std::string pod, api::StringMap query) {
     return podLogs(std::move(namespace_), std::move(pod), std::move(query));
   };
@@ -139,7 +147,9 @@ Result<> ClusterUp::openServer() {
   auto started = apiserver::HttpFront::start(*server_, std::move(front));
   if (!started) return fail(std::move(started.error()).within("--listen"));
   front_ = *std::move(started);
-  serverUrl_ = "https://" + reachable(front_->address());
+  const std::string address = reachable(front_->address());
+  serverUrl_ = "https://" + address;
+  publish(address);
   api_ = std::make_unique<apiserver::LocalApi>(*server_, executor_);
   actors_ = std::make_unique<Actors>(*api_, executor_, server_->registry(), random_,
                                      [this](const std::string& name) {
@@ -148,6 +158,15 @@ Result<> ClusterUp::openServer() {
                                            tasks_.spawn(forgetLease(*component.lease));
                                      });
   return {};
+}
+
+// The Service "kubernetes" takes an address, so a host name is looked up here as loopback.
+void ClusterUp::publish(const std::string& address) {
+  std::string host = hostOf(address);
+  const int port = std::atoi(address.c_str() + address.rfind(':') + 1);
+  in_addr ignored{};
+  if (::inet_pton(AF_INET, host.c_str(), &ignored) != 1) host = "127.0.0.1";
+  server_->publish(host, port);
 }
 
 Result<> ClusterUp::openHost(const std::string& program) {
@@ -199,8 +218,7 @@ Result<> ClusterUp::writeKubeconfigs() {
     return writeFileAtomic(path, *text);
   };
   for (const auto& component : components_) {
-    const std::string node = actors_->host ? actors_->host->nodeName() : "";
-    auto user = userOf(component.child.name, node);
+    auto user = userOf(component.child.name);
     auto written =
         write(data_.file(component.child.name + ".kubeconfig"), user.name, std::move(user.groups));
     if (!written) return written;

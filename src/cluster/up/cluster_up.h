@@ -44,6 +44,7 @@ class ClusterUp {
   ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions& options,
             const DataDir& data, Screen& screen);
   Result<> openServer();
+  void publish(const std::string& address);
   Result<> openCredentials();
   Result<> openHost(const std::string& program);
   Result<> openComponents(const std::string& program);

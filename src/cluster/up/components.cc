@@ -77,9 +77,8 @@ Result<std::vector<int>> freePorts(int count) {
   return ports;
 }
 
-ComponentUser userOf(const std::string& component, const std::string& nodeName) {
+ComponentUser userOf(const std::string& component) {
   if (component == "koord-scheduler") return {"system:kube-scheduler", {}};
-  if (component == "koordlet") return {"system:node:" + nodeName, {"system:nodes"}};
   return {"system:serviceaccount:koordinator-system:" + component,
           {"system:serviceaccounts", "system:serviceaccounts:koordinator-system"}};
 }

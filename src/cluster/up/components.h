@@ -35,7 +35,7 @@ struct ComponentUser {
   std::string name;
   std::vector<std::string> groups;
 };
-ComponentUser userOf(const std::string& component, const std::string& nodeName);
+ComponentUser userOf(const std::string& component);
 
 // Errors: a program that is not there, no free port. `kubeconfig` is the path of its kubeconfig.
 Result<Component> makeComponent(const std::string& name, const std::string& kubeconfig,

@@ -6,6 +6,7 @@
 #include "api/patch/merge_patch.h"
 #include "api/patch/strategic_patch.h"
 #include "apiserver/admission/builtin.h"
+#include "apiserver/admission/storage.h"
 #include "apiserver/admission/node_restriction.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
@@ -313,6 +314,7 @@ Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
   if (creating && target_.stored->isCore("pods")) return completePod(object, server_.store_);
   if (creating && target_.stored->isCore("services"))
     return completeService(object, server_.store_, server_.random_);
+  if (creating) completeStorage(object, *target_.stored, server_.store_);
   return {};
 }
 

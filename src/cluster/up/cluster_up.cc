@@ -157,6 +157,7 @@ Result<> ClusterUp::openHost(const std::string& program) {
                  {data_.path(), options_.runtime, options_.containerdSocket, program, tls_});
   if (host) {
     actors_->host = *std::move(host);
+    actors_->controllers.setVolumeHost(actors_->host->nodeName(), data_.file("volumes"));
     return {};
   }
   // What the user asked for by name is refused; --host-node=auto goes on without.
@@ -274,6 +275,10 @@ Task<Result<>> ClusterUp::applyBase() {
     auto applied = co_await applying;
     if (!applied) co_return applied;
   }
+  // A user's changes to these stay.
+  auto storing = applySet(*api_, server_->registry(), "storage", ApplyMode::CreateOnly);
+  auto stored = co_await storing;
+  if (!stored) co_return stored;
   const int cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   json::value config = defaultSloConfig(cpus);
   auto configuring =

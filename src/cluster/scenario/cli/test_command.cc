@@ -15,7 +15,7 @@ namespace {
 
 Result<std::vector<json::value>> clusterManifests() {
   std::vector<json::value> result;
-  for (const std::string_view set : {"base", "crds", "webhooks"}) {
+  for (const std::string_view set : {"base", "crds", "webhooks", "storage"}) {
     for (const auto& manifest : cluster::embeddedManifests()) {
       if (manifest.set != set) continue;
       auto object = parseJson(manifest.json);

@@ -69,6 +69,22 @@ TEST_F(StorageTest, VolumesAndClaimsAreProtectedFromTheStart) {
             R"(["kubernetes.io/pv-protection"])");
 }
 
+TEST_F(StorageTest, TablesHaveTheColumnsOfKubectl) {
+  storageClass("standard", "true");
+  const auto volume = post("/api/v1/persistentvolumes",
+                           R"({"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"v"},
+      "spec":{"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteMany","ReadOnlyMany"],"storageClassName":"s",
+      "claimRef":{"namespace":"n","name":"c"},"hostPath":{"path":"/d"}}})");
+  ASSERT_EQ(volume.status, 201) << volume.message();
+  const auto cells = [&](const std::string& path) {
+    const auto table = get(path, "application/json;as=Table;v=v1;g=meta.k8s.io").body;
+    return toJson(table.at("rows").at(0).at("cells"));
+  };
+  EXPECT_EQ(cells("/api/v1/persistentvolumes"),
+            R"(["v","1Gi","ROX,RWX","Retain","Pending","n/c","s","<unset>","","0s","Filesystem"])");
+  EXPECT_EQ(cells(kClasses), R"x(["standard (default)","p","Delete","Immediate",false,"0s"])x");
+}
+
 TEST_F(StorageTest, PodsOfAStatefulSetMayMountTheirClaimTemplates) {
   const auto set = [](const std::string& volume) {
     return R"({"apiVersion":"apps/v1","kind":"StatefulSet","metadata":{"name":"db"},"spec":{"serviceName":"db",

@@ -97,8 +97,7 @@ std::set<std::string> claimTemplateNames(const json::value& object) {
   std::set<std::string> names;
   if (const auto* templates = at(object, "spec", "volumeClaimTemplates");
       templates && templates->is_array())
-    for (const auto& one : templates->get_array())
-      names.emplace(textAt(one, "metadata", "name"));
+    for (const auto& one : templates->get_array()) names.emplace(textAt(one, "metadata", "name"));
   return names;
 }
 

@@ -131,8 +131,7 @@ Task<Result<>> StatefulSetController::createPod(SetPtr set, int ordinal, Revisio
   co_return Result<>{};
 }
 
-Task<Result<>> StatefulSetController::settleClaims(SetPtr set,
-                                                   const std::map<int, PodPtr>& pods) {
+Task<Result<>> StatefulSetController::settleClaims(SetPtr set, const std::map<int, PodPtr>& pods) {
   const int first = firstOrdinal(*set);
   const int end = first + set->spec.replicas.value_or(1);
   for (const auto& [ordinal, pod] : pods) {

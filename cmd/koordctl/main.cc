@@ -97,7 +97,7 @@ CLI::App* addExplain(CLI::App& app, koord::cluster::ExplainOptions& options) {
   pod->add_option("--scheduler", options.scheduler,
                   "Address of koord-scheduler, as http://127.0.0.1:10251; default: that of 'koordctl up'");
   pod->add_option("--kubeconfig", options.kubeconfig,
-                  "kubeconfig; default: the one of 'koordctl up', $KUBECONFIG, ~/.kube/config");
+                  "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
   pod->add_flag("--json", options.json, "The scheduler's answer as JSON");
   pod->callback([name, file] {
     if (name->count() + file->count() == 0) throw CLI::RequiredError("POD or --filename");
@@ -131,7 +131,7 @@ int main(int argc, char** argv) {
   CLI::App* status =
       app.add_subcommand("status", "Show nodes, batch resources and pods of a cluster once");
   status->add_option("--kubeconfig", kubeconfig,
-                     "kubeconfig; default: the one of 'koordctl up', $KUBECONFIG, ~/.kube/config");
+                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
   koord::cluster::ExplainOptions explainOptions;
   CLI::App* explain = addExplain(app, explainOptions);
   koord::scenario::TestFlags testFlags;

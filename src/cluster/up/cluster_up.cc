@@ -12,6 +12,7 @@
 #include "base/host_name.h"
 #include "base/log.h"
 #include "cluster/hostnode/log_follower.h"
+#include "cluster/up/kubeconfig_choice.h"
 #include "cluster/up/manifests.h"
 #include "cluster/up/slo_config.h"
 #include "kube/client.h"
@@ -29,7 +30,6 @@ constexpr Duration kPodGrace = 3s;
 constexpr Duration kFrontGrace = 500ms;
 constexpr Duration kReadyPoll = 50ms;
 constexpr Duration kScreenPeriod = 1s;
-constexpr const char* kAdmin = "koordctl-admin";
 
 std::string hostOf(const std::string& address) {
   return address.substr(0, address.rfind(':'));
@@ -197,7 +197,9 @@ Result<> ClusterUp::writeKubeconfigs() {
                          std::vector<std::string> groups) -> Result<> {
     auto text = credentials_->kubeconfig(serverUrl_, user, std::move(groups));
     if (!text) return fail(std::move(text.error()));
-    return writeFileAtomic(path, *text);
+    auto written = writeFileAtomic(path, *text);
+    if (written) kubeconfigs_.emplace_back(path, *std::move(text));
+    return written;
   };
   for (const auto& component : components_) {
     const std::string node = actors_->host ? actors_->host->nodeName() : "";
@@ -207,12 +209,13 @@ Result<> ClusterUp::writeKubeconfigs() {
     if (!written) return written;
   }
   // A file of somebody else's, such as ~/.kube/config, is not ours to replace.
-  if (const auto there = readFile(kubeconfig_); there && there->find(kAdmin) == std::string::npos)
+  if (const auto there = readFile(kubeconfig_);
+      there && there->find(kAdminUser) == std::string::npos)
     return fail(
         ErrorCode::AlreadyExists,
         fmt::format("--kubeconfig: {} is there already and not koordctl's: choose another file",
                     kubeconfig_));
-  auto written = write(kubeconfig_, kAdmin, {"system:masters"});
+  auto written = write(kubeconfig_, kAdminUser, {"system:masters"});
   if (!written) return fail(std::move(written.error()).within("--kubeconfig"));
   return {};
 }
@@ -445,7 +448,15 @@ Task<void> ClusterUp::shutdown() {
   }
   auto closing = front_->shutdown(kFrontGrace);
   co_await closing;
-  if (kubeconfig_ != data_.file("kubeconfig")) ::unlink(kubeconfig_.c_str());
+  removeKubeconfigs();
+}
+
+// Nobody is to reach a cluster by them that is not there, or another one on its port. What somebody
+// else has written in their place meanwhile stays.
+void ClusterUp::removeKubeconfigs() {
+  for (const auto& [path, text] : std::exchange(kubeconfigs_, {}))
+    if (const auto there = readFile(path); there && *there == text) ::unlink(path.c_str());
+  forgetComponentUrls(data_.path());
 }
 
 void ClusterUp::releaseActors() {

@@ -48,6 +48,7 @@ class ClusterUp {
   Result<> openHost(const std::string& program);
   Result<> openComponents(const std::string& program);
   Result<> writeKubeconfigs();
+  void removeKubeconfigs();
 
   Task<void> bringUp(std::function<void()> onFailed);
   Task<Result<>> applyBase();
@@ -70,6 +71,7 @@ class ClusterUp {
   Random random_;
   SteadyTime startedAt_;
   std::string kubeconfig_;
+  std::vector<std::pair<std::string, std::string>> kubeconfigs_;  // path and text of those written
   std::string serverUrl_;
   std::vector<std::string> notes_;
   std::optional<Credentials> credentials_;

@@ -1,11 +1,9 @@
 #include "cluster/up/status_command.h"
 
-#include <unistd.h>
-
 #include <cstdio>
 
 #include "base/event_loop.h"
-#include "cluster/up/data_dir.h"
+#include "cluster/up/kubeconfig_choice.h"
 #include "cluster/up/status.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
@@ -55,19 +53,16 @@ Task<void> run(kube::Api* api, ClusterStatus* status, Result<>* result, EventLoo
 }  // namespace
 
 int runStatus(const std::string& kubeconfig) {
-  kube::ConfigSource source{kubeconfig, "", ""};
-  if (kubeconfig.empty()) {
-    const std::string own = defaultDataDir() + "/kubeconfig";
-    if (::access(own.c_str(), R_OK) == 0) source.kubeconfig = own;
-  }
-  auto config = kube::loadClientConfig(source);
-  if (!config) {
-    std::fprintf(stderr, "koordctl: %s\n", config.error().message.c_str());
+  const KubeconfigChoice choice = chooseKubeconfig(kubeconfig);
+  const auto refuse = [&](const Error& error) {
+    std::fprintf(stderr, "koordctl: %s\n", explainFailure(choice, error).message.c_str());
     return 1;
-  }
+  };
+  auto config = loadChoice(choice);
+  if (!config) return refuse(config.error());
   ClusterStatus status;
   status.server = config->server;
-  status.kubeconfig = source.kubeconfig;
+  if (!choice.files.empty()) status.kubeconfig = choice.files.front();
   EventLoop loop;
   Result<> result;
   {
@@ -77,10 +72,7 @@ int runStatus(const std::string& kubeconfig) {
     tasks.spawn(run(&api, &status, &result, &loop));
     loop.run();
   }
-  if (!result) {
-    std::fprintf(stderr, "koordctl: %s\n", result.error().message.c_str());
-    return 1;
-  }
+  if (!result) return refuse(result.error());
   for (const auto& line : renderStatus(status, 0, 0)) std::puts(line.c_str());
   return 0;
 }

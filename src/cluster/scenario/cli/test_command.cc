@@ -7,11 +7,15 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "cluster/scenario/cli/up_process.h"
+#include "cluster/scenario/http_environment.h"
 #include "cluster/scenario/virtual/virtual_cluster.h"
+#include "cluster/up/kubeconfig_choice.h"
 #include "cluster/up/manifests.h"
 
 namespace koord::scenario {
 namespace {
+
+constexpr Duration kAnswerLimit = std::chrono::seconds(30);
 
 Result<std::vector<json::value>> clusterManifests() {
   std::vector<json::value> result;
@@ -24,6 +28,24 @@ Result<std::vector<json::value>> clusterManifests() {
     }
   }
   return result;
+}
+
+Task<void> ask(Environment* environment, std::optional<Result<std::string>>* answer) {
+  auto asking = environment->discover("/version");
+  *answer = co_await asking;
+}
+
+// Before hundreds of scenarios say one after the other that it does not.
+Result<> clusterAnswers(const std::string& kubeconfig) {
+  auto environment = connectTo(kubeconfig);
+  if (!environment) return fail(std::move(environment.error()));
+  std::optional<Result<std::string>> answer;
+  TaskGroup tasks;
+  tasks.spawn(ask(environment->get(), &answer));
+  if (!(*environment)->advanceUntil([&] { return answer.has_value(); }, kAnswerLimit))
+    return fail(ErrorCode::Timeout, "the API server does not answer");
+  if (!*answer) return fail(std::move(answer->error()));
+  return {};
 }
 
 }  // namespace
@@ -40,8 +62,10 @@ CLI::App* addTestCommand(CLI::App& app, TestFlags& flags) {
   test->add_option("paths", options.paths, "Folders that hold scenarios somewhere below, or files")
       ->type_name("DIR")
       ->default_str(".");
-  flags.onCluster = test->add_option("--kubeconfig", options.kubeconfig,
-                                     "Run on this cluster instead; \"\" finds it as kubectl does");
+  flags.onCluster = test->add_option(
+      "--kubeconfig", options.kubeconfig,
+      "Run on this cluster instead; \"\" takes $KUBECONFIG, that of 'koordctl up', or "
+      "~/.kube/config");
   test->add_option("--parallel", options.parallel, "How many scenarios run at once")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
@@ -90,6 +114,12 @@ int runTestCommand(TestFlags& flags, const std::string& program) {
     *timeout = *parsed;
   }
   options.useCluster = flags.onCluster && flags.onCluster->count() > 0;
+  if (options.useCluster) {
+    const auto choice = cluster::chooseKubeconfig(options.kubeconfig);
+    options.kubeconfig = choice.flag;
+    if (const auto answers = clusterAnswers(options.kubeconfig); !answers)
+      return refuse(cluster::explainFailure(choice, answers.error()).message);
+  }
   auto manifests = clusterManifests();
   if (!manifests) return refuse(manifests.error().message);
   const VirtualClusterOptions virtualOptions{*std::move(manifests), flags.seed};

@@ -53,6 +53,8 @@ struct ClusterUp::Actors {
         nodes(api, executor, {}, random.fork()),
         metrics(api, executor, {}, random.fork()),
         leases(api, executor, {"koordinator-system", "", ""}, random.fork()),
+        sloConfig(api, executor, {"koordinator-system", "", "metadata.name=slo-controller-config"},
+                  random.fork()),
         controllers(api, executor, registry, pods, nodes, random.fork()),
         simNodes(api, executor, nodes, pods, random.fork()),
         supervisor(executor, std::move(onChildExit)) {}
@@ -61,6 +63,7 @@ struct ClusterUp::Actors {
   kube::Informer<api::Node> nodes;
   kube::Informer<api::NodeMetric> metrics;
   kube::Informer<api::Lease> leases;
+  kube::Informer<api::ConfigMap> sloConfig;
   Controllers controllers;
   SimNodes simNodes;
   std::unique_ptr<Host> host;
@@ -243,6 +246,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
     co_await forgetting;
   }
   actors_->leases.start();
+  actors_->sloConfig.start();
   actors_->metrics.start();
   actors_->simNodes.start();
   actors_->controllers.start();
@@ -261,7 +265,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   ready_ = true;
   log::info("ready after {} ms", (executor_.steadyNow() - startedAt_) / 1ms);
   if (options_.demo) {
-    auto demo = applySet(*api_, server_->registry(), "demo", ApplyMode::Merge);
+    auto demo = applySet(*api_, server_->registry(), "demo", ApplyMode::Apply);
     auto started = co_await demo;
     if (!started) {
       log::error("demo: {}", started.error().message);
@@ -362,9 +366,12 @@ Task<void> ClusterUp::askKoordlet() {
   request.timeout = 1s;
   auto fetching = http_.fetch(executor_, std::move(request));
   auto reply = co_await fetching;
-  auto document =
-      reply && reply->status == 200 ? parseJson(reply->body) : Result<json::value>(json::value());
-  qos_ = document ? *std::move(document) : json::value();
+  // What it said last stays, with its age, while it does not answer.
+  if (!reply || reply->status != 200) co_return;
+  auto document = parseJson(reply->body);
+  if (!document) co_return;
+  qos_ = *std::move(document);
+  qosAt_ = executor_.steadyNow();
 }
 
 Task<void> ClusterUp::showForever() {
@@ -383,12 +390,17 @@ ClusterStatus ClusterUp::status() const {
   for (const auto& node : actors_->nodes.objects()) input.nodes.push_back(node);
   for (const auto& pod : actors_->pods.objects()) input.pods.push_back(pod);
   for (const auto& metric : actors_->metrics.objects()) input.metrics.push_back(metric);
+  input.sloConfig = actors_->sloConfig.get({"koordinator-system", "slo-controller-config"});
+  input.now = executor_.wallNow();
   summarize(input, status);
   for (const auto& child : actors_->supervisor.states()) {
     const auto component = std::ranges::find_if(components_, [&](const Component& candidate) {
       return candidate.child.name == child.name;
     });
-    ComponentLine line{child.name, "running", child.starts - 1, component->metricsUrl};
+    ComponentLine line{child.name, "running", child.starts - 1, {}, component->metricsUrl};
+    if (component->lease)
+      if (const auto lease = actors_->leases.get(*component->lease); lease && lease->spec.renewTime)
+        line.age = input.now - lease->spec.renewTime->time;
     if (child.pid == 0) {
       line.state = "down: " + child.lastExit;
     } else if (component->lease) {
@@ -396,7 +408,10 @@ ClusterStatus ClusterUp::status() const {
     }
     status.components.push_back(std::move(line));
   }
-  if (qos_.is_object()) status.qos.push_back(describeQos(qos_));
+  if (qos_.is_object()) {
+    status.qos.push_back(describeQos(qos_));
+    status.qos.back().age = executor_.steadyNow() - qosAt_;
+  }
   status.server = serverUrl_;
   status.kubeconfig = kubeconfig_;
   status.notes = notes_;

@@ -77,6 +77,7 @@ class ClusterUp {
   std::optional<Credentials> credentials_;
   std::shared_ptr<const net::ServerTls> tls_;
   json::value qos_;
+  SteadyTime qosAt_{};
   bool ready_ = false;
 
   std::unique_ptr<apiserver::Server> server_;

@@ -73,7 +73,8 @@ Task<Result<>> applySet(kube::Api& api, const apiserver::Registry& registry, std
     auto applied = co_await applying;
     if (applied) continue;
     if (mode != ApplyMode::Apply) co_return applied;
-    if (!problems) applied.error().message = problems.error().message + "; " + applied.error().message;
+    if (!problems)
+      applied.error().message = problems.error().message + "; " + applied.error().message;
     problems = std::move(applied);
   }
   co_return problems;

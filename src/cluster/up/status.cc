@@ -86,8 +86,7 @@ void addPods(const std::vector<PodPtr>& pods, NodeLine& line) {
   }
 }
 
-void addUsage(const api::NodeMetric& metric, const Running& running, WallTime now,
-              NodeLine& line) {
+void addUsage(const api::NodeMetric& metric, const Running& running, WallTime now, NodeLine& line) {
   if (!metric.status.nodeMetric) return;
   line.used = amountsOf(metric.status.nodeMetric->nodeUsage.resources);
   if (metric.status.updateTime) line.age = now - *metric.status.updateTime;
@@ -119,8 +118,7 @@ void explainBatch(const StatusInput& input, const PodsOfNodes& pods, ClusterStat
         strategy, *node, metric == metrics.end() ? none : *metric->second,
         of == pods.end() ? std::span<const PodPtr>{} : std::span<const PodPtr>{of->second},
         input.now};
-    status.batch.push_back(fmt::format("batch-cpu {} on {}: {}",
-                                       cores(offered), name,
+    status.batch.push_back(fmt::format("batch-cpu {} on {}: {}", cores(offered), name,
                                        manager::explainBatchCpu(view)));
   }
 }
@@ -158,8 +156,8 @@ std::string bytesText(std::int64_t bytes) {
 }
 
 std::string ageText(Duration age) {
-  const auto seconds = std::max<std::int64_t>(
-      std::chrono::duration_cast<std::chrono::seconds>(age).count(), 0);
+  const auto seconds =
+      std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(age).count(), 0);
   if (seconds < 120) return fmt::format("{}s", seconds);
   if (seconds < 120 * 60) return fmt::format("{}m", seconds / 60);
   if (seconds < 48 * 3600) return fmt::format("{}h", seconds / 3600);
@@ -180,7 +178,8 @@ void summarize(const StatusInput& input, ClusterStatus& status) {
     if (!pod->spec.nodeName.empty()) onNodes[pod->spec.nodeName].push_back(pod);
   }
   std::ranges::sort(waiting, {}, [](const PodPtr& pod) {
-    return std::tuple(pod->metadata.creationTimestamp, pod->metadata.namespace_, pod->metadata.name);
+    return std::tuple(pod->metadata.creationTimestamp, pod->metadata.namespace_,
+                      pod->metadata.name);
   });
   for (const auto& pod : waiting) {
     const auto& made = pod->metadata.creationTimestamp;
@@ -218,9 +217,10 @@ QosLine describeQos(const json::value& document) {
                              ? (quota < 0 ? std::string("no quota")
                                           : fmt::format("quota {} cores", cores(quota / 100)))
                              : fmt::format("cpus {}", textAt(*cpu, "beCpuset"));
-      qos.lines.push_back(fmt::format(
-          "CPU suppress ({}): BE held to {}; {}, LS uses {}, system {}", policy, held,
-          budgetText(*cpu), cores(numberAt(*cpu, "lsUsedMilli")), cores(numberAt(*cpu, "systemUsedMilli"))));
+      qos.lines.push_back(fmt::format("CPU suppress ({}): BE held to {}; {}, LS uses {}, system {}",
+                                      policy, held, budgetText(*cpu),
+                                      cores(numberAt(*cpu, "lsUsedMilli")),
+                                      cores(numberAt(*cpu, "systemUsedMilli"))));
     }
     if (const auto reason = textAt(*cpu, "reason"); !reason.empty())
       qos.lines.push_back("  why: " + std::string(reason));

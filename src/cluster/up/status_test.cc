@@ -119,7 +119,8 @@ TEST(StatusTest, ANodeWithLittleBatchCpuSaysWhatIsInTheWay) {
   EXPECT_EQ(sentence(),
             "batch-cpu 0 on box: the last report of koordlet is 20m0s old, more than "
             "degradeTimeMinutes 15");
-  input.sloConfig = object<api::ConfigMap>(R"({"data": {"colocation-config": "{\"enable\": false}"}})");
+  input.sloConfig =
+      object<api::ConfigMap>(R"({"data": {"colocation-config": "{\"enable\": false}"}})");
   EXPECT_THAT(sentence(), HasSubstr("co-location is switched off"));
 }
 
@@ -191,8 +192,7 @@ TEST(StatusTest, WordsAreCutByCharactersNotBytes) {
   EXPECT_EQ(ellipsized("größer", 4), "grö…");
   EXPECT_EQ(ellipsized("größer", 1), "…");
   EXPECT_THAT(wrapped("one two three", 7, 2), testing::ElementsAre("one two", "  three"));
-  EXPECT_THAT(wrapped("  a longwordthatdoesnotfit", 8, 2),
-              testing::ElementsAre("  a", "  longw…"));
+  EXPECT_THAT(wrapped("  a longwordthatdoesnotfit", 8, 2), testing::ElementsAre("  a", "  longw…"));
 }
 
 TEST(StatusTest, ABudgetBelowNothingIsSaidInWords) {

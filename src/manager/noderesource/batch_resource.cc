@@ -61,10 +61,10 @@ std::string explainBatchCpu(const NodeView& view) {
   if (!status.updateTime || !status.nodeMetric)
     return "nothing is known of the usage yet, koordlet has not reported";
   if (metricIsStale(view))
-    return fmt::format("the last report of koordlet is {} old, more than degradeTimeMinutes {}",
-                       formatDuration(std::chrono::floor<std::chrono::seconds>(
-                           view.now - *status.updateTime)),
-                       view.strategy.degradeTimeMinutes.value_or(15));
+    return fmt::format(
+        "the last report of koordlet is {} old, more than degradeTimeMinutes {}",
+        formatDuration(std::chrono::floor<std::chrono::seconds>(view.now - *status.updateTime)),
+        view.strategy.degradeTimeMinutes.value_or(15));
   const auto cores = [](const Quantity& amount) {
     return fmt::format("{:.2f}", static_cast<double>(amount.milliValue()) / 1000);
   };
@@ -79,8 +79,7 @@ std::string explainBatchCpu(const NodeView& view) {
   return fmt::format(
       "{} cores x {}% = {}, less {} {}, less services {}: leaves {}", cores(capacity.cpu), percent,
       cores((capacity - margin).cpu), system.cpu < reserved.cpu ? "reserved" : "system",
-      cores(max(system, reserved).cpu),
-      cores(byMax ? services.usedOrAsked.cpu : services.used.cpu),
+      cores(max(system, reserved).cpu), cores(byMax ? services.usedOrAsked.cpu : services.used.cpu),
       cores(batchAllocatable(view).cpu));
 }
 

@@ -67,9 +67,9 @@ void CpuSuppress::run() {
       status_.thresholdPercent, cores(status_.nodeMilli),
       cores(status_.nodeMilli * status_.thresholdPercent / 100), cores(status_.lsUsedMilli),
       cores(status_.systemUsedMilli),
-      budget->suppress < 0
-          ? fmt::format("{:.2f} too much, best effort is held to the least", cores(-budget->suppress))
-          : fmt::format("best effort may use {:.2f}", cores(budget->suppress)));
+      budget->suppress < 0 ? fmt::format("{:.2f} too much, best effort is held to the least",
+                                         cores(-budget->suppress))
+                           : fmt::format("best effort may use {:.2f}", cores(budget->suppress)));
   if (status_.policy == kQuotaPolicy) {
     adjustQuota(budget->suppress);
     recoverCpuset();

@@ -124,7 +124,7 @@ void addExplain(koord::flags::Commands& commands, koord::cluster::ExplainOptions
       "Address of koord-scheduler, as http://127.0.0.1:10251; default: that of 'koordctl "
       "up'");
   pod.flags.text("kubeconfig", options.kubeconfig,
-                 "kubeconfig; default: the one of 'koordctl up', $KUBECONFIG, ~/.kube/config");
+                 "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
   pod.flags.boolean("json", options.json, "The scheduler's answer as JSON");
   pod.run = [&](const std::vector<std::string>& pods) {
     if (pods.size() + (options.file.empty() ? 0 : 1) != 1)
@@ -154,7 +154,7 @@ int main(int argc, char** argv) {
   std::string kubeconfig;
   auto& status = commands.add("status", "Show nodes, batch resources and pods of a cluster once");
   status.flags.text("kubeconfig", kubeconfig,
-                    "kubeconfig; default: the one of 'koordctl up', $KUBECONFIG, ~/.kube/config");
+                    "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
   status.run = [&](const auto&) { return koord::cluster::runStatus(kubeconfig); };
   koord::cluster::ExplainOptions explainOptions;
   addExplain(commands, explainOptions);

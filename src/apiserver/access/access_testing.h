@@ -52,7 +52,7 @@ class AccessTest : public ServerTest {
     if (!who.token.empty()) request.headers.push_back({"Authorization", "Bearer " + who.token});
     if (!who.name.empty())
       request.peer = std::make_shared<const net::PeerIdentity>(
-          net::PeerIdentity{who.name, who.groups, WallTime::max()});
+          net::PeerIdentity{who.name, who.groups, "", WallTime::max()});
     const auto responder = std::make_shared<net::FakeResponder>();
     front->handle(std::move(request), responder);
     loop.runReady();

@@ -191,7 +191,7 @@ TEST_F(ServiceAccountsTest, credentialsThatAreNoGoodAreNobodys) {
   EXPECT_EQ(refused(std::move(foreign)), 401);
   net::ServerRequest expired;
   expired.peer = std::make_shared<const net::PeerIdentity>(
-      net::PeerIdentity{"root", {"system:masters"}, loop.wallNow() - 1s});
+      net::PeerIdentity{"root", {"system:masters"}, "", loop.wallNow() - 1s});
   EXPECT_EQ(refused(std::move(expired)), 401);
 }
 

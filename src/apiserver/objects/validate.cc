@@ -92,6 +92,15 @@ void validateNonNegative(const json::value& object, const char* group, const cha
                    "must be greater than or equal to 0");
 }
 
+// The volumes that the pods of a StatefulSet get besides those of their template.
+std::set<std::string> claimTemplateNames(const json::value& object) {
+  std::set<std::string> names;
+  if (const auto* templates = at(object, "spec", "volumeClaimTemplates");
+      templates && templates->is_array())
+    for (const auto& one : templates->get_array()) names.emplace(textAt(one, "metadata", "name"));
+  return names;
+}
+
 // A workload must select the pods of its own template.
 void validateWorkload(const json::value& object, FieldErrors& errors) {
   validateNonNegative(object, "spec", "replicas", errors);
@@ -101,7 +110,7 @@ void validateWorkload(const json::value& object, FieldErrors& errors) {
   const auto* labels = at(*podTemplate, "metadata", "labels");
   validateLabels(labels, "spec.template.metadata.labels", errors);
   if (const auto* spec = find(*podTemplate, "spec")) {
-    validatePodSpec(*spec, "spec.template.spec", errors);
+    validatePodSpec(*spec, "spec.template.spec", errors, claimTemplateNames(object));
   } else {
     errors.required("spec.template.spec.containers");
   }

@@ -3,6 +3,8 @@
 // Checks of objects before they are stored: metadata of every kind, the contents of those built-in
 // kinds whose rules people rely on. Types were checked before (normalize.h).
 
+#include <set>
+
 #include "apiserver/objects/failure.h"
 #include "apiserver/registry/resource.h"
 
@@ -10,7 +12,9 @@ namespace koord::apiserver {
 
 void validateMetadata(const json::value& object, const Resource& resource, FieldErrors& errors);
 void validatePod(const json::value& pod, FieldErrors& errors);
-void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors);
+// `volumes`: names that containers may mount besides spec.volumes.
+void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors,
+                     std::set<std::string> volumes = {});
 // What a pod's spec may change into.
 void validatePodUpdate(const json::value& before, const json::value& after, FieldErrors& errors);
 // Everything but pods: required fields of the schema, quantities, selectors, replica counts.

@@ -237,8 +237,9 @@ json::value frozenSpec(const json::value& pod, bool gated) {
 
 }  // namespace
 
-void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors) {
-  std::set<std::string> volumes;
+void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors,
+                     std::set<std::string> volumes) {
+  std::set<std::string> own;
   if (const auto* list = arrayAt(spec, "volumes"))
     for (std::size_t i = 0; i < list->size(); ++i) {
       const auto at = fmt::format("{}.volumes[{}].name", path, i);
@@ -247,10 +248,11 @@ void validatePodSpec(const json::value& spec, const std::string& path, FieldErro
         errors.required(at);
       } else if (const auto wrong = api::checkDnsLabel(name); !wrong.empty()) {
         errors.invalid(at, name, wrong);
-      } else if (!volumes.emplace(name).second) {
+      } else if (!own.emplace(name).second) {
         errors.duplicate(at, name);
       }
     }
+  volumes.merge(own);
   const auto* containers = arrayAt(spec, "containers");
   if (!containers || containers->empty()) errors.required(path + ".containers");
   std::set<std::string> names;

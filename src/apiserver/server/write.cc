@@ -10,6 +10,7 @@
 #include "apiserver/admission/service_account.h"
 #include "apiserver/authz/escalation.h"
 #include "apiserver/authz/validate.h"
+#include "apiserver/admission/storage.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/registry/crd.h"
@@ -330,6 +331,7 @@ Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
   }
   if (creating && target_.stored->isCore("services"))
     return completeService(object, server_.store_, server_.random_);
+  if (creating) completeStorage(object, *target_.stored, server_.store_);
   return {};
 }
 

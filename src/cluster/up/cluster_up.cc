@@ -13,6 +13,7 @@
 #include "base/host_name.h"
 #include "base/log.h"
 #include "cluster/hostnode/log_follower.h"
+#include "cluster/up/kubeconfig_choice.h"
 #include "cluster/up/manifests.h"
 #include "cluster/up/slo_config.h"
 #include "kube/client.h"
@@ -30,7 +31,6 @@ constexpr Duration kPodGrace = 3s;
 constexpr Duration kFrontGrace = 500ms;
 constexpr Duration kReadyPoll = 50ms;
 constexpr Duration kScreenPeriod = 1s;
-constexpr const char* kAdmin = "koordctl-admin";
 
 std::string hostOf(const std::string& address) {
   return address.substr(0, address.rfind(':'));
@@ -54,6 +54,8 @@ struct ClusterUp::Actors {
         nodes(api, executor, {}, random.fork()),
         metrics(api, executor, {}, random.fork()),
         leases(api, executor, {"koordinator-system", "", ""}, random.fork()),
+        sloConfig(api, executor, {"koordinator-system", "", "metadata.name=slo-controller-config"},
+                  random.fork()),
         controllers(api, executor, registry, pods, nodes, random.fork()),
         simNodes(api, executor, nodes, pods, random.fork()),
         supervisor(executor, std::move(onChildExit)) {}
@@ -62,6 +64,7 @@ struct ClusterUp::Actors {
   kube::Informer<api::Node> nodes;
   kube::Informer<api::NodeMetric> metrics;
   kube::Informer<api::Lease> leases;
+  kube::Informer<api::ConfigMap> sloConfig;
   Controllers controllers;
   SimNodes simNodes;
   std::unique_ptr<Host> host;
@@ -176,6 +179,7 @@ Result<> ClusterUp::openHost(const std::string& program) {
                  {data_.path(), options_.runtime, options_.containerdSocket, program, tls_});
   if (host) {
     actors_->host = *std::move(host);
+    actors_->controllers.setVolumeHost(actors_->host->nodeName(), data_.file("volumes"));
     return {};
   }
   // What the user asked for by name is refused; --host-node=auto goes on without.
@@ -215,7 +219,9 @@ Result<> ClusterUp::writeKubeconfigs() {
                          std::vector<std::string> groups) -> Result<> {
     auto text = credentials_->kubeconfig(serverUrl_, user, std::move(groups));
     if (!text) return fail(std::move(text.error()));
-    return writeFileAtomic(path, *text);
+    auto written = writeFileAtomic(path, *text);
+    if (written) kubeconfigs_.emplace_back(path, *std::move(text));
+    return written;
   };
   for (const auto& component : components_) {
     auto user = userOf(component.child.name);
@@ -224,12 +230,13 @@ Result<> ClusterUp::writeKubeconfigs() {
     if (!written) return written;
   }
   // A file of somebody else's, such as ~/.kube/config, is not ours to replace.
-  if (const auto there = readFile(kubeconfig_); there && there->find(kAdmin) == std::string::npos)
+  if (const auto there = readFile(kubeconfig_);
+      there && there->find(kAdminUser) == std::string::npos)
     return fail(
         ErrorCode::AlreadyExists,
         fmt::format("--kubeconfig: {} is there already and not koordctl's: choose another file",
                     kubeconfig_));
-  auto written = write(kubeconfig_, kAdmin, {"system:masters"});
+  auto written = write(kubeconfig_, kAdminUser, {"system:masters"});
   if (!written) return fail(std::move(written.error()).within("--kubeconfig"));
   return {};
 }
@@ -257,6 +264,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
     co_await forgetting;
   }
   actors_->leases.start();
+  actors_->sloConfig.start();
   actors_->metrics.start();
   actors_->simNodes.start();
   actors_->controllers.start();
@@ -275,7 +283,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   ready_ = true;
   log::info("ready after {} ms", (executor_.steadyNow() - startedAt_) / 1ms);
   if (options_.demo) {
-    auto demo = applySet(*api_, server_->registry(), "demo", ApplyMode::Merge);
+    auto demo = applySet(*api_, server_->registry(), "demo", ApplyMode::Apply);
     auto started = co_await demo;
     if (!started) {
       log::error("demo: {}", started.error().message);
@@ -292,6 +300,10 @@ Task<Result<>> ClusterUp::applyBase() {
     auto applied = co_await applying;
     if (!applied) co_return applied;
   }
+  // A user's changes to these stay.
+  auto storing = applySet(*api_, server_->registry(), "storage", ApplyMode::CreateOnly);
+  auto stored = co_await storing;
+  if (!stored) co_return stored;
   const int cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   json::value config = defaultSloConfig(cpus);
   auto configuring =
@@ -385,9 +397,12 @@ Task<void> ClusterUp::askKoordlet() {
   request.timeout = 1s;
   auto fetching = http_.fetch(executor_, std::move(request));
   auto reply = co_await fetching;
-  auto document =
-      reply && reply->status == 200 ? parseJson(reply->body) : Result<json::value>(json::value());
-  qos_ = document ? *std::move(document) : json::value();
+  // What it said last stays, with its age, while it does not answer.
+  if (!reply || reply->status != 200) co_return;
+  auto document = parseJson(reply->body);
+  if (!document) co_return;
+  qos_ = *std::move(document);
+  qosAt_ = executor_.steadyNow();
 }
 
 Task<void> ClusterUp::showForever() {
@@ -406,12 +421,17 @@ ClusterStatus ClusterUp::status() const {
   for (const auto& node : actors_->nodes.objects()) input.nodes.push_back(node);
   for (const auto& pod : actors_->pods.objects()) input.pods.push_back(pod);
   for (const auto& metric : actors_->metrics.objects()) input.metrics.push_back(metric);
+  input.sloConfig = actors_->sloConfig.get({"koordinator-system", "slo-controller-config"});
+  input.now = executor_.wallNow();
   summarize(input, status);
   for (const auto& child : actors_->supervisor.states()) {
     const auto component = std::ranges::find_if(components_, [&](const Component& candidate) {
       return candidate.child.name == child.name;
     });
-    ComponentLine line{child.name, "running", child.starts - 1, component->metricsUrl};
+    ComponentLine line{child.name, "running", child.starts - 1, {}, component->metricsUrl};
+    if (component->lease)
+      if (const auto lease = actors_->leases.get(*component->lease); lease && lease->spec.renewTime)
+        line.age = input.now - lease->spec.renewTime->time;
     if (child.pid == 0) {
       line.state = "down: " + child.lastExit;
     } else if (component->lease) {
@@ -419,7 +439,10 @@ ClusterStatus ClusterUp::status() const {
     }
     status.components.push_back(std::move(line));
   }
-  if (qos_.is_object()) status.qos.push_back(describeQos(qos_));
+  if (qos_.is_object()) {
+    status.qos.push_back(describeQos(qos_));
+    status.qos.back().age = executor_.steadyNow() - qosAt_;
+  }
   status.server = serverUrl_;
   status.kubeconfig = kubeconfig_;
   status.notes = notes_;
@@ -471,7 +494,15 @@ Task<void> ClusterUp::shutdown() {
   }
   auto closing = front_->shutdown(kFrontGrace);
   co_await closing;
-  if (kubeconfig_ != data_.file("kubeconfig")) ::unlink(kubeconfig_.c_str());
+  removeKubeconfigs();
+}
+
+// Nobody is to reach a cluster by them that is not there, or another one on its port. What somebody
+// else has written in their place meanwhile stays.
+void ClusterUp::removeKubeconfigs() {
+  for (const auto& [path, text] : std::exchange(kubeconfigs_, {}))
+    if (const auto there = readFile(path); there && *there == text) ::unlink(path.c_str());
+  forgetComponentUrls(data_.path());
 }
 
 void ClusterUp::releaseActors() {

@@ -48,6 +48,10 @@ Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Compon
   return writeFileAtomic(dataDir + kUrlsFile, toPrettyJson(urls) + "\n");
 }
 
+void forgetComponentUrls(const std::string& dataDir) {
+  ::unlink((dataDir + kUrlsFile).c_str());
+}
+
 std::string componentUrl(const std::string& dataDir, const std::string& name) {
   const auto text = readFile(dataDir + kUrlsFile);
   const auto urls = text ? parseJson(*text) : Result<json::value>(json::value());

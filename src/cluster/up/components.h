@@ -43,6 +43,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
 
 // Where the running components answer, kept in the data folder for other commands.
 Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components);
+void forgetComponentUrls(const std::string& dataDir);
 // "http://127.0.0.1:1234"; "" when that is not known.
 std::string componentUrl(const std::string& dataDir, const std::string& name);
 

@@ -4,15 +4,19 @@
 
 #include "base/log.h"
 #include "cluster/scenario/cli/up_process.h"
+#include "cluster/scenario/http_environment.h"
 #include "cluster/scenario/virtual/virtual_cluster.h"
+#include "cluster/up/kubeconfig_choice.h"
 #include "cluster/up/manifests.h"
 
 namespace koord::scenario {
 namespace {
 
+constexpr Duration kAnswerLimit = std::chrono::seconds(30);
+
 Result<std::vector<json::value>> clusterManifests() {
   std::vector<json::value> result;
-  for (const std::string_view set : {"base", "crds", "webhooks"}) {
+  for (const std::string_view set : {"base", "crds", "webhooks", "storage"}) {
     for (const auto& manifest : cluster::embeddedManifests()) {
       if (manifest.set != set) continue;
       auto object = parseJson(manifest.json);
@@ -21,6 +25,29 @@ Result<std::vector<json::value>> clusterManifests() {
     }
   }
   return result;
+}
+
+Task<void> ask(Environment* environment, std::optional<Result<std::string>>* answer) {
+  auto asking = environment->discover("/version");
+  *answer = co_await asking;
+}
+
+// Before hundreds of scenarios say one after the other that it does not.
+Result<> clusterAnswers(const std::string& kubeconfig) {
+  auto environment = connectTo(kubeconfig);
+  if (!environment) return fail(std::move(environment.error()));
+  std::optional<Result<std::string>> answer;
+  TaskGroup tasks;
+  tasks.spawn(ask(environment->get(), &answer));
+  if (!(*environment)->advanceUntil([&] { return answer.has_value(); }, kAnswerLimit))
+    return fail(ErrorCode::Timeout, "the API server does not answer");
+  if (!*answer) return fail(std::move(answer->error()));
+  return {};
+}
+
+int refuse(const std::string& problem) {
+  std::fprintf(stderr, "koordctl: %s\n", problem.c_str());
+  return 2;
 }
 
 int run(TestFlags& flags, const std::string& program) {
@@ -36,11 +63,14 @@ int run(TestFlags& flags, const std::string& program) {
       {flags.execTimeout, &options.timeouts.exec}};
   for (const auto& [given, timeout] : timeouts)
     if (given != Duration::zero()) *timeout = given;
-  auto manifests = clusterManifests();
-  if (!manifests) {
-    std::fprintf(stderr, "koordctl: %s\n", manifests.error().message.c_str());
-    return 2;
+  if (options.useCluster) {
+    const auto choice = cluster::chooseKubeconfig(options.kubeconfig);
+    options.kubeconfig = choice.flag;
+    if (const auto answers = clusterAnswers(options.kubeconfig); !answers)
+      return refuse(cluster::explainFailure(choice, answers.error()).message);
   }
+  auto manifests = clusterManifests();
+  if (!manifests) return refuse(manifests.error().message);
   const VirtualClusterOptions virtualOptions{*std::move(manifests), flags.seed};
   options.embedded = [&virtualOptions, &program](const Test& test) {
     return test.hasProcesses() ? startUpProcess(program) : startVirtualCluster(virtualOptions);
@@ -63,7 +93,8 @@ void addTestCommand(flags::Commands& commands, TestFlags& flags, std::string pro
       "failed, 2 when nothing could be run.";
   flags::FlagSet& set = test.flags;
   set.text("kubeconfig", options.kubeconfig,
-           "Run on this cluster instead; \"\" finds it as kubectl does");
+           "Run on this cluster instead; \"\" takes $KUBECONFIG, that of 'koordctl up', or "
+           "~/.kube/config");
   set.integer("parallel", options.parallel, "How many scenarios run at once").within(1, 256);
   set.text("junit", options.junitFile, "Write the results as JUnit XML");
   set.text("report-html", options.htmlFile,

@@ -20,6 +20,9 @@ Outcome<> admitNamespaceDelete(std::string_view name);
 // Idempotent.
 Outcome<> completePod(json::value& pod, Store& store);
 
+// Gives a pod the tolerations that every pod has, at each write of its spec.
+void completeTolerations(json::value& pod);
+
 // What holds of an object beside others: LimitRanges, one default PriorityClass only. For things
 // that are stored but have no effect here there is a warning.
 Outcome<> checkAdmission(const json::value& object, const json::value* old,

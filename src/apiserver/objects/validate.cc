@@ -220,7 +220,8 @@ void validateBuiltin(const json::value& object, const json::value* before, const
 }
 
 Outcome<> validateObject(const json::value& object, const json::value* before,
-                         const Resource& resource, const ResourceVersion& version) {
+                         const Resource& resource, const ResourceVersion& version,
+                         std::string_view subresource) {
   FieldErrors errors;
   validateMetadata(object, resource, errors);
   if (before) {
@@ -230,9 +231,12 @@ Outcome<> validateObject(const json::value& object, const json::value* before,
   }
   if (resource.custom) {
     if (version.schema) validateCustom(object, *version.schema, errors);
+  } else if (before && resource.isCore("pods") && subresource == "status") {
+    validatePodStatusUpdate(*before, object, errors);
   } else if (resource.isCore("pods")) {
     validatePod(object, errors);
-    if (before) validatePodUpdate(*before, object, errors);
+    if (before)
+      (subresource == "resize" ? validatePodResize : validatePodUpdate)(*before, object, errors);
   } else {
     validateBuiltin(object, before, resource, errors);
   }

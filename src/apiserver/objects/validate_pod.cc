@@ -215,26 +215,6 @@ void validateSpread(const json::array& constraints, const std::string& path, Fie
   }
 }
 
-// The spec without what may change while a pod lives; gated pods may also narrow their placement.
-json::value frozenSpec(const json::value& pod, bool gated) {
-  const auto* spec = find(pod, "spec");
-  json::value out = spec ? *spec : json::value(json::object{});
-  if (!out.is_object()) return out;
-  auto& members = out.get_object();
-  for (const auto* name : {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
-                           "schedulingGates", "nodeName", "serviceAccount"})
-    eraseMember(members, name);
-  for (const auto* list : {"containers", "initContainers"})
-    if (auto* containers = arrayAt(members, list))
-      for (auto& container : *containers)
-        if (container.is_object()) eraseMember(container.get_object(), "image");
-  if (gated) {
-    eraseMember(members, "nodeSelector");
-    eraseMember(members, "affinity");
-  }
-  return out;
-}
-
 }  // namespace
 
 void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors) {
@@ -265,9 +245,6 @@ void validatePodSpec(const json::value& spec, const std::string& path, FieldErro
   oneOf(spec, path, "restartPolicy", {"Always", "OnFailure", "Never"}, errors);
   oneOf(spec, path, "dnsPolicy", {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"},
         errors);
-  if (const auto grace = integerAt(spec, 0, "terminationGracePeriodSeconds"); grace < 0)
-    errors.invalid(path + ".terminationGracePeriodSeconds", grace,
-                   "must be greater than or equal to 0");
   if (const auto* deadline = find(spec, "activeDeadlineSeconds");
       deadline && integerAt(spec, 0, "activeDeadlineSeconds") < 1)
     errors.invalid(path + ".activeDeadlineSeconds", *deadline,
@@ -301,37 +278,6 @@ void validatePod(const json::value& pod, FieldErrors& errors) {
     return;
   }
   validatePodSpec(*spec, "spec", errors);
-}
-
-void validatePodUpdate(const json::value& before, const json::value& after, FieldErrors& errors) {
-  const auto* gates = at(before, "spec", "schedulingGates");
-  const bool gated = gates && gates->is_array() && !gates->get_array().empty();
-  if (frozenSpec(before, gated) != frozenSpec(after, gated))
-    errors.forbidden("spec",
-                     "pod updates may not change fields other than `spec.containers[*].image`,"
-                     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec."
-                     "tolerations` (only additions to "
-                     "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be "
-                     "set to 1 if it was "
-                     "previously negative)");
-  // Tolerations may be added, and a toleration's time may change.
-  const auto* oldSpec = find(before, "spec");
-  const auto* newSpec = find(after, "spec");
-  const auto* old = oldSpec ? arrayAt(*oldSpec, "tolerations") : nullptr;
-  if (!old) return;
-  const auto* now = newSpec ? arrayAt(*newSpec, "tolerations") : nullptr;
-  for (const auto& toleration : *old) {
-    const auto same = [&](const json::value& other) {
-      for (const auto* field : {"key", "operator", "value", "effect"})
-        if (textAt(toleration, field) != textAt(other, field)) return false;
-      return true;
-    };
-    if (!now || std::ranges::none_of(*now, same)) {
-      errors.forbidden("spec.tolerations",
-                       "existing toleration can not be modified except its tolerationSeconds");
-      return;
-    }
-  }
 }
 
 }  // namespace koord::apiserver

@@ -147,7 +147,10 @@ Task<Reply> Server::serve(Call call) {
       reply.body = std::move(outcome->text);
       reply.status = outcome->status;
     } else {
-      reply = failureReply(std::move(outcome.error()), call.request);
+      auto& failure = outcome.error();
+      if (!failure.subject && call.request.name.empty())
+        failure.subject = Subject{call.request.group, call.request.resource, write.newName()};
+      reply = failureReply(std::move(failure), call.request);
     }
     for (auto& warning : write.warnings()) reply.warnings.push_back(std::move(warning));
   }

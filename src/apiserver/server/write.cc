@@ -88,6 +88,7 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
     co_return std::unexpected(std::move(good.error()));
   track(nullptr, object, givenManaged);
   const std::string name(textAt(object, "metadata", "name"));
+  newName_ = name;
   const std::string namespace_(textAt(object, "metadata", "namespace"));
   if (auto good = admitToNamespace(namespace_, target_, name, server_.store_); !good)
     co_return std::unexpected(std::move(good.error()));
@@ -129,10 +130,10 @@ Task<Outcome<Written>> WriteCall::update() {
     co_return co_await creating;
   }
   if (version.empty() && target_.resource->conditionalUpdatesOnly)
-    co_return refuse(ErrorCode::Invalid,
-                     fmt::format("{} \"{}\" is invalid: metadata.resourceVersion: Invalid value: "
-                                 "0x0: must be specified for an update",
-                                 target_.kindName(), request.name));
+    co_return refuse(FieldErrors()
+                         .invalid("metadata.resourceVersion", std::int64_t{0},
+                                  "must be specified for an update")
+                         .failure(target_.kindName(), request.name));
   auto changing = modify([body = *std::move(object)](const json::value&, WriteCall&) {
     return Outcome<json::value>(body);
   });
@@ -146,9 +147,9 @@ Task<Outcome<Written>> WriteCall::patch() {
     co_return co_await applying;
   }
   if (!queryOf(request, "force").empty())
-    co_return refuse(ErrorCode::Invalid,
-                     "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be "
-                     "specified for non-apply patch");
+    co_return refuse(FieldErrors()
+                         .forbidden("force", "may not be specified for non-apply patch")
+                         .failure("PatchOptions.meta.k8s.io", ""));
   auto body = parseJson(request.body);
   if (!body) co_return refuse(std::move(body.error()).within("error decoding patch"));
   if (request.patchType == kube::PatchType::Strategic && target_.resource->custom)
@@ -216,7 +217,8 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
       continue;  // another write came while webhooks were asked
 
     if (!newOwners_ && sameObject(next, *old)) co_return answer(*entry, 200);
-    if (request.subresource.empty() && !target_.stored->isCore("pods"))
+    const bool pods = target_.stored->isCore("pods");
+    if (pods ? request.subresource == "resize" : request.subresource.empty())
       if (auto good = server_.quotas_.admit(next, *target_.stored); !good)
         co_return std::unexpected(std::move(good.error()));
     if (dryRun_) co_return answer(next, 200);
@@ -293,11 +295,16 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
 Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value* old) {
   if (auto good = validateObject(
           object, old, *target_.stored,
-          target_.resource->custom ? *target_.version : target_.stored->storageVersion());
+          target_.resource->custom ? *target_.version : target_.stored->storageVersion(),
+          call_.request.subresource);
       !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = checkKindRules(object); !good) co_return std::unexpected(std::move(good.error()));
-  if (auto good = checkAdmission(object, old, *target_.stored, server_.store_, warnings_); !good)
+  // Limits hold for new pods and for those that are resized.
+  const bool resized = call_.request.subresource == "resize";
+  if (auto good = checkAdmission(object, resized ? nullptr : old, *target_.stored, server_.store_,
+                                 warnings_);
+      !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = admitNode(old ? "UPDATE" : "CREATE", &object, old); !good)
     co_return std::unexpected(std::move(good.error()));
@@ -311,6 +318,8 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
 
 Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
   if (creating && target_.stored->isCore("pods")) return completePod(object, server_.store_);
+  if (target_.stored->isCore("pods") && call_.request.subresource.empty())
+    completeTolerations(object);
   if (creating && target_.stored->isCore("services"))
     return completeService(object, server_.store_, server_.random_);
   return {};
@@ -330,9 +339,9 @@ Outcome<> WriteCall::checkKindRules(const json::value& object) {
   if (!isCrd(*target_.resource)) return {};
   auto resource = resourceOfCrd(object, warnings_);
   if (resource) return {};
-  return refuse(ErrorCode::Invalid,
-                fmt::format("{} \"{}\" is invalid: {}", target_.kindName(),
-                            textAt(object, "metadata", "name"), resource.error().message));
+  return refuse(FieldErrors()
+                    .told(resource.error().message)
+                    .failure(target_.kindName(), textAt(object, "metadata", "name")));
 }
 
 // What else changes in the server when an object of some kinds does; null when it is gone.

@@ -19,6 +19,8 @@ class WriteCall {
 
   Task<Outcome<Written>> run();
   std::vector<std::string>& warnings() { return warnings_; }
+  // What the object is called that is being made; "" when the request names it.
+  const std::string& newName() const { return newName_; }
 
  private:
   // The object that a write leads from `old` to.
@@ -84,6 +86,7 @@ class WriteCall {
   bool newOwners_ = false;                // between the two there is more news than a time
   std::optional<ManagedFields> applied_;  // by apply()
   std::vector<std::string> warnings_;
+  std::string newName_;
 };
 
 }  // namespace koord::apiserver

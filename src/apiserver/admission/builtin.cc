@@ -158,28 +158,4 @@ Outcome<> checkAdmission(const json::value& object, const json::value* old,
   return checkLimits(object, old, resource, store);
 }
 
-Outcome<> completeService(json::value& service, Store& store, Random& random) {
-  auto& spec = objectAt(service.get_object(), "spec");
-  if (textAt(service, "spec", "type") == "ExternalName") return {};
-  if (isMissing(spec, "clusterIP") || spec.at("clusterIP") == "") {
-    // Nothing routes to these addresses here; they only have to be different.
-    const auto taken = [&](const std::string& address) {
-      for (const auto& [key, entry] : store.table("services").entries())
-        if (entry->fields[0] == address) return true;
-      return false;
-    };
-    std::string address;
-    do {
-      address = fmt::format("10.{}.{}.{}", 96 + random.below(16), random.below(256),
-                            1 + random.below(254));
-    } while (taken(address));
-    spec["clusterIP"] = address;
-  }
-  const json::value address = spec.at("clusterIP");
-  setDefault(spec, "clusterIPs", json::array{address});
-  setDefault(spec, "ipFamilies", json::array{"IPv4"});
-  setDefault(spec, "ipFamilyPolicy", "SingleStack");
-  return {};
-}
-
 }  // namespace koord::apiserver

@@ -8,6 +8,7 @@
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
+#include "apiserver/objects/validate_container.h"
 #include "base/quantity.h"
 
 namespace koord::apiserver {
@@ -79,25 +80,15 @@ void validateResources(const json::value& resources, const std::string& path, Fi
   }
 }
 
-void validatePort(const json::value& port, const std::string& path, FieldErrors& errors) {
-  const auto inRange = [&](const char* field, bool needed) {
-    const auto* value = find(port, field);
-    if (!value) {
-      if (needed) errors.required(fmt::format("{}.{}", path, field));
-      return;
-    }
-    const auto number = value->is_int64() ? value->get_int64() : 0;
-    if ((number != 0 || needed) && (number < 1 || number > 65535))
-      errors.invalid(fmt::format("{}.{}", path, field), *value,
-                     "must be between 1 and 65535, inclusive");
-  };
-  inRange("containerPort", true);
-  inRange("hostPort", false);
-  oneOf(port, path, "protocol", {"SCTP", "TCP", "UDP"}, errors);
-}
+// What containers of a pod refer to.
+struct PodPlaces {
+  std::set<std::string> volumes;
+  bool hostNetwork = false;
+};
 
 void validateContainer(const json::value& container, const std::string& path,
-                       const std::set<std::string>& volumes, FieldErrors& errors) {
+                       const PodPlaces& places, std::set<std::string>& hostPorts,
+                       FieldErrors& errors) {
   const auto name = textAt(container, "name");
   if (name.empty()) {
     errors.required(path + ".name");
@@ -114,8 +105,8 @@ void validateContainer(const json::value& container, const std::string& path,
   if (const auto* resources = find(container, "resources"))
     validateResources(*resources, path + ".resources", errors);
   if (const auto* ports = arrayAt(container, "ports"))
-    for (std::size_t i = 0; i < ports->size(); ++i)
-      validatePort((*ports)[i], fmt::format("{}.ports[{}]", path, i), errors);
+    validateContainerPorts(*ports, path + ".ports", places.hostNetwork, hostPorts, errors);
+  validateProbes(container, path, errors);
   if (const auto* env = arrayAt(container, "env"))
     for (std::size_t i = 0; i < env->size(); ++i)
       if (textAt((*env)[i], "name").empty())
@@ -126,7 +117,7 @@ void validateContainer(const json::value& container, const std::string& path,
       const auto volume = textAt((*mounts)[i], "name");
       if (volume.empty()) {
         errors.required(at + ".name");
-      } else if (!volumes.contains(std::string(volume))) {
+      } else if (!places.volumes.contains(std::string(volume))) {
         errors.notFound(at + ".name", volume);
       }
       if (textAt((*mounts)[i], "mountPath").empty()) errors.required(at + ".mountPath");
@@ -218,7 +209,7 @@ void validateSpread(const json::array& constraints, const std::string& path, Fie
 }  // namespace
 
 void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors) {
-  std::set<std::string> volumes;
+  PodPlaces places{{}, flagAt(spec, "hostNetwork")};
   if (const auto* list = arrayAt(spec, "volumes"))
     for (std::size_t i = 0; i < list->size(); ++i) {
       const auto at = fmt::format("{}.volumes[{}].name", path, i);
@@ -227,21 +218,25 @@ void validatePodSpec(const json::value& spec, const std::string& path, FieldErro
         errors.required(at);
       } else if (const auto wrong = api::checkDnsLabel(name); !wrong.empty()) {
         errors.invalid(at, name, wrong);
-      } else if (!volumes.emplace(name).second) {
+      } else if (!places.volumes.emplace(name).second) {
         errors.duplicate(at, name);
       }
     }
   const auto* containers = arrayAt(spec, "containers");
   if (!containers || containers->empty()) errors.required(path + ".containers");
   std::set<std::string> names;
-  for (const auto* list : {"initContainers", "containers"})
+  for (const auto* list : {"initContainers", "containers"}) {
+    std::set<std::string> hostPorts;
     if (const auto* items = arrayAt(spec, list))
       for (std::size_t i = 0; i < items->size(); ++i) {
         const auto at = fmt::format("{}.{}[{}]", path, list, i);
-        validateContainer((*items)[i], at, volumes, errors);
+        // Init containers run one after the other.
+        if (std::string_view(list) == "initContainers") hostPorts.clear();
+        validateContainer((*items)[i], at, places, hostPorts, errors);
         const auto name = textAt((*items)[i], "name");
         if (!name.empty() && !names.emplace(name).second) errors.duplicate(at + ".name", name);
       }
+  }
   oneOf(spec, path, "restartPolicy", {"Always", "OnFailure", "Never"}, errors);
   oneOf(spec, path, "dnsPolicy", {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"},
         errors);

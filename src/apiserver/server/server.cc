@@ -70,6 +70,7 @@ Result<> Server::load(Storage& storage) {
     draft.key = stored.key;
     store_.restore(store_.table(stored.table),
                    makeEntry(std::move(draft), *object, stored.version));
+    if (stored.table == "services") addresses_.changed(stored.key, &*object);
     if (stored.table == kCrds) {
       std::vector<std::string> warnings;
       auto learnt = resourceOfCrd(*object, warnings);

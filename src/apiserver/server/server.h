@@ -15,6 +15,7 @@
 #include "apiserver/quota/quotas.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/call.h"
+#include "apiserver/server/service_addresses.h"
 #include "apiserver/server/target.h"
 #include "apiserver/store/store.h"
 #include "base/random.h"
@@ -89,6 +90,7 @@ class Server {
   Store store_;
   Webhooks webhooks_;
   Quotas quotas_;
+  ServiceAddresses addresses_;
   Counters counters_;
   struct EventLine {
     std::uint64_t version = 0;

@@ -8,6 +8,7 @@
 #include "apiserver/admission/builtin.h"
 #include "apiserver/admission/node_restriction.h"
 #include "apiserver/objects/edit.h"
+#include "apiserver/objects/service_fields.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/registry/crd.h"
 #include "apiserver/server/body.h"
@@ -99,6 +100,8 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (auto good = prepareCreate(object, target_, server_.executor_.wallNow(), server_.random_);
       !good)
     co_return std::unexpected(std::move(good.error()));
+  const auto held = giveAddresses(object, nullptr);
+  if (!held) co_return std::unexpected(held.error());
   auto validating = validate(object, nullptr);
   if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
 
@@ -211,6 +214,8 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     next = *std::move(mutated);
     if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good)
       co_return std::unexpected(std::move(good.error()));
+    const auto held = giveAddresses(next, &*old);
+    if (!held) co_return std::unexpected(held.error());
     auto validating = validate(next, &*old);
     if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
     if (target_.table->find(key) != entry)
@@ -320,9 +325,17 @@ Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
   if (creating && target_.stored->isCore("pods")) return completePod(object, server_.store_);
   if (target_.stored->isCore("pods") && call_.request.subresource.empty())
     completeTolerations(object);
-  if (creating && target_.stored->isCore("services"))
-    return completeService(object, server_.store_, server_.random_);
   return {};
+}
+
+Outcome<ServiceAddresses::Hold> WriteCall::giveAddresses(json::value& object,
+                                                         const json::value* old) {
+  if (!target_.stored->isCore("services") || !call_.request.subresource.empty())
+    return ServiceAddresses::Hold();
+  settleService(object, old);
+  const auto key =
+      makeKey(textAt(object, "metadata", "namespace"), textAt(object, "metadata", "name"));
+  return server_.addresses_.complete(object, key, server_.random_);
 }
 
 Outcome<> WriteCall::admitNode(std::string_view operation, const json::value* object,
@@ -371,12 +384,14 @@ EntryPtr WriteCall::put(const json::value& object) {
   auto entry =
       server_.store_.put(*target_.table, draftOf(object, *target_.stored), object, managed_);
   server_.quotas_.changed(*target_.stored, entry->key, &object);
+  if (target_.stored->isCore("services")) server_.addresses_.changed(entry->key, &object);
   return entry;
 }
 
 void WriteCall::erase(const EntryPtr& entry) {
   server_.store_.erase(*target_.table, entry);
   server_.quotas_.changed(*target_.stored, entry->key, nullptr);
+  if (target_.stored->isCore("services")) server_.addresses_.changed(entry->key, nullptr);
 }
 
 Written WriteCall::answer(const Entry& entry, int status) const {

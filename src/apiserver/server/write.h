@@ -65,6 +65,8 @@ class WriteCall {
   Task<Outcome<json::value>> mutate(json::value object, const json::value* old);
   Task<Outcome<>> validate(const json::value& object, const json::value* old);
   Outcome<> admitBuiltin(json::value& object, bool creating);
+  // Of a service: its addresses and ports, which are taken from here on.
+  Outcome<ServiceAddresses::Hold> giveAddresses(json::value& object, const json::value* old);
   // What a kubelet may not write.
   Outcome<> admitNode(std::string_view operation, const json::value* object,
                       const json::value* old) const;

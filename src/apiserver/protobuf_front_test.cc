@@ -139,10 +139,9 @@ TEST_F(ProtobufFrontTest, scalesAreReadAndWritten) {
       send("PUT", path, kBoth, encoded("autoscaling/v1", "Scale", toJson(scale)), kProtobuf);
   EXPECT_EQ(after->status, 200) << after->text;
   EXPECT_EQ(*at(decoded(after->text), "spec", "replicas"), 3);
-  const auto none =
-      send("PUT", path, kBoth,
-           encoded("autoscaling/v1", "Scale", R"({"metadata":{"name":"web"},"spec":{}})"),
-           kProtobuf);
+  const auto none = send(
+      "PUT", path, kBoth,
+      encoded("autoscaling/v1", "Scale", R"({"metadata":{"name":"web"},"spec":{}})"), kProtobuf);
   EXPECT_EQ(none->status, 200) << none->text;
   EXPECT_EQ(*at(get("/apis/apps/v1/namespaces/default/replicasets/web").body, "spec", "replicas"),
             0);
@@ -159,10 +158,10 @@ TEST_F(ProtobufFrontTest, scalesOfCustomObjectsHaveMessagesToo) {
   ASSERT_EQ(post(path, R"({"metadata":{"name":"g"},"spec":{"size":2}})").status, 201);
   const auto scale = send("GET", path + "/g/scale", kProtobuf);
   EXPECT_EQ(*at(decoded(scale->text), "spec", "replicas"), 2);
-  const auto after = send("PUT", path + "/g/scale", kProtobuf,
-                          encoded("autoscaling/v1", "Scale",
-                                  R"({"metadata":{"name":"g"},"spec":{"replicas":4}})"),
-                          kProtobuf);
+  const auto after =
+      send("PUT", path + "/g/scale", kProtobuf,
+           encoded("autoscaling/v1", "Scale", R"({"metadata":{"name":"g"},"spec":{"replicas":4}})"),
+           kProtobuf);
   EXPECT_EQ(after->status, 200) << after->text;
   EXPECT_EQ(*at(get(path + "/g").body, "spec", "size"), 4);
 }

@@ -71,8 +71,7 @@ json::object write(const json::object& testCase) {
   const auto encoded = koordlet::encodeCgroupValue(*file, version, value);
   const bool valid = encoded && koordlet::validateCgroupValue(*file, version, *encoded);
   result["ok"] = valid;
-  const bool written =
-      valid && !koordlet::sameCgroupValue(*file, version, before, *encoded);
+  const bool written = valid && !koordlet::sameCgroupValue(*file, version, before, *encoded);
   result["after"] = written ? std::string_view(*encoded) : before;
   return result;
 }

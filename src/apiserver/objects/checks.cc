@@ -86,8 +86,8 @@ void validateReachable(std::string_view address, const std::string& path, FieldE
   };
   const bool unspecified = four ? zeros(12, 16) : zeros(0, 16);
   const bool loopback = four ? bytes[12] == 127 : zeros(0, 15) && bytes[15] == 1;
-  const bool linkLocal = four ? bytes[12] == 169 && bytes[13] == 254
-                              : bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
+  const bool linkLocal =
+      four ? bytes[12] == 169 && bytes[13] == 254 : bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
   const bool linkMulticast = four ? bytes[12] == 224 && bytes[13] == 0 && bytes[14] == 0
                                   : bytes[0] == 0xff && (bytes[1] & 0x0f) == 2;
   if (unspecified)
@@ -95,8 +95,7 @@ void validateReachable(std::string_view address, const std::string& path, FieldE
   if (loopback)
     errors.invalid(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
   if (linkLocal)
-    errors.invalid(path, address,
-                   "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+    errors.invalid(path, address, "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
   if (linkMulticast)
     errors.invalid(path, address,
                    "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");

@@ -31,20 +31,20 @@ FieldErrors& FieldErrors::add(std::string field, std::string reason, std::string
 
 FieldErrors& FieldErrors::required(std::string field, std::string detail) {
   return add(std::move(field), "FieldValueRequired",
-      detail.empty() ? "Required value" : "Required value: " + detail);
+             detail.empty() ? "Required value" : "Required value: " + detail);
 }
 
 FieldErrors& FieldErrors::invalid(std::string field, ShownValue value, std::string detail) {
   return add(std::move(field), "FieldValueInvalid",
-      fmt::format("Invalid value: {}: {}", value.text, detail));
+             fmt::format("Invalid value: {}: {}", value.text, detail));
 }
 
 FieldErrors& FieldErrors::unsupported(std::string field, ShownValue value,
-                              const std::vector<std::string>& supported) {
+                                      const std::vector<std::string>& supported) {
   std::string list;
   for (const auto& one : supported) list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", one);
   return add(std::move(field), "FieldValueNotSupported",
-      fmt::format("Unsupported value: {}: supported values: {}", value.text, list));
+             fmt::format("Unsupported value: {}: supported values: {}", value.text, list));
 }
 
 FieldErrors& FieldErrors::forbidden(std::string field, std::string detail) {
@@ -60,26 +60,27 @@ FieldErrors& FieldErrors::notFound(std::string field, ShownValue value) {
 }
 
 FieldErrors& FieldErrors::tooLong(std::string field, std::size_t limit) {
-  return add(std::move(field), "FieldValueTooLong",
+  return add(
+      std::move(field), "FieldValueTooLong",
       fmt::format("Too long: may not be more than {} {}", limit, limit == 1 ? "byte" : "bytes"));
 }
 
 FieldErrors& FieldErrors::tooMany(std::string field, std::size_t actual, std::size_t limit) {
   return add(std::move(field), "FieldValueTooMany",
-      fmt::format("Too many: {}: must have at most {} {}", actual, limit,
-                  limit == 1 ? "item" : "items"));
+             fmt::format("Too many: {}: must have at most {} {}", actual, limit,
+                         limit == 1 ? "item" : "items"));
 }
 
 FieldErrors& FieldErrors::typeInvalid(std::string field, ShownValue value, std::string detail) {
   return add(std::move(field), "FieldValueTypeInvalid",
-      fmt::format("Invalid value: {}: {}", value.text, detail));
+             fmt::format("Invalid value: {}: {}", value.text, detail));
 }
 
 FieldErrors& FieldErrors::told(std::string_view text) {
   static constexpr std::pair<std::string_view, const char*> kReasons[] = {
-      {"Required", "FieldValueRequired"},         {"Duplicate", "FieldValueDuplicate"},
-      {"Unsupported", "FieldValueNotSupported"},  {"Forbidden", "FieldValueForbidden"},
-      {"Not found", "FieldValueNotFound"},        {"Too long", "FieldValueTooLong"},
+      {"Required", "FieldValueRequired"},        {"Duplicate", "FieldValueDuplicate"},
+      {"Unsupported", "FieldValueNotSupported"}, {"Forbidden", "FieldValueForbidden"},
+      {"Not found", "FieldValueNotFound"},       {"Too long", "FieldValueTooLong"},
       {"Too many", "FieldValueTooMany"}};
   const auto colon = text.find(": ");
   const auto field = text.substr(0, colon == std::string_view::npos ? 0 : colon);

@@ -64,7 +64,8 @@ class FieldErrors {
  public:
   FieldErrors& required(std::string field, std::string detail = "");
   FieldErrors& invalid(std::string field, ShownValue value, std::string detail);
-  FieldErrors& unsupported(std::string field, ShownValue value, const std::vector<std::string>& supported);
+  FieldErrors& unsupported(std::string field, ShownValue value,
+                           const std::vector<std::string>& supported);
   FieldErrors& forbidden(std::string field, std::string detail);
   FieldErrors& duplicate(std::string field, ShownValue value);
   FieldErrors& notFound(std::string field, ShownValue value);

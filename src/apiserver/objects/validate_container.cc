@@ -89,8 +89,7 @@ void validateContainerPorts(const json::array& ports, const std::string& path, b
       errors.invalid(at + ".containerPort", number,
                      "must match `hostPort` when `hostNetwork` is true");
     if (onHost == 0) continue;
-    auto place =
-        fmt::format("{}/{}/{}", textAt(port, "protocol"), textAt(port, "hostIP"), onHost);
+    auto place = fmt::format("{}/{}/{}", textAt(port, "protocol"), textAt(port, "hostIP"), onHost);
     if (hostPorts.contains(place)) errors.duplicate(at + ".hostPort", std::string_view(place));
     hostPorts.insert(std::move(place));
   }

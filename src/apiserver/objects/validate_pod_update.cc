@@ -85,7 +85,8 @@ bool validateDeadline(const json::value& before, const json::value& after, Field
   const auto* old = find(before, "activeDeadlineSeconds");
   const auto* now = find(after, "activeDeadlineSeconds");
   if (!now) {
-    if (old) errors.invalid(kField, nullptr, "must not update from a positive integer to nil value");
+    if (old)
+      errors.invalid(kField, nullptr, "must not update from a positive integer to nil value");
     return true;
   }
   const auto seconds = integerAt(after, 0, "activeDeadlineSeconds");
@@ -134,8 +135,8 @@ bool beginsWith(const json::array& list, const json::array& start) {
   return list.size() >= start.size() && std::equal(start.begin(), start.end(), list.begin());
 }
 
-// Whether the term asks for all that it did, and perhaps for more. One that asks for nothing matches
-// nothing, so that it must stay as it is.
+// Whether the term asks for all that it did, and perhaps for more. One that asks for nothing
+// matches nothing, so that it must stay as it is.
 bool onlyNarrower(const json::value& before, const json::value& after) {
   const auto& expressions = listAt(before, "matchExpressions");
   const auto& fields = listAt(before, "matchFields");
@@ -148,8 +149,8 @@ bool onlyNarrower(const json::value& before, const json::value& after) {
 void validateNodeAffinityChange(const json::value* before, const json::value* after,
                                 FieldErrors& errors) {
   constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
-  const std::string path = "spec.affinity.nodeAffinity." + std::string(kRequired) +
-                           ".nodeSelectorTerms";
+  const std::string path =
+      "spec.affinity.nodeAffinity." + std::string(kRequired) + ".nodeSelectorTerms";
   const auto& old = listAt(orEmpty(find(orEmpty(before), kRequired)), "nodeSelectorTerms");
   const auto& now = listAt(orEmpty(find(orEmpty(after), kRequired)), "nodeSelectorTerms");
   if (old.empty()) return;
@@ -190,8 +191,7 @@ void validateGatedChange(const json::value& before, json::object& compared, Fiel
 }
 
 // The new spec with all that may change as it was before.
-json::value comparedSpec(const json::value& before, const json::value& after,
-                         FieldErrors& errors) {
+json::value comparedSpec(const json::value& before, const json::value& after, FieldErrors& errors) {
   json::value out = after;
   auto& spec = out.get_object();
   for (const auto* name :
@@ -328,7 +328,8 @@ void validatePodResize(const json::value& before, const json::value& after, Fiel
 
 void validatePodStatusUpdate(const json::value& before, const json::value& after,
                              FieldErrors& errors) {
-  if (const auto is = textAt(after, "status", "qosClass"); is != textAt(before, "status", "qosClass"))
+  if (const auto is = textAt(after, "status", "qosClass");
+      is != textAt(before, "status", "qosClass"))
     errors.invalid("status.qosClass", is, "field is immutable");
   if (const auto node = textAt(after, "status", "nominatedNodeName");
       !node.empty() && node != textAt(before, "status", "nominatedNodeName"))

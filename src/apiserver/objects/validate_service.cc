@@ -75,7 +75,8 @@ class ServiceCheck {
     if (type() != "ExternalName") return;
     for (const auto* field : {"clusterIPs", "ipFamilies", "ipFamilyPolicy"})
       if (find(spec_, field))
-        errors_.forbidden(fmt::format("spec.{}", field), "may not be set for ExternalName services");
+        errors_.forbidden(fmt::format("spec.{}", field),
+                          "may not be set for ExternalName services");
     auto name = textAt(spec_, "externalName");
     if (name.ends_with('.')) name.remove_suffix(1);
     if (name.empty()) {
@@ -119,16 +120,16 @@ class ServiceCheck {
     constexpr const char* kConfig = "spec.sessionAffinityConfig";
     const auto* config = find(spec_, "sessionAffinityConfig");
     if (textAt(spec_, "sessionAffinity") == "None") {
-      if (config)
-        errors_.forbidden(kConfig, "must not be set when session affinity is None");
+      if (config) errors_.forbidden(kConfig, "must not be set when session affinity is None");
     } else if (textAt(spec_, "sessionAffinity") == "ClientIP") {
       const auto* seconds = config ? at(*config, "clientIP", "timeoutSeconds") : nullptr;
       if (!seconds) {
         errors_.required(kConfig, "when session affinity type is ClientIP");
       } else if (const auto value = seconds->is_int64() ? seconds->get_int64() : 0;
                  value <= 0 || value > kMaxAffinitySeconds) {
-        errors_.invalid(std::string(kConfig) + ".clientIP.timeoutSeconds", value,
-                        fmt::format("must be greater than 0 and less than {}", kMaxAffinitySeconds));
+        errors_.invalid(
+            std::string(kConfig) + ".clientIP.timeoutSeconds", value,
+            fmt::format("must be greater than 0 and less than {}", kMaxAffinitySeconds));
       }
     }
   }
@@ -208,8 +209,7 @@ class ServiceCheck {
       const auto number = integerAt(ports()[i], 0, "port");
       const auto protocol = textAt(ports()[i], "protocol");
       if (!seen.emplace(number, protocol).second)
-        errors_.duplicate(portPath(i),
-                          json::value{{"protocol", protocol}, {"port", number}});
+        errors_.duplicate(portPath(i), json::value{{"protocol", protocol}, {"port", number}});
     }
   }
 

@@ -113,8 +113,7 @@ void keepButResources(json::value& next, const json::value& old) {
     auto* kept = arrayAt(spec, list);
     if ((now ? now->size() : 0) != (kept ? kept->size() : 0)) return;
     for (std::size_t i = 0; kept && i < kept->size(); ++i) {
-      if (!(*now)[i].is_object() || textAt((*now)[i], "name") != textAt((*kept)[i], "name"))
-        return;
+      if (!(*now)[i].is_object() || textAt((*now)[i], "name") != textAt((*kept)[i], "name")) return;
       for (const auto* field : {"resources", "resizePolicy"})
         keep((*kept)[i].get_object(), (*now)[i].get_object(), field);
     }

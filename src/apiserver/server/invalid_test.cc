@@ -46,8 +46,9 @@ TEST_F(InvalidTest, aGeneratedNameIsNamedAsItCameOut) {
   EXPECT_THAT(bad.message(),
               HasSubstr("is invalid: [metadata.generateName: Invalid value: \"BAD-\": a low"));
   const auto none = post(kPods, pod(""));
-  EXPECT_EQ(none.message(), "Pod \"\" is invalid: metadata.name: Required value: name or "
-                            "generateName is required");
+  EXPECT_EQ(none.message(),
+            "Pod \"\" is invalid: metadata.name: Required value: name or "
+            "generateName is required");
   EXPECT_EQ(details(none), R"({"kind":"Pod"})");
   EXPECT_EQ(post(kPods, R"({"metadata":{"generateName":"good-"},
       "spec":{"containers":[{"name":"a","image":"i"}]}})")
@@ -60,8 +61,9 @@ TEST_F(InvalidTest, kindsOfGroupsAndOtherFailuresNameTheirs) {
   const auto bad = post(sets, R"({"metadata":{"name":"web"},"spec":{"replicas":-1,
       "selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},
       "spec":{"containers":[{"name":"a","image":"i"}]}}}})");
-  EXPECT_EQ(bad.message(), "ReplicaSet.apps \"web\" is invalid: spec.replicas: Invalid value: -1: "
-                           "must be greater than or equal to 0");
+  EXPECT_EQ(bad.message(),
+            "ReplicaSet.apps \"web\" is invalid: spec.replicas: Invalid value: -1: "
+            "must be greater than or equal to 0");
   EXPECT_EQ(details(bad), R"({"name":"web","group":"apps","kind":"ReplicaSet"})");
   post(kPods, pod("web"));
   EXPECT_EQ(details(post(kPods, pod("web"))), R"({"name":"web","kind":"pods"})");
@@ -78,8 +80,8 @@ TEST_F(InvalidTest, kindsOfGroupsAndOtherFailuresNameTheirs) {
 
 TEST_F(InvalidTest, anErrorThatIsFoundTwiceIsSaidOnce) {
   post(kPods, pod("web"));
-  const auto bad = mergePatch(std::string(kPods) + "/web",
-                              R"({"spec":{"activeDeadlineSeconds":-1}})");
+  const auto bad =
+      mergePatch(std::string(kPods) + "/web", R"({"spec":{"activeDeadlineSeconds":-1}})");
   EXPECT_EQ(fields(bad).size(), 2u);
   EXPECT_THAT(bad.message(), HasSubstr("is invalid: [spec.activeDeadlineSeconds"));
 }
@@ -145,8 +147,7 @@ TEST_F(InvalidTest, amountsAreWrittenInOneWay) {
   const auto made = post(kPods, R"({"metadata":{"name":"web"},"spec":{"containers":[{"name":"a",
       "image":"i","resources":{"requests":{"cpu":"1000m","memory":"1024Mi"},
       "limits":{"cpu":2}}}]}})");
-  const auto& resources =
-      *find(at(made.body, "spec", "containers")->get_array()[0], "resources");
+  const auto& resources = *find(at(made.body, "spec", "containers")->get_array()[0], "resources");
   EXPECT_EQ(textAt(resources, "requests", "cpu"), "1");
   EXPECT_EQ(textAt(resources, "requests", "memory"), "1Gi");
   EXPECT_EQ(textAt(resources, "limits", "cpu"), "2");

@@ -25,9 +25,9 @@ class PodUpdateTest : public ServerTest {
     return pathOf(name);
   }
   Answer resize(const std::string& path, const std::string& resources) {
-    return strategicPatch(path + "/resize",
-                          R"({"spec":{"containers":[{"name":"main","resources":)" + resources +
-                              "}]}}");
+    return strategicPatch(
+        path + "/resize",
+        R"({"spec":{"containers":[{"name":"main","resources":)" + resources + "}]}}");
   }
   static std::int64_t generation(const Answer& answer) {
     return at(answer.body, "metadata", "generation")->get_int64();
@@ -37,13 +37,12 @@ class PodUpdateTest : public ServerTest {
 TEST_F(PodUpdateTest, tolerationsCanBeAddedAndKeptLonger) {
   post(kPods, pod("web"));
   // The two that every pod has come back by themselves.
-  const auto added = mergePatch(
-      pathOf("web"), R"({"spec":{"tolerations":[{"key":"disk","operator":"Exists"}]}})");
+  const auto added =
+      mergePatch(pathOf("web"), R"({"spec":{"tolerations":[{"key":"disk","operator":"Exists"}]}})");
   ASSERT_EQ(added.status, 200) << added.message();
   EXPECT_EQ(at(added.body, "spec", "tolerations")->get_array().size(), 3u);
-  const auto longer = mergePatch(
-      pathOf("web"),
-      R"({"spec":{"tolerations":[{"key":"disk","operator":"Exists"},
+  const auto longer = mergePatch(pathOf("web"),
+                                 R"({"spec":{"tolerations":[{"key":"disk","operator":"Exists"},
         {"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute",
          "tolerationSeconds":5}]}})");
   EXPECT_EQ(longer.status, 200) << longer.message();
@@ -110,12 +109,14 @@ TEST_F(PodUpdateTest, imagesChangeAndTheDeadlineComesCloser) {
 TEST_F(PodUpdateTest, aGatedPodCanOnlyBeToldMoreNarrowlyWhereToGo) {
   const auto term = [](const std::string& expressions) {
     return R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
-      {"nodeSelectorTerms":[{"matchExpressions":[)" + expressions + "]}]}}}";
+      {"nodeSelectorTerms":[{"matchExpressions":[)" +
+           expressions + "]}]}}}";
   };
   const std::string zone = R"({"key":"zone","operator":"Exists"})";
   const std::string disk = R"({"key":"disk","operator":"Exists"})";
-  post(kPods, pod("web", R"(,"schedulingGates":[{"name":"g"}],"nodeSelector":{"a":"b"},"affinity":)" +
-                             term(zone)));
+  post(kPods,
+       pod("web", R"(,"schedulingGates":[{"name":"g"}],"nodeSelector":{"a":"b"},"affinity":)" +
+                      term(zone)));
   const auto path = pathOf("web");
   EXPECT_EQ(mergePatch(path, R"({"spec":{"nodeSelector":{"c":"d"}}})").status, 200);
   EXPECT_EQ(mergePatch(path, R"({"spec":{"affinity":)" + term(zone + "," + disk) + "}}").status,
@@ -136,13 +137,12 @@ TEST_F(PodUpdateTest, aGatedPodCanOnlyBeToldMoreNarrowlyWhereToGo) {
 }
 
 TEST_F(PodUpdateTest, aResizeChangesCpuAndMemoryOnly) {
-  const auto path =
-      sized("web", R"({"requests":{"cpu":"1","memory":"1Gi","example.com/gpu":"1"},
+  const auto path = sized("web", R"({"requests":{"cpu":"1","memory":"1Gi","example.com/gpu":"1"},
                        "limits":{"cpu":"2","memory":"2Gi","example.com/gpu":"1"}})");
   // Everything else in it is passed over.
-  const auto resized = strategicPatch(
-      path + "/resize",
-      R"({"metadata":{"labels":{"a":"b"}},"spec":{"hostNetwork":true,"containers":[
+  const auto resized =
+      strategicPatch(path + "/resize",
+                     R"({"metadata":{"labels":{"a":"b"}},"spec":{"hostNetwork":true,"containers":[
         {"name":"main","image":"web:2","resources":{"requests":{"cpu":"1500m"},
          "limits":{"memory":"1Gi"}}}]}})");
   ASSERT_EQ(resized.status, 200) << resized.message();
@@ -180,14 +180,13 @@ TEST_F(PodUpdateTest, aResizeKeepsTheClassOfQuality) {
 }
 
 TEST_F(PodUpdateTest, aResizeOfInitContainersAndOldNodesIsRefused) {
-  const auto path = sized(
-      "web", R"({"requests":{"cpu":"1"}})",
-      R"(,"initContainers":[{"name":"first","image":"i","resources":{"requests":{"cpu":"1"}}},
+  const auto path =
+      sized("web", R"({"requests":{"cpu":"1"}})",
+            R"(,"initContainers":[{"name":"first","image":"i","resources":{"requests":{"cpu":"1"}}},
           {"name":"side","image":"i","restartPolicy":"Always","resources":{"requests":{"cpu":"1"}}}])");
   const auto init = [&](const std::string& name) {
-    return strategicPatch(path + "/resize",
-                          R"({"spec":{"initContainers":[{"name":")" + name +
-                              R"(","resources":{"requests":{"cpu":"2"}}}]}})");
+    return strategicPatch(path + "/resize", R"({"spec":{"initContainers":[{"name":")" + name +
+                                                R"(","resources":{"requests":{"cpu":"2"}}}]}})");
   };
   EXPECT_EQ(init("first").message(),
             "Pod \"web\" is invalid: spec: Forbidden: resources for non-sidecar init containers "
@@ -258,9 +257,9 @@ TEST_F(PodUpdateTest, aBindingClearsTheNominationAndBringsItsLabels) {
 
 TEST_F(PodUpdateTest, aStatusShowsItsZerosAndKeepsItsClass) {
   post(kPods, pod("web"));
-  const auto status = mergePatch(
-      pathOf("web") + "/status",
-      R"({"status":{"containerStatuses":[{"name":"main","state":{"terminated":{}}}]}})");
+  const auto status =
+      mergePatch(pathOf("web") + "/status",
+                 R"({"status":{"containerStatuses":[{"name":"main","state":{"terminated":{}}}]}})");
   ASSERT_EQ(status.status, 200) << status.message();
   EXPECT_EQ(toJson(*at(status.body, "status", "containerStatuses")),
             R"([{"name":"main","state":{"terminated":{"exitCode":0}},"image":"","imageID":"",)"

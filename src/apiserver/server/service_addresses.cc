@@ -84,9 +84,9 @@ class ServiceAddresses::Giving {
     } else if (const std::string address(textAt(service_, "spec", "clusterIP"));
                address != "None") {
       if (taken(address))
-        return refused("spec.clusterIPs", json::value(json::array{json::string(address)}),
-                       fmt::format("failed to allocate IP {}: provided IP is already allocated",
-                                   address));
+        return refused(
+            "spec.clusterIPs", json::value(json::array{json::string(address)}),
+            fmt::format("failed to allocate IP {}: provided IP is already allocated", address));
       keep(address);
     }
     setDefault(members, "ipFamilies", json::array{"IPv4"});
@@ -186,8 +186,7 @@ void ServiceAddresses::changed(const std::string& key, const json::value* servic
 }
 
 Outcome<ServiceAddresses::Hold> ServiceAddresses::complete(json::value& service,
-                                                           const std::string& key,
-                                                           Random& random) {
+                                                           const std::string& key, Random& random) {
   return Giving(*this, service, key, random).run();
 }
 

@@ -40,7 +40,7 @@ class ServiceAddresses {
  private:
   class Giving;
   // By what is taken: an address, or a port as text.
-  std::map<std::string, std::string, std::less<>> owners_;   // the service's key
+  std::map<std::string, std::string, std::less<>> owners_;  // the service's key
   std::map<std::string, std::vector<std::string>> ofService_;
   std::map<std::string, std::string, std::less<>> held_;
 };

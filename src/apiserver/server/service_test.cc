@@ -69,8 +69,8 @@ TEST_F(ServiceTest, whatWasGivenStaysUntilTheTypeChanges) {
   EXPECT_EQ(mergePatch(pathOf("web"), R"({"spec":{"clusterIP":"10.96.3.3"}})").message(),
             "Service \"web\" is invalid: spec.clusterIPs[0]: Invalid value: [\"10.96.3.3\"]: may "
             "not change once set");
-  const auto outside = mergePatch(
-      pathOf("web"), R"({"spec":{"type":"ExternalName","externalName":"example.com"}})");
+  const auto outside =
+      mergePatch(pathOf("web"), R"({"spec":{"type":"ExternalName","externalName":"example.com"}})");
   ASSERT_EQ(outside.status, 200) << outside.message();
   EXPECT_EQ(at(outside.body, "spec", "clusterIP"), nullptr);
 }
@@ -84,22 +84,25 @@ TEST_F(ServiceTest, addressesAreUniqueAndMayBeNone) {
             "Service \"two\" is invalid: spec.clusterIPs: Invalid value: [\"10.96.0.10\"]: failed "
             "to allocate IP 10.96.0.10: provided IP is already allocated");
   // A dry run takes nothing.
-  EXPECT_EQ(request("POST", std::string(kServices) + "?dryRun=All",
-                    R"({"metadata":{"name":"x"},"spec":{"clusterIP":"10.96.0.11","ports":[{"port":53}]}})")
-                .status,
-            201);
+  EXPECT_EQ(
+      request(
+          "POST", std::string(kServices) + "?dryRun=All",
+          R"({"metadata":{"name":"x"},"spec":{"clusterIP":"10.96.0.11","ports":[{"port":53}]}})")
+          .status,
+      201);
   EXPECT_EQ(make("x", R"({"clusterIP":"10.96.0.11","ports":[{"port":53}]})").status, 201);
 }
 
 TEST_F(ServiceTest, loadBalancersGetPortsAndOneForHealthChecks) {
-  const auto made =
-      make("web", R"({"type":"LoadBalancer","externalTrafficPolicy":"Local","ports":[{"port":80}]})");
+  const auto made = make(
+      "web", R"({"type":"LoadBalancer","externalTrafficPolicy":"Local","ports":[{"port":80}]})");
   ASSERT_EQ(made.status, 201) << made.message();
   EXPECT_NE(nodePort(made), 0);
   EXPECT_GE(at(made.body, "spec", "healthCheckNodePort")->get_int64(), 30000);
   EXPECT_EQ(*at(made.body, "spec", "allocateLoadBalancerNodePorts"), true);
-  const auto none =
-      make("bare", R"({"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,"ports":[{"port":80}]})");
+  const auto none = make(
+      "bare",
+      R"({"type":"LoadBalancer","allocateLoadBalancerNodePorts":false,"ports":[{"port":80}]})");
   EXPECT_EQ(nodePort(none), 0);
 }
 
@@ -120,8 +123,7 @@ TEST_F(ServiceTest, wrongFieldsAreRefusedInTheWordsOfKubernetes) {
        "characters (a-z, 0-9), and hyphens (-)"},
       {R"({"ports":[{"port":80,"name":"Bad_Name"}]})",
        "spec.ports[0].name: Invalid value: \"Bad_Name\": a lowercase RFC 1123 label"},
-      {R"({"ports":[{"port":80},{"port":81,"name":"b"}]})",
-       "spec.ports[0].name: Required value"},
+      {R"({"ports":[{"port":80},{"port":81,"name":"b"}]})", "spec.ports[0].name: Required value"},
       {R"({"ports":[{"port":80,"name":"a"},{"port":81,"name":"a"}]})",
        "spec.ports[1].name: Duplicate value: \"a\""},
       {R"({"ports":[{"port":80,"name":"a"},{"port":80,"name":"b"}]})",
@@ -179,8 +181,9 @@ TEST_F(ServiceTest, endpointsAndSlicesAreCheckedToo) {
   };
   EXPECT_THAT(slice(R"("endpoints":[{"addresses":["ten"]}])"),
               HasSubstr("endpoints[0].addresses[0]: Invalid value: \"ten\": must be a valid IPv4"));
-  EXPECT_THAT(slice(R"("endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":1,"protocol":"X"}])"),
-              HasSubstr("ports[0].protocol: Unsupported value: \"X\""));
+  EXPECT_THAT(
+      slice(R"("endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":1,"protocol":"X"}])"),
+      HasSubstr("ports[0].protocol: Unsupported value: \"X\""));
   EXPECT_EQ(slice(R"("endpoints":[{"addresses":["10.0.0.1"]}],"ports":[{"port":1}])"), "");
 }
 
@@ -194,8 +197,9 @@ TEST_F(ServiceTest, givenAddressesAreKnownAfterARestart) {
             201);
   server.reset();
   openServer();
-  EXPECT_THAT(make("two", R"({"type":"NodePort","ports":[{"port":80,"nodePort":30080}]})").message(),
-              HasSubstr("already allocated"));
+  EXPECT_THAT(
+      make("two", R"({"type":"NodePort","ports":[{"port":80,"nodePort":30080}]})").message(),
+      HasSubstr("already allocated"));
 }
 
 }  // namespace

@@ -133,10 +133,10 @@ Task<Outcome<Written>> WriteCall::update() {
     co_return co_await creating;
   }
   if (version.empty() && target_.resource->conditionalUpdatesOnly)
-    co_return refuse(FieldErrors()
-                         .invalid("metadata.resourceVersion", std::int64_t{0},
-                                  "must be specified for an update")
-                         .failure(target_.kindName(), request.name));
+    co_return refuse(
+        FieldErrors()
+            .invalid("metadata.resourceVersion", std::int64_t{0}, "must be specified for an update")
+            .failure(target_.kindName(), request.name));
   auto changing = modify([body = *std::move(object)](const json::value&, WriteCall&) {
     return Outcome<json::value>(body);
   });

@@ -254,8 +254,8 @@ Task<Result<>> SimNodes::setStatus(std::shared_ptr<const api::Pod> pod, std::str
                                         .finishedAt = now};
     } else {
       const auto* before = statusOf(*pod, container.name);
-      state.state.running = before && before->state.running ? before->state.running
-                                                            : api::ContainerStateRunning{now};
+      state.state.running =
+          before && before->state.running ? before->state.running : api::ContainerStateRunning{now};
       // What a container is given is what it asks for, at once.
       state.resources = container.resources;
       state.allocatedResources = container.resources.requests;

@@ -72,7 +72,8 @@ TEST(Scheduler, pods_with_resource_claims_are_held_back) {
         "DefaultBinder}]}}"}) {
     auto configuration = parseConfiguration(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-        "profiles: [{schedulerName: default-scheduler, plugins: " + plugins + "}]");
+        "profiles: [{schedulerName: default-scheduler, plugins: " +
+        plugins + "}]");
     ASSERT_TRUE(configuration) << configuration.error().message;
     Fixture f(*configuration);
     f.node(aNode("n1"));
@@ -91,7 +92,8 @@ TEST(Scheduler, pods_with_resource_claims_are_held_back) {
                                       "allocation is not supported yet, so that nothing allocates "
                                       "the pod's resource claims: gpu, nic."))
         << plugins;
-    EXPECT_THAT(f.events, ::testing::Contains(::testing::StartsWith("FailedScheduling: 0/1 nodes")));
+    EXPECT_THAT(f.events,
+                ::testing::Contains(::testing::StartsWith("FailedScheduling: 0/1 nodes")));
   }
 }
 

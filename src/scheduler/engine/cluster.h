@@ -257,11 +257,11 @@ class Cluster {
   std::uint64_t placesVersion_ = 0;
 
   std::vector<Column> allocatable_;  // by resource id, then node id
-  std::deque<Column> requested_;      // stays where it is as resources come
+  std::deque<Column> requested_;     // stays where it is as resources come
   Column nonZeroCpu_;
   Column nonZeroMemory_;
-  // What sums of these columns are beyond what 64 bits hold, exactly, so that taking a pod away undoes
-  // adding it. Nearly always empty.
+  // What sums of these columns are beyond what 64 bits hold, exactly, so that taking a pod away
+  // undoes adding it. Nearly always empty.
   boost::unordered_flat_map<std::pair<const Column*, NodeId>, __int128> excess_;
   Column podCount_;
   Column allowedPods_;

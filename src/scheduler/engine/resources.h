@@ -4,8 +4,8 @@
 // thousandths of a core, memory and ephemeral storage in bytes, every other resource ("scalar") in its own
 // unit. The number of pods is not one of them.
 
-#include <boost/container/small_vector.hpp>
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <limits>
 

@@ -79,8 +79,7 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   auto profile = std::make_unique<Profile>();
   profile->schedulerName = config.schedulerName;
   profile->percentageOfNodesToScore = config.percentageOfNodesToScore;
-  std::vector<PluginRef> multiPoint =
-      mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
+  std::vector<PluginRef> multiPoint = mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
   // A pod must not be bound whose claims nobody allocates, whatever a profile leaves out.
   if (registry.contains(kClaimsPlugin) && !has(multiPoint, kClaimsPlugin))
     multiPoint.push_back({kClaimsPlugin, 0});

@@ -1,8 +1,8 @@
 #pragma once
 
-// DynamicResources: pods that name spec.resourceClaims stay where they are. Claims are not allocated here
-// yet, and a node does not start a pod whose claims are not. Profiles have this plugin whether they name it
-// or not (framework/build_profile.cc).
+// DynamicResources: pods that name spec.resourceClaims stay where they are. Claims are not
+// allocated here yet, and a node does not start a pod whose claims are not. Profiles have this
+// plugin whether they name it or not (framework/build_profile.cc).
 
 #include "scheduler/framework/registry.h"
 

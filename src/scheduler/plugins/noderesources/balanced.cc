@@ -60,10 +60,9 @@ Status NodeResourcesBalancedAllocation::score(const CycleState& state, const Pod
       if (a != 0 && b != 0) {
         const std::int64_t usedA = taken(columns[0], nodes[n]);
         const std::int64_t usedB = taken(columns[1], nodes[n]);
-        scores[n] = result(
-            balanceScore(share(addSaturating(usedA, columns[0].amount), a),
-                         share(addSaturating(usedB, columns[1].amount), b)),
-            [&] { return balanceScore(share(usedA, a), share(usedB, b)); });
+        scores[n] = result(balanceScore(share(addSaturating(usedA, columns[0].amount), a),
+                                        share(addSaturating(usedB, columns[1].amount), b)),
+                           [&] { return balanceScore(share(usedA, a), share(usedB, b)); });
         continue;
       }
     }

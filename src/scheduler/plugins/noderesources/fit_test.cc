@@ -44,9 +44,7 @@ struct OneNode {
     world.bound(aPod(name).request("memory", memory).nodeName("n"));
   }
   void end(const std::string& name) { world.cluster().removePod("uid-default-" + name); }
-  std::string differences() {
-    return world.cluster().verifyNode(*world.cluster().findNode("n"));
-  }
+  std::string differences() { return world.cluster().verifyNode(*world.cluster().findNode("n")); }
 };
 
 constexpr const char* kMost = "9223372036854775807";  // 2^63 - 1, what 8Ei is read as
@@ -58,11 +56,11 @@ TEST(NodeResourcesFit, amounts_up_to_the_most_that_can_be_said_count) {
     bool fits;
   };
   for (const Case& c : {
-           Case{"1Pi", "1Pi", true},                                       // 2^50
-           Case{"4Ei", "4Ei", true},                                       // 2^62
+           Case{"1Pi", "1Pi", true},  // 2^50
+           Case{"4Ei", "4Ei", true},  // 2^62
            Case{"7Ei", "4Ei", true},
-           Case{"4Ei", "4611686018427387905", false},                      // one byte more
-           Case{"4611686018427387903", "4Ei", false},                      // one byte less
+           Case{"4Ei", "4611686018427387905", false},  // one byte more
+           Case{"4611686018427387903", "4Ei", false},  // one byte less
            Case{kMost, kMost, true},
            Case{"9223372036854775806", kMost, false},
            Case{kMost, "9223372036854775808", false},

@@ -71,6 +71,42 @@ std::map<std::string, Group> groupsOf(const Registry& registry) {
   return groups;
 }
 
+// The groups in the order in which clients look for a kind that several have: those of Kubernetes
+// as there, then custom ones, and last what an aggregated server has. kubectl shows Koordinator's
+// NodeMetrics for that reason, and not those of metrics.k8s.io.
+std::vector<std::pair<std::string, const Group*>> inOrder(
+    const std::map<std::string, Group>& groups) {
+  static constexpr std::string_view kFirst[] = {"",
+                                                "apiregistration.k8s.io",
+                                                "apps",
+                                                "events.k8s.io",
+                                                "authentication.k8s.io",
+                                                "authorization.k8s.io",
+                                                "autoscaling",
+                                                "batch",
+                                                "certificates.k8s.io",
+                                                "networking.k8s.io",
+                                                "policy",
+                                                "rbac.authorization.k8s.io",
+                                                "storage.k8s.io",
+                                                "admissionregistration.k8s.io",
+                                                "apiextensions.k8s.io",
+                                                "scheduling.k8s.io",
+                                                "coordination.k8s.io",
+                                                "node.k8s.io",
+                                                "discovery.k8s.io",
+                                                "resource.k8s.io",
+                                                "flowcontrol.apiserver.k8s.io"};
+  const auto place = [](std::string_view name) {
+    if (name == kMetricsGroup) return std::size(kFirst) + 1;
+    return static_cast<std::size_t>(std::ranges::find(kFirst, name) - std::begin(kFirst));
+  };
+  std::vector<std::pair<std::string, const Group*>> out;
+  for (const auto& [name, group] : groups) out.emplace_back(name, &group);
+  std::ranges::stable_sort(out, {}, [&](const auto& item) { return place(item.first); });
+  return out;
+}
+
 array names(const std::vector<std::string>& list) {
   return array(list.begin(), list.end());
 }
@@ -175,8 +211,8 @@ std::optional<std::string> discoveryDocument(const Registry& registry, std::stri
   }
   if (path == "/apis") {
     array list;
-    for (const auto& [name, group] : groups)
-      if (!name.empty()) list.push_back(groupObject(name, group));
+    for (const auto& [name, group] : inOrder(groups))
+      if (!name.empty()) list.push_back(groupObject(name, *group));
     return toJson(
         object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(list)}});
   }
@@ -199,12 +235,13 @@ std::optional<std::string> discoveryDocument(const Registry& registry, std::stri
 std::string aggregatedDiscovery(const Registry& registry, std::string_view path,
                                 std::string_view version) {
   array items;
-  for (const auto& [name, group] : groupsOf(registry)) {
+  const auto groups = groupsOf(registry);
+  for (const auto& [name, group] : inOrder(groups)) {
     if (name.empty() != (path == "/api")) continue;
     array versions;
-    for (const auto& one : group.versions) {
+    for (const auto& one : group->versions) {
       array resources;
-      for (const auto& resource : group.resources.at(one)) {
+      for (const auto& resource : group->resources.at(one)) {
         object entry{{"resource", resource->plural},
                      {"responseKind",
                       {{"group", resource->group}, {"version", one}, {"kind", resource->kind}}},

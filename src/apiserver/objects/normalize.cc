@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "base/quantity.h"
+
 namespace koord::apiserver {
 namespace {
 
@@ -41,6 +43,28 @@ bool isShown(const json::value& value, const api::SchemaField& field) {
   return !list || field.kept || field.required || !isEmptyList(value);
 }
 
+// The one way to write an amount: 1000m is 1.
+void toCanonical(json::value& amount) {
+  const auto quantity =
+      Quantity::parse(amount.is_string() ? std::string_view(amount.get_string()) : toJson(amount));
+  if (!quantity) return;
+  const auto text = quantity->toString();
+  if (!amount.is_string() || amount.get_string() != text) amount = json::string_view(text);
+}
+
+json::value zeroOf(const Schema& schema) {
+  switch (schema.type) {
+    case Schema::Type::Integer:
+      return 0;
+    case Schema::Type::Boolean:
+      return false;
+    case Schema::Type::String:
+      return "";
+    default:
+      return json::object{};
+  }
+}
+
 class Pruner {
  public:
   std::vector<std::string> unknown;
@@ -50,9 +74,12 @@ class Pruner {
       if (schema.type == Schema::Type::Object) {
         members(*object, schema, place);
       } else if (schema.type == Schema::Type::Map && schema.items) {
+        const bool amounts = schema.items->type == Schema::Type::Quantity;
         for (auto& member : *object)
           if (member.value().is_structured())
             prune(member.value(), *schema.items, Place{&place, member.key()});
+          else if (amounts)
+            toCanonical(member.value());
       }
     } else if (auto* array = value.if_array();
                array && schema.type == Schema::Type::List && schema.items) {
@@ -78,7 +105,19 @@ class Pruner {
       }
       if (field && field->type && it->value().is_structured())
         prune(it->value(), *field->type, Place{&place, key});
+      else if (builtin && field && field->type && field->type->type == Schema::Type::Quantity)
+        toCanonical(it->value());
       ++it;
+    }
+    addZeros(object, schema);
+  }
+
+  void addZeros(json::object& object, const Schema& schema) {
+    for (const auto index : schema.zeros) {
+      const auto& field = schema.fields[index];
+      if (object.contains(field.name)) continue;
+      auto& zero = object[field.name] = zeroOf(*field.type);
+      if (auto* inner = zero.if_object()) addZeros(*inner, *field.type);
     }
   }
 };

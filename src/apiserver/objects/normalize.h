@@ -13,7 +13,8 @@ namespace koord::apiserver {
 
 // Drops what the schema does not know and returns the paths of that. Structs of the API, metadata
 // of custom objects among them, lose their nulls and empty lists and maps, too: Go does not write
-// them.
+// them. What Go always writes comes with its zero (`restartCount: 0`), and amounts in the one way
+// that Kubernetes writes them.
 std::vector<std::string> prune(json::value& object, const api::Schema& schema);
 
 // Of custom resources.

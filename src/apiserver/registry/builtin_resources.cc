@@ -66,7 +66,7 @@ std::vector<Row> rows() {
        all,
        {"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
         "spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName"},
-       {"binding", "eviction", "log"}},
+       {"binding", "eviction", "log", "resize"}},
       {"",
        "v1",
        "nodes",

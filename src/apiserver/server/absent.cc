@@ -21,7 +21,6 @@ constexpr Absent kAbsent[] = {
      "itself"},
     {"pods", "proxy", "connect to the pod's port on this machine"},
     {"pods", "ephemeralcontainers", "make a pod of your own beside it"},
-    {"pods", "resize", "delete the pod and create it with other resources"},
     {"services", "proxy", "connect to the port of one of its pods on this machine"},
     {"nodes", "proxy", "ask the kubelet's port itself, with a client certificate of this cluster"},
 };

@@ -3,19 +3,26 @@
 namespace koord::apiserver {
 namespace {
 
-json::object detailsOf(const kube::Request& request) {
+json::object detailsOf(const Subject& subject) {
   json::object details;
-  if (!request.name.empty()) details["name"] = request.name;
-  if (!request.group.empty()) details["group"] = request.group;
-  if (!request.resource.empty()) details["kind"] = request.resource;
+  if (!subject.name.empty()) details["name"] = subject.name;
+  if (!subject.group.empty()) details["group"] = subject.group;
+  if (!subject.kind.empty()) details["kind"] = subject.kind;
   return details;
+}
+
+Subject subjectOf(const kube::Request& request) {
+  return {request.group, request.resource, request.name};
 }
 
 }  // namespace
 
 std::string statusText(const Failure& failure, const kube::Request& request) {
   const auto& error = failure.error;
-  json::object details = detailsOf(request);
+  // Of a request that could not be read nothing is known.
+  const bool unread = error.code == ErrorCode::BadRequest;
+  json::object details =
+      unread ? json::object() : detailsOf(failure.subject.value_or(subjectOf(request)));
   if (!failure.causes.empty()) {
     json::array causes;
     for (const auto& cause : failure.causes) {
@@ -40,7 +47,7 @@ std::string statusText(const Failure& failure, const kube::Request& request) {
 }
 
 std::string successText(const kube::Request& request, std::string_view kind, std::string_view uid) {
-  json::object details = detailsOf(request);
+  json::object details = detailsOf(subjectOf(request));
   if (!kind.empty()) details["kind"] = kind;
   if (!uid.empty()) details["uid"] = uid;
   return toJson(json::object{{"kind", "Status"},

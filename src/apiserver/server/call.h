@@ -39,6 +39,9 @@ struct Reply {
   std::vector<std::string> warnings;
 };
 
+// The kind that messages about wrong query parameters of lists and watches name.
+inline constexpr std::string_view kListOptions = "ListOptions.meta.k8s.io";
+
 inline Bytes bytesOf(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }

@@ -71,6 +71,7 @@ Result<> Server::load(Storage& storage) {
     draft.key = stored.key;
     store_.restore(store_.table(stored.table),
                    makeEntry(std::move(draft), *object, stored.version));
+    if (stored.table == "services") addresses_.changed(stored.key, &*object);
     if (stored.table == kCrds) {
       std::vector<std::string> warnings;
       auto learnt = resourceOfCrd(*object, warnings);
@@ -151,7 +152,10 @@ Task<Reply> Server::serve(Call call) {
       reply.body = std::move(outcome->text);
       reply.status = outcome->status;
     } else {
-      reply = failureReply(std::move(outcome.error()), call.request);
+      auto& failure = outcome.error();
+      if (!failure.subject && call.request.name.empty())
+        failure.subject = Subject{call.request.group, call.request.resource, write.newName()};
+      reply = failureReply(std::move(failure), call.request);
     }
     for (auto& warning : write.warnings()) reply.warnings.push_back(std::move(warning));
   }

@@ -20,6 +20,7 @@
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/call.h"
 #include "apiserver/server/system_objects.h"
+#include "apiserver/server/service_addresses.h"
 #include "apiserver/server/target.h"
 #include "apiserver/store/store.h"
 #include "base/random.h"
@@ -115,6 +116,7 @@ class Server {
   std::unique_ptr<RoleAggregation> aggregation_;
   Authenticator authenticator_;
   std::unique_ptr<SystemObjects> systemObjects_;
+  ServiceAddresses addresses_;
   Counters counters_;
   struct EventLine {
     std::uint64_t version = 0;

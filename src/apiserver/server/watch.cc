@@ -235,13 +235,17 @@ Outcome<std::unique_ptr<WatchStream>> Server::watch(Call call, LineSink sink) {
   const bool initial = flag("sendInitialEvents");
   const auto rule = queryOf(request, "resourceVersionMatch");
   if (initial && rule != "NotOlderThan")
-    return refuse(ErrorCode::Invalid,
-                  "resourceVersionMatch: Forbidden: sendInitialEvents requires setting "
-                  "resourceVersionMatch to NotOlderThan");
+    return refuse(
+        FieldErrors()
+            .forbidden("resourceVersionMatch",
+                       "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+            .failure(kListOptions, ""));
   if (!initial && !rule.empty() && queryOf(request, "sendInitialEvents").empty())
-    return refuse(ErrorCode::Invalid,
-                  "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch "
-                  "unless sendInitialEvents is provided");
+    return refuse(FieldErrors()
+                      .forbidden("resourceVersionMatch",
+                                 "resourceVersionMatch is forbidden for watch unless "
+                                 "sendInitialEvents is provided")
+                      .failure(kListOptions, ""));
   std::optional<std::uint64_t> after;
   if (const auto text = queryOf(request, "resourceVersion");
       !text.empty() && text != "0" && !initial) {

@@ -12,6 +12,7 @@
 #include "apiserver/authz/validate.h"
 #include "apiserver/admission/storage.h"
 #include "apiserver/objects/edit.h"
+#include "apiserver/objects/service_fields.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/registry/crd.h"
 #include "apiserver/server/body.h"
@@ -94,6 +95,7 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
     co_return std::unexpected(std::move(good.error()));
   track(nullptr, object, givenManaged);
   const std::string name(textAt(object, "metadata", "name"));
+  newName_ = name;
   const std::string namespace_(textAt(object, "metadata", "namespace"));
   if (auto good = admitToNamespace(namespace_, target_, name, server_.store_); !good)
     co_return std::unexpected(std::move(good.error()));
@@ -106,6 +108,8 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (auto good = prepareCreate(object, target_, server_.executor_.wallNow(), server_.random_);
       !good)
     co_return std::unexpected(std::move(good.error()));
+  const auto held = giveAddresses(object, nullptr);
+  if (!held) co_return std::unexpected(held.error());
   auto validating = validate(object, nullptr);
   if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
 
@@ -137,10 +141,10 @@ Task<Outcome<Written>> WriteCall::update() {
     co_return co_await creating;
   }
   if (version.empty() && target_.resource->conditionalUpdatesOnly)
-    co_return refuse(ErrorCode::Invalid,
-                     fmt::format("{} \"{}\" is invalid: metadata.resourceVersion: Invalid value: "
-                                 "0x0: must be specified for an update",
-                                 target_.kindName(), request.name));
+    co_return refuse(
+        FieldErrors()
+            .invalid("metadata.resourceVersion", std::int64_t{0}, "must be specified for an update")
+            .failure(target_.kindName(), request.name));
   auto changing = modify([body = *std::move(object)](const json::value&, WriteCall&) {
     return Outcome<json::value>(body);
   });
@@ -154,9 +158,9 @@ Task<Outcome<Written>> WriteCall::patch() {
     co_return co_await applying;
   }
   if (!queryOf(request, "force").empty())
-    co_return refuse(ErrorCode::Invalid,
-                     "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be "
-                     "specified for non-apply patch");
+    co_return refuse(FieldErrors()
+                         .forbidden("force", "may not be specified for non-apply patch")
+                         .failure("PatchOptions.meta.k8s.io", ""));
   auto body = parseJson(request.body);
   if (!body) co_return refuse(std::move(body.error()).within("error decoding patch"));
   if (request.patchType == kube::PatchType::Strategic && target_.resource->custom)
@@ -220,13 +224,16 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
       co_return std::unexpected(std::move(good.error()));
     if (auto good = admitGrantOf(next, &*old); !good)
       co_return std::unexpected(std::move(good.error()));
+    const auto held = giveAddresses(next, &*old);
+    if (!held) co_return std::unexpected(held.error());
     auto validating = validate(next, &*old);
     if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
     if (target_.table->find(key) != entry)
       continue;  // another write came while webhooks were asked
 
     if (!newOwners_ && sameObject(next, *old)) co_return answer(*entry, 200);
-    if (request.subresource.empty() && !target_.stored->isCore("pods"))
+    const bool pods = target_.stored->isCore("pods");
+    if (pods ? request.subresource == "resize" : request.subresource.empty())
       if (auto good = server_.quotas_.admit(next, *target_.stored); !good)
         co_return std::unexpected(std::move(good.error()));
     if (dryRun_) co_return answer(next, 200);
@@ -303,13 +310,18 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
 Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value* old) {
   if (auto good = validateObject(
           object, old, *target_.stored,
-          target_.resource->custom ? *target_.version : target_.stored->storageVersion());
+          target_.resource->custom ? *target_.version : target_.stored->storageVersion(),
+          call_.request.subresource);
       !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = validateRbac(object, old, *target_.stored); !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = checkKindRules(object); !good) co_return std::unexpected(std::move(good.error()));
-  if (auto good = checkAdmission(object, old, *target_.stored, server_.store_, warnings_); !good)
+  // Limits hold for new pods and for those that are resized.
+  const bool resized = call_.request.subresource == "resize";
+  if (auto good = checkAdmission(object, resized ? nullptr : old, *target_.stored, server_.store_,
+                                 warnings_);
+      !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = admitNode(old ? "UPDATE" : "CREATE", &object, old); !good)
     co_return std::unexpected(std::move(good.error()));
@@ -329,10 +341,20 @@ Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
         return good;
     return completePod(object, server_.store_);
   }
-  if (creating && target_.stored->isCore("services"))
-    return completeService(object, server_.store_, server_.random_);
+  if (target_.stored->isCore("pods") && call_.request.subresource.empty())
+    completeTolerations(object);
   if (creating) completeStorage(object, *target_.stored, server_.store_);
   return {};
+}
+
+Outcome<ServiceAddresses::Hold> WriteCall::giveAddresses(json::value& object,
+                                                         const json::value* old) {
+  if (!target_.stored->isCore("services") || !call_.request.subresource.empty())
+    return ServiceAddresses::Hold();
+  settleService(object, old);
+  const auto key =
+      makeKey(textAt(object, "metadata", "namespace"), textAt(object, "metadata", "name"));
+  return server_.addresses_.complete(object, key, server_.random_);
 }
 
 Outcome<> WriteCall::admitNode(std::string_view operation, const json::value* object,
@@ -363,9 +385,9 @@ Outcome<> WriteCall::checkKindRules(const json::value& object) {
   if (!isCrd(*target_.resource)) return {};
   auto resource = resourceOfCrd(object, warnings_);
   if (resource) return {};
-  return refuse(ErrorCode::Invalid,
-                fmt::format("{} \"{}\" is invalid: {}", target_.kindName(),
-                            textAt(object, "metadata", "name"), resource.error().message));
+  return refuse(FieldErrors()
+                    .told(resource.error().message)
+                    .failure(target_.kindName(), textAt(object, "metadata", "name")));
 }
 
 // What else changes in the server when an object of some kinds does; null when it is gone.
@@ -395,12 +417,14 @@ EntryPtr WriteCall::put(const json::value& object) {
   auto entry =
       server_.store_.put(*target_.table, draftOf(object, *target_.stored), object, managed_);
   server_.quotas_.changed(*target_.stored, entry->key, &object);
+  if (target_.stored->isCore("services")) server_.addresses_.changed(entry->key, &object);
   return entry;
 }
 
 void WriteCall::erase(const EntryPtr& entry) {
   server_.store_.erase(*target_.table, entry);
   server_.quotas_.changed(*target_.stored, entry->key, nullptr);
+  if (target_.stored->isCore("services")) server_.addresses_.changed(entry->key, nullptr);
 }
 
 Written WriteCall::answer(const Entry& entry, int status) const {

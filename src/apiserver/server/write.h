@@ -19,6 +19,8 @@ class WriteCall {
 
   Task<Outcome<Written>> run();
   std::vector<std::string>& warnings() { return warnings_; }
+  // What the object is called that is being made; "" when the request names it.
+  const std::string& newName() const { return newName_; }
 
  private:
   // The object that a write leads from `old` to.
@@ -63,6 +65,8 @@ class WriteCall {
   Task<Outcome<json::value>> mutate(json::value object, const json::value* old);
   Task<Outcome<>> validate(const json::value& object, const json::value* old);
   Outcome<> admitBuiltin(json::value& object, bool creating);
+  // Of a service: its addresses and ports, which are taken from here on.
+  Outcome<ServiceAddresses::Hold> giveAddresses(json::value& object, const json::value* old);
   // What a kubelet may not write.
   Outcome<> admitNode(std::string_view operation, const json::value* object,
                       const json::value* old) const;
@@ -88,6 +92,7 @@ class WriteCall {
   bool newOwners_ = false;                // between the two there is more news than a time
   std::optional<ManagedFields> applied_;  // by apply()
   std::vector<std::string> warnings_;
+  std::string newName_;
 };
 
 }  // namespace koord::apiserver

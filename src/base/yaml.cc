@@ -47,14 +47,17 @@ bool isUtf8(std::string_view text) {
   throw YAML::ParserException(mark, why);
 }
 
-std::size_t countNodes(const json::value& value) {
-  std::size_t count = 1;
+// What a copy of the value costs, see kMaxYamlCopyBytes.
+std::size_t copyBytes(const json::value& value) {
+  std::size_t bytes = kYamlNodeBytes;
   if (const auto* object = value.if_object()) {
-    for (const auto& member : *object) count += countNodes(member.value());
+    for (const auto& member : *object) bytes += member.key().size() + copyBytes(member.value());
   } else if (const auto* array = value.if_array()) {
-    for (const auto& item : *array) count += countNodes(item);
+    for (const auto& item : *array) bytes += copyBytes(item);
+  } else if (const auto* text = value.if_string()) {
+    bytes += text->size();
   }
-  return count;
+  return bytes;
 }
 
 // Builds the documents from the parser's events. Errors leave as YAML::ParserException and are
@@ -80,6 +83,7 @@ class Builder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto it = anchors_.find(anchor);
     if (it == anchors_.end()) reject(mark, "an alias must not refer to what contains it");
+    countCopy(mark, it->second.bytes);
     if (awaitsKey()) {
       if (!it->second.value.is_string()) reject(mark, "a key must be text");
       putKey(mark, std::string(it->second.value.get_string()), false);
@@ -94,7 +98,7 @@ class Builder final : public YAML::EventHandler {
     // yaml-cpp makes single bytes of these escapes.
     if (!isUtf8(text)) reject(mark, "the escapes \\_ and \\N are not supported");
     if (awaitsKey()) {
-      if (anchor != 0) anchors_[anchor] = {json::string(text), 1, 1};
+      if (anchor != 0) keep(mark, anchor, json::string(text), 1, 1);
       const bool plain = tag == "?";
       putKey(mark, plain ? plainKey(text) : text, plain && text == "<<");
       return;
@@ -121,6 +125,7 @@ class Builder final : public YAML::EventHandler {
     json::value value;
     std::size_t nodes = 1;
     std::size_t depth = 1;
+    std::size_t bytes = 0;
   };
   struct Frame {
     YAML::Mark mark;
@@ -140,6 +145,18 @@ class Builder final : public YAML::EventHandler {
   void countUp(const YAML::Mark& mark, std::size_t nodes) {
     nodes_ += nodes;
     if (nodes_ > kMaxYamlNodes) reject(mark, "too many values (aliases count every time)");
+  }
+  void countCopy(const YAML::Mark& mark, std::size_t bytes) {
+    copied_ += bytes;
+    if (copied_ > kMaxYamlCopyBytes)
+      reject(mark, fmt::format("anchors and aliases copy more than {} MiB", kMaxYamlCopyBytes >> 20));
+  }
+  // Charged before the copy is made, and before the next walk.
+  void keep(const YAML::Mark& mark, YAML::anchor_t anchor, const json::value& value,
+            std::size_t nodes, std::size_t depth) {
+    const std::size_t bytes = copyBytes(value);
+    countCopy(mark, bytes);
+    anchors_[anchor] = {value, nodes, depth, bytes};
   }
   // Keys are typed like values, and then become text again.
   static std::string plainKey(const std::string& text) {
@@ -171,9 +188,8 @@ class Builder final : public YAML::EventHandler {
         if (!target.contains(member.key())) target.emplace(member.key(), member.value());
       }
     }
-    if (frame.anchor != 0) {
-      anchors_[frame.anchor] = {frame.value, nodes_ - frame.startNodes, frame.depth};
-    }
+    if (frame.anchor != 0)
+      keep(frame.mark, frame.anchor, frame.value, nodes_ - frame.startNodes, frame.depth);
     if (!stack_.empty()) stack_.back().depth = std::max(stack_.back().depth, frame.depth + 1);
     put(frame.mark, std::move(frame.value), 0);
   }
@@ -190,7 +206,7 @@ class Builder final : public YAML::EventHandler {
 
   void put(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor) {
     if (!value.is_structured()) countUp(mark, 1);
-    if (anchor != 0) anchors_[anchor] = {value, 1, 1};
+    if (anchor != 0) keep(mark, anchor, value, 1, 1);
     if (stack_.empty()) {
       root_ = std::move(value);
       return;
@@ -222,6 +238,7 @@ class Builder final : public YAML::EventHandler {
   std::vector<Frame> stack_;
   std::unordered_map<YAML::anchor_t, Anchor> anchors_;
   std::size_t nodes_ = 0;
+  std::size_t copied_ = 0;  // bytes that anchors and aliases copied
 };
 
 bool isAllowed(char32_t code) {

@@ -19,6 +19,11 @@ namespace koord {
 // Limits that keep hostile input harmless.
 constexpr std::size_t kMaxYamlDepth = 256;
 constexpr std::size_t kMaxYamlNodes = 5'000'000;  // after aliases are copied
+// What anchors keep and aliases copy, in bytes of text and kYamlNodeBytes for each value. A few
+// lines can otherwise ask for any amount of memory: a long text that is referred to many times,
+// lists of aliases of lists of aliases, anchors inside of anchors.
+constexpr std::size_t kMaxYamlCopyBytes = 32 << 20;
+constexpr std::size_t kYamlNodeBytes = 32;
 
 // The one document of the text; null when it has none, an error when it has several.
 Result<json::value> parseYaml(std::string_view text);

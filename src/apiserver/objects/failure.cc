@@ -20,10 +20,23 @@ std::string floatText(double number) {
   return exponent < -4 || exponent >= 6 ? text : write(std::chars_format::fixed);
 }
 
+std::string cutText(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  while (bytes > 0 && (text[bytes] & 0xc0) == 0x80) --bytes;  // not inside of a character
+  return std::string(text.substr(0, bytes)) + "...";
+}
+
 ShownValue::ShownValue(const json::value& value)
     : text(value.is_double() ? floatText(value.get_double()) : toJson(value)) {}
 
 void FieldErrors::add(std::string field, std::string reason, std::string message) {
+  if (bytes_ > kMaxErrorBytes) {
+    ++omitted_;
+    return;
+  }
+  for (auto* text : {&message, &field})
+    if (text->size() > kMaxMessageBytes) *text = cutText(*text, kMaxMessageBytes);
+  bytes_ += message.size() + field.size();
   causes_.push_back({std::move(reason), std::move(message), std::move(field)});
 }
 
@@ -74,7 +87,9 @@ void FieldErrors::typeInvalid(std::string field, ShownValue value, std::string d
 }
 
 void FieldErrors::append(FieldErrors other) {
-  std::ranges::move(other.causes_, std::back_inserter(causes_));
+  for (auto& cause : other.causes_)
+    add(std::move(cause.field), std::move(cause.reason), std::move(cause.message));
+  omitted_ += other.omitted_;
 }
 
 Outcome<> FieldErrors::verdict(std::string_view kind, std::string_view name) const {
@@ -84,6 +99,7 @@ Outcome<> FieldErrors::verdict(std::string_view kind, std::string_view name) con
     if (!all.empty()) all += ", ";
     all += cause.field + ": " + cause.message;
   }
+  if (omitted_ > 0) all += fmt::format(", and {} more", omitted_);
   if (causes_.size() > 1) all = "[" + all + "]";
   Failure failure(ErrorCode::Invalid, fmt::format("{} \"{}\" is invalid: {}", kind, name, all));
   failure.causes = causes_;

@@ -38,6 +38,9 @@ inline std::unexpected<Failure> refuse(Failure failure) {
 // A number as Go prints a float64: 2.5, 1e+06.
 std::string floatText(double number);
 
+// The text, or its beginning and "..." when it has more than that many bytes.
+std::string cutText(std::string_view text, std::size_t bytes);
+
 // A bad value as messages print it.
 struct ShownValue {
   std::string text;
@@ -50,7 +53,9 @@ struct ShownValue {
   ShownValue(std::nullptr_t) : text("null") {}                                // NOLINT
 };
 
-// Collects what is wrong with an object, in the words of the Kubernetes API.
+// Collects what is wrong with an object, in the words of the Kubernetes API. A megabyte that is
+// wrong in every element, or shown with every limit it is beyond, must not become gigabytes of
+// complaints: a long message is cut, and what is over kMaxErrorBytes is only counted.
 class FieldErrors {
  public:
   void required(std::string field, std::string detail = "");
@@ -66,6 +71,9 @@ class FieldErrors {
   void typeInvalid(std::string field, ShownValue value, std::string detail);
   void append(FieldErrors other);
 
+  static constexpr std::size_t kMaxMessageBytes = 16 << 10;
+  static constexpr std::size_t kMaxErrorBytes = 256 << 10;
+
   bool empty() const { return causes_.empty(); }
   const std::vector<Cause>& causes() const { return causes_; }
   // `Pod "web" is invalid: spec.containers[0].image: Required value`; kind is "Deployment.apps"
@@ -75,6 +83,8 @@ class FieldErrors {
  private:
   void add(std::string field, std::string reason, std::string message);
   std::vector<Cause> causes_;
+  std::size_t bytes_ = 0;    // of causes_
+  std::size_t omitted_ = 0;  // more than causes_ has room for
 };
 
 }  // namespace koord::apiserver

@@ -13,11 +13,14 @@
 #include "apiserver/server/body.h"
 #include "apiserver/server/render.h"
 #include "apiserver/server/scale.h"
+#include "base/json_measure.h"
 
 namespace koord::apiserver {
 namespace {
 
 constexpr int kAttempts = 16;
+// What etcd takes by default.
+constexpr std::size_t kMaxObjectBytes = 1'572'864;
 
 bool isCrd(const Resource& resource) {
   return resource.is("apiextensions.k8s.io", "customresourcedefinitions");
@@ -105,6 +108,7 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (target_.table->find(key)) co_return refuse(alreadyExists(*target_.resource, name));
   if (auto good = server_.quotas_.admit(object, *target_.stored); !good)
     co_return std::unexpected(std::move(good.error()));
+  if (auto good = checkSize(object, 0); !good) co_return std::unexpected(std::move(good.error()));
   if (dryRun_) co_return answer(object, 201);
   const auto entry = put(object);
   if (auto done = followUp(&object, name); !done)
@@ -219,6 +223,7 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     if (request.subresource.empty() && !target_.stored->isCore("pods"))
       if (auto good = server_.quotas_.admit(next, *target_.stored); !good)
         co_return std::unexpected(std::move(good.error()));
+    if (auto good = checkSize(next, entry->text.size()); !good) co_return std::unexpected(std::move(good.error()));
     if (dryRun_) co_return answer(next, 200);
     const bool gone = canGo(next);
     if (gone) {
@@ -356,6 +361,17 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
     }
   }
   return {};
+}
+
+// No single request can make an object that is too large, but many small ones could.
+Outcome<> WriteCall::checkSize(const json::value& object, std::size_t before) const {
+  const auto bytes = measureJson(object).bytes + managed_.size();
+  if (bytes <= std::max(kMaxObjectBytes, before)) return {};
+  return refuse(ErrorCode::RequestEntityTooLarge,
+                fmt::format("{} \"{}\" would have {} bytes, more than the {} that can be stored "
+                            "(etcd: request is too large)",
+                            target_.kindName(), textAt(object, "metadata", "name"), bytes,
+                            kMaxObjectBytes));
 }
 
 EntryPtr WriteCall::put(const json::value& object) {

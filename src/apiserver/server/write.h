@@ -67,6 +67,8 @@ class WriteCall {
   Outcome<> admitNode(std::string_view operation, const json::value* object,
                       const json::value* old) const;
   Outcome<> followUp(const json::value* object, std::string_view name);
+  // What was stored before may stay as large as it is.
+  Outcome<> checkSize(const json::value& object, std::size_t before) const;
   EntryPtr put(const json::value& object);
   void erase(const EntryPtr& entry);
   Outcome<> checkKindRules(const json::value& object);

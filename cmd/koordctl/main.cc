@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "base/file_limit.h"
 #include "cluster/explain/explain_command.h"
 #include "cluster/hostnode/shim.h"
 #include "cluster/scenario/cli/test_command.h"
@@ -121,6 +122,7 @@ int main(int argc, char** argv) {
   // Not for people: the process that stands over a container of the host node.
   if (argc == 4 && std::strcmp(argv[1], "shim") == 0 && std::strcmp(argv[2], "--dir") == 0)
     return koord::cluster::runShim(argv[3]);
+  koord::raiseFileLimit();
 
   CLI::App app("koordctl: Koordinator at the command line");
   app.require_subcommand(1);

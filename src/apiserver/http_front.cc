@@ -56,6 +56,8 @@ void sendFailure(const ResponderPtr& responder, Failure failure,
 constexpr std::size_t kLogBacklog = 4 << 20;
 constexpr Duration kLogPause = std::chrono::milliseconds(50);
 
+constexpr const char* kAnonymous = "system:anonymous";
+
 bool isOpenToAll(std::string_view path) {
   return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" ||
          path.starts_with("/healthz/") || path.starts_with("/livez/") ||
@@ -74,6 +76,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (!target) return sendFailure(responder, target.error());
     const std::string_view path = target->path;
     if (isOpenToAll(path)) return sendOpen(path, responder);
+    const auto connection = responder;
     responder = protobufResponder(std::move(responder), net::headerOf(request.headers, "Accept"),
                                   path, server_.registry());
     const auto user = authenticate(request);
@@ -91,6 +94,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       responder = std::move(wrapped);
     }
     if (!user) return sendFailure(responder, Failure(ErrorCode::Unauthorized, "Unauthorized"));
+    if (user->name != kAnonymous) connection->authenticated();
 
     if (auto read = readProtobuf(request); !read)
       return sendFailure(responder, std::move(read.error()));
@@ -155,7 +159,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       const auto* user = userOf(header.substr(kBearer.size()));
       return user ? std::optional(*user) : std::nullopt;
     }
-    if (options_.anonymous) return User{"system:anonymous", "", {"system:unauthenticated"}};
+    if (options_.anonymous) return User{kAnonymous, "", {"system:unauthenticated"}};
     return std::nullopt;
   }
 
@@ -341,7 +345,6 @@ Result<std::unique_ptr<HttpFront>> HttpFront::start(Server& server, HttpFrontOpt
   listen.listen = o.listen;
   listen.tls = o.tls;
   listen.threads = o.threads;
-  listen.requestTimeout = std::chrono::minutes(2);
   auto http =
       net::HttpServer::start(server.executor(), std::move(listen),
                              [impl = front->impl_](ServerRequest request, ResponderPtr responder) {

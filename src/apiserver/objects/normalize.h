@@ -16,7 +16,7 @@ constexpr std::size_t kMaxUnknownFields = 100;
 // What the defaults of one object may add to it, as JSON text: no more than a request can have.
 constexpr std::size_t kMaxDefaultBytes = 3 << 20;
 // Comparisons of values with schemas that one validation may take.
-constexpr std::size_t kMaxValidationSteps = 20'000'000;
+constexpr std::size_t kMaxValidationSteps = 2'000'000;
 
 // Drops what the schema does not know and returns the paths of that. Structs of the API, metadata
 // of custom objects among them, lose their nulls and empty lists and maps, too: Go does not write

@@ -6,6 +6,7 @@
 
 #include "apiserver/access/reviews.h"
 #include "apiserver/discovery.h"
+#include "apiserver/health.h"
 #include "apiserver/metrics.h"
 #include "apiserver/openapi.h"
 #include "apiserver/protobuf_front.h"
@@ -24,7 +25,16 @@ net::Headers headersFor(std::string_view contentType,
                         const std::vector<std::string>& warnings = {}) {
   net::Headers headers{{"Content-Type", std::string(contentType)},
                        {"Cache-Control", "no-cache, private"}};
-  for (const auto& warning : warnings) {
+  // As kube-apiserver: when there are too many, each is cut, and what is left over is dropped.
+  constexpr std::size_t kMaxAll = 4 << 10, kMaxOneOfMany = 256;
+  std::size_t all = 0;
+  for (const auto& warning : warnings) all += warning.size();
+  const bool cut = all > kMaxAll;
+  all = 0;
+  for (const auto& whole : warnings) {
+    const std::string warning = cut ? cutText(whole, kMaxOneOfMany) : whole;
+    all += warning.size();
+    if (all > kMaxAll) break;
     std::string text;
     for (const char c : warning) {
       if (c == '"' || c == '\\') text += '\\';
@@ -75,7 +85,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     const auto target = net::parseTarget(request.target);
     if (!target) return sendFailure(responder, target.error());
     const std::string_view path = target->path;
-    if (isOpenToAll(path)) return sendOpen(path, responder);
+    if (isOpenToAll(path)) return sendOpen(*target, responder);
     const auto connection = responder;
     responder = protobufResponder(std::move(responder), net::headerOf(request.headers, "Accept"),
                                   path, server_.registry());
@@ -169,13 +179,12 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     return nullptr;
   }
 
-  void sendOpen(std::string_view path, const ResponderPtr& responder) {
-    if (path == "/version") return sendText(responder, 200, "application/json", versionDocument());
-    const auto& failure = server_.store().failure();
-    if (failure)
-      return sendText(responder, 500, "text/plain; charset=utf-8",
-                      "[-]storage failed: " + failure->message + "\n");
-    sendText(responder, 200, "text/plain; charset=utf-8", "ok");
+  void sendOpen(const net::Target& target, const ResponderPtr& responder) {
+    if (target.path == "/version")
+      return sendText(responder, 200, "application/json", versionDocument());
+    auto health = answerHealth(target, server_.store().failure());
+    if (!health) health = HealthAnswer{404, "404 page not found\n"};
+    sendText(responder, health->status, "text/plain; charset=utf-8", std::move(health->text));
   }
 
   void sendDocument(const ServerRequest& request, const net::Target& target,

@@ -20,6 +20,9 @@ struct Cause {
 struct Failure {
   Error error;
   std::vector<Cause> causes;
+  // Where the error's code has no HTTP status and reason of its own.
+  int status = 0;
+  std::string_view reason = {};
 
   Failure(Error e) : error(std::move(e)) {}  // NOLINT: an Error is a Failure without causes
   Failure(ErrorCode code, std::string message) : error{code, std::move(message), {}} {}

@@ -35,9 +35,7 @@ Task<Outcome<Written>> WriteCall::run() {
   auto dryRun = isDryRun(call_.request);
   if (!dryRun) co_return std::unexpected(std::move(dryRun.error()));
   dryRun_ = *dryRun;
-  if (const auto& failure = server_.store_.failure())
-    co_return refuse(ErrorCode::Internal,
-                     "no writes are taken since the storage failed: " + failure->message);
+  if (const auto& failure = server_.store_.failure()) co_return refuse(storageFailure(*failure));
   if (!target_.version->deprecationWarning.empty())
     warnings_.push_back(target_.version->deprecationWarning);
 
@@ -374,7 +372,19 @@ Outcome<> WriteCall::checkSize(const json::value& object, std::size_t before) co
                             kMaxObjectBytes));
 }
 
+void WriteCall::stored() {
+  earlierTakenBack_ = takenBack();
+  storedEpoch_ = server_.store_.epoch();
+  storedVersion_ = server_.store_.version() + 1;
+}
+
+bool WriteCall::takenBack() const {
+  return earlierTakenBack_ ||
+         (storedVersion_ != 0 && server_.store_.isTakenBack(storedEpoch_, storedVersion_));
+}
+
 EntryPtr WriteCall::put(const json::value& object) {
+  stored();
   auto entry =
       server_.store_.put(*target_.table, draftOf(object, *target_.stored), object, managed_);
   server_.quotas_.changed(*target_.stored, entry->key, &object);
@@ -382,6 +392,7 @@ EntryPtr WriteCall::put(const json::value& object) {
 }
 
 void WriteCall::erase(const EntryPtr& entry) {
+  stored();
   server_.store_.erase(*target_.table, entry);
   server_.quotas_.changed(*target_.stored, entry->key, nullptr);
 }

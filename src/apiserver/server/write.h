@@ -19,6 +19,8 @@ class WriteCall {
 
   Task<Outcome<Written>> run();
   std::vector<std::string>& warnings() { return warnings_; }
+  // Whether something that this call stored is gone again, since the storage failed.
+  bool takenBack() const;
 
  private:
   // The object that a write leads from `old` to.
@@ -69,6 +71,8 @@ class WriteCall {
   Outcome<> followUp(const json::value* object, std::string_view name);
   // What was stored before may stay as large as it is.
   Outcome<> checkSize(const json::value& object, std::size_t before) const;
+  // To be called before each change.
+  void stored();
   EntryPtr put(const json::value& object);
   void erase(const EntryPtr& entry);
   Outcome<> checkKindRules(const json::value& object);
@@ -86,6 +90,10 @@ class WriteCall {
   bool newOwners_ = false;                // between the two there is more news than a time
   std::optional<ManagedFields> applied_;  // by apply()
   std::vector<std::string> warnings_;
+  // The last change, see Store::isTakenBack; version 0: none yet.
+  std::size_t storedEpoch_ = 0;
+  std::uint64_t storedVersion_ = 0;
+  bool earlierTakenBack_ = false;
 };
 
 }  // namespace koord::apiserver

@@ -231,5 +231,20 @@ TEST_F(DurabilityTest, aFirstStartThatWasCutShortIsBegunAgain) {
   EXPECT_FALSE(std::filesystem::exists(options.database + ".new"));
 }
 
+TEST_F(DurabilityTest, aUserAgentOfAnyBytesLeavesTheObjectReadable) {
+  openServer();
+  Answer answer;
+  Call call{podRequest(kube::Verb::Create, "odd")};
+  call.userAgent = "a\xff\x01\xc3\xa4/1";
+  tasks.spawn(collect(server.get(), std::move(call), &answer));
+  loop.runReady();
+  EXPECT_EQ(answer.status, 201);
+  reopen();
+  const auto pod = get(std::string(kPods) + "/odd");
+  ASSERT_EQ(pod.status, 200);
+  EXPECT_EQ(textAt(pod.body.at("metadata").at("managedFields").get_array().at(0), "manager"),
+            "a\xef\xbf\xbd\xc3\xa4");
+}
+
 }  // namespace
 }  // namespace koord::apiserver::testing

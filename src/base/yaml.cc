@@ -10,38 +10,11 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "base/yaml_scalar.h"
 
 namespace koord {
 namespace {
-
-// One UTF-8 character: its code and length; length 0 when the bytes are none.
-struct Character {
-  char32_t code = 0;
-  std::size_t length = 0;
-};
-Character characterAt(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return {byte(0), 1};
-  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4 || length > text.size()) return {};
-  char32_t code = byte(0) & (0x7f >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  const bool tooLong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  return tooLong ? Character{} : Character{code, length};
-}
-
-bool isUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const auto length = characterAt(text).length;
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
 
 [[noreturn]] void reject(const YAML::Mark& mark, const std::string& why) {
   throw YAML::ParserException(mark, why);
@@ -251,7 +224,7 @@ bool isAllowed(char32_t code) {
 Result<> checkCharacters(std::string_view text) {
   std::size_t line = 1, column = 1;
   while (!text.empty()) {
-    const Character next = characterAt(text);
+    const Utf8Character next = utf8CharacterAt(text);
     if (next.length == 0 || !isAllowed(next.code)) {
       return fail(ErrorCode::BadRequest,
                   fmt::format("not valid YAML: line {} column {}: {}", line, column,

@@ -171,6 +171,9 @@ TEST_F(HttpServerTest, WhatIsNotHttpIs400) {
        {"hello\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "GET /\x01 HTTP/1.1\r\nHost: h\r\n\r\n", "GET /a b HTTP/1.1\r\nHost: h\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nX: a\x01z\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nX y: a\r\n\r\n",
         "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"}) {
     RawClient client(server.port());
     client.send(text);

@@ -210,9 +210,10 @@ TEST_F(DurabilityTest, aDatabaseThatIsGoneIsNotANewCluster) {
     std::filesystem::rename(path + ".whole", path);
   }
   std::filesystem::resize_file(path, 0);
-  EXPECT_EQ(refused(), path + ": the database is empty (0 bytes), so its contents are lost; restore "
-                              "it from a backup, or move it and its -wal file away to begin with an "
-                              "empty cluster");
+  EXPECT_EQ(refused(), path +
+                           ": the database is empty (0 bytes), so its contents are lost; restore "
+                           "it from a backup, or move it and its -wal file away to begin with an "
+                           "empty cluster");
   EXPECT_EQ(std::filesystem::file_size(path), 0u) << "nothing is changed by looking at it";
   // Without its file, a log is what is left of a cluster.
   std::filesystem::rename(path, path + "-wal");

@@ -251,8 +251,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     responder->begin(200, headersFor("text/plain"));
     std::optional<std::string> piece = std::move(log->text);
     while (piece && !*closed) {
-      if (!piece->empty())
-        responder->write(std::make_shared<const std::string>(*std::move(piece)));
+      if (!piece->empty()) responder->write(std::make_shared<const std::string>(*std::move(piece)));
       // The log waits for its reader.
       while (responder->queuedBytes() > kLogBacklog && !*closed) {
         auto pause = sleepFor(self->server_.executor(), kLogPause);

@@ -153,14 +153,13 @@ TEST_F(StorageFailureTest, whoReadWhatIsTakenBackReadsAgain) {
   // All in one turn: the reads see the new pod, which is gone before they are answered.
   Answer created, listed, got, changed;
   tasks.spawn(collect(server.get(), routed("POST", kPods, pod("lost"), "", ""), &created));
-  tasks.spawn(collect(server.get(),
-                      routed("PATCH", std::string(kPods) + "/kept",
-                             R"({"metadata":{"labels":{"a":"b"}}})", "application/merge-patch+json",
-                             ""),
-                      &changed));
-  tasks.spawn(collect(server.get(), routed("GET", kPods, "", "", ""), &listed));
   tasks.spawn(
-      collect(server.get(), routed("GET", std::string(kPods) + "/lost", "", "", ""), &got));
+      collect(server.get(),
+              routed("PATCH", std::string(kPods) + "/kept", R"({"metadata":{"labels":{"a":"b"}}})",
+                     "application/merge-patch+json", ""),
+              &changed));
+  tasks.spawn(collect(server.get(), routed("GET", kPods, "", "", ""), &listed));
+  tasks.spawn(collect(server.get(), routed("GET", std::string(kPods) + "/lost", "", "", ""), &got));
   auto& log = watch(kPods);
   EXPECT_EQ(created.status, 507);
   EXPECT_EQ(changed.status, 507);
@@ -194,9 +193,9 @@ TEST_F(StorageFailureTest, kindsAndQuotasAreAsBefore) {
   EXPECT_EQ(post(kPods, pod("two")).status, 201) << "the lost one is not charged";
   EXPECT_EQ(post(kPods, pod("three")).status, 403);
   EXPECT_EQ(post(kCrds, kCrd).status, 201);
-  EXPECT_EQ(post("/apis/example.com/v1/namespaces/default/gizmos", R"({"metadata":{"name":"g"}})")
-                .status,
-            201);
+  EXPECT_EQ(
+      post("/apis/example.com/v1/namespaces/default/gizmos", R"({"metadata":{"name":"g"}})").status,
+      201);
   // And the other way round: a kind that was not deleted after all.
   fill();
   EXPECT_EQ(remove(std::string(kCrds) + "/gizmos.example.com").status, 507);
@@ -216,13 +215,13 @@ TEST_F(StorageFailureTest, readinessSaysSoAndDoesNotFail) {
   fill();
   post(kPods, pod("lost"));
   EXPECT_EQ(ask("/readyz").status, 200);
-  EXPECT_EQ(ask("/readyz?verbose&exclude=log").text,
-            "[+]ping ok\n[+]log excluded: ok\n[+]etcd ok\n[-]storage-writes failed: reason withheld "
-            "(reads and watches go on)\nreadyz check passed\n");
+  EXPECT_EQ(
+      ask("/readyz?verbose&exclude=log").text,
+      "[+]ping ok\n[+]log excluded: ok\n[+]etcd ok\n[-]storage-writes failed: reason withheld "
+      "(reads and watches go on)\nreadyz check passed\n");
   EXPECT_EQ(ask("/readyz/storage-writes").status, 500);
   EXPECT_THAT(ask("/readyz/storage-writes").text, HasSubstr("database or disk is full"));
-  EXPECT_EQ(ask("/livez?verbose").text,
-            "[+]ping ok\n[+]log ok\n[+]etcd ok\nlivez check passed\n");
+  EXPECT_EQ(ask("/livez?verbose").text, "[+]ping ok\n[+]log ok\n[+]etcd ok\nlivez check passed\n");
   EXPECT_EQ(ask("/livez/other").status, 404);
   EXPECT_FALSE(answerHealth(*net::parseTarget("/version"), {}));
 }

@@ -12,7 +12,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(JsonTest, NumbersThatCannotBeWrittenAgainAreRefused) {
-  for (const char* text : {"1e400", "[1, -1e309]", R"({"a": {"b": [1e999]}})", "[0e400]", "-0e999"}) {
+  for (const char* text :
+       {"1e400", "[1, -1e309]", R"({"a": {"b": [1e999]}})", "[0e400]", "-0e999"}) {
     const auto value = parseJson(text);
     ASSERT_FALSE(value) << text;
     EXPECT_EQ(value.error().code, ErrorCode::BadRequest);
@@ -29,9 +30,8 @@ TEST(JsonTest, ErrorsNameThePlace) {
 }
 
 TEST(JsonMeasureTest, BytesAreThoseOfTheText) {
-  for (const char* text :
-       {"{}", "[]", "null", "true", "false", "-12", "1.5", R"("")", R"({"a":1})",
-        R"({"a":[1,2,{"b":"x\"\\\n\u0001y"}],"c\t":null})", R"([[],{},[[]]])"}) {
+  for (const char* text : {"{}", "[]", "null", "true", "false", "-12", "1.5", R"("")", R"({"a":1})",
+                           R"({"a":[1,2,{"b":"x\"\\\n\u0001y"}],"c\t":null})", R"([[],{},[[]]])"}) {
     const auto value = parseJson(text);
     ASSERT_TRUE(value) << text;
     EXPECT_EQ(measureJson(*value).bytes, toJson(*value).size()) << text;

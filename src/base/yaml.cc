@@ -122,7 +122,8 @@ class Builder final : public YAML::EventHandler {
   void countCopy(const YAML::Mark& mark, std::size_t bytes) {
     copied_ += bytes;
     if (copied_ > kMaxYamlCopyBytes)
-      reject(mark, fmt::format("anchors and aliases copy more than {} MiB", kMaxYamlCopyBytes >> 20));
+      reject(mark,
+             fmt::format("anchors and aliases copy more than {} MiB", kMaxYamlCopyBytes >> 20));
   }
   // Charged before the copy is made, and before the next walk.
   void keep(const YAML::Mark& mark, YAML::anchor_t anchor, const json::value& value,

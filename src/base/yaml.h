@@ -2,8 +2,9 @@
 
 // YAML text as JSON documents, typed as Kubernetes tools read it: plain scalars become null,
 // booleans (yes/no/on/off too), integers (decimal, 0x, 0o, 0b, leading 0), floats or text; quoted
-// ones stay text. Whole floats become integers ("1e3" is 1000), "<<" merges. Map keys are text; plain
-// ones of a boolean or an integer are its usual form ("yes: 1" has the key "true", "0x10: 1" "16"). Text that begins with "{" is tried as JSON first.
+// ones stay text. Whole floats become integers ("1e3" is 1000), "<<" merges. Map keys are text;
+// plain ones of a boolean or an integer are its usual form ("yes: 1" has the key "true", "0x10: 1"
+// "16"). Text that begins with "{" is tried as JSON first.
 //
 // Bad input is BadRequest with its place: "line 3 column 14: ...". A key that repeats is an error.
 

@@ -72,8 +72,8 @@ class ConnectionTest : public testing::Test, public ConnectionOwner {
   void onConnectionClosed(const std::shared_ptr<Connection>&) override { closed = true; }
 
   void open() {
-    connection = std::make_shared<Connection>(
-        *this, std::make_unique<FakeTransport>(transport), "remote", "client", true);
+    connection = std::make_shared<Connection>(*this, std::make_unique<FakeTransport>(transport),
+                                              "remote", "client", true);
     connection->start();
   }
   void openAndReady(std::shared_ptr<const PeerIdentity> peer = nullptr) {

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -40,10 +41,9 @@ class HttpServer::Impl {
         slot_(std::make_shared<HandlerSlot>(executor, std::move(handler))),
         tls_(std::move(tls)) {
     for (int i = 0; i < std::max(1, options_->threads); ++i) {
-      threads_.push_back(
-          std::make_shared<ServerThread>(options_, slot_, [this](const Connection& connection) {
-            onConnectionClosed(connection.client());
-          }));
+      threads_.push_back(std::make_shared<ServerThread>(
+          options_, slot_,
+          [this](const Connection& connection) { onConnectionClosed(connection.client()); }));
     }
     retry_.emplace(first());
   }
@@ -104,19 +104,19 @@ class HttpServer::Impl {
     accepting_ = true;
     if (isFull()) return acceptInPlaceOf();
     ServerThread* const thread = threads_[next_++ % threads_.size()].get();
-    listener_->acceptor.async_accept(
-        thread->context(), peer_, [this, thread](error_code ec, Socket socket) {
-          if (ec == asio::error::operation_aborted) {
-            accepting_ = false;
-          } else if (ec) {  // out of file descriptors, most likely
-            warn(ec.message());
-            makeRoom("", 0, [this](bool) { acceptLater(); });
-          } else {
-            accepting_ = false;
-            take(*thread, std::move(socket));
-            accept();
-          }
-        });
+    listener_->acceptor.async_accept(thread->context(), peer_,
+                                     [this, thread](error_code ec, Socket socket) {
+                                       if (ec == asio::error::operation_aborted) {
+                                         accepting_ = false;
+                                       } else if (ec) {  // out of file descriptors, most likely
+                                         warn(ec.message());
+                                         makeRoom("", 0, [this](bool) { acceptLater(); });
+                                       } else {
+                                         accepting_ = false;
+                                         take(*thread, std::move(socket));
+                                         accept();
+                                       }
+                                     });
   }
 
   bool isFull() const { return connections_ >= options_->maxConnections || descriptorsAreShort(); }
@@ -152,9 +152,10 @@ class HttpServer::Impl {
     const auto now = std::chrono::steady_clock::now();
     if (now < nextWarning_) return;
     nextWarning_ = now + std::chrono::seconds(10);
-    log::warn("accept a connection on {}: {}; connections that are idle or have not shown who they "
-              "are make room",
-              listener_->address, why);
+    log::warn(
+        "accept a connection on {}: {}; connections that are idle or have not shown who they "
+        "are make room",
+        listener_->address, why);
   }
 
   // Has a thread close connections of the client ("" = of anyone), and then calls `done` with
@@ -163,15 +164,15 @@ class HttpServer::Impl {
   void makeRoom(std::string client, std::size_t asked, Done done) {
     if (asked == threads_.size()) return done(false);
     ServerThread* const thread = threads_[(next_ + asked) % threads_.size()].get();
-    asio::post(thread->context(), [this, thread, client = std::move(client), asked,
-                                   done = std::move(done)]() mutable {
-      const bool made = thread->evict(client);
-      asio::post(first(), [this, client = std::move(client), asked, made,
-                           done = std::move(done)]() mutable {
-        if (made) return done(true);
-        makeRoom(std::move(client), asked + 1, std::move(done));
-      });
-    });
+    asio::post(thread->context(),
+               [this, thread, client = std::move(client), asked, done = std::move(done)]() mutable {
+                 const bool made = thread->evict(client);
+                 asio::post(first(), [this, client = std::move(client), asked, made,
+                                      done = std::move(done)]() mutable {
+                   if (made) return done(true);
+                   makeRoom(std::move(client), asked + 1, std::move(done));
+                 });
+               });
   }
 
   void take(ServerThread& thread, Socket socket) {
@@ -183,10 +184,12 @@ class HttpServer::Impl {
       return;
     }
     log::v(2, "{} has {} connections, which is the most for one client", client, clients_[client]);
+    const auto place = waiting_.insert(waiting_.end(), std::move(socket));
     makeRoom(client, 0,
-             [this, &thread, socket = std::move(socket), remote = describe(peer_),
-              client](bool made) mutable {
-               if (made) add(thread, std::move(socket), std::move(remote), std::move(client));
+             [this, &thread, place, remote = describe(peer_), client](bool made) mutable {
+               Socket taken = std::move(*place);
+               waiting_.erase(place);
+               if (made) add(thread, std::move(taken), std::move(remote), std::move(client));
              });
   }
 
@@ -199,12 +202,11 @@ class HttpServer::Impl {
       std::lock_guard lock(tlsMutex_);
       tls = tls_;
     }
-    asio::post(thread.context(),
-               [&thread, socket = std::move(socket), tls = std::move(tls),
-                remote = std::move(remote), client = std::move(client)]() mutable {
-                 thread.add(std::move(socket), std::move(tls), std::move(remote),
-                            std::move(client));
-               });
+    asio::post(
+        thread.context(), [&thread, socket = std::move(socket), tls = std::move(tls),
+                           remote = std::move(remote), client = std::move(client)]() mutable {
+          thread.add(std::move(socket), std::move(tls), std::move(remote), std::move(client));
+        });
   }
 
   // On the connection's thread.
@@ -233,6 +235,9 @@ class HttpServer::Impl {
   bool accepting_ = false;  // or about to
   std::size_t next_ = 0;
   std::unordered_map<std::string, std::size_t> clients_;  // connections of each
+  // Accepted, until there is room. Here rather than in handlers, which may outlive the context that
+  // the socket belongs to.
+  std::list<Socket> waiting_;
   std::chrono::steady_clock::time_point nextWarning_;
   std::atomic<std::size_t> connections_ = 0;
   std::optional<asio::steady_timer>

@@ -55,9 +55,9 @@ void ServerThread::tick() {
 
 void ServerThread::add(Socket socket, TlsContext tls, std::string remote, std::string client) {
   const bool secure = tls != nullptr;
-  const auto connection = std::make_shared<Connection>(
-      *this, makeTransport(std::move(socket), std::move(tls)), std::move(remote), std::move(client),
-      secure);
+  const auto connection =
+      std::make_shared<Connection>(*this, makeTransport(std::move(socket), std::move(tls)),
+                                   std::move(remote), std::move(client), secure);
   connections_.insert(connection);
   connection->start();
   if (stopping_) connection->shutdown();

@@ -51,8 +51,9 @@ Result<> checkText(std::string_view text, std::string_view what, bool linesAllow
     const auto byte = static_cast<unsigned char>(c);
     const bool line = c == '\t' || c == '\n' || c == '\r';
     if ((byte < 0x20 && !(line && linesAllowed)) || byte == 0x7f)
-      return fail(ErrorCode::BadRequest,
-                  fmt::format("the {} of the request has the control character %{:02X}", what, byte));
+      return fail(
+          ErrorCode::BadRequest,
+          fmt::format("the {} of the request has the control character %{:02X}", what, byte));
   }
   if (!isUtf8(text))
     return fail(ErrorCode::BadRequest, fmt::format("the {} of the request is not UTF-8", what));

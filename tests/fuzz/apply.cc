@@ -1,5 +1,5 @@
-// Server-side apply: the first line is the object that is there, the rest what is applied to it, both
-// JSON. What is merged once stays the same when it is merged again, and the fields of what was
+// Server-side apply: the first line is the object that is there, the rest what is applied to it,
+// both JSON. What is merged once stays the same when it is merged again, and the fields of what was
 // applied survive being written down.
 
 #include "api/patch/typed_fields.h"

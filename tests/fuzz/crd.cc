@@ -22,7 +22,8 @@ void crd(std::string_view input) {
   apiserver::FieldErrors errors;
   apiserver::validateCustom(*object, **schema, errors);
   json::value again = *object;
-  check(apiserver::applyDefaults(again, **schema) && again == *object, "defaults are filled in once");
+  check(apiserver::applyDefaults(again, **schema) && again == *object,
+        "defaults are filled in once");
 }
 
 }  // namespace koord::fuzz

@@ -18,7 +18,8 @@ void printerColumns(std::string_view input) {
     version.columns.push_back({"Column", "string", "", 0, std::string(path)});
   const apiserver::TableWriter table({}, version);
   const json::value cells = table.cells(*object, {});
-  check(measureJson(cells).bytes <= 6 * (2 * size.bytes + 8'192), "a row is not much more than its object");
+  check(measureJson(cells).bytes <= 6 * (2 * size.bytes + 8'192),
+        "a row is not much more than its object");
 }
 
 }  // namespace koord::fuzz

@@ -12,8 +12,12 @@
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 // Sanitizers reserve terabytes of addresses, so that they have to count pages themselves.
 constexpr const char* kOptions = "hard_rss_limit_mb=4096";
-extern "C" const char* __asan_default_options() { return kOptions; }
-extern "C" const char* __tsan_default_options() { return kOptions; }
+extern "C" const char* __asan_default_options() {
+  return kOptions;
+}
+extern "C" const char* __tsan_default_options() {
+  return kOptions;
+}
 #endif
 
 namespace {

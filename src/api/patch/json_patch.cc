@@ -124,9 +124,9 @@ Result<const json::value*> get(std::string_view op, const Place& place) {
 Result<> add(std::string_view op, const Place& place, json::value value, std::size_t depth,
              Budget& budget) {
   if (place.level + depth > kMaxJsonDepth)
-    return broken(op, place.key,
-                  fmt::format("the document would be nested more than {} levels deep",
-                              kMaxJsonDepth));
+    return broken(
+        op, place.key,
+        fmt::format("the document would be nested more than {} levels deep", kMaxJsonDepth));
   if (auto* object = place.container->if_object()) {
     (*object)[place.key] = std::move(value);
     return {};
@@ -206,9 +206,9 @@ Result<> testOrReplace(const Place& place, std::string_view op, std::string_view
     return broken(op, path, "testing value failed");
   }
   if (place.level + measureJson(value).depth > kMaxJsonDepth)
-    return broken(op, path,
-                  fmt::format("the document would be nested more than {} levels deep",
-                              kMaxJsonDepth));
+    return broken(
+        op, path,
+        fmt::format("the document would be nested more than {} levels deep", kMaxJsonDepth));
   if (auto* array = place.container->if_array()) {
     (*array)[*elementOf(*array, op, place)] = value;
   } else {

@@ -48,9 +48,10 @@ TEST(JsonPatchTest, copiesTogetherAreNoLargerThanThreeMebibytes) {
   const auto result = applyJsonPatch(parsed("{}"), bomb);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::RequestEntityTooLarge);
-  EXPECT_THAT(result.error().message,
-              ::testing::MatchesRegex("Unable to complete the copy, the accumulated size increase of "
-                                      "copy is [0-9]+, exceeding the limit 3145728"));
+  EXPECT_THAT(
+      result.error().message,
+      ::testing::MatchesRegex("Unable to complete the copy, the accumulated size increase of "
+                              "copy is [0-9]+, exceeding the limit 3145728"));
   // The bytes of the JSON text count, quotes included: 51 for each of these.
   const auto list = parsed(R"({"foo":["A",")" + std::string(49, 'A') + "\"]}");
   const char* copy = R"({"op":"copy","path":"/foo/-","from":"/foo/1"})";
@@ -73,11 +74,10 @@ TEST(JsonPatchTest, tenThousandOperationsAreTheMost) {
 
 TEST(JsonPatchTest, noPatchMakesADocumentDeeperThanAParserTakes) {
   const auto result = applyJsonPatch(
-      parsed(R"({"a":{}})"),
-      parsed(patchOf("", R"({"op":"add","path":"/t","value":{"x":{}}},
+      parsed(R"({"a":{}})"), parsed(patchOf("", R"({"op":"add","path":"/t","value":{"x":{}}},
                             {"op":"move","from":"/a","path":"/t/x/y"},
                             {"op":"move","from":"/t","path":"/a"})",
-                     3'000)));
+                                            3'000)));
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, HasSubstr("nested more than 256 levels deep"));
   // 255 levels below the document are fine, by value as well as by moves.
@@ -161,7 +161,8 @@ TEST(StrategicPatchTest, listsThatAreTooLongToMergeAreRefused) {
   const auto types = builtinTypes();
   const auto labels = [](int from, int count) {
     json::array list;
-    for (int i = from; i < from + count; ++i) list.push_back(json::string("f/" + std::to_string(i)));
+    for (int i = from; i < from + count; ++i)
+      list.push_back(json::string("f/" + std::to_string(i)));
     return json::value{{"metadata", {{"finalizers", std::move(list)}}}};
   };
   const auto& pod = *types.find("Pod");

@@ -111,8 +111,7 @@ Result<> applyRetainKeys(json::object& original, json::object& patch, Budget& bu
     if (!kept(name))
       return invalid(fmt::format("$retainKeys does not list {}, which the patch sets", name));
   }
-  eraseMembersIf(original,
-                 [&](const json::key_value_pair& member) { return !kept(member.key()); });
+  eraseMembersIf(original, [&](const json::key_value_pair& member) { return !kept(member.key()); });
   return {};
 }
 
@@ -278,12 +277,10 @@ Result<> mergeMember(json::object& original, std::string_view name, json::value 
   }
   const auto rule = Rule::of(schema, name);
   if (current->is_object() && !rule.replace)
-    return mergeObject(current->get_object(), std::move(value.get_object()), rule.type,
-                       budget);
+    return mergeObject(current->get_object(), std::move(value.get_object()), rule.type, budget);
   if (current->is_array() && (rule.merge || isDeletion)) {
-    auto merged =
-        mergeList(std::move(current->get_array()), std::move(value.get_array()), rule, isDeletion,
-                  budget);
+    auto merged = mergeList(std::move(current->get_array()), std::move(value.get_array()), rule,
+                            isDeletion, budget);
     if (!merged) return fail(merged.error());
     value = *std::move(merged);
   }
@@ -316,8 +313,8 @@ Result<> mergeObject(json::object& original, json::object patch, const Schema* s
     std::string_view name = member.key();
     const bool isDeletion = name.starts_with(kDeletePrefix);
     if (isDeletion) name.remove_prefix(kDeletePrefix.size());
-    if (auto done = mergeMember(original, name, std::move(member.value()), isDeletion, schema,
-                                budget);
+    if (auto done =
+            mergeMember(original, name, std::move(member.value()), isDeletion, schema, budget);
         !done) {
       done.error().message = fmt::format("{}: {}", name, done.error().message);
       return done;

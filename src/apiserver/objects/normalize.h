@@ -23,8 +23,8 @@ constexpr std::size_t kMaxValidationSteps = 2'000'000;
 // them.
 std::vector<std::string> prune(json::value& object, const api::Schema& schema);
 
-// Of custom resources. RequestEntityTooLarge when they add more than kMaxDefaultBytes; the object is
-// then half done.
+// Of custom resources. RequestEntityTooLarge when they add more than kMaxDefaultBytes; the object
+// is then half done.
 Result<> applyDefaults(json::value& object, const api::Schema& schema);
 // Types, required fields and limits of a custom resource.
 void validateCustom(const json::value& object, const api::Schema& schema, FieldErrors& errors);

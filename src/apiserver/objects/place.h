@@ -1,8 +1,8 @@
 #pragma once
 
-// Where a value of an object is. A chain on the stack that becomes text only when there is something
-// to say about the value: with texts made on the way, a name of a megabyte above a hundred thousand
-// members would be copied as often.
+// Where a value of an object is. A chain on the stack that becomes text only when there is
+// something to say about the value: with texts made on the way, a name of a megabyte above a
+// hundred thousand members would be copied as often.
 
 #include <fmt/format.h>
 

@@ -176,8 +176,7 @@ class Validator {
   }
 
   void checkSize(std::size_t size, const std::optional<std::size_t>& least,
-                 const std::optional<std::size_t>& most, const char* what,
-                 const Place& place) {
+                 const std::optional<std::size_t>& most, const char* what, const Place& place) {
     if (least && size < *least)
       invalid(place, static_cast<std::int64_t>(size),
               fmt::format("should have at least {} {}", *least, what));
@@ -267,7 +266,8 @@ class Validator {
     for (std::size_t i = 0; i < array.size(); ++i) {
       auto& candidates = seen[hashOf(array[i])];
       if (!step(1 + candidates.size())) return;
-      if (std::ranges::any_of(candidates, [&](std::size_t j) { return same(array[i], array[j]); })) {
+      if (std::ranges::any_of(candidates,
+                              [&](std::size_t j) { return same(array[i], array[j]); })) {
         errors_.duplicate(Place{&place, {}, i}.text(), array[i]);
       } else {
         candidates.push_back(i);

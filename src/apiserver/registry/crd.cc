@@ -76,9 +76,10 @@ Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in,
                                std::string(textAt(*scale, "labelSelectorPath"))};
   if (const auto* columns = find(in, "additionalPrinterColumns"); columns && columns->is_array()) {
     if (const auto count = columns->get_array().size(); count > kMaxPrinterColumns)
-      return fail(ErrorCode::Invalid,
-                  fmt::format("{}.additionalPrinterColumns: Too many: {}: must have at most {} items",
-                              path, count, kMaxPrinterColumns));
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format("{}.additionalPrinterColumns: Too many: {}: must have at most {} items", path,
+                      count, kMaxPrinterColumns));
     for (const auto& column : columns->get_array()) {
       const auto* priority = find(column, "priority");
       version.columns.push_back(

@@ -46,9 +46,9 @@ class Compiler {
     out.preserveUnknown = flag(in, "x-kubernetes-preserve-unknown-fields");
     out.embedded = flag(in, "x-kubernetes-embedded-resource");
     setListKind(out, in);
-    if (const auto* rules = find(in, "x-kubernetes-validations");
-        rules && rules->is_array() && !rules->get_array().empty() &&
-        warnings_.size() < kMaxWarnings)
+    if (const auto* rules = find(in, "x-kubernetes-validations"); rules && rules->is_array() &&
+                                                                  !rules->get_array().empty() &&
+                                                                  warnings_.size() < kMaxWarnings)
       warnings_.push_back(
           fmt::format("{}: x-kubernetes-validations: CEL rules are not supported and not checked",
                       place.text()));

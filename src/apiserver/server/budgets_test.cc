@@ -41,13 +41,12 @@ class BudgetsTest : public ServerTest {
 TEST_F(BudgetsTest, aJsonPatchThatCopiesIntoItselfIs413) {
   post(kConfigMaps, R"({"metadata":{"name":"c"}})");
   const auto before = get(std::string(kConfigMaps) + "/c").body;
-  const auto refused =
-      jsonPatch(std::string(kConfigMaps) + "/c",
-                R"([{"op":"add","path":"/data","value":{"a":"b"}},)" +
-                    repeated(R"({"op":"copy","from":"/data","path":"/data/x"},
+  const auto refused = jsonPatch(std::string(kConfigMaps) + "/c",
+                                 R"([{"op":"add","path":"/data","value":{"a":"b"}},)" +
+                                     repeated(R"({"op":"copy","from":"/data","path":"/data/x"},
                                 {"op":"copy","from":"/data","path":"/data/y"})",
-                             20) +
-                    "]");
+                                              20) +
+                                     "]");
   EXPECT_EQ(refused.status, 413);
   EXPECT_EQ(refused.reason(), "RequestEntityTooLarge");
   EXPECT_THAT(refused.message(),
@@ -64,9 +63,9 @@ TEST_F(BudgetsTest, anObjectCannotGrowByManySmallPatches) {
   Answer last;
   int patches = 0;
   while (patches < 100 && (last.status == 0 || last.status == 200)) {
-    last = mergePatch(std::string(kConfigMaps) + "/c",
-                      R"({"data":{"k)" + std::to_string(patches++) + R"(":")" +
-                          std::string(100'000, 'x') + "\"}}");
+    last = mergePatch(std::string(kConfigMaps) + "/c", R"({"data":{"k)" +
+                                                           std::to_string(patches++) + R"(":")" +
+                                                           std::string(100'000, 'x') + "\"}}");
   }
   EXPECT_EQ(patches, 16);
   EXPECT_EQ(last.status, 413);
@@ -89,11 +88,12 @@ TEST_F(BudgetsTest, defaultsThatHoldDefaultsAddThreeMebibytesAtMost) {
 }
 
 TEST_F(BudgetsTest, complaintsAreFewerThanWhatIsWrong) {
-  ASSERT_EQ(define(R"({"type":"object","properties":{"list":{"type":"array","items":{"type":"object",
+  ASSERT_EQ(
+      define(R"({"type":"object","properties":{"list":{"type":"array","items":{"type":"object",
       "required":["a","b","c"]}},"text":{"type":"string","allOf":[)" +
-                   repeated(R"({"pattern":"^a$"})", 1'000) + "]}}}")
-                .status,
-            201);
+             repeated(R"({"pattern":"^a$"})", 1'000) + "]}}}")
+          .status,
+      201);
   const auto many = create(R"({"list":[)" + repeated("{}", 100'000) + "]}");
   EXPECT_EQ(many.status, 422);
   EXPECT_LT(toJson(many.body).size(), 2u << 20);
@@ -121,9 +121,9 @@ TEST_F(BudgetsTest, alternativesOfASchemaHaveABudgetOfSteps) {
                 .status,
             201);
   EXPECT_EQ(create(R"({"list":[1,2,3]})").status, 201);
-  const auto refused = post("/apis/example.com/v1/namespaces/default/gizmos",
-                            R"({"metadata":{"name":"h"},"spec":{"list":[)" +
-                                repeated("1", 100'000) + "]}}");
+  const auto refused =
+      post("/apis/example.com/v1/namespaces/default/gizmos",
+           R"({"metadata":{"name":"h"},"spec":{"list":[)" + repeated("1", 100'000) + "]}}");
   EXPECT_EQ(refused.status, 422);
   EXPECT_THAT(refused.message(), HasSubstr("the validation takes more than 2000000 steps"));
 }

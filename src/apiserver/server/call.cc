@@ -35,9 +35,12 @@ std::string statusText(const Failure& failure, const kube::Request& request) {
   }
   if (error.retryAfter.count() > 0)
     details["retryAfterSeconds"] = (error.retryAfter.count() + 999) / 1000;
-  json::object status{{"kind", "Status"},           {"apiVersion", "v1"},
-                      {"metadata", json::object{}}, {"status", "Failure"},
-                      {"message", error.message},   {"reason", failure.reason.empty() ? reasonOf(error.code) : failure.reason}};
+  json::object status{{"kind", "Status"},
+                      {"apiVersion", "v1"},
+                      {"metadata", json::object{}},
+                      {"status", "Failure"},
+                      {"message", error.message},
+                      {"reason", failure.reason.empty() ? reasonOf(error.code) : failure.reason}};
   if (!details.empty()) status["details"] = std::move(details);
   status["code"] = statusOf(failure);
   return toJson(status);
@@ -63,10 +66,11 @@ Reply failureReply(Failure failure, const kube::Request& request) {
 }
 
 Failure storageFailure(const Error& error) {
-  Failure failure(ErrorCode::Io,
-                  fmt::format("the storage takes no writes: {}; reads and watches go on, and writes "
-                              "do by themselves once that is mended",
-                              error.message));
+  Failure failure(
+      ErrorCode::Io,
+      fmt::format("the storage takes no writes: {}; reads and watches go on, and writes "
+                  "do by themselves once that is mended",
+                  error.message));
   failure.status = 507;
   failure.reason = "InsufficientStorage";
   return failure;

@@ -23,16 +23,16 @@
 namespace koord::apiserver {
 
 struct ServerOptions {
-  std::string database;              // the SQLite file; "" keeps everything in memory only
+  std::string database;  // the SQLite file; "" keeps everything in memory only
   // Opens another storage than that file, for tests; null = the file, if there is one.
   std::function<Result<std::unique_ptr<Storage>>()> openStorage;
   bool inlineCommits = false;        // write on the executor itself: for virtual time
   std::size_t historyEvents = 8192;  // per resource, for watches
   std::uint64_t seed = 1;            // of uids and generated names
-  // The database cannot be written (the error; writes are answered 507, everything else goes on), or
-  // can be again (null). On the executor.
+  // The database cannot be written (the error; writes are answered 507, everything else goes on),
+  // or can be again (null). On the executor.
   std::function<void(const Error* failure)> onStorage;
-  WebhookCaller webhookCaller;       // null: webhooks cannot be called and fail by their policy
+  WebhookCaller webhookCaller;  // null: webhooks cannot be called and fail by their policy
 };
 
 // Where the events of a watch go, as lines of JSON with a newline at the end. On the server's

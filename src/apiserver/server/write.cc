@@ -221,7 +221,8 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     if (request.subresource.empty() && !target_.stored->isCore("pods"))
       if (auto good = server_.quotas_.admit(next, *target_.stored); !good)
         co_return std::unexpected(std::move(good.error()));
-    if (auto good = checkSize(next, entry->text.size()); !good) co_return std::unexpected(std::move(good.error()));
+    if (auto good = checkSize(next, entry->text.size()); !good)
+      co_return std::unexpected(std::move(good.error()));
     if (dryRun_) co_return answer(next, 200);
     const bool gone = canGo(next);
     if (gone) {
@@ -365,11 +366,11 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
 Outcome<> WriteCall::checkSize(const json::value& object, std::size_t before) const {
   const auto bytes = measureJson(object).bytes + managed_.size();
   if (bytes <= std::max(kMaxObjectBytes, before)) return {};
-  return refuse(ErrorCode::RequestEntityTooLarge,
-                fmt::format("{} \"{}\" would have {} bytes, more than the {} that can be stored "
-                            "(etcd: request is too large)",
-                            target_.kindName(), textAt(object, "metadata", "name"), bytes,
-                            kMaxObjectBytes));
+  return refuse(
+      ErrorCode::RequestEntityTooLarge,
+      fmt::format("{} \"{}\" would have {} bytes, more than the {} that can be stored "
+                  "(etcd: request is too large)",
+                  target_.kindName(), textAt(object, "metadata", "name"), bytes, kMaxObjectBytes));
 }
 
 void WriteCall::stored() {

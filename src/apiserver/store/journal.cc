@@ -84,10 +84,10 @@ class GroupJournal final : public Journal {
   }
 
   void tell(OnProbed onProbed, Result<> outcome) {
-    executor_.post([alive = onDurable_, onProbed = std::move(onProbed),
-                    outcome = std::move(outcome)] {
-      if (*alive) onProbed(outcome);
-    });
+    executor_.post(
+        [alive = onDurable_, onProbed = std::move(onProbed), outcome = std::move(outcome)] {
+          if (*alive) onProbed(outcome);
+        });
   }
 
   Executor& executor_;

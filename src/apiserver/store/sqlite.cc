@@ -166,9 +166,8 @@ class SqliteStorage final : public Storage {
     const std::string_view verdict =
         reinterpret_cast<const char*>(sqlite3_column_text(rows->get(), 0));
     if (verdict == "ok") return {};
-    return fail(
-        ErrorCode::Io,
-        fmt::format("{}: the database is damaged: {}; {}", path_, verdict, kWhatToDo));
+    return fail(ErrorCode::Io,
+                fmt::format("{}: the database is damaged: {}; {}", path_, verdict, kWhatToDo));
   }
 
   Result<Statement> prepare(const char* sql) {
@@ -190,9 +189,8 @@ class SqliteStorage final : public Storage {
       return fail(ErrorCode::Conflict,
                   path_ + ": another server uses this database; stop it or choose another folder");
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-      return fail(ErrorCode::Io,
-                  fmt::format("{}: the database is damaged: {}; {}", path_,
-                              sqlite3_errmsg(db_.get()), kWhatToDo));
+      return fail(ErrorCode::Io, fmt::format("{}: the database is damaged: {}; {}", path_,
+                                             sqlite3_errmsg(db_.get()), kWhatToDo));
     std::string why = sqlite3_errmsg(db_.get());
     // "disk I/O error" alone does not say whether it is full, read-only or broken.
     if (const int number = sqlite3_system_errno(db_.get()); code == SQLITE_IOERR && number != 0)

@@ -53,9 +53,9 @@ Result<std::unique_ptr<Storage>> openSqlite(const std::string& path);
 
 // Takes changes and says when they are durable. On the store's executor, as are the callbacks.
 //
-// When the storage fails, all changes that are not durable yet are dropped: those that failed, those
-// that wait behind them, and those that are appended until resume(), since they may build upon the
-// others. Nothing of them is ever written.
+// When the storage fails, all changes that are not durable yet are dropped: those that failed,
+// those that wait behind them, and those that are appended until resume(), since they may build
+// upon the others. Nothing of them is ever written.
 class Journal {
  public:
   // The version up to which everything is durable, or why the changes after that were dropped.

@@ -142,13 +142,14 @@ class Store {
   std::uint64_t version_ = 1;
   std::uint64_t durable_ = 1;
   std::optional<Error> failure_;
-  std::vector<std::uint64_t> takenBackTo_;  // the version that was durable, at the end of each epoch
+  std::vector<std::uint64_t>
+      takenBackTo_;  // the version that was durable, at the end of each epoch
   TimerId probeTimer_ = 0;
   Duration probeDelay_{};
   std::function<void(const Table&, const Event&)> onTakenBack_;
   std::function<void(const Error*)> onHealth_;
   std::deque<std::pair<std::uint64_t, WhenDurable>> waiting_;  // by version
-  std::vector<Table*> dirty_;                               // with events to deliver
+  std::vector<Table*> dirty_;                                  // with events to deliver
   bool deliveryPosted_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

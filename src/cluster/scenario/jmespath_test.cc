@@ -236,8 +236,9 @@ TEST(JmespathTest, AnEvaluationMakesAQuarterGibibyteAtMost) {
     doubling = "let $a" + std::to_string(i) + " = [" + before + "," + before + "] in " + doubling;
   }
   EXPECT_TRUE(tooMuch(doubling));
-  EXPECT_TRUE(tooMuch("let $x = pad_left('', `1000000`) in "
-                      "let $l = split($x, '') in join($x, $l)"));
+  EXPECT_TRUE(
+      tooMuch("let $x = pad_left('', `1000000`) in "
+              "let $l = split($x, '') in join($x, $l)"));
   EXPECT_TRUE(tooMuch("let $x = pad_left('', `100000`) in replace_all($x, ' ', $x)"));
   std::string maps = "@";
   for (int i = 0; i < 30; ++i) maps = "map(&(" + maps + "), [@, @, @])";

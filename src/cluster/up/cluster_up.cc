@@ -1,11 +1,10 @@
 #include "cluster/up/cluster_up.h"
 
 #include <fmt/format.h>
-
-#include <cstdio>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "api/config.h"

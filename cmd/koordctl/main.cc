@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/flags/command.h"
+#include "base/file_limit.h"
 #include "cluster/explain/explain_command.h"
 #include "cluster/hostnode/shim.h"
 #include "cluster/scenario/cli/test_command.h"
@@ -146,6 +147,7 @@ int main(int argc, char** argv) {
   // Not for people: the process that stands over a container of the host node.
   if (argc == 4 && std::strcmp(argv[1], "shim") == 0 && std::strcmp(argv[2], "--dir") == 0)
     return koord::cluster::runShim(argv[3]);
+  koord::raiseFileLimit();
 
   const std::string program = programPath(argv[0]);
   koord::flags::Commands commands("koordctl", "koordctl: Koordinator at the command line");

@@ -1,9 +1,5 @@
 // koordlet: flags and wiring.
 
-#include <sys/resource.h>
-
-#include <algorithm>
-
 #include "base/log.h"
 #include "flags.h"
 #include "koordlet/agent/agent.h"
@@ -71,19 +67,10 @@ Result<std::unique_ptr<kube::Running>> start(kube::Component& component, const F
   return std::make_unique<Program>(component, flags, *std::move(host), std::move(kubelet));
 }
 
-// The usual soft limit of 1024 is less than a full node has cgroup files to keep open.
-void raiseFileLimit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65'536);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 }  // namespace
 }  // namespace koord::koordlet
 
 int main(int argc, char** argv) {
-  koord::koordlet::raiseFileLimit();
   koord::koordlet::Flags flags;
   if (const auto status = koord::koordlet::parseFlags(argc, argv, flags)) return *status;
   return koord::kube::runComponent(flags.component, [&](koord::kube::Component& component) {

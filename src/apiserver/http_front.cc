@@ -7,6 +7,7 @@
 #include "apiserver/authn/impersonation.h"
 #include "apiserver/authz/authorizer.h"
 #include "apiserver/discovery.h"
+#include "apiserver/health.h"
 #include "apiserver/metrics.h"
 #include "apiserver/openapi.h"
 #include "apiserver/protobuf_front.h"
@@ -25,7 +26,16 @@ net::Headers headersFor(std::string_view contentType,
                         const std::vector<std::string>& warnings = {}) {
   net::Headers headers{{"Content-Type", std::string(contentType)},
                        {"Cache-Control", "no-cache, private"}};
-  for (const auto& warning : warnings) {
+  // As kube-apiserver: when there are too many, each is cut, and what is left over is dropped.
+  constexpr std::size_t kMaxAll = 4 << 10, kMaxOneOfMany = 256;
+  std::size_t all = 0;
+  for (const auto& warning : warnings) all += warning.size();
+  const bool cut = all > kMaxAll;
+  all = 0;
+  for (const auto& whole : warnings) {
+    const std::string warning = cut ? cutText(whole, kMaxOneOfMany) : whole;
+    all += warning.size();
+    if (all > kMaxAll) break;
     std::string text;
     for (const char c : warning) {
       if (c == '"' || c == '\\') text += '\\';
@@ -57,6 +67,8 @@ void sendFailure(const ResponderPtr& responder, Failure failure,
 constexpr std::size_t kLogBacklog = 4 << 20;
 constexpr Duration kLogPause = std::chrono::milliseconds(50);
 
+constexpr const char* kAnonymous = "system:anonymous";
+
 std::string lowered(std::string_view text) {
   std::string out(text);
   for (char& c : out)
@@ -84,7 +96,8 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     const auto target = net::parseTarget(request.target);
     if (!target) return sendFailure(responder, target.error());
     const std::string_view path = target->path;
-    if (isOpenToAll(path)) return sendOpen(path, responder);
+    if (isOpenToAll(path)) return sendOpen(*target, responder);
+    const auto connection = responder;
     responder = protobufResponder(std::move(responder), net::headerOf(request.headers, "Accept"),
                                   path, server_.registry());
     auto user = authenticate(request);
@@ -102,6 +115,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       responder = std::move(wrapped);
     }
     if (!user) return sendFailure(responder, Failure(ErrorCode::Unauthorized, "Unauthorized"));
+    if (user->name != kAnonymous) connection->authenticated();
     auto other = impersonated(request.headers, *user, server_.authorizer());
     if (!other) return sendReply(responder, std::move(other.error()));
     if (*other) {
@@ -203,17 +217,16 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       if (!bearer) return refused(bearer.error().message);
       return std::move(bearer->user);
     }
-    if (options_.anonymous) return User{"system:anonymous", "", {"system:unauthenticated"}, {}};
+    if (options_.anonymous) return User{kAnonymous, "", {"system:unauthenticated"}, {}};
     return std::nullopt;
   }
 
-  void sendOpen(std::string_view path, const ResponderPtr& responder) {
-    if (path == "/version") return sendText(responder, 200, "application/json", versionDocument());
-    const auto& failure = server_.store().failure();
-    if (failure)
-      return sendText(responder, 500, "text/plain; charset=utf-8",
-                      "[-]storage failed: " + failure->message + "\n");
-    sendText(responder, 200, "text/plain; charset=utf-8", "ok");
+  void sendOpen(const net::Target& target, const ResponderPtr& responder) {
+    if (target.path == "/version")
+      return sendText(responder, 200, "application/json", versionDocument());
+    auto health = answerHealth(target, server_.store().failure());
+    if (!health) health = HealthAnswer{404, "404 page not found\n"};
+    sendText(responder, health->status, "text/plain; charset=utf-8", std::move(health->text));
   }
 
   void sendDocument(const ServerRequest& request, const net::Target& target,
@@ -286,8 +299,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     responder->begin(200, headersFor("text/plain"));
     std::optional<std::string> piece = std::move(log->text);
     while (piece && !*closed) {
-      if (!piece->empty())
-        responder->write(std::make_shared<const std::string>(*std::move(piece)));
+      if (!piece->empty()) responder->write(std::make_shared<const std::string>(*std::move(piece)));
       // The log waits for its reader.
       while (responder->queuedBytes() > kLogBacklog && !*closed) {
         auto pause = sleepFor(self->server_.executor(), kLogPause);
@@ -389,7 +401,6 @@ Result<std::unique_ptr<HttpFront>> HttpFront::start(Server& server, HttpFrontOpt
   listen.listen = o.listen;
   listen.tls = o.tls;
   listen.threads = o.threads;
-  listen.requestTimeout = std::chrono::minutes(2);
   auto http =
       net::HttpServer::start(server.executor(), std::move(listen),
                              [impl = front->impl_](ServerRequest request, ResponderPtr responder) {

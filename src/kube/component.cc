@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/event_loop.h"
+#include "base/file_limit.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "kube/http_api.h"
@@ -73,6 +74,7 @@ class Process final : public Component {
 
 int runComponent(const ComponentOptions& options,
                  std::function<Result<std::unique_ptr<Running>>(Component&)> start) {
+  raiseFileLimit();
   const bool json = options.logFormat == "json";
   if (!json && options.logFormat != "text") {
     std::fprintf(stderr, "%s: --logging-format: must be text or json, not \"%s\"\n",

@@ -66,7 +66,7 @@ NodeGraph::NodeGraph(Store& store, const Registry& registry)
       static_cast<std::size_t>(std::ranges::find(fields, "spec.nodeName") - fields.begin());
   for (const auto& [key, entry] : pods_.entries())
     podChanged({entry->version, EventType::Added, nullptr, entry});
-  store_.observe(pods_, [this](const Event& event) { podChanged(event); });
+  store_.derive(pods_, [this](const Event& event) { podChanged(event); });
 }
 
 void NodeGraph::podChanged(const Event& event) {

@@ -36,7 +36,7 @@ void Rbac::follow(const char* name, void (Rbac::*change)(const Event&)) {
   auto& table = store_.table(name);
   for (const auto& [key, entry] : table.entries())
     (this->*change)({entry->version, EventType::Added, nullptr, entry});
-  store_.observe(table, [this, change](const Event& event) { (this->*change)(event); });
+  store_.derive(table, [this, change](const Event& event) { (this->*change)(event); });
 }
 
 void Rbac::roleChanged(const Event& event) {

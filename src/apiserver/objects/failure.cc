@@ -21,10 +21,23 @@ std::string floatText(double number) {
   return exponent < -4 || exponent >= 6 ? text : write(std::chars_format::fixed);
 }
 
+std::string cutText(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return std::string(text);
+  while (bytes > 0 && (text[bytes] & 0xc0) == 0x80) --bytes;  // not inside of a character
+  return std::string(text.substr(0, bytes)) + "...";
+}
+
 ShownValue::ShownValue(const json::value& value)
     : text(value.is_double() ? floatText(value.get_double()) : toJson(value)) {}
 
 FieldErrors& FieldErrors::add(std::string field, std::string reason, std::string message) {
+  if (bytes_ > kMaxErrorBytes) {
+    ++omitted_;
+    return *this;
+  }
+  for (auto* text : {&message, &field})
+    if (text->size() > kMaxMessageBytes) *text = cutText(*text, kMaxMessageBytes);
+  bytes_ += message.size() + field.size();
   causes_.push_back({std::move(reason), std::move(message), std::move(field)});
   return *this;
 }
@@ -92,7 +105,9 @@ FieldErrors& FieldErrors::told(std::string_view text) {
 }
 
 void FieldErrors::append(FieldErrors other) {
-  std::ranges::move(other.causes_, std::back_inserter(causes_));
+  for (auto& cause : other.causes_)
+    add(std::move(cause.field), std::move(cause.reason), std::move(cause.message));
+  omitted_ += other.omitted_;
 }
 
 Failure FieldErrors::failure(std::string_view kind, std::string_view name) const {
@@ -102,7 +117,9 @@ Failure FieldErrors::failure(std::string_view kind, std::string_view name) const
     auto one = fmt::format("{}: {}", cause.field, cause.message);
     if (std::ranges::find(said, one) == said.end()) said.push_back(std::move(one));
   }
-  const auto all = said.size() == 1 ? said.front() : fmt::format("[{}]", fmt::join(said, ", "));
+  std::string all = fmt::format("{}", fmt::join(said, ", "));
+  if (omitted_ > 0) all += fmt::format(", and {} more", omitted_);
+  if (said.size() > 1 || omitted_ > 0) all = "[" + all + "]";
   Failure failure(ErrorCode::Invalid, fmt::format("{} \"{}\" is invalid: {}", kind, name, all));
   failure.causes = causes_;
   const auto dot = kind.find('.');

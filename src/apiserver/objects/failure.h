@@ -29,6 +29,9 @@ struct Failure {
   Error error;
   std::vector<Cause> causes;
   std::optional<Subject> subject;  // absent: what the request names
+  // Where the error's code has no HTTP status and reason of its own.
+  int status = 0;
+  std::string_view reason = {};
 
   Failure(Error e) : error(std::move(e)) {}  // NOLINT: an Error is a Failure without causes
   Failure(ErrorCode code, std::string message) : error{code, std::move(message), {}} {}
@@ -47,6 +50,9 @@ inline std::unexpected<Failure> refuse(Failure failure) {
 // A number as Go prints a float64: 2.5, 1e+06.
 std::string floatText(double number);
 
+// The text, or its beginning and "..." when it has more than that many bytes.
+std::string cutText(std::string_view text, std::size_t bytes);
+
 // A bad value as messages print it.
 struct ShownValue {
   std::string text;
@@ -59,7 +65,9 @@ struct ShownValue {
   ShownValue(std::nullptr_t) : text("null") {}                                // NOLINT
 };
 
-// Collects what is wrong with an object, in the words of the Kubernetes API.
+// Collects what is wrong with an object, in the words of the Kubernetes API. A megabyte that is
+// wrong in every element, or shown with every limit it is beyond, must not become gigabytes of
+// complaints: a long message is cut, and what is over kMaxErrorBytes is only counted.
 class FieldErrors {
  public:
   FieldErrors& required(std::string field, std::string detail = "");
@@ -78,6 +86,9 @@ class FieldErrors {
   FieldErrors& told(std::string_view text);
   void append(FieldErrors other);
 
+  static constexpr std::size_t kMaxMessageBytes = 16 << 10;
+  static constexpr std::size_t kMaxErrorBytes = 256 << 10;
+
   bool empty() const { return causes_.empty(); }
   const std::vector<Cause>& causes() const { return causes_; }
   // `Pod "web" is invalid: spec.containers[0].image: Required value`; kind is "Deployment.apps"
@@ -89,6 +100,8 @@ class FieldErrors {
  private:
   FieldErrors& add(std::string field, std::string reason, std::string message);
   std::vector<Cause> causes_;
+  std::size_t bytes_ = 0;    // of causes_
+  std::size_t omitted_ = 0;  // more than causes_ has room for
 };
 
 }  // namespace koord::apiserver

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <optional>
+#include "apiserver/objects/place.h"
+#include "base/json_edit.h"
+#include "base/json_measure.h"
 
 #include "base/quantity.h"
 
@@ -10,20 +12,6 @@ namespace koord::apiserver {
 namespace {
 
 using api::Schema;
-
-// Where a value is; becomes text only when there is something to say about it.
-struct Place {
-  const Place* above = nullptr;
-  std::string_view member = {};
-  std::optional<std::size_t> element = {};
-
-  std::string text() const {
-    if (!above) return "";
-    const auto path = above->text();
-    if (element) return fmt::format("{}[{}]", path, *element);
-    return path.empty() ? std::string(member) : fmt::format("{}.{}", path, member);
-  }
-};
 
 bool isEmptyList(const json::value& value) {
   if (const auto* array = value.if_array()) return array->empty();
@@ -91,24 +79,19 @@ class Pruner {
  private:
   void members(json::object& object, const Schema& schema, const Place& place) {
     const bool builtin = !schema.name.empty();
-    for (auto it = object.begin(); it != object.end();) {
-      const std::string_view key = it->key();
+    eraseMembersIf(object, [&](json::key_value_pair& member) {
+      const std::string_view key = member.key();
       const auto* field = schema.field(key);
       if (!field && !schema.preserveUnknown && !isImplied(schema, key)) {
-        unknown.push_back(Place{&place, key}.text());
-        it = object.stable_erase(it);
-        continue;
+        if (unknown.size() < kMaxUnknownFields)
+          unknown.push_back(cutText(Place{&place, key}.text(), FieldErrors::kMaxMessageBytes));
+        return true;
       }
-      if (builtin && field && !isShown(it->value(), *field)) {
-        it = object.stable_erase(it);
-        continue;
-      }
-      if (field && field->type && it->value().is_structured())
-        prune(it->value(), *field->type, Place{&place, key});
-      else if (builtin && field && field->type && field->type->type == Schema::Type::Quantity)
-        toCanonical(it->value());
-      ++it;
-    }
+      if (builtin && field && !isShown(member.value(), *field)) return true;
+      if (field && field->type && member.value().is_structured())
+        prune(member.value(), *field->type, Place{&place, key});
+      return false;
+    });
     addZeros(object, schema);
   }
 
@@ -122,6 +105,34 @@ class Pruner {
   }
 };
 
+// False when the defaults need more room. A default may hold lists whose elements have defaults,
+// and these again.
+bool fillIn(json::value& value, const Schema& schema, std::size_t& room) {
+  if (auto* object = value.if_object()) {
+    for (const auto& field : schema.fields) {
+      if (!field.type) continue;
+      auto* member = object->if_contains(field.name);
+      const auto* limits = field.type->limits.get();
+      const bool missing = !member || (member->is_null() && !field.type->nullable);
+      if (missing && limits && limits->default_) {
+        const auto bytes = field.name.size() + measureJson(*limits->default_).bytes;
+        if (bytes > room) return false;
+        room -= bytes;
+        member = &(*object)[field.name];
+        *member = *limits->default_;
+      }
+      if (member && !fillIn(*member, *field.type, room)) return false;
+    }
+    if (schema.type == Schema::Type::Map && schema.items)
+      for (auto& member : *object)
+        if (!fillIn(member.value(), *schema.items, room)) return false;
+  } else if (auto* array = value.if_array(); array && schema.items) {
+    for (auto& item : *array)
+      if (!fillIn(item, *schema.items, room)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> prune(json::value& object, const Schema& schema) {
@@ -130,24 +141,13 @@ std::vector<std::string> prune(json::value& object, const Schema& schema) {
   return std::move(pruner.unknown);
 }
 
-void applyDefaults(json::value& value, const Schema& schema) {
-  if (auto* object = value.if_object()) {
-    for (const auto& field : schema.fields) {
-      if (!field.type) continue;
-      auto* member = object->if_contains(field.name);
-      const auto* limits = field.type->limits.get();
-      const bool missing = !member || (member->is_null() && !field.type->nullable);
-      if (missing && limits && limits->default_) {
-        (*object)[field.name] = *limits->default_;
-        member = object->if_contains(field.name);
-      }
-      if (member) applyDefaults(*member, *field.type);
-    }
-    if (schema.type == Schema::Type::Map && schema.items)
-      for (auto& member : *object) applyDefaults(member.value(), *schema.items);
-  } else if (auto* array = value.if_array(); array && schema.items) {
-    for (auto& item : *array) applyDefaults(item, *schema.items);
-  }
+Result<> applyDefaults(json::value& object, const Schema& schema) {
+  std::size_t room = kMaxDefaultBytes;
+  if (fillIn(object, schema, room)) return {};
+  return fail(ErrorCode::RequestEntityTooLarge,
+              fmt::format("the defaults of the CustomResourceDefinition's schema add more than {} "
+                          "bytes to this object",
+                          kMaxDefaultBytes));
 }
 
 }  // namespace koord::apiserver

@@ -241,7 +241,9 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
       return cannotHandle(problem->path.empty() ? problem->message
                                                 : problem->path + ": " + problem->message);
     unknown = prune(object, *schema);
-    if (custom) applyDefaults(object, *schema);
+    if (custom)
+      if (auto filled = applyDefaults(object, *schema); !filled)
+        return refuse(std::move(filled.error()));
   }
   if (auto good = reportUnknown(unknown, request, target, warnings); !good) return good;
   toStoredForm(object, target);

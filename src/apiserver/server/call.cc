@@ -1,5 +1,7 @@
 #include "apiserver/server/call.h"
 
+#include <fmt/format.h>
+
 namespace koord::apiserver {
 namespace {
 
@@ -13,6 +15,10 @@ json::object detailsOf(const Subject& subject) {
 
 Subject subjectOf(const kube::Request& request) {
   return {request.group, request.resource, request.name};
+}
+
+int statusOf(const Failure& failure) {
+  return failure.status != 0 ? failure.status : httpStatusOf(failure.error.code);
 }
 
 }  // namespace
@@ -36,13 +42,16 @@ std::string statusText(const Failure& failure, const kube::Request& request) {
   }
   if (error.retryAfter.count() > 0)
     details["retryAfterSeconds"] = (error.retryAfter.count() + 999) / 1000;
-  json::object status{{"kind", "Status"},           {"apiVersion", "v1"},
-                      {"metadata", json::object{}}, {"status", "Failure"},
-                      {"message", error.message},   {"reason", reasonOf(error.code)}};
+  json::object status{{"kind", "Status"},
+                      {"apiVersion", "v1"},
+                      {"metadata", json::object{}},
+                      {"status", "Failure"},
+                      {"message", error.message},
+                      {"reason", failure.reason.empty() ? reasonOf(error.code) : failure.reason}};
   // As the Go structs have it: an error about nothing in particular still has details.
   if (!details.empty() || error.code == ErrorCode::Forbidden)
     status["details"] = std::move(details);
-  status["code"] = httpStatusOf(error.code);
+  status["code"] = statusOf(failure);
   return toJson(status);
 }
 
@@ -59,10 +68,21 @@ std::string successText(const kube::Request& request, std::string_view kind, std
 
 Reply failureReply(Failure failure, const kube::Request& request) {
   Reply reply;
-  reply.status = httpStatusOf(failure.error.code);
+  reply.status = statusOf(failure);
   reply.body = bytesOf(statusText(failure, request));
   reply.error = std::move(failure.error);
   return reply;
+}
+
+Failure storageFailure(const Error& error) {
+  Failure failure(
+      ErrorCode::Io,
+      fmt::format("the storage takes no writes: {}; reads and watches go on, and writes "
+                  "do by themselves once that is mended",
+                  error.message));
+  failure.status = 507;
+  failure.reason = "InsufficientStorage";
+  return failure;
 }
 
 }  // namespace koord::apiserver

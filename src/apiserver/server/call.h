@@ -50,5 +50,7 @@ inline Bytes bytesOf(std::string text) {
 std::string statusText(const Failure& failure, const kube::Request& request);
 std::string successText(const kube::Request& request, std::string_view kind, std::string_view uid);
 Reply failureReply(Failure failure, const kube::Request& request);
+// 507: nothing can be written for now, because of this.
+Failure storageFailure(const Error& error);
 
 }  // namespace koord::apiserver

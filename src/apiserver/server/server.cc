@@ -37,15 +37,21 @@ Server::~Server() = default;
 Result<std::unique_ptr<Server>> Server::open(Executor& executor, ServerOptions options) {
   const std::string path = options.database;
   const bool inlineCommits = options.inlineCommits;
+  const auto openStorage = options.openStorage;
   std::unique_ptr<Server> server(new Server(executor, std::move(options)));
-  if (!path.empty()) {
-    auto storage = openSqlite(path);
+  if (!path.empty() || openStorage) {
+    auto storage = openStorage ? openStorage() : openSqlite(path);
     if (!storage) return fail(std::move(storage.error()));
     if (auto loaded = server->load(**storage); !loaded)
       return fail(std::move(loaded.error()).within(path));
     const auto onDurable = [raw = server.get()](Result<std::uint64_t> version) {
       raw->store_.durable(std::move(version));
     };
+    server->store_.observe(
+        [raw = server.get()](const Table& table, const Event& event) {
+          raw->takenBack(table, event);
+        },
+        [raw = server.get()](const Error* failure) { raw->storageChanged(failure); });
     server->store_.setJournal(inlineCommits
                                   ? makeInlineJournal(executor, *std::move(storage), onDurable)
                                   : makeGroupJournal(executor, *std::move(storage), onDurable));
@@ -122,6 +128,43 @@ Result<> Server::openAccess() {
   return {};
 }
 
+// What else the server took from an object that is as before now.
+void Server::takenBack(const Table& table, const Event& event) {
+  const auto& entry = event.before ? event.before : event.now;
+  const auto object = event.before ? parseJson(event.before->text) : Result<json::value>();
+  const json::value* before = event.before && object ? &*object : nullptr;
+  if (table.name() == kMutating) {
+    webhooks_.setMutating(entry->key, before);
+  } else if (table.name() == kValidating) {
+    webhooks_.setValidating(entry->key, before);
+  } else if (table.name() == "services") {
+    addresses_.changed(entry->key, before);
+  } else if (table.name() == kCrds) {
+    std::vector<std::string> ignored;
+    auto learnt = before ? resourceOfCrd(*before, ignored) : fail(ErrorCode::NotFound, "");
+    if (learnt) {
+      registry_.put(*std::move(learnt));
+    } else {
+      registry_.remove(entry->key);
+    }
+  }
+}
+
+void Server::storageChanged(const Error* failure) {
+  // The ledger has charges of what was taken back; until now nothing could be stored anyway.
+  if (!failure) quotas_.load();
+  if (options_.onStorage) options_.onStorage(failure);
+}
+
+// Waits until all that a reply may depend on is on disk; false when some of it was taken back.
+Task<bool> Server::settled() {
+  if (store_.durableVersion() >= store_.version()) co_return true;
+  auto [settled, completer] = Future<bool>::make(executor_);
+  store_.whenDurable(store_.version(), [completer](bool durable) { completer.complete(durable); });
+  const bool durable = co_await settled;
+  co_return durable;
+}
+
 Task<Reply> Server::serve(Call call) {
   ++counters_.requests;
   Reply reply;
@@ -143,32 +186,44 @@ Task<Reply> Server::serve(Call call) {
   const bool reading =
       (verb == kube::Verb::Get || verb == kube::Verb::List) && call.request.subresource != "scale";
   if (reading) {
-    reply = read(call);
-  } else {
-    WriteCall write(*this, call);
-    auto running = write.run();
-    auto outcome = co_await running;
-    if (outcome) {
-      reply.body = std::move(outcome->text);
-      reply.status = outcome->status;
-    } else {
-      auto& failure = outcome.error();
-      if (!failure.subject && call.request.name.empty())
-        failure.subject = Subject{call.request.group, call.request.resource, write.newName()};
-      reply = failureReply(std::move(failure), call.request);
+    // What was read and then taken back is read again.
+    bool durable = false;
+    while (!durable) {
+      reply = read(call);
+      auto settling = settled();
+      durable = co_await settling;
     }
-    for (auto& warning : write.warnings()) reply.warnings.push_back(std::move(warning));
-  }
-  // Nothing leaves before all that it may depend on is on disk.
-  if (store_.durableVersion() < store_.version()) {
-    auto [durable, completer] = Future<bool>::make(executor_);
-    store_.whenDurable(store_.version(), [completer] { completer.complete(true); });
-    co_await durable;
-    if (const auto& failure = store_.failure())
-      reply = failureReply(Failure(ErrorCode::Internal, "the storage failed: " + failure->message),
-                           call.request);
+  } else {
+    auto writing = write(call);
+    reply = co_await writing;
   }
   if (reply.error) ++counters_.failures;
+  co_return reply;
+}
+
+Task<Reply> Server::write(const Call& call) {
+  Reply reply;
+  WriteCall write(*this, call);
+  auto running = write.run();
+  auto outcome = co_await running;
+  auto settling = settled();
+  const bool durable = co_await settling;
+  if (!durable || write.takenBack()) {
+    // By now the storage may be well again, but this write is gone.
+    const auto& failure = store_.failure();
+    reply = failureReply(
+        storageFailure(failure ? *failure : Error{ErrorCode::Io, "it failed for a moment", {}}),
+        call.request);
+  } else if (outcome) {
+    reply.body = std::move(outcome->text);
+    reply.status = outcome->status;
+  } else {
+    auto& failure = outcome.error();
+    if (!failure.subject && call.request.name.empty())
+      failure.subject = Subject{call.request.group, call.request.resource, write.newName()};
+    reply = failureReply(std::move(failure), call.request);
+  }
+  for (auto& warning : write.warnings()) reply.warnings.push_back(std::move(warning));
   co_return reply;
 }
 

@@ -37,11 +37,16 @@ struct ServiceAccountOptions {
 };
 
 struct ServerOptions {
-  std::string database;              // the SQLite file; "" keeps everything in memory only
+  std::string database;  // the SQLite file; "" keeps everything in memory only
+  // Opens another storage than that file, for tests; null = the file, if there is one.
+  std::function<Result<std::unique_ptr<Storage>>()> openStorage;
   bool inlineCommits = false;        // write on the executor itself: for virtual time
   std::size_t historyEvents = 8192;  // per resource, for watches
   std::uint64_t seed = 1;            // of uids and generated names
-  WebhookCaller webhookCaller;       // null: webhooks cannot be called and fail by their policy
+  // The database cannot be written (the error; writes are answered 507, everything else goes on),
+  // or can be again (null). On the executor.
+  std::function<void(const Error* failure)> onStorage;
+  WebhookCaller webhookCaller;  // null: webhooks cannot be called and fail by their policy
   // Node and RBAC authorisation, with the roles that every cluster has. Transports ask it before
   // they hand a request to the server (authorizer()); without it whoever is known may do
   // everything.
@@ -100,8 +105,12 @@ class Server {
   Server(Executor& executor, ServerOptions options);
   Result<> load(Storage& storage);
   Result<> openAccess();
+  void takenBack(const Table& table, const Event& event);
+  void storageChanged(const Error* failure);
 
   Reply read(const Call& call);
+  Task<Reply> write(const Call& call);
+  Task<bool> settled();
   Outcome<Reply> get(const Call& call, const Target& target);
   Outcome<Reply> list(const Call& call, const Target& target);
 

@@ -18,11 +18,14 @@
 #include "apiserver/server/body.h"
 #include "apiserver/server/render.h"
 #include "apiserver/server/scale.h"
+#include "base/json_measure.h"
 
 namespace koord::apiserver {
 namespace {
 
 constexpr int kAttempts = 16;
+// What etcd takes by default.
+constexpr std::size_t kMaxObjectBytes = 1'572'864;
 
 bool isCrd(const Resource& resource) {
   return resource.is("apiextensions.k8s.io", "customresourcedefinitions");
@@ -37,9 +40,7 @@ Task<Outcome<Written>> WriteCall::run() {
   auto dryRun = isDryRun(call_.request);
   if (!dryRun) co_return std::unexpected(std::move(dryRun.error()));
   dryRun_ = *dryRun;
-  if (const auto& failure = server_.store_.failure())
-    co_return refuse(ErrorCode::Internal,
-                     "no writes are taken since the storage failed: " + failure->message);
+  if (const auto& failure = server_.store_.failure()) co_return refuse(storageFailure(*failure));
   if (!target_.version->deprecationWarning.empty())
     warnings_.push_back(target_.version->deprecationWarning);
 
@@ -117,6 +118,7 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (target_.table->find(key)) co_return refuse(alreadyExists(*target_.resource, name));
   if (auto good = server_.quotas_.admit(object, *target_.stored); !good)
     co_return std::unexpected(std::move(good.error()));
+  if (auto good = checkSize(object, 0); !good) co_return std::unexpected(std::move(good.error()));
   if (dryRun_) co_return answer(object, 201);
   const auto entry = put(object);
   if (auto done = followUp(&object, name); !done)
@@ -236,6 +238,8 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     if (pods ? request.subresource == "resize" : request.subresource.empty())
       if (auto good = server_.quotas_.admit(next, *target_.stored); !good)
         co_return std::unexpected(std::move(good.error()));
+    if (auto good = checkSize(next, entry->text.size()); !good)
+      co_return std::unexpected(std::move(good.error()));
     if (dryRun_) co_return answer(next, 200);
     const bool gone = canGo(next);
     if (gone) {
@@ -413,7 +417,30 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
   return {};
 }
 
+// No single request can make an object that is too large, but many small ones could.
+Outcome<> WriteCall::checkSize(const json::value& object, std::size_t before) const {
+  const auto bytes = measureJson(object).bytes + managed_.size();
+  if (bytes <= std::max(kMaxObjectBytes, before)) return {};
+  return refuse(
+      ErrorCode::RequestEntityTooLarge,
+      fmt::format("{} \"{}\" would have {} bytes, more than the {} that can be stored "
+                  "(etcd: request is too large)",
+                  target_.kindName(), textAt(object, "metadata", "name"), bytes, kMaxObjectBytes));
+}
+
+void WriteCall::stored() {
+  earlierTakenBack_ = takenBack();
+  storedEpoch_ = server_.store_.epoch();
+  storedVersion_ = server_.store_.version() + 1;
+}
+
+bool WriteCall::takenBack() const {
+  return earlierTakenBack_ ||
+         (storedVersion_ != 0 && server_.store_.isTakenBack(storedEpoch_, storedVersion_));
+}
+
 EntryPtr WriteCall::put(const json::value& object) {
+  stored();
   auto entry =
       server_.store_.put(*target_.table, draftOf(object, *target_.stored), object, managed_);
   server_.quotas_.changed(*target_.stored, entry->key, &object);
@@ -422,6 +449,7 @@ EntryPtr WriteCall::put(const json::value& object) {
 }
 
 void WriteCall::erase(const EntryPtr& entry) {
+  stored();
   server_.store_.erase(*target_.table, entry);
   server_.quotas_.changed(*target_.stored, entry->key, nullptr);
   if (target_.stored->isCore("services")) server_.addresses_.changed(entry->key, nullptr);

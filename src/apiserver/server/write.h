@@ -21,6 +21,8 @@ class WriteCall {
   std::vector<std::string>& warnings() { return warnings_; }
   // What the object is called that is being made; "" when the request names it.
   const std::string& newName() const { return newName_; }
+  // Whether something that this call stored is gone again, since the storage failed.
+  bool takenBack() const;
 
  private:
   // The object that a write leads from `old` to.
@@ -75,6 +77,10 @@ class WriteCall {
   Outcome<> admitCreation();
   Task<Outcome<Written>> issueToken();
   Outcome<> followUp(const json::value* object, std::string_view name);
+  // What was stored before may stay as large as it is.
+  Outcome<> checkSize(const json::value& object, std::size_t before) const;
+  // To be called before each change.
+  void stored();
   EntryPtr put(const json::value& object);
   void erase(const EntryPtr& entry);
   Outcome<> checkKindRules(const json::value& object);
@@ -93,6 +99,10 @@ class WriteCall {
   std::optional<ManagedFields> applied_;  // by apply()
   std::vector<std::string> warnings_;
   std::string newName_;
+  // The last change, see Store::isTakenBack; version 0: none yet.
+  std::size_t storedEpoch_ = 0;
+  std::uint64_t storedVersion_ = 0;
+  bool earlierTakenBack_ = false;
 };
 
 }  // namespace koord::apiserver

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "api/config.h"
@@ -119,6 +120,15 @@ Result<> ClusterUp::openServer() {
   apiserver::ServerOptions options;
   if (!options_.inMemory) options.database = data_.file("cluster.db");
   options.seed = random_.next();
+  // On standard error, with --quiet too: whoever uses the cluster sees only that writes fail.
+  options.onStorage = [](const Error* failure) {
+    if (failure) {
+      std::fprintf(stderr, "koordctl: writes are refused (507) since the storage failed: %s\n",
+                   failure->message.c_str());
+    } else {
+      std::fprintf(stderr, "koordctl: the storage can be written again, writes go on\n");
+    }
+  };
   options.webhookCaller = apiserver::makeWebhookCaller(
       http_, executor_, [](const api::ServiceReference& service) -> Result<std::string> {
         return fail(ErrorCode::Unavailable,

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "cluster/hostnode/fake_cgroup_fs.h"
 #include "cluster/hostnode/fake_runtime.h"
@@ -9,6 +12,12 @@
 
 namespace koord::cluster {
 namespace {
+
+// A folder that is gone with it.
+struct TempDir {
+  std::string path = testing::TempDir() + "pods-" + std::to_string(::getpid());
+  ~TempDir() { std::filesystem::remove_all(path); }
+};
 
 class HostNodeTest : public testing::Test {
  protected:
@@ -26,8 +35,9 @@ class HostNodeTest : public testing::Test {
     options.node.capacity = {{"cpu", Quantity::of(4)}, {"memory", Quantity::of(8 << 20)}};
     options.node.allocatable = options.node.capacity;
     options.node.info = {"m", "s", "b", "6.1", "Debian", "fake://1", "v1", "v1", "linux", "amd64"};
+    options.podsDir = dir.path;
     node = std::make_unique<HostNode>(cluster.api, cluster.loop, runtime, cgroups, Random(1),
-                                      std::move(options));
+                                      std::move(options), HostNodeServices{cluster.loop});
     node->start();
     cluster.loop.advance(1s);
   }
@@ -51,6 +61,7 @@ class HostNodeTest : public testing::Test {
     return "/cg/kubepods/burstable/pod" + uid;
   }
 
+  TempDir dir;
   TestCluster cluster;
   FakeCgroupFs fs;
   Cgroups cgroups;

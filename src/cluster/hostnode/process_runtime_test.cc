@@ -68,7 +68,7 @@ class ProcessRuntimeTest : public testing::Test {
     restart();
     pod_ = {"0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", "default", "p", root_ + "/poduid"};
     ASSERT_TRUE(cgroups_->create(pod_.cgroup, {}));
-    ASSERT_TRUE(run(runtime_->preparePod(pod_)));
+    ASSERT_TRUE(run(runtime_->preparePod(pod_, {})));
   }
 
   void TearDown() override {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "cluster/hostnode/cgroups.h"
 #include "cluster/hostnode/runtime.h"
@@ -26,7 +27,9 @@ class FakeRuntime final : public Runtime {
       onExec = [](const auto&, const auto&) { return ExecResult{}; };
   Duration execTime{};
   std::optional<Error> startError;  // what the next starts fail with
+  std::optional<Error> listError;   // what the next list fails with, at once
   Duration latency = std::chrono::milliseconds(1);
+  std::optional<Duration> listLatency;  // when it is another
 
   void exit(const std::string& name, int exitCode) {
     for (auto& container : containers)
@@ -115,7 +118,8 @@ class FakeRuntime final : public Runtime {
   }
 
   Task<Result<std::vector<RuntimeContainer>>> list() override {
-    auto pause = sleepFor(executor_, latency);
+    if (auto error = std::exchange(listError, std::nullopt)) co_return fail(*std::move(error));
+    auto pause = sleepFor(executor_, listLatency.value_or(latency));
     co_await pause;
     co_return containers;
   }

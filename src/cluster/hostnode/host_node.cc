@@ -21,9 +21,14 @@ namespace {
 constexpr Duration kRetry = 1s;
 constexpr Duration kBusyRetry = 50ms;
 
-// With the zeros that readers of container statuses expect to be written out.
+// As a patch: with the zeros that readers of container statuses expect to be written out, and without
+// what conditions said before.
 json::value statusDocument(const api::PodStatus& status) {
   json::value document = api::encode(status);
+  if (auto* conditions = find(document, "conditions"))
+    for (auto& condition : conditions->get_array())
+      for (const char* text : {"reason", "message"})
+        if (!find(condition, text)) condition.get_object()[text] = nullptr;
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     auto* containers = find(document, list);
     if (!containers || !containers->is_array()) continue;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 
@@ -93,6 +94,13 @@ net::HttpRequest requestOf(const spec::HttpGetAction& action, Duration timeout) 
   return request;
 }
 
+// An errno in words, as Go writes it.
+std::string wordsFor(int code) {
+  std::string words = std::strerror(code);
+  words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
+  return words;
+}
+
 // A socket that is being connected; -1 with the reason when that failed at once.
 int beginConnect(const std::string& host, int port, std::string& why) {
   addrinfo hints{};
@@ -111,7 +119,7 @@ int beginConnect(const std::string& host, int port, std::string& why) {
   ::freeaddrinfo(found);
   if (fd >= 0 && (status == 0 || code == EINPROGRESS)) return fd;
   if (fd >= 0) ::close(fd);
-  why = fmt::format("connect: {}", std::strerror(code));
+  why = "connect: " + wordsFor(code);
   return -1;
 }
 
@@ -123,7 +131,7 @@ std::optional<Result<>> connected(int fd) {
   socklen_t size = sizeof code;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &size) != 0) code = errno;
   if (code == 0) return Result<>{};
-  return fail(ErrorCode::Unavailable, fmt::format("connect: {}", std::strerror(code)));
+  return fail(ErrorCode::Unavailable, "connect: " + wordsFor(code));
 }
 
 struct Socket {

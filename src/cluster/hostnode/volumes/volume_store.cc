@@ -127,6 +127,7 @@ Result<std::string> setUpVolume(const std::string& podDir, const VolumeSetUp& vo
       if (auto given = giveTree(volume.path, *group); !given) return fail(std::move(given.error()));
     return volume.path;
   }
+  if (auto made = makeDirs(podDir, 0750); !made) return fail(std::move(made.error()));
   const std::string path = fmt::format("{}/volumes/kubernetes.io~{}/{}", podDir, volume.type,
                                        volume.name);
   if (volume.kind == Kind::Files) {

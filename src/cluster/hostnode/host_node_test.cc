@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/file.h"
 #include "cluster/hostnode/fake_cgroup_fs.h"
 #include "cluster/hostnode/fake_runtime.h"
 #include "cluster/testing/test_cluster.h"
@@ -207,6 +208,274 @@ TEST_F(HostNodeTest, AStartThatFailsIsReportedAndTriedAgain) {
   EXPECT_EQ(waiting->message, "command is empty");
   runtime.startError.reset();
   EXPECT_TRUE(cluster.until([&] { return phase("p") == "Running"; }, 15s));
+}
+
+TEST_F(HostNodeTest, APlanOutlivesTwoChangesOfItsPod) {
+  createPod("p");
+  // The list after the start fails, so the next step begins with a list of its own, which takes long.
+  runtime.exit("main", 1);
+  runtime.latency = 500ms;
+  runtime.listLatency = 3s;
+  cluster.loop.advance(250ms);  // a list that shows the end is on its way
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 1; }, 1s));
+  EXPECT_TRUE(cluster.until([&] {
+    cluster.patch<api::Pod>("p", "metadata: {labels: {round: '" +
+                                     std::to_string(cluster.loop.steadyNow().time_since_epoch().count()) +
+                                     "'}}");
+    if (runtime.started.size() == 2) runtime.listError = Error{ErrorCode::Unavailable, "busy", {}};
+    if (runtime.started.size() == 2 && runtime.running() == 1) runtime.exit("main", 1);
+    return runtime.started.size() >= 3;
+  }, 60s));
+  cluster.loop.advance(10s);
+  EXPECT_EQ(cluster.get<api::Pod>("p")->status.containerStatuses.at(0).name, "main");
+}
+
+// ---- volumes ----
+
+constexpr const char* kConfigVolume =
+    "  volumes: [{name: conf, configMap: {name: settings}}]\n";
+
+class HostNodeVolumesTest : public HostNodeTest {
+ protected:
+  // With one container that mounts the volumes that it is given by name.
+  void createUser(const std::string& name, const std::string& mounts, const std::string& more) {
+    cluster.create(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+        "}\nspec:\n  nodeName: box\n  terminationGracePeriodSeconds: 5\n  containers: "
+        "[{name: main, image: i, command: [run], volumeMounts: [" + mounts + "]}]\n" + more);
+    cluster.loop.advance(1s);
+  }
+  std::string waitingMessage(const std::string& name) {
+    const auto state = cluster.get<api::Pod>(name)->status.containerStatuses.at(0).state;
+    return state.waiting ? state.waiting->reason + ": " + state.waiting->message : "";
+  }
+  std::vector<std::string> events(const std::string& reason) {
+    std::vector<std::string> messages;
+    for (const auto& event : cluster.list<api::Event>())
+      if (event.reason == reason) messages.push_back(event.message);
+    return messages;
+  }
+  std::string podFolder(const std::string& name) {
+    return dir.path + "/" + cluster.get<api::Pod>(name)->metadata.uid;
+  }
+};
+
+TEST_F(HostNodeVolumesTest, APodWaitsForItsVolumesAndSaysWhy) {
+  createUser("p", "{name: conf, mountPath: /conf, subPath: a}", kConfigVolume);
+  const std::string why =
+      "MountVolume.SetUp failed for volume \"conf\" : configmap \"settings\" not found";
+  EXPECT_EQ(waitingMessage("p"), "ContainerCreating: " + why);
+  EXPECT_THAT(events("FailedMount"), testing::Contains(why));
+  EXPECT_TRUE(runtime.started.empty());
+  EXPECT_TRUE(runtime.prepared.empty());
+  cluster.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: one}\n");
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "Running"; }, 5s));
+  const auto& mount = runtime.started.at(0).mounts.at(0);
+  EXPECT_EQ(mount.target, "/conf");
+  EXPECT_EQ(mount.subPath, "a");
+  EXPECT_TRUE(mount.readOnly);
+  EXPECT_EQ(mount.source, podFolder("p") + "/volumes/kubernetes.io~configmap/conf");
+}
+
+TEST_F(HostNodeVolumesTest, FilesFollowTheirObjectsAndOutliveWhatCannotBeRead) {
+  cluster.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: one}\n");
+  createUser("p", "{name: conf, mountPath: /conf}", kConfigVolume);
+  const std::string file = podFolder("p") + "/volumes/kubernetes.io~configmap/conf/a";
+  EXPECT_EQ(*readFile(file), "one");
+  cluster.patch<api::ConfigMap>("settings", "data: {a: two}");
+  EXPECT_TRUE(cluster.until([&] { return *readFile(file) == "two"; }, 5s));
+  cluster.remove<api::ConfigMap>("settings");
+  cluster.loop.advance(2s);
+  EXPECT_EQ(*readFile(file), "two");
+  EXPECT_EQ(phase("p"), "Running");
+  runtime.exit("main", 1);
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 2; }, 5s))
+      << "it is started again with what there is";
+}
+
+TEST_F(HostNodeVolumesTest, NothingIsLeftOfThem) {
+  createUser("p", "{name: e, mountPath: /e}", "  volumes: [{name: e, emptyDir: {}}]\n");
+  createUser("done", "{name: e, mountPath: /e}",
+             "  volumes: [{name: e, emptyDir: {}}]\n  restartPolicy: Never\n");
+  const std::string one = podFolder("p");
+  const std::string two = podFolder("done");
+  EXPECT_TRUE(std::filesystem::exists(one + "/volumes/kubernetes.io~empty-dir/e"));
+  for (auto& container : runtime.containers)
+    if (container.pod.name == "done") {
+      container.phase = RuntimeContainer::Phase::Exited;
+      container.finishedAt = cluster.loop.wallNow();
+    }
+  EXPECT_TRUE(cluster.until([&] { return phase("done") == "Succeeded"; }, 5s));
+  EXPECT_TRUE(cluster.until([&] { return !std::filesystem::exists(two); }, 5s));
+  cluster.remove<api::Pod>("p");
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 10s));
+  EXPECT_FALSE(std::filesystem::exists(one));
+}
+
+TEST_F(HostNodeVolumesTest, WhatACrashLeftOfAPodThatIsGoneIsCleared) {
+  createUser("p", "{name: e, mountPath: /e}", "  volumes: [{name: e, emptyDir: {}}]\n");
+  const std::string kept = podFolder("p");
+  std::filesystem::create_directories(dir.path + "/orphan/volumes/kubernetes.io~empty-dir/e");
+  restart();
+  cluster.loop.advance(30s);
+  EXPECT_FALSE(std::filesystem::exists(dir.path + "/orphan"));
+  EXPECT_TRUE(std::filesystem::exists(kept));
+  EXPECT_EQ(runtime.started.size(), 1u);
+}
+
+TEST_F(HostNodeVolumesTest, WhatTheNodeCannotGiveIsRefusedOutLoud) {
+  createUser("nfs", "{name: share, mountPath: /n}",
+             "  volumes: [{name: share, nfs: {server: s, path: /}}]\n");
+  EXPECT_THAT(waitingMessage("nfs"), testing::HasSubstr("no volume plugin matched"));
+  createUser("sandbox", "", "  runtimeClassName: gvisor\n");
+  EXPECT_THAT(waitingMessage("sandbox"),
+              testing::HasSubstr("ContainerCreating: Failed to create pod sandbox: RuntimeClass"));
+  EXPECT_EQ(events("FailedCreatePodSandBox").size(), 1u);
+  createUser("windows", "", "  os: {name: windows}\n");
+  EXPECT_EQ(phase("windows"), "Failed");
+  EXPECT_EQ(cluster.get<api::Pod>("windows")->status.reason, "PodOSNotSupported");
+  createUser("root", "", "  securityContext: {runAsNonRoot: true}\n");
+  EXPECT_THAT(waitingMessage("root"), testing::HasSubstr("CreateContainerConfigError: container has "
+                                                         "runAsNonRoot"));
+  EXPECT_TRUE(runtime.started.empty());
+}
+
+TEST_F(HostNodeVolumesTest, UsersAndRightsReachTheRuntime) {
+  createUser("p", "",
+             "  stdin: true\n  securityContext: {runAsUser: 5, runAsGroup: 6, fsGroup: 7, "
+             "supplementalGroups: [8]}\n");
+  const auto& user = runtime.started.at(0).user;
+  EXPECT_EQ(user.user, 5u);
+  EXPECT_EQ(user.group, 6u);
+  EXPECT_EQ(user.groups, (std::vector<std::uint32_t>{8, 7}));
+}
+
+// ---- probes and hooks ----
+
+class HostNodeHealthTest : public HostNodeVolumesTest {
+ protected:
+  void createProbed(const std::string& container, const std::string& more = "") {
+    cluster.create("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeName: box\n"
+                   "  terminationGracePeriodSeconds: 20\n" + more +
+                   "  containers:\n  - name: main\n    image: i\n    command: [run]\n" + container);
+    cluster.loop.advance(1s);
+  }
+  bool ready() {
+    const auto pod = cluster.get<api::Pod>("p");
+    const auto& conditions = pod->status.conditions;
+    const auto found = std::ranges::find(conditions, "Ready", &api::PodCondition::type);
+    return found != conditions.end() && found->status == "True" &&
+           pod->status.containerStatuses.at(0).ready;
+  }
+  void answer(std::set<std::string> failing) {
+    runtime.onExec = [failing](const std::string&, const std::vector<std::string>& command) {
+      return failing.contains(command.at(0)) ? ExecResult{1, command.at(0) + " failed"} : ExecResult{};
+    };
+  }
+};
+
+TEST_F(HostNodeHealthTest, ReadinessMakesThePodReadyAndUnready) {
+  answer({"ready"});
+  createProbed("    readinessProbe: {exec: {command: [ready]}, periodSeconds: 1}\n");
+  EXPECT_EQ(phase("p"), "Running");
+  EXPECT_FALSE(ready());
+  answer({});
+  EXPECT_TRUE(cluster.until([&] { return ready(); }, 3s));
+  const auto conditions = cluster.get<api::Pod>("p")->status.conditions;
+  EXPECT_EQ(std::ranges::find(conditions, "Ready", &api::PodCondition::type)->message, "");
+  answer({"ready"});
+  EXPECT_TRUE(cluster.until([&] { return !ready(); }, 5s));
+  EXPECT_EQ(runtime.started.size(), 1u);
+  EXPECT_THAT(events("Unhealthy"), testing::Contains("Readiness probe failed: ready failed"));
+}
+
+TEST_F(HostNodeHealthTest, LivenessThatFailsRestartsTheContainerWithBackoff) {
+  createProbed("    livenessProbe: {exec: {command: [alive]}, periodSeconds: 1, failureThreshold: 2, "
+               "terminationGracePeriodSeconds: 3}\n");
+  answer({"alive"});
+  runtime.deaf = {"main"};
+  cluster.loop.advance(2s);
+  EXPECT_EQ(runtime.running(), 1u) << "it has three seconds to end";
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 2; }, 5s));
+  EXPECT_THAT(events("Killing"),
+              testing::ElementsAre("Container main failed liveness probe, will be restarted"));
+  EXPECT_TRUE(cluster.until(
+      [&] { return waitingMessage("p").starts_with("CrashLoopBackOff: back-off 10s"); }, 10s));
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 3; }, 12s));
+}
+
+TEST_F(HostNodeHealthTest, APodThatNeverRestartsFailsByItsProbe) {
+  answer({"alive"});
+  createProbed("    livenessProbe: {exec: {command: [alive]}, periodSeconds: 1, failureThreshold: 1}\n",
+               "  restartPolicy: Never\n");
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "Failed"; }, 5s));
+  EXPECT_THAT(events("Killing"), testing::ElementsAre("Container main failed liveness probe"));
+}
+
+TEST_F(HostNodeHealthTest, AStartupProbeComesBeforeTheOthers) {
+  answer({"up"});
+  createProbed("    startupProbe: {exec: {command: [up]}, periodSeconds: 1, failureThreshold: 30}\n"
+               "    livenessProbe: {exec: {command: [alive]}, periodSeconds: 1}\n");
+  cluster.loop.advance(4s);
+  EXPECT_FALSE(cluster.get<api::Pod>("p")->status.containerStatuses[0].started.value());
+  EXPECT_THAT(runtime.executed, testing::Each("main: up"));
+  answer({});
+  EXPECT_TRUE(cluster.until([&] { return ready(); }, 3s));
+  EXPECT_TRUE(cluster.get<api::Pod>("p")->status.containerStatuses[0].started.value());
+  cluster.loop.advance(3s);
+  EXPECT_EQ(runtime.executed.back(), "main: alive");
+}
+
+TEST_F(HostNodeHealthTest, NobodyIsProbedToDeathWhileThePodIsDeleted) {
+  createProbed("    livenessProbe: {exec: {command: [alive]}, periodSeconds: 1, failureThreshold: 1, "
+               "terminationGracePeriodSeconds: 1}\n");
+  runtime.deaf = {"main"};
+  cluster.remove<api::Pod>("p");
+  answer({"alive"});
+  cluster.loop.advance(15s);
+  EXPECT_EQ(runtime.running(), 1u);
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 10s));
+  EXPECT_THAT(events("Killing"), testing::ElementsAre("Stopping container main"));
+}
+
+TEST_F(HostNodeHealthTest, ThePostStartHookComesBeforeTheNextContainer) {
+  runtime.execTime = 3s;
+  createProbed("    lifecycle: {postStart: {exec: {command: [hello]}}}\n"
+               "  - {name: next, image: i, command: [run]}\n");
+  cluster.loop.advance(1s);
+  EXPECT_EQ(runtime.started.size(), 1u);
+  EXPECT_FALSE(cluster.get<api::Pod>("p")->status.containerStatuses[0].ready);
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 2; }, 3s));
+  cluster.loop.advance(1s);
+  EXPECT_TRUE(ready());
+  EXPECT_THAT(runtime.executed, testing::ElementsAre("main: hello"));
+}
+
+TEST_F(HostNodeHealthTest, APostStartHookThatFailsEndsTheContainer) {
+  answer({"hello"});
+  createProbed("    lifecycle: {postStart: {exec: {command: [hello]}}}\n");
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 2; }, 5s));
+  EXPECT_THAT(events("FailedPostStartHook"),
+              testing::Contains("PostStartHook failed: command 'hello' exited with 1: hello failed"));
+}
+
+TEST_F(HostNodeHealthTest, ThePreStopHookComesFirstAndItsTimeCounts) {
+  createProbed("    lifecycle: {preStop: {sleep: {seconds: 7}}}\n");
+  runtime.deaf = {"main"};
+  cluster.remove<api::Pod>("p");
+  cluster.loop.advance(19s);
+  EXPECT_EQ(runtime.running(), 1u);
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 3s))
+      << "seven seconds of the hook and thirteen to end";
+}
+
+TEST_F(HostNodeHealthTest, APreStopHookThatFailsIsToldAndHoldsNothingUp) {
+  answer({"bye"});
+  createProbed("    lifecycle: {preStop: {exec: {command: [bye]}}}\n");
+  cluster.remove<api::Pod>("p");
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 3s));
+  EXPECT_THAT(events("FailedPreStopHook"),
+              testing::ElementsAre("PreStopHook failed: command 'bye' exited with 1: bye failed"));
 }
 
 TEST_F(HostNodeTest, ShutdownEndsThePodsAndLeavesThemInTheApi) {

@@ -14,6 +14,8 @@ using namespace std::chrono_literals;
 namespace {
 // What a container has at least for its end when its preStop hook has used up all the time.
 constexpr Duration kLeastGrace = 2s;
+// Grace times are whole seconds; what differs by less is the same, asked for again by another clock.
+constexpr Duration kSameGrace = 500ms;
 }  // namespace
 
 void HostNode::stop(const std::string& uid, const std::string& id, Duration grace) {
@@ -21,7 +23,7 @@ void HostNode::stop(const std::string& uid, const std::string& id, Duration grac
   const SteadyTime deadline = executor_.steadyNow() + grace;
   const auto [known, fresh] = entry.stopping.try_emplace(id, deadline);
   if (!fresh) {
-    if (known->second <= deadline) return;  // a shorter grace time than before counts
+    if (known->second <= deadline + kSameGrace) return;  // a shorter grace time than before counts
     known->second = deadline;
   }
   tasks_.spawn(stopOne(uid, id, grace));

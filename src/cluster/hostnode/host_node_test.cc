@@ -469,6 +469,18 @@ TEST_F(HostNodeHealthTest, ThePreStopHookComesFirstAndItsTimeCounts) {
       << "seven seconds of the hook and thirteen to end";
 }
 
+TEST_F(HostNodeHealthTest, APreStopHookIsNotCutShortByAClockThatRunsFaster) {
+  runtime.execTime = 3s;
+  createProbed("    lifecycle: {preStop: {exec: {command: [bye]}}}\n");
+  cluster.remove<api::Pod>("p");
+  cluster.loop.advance(1s);
+  cluster.loop.jumpWallClock(5ms);
+  cluster.patch<api::Pod>("p", "metadata: {labels: {look: again}}");
+  cluster.loop.advance(1s);
+  EXPECT_EQ(runtime.running(), 1u);
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 3s));
+}
+
 TEST_F(HostNodeHealthTest, APreStopHookThatFailsIsToldAndHoldsNothingUp) {
   answer({"bye"});
   createProbed("    lifecycle: {preStop: {exec: {command: [bye]}}}\n");

@@ -35,7 +35,8 @@ ContainerUser userOf(const HostPod& pod, const spec::Container& container) {
 }  // namespace
 
 SandboxOptions sandboxOf(const HostPod& pod) {
-  SandboxOptions options{pod.details.hostPID, pod.details.hostIPC, pod.details.shareProcessNamespace};
+  SandboxOptions options{pod.details.hostPID, pod.details.hostIPC,
+                         pod.details.shareProcessNamespace};
   for (const auto* list : {&pod.details.initContainers, &pod.details.containers})
     for (const auto& container : *list)
       if (container.securityContext && container.securityContext->privileged.value_or(false))
@@ -43,8 +44,8 @@ SandboxOptions sandboxOf(const HostPod& pod) {
   return options;
 }
 
-ContainerConfig configOf(const HostPod& pod, const PodRef& reference, const api::Container& container,
-                         ContainerInputs inputs) {
+ContainerConfig configOf(const HostPod& pod, const PodRef& reference,
+                         const api::Container& container, ContainerInputs inputs) {
   const auto& details = pod.container(container.name);
   ContainerConfig config;
   config.pod = reference;

@@ -23,16 +23,47 @@ namespace koord::cluster {
 namespace {
 
 // By number.
-constexpr std::string_view kCapabilities[] = {
-    "CHOWN",           "DAC_OVERRIDE",     "DAC_READ_SEARCH", "FOWNER",       "FSETID",
-    "KILL",            "SETGID",           "SETUID",          "SETPCAP",      "LINUX_IMMUTABLE",
-    "NET_BIND_SERVICE", "NET_BROADCAST",   "NET_ADMIN",       "NET_RAW",      "IPC_LOCK",
-    "IPC_OWNER",       "SYS_MODULE",       "SYS_RAWIO",       "SYS_CHROOT",   "SYS_PTRACE",
-    "SYS_PACCT",       "SYS_ADMIN",        "SYS_BOOT",        "SYS_NICE",     "SYS_RESOURCE",
-    "SYS_TIME",        "SYS_TTY_CONFIG",   "MKNOD",           "LEASE",        "AUDIT_WRITE",
-    "AUDIT_CONTROL",   "SETFCAP",          "MAC_OVERRIDE",    "MAC_ADMIN",    "SYSLOG",
-    "WAKE_ALARM",      "BLOCK_SUSPEND",    "AUDIT_READ",      "PERFMON",      "BPF",
-    "CHECKPOINT_RESTORE"};
+constexpr std::string_view kCapabilities[] = {"CHOWN",
+                                              "DAC_OVERRIDE",
+                                              "DAC_READ_SEARCH",
+                                              "FOWNER",
+                                              "FSETID",
+                                              "KILL",
+                                              "SETGID",
+                                              "SETUID",
+                                              "SETPCAP",
+                                              "LINUX_IMMUTABLE",
+                                              "NET_BIND_SERVICE",
+                                              "NET_BROADCAST",
+                                              "NET_ADMIN",
+                                              "NET_RAW",
+                                              "IPC_LOCK",
+                                              "IPC_OWNER",
+                                              "SYS_MODULE",
+                                              "SYS_RAWIO",
+                                              "SYS_CHROOT",
+                                              "SYS_PTRACE",
+                                              "SYS_PACCT",
+                                              "SYS_ADMIN",
+                                              "SYS_BOOT",
+                                              "SYS_NICE",
+                                              "SYS_RESOURCE",
+                                              "SYS_TIME",
+                                              "SYS_TTY_CONFIG",
+                                              "MKNOD",
+                                              "LEASE",
+                                              "AUDIT_WRITE",
+                                              "AUDIT_CONTROL",
+                                              "SETFCAP",
+                                              "MAC_OVERRIDE",
+                                              "MAC_ADMIN",
+                                              "SYSLOG",
+                                              "WAKE_ALARM",
+                                              "BLOCK_SUSPEND",
+                                              "AUDIT_READ",
+                                              "PERFMON",
+                                              "BPF",
+                                              "CHECKPOINT_RESTORE"};
 
 // The capabilities of a list of names as a set of bits.
 std::uint64_t capabilitiesIn(const std::vector<std::string>& names) {
@@ -48,8 +79,7 @@ std::uint64_t capabilitiesIn(const std::vector<std::string>& names) {
 
 Result<> dropCapabilities(std::uint64_t dropped) {
   for (int i = 0; i < static_cast<int>(std::size(kCapabilities)); ++i)
-    if ((dropped >> i & 1) && ::prctl(PR_CAPBSET_READ, i) == 1 &&
-        ::prctl(PR_CAPBSET_DROP, i) != 0)
+    if ((dropped >> i & 1) && ::prctl(PR_CAPBSET_READ, i) == 1 && ::prctl(PR_CAPBSET_DROP, i) != 0)
       return fail(errnoError("drop capabilities", errno));
   return {};
 }
@@ -114,10 +144,9 @@ Result<> enterFilesOf(int pid) {
 }
 
 Result<> becomeUser(const ContainerUser& user) {
-  const std::uint64_t dropped =
-      user.privileged
-          ? 0
-          : capabilitiesIn(user.dropCapabilities) & ~capabilitiesIn(user.addCapabilities);
+  const std::uint64_t dropped = user.privileged ? 0
+                                                : capabilitiesIn(user.dropCapabilities) &
+                                                      ~capabilitiesIn(user.addCapabilities);
   if (auto done = dropCapabilities(dropped); !done) return done;
   if (!user.groups.empty() || user.user || user.group) {
     const std::vector<gid_t> groups(user.groups.begin(), user.groups.end());

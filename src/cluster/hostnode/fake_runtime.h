@@ -19,17 +19,19 @@ class FakeRuntime final : public Runtime {
 
   std::vector<RuntimeContainer> containers;
   std::vector<ContainerConfig> started;
-  std::set<std::string> prepared;   // uids of pods
-  std::set<std::string> deaf;       // names of containers that SIGTERM does not end
+  std::set<std::string> prepared;     // uids of pods
+  std::set<std::string> deaf;         // names of containers that SIGTERM does not end
   std::vector<std::string> executed;  // names of containers, ": " and the commands run in them
   // How such a command ends.
-  std::function<Result<ExecResult>(const std::string& name, const std::vector<std::string>& command)>
+  std::function<Result<ExecResult>(const std::string& name,
+                                   const std::vector<std::string>& command)>
       onExec = [](const auto&, const auto&) { return ExecResult{}; };
   Duration execTime{};
   std::optional<Error> startError;  // what the next starts fail with
   std::optional<Error> listError;   // what the next list fails with, at once
   Duration latency = std::chrono::milliseconds(1);
-  std::optional<Duration> listLatency;  // when it is another
+  std::optional<Duration> listLatency;      // when it is another
+  std::function<void()> onStarted = [] {};  // at once, before the host node hears of it
 
   void exit(const std::string& name, int exitCode) {
     for (auto& container : containers)
@@ -71,6 +73,7 @@ class FakeRuntime final : public Runtime {
       co_return fail(std::move(made.error()));
     containers.push_back(container);
     started.push_back(std::move(config));
+    onStarted();
     co_return container.id;
   }
 

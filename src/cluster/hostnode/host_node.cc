@@ -21,8 +21,8 @@ namespace {
 constexpr Duration kRetry = 1s;
 constexpr Duration kBusyRetry = 50ms;
 
-// As a patch: with the zeros that readers of container statuses expect to be written out, and without
-// what conditions said before.
+// As a patch: with the zeros that readers of container statuses expect to be written out, and
+// without what conditions said before.
 json::value statusDocument(const api::PodStatus& status) {
   json::value document = api::encode(status);
   if (auto* conditions = find(document, "conditions"))
@@ -109,6 +109,10 @@ void HostNode::seen(const PodPtr& pod) {
   if (entry.pod && (entry.pod->metadata.labels != pod->metadata.labels ||
                     entry.pod->metadata.annotations != pod->metadata.annotations))
     entry.volumesDue = true;
+  const bool debugged = !pod->details.ephemeralContainers.is_null();
+  if (debugged && (!entry.pod || entry.pod->details.ephemeralContainers.is_null()))
+    events_.record(kube::referenceTo(api::Pod::kType, pod->metadata), "Warning", "Failed",
+                   "Error: this node runs no ephemeral containers");
   entry.pod = pod;
   touch(pod->metadata.uid);
 }
@@ -207,8 +211,8 @@ Task<Result<>> HostNode::endPod(std::string uid, PodPtr pod) {
   co_return co_await deleting;
 }
 
-// A pod that has ended. The containers' records stay for their logs; cgroup and volumes are not needed
-// any more.
+// A pod that has ended. The containers' records stay for their logs; cgroup and volumes are not
+// needed any more.
 Task<Result<>> HostNode::restPod(std::string uid, PodPtr pod) {
   bool running = false;
   const auto containers = entries_.at(uid).containers;  // stopping changes the entry's
@@ -257,7 +261,8 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     auto listed = co_await listing;
     if (!listed) co_return listed;
   }
-  if (!entries_.at(uid).pod) co_return Result<>{};  // it has vanished meanwhile, and is marked dirty
+  if (!entries_.at(uid).pod)
+    co_return Result<>{};  // it has vanished meanwhile, and is marked dirty
   watchHealth(uid, entries_.at(uid));
   PodPlan next = plan(entries_.at(uid));
   for (const auto& id : next.stops) stop(uid, id, graceOf(*pod));
@@ -266,6 +271,7 @@ Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
     auto removed = co_await removing;
     if (!removed) log::v(2, "{}", removed.error().message);
     for (auto* ids : {&entries_.at(uid).unhealthy, &entries_.at(uid).saidGoodbye}) ids->erase(id);
+    entries_.at(uid).lastWords.erase(id);
   }
   if (!next.starts.empty() || !entries_.at(uid).containers.empty()) {
     auto preparing = prepareVolumes(uid, next.pod);

@@ -2,11 +2,11 @@
 
 // This machine as a node: a small kubelet. It registers the Node, keeps its lease and conditions
 // fresh, runs the pods that are bound to it through a Runtime, in cgroups laid out as a kubelet
-// with the cgroupfs driver does, with their volumes, watches over their health, reports their status, and
-// takes them down when they are deleted or gone.
+// with the cgroupfs driver does, with their volumes, watches over their health, reports their
+// status, and takes them down when they are deleted or gone.
 //
-// An actor on the executor of its Api. Its memory is the runtime's list of containers and the folders of
-// volumes, so a new HostNode on the same runtime carries on with the pods that run.
+// An actor on the executor of its Api. Its memory is the runtime's list of containers and the
+// folders of volumes, so a new HostNode on the same runtime carries on with the pods that run.
 //
 // host_node.cc has what happens to a pod, host_node_start.cc and host_node_stop.cc its containers,
 // host_node_machine.cc what is on the machine, host_node_queries.cc what others ask.
@@ -80,21 +80,24 @@ class HostNode {
     std::map<std::string, SteadyTime> stopping;  // container id -> when it is killed
     std::optional<api::PodStatus> status;
     json::value reported;
-    // Volumes. Once they are there, containers go on with them though they cannot be brought up to date.
+    // Volumes. Once they are there, containers go on with them though they cannot be brought up to
+    // date.
     std::optional<VolumePlaces> places;
     bool volumesDue = true;   // they have to be set up, or once more
     bool hasVolumes = false;  // there may be something of them on this machine
     int volumeFailures = 0;   // in a row
     WallTime volumesRetryAt{};
     std::string waitsFor;  // why no container can be started
-    // Containers, by id: whose postStart hook runs, whose preStop hook has been run, which a probe had
-    // killed.
+    // Containers, by id: whose postStart hook runs, whose preStop hook has been run, which a probe
+    // had killed.
     std::set<std::string> settingUp;
     std::set<std::string> saidGoodbye;
     std::set<std::string> unhealthy;
+    std::map<std::string, std::string> lastWords;  // of containers that have ended
     bool hasCgroup = false;
     bool stale = false;  // something was started since the runtime was last asked
-    std::uint64_t startedAt = 0;  // when stale: lists with this number or a lower one do not show it
+    std::uint64_t startedAt =
+        0;  // when stale: lists with this number or a lower one do not show it
     bool dirty = false;
     bool working = false;
     TimerId timer = 0;
@@ -102,6 +105,8 @@ class HostNode {
 
   Task<void> relistForever();
   Task<Result<>> relist();
+  void fillLastWords(Entry& entry, std::vector<RuntimeContainer>& containers) const;
+  std::string messageFile(const std::string& uid, const std::string& container, int attempt) const;
   Task<void> sweepOrphans();
 
   void seen(const PodPtr& pod);
@@ -134,7 +139,8 @@ class HostNode {
   void stop(const std::string& uid, const std::string& id, Duration grace);
   Task<void> stopOne(std::string uid, std::string id, Duration grace);
   Task<Duration> preStop(std::string uid, std::string id, Duration grace);
-  ProbeTarget targetOf(const HostPod& pod, const std::string& container, const std::string& id) const;
+  ProbeTarget targetOf(const HostPod& pod, const std::string& container,
+                       const std::string& id) const;
   Result<> makePodCgroup(const api::Pod& pod);
   void updateQosCgroups();
   PodRef refOf(const std::string& uid, const Entry& entry) const;

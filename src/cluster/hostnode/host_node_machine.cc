@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/log.h"
 #include "cluster/hostnode/host_node.h"
 #include "cluster/hostnode/host_node_parts.h"
 #include "cluster/hostnode/pod_cgroups.h"
+#include "cluster/hostnode/termination_message.h"
 
 namespace koord::cluster {
 
@@ -42,6 +45,7 @@ Task<Result<>> HostNode::relist() {
   for (auto& [uid, entry] : entries_) {
     if (entry.stale && number <= entry.startedAt) continue;
     auto& containers = byPod[uid];
+    fillLastWords(entry, containers);
     const bool differs = entry.containers != containers;
     entry.containers = std::move(containers);
     entry.stale = false;
@@ -53,7 +57,28 @@ Task<Result<>> HostNode::relist() {
   co_return Result<>{};
 }
 
-// Pods whose objects are gone, cgroups and volumes without a pod: what a crash at a bad moment leaves.
+std::string HostNode::messageFile(const std::string& uid, const std::string& container,
+                                  int attempt) const {
+  return fmt::format("{}/containers/{}/{}", volumes_.podDir(uid), container, attempt);
+}
+
+// What runtimes do not know: the termination messages.
+void HostNode::fillLastWords(Entry& entry, std::vector<RuntimeContainer>& containers) const {
+  if (!entry.pod) return;
+  for (auto& container : containers) {
+    if (alive(container) || !container.message.empty()) continue;
+    const auto [words, fresh] = entry.lastWords.try_emplace(container.id);
+    const auto& policy = entry.pod->container(container.name).terminationMessagePolicy;
+    if (fresh)
+      words->second = terminationMessage(
+          messageFile(entry.pod->metadata.uid, container.name, container.attempt),
+          container.logPath, container.exitCode != 0 && policy == "FallbackToLogsOnError");
+    container.message = words->second;
+  }
+}
+
+// Pods whose objects are gone, cgroups and volumes without a pod: what a crash at a bad moment
+// leaves.
 Task<void> HostNode::sweepOrphans() {
   auto looking = volumes_.pods();
   const auto withVolumes = co_await looking;

@@ -7,6 +7,7 @@
 #include "cluster/hostnode/host_node.h"
 #include "cluster/hostnode/host_node_parts.h"
 #include "cluster/hostnode/lifecycle_hooks.h"
+#include "cluster/hostnode/termination_message.h"
 
 namespace koord::cluster {
 
@@ -74,12 +75,13 @@ Task<void> HostNode::prepareVolumes(std::string uid, PodPtr pod) {
 }
 
 void HostNode::volumesFailed(const std::string& uid, const HostPod& pod, std::string message) {
-  events_.record(kube::referenceTo(api::Pod::kType, pod.metadata), "Warning", "FailedMount", message);
+  events_.record(kube::referenceTo(api::Pod::kType, pod.metadata), "Warning", "FailedMount",
+                 message);
   Entry& entry = entries_.at(uid);
   entry.volumesDue = true;
   const int doublings = std::min(entry.volumeFailures++, 10);
-  entry.volumesRetryAt =
-      executor_.wallNow() + std::min<Duration>(kFirstVolumeRetry * (1 << doublings), kLastVolumeRetry);
+  entry.volumesRetryAt = executor_.wallNow() +
+                         std::min<Duration>(kFirstVolumeRetry * (1 << doublings), kLastVolumeRetry);
   if (!entry.places) entry.waitsFor = std::move(message);
 }
 
@@ -127,7 +129,12 @@ Task<Result<std::string>> HostNode::startContainer(std::string uid, PodPtr pod,
   auto environment = environmentOf(volumes_.fieldsOf(*pod), details, *objects);
   if (!environment) co_return fail(std::move(environment.error()));
   inputs.environment = *std::move(environment);
-  auto mounting = volumes_.mountsOf(pod, name, *entries_.at(uid).places, inputs.environment);
+  // For a process the file's usual place would mean a view of /dev of its own, for a message that
+  // few write.
+  const std::string& place = details.terminationMessagePath;
+  const bool mounted = !place.empty() && (place != kTerminationLog || !runtime_.resolvesSubPaths());
+  auto mounting = volumes_.mountsOf(pod, name, *entries_.at(uid).places, inputs.environment,
+                                    mounted ? messageFile(uid, name, start.attempt) : "");
   auto mounts = co_await mounting;
   if (!mounts) co_return fail(std::move(mounts.error()));
   inputs.mounts = *std::move(mounts);

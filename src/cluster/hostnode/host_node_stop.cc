@@ -14,7 +14,8 @@ using namespace std::chrono_literals;
 namespace {
 // What a container has at least for its end when its preStop hook has used up all the time.
 constexpr Duration kLeastGrace = 2s;
-// Grace times are whole seconds; what differs by less is the same, asked for again by another clock.
+// Grace times are whole seconds; what differs by less is the same, asked for again by another
+// clock.
 constexpr Duration kSameGrace = 500ms;
 }  // namespace
 

@@ -15,9 +15,9 @@ Task<Result<>> runHook(HookTools tools, ProbeTarget target, spec::LifecycleHandl
     auto end = co_await running;
     if (!end) co_return fail(std::move(end.error()));
     if (end->exitCode != 0)
-      co_return fail(ErrorCode::Internal, fmt::format("command '{}' exited with {}: {}",
-                                                      fmt::join(command, " "), end->exitCode,
-                                                      end->output));
+      co_return fail(ErrorCode::Internal,
+                     fmt::format("command '{}' exited with {}: {}", fmt::join(command, " "),
+                                 end->exitCode, end->output));
     co_return Result<>{};
   }
   if (hook.sleep) {

@@ -307,9 +307,10 @@ class Planner {
       if (found != conditions.end() && found->status == "True") continue;
       if (!why.empty()) why += ", ";
       why += found == conditions.end()
-                 ? fmt::format("corresponding condition of pod readiness gate \"{}\" does not exist.", type)
-                 : fmt::format("the status of pod readiness gate \"{}\" is not \"True\", but {}", type,
-                               found->status);
+                 ? fmt::format(
+                       "corresponding condition of pod readiness gate \"{}\" does not exist.", type)
+                 : fmt::format("the status of pod readiness gate \"{}\" is not \"True\", but {}",
+                               type, found->status);
     }
     return why;
   }

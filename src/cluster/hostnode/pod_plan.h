@@ -29,8 +29,9 @@ struct PodObservation {
   // How a running container is, by id; without: well.
   std::function<ContainerHealth(const std::string& id)> health = {};
   std::set<std::string> settingUp = {};  // ids: the postStart hook has not ended
-  std::set<std::string> unhealthy = {};  // ids: killed by a probe, so they have failed however they ended
-  std::string waitsFor = {};             // why none of its containers can be started now
+  std::set<std::string> unhealthy =
+      {};                     // ids: killed by a probe, so they have failed however they ended
+  std::string waitsFor = {};  // why none of its containers can be started now
 };
 
 struct ContainerStart {

@@ -295,8 +295,9 @@ class ProcessRuntime::Programs {
     std::thread([this, command = std::move(command), limit, completer = std::move(completer)] {
       auto output = kube::runProgram(
           command, {}, std::chrono::ceil<std::chrono::milliseconds>(limit), interrupt_);
-      completer.complete(output ? Result<ExecResult>(ExecResult{output->status, output->out + output->err})
-                                : fail(std::move(output.error())));
+      completer.complete(
+          output ? Result<ExecResult>(ExecResult{output->status, output->out + output->err})
+                 : fail(std::move(output.error())));
       std::lock_guard done(mutex_);
       --running_;
       idle_.notify_all();
@@ -364,8 +365,8 @@ Task<Result<ExecResult>> ProcessRuntime::exec(std::string id, std::vector<std::s
   auto result = co_await running;
   if (!result && result.error().code == ErrorCode::Timeout)
     co_return fail(ErrorCode::Timeout,
-                   fmt::format("command timed out: \"{}\" timed out after {}", fmt::join(command, " "),
-                               formatDuration(timeout)));
+                   fmt::format("command timed out: \"{}\" timed out after {}",
+                               fmt::join(command, " "), formatDuration(timeout)));
   co_return result;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
 // Runs containers as plain processes of this machine, each under a shim (shim.h), in real cgroups.
-// Images are not unpacked: a container's command runs on the host's own file system, as root unless it
-// says otherwise. With volumes it has a mount namespace of its own (mounts/mount_view.h), else the host's
-// namespaces. Meant for one's own machine and one's own manifests.
+// Images are not unpacked: a container's command runs on the host's own file system, as root unless
+// it says otherwise. With volumes it has a mount namespace of its own (mounts/mount_view.h), else
+// the host's namespaces. Meant for one's own machine and one's own manifests.
 
 #include <map>
 #include <memory>
@@ -18,7 +18,7 @@ namespace koord::cluster {
 class ProcessRuntime final : public Runtime {
  public:
   struct Options {
-    std::string dir;  // of the containers' folders; made when missing
+    std::string dir;                       // of the containers' folders; made when missing
     std::vector<std::string> shimCommand;  // {"/usr/bin/koordctl", "shim"}; see shim.h
   };
 

@@ -257,8 +257,11 @@ TEST_F(ProcessRuntimeTest, ROOT_VolumesAreWhereTheyAreMountedAndNowhereElse) {
   const auto id = start({"sh", "-c", "cat /koord-runtime-test/v/file; exec sleep 600"}, config);
   ASSERT_TRUE(id) << id.error().message;
   EXPECT_TRUE(until([&] { return logOf(*id) == "in the volume\n"; })) << logOf(*id);
-  const auto seen = run(runtime_->exec(*id, {"sh", "-c", "cat $0; echo $GREETING >&2; cat /proc/self/cgroup",
-                                             "/koord-runtime-test/v/file"}, 10s));
+  const auto seen =
+      run(runtime_->exec(*id,
+                         {"sh", "-c", "cat $0; echo $GREETING >&2; cat /proc/self/cgroup",
+                          "/koord-runtime-test/v/file"},
+                         10s));
   ASSERT_TRUE(seen) << seen.error().message;
   EXPECT_EQ(seen->exitCode, 0);
   EXPECT_TRUE(seen->output.starts_with("in the volume\n")) << seen->output;
@@ -278,7 +281,8 @@ TEST_F(ProcessRuntimeTest, ROOT_ACommandInAContainerHasItsOwnEndAndItsTime) {
   ASSERT_TRUE(failed) << failed.error().message;
   EXPECT_EQ(failed->exitCode, 3);
   EXPECT_EQ(failed->output, "no\n");
-  EXPECT_EQ(run(runtime_->exec(*id, {"/no/such"}, 10s))->output, "exec /no/such: No such file or directory\n");
+  EXPECT_EQ(run(runtime_->exec(*id, {"/no/such"}, 10s))->output,
+            "exec /no/such: No such file or directory\n");
   const auto late = run(runtime_->exec(*id, {"sleep", "600"}, 50ms));
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::Timeout);
@@ -292,7 +296,8 @@ TEST_F(ProcessRuntimeTest, ROOT_ACommandIsWhoItShallBe) {
   config.user.group = 2345;
   config.user.groups = {77};
   config.user.noNewPrivileges = true;
-  const auto id = start({"sh", "-c", "id -u; id -g; id -G; grep NoNewPrivs /proc/self/status"}, config);
+  const auto id =
+      start({"sh", "-c", "id -u; id -g; id -G; grep NoNewPrivs /proc/self/status"}, config);
   ASSERT_TRUE(id) << id.error().message;
   ASSERT_TRUE(exits(*id));
   EXPECT_EQ(logOf(*id), "1234\n2345\n2345 77\nNoNewPrivs:\t1\n");

@@ -39,9 +39,9 @@ struct SandboxOptions {
 
 // Who the command of a container is.
 struct ContainerUser {
-  std::optional<std::uint32_t> user;   // root otherwise
+  std::optional<std::uint32_t> user;  // root otherwise
   std::optional<std::uint32_t> group;
-  std::vector<std::uint32_t> groups;   // beside that
+  std::vector<std::uint32_t> groups;  // beside that
   bool privileged = false;
   bool noNewPrivileges = false;
   std::vector<std::string> addCapabilities;  // NET_ADMIN, ALL
@@ -108,8 +108,8 @@ class Runtime {
   // SIGTERM now, SIGKILL for everything in the container's cgroup after the grace time; returns
   // when nothing of it runs. One that has exited or is unknown is fine.
   virtual Task<Result<>> stopContainer(std::string id, Duration grace) = 0;
-  // Runs a command in a container as the container's own would be, and waits for its end. Timeout: it
-  // took longer and was killed. NotFound: the container does not run.
+  // Runs a command in a container as the container's own would be, and waits for its end. Timeout:
+  // it took longer and was killed. NotFound: the container does not run.
   virtual Task<Result<ExecResult>> exec(std::string id, std::vector<std::string> command,
                                         Duration timeout) = 0;
   // Forgets an exited container with its log.

@@ -23,7 +23,8 @@ std::string unescaped(std::string_view text) {
       out += text[i];
       continue;
     }
-    out += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
+    out +=
+        static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
     i += 3;
   }
   return out;

@@ -16,7 +16,8 @@
 
 #include "cluster/hostnode/mounts/safe_path.h"
 
-// <sys/mount.h> and <linux/mount.h> exclude each other in Debian 12; these are all we need of the first.
+// <sys/mount.h> and <linux/mount.h> exclude each other in Debian 12; these are all we need of the
+// first.
 extern "C" int mount(const char*, const char*, const char*, unsigned long, const void*) noexcept;
 extern "C" int umount2(const char*, int) noexcept;
 
@@ -38,8 +39,8 @@ int openTree(int folder, const char* path, unsigned flags) {
                                     flags | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | kAtRecursive));
 }
 int moveMount(int from, int toFolder, const char* to, unsigned flags) {
-  return static_cast<int>(::syscall(SYS_move_mount, from, "", toFolder, to,
-                                    flags | MOVE_MOUNT_F_EMPTY_PATH));
+  return static_cast<int>(
+      ::syscall(SYS_move_mount, from, "", toFolder, to, flags | MOVE_MOUNT_F_EMPTY_PATH));
 }
 int setAttributes(int folder, const char* path, unsigned flags, mount_attr attributes) {
   return static_cast<int>(
@@ -84,10 +85,11 @@ Result<std::vector<std::string>> entriesOf(int folder, const std::string& name) 
     const std::string child = entry->d_name;
     if (child != "." && child != "..") entries.push_back(child);
     if (entries.size() > kMaxEntries)
-      return fail(ErrorCode::Invalid,
-                  fmt::format("{} has more than {} entries: mount below another folder, or make the "
-                              "mount point on this machine",
-                              name, kMaxEntries));
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format("{} has more than {} entries: mount below another folder, or make the "
+                      "mount point on this machine",
+                      name, kMaxEntries));
   }
   return entries;
 }
@@ -110,7 +112,8 @@ class View {
         return failed("read-only root");
     }
     // Parents before what is mounted inside of them.
-    std::ranges::sort(sources_, {}, [](const Source& source) { return partsOf(source.spec->target); });
+    std::ranges::sort(sources_, {},
+                      [](const Source& source) { return partsOf(source.spec->target); });
     for (const auto& source : sources_)
       if (auto placed = place(source); !placed)
         return fail(std::move(placed.error()).within("mount " + source.spec->target));
@@ -209,7 +212,8 @@ class View {
   // Puts a tmpfs over a folder, with all that it holds.
   Result<> cover(int folder) {
     char name[4096];
-    const auto size = ::readlink(fmt::format("/proc/self/fd/{}", folder).c_str(), name, sizeof name);
+    const auto size =
+        ::readlink(fmt::format("/proc/self/fd/{}", folder).c_str(), name, sizeof name);
     if (size < 0) return failed("/proc/self/fd");
     const std::string path(name, static_cast<std::size_t>(size));
     auto entries = entriesOf(folder, path);

@@ -70,10 +70,10 @@ TEST_F(MountViewTest, ROOT_CoversAFolderThatTheHostHas) {
 
 TEST_F(MountViewTest, ROOT_MakesMountPointsInTheViewOnly) {
   const std::string top = "/koord-view-test";
-  const auto seen = see({{mount(top + "/deep"), mount(root + "/there/new"),
-                          mount(root + "/there/x.txt", "in/file")}},
-                        "cat " + top + "/deep/in/file " + root + "/there/new/in/file " + root +
-                            "/there/x.txt " + root + "/there/file; pwd; ls -d /etc /proc/self/ns");
+  const auto seen = see(
+      {{mount(top + "/deep"), mount(root + "/there/new"), mount(root + "/there/x.txt", "in/file")}},
+      "cat " + top + "/deep/in/file " + root + "/there/new/in/file " + root + "/there/x.txt " +
+          root + "/there/file; pwd; ls -d /etc /proc/self/ns");
   EXPECT_EQ(seen, "volumevolumevolumehost/\n/etc\n/proc/self/ns\n");
   EXPECT_FALSE(fs::exists(top));
   EXPECT_FALSE(fs::exists(root + "/there/new"));
@@ -85,7 +85,8 @@ TEST_F(MountViewTest, ROOT_FilesBesideAMountPointAreTheHostsOwn) {
       "cd " + root + "/there; echo changed > file; echo made > folder/made; echo own > own");
   EXPECT_EQ(*readFile(root + "/there/file"), "changed\n");
   EXPECT_EQ(*readFile(root + "/there/folder/made"), "made\n");
-  EXPECT_FALSE(fs::exists(root + "/there/own")) << "a name made in the covered folder is the view's own";
+  EXPECT_FALSE(fs::exists(root + "/there/own"))
+      << "a name made in the covered folder is the view's own";
 }
 
 TEST_F(MountViewTest, ROOT_LinksOnTheWayAreFollowed) {
@@ -103,10 +104,12 @@ TEST_F(MountViewTest, ROOT_MountsNestInAnyOrder) {
 TEST_F(MountViewTest, ROOT_ReadOnlyMeansThat) {
   auto locked = mount("/koord-view-test");
   locked.readOnly = true;
-  EXPECT_NE(see({{locked}}, "touch /koord-view-test/x").find("Read-only file system"), std::string::npos);
-  EXPECT_EQ(see({{mount("/koord-view-test")}, true},
-                "touch " + root + "/x /x 2>&1 | grep -c Read-only; touch /koord-view-test/y && echo ok"),
-            "2\nok\n");
+  EXPECT_NE(see({{locked}}, "touch /koord-view-test/x").find("Read-only file system"),
+            std::string::npos);
+  EXPECT_EQ(
+      see({{mount("/koord-view-test")}, true},
+          "touch " + root + "/x /x 2>&1 | grep -c Read-only; touch /koord-view-test/y && echo ok"),
+      "2\nok\n");
   EXPECT_TRUE(fs::exists(root + "/source/y"));
 }
 
@@ -114,7 +117,8 @@ TEST_F(MountViewTest, ROOT_ASubPathIsMadeAndDoesNotLeaveTheVolume) {
   fs::create_symlink(root + "/there", root + "/source/out");
   fs::create_symlink("in/file", root + "/source/good");
   EXPECT_EQ(see({{mount("/koord-view-test", "good")}}, "cat /koord-view-test"), "volume");
-  EXPECT_EQ(see({{mount("/koord-view-test", "new/deep")}}, "touch /koord-view-test/x && echo ok"), "ok\n");
+  EXPECT_EQ(see({{mount("/koord-view-test", "new/deep")}}, "touch /koord-view-test/x && echo ok"),
+            "ok\n");
   EXPECT_TRUE(fs::exists(root + "/source/new/deep/x"));
   EXPECT_EQ(see({{mount("/koord-view-test", "out")}}, "true"),
             "error: volume for /koord-view-test: out leads out of " + root + "/source\n");
@@ -122,11 +126,13 @@ TEST_F(MountViewTest, ROOT_ASubPathIsMadeAndDoesNotLeaveTheVolume) {
 
 TEST_F(MountViewTest, ROOT_WhatCannotBeMountedIsSaid) {
   EXPECT_EQ(see({{mount(root + "/there/file")}}, "true"),
-            "error: mount " + root + "/there/file: is no folder on this machine, and the volume is one\n");
+            "error: mount " + root +
+                "/there/file: is no folder on this machine, and the volume is one\n");
   EXPECT_EQ(see({{mount(root + "/there", "in/file")}}, "true"),
             "error: mount " + root + "/there: is a folder, and the volume is a file\n");
   EXPECT_EQ(see({{mount("/")}}, "true"), "error: mount /: nothing can be mounted over /\n");
-  EXPECT_EQ(see({{MountSpec{root + "/none", "", "/x"}}}, "true").find("error: volume for /x: "), 0u);
+  EXPECT_EQ(see({{MountSpec{root + "/none", "", "/x"}}}, "true").find("error: volume for /x: "),
+            0u);
 }
 
 TEST_F(MountViewTest, ROOT_MountsOfTheHostComeInWhereThatIsAskedFor) {

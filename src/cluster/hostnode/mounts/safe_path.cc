@@ -88,7 +88,8 @@ Result<Fd> makeBeneath(const std::string& folder, const std::string& relative) {
   if (found || found.error().code != ErrorCode::NotFound) return found;
   struct stat info{};
   if (::fstat(root->get(), &info) != 0) return fail(errnoError(folder, errno));
-  // Part by part; each is resolved from the folder anew, so that links on the way are held to it, too.
+  // Part by part; each is resolved from the folder anew, so that links on the way are held to it,
+  // too.
   std::string done;
   for (std::size_t start = 0; start <= relative.size();) {
     const auto slash = std::min(relative.find('/', start), relative.size());
@@ -107,8 +108,7 @@ Result<Fd> makeBeneath(const std::string& folder, const std::string& relative) {
 
 Result<> removeTree(const std::string& path) {
   Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder)
-    return errno == ENOENT ? Result<>{} : fail(errnoError("remove " + path, errno));
+  if (!folder) return errno == ENOENT ? Result<>{} : fail(errnoError("remove " + path, errno));
   if (auto emptied = removeContent(std::move(folder), path); !emptied) return emptied;
   if (::rmdir(path.c_str()) != 0 && errno != ENOENT)
     return fail(errnoError("remove " + path, errno));

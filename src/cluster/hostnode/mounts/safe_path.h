@@ -1,8 +1,8 @@
 #pragma once
 
-// Paths below a folder whose content somebody else writes, a volume above all: no symbolic link, no ".."
-// and no race with either leads out of it, since the kernel resolves them (openat2 with RESOLVE_BENEATH)
-// and what is found is held by a descriptor from then on. Any thread; calls block.
+// Paths below a folder whose content somebody else writes, a volume above all: no symbolic link, no
+// ".." and no race with either leads out of it, since the kernel resolves them (openat2 with
+// RESOLVE_BENEATH) and what is found is held by a descriptor from then on. Any thread; calls block.
 
 #include <string>
 #include <utility>
@@ -28,7 +28,8 @@ class Fd {
   int fd_;
 };
 
-// What is there (O_PATH). NotFound when nothing is; Forbidden when the path leads out of the folder.
+// What is there (O_PATH). NotFound when nothing is; Forbidden when the path leads out of the
+// folder.
 Result<Fd> openBeneath(const std::string& folder, const std::string& relative);
 // The same; folders that are missing are made, with the mode of `folder`.
 Result<Fd> makeBeneath(const std::string& folder, const std::string& relative);

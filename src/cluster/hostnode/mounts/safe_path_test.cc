@@ -81,7 +81,8 @@ TEST_F(SafePathTest, ROOT_NeverRemovesWhatIsMounted) {
   ASSERT_TRUE(writeFileAtomic(root + "/secret/kept", "x"));
   const auto source = openBeneath(root, "secret");
   ASSERT_TRUE(source);
-  if (auto bound = bindAt(*source, volume + "/a/b/bound"); !bound) GTEST_SKIP() << bound.error().message;
+  if (auto bound = bindAt(*source, volume + "/a/b/bound"); !bound)
+    GTEST_SKIP() << bound.error().message;
   const auto removed = removeTree(volume);
   ASSERT_FALSE(removed);
   EXPECT_EQ(removed.error().code, ErrorCode::Conflict);

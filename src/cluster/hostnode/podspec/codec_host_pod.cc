@@ -38,7 +38,7 @@ BOOST_DESCRIBE_STRUCT(SecurityContext, (),
 BOOST_DESCRIBE_STRUCT(Container, (),
                       (name, env, envFrom, volumeMounts, volumeDevices, livenessProbe,
                        readinessProbe, startupProbe, lifecycle, terminationMessagePath,
-                       terminationMessagePolicy, securityContext, stdin_, tty))
+                       terminationMessagePolicy, securityContext, stdin_, tty, restartPolicyRules))
 BOOST_DESCRIBE_STRUCT(HostPathSource, (), (path, type))
 BOOST_DESCRIBE_STRUCT(EmptyDirSource, (), (medium, sizeLimit))
 BOOST_DESCRIBE_STRUCT(ObjectSource, (), (name, secretName, items, defaultMode, optional))

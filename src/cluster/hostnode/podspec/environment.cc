@@ -131,7 +131,8 @@ ReferencedNames environmentReferences(const spec::Container& container) {
   }
   for (const auto& variable : container.env) {
     if (!variable.valueFrom) continue;
-    if (const auto& key = variable.valueFrom->configMapKeyRef) names.configMaps.push_back(key->name);
+    if (const auto& key = variable.valueFrom->configMapKeyRef)
+      names.configMaps.push_back(key->name);
     if (const auto& key = variable.valueFrom->secretKeyRef) names.secrets.push_back(key->name);
   }
   return names;
@@ -141,9 +142,10 @@ Result<std::vector<std::string>> environmentOf(const FieldContext& context,
                                                const spec::Container& container,
                                                const ReferencedObjects& objects) {
   const auto& details = context.pod.details;
-  Values values{{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-                {"HOME", "/root"},
-                {"HOSTNAME", details.hostname.empty() ? context.pod.metadata.name : details.hostname}};
+  Values values{
+      {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+      {"HOME", "/root"},
+      {"HOSTNAME", details.hostname.empty() ? context.pod.metadata.name : details.hostname}};
   for (const auto& from : container.envFrom) {
     Result<> added;
     if (from.configMapRef)

@@ -1,7 +1,7 @@
 #pragma once
 
-// The environment of a container: envFrom, then env with its references, on top of a plain PATH, HOME
-// and HOSTNAME; and $(NAME) in commands, arguments and subPathExpr.
+// The environment of a container: envFrom, then env with its references, on top of a plain PATH,
+// HOME and HOSTNAME; and $(NAME) in commands, arguments and subPathExpr.
 
 #include <map>
 #include <string>
@@ -34,6 +34,7 @@ Result<std::vector<std::string>> environmentOf(const FieldContext& context,
 std::vector<std::string> expandVariables(const api::List<std::string>& texts,
                                          const std::vector<std::string>& environment);
 // The same for a subPathExpr, where an unknown one is an error.
-Result<std::string> expandPath(const std::string& text, const std::vector<std::string>& environment);
+Result<std::string> expandPath(const std::string& text,
+                               const std::vector<std::string>& environment);
 
 }  // namespace koord::cluster

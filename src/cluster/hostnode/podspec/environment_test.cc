@@ -20,8 +20,8 @@ class EnvironmentTest : public testing::Test {
     return environmentOf({pod, ip, allocatable}, pod.container("a"), objects);
   }
   std::string errorOf(const std::string& variable) {
-    const auto result = environment(
-        podOf("u", R"({"containers": [{"name": "a", "env": [)" + variable + "]}]}"));
+    const auto result =
+        environment(podOf("u", R"({"containers": [{"name": "a", "env": [)" + variable + "]}]}"));
     return result ? "" : result.error().message;
   }
   void addConfigMap(std::string name, api::StringMap data) {
@@ -41,7 +41,8 @@ class EnvironmentTest : public testing::Test {
 };
 
 TEST_F(EnvironmentTest, FieldsAndReferencesAreFilledIn) {
-  auto pod = podOf("u7", R"json({"nodeName": "n1", "serviceAccountName": "sa", "containers": [{"name": "a",
+  auto pod =
+      podOf("u7", R"json({"nodeName": "n1", "serviceAccountName": "sa", "containers": [{"name": "a",
       "env": [
       {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
       {"name": "APP", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['app']"}}},
@@ -73,19 +74,23 @@ TEST_F(EnvironmentTest, ConfigMapsAndSecretsAreReadByKeyAndAsAWhole) {
               {"name": "password", "value": "$(P_mode)er"},
               {"name": "NO", "valueFrom": {"secretKeyRef": {"name": "sec", "key": "x", "optional": true}}}]}]})json"));
   ASSERT_TRUE(variables) << variables.error().message;
-  EXPECT_THAT(*variables, IsSupersetOf({"P_mode=fast", "MODE=fast", "KEY=s3cret", "password=faster"}));
+  EXPECT_THAT(*variables,
+              IsSupersetOf({"P_mode=fast", "MODE=fast", "KEY=s3cret", "password=faster"}));
   EXPECT_THAT(*variables, Not(Contains(StartsWith("NO="))));
   EXPECT_THAT(*variables, Not(Contains(StartsWith("P_a=b"))));
 }
 
 TEST_F(EnvironmentTest, WhatIsMissingIsSaidInTheKubeletsWords) {
   addConfigMap("cm", {});
-  EXPECT_EQ(errorOf(R"({"name": "X", "valueFrom": {"configMapKeyRef": {"name": "gone", "key": "k"}}})"),
-            "configmap \"gone\" not found");
-  EXPECT_EQ(errorOf(R"({"name": "X", "valueFrom": {"configMapKeyRef": {"name": "cm", "key": "k"}}})"),
-            "couldn't find key k in ConfigMap default/cm");
-  EXPECT_EQ(errorOf(R"({"name": "X", "valueFrom": {"secretKeyRef": {"name": "gone", "key": "k"}}})"),
-            "secret \"gone\" not found");
+  EXPECT_EQ(
+      errorOf(R"({"name": "X", "valueFrom": {"configMapKeyRef": {"name": "gone", "key": "k"}}})"),
+      "configmap \"gone\" not found");
+  EXPECT_EQ(
+      errorOf(R"({"name": "X", "valueFrom": {"configMapKeyRef": {"name": "cm", "key": "k"}}})"),
+      "couldn't find key k in ConfigMap default/cm");
+  EXPECT_EQ(
+      errorOf(R"({"name": "X", "valueFrom": {"secretKeyRef": {"name": "gone", "key": "k"}}})"),
+      "secret \"gone\" not found");
   const auto whole = environment(podOf(
       "u", R"({"containers": [{"name": "a", "envFrom": [{"secretRef": {"name": "gone"}}]}]})"));
   ASSERT_FALSE(whole);
@@ -104,29 +109,32 @@ TEST_P(ResourceFieldTest, IsInUnitsOfItsDivisorRoundedUp) {
   const std::string ip = "127.0.0.1";
   const api::ResourceList allocatable{{"memory", Quantity::of(1 << 30)}};
   const auto decoded = podOf("v", std::string(R"({"containers": [{"name": "a", "env": [{"name": "X",
-      "valueFrom": {"resourceFieldRef": )") + GetParam().reference + "}}]}]}");
-  const auto value = resourceValue(
-      {pod, ip, allocatable}, *decoded.container("a").env[0].valueFrom->resourceFieldRef, "a");
+      "valueFrom": {"resourceFieldRef": )") +
+                                      GetParam().reference + "}}]}]}");
+  const auto value = resourceValue({pod, ip, allocatable},
+                                   *decoded.container("a").env[0].valueFrom->resourceFieldRef, "a");
   ASSERT_TRUE(value) << value.error().message;
   EXPECT_EQ(*value, GetParam().value);
 }
 INSTANTIATE_TEST_SUITE_P(
     Resources, ResourceFieldTest,
-    testing::Values(ResourceCase{"CpuInCores", R"({"resource": "limits.cpu"})", "2"},
-                    ResourceCase{"CpuInMilli", R"({"resource": "limits.cpu", "divisor": "1m"})", "1500"},
-                    ResourceCase{"Request", R"({"resource": "requests.cpu"})", "1"},
-                    ResourceCase{"MemoryInBytes", R"({"resource": "requests.memory"})", "104857600"},
-                    ResourceCase{"MemoryInMebibytes",
-                                 R"({"resource": "requests.memory", "divisor": "1Mi"})", "100"},
-                    ResourceCase{"NoLimitIsTheNodes",
-                                 R"({"resource": "limits.memory", "divisor": "1Mi"})", "1024"}),
+    testing::Values(
+        ResourceCase{"CpuInCores", R"({"resource": "limits.cpu"})", "2"},
+        ResourceCase{"CpuInMilli", R"({"resource": "limits.cpu", "divisor": "1m"})", "1500"},
+        ResourceCase{"Request", R"({"resource": "requests.cpu"})", "1"},
+        ResourceCase{"MemoryInBytes", R"({"resource": "requests.memory"})", "104857600"},
+        ResourceCase{"MemoryInMebibytes", R"({"resource": "requests.memory", "divisor": "1Mi"})",
+                     "100"},
+        ResourceCase{"NoLimitIsTheNodes", R"({"resource": "limits.memory", "divisor": "1Mi"})",
+                     "1024"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST_F(EnvironmentTest, FilesOfLabelsAreSortedAndQuoted) {
   auto pod = podOf("u", R"({"containers": [{"name": "a"}]})");
   pod.metadata.labels["b"] = "2";
   pod.metadata.labels["a"] = "say \"hi\"\n";
-  EXPECT_EQ(*fieldFile({pod, ip, allocatable}, "metadata.labels"), "a=\"say \\\"hi\\\"\\n\"\nb=\"2\"");
+  EXPECT_EQ(*fieldFile({pod, ip, allocatable}, "metadata.labels"),
+            "a=\"say \\\"hi\\\"\\n\"\nb=\"2\"");
   EXPECT_FALSE(fieldFile({pod, ip, allocatable}, "spec.nodeName"));
 }
 

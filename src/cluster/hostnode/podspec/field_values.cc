@@ -94,13 +94,13 @@ Result<std::string> fieldFile(const FieldContext& context, const std::string& pa
   return unknownField(path);
 }
 
-Result<std::string> resourceValue(const FieldContext& context, const spec::ResourceFieldRef& reference,
+Result<std::string> resourceValue(const FieldContext& context,
+                                  const spec::ResourceFieldRef& reference,
                                   const std::string& containerName) {
   const std::string& name =
       reference.containerName.empty() ? containerName : reference.containerName;
   const auto* container = findContainer(context.pod, name);
-  if (!container)
-    return fail(ErrorCode::Invalid, fmt::format("container \"{}\" not found", name));
+  if (!container) return fail(ErrorCode::Invalid, fmt::format("container \"{}\" not found", name));
   const std::string_view path = reference.resource;
   const bool limits = path.starts_with("limits.");
   if (!limits && !path.starts_with("requests."))

@@ -11,8 +11,9 @@ namespace {
 // The name of a volume's source where spec::Volume has no member for it.
 std::string otherTypeIn(const json::value& volume) {
   static constexpr std::string_view kKnown[] = {
-      "name",        "hostPath",  "emptyDir",              "secret",   "configMap",
-      "downwardAPI", "projected", "persistentVolumeClaim", "ephemeral"};
+      "name",      "hostPath",    "emptyDir",  "secret",
+      "configMap", "downwardAPI", "projected", "persistentVolumeClaim",
+      "ephemeral"};
   for (const auto& member : volume.get_object())
     if (std::ranges::find(kKnown, std::string_view(member.key())) == std::end(kKnown))
       return std::string(member.key());

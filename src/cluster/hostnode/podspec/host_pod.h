@@ -1,8 +1,8 @@
 #pragma once
 
-// A pod as its node needs it. api::Pod holds what schedulers and controllers share, in as little memory
-// as can be; the rest of a PodSpec (volumes, probes, hooks, security contexts) matters to the one node
-// that runs the pod, and is here. Names are those of the API.
+// A pod as its node needs it. api::Pod holds what schedulers and controllers share, in as little
+// memory as can be; the rest of a PodSpec (volumes, probes, hooks, security contexts) matters to
+// the one node that runs the pod, and is here. Names are those of the API.
 
 #include <memory>
 #include <optional>
@@ -150,6 +150,7 @@ struct Container {
   std::optional<SecurityContext> securityContext;
   bool stdin_ = false;
   bool tty = false;
+  json::value restartPolicyRules;
 };
 
 struct HostPathSource {
@@ -160,7 +161,8 @@ struct EmptyDirSource {
   std::string medium;
   std::optional<Quantity> sizeLimit;
 };
-// Of a volume or of a projection; a secret's name is secretName in the first and name in the second.
+// Of a volume or of a projection; a secret's name is secretName in the first and name in the
+// second.
 struct ObjectSource {
   std::string name;
   std::string secretName;

@@ -33,8 +33,7 @@ TEST(HostPodTest, HoldsWhatSchedulersDoNotNeed) {
 }
 
 TEST(HostPodTest, AMistakeInAnyFieldIsNamed) {
-  const auto document =
-      parseJson(R"({"spec": {"containers": [{"name": "a", "tty": 3}]}})");
+  const auto document = parseJson(R"({"spec": {"containers": [{"name": "a", "tty": 3}]}})");
   const auto pod = api::decode<HostPod>(*document);
   ASSERT_FALSE(pod);
   EXPECT_EQ(pod.error().message, "spec: containers[0].tty: expected true or false, got 3");

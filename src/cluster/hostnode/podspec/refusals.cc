@@ -20,7 +20,8 @@ std::optional<std::string> forwardedPort(const HostPod& pod) {
       for (const auto& port : container.ports)
         if (port.hostPort != 0 && port.hostPort != port.containerPort)
           return fmt::format(
-              "host port {} cannot be forwarded to port {} of container {}: pods of this node share its "
+              "host port {} cannot be forwarded to port {} of container {}: pods of this node "
+              "share its "
               "network, so both numbers have to be the same",
               port.hostPort, port.containerPort, container.name);
   return std::nullopt;
@@ -55,8 +56,9 @@ std::optional<PodRefusal> podRefusal(const HostPod& pod) {
 std::optional<std::string> sandboxRefusal(const HostPod& pod) {
   const auto& details = pod.details;
   if (!pod.spec.runtimeClassName.empty())
-    return fmt::format("RuntimeClass \"{}\": this node has one runtime only; leave runtimeClassName out",
-                       pod.spec.runtimeClassName.str());
+    return fmt::format(
+        "RuntimeClass \"{}\": this node has one runtime only; leave runtimeClassName out",
+        pod.spec.runtimeClassName.str());
   if (details.hostUsers && !*details.hostUsers)
     return "hostUsers: false: this node makes no user namespaces";
   if (pod.spec.resourceClaims.is_array() && !pod.spec.resourceClaims.get_array().empty())
@@ -75,15 +77,23 @@ std::optional<std::string> containerRefusal(const HostPod& pod, const std::strin
   if (mustNotBeRoot(pod, container).value_or(false)) {
     const auto user = userOf(pod, container);
     if (user && *user == 0)
-      return fmt::format("container's runAsUser breaks non-root policy (pod: \"{}_{}({})\", container: {})",
-                         pod.metadata.name, pod.metadata.namespace_, pod.metadata.uid, name);
+      return fmt::format(
+          "container's runAsUser breaks non-root policy (pod: \"{}_{}({})\", container: {})",
+          pod.metadata.name, pod.metadata.namespace_, pod.metadata.uid, name);
     if (!user)
-      return fmt::format("container has runAsNonRoot and image will run as root (pod: \"{}_{}({})\", "
-                         "container: {})",
-                         pod.metadata.name, pod.metadata.namespace_, pod.metadata.uid, name);
+      return fmt::format(
+          "container has runAsNonRoot and image will run as root (pod: \"{}_{}({})\", "
+          "container: {})",
+          pod.metadata.name, pod.metadata.namespace_, pod.metadata.uid, name);
   }
   if (container.tty && !runtime.terminals)
     return "tty: the process runtime has no terminals: leave it out, or use --runtime=containerd";
+  const auto own = std::ranges::find(pod.spec.containers, name, &api::Container::name);
+  if (!container.restartPolicyRules.is_null() ||
+      (own != pod.spec.containers.end() && !own->restartPolicy.empty()))
+    return "restartPolicy and restartPolicyRules of a container: this node knows the pod's "
+           "restartPolicy, "
+           "and sidecars, only";
   if (container.lifecycle && !container.lifecycle->stopSignal.empty() &&
       container.lifecycle->stopSignal != "SIGTERM")
     return fmt::format("lifecycle.stopSignal {}: this node stops containers with SIGTERM",

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a PodSpec may ask for and this node cannot give. A pod that needs it does not run, and is told
-// why; nothing of a spec that changes what a pod does is passed over in silence (docs/one-machine.md
-// lists every field).
+// What a PodSpec may ask for and this node cannot give. A pod that needs it does not run, and is
+// told why; nothing of a spec that changes what a pod does is passed over in silence
+// (docs/one-machine.md lists every field).
 
 #include <optional>
 #include <string>

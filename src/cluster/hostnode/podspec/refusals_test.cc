@@ -8,7 +8,8 @@ namespace koord::cluster {
 namespace {
 
 TEST(RefusalsTest, AnOrdinaryPodIsTaken) {
-  const auto pod = podOf("u", R"({"os": {"name": "linux"}, "hostUsers": true, "dnsPolicy": "ClusterFirst",
+  const auto pod =
+      podOf("u", R"({"os": {"name": "linux"}, "hostUsers": true, "dnsPolicy": "ClusterFirst",
       "containers": [{"name": "a", "ports": [{"containerPort": 80, "hostPort": 80}, {"containerPort": 81}],
                       "securityContext": {"runAsNonRoot": true, "runAsUser": 7,
                                           "seccompProfile": {"type": "RuntimeDefault"}}}]})");
@@ -33,14 +34,19 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"Runtime", R"({"runtimeClassName": "gvisor", "containers": []})", "gvisor"},
         Case{"Users", R"({"hostUsers": false, "containers": []})", "user namespaces"},
-        Case{"Claims", R"({"resourceClaims": [{"name": "gpu"}], "containers": []})", "resourceClaims"},
-        Case{"Dns", R"({"dnsPolicy": "None", "dnsConfig": {"nameservers": ["1.1.1.1"]}, "containers": []})",
-             "resolv.conf"},
-        Case{"Seccomp", R"({"securityContext": {"seccompProfile": {"type": "Localhost"}}, "containers": []})",
+        Case{"Claims", R"({"resourceClaims": [{"name": "gpu"}], "containers": []})",
+             "resourceClaims"},
+        Case{
+            "Dns",
+            R"({"dnsPolicy": "None", "dnsConfig": {"nameservers": ["1.1.1.1"]}, "containers": []})",
+            "resolv.conf"},
+        Case{"Seccomp",
+             R"({"securityContext": {"seccompProfile": {"type": "Localhost"}}, "containers": []})",
              "Localhost"},
-        Case{"Ports",
-             R"({"containers": [{"name": "a", "ports": [{"containerPort": 80, "hostPort": 8080}]}]})",
-             "host port 8080"}),
+        Case{
+            "Ports",
+            R"({"containers": [{"name": "a", "ports": [{"containerPort": 80, "hostPort": 8080}]}]})",
+            "host port 8080"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(RefusalsTest, PodsOfAnotherSystemAndSysctlsAreNotAdmitted) {
@@ -63,18 +69,24 @@ TEST(RefusalsTest, AContainerThatMustNotBeRootIsNot) {
   EXPECT_EQ(refused(R"({"runAsNonRoot": true})", "{}"),
             "container has runAsNonRoot and image will run as root (pod: \"pod-u_default(u)\", "
             "container: a)");
-  EXPECT_NE(refused(R"({"runAsUser": 0})", R"({"runAsNonRoot": true})").find("breaks non-root policy"),
-            std::string::npos);
+  EXPECT_NE(
+      refused(R"({"runAsUser": 0})", R"({"runAsNonRoot": true})").find("breaks non-root policy"),
+      std::string::npos);
   EXPECT_EQ(refused(R"({"runAsNonRoot": false})", R"({"runAsNonRoot": true})"), "");
   EXPECT_EQ(refused("{}", R"({"runAsNonRoot": true, "runAsUser": 5})"), "");
 }
 
-TEST(RefusalsTest, TerminalsDependOnTheRuntime) {
+TEST(RefusalsTest, TerminalsDependOnTheRuntimeAndSomeFieldsOnNothing) {
   const auto pod = podOf("u", R"({"containers": [{"name": "a", "tty": true}]})");
   EXPECT_TRUE(containerRefusal(pod, "a", {}));
   EXPECT_FALSE(containerRefusal(pod, "a", {.terminals = true}));
   EXPECT_TRUE(containerRefusal(
-      podOf("u", R"({"containers": [{"name": "a", "lifecycle": {"stopSignal": "SIGUSR1"}}]})"), "a", {}));
+      podOf("u", R"({"containers": [{"name": "a", "restartPolicy": "Never"}]})"), "a", {}));
+  EXPECT_FALSE(containerRefusal(
+      podOf("u", R"({"initContainers": [{"name": "a", "restartPolicy": "Always"}]})"), "a", {}));
+  EXPECT_TRUE(containerRefusal(
+      podOf("u", R"({"containers": [{"name": "a", "lifecycle": {"stopSignal": "SIGUSR1"}}]})"), "a",
+      {}));
 }
 
 }  // namespace

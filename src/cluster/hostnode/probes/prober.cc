@@ -51,15 +51,14 @@ std::optional<std::string> redirected(const std::string& url, const net::HttpRes
   const std::string_view location = net::headerOf(reply.headers, "Location");
   const auto hostEnd = url.find('/', url.find("://") + 3);
   const std::string base = url.substr(0, hostEnd);
-  if (location.starts_with('/') && !location.starts_with("//"))
-    return base + std::string(location);
+  if (location.starts_with('/') && !location.starts_with("//")) return base + std::string(location);
   const auto nameEnd = base.rfind(':');
   const std::string name = base.substr(base.find("://") + 3, nameEnd - base.find("://") - 3);
   const auto scheme = location.find("://");
   if (scheme == std::string_view::npos) return std::nullopt;
   const auto rest = location.substr(scheme + 3);
-  const bool same = rest.starts_with(name) &&
-                    (rest.size() == name.size() || std::strchr(":/?", rest[name.size()]) != nullptr);
+  const bool same = rest.starts_with(name) && (rest.size() == name.size() ||
+                                               std::strchr(":/?", rest[name.size()]) != nullptr);
   return same ? std::optional(std::string(location)) : std::nullopt;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The real probes: commands through the runtime, HTTP, TCP and gRPC over the network. Messages are those
-// of a kubelet as far as its transport is not in them. On the executor; nothing blocks.
+// The real probes: commands through the runtime, HTTP, TCP and gRPC over the network. Messages are
+// those of a kubelet as far as its transport is not in them. On the executor; nothing blocks.
 
 #include <functional>
 
@@ -18,8 +18,8 @@ struct CommandEnd {
 using RunCommand = std::function<Task<Result<CommandEnd>>(
     std::string containerId, std::vector<std::string> command, Duration timeout)>;
 // Asks a gRPC health service (grpc/grpc_health.h).
-using AskGrpcHealth = std::function<Task<ProbeResult>(std::string address, std::string service,
-                                                      Duration timeout)>;
+using AskGrpcHealth =
+    std::function<Task<ProbeResult>(std::string address, std::string service, Duration timeout)>;
 
 struct ProbeTransports {
   net::HttpTransport* http = nullptr;

@@ -43,8 +43,9 @@ class ProberTest : public testing::Test {
   ProbeResult probe(spec::Probe probe) {
     NetworkProber prober(
         loop, {&http,
-               [this](std::string id, std::vector<std::string> command,
-                      Duration timeout) { return command_(this, id, command, timeout); },
+               [this](std::string id, std::vector<std::string> command, Duration timeout) {
+                 return command_(this, id, command, timeout);
+               },
                {}});
     std::optional<ProbeResult> out;
     TaskGroup tasks;

@@ -134,7 +134,8 @@ Task<void> Probes::run(Worker* worker) {
   const WallTime startedAt = worker->watched->container.startedAt;
   Duration wait = startedAt + std::chrono::seconds(probe.initialDelaySeconds) - executor_.wallNow();
   // Many containers may be there when this begins; they are not probed all at once.
-  if (startedAt < began_) wait = std::max(wait, period / 100 * static_cast<int>(random_.below(100)));
+  if (startedAt < began_)
+    wait = std::max(wait, period / 100 * static_cast<int>(random_.below(100)));
   if (wait > 0s) {
     auto pause = sleepFor(executor_, wait);
     co_await pause;
@@ -171,7 +172,8 @@ bool Probes::judge(Worker& worker, const ProbeResult& result) {
   };
   const auto name = nameOf(worker.kind);
   if (result.outcome == Outcome::Error) {
-    say("Unhealthy", fmt::format("{} probe errored and resulted in unknown state: {}", name, result.output));
+    say("Unhealthy",
+        fmt::format("{} probe errored and resulted in unknown state: {}", name, result.output));
     return true;
   }
   if (result.outcome == Outcome::Warning)

@@ -1,12 +1,12 @@
 #pragma once
 
-// Watches over the containers of this node that have probes: each probe of each running container is a
-// small loop that waits for the initial delay, probes every period, counts the results and changes the
-// verdict at the thresholds. Startup probes hold the others up until they have succeeded once. A
-// container whose liveness or startup probe has failed is probed no more: it is to be killed, and the
-// next one with its name has another id and begins anew. As the kubelet does it, without its ticker: the
-// first probe comes when the delay is over, and readiness is looked at as soon as a container has
-// started.
+// Watches over the containers of this node that have probes: each probe of each running container
+// is a small loop that waits for the initial delay, probes every period, counts the results and
+// changes the verdict at the thresholds. Startup probes hold the others up until they have
+// succeeded once. A container whose liveness or startup probe has failed is probed no more: it is
+// to be killed, and the next one with its name has another id and begins anew. As the kubelet does
+// it, without its ticker: the first probe comes when the delay is over, and readiness is looked at
+// as soon as a container has started.
 //
 // An actor on its executor.
 

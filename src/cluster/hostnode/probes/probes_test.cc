@@ -24,8 +24,9 @@ class FakeProber final : public Prober {
 
   Task<ProbeResult> probe(ProbeTarget, spec::Probe probe) override {
     const std::string path = probe.httpGet->path;
-    asked.emplace_back(path, std::chrono::round<std::chrono::seconds>(
-                                 loop_.steadyNow().time_since_epoch()).count());
+    asked.emplace_back(
+        path,
+        std::chrono::round<std::chrono::seconds>(loop_.steadyNow().time_since_epoch()).count());
     auto pause = sleepFor(loop_, latency);
     co_await pause;
     co_return answers[path];
@@ -48,15 +49,15 @@ class ProbesTest : public testing::Test {
   void restart() {
     probes = std::make_unique<Probes>(
         loop, prober, Random(1),
-        Probes::Listener{[this](const std::string& uid) { changes.push_back(uid); },
-                         [this](const std::string&, const std::string& container, const char* reason,
-                                std::string message) {
-                           said.push_back(container + " " + reason + ": " + message);
-                         },
-                         [this](const std::string&, const std::string& id, ProbeKind kind,
-                                const spec::Probe&) {
-                           failed.push_back(id + " " + std::string(nameOf(kind)));
-                         }});
+        Probes::Listener{
+            [this](const std::string& uid) { changes.push_back(uid); },
+            [this](const std::string&, const std::string& container, const char* reason,
+                   std::string message) {
+              said.push_back(container + " " + reason + ": " + message);
+            },
+            [this](const std::string&, const std::string& id, ProbeKind kind, const spec::Probe&) {
+              failed.push_back(id + " " + std::string(nameOf(kind)));
+            }});
   }
 
   // A pod with one container, which begins to run now as c1.
@@ -151,15 +152,16 @@ TEST_F(ProbesTest, LivenessThatFailsIsToldOnceAndThenProbedNoMore) {
 
 TEST_F(ProbesTest, AStartupProbeHoldsTheOthersUp) {
   answer("startup", Outcome::Failure, "not yet");
-  run(probe("startup", R"("periodSeconds": 3, "failureThreshold": 10)") + ", " + probe("liveness", "") +
-      ", " + probe("readiness", ""));
+  run(probe("startup", R"("periodSeconds": 3, "failureThreshold": 10)") + ", " +
+      probe("liveness", "") + ", " + probe("readiness", ""));
   pass(8s);
   EXPECT_EQ(probes->healthOf("c1"), (ContainerHealth{false, false}));
   EXPECT_THAT(prober.timesOf("liveness"), IsEmpty());
   EXPECT_THAT(prober.timesOf("readiness"), IsEmpty());
   answer("startup", Outcome::Success);
   pass(2s);
-  EXPECT_EQ(probes->healthOf("c1"), (ContainerHealth{true, true})) << "readiness is looked at at once";
+  EXPECT_EQ(probes->healthOf("c1"), (ContainerHealth{true, true}))
+      << "readiness is looked at at once";
   pass(30s);
   EXPECT_THAT(prober.timesOf("startup"), ElementsAre(0, 3, 6, 9));
   EXPECT_GT(prober.timesOf("liveness").size(), 2u);
@@ -180,8 +182,10 @@ TEST_F(ProbesTest, AProbeThatCannotBeMadeIsTriedThreeTimesAndSaysNothingOfTheCon
   pass(6s);
   EXPECT_THAT(prober.timesOf("liveness"), ElementsAre(0, 0, 0, 5, 5, 5));
   EXPECT_THAT(failed, IsEmpty());
-  EXPECT_THAT(said, testing::Contains(
-                        "main Unhealthy: Liveness probe errored and resulted in unknown state: no runtime"));
+  EXPECT_THAT(
+      said,
+      testing::Contains(
+          "main Unhealthy: Liveness probe errored and resulted in unknown state: no runtime"));
 }
 
 TEST_F(ProbesTest, ASlowProbeDoesNotOvertakeItself) {
@@ -208,7 +212,8 @@ TEST_F(ProbesTest, NobodyIsKilledWhileThePodEnds) {
 }
 
 TEST_F(ProbesTest, AfterARestartOfTheNodeHealthIsWhatItWasUntilAProbeSaysOtherwise) {
-  run(probe("startup", "") + ", " + probe("readiness", R"("periodSeconds": 10, "failureThreshold": 1)"));
+  run(probe("startup", "") + ", " +
+      probe("readiness", R"("periodSeconds": 10, "failureThreshold": 1)"));
   pass(1s);
   ASSERT_TRUE(probes->healthOf("c1").ready);
   auto known = *pod;

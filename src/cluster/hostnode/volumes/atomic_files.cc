@@ -35,13 +35,14 @@ std::uint32_t modeOf(const FileContent& file, std::optional<std::uint32_t> group
 }
 
 // True when the folder in force holds these files with these modes, and nothing else.
-bool inForce(const std::string& folder, const Payload& payload, std::optional<std::uint32_t> group) {
+bool inForce(const std::string& folder, const Payload& payload,
+             std::optional<std::uint32_t> group) {
   std::error_code ec;
   const fs::path data = fs::path(folder) / kData;
   if (!fs::exists(data, ec)) return false;
   std::size_t found = 0;
-  for (auto it = fs::recursive_directory_iterator(data / "", ec);
-       !ec && it != fs::end(it); it.increment(ec)) {
+  for (auto it = fs::recursive_directory_iterator(data / "", ec); !ec && it != fs::end(it);
+       it.increment(ec)) {
     if (it->is_directory(ec)) continue;
     const auto name = it->path().lexically_relative(data).string();
     const auto wanted = payload.find(name);
@@ -88,10 +89,10 @@ Result<std::string> newFolder(const std::string& folder, WallTime now) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
   const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(seconds));
   const std::chrono::hh_mm_ss time(seconds - std::chrono::floor<std::chrono::days>(seconds));
-  std::string name = fmt::format(
-      "{}/..{}_{:02}_{:02}_{:02}_{:02}_{:02}.XXXXXX", folder, static_cast<int>(day.year()),
-      static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()), time.hours().count(),
-      time.minutes().count(), time.seconds().count());
+  std::string name = fmt::format("{}/..{}_{:02}_{:02}_{:02}_{:02}_{:02}.XXXXXX", folder,
+                                 static_cast<int>(day.year()), static_cast<unsigned>(day.month()),
+                                 static_cast<unsigned>(day.day()), time.hours().count(),
+                                 time.minutes().count(), time.seconds().count());
   if (!::mkdtemp(name.data()) || ::chmod(name.c_str(), 0755) != 0)
     return fail(errnoError("make folder in " + folder, errno));
   return name;

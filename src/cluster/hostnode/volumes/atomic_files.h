@@ -1,7 +1,7 @@
 #pragma once
 
-// Files of a volume that change together, by the kubelet's scheme, so that a reader never sees half of
-// a change and a watcher of "..data" sees each one:
+// Files of a volume that change together, by the kubelet's scheme, so that a reader never sees half
+// of a change and a watcher of "..data" sees each one:
 //
 //   <folder>/..2026_01_31_08_00_00.Ab3dEf/key   the files, in a folder of their own each time
 //   <folder>/..data -> ..2026_01_31_...         exchanged by rename: the one step that counts
@@ -28,8 +28,8 @@ struct FileContent {
 // By path below the folder; no path is absolute or has "..", or a first part that begins with "..".
 using Payload = std::map<std::string, FileContent>;
 
-// Makes the folder hold these files and no others. group: of files and folders, which it may then read.
-// True when something had to be changed.
+// Makes the folder hold these files and no others. group: of files and folders, which it may then
+// read. True when something had to be changed.
 Result<bool> writePayload(const std::string& folder, const Payload& payload,
                           std::optional<std::uint32_t> group, WallTime now);
 

@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const WallTime kNow = std::chrono::sys_days{std::chrono::year{2026} / 1 / 31} + std::chrono::hours(8);
+const WallTime kNow =
+    std::chrono::sys_days{std::chrono::year{2026} / 1 / 31} + std::chrono::hours(8);
 
 class AtomicFilesTest : public testing::Test {
  protected:

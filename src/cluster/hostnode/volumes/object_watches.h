@@ -1,7 +1,7 @@
 #pragma once
 
-// Watches on single ConfigMaps and Secrets, each shared by the pods that use it. On the executor of the
-// Api.
+// Watches on single ConfigMaps and Secrets, each shared by the pods that use it. On the executor of
+// the Api.
 
 #include <functional>
 #include <map>

@@ -1,6 +1,7 @@
 #pragma once
 
-// The files of configMap, secret, downwardAPI and projected volumes, from the objects they stand for.
+// The files of configMap, secret, downwardAPI and projected volumes, from the objects they stand
+// for.
 
 #include <functional>
 #include <vector>
@@ -24,7 +25,8 @@ struct PayloadContext {
 // Fails, in the kubelet's words, for what is missing and not optional.
 Result<Payload> payloadOf(const PayloadContext& context, const spec::Volume& volume);
 
-// The group that a pod's volumes belong to, and the user of all its containers, where they have one.
+// The group that a pod's volumes belong to, and the user of all its containers, where they have
+// one.
 std::optional<std::uint32_t> fsGroupOf(const HostPod& pod);
 std::optional<std::uint32_t> fsUserOf(const HostPod& pod);
 

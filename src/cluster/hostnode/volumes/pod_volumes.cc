@@ -22,7 +22,8 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr api::ResourceType kServiceAccounts{"", "v1", "serviceaccounts", "ServiceAccount", true};
-constexpr api::ResourceType kClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true};
+constexpr api::ResourceType kClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
+                                    true};
 constexpr api::ResourceType kVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
 // As the kubelet does: at four fifths of its life, and at least once a day.
 constexpr Duration kLongestTokenUse = 24h;
@@ -40,7 +41,8 @@ bool isMounted(const HostPod& pod, const std::string& volume) {
 }
 
 Error setUpFailed(const std::string& volume, Error error) {
-  error.message = fmt::format("MountVolume.SetUp failed for volume \"{}\" : {}", volume, error.message);
+  error.message =
+      fmt::format("MountVolume.SetUp failed for volume \"{}\" : {}", volume, error.message);
   return error;
 }
 
@@ -146,10 +148,10 @@ Task<Result<VolumeSetUp>> PodVolumes::resolve(HostPodPtr pod, spec::Volume volum
   VolumeSetUp setUp;
   setUp.name = volume.name;
   if (!volume.otherType.empty())
-    co_return notProcessed(volume.name,
-                           fmt::format("failed to get Plugin from volumeSpec for volume \"{}\" err=no "
-                                       "volume plugin matched: this node has no volumes of type {}",
-                                       volume.name, volume.otherType));
+    co_return notProcessed(
+        volume.name, fmt::format("failed to get Plugin from volumeSpec for volume \"{}\" err=no "
+                                 "volume plugin matched: this node has no volumes of type {}",
+                                 volume.name, volume.otherType));
   if (volume.persistentVolumeClaim || !volume.ephemeral.is_null()) {
     auto resolving = resolveClaim(pod, volume);
     co_return co_await resolving;
@@ -171,9 +173,10 @@ Task<Result<VolumeSetUp>> PodVolumes::resolve(HostPodPtr pod, spec::Volume volum
   if (source.sizeLimit) setUp.sizeBytes = source.sizeLimit->value();
   if (!source.medium.empty() && source.medium != "Memory")
     co_return fail(setUpFailed(
-        volume.name, {ErrorCode::Invalid,
-                      fmt::format("storage medium \"{}\" is not supported by this node", source.medium),
-                      {}}));
+        volume.name,
+        {ErrorCode::Invalid,
+         fmt::format("storage medium \"{}\" is not supported by this node", source.medium),
+         {}}));
   co_return setUp;
 }
 
@@ -186,13 +189,13 @@ Task<Result<VolumeSetUp>> PodVolumes::resolveFiles(HostPodPtr pod, spec::Volume 
   auto objects = co_await reading;
   if (!objects) co_return fail(setUpFailed(volume.name, std::move(objects.error())));
   const auto& tokens = tokens_[pod->metadata.uid];
-  const PayloadContext context{
-      fieldsOf(*pod), *objects,
-      [&](const spec::TokenSource& source) -> std::optional<std::string> {
-        const auto found = tokens.find({volume.name, source.path});
-        if (found == tokens.end() || found->second.text.empty()) return std::nullopt;
-        return found->second.text;
-      }};
+  const PayloadContext context{fieldsOf(*pod), *objects,
+                               [&](const spec::TokenSource& source) -> std::optional<std::string> {
+                                 const auto found = tokens.find({volume.name, source.path});
+                                 if (found == tokens.end() || found->second.text.empty())
+                                   return std::nullopt;
+                                 return found->second.text;
+                               }};
   auto files = payloadOf(context, volume);
   if (!files) co_return fail(setUpFailed(volume.name, std::move(files.error())));
   VolumeSetUp setUp;
@@ -221,9 +224,10 @@ Task<Result<>> PodVolumes::ensureTokens(HostPodPtr pod, spec::Volume volume) {
       const bool told = tokens_[pod->metadata.uid].contains(key);
       tokens_[pod->metadata.uid][key] = {"", executor_.wallNow() + kLongestTokenUse};
       if (!told)
-        listener_.warn(*pod, fmt::format("MountVolume.SetUp for volume \"{}\" : this API server issues no "
-                                         "tokens of service accounts: the file {} is left out",
-                                         volume.name, source.path));
+        listener_.warn(
+            *pod, fmt::format("MountVolume.SetUp for volume \"{}\" : this API server issues no "
+                              "tokens of service accounts: the file {} is left out",
+                              volume.name, source.path));
     } else {
       co_return fail(Error(token.error()).within("failed to fetch token"));
     }
@@ -253,7 +257,8 @@ Task<Result<PodVolumes::Token>> PodVolumes::requestToken(HostPodPtr pod, spec::T
   Token token;
   token.text = textAt(*created, "status", "token");
   auto expires = parseTime(textAt(*created, "status", "expirationTimestamp"));
-  const Duration life = expires ? *expires - now : Duration(std::chrono::seconds(source.expirationSeconds));
+  const Duration life =
+      expires ? *expires - now : Duration(std::chrono::seconds(source.expirationSeconds));
   token.refreshAt = now + std::min<Duration>(life / 5 * 4, kLongestTokenUse);
   co_return token;
 }
@@ -269,8 +274,8 @@ std::optional<WallTime> PodVolumes::refreshAt(const std::string& uid) const {
 Task<Result<VolumeSetUp>> PodVolumes::resolveClaim(HostPodPtr pod, spec::Volume volume) {
   const auto& meta = pod->metadata;
   const bool ephemeral = !volume.persistentVolumeClaim;
-  const std::string name = ephemeral ? meta.name + "-" + volume.name
-                                     : volume.persistentVolumeClaim->claimName;
+  const std::string name =
+      ephemeral ? meta.name + "-" + volume.name : volume.persistentVolumeClaim->claimName;
   const std::string where = fmt::format("error processing PVC {}/{}: ", meta.namespace_, name);
   auto asking = kube::getObject(api_, kClaims, {meta.namespace_, name});
   auto claim = co_await asking;
@@ -278,23 +283,25 @@ Task<Result<VolumeSetUp>> PodVolumes::resolveClaim(HostPodPtr pod, spec::Volume 
     co_return notProcessed(volume.name,
                            where + "failed to fetch PVC from API server: " + claim.error().message);
   if (ephemeral && !ownedBy(*claim, meta.uid))
-    co_return notProcessed(volume.name, fmt::format("PVC {}/{} was not created for pod {}/{} (pod is not "
-                                                    "owner)",
-                                                    meta.namespace_, name, meta.namespace_, meta.name));
+    co_return notProcessed(volume.name,
+                           fmt::format("PVC {}/{} was not created for pod {}/{} (pod is not "
+                                       "owner)",
+                                       meta.namespace_, name, meta.namespace_, meta.name));
   const std::string bound(textAt(*claim, "spec", "volumeName"));
   if (textAt(*claim, "status", "phase") != "Bound" || bound.empty())
     co_return notProcessed(volume.name, where + "PVC is not bound");
   auto fetching = kube::getObject(api_, kVolumes, {"", bound});
   auto persistent = co_await fetching;
   if (!persistent)
-    co_return notProcessed(volume.name,
-                           where + "failed to fetch PV from API server: " + persistent.error().message);
+    co_return notProcessed(
+        volume.name, where + "failed to fetch PV from API server: " + persistent.error().message);
   if (textAt(*persistent, "spec", "claimRef", "uid") != textAt(*claim, "metadata", "uid"))
-    co_return notProcessed(volume.name, where + fmt::format("PV {} is bound to another claim", bound));
-  if (textAt(*persistent, "spec", "volumeMode") == "Block")
     co_return notProcessed(volume.name,
-                           fmt::format("volume {} has volumeMode Block: this node has no block volumes",
-                                       volume.name));
+                           where + fmt::format("PV {} is bound to another claim", bound));
+  if (textAt(*persistent, "spec", "volumeMode") == "Block")
+    co_return notProcessed(
+        volume.name,
+        fmt::format("volume {} has volumeMode Block: this node has no block volumes", volume.name));
   VolumeSetUp setUp;
   setUp.name = volume.name;
   setUp.readOnly = !ephemeral && volume.persistentVolumeClaim->readOnly;
@@ -306,11 +313,11 @@ Task<Result<VolumeSetUp>> PodVolumes::resolveClaim(HostPodPtr pod, spec::Volume 
     setUp.kind = VolumeSetUp::Kind::Local;
     setUp.path = textAt(*persistent, "spec", "local", "path");
   } else {
-    co_return notProcessed(volume.name,
-                           fmt::format("failed to get Plugin from volumeSpec for volume \"{}\" err=no "
-                                       "volume plugin matched: of persistent volumes this node has "
-                                       "hostPath and local ones only",
-                                       bound));
+    co_return notProcessed(
+        volume.name, fmt::format("failed to get Plugin from volumeSpec for volume \"{}\" err=no "
+                                 "volume plugin matched: of persistent volumes this node has "
+                                 "hostPath and local ones only",
+                                 bound));
   }
   co_return setUp;
 }
@@ -337,8 +344,19 @@ Task<Result<>> PodVolumes::hostsFile(HostPodPtr pod) {
 
 Task<Result<std::vector<MountSpec>>> PodVolumes::mountsOf(HostPodPtr pod, std::string container,
                                                           VolumePlaces places,
-                                                          std::vector<std::string> environment) {
+                                                          std::vector<std::string> environment,
+                                                          std::string messageFile) {
   std::vector<MountSpec> mounts;
+  if (!messageFile.empty()) {
+    auto work = onWorker(executor_, worker_, [messageFile]() -> Result<> {
+      const auto folder = messageFile.substr(0, messageFile.rfind('/'));
+      if (auto made = makeDirs(folder, 0755); !made) return made;
+      return writeFileAtomic(messageFile, "", 0666);
+    });
+    auto written = co_await work;
+    if (!written) co_return fail(std::move(written.error()));
+    mounts.push_back({messageFile, "", pod->container(container).terminationMessagePath});
+  }
   const std::string dir = podDir(pod->metadata.uid);
   if (!pod->details.hostAliases.empty()) mounts.push_back({dir + "/etc-hosts", "", "/etc/hosts"});
   const auto& wanted = pod->container(container).volumeMounts;
@@ -347,12 +365,12 @@ Task<Result<std::vector<MountSpec>>> PodVolumes::mountsOf(HostPodPtr pod, std::s
     const auto place = places.find(mount.name);
     if (place == places.end())
       co_return fail(ErrorCode::Invalid,
-                     fmt::format("cannot find volume \"{}\" to mount into container \"{}\"", mount.name,
-                                 container));
+                     fmt::format("cannot find volume \"{}\" to mount into container \"{}\"",
+                                 mount.name, container));
     MountSpec spec{place->second.path, mount.subPath, mount.mountPath};
     spec.readOnly = mount.readOnly || place->second.readOnly;
-    spec.recursiveReadOnly =
-        spec.readOnly && (mount.recursiveReadOnly == "Enabled" || mount.recursiveReadOnly == "IfPossible");
+    spec.recursiveReadOnly = spec.readOnly && (mount.recursiveReadOnly == "Enabled" ||
+                                               mount.recursiveReadOnly == "IfPossible");
     spec.propagation = propagationOf(mount);
     if (!spec.target.starts_with('/')) spec.target = "/" + spec.target;
     if (!mount.subPathExpr.empty()) {
@@ -361,16 +379,19 @@ Task<Result<std::vector<MountSpec>>> PodVolumes::mountsOf(HostPodPtr pod, std::s
       spec.subPath = *std::move(expanded);
     }
     if (!spec.subPath.empty()) {
-      std::string target = options_.runtimeResolvesSubPaths
-                               ? ""
-                               : fmt::format("{}/volume-subpaths/{}/{}/{}", dir, mount.name, container, i);
-      auto work = onWorker(executor_, worker_, [spec, target] { return prepareSubPath(spec, target); });
+      std::string target =
+          options_.runtimeResolvesSubPaths
+              ? ""
+              : fmt::format("{}/volume-subpaths/{}/{}/{}", dir, mount.name, container, i);
+      auto work =
+          onWorker(executor_, worker_, [spec, target] { return prepareSubPath(spec, target); });
       auto prepared = co_await work;
       if (!prepared) {
         log::warn("pod {}: {}", pod->metadata.uid, prepared.error().message);
-        co_return fail(ErrorCode::Invalid,
-                       fmt::format("failed to prepare subPath for volumeMount \"{}\" of container \"{}\": {}",
-                                   mount.name, container, prepared.error().message));
+        co_return fail(
+            ErrorCode::Invalid,
+            fmt::format("failed to prepare subPath for volumeMount \"{}\" of container \"{}\": {}",
+                        mount.name, container, prepared.error().message));
       }
       spec.source = *std::move(prepared);
       if (!target.empty()) spec.subPath.clear();

@@ -1,9 +1,9 @@
 #pragma once
 
 // The volumes of the pods on this node: finds out what each of them is, sets it up below the data
-// folder, keeps the files of configMap, secret, downwardAPI and projected volumes as their objects are,
-// and takes everything away again. One object is watched once, for all pods that use it, and for as
-// long as one does.
+// folder, keeps the files of configMap, secret, downwardAPI and projected volumes as their objects
+// are, and takes everything away again. One object is watched once, for all pods that use it, and
+// for as long as one does.
 //
 // An actor on `executor`; file systems are touched on `worker`, which may block. Setting up is
 // idempotent, so it is also how volumes are brought up to date and how a crash is got over.
@@ -59,10 +59,12 @@ class PodVolumes {
   std::optional<WallTime> refreshAt(const std::string& uid) const;
   // What a container's environment refers to; NotFound ones are null.
   Task<Result<ReferencedObjects>> objectsOf(HostPodPtr pod, ReferencedNames names);
-  // The mounts of one container, from its pod's volumes.
+  // The mounts of one container, from its pod's volumes. messageFile: where its last words go, "" =
+  // nowhere.
   Task<Result<std::vector<MountSpec>>> mountsOf(HostPodPtr pod, std::string container,
                                                 VolumePlaces places,
-                                                std::vector<std::string> environment);
+                                                std::vector<std::string> environment,
+                                                std::string messageFile = "");
   // Everything of a pod, which needs not be known.
   Task<Result<>> tearDown(std::string uid);
   // Takes off all mounts, when everything ends; files stay.

@@ -28,13 +28,14 @@ class PodVolumesTest : public testing::Test {
     PodVolumes::Options options{dir, "127.0.0.1", {{"cpu", Quantity::of(4)}}, true};
     volumes = std::make_unique<PodVolumes>(
         api, cluster.loop, cluster.loop, Random(1), options,
-        PodVolumes::Listener{[this](const std::string& uid) { changed.push_back(uid); },
-                             [this](const HostPod&, const std::string& text) { said.push_back(text); }});
+        PodVolumes::Listener{
+            [this](const std::string& uid) { changed.push_back(uid); },
+            [this](const HostPod&, const std::string& text) { said.push_back(text); }});
   }
   // A pod whose one container mounts all of its volumes.
   HostPodPtr pod(const std::string& volumes, const std::string& more = "") {
-    auto made = podOf("u", R"({"volumes": [)" + volumes + R"(], "containers": [{"name": "main"}])" +
-                               more + "}");
+    auto made = podOf(
+        "u", R"({"volumes": [)" + volumes + R"(], "containers": [{"name": "main"}])" + more + "}");
     for (const auto& volume : made.details.volumes)
       made.details.containers[0].volumeMounts.push_back({volume.name, "/" + volume.name});
     return std::make_shared<const HostPod>(made);
@@ -104,8 +105,10 @@ TEST_F(PodVolumesTest, WhatIsMissingIsSaidAndHeardOfWhenItComes) {
   cluster.loop.advance(1s);
   EXPECT_THAT(changed, testing::Contains("u"));
   EXPECT_EQ(errorOf(one), "");
-  EXPECT_THAT(errorOf(pod(R"({"name": "c", "configMap": {"name": "cm", "items": [{"key": "k", "path": "p"}]}})")),
-              HasSubstr("configmap references non-existent config key: k"));
+  EXPECT_THAT(
+      errorOf(pod(
+          R"({"name": "c", "configMap": {"name": "cm", "items": [{"key": "k", "path": "p"}]}})")),
+      HasSubstr("configmap references non-existent config key: k"));
 }
 
 TEST_F(PodVolumesTest, TheDownwardApiShowsThePodAndItsResources) {
@@ -119,13 +122,17 @@ TEST_F(PodVolumesTest, TheDownwardApiShowsThePodAndItsResources) {
 }
 
 TEST_F(PodVolumesTest, WhatThisNodeHasNotIsRefused) {
-  EXPECT_THAT(errorOf(pod(R"({"name": "n", "nfs": {"server": "s", "path": "/"}})")),
-              HasSubstr("failed to process volumes=[n]: failed to get Plugin from volumeSpec for volume \"n\" "
-                        "err=no volume plugin matched"));
+  EXPECT_THAT(
+      errorOf(pod(R"({"name": "n", "nfs": {"server": "s", "path": "/"}})")),
+      HasSubstr(
+          "failed to process volumes=[n]: failed to get Plugin from volumeSpec for volume \"n\" "
+          "err=no volume plugin matched"));
   EXPECT_THAT(errorOf(pod(R"({"name": "e", "emptyDir": {"medium": "HugePages"}})")),
               HasSubstr("storage medium \"HugePages\""));
-  EXPECT_THAT(errorOf(pod(R"({"name": "p", "projected": {"sources": [{"clusterTrustBundle": {"path": "x"}}]}})")),
-              HasSubstr("clusterTrustBundle"));
+  EXPECT_THAT(
+      errorOf(pod(
+          R"({"name": "p", "projected": {"sources": [{"clusterTrustBundle": {"path": "x"}}]}})")),
+      HasSubstr("clusterTrustBundle"));
 }
 
 class ClaimTest : public PodVolumesTest {
@@ -140,12 +147,15 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: "", volumeName: pv, resou
 )");
     const auto claim = cluster.get<api::PersistentVolumeClaim>("data");
     const auto uid = claimUid.empty() ? claim->metadata.uid : claimUid;
-    cluster.create("apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec:\n"
-                   "  accessModes: [ReadWriteOnce]\n  capacity: {storage: 1Gi}\n"
-                   "  claimRef: {namespace: default, name: data, uid: " + uid + "}\n  " + source + "\n");
+    cluster.create(
+        "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv}\nspec:\n"
+        "  accessModes: [ReadWriteOnce]\n  capacity: {storage: 1Gi}\n"
+        "  claimRef: {namespace: default, name: data, uid: " +
+        uid + "}\n  " + source + "\n");
     cluster.patch<api::PersistentVolumeClaim>("data", "status: {phase: Bound}", "status");
   }
-  HostPodPtr user = pod(R"({"name": "v", "persistentVolumeClaim": {"claimName": "data", "readOnly": true}})");
+  HostPodPtr user =
+      pod(R"({"name": "v", "persistentVolumeClaim": {"claimName": "data", "readOnly": true}})");
 };
 
 TEST_F(ClaimTest, ABoundHostPathIsUsed) {
@@ -160,8 +170,9 @@ TEST_F(ClaimTest, ABoundHostPathIsUsed) {
 }
 
 TEST_F(ClaimTest, OneThatIsNotThereNotBoundOrSomebodyElsesIsSaid) {
-  EXPECT_THAT(errorOf(user), HasSubstr("error processing PVC default/data: failed to fetch PVC from API "
-                                       "server: persistentvolumeclaims \"data\" not found"));
+  EXPECT_THAT(errorOf(user),
+              HasSubstr("error processing PVC default/data: failed to fetch PVC from API "
+                        "server: persistentvolumeclaims \"data\" not found"));
   bind("hostPath: {path: /x}", "another");
   EXPECT_THAT(errorOf(user), HasSubstr("PV pv is bound to another claim"));
   cluster.patch<api::PersistentVolumeClaim>("data", "status: {phase: Pending}", "status");
@@ -180,8 +191,9 @@ kind: PersistentVolumeClaim
 metadata: {name: pod-u-v}
 spec: {accessModes: [ReadWriteOnce], storageClassName: "", resources: {requests: {storage: 1Gi}}}
 )");
-  EXPECT_THAT(errorOf(pod(R"({"name": "v", "ephemeral": {"volumeClaimTemplate": {}}})")),
-              HasSubstr("PVC default/pod-u-v was not created for pod default/pod-u (pod is not owner)"));
+  EXPECT_THAT(
+      errorOf(pod(R"({"name": "v", "ephemeral": {"volumeClaimTemplate": {}}})")),
+      HasSubstr("PVC default/pod-u-v was not created for pod default/pod-u (pod is not owner)"));
 }
 
 // What an API server with tokens, or without, makes of a projected volume.
@@ -205,9 +217,10 @@ class TokenTest : public PodVolumesTest {
   std::function<Result<std::string>(const kube::Request&)> tokens =
       [this](const kube::Request& request) -> Result<std::string> {
     asked.push_back(request);
-    return toJson(json::object{
-        {"status", {{"token", "t" + std::to_string(asked.size())},
-                    {"expirationTimestamp", formatTime(cluster.loop.wallNow() + 600s)}}}});
+    return toJson(
+        json::object{{"status",
+                      {{"token", "t" + std::to_string(asked.size())},
+                       {"expirationTimestamp", formatTime(cluster.loop.wallNow() + 600s)}}}});
   };
 };
 
@@ -234,7 +247,8 @@ TEST_F(TokenTest, AreAskedForThePodAndRenewedBeforeTheyEnd) {
 
 TEST_F(TokenTest, AreLeftOutWhereThereAreNone) {
   tokens = [](const kube::Request&) {
-    return Result<std::string>(fail(ErrorCode::NotFound, "the server could not find the requested resource"));
+    return Result<std::string>(
+        fail(ErrorCode::NotFound, "the server could not find the requested resource"));
   };
   ASSERT_EQ(errorOf(user), "");
   EXPECT_EQ(read("projected/t/token"), "(none)");
@@ -247,8 +261,9 @@ TEST_F(TokenTest, AreWaitedForWhenTheAccountIsMissing) {
   tokens = [](const kube::Request&) {
     return Result<std::string>(fail(ErrorCode::NotFound, "serviceaccounts \"robot\" not found"));
   };
-  EXPECT_EQ(errorOf(user), "MountVolume.SetUp failed for volume \"t\" : failed to fetch token: "
-                           "serviceaccounts \"robot\" not found");
+  EXPECT_EQ(errorOf(user),
+            "MountVolume.SetUp failed for volume \"t\" : failed to fetch token: "
+            "serviceaccounts \"robot\" not found");
 }
 
 TEST_F(PodVolumesTest, MountsAreWhatTheContainerAsksFor) {
@@ -267,7 +282,11 @@ TEST_F(PodVolumesTest, MountsAreWhatTheContainerAsksFor) {
   ASSERT_EQ(found->size(), 3u);
   EXPECT_EQ(found->at(0).target, "/etc/hosts");
   EXPECT_THAT(*readFile(found->at(0).source), HasSubstr("10.0.0.1\tdb\n"));
-  const MountSpec logs{dir + "/u/volumes/kubernetes.io~empty-dir/e", "logs/p1", "/e", true, true,
+  const MountSpec logs{dir + "/u/volumes/kubernetes.io~empty-dir/e",
+                       "logs/p1",
+                       "/e",
+                       true,
+                       true,
                        Propagation::HostToContainer};
   EXPECT_EQ(found->at(1), logs);
   EXPECT_TRUE(fs::is_directory(logs.source + "/logs/p1"));

@@ -38,8 +38,8 @@ const char* describe(const std::string& type) {
   return "block device";
 }
 
-// A folder that everybody may write into, as into the kubelet's; the group gets its own. It appears with
-// its rights, and what a container makes of them stays.
+// A folder that everybody may write into, as into the kubelet's; the group gets its own. It appears
+// with its rights, and what a container makes of them stays.
 Result<> makeOpenFolder(const std::string& path, std::optional<std::uint32_t> group) {
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0) return {};
@@ -120,16 +120,17 @@ Result<std::string> setUpVolume(const std::string& podDir, const VolumeSetUp& vo
     if (::stat(volume.path.c_str(), &info) != 0)
       return fail(ErrorCode::NotFound, fmt::format("path \"{}\" does not exist", volume.path));
     if (!S_ISDIR(info.st_mode))
-      return fail(ErrorCode::Invalid,
-                  fmt::format("path \"{}\" is not a folder: block volumes are not supported by this node",
-                              volume.path));
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format("path \"{}\" is not a folder: block volumes are not supported by this node",
+                      volume.path));
     if (group)
       if (auto given = giveTree(volume.path, *group); !given) return fail(std::move(given.error()));
     return volume.path;
   }
   if (auto made = makeDirs(podDir, 0750); !made) return fail(std::move(made.error()));
-  const std::string path = fmt::format("{}/volumes/kubernetes.io~{}/{}", podDir, volume.type,
-                                       volume.name);
+  const std::string path =
+      fmt::format("{}/volumes/kubernetes.io~{}/{}", podDir, volume.type, volume.name);
   if (volume.kind == Kind::Files) {
     if (auto made = makeDirs(path, 0755); !made) return fail(std::move(made.error()));
     auto written = writePayload(path, volume.files, group, now);

@@ -38,7 +38,8 @@ ProbeResult resultOf(const ::grpc::Status& status, const health::HealthCheckResp
       return {Outcome::Failure, fmt::format("error: failed to connect service \"{}\": {}", address,
                                             status.error_message())};
     default:
-      return {Outcome::Failure, fmt::format("error: health rpc probe failed: {}", status.error_message())};
+      return {Outcome::Failure,
+              fmt::format("error: health rpc probe failed: {}", status.error_message())};
   }
 }
 
@@ -80,7 +81,8 @@ class GrpcHealth::Calls {
   std::set<::grpc::ClientContext*> inFlight_;  // guarded by mutex_
 };
 
-GrpcHealth::GrpcHealth(Executor& executor) : executor_(executor), calls_(std::make_shared<Calls>()) {}
+GrpcHealth::GrpcHealth(Executor& executor)
+    : executor_(executor), calls_(std::make_shared<Calls>()) {}
 
 GrpcHealth::~GrpcHealth() = default;
 
@@ -90,15 +92,16 @@ Task<ProbeResult> GrpcHealth::ask(std::string address, std::string service, Dura
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetUserAgentPrefix("kube-probe/1.28");
-  call->stub = health::Health::NewStub(::grpc::CreateCustomChannel(
-      address, ::grpc::InsecureChannelCredentials(), arguments));
+  call->stub = health::Health::NewStub(
+      ::grpc::CreateCustomChannel(address, ::grpc::InsecureChannelCredentials(), arguments));
   call->request.set_service(service);
   call->context.set_deadline(std::chrono::system_clock::now() +
                              std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
   auto [future, completer] = Future<ProbeResult>::make(executor_);
-  calls_->begin(call, [call, address, timeout, completer = std::move(completer)](::grpc::Status status) {
-    completer.complete(resultOf(status, call->response, address, timeout));
-  });
+  calls_->begin(call,
+                [call, address, timeout, completer = std::move(completer)](::grpc::Status status) {
+                  completer.complete(resultOf(status, call->response, address, timeout));
+                });
   auto answer = std::move(future);
   co_return co_await answer;
 }

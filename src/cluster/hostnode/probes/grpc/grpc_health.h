@@ -1,7 +1,7 @@
 #pragma once
 
-// Asks a server's gRPC health service, as a gRPC probe does. Answers come on the executor; each question
-// has a connection of its own.
+// Asks a server's gRPC health service, as a gRPC probe does. Answers come on the executor; each
+// question has a connection of its own.
 
 #include <memory>
 #include <string>

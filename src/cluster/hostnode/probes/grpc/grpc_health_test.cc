@@ -20,8 +20,7 @@ using testing::HasSubstr;
 class Service final : public health::Health::Service {
   ::grpc::Status Check(::grpc::ServerContext*, const health::HealthCheckRequest* request,
                        health::HealthCheckResponse* response) override {
-    if (request->service() == "unknown")
-      return {::grpc::StatusCode::NOT_FOUND, "unknown service"};
+    if (request->service() == "unknown") return {::grpc::StatusCode::NOT_FOUND, "unknown service"};
     response->set_status(request->service() == "sick" ? health::HealthCheckResponse::NOT_SERVING
                                                       : health::HealthCheckResponse::SERVING);
     return ::grpc::Status::OK;

@@ -145,8 +145,8 @@ std::string programPath(const char* fallback) {
 
 int main(int argc, char** argv) {
   // Not for people: the process that stands over a container of the host node.
-  if (argc == 4 && std::strcmp(argv[1], "shim") == 0 && std::strcmp(argv[2], "--dir") == 0)
-    return koord::cluster::runShim(argv[3]);
+  if (argc > 1 && std::strcmp(argv[1], "shim") == 0)
+    return koord::cluster::runShim(argc - 2, argv + 2);
   koord::raiseFileLimit();
 
   const std::string program = programPath(argv[0]);

@@ -69,6 +69,12 @@ void setVolumeDefaults(json::object& volume) {
   if (volume.size() == 1 && volume.contains("name")) volume["emptyDir"] = json::object{};
   for (const auto* name : {"secret", "configMap", "downwardAPI", "projected"})
     if (auto* source = memberObject(volume, name)) setDefault(*source, "defaultMode", 420);
+  auto* projected = memberObject(volume, "projected");
+  if (auto* parts = projected ? arrayAt(*projected, "sources") : nullptr)
+    for (auto& part : *parts)
+      if (auto* token = part.is_object() ? memberObject(part.get_object(), "serviceAccountToken")
+                                         : nullptr)
+        setDefault(*token, "expirationSeconds", 3600);
   setVolumeSourceDefaults(volume);
 }
 

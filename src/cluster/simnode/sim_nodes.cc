@@ -139,6 +139,7 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
   const auto node = nodes_.get({"", name});
   const auto known = nodesByName_.find(name);
   if (!node || known == nodesByName_.end() || ready(*node)) co_return Result<>{};
+  const std::string ip = known->second.ip;  // the entry may be gone when the lease is renewed
   auto renewing = renewNodeLease(api_, name, executor_.wallNow());
   auto renewed = co_await renewing;
   if (!renewed) co_return renewed;
@@ -149,7 +150,7 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
       node->status.allocatable.empty() ? status.capacity : node->status.allocatable;
   status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true,
                                      "KubeletReady", "simulated by koordctl");
-  status.addresses = {{"InternalIP", known->second.ip}, {"Hostname", name}};
+  status.addresses = {{"InternalIP", ip}, {"Hostname", name}};
   const std::string fake = "simulated";
   status.nodeInfo = {name, name, name, fake, fake, "simulated://1", fake, fake, "linux", "amd64"};
   json::value patch = json::object{{"status", api::encode(status)}};

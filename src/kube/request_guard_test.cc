@@ -92,7 +92,7 @@ TEST_F(RequestGuardTest, WhoMayDoWhatIsAskedOfTheCluster) {
       {certified("/metrics", {"reader", {}}), 200, "secret"},
       {certified("/metrics", {"other", {}}), 403, R"(User \"other\" cannot get)"},
       {certified("/configz", {"admin", {"system:masters"}}), 200, "secret"},
-      {certified("/metrics", {"reader", {}, WallTime{}}), 401, R"("message":"Unauthorized")"},
+      {certified("/metrics", {"reader", {}, "", WallTime{}}), 401, R"("message":"Unauthorized")"},
       {untrusted("/healthz"), 401, R"("message":"Unauthorized")"},
   };
   for (const Row& row : rows) {

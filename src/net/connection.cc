@@ -71,7 +71,7 @@ void Connection::onReady(error_code ec, PeerCertificate peer) {
     return;
   }
   peer_ = std::move(peer);
-  known_ = peer_ != nullptr;
+  known_ = peer_.identity != nullptr;
   beginRequest();
   // The first request is on its way already, or nobody needed the connection.
   endIdle();

@@ -78,7 +78,7 @@ class ConnectionTest : public testing::Test, public ConnectionOwner {
   }
   void openAndReady(std::shared_ptr<const PeerIdentity> peer = nullptr) {
     open();
-    transport->user->onReady({}, std::move(peer));
+    transport->user->onReady({}, {std::move(peer), ""});
   }
   void send(std::string_view text) {
     while (!text.empty()) {

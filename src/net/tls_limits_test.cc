@@ -58,7 +58,7 @@ Handshake shake(const ServerTls& tls, int version, const char* ciphers = nullptr
   ERR_clear_error();
   if (!SSL_is_init_finished(server.get())) return {};
   return {SSL_get_version(server.get()), SSL_get_cipher_name(server.get()),
-          peerIdentityOf(server.get())};
+          peerCertificateOf(server.get()).identity};
 }
 
 TEST(TlsLimitsTest, TheOldestVersionIsWhatTheOperatorSays) {

@@ -48,12 +48,14 @@ kube::Request podRequest(kube::Verb verb, std::string name = "") {
 // A server on a loop thread of its own, in a folder that goes with it.
 class Fixture {
  public:
-  explicit Fixture(bool durable) {
+  explicit Fixture(bool durable, bool access = false) {
     char name[] = "/tmp/koord-bench-XXXXXX";
     if (durable && mkdtemp(name)) folder_ = name;
     thread_.runSync([&] {
       ServerOptions options;
       if (durable) options.database = folder_ / "state.db";
+      options.rbac = access;
+      if (access) options.serviceAccounts.emplace().rootCaPem = "none";
       server_ = Server::open(thread_.loop(), std::move(options)).value();
     });
   }
@@ -118,13 +120,63 @@ Task<void> listText(Server* server, kube::Request request, std::string& text,
   done.set_value();
 }
 
-Numbers createMany(const Numbers& params, bool durable) {
-  Fixture fixture(durable);
+Numbers createMany(const Numbers& params, bool durable, bool access = false) {
+  Fixture fixture(durable, access);
   const int count = static_cast<int>(params.at("pods"));
   const double cpu = cpuSeconds();
   const double seconds = fixture.create(count, static_cast<int>(params.at("inFlight")));
   return {{"createsPerSecond", count / seconds},
           {"cpuMicrosecondsPerCreate", (cpuSeconds() - cpu) * 1e6 / count}};
+}
+
+json::value bindingOf(int i) {
+  return *parseJson(fmt::format(
+      R"({{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{{"name":"b-{0}"}},
+      "roleRef":{{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"view"}},
+      "subjects":[{{"kind":"User","name":"user-{0}"}},{{"kind":"Group","name":"group-{1}"}}]}})",
+      i, i % 100));
+}
+
+// Who may do what, among many bindings: a component, and a kubelet that asks for a secret.
+Numbers authorizeMany(const Numbers& params) {
+  Fixture fixture(false, true);
+  const int decisions = static_cast<int>(params.at("decisions"));
+  Numbers out;
+  fixture.on([&] {
+    auto& server = fixture.server();
+    auto& table = server.store().table(apiserver::kClusterRoleBindings);
+    const auto resource = server.registry().findByTable(apiserver::kClusterRoleBindings);
+    for (int i = 0; i < static_cast<int>(params.at("bindings")); ++i) {
+      const auto binding = bindingOf(i);
+      server.store().put(table, apiserver::draftOf(binding, *resource), binding);
+    }
+    const auto pods = server.registry().findByTable("pods");
+    for (int i = 0; i < static_cast<int>(params.at("podsPerNode")); ++i) {
+      json::value pod = *parseJson(podBody(i));
+      pod.at("metadata").get_object()["namespace"] = "default";
+      pod.at("spec").get_object()["nodeName"] = "n1";
+      server.store().put(server.store().table("pods"), apiserver::draftOf(pod, *pods), pod);
+    }
+    const apiserver::User scheduler{"system:kube-scheduler", "", {"system:authenticated"}, {}};
+    const apiserver::User kubelet{
+        "system:node:n1", "", {"system:nodes", "system:authenticated"}, {}};
+    const auto measure = [&](const char* name, const apiserver::User& user, kube::Request request) {
+      const Call call{std::move(request), user};
+      bool allowed = false;
+      const Stopwatch watch;
+      for (int i = 0; i < decisions; ++i)
+        allowed = server.authorizer()->authorize(apiserver::attributesOf(call)).allowed;
+      out[name] = watch.seconds() * 1e9 / decisions;
+      if (allowed != (&user == &scheduler)) std::exit(1);
+    };
+    auto binding = podRequest(kube::Verb::Create, "pod-1");
+    binding.subresource = "binding";
+    measure("nanosecondsOfAComponent", scheduler, binding);
+    auto secret = podRequest(kube::Verb::Get, "not-mine");
+    secret.resource = "secrets";
+    measure("nanosecondsOfAKubelet", kubelet, secret);
+  });
+  return out;
 }
 
 // What a pod costs that is stored and that nobody asks about.
@@ -227,6 +279,12 @@ int main(int argc, char** argv) {
       {{"apiserver/create/memory",
         {{"pods", 50'000}, {"inFlight", 64}},
         [](const Numbers& p) { return createMany(p, false); }},
+       {"apiserver/create/memory/accounts",
+        {{"pods", 50'000}, {"inFlight", 64}},
+        [](const Numbers& p) { return createMany(p, false, true); }},
+       {"apiserver/authorize",
+        {{"decisions", 200'000}, {"bindings", 2'000}, {"podsPerNode", 110}},
+        authorizeMany},
        {"apiserver/create/durable",
         {{"pods", 50'000}, {"inFlight", 256}},
         [](const Numbers& p) { return createMany(p, true); }},

@@ -6,8 +6,8 @@
 #include "scheduler/app/app.h"
 #include "scheduler/plugins/registry.h"
 
-// jemalloc reads it. The work is done by one thread, and what a burst of pods took is given back soon
-// after. MALLOC_CONF in the environment has the last word.
+// jemalloc reads it. The work is done by one thread, and what a burst of pods took is given back
+// soon after. MALLOC_CONF in the environment has the last word.
 extern "C" const char* const malloc_conf;
 const char* const malloc_conf = "narenas:1,dirty_decay_ms:200,muzzy_decay_ms:0";
 
@@ -18,22 +18,20 @@ int main(int argc, char** argv) {
   component.version = "v" KOORD_VERSION;
   component.qps = 50;
   component.burst = 100;
-  CLI::App app("Koordinator scheduler");
-  app.set_version_flag("--version", "koord-scheduler v" KOORD_VERSION);
-  koord::scheduler::addFlags(app, flags, component);
   flags.version = component.version;
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 1;  // as the original: one status for whatever is wrong
-  }
-  flags.shown = koord::scheduler::flagValues(app);
+  koord::kube::CommandLine line(
+      {}, component,
+      "Assigns pods to nodes: kube-scheduler's framework, plugins and configuration, on an engine\n"
+      "that looks at every node for every pod. --show-plugins lists the plugins that are in use.");
+  koord::scheduler::addFlags(line, flags, component);
+  if (const auto status = line.parse(argc, argv)) return *status;
+  flags.shown = line.flags().values();
 
   const auto refuse = [](const koord::Error& error) {
     std::fprintf(stderr, "koord-scheduler: %s\n", error.message.c_str());
     return 1;
   };
-  const auto options = koord::scheduler::resolve(app, flags, component);
+  const auto options = koord::scheduler::resolve(line.flags(), flags, component);
   if (!options) return refuse(options.error());
   const koord::scheduler::Registry registry = koord::scheduler::makeRegistry();
   if (flags.showPlugins || !flags.writeConfigTo.empty()) {
@@ -46,7 +44,8 @@ int main(int argc, char** argv) {
     return written ? 0 : refuse(written.error());
   }
   return koord::kube::runComponent(
-      component, [&](koord::kube::Component& c) -> koord::Result<std::unique_ptr<koord::kube::Running>> {
+      component,
+      [&](koord::kube::Component& c) -> koord::Result<std::unique_ptr<koord::kube::Running>> {
         return koord::scheduler::startScheduler(c, flags, *options, registry);
       });
 }

@@ -1,251 +1,193 @@
 #include "flags.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdlib>
-
-#include "base/time.h"
 
 namespace koord::koordlet {
 namespace {
 
-// Flags for features that this version does not have: accepted, so that a DaemonSet's arguments
-// work unchanged, and reported at start.
-struct OtherFlag {
+// For what this version does not have.
+struct Unused {
   const char* name;
-  const char* defaultValue;
+  const char* type;
+  const char* byDefault;
 };
-constexpr OtherFlag kOtherFlags[] = {
-    {"configmap-name", "koordlet-config"},
-    {"configmap-namespace", "koordinator-system"},
-    {"containerd-endpoint", ""},
-    {"docker-endpoint", ""},
-    {"pouch-endpoint", ""},
-    {"crio-endpoint", ""},
-    {"default-runtime-type", "containerd"},
-    {"hami-core-library-directory-path", "/usr/local/vgpu/libvgpu.so"},
-    {"pod-resources-proxy-path", "/var/run/koordlet/pod-resources"},
-    {"xpu-device-infos-dir", "/var/run/koordlet/xpu-device-infos/"},
-    {"disable-query-kubelet-config", "false"},
-    {"node-topology-sync-interval", "3s"},
-    {"report-interval", "60s"},
-    {"enable-pod-taskids", "false"},
-    {"xpu-enforce-collect-from-device-infos", "false"},
-    {"collect-node-storage-info-interval", "1s"},
-    {"cpi-collector-interval", "60s"},
-    {"collect-cpi-timewindow", "10s"},
-    {"psi-collector-interval", "10s"},
-    {"coldpage-collector-interval", "5s"},
-    {"enable-resctrl-collector", "false"},
-    {"resctrl-collector-interval", "10s"},
-    {"metric-gc-interval-seconds", "300"},
-    {"metric-expire-seconds", "1800"},
-    {"tsdb-path", "/metric-data/"},
-    {"tsdb-retention-duration", "12h"},
-    {"tsdb-enable-prometheus-metric", "true"},
-    {"tsdb-stripe-size", "16384"},
-    {"tsdb-max-bytes", "104857600"},
-    {"tsdb-wal-segment-size", "1048576"},
-    {"tsdb-max-block-chunk-segment-size", "5242880"},
-    {"tsdb-min-block-duration", "10m"},
-    {"tsdb-max-block-duration", "10m"},
-    {"tsdb-head-chunks-write-buffer-size", "1048576"},
-    {"reconcile-interval-seconds", "1"},
-    {"cpu-evict-interval-seconds", "1"},
-    {"cpu-evict-cool-time-seconds", "20"},
-    {"qos-extension-plugins", ""},
-    {"runtime-hooks-network", "unix"},
-    {"runtime-hooks-addr", "/host-var-run-koordlet/koordlet.sock"},
-    {"runtime-hooks-host-endpoint", "/var/run/koordlet/koordlet.sock"},
-    {"runtime-hooks-failure-policy", "Ignore"},
-    {"runtime-hooks-plugin-failure-policy", "Ignore"},
-    {"runtime-hooks-config-path", "/host-etc-hookserver/"},
-    {"runtime-hooks-disable-stages", ""},
-    {"disable-unset-cpu-quota", "false"},
-    {"enable-nri-runtime-hook", "true"},
-    {"runtime-hooks-nri-connect-timeout", "6s"},
-    {"runtime-hooks-nri-backoff-duration", "1s"},
-    {"runtime-hooks-nri-backoff-cap", "1281023h53m38.427387904s"},
-    {"runtime-hooks-nri-backoff-steps", "2147483647"},
-    {"runtime-hooks-nri-backoff-factor", "2"},
-    {"runtime-hooks-nri-socket-path", "nri/nri.sock"},
-    {"runtime-hooks-nri-plugin-name", "koordlet_nri"},
-    {"runtime-hooks-nri-plugin-index", "00"},
-    {"audit-log-dir", "/var/log/koordlet"},
-    {"audit-verbose", "3"},
-    {"audit-max-disk-space-mb", "16"},
-    {"audit-max-concurrent-readers", "4"},
-    {"audit-max-events-limit", "2048"},
-    {"prediction-checkpoint-filepath", "/prediction-checkpoints"},
-    {"prediction-cold-start-duration", "24h"},
-    {"prediction-safety-margin-percent", "10"},
-    {"prediction-memory-histogram-decay-halflife", "24h"},
-    {"prediction-cpu-histogram-decay-halflife", "12h"},
-    {"prediction-training-interval", "1m"},
-    {"prediction-model-expiration-duration", "30m"},
-    {"prediction-model-checkpoint-interval", "10m"},
-    {"prediction-model-checkpoint-max-per-step", "12"},
+constexpr Unused kUnused[] = {
+    {"configmap-name", "string", "koordlet-config"},
+    {"configmap-namespace", "string", "koordinator-system"},
+    {"containerd-endpoint", "string", ""},
+    {"docker-endpoint", "string", ""},
+    {"pouch-endpoint", "string", ""},
+    {"crio-endpoint", "string", ""},
+    {"default-runtime-type", "string", "containerd"},
+    {"hami-core-library-directory-path", "string", "/usr/local/vgpu/libvgpu.so"},
+    {"pod-resources-proxy-path", "string", "/var/run/koordlet/pod-resources"},
+    {"xpu-device-infos-dir", "string", "/var/run/koordlet/xpu-device-infos/"},
+    {"disable-query-kubelet-config", "bool", "false"},
+    {"node-topology-sync-interval", "duration", "3s"},
+    {"report-interval", "duration", "1m0s"},
+    {"enable-pod-taskids", "bool", "false"},
+    {"xpu-enforce-collect-from-device-infos", "bool", "false"},
+    {"collect-node-storage-info-interval", "duration", "1s"},
+    {"cpi-collector-interval", "duration", "1m0s"},
+    {"collect-cpi-timewindow", "duration", "10s"},
+    {"psi-collector-interval", "duration", "10s"},
+    {"coldpage-collector-interval", "duration", "5s"},
+    {"enable-resctrl-collector", "bool", "false"},
+    {"resctrl-collector-interval", "duration", "10s"},
+    {"metric-gc-interval-seconds", "int", "300"},
+    {"metric-expire-seconds", "int", "1800"},
+    {"tsdb-path", "string", "/metric-data/"},
+    {"tsdb-retention-duration", "duration", "12h0m0s"},
+    {"tsdb-enable-prometheus-metric", "bool", "true"},
+    {"tsdb-stripe-size", "int", "16384"},
+    {"tsdb-max-bytes", "int", "104857600"},
+    {"tsdb-wal-segment-size", "int", "1048576"},
+    {"tsdb-max-block-chunk-segment-size", "int", "5242880"},
+    {"tsdb-min-block-duration", "duration", "10m0s"},
+    {"tsdb-max-block-duration", "duration", "10m0s"},
+    {"tsdb-head-chunks-write-buffer-size", "int", "1048576"},
+    {"reconcile-interval-seconds", "int", "1"},
+    {"cpu-evict-interval-seconds", "int", "1"},
+    {"cpu-evict-cool-time-seconds", "int", "20"},
+    {"qos-extension-plugins", "map", ""},
+    {"runtime-hooks-network", "string", "unix"},
+    {"runtime-hooks-addr", "string", "/host-var-run-koordlet/koordlet.sock"},
+    {"runtime-hooks-host-endpoint", "string", "/var/run/koordlet/koordlet.sock"},
+    {"runtime-hooks-failure-policy", "string", "Ignore"},
+    {"runtime-hooks-plugin-failure-policy", "string", "Ignore"},
+    {"runtime-hooks-config-path", "string", "/host-etc-hookserver/"},
+    {"runtime-hooks-disable-stages", "strings", ""},
+    {"disable-unset-cpu-quota", "bool", "false"},
+    {"enable-nri-runtime-hook", "bool", "true"},
+    {"runtime-hooks-nri-connect-timeout", "duration", "6s"},
+    {"runtime-hooks-nri-backoff-duration", "duration", "1s"},
+    {"runtime-hooks-nri-backoff-cap", "duration", "1281023h53m38.427387904s"},
+    {"runtime-hooks-nri-backoff-steps", "int", "2147483647"},
+    {"runtime-hooks-nri-backoff-factor", "float", "2"},
+    {"runtime-hooks-nri-socket-path", "string", "nri/nri.sock"},
+    {"runtime-hooks-nri-plugin-name", "string", "koordlet_nri"},
+    {"runtime-hooks-nri-plugin-index", "string", "00"},
+    {"audit-log-dir", "string", "/var/log/koordlet"},
+    {"audit-verbose", "int", "3"},
+    {"audit-max-disk-space-mb", "int", "16"},
+    {"audit-max-concurrent-readers", "int", "4"},
+    {"audit-max-events-limit", "int", "2048"},
+    {"prediction-checkpoint-filepath", "string", "/prediction-checkpoints"},
+    {"prediction-cold-start-duration", "duration", "24h0m0s"},
+    {"prediction-safety-margin-percent", "int", "10"},
+    {"prediction-memory-histogram-decay-halflife", "duration", "24h0m0s"},
+    {"prediction-cpu-histogram-decay-halflife", "duration", "12h0m0s"},
+    {"prediction-training-interval", "duration", "1m0s"},
+    {"prediction-model-expiration-duration", "duration", "30m0s"},
+    {"prediction-model-checkpoint-interval", "duration", "10m0s"},
+    {"prediction-model-checkpoint-max-per-step", "int", "12"},
 };
 
-// Go's single dash in front of a long name; CLI11 knows only two.
-std::vector<std::string> withTwoDashes(int argc, char** argv) {
-  std::vector<std::string> arguments;
-  for (int i = argc - 1; i > 0; --i) {  // CLI11 takes them from the back
-    std::string argument = argv[i];
-    if (argument.size() > 2 && argument[0] == '-' && argument[1] != '-') argument.insert(0, "-");
-    arguments.push_back(std::move(argument));
-  }
-  return arguments;
+void addDirectories(flags::FlagSet& set, HostDirs& dirs) {
+  set.group("Where the host is");
+  set.text("cgroup-root-dir", dirs.cgroupRoot, "where the host's cgroups are mounted");
+  set.text("sys-root-dir", dirs.sysRoot, "the host's /sys");
+  set.text("sys-fs-root-dir", dirs.sysFsRoot, "the host's /sys/fs");
+  set.text("proc-root-dir", dirs.procRoot, "the host's /proc");
+  set.text("var-run-root-dir", dirs.varRunRoot, "the host's /var/run");
+  set.text("run-root-dir", dirs.runRoot, "the host's /run");
+  set.text("var-lib-kubelet-dir", dirs.varLibKubelet, "kubelet's directory");
 }
 
-class Parser {
- public:
-  Parser()
-      : app_("koordlet: measures this node, reports it, and protects its latency-sensitive pods") {
-    app_.get_formatter()->column_width(44);
-  }
+void addKubelet(flags::FlagSet& set, AgentOptions& agent, KubeletOptions& kubelet,
+                Duration& timeout) {
+  set.group("Kubelet");
+  set.text("kubelet-preferred-address-type", kubelet.addressType, "which address of the node");
+  set.duration("kubelet-sync-interval", agent.kubeletSyncInterval, "how often to list the pods");
+  set.duration("kubelet-sync-timeout", timeout, "how long to wait for the list");
+  set.boolean("kubelet-insecure-tls", kubelet.insecure, "plain HTTP on the read-only port");
+  set.integer("kubelet-read-only-port", kubelet.readOnlyPort, "kubelet's read-only port")
+      .within(0, 65535);
+}
 
-  void text(const char* name, std::string& value, const char* help) {
-    app_.add_option(std::string("--") + name, value, help)->capture_default_str();
-  }
-  void boolean(const char* name, bool& value, const char* help) {
-    app_.add_flag(std::string("--") + name + "{true}", value,
-                  fmt::format("{} (default {})", help, value));
-  }
-  template <class Number>
-  void number(const char* name, Number& value, const char* help) {
-    app_.add_option(std::string("--") + name, value, help)->capture_default_str();
-  }
-  void duration(const char* name, Duration& value, const char* help) {
-    app_.add_option_function<std::string>(
-            std::string("--") + name,
-            [&value, name](const std::string& given) {
-              const auto parsed = parseDuration(given);
-              if (!parsed)
-                throw CLI::ValidationError(std::string("--") + name, parsed.error().message);
-              value = *parsed;
-            },
-            help)
-        ->default_str(formatDuration(value));
-  }
-  void seconds(const char* name, Duration& value, const char* help) {
-    app_.add_option_function<std::int64_t>(
-            std::string("--") + name,
-            [&value](std::int64_t given) { value = std::chrono::seconds(given); }, help)
-        ->default_str(
-            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(value).count()));
-  }
-  void other(const OtherFlag& flag, std::vector<std::string>& ignored) {
-    app_.add_option_function<std::string>(
-            std::string("--") + flag.name,
-            [&ignored, flag](const std::string& given) {
-              if (given != flag.defaultValue) ignored.emplace_back(flag.name);
-            },
-            "accepted, without effect in this version")
-        ->default_str(flag.defaultValue)
-        ->expected(0, 1);
-  }
+void addWork(flags::FlagSet& set, AgentOptions& agent) {
+  set.group("Measuring");
+  set.duration("collect-res-used-interval", agent.collectInterval, "how often to measure");
+  set.duration("collect-sys-metric-outdated-interval", agent.systemOutdated,
+               "older samples do not count for system usage");
+  set.duration("collect-node-cpu-info-interval", agent.cpuInfoInterval,
+               "how often to look at the CPUs' topology");
+  set.boolean("enable-pagecache-collector", agent.pageCache, "also measure memory with page cache");
+  set.boolean("enable-node-metric-report", agent.reportNodeMetric, "report NodeMetric");
+  set.group("Protecting");
+  set.seconds("cpu-suppress-interval-seconds", agent.suppressInterval, "CPU suppress; 0 is off");
+  set.seconds("memory-evict-interval-seconds", agent.memoryEvictInterval, "memory evict; 0 is off");
+  set.seconds("memory-evict-cool-time-seconds", agent.memoryEvictCoolDown,
+              "pause after an eviction");
+  set.boolean("only-evict-by-api", agent.onlyEvictByApi,
+              "evict through the API, kill no containers");
+  set.duration("runtime-hooks-reconcile-interval", agent.hookReconcileInterval,
+               "how often to repair cgroup values");
+  set.seconds("resource-force-update-seconds", agent.resourceForceUpdate,
+              "look at a cgroup file again after this long");
+}
 
-  CLI::App& app() { return app_; }
-
- private:
-  CLI::App app_;
-};
-
-void addDirectories(Parser& parser, HostDirs& dirs) {
-  parser.text("cgroup-root-dir", dirs.cgroupRoot, "where the host's cgroups are mounted");
-  parser.text("sys-root-dir", dirs.sysRoot, "the host's /sys");
-  parser.text("sys-fs-root-dir", dirs.sysFsRoot, "the host's /sys/fs");
-  parser.text("proc-root-dir", dirs.procRoot, "the host's /proc");
-  parser.text("var-run-root-dir", dirs.varRunRoot, "the host's /var/run");
-  parser.text("run-root-dir", dirs.runRoot, "the host's /run");
-  parser.text("var-lib-kubelet-dir", dirs.varLibKubelet, "kubelet's directory");
+void addGeneral(kube::CommandLine& line, Flags& flags) {
+  auto& component = flags.component;
+  flags::FlagSet& set = line.flags();
+  set.group("General");
+  set.text("addr", flags.addr,
+           "where to serve metrics, health and status; without a host: loopback, in a pod every "
+           "address");
+  set.boolean("enable-pprof", flags.enablePprof, "serve profiles of the process");
+  set.text("pprof-addr", flags.pprofAddr, "where to serve profiles");
+  line.featureGates(flags.agent.gates);
+  set.group("API server");
+  set.text("kubeconfig", component.client.kubeconfig,
+           "kubeconfig file; without it $KUBECONFIG, then the pod's service account");
+  set.text("master", component.client.server,
+           "address of the API server; overrides the kubeconfig");
+  set.real("kube-api-qps", component.qps, "requests per second to the API server");
+  set.integer("kube-api-burst", component.burst, "requests to the API server in a burst");
 }
 
 }  // namespace
 
-Flags parseFlags(int argc, char** argv) {
-  Flags flags;
+std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   flags.component.name = "koordlet";
+  flags.component.version = "v" KOORD_VERSION;
   flags.component.qps = 20;
   flags.component.burst = 30;
   const char* mode = std::getenv("agent_mode");
   if (mode && std::string_view(mode) == "hostMode") flags.agent.dirs = hostModeDirs();
   if (const char* node = std::getenv("NODE_NAME")) flags.agent.nodeName = node;
 
-  Parser parser;
-  auto& agent = flags.agent;
-  auto& component = flags.component;
-  std::string gates;
+  kube::CommandLine line(
+      {.dialect = flags::Dialect::Go,
+       .badUsage = 2,
+       .takesArguments = true,
+       .thresholdAlways = true},
+      flags.component,
+      "Measures this node, reports it, and protects its latency-sensitive pods.\n"
+      "The environment variable NODE_NAME says which Node this is.");
   Duration kubeletTimeout = flags.kubelet.timeout;
-  parser.text("addr", flags.addr,
-              "where to serve metrics, health and status; without a host: loopback, in a pod every "
-              "address");
-  parser.boolean("enable-pprof", flags.enablePprof, "serve profiles of the process");
-  parser.text("pprof-addr", flags.pprofAddr, "where to serve profiles");
-  parser.text("kubeconfig", component.client.kubeconfig,
-              "kubeconfig file; without it $KUBECONFIG, then the pod's service account");
-  parser.text("master", component.client.server,
-              "address of the API server; overrides the kubeconfig");
-  parser.number("kube-api-qps", component.qps, "requests per second to the API server");
-  parser.number("kube-api-burst", component.burst, "requests to the API server in a burst");
-  parser.text("feature-gates", gates, FeatureGates::help().c_str());
-  parser.number("v", component.verbosity, "log verbosity");
-  parser.text("logging-format", component.logFormat, "text or json");
-  addDirectories(parser, agent.dirs);
+  addGeneral(line, flags);
+  addDirectories(line.flags(), flags.agent.dirs);
+  addKubelet(line.flags(), flags.agent, flags.kubelet, kubeletTimeout);
+  addWork(line.flags(), flags.agent);
+  for (const Unused& unused : kUnused)
+    line.flags().unused(unused.name, unused.type, unused.byDefault);
 
-  parser.text("kubelet-preferred-address-type", flags.kubelet.addressType,
-              "which address of the node");
-  parser.duration("kubelet-sync-interval", agent.kubeletSyncInterval, "how often to list the pods");
-  parser.duration("kubelet-sync-timeout", kubeletTimeout, "how long to wait for the list");
-  parser.boolean("kubelet-insecure-tls", flags.kubelet.insecure,
-                 "plain HTTP on the read-only port");
-  parser.number("kubelet-read-only-port", flags.kubelet.readOnlyPort, "kubelet's read-only port");
-  parser.boolean("enable-node-metric-report", agent.reportNodeMetric, "report NodeMetric");
-
-  parser.duration("collect-res-used-interval", agent.collectInterval, "how often to measure");
-  parser.duration("collect-sys-metric-outdated-interval", agent.systemOutdated,
-                  "older samples do not count for system usage");
-  parser.duration("collect-node-cpu-info-interval", agent.cpuInfoInterval,
-                  "how often to look at the CPUs' topology");
-  parser.boolean("enable-pagecache-collector", agent.pageCache,
-                 "also measure memory with page cache");
-
-  parser.seconds("cpu-suppress-interval-seconds", agent.suppressInterval, "CPU suppress; 0 is off");
-  parser.seconds("memory-evict-interval-seconds", agent.memoryEvictInterval,
-                 "memory evict; 0 is off");
-  parser.seconds("memory-evict-cool-time-seconds", agent.memoryEvictCoolDown,
-                 "pause after an eviction");
-  parser.boolean("only-evict-by-api", agent.onlyEvictByApi,
-                 "evict through the API, kill no containers");
-  parser.duration("runtime-hooks-reconcile-interval", agent.hookReconcileInterval,
-                  "how often to repair cgroup values");
-  parser.seconds("resource-force-update-seconds", agent.resourceForceUpdate,
-                 "look at a cgroup file again after this long");
-  for (const auto& flag : kOtherFlags) parser.other(flag, flags.ignored);
-
-  const auto refuse = [](const std::string& why) {
-    fmt::print(stderr, "koordlet: {}\n", why);
-    std::exit(2);
-  };
-  try {
-    parser.app().parse(withTwoDashes(argc, argv));
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) std::exit(parser.app().exit(error));
-    refuse(std::string(error.what()) + " (koordlet --help lists the flags)");
+  if (const auto status = line.parse(argc, argv)) return status;
+  if (flags.agent.nodeName.empty()) {
+    fmt::print(stderr,
+               "koordlet: environment variable NODE_NAME is not set: it names the Node this "
+               "koordlet runs on\n");
+    return 2;
   }
-  auto parsedGates = FeatureGates::parse(gates);
-  if (!parsedGates) refuse(parsedGates.error().message);
-  agent.gates = *std::move(parsedGates);
-  if (agent.nodeName.empty())
-    refuse("environment variable NODE_NAME is not set: it names the Node this koordlet runs on");
   flags.kubelet.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kubeletTimeout);
-  auto& dirs = agent.dirs;
+  auto& dirs = flags.agent.dirs;
   for (auto* dir : {&dirs.cgroupRoot, &dirs.sysRoot, &dirs.sysFsRoot, &dirs.procRoot,
                     &dirs.varRunRoot, &dirs.runRoot, &dirs.varLibKubelet})
     *dir = withSlash(*dir);
-  return flags;
+  return std::nullopt;
 }
 
 }  // namespace koord::koordlet

@@ -3,12 +3,12 @@
 // koordlet's command line: upstream's flags and defaults, in Go's syntax (-flag=value or
 // --flag=value).
 
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "koordlet/agent/options.h"
 #include "koordlet/states/kubelet.h"
-#include "kube/component.h"
+#include "kube/command_line.h"
 
 namespace koord::koordlet {
 
@@ -19,10 +19,10 @@ struct Flags {
   std::string addr = ":9316";
   bool enablePprof = false;
   std::string pprofAddr = ":9317";
-  std::vector<std::string> ignored;  // given, but for something that this version does not have
 };
 
-// Exits the process for --help (0) and for what cannot be used (an error on standard error, 2).
-Flags parseFlags(int argc, char** argv);
+// A status ends the program: --help was answered, or what cannot be used was said on standard
+// error.
+std::optional<int> parseFlags(int argc, char** argv, Flags& flags);
 
 }  // namespace koord::koordlet

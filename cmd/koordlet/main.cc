@@ -1,9 +1,5 @@
 // koordlet: flags and wiring.
 
-#include <sys/resource.h>
-
-#include <algorithm>
-
 #include "base/log.h"
 #include "flags.h"
 #include "koordlet/agent/agent.h"
@@ -25,8 +21,6 @@ class Program final : public kube::Running {
                                                std::move(kubelet), metrics_),
                component.random().fork()) {
     for (const auto& line : agent_.report()) log::info("{}", line);
-    for (const auto& flag : flags.ignored)
-      log::warn("--{} has no effect: this version does not have what it is for", flag);
     agent_.start();
     ServiceViews views = agent_.views();
     views.clientMetrics = [this] { return clientMetrics_->text(executor_.steadyNow()); };
@@ -73,20 +67,12 @@ Result<std::unique_ptr<kube::Running>> start(kube::Component& component, const F
   return std::make_unique<Program>(component, flags, *std::move(host), std::move(kubelet));
 }
 
-// The usual soft limit of 1024 is less than a full node has cgroup files to keep open.
-void raiseFileLimit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65'536);
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 }  // namespace
 }  // namespace koord::koordlet
 
 int main(int argc, char** argv) {
-  koord::koordlet::raiseFileLimit();
-  const auto flags = koord::koordlet::parseFlags(argc, argv);
+  koord::koordlet::Flags flags;
+  if (const auto status = koord::koordlet::parseFlags(argc, argv, flags)) return *status;
   return koord::kube::runComponent(flags.component, [&](koord::kube::Component& component) {
     return koord::koordlet::start(component, flags);
   });

@@ -9,19 +9,20 @@ BOOST_DESCRIBE_STRUCT(VolumeResources, (), (requests))
 BOOST_DESCRIBE_STRUCT(PersistentVolumeClaimSpec, (),
                       (accessModes, selector, resources, volumeName, storageClassName, volumeMode,
                        volumeAttributesClassName))
-BOOST_DESCRIBE_STRUCT(PersistentVolumeClaimStatus, (), (phase))
+BOOST_DESCRIBE_STRUCT(PersistentVolumeClaimStatus, (), (phase, accessModes, capacity))
 BOOST_DESCRIBE_STRUCT(PersistentVolumeClaim, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(VolumeNodeAffinity, (), (required))
 BOOST_DESCRIBE_STRUCT(CSIPersistentVolumeSource, (), (driver, volumeHandle))
 BOOST_DESCRIBE_STRUCT(PersistentVolumeSpec, (),
                       (capacity, accessModes, claimRef, storageClassName, volumeMode,
-                       volumeAttributesClassName, nodeAffinity, csi))
+                       volumeAttributesClassName, nodeAffinity, csi, persistentVolumeReclaimPolicy))
 BOOST_DESCRIBE_STRUCT(PersistentVolumeStatus, (), (phase))
 BOOST_DESCRIBE_STRUCT(PersistentVolume, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(TopologySelectorLabelRequirement, (), (key, values))
 BOOST_DESCRIBE_STRUCT(TopologySelectorTerm, (), (matchLabelExpressions))
 BOOST_DESCRIBE_STRUCT(StorageClass, (),
-                      (metadata, provisioner, volumeBindingMode, allowedTopologies))
+                      (metadata, provisioner, volumeBindingMode, allowedTopologies, reclaimPolicy,
+                       mountOptions))
 BOOST_DESCRIBE_STRUCT(VolumeNodeResources, (), (count))
 BOOST_DESCRIBE_STRUCT(CSINodeDriver, (), (name, allocatable))
 BOOST_DESCRIBE_STRUCT(CSINodeSpec, (), (drivers))

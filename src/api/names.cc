@@ -39,7 +39,7 @@ bool isNamePart(std::string_view text) {
 }
 
 std::string tooLong(std::size_t limit) {
-  return fmt::format("must be no more than {} characters", limit);
+  return fmt::format("must be no more than {} bytes", limit);
 }
 
 }  // namespace

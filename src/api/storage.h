@@ -20,6 +20,8 @@ struct PersistentVolumeClaimSpec {
 };
 struct PersistentVolumeClaimStatus {
   std::string phase;  // Pending, Bound, Lost
+  std::vector<std::string> accessModes;  // of the volume it is bound to
+  ResourceList capacity;
 };
 struct PersistentVolumeClaim {
   static constexpr ResourceType kType{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
@@ -45,6 +47,7 @@ struct PersistentVolumeSpec {
   std::string volumeAttributesClassName;
   std::optional<VolumeNodeAffinity> nodeAffinity;
   std::optional<CSIPersistentVolumeSource> csi;
+  std::string persistentVolumeReclaimPolicy;  // Retain, Delete, Recycle
 };
 struct PersistentVolumeStatus {
   std::string phase;  // Pending, Available, Bound, Released, Failed
@@ -72,6 +75,8 @@ struct StorageClass {
   std::string provisioner;
   std::string volumeBindingMode;  // Immediate, WaitForFirstConsumer
   std::vector<TopologySelectorTerm> allowedTopologies;
+  std::string reclaimPolicy;  // of the volumes that are made for it: Delete when empty
+  std::vector<std::string> mountOptions;
 };
 
 struct VolumeNodeResources {

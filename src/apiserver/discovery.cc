@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "apiserver/access/reviews.h"
 #include "apiserver/metricsapi/metrics_api.h"
 #include "base/json.h"
 
@@ -33,10 +34,29 @@ std::tuple<int, int, int> rank(std::string_view version) {
   return {stage, major, minor};
 }
 
+// Reviews are answered and not stored, so the registry does not know them.
+std::vector<ResourcePtr> reviewResources() {
+  std::vector<ResourcePtr> out;
+  for (const auto& review : reviewKinds()) {
+    Resource resource;
+    resource.group = review.group;
+    resource.plural = review.plural;
+    resource.kind = review.kind;
+    resource.singular = std::string(review.plural).substr(0, review.plural.size() - 1);
+    resource.namespaced = review.namespaced;
+    resource.createOnly = true;
+    resource.versions.push_back({});
+    resource.versions.back().name = "v1";
+    out.push_back(std::make_shared<const Resource>(std::move(resource)));
+  }
+  return out;
+}
+
 std::map<std::string, Group> groupsOf(const Registry& registry) {
   std::map<std::string, Group> groups;
   auto resources = metricsResources(registry);
   for (const auto& [name, resource] : registry.all()) resources.push_back(resource);
+  for (auto& review : reviewResources()) resources.push_back(std::move(review));
   for (const auto& resource : resources) {
     auto& group = groups[resource->group];
     for (const auto& version : resource->versions) {
@@ -51,11 +71,48 @@ std::map<std::string, Group> groupsOf(const Registry& registry) {
   return groups;
 }
 
+// The groups in the order in which clients look for a kind that several have: those of Kubernetes
+// as there, then custom ones, and last what an aggregated server has. kubectl shows Koordinator's
+// NodeMetrics for that reason, and not those of metrics.k8s.io.
+std::vector<std::pair<std::string, const Group*>> inOrder(
+    const std::map<std::string, Group>& groups) {
+  static constexpr std::string_view kFirst[] = {"",
+                                                "apiregistration.k8s.io",
+                                                "apps",
+                                                "events.k8s.io",
+                                                "authentication.k8s.io",
+                                                "authorization.k8s.io",
+                                                "autoscaling",
+                                                "batch",
+                                                "certificates.k8s.io",
+                                                "networking.k8s.io",
+                                                "policy",
+                                                "rbac.authorization.k8s.io",
+                                                "storage.k8s.io",
+                                                "admissionregistration.k8s.io",
+                                                "apiextensions.k8s.io",
+                                                "scheduling.k8s.io",
+                                                "coordination.k8s.io",
+                                                "node.k8s.io",
+                                                "discovery.k8s.io",
+                                                "resource.k8s.io",
+                                                "flowcontrol.apiserver.k8s.io"};
+  const auto place = [](std::string_view name) {
+    if (name == kMetricsGroup) return std::size(kFirst) + 1;
+    return static_cast<std::size_t>(std::ranges::find(kFirst, name) - std::begin(kFirst));
+  };
+  std::vector<std::pair<std::string, const Group*>> out;
+  for (const auto& [name, group] : groups) out.emplace_back(name, &group);
+  std::ranges::stable_sort(out, {}, [&](const auto& item) { return place(item.first); });
+  return out;
+}
+
 array names(const std::vector<std::string>& list) {
   return array(list.begin(), list.end());
 }
 
 array verbsOf(const Resource& resource) {
+  if (resource.createOnly) return {"create"};
   if (resource.readOnly) return {"get", "list"};
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }
@@ -82,6 +139,8 @@ std::vector<SubresourceInfo> subresourcesOf(const Resource& resource,
       out.push_back({name, "Eviction", "policy", "v1", {"create"}});
     else if (name == "log")
       out.push_back({name, resource.kind, "", "", {"get"}});
+    else if (name == "token")
+      out.push_back({name, "TokenRequest", "authentication.k8s.io", "v1", {"create"}});
     else if (name == "finalize")
       out.push_back({name, resource.kind, "", "", {"update"}});
     else
@@ -152,8 +211,8 @@ std::optional<std::string> discoveryDocument(const Registry& registry, std::stri
   }
   if (path == "/apis") {
     array list;
-    for (const auto& [name, group] : groups)
-      if (!name.empty()) list.push_back(groupObject(name, group));
+    for (const auto& [name, group] : inOrder(groups))
+      if (!name.empty()) list.push_back(groupObject(name, *group));
     return toJson(
         object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(list)}});
   }
@@ -176,12 +235,13 @@ std::optional<std::string> discoveryDocument(const Registry& registry, std::stri
 std::string aggregatedDiscovery(const Registry& registry, std::string_view path,
                                 std::string_view version) {
   array items;
-  for (const auto& [name, group] : groupsOf(registry)) {
+  const auto groups = groupsOf(registry);
+  for (const auto& [name, group] : inOrder(groups)) {
     if (name.empty() != (path == "/api")) continue;
     array versions;
-    for (const auto& one : group.versions) {
+    for (const auto& one : group->versions) {
       array resources;
-      for (const auto& resource : group.resources.at(one)) {
+      for (const auto& resource : group->resources.at(one)) {
         object entry{{"resource", resource->plural},
                      {"responseKind",
                       {{"group", resource->group}, {"version", one}, {"kind", resource->kind}}},

@@ -189,5 +189,63 @@ TEST_F(DurabilityTest, aDamagedDatabaseIsNamed) {
   EXPECT_THAT(missing.error().message, HasSubstr("none/state.db: cannot be opened"));
 }
 
+TEST_F(DurabilityTest, aDatabaseThatIsGoneIsNotANewCluster) {
+  openServer();
+  for (int i = 0; i < 200; ++i) post(kPods, pod("p" + std::to_string(i)));
+  server.reset();
+  const std::string path = options.database;
+  const auto whole = std::filesystem::file_size(path);
+  const auto refused = [&] {
+    auto opened = Server::open(loop, options);
+    return opened ? std::string("opened") : opened.error().message;
+  };
+  // Cut off anywhere, down to nothing.
+  for (const auto size : {whole - 4096, whole / 2 / 4096 * 4096, std::uintmax_t{4096 + 100},
+                          std::uintmax_t{4096}, std::uintmax_t{512}, std::uintmax_t{100}}) {
+    std::filesystem::copy_file(path, path + ".whole",
+                               std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(path, size);
+    EXPECT_THAT(refused(), HasSubstr("state.db: the database is damaged")) << size;
+    EXPECT_THAT(refused(), HasSubstr("restore it from a backup")) << size;
+    std::filesystem::rename(path + ".whole", path);
+  }
+  std::filesystem::resize_file(path, 0);
+  EXPECT_EQ(refused(), path +
+                           ": the database is empty (0 bytes), so its contents are lost; restore "
+                           "it from a backup, or move it and its -wal file away to begin with an "
+                           "empty cluster");
+  EXPECT_EQ(std::filesystem::file_size(path), 0u) << "nothing is changed by looking at it";
+  // Without its file, a log is what is left of a cluster.
+  std::filesystem::rename(path, path + "-wal");
+  std::ofstream(path + "-wal") << std::string(5000, 'x');
+  EXPECT_THAT(refused(), HasSubstr("the database is gone, though its log (-wal) is still there"));
+  // Really new.
+  std::filesystem::remove(path + "-wal");
+  openServer();
+  EXPECT_EQ(post(kPods, pod("new")).status, 201);
+}
+
+TEST_F(DurabilityTest, aFirstStartThatWasCutShortIsBegunAgain) {
+  std::ofstream(options.database + ".new") << "half";
+  openServer();
+  EXPECT_EQ(post(kPods, pod("new")).status, 201);
+  EXPECT_FALSE(std::filesystem::exists(options.database + ".new"));
+}
+
+TEST_F(DurabilityTest, aUserAgentOfAnyBytesLeavesTheObjectReadable) {
+  openServer();
+  Answer answer;
+  Call call{podRequest(kube::Verb::Create, "odd")};
+  call.userAgent = "a\xff\x01\xc3\xa4/1";
+  tasks.spawn(collect(server.get(), std::move(call), &answer));
+  loop.runReady();
+  EXPECT_EQ(answer.status, 201);
+  reopen();
+  const auto pod = get(std::string(kPods) + "/odd");
+  ASSERT_EQ(pod.status, 200);
+  EXPECT_EQ(textAt(pod.body.at("metadata").at("managedFields").get_array().at(0), "manager"),
+            "a\xef\xbf\xbd\xc3\xa4");
+}
+
 }  // namespace
 }  // namespace koord::apiserver::testing

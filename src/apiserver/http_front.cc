@@ -4,8 +4,10 @@
 
 #include <set>
 
-#include "apiserver/access/reviews.h"
+#include "apiserver/authn/impersonation.h"
+#include "apiserver/authz/authorizer.h"
 #include "apiserver/discovery.h"
+#include "apiserver/health.h"
 #include "apiserver/metrics.h"
 #include "apiserver/openapi.h"
 #include "apiserver/protobuf_front.h"
@@ -24,7 +26,16 @@ net::Headers headersFor(std::string_view contentType,
                         const std::vector<std::string>& warnings = {}) {
   net::Headers headers{{"Content-Type", std::string(contentType)},
                        {"Cache-Control", "no-cache, private"}};
-  for (const auto& warning : warnings) {
+  // As kube-apiserver: when there are too many, each is cut, and what is left over is dropped.
+  constexpr std::size_t kMaxAll = 4 << 10, kMaxOneOfMany = 256;
+  std::size_t all = 0;
+  for (const auto& warning : warnings) all += warning.size();
+  const bool cut = all > kMaxAll;
+  all = 0;
+  for (const auto& whole : warnings) {
+    const std::string warning = cut ? cutText(whole, kMaxOneOfMany) : whole;
+    all += warning.size();
+    if (all > kMaxAll) break;
     std::string text;
     for (const char c : warning) {
       if (c == '"' || c == '\\') text += '\\';
@@ -56,6 +67,15 @@ void sendFailure(const ResponderPtr& responder, Failure failure,
 constexpr std::size_t kLogBacklog = 4 << 20;
 constexpr Duration kLogPause = std::chrono::milliseconds(50);
 
+constexpr const char* kAnonymous = "system:anonymous";
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+  return out;
+}
+
 bool isOpenToAll(std::string_view path) {
   return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" ||
          path.starts_with("/healthz/") || path.starts_with("/livez/") ||
@@ -67,16 +87,20 @@ bool isOpenToAll(std::string_view path) {
 // Everything lives on the server's executor.
 class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
  public:
-  Impl(Server& server, HttpFrontOptions options) : server_(server), options_(std::move(options)) {}
+  Impl(Server& server, HttpFrontOptions options) : server_(server), options_(std::move(options)) {
+    if (!options_.tokens.empty())
+      server_.authenticator().setTokens(std::exchange(options_.tokens, {}));
+  }
 
   void handle(ServerRequest request, ResponderPtr responder) {
     const auto target = net::parseTarget(request.target);
     if (!target) return sendFailure(responder, target.error());
     const std::string_view path = target->path;
-    if (isOpenToAll(path)) return sendOpen(path, responder);
+    if (isOpenToAll(path)) return sendOpen(*target, responder);
+    const auto connection = responder;
     responder = protobufResponder(std::move(responder), net::headerOf(request.headers, "Accept"),
                                   path, server_.registry());
-    const auto user = authenticate(request);
+    auto user = authenticate(request);
     AuditEvent* audited = nullptr;
     if (options_.audit) {
       auto wrapped = std::make_shared<AuditedResponder>(
@@ -91,30 +115,48 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       responder = std::move(wrapped);
     }
     if (!user) return sendFailure(responder, Failure(ErrorCode::Unauthorized, "Unauthorized"));
+    if (user->name != kAnonymous) connection->authenticated();
+    auto other = impersonated(request.headers, *user, server_.authorizer());
+    if (!other) return sendReply(responder, std::move(other.error()));
+    if (*other) {
+      user = **other;
+      if (audited) audited->impersonated = *user;
+    }
 
     if (auto read = readProtobuf(request); !read)
       return sendFailure(responder, std::move(read.error()));
-    if (request.method == "POST")
-      if (auto reply = answerReview(path, request.body, *user,
-                                    [this](std::string_view token) { return userOf(token); }))
-        return sendReply(responder, *std::move(reply));
     if (auto routed = routeCall(request, *target)) {
       if (!*routed) return sendFailure(responder, std::move(routed->error()));
       auto& call = **routed;
-      call.user = *user;
+      call.user = *std::move(user);
       if (audited) {
         audited->request = call.request;
         audited->request->body.clear();
       }
+      const bool asBindings = path.ends_with("/bindings") && call.request.subresource == "binding";
+      if (!mayGoOn(attributesOf(call, asBindings), audited, responder)) return;
       if (call.request.verb == kube::Verb::Watch)
         return watch(std::move(call), std::move(responder));
-      if (call.request.subresource == "log" && call.request.verb == kube::Verb::Get) {
+      if (call.request.resource == "pods" && call.request.subresource == "log" &&
+          call.request.verb == kube::Verb::Get) {
         tasks_.spawn(log(this, std::move(call), std::move(responder)));
         return;
       }
       tasks_.spawn(serve(&server_, std::move(call), std::move(responder)));
       return;
     }
+    const std::string verb = lowered(request.method);
+    if (!mayGoOn({.user = *user,
+                  .verb = verb,
+                  .path = path,
+                  .group = {},
+                  .resource = {},
+                  .subresource = {},
+                  .namespace_ = {},
+                  .name = {},
+                  .selectedNode = {}},
+                 audited, responder))
+      return;
     if (request.method != "GET" && request.method != "HEAD")
       return sendFailure(
           responder, Failure(ErrorCode::MethodNotAllowed,
@@ -123,7 +165,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
   }
 
   void setTokens(std::map<std::string, User, std::less<>> tokens) {
-    options_.tokens = std::move(tokens);
+    server_.authenticator().setTokens(std::move(tokens));
   }
 
   const HttpFrontOptions& options() const { return options_; }
@@ -143,35 +185,48 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     return {};
   }
 
+  // Answers 403 itself.
+  bool mayGoOn(const Attributes& attributes, AuditEvent* audited, const ResponderPtr& responder) {
+    auto* authorizer = server_.authorizer();
+    if (!authorizer) return true;
+    auto decision = authorizer->authorize(attributes);
+    if (!decision.allowed) sendReply(responder, forbiddenReply(attributes, decision.reason));
+    if (audited) audited->decision = std::move(decision);
+    return audited ? audited->decision.allowed : decision.allowed;
+  }
+
+  // Nobody where credentials were shown that are no good: a client must not fall back to being
+  // nobody in particular without noticing.
   std::optional<User> authenticate(const ServerRequest& request) const {
+    const auto refused = [&](std::string_view why) {
+      log::warn("{} cannot be told who it is: {}", request.remote, why);
+      return std::nullopt;
+    };
+    if (!request.peerProblem.empty()) return refused("client certificate: " + request.peerProblem);
     if (request.peer) {
-      User user{request.peer->commonName, "", request.peer->organizations};
+      if (request.peer->validUntil < server_.executor().wallNow())
+        return refused("client certificate: it has expired");
+      User user{request.peer->commonName, "", request.peer->organizations, {}};
       user.groups.emplace_back("system:authenticated");
       return user;
     }
     const auto header = net::headerOf(request.headers, "Authorization");
-    constexpr std::string_view kBearer = "Bearer ";
-    if (header.starts_with(kBearer)) {
-      const auto* user = userOf(header.substr(kBearer.size()));
-      return user ? std::optional(*user) : std::nullopt;
+    constexpr std::string_view kBearer = "bearer ";
+    if (lowered(header.substr(0, kBearer.size())) == kBearer) {
+      auto bearer = server_.authenticator().bearerOf(header.substr(kBearer.size()));
+      if (!bearer) return refused(bearer.error().message);
+      return std::move(bearer->user);
     }
-    if (options_.anonymous) return User{"system:anonymous", "", {"system:unauthenticated"}};
+    if (options_.anonymous) return User{kAnonymous, "", {"system:unauthenticated"}, {}};
     return std::nullopt;
   }
 
-  const User* userOf(std::string_view token) const {
-    for (const auto& [known, user] : options_.tokens)
-      if (net::equalConstantTime(known, token)) return &user;
-    return nullptr;
-  }
-
-  void sendOpen(std::string_view path, const ResponderPtr& responder) {
-    if (path == "/version") return sendText(responder, 200, "application/json", versionDocument());
-    const auto& failure = server_.store().failure();
-    if (failure)
-      return sendText(responder, 500, "text/plain; charset=utf-8",
-                      "[-]storage failed: " + failure->message + "\n");
-    sendText(responder, 200, "text/plain; charset=utf-8", "ok");
+  void sendOpen(const net::Target& target, const ResponderPtr& responder) {
+    if (target.path == "/version")
+      return sendText(responder, 200, "application/json", versionDocument());
+    auto health = answerHealth(target, server_.store().failure());
+    if (!health) health = HealthAnswer{404, "404 page not found\n"};
+    sendText(responder, health->status, "text/plain; charset=utf-8", std::move(health->text));
   }
 
   void sendDocument(const ServerRequest& request, const net::Target& target,
@@ -198,12 +253,18 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     if (path.starts_with("/openapi/v3/"))
       if (auto document = openApiV3(server_.registry(), path.substr(12)))
         return sendText(responder, 200, "application/json", *std::move(document));
+    if (auto* accounts = server_.authenticator().accounts()) {
+      if (path == "/.well-known/openid-configuration")
+        return sendText(responder, 200, "application/json", accounts->discoveryDocument());
+      if (path == "/openid/v1/jwks")
+        return sendText(responder, 200, "application/jwk-set+json", accounts->keySet());
+    }
     if (path == "/metrics")
       return sendText(responder, 200, "text/plain; version=0.0.4", metricsText(server_));
     if (path == "/")
       return sendText(
           responder, 200, "application/json",
-          R"({"paths":["/api","/api/v1","/apis","/healthz","/livez","/metrics","/openapi/v2","/openapi/v3","/readyz","/version"]})");
+          R"({"paths":["/.well-known/openid-configuration","/api","/api/v1","/apis","/healthz","/livez","/metrics","/openapi/v2","/openapi/v3","/openid/v1/jwks","/readyz","/version"]})");
     sendFailure(responder,
                 Failure(ErrorCode::NotFound, "the server could not find the requested resource"));
   }
@@ -238,8 +299,7 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
     responder->begin(200, headersFor("text/plain"));
     std::optional<std::string> piece = std::move(log->text);
     while (piece && !*closed) {
-      if (!piece->empty())
-        responder->write(std::make_shared<const std::string>(*std::move(piece)));
+      if (!piece->empty()) responder->write(std::make_shared<const std::string>(*std::move(piece)));
       // The log waits for its reader.
       while (responder->queuedBytes() > kLogBacklog && !*closed) {
         auto pause = sleepFor(self->server_.executor(), kLogPause);
@@ -341,7 +401,6 @@ Result<std::unique_ptr<HttpFront>> HttpFront::start(Server& server, HttpFrontOpt
   listen.listen = o.listen;
   listen.tls = o.tls;
   listen.threads = o.threads;
-  listen.requestTimeout = std::chrono::minutes(2);
   auto http =
       net::HttpServer::start(server.executor(), std::move(listen),
                              [impl = front->impl_](ServerRequest request, ResponderPtr responder) {

@@ -25,7 +25,9 @@ struct HttpFrontOptions {
   // Certificate and key of the server and the authority of its clients; null = plain HTTP (tests).
   std::shared_ptr<const net::ServerTls> tls;
   std::map<std::string, User, std::less<>> tokens;  // bearer token -> who it is
-  bool anonymous = false;                           // serve requests without credentials, too
+  // Requests without credentials are served, too, as system:anonymous: with authorisation that is
+  // as good as nothing.
+  bool anonymous = false;
   int threads = 1;
   // A watcher that is this far behind is cut off.
   std::size_t watchBacklogBytes = 64 << 20;

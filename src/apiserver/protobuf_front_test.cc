@@ -122,6 +122,50 @@ TEST_F(ProtobufFrontTest, deleteOptionsOfTypedClientsAreRead) {
   EXPECT_EQ(gone->status, 409) << gone->text;
 }
 
+TEST_F(ProtobufFrontTest, scalesAreReadAndWritten) {
+  ASSERT_EQ(post("/apis/apps/v1/namespaces/default/replicasets",
+                 R"({"metadata":{"name":"web"},"spec":{"selector":{"matchLabels":{"a":"b"}},
+      "template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"a","image":"i"}]}}}})")
+                .status,
+            201);
+  const std::string path = "/apis/apps/v1/namespaces/default/replicasets/web/scale";
+  const auto before = send("GET", path, kBoth);
+  EXPECT_EQ(before->type, kProtobuf) << before->text;
+  auto scale = decoded(before->text);
+  EXPECT_EQ(*at(scale, "spec", "replicas"), 1);
+  EXPECT_EQ(textAt(scale, "status", "selector"), "a=b");
+  scale.get_object()["spec"].get_object()["replicas"] = 3;
+  const auto after =
+      send("PUT", path, kBoth, encoded("autoscaling/v1", "Scale", toJson(scale)), kProtobuf);
+  EXPECT_EQ(after->status, 200) << after->text;
+  EXPECT_EQ(*at(decoded(after->text), "spec", "replicas"), 3);
+  const auto none = send(
+      "PUT", path, kBoth,
+      encoded("autoscaling/v1", "Scale", R"({"metadata":{"name":"web"},"spec":{}})"), kProtobuf);
+  EXPECT_EQ(none->status, 200) << none->text;
+  EXPECT_EQ(*at(get("/apis/apps/v1/namespaces/default/replicasets/web").body, "spec", "replicas"),
+            0);
+}
+
+TEST_F(ProtobufFrontTest, scalesOfCustomObjectsHaveMessagesToo) {
+  post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+       R"({"metadata":{"name":"gizmos.example.com"},
+    "spec":{"group":"example.com","scope":"Namespaced","names":{"plural":"gizmos","kind":"Gizmo"},
+    "versions":[{"name":"v1","served":true,"storage":true,"subresources":{"scale":
+      {"specReplicasPath":".spec.size","statusReplicasPath":".status.size"}},
+      "schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}})");
+  const std::string path = "/apis/example.com/v1/namespaces/default/gizmos";
+  ASSERT_EQ(post(path, R"({"metadata":{"name":"g"},"spec":{"size":2}})").status, 201);
+  const auto scale = send("GET", path + "/g/scale", kProtobuf);
+  EXPECT_EQ(*at(decoded(scale->text), "spec", "replicas"), 2);
+  const auto after =
+      send("PUT", path + "/g/scale", kProtobuf,
+           encoded("autoscaling/v1", "Scale", R"({"metadata":{"name":"g"},"spec":{"replicas":4}})"),
+           kProtobuf);
+  EXPECT_EQ(after->status, 200) << after->text;
+  EXPECT_EQ(*at(get(path + "/g").body, "spec", "size"), 4);
+}
+
 TEST_F(ProtobufFrontTest, watchesAreSentInFrames) {
   const auto watch = send("GET", std::string(kPods) + "?watch=1", kBoth);
   EXPECT_EQ(watch->type, "application/vnd.kubernetes.protobuf;stream=watch");

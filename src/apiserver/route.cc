@@ -10,6 +10,8 @@ namespace {
 
 using kube::Verb;
 
+constexpr std::size_t kMaxBodyBytes = 3 << 20;  // as JSON, like that of bodies in general
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> out;
   while (!text.empty()) {
@@ -73,6 +75,9 @@ Outcome<> readBody(const net::ServerRequest& in, kube::Request& request) {
   auto documents = parseYaml(request.body);
   if (!documents) return refuse(std::move(documents.error()));
   request.body = toJson(*documents);
+  if (request.body.size() > kMaxBodyBytes)  // its aliases are written out now
+    return refuse(ErrorCode::RequestEntityTooLarge,
+                  fmt::format("Request entity too large: limit is {}", kMaxBodyBytes));
   return {};
 }
 

@@ -1,5 +1,8 @@
 #include "base/json.h"
 
+#include "base/json_edit.h"
+#include "base/json_measure.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +12,8 @@ namespace {
 using testing::HasSubstr;
 
 TEST(JsonTest, NumbersThatCannotBeWrittenAgainAreRefused) {
-  for (const char* text : {"1e400", "[1, -1e309]", R"({"a": {"b": [1e999]}})", "[0e400]", "-0e999"}) {
+  for (const char* text :
+       {"1e400", "[1, -1e309]", R"({"a": {"b": [1e999]}})", "[0e400]", "-0e999"}) {
     const auto value = parseJson(text);
     ASSERT_FALSE(value) << text;
     EXPECT_EQ(value.error().code, ErrorCode::BadRequest);
@@ -23,6 +27,37 @@ TEST(JsonTest, ErrorsNameThePlace) {
   EXPECT_EQ(parseJson("{\n \"a\": x}").error().message,
             "not valid JSON: line 2 column 7: syntax error");
   EXPECT_THAT(parseJson("{} {}").error().message, HasSubstr("line 1 column 4"));
+}
+
+TEST(JsonMeasureTest, BytesAreThoseOfTheText) {
+  for (const char* text : {"{}", "[]", "null", "true", "false", "-12", "1.5", R"("")", R"({"a":1})",
+                           R"({"a":[1,2,{"b":"x\"\\\n\u0001y"}],"c\t":null})", R"([[],{},[[]]])"}) {
+    const auto value = parseJson(text);
+    ASSERT_TRUE(value) << text;
+    EXPECT_EQ(measureJson(*value).bytes, toJson(*value).size()) << text;
+  }
+  const auto size = measureJson(*parseJson(R"({"a":[1,{"b":2}],"c":3})"));
+  EXPECT_EQ(size.values, 6u);
+  EXPECT_EQ(size.depth, 3u);
+  EXPECT_EQ(measureJson(json::value(1)).depth, 0u);
+}
+
+TEST(JsonEditTest, MembersGoInOneSweepAndTheRestStaysInOrder) {
+  for (const int count : {5, 1'000}) {
+    json::object object;
+    for (int i = 0; i < count; ++i) object[std::to_string(i)] = i;
+    eraseMembersIf(object,
+                   [](const json::key_value_pair& m) { return m.value().get_int64() % 3 != 1; });
+    int expected = 1;
+    for (const auto& member : object) {
+      EXPECT_EQ(member.value(), expected);
+      EXPECT_EQ(member.key(), std::to_string(expected));
+      expected += 3;
+    }
+    EXPECT_EQ(object.size(), static_cast<std::size_t>((count + 1) / 3));
+    EXPECT_EQ(object.contains("1"), true);
+    EXPECT_EQ(object.contains("0"), false);
+  }
 }
 
 }  // namespace

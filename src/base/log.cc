@@ -7,6 +7,8 @@
 #include <atomic>
 #include <boost/json/serialize.hpp>
 
+#include "base/log_output.h"
+
 namespace koord::log {
 namespace {
 
@@ -29,6 +31,12 @@ spdlog::level::level_enum toSpdlog(Level level) {
 
 }  // namespace
 
+const char* patternOf(Format format) {
+  if (format == Format::Json)
+    return R"({"ts":"%Y-%m-%dT%H:%M:%S.%f%z","level":"%l","logger":"%n","msg":%v})";
+  return "%Y-%m-%d %H:%M:%S.%e %L %n: %v";
+}
+
 void setup(const Options& options) {
   std::shared_ptr<spdlog::logger> logger;
   if (options.file.empty()) {
@@ -39,8 +47,7 @@ void setup(const Options& options) {
         options.program, std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file));
   }
   gJson = options.format == Format::Json;
-  logger->set_pattern(gJson ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%f%z","level":"%l","logger":"%n","msg":%v})"
-                            : "%Y-%m-%d %H:%M:%S.%e %L %n: %v");
+  logger->set_pattern(patternOf(options.format));
   logger->set_level(options.quiet ? spdlog::level::warn : spdlog::level::info);
   logger->flush_on(spdlog::level::info);
   gVerbosity = options.verbosity;

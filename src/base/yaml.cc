@@ -10,51 +10,27 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "base/yaml_scalar.h"
 
 namespace koord {
 namespace {
 
-// One UTF-8 character: its code and length; length 0 when the bytes are none.
-struct Character {
-  char32_t code = 0;
-  std::size_t length = 0;
-};
-Character characterAt(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return {byte(0), 1};
-  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4 || length > text.size()) return {};
-  char32_t code = byte(0) & (0x7f >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  const bool tooLong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  return tooLong ? Character{} : Character{code, length};
-}
-
-bool isUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const auto length = characterAt(text).length;
-    if (length == 0) return false;
-    text.remove_prefix(length);
-  }
-  return true;
-}
-
 [[noreturn]] void reject(const YAML::Mark& mark, const std::string& why) {
   throw YAML::ParserException(mark, why);
 }
 
-std::size_t countNodes(const json::value& value) {
-  std::size_t count = 1;
+// What a copy of the value costs, see kMaxYamlCopyBytes.
+std::size_t copyBytes(const json::value& value) {
+  std::size_t bytes = kYamlNodeBytes;
   if (const auto* object = value.if_object()) {
-    for (const auto& member : *object) count += countNodes(member.value());
+    for (const auto& member : *object) bytes += member.key().size() + copyBytes(member.value());
   } else if (const auto* array = value.if_array()) {
-    for (const auto& item : *array) count += countNodes(item);
+    for (const auto& item : *array) bytes += copyBytes(item);
+  } else if (const auto* text = value.if_string()) {
+    bytes += text->size();
   }
-  return count;
+  return bytes;
 }
 
 // Builds the documents from the parser's events. Errors leave as YAML::ParserException and are
@@ -80,6 +56,7 @@ class Builder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto it = anchors_.find(anchor);
     if (it == anchors_.end()) reject(mark, "an alias must not refer to what contains it");
+    countCopy(mark, it->second.bytes);
     if (awaitsKey()) {
       if (!it->second.value.is_string()) reject(mark, "a key must be text");
       putKey(mark, std::string(it->second.value.get_string()), false);
@@ -94,7 +71,7 @@ class Builder final : public YAML::EventHandler {
     // yaml-cpp makes single bytes of these escapes.
     if (!isUtf8(text)) reject(mark, "the escapes \\_ and \\N are not supported");
     if (awaitsKey()) {
-      if (anchor != 0) anchors_[anchor] = {json::string(text), 1, 1};
+      if (anchor != 0) keep(mark, anchor, json::string(text), 1, 1);
       const bool plain = tag == "?";
       putKey(mark, plain ? plainKey(text) : text, plain && text == "<<");
       return;
@@ -121,6 +98,7 @@ class Builder final : public YAML::EventHandler {
     json::value value;
     std::size_t nodes = 1;
     std::size_t depth = 1;
+    std::size_t bytes = 0;
   };
   struct Frame {
     YAML::Mark mark;
@@ -140,6 +118,19 @@ class Builder final : public YAML::EventHandler {
   void countUp(const YAML::Mark& mark, std::size_t nodes) {
     nodes_ += nodes;
     if (nodes_ > kMaxYamlNodes) reject(mark, "too many values (aliases count every time)");
+  }
+  void countCopy(const YAML::Mark& mark, std::size_t bytes) {
+    copied_ += bytes;
+    if (copied_ > kMaxYamlCopyBytes)
+      reject(mark,
+             fmt::format("anchors and aliases copy more than {} MiB", kMaxYamlCopyBytes >> 20));
+  }
+  // Charged before the copy is made, and before the next walk.
+  void keep(const YAML::Mark& mark, YAML::anchor_t anchor, const json::value& value,
+            std::size_t nodes, std::size_t depth) {
+    const std::size_t bytes = copyBytes(value);
+    countCopy(mark, bytes);
+    anchors_[anchor] = {value, nodes, depth, bytes};
   }
   // Keys are typed like values, and then become text again.
   static std::string plainKey(const std::string& text) {
@@ -171,9 +162,8 @@ class Builder final : public YAML::EventHandler {
         if (!target.contains(member.key())) target.emplace(member.key(), member.value());
       }
     }
-    if (frame.anchor != 0) {
-      anchors_[frame.anchor] = {frame.value, nodes_ - frame.startNodes, frame.depth};
-    }
+    if (frame.anchor != 0)
+      keep(frame.mark, frame.anchor, frame.value, nodes_ - frame.startNodes, frame.depth);
     if (!stack_.empty()) stack_.back().depth = std::max(stack_.back().depth, frame.depth + 1);
     put(frame.mark, std::move(frame.value), 0);
   }
@@ -190,7 +180,7 @@ class Builder final : public YAML::EventHandler {
 
   void put(const YAML::Mark& mark, json::value value, YAML::anchor_t anchor) {
     if (!value.is_structured()) countUp(mark, 1);
-    if (anchor != 0) anchors_[anchor] = {value, 1, 1};
+    if (anchor != 0) keep(mark, anchor, value, 1, 1);
     if (stack_.empty()) {
       root_ = std::move(value);
       return;
@@ -222,6 +212,7 @@ class Builder final : public YAML::EventHandler {
   std::vector<Frame> stack_;
   std::unordered_map<YAML::anchor_t, Anchor> anchors_;
   std::size_t nodes_ = 0;
+  std::size_t copied_ = 0;  // bytes that anchors and aliases copied
 };
 
 bool isAllowed(char32_t code) {
@@ -234,7 +225,7 @@ bool isAllowed(char32_t code) {
 Result<> checkCharacters(std::string_view text) {
   std::size_t line = 1, column = 1;
   while (!text.empty()) {
-    const Character next = characterAt(text);
+    const Utf8Character next = utf8CharacterAt(text);
     if (next.length == 0 || !isAllowed(next.code)) {
       return fail(ErrorCode::BadRequest,
                   fmt::format("not valid YAML: line {} column {}: {}", line, column,

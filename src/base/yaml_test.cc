@@ -92,7 +92,7 @@ TEST(YamlTest, WhatIsNoTextIsRefused) {
       {"a: 1\nb: \x01", "line 2 column 4: a control character"},
       {"a: \xff", "line 1 column 4: this is not UTF-8"},
       {"a: \xc0\xaf", "this is not UTF-8"},
-      {"a: \xed\xa0\x80", "a control character"},
+      {"a: \xed\xa0\x80", "this is not UTF-8"},
       {"a: \xe2\x82", "this is not UTF-8"},
   };
   for (const auto& [text, message] : cases) {
@@ -142,6 +142,31 @@ TEST(YamlTest, DepthAndAliasBombsAreRefused) {
     bomb += "]\n";
   }
   EXPECT_FALSE(parseYaml(bomb));
+}
+
+TEST(YamlTest, AnchorsAndAliasesMayCopyThirtyTwoMebibytes) {
+  const auto refused = [](const std::string& text) {
+    const auto value = parseYaml(text);
+    return !value && value.error().message.find("copy more than 32 MiB") != std::string::npos;
+  };
+  // One long text, many times.
+  std::string text = "a: &a " + std::string(100'000, 'x') + "\nb: [0";
+  for (int i = 0; i < 1'000; ++i) text += ",*a";
+  EXPECT_TRUE(refused(text + "]\n"));
+  // As a key of a map that is referred to.
+  text = "a: &a {" + std::string(1'000, 'k') + ": 1}\nb: [0";
+  for (int i = 0; i < 100'000; ++i) text += ",*a";
+  EXPECT_TRUE(refused(text + "]\n"));
+  // Anchors inside of anchors: every one keeps all that is in it.
+  text.clear();
+  for (int i = 0; i < 200; ++i) text += "&a" + std::to_string(i) + " [";
+  text += "1";
+  for (int i = 0; i < 100'000; ++i) text += ",1";
+  EXPECT_TRUE(refused(text + std::string(200, ']')));
+  // What people write is far below.
+  text = "a: &a {cpu: 500m, memory: 1Gi}\nb: [0";
+  for (int i = 0; i < 10'000; ++i) text += ",*a";
+  EXPECT_TRUE(parseYaml(text + "]\n"));
 }
 
 TEST(YamlTest, WrittenYamlReadsBackAsTheSameValue) {

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "base/event_loop.h"
+#include "base/file_limit.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "kube/http_api.h"
@@ -73,16 +74,22 @@ class Process final : public Component {
 
 int runComponent(const ComponentOptions& options,
                  std::function<Result<std::unique_ptr<Running>>(Component&)> start) {
+  raiseFileLimit();
   const bool json = options.logFormat == "json";
   if (!json && options.logFormat != "text") {
     std::fprintf(stderr, "%s: --logging-format: must be text or json, not \"%s\"\n",
                  options.name.c_str(), options.logFormat.c_str());
     return 1;
   }
-  log::setup({.program = options.name,
-              .format = json ? log::Format::Json : log::Format::Text,
-              .verbosity = options.verbosity,
-              .file = options.logFile});
+  const auto logging = log::setup({.program = options.name,
+                                   .format = json ? log::Format::Json : log::Format::Text,
+                                   .verbosity = options.verbosity},
+                                  options.logOutput);
+  if (!logging) {
+    std::fprintf(stderr, "%s: %s\n", options.name.c_str(), logging.error().message.c_str());
+    return 1;
+  }
+  for (const auto& note : options.notes) log::warn("{}", note);
   auto config = loadClientConfig(options.client);
   if (!config) {
     std::fprintf(stderr, "%s: %s\n", options.name.c_str(), config.error().message.c_str());

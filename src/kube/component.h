@@ -5,7 +5,7 @@
 //
 //   int main(...) {
 //     kube::ComponentOptions options{.name = "koord-manager"};
-//     CLI::App app; ... options.client.kubeconfig ...
+//     kube::CommandLine line(...); ... options.client.kubeconfig ...   // command_line.h
 //     return kube::runComponent(options, [&](kube::Component& c) ->
 //     Result<std::unique_ptr<kube::Running>> {
 //       return std::make_unique<Manager>(c.api(), c.executor(), ...);
@@ -15,7 +15,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/log_output.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "kube/api.h"
@@ -36,7 +38,8 @@ struct ComponentOptions {
   int burst = 0;
   int verbosity = 0;
   std::string logFormat = "text";  // --logging-format: text or json
-  std::string logFile;
+  log::Output logOutput;
+  std::vector<std::string> notes;  // warnings for the log at start
 };
 
 // A component at work. Lives on the component's executor; destroying it stops it at once.

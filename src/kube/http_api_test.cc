@@ -462,12 +462,15 @@ TEST_F(CertificateRotationTest, AnExpiredClientCertificateIsReplacedByWhatIsInIt
   config.credentials =
       credentialsFromFiles({.cert = folder + "/tls.crt", .key = folder + "/tls.key"}, config.tls)
           .value();
-  connect([](ServerRequest request,
-             auto to) { to->respond(200, {}, request.peer ? request.peer->commonName : "nobody"); },
-          config);
+  connect(
+      [](ServerRequest request, auto to) {
+        to->respond(request.peer ? 200 : 401, {},
+                    request.peer ? request.peer->commonName : request.peerProblem);
+      },
+      config);
   const auto refused = get();
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::Unavailable);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unauthorized);
   writeClient(true);
   EXPECT_EQ(get().value(), "alice");
 }

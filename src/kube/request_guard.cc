@@ -53,7 +53,80 @@ void refuse(net::Responder& to, int code, std::string_view reason, const std::st
              toJson(status) + "\n");
 }
 
+bool contains(const std::vector<std::string>& list, std::string_view text) {
+  return std::ranges::find(list, text) != list.end();
+}
+
+// Whether the certificate says who the client itself is.
+bool vouchedFor(const net::PeerIdentity& peer, const GuardOptions& options) {
+  if (!options.clientAuthorities.empty())
+    return contains(options.clientAuthorities, peer.authority);
+  return !contains(options.requestHeaders.authorities, peer.authority);
+}
+
+std::string lowered(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
+  return out;
+}
+
+// The values of the first of these headers that has any.
+std::vector<std::string> firstOf(const std::vector<std::string>& names,
+                                 const net::Headers& headers) {
+  for (const auto& name : names) {
+    std::vector<std::string> values;
+    for (const auto& header : headers)
+      if (net::sameHeaderName(header.name, name) && !header.value.empty())
+        values.push_back(header.value);
+    if (!values.empty()) return values;
+  }
+  return {};
+}
+
+// What the prefix is followed by names the extra, in small letters and percent-encoded.
+json::value extrasOf(const std::vector<std::string>& prefixes, const net::Headers& headers) {
+  json::object extra;
+  for (const auto& header : headers) {
+    const std::string name = lowered(header.name);
+    for (const auto& prefix : prefixes) {
+      const std::string start = lowered(prefix);
+      if (start.empty() || !name.starts_with(start)) continue;
+      const std::string rest = name.substr(start.size());
+      auto& values = extra[net::percentDecode(rest).value_or(rest)];
+      if (!values.is_array()) values = json::array();
+      values.get_array().push_back(json::string(header.value));
+      break;
+    }
+  }
+  return extra.empty() ? json::value() : json::value(std::move(extra));
+}
+
 }  // namespace
+
+Result<RequestHeaderOptions> readRequestHeaders(const api::StringMap& data) {
+  RequestHeaderOptions options;
+  for (const auto& [key, into] :
+       {std::pair{"requestheader-allowed-names", &options.allowedNames},
+        std::pair{"requestheader-username-headers", &options.usernameHeaders},
+        std::pair{"requestheader-uid-headers", &options.uidHeaders},
+        std::pair{"requestheader-group-headers", &options.groupHeaders},
+        std::pair{"requestheader-extra-headers-prefix", &options.extraPrefixes}}) {
+    into->clear();
+    const std::string* text = api::findIn(data, key);
+    if (!text || text->empty()) continue;
+    const auto list = parseJson(*text);
+    if (!list) return fail(Error(list.error()).within(key));
+    if (list->is_null()) continue;
+    if (!list->is_array())
+      return fail(ErrorCode::Invalid, fmt::format("{}: must be a list of strings", key));
+    for (const auto& item : list->get_array()) {
+      if (!item.is_string())
+        return fail(ErrorCode::Invalid, fmt::format("{}: must be a list of strings", key));
+      into->emplace_back(item.get_string());
+    }
+  }
+  return options;
+}
 
 RequestGuard::RequestGuard(Executor& executor, Api* authentication, Api* authorization,
                            GuardOptions options)
@@ -98,19 +171,57 @@ Task<void> RequestGuard::handle(net::HttpServer::Handler handler, net::ServerReq
 }
 
 Task<Result<RequestGuard::User>> RequestGuard::authenticate(const net::ServerRequest& request) {
-  if (request.peer) {
+  if (!request.peerProblem.empty())
+    co_return fail(ErrorCode::Unauthorized, "the client's certificate: " + request.peerProblem);
+  if (request.peer && request.peer->validUntil < executor_.wallNow())
+    co_return fail(ErrorCode::Unauthorized, "the client's certificate has expired");
+  auto viaProxy = proxied(request);
+  if (viaProxy && *viaProxy) co_return **std::move(viaProxy);
+  if (request.peer && vouchedFor(*request.peer, options_)) {
     User user{request.peer->commonName, {}, request.peer->organizations, {}};
     user.groups.emplace_back("system:authenticated");
     co_return user;
   }
   auto token = bearerToken(request.headers);
-  if (!token || !authentication_)
+  if (!token || !authentication_) {
+    if (!viaProxy) co_return fail(std::move(viaProxy.error()));
+    if (request.peer)
+      co_return fail(ErrorCode::Unauthorized,
+                     "the certificate is a front proxy's, which names nobody");
     co_return User{"system:anonymous", {}, {"system:unauthenticated"}, {}};
+  }
   if (const auto* known = users_.find(*token); known && known->until > executor_.steadyNow())
     co_return known->value;
   auto reviewing = review(*std::move(token));
   auto reviewed = co_await reviewing;
   co_return std::move(reviewed);
+}
+
+void RequestGuard::setAuthorities(std::vector<std::string> clients, RequestHeaderOptions proxies) {
+  options_.clientAuthorities = std::move(clients);
+  options_.requestHeaders = std::move(proxies);
+}
+
+Result<std::optional<RequestGuard::User>> RequestGuard::proxied(
+    const net::ServerRequest& request) const {
+  const RequestHeaderOptions& options = options_.requestHeaders;
+  if (!request.peer || !contains(options.authorities, request.peer->authority)) return std::nullopt;
+  if (!options.allowedNames.empty() && !contains(options.allowedNames, request.peer->commonName))
+    return fail(ErrorCode::Unauthorized,
+                fmt::format("x509: subject with cn={} is not in the allowed list",
+                            request.peer->commonName));
+  const auto names = firstOf(options.usernameHeaders, request.headers);
+  if (names.empty()) return std::nullopt;
+  User user;
+  user.name = names.front();
+  if (const auto uids = firstOf(options.uidHeaders, request.headers); !uids.empty())
+    user.uid = uids.front();
+  for (const auto& header : options.groupHeaders)
+    std::ranges::move(firstOf({header}, request.headers), std::back_inserter(user.groups));
+  if (user.name != "system:anonymous" && !contains(user.groups, "system:authenticated"))
+    user.groups.emplace_back("system:authenticated");
+  user.extra = extrasOf(options.extraPrefixes, request.headers);
+  return user;
 }
 
 Task<Result<RequestGuard::User>> RequestGuard::review(std::string token) {

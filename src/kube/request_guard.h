@@ -5,11 +5,16 @@
 // may is asked of the API server (TokenReview, SubjectAccessReview), and answers hold for some
 // seconds. Answers 401 and 403 with a Status object in place of the guarded handler.
 //
+// A front proxy (Kubernetes' aggregation layer) has authenticated the client itself and says in
+// headers who that is. It is believed when its certificate comes from the proxies' authority.
+//
 // On one executor; must outlive the server that it guards.
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "api/meta.h"
 #include "base/bounded_map.h"
 #include "base/json.h"
 #include "kube/api.h"
@@ -17,12 +22,29 @@
 
 namespace koord::kube {
 
+struct RequestHeaderOptions {
+  // Fingerprints (net/tls.h) of the proxies' authorities; none = headers mean nothing.
+  std::vector<std::string> authorities;
+  std::vector<std::string> allowedNames;                      // common names of proxies; none = any
+  std::vector<std::string> usernameHeaders{"x-remote-user"};  // the first that is there
+  std::vector<std::string> uidHeaders;
+  std::vector<std::string> groupHeaders{"x-remote-group"};
+  std::vector<std::string> extraPrefixes{"x-remote-extra-"};
+};
+
+// What the ConfigMap extension-apiserver-authentication says of them, without the authorities.
+Result<RequestHeaderOptions> readRequestHeaders(const api::StringMap& data);
+
 struct GuardOptions {
   // Without authorization: paths, or their beginnings when they end in "*".
   std::vector<std::string> alwaysAllowPaths{"/healthz", "/readyz", "/livez"};
   Duration tokensHold = std::chrono::seconds(10);
   Duration grantsHold = std::chrono::seconds(10);
   Duration refusalsHold = std::chrono::seconds(10);
+  RequestHeaderOptions requestHeaders;
+  // Fingerprints of the authorities whose certificates say who the client itself is; none = all
+  // that the server accepts.
+  std::vector<std::string> clientAuthorities;
 };
 
 class RequestGuard {
@@ -33,12 +55,15 @@ class RequestGuard {
 
   net::HttpServer::Handler around(net::HttpServer::Handler handler);
 
+  // From the next request on.
+  void setAuthorities(std::vector<std::string> clients, RequestHeaderOptions proxies);
+
  private:
   struct User {
     std::string name;
     std::string uid;
     std::vector<std::string> groups;
-    json::value extra;  // of a TokenReview; null = none
+    json::value extra;  // of a TokenReview or a front proxy; null = none
   };
   template <class T>
   struct Remembered {
@@ -50,6 +75,8 @@ class RequestGuard {
                     std::shared_ptr<net::Responder> responder);
   // Who it is; an error is the reason why the credentials are refused.
   Task<Result<User>> authenticate(const net::ServerRequest& request);
+  // As a front proxy says; nullopt = it says nothing.
+  Result<std::optional<User>> proxied(const net::ServerRequest& request) const;
   Task<Result<User>> review(std::string token);
   Task<Result<bool>> authorize(const User& user, std::string verb, std::string path);
   bool alwaysAllowed(std::string_view path) const;

@@ -61,6 +61,12 @@ class RequestGuardTest : public ::testing::Test {
     return request;
   }
 
+  static net::ServerRequest untrusted(std::string target) {
+    net::ServerRequest request{.method = "GET", .target = std::move(target)};
+    request.peerProblem = "unable to get local issuer certificate";
+    return request;
+  }
+
   VirtualLoop loop_;
   FakeApi api_{loop_};
   bool reachable = true;
@@ -86,6 +92,8 @@ TEST_F(RequestGuardTest, WhoMayDoWhatIsAskedOfTheCluster) {
       {certified("/metrics", {"reader", {}}), 200, "secret"},
       {certified("/metrics", {"other", {}}), 403, R"(User \"other\" cannot get)"},
       {certified("/configz", {"admin", {"system:masters"}}), 200, "secret"},
+      {certified("/metrics", {"reader", {}, "", WallTime{}}), 401, R"("message":"Unauthorized")"},
+      {untrusted("/healthz"), 401, R"("message":"Unauthorized")"},
   };
   for (const Row& row : rows) {
     const auto answer = ask(guard_, row.request);
@@ -119,6 +127,92 @@ TEST_F(RequestGuardTest, WithoutAClusterToAskTokensMeanNothing) {
   EXPECT_EQ(ask(alone, request("/debug/flags", "forged")).status, 200);
   EXPECT_EQ(ask(alone, request("/healthz")).status, 403);
   EXPECT_EQ(ask(alone, certified("/metrics", {"admin", {"system:masters"}})).status, 200);
+}
+
+// A front proxy's certificate comes from the authority "fp", a client's from "ca".
+class FrontProxyTest : public RequestGuardTest {
+ protected:
+  FrontProxyTest() {
+    api_.answer = [this](const Request& request) -> Result<std::string> {
+      asked_ = *parseJson(request.body);
+      return toJson(json::object{{"status", {{"allowed", true}}}});
+    };
+  }
+  static GuardOptions options() {
+    GuardOptions options;
+    options.clientAuthorities = {"ca"};
+    options.requestHeaders.authorities = {"fp"};
+    options.requestHeaders.allowedNames = {"proxy"};
+    options.requestHeaders.uidHeaders = {"X-Remote-Uid"};
+    return options;
+  }
+  int ask(std::string name, std::string authority, net::Headers headers) {
+    auto request = certified("/metrics", {std::move(name), {"team"}, std::move(authority)});
+    request.headers = std::move(headers);
+    asked_ = nullptr;
+    return RequestGuardTest::ask(proxied_, std::move(request)).status;
+  }
+  std::string spec() const {
+    const json::value* spec = at(asked_, "spec");
+    return spec ? toJson(*spec) : "";
+  }
+
+  json::value asked_;
+  RequestGuard proxied_{loop_, &api_, &api_, options()};
+};
+
+TEST_F(FrontProxyTest, TheClientIsWhoTheProxySays) {
+  EXPECT_EQ(ask("proxy", "fp",
+                {{"x-remote-user", "anna"},
+                 {"X-Remote-Group", "dev"},
+                 {"x-remote-group", "ops"},
+                 {"X-Remote-Uid", "7"},
+                 {"X-Remote-Extra-Acme.com%2FProject", "one"},
+                 {"x-remote-extra-acme.com%2fproject", "two"}}),
+            200);
+  EXPECT_EQ(spec(), R"({"user":"anna","groups":["dev","ops","system:authenticated"],)"
+                    R"("nonResourceAttributes":{"path":"/metrics","verb":"get"},"uid":"7",)"
+                    R"("extra":{"acme.com/project":["one","two"]}})");
+}
+
+TEST_F(FrontProxyTest, HeadersOfAnybodyElseMeanNothing) {
+  const net::Headers forged{{"X-Remote-User", "admin"}, {"X-Remote-Group", "system:masters"}};
+  EXPECT_EQ(ask("bert", "ca", forged), 200);
+  EXPECT_THAT(spec(), HasSubstr(R"("user":"bert","groups":["team","system:authenticated"])"));
+  EXPECT_EQ(ask("other", "fp", forged), 401);  // not one of the allowed names
+  EXPECT_EQ(spec(), "");
+  auto plain = request("/metrics");
+  plain.headers = forged;
+  EXPECT_EQ(RequestGuardTest::ask(proxied_, std::move(plain)).status, 200);
+  EXPECT_THAT(spec(), HasSubstr("system:anonymous"));
+}
+
+TEST_F(FrontProxyTest, AProxyThatNamesNobodyIsNobody) {
+  EXPECT_EQ(ask("proxy", "fp", {}), 401);
+  EXPECT_EQ(ask("proxy", "fp", {{"X-Remote-User", ""}}), 401);
+}
+
+TEST_F(FrontProxyTest, AuthoritiesCanChange) {
+  RequestHeaderOptions headers;
+  headers.authorities = {"new"};
+  proxied_.setAuthorities({"ca"}, headers);
+  EXPECT_EQ(ask("whoever", "new", {{"X-Remote-User", "anna"}}), 200);
+  EXPECT_THAT(spec(), HasSubstr("anna"));
+  EXPECT_EQ(ask("proxy", "fp", {{"X-Remote-User", "anna"}}), 401);
+}
+
+TEST(RequestHeadersTest, TheClustersConfigMapIsReadWithItsMistakes) {
+  const auto read =
+      readRequestHeaders({{"requestheader-allowed-names", R"(["front-proxy-client"])"},
+                          {"requestheader-username-headers", R"(["X-Remote-User"])"},
+                          {"requestheader-group-headers", "null"}});
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->allowedNames, std::vector<std::string>{"front-proxy-client"});
+  EXPECT_EQ(read->usernameHeaders, std::vector<std::string>{"X-Remote-User"});
+  EXPECT_TRUE(read->groupHeaders.empty());
+  EXPECT_THAT(readRequestHeaders({{"requestheader-allowed-names", "[1]"}}).error().message,
+              HasSubstr("requestheader-allowed-names"));
+  EXPECT_FALSE(readRequestHeaders({{"requestheader-uid-headers", "x"}}));
 }
 
 }  // namespace

@@ -1,9 +1,36 @@
 #include "manager/controllers.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
 #include "manager/noderesource/batch_resource.h"
 #include "manager/noderesource/mid_resource.h"
 
 namespace koord::manager {
+
+std::vector<std::string> absences(const ManagerOptions& options) {
+  std::vector<std::string> lines;
+  const auto missing = [&](std::string_view what, const std::vector<std::string>& asked,
+                           std::span<const std::string_view> present) {
+    std::vector<std::string> names;
+    for (const auto& name : asked) {
+      const bool plain = name != "*" && !name.empty() && !name.starts_with('-');
+      if (plain && std::ranges::find(present, name) == present.end()) names.push_back(name);
+    }
+    if (!names.empty())
+      lines.push_back(
+          fmt::format("{} that this version does not have: {}", what, fmt::join(names, ", ")));
+  };
+  missing("controllers", options.controllers, kControllers);
+  missing("plugins of noderesource", options.nodeResourcePlugins, kNodeResourcePlugins);
+  if (const auto gates = options.gates.askedAndMissing(); !gates.empty())
+    lines.push_back(
+        fmt::format("feature gates that are on, for what this version does not have: {}",
+                    fmt::join(gates, ", ")));
+  return lines;
+}
 
 std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>& selection) {
   std::vector<std::unique_ptr<Plugin>> plugins;

@@ -33,6 +33,13 @@ class Controllers {
   std::optional<NodeResourceController> nodeResource_;
 };
 
+// What this version has of upstream's controllers and of the plugins of noderesource.
+inline constexpr std::string_view kControllers[] = {"nodemetric", "noderesource", "nodeslo"};
+inline constexpr std::string_view kNodeResourcePlugins[] = {"MidResource", "BatchResource"};
+// One line each about controllers, plugins and gates that are asked for, by default or by name, and
+// are not there.
+std::vector<std::string> absences(const ManagerOptions& options);
+
 // The plugins of the list that this build has, in the order in which they run.
 std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>& selection);
 

@@ -324,5 +324,20 @@ TEST_F(ControllersTest, OnlySelectedControllersRun) {
   EXPECT_EQ(cluster_.get(api::NodeSLO::kType, "n1"), nullptr);
 }
 
+TEST(AbsencesTest, WhatIsAskedForAndNotThereIsTold) {
+  ManagerOptions options;
+  EXPECT_THAT(absences(options),
+              testing::ElementsAre(
+                  "controllers that this version does not have: colocationprofile, quotaprofile",
+                  "plugins of noderesource that this version does not have: CPUNormalization, "
+                  "ResourceAmplification, GPUDeviceResource, RDMADeviceResource",
+                  "feature gates that are on, for what this version does not have: "
+                  "ElasticMutatingWebhook, ElasticValidatingWebhook"));
+  options.controllers = {"*", "-quotaprofile", "nodeslo", ""};
+  options.nodeResourcePlugins = {"BatchResource"};
+  ASSERT_TRUE(options.gates.set("ElasticMutatingWebhook=false,ElasticValidatingWebhook=f"));
+  EXPECT_THAT(absences(options), IsEmpty());
+}
+
 }  // namespace
 }  // namespace koord::manager

@@ -71,7 +71,7 @@ class EmbeddedTest : public testing::Test {
     for (const auto& entry : std::filesystem::directory_iterator(deploy / "crds"))
       install(entry.path());
     for (const char* name :
-         {"namespace", "priority-classes", "slo-controller-config", "manager-webhooks"})
+         {"00-namespace", "priority-classes", "slo-controller-config", "manager-webhooks"})
       install(deploy / "manifests" / (std::string(name) + ".yaml"));
   }
   void create(const api::ResourceType& type, std::string_view text, std::string ns = "") {

@@ -16,10 +16,12 @@ struct ManagerOptions {
   bool pprof = false;
   std::string pprofAddress = ":8090";
   bool leaderElection = true;
+  std::string resourceLock = "leases";
   std::string leaderElectionNamespace = "koordinator-system";
   std::string watchNamespace;  // "" = all
   std::vector<std::string> controllers{"colocationprofile", "nodemetric", "noderesource", "nodeslo",
                                        "quotaprofile"};
+  // As upstream has them; some are not in this version, see controllers.h.
   std::vector<std::string> nodeResourcePlugins{"MidResource",       "BatchResource",
                                                "CPUNormalization",  "ResourceAmplification",
                                                "GPUDeviceResource", "RDMADeviceResource"};

@@ -1,6 +1,7 @@
 #include "model/pod_requests.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "model/resources.h"
 #include "model/well_known.h"
@@ -126,6 +127,14 @@ ResourceList totalWithoutOverhead(const api::Pod& pod, Part part,
   return total;
 }
 
+// An amount in units of 10^scale10, and whether that is all of it.
+std::int64_t unitsOf(const Quantity& amount, int scale10, bool& beyond) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t units = amount.scaledValue(scale10);
+  if (units == kMost && amount > Quantity::ofScaled(kMost, scale10)) beyond = true;
+  return units;
+}
+
 // Containers alone, none of them being resized, no amounts for the whole pod: most pods.
 bool isPlain(const api::Pod& pod) {
   return pod.spec.initContainers.empty() && !pod.spec.resources &&
@@ -159,10 +168,11 @@ PodTotals plainTotals(const api::Pod& pod) {
   }
   for (const auto& [name, amount] : pod.spec.overhead) add(name, amount);
   PodTotals totals;
-  totals.milliCpu = cpu.milliValue();
-  totals.memory = memory.value();
-  totals.ephemeralStorage = storage.value();
-  for (const auto& [name, amount] : scalars) totals.scalars[name] = amount.value();
+  totals.milliCpu = unitsOf(cpu, -3, totals.beyond);
+  totals.memory = unitsOf(memory, 0, totals.beyond);
+  totals.ephemeralStorage = unitsOf(storage, 0, totals.beyond);
+  for (const auto& [name, amount] : scalars)
+    totals.scalars[name] = unitsOf(amount, 0, totals.beyond);
   if (withoutCpu > 0) cpu.add(Quantity::ofMilli(kNonZeroMilliCpu * withoutCpu));
   if (withoutMemory > 0) memory.add(Quantity::of(kNonZeroMemory * withoutMemory));
   totals.nonZeroMilliCpu = cpu.milliValue();
@@ -212,13 +222,13 @@ PodTotals podTotals(const api::Pod& pod) {
   totals.nonZeroMemory = amountOf(nonZero, kMemory).value();
   for (const auto& [name, amount] : requests) {
     if (name == kCpu) {
-      totals.milliCpu = amount.milliValue();
+      totals.milliCpu = unitsOf(amount, -3, totals.beyond);
     } else if (name == kMemory) {
-      totals.memory = amount.value();
+      totals.memory = unitsOf(amount, 0, totals.beyond);
     } else if (name == kEphemeralStorage) {
-      totals.ephemeralStorage = amount.value();
+      totals.ephemeralStorage = unitsOf(amount, 0, totals.beyond);
     } else if (isScalarResource(name)) {
-      totals.scalars[name] = amount.value();
+      totals.scalars[name] = unitsOf(amount, 0, totals.beyond);
     }
   }
   return totals;

@@ -44,6 +44,8 @@ struct PodTotals {
   api::Map<std::int64_t> scalars;
   std::int64_t nonZeroMilliCpu = 0;  // with nonZeroRequests()
   std::int64_t nonZeroMemory = 0;
+  // Something is more than 64 bits can say; its amount is the most that they can.
+  bool beyond = false;
 };
 PodTotals podTotals(const api::Pod& pod);
 

@@ -35,23 +35,35 @@ std::string_view cleanValue(std::string_view value) {
 }  // namespace
 
 Connection::Connection(ConnectionOwner& owner, std::unique_ptr<Transport> transport,
-                       std::string remote, bool tls)
-    : owner_(owner), transport_(std::move(transport)), remote_(std::move(remote)), tls_(tls) {}
+                       std::string remote, std::string client, bool tls)
+    : owner_(owner),
+      transport_(std::move(transport)),
+      remote_(std::move(remote)),
+      client_(std::move(client)),
+      tls_(tls),
+      since_(owner.now()) {}
 
 Connection::~Connection() {
   if (exchange_) exchange_->close();
 }
 
-void Connection::allow(std::chrono::milliseconds time) {
-  deadline_ = std::chrono::steady_clock::now() + time;
+void Connection::allow(Time start, std::chrono::milliseconds time, std::size_t bytes) {
+  const std::size_t rate = std::max<std::size_t>(owner_.options().minBytesPerSecond, 1);
+  deadline_ = start + time + std::chrono::milliseconds(bytes * 1000 / rate);
+}
+
+Connection::Worth Connection::worth() const {
+  if (state_ == State::Answering) return Worth::Busy;
+  if (known_) return idle_ ? Worth::Known : Worth::Busy;
+  return idle_ ? Worth::Idle : Worth::Unproven;
 }
 
 void Connection::start() {
-  allow(owner_.options().requestTimeout);
+  allow(owner_.options().handshakeTimeout);
   transport_->start(shared_from_this());
 }
 
-void Connection::onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer) {
+void Connection::onReady(error_code ec, PeerCertificate peer) {
   if (state_ == State::Closed) return;
   if (ec) {
     log::v(2, "TLS handshake with {} failed: {}", remote_, ec.message());
@@ -59,7 +71,10 @@ void Connection::onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer
     return;
   }
   peer_ = std::move(peer);
+  known_ = peer_.identity != nullptr;
   beginRequest();
+  // The first request is on its way already, or nobody needed the connection.
+  endIdle();
 }
 
 void Connection::beginRequest() {
@@ -69,9 +84,24 @@ void Connection::beginRequest() {
   parser_->header_limit(static_cast<std::uint32_t>(owner_.options().maxHeaderBytes));
   parser_->body_limit(owner_.options().maxBodyBytes);
   continueSent_ = false;
+  since_ = owner_.now();
+  idle_ = true;
   allow(owner_.options().idleTimeout);
-  if (buffer_.size() > 0) allow(owner_.options().requestTimeout);
+  if (buffer_.size() > 0) endIdle();
   parse();
+}
+
+void Connection::endIdle() {
+  if (state_ != State::Reading || !std::exchange(idle_, false)) return;
+  since_ = owner_.now();
+  allow(owner_.options().headerTimeout);
+}
+
+// The time for what is still to come of a request, after a part of it.
+void Connection::allowRequest() {
+  if (!parser_->is_header_done()) return;
+  if (bodySince_ == Time()) bodySince_ = owner_.now();
+  allow(bodySince_, owner_.options().bodyTimeout, parser_->get().body().size());
 }
 
 void Connection::read() {
@@ -96,10 +126,9 @@ void Connection::onRead(error_code ec, std::size_t size) {
     read();
     return;
   }
-  const bool first = buffer_.size() == 0 && state_ == State::Reading && !parser_->got_some();
+  endIdle();
   buffer_.commit(asio::buffer_copy(buffer_.prepare(size), asio::buffer(input_, size)));
   if (state_ == State::Reading) {
-    if (first) allow(owner_.options().requestTimeout);
     parse();
   } else {
     read();
@@ -131,6 +160,7 @@ void Connection::parse() {
       queue_.add("HTTP/1.1 100 Continue\r\n\r\n");
       send();
     }
+    allowRequest();
     read();
   }
 }
@@ -147,10 +177,13 @@ void Connection::dispatch() {
   }
   request.body = std::move(message.body());
   request.remote = remote_;
-  request.peer = peer_;
+  request.peer = peer_.identity;
+  request.peerProblem = peer_.problem;
   request.tls = tls_;
 
   state_ = State::Answering;
+  since_ = owner_.now();
+  bodySince_ = {};
   deadline_ = Time::max();  // a handler may take its time
   head_ = message.method() == http::verb::head;
   http10_ = message.version() < 11;
@@ -170,6 +203,7 @@ void Connection::refuse(int status, std::string_view why) {
   head_ = keepAlive_ = http10_ = begun_ = false;
   complete_ = refused_ = true;
   state_ = State::Answering;
+  bodySince_ = {};
   addHead(status, {{"Content-Type", "text/plain; charset=utf-8"}}, body.size());
   queue_.add(body);
   // What comes now is not a request any more.
@@ -250,13 +284,21 @@ void Connection::send() {
   if (writing_ || state_ == State::Closed) return;
   if (!queue_.empty()) {
     writing_ = true;
-    if (state_ == State::Answering) allow(owner_.options().writeTimeout);
+    if (queueSince_ == Time()) queueSince_ = owner_.now();
+    if (state_ == State::Answering) {
+      allow(queueSince_, owner_.options().writeTimeout, sent_);
+      // What the kernel has room for at once must not count for minutes.
+      deadline_ = std::min(deadline_, owner_.now() + owner_.options().writeTimeout);
+    }
     const auto bytes = queue_.front();
     transport_->write(shared_from_this(), asio::buffer(bytes.data(), bytes.size()));
-  } else if (state_ == State::Answering) {
-    deadline_ = Time::max();
-    if (complete_) endExchange();
+    return;
   }
+  queueSince_ = {};
+  sent_ = 0;
+  if (state_ != State::Answering) return;
+  deadline_ = Time::max();
+  if (complete_) endExchange();
 }
 
 void Connection::onWritten(error_code ec, std::size_t size) {
@@ -267,12 +309,16 @@ void Connection::onWritten(error_code ec, std::size_t size) {
     return;
   }
   queue_.sent(size);
+  sent_ += size;
   if (exchange_) exchange_->setInConnection(queue_.size());
   send();
 }
 
 void Connection::endExchange() {
-  if (exchange_) std::exchange(exchange_, nullptr)->close();
+  if (exchange_) {
+    known_ = known_ || exchange_->isAuthenticated();
+    std::exchange(exchange_, nullptr)->close();
+  }
   if (!keepAlive_ || readEnded_ || stopping_) {
     finish();
   } else {

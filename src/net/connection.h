@@ -8,6 +8,9 @@
 //
 // While an answer is under way a read stays pending, so that a client that goes away is noticed;
 // what a pipelining client sends meanwhile is kept, up to a limit, for later.
+//
+// Every step but the handler's has a deadline. That of a body, or of an answer being read, moves on
+// with what has come through, at the lowest rate that is allowed. Time is that of the owner.
 
 #include <array>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -30,6 +33,7 @@ class Connection;
 // What connections need from the thread that runs them.
 class ConnectionOwner {
  public:
+  virtual std::chrono::steady_clock::time_point now() const = 0;
   virtual const ServerOptions& options() const = 0;
   virtual const std::shared_ptr<HandlerSlot>& slot() const = 0;
   virtual std::string_view date() const = 0;  // as in the Date header
@@ -45,20 +49,32 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
  public:
   using Time = std::chrono::steady_clock::time_point;
 
+  // What it is worth when there are too many, least first.
+  enum class Worth {
+    Unproven,  // in the middle of a handshake or request, from nobody knows whom
+    Idle,      // between requests
+    Known,     // between requests, of a client that has shown who it is
+    Busy,      // a request of such a client, or an answer, is under way
+  };
+
+  // client: whom connections are counted for.
   Connection(ConnectionOwner& owner, std::unique_ptr<Transport> transport, std::string remote,
-             bool tls);
+             std::string client, bool tls);
   ~Connection();
 
   void start();
   // The answer has new steps.
   void takeSteps();
+  Worth worth() const;
+  Time since() const { return since_; }  // when it came into the present state
+  const std::string& client() const { return client_; }
   // Drops the connection when it is over its time.
   void checkDeadline(Time now);
   // No further requests: ends a streamed answer, lets another one complete, otherwise closes.
   void shutdown();
   void close();
 
-  void onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer) override;
+  void onReady(error_code ec, PeerCertificate peer) override;
   void onRead(error_code ec, std::size_t size) override;
   void onWritten(error_code ec, std::size_t size) override;
   void onFinished() override { close(); }
@@ -78,16 +94,27 @@ class Connection final : public TransportUser, public std::enable_shared_from_th
   void endExchange();
   void notifyLost();
   void finish();
-  void allow(std::chrono::milliseconds time);
+  void allow(std::chrono::milliseconds time) { deadline_ = owner_.now() + time; }
+  // `time` from `start` on, and what so many bytes may take.
+  void allow(Time start, std::chrono::milliseconds time, std::size_t bytes);
+  void allowRequest();
+  void endIdle();
 
   ConnectionOwner& owner_;
   std::unique_ptr<Transport> transport_;
   std::string remote_;
+  std::string client_;
   bool tls_;
-  std::shared_ptr<const PeerIdentity> peer_;
+  PeerCertificate peer_;
 
   State state_ = State::Handshake;
   Time deadline_ = Time::max();
+  Time since_;              // when the state began
+  Time bodySince_;          // when the request's headers were complete
+  Time queueSince_;         // since when there has been something to send
+  std::size_t sent_ = 0;    // since then
+  bool known_ = false;      // the client has shown who it is
+  bool idle_ = false;       // between requests
   bool reading_ = false;    // a read is pending
   bool writing_ = false;    // a write is pending
   bool readEnded_ = false;  // the client sends nothing more

@@ -38,10 +38,13 @@ class Exchange {
   void put(Step step);
   std::size_t queuedBytes() const { return waiting_ + inConnection_; }
 
+  void setAuthenticated() { authenticated_ = true; }
+
   // I/O thread's side. The steps put in since the last call.
   std::vector<Step> take();
   // How much of the answer the connection holds.
   void setInConnection(std::size_t bytes) { inConnection_ = bytes; }
+  bool isAuthenticated() const { return authenticated_; }
   // The answer is complete or will never be: steps are dropped from now on.
   void close();
 
@@ -49,6 +52,7 @@ class Exchange {
   std::move_only_function<void()> wake_;
   std::atomic<std::size_t> waiting_ = 0;  // bytes in steps_
   std::atomic<std::size_t> inConnection_ = 0;
+  std::atomic<bool> authenticated_ = false;
   std::mutex mutex_;
   std::vector<Step> steps_;  // guarded by mutex_
   bool awake_ = false;       // guarded by mutex_: take() is on its way
@@ -67,6 +71,7 @@ class ExchangeResponder final : public Responder {
   void begin(int status, Headers headers) override;
   void write(Bytes chunk) override;
   void end() override;
+  void authenticated() override { exchange_->setAuthenticated(); }
   std::size_t queuedBytes() const override { return exchange_->queuedBytes(); }
   void abort() override;
   void onClosed(Callback fn) override;

@@ -1,22 +1,39 @@
 #include "net/http_server.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <list>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
+#include "base/file_limit.h"
 #include "base/log.h"
 #include "net/listen.h"
 #include "net/server_thread.h"
 #include "net/server_tls.h"
 
 namespace koord::net {
+namespace {
 
-// The acceptor lives on the first I/O thread and hands connections to all of them in turn.
+// Connections of all servers of the process. Three quarters of the descriptors are for them; the
+// rest is for files, and for connections to others.
+std::atomic<std::size_t> openEverywhere = 0;
+
+bool descriptorsAreShort() {
+  return openEverywhere >= fileLimit() / 4 * 3;
+}
+
+}  // namespace
+
+// The acceptor lives on the first I/O thread and hands connections to all of them in turn. It also
+// counts them by client; a connection that is one too many waits until another has made room.
 class HttpServer::Impl {
  public:
   Impl(Executor& executor, ServerOptions options, Handler handler, TlsContext tls)
@@ -24,8 +41,9 @@ class HttpServer::Impl {
         slot_(std::make_shared<HandlerSlot>(executor, std::move(handler))),
         tls_(std::move(tls)) {
     for (int i = 0; i < std::max(1, options_->threads); ++i) {
-      threads_.push_back(
-          std::make_shared<ServerThread>(options_, slot_, [this] { onConnectionClosed(); }));
+      threads_.push_back(std::make_shared<ServerThread>(
+          options_, slot_,
+          [this](const Connection& connection) { onConnectionClosed(connection.client()); }));
     }
     retry_.emplace(first());
   }
@@ -33,6 +51,7 @@ class HttpServer::Impl {
   ~Impl() {
     slot_->active = false;
     for (const auto& thread : threads_) thread->stop();
+    openEverywhere -= connections_;
     if (listener_ && !listener_->unixPath.empty()) ::unlink(listener_->unixPath.c_str());
   }
 
@@ -82,50 +101,121 @@ class HttpServer::Impl {
   // First I/O thread, as the rest but for onConnectionClosed.
   void accept() {
     if (!listener_->acceptor.is_open() || accepting_) return;
-    if (connections_ >= options_->maxConnections) return;  // until one is closed
     accepting_ = true;
+    if (isFull()) return acceptInPlaceOf();
     ServerThread* const thread = threads_[next_++ % threads_.size()].get();
-    listener_->acceptor.async_accept(
-        thread->context(), peer_, [this, thread](error_code ec, Socket socket) {
-          accepting_ = false;
-          if (ec == asio::error::operation_aborted) return;
-          if (ec) {
-            log::warn("accept a connection on {}: {}", listener_->address, ec.message());
-            acceptLater();
-            return;
-          }
-          take(*thread, std::move(socket));
-          accept();
-        });
+    listener_->acceptor.async_accept(thread->context(), peer_,
+                                     [this, thread](error_code ec, Socket socket) {
+                                       if (ec == asio::error::operation_aborted) {
+                                         accepting_ = false;
+                                       } else if (ec) {  // out of file descriptors, most likely
+                                         warn(ec.message());
+                                         makeRoom("", 0, [this](bool) { acceptLater(); });
+                                       } else {
+                                         accepting_ = false;
+                                         take(*thread, std::move(socket));
+                                         accept();
+                                       }
+                                     });
   }
 
-  // Out of file descriptors, most likely: some may be closed soon.
+  bool isFull() const { return connections_ >= options_->maxConnections || descriptorsAreShort(); }
+
+  // There is no place left: once somebody wants one, another connection has to go.
+  void acceptInPlaceOf() {
+    listener_->acceptor.async_wait(Acceptor::wait_read, [this](error_code ec) {
+      if (ec || !isFull()) {
+        accepting_ = false;
+        if (!ec) accept();
+        return;
+      }
+      warn(fmt::format("{} connections are open, which is the most", connections_.load()));
+      makeRoom("", 0, [this](bool made) {
+        if (!made) return acceptLater();
+        accepting_ = false;
+        accept();
+      });
+    });
+  }
+
   void acceptLater() {
+    if (!listener_->acceptor.is_open()) return;  // the timer is that of the shutdown now
     retry_->expires_after(std::chrono::milliseconds(100));
     retry_->async_wait([this](error_code ec) {
+      accepting_ = false;
       if (!ec) accept();
     });
+  }
+
+  // Not more than once in ten seconds: this happens to a server that is flooded.
+  void warn(std::string_view why) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < nextWarning_) return;
+    nextWarning_ = now + std::chrono::seconds(10);
+    log::warn(
+        "accept a connection on {}: {}; connections that are idle or have not shown who they "
+        "are make room",
+        listener_->address, why);
+  }
+
+  // Has a thread close connections of the client ("" = of anyone), and then calls `done` with
+  // whether any could be closed.
+  using Done = std::move_only_function<void(bool)>;
+  void makeRoom(std::string client, std::size_t asked, Done done) {
+    if (asked == threads_.size()) return done(false);
+    ServerThread* const thread = threads_[(next_ + asked) % threads_.size()].get();
+    asio::post(thread->context(),
+               [this, thread, client = std::move(client), asked, done = std::move(done)]() mutable {
+                 const bool made = thread->evict(client);
+                 asio::post(first(), [this, client = std::move(client), asked, made,
+                                      done = std::move(done)]() mutable {
+                   if (made) return done(true);
+                   makeRoom(std::move(client), asked + 1, std::move(done));
+                 });
+               });
   }
 
   void take(ServerThread& thread, Socket socket) {
     error_code ignored;
     if (listener_->unixPath.empty()) socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+    auto client = clientOf(peer_, socket.native_handle());
+    if (clients_[client] < options_->maxConnectionsPerClient) {
+      add(thread, std::move(socket), describe(peer_), std::move(client));
+      return;
+    }
+    log::v(2, "{} has {} connections, which is the most for one client", client, clients_[client]);
+    const auto place = waiting_.insert(waiting_.end(), std::move(socket));
+    makeRoom(client, 0,
+             [this, &thread, place, remote = describe(peer_), client](bool made) mutable {
+               Socket taken = std::move(*place);
+               waiting_.erase(place);
+               if (made) add(thread, std::move(taken), std::move(remote), std::move(client));
+             });
+  }
+
+  void add(ServerThread& thread, Socket socket, std::string remote, std::string client) {
     ++connections_;
+    ++openEverywhere;
+    ++clients_[client];
     TlsContext tls;
     {
       std::lock_guard lock(tlsMutex_);
       tls = tls_;
     }
-    asio::post(thread.context(), [&thread, socket = std::move(socket), tls = std::move(tls),
-                                  remote = describe(peer_)]() mutable {
-      thread.add(std::move(socket), std::move(tls), std::move(remote));
-    });
+    asio::post(
+        thread.context(), [&thread, socket = std::move(socket), tls = std::move(tls),
+                           remote = std::move(remote), client = std::move(client)]() mutable {
+          thread.add(std::move(socket), std::move(tls), std::move(remote), std::move(client));
+        });
   }
 
   // On the connection's thread.
-  void onConnectionClosed() {
+  void onConnectionClosed(const std::string& client) {
     --connections_;
-    asio::post(first(), [this] {
+    --openEverywhere;
+    asio::post(first(), [this, client] {
+      if (const auto it = clients_.find(client); it != clients_.end() && --it->second == 0)
+        clients_.erase(it);
       accept();
       checkStopped();
     });
@@ -142,8 +232,13 @@ class HttpServer::Impl {
   std::vector<std::shared_ptr<ServerThread>> threads_;
   std::optional<Listener> listener_;
   asio::generic::stream_protocol::endpoint peer_;
-  bool accepting_ = false;
+  bool accepting_ = false;  // or about to
   std::size_t next_ = 0;
+  std::unordered_map<std::string, std::size_t> clients_;  // connections of each
+  // Accepted, until there is room. Here rather than in handlers, which may outlive the context that
+  // the socket belongs to.
+  std::list<Socket> waiting_;
+  std::chrono::steady_clock::time_point nextWarning_;
   std::atomic<std::size_t> connections_ = 0;
   std::optional<asio::steady_timer>
       retry_;  // the next try to accept; later, the end of the grace time

@@ -27,6 +27,7 @@
 #include "base/result.h"
 #include "base/task.h"
 #include "net/http_types.h"
+#include "net/tls_limits.h"
 
 namespace koord::net {
 
@@ -34,6 +35,8 @@ namespace koord::net {
 struct PeerIdentity {
   std::string commonName;                  // the user, in Kubernetes
   std::vector<std::string> organizations;  // the groups
+  std::string authority;  // fingerprint (tls.h) of the certificate that vouches for it
+  WallTime validUntil = WallTime::max();   // a connection may outlive the certificate
 };
 
 struct ServerRequest {
@@ -42,7 +45,9 @@ struct ServerRequest {
   Headers headers;
   std::string body;
   std::string remote;                        // "127.0.0.1:50412", "unix"
-  std::shared_ptr<const PeerIdentity> peer;  // null without a client certificate
+  std::shared_ptr<const PeerIdentity> peer;  // null without a client certificate that is good
+  std::string
+      peerProblem;  // why the certificate that the client showed is not; "" = it is, or none
   bool tls = false;
 };
 
@@ -72,6 +77,10 @@ class Responder {
   virtual void write(Bytes chunk) = 0;
   virtual void end() = 0;
 
+  // The client has shown who it is: its connection is among the last to go when there are too many.
+  // Connections with a verified client certificate count as known anyway.
+  virtual void authenticated() {}
+
   // Bytes given to write() which the kernel has not taken: how far behind the reader is.
   virtual std::size_t queuedBytes() const = 0;
   // Drops the connection and what is queued.
@@ -86,9 +95,11 @@ class Responder {
 struct ServerTls {
   std::string certPem;  // with the chain, if any
   std::string keyPem;
-  // Clients may show a certificate; one that these do not vouch for fails the handshake. "" = do
+  // Clients may show a certificate. One that these do not vouch for, that has expired or is not for
+  // clients is reported to the handler, which can answer in words what an alert could not. "" = do
   // not ask.
   std::string clientCaPem;
+  TlsLimits limits;
 };
 
 struct ServerOptions {
@@ -97,13 +108,27 @@ struct ServerOptions {
   std::string listen;
   std::shared_ptr<const ServerTls> tls;  // null = no TLS
   int threads = 1;                       // I/O threads
-  std::size_t maxConnections = 10'000;   // further ones wait in the kernel's queue
+  // When there are more, or when the process has used three quarters of its descriptors for
+  // connections, those go that are worth least: first the oldest that have not shown who they are
+  // and are in the middle of something, then idle ones, last idle ones of known clients. Where all
+  // are busy, further ones wait in the kernel's queue.
+  std::size_t maxConnections = 10'000;
+  // The same for one client: an address (this machine is one, and so is an IPv6 network of 64 bits)
+  // or, over a unix socket, a user. Where all are busy, further ones are closed.
+  std::size_t maxConnectionsPerClient = 4'096;
   std::size_t maxBodyBytes = 3 << 20;
   std::size_t maxHeaderBytes = 64 << 10;
-  // Without a request; also the time to send a whole request, and to take any part of an answer.
-  std::chrono::milliseconds idleTimeout{90'000};
-  std::chrono::milliseconds requestTimeout{30'000};
+  // Each for the whole of what it is about; a byte now and then does not extend them.
+  std::chrono::milliseconds handshakeTimeout{10'000};
+  // From the connection, or a later request's first byte, to the end of its headers.
+  std::chrono::milliseconds headerTimeout{15'000};
+  std::chrono::milliseconds idleTimeout{90'000};  // between requests
+  // For a request's body and for taking an answer, each and the time that it needs at the lowest
+  // rate. So three megabytes may come in three minutes, but three bytes may not. An answer of which
+  // nothing is taken for writeTimeout is given up, too.
+  std::chrono::milliseconds bodyTimeout{15'000};
   std::chrono::milliseconds writeTimeout{60'000};
+  std::size_t minBytesPerSecond = 16 << 10;
 };
 
 class HttpServer {

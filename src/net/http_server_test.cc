@@ -171,6 +171,9 @@ TEST_F(HttpServerTest, WhatIsNotHttpIs400) {
        {"hello\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "GET /\x01 HTTP/1.1\r\nHost: h\r\n\r\n", "GET /a b HTTP/1.1\r\nHost: h\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nX: a\x01z\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: h\r\nX y: a\r\n\r\n",
         "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"}) {
     RawClient client(server.port());
     client.send(text);
@@ -260,7 +263,7 @@ TEST_F(HttpServerTest, HandlersCannotBreakTheFraming) {
 }
 
 TEST_F(HttpServerTest, IdleAndHalfSentRequestsAreDropped) {
-  auto& server = serve({.idleTimeout = 20ms, .requestTimeout = 20ms}, echo);
+  auto& server = serve({.headerTimeout = 20ms, .idleTimeout = 20ms, .bodyTimeout = 20ms}, echo);
   RawClient idle(server.port());
   EXPECT_EQ(idle.readAll(), "");
   RawClient half(server.port());
@@ -287,18 +290,66 @@ TEST_F(HttpServerTest, AReaderThatTakesNothingIsDropped) {
   });
 }
 
-TEST_F(HttpServerTest, ConnectionsOverTheLimitWaitForAFreePlace) {
-  auto& server = serve({.maxConnections = 1}, echo);
-  auto first = std::make_unique<RawClient>(server.port());
-  first->send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\n");
-  EXPECT_THAT(first->readTo(">"), EndsWith("</1>"));
+TEST_F(HttpServerTest, ConnectionsOverTheLimitWaitUntilOneIsNotBusy) {
+  std::vector<Sent> waiting;
+  Signal arrived;
+  auto& server = serve({.maxConnections = 1}, [&](ServerRequest request, Sent responder) {
+    if (request.target == "/2") return echo(std::move(request), std::move(responder));
+    waiting.push_back(std::move(responder));
+    arrived.raise();
+  });
+  RawClient first(server.port());
+  first.send("GET /1 HTTP/1.1\r\nHost: h\r\n\r\n");
+  ASSERT_TRUE(arrived.wait());
   RawClient second(server.port());
   second.send("GET /2 HTTP/1.1\r\nHost: h\r\n\r\n");
-  first->send("GET /3 HTTP/1.1\r\nHost: h\r\n\r\n");
-  EXPECT_THAT(first->readTo(">"), EndsWith("</3>"));
   EXPECT_EQ(server.connections(), 1u);
-  first.reset();
+  loop.runSync([&] {
+    waiting[0]->respond(200, {}, std::string("</1>"));
+    waiting.clear();
+  });
+  // Idle now, the first one makes room.
+  EXPECT_THAT(first.readAll(), EndsWith("</1>"));
   EXPECT_THAT(second.readTo(">"), EndsWith("</2>"));
+}
+
+TEST_F(HttpServerTest, HalfOpenConnectionsDoNotKeepOthersOut) {
+  for (const bool tls : {false, true}) {
+    ServerOptions options{.maxConnections = 8};
+    if (tls) options.tls = TestCertificates::get().serverTls();
+    auto& server = serve(options, echo);
+    std::vector<std::unique_ptr<RawClient>> halfOpen;
+    for (int i = 0; i < 50; ++i) {
+      halfOpen.push_back(std::make_unique<RawClient>(server.port()));
+      if (!tls) halfOpen.back()->send("GET / HT");
+    }
+    HttpRequest request;
+    request.url = (tls ? "https://" : "http://") + server.address() + "/x";
+    request.tls = TestCertificates::get().clientTls(tls);
+    const auto answer = fetch(request);
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->body, "</x>");
+    EXPECT_LE(server.connections(), 8u);
+  }
+}
+
+TEST_F(HttpServerTest, OneClientHasItsOwnLimit) {
+  const auto path = testing::TempDir() + "koord-net-test-" + randomToken(8) + ".sock";
+  auto& server = serve({.listen = "unix:" + path, .maxConnectionsPerClient = 2}, echo);
+  std::vector<int> sockets;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  for (int i = 0; i < 4; ++i) {
+    sockets.push_back(::socket(AF_UNIX, SOCK_STREAM, 0));
+    ASSERT_EQ(::connect(sockets.back(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  }
+  // The oldest two went, for they had not said anything.
+  char c = 0;
+  EXPECT_EQ(::recv(sockets[0], &c, 1, 0), 0);
+  EXPECT_EQ(::recv(sockets[1], &c, 1, 0), 0);
+  EXPECT_LE(server.connections(), 2u);
+  for (const int socket : sockets) ::close(socket);
 }
 
 TEST_F(HttpServerTest, ShutdownLetsAnswersUnderWayComplete) {

@@ -176,18 +176,34 @@ TEST_F(HttpTest, AClientCertificateTellsTheHandlerWhoItIs) {
   EXPECT_EQ(fetch(request).value().body, "alice,dev,ops");
 }
 
-TEST_F(HttpTest, AClientCertificateOfAnotherAuthorityFails) {
-  auto& server = serve(withTls(), echo);
-  const auto others = TestCertificates::make("other-ca");
-  auto request = tlsTo(server);
-  TlsConfig tls{.caPem = TestCertificates::get().authority.certPem,
-                .certPem = others.client.certPem,
-                .keyPem = others.client.keyPem};
-  request.tls = std::make_shared<TlsConfig>(tls);
-  const auto reply = fetch(request);
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, ErrorCode::Unavailable);
-  EXPECT_THAT(reply.error().message, HasSubstr("unknown ca"));
+TEST_F(HttpTest, AClientCertificateThatIsNoGoodReachesTheHandlerAsAProblem) {
+  auto& server = serve(withTls(), [](ServerRequest request, Sent responder) {
+    responder->respond(request.peer ? 200 : 401, {}, request.peerProblem);
+  });
+  const auto& certificates = TestCertificates::get();
+  const WallTime now = std::chrono::system_clock::now();
+  const Validity past{now - std::chrono::hours(48), now - std::chrono::hours(24)};
+  const Validity valid{now - std::chrono::hours(1), now + std::chrono::hours(1)};
+  const struct {
+    CertKey shown;
+    const char* problem;
+  } cases[] = {
+      {TestCertificates::make("other-ca").client, "unable to get local issuer certificate"},
+      {issueClientCert(certificates.authority, {"alice", {}, past}).value(), "has expired"},
+      {issueServerCert(certificates.authority, {"alice", {"localhost"}, valid}).value(),
+       "certificate purpose"},
+  };
+  for (const auto& test : cases) {
+    auto request = tlsTo(server);
+    TlsConfig tls{.caPem = certificates.authority.certPem,
+                  .certPem = test.shown.certPem,
+                  .keyPem = test.shown.keyPem};
+    request.tls = std::make_shared<TlsConfig>(tls);
+    const auto reply = fetch(request);
+    ASSERT_TRUE(reply) << test.problem << ": " << reply.error().message;
+    EXPECT_EQ(reply->status, 401) << test.problem;
+    EXPECT_THAT(reply->body, HasSubstr(test.problem));
+  }
 }
 
 TEST_F(HttpTest, AServerThatIsNotTrustedFailsWithTheReason) {

@@ -1,15 +1,18 @@
 #include "net/listen.h"
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <charconv>
+#include <cstring>
 
 namespace koord::net {
 namespace {
@@ -143,16 +146,48 @@ Result<Listener> listenOn(asio::io_context& context, const std::string& address)
   return listenTcp(context, address);
 }
 
-std::string describe(const Generic::endpoint& endpoint) {
+namespace {
+
+bool isTcp(const Generic::endpoint& endpoint) {
   const int family = endpoint.protocol().family();
-  if (family != AF_INET && family != AF_INET6) return "unix";
+  return family == AF_INET || family == AF_INET6;
+}
+
+Tcp::endpoint tcpOf(const Generic::endpoint& endpoint) {
   Tcp::endpoint tcp;
   tcp.resize(endpoint.size());
   std::memcpy(tcp.data(), endpoint.data(), endpoint.size());
-  auto ip = tcp.address();
-  if (ip.is_v6() && ip.to_v6().is_v4_mapped()) {
+  return tcp;
+}
+
+asio::ip::address addressOf(const Tcp::endpoint& endpoint) {
+  auto ip = endpoint.address();
+  if (ip.is_v6() && ip.to_v6().is_v4_mapped())
     ip = asio::ip::make_address_v4(asio::ip::v4_mapped, ip.to_v6());
+  return ip;
+}
+
+}  // namespace
+
+std::string clientOf(const Generic::endpoint& endpoint, int socket) {
+  if (!isTcp(endpoint)) {
+    ucred peer{};
+    socklen_t size = sizeof(peer);
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return "unix";
+    return fmt::format("user {}", peer.uid);
   }
+  const auto ip = addressOf(tcpOf(endpoint));
+  if (ip.is_loopback()) return "127.0.0.0/8";
+  if (ip.is_v4()) return ip.to_string();
+  auto bytes = ip.to_v6().to_bytes();
+  std::fill(bytes.begin() + 8, bytes.end(), 0);
+  return asio::ip::address_v6(bytes).to_string() + "/64";
+}
+
+std::string describe(const Generic::endpoint& endpoint) {
+  if (!isTcp(endpoint)) return "unix";
+  const auto tcp = tcpOf(endpoint);
+  const auto ip = addressOf(tcp);
   return fmt::format(fmt::runtime(ip.is_v6() ? "[{}]:{}" : "{}:{}"), ip.to_string(), tcp.port());
 }
 

@@ -23,6 +23,10 @@ struct Listener {
 
 Result<Listener> listenOn(asio::io_context& context, const std::string& address);
 
+// Whom a connection is counted for: "127.0.0.0/8", "10.1.2.3", "2001:db8:1:2::/64", or "user 1000"
+// for the other end of a unix socket.
+std::string clientOf(const asio::generic::stream_protocol::endpoint& endpoint, int socket);
+
 // "127.0.0.1:50412", "unix"
 std::string describe(const asio::generic::stream_protocol::endpoint& endpoint);
 

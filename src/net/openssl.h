@@ -45,5 +45,6 @@ inline std::string opensslReason() {
 }
 
 CertInfo certInfoOf(X509* cert);  // tls.cc
+std::string fingerprintOf(const X509* cert);
 
 }  // namespace koord::net

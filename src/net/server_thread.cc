@@ -17,11 +17,12 @@ std::string httpDate() {
 }  // namespace
 
 ServerThread::ServerThread(std::shared_ptr<const ServerOptions> options,
-                           std::shared_ptr<HandlerSlot> slot, std::function<void()> onClosed)
+                           std::shared_ptr<HandlerSlot> slot, OnClosed onClosed)
     : options_(std::move(options)), slot_(std::move(slot)), onClosed_(std::move(onClosed)) {
   // Deadlines are looked at this often: once a second, or more often when they are short.
   const auto shortest =
-      std::min({options_->idleTimeout, options_->requestTimeout, options_->writeTimeout});
+      std::min({options_->handshakeTimeout, options_->headerTimeout, options_->bodyTimeout,
+                options_->idleTimeout, options_->writeTimeout});
   tickTime_ = std::clamp<std::chrono::milliseconds>(shortest / 4, std::chrono::milliseconds(5),
                                                     std::chrono::seconds(1));
 }
@@ -43,22 +44,44 @@ void ServerThread::stop() {
 
 void ServerThread::tick() {
   date_ = httpDate();
-  const auto now = std::chrono::steady_clock::now();
+  const auto time = now();
   const std::vector<std::shared_ptr<Connection>> all(connections_.begin(), connections_.end());
-  for (const auto& connection : all) connection->checkDeadline(now);
+  for (const auto& connection : all) connection->checkDeadline(time);
   timer_.expires_after(tickTime_);
   timer_.async_wait([this](error_code ec) {
     if (!ec) tick();
   });
 }
 
-void ServerThread::add(Socket socket, TlsContext tls, std::string remote) {
+void ServerThread::add(Socket socket, TlsContext tls, std::string remote, std::string client) {
   const bool secure = tls != nullptr;
-  const auto connection = std::make_shared<Connection>(
-      *this, makeTransport(std::move(socket), std::move(tls)), std::move(remote), secure);
+  const auto connection =
+      std::make_shared<Connection>(*this, makeTransport(std::move(socket), std::move(tls)),
+                                   std::move(remote), std::move(client), secure);
   connections_.insert(connection);
   connection->start();
   if (stopping_) connection->shutdown();
+}
+
+bool ServerThread::evict(std::string_view client) {
+  // Looking for them takes a walk over all, so that a flood is answered by the handful.
+  constexpr std::size_t kAtOnce = 16;
+  std::vector<std::shared_ptr<Connection>> least;
+  for (const auto& connection : connections_)
+    if (connection->worth() != Connection::Worth::Busy &&
+        (client.empty() || connection->client() == client))
+      least.push_back(connection);
+  if (least.empty()) return false;
+  const auto end = least.begin() + static_cast<std::ptrdiff_t>(std::min(kAtOnce, least.size()));
+  std::ranges::partial_sort(least, end, {}, [](const auto& connection) {
+    return std::pair(connection->worth(), connection->since());
+  });
+  const bool single = least.front()->worth() != Connection::Worth::Unproven;
+  // Not more than a quarter of them: a small server must not lose all that are on their way.
+  least.resize(single ? 1 : std::min(kAtOnce, (least.size() + 3) / 4));
+  for (const auto& connection : least)
+    if (connection->worth() == least.front()->worth()) connection->close();
+  return true;
 }
 
 void ServerThread::shutdownAll() {
@@ -83,8 +106,9 @@ std::move_only_function<void()> ServerThread::wakerOf(std::weak_ptr<Connection> 
 }
 
 void ServerThread::onConnectionClosed(const std::shared_ptr<Connection>& connection) {
+  const auto kept = connection;
   connections_.erase(connection);
-  onClosed_();
+  onClosed_(*kept);
 }
 
 }  // namespace koord::net

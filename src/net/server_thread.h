@@ -18,9 +18,11 @@ namespace koord::net {
 class ServerThread final : public ConnectionOwner,
                            public std::enable_shared_from_this<ServerThread> {
  public:
-  // onClosed: called on this thread, for each connection that has ended.
+  // Called on this thread, for each connection that has ended.
+  using OnClosed = std::function<void(const Connection& connection)>;
+
   ServerThread(std::shared_ptr<const ServerOptions> options, std::shared_ptr<HandlerSlot> slot,
-               std::function<void()> onClosed);
+               OnClosed onClosed);
   ~ServerThread();
   ServerThread(const ServerThread&) = delete;
   ServerThread& operator=(const ServerThread&) = delete;
@@ -31,10 +33,16 @@ class ServerThread final : public ConnectionOwner,
   void stop();
 
   // The rest on this thread only.
-  void add(Socket socket, TlsContext tls, std::string remote);
+  void add(Socket socket, TlsContext tls, std::string remote, std::string client);
+  // Closes the connections that are worth least, of one client or, for "", of all: several where
+  // nobody is known behind them, else one. False when all are busy.
+  bool evict(std::string_view client);
   void shutdownAll();
   void closeAll();
 
+  std::chrono::steady_clock::time_point now() const override {
+    return std::chrono::steady_clock::now();
+  }
   const ServerOptions& options() const override { return *options_; }
   const std::shared_ptr<HandlerSlot>& slot() const override { return slot_; }
   std::string_view date() const override { return date_; }
@@ -46,7 +54,7 @@ class ServerThread final : public ConnectionOwner,
 
   std::shared_ptr<const ServerOptions> options_;
   std::shared_ptr<HandlerSlot> slot_;
-  std::function<void()> onClosed_;
+  OnClosed onClosed_;
   asio::io_context context_{1};
   asio::executor_work_guard<asio::io_context::executor_type> work_{context_.get_executor()};
   asio::steady_timer timer_{context_};

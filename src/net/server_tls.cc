@@ -24,6 +24,15 @@ int selectProtocol(SSL*, const unsigned char** out, unsigned char* outSize, cons
   return SSL_TLSEXT_ERR_OK;
 }
 
+// Verifies as usual and goes on whatever comes out: the result stays with the connection. Who
+// cannot be trusted is told so in the answer to its request, not by an alert that says nothing.
+int verifyLater(X509_STORE_CTX* context, void*) {
+  if (X509_verify_cert(context) != 1 && X509_STORE_CTX_get_error(context) == X509_V_OK)
+    X509_STORE_CTX_set_error(context, X509_V_ERR_UNSPECIFIED);
+  ERR_clear_error();
+  return 1;
+}
+
 Result<> trustClients(SSL_CTX* context, std::string_view pem) {
   const auto bio = readerOf(pem);
   int count = 0;
@@ -40,7 +49,15 @@ Result<> trustClients(SSL_CTX* context, std::string_view pem) {
                 fmt::format("client CA: certificate {} cannot be read: {}", count + 1, reason));
   }
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_cert_verify_callback(context, verifyLater, nullptr);
   return {};
+}
+
+// The last of the chain is what the client's certificate was trusted for.
+std::string authorityOf(SSL* ssl) {
+  const STACK_OF(X509)* chain = SSL_get0_verified_chain(ssl);
+  const int size = chain ? sk_X509_num(chain) : 0;
+  return size > 0 ? fingerprintOf(sk_X509_value(chain, size - 1)) : std::string();
 }
 
 }  // namespace
@@ -51,7 +68,11 @@ Result<TlsContext> makeTlsContext(const ServerTls& tls) {
   }
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
   SSL_CTX* const native = context->native_handle();
-  SSL_CTX_set_min_proto_version(native, TLS1_2_VERSION);
+  const OpensslLimits limits = opensslLimits(tls.limits);
+  SSL_CTX_set_min_proto_version(native, limits.minVersion);
+  if (!limits.ciphers.empty() && SSL_CTX_set_cipher_list(native, limits.ciphers.c_str()) != 1)
+    return fail(ErrorCode::Invalid,
+                fmt::format("TLS: cipher suites {}: {}", limits.ciphers, opensslReason()));
   // No resumption: a client is verified anew on each connection, by the certificates of that
   // moment.
   SSL_CTX_set_session_cache_mode(native, SSL_SESS_CACHE_OFF);
@@ -74,12 +95,16 @@ Result<TlsContext> makeTlsContext(const ServerTls& tls) {
   return context;
 }
 
-std::shared_ptr<const PeerIdentity> peerIdentityOf(SSL* ssl) {
+PeerCertificate peerCertificateOf(SSL* ssl) {
   const X509Ptr cert(SSL_get1_peer_certificate(ssl));
-  if (!cert || SSL_get_verify_result(ssl) != X509_V_OK) return nullptr;
+  if (!cert) return {};
+  if (const long result = SSL_get_verify_result(ssl); result != X509_V_OK)
+    return {nullptr, X509_verify_cert_error_string(result)};
   auto info = certInfoOf(cert.get());
-  return std::make_shared<const PeerIdentity>(
-      PeerIdentity{std::move(info.commonName), std::move(info.organizations)});
+  return {std::make_shared<const PeerIdentity>(
+              PeerIdentity{std::move(info.commonName), std::move(info.organizations),
+                           authorityOf(ssl), info.validity.to}),
+          ""};
 }
 
 }  // namespace koord::net

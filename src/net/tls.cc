@@ -239,6 +239,26 @@ Result<CertInfo> readCertificate(std::string_view pem) {
   return certInfoOf(cert->get());
 }
 
+std::string fingerprintOf(const X509* cert) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  if (X509_digest(cert, EVP_sha256(), digest, &size) != 1) return {};
+  return fmt::format("{:02x}", fmt::join(digest, digest + size, ""));
+}
+
+Result<std::vector<std::string>> fingerprintsOf(std::string_view pem) {
+  const auto bio = readerOf(pem);
+  std::vector<std::string> fingerprints;
+  while (const X509Ptr cert{PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr)})
+    fingerprints.push_back(fingerprintOf(cert.get()));
+  const bool atEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+  const auto reason = opensslReason();
+  if (fingerprints.empty() || !atEnd)
+    return fail(ErrorCode::Invalid,
+                fmt::format("certificate {} cannot be read: {}", fingerprints.size() + 1, reason));
+  return fingerprints;
+}
+
 Result<> checkCertKey(const CertKey& pair) {
   const auto cert = readX509(pair.certPem);
   if (!cert) return fail(cert.error());

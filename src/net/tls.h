@@ -49,6 +49,9 @@ struct CertInfo {
 // The first certificate of a PEM text.
 Result<CertInfo> readCertificate(std::string_view pem);
 
+// The SHA-256 of every certificate of a PEM text, in hexadecimal digits.
+Result<std::vector<std::string>> fingerprintsOf(std::string_view pem);
+
 // Fails when the key is not the certificate's, with a message about which of the two is wrong.
 Result<> checkCertKey(const CertKey& pair);
 

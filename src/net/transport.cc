@@ -24,7 +24,7 @@ class PlainTransport final : public Transport {
   explicit PlainTransport(Socket socket) : socket_(std::move(socket)) {}
 
   void start(User user) override {
-    asio::post(socket_.get_executor(), [user = std::move(user)] { user->onReady({}, nullptr); });
+    asio::post(socket_.get_executor(), [user = std::move(user)] { user->onReady({}, {}); });
   }
   void read(User user, asio::mutable_buffer into) override {
     readSome(socket_, std::move(user), into);
@@ -52,7 +52,7 @@ class TlsTransport final : public Transport {
   void start(User user) override {
     stream_.async_handshake(
         asio::ssl::stream_base::server, [this, user = std::move(user)](error_code ec) {
-          user->onReady(ec, ec ? nullptr : peerIdentityOf(stream_.native_handle()));
+          user->onReady(ec, ec ? PeerCertificate{} : peerCertificateOf(stream_.native_handle()));
         });
   }
   void read(User user, asio::mutable_buffer into) override {

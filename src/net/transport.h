@@ -14,7 +14,7 @@ namespace koord::net {
 
 class TransportUser {
  public:
-  virtual void onReady(error_code ec, std::shared_ptr<const PeerIdentity> peer) = 0;
+  virtual void onReady(error_code ec, PeerCertificate peer) = 0;
   virtual void onRead(error_code ec, std::size_t size) = 0;
   virtual void onWritten(error_code ec, std::size_t size) = 0;
   virtual void onFinished() = 0;

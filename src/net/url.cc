@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/utf8.h"
+
 namespace koord::net {
 namespace {
 
@@ -42,6 +44,22 @@ Result<std::string> decode(std::string_view text, bool plusIsBlank) {
   return out;
 }
 
+// Text of a request that is shown in answers, which are JSON, and stored. Tabs and line breaks are
+// possible in what a query says.
+Result<> checkText(std::string_view text, std::string_view what, bool linesAllowed) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool line = c == '\t' || c == '\n' || c == '\r';
+    if ((byte < 0x20 && !(line && linesAllowed)) || byte == 0x7f)
+      return fail(
+          ErrorCode::BadRequest,
+          fmt::format("the {} of the request has the control character %{:02X}", what, byte));
+  }
+  if (!isUtf8(text))
+    return fail(ErrorCode::BadRequest, fmt::format("the {} of the request is not UTF-8", what));
+  return {};
+}
+
 }  // namespace
 
 std::string_view Target::param(std::string_view name) const {
@@ -67,6 +85,7 @@ Result<Target> parseTarget(std::string_view target) {
   const auto mark = target.find('?');
   auto path = decode(target.substr(0, mark), false);
   if (!path) return fail(std::move(path.error()));
+  if (auto good = checkText(*path, "path", false); !good) return fail(std::move(good.error()));
   Target parsed{std::move(*path), {}};
   std::string_view rest = mark == target.npos ? std::string_view() : target.substr(mark + 1);
   while (!rest.empty()) {
@@ -79,6 +98,8 @@ Result<Target> parseTarget(std::string_view target) {
     if (!key) return fail(std::move(key.error()));
     auto value = decode(equals == param.npos ? std::string_view() : param.substr(equals + 1), true);
     if (!value) return fail(std::move(value.error()));
+    for (const auto* text : {&*key, &*value})
+      if (auto good = checkText(*text, "query", true); !good) return fail(std::move(good.error()));
     parsed.query.emplace_back(std::move(*key), std::move(*value));
   }
   return parsed;

@@ -23,6 +23,7 @@ struct Target {
   std::string_view param(std::string_view name) const;
   bool has(std::string_view name) const;
 };
+// BadRequest for broken escapes, control characters (%00) and what is not UTF-8.
 // Also takes the absolute form ("http://host/path"), whose host is ignored. Path segments that
 // contain an encoded slash cannot be told from two segments.
 Result<Target> parseTarget(std::string_view target);

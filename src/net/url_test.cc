@@ -73,5 +73,18 @@ TEST(UrlTest, BrokenUrlsSayWhatIsWrong) {
   }
 }
 
+TEST(TargetTest, ControlCharactersAndBrokenTextAreRefused) {
+  for (const char* target : {"/api/v1/namespaces/%00/pods", "/healthz%00", "/a%0a", "/a%0D%0AX:y",
+                             "/%1f", "/%7f", "/%", "/%4", "/%zz", "/%c3%28", "/%ff", "/a?b=%00",
+                             "/a?%01=b", "/a?b=%7F", "/a?b=%e", "/a?b=%ff", "http://host/%00"}) {
+    const auto parsed = parseTarget(target);
+    ASSERT_FALSE(parsed) << target;
+    EXPECT_EQ(parsed.error().code, ErrorCode::BadRequest) << target;
+  }
+  EXPECT_EQ(parseTarget("/healthz%00").error().message,
+            "the path of the request has the control character %00");
+  EXPECT_EQ(parseTarget("/a%20%C3%A4?b=c%0Ad%09")->param("b"), "c\nd\t");
+}
+
 }  // namespace
 }  // namespace koord::net

@@ -8,12 +8,15 @@ namespace koord::fuzz {
 namespace {
 
 constexpr std::array kTargets{
+    Target{"apply", apply},
     Target{"codec", codec},
     Target{"cpuset", cpuset},
     Target{"crd", crd},
+    Target{"jmespath", jmesPath},
     Target{"jsonpatch", jsonPatch},
     Target{"kubeconfig", kubeconfig},
     Target{"mergepatch", mergePatch},
+    Target{"printercolumns", printerColumns},
     Target{"protobuf", protobuf},
     Target{"quantity", quantity},
     Target{"selectors", selectors},

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "fuzz.h"
 
@@ -23,6 +25,19 @@ const koord::fuzz::Target& chosen() {
 }
 
 }  // namespace
+
+// The limits come first, so that others can be given on the command line.
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  using koord::fuzz::kMaxMegabytes;
+  static std::string rss = "-rss_limit_mb=" + std::to_string(3 * kMaxMegabytes);
+  static std::string once = "-malloc_limit_mb=" + std::to_string(kMaxMegabytes);
+  static std::vector<char*> arguments(*argv, *argv + *argc);
+  arguments.insert(arguments.begin() + 1, {rss.data(), once.data()});
+  *argc = static_cast<int>(arguments.size());
+  arguments.push_back(nullptr);
+  *argv = arguments.data();
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   chosen().run({reinterpret_cast<const char*>(data), size});

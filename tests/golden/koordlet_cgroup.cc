@@ -65,14 +65,13 @@ json::object write(const json::object& testCase) {
   const auto name = koordlet::fileNameIn(*file, version);
   const auto value = text(testCase, "value");
   const auto before = text(testCase, "before");
-  const bool valid = koordlet::validateCgroupValue(*file, version, value).has_value();
   result["registered"] = !name.empty();
   result["file"] = name;
-  result["valueValid"] = valid;
+  result["valueValid"] = koordlet::validateCgroupValue(*file, version, value).has_value();
   const auto encoded = koordlet::encodeCgroupValue(*file, version, value);
-  result["ok"] = valid && encoded;
-  const bool written =
-      valid && encoded && !koordlet::sameCgroupValue(*file, version, before, *encoded);
+  const bool valid = encoded && koordlet::validateCgroupValue(*file, version, *encoded);
+  result["ok"] = valid;
+  const bool written = valid && !koordlet::sameCgroupValue(*file, version, before, *encoded);
   result["after"] = written ? std::string_view(*encoded) : before;
   return result;
 }

@@ -58,6 +58,8 @@ int run(const Flags& flags) {
     options.database = flags.database;
     options.seed = Random::entropy();
     options.webhookCaller = apiserver::makeWebhookCaller(client, thread.loop(), nullptr);
+    options.rbac = true;
+    options.serviceAccounts.emplace().rootCaPem = authority->certPem;
     auto opened = apiserver::Server::open(thread.loop(), std::move(options));
     if (!opened) {
       error = opened.error();
@@ -69,6 +71,7 @@ int run(const Flags& flags) {
     listen.tls = std::make_shared<net::ServerTls>(
         net::ServerTls{cert->certPem, cert->keyPem, authority->certPem});
     listen.tokens[token] = apiserver::User{};
+    listen.anonymous = true;
     auto started = apiserver::HttpFront::start(*server, std::move(listen));
     if (started) {
       front = *std::move(started);

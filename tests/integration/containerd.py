@@ -11,18 +11,20 @@ import sys
 
 from one_machine import (NAMESPACE, SKIP, Cgroups, Cluster, Failure, arguments, check, run_in_folder,
                          running, wait_until, why_not)
+from volumes_and_probes import VolumesAndProbes
 
 
 class ContainerdTest:
     def __init__(self, programs, source, folder):
         self.cluster = Cluster(programs, folder, "--host-node=on", "--runtime=containerd")
         self.source = source
+        self.folder = folder
         self.cgroups = Cgroups()
         self.node = os.uname().nodename.lower()
 
     def steps(self):
         return (self.comes_up, self.pods_run_in_containers, self.ends_are_reported,
-                self.containers_outlive_koordctl, self.leaves_nothing_behind)
+                self.volumes_and_probes_work, self.containers_outlive_koordctl, self.leaves_nothing_behind)
 
     def comes_up(self):
         self.cluster.start()
@@ -73,6 +75,9 @@ class ContainerdTest:
             event for event in self.cluster.get("events", "-n", NAMESPACE)["items"]
             if "example.test/none:1" in event["message"] and "import" in event["message"]])
         self.cluster.kubectl("delete", "pod", "once", "-n", NAMESPACE, "--timeout=60s")
+
+    def volumes_and_probes_work(self):
+        VolumesAndProbes(self.cluster, self.folder, self.node).run()
 
     def containers_outlive_koordctl(self):
         def containers():

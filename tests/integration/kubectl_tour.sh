@@ -114,6 +114,7 @@ status:
   - {name: busy, namespace: default, podUsage: {resources: {cpu: 250m, memory: 64Mi}}}
 YAML
 crds=$here/../../deploy/crds
+manifests=$here/../../deploy/manifests
 
 step "version" 'k version' 'v1.32.0'
 step "api-resources" 'k api-resources' '^deployments +deploy +.*true +Deployment'
@@ -230,6 +231,10 @@ step "set resources" 'k set resources deploy dep --requests=cpu=100m && k get de
 step "set env" 'k set env deploy dep A=b && k get deploy dep -o yaml' 'name: A$'
 step "replace by force" 'k replace --force -f $dir/pod.yaml' 'pod/one replaced'
 step "a wrong token is refused" 'k --kubeconfig=/dev/null --server=$(k config view --minify -o jsonpath="{.clusters[0].cluster.server}") --insecure-skip-tls-verify --token=wrong get pods' 'You must be logged in to the server|Unauthorized'
+since 24 "a token of a service account" 'k create token default' '^ey[A-Za-z0-9_-]+[.][A-Za-z0-9_-]+[.][A-Za-z0-9_-]+$'
+step "who may do what" 'k auth can-i create pods; k auth can-i create pods --as=nobody' '^no'
+step "who may not is told so" 'k get secrets --as=nobody' 'User "nobody" cannot list resource "secrets" in API group "" in the namespace "default"'
+step "nothing is done for strangers" 'k get --raw /metrics --as=system:anonymous' 'User "system:anonymous" cannot get path "/metrics"'
 step "an unknown kind" 'k get nothings' 'the server doesn.t have a resource type "nothings"'
 step "a bad name" 'k create configmap Not_Good' 'a lowercase RFC 1123 subdomain'
 step "a pod that is not on a node has no logs" 'k logs one' 'Error from server|error'
@@ -308,6 +313,8 @@ step "delete by label" 'k label pod one gone=soon && k delete pod -l gone=soon' 
 step "delete all of a kind" 'k delete secret --all' 'secret "s".* deleted'
 step "delete with foreground" 'k delete deploy web --cascade=foreground --wait=false' 'deleted'
 step "delete what was applied" 'k delete -f $dir/crd.yaml' 'deleted'
+step "what deploy/ installs is applied in one go" 'k apply -f $crds && k apply -f $manifests && echo all applied' '^all applied$'
+step "a kind of its last CRDs" 'k wait --for condition=established --timeout=10s crd/scheduleexplanations.scheduling.koordinator.sh && k get sched-exp,clusternetworktopologies' 'No resources found'
 step "raw" 'k get --raw /readyz' '^ok$'
 
 [ $failed -eq 0 ] && echo "all steps passed with $("$kubectl" version --client 2>/dev/null | head -n 1)"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 namespace koord::api::patch {
 bool ElementKey::same(const json::value& a, const json::value& b) const {
@@ -43,16 +44,24 @@ Result<json::array> sortByOrder(json::array list, const json::array& order, Elem
   }
   // Elements that are not there compare as "before" whatever they are compared with; the insertion
   // sort makes of that what the reference makes of it.
-  const auto before = [&](const json::value& a, const json::value& b) {
-    const auto i = key.indexIn(order, a);
-    const auto j = key.indexIn(order, b);
-    return i < 0 || j < 0 || i < j;
+  struct Placed {
+    std::ptrdiff_t at;  // in the order; below 0 when it is not there
+    json::value* item;
   };
-  for (std::size_t i = 1; i < list.size(); ++i)
-    for (std::size_t j = i; j > 0 && before(list[j], list[j - 1]); --j)
-      std::swap(list[j], list[j - 1]);
-  for (auto& item : deleted) list.push_back(std::move(item));
-  return list;
+  std::vector<Placed> placed;
+  placed.reserve(list.size());
+  for (auto& item : list) placed.push_back({key.indexIn(order, item), &item});
+  const auto before = [](const Placed& a, const Placed& b) {
+    return a.at < 0 || b.at < 0 || a.at < b.at;
+  };
+  for (std::size_t i = 1; i < placed.size(); ++i)
+    for (std::size_t j = i; j > 0 && before(placed[j], placed[j - 1]); --j)
+      std::swap(placed[j], placed[j - 1]);
+  json::array sorted;
+  sorted.reserve(list.size() + deleted.size());
+  for (const auto& one : placed) sorted.push_back(std::move(*one.item));
+  for (auto& item : deleted) sorted.push_back(std::move(item));
+  return sorted;
 }
 
 Result<json::array> orderElements(json::array merged, const json::array& order,

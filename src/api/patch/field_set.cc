@@ -8,6 +8,7 @@ namespace koord::api {
 namespace {
 
 constexpr std::string_view kPrefixes = "fkvi";
+constexpr std::size_t kMaxPathBytes = 1 << 20;  // of all paths together
 
 void appendQuoted(std::string& out, std::string_view text) {
   bool plain = true, control = false;  // without branches: nearly every text is
@@ -69,12 +70,21 @@ std::string shown(const PathElement& element) {
   return out + "]";
 }
 
-void collect(const FieldSet& set, const std::string& path, std::vector<std::string>& out) {
+// False when there was no room for more. Every path repeats those above it, so that a long name
+// with many fields would become far more text than what came in.
+bool collect(const FieldSet& set, const std::string& path, std::size_t& room,
+             std::vector<std::string>& out) {
   for (const auto& node : set.nodes()) {
     const auto here = path + shown(node.element);
+    if (here.size() > room) {
+      if (out.empty()) out.push_back(here.substr(0, room) + "...");
+      return false;
+    }
+    room -= here.size();
     if (node.member) out.push_back(here);
-    collect(node.children, here, out);
+    if (!collect(node.children, here, room, out)) return false;
   }
+  return true;
 }
 
 Result<PathElement> parseElement(std::string_view text) {
@@ -181,7 +191,8 @@ FieldSet fieldSetOf(std::initializer_list<std::string_view> names) {
 
 std::vector<std::string> pathsOf(const FieldSet& set) {
   std::vector<std::string> out;
-  collect(set, "", out);
+  std::size_t room = kMaxPathBytes;
+  collect(set, "", room, out);
   return out;
 }
 

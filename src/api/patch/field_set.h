@@ -63,7 +63,8 @@ FieldSet intersect(const FieldSet& a, const FieldSet& b);
 
 // The set with one field: {"metadata", "name"}.
 FieldSet fieldSetOf(std::initializer_list<std::string_view> names);
-// ".spec.containers[name=\"web\"].image", one for each member of the set, in order.
+// ".spec.containers[name=\"web\"].image", one for each member of the set, in order; of sets whose
+// paths are longer than a mebibyte together, those that come first.
 std::vector<std::string> pathsOf(const FieldSet& set);
 
 // FieldsV1. An element is quoted: "f:name".

@@ -6,10 +6,15 @@
 #include <charconv>
 #include <optional>
 
+#include "base/json_measure.h"
+
+// A patch is small and what it makes need not be: an object that is copied into itself doubles each
+// time, and one that is moved into another, and that back, gains a level each time. So a patch has
+// three budgets: bytes that copies add, levels of the document, and work, which is values that are
+// walked or shifted. Everything else an operation does costs no more than its own text.
+
 namespace koord::api {
 namespace {
-
-constexpr std::size_t kMaxOperations = 10'000;
 
 std::unexpected<Error> broken(std::string_view op, std::string_view path, std::string_view why) {
   return fail(ErrorCode::Invalid,
@@ -43,6 +48,32 @@ std::optional<std::int64_t> toIndex(std::string_view text) {
 struct Place {
   json::value* container = nullptr;
   std::string key;
+  std::size_t level = 0;  // of the container: 1 for the document itself
+};
+
+// What the operations so far have used up.
+class Budget {
+ public:
+  Result<> copied(std::size_t bytes) {
+    copiedBytes_ += bytes;
+    if (copiedBytes_ <= kMaxPatchCopyBytes) return {};
+    return fail(ErrorCode::RequestEntityTooLarge,
+                fmt::format("Unable to complete the copy, the accumulated size increase of copy is "
+                            "{}, exceeding the limit {}",
+                            copiedBytes_, kMaxPatchCopyBytes));
+  }
+  Result<> worked(std::size_t values) {
+    work_ += values;
+    if (work_ <= kMaxPatchWork) return {};
+    return fail(ErrorCode::RequestEntityTooLarge,
+                fmt::format("The operations of this JSON patch walk or shift more than {} values; "
+                            "send fewer at a time",
+                            kMaxPatchWork));
+  }
+
+ private:
+  std::size_t copiedBytes_ = 0;
+  std::size_t work_ = 0;
 };
 
 // nullptr container when a part of the path on the way is missing or is no container.
@@ -51,11 +82,11 @@ Place locate(json::value& document, std::string_view path) {
   if (first == std::string_view::npos) return {};
   auto rest = path.substr(first + 1);
   json::value* at = &document;
-  while (true) {
+  for (std::size_t level = 1;; ++level) {
     if (!at->is_object() && !at->is_array()) return {};
     const auto slash = rest.find('/');
     const std::string token = unescape(rest.substr(0, slash));
-    if (slash == std::string_view::npos) return {at, token};
+    if (slash == std::string_view::npos) return {at, token, level};
     rest = rest.substr(slash + 1);
     if (auto* object = at->if_object()) {
       at = object->if_contains(token);
@@ -89,7 +120,13 @@ Result<const json::value*> get(std::string_view op, const Place& place) {
   return &array[*index];
 }
 
-Result<> add(std::string_view op, const Place& place, json::value value) {
+// value has `depth` levels.
+Result<> add(std::string_view op, const Place& place, json::value value, std::size_t depth,
+             Budget& budget) {
+  if (place.level + depth > kMaxJsonDepth)
+    return broken(
+        op, place.key,
+        fmt::format("the document would be nested more than {} levels deep", kMaxJsonDepth));
   if (auto* object = place.container->if_object()) {
     (*object)[place.key] = std::move(value);
     return {};
@@ -103,34 +140,93 @@ Result<> add(std::string_view op, const Place& place, json::value value) {
   const auto places = static_cast<std::int64_t>(array.size()) + 1;
   if (index && *index < 0) *index += places;
   if (!index || *index < 0 || *index >= places) return broken(op, place.key, "invalid index");
+  if (auto good = budget.worked(static_cast<std::size_t>(places - *index)); !good) return good;
   array.insert(array.begin() + *index, std::move(value));
   return {};
 }
 
-Result<> remove(std::string_view op, const Place& place) {
+// What was there, which is gone from the document now.
+Result<json::value> take(std::string_view op, const Place& place, Budget& budget) {
+  json::value taken;
   if (auto* object = place.container->if_object()) {
     const auto it = object->find(place.key);
     if (it == object->end()) return broken(op, place.key, "unable to remove nonexistent key");
+    if (auto good = budget.worked(static_cast<std::size_t>(object->end() - it)); !good)
+      return fail(std::move(good.error()));
+    taken = std::move(it->value());
     object->stable_erase(it);
-    return {};
+    return taken;
   }
   auto& array = place.container->get_array();
   const auto index = elementOf(array, op, place);
   if (!index) return fail(index.error());
+  if (auto good = budget.worked(array.size() - *index); !good) return fail(std::move(good.error()));
+  taken = std::move(array[*index]);
   array.erase(array.begin() + static_cast<std::ptrdiff_t>(*index));
+  return taken;
+}
+
+std::unexpected<Error> missing(std::string_view op, std::string_view path) {
+  return broken(op, path, "missing value");
+}
+
+Result<> moveOrCopy(json::value& document, const json::value& operation, std::string_view op,
+                    std::string_view path, Budget& budget) {
+  const auto* member = find(operation, "from");
+  if (!member || !member->is_string())
+    return fail(ErrorCode::BadRequest, fmt::format("{} operation: from is missing", op));
+  const std::string_view from = textAt(operation, "from");
+  const Place source = locate(document, from);
+  if (!source.container) return missing(op, from);
+  const auto current = get(op, source);
+  if (!current) return fail(current.error());
+  const auto size = *current ? measureJson(**current) : JsonMeasure{4, 1, 0};  // null
+  if (auto good = budget.worked(size.values); !good) return good;
+  json::value value;
+  if (op == "move") {
+    auto taken = take(op, source, budget);
+    if (!taken) return fail(std::move(taken.error()));
+    value = *std::move(taken);
+  } else {
+    if (auto good = budget.copied(size.bytes); !good) return good;
+    if (*current) value = **current;
+  }
+  const Place target = locate(document, path);
+  if (!target.container) return missing(op, path);
+  return add(op, target, std::move(value), size.depth, budget);
+}
+
+Result<> testOrReplace(const Place& place, std::string_view op, std::string_view path,
+                       const json::value& value) {
+  const auto current = get(op, place);
+  if (!current) return fail(current.error());
+  if (op == "test") {
+    const json::value none;
+    if ((*current ? **current : none) == value) return {};
+    return broken(op, path, "testing value failed");
+  }
+  if (place.level + measureJson(value).depth > kMaxJsonDepth)
+    return broken(
+        op, path,
+        fmt::format("the document would be nested more than {} levels deep", kMaxJsonDepth));
+  if (auto* array = place.container->if_array()) {
+    (*array)[*elementOf(*array, op, place)] = value;
+  } else {
+    place.container->get_object()[place.key] = value;
+  }
   return {};
 }
 
-Result<> applyOne(json::value& document, const json::value& operation) {
+Result<> applyOne(json::value& document, const json::value& operation, Budget& budget) {
   if (!operation.is_object()) return fail(ErrorCode::BadRequest, "an operation must be an object");
   const std::string op(textAt(operation, "op"));
   const auto* pathMember = find(operation, "path");
   if (!pathMember || !pathMember->is_string())
     return fail(ErrorCode::BadRequest, fmt::format("{} operation: path is missing", op));
-  const std::string path(textAt(operation, "path"));
+  const std::string_view path = textAt(operation, "path");
+  static const json::value kNull;
   const auto* member = find(operation, "value");
-  const json::value value = member ? *member : json::value(nullptr);
-  const auto missing = [&](std::string_view what) { return broken(op, what, "missing value"); };
+  const json::value& value = member ? *member : kNull;
 
   if (op == "test" && path.empty()) {
     if (document == value) return {};
@@ -142,42 +238,18 @@ Result<> applyOne(json::value& document, const json::value& operation) {
     document = value;
     return {};
   }
-  if (op == "add" || op == "replace" || op == "remove" || op == "test") {
-    const Place place = locate(document, path);
-    if (!place.container) return missing(path);
-    if (op == "add") return add(op, place, value);
-    if (op == "remove") return remove(op, place);
-    const auto current = get(op, place);
-    if (!current) return fail(current.error());
-    if (op == "test") {
-      const json::value none;
-      if ((*current ? **current : none) == value) return {};
-      return broken(op, path, "testing value failed");
-    }
-    if (auto* array = place.container->if_array()) {
-      (*array)[*elementOf(*array, op, place)] = value;
-    } else {
-      place.container->get_object()[place.key] = value;
-    }
+  if (op == "move" || op == "copy") return moveOrCopy(document, operation, op, path, budget);
+  if (op != "add" && op != "replace" && op != "remove" && op != "test")
+    return fail(ErrorCode::BadRequest, fmt::format("unexpected operation \"{}\"", op));
+  const Place place = locate(document, path);
+  if (!place.container) return missing(op, path);
+  if (op == "add") return add(op, place, value, measureJson(value).depth, budget);
+  if (op == "remove") {
+    auto taken = take(op, place, budget);
+    if (!taken) return fail(std::move(taken.error()));
     return {};
   }
-  if (op == "move" || op == "copy") {
-    const auto* fromMember = find(operation, "from");
-    if (!fromMember || !fromMember->is_string())
-      return fail(ErrorCode::BadRequest, fmt::format("{} operation: from is missing", op));
-    const std::string from(textAt(operation, "from"));
-    const Place source = locate(document, from);
-    if (!source.container) return missing(from);
-    const auto current = get(op, source);
-    if (!current) return fail(current.error());
-    json::value moved = *current ? **current : json::value(nullptr);
-    if (op == "move")
-      if (auto removed = remove(op, source); !removed) return removed;
-    const Place target = locate(document, path);
-    if (!target.container) return missing(path);
-    return add(op, target, std::move(moved));
-  }
-  return fail(ErrorCode::BadRequest, fmt::format("unexpected operation \"{}\"", op));
+  return testOrReplace(place, op, path, value);
 }
 
 }  // namespace
@@ -185,13 +257,15 @@ Result<> applyOne(json::value& document, const json::value& operation) {
 Result<json::value> applyJsonPatch(const json::value& document, const json::value& patch) {
   const auto* operations = patch.if_array();
   if (!operations) return fail(ErrorCode::BadRequest, "a JSON patch must be a list of operations");
-  if (operations->size() > kMaxOperations)
+  if (operations->size() > kMaxPatchOperations)
     return fail(ErrorCode::RequestEntityTooLarge,
                 fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
-                            kMaxOperations, operations->size()));
+                            kMaxPatchOperations, operations->size()));
   json::value out = document;
+  Budget budget;
   for (const auto& operation : *operations)
-    if (auto applied = applyOne(out, operation); !applied) return fail(std::move(applied.error()));
+    if (auto applied = applyOne(out, operation, budget); !applied)
+      return fail(std::move(applied.error()));
   return out;
 }
 

@@ -4,12 +4,20 @@
 // from the end, "replace" may add a member, and null stands for a missing member in "test" and
 // "copy".
 
+#include <cstddef>
+
 #include "base/json.h"
 #include "base/result.h"
 
 namespace koord::api {
 
-// The document after all operations of the patch; on an error the document is as it was.
+// Limits of one patch, the first two those of kube-apiserver; more is RequestEntityTooLarge.
+constexpr std::size_t kMaxPatchOperations = 10'000;
+constexpr std::size_t kMaxPatchCopyBytes = 3 << 20;  // what "copy" operations add, as JSON text
+constexpr std::size_t kMaxPatchWork = 50'000'000;    // values that operations walk or shift
+
+// The document after all operations of the patch; on an error the document is as it was. It cannot
+// become deeper than kMaxJsonDepth.
 Result<json::value> applyJsonPatch(const json::value& document, const json::value& patch);
 
 }  // namespace koord::api

@@ -1,15 +1,19 @@
 #include "api/patch/merge_patch.h"
 
+#include "base/json_edit.h"
+
 namespace koord::api {
 namespace {
 
 void mergeInto(json::object& document, const json::object& patch) {
+  // Deletions together: each by itself would shift all members behind it.
+  eraseMembersIf(document, [&](const json::key_value_pair& member) {
+    const auto* change = patch.if_contains(member.key());
+    return change && change->is_null();
+  });
   for (const auto& member : patch) {
+    if (member.value().is_null()) continue;
     const auto it = document.find(member.key());
-    if (member.value().is_null()) {
-      if (it != document.end()) document.stable_erase(it);
-      continue;
-    }
     if (it != document.end() && it->value().is_object() && member.value().is_object()) {
       mergeInto(it->value().get_object(), member.value().get_object());
       continue;
@@ -72,14 +76,11 @@ void mergePatches(json::object& into, const json::object& patch) {
 
 void dropNulls(json::value& value) {
   if (auto* object = value.if_object()) {
-    for (auto it = object->begin(); it != object->end();) {
-      if (it->value().is_null()) {
-        it = object->stable_erase(it);
-      } else {
-        dropNulls(it->value());
-        ++it;
-      }
-    }
+    eraseMembersIf(*object, [](json::key_value_pair& member) {
+      if (member.value().is_null()) return true;
+      dropNulls(member.value());
+      return false;
+    });
   } else if (auto* array = value.if_array()) {
     for (auto& item : *array) dropNulls(item);
   }

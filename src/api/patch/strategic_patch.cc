@@ -7,6 +7,12 @@
 
 #include "api/patch/element_order.h"
 #include "api/patch/merge_patch.h"
+#include "base/json_edit.h"
+
+// Lists merge element by element, each looked for among all others: a patch of a few megabytes
+// could keep a thread busy for hours. A patch therefore has a budget of comparisons, charged with
+// the most that a list may need before it is touched. What strategic patches make is never larger
+// than the document and the patch together, so bytes need no budget.
 
 namespace koord::api {
 namespace {
@@ -22,6 +28,29 @@ constexpr std::string_view kOrderPrefix = "$setElementOrder/";
 std::unexpected<Error> invalid(std::string message) {
   return fail(ErrorCode::BadRequest, std::move(message));
 }
+
+// Comparisons of list elements that are left to a patch.
+class Budget {
+ public:
+  Result<> compare(std::size_t these, std::size_t those) {
+    used_ += these * those;
+    if (used_ <= kMaxPatchComparisons) return {};
+    return fail(ErrorCode::RequestEntityTooLarge,
+                fmt::format("the lists of this strategic merge patch need more than {} comparisons "
+                            "of their elements; send fewer elements at a time",
+                            kMaxPatchComparisons));
+  }
+  // What mergeList and orderElements may need.
+  Result<> mergeAndOrder(std::size_t original, std::size_t patch, std::size_t order) {
+    const std::size_t merged = original + patch;
+    if (auto good = compare(merged, patch); !good) return good;
+    if (auto good = compare(merged, 2 * order); !good) return good;
+    return compare(merged, original);
+  }
+
+ private:
+  std::size_t used_ = 0;
+};
 
 // How one member of an object merges.
 struct Rule {
@@ -49,24 +78,27 @@ struct Rule {
 bool dropDirectives(json::value& value) {
   if (auto* object = value.if_object()) {
     if (object->contains(kDirective)) return false;
-    for (auto it = object->begin(); it != object->end();)
-      it = dropDirectives(it->value()) ? it + 1 : object->stable_erase(it);
+    eraseMembersIf(*object,
+                   [](json::key_value_pair& member) { return !dropDirectives(member.value()); });
   } else if (auto* array = value.if_array()) {
-    for (auto it = array->begin(); it != array->end();)
-      it = dropDirectives(*it) ? it + 1 : array->erase(it);
+    array->erase(std::remove_if(array->begin(), array->end(),
+                                [](json::value& item) { return !dropDirectives(item); }),
+                 array->end());
   }
   return true;
 }
 
-Result<> mergeObject(json::object& original, json::object patch, const Schema* schema);
+Result<> mergeObject(json::object& original, json::object patch, const Schema* schema,
+                     Budget& budget);
 
-Result<> applyRetainKeys(json::object& original, json::object& patch) {
+Result<> applyRetainKeys(json::object& original, json::object& patch, Budget& budget) {
   const auto it = patch.find(kRetainKeys);
   if (it == patch.end()) return {};
   const auto* listed = it->value().if_array();
   if (!listed) return invalid("$retainKeys must be a list");
   const json::array keep = *listed;
   patch.stable_erase(it);
+  if (auto good = budget.compare(keep.size(), original.size() + patch.size()); !good) return good;
   const auto kept = [&](std::string_view name) {
     return std::ranges::any_of(
         keep, [&](const json::value& key) { return key.is_string() && key.get_string() == name; });
@@ -79,8 +111,7 @@ Result<> applyRetainKeys(json::object& original, json::object& patch) {
     if (!kept(name))
       return invalid(fmt::format("$retainKeys does not list {}, which the patch sets", name));
   }
-  for (auto member = original.begin(); member != original.end();)
-    member = kept(member->key()) ? member + 1 : original.stable_erase(member);
+  eraseMembersIf(original, [&](const json::key_value_pair& member) { return !kept(member.key()); });
   return {};
 }
 
@@ -130,8 +161,10 @@ Result<bool> areMaps(const json::array& a, const json::array& b) {
 }
 
 Result<json::array> mergeList(json::array original, json::array patch, const Rule& rule,
-                              bool isDeletion) {
+                              bool isDeletion, Budget& budget) {
   if (original.empty() && patch.empty()) return original;
+  if (auto good = budget.mergeAndOrder(original.size(), patch.size(), patch.size()); !good)
+    return fail(std::move(good.error()));
   const auto maps = areMaps(original, patch);
   if (!maps) return fail(maps.error());
   json::array merged;
@@ -158,7 +191,7 @@ Result<json::array> mergeList(json::array original, json::array patch, const Rul
         merged.push_back(item);
       } else {
         auto& target = merged[static_cast<std::size_t>(at)].get_object();
-        if (auto done = mergeObject(target, item.get_object(), rule.element()); !done)
+        if (auto done = mergeObject(target, item.get_object(), rule.element(), budget); !done)
           return fail(done.error());
       }
     }
@@ -181,7 +214,8 @@ Result<> checkOrder(const json::array& patch, const json::array& order, ElementK
   return {};
 }
 
-Result<> applyElementOrders(json::object& original, json::object& patch, const Schema* schema) {
+Result<> applyElementOrders(json::object& original, json::object& patch, const Schema* schema,
+                            Budget& budget) {
   std::vector<std::string> directives;
   for (const auto& member : patch)
     if (member.key().starts_with(kOrderPrefix)) directives.emplace_back(member.key());
@@ -200,13 +234,15 @@ Result<> applyElementOrders(json::object& original, json::object& patch, const S
     const json::array changes = theirs ? theirs->get_array() : json::array{};
     if (auto good = checkOrder(changes, *order, {rule.key, !rule.key.empty()}); !good) return good;
     if (!ours && !theirs) continue;
+    if (auto good = budget.mergeAndOrder(before.size(), changes.size(), order->size()); !good)
+      return good;
     json::value merged = before;
     if (!ours) {
       merged = changes;
       dropDirectives(merged);
     } else if (theirs) {
       if (rule.merge) {
-        auto list = mergeList(before, changes, rule, false);
+        auto list = mergeList(before, changes, rule, false, budget);
         if (!list) return fail(list.error());
         merged = *std::move(list);
       } else {
@@ -225,7 +261,7 @@ Result<> applyElementOrders(json::object& original, json::object& patch, const S
 }
 
 Result<> mergeMember(json::object& original, std::string_view name, json::value value,
-                     bool isDeletion, const Schema* schema) {
+                     bool isDeletion, const Schema* schema, Budget& budget) {
   if (value.is_null()) {
     if (const auto it = original.find(name); it != original.end()) original.stable_erase(it);
     return {};
@@ -241,10 +277,10 @@ Result<> mergeMember(json::object& original, std::string_view name, json::value 
   }
   const auto rule = Rule::of(schema, name);
   if (current->is_object() && !rule.replace)
-    return mergeObject(current->get_object(), std::move(value.get_object()), rule.type);
+    return mergeObject(current->get_object(), std::move(value.get_object()), rule.type, budget);
   if (current->is_array() && (rule.merge || isDeletion)) {
-    auto merged =
-        mergeList(std::move(current->get_array()), std::move(value.get_array()), rule, isDeletion);
+    auto merged = mergeList(std::move(current->get_array()), std::move(value.get_array()), rule,
+                            isDeletion, budget);
     if (!merged) return fail(merged.error());
     value = *std::move(merged);
   }
@@ -252,7 +288,8 @@ Result<> mergeMember(json::object& original, std::string_view name, json::value 
   return {};
 }
 
-Result<> mergeObject(json::object& original, json::object patch, const Schema* schema) {
+Result<> mergeObject(json::object& original, json::object patch, const Schema* schema,
+                     Budget& budget) {
   if (const auto it = patch.find(kDirective); it != patch.end()) {
     if (it->value() == "replace") {
       patch.stable_erase(it);
@@ -265,13 +302,19 @@ Result<> mergeObject(json::object& original, json::object patch, const Schema* s
     }
     return invalid(fmt::format("unknown patch type {}", toJson(it->value())));
   }
-  if (auto done = applyRetainKeys(original, patch); !done) return done;
-  if (auto done = applyElementOrders(original, patch, schema); !done) return done;
+  if (auto done = applyRetainKeys(original, patch, budget); !done) return done;
+  if (auto done = applyElementOrders(original, patch, schema, budget); !done) return done;
+  // Deletions together: each by itself would shift all members behind it.
+  eraseMembersIf(original, [&](const json::key_value_pair& member) {
+    const auto* change = patch.if_contains(member.key());
+    return change && change->is_null();
+  });
   for (auto& member : patch) {
     std::string_view name = member.key();
     const bool isDeletion = name.starts_with(kDeletePrefix);
     if (isDeletion) name.remove_prefix(kDeletePrefix.size());
-    if (auto done = mergeMember(original, name, std::move(member.value()), isDeletion, schema);
+    if (auto done =
+            mergeMember(original, name, std::move(member.value()), isDeletion, schema, budget);
         !done) {
       done.error().message = fmt::format("{}: {}", name, done.error().message);
       return done;
@@ -288,7 +331,8 @@ Result<json::value> applyStrategicPatch(const json::value& document, const json:
     return fail(ErrorCode::BadRequest,
                 "a strategic merge patch and what it patches must be JSON objects");
   json::value out = document;
-  if (auto merged = mergeObject(out.get_object(), patch.get_object(), &schema); !merged)
+  Budget budget;
+  if (auto merged = mergeObject(out.get_object(), patch.get_object(), &schema, budget); !merged)
     return fail(std::move(merged.error()));
   return out;
 }

@@ -14,6 +14,9 @@
 
 namespace koord::api {
 
+// What the merging lists of one patch may need; more is RequestEntityTooLarge.
+constexpr std::size_t kMaxPatchComparisons = 50'000'000;
+
 // Fields that the schema does not know are taken as plain: objects merge, lists are replaced.
 Result<json::value> applyStrategicPatch(const json::value& document, const json::value& patch,
                                         const Schema& schema);

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "api/patch/typed_fields.h"
 
@@ -9,16 +11,20 @@ namespace {
 
 using Type = Schema::Type;
 
+// The first element of each name; lists of a hundred thousand elements are possible.
+using Elements = std::map<PathElement, const json::value*>;
+
 json::value mergeLists(const json::array& live, const json::array& applied, const Schema& schema) {
   std::vector<PathElement> names;  // of what is applied
   for (const auto& item : applied) names.push_back(elementOf(item, schema).value_or(PathElement{}));
+  const std::set<PathElement> wanted(names.begin(), names.end());
   std::vector<std::pair<PathElement, const json::value*>> old;
   for (const auto& item : live)
     old.emplace_back(elementOf(item, schema).value_or(PathElement{}), &item);
+  const Elements oldByName(old.begin(), old.end());
   const auto oldOf = [&](const PathElement& name) -> const json::value* {
-    const auto it =
-        std::ranges::find(old, name, &std::pair<PathElement, const json::value*>::first);
-    return it == old.end() ? nullptr : it->second;
+    const auto it = oldByName.find(name);
+    return it == oldByName.end() ? nullptr : it->second;
   };
 
   json::array out;
@@ -28,13 +34,14 @@ json::value mergeLists(const json::array& live, const json::array& applied, cons
     out.push_back(before ? mergeFields(*before, applied[next], schema.items) : applied[next]);
     ++next;
   };
+  std::size_t shared = 0;  // the next one of what is applied that the live list has too
   for (const auto& [name, item] : old) {
-    if (std::ranges::find(names, name) == names.end()) {
+    if (!wanted.contains(name)) {
       out.push_back(*item);
       continue;
     }
     // An element of both goes where the order of the applied list wants it.
-    std::size_t shared = next;
+    shared = std::max(shared, next);
     while (shared < names.size() && !oldOf(names[shared])) ++shared;
     if (shared == names.size() || names[shared] != name) continue;
     while (next <= shared) takeApplied();
@@ -73,11 +80,11 @@ json::value removeFromList(const json::array& list, const FieldSet& fields, cons
 }
 
 Result<> checkList(const json::array& list, const Schema& schema) {
-  std::vector<PathElement> seen;
+  std::set<PathElement> seen;
   for (const auto& item : list) {
     auto element = elementOf(item, schema);
     if (!element) return fail(ErrorCode::BadRequest, ": " + element.error().message);
-    if (std::ranges::find(seen, *element) != seen.end()) {
+    if (seen.contains(*element)) {
       FieldSet one;
       one.at(*element).member = true;
       return fail(ErrorCode::BadRequest,
@@ -88,7 +95,7 @@ Result<> checkList(const json::array& list, const Schema& schema) {
       one.at(*element).member = true;
       return fail(ErrorCode::BadRequest, pathsOf(one).front() + good.error().message);
     }
-    seen.push_back(*std::move(element));
+    seen.insert(*std::move(element));
   }
   return {};
 }

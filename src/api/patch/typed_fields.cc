@@ -144,19 +144,21 @@ class Comparison {
   // Elements by their place in the set; one that is there several times stands for all of them.
   using Index = std::vector<std::pair<PathElement, std::vector<const json::value*>>>;
   static Index index(const json::array* list, const Schema& schema) {
-    Index out;
-    if (!list) return out;
-    out.reserve(list->size());
+    Index all;
+    if (!list) return all;
+    all.reserve(list->size());
     for (const auto& item : *list)
       if (auto element = elementOf(item, schema))
-        out.emplace_back(*std::move(element), std::vector<const json::value*>{&item});
-    std::ranges::stable_sort(out, {}, &Index::value_type::first);
-    for (std::size_t i = 1; i < out.size();) {
-      if (out[i].first == out[i - 1].first) {
-        out[i - 1].second.push_back(out[i].second.front());
-        out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+        all.emplace_back(*std::move(element), std::vector<const json::value*>{&item});
+    std::ranges::stable_sort(all, {}, &Index::value_type::first);
+    const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
+    if (std::ranges::adjacent_find(all, same) == all.end()) return all;
+    Index out;
+    for (auto& one : all) {
+      if (!out.empty() && same(out.back(), one)) {
+        out.back().second.push_back(one.second.front());
       } else {
-        ++i;
+        out.push_back(std::move(one));
       }
     }
     return out;

@@ -134,6 +134,8 @@ Result<> addType(SchemaSet& set, std::string_view text) {
     }
   }
   std::ranges::sort(schema.fields, {}, &SchemaField::name);
+  for (std::uint32_t i = 0; i < schema.fields.size(); ++i)
+    if (schema.fields[i].zeroWhenMissing()) schema.zeros.push_back(i);
   return {};
 }
 

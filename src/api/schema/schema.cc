@@ -139,6 +139,14 @@ void collectUnknown(const json::value& value, const Schema& schema, const std::s
 
 }  // namespace
 
+bool SchemaField::zeroWhenMissing() const {
+  if (!type) return false;
+  const auto kind = type->type;
+  const bool number = kind == Schema::Type::Integer || kind == Schema::Type::Boolean;
+  return (required && number) ||
+         (kept && (number || kind == Schema::Type::String || kind == Schema::Type::Object));
+}
+
 const SchemaField* Schema::field(std::string_view fieldName) const {
   const auto it = std::ranges::lower_bound(fields, fieldName, {}, &SchemaField::name);
   return it != fields.end() && it->name == fieldName ? &*it : nullptr;

@@ -54,6 +54,10 @@ struct SchemaField {
   bool pointer = false;
   // Of built-in structs: shown even when it is empty, as Go does without "omitempty".
   bool kept = false;
+
+  // Whether the API shows a zero where a client gives nothing. A required text or list that is
+  // missing is a mistake instead, as its zero would be.
+  bool zeroWhenMissing() const;
 };
 
 struct Schema {
@@ -78,6 +82,7 @@ struct Schema {
   Type type = Type::Any;
   std::string name;                 // of a built-in struct, for documents and messages
   std::vector<SchemaField> fields;  // Object; sorted by name
+  std::vector<std::uint32_t> zeros;  // Object: which of the fields are zeroWhenMissing()
   const Schema* items = nullptr;    // the elements of List and Map; null when they can be anything
   // Server-side apply: who owns a list (its elements by these keys, or all of it) or an object.
   ListKind listKind = ListKind::Atomic;

@@ -3,13 +3,15 @@
 namespace koord::api::tables {
 
 const char* const kCore = R"(
-Node: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 NodeSpec; status#3 NodeStatus
+Node: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 NodeSpec kept
+  status#3 NodeStatus kept
 NodeSpec: podCIDR#1 string; podCIDRs#7 [string] merge; providerID#3 string; unschedulable#4 bool
   taints#5 [Taint]; configSource#6? NodeConfigSource; externalID#2 string
 Taint: *key#1 string; value#2 string; *effect#3 string; timeAdded#4? time
 NodeStatus: capacity#1 {quantity}; allocatable#2 {quantity}; phase#3 string
   conditions#4 [NodeCondition] merge=type; addresses#5 [NodeAddress] merge=type
-  daemonEndpoints#6 NodeDaemonEndpoints; nodeInfo#7 NodeSystemInfo; images#8 [ContainerImage]
+  daemonEndpoints#6 NodeDaemonEndpoints kept; nodeInfo#7 NodeSystemInfo kept
+  images#8 [ContainerImage]
   volumesInUse#9 [string]; volumesAttached#10 [AttachedVolume]; config#11? NodeConfigStatus
   runtimeHandlers#12 [NodeRuntimeHandler]; features#13? NodeFeatures
   declaredFeatures#14 [string]
@@ -21,11 +23,12 @@ NodeConfigStatus: assigned#1? NodeConfigSource; active#2? NodeConfigSource
 NodeCondition: *type#1 string; *status#2 string; lastHeartbeatTime#3 time
   lastTransitionTime#4 time; reason#5 string; message#6 string
 NodeAddress: *type#1 string; *address#2 string
-NodeDaemonEndpoints: kubeletEndpoint#1 DaemonEndpoint
+NodeDaemonEndpoints: kubeletEndpoint#1 DaemonEndpoint kept
 DaemonEndpoint: *Port#1 int
-NodeSystemInfo: machineID#1 string; systemUUID#2 string; bootID#3 string; kernelVersion#4 string
-  osImage#5 string; containerRuntimeVersion#6 string; kubeletVersion#7 string
-  kubeProxyVersion#8 string; operatingSystem#9 string; architecture#10 string
+NodeSystemInfo: machineID#1 string kept; systemUUID#2 string kept; bootID#3 string kept
+  kernelVersion#4 string kept; osImage#5 string kept; containerRuntimeVersion#6 string kept
+  kubeletVersion#7 string kept; kubeProxyVersion#8 string kept; operatingSystem#9 string kept
+  architecture#10 string kept
   swap#11? NodeSwapStatus
 ContainerImage: names#1 [string] kept; sizeBytes#2 int
 AttachedVolume: *name#1 string; *devicePath#2 string
@@ -38,10 +41,10 @@ ConfigMap: apiVersion string; kind string; metadata#1 ObjectMeta; immutable#4? b
 Secret: apiVersion string; kind string; metadata#1 ObjectMeta; immutable#5? bool; data#2 {bytes}
   stringData#4 {string}; type#3 string
 Event: apiVersion string; kind string; *metadata#1 ObjectMeta; *involvedObject#2 ObjectReference
-  reason#3 string; message#4 string; source#5 EventSource; firstTimestamp#6 time
+  reason#3 string; message#4 string; source#5 EventSource kept; firstTimestamp#6 time
   lastTimestamp#7 time; count#8 int; type#9 string; eventTime#10 microtime
   series#11? EventSeries; action#12 string; related#13? ObjectReference
-  reportingComponent#14 string; reportingInstance#15 string
+  reportingComponent#14 string kept; reportingInstance#15 string kept
 EventSource: component#1 string; host#2 string
 EventSeries: count#1 int; lastObservedTime#2 microtime
 Service: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 ServiceSpec
@@ -55,7 +58,7 @@ ServiceSpec: ports#1 [ServicePort] merge=port keys=port,protocol; selector#2 {st
   loadBalancerClass#21? string; internalTrafficPolicy#22? string; trafficDistribution#23? string
 ServicePort: name#1 string; protocol#2 string default=TCP; appProtocol#6? string; *port#3 int
   targetPort#4 intstr; nodePort#5 int
-ServiceStatus: loadBalancer#1 LoadBalancerStatus; conditions#2 [Condition] merge=type
+ServiceStatus: loadBalancer#1 LoadBalancerStatus kept; conditions#2 [Condition] merge=type
 LoadBalancerStatus: ingress#1 [LoadBalancerIngress]
 Endpoints: apiVersion string; kind string; metadata#1 ObjectMeta; subsets#2 [EndpointSubset]
 EndpointSubset: addresses#1 [EndpointAddress]; notReadyAddresses#2 [EndpointAddress]
@@ -118,7 +121,7 @@ SecretReference atomic: name#1 string; namespace#2 string
 TypedObjectReference: apiGroup#1? string; *kind#2 string; *name#3 string; namespace#4? string
 ModifyVolumeStatus: targetVolumeAttributesClassName#1 string; status#2 string
 LoadBalancerIngress: ip#1 string; hostname#2 string; ipMode#3? string; ports#4 [PortStatus]
-PortStatus: port#1 int; protocol#2 string; error#3? string
+PortStatus: *port#1 int; *protocol#2 string; error#3? string
 SessionAffinityConfig: clientIP#1? ClientIPConfig
 ClientIPConfig: timeoutSeconds#1? int
 NodeRuntimeHandler: *name#1 string; features#2? NodeRuntimeHandlerFeatures

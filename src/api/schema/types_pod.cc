@@ -165,8 +165,9 @@ PodIP: *ip#1 string
 PodCondition: *type#1 string; *status#2 string; observedGeneration#7 int; lastProbeTime#3 time
   lastTransitionTime#4 time; reason#5 string; message#6 string
 PodResourceClaimStatus: *name#1 string; resourceClaimName#2? string
-ContainerStatus: *name#1 string; state#2 ContainerState; lastState#3 ContainerState; ready#4 bool
-  restartCount#5 int; image#6 string; imageID#7 string; containerID#8 string; started#9? bool
+ContainerStatus: *name#1 string; state#2 ContainerState kept; lastState#3 ContainerState kept
+  ready#4 bool kept; restartCount#5 int kept; image#6 string kept; imageID#7 string kept
+  containerID#8 string; started#9? bool
   allocatedResources#10 {quantity}; resources#11? ResourceRequirements
   volumeMounts#12 [VolumeMountStatus] merge=mountPath; user#13? ContainerUser
   allocatedResourcesStatus#14 [ResourceStatus] merge=name; stopSignal#15? string

@@ -26,7 +26,7 @@ ReplicaSet: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 Replic
   status#3 ReplicaSetStatus
 ReplicaSetSpec: replicas#1? int; minReadySeconds#4 int; *selector#2? LabelSelector
   template#3 PodTemplateSpec
-ReplicaSetStatus: replicas#1 int; fullyLabeledReplicas#2 int; readyReplicas#4 int
+ReplicaSetStatus: *replicas#1 int; fullyLabeledReplicas#2 int; readyReplicas#4 int
   availableReplicas#5 int; terminatingReplicas#7? int; observedGeneration#3 int
   conditions#6 [WorkloadCondition] merge=type
 StatefulSet: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 StatefulSetSpec
@@ -40,16 +40,16 @@ StatefulSetUpdateStrategy: type#1 string; rollingUpdate#2? RollingUpdateStateful
 RollingUpdateStatefulSet: partition#1? int; maxUnavailable#2? intstr
 ClaimRetentionPolicy: whenDeleted#1 string; whenScaled#2 string
 StatefulSetOrdinals: start#1 int
-StatefulSetStatus: observedGeneration#1 int; replicas#2 int; readyReplicas#3 int
+StatefulSetStatus: observedGeneration#1 int; *replicas#2 int; readyReplicas#3 int
   currentReplicas#4 int; updatedReplicas#5 int; currentRevision#6 string; updateRevision#7 string
-  collisionCount#9? int; conditions#10 [WorkloadCondition] merge=type; availableReplicas#11 int
+  collisionCount#9? int; conditions#10 [WorkloadCondition] merge=type; availableReplicas#11 int kept
 DaemonSet: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 DaemonSetSpec
   status#3 DaemonSetStatus
 DaemonSetSpec: *selector#1? LabelSelector; *template#2 PodTemplateSpec
   updateStrategy#3 DaemonSetUpdateStrategy; minReadySeconds#4 int; revisionHistoryLimit#6? int
 DaemonSetUpdateStrategy: type#1 string; rollingUpdate#2? RollingUpdateDeployment
-DaemonSetStatus: currentNumberScheduled#1 int; numberMisscheduled#2 int
-  desiredNumberScheduled#3 int; numberReady#4 int; observedGeneration#5 int
+DaemonSetStatus: *currentNumberScheduled#1 int; *numberMisscheduled#2 int
+  *desiredNumberScheduled#3 int; *numberReady#4 int; observedGeneration#5 int
   updatedNumberScheduled#6 int; numberAvailable#7 int; numberUnavailable#8 int
   collisionCount#9? int; conditions#10 [WorkloadCondition] merge=type
 ControllerRevision: apiVersion string; kind string; metadata#1 ObjectMeta; data#2 raw
@@ -87,7 +87,7 @@ PodDisruptionBudget: apiVersion string; kind string; metadata#1 ObjectMeta
 PodDisruptionBudgetSpec: minAvailable#1? intstr; selector#2? LabelSelector replace
   maxUnavailable#3? intstr; unhealthyPodEvictionPolicy#4? string
 PodDisruptionBudgetStatus: observedGeneration#1 int; disruptedPods#2 {time}
-  disruptionsAllowed#3 int; currentHealthy#4 int; desiredHealthy#5 int; expectedPods#6 int
+  *disruptionsAllowed#3 int; *currentHealthy#4 int; *desiredHealthy#5 int; *expectedPods#6 int
   conditions#7 [Condition] merge=type
 HorizontalPodAutoscaler: apiVersion string; kind string; metadata#1 ObjectMeta
   spec#2 HorizontalPodAutoscalerSpec; status#3 HorizontalPodAutoscalerStatus
@@ -100,7 +100,7 @@ Scale: apiVersion string; kind string; metadata#1 ObjectMeta; spec#2 ScaleSpec
 ScaleSpec: replicas#1 int
 ScaleStatus: *replicas#1 int; selector#2 string
 HorizontalPodAutoscalerStatus: observedGeneration#1? int; lastScaleTime#2? time
-  currentReplicas#3 int; desiredReplicas#4 int; currentMetrics#5 [MetricStatus] kept
+  currentReplicas#3 int; *desiredReplicas#4 int; currentMetrics#5 [MetricStatus] kept
   conditions#6 [HorizontalPodAutoscalerCondition] merge=type
 MetricStatus: type#1 string; object#2? ObjectMetricStatus; pods#3? PodsMetricStatus
   resource#4? ResourceMetricStatus; containerResource#7? ContainerResourceMetricStatus

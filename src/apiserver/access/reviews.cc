@@ -5,154 +5,210 @@
 #include <algorithm>
 
 #include "apiserver/admission/node_restriction.h"
+#include "apiserver/objects/edit.h"
 
 namespace koord::apiserver {
 namespace {
 
-constexpr std::string_view kNodePrefix = "system:node:";
-
-bool isRead(std::string_view verb) {
-  return verb == "get" || verb == "list" || verb == "watch";
-}
-
-std::vector<std::string> textsOf(const json::value* list) {
-  std::vector<std::string> out;
-  if (list && list->is_array())
-    for (const auto& item : list->get_array())
-      if (item.is_string()) out.emplace_back(item.get_string());
-  return out;
+json::array arrayOf(const std::vector<std::string>& texts) {
+  return json::array(texts.begin(), texts.end());
 }
 
 json::object userInfo(const User& user) {
   json::object info{{"username", user.name}};
   if (!user.uid.empty()) info["uid"] = user.uid;
-  info["groups"] = json::array(user.groups.begin(), user.groups.end());
+  info["groups"] = arrayOf(user.groups);
+  if (!user.extra.empty()) {
+    json::object extra;
+    for (const auto& [key, values] : user.extra) extra[key] = arrayOf(values);
+    info["extra"] = std::move(extra);
+  }
   return info;
 }
 
-Access accessOf(const json::value& spec) {
-  const auto* attributes = find(spec, "resourceAttributes");
-  if (!attributes)
-    return {std::string(textAt(spec, "nonResourceAttributes", "verb")), "", "", "", "", ""};
-  const auto text = [&](const char* name) { return std::string(textAt(*attributes, name)); };
-  return {text("verb"),        text("group"),     text("resource"),
-          text("subresource"), text("namespace"), text("name")};
+Failure invalid(std::string_view kind, std::string_view what) {
+  return {ErrorCode::Invalid,
+          fmt::format("{}.{} \"\" is invalid: {}", kind, kAuthorizationGroup, what)};
 }
 
-json::object verdictStatus(const User& user, const json::value& spec) {
-  const auto verdict = mayAccess(user, accessOf(spec));
-  json::object status{{"allowed", verdict.allowed}};
-  if (!verdict.reason.empty()) status["reason"] = verdict.reason;
-  return status;
-}
-
-json::object rule(json::array verbs, const char* group, json::array resources,
-                  std::string_view name = {}) {
-  json::object out{{"verbs", std::move(verbs)},
-                   {"apiGroups", json::array{group}},
-                   {"resources", std::move(resources)}};
-  if (!name.empty()) out["resourceNames"] = json::array{name};
+// What the spec of an access review asks.
+Outcome<Attributes> attributesOf(const User& user, const json::value& spec, std::string_view kind) {
+  const auto* resource = find(spec, "resourceAttributes");
+  const auto* path = find(spec, "nonResourceAttributes");
+  const bool ofResource = resource && resource->is_object();
+  const bool ofPath = path && path->is_object();
+  if (ofResource == ofPath)
+    return refuse(
+        invalid(kind, ofPath ? "spec.nonResourceAttributes: Invalid value: cannot be specified "
+                               "in combination with resourceAttributes"
+                             : "spec.resourceAttributes: Invalid value: null: exactly one of "
+                               "nonResourceAttributes or resourceAttributes must be specified"));
+  Attributes out{.user = user,
+                 .verb = {},
+                 .path = {},
+                 .group = {},
+                 .resource = {},
+                 .subresource = {},
+                 .namespace_ = {},
+                 .name = {},
+                 .selectedNode = {}};
+  const auto& of = ofPath ? *path : *resource;
+  out.verb = textAt(of, "verb");
+  if (ofPath) {
+    out.path = textAt(of, "path");
+    if (out.path.empty()) out.path = "/";
+    return out;
+  }
+  out.group = textAt(of, "group");
+  out.resource = textAt(of, "resource");
+  out.subresource = textAt(of, "subresource");
+  out.namespace_ = textAt(of, "namespace");
+  out.name = textAt(of, "name");
+  if (const auto* selector = at(of, "fieldSelector"))
+    if (const auto* list = arrayAt(*selector, "requirements"))
+      for (const auto& one : *list) {
+        const auto* values = arrayAt(one, "values");
+        if (textAt(one, "key") == "spec.nodeName" && textAt(one, "operator") == "In" && values &&
+            values->size() == 1 && values->front().is_string())
+          out.selectedNode = values->front().get_string();
+      }
   return out;
 }
 
-json::object rulesStatus(const User& user) {
-  json::array rules;
-  const bool node = isNodeUser(user);
-  if (!node) {
-    rules.push_back(rule({"*"}, "*", {"*"}));
-  } else {
-    const std::string_view name =
-        std::string_view(user.name).substr(std::min(kNodePrefix.size(), user.name.size()));
-    const json::array writes{"create", "update", "patch", "delete"};
-    rules.push_back(rule({"get", "list", "watch"}, "*", {"*"}));
-    rules.push_back(rule(writes, "", {"nodes", "nodes/status"}, name));
-    rules.push_back(rule(writes, "coordination.k8s.io", {"leases"}, name));
-    rules.push_back(rule(writes, "storage.k8s.io", {"csinodes"}, name));
-    rules.push_back(rule({"create", "delete"}, "", {"pods"}));
-    rules.push_back(rule({"update", "patch"}, "", {"pods/status"}));
-    rules.push_back(rule({"create"}, "", {"pods/eviction"}));
-  }
-  json::object status{
-      {"resourceRules", std::move(rules)},
-      {"nonResourceRules", json::array{json::object{{"verbs", json::array{"*"}},
-                                                    {"nonResourceURLs", json::array{"*"}}}}},
-      {"incomplete", node}};
-  if (node)
-    status["evaluationError"] =
-        "a kubelet may write pods of its own node only, and objects of all other kinds";
+Outcome<json::object> accessStatus(Server& server, const User& user, const json::value& spec,
+                                   std::string_view kind) {
+  auto attributes = attributesOf(user, spec, kind);
+  if (!attributes) return std::unexpected(std::move(attributes.error()));
+  const auto decision =
+      server.authorizer() ? server.authorizer()->authorize(*attributes) : Decision{true, ""};
+  json::object status{{"allowed", decision.allowed}};
+  if (!decision.reason.empty()) status["reason"] = decision.reason;
   return status;
 }
 
-json::object tokenStatus(const json::value& spec, const TokenLookup& tokens) {
-  const auto* user = tokens ? tokens(textAt(spec, "token")) : nullptr;
-  if (!user) return {{"authenticated", false}, {"error", "the token is not known here"}};
-  return {{"authenticated", true}, {"user", userInfo(*user)}};
+User subjectOf(const json::value& spec) {
+  User user{std::string(textAt(spec, "user")),
+            std::string(textAt(spec, "uid")),
+            textsOf(find(spec, "groups")),
+            {}};
+  if (const auto* extra = find(spec, "extra"); extra && extra->is_object())
+    for (const auto& [key, values] : extra->get_object())
+      user.extra[std::string(key)] = textsOf(&values);
+  return user;
 }
 
-// "namespaces/NS/localsubjectaccessreviews" is the review of that name.
-std::string_view lastOf(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
+Outcome<json::object> subjectAccess(Server& server, const Call& call, const json::value& spec,
+                                    bool local) {
+  const char* kind = local ? "LocalSubjectAccessReview" : "SubjectAccessReview";
+  const auto user = subjectOf(spec);
+  if (user.name.empty() && user.groups.empty())
+    return refuse(invalid(
+        kind, "spec.user: Invalid value: \"\": at least one of user or group must be specified"));
+  if (local && textAt(spec, "resourceAttributes", "namespace") != call.request.namespace_)
+    return refuse(ErrorCode::BadRequest,
+                  fmt::format("spec.resourceAttributes.namespace must match namespace: {}",
+                              call.request.namespace_));
+  return accessStatus(server, user, spec, kind);
 }
 
-std::optional<json::object> statusOf(std::string_view path, const json::value& body,
-                                     const User& user, const TokenLookup& tokens) {
+Outcome<json::object> rulesStatus(Server& server, const User& user, const json::value& spec) {
+  const std::string namespace_(textAt(spec, "namespace"));
+  if (namespace_.empty()) return refuse(ErrorCode::BadRequest, "no namespace on request");
+  std::vector<PolicyRule> rules{{{"*"}, {"*"}, {"*"}, {}, {}}, {{"*"}, {}, {}, {}, {"*"}}};
+  std::string problem;
+  if (server.authorizer()) {
+    auto grants = server.authorizer()->grantsOf(user, namespace_);
+    rules = std::move(grants.rules);
+    problem = problemText(std::move(grants.problems));
+    if (!problem.empty()) problem.erase(0, std::string_view("RBAC: ").size());
+  }
+  const bool node = server.authorizer() && isNodeUser(user);
+  if (node) problem = "node authorizer does not support user rule resolution";
+  json::array ofResources, ofPaths;
+  for (const auto& rule : rules) {
+    if (!rule.resources.empty()) {
+      json::object one{{"verbs", arrayOf(rule.verbs)},
+                       {"apiGroups", arrayOf(rule.groups)},
+                       {"resources", arrayOf(rule.resources)}};
+      if (!rule.names.empty()) one["resourceNames"] = arrayOf(rule.names);
+      ofResources.push_back(std::move(one));
+    }
+    if (!rule.urls.empty())
+      ofPaths.push_back(
+          json::object{{"verbs", arrayOf(rule.verbs)}, {"nonResourceURLs", arrayOf(rule.urls)}});
+  }
+  json::object status{{"resourceRules", std::move(ofResources)},
+                      {"nonResourceRules", std::move(ofPaths)},
+                      {"incomplete", !problem.empty()}};
+  if (!problem.empty()) status["evaluationError"] = problem;
+  return status;
+}
+
+json::object tokenStatus(Server& server, const json::value& spec) {
+  auto bearer =
+      server.authenticator().bearerOf(textAt(spec, "token"), textsOf(find(spec, "audiences")));
+  if (!bearer) return {{"user", json::object{}}, {"error", "[invalid bearer token]"}};
+  return {{"authenticated", true},
+          {"user", userInfo(bearer->user)},
+          {"audiences", arrayOf(bearer->audiences)}};
+}
+
+Outcome<json::object> statusOf(Server& server, const Call& call, const json::value& body,
+                               std::string_view kind) {
   const json::value none = json::object{};
   const auto* given = find(body, "spec");
   const json::value& spec = given ? *given : none;
-  const auto kind = lastOf(path);
-  if (path.starts_with("/apis/authentication.k8s.io/v1/")) {
-    if (kind == "selfsubjectreviews") return json::object{{"userInfo", userInfo(user)}};
-    if (kind == "tokenreviews") return tokenStatus(spec, tokens);
-    return std::nullopt;
+  if (kind == "SelfSubjectReview") return json::object{{"userInfo", userInfo(call.user)}};
+  if (kind == "TokenReview") {
+    if (textAt(spec, "token").empty())
+      return refuse(ErrorCode::BadRequest, "token is required for TokenReview in authentication");
+    return tokenStatus(server, spec);
   }
-  if (kind == "selfsubjectaccessreviews") return verdictStatus(user, spec);
-  if (kind == "selfsubjectrulesreviews") return rulesStatus(user);
-  if (kind == "subjectaccessreviews" || kind == "localsubjectaccessreviews")
-    return verdictStatus({std::string(textAt(spec, "user")), std::string(textAt(spec, "uid")),
-                          textsOf(find(spec, "groups"))},
-                         spec);
-  return std::nullopt;
+  if (kind == "SelfSubjectAccessReview") return accessStatus(server, call.user, spec, kind);
+  if (kind == "SelfSubjectRulesReview") return rulesStatus(server, call.user, spec);
+  return subjectAccess(server, call, spec, kind == "LocalSubjectAccessReview");
 }
 
 }  // namespace
 
-AccessVerdict mayAccess(const User& user, const Access& access) {
-  if (!isNodeUser(user) || isRead(access.verb)) return {};
-  const auto denied = [](std::string reason) { return AccessVerdict{false, std::move(reason)}; };
-  if (!user.name.starts_with(kNodePrefix))
-    return denied(fmt::format("could not determine node from user \"{}\"", user.name));
-  const auto node = std::string_view(user.name).substr(kNodePrefix.size());
-  const bool core = access.group.empty();
-  const bool lease = access.group == "coordination.k8s.io" && access.resource == "leases";
-  if (lease && access.namespace_ != "kube-node-lease")
-    return denied("can only access leases in the \"kube-node-lease\" system namespace");
-  if (lease || (core && access.resource == "nodes") ||
-      (access.group == "storage.k8s.io" && access.resource == "csinodes")) {
-    const bool created = access.verb == "create" && access.name.empty();
-    if (access.name == node || created) return {};
-    return denied(fmt::format("node \"{}\" may only write the object of its own name", node));
-  }
-  if (!core || access.resource != "pods") return {};
-  const bool status = access.subresource == "status";
-  const bool eviction = access.subresource == "eviction";
-  if (status || eviction ||
-      (access.subresource.empty() && (access.verb == "create" || access.verb == "delete")))
-    return {true, fmt::format("for pods with spec.nodeName \"{}\" only", node)};
-  return denied("a node may only create and delete mirror pods, and write the status of its pods");
+const std::vector<ReviewKind>& reviewKinds() {
+  static const std::vector<ReviewKind> kinds = {
+      {kAuthenticationGroup, "selfsubjectreviews", "SelfSubjectReview"},
+      {kAuthenticationGroup, "tokenreviews", "TokenReview"},
+      {kAuthorizationGroup, "localsubjectaccessreviews", "LocalSubjectAccessReview", true},
+      {kAuthorizationGroup, "selfsubjectaccessreviews", "SelfSubjectAccessReview"},
+      {kAuthorizationGroup, "selfsubjectrulesreviews", "SelfSubjectRulesReview"},
+      {kAuthorizationGroup, "subjectaccessreviews", "SubjectAccessReview"},
+  };
+  return kinds;
 }
 
-std::optional<Reply> answerReview(std::string_view path, const std::string& body, const User& user,
-                                  const TokenLookup& tokens) {
-  if (!path.starts_with("/apis/authentication.k8s.io/v1/") &&
-      !path.starts_with("/apis/authorization.k8s.io/v1/"))
-    return std::nullopt;
-  auto review = body.empty() ? Result<json::value>(json::object{}) : parseJson(body);
+bool isReview(const kube::Request& request) {
+  return request.group == kAuthenticationGroup || request.group == kAuthorizationGroup;
+}
+
+Reply answerReview(Server& server, const Call& call) {
+  const auto& request = call.request;
+  const auto kind = std::ranges::find_if(reviewKinds(), [&](const ReviewKind& one) {
+    return one.group == request.group && one.plural == request.resource;
+  });
+  if (kind == reviewKinds().end() || request.version != "v1" || !request.subresource.empty())
+    return failureReply(
+        Failure(ErrorCode::NotFound, "the server could not find the requested resource"), request);
+  if (request.verb != kube::Verb::Create)
+    return failureReply(Failure(ErrorCode::MethodNotAllowed,
+                                "the server does not allow this method on the requested resource"),
+                        request);
+  auto review =
+      request.body.empty() ? Result<json::value>(json::object{}) : parseJson(request.body);
   if (!review || !review->is_object())
     return failureReply(
-        Failure(ErrorCode::BadRequest, "the body of a review must be a JSON object"), {});
-  auto status = statusOf(path, *review, user, tokens);
-  if (!status) return std::nullopt;
+        Failure(ErrorCode::BadRequest, "the body of a review must be a JSON object"), request);
+  auto status = statusOf(server, call, *review, kind->kind);
+  if (!status) return failureReply(std::move(status.error()), request);
   auto& members = review->get_object();
+  members["kind"] = kind->kind;
+  members["apiVersion"] = std::string(kind->group) + "/v1";
   if (!members.contains("metadata")) members["metadata"] = json::object{};
   members["status"] = *std::move(status);
   Reply reply;

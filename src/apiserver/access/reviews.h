@@ -2,37 +2,27 @@
 
 // Reviews: a client asks who it is (SelfSubjectReview), who a token belongs to (TokenReview) and
 // what it or somebody else may do (SelfSubjectAccessReview and its kin, SelfSubjectRulesReview).
-//
-// Whoever is known here may do everything, but for kubelets, which may write only what is theirs.
+// The answers are those of the server's own authentication and authorisation.
 
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-
-#include "apiserver/server/call.h"
+#include "apiserver/server/server.h"
 
 namespace koord::apiserver {
 
-using TokenLookup = std::function<const User*(std::string_view token)>;
+constexpr std::string_view kAuthenticationGroup = "authentication.k8s.io";
+constexpr std::string_view kAuthorizationGroup = "authorization.k8s.io";
 
-// The answer to a POST of a review, or nothing when the path is not one of a review. The body is
-// JSON.
-std::optional<Reply> answerReview(std::string_view path, const std::string& body, const User& user,
-                                  const TokenLookup& tokens);
+// What of the two groups can be posted, for discovery.
+struct ReviewKind {
+  std::string_view group;
+  std::string_view plural;
+  std::string_view kind;
+  bool namespaced = false;
+};
+const std::vector<ReviewKind>& reviewKinds();
 
-struct Access {
-  std::string verb;
-  std::string group;
-  std::string resource;
-  std::string subresource;
-  std::string namespace_;
-  std::string name;  // "" = any
-};
-struct AccessVerdict {
-  bool allowed = true;
-  std::string reason;
-};
-AccessVerdict mayAccess(const User& user, const Access& access);
+// Whether a request is for one of these groups, which have reviews only.
+bool isReview(const kube::Request& request);
+// On the server's executor.
+Reply answerReview(Server& server, const Call& call);
 
 }  // namespace koord::apiserver

@@ -83,9 +83,11 @@ Outcome<> admitPriorityClass(const json::value& object, Store& store) {
   return {};
 }
 
+}  // namespace
+
 // A pod stays five minutes on a node that does not answer, unless it says otherwise.
-void completeTolerations(json::object& spec) {
-  auto& list = spec["tolerations"];
+void completeTolerations(json::value& pod) {
+  auto& list = objectAt(pod.get_object(), "spec")["tolerations"];
   if (!list.is_array()) list = json::array{};
   auto& tolerations = list.get_array();
   for (const auto* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
@@ -104,14 +106,15 @@ void completeTolerations(json::object& spec) {
   }
 }
 
-}  // namespace
-
 Outcome<> admitToNamespace(std::string_view namespace_, const Target& target, std::string_view name,
                            Store& store) {
   if (!target.resource->namespaced) return {};
   const auto entry = store.table("namespaces").find(namespace_);
-  if (!entry)
-    return refuse(ErrorCode::NotFound, fmt::format("namespaces \"{}\" not found", namespace_));
+  if (!entry) {
+    Failure failure(ErrorCode::NotFound, fmt::format("namespaces \"{}\" not found", namespace_));
+    failure.subject = Subject{"", "namespaces", std::string(namespace_)};
+    return refuse(std::move(failure));
+  }
   if (!entry->fields.empty() && entry->fields[0] == "Terminating") {
     Failure failure(ErrorCode::Forbidden,
                     fmt::format("{} \"{}\" is forbidden: unable to create new content in namespace "
@@ -137,7 +140,7 @@ Outcome<> completePod(json::value& pod, Store& store) {
   auto& spec = objectAt(pod.get_object(), "spec");
   if (auto good = completePriority(spec, textAt(pod, "metadata", "name"), store); !good)
     return good;
-  completeTolerations(spec);
+  completeTolerations(pod);
   return {};
 }
 
@@ -153,30 +156,6 @@ Outcome<> checkAdmission(const json::value& object, const json::value* old,
   if (resource.is("scheduling.k8s.io", "priorityclasses"))
     if (auto good = admitPriorityClass(object, store); !good) return good;
   return checkLimits(object, old, resource, store);
-}
-
-Outcome<> completeService(json::value& service, Store& store, Random& random) {
-  auto& spec = objectAt(service.get_object(), "spec");
-  if (textAt(service, "spec", "type") == "ExternalName") return {};
-  if (isMissing(spec, "clusterIP") || spec.at("clusterIP") == "") {
-    // Nothing routes to these addresses here; they only have to be different.
-    const auto taken = [&](const std::string& address) {
-      for (const auto& [key, entry] : store.table("services").entries())
-        if (entry->fields[0] == address) return true;
-      return false;
-    };
-    std::string address;
-    do {
-      address = fmt::format("10.{}.{}.{}", 96 + random.below(16), random.below(256),
-                            1 + random.below(254));
-    } while (taken(address));
-    spec["clusterIP"] = address;
-  }
-  const json::value address = spec.at("clusterIP");
-  setDefault(spec, "clusterIPs", json::array{address});
-  setDefault(spec, "ipFamilies", json::array{"IPv4"});
-  setDefault(spec, "ipFamilyPolicy", "SingleStack");
-  return {};
 }
 
 }  // namespace koord::apiserver

@@ -1,11 +1,10 @@
 #pragma once
 
 // Admission rules that are part of the server: namespaces must exist, pods get their priority, the
-// tolerations every pod has and the limits of their namespace, services an address.
+// tolerations every pod has and the limits of their namespace.
 
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/target.h"
-#include "base/random.h"
 
 namespace koord::apiserver {
 
@@ -20,13 +19,13 @@ Outcome<> admitNamespaceDelete(std::string_view name);
 // Idempotent.
 Outcome<> completePod(json::value& pod, Store& store);
 
+// Gives a pod the tolerations that every pod has, at each write of its spec.
+void completeTolerations(json::value& pod);
+
 // What holds of an object beside others: LimitRanges, one default PriorityClass only. For things
 // that are stored but have no effect here there is a warning.
 Outcome<> checkAdmission(const json::value& object, const json::value* old,
                          const Resource& resource, Store& store,
                          std::vector<std::string>& warnings);
-
-// Gives a new service its cluster IP, unless it has one or wants none.
-Outcome<> completeService(json::value& service, Store& store, Random& random);
 
 }  // namespace koord::apiserver

@@ -18,25 +18,15 @@ std::string verbText(const AuditEvent& event) {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
     return out;
   }
-  switch (event.request->verb) {
-    case kube::Verb::Get:
-      return "get";
-    case kube::Verb::List:
-      return "list";
-    case kube::Verb::Watch:
-      return "watch";
-    case kube::Verb::Create:
-      return "create";
-    case kube::Verb::Update:
-      return "update";
-    case kube::Verb::Patch:
-      return "patch";
-    case kube::Verb::Delete:
-      return "delete";
-    case kube::Verb::DeleteCollection:
-      return "deletecollection";
-  }
-  return "";
+  return std::string(verbName(event.request->verb));
+}
+
+json::object userOf(const std::optional<User>& user) {
+  if (!user) return {};
+  json::object out{{"username", user->name},
+                   {"groups", json::array(user->groups.begin(), user->groups.end())}};
+  if (!user->uid.empty()) out["uid"] = user->uid;
+  return out;
 }
 
 json::object objectRef(const kube::Request& request) {
@@ -76,11 +66,7 @@ struct LogFile {
 }  // namespace
 
 std::string auditText(const AuditEvent& event, const std::string& id) {
-  json::object user;
-  if (event.user) {
-    user["username"] = event.user->name;
-    user["groups"] = json::array(event.user->groups.begin(), event.user->groups.end());
-  }
+  json::object user = userOf(event.user);
   json::object status{{"metadata", json::object{}}};
   if (event.code >= 400) {
     status["status"] = "Failure";
@@ -96,14 +82,16 @@ std::string auditText(const AuditEvent& event, const std::string& id) {
                    {"verb", verbText(event)},
                    {"user", std::move(user)},
                    {"sourceIPs", json::array{addressOf(event.remote)}}};
+  if (event.impersonated) out["impersonatedUser"] = userOf(event.impersonated);
   if (!event.userAgent.empty()) out["userAgent"] = event.userAgent;
   if (event.request) out["objectRef"] = objectRef(*event.request);
   out["responseStatus"] = std::move(status);
   out["requestReceivedTimestamp"] = formatMicroTime(event.received);
   out["stageTimestamp"] = formatMicroTime(event.completed);
   if (event.user)
-    out["annotations"] = {{"authorization.k8s.io/decision", "allow"},
-                          {"authorization.k8s.io/reason", ""}};
+    out["annotations"] = {
+        {"authorization.k8s.io/decision", event.decision.allowed ? "allow" : "forbid"},
+        {"authorization.k8s.io/reason", event.decision.reason}};
   return toJson(out);
 }
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "apiserver/server/call.h"
+#include "apiserver/authz/attributes.h"
 #include "base/random.h"
 #include "net/http_server.h"
 
@@ -23,7 +23,9 @@ struct AuditEvent {
   std::string remote;  // "127.0.0.1:50412"
   std::string userAgent;
   std::optional<User> user;              // nobody when the credentials were refused
+  std::optional<User> impersonated;      // whom the user acts as
   std::optional<kube::Request> request;  // of resources
+  Decision decision{true, ""};
   int code = 0;
 };
 // Without the newline.

@@ -14,6 +14,9 @@ namespace {
 
 constexpr const char* kVersion = "v1beta1";
 constexpr const char* kNodeMetrics = "nodemetrics.slo.koordinator.sh";
+// Of the selectable fields of pods (registry/builtin_resources.cc).
+constexpr std::size_t kNodeNameField = 0;
+constexpr std::size_t kPhaseField = 5;
 constexpr Duration kDefaultWindow = std::chrono::minutes(5);
 
 ResourcePtr makeResource(const char* plural, const char* kind, bool namespaced) {
@@ -119,7 +122,10 @@ std::optional<json::object> nodeUsage(const Entry& node, Reports& reports) {
 }
 
 std::optional<json::object> podUsage(const Entry& pod, Reports& reports) {
-  const std::string& node = pod.fields[0];  // spec.nodeName
+  const std::string& node = pod.fields[kNodeNameField];
+  const std::string& phase = pod.fields[kPhaseField];
+  // It is in the report of the last minute and uses nothing any more.
+  if (phase == "Succeeded" || phase == "Failed") return std::nullopt;
   const auto* usage = node.empty() ? nullptr : reports.ofPod(node, pod.key);
   if (!usage) return std::nullopt;
   auto out = frame(pod, "PodMetrics", *reports.of(node));

@@ -81,6 +81,17 @@ TEST_F(MetricsApiTest, PodsThatAreThereHaveAnEntryForTheirContainers) {
             "podmetrics.metrics.k8s.io \"default/db\" not found");
 }
 
+TEST_F(MetricsApiTest, PodsThatHaveEndedUseNothing) {
+  fill();
+  for (const auto* phase : {"Running", "Succeeded"}) {
+    const auto set = mergePatch(std::string(kPods) + "/web/status",
+                                R"({"status":{"phase":")" + std::string(phase) + "\"}}");
+    ASSERT_EQ(set.status, 200) << set.message();
+    EXPECT_EQ(get(std::string(kApi) + "pods").body.at("items").as_array().size(),
+              std::string_view(phase) == "Running" ? 1u : 0u);
+  }
+}
+
 TEST_F(MetricsApiTest, TheGroupIsDiscoveredWithTheNodeMetrics) {
   EXPECT_FALSE(discoveryDocument(server->registry(), "/apis/metrics.k8s.io/v1beta1"));
   EXPECT_EQ(get(std::string(kApi) + "nodes").status, 404);

@@ -109,18 +109,47 @@ void cronJob(object&, object& spec) {
 void service(object&, object& spec) {
   setDefault(spec, "type", "ClusterIP");
   setDefault(spec, "sessionAffinity", "None");
-  setDefault(spec, "internalTrafficPolicy", "Cluster");
+  if (spec.at("sessionAffinity") == "None") {
+    eraseMember(spec, "sessionAffinityConfig");
+  } else if (spec.at("sessionAffinity") == "ClientIP") {
+    auto& client = objectAt(objectAt(spec, "sessionAffinityConfig"), "clientIP");
+    setDefault(client, "timeoutSeconds", 10800);
+  }
+  const json::value type = spec.at("type");
+  const bool onNodes = type == "NodePort" || type == "LoadBalancer";
+  const auto* external = arrayAt(spec, "externalIPs");
+  if (onNodes || (type == "ClusterIP" && external && !external->empty()))
+    setDefault(spec, "externalTrafficPolicy", "Cluster");
+  if (onNodes || type == "ClusterIP") setDefault(spec, "internalTrafficPolicy", "Cluster");
+  if (type == "LoadBalancer") setDefault(spec, "allocateLoadBalancerNodePorts", true);
   auto* ports = arrayAt(spec, "ports");
   if (!ports) return;
   for (auto& port : *ports) {
     if (!port.is_object()) continue;
     auto& members = port.get_object();
     setDefault(members, "protocol", "TCP");
-    if (!isMissing(members, "port")) {
-      const json::value number = members.at("port");
-      setDefault(members, "targetPort", number);
-    }
+    if (members["targetPort"] == 0 || members["targetPort"] == "") members["targetPort"] = nullptr;
+    const json::value number = isMissing(members, "port") ? json::value(0) : members.at("port");
+    setDefault(members, "targetPort", number);
   }
+}
+
+void endpoints(object& whole, object&) {
+  if (auto* subsets = arrayAt(whole, "subsets"))
+    for (auto& subset : *subsets)
+      if (subset.is_object())
+        if (auto* ports = arrayAt(subset.get_object(), "ports"))
+          for (auto& port : *ports)
+            if (port.is_object()) setDefault(port.get_object(), "protocol", "TCP");
+}
+
+void endpointSlice(object& whole, object&) {
+  if (auto* ports = arrayAt(whole, "ports"))
+    for (auto& port : *ports)
+      if (port.is_object()) {
+        setDefault(port.get_object(), "name", "");
+        setDefault(port.get_object(), "protocol", "TCP");
+      }
 }
 
 void secret(object& whole, object&) {
@@ -212,6 +241,8 @@ constexpr Row kRows[] = {
     {"jobs.batch", job, true},
     {"cronjobs.batch", cronJob, true},
     {"services", service, true},
+    {"endpoints", endpoints, false},
+    {"endpointslices.discovery.k8s.io", endpointSlice, false},
     {"limitranges", limitRange, true},
     {"persistentvolumeclaims", claim, true},
     {"persistentvolumes", volume, true},

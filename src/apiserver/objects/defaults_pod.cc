@@ -69,6 +69,12 @@ void setVolumeDefaults(json::object& volume) {
   if (volume.size() == 1 && volume.contains("name")) volume["emptyDir"] = json::object{};
   for (const auto* name : {"secret", "configMap", "downwardAPI", "projected"})
     if (auto* source = memberObject(volume, name)) setDefault(*source, "defaultMode", 420);
+  auto* projected = memberObject(volume, "projected");
+  if (auto* parts = projected ? arrayAt(*projected, "sources") : nullptr)
+    for (auto& part : *parts)
+      if (auto* token = part.is_object() ? memberObject(part.get_object(), "serviceAccountToken")
+                                         : nullptr)
+        setDefault(*token, "expirationSeconds", 3600);
   setVolumeSourceDefaults(volume);
 }
 
@@ -141,24 +147,28 @@ void setPodDefaults(json::object& pod) {
 std::string_view qosClassOf(const json::value& podSpec) {
   bool anything = false;
   bool guaranteed = true;
-  for (const auto* list : {"initContainers", "containers"}) {
-    const auto* containers = arrayAt(podSpec, list);
-    if (!containers) continue;
-    for (const auto& container : *containers) {
-      const auto amount = [&](const char* part, const char* resource) -> Quantity {
-        const auto* value = at(container, "resources", part, resource);
-        if (!value) return {};
-        auto quantity =
-            Quantity::parse(value->is_string() ? std::string(value->get_string()) : toJson(*value));
-        return quantity ? *quantity : Quantity{};
-      };
-      for (const auto* resource : {"cpu", "memory"}) {
-        const Quantity request = amount("requests", resource);
-        const Quantity limit = amount("limits", resource);
-        anything = anything || request.sign() > 0 || limit.sign() > 0;
-        guaranteed = guaranteed && limit.sign() > 0 && request == limit;
-      }
+  const auto consider = [&](const json::value& holder) {
+    const auto amount = [&](const char* part, const char* resource) -> Quantity {
+      const auto* value = at(holder, "resources", part, resource);
+      if (!value) return {};
+      auto quantity =
+          Quantity::parse(value->is_string() ? std::string(value->get_string()) : toJson(*value));
+      return quantity ? *quantity : Quantity{};
+    };
+    for (const auto* resource : {"cpu", "memory"}) {
+      const Quantity request = amount("requests", resource);
+      const Quantity limit = amount("limits", resource);
+      anything = anything || request.sign() > 0 || limit.sign() > 0;
+      guaranteed = guaranteed && limit.sign() > 0 && request == limit;
     }
+  };
+  // What the pod says as a whole goes before what its containers say.
+  if (at(podSpec, "resources", "requests") || at(podSpec, "resources", "limits")) {
+    consider(podSpec);
+  } else {
+    for (const auto* list : {"initContainers", "containers"})
+      if (const auto* containers = arrayAt(podSpec, list))
+        for (const auto& container : *containers) consider(container);
   }
   if (!anything) return "BestEffort";
   return guaranteed ? "Guaranteed" : "Burstable";

@@ -3,6 +3,7 @@
 // Why a request was not carried out: an Error with, for invalid objects, the fields that are wrong.
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,20 @@ struct Cause {
   std::string field;
 };
 
+// What the details of a Status name.
+struct Subject {
+  std::string group;
+  std::string kind;  // of invalid objects the kind, else the resource in the plural
+  std::string name;
+};
+
 struct Failure {
   Error error;
   std::vector<Cause> causes;
+  std::optional<Subject> subject;  // absent: what the request names
+  // Where the error's code has no HTTP status and reason of its own.
+  int status = 0;
+  std::string_view reason = {};
 
   Failure(Error e) : error(std::move(e)) {}  // NOLINT: an Error is a Failure without causes
   Failure(ErrorCode code, std::string message) : error{code, std::move(message), {}} {}
@@ -38,6 +50,9 @@ inline std::unexpected<Failure> refuse(Failure failure) {
 // A number as Go prints a float64: 2.5, 1e+06.
 std::string floatText(double number);
 
+// The text, or its beginning and "..." when it has more than that many bytes.
+std::string cutText(std::string_view text, std::size_t bytes);
+
 // A bad value as messages print it.
 struct ShownValue {
   std::string text;
@@ -50,31 +65,43 @@ struct ShownValue {
   ShownValue(std::nullptr_t) : text("null") {}                                // NOLINT
 };
 
-// Collects what is wrong with an object, in the words of the Kubernetes API.
+// Collects what is wrong with an object, in the words of the Kubernetes API. A megabyte that is
+// wrong in every element, or shown with every limit it is beyond, must not become gigabytes of
+// complaints: a long message is cut, and what is over kMaxErrorBytes is only counted.
 class FieldErrors {
  public:
-  void required(std::string field, std::string detail = "");
-  void invalid(std::string field, ShownValue value, std::string detail);
-  void unsupported(std::string field, ShownValue value, const std::vector<std::string>& supported);
-  void forbidden(std::string field, std::string detail);
-  void duplicate(std::string field, ShownValue value);
-  void notFound(std::string field, ShownValue value);
-  void tooLong(std::string field, std::size_t limit);
-  void tooMany(std::string field, std::size_t actual, std::size_t limit);
+  FieldErrors& required(std::string field, std::string detail = "");
+  FieldErrors& invalid(std::string field, ShownValue value, std::string detail);
+  FieldErrors& unsupported(std::string field, ShownValue value,
+                           const std::vector<std::string>& supported);
+  FieldErrors& forbidden(std::string field, std::string detail);
+  FieldErrors& duplicate(std::string field, ShownValue value);
+  FieldErrors& notFound(std::string field, ShownValue value);
+  FieldErrors& tooLong(std::string field, std::size_t limit);
+  FieldErrors& tooMany(std::string field, std::size_t actual, std::size_t limit);
   // Against a custom resource's schema: the value is the name of its type, or what is no such
   // format.
-  void typeInvalid(std::string field, ShownValue value, std::string detail);
+  FieldErrors& typeInvalid(std::string field, ShownValue value, std::string detail);
+  // "spec.scope: Required value", as it comes from where fields are named in the text.
+  FieldErrors& told(std::string_view text);
   void append(FieldErrors other);
+
+  static constexpr std::size_t kMaxMessageBytes = 16 << 10;
+  static constexpr std::size_t kMaxErrorBytes = 256 << 10;
 
   bool empty() const { return causes_.empty(); }
   const std::vector<Cause>& causes() const { return causes_; }
   // `Pod "web" is invalid: spec.containers[0].image: Required value`; kind is "Deployment.apps"
-  // outside core.
+  // outside core. Not of an empty collection.
+  Failure failure(std::string_view kind, std::string_view name) const;
+  // The failure, if there is one.
   Outcome<> verdict(std::string_view kind, std::string_view name) const;
 
  private:
-  void add(std::string field, std::string reason, std::string message);
+  FieldErrors& add(std::string field, std::string reason, std::string message);
   std::vector<Cause> causes_;
+  std::size_t bytes_ = 0;    // of causes_
+  std::size_t omitted_ = 0;  // more than causes_ has room for
 };
 
 }  // namespace koord::apiserver

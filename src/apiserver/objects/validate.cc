@@ -7,6 +7,7 @@
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/normalize.h"
+#include "apiserver/objects/validate_kinds.h"
 #include "apiserver/objects/validate_limits.h"
 #include "base/quantity.h"
 
@@ -16,21 +17,6 @@ namespace {
 using api::Schema;
 
 constexpr std::size_t kMaxAnnotationBytes = 256 << 10;
-
-void validateLabels(const json::value* labels, const std::string& path, FieldErrors& errors) {
-  if (!labels || !labels->is_object()) return;
-  for (const auto& member : labels->get_object()) {
-    if (const auto wrong = api::checkQualifiedName(member.key()); !wrong.empty())
-      errors.invalid(path, member.key(), wrong);
-    if (!member.value().is_string()) {
-      errors.invalid(path, member.value(), "must be a string");
-    } else if (const auto wrong =
-                   api::checkLabelValue(std::string_view(member.value().get_string()));
-               !wrong.empty()) {
-      errors.invalid(path, member.value(), wrong);
-    }
-  }
-}
 
 std::string lowered(std::string_view text) {
   std::string out(text);
@@ -45,6 +31,16 @@ std::string checkName(std::string_view name, const Resource& resource) {
   if (resource.isCore("events") || resource.group == "events.k8s.io")
     return api::checkPathSegment(name);
   return api::checkDnsSubdomain(name);
+}
+
+// The start of names to come may end in a dash.
+std::string withoutDash(std::string_view prefix) {
+  std::string out(prefix);
+  if (out.size() > 1 && out.back() == '-') {
+    out.pop_back();
+    out.back() = 'a';
+  }
+  return out;
 }
 
 // Required fields anywhere below; structs that are absent need nothing.
@@ -92,6 +88,15 @@ void validateNonNegative(const json::value& object, const char* group, const cha
                    "must be greater than or equal to 0");
 }
 
+// The volumes that the pods of a StatefulSet get besides those of their template.
+std::set<std::string> claimTemplateNames(const json::value& object) {
+  std::set<std::string> names;
+  if (const auto* templates = at(object, "spec", "volumeClaimTemplates");
+      templates && templates->is_array())
+    for (const auto& one : templates->get_array()) names.emplace(textAt(one, "metadata", "name"));
+  return names;
+}
+
 // A workload must select the pods of its own template.
 void validateWorkload(const json::value& object, FieldErrors& errors) {
   validateNonNegative(object, "spec", "replicas", errors);
@@ -99,9 +104,9 @@ void validateWorkload(const json::value& object, FieldErrors& errors) {
   const auto* podTemplate = at(object, "spec", "template");
   if (!podTemplate) return;
   const auto* labels = at(*podTemplate, "metadata", "labels");
-  validateLabels(labels, "spec.template.metadata.labels", errors);
+  validateLabels(labels, "spec.template.labels", errors);
   if (const auto* spec = find(*podTemplate, "spec")) {
-    validatePodSpec(*spec, "spec.template.spec", errors);
+    validatePodSpec(*spec, "spec.template.spec", errors, claimTemplateNames(object));
   } else {
     errors.required("spec.template.spec.containers");
   }
@@ -129,9 +134,27 @@ void validateWorkload(const json::value& object, FieldErrors& errors) {
 
 }  // namespace
 
+void validateLabels(const json::value* labels, const std::string& path, FieldErrors& errors) {
+  if (!labels || !labels->is_object()) return;
+  for (const auto& member : labels->get_object()) {
+    if (const auto wrong = api::checkQualifiedName(member.key()); !wrong.empty())
+      errors.invalid(path, member.key(), wrong);
+    if (!member.value().is_string()) {
+      errors.invalid(path, member.value(), "must be a string");
+    } else if (const auto wrong =
+                   api::checkLabelValue(std::string_view(member.value().get_string()));
+               !wrong.empty()) {
+      errors.invalid(path, member.value(), wrong);
+    }
+  }
+}
+
 void validateMetadata(const json::value& object, const Resource& resource, FieldErrors& errors) {
   const auto* metadata = find(object, "metadata");
   const auto name = textAt(object, "metadata", "name");
+  if (const auto prefix = textAt(object, "metadata", "generateName"); !prefix.empty())
+    if (const auto wrong = checkName(withoutDash(prefix), resource); !wrong.empty())
+      errors.invalid("metadata.generateName", prefix, wrong);
   if (name.empty()) {
     errors.required("metadata.name", "name or generateName is required");
   } else if (const auto wrong = checkName(name, resource); !wrong.empty()) {
@@ -172,22 +195,6 @@ void validateMetadata(const json::value& object, const Resource& resource, Field
   }
 }
 
-// Of ConfigMaps and Secrets: who marked it immutable may rely on that until it is deleted.
-void validateImmutableData(const json::value& object, const json::value& before,
-                           FieldErrors& errors) {
-  constexpr const char* kWhy = "field is immutable when `immutable` is set";
-  const auto isSet = [](const json::value* flag) { return flag && *flag == json::value(true); };
-  if (!isSet(find(before, "immutable"))) return;
-  if (!isSet(find(object, "immutable"))) errors.forbidden("immutable", kWhy);
-  const json::value nothing = json::object();
-  const auto orNothing = [&](const json::value* data) -> const json::value& {
-    return data && data->is_object() ? *data : nothing;
-  };
-  for (const char* field : {"data", "binaryData"})
-    if (orNothing(find(object, field)) != orNothing(find(before, field)))
-      errors.forbidden(field, kWhy);
-}
-
 void validateBuiltin(const json::value& object, const json::value* before, const Resource& resource,
                      FieldErrors& errors) {
   const auto* schema = resource.storageVersion().schema;
@@ -200,8 +207,18 @@ void validateBuiltin(const json::value& object, const json::value* before, const
   if (resource.isCore("nodes")) {
     validateQuantities(at(object, "status", "capacity"), "status.capacity", errors);
     validateQuantities(at(object, "status", "allocatable"), "status.allocatable", errors);
-  } else if (before && (resource.isCore("configmaps") || resource.isCore("secrets"))) {
-    validateImmutableData(object, *before, errors);
+  } else if (resource.isCore("configmaps")) {
+    validateConfigMap(object, before, errors);
+  } else if (resource.isCore("secrets")) {
+    validateSecret(object, before, errors);
+  } else if (resource.isCore("services")) {
+    validateService(object, before, errors);
+  } else if (resource.isCore("endpoints")) {
+    validateEndpoints(object, errors);
+  } else if (resource.is("discovery.k8s.io", "endpointslices")) {
+    validateEndpointSlice(object, before, errors);
+  } else if (resource.is("autoscaling", "horizontalpodautoscalers")) {
+    validateAutoscaler(object, errors);
   } else if (resource.isCore("resourcequotas")) {
     validateResourceQuota(object, before, errors);
   } else if (resource.isCore("limitranges")) {
@@ -220,7 +237,8 @@ void validateBuiltin(const json::value& object, const json::value* before, const
 }
 
 Outcome<> validateObject(const json::value& object, const json::value* before,
-                         const Resource& resource, const ResourceVersion& version) {
+                         const Resource& resource, const ResourceVersion& version,
+                         std::string_view subresource) {
   FieldErrors errors;
   validateMetadata(object, resource, errors);
   if (before) {
@@ -230,9 +248,12 @@ Outcome<> validateObject(const json::value& object, const json::value* before,
   }
   if (resource.custom) {
     if (version.schema) validateCustom(object, *version.schema, errors);
+  } else if (before && resource.isCore("pods") && subresource == "status") {
+    validatePodStatusUpdate(*before, object, errors);
   } else if (resource.isCore("pods")) {
     validatePod(object, errors);
-    if (before) validatePodUpdate(*before, object, errors);
+    if (before)
+      (subresource == "resize" ? validatePodResize : validatePodUpdate)(*before, object, errors);
   } else {
     validateBuiltin(object, before, resource, errors);
   }

@@ -3,6 +3,8 @@
 // Checks of objects before they are stored: metadata of every kind, the contents of those built-in
 // kinds whose rules people rely on. Types were checked before (normalize.h).
 
+#include <set>
+
 #include "apiserver/objects/failure.h"
 #include "apiserver/registry/resource.h"
 
@@ -10,9 +12,14 @@ namespace koord::apiserver {
 
 void validateMetadata(const json::value& object, const Resource& resource, FieldErrors& errors);
 void validatePod(const json::value& pod, FieldErrors& errors);
-void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors);
-// What a pod's spec may change into.
+// `volumes`: names that containers may mount besides spec.volumes.
+void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors,
+                     std::set<std::string> volumes = {});
+// What a pod's spec may change into: by itself, by the resize subresource, and the status.
 void validatePodUpdate(const json::value& before, const json::value& after, FieldErrors& errors);
+void validatePodResize(const json::value& before, const json::value& after, FieldErrors& errors);
+void validatePodStatusUpdate(const json::value& before, const json::value& after,
+                             FieldErrors& errors);
 // Everything but pods: required fields of the schema, quantities, selectors, replica counts.
 // `before` is null for a new object.
 void validateBuiltin(const json::value& object, const json::value* before, const Resource& resource,
@@ -20,6 +27,7 @@ void validateBuiltin(const json::value& object, const json::value* before, const
 
 // Calls the right ones of the above. before is null at creation.
 Outcome<> validateObject(const json::value& object, const json::value* before,
-                         const Resource& resource, const ResourceVersion& version);
+                         const Resource& resource, const ResourceVersion& version,
+                         std::string_view subresource);
 
 }  // namespace koord::apiserver

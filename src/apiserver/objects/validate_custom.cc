@@ -3,20 +3,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <functional>
+#include <unordered_map>
 
 #include "apiserver/objects/formats.h"
 #include "apiserver/objects/normalize.h"
+#include "apiserver/objects/place.h"
 
 namespace koord::apiserver {
 namespace {
 
 using api::Schema;
 using api::SchemaLimits;
-
-std::string join(const std::string& path, std::string_view field) {
-  return path.empty() ? std::string(field) : path + "." + std::string(field);
-}
 
 const char* typeName(const json::value& value) {
   if (value.is_object()) return "object";
@@ -77,173 +75,220 @@ std::string limitText(double limit, const json::value& value) {
 // The messages are those of kube-openapi, by way of apiextensions' field errors.
 class Validator {
  public:
-  explicit Validator(FieldErrors& errors) : errors_(errors) {}
+  // `steps` are left to do; at 0 nothing is checked any more.
+  Validator(FieldErrors& errors, std::size_t& steps) : errors_(errors), steps_(steps) {}
 
-  void check(const json::value& value, const Schema& schema, const std::string& path) {
+  void check(const json::value& value, const Schema& schema, const Place& place) {
+    if (!step(1)) return;
     const bool missing = value.is_null();
     if (missing && (schema.nullable || schema.type == Schema::Type::Any)) return;
-    if (const char* type = wrongType(value, schema))
+    if (const char* type = wrongType(value, schema)) {
+      const auto path = place.text();
       errors_.typeInvalid(
           path, typeName(value),
           fmt::format("{} in body must be of type {}: \"{}\"", path, type, typeName(value)));
+    }
     if (missing) return;
-    if (schema.limits) checkLimits(value, *schema.limits, path);
+    if (schema.limits) checkLimits(value, *schema.limits, place);
     if (const auto* object = value.if_object()) {
-      checkMembers(*object, schema, path);
+      checkMembers(*object, schema, place);
     } else if (const auto* array = value.if_array(); array && schema.type == Schema::Type::List) {
       if (schema.items)
         for (std::size_t i = 0; i < array->size(); ++i)
-          check((*array)[i], *schema.items, fmt::format("{}[{}]", path, i));
-      checkListKind(*array, schema, path);
+          check((*array)[i], *schema.items, Place{&place, {}, i});
+      checkListKind(*array, schema, place);
     }
   }
 
  private:
-  void checkMembers(const json::object& object, const Schema& schema, const std::string& path) {
+  bool step(std::size_t count) {
+    steps_ -= std::min(steps_, count);
+    return steps_ > 0;
+  }
+
+  void checkMembers(const json::object& object, const Schema& schema, const Place& place) {
+    if (!step(schema.fields.size())) return;
     for (const auto& field : schema.fields) {
       const auto* member = object.if_contains(field.name);
       if (!member) {
-        if (field.required) errors_.required(join(path, field.name));
+        if (field.required) errors_.required(Place{&place, field.name}.text());
       } else if (field.type) {
-        check(*member, *field.type, join(path, field.name));
+        check(*member, *field.type, Place{&place, field.name});
       }
     }
     if (schema.type == Schema::Type::Map && schema.items)
       for (const auto& member : object)
-        check(member.value(), *schema.items, join(path, member.key()));
+        check(member.value(), *schema.items, Place{&place, member.key()});
   }
 
-  void checkLimits(const json::value& value, const SchemaLimits& limits, const std::string& path) {
-    checkCombinations(value, limits, path);
-    if (value.is_number()) checkNumber(value, limits, path);
-    if (const auto* text = value.if_string()) checkString(*text, limits, path);
+  void checkLimits(const json::value& value, const SchemaLimits& limits, const Place& place) {
+    checkCombinations(value, limits, place);
+    if (value.is_number()) checkNumber(value, limits, place);
+    if (const auto* text = value.if_string()) checkString(*text, limits, place);
     if (const auto* array = value.if_array())
-      checkSize(array->size(), limits.minItems, limits.maxItems, "items", path);
+      checkSize(array->size(), limits.minItems, limits.maxItems, "items", place);
     if (const auto* object = value.if_object())
-      checkSize(object->size(), limits.minProperties, limits.maxProperties, "properties", path);
-    if (!limits.allowed.empty() &&
+      checkSize(object->size(), limits.minProperties, limits.maxProperties, "properties", place);
+    if (!limits.allowed.empty() && step(limits.allowed.size()) &&
         std::ranges::find(limits.allowed, value) == limits.allowed.end()) {
       std::vector<std::string> names;
       for (const auto& one : limits.allowed)
         names.push_back(one.is_string() ? std::string(one.get_string()) : toJson(one));
-      errors_.unsupported(path, value, names);
+      errors_.unsupported(place.text(), value, names);
     }
   }
 
-  void invalid(const std::string& path, ShownValue value, std::string_view why) {
+  void invalid(const Place& place, ShownValue value, std::string_view why) {
+    const auto path = place.text();
     errors_.invalid(path, std::move(value), fmt::format("{} in body {}", path, why));
   }
 
-  void checkNumber(const json::value& value, const SchemaLimits& limits, const std::string& path) {
+  void checkNumber(const json::value& value, const SchemaLimits& limits, const Place& place) {
     const double number = value.to_number<double>();
     const auto bound = [&](const std::optional<double>& limit, bool exclusive, bool below,
                            const char* relation) {
       if (!limit || (below ? number > *limit : number < *limit)) return;
       if (number == *limit && !exclusive) return;
-      invalid(path, value,
+      invalid(place, value,
               fmt::format("should be {} than {}{}", relation, exclusive ? "" : "or equal to ",
                           limitText(*limit, value)));
     };
     if (limits.multipleOf && std::fmod(number, *limits.multipleOf) != 0)
-      invalid(path, value,
+      invalid(place, value,
               fmt::format("should be a multiple of {}", limitText(*limits.multipleOf, value)));
     bound(limits.maximum, limits.exclusiveMaximum, false, "less");
     bound(limits.minimum, limits.exclusiveMinimum, true, "greater");
   }
 
-  void checkString(std::string_view text, const SchemaLimits& limits, const std::string& path) {
+  void checkString(std::string_view text, const SchemaLimits& limits, const Place& place) {
     if (limits.maxLength && codePoints(text) > *limits.maxLength)
-      errors_.tooLong(path, *limits.maxLength);
+      errors_.tooLong(place.text(), *limits.maxLength);
     if (limits.minLength && codePoints(text) < *limits.minLength)
-      invalid(path, text, fmt::format("should be at least {} chars long", *limits.minLength));
+      invalid(place, text, fmt::format("should be at least {} chars long", *limits.minLength));
     if (limits.regex && !re2::RE2::PartialMatch(text, *limits.regex))
-      invalid(path, text, fmt::format("should match '{}'", limits.pattern));
-    if (!hasFormat(text, limits.format))
+      invalid(place, text, fmt::format("should match '{}'", limits.pattern));
+    if (!hasFormat(text, limits.format)) {
+      const auto path = place.text();
       errors_.typeInvalid(path, text,
                           fmt::format("{} in body must be of type {}: {}", path, limits.format,
                                       ShownValue(text).text));
+    }
   }
 
   void checkSize(std::size_t size, const std::optional<std::size_t>& least,
-                 const std::optional<std::size_t>& most, const char* what,
-                 const std::string& path) {
+                 const std::optional<std::size_t>& most, const char* what, const Place& place) {
     if (least && size < *least)
-      invalid(path, static_cast<std::int64_t>(size),
+      invalid(place, static_cast<std::int64_t>(size),
               fmt::format("should have at least {} {}", *least, what));
-    if (most && size > *most) errors_.tooMany(path, size, *most);
+    if (most && size > *most) errors_.tooMany(place.text(), size, *most);
   }
 
   // What is wrong with the object as a whole has no path.
-  void combination(const std::string& path, std::string_view rule) {
-    errors_.invalid("<nil>", "", fmt::format("\"{}\" must {}", path, rule));
+  void combination(const Place& place, std::string_view rule) {
+    errors_.invalid("<nil>", "", fmt::format("\"{}\" must {}", place.text(), rule));
   }
 
-  FieldErrors problemsOf(const json::value& value, const Schema& schema, const std::string& path) {
+  FieldErrors problemsOf(const json::value& value, const Schema& schema, const Place& place) {
     FieldErrors out;
-    Validator(out).check(value, schema, path);
+    Validator(out, steps_).check(value, schema, place);
     return out;
   }
 
-  void checkCombinations(const json::value& value, const SchemaLimits& limits,
-                         const std::string& path) {
-    const auto checkAll = [&](const std::vector<const Schema*>& schemas) {
-      std::vector<FieldErrors> out;
-      for (const auto* schema : schemas) out.push_back(problemsOf(value, *schema, path));
-      return out;
-    };
-    if (auto all = checkAll(limits.anyOf);
-        !all.empty() && std::ranges::none_of(all, &FieldErrors::empty)) {
-      combination(path, "validate at least one schema (anyOf)");
-      errors_.append(std::move(all.front()));
+  struct Alternatives {
+    std::size_t valid = 0;
+    FieldErrors first;  // what is wrong by the first of them
+  };
+  Alternatives tryAll(const json::value& value, const std::vector<const Schema*>& schemas,
+                      const Place& place) {
+    Alternatives out;
+    for (std::size_t i = 0; i < schemas.size(); ++i) {
+      auto problems = problemsOf(value, *schemas[i], place);
+      if (problems.empty()) ++out.valid;
+      if (i == 0) out.first = std::move(problems);
     }
-    if (auto all = checkAll(limits.oneOf); !all.empty()) {
-      const auto valid = std::ranges::count_if(all, &FieldErrors::empty);
-      if (valid == 0) {
-        combination(path, "validate one and only one schema (oneOf). Found none valid");
-        errors_.append(std::move(all.front()));
-      } else if (valid > 1) {
-        combination(path, fmt::format("validate one and only one schema (oneOf). Found {} valid "
-                                      "alternatives",
-                                      valid));
-      }
-    }
-    if (auto all = checkAll(limits.allOf); !all.empty()) {
-      const auto valid = std::ranges::count_if(all, &FieldErrors::empty);
-      for (auto& errors : all) errors_.append(std::move(errors));
-      if (valid < std::ssize(limits.allOf))
-        combination(path, fmt::format("validate all the schemas (allOf){}",
-                                      valid == 0 ? ". None validated" : ""));
-    }
-    if (limits.not_ && problemsOf(value, *limits.not_, path).empty())
-      combination(path, "not validate the schema (not)");
+    return out;
   }
 
-  void checkListKind(const json::array& array, const Schema& schema, const std::string& path) {
+  void checkCombinations(const json::value& value, const SchemaLimits& limits, const Place& place) {
+    if (!limits.anyOf.empty()) {
+      auto any = tryAll(value, limits.anyOf, place);
+      if (any.valid == 0) {
+        combination(place, "validate at least one schema (anyOf)");
+        errors_.append(std::move(any.first));
+      }
+    }
+    if (!limits.oneOf.empty()) {
+      auto one = tryAll(value, limits.oneOf, place);
+      if (one.valid == 0) {
+        combination(place, "validate one and only one schema (oneOf). Found none valid");
+        errors_.append(std::move(one.first));
+      } else if (one.valid > 1) {
+        combination(place, fmt::format("validate one and only one schema (oneOf). Found {} valid "
+                                       "alternatives",
+                                       one.valid));
+      }
+    }
+    std::size_t valid = 0;
+    for (const auto* schema : limits.allOf) {
+      auto problems = problemsOf(value, *schema, place);
+      if (problems.empty()) ++valid;
+      errors_.append(std::move(problems));
+    }
+    if (valid < limits.allOf.size())
+      combination(place, fmt::format("validate all the schemas (allOf){}",
+                                     valid == 0 ? ". None validated" : ""));
+    if (limits.not_ && problemsOf(value, *limits.not_, place).empty())
+      combination(place, "not validate the schema (not)");
+  }
+
+  // Elements that are the same have the same hash, so that only few are compared.
+  void checkListKind(const json::array& array, const Schema& schema, const Place& place) {
     if (schema.listKind == Schema::ListKind::Atomic) return;
     const bool isMap = schema.listKind == Schema::ListKind::Map;
-    for (std::size_t i = 0; i < array.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j) {
-        const bool same = isMap ? std::ranges::all_of(schema.listKeys,
-                                                      [&](const std::string& key) {
-                                                        const auto* a = find(array[i], key);
-                                                        const auto* b = find(array[j], key);
-                                                        return a && b ? *a == *b : a == b;
-                                                      })
-                                : array[i] == array[j];
-        if (same) {
-          errors_.duplicate(fmt::format("{}[{}]", path, i), array[i]);
-          break;
-        }
+    const auto same = [&](const json::value& left, const json::value& right) {
+      if (!isMap) return left == right;
+      return std::ranges::all_of(schema.listKeys, [&](const std::string& key) {
+        const auto* a = find(left, key);
+        const auto* b = find(right, key);
+        return a && b ? *a == *b : a == b;
+      });
+    };
+    const auto hashOf = [&](const json::value& item) {
+      if (!isMap) return std::hash<json::value>{}(item);
+      std::size_t hash = 0;
+      for (const auto& key : schema.listKeys) {
+        const auto* value = find(item, key);
+        hash = hash * 31 + (value ? std::hash<json::value>{}(*value) : 0);
       }
+      return hash;
+    };
+    std::unordered_map<std::size_t, std::vector<std::size_t>> seen;
+    for (std::size_t i = 0; i < array.size(); ++i) {
+      auto& candidates = seen[hashOf(array[i])];
+      if (!step(1 + candidates.size())) return;
+      if (std::ranges::any_of(candidates,
+                              [&](std::size_t j) { return same(array[i], array[j]); })) {
+        errors_.duplicate(Place{&place, {}, i}.text(), array[i]);
+      } else {
+        candidates.push_back(i);
+      }
+    }
   }
 
   FieldErrors& errors_;
+  std::size_t& steps_;
 };
 
 }  // namespace
 
 void validateCustom(const json::value& object, const Schema& schema, FieldErrors& errors) {
-  Validator(errors).check(object, schema, "");
+  std::size_t steps = kMaxValidationSteps;
+  Validator(errors, steps).check(object, schema, {});
+  // Also where all that was checked is right: what was left out might be wrong.
+  if (steps == 0)
+    errors.forbidden("<nil>", fmt::format("the validation takes more than {} steps; make the "
+                                          "object or the schema's alternatives smaller",
+                                          kMaxValidationSteps));
 }
 
 }  // namespace koord::apiserver

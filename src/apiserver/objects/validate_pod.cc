@@ -8,6 +8,7 @@
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
+#include "apiserver/objects/validate_container.h"
 #include "base/quantity.h"
 
 namespace koord::apiserver {
@@ -79,25 +80,15 @@ void validateResources(const json::value& resources, const std::string& path, Fi
   }
 }
 
-void validatePort(const json::value& port, const std::string& path, FieldErrors& errors) {
-  const auto inRange = [&](const char* field, bool needed) {
-    const auto* value = find(port, field);
-    if (!value) {
-      if (needed) errors.required(fmt::format("{}.{}", path, field));
-      return;
-    }
-    const auto number = value->is_int64() ? value->get_int64() : 0;
-    if ((number != 0 || needed) && (number < 1 || number > 65535))
-      errors.invalid(fmt::format("{}.{}", path, field), *value,
-                     "must be between 1 and 65535, inclusive");
-  };
-  inRange("containerPort", true);
-  inRange("hostPort", false);
-  oneOf(port, path, "protocol", {"SCTP", "TCP", "UDP"}, errors);
-}
+// What containers of a pod refer to.
+struct PodPlaces {
+  std::set<std::string> volumes;
+  bool hostNetwork = false;
+};
 
 void validateContainer(const json::value& container, const std::string& path,
-                       const std::set<std::string>& volumes, FieldErrors& errors) {
+                       const PodPlaces& places, std::set<std::string>& hostPorts,
+                       FieldErrors& errors) {
   const auto name = textAt(container, "name");
   if (name.empty()) {
     errors.required(path + ".name");
@@ -114,8 +105,8 @@ void validateContainer(const json::value& container, const std::string& path,
   if (const auto* resources = find(container, "resources"))
     validateResources(*resources, path + ".resources", errors);
   if (const auto* ports = arrayAt(container, "ports"))
-    for (std::size_t i = 0; i < ports->size(); ++i)
-      validatePort((*ports)[i], fmt::format("{}.ports[{}]", path, i), errors);
+    validateContainerPorts(*ports, path + ".ports", places.hostNetwork, hostPorts, errors);
+  validateProbes(container, path, errors);
   if (const auto* env = arrayAt(container, "env"))
     for (std::size_t i = 0; i < env->size(); ++i)
       if (textAt((*env)[i], "name").empty())
@@ -126,7 +117,7 @@ void validateContainer(const json::value& container, const std::string& path,
       const auto volume = textAt((*mounts)[i], "name");
       if (volume.empty()) {
         errors.required(at + ".name");
-      } else if (!volumes.contains(std::string(volume))) {
+      } else if (!places.volumes.contains(std::string(volume))) {
         errors.notFound(at + ".name", volume);
       }
       if (textAt((*mounts)[i], "mountPath").empty()) errors.required(at + ".mountPath");
@@ -215,30 +206,12 @@ void validateSpread(const json::array& constraints, const std::string& path, Fie
   }
 }
 
-// The spec without what may change while a pod lives; gated pods may also narrow their placement.
-json::value frozenSpec(const json::value& pod, bool gated) {
-  const auto* spec = find(pod, "spec");
-  json::value out = spec ? *spec : json::value(json::object{});
-  if (!out.is_object()) return out;
-  auto& members = out.get_object();
-  for (const auto* name : {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds",
-                           "schedulingGates", "nodeName", "serviceAccount"})
-    eraseMember(members, name);
-  for (const auto* list : {"containers", "initContainers"})
-    if (auto* containers = arrayAt(members, list))
-      for (auto& container : *containers)
-        if (container.is_object()) eraseMember(container.get_object(), "image");
-  if (gated) {
-    eraseMember(members, "nodeSelector");
-    eraseMember(members, "affinity");
-  }
-  return out;
-}
-
 }  // namespace
 
-void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors) {
-  std::set<std::string> volumes;
+void validatePodSpec(const json::value& spec, const std::string& path, FieldErrors& errors,
+                     std::set<std::string> volumes) {
+  std::set<std::string> own;
+  PodPlaces places{std::move(volumes), flagAt(spec, "hostNetwork")};
   if (const auto* list = arrayAt(spec, "volumes"))
     for (std::size_t i = 0; i < list->size(); ++i) {
       const auto at = fmt::format("{}.volumes[{}].name", path, i);
@@ -247,27 +220,29 @@ void validatePodSpec(const json::value& spec, const std::string& path, FieldErro
         errors.required(at);
       } else if (const auto wrong = api::checkDnsLabel(name); !wrong.empty()) {
         errors.invalid(at, name, wrong);
-      } else if (!volumes.emplace(name).second) {
+      } else if (!own.emplace(name).second) {
         errors.duplicate(at, name);
       }
     }
+  places.volumes.merge(own);
   const auto* containers = arrayAt(spec, "containers");
   if (!containers || containers->empty()) errors.required(path + ".containers");
   std::set<std::string> names;
-  for (const auto* list : {"initContainers", "containers"})
+  for (const auto* list : {"initContainers", "containers"}) {
+    std::set<std::string> hostPorts;
     if (const auto* items = arrayAt(spec, list))
       for (std::size_t i = 0; i < items->size(); ++i) {
         const auto at = fmt::format("{}.{}[{}]", path, list, i);
-        validateContainer((*items)[i], at, volumes, errors);
+        // Init containers run one after the other.
+        if (std::string_view(list) == "initContainers") hostPorts.clear();
+        validateContainer((*items)[i], at, places, hostPorts, errors);
         const auto name = textAt((*items)[i], "name");
         if (!name.empty() && !names.emplace(name).second) errors.duplicate(at + ".name", name);
       }
+  }
   oneOf(spec, path, "restartPolicy", {"Always", "OnFailure", "Never"}, errors);
   oneOf(spec, path, "dnsPolicy", {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"},
         errors);
-  if (const auto grace = integerAt(spec, 0, "terminationGracePeriodSeconds"); grace < 0)
-    errors.invalid(path + ".terminationGracePeriodSeconds", grace,
-                   "must be greater than or equal to 0");
   if (const auto* deadline = find(spec, "activeDeadlineSeconds");
       deadline && integerAt(spec, 0, "activeDeadlineSeconds") < 1)
     errors.invalid(path + ".activeDeadlineSeconds", *deadline,
@@ -301,37 +276,6 @@ void validatePod(const json::value& pod, FieldErrors& errors) {
     return;
   }
   validatePodSpec(*spec, "spec", errors);
-}
-
-void validatePodUpdate(const json::value& before, const json::value& after, FieldErrors& errors) {
-  const auto* gates = at(before, "spec", "schedulingGates");
-  const bool gated = gates && gates->is_array() && !gates->get_array().empty();
-  if (frozenSpec(before, gated) != frozenSpec(after, gated))
-    errors.forbidden("spec",
-                     "pod updates may not change fields other than `spec.containers[*].image`,"
-                     "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec."
-                     "tolerations` (only additions to "
-                     "existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be "
-                     "set to 1 if it was "
-                     "previously negative)");
-  // Tolerations may be added, and a toleration's time may change.
-  const auto* oldSpec = find(before, "spec");
-  const auto* newSpec = find(after, "spec");
-  const auto* old = oldSpec ? arrayAt(*oldSpec, "tolerations") : nullptr;
-  if (!old) return;
-  const auto* now = newSpec ? arrayAt(*newSpec, "tolerations") : nullptr;
-  for (const auto& toleration : *old) {
-    const auto same = [&](const json::value& other) {
-      for (const auto* field : {"key", "operator", "value", "effect"})
-        if (textAt(toleration, field) != textAt(other, field)) return false;
-      return true;
-    };
-    if (!now || std::ranges::none_of(*now, same)) {
-      errors.forbidden("spec.tolerations",
-                       "existing toleration can not be modified except its tolerationSeconds");
-      return;
-    }
-  }
 }
 
 }  // namespace koord::apiserver

@@ -9,6 +9,7 @@
 #include "apiserver/protobuf/protobuf.h"
 #include "apiserver/protobuf/wire.h"
 #include "base/time.h"
+#include "base/utf8.h"
 #include "net/tls.h"
 
 namespace koord::apiserver {
@@ -25,29 +26,6 @@ Result<json::value> decodeValue(const wire::Field& field, const Schema& schema, 
 
 std::unexpected<Error> wrongType(std::string_view expected) {
   return fail(ErrorCode::BadRequest, fmt::format("expected {}", expected));
-}
-
-bool isUtf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t more = lead < 0x80    ? 0
-                             : lead >= 0xf0 ? 3
-                             : lead >= 0xe0 ? 2
-                             : lead >= 0xc2 ? 1
-                                            : 4;
-    if (more == 4 || lead > 0xf4 || i + more >= text.size()) return false;
-    std::uint32_t point = more == 0 ? lead : lead & (0x3fU >> more);
-    for (std::size_t k = 1; k <= more; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if ((next & 0xc0) != 0x80) return false;
-      point = point << 6 | (next & 0x3fU);
-    }
-    if ((more == 2 && point < 0x800) || (more == 3 && point < 0x10000) || point > 0x10ffff ||
-        (point >= 0xd800 && point < 0xe000))
-      return false;
-    i += more + 1;
-  }
-  return true;
 }
 
 Result<json::value> textOf(const wire::Field& field) {

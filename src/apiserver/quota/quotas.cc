@@ -174,6 +174,10 @@ void Quotas::touch(const Name& name) {
 }
 
 void Quotas::flush() {
+  if (store_.failure()) {  // all is counted anew once it can be written
+    dirty_.clear();
+    return;
+  }
   auto& table = store_.table(kQuotas);
   const auto resource = registry_.findByTable(kQuotas);
   for (const auto& name : std::exchange(dirty_, {})) {

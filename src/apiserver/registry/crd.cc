@@ -10,6 +10,9 @@
 namespace koord::apiserver {
 namespace {
 
+// Every object of a table has a cell for each.
+constexpr std::size_t kMaxPrinterColumns = 128;
+
 std::vector<std::string> texts(const json::value* list) {
   std::vector<std::string> out;
   if (list && list->is_array())
@@ -72,6 +75,11 @@ Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in,
                                std::string(textAt(*scale, "statusReplicasPath")),
                                std::string(textAt(*scale, "labelSelectorPath"))};
   if (const auto* columns = find(in, "additionalPrinterColumns"); columns && columns->is_array()) {
+    if (const auto count = columns->get_array().size(); count > kMaxPrinterColumns)
+      return fail(
+          ErrorCode::Invalid,
+          fmt::format("{}.additionalPrinterColumns: Too many: {}: must have at most {} items", path,
+                      count, kMaxPrinterColumns));
     for (const auto& column : columns->get_array()) {
       const auto* priority = find(column, "priority");
       version.columns.push_back(

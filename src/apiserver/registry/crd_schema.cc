@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <optional>
+#include <set>
+
 #include "apiserver/registry/crd.h"
 
 namespace koord::apiserver {
@@ -9,26 +13,47 @@ namespace {
 using api::Schema;
 using api::SchemaLimits;
 
+// Where a schema is: ".properties[spec].items"; becomes text only when there is something to say.
+struct SchemaPlace {
+  const SchemaPlace* above = nullptr;
+  std::string_view part;
+  std::string_view member = {};
+  std::optional<std::size_t> index = {};
+
+  std::string text() const {
+    std::string out = above ? above->text() + "." : "";
+    out += part;
+    if (!member.empty()) out.append("[").append(member.substr(0, kMaxShown)).append("]");
+    if (index) out += fmt::format("[{}]", *index);
+    return out;
+  }
+  static constexpr std::size_t kMaxShown = 256;
+};
+
+constexpr std::size_t kMaxWarnings = 100;
+
 class Compiler {
  public:
   Compiler(api::SchemaSet& set, std::vector<std::string>& warnings)
       : set_(set), warnings_(warnings) {}
 
-  Result<const Schema*> compile(const json::value& in, const std::string& path) {
-    if (!in.is_object()) return fail(ErrorCode::Invalid, path + ": must be an object");
+  Result<const Schema*> compile(const json::value& in, const SchemaPlace& place) {
+    if (!in.is_object()) return fail(ErrorCode::Invalid, place.text() + ": must be an object");
     auto& out = set_.add();
-    if (auto typed = setType(out, in, path); !typed) return fail(typed.error());
+    if (auto typed = setType(out, in, place); !typed) return fail(typed.error());
     out.description = textAt(in, "description");
     out.nullable = flag(in, "nullable");
     out.preserveUnknown = flag(in, "x-kubernetes-preserve-unknown-fields");
     out.embedded = flag(in, "x-kubernetes-embedded-resource");
     setListKind(out, in);
-    if (const auto* rules = find(in, "x-kubernetes-validations");
-        rules && rules->is_array() && !rules->get_array().empty())
-      warnings_.push_back(fmt::format(
-          "{}: x-kubernetes-validations: CEL rules are not supported and not checked", path));
-    if (auto done = setChildren(out, in, path); !done) return fail(done.error());
-    if (auto done = setLimits(out, in, path); !done) return fail(done.error());
+    if (const auto* rules = find(in, "x-kubernetes-validations"); rules && rules->is_array() &&
+                                                                  !rules->get_array().empty() &&
+                                                                  warnings_.size() < kMaxWarnings)
+      warnings_.push_back(
+          fmt::format("{}: x-kubernetes-validations: CEL rules are not supported and not checked",
+                      place.text()));
+    if (auto done = setChildren(out, in, place); !done) return fail(done.error());
+    if (auto done = setLimits(out, in, place); !done) return fail(done.error());
     return &out;
   }
 
@@ -38,7 +63,7 @@ class Compiler {
     return member && member->is_bool() && member->get_bool();
   }
 
-  static Result<> setType(Schema& out, const json::value& in, const std::string& path) {
+  static Result<> setType(Schema& out, const json::value& in, const SchemaPlace& place) {
     using Type = Schema::Type;
     const auto type = textAt(in, "type");
     if (flag(in, "x-kubernetes-int-or-string")) {
@@ -57,7 +82,7 @@ class Compiler {
       out.type = Type::Boolean;
     } else if (!type.empty()) {
       return fail(ErrorCode::Invalid,
-                  fmt::format("{}.type: Unsupported value: \"{}\"", path, type));
+                  fmt::format("{}.type: Unsupported value: \"{}\"", place.text(), type));
     }
     return {};
   }
@@ -72,15 +97,15 @@ class Compiler {
     out.atomic = textAt(in, "x-kubernetes-map-type") == "atomic";
   }
 
-  Result<> setChildren(Schema& out, const json::value& in, const std::string& path) {
+  Result<> setChildren(Schema& out, const json::value& in, const SchemaPlace& place) {
     if (const auto* items = find(in, "items")) {
-      auto compiled = compile(*items, path + ".items");
+      auto compiled = compile(*items, {&place, "items"});
       if (!compiled) return fail(compiled.error());
       out.items = *compiled;
     }
     if (const auto* extra = find(in, "additionalProperties")) {
       if (extra->is_object()) {
-        auto compiled = compile(*extra, path + ".additionalProperties");
+        auto compiled = compile(*extra, {&place, "additionalProperties"});
         if (!compiled) return fail(compiled.error());
         out.type = Schema::Type::Map;
         out.items = *compiled;
@@ -90,8 +115,7 @@ class Compiler {
     }
     if (const auto* properties = find(in, "properties"); properties && properties->is_object()) {
       for (const auto& member : properties->get_object()) {
-        auto compiled = compile(
-            member.value(), fmt::format("{}.properties[{}]", path, std::string_view(member.key())));
+        auto compiled = compile(member.value(), {&place, "properties", member.key()});
         if (!compiled) return fail(compiled.error());
         api::SchemaField field;
         field.name = member.key();
@@ -101,22 +125,17 @@ class Compiler {
       std::ranges::sort(out.fields, {}, &api::SchemaField::name);
     }
     if (const auto* required = find(in, "required"); required && required->is_array()) {
-      for (const auto& name : required->get_array()) {
-        if (!name.is_string()) continue;
-        auto it = std::ranges::find(out.fields, std::string_view(name.get_string()),
-                                    &api::SchemaField::name);
-        if (it == out.fields.end()) {
-          out.fields.push_back({std::string(name.get_string()), nullptr, true});
-          std::ranges::sort(out.fields, {}, &api::SchemaField::name);
-        } else {
-          it->required = true;
-        }
-      }
+      std::set<std::string_view> names;
+      for (const auto& name : required->get_array())
+        if (name.is_string()) names.insert(name.get_string());
+      for (auto& field : out.fields) field.required = names.erase(field.name) > 0;
+      for (const auto name : names) out.fields.push_back({std::string(name), nullptr, true});
+      std::ranges::sort(out.fields, {}, &api::SchemaField::name);
     }
     return {};
   }
 
-  Result<> setLimits(Schema& out, const json::value& in, const std::string& path) {
+  Result<> setLimits(Schema& out, const json::value& in, const SchemaPlace& place) {
     SchemaLimits limits;
     bool any = false;
     const auto number = [&](const char* name, std::optional<double>& slot) {
@@ -156,8 +175,8 @@ class Compiler {
       options.set_log_errors(false);
       const auto regex = std::make_shared<const re2::RE2>(limits.pattern, options);
       if (!regex->ok())
-        return fail(ErrorCode::Invalid, fmt::format("{}.pattern: Invalid value: \"{}\": {}", path,
-                                                    pattern, regex->error()));
+        return fail(ErrorCode::Invalid, fmt::format("{}.pattern: Invalid value: \"{}\": {}",
+                                                    place.text(), pattern, regex->error()));
       limits.regex = regex;
       any = true;
     }
@@ -172,14 +191,14 @@ class Compiler {
       const auto* list = find(in, name);
       if (!list || !list->is_array()) continue;
       for (std::size_t i = 0; i < list->get_array().size(); ++i) {
-        auto compiled = compile(list->get_array()[i], fmt::format("{}.{}[{}]", path, name, i));
+        auto compiled = compile(list->get_array()[i], {&place, name, {}, i});
         if (!compiled) return fail(compiled.error());
         slot->push_back(*compiled);
         any = true;
       }
     }
     if (const auto* inner = find(in, "not")) {
-      auto compiled = compile(*inner, path + ".not");
+      auto compiled = compile(*inner, {&place, "not"});
       if (!compiled) return fail(compiled.error());
       limits.not_ = *compiled;
       any = true;
@@ -196,7 +215,7 @@ class Compiler {
 
 Result<const Schema*> compileSchema(api::SchemaSet& set, const json::value& openApi,
                                     std::vector<std::string>& warnings) {
-  return Compiler(set, warnings).compile(openApi, "openAPIV3Schema");
+  return Compiler(set, warnings).compile(openApi, {nullptr, "openAPIV3Schema"});
 }
 
 }  // namespace koord::apiserver

@@ -55,6 +55,7 @@ struct Resource {
   bool createOnUpdate = false;
   bool keepsStatusOnCreate = false;
   bool readOnly = false;                  // made from other objects: only get and list
+  bool createOnly = false;                // answered and not kept: reviews
   std::vector<std::string> subresources;  // besides status and scale: "binding", "eviction", ...
   // Paths that field selectors can name, besides metadata.name and metadata.namespace.
   std::vector<std::string> selectableFields;

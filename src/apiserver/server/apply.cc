@@ -75,9 +75,9 @@ Outcome<json::value> readConfig(const kube::Request& request, const ConfigType& 
 Task<Outcome<Written>> WriteCall::apply() {
   const auto& request = call_.request;
   if (queryOf(request, "fieldManager").empty())
-    co_return refuse(ErrorCode::Invalid,
-                     "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is "
-                     "required for apply patch");
+    co_return refuse(FieldErrors()
+                         .required("fieldManager", "is required for apply patch")
+                         .failure("PatchOptions.meta.k8s.io", ""));
   const auto forced = queryOf(request, "force");
   const bool force = forced == "true" || forced == "1";
   const bool scale = request.subresource == "scale";

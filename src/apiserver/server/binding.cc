@@ -14,14 +14,11 @@ Task<Outcome<Written>> WriteCall::bind() {
   const std::string pod =
       request.name.empty() ? std::string(textAt(*body, "metadata", "name")) : request.name;
   const std::string node(textAt(*body, "target", "name"));
+  FieldErrors errors;
   if (const auto kind = textAt(*body, "target", "kind"); !kind.empty() && kind != "Node")
-    co_return refuse(ErrorCode::Invalid,
-                     fmt::format("Binding \"{}\" is invalid: target.kind: Unsupported value: "
-                                 "\"{}\": supported values: \"Node\"",
-                                 pod, kind));
-  if (node.empty())
-    co_return refuse(ErrorCode::Invalid,
-                     fmt::format("Binding \"{}\" is invalid: target.name: Required value", pod));
+    errors.unsupported("target.kind", kind, {"Node", "<empty>"});
+  if (node.empty()) errors.required("target.name");
+  if (!errors.empty()) co_return refuse(errors.failure("Binding", pod));
   const auto key = makeKey(request.namespace_, pod);
 
   auto a = attributes("CREATE", &*body, nullptr);
@@ -62,6 +59,7 @@ Task<Outcome<Written>> WriteCall::bind() {
     if (const auto* extra = at(*body, "metadata", name); extra && extra->is_object())
       for (const auto& member : extra->get_object())
         objectAt(objectAt(members, "metadata"), name)[member.key()] = member.value();
+  eraseMember(objectAt(members, "status"), "nominatedNodeName");  // it has come true, or not
   setCondition(objectAt(members, "status"),
                json::object{{"type", "PodScheduled"},
                             {"status", "True"},

@@ -84,6 +84,14 @@ std::optional<api::FieldProblem> wrongMetadata(const json::value& object,
   return problem;
 }
 
+// What the server has put there itself lacks the zeros that go with it.
+void completeStatus(json::object& members, const Target& target) {
+  const auto* schema = target.stored->storageVersion().schema;
+  const auto* field = target.stored->custom || !schema ? nullptr : schema->field("status");
+  if (auto* status = memberObject(members, "status"); status && field)
+    prune(members.at("status"), *field->type);
+}
+
 json::object newPodStatus(const json::value& spec) {
   json::object status{{"phase", "Pending"}, {"qosClass", qosClassOf(spec)}};
   if (const auto* gates = arrayAt(spec, "schedulingGates"); gates && !gates->empty())
@@ -93,6 +101,89 @@ json::object newPodStatus(const json::value& spec) {
          {"reason", "SchedulingGated"},
          {"message", "Scheduling is blocked due to non-empty scheduling gates"}}};
   return status;
+}
+
+// Of a resize only the resources of containers are taken, and how they are resized. Containers
+// that came, went or changed places are left for validation to refuse.
+void keepButResources(json::value& next, const json::value& old) {
+  json::object spec = old.at("spec").get_object();
+  auto& given = objectAt(next.get_object(), "spec");
+  for (const auto* list : {"containers", "initContainers"}) {
+    auto* now = arrayAt(given, list);
+    auto* kept = arrayAt(spec, list);
+    if ((now ? now->size() : 0) != (kept ? kept->size() : 0)) return;
+    for (std::size_t i = 0; kept && i < kept->size(); ++i) {
+      if (!(*now)[i].is_object() || textAt((*now)[i], "name") != textAt((*kept)[i], "name")) return;
+      for (const auto* field : {"resources", "resizePolicy"})
+        keep((*kept)[i].get_object(), (*now)[i].get_object(), field);
+    }
+  }
+  keep(spec, given, "resources");
+  given = std::move(spec);
+  const auto& before = old.at("metadata").get_object();
+  auto& metadata = metadataOf(next);
+  for (const auto* field : {"labels", "annotations", "finalizers", "ownerReferences"})
+    keep(metadata, before, field);
+}
+
+// What an old kubelet leaves out of a status stays.
+void keepOfPodStatus(json::value& next, const json::value& old) {
+  const auto* before = find(old, "status");
+  auto* status = memberObject(next.get_object(), "status");
+  if (!before || !status) return;
+  for (const auto* field : {"qosClass", "observedGeneration"})
+    if (isMissing(*status, field)) keep(*status, before->get_object(), field);
+  auto* conditions = arrayAt(*status, "conditions");
+  const auto* known = arrayAt(*before, "conditions");
+  if (!conditions || !known) return;
+  for (auto& condition : *conditions)
+    for (const auto& had : *known)
+      if (condition.is_object() && textAt(had, "type") == textAt(condition, "type") &&
+          isMissing(condition.get_object(), "observedGeneration"))
+        keep(condition.get_object(), had.get_object(), "observedGeneration");
+}
+
+// Each label key that a term names becomes an expression with the pod's own value.
+void addOwnValues(json::object& term, const char* keysField, const char* op,
+                  const json::value* labels) {
+  const auto* keys = arrayAt(term, keysField);
+  auto* selector = memberObject(term, "labelSelector");
+  if (!keys || !selector || !labels) return;  // without a selector nothing matches
+  const json::array wanted = *keys;
+  for (const auto& key : wanted) {
+    const auto* value = key.is_string() ? find(*labels, key.get_string()) : nullptr;
+    if (!value) continue;
+    auto& expressions = (*selector)["matchExpressions"];
+    if (!expressions.is_array()) expressions = json::array{};
+    expressions.get_array().push_back(
+        {{"key", key}, {"operator", op}, {"values", json::array{*value}}});
+  }
+}
+
+// matchLabelKeys and mismatchLabelKeys are settled once, when the pod is made.
+void settleLabelKeys(json::value& pod) {
+  auto* spec = memberObject(pod.get_object(), "spec");
+  const json::value labels =
+      at(pod, "metadata", "labels") ? *at(pod, "metadata", "labels") : json::value();
+  if (!spec || !labels.is_object()) return;
+  const auto settle = [&](json::value& term) {
+    if (!term.is_object()) return;
+    addOwnValues(term.get_object(), "matchLabelKeys", "In", &labels);
+    addOwnValues(term.get_object(), "mismatchLabelKeys", "NotIn", &labels);
+  };
+  if (auto* constraints = arrayAt(*spec, "topologySpreadConstraints"))
+    for (auto& constraint : *constraints) settle(constraint);
+  auto* affinity = memberObject(*spec, "affinity");
+  for (const auto* kind : {"podAffinity", "podAntiAffinity"}) {
+    auto* terms = affinity ? memberObject(*affinity, kind) : nullptr;
+    if (!terms) continue;
+    if (auto* required = arrayAt(*terms, "requiredDuringSchedulingIgnoredDuringExecution"))
+      for (auto& term : *required) settle(term);
+    if (auto* preferred = arrayAt(*terms, "preferredDuringSchedulingIgnoredDuringExecution"))
+      for (auto& weighted : *preferred)
+        if (weighted.is_object() && weighted.get_object().contains("podAffinityTerm"))
+          settle(weighted.at("podAffinityTerm"));
+  }
 }
 
 }  // namespace
@@ -106,8 +197,11 @@ Outcome<bool> isDryRun(const kube::Request& request) {
   const auto value = queryOf(request, "dryRun");
   if (value.empty()) return false;
   if (value == "All") return true;
-  return refuse(ErrorCode::Invalid,
-                fmt::format("dryRun: Unsupported value: \"{}\": supported values: \"All\"", value));
+  const auto kind = request.verb == kube::Verb::Create   ? "CreateOptions.meta.k8s.io"
+                    : request.verb == kube::Verb::Update ? "UpdateOptions.meta.k8s.io"
+                    : request.verb == kube::Verb::Patch  ? "PatchOptions.meta.k8s.io"
+                                                         : "DeleteOptions.meta.k8s.io";
+  return refuse(FieldErrors().unsupported("dryRun", value, {"All"}).failure(kind, ""));
 }
 
 Outcome<> admitObject(json::value& object, const kube::Request& request, const Target& target,
@@ -147,7 +241,9 @@ Outcome<> admitObject(json::value& object, const kube::Request& request, const T
       return cannotHandle(problem->path.empty() ? problem->message
                                                 : problem->path + ": " + problem->message);
     unknown = prune(object, *schema);
-    if (custom) applyDefaults(object, *schema);
+    if (custom)
+      if (auto filled = applyDefaults(object, *schema); !filled)
+        return refuse(std::move(filled.error()));
   }
   if (auto good = reportUnknown(unknown, request, target, warnings); !good) return good;
   toStoredForm(object, target);
@@ -205,10 +301,16 @@ Outcome<> settleName(json::value& object, const kube::Request& request, const Ta
     name = textOf(metadata, "generateName");
     if (name.empty()) return {};  // validation says it
     name = name.substr(0, 58);
-    for (int i = 0; i < 5; ++i) name += kNameAlphabet[random.below(kNameAlphabet.size())];
+    name += randomSuffix(random);
     metadata["name"] = name;
   }
   return {};
+}
+
+std::string randomSuffix(Random& random) {
+  std::string out;
+  for (int i = 0; i < 5; ++i) out += kNameAlphabet[random.below(kNameAlphabet.size())];
+  return out;
 }
 
 std::string newUid(Random& random) {
@@ -230,14 +332,14 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
       eraseMember(metadata, name);
     metadata["uid"] = newUid(random);
     metadata["creationTimestamp"] = formatTime(now);
-    const bool counts = target.stored->hasGeneration && !target.stored->isCore("pods");
-    if (counts) metadata["generation"] = 1;
+    if (target.stored->hasGeneration) metadata["generation"] = 1;
   }
   const bool clearStatus = target.resource->custom ? target.version->hasStatus
                                                    : target.stored->storageVersion().hasStatus &&
                                                          !target.stored->keepsStatusOnCreate;
   if (clearStatus) eraseMember(members, "status");
   if (target.stored->isCore("pods")) {
+    settleLabelKeys(object);
     members["status"] = newPodStatus(members["spec"]);
   } else if (target.stored->isCore("namespaces")) {
     members["status"] = {{"phase", "Active"}};
@@ -257,6 +359,7 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
   } else if (!target.resource->custom && target.stored->storageVersion().hasStatus) {
     objectAt(members, "status");
   }
+  completeStatus(members, target);
   return {};
 }
 
@@ -287,16 +390,13 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
         eraseMember(metadata.get_object(), "ownerReferences");
       changed["metadata"] = std::move(metadata);
     }
+    if (resource.isCore("pods")) keepOfPodStatus(next, old);
   } else if (hasStatus && subresource != "finalize") {
     keep(members, before, "status");
   }
   if (resource.isCore("namespaces") && subresource.empty())
     keep(objectAt(members, "spec"), before.at("spec").get_object(), "finalizers");
-  if (resource.isCore("pods") && subresource.empty()) {
-    // The node is set by binding only.
-    auto& spec = objectAt(next.get_object(), "spec");
-    keep(spec, before.at("spec").get_object(), "nodeName");
-  }
+  if (resource.isCore("pods") && subresource == "resize") keepButResources(next, old);
 
   auto& metadata = metadataOf(next);
   if (const auto uid = textOf(metadata, "uid"); !uid.empty() && uid != textOf(oldMeta, "uid"))
@@ -315,15 +415,17 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
         if (!had || !had->is_array() ||
             std::ranges::find(had->get_array(), finalizer) == had->get_array().end())
           return refuse(
-              ErrorCode::Invalid,
-              fmt::format("{} \"{}\" is invalid: metadata.finalizers: Forbidden: no new finalizers "
-                          "can be added if the object is being deleted, found new finalizers [{}]",
-                          target.kindName(), textOf(oldMeta, "name"),
-                          std::string_view(finalizer.is_string() ? finalizer.get_string() : "")));
+              FieldErrors()
+                  .forbidden(
+                      "metadata.finalizers",
+                      fmt::format("no new finalizers can be added if the object is being deleted, "
+                                  "found new finalizers []string{{{}}}",
+                                  toJson(finalizer)))
+                  .failure(target.kindName(), textOf(oldMeta, "name")));
   }
   if (resource.hasGeneration && subresource != "status") {
     const bool ownStatus = resource.custom ? hasStatus : true;
-    if (!resource.isCore("pods") && desiredState(next, ownStatus) != desiredState(old, ownStatus))
+    if (desiredState(next, ownStatus) != desiredState(old, ownStatus))
       metadata["generation"] = integerAt(old, 0, "metadata", "generation") + 1;
   }
   if (resource.is("apiextensions.k8s.io", "customresourcedefinitions"))

@@ -41,5 +41,7 @@ bool sameObject(const json::value& a, const json::value& b);
 bool canGo(const json::value& object);
 
 std::string newUid(Random& random);
+// The five letters and digits at the end of generated names.
+std::string randomSuffix(Random& random);
 
 }  // namespace koord::apiserver

@@ -1,21 +1,34 @@
 #include "apiserver/server/call.h"
 
+#include <fmt/format.h>
+
 namespace koord::apiserver {
 namespace {
 
-json::object detailsOf(const kube::Request& request) {
+json::object detailsOf(const Subject& subject) {
   json::object details;
-  if (!request.name.empty()) details["name"] = request.name;
-  if (!request.group.empty()) details["group"] = request.group;
-  if (!request.resource.empty()) details["kind"] = request.resource;
+  if (!subject.name.empty()) details["name"] = subject.name;
+  if (!subject.group.empty()) details["group"] = subject.group;
+  if (!subject.kind.empty()) details["kind"] = subject.kind;
   return details;
+}
+
+Subject subjectOf(const kube::Request& request) {
+  return {request.group, request.resource, request.name};
+}
+
+int statusOf(const Failure& failure) {
+  return failure.status != 0 ? failure.status : httpStatusOf(failure.error.code);
 }
 
 }  // namespace
 
 std::string statusText(const Failure& failure, const kube::Request& request) {
   const auto& error = failure.error;
-  json::object details = detailsOf(request);
+  // Of a request that could not be read nothing is known.
+  const bool unread = error.code == ErrorCode::BadRequest;
+  json::object details =
+      unread ? json::object() : detailsOf(failure.subject.value_or(subjectOf(request)));
   if (!failure.causes.empty()) {
     json::array causes;
     for (const auto& cause : failure.causes) {
@@ -29,16 +42,21 @@ std::string statusText(const Failure& failure, const kube::Request& request) {
   }
   if (error.retryAfter.count() > 0)
     details["retryAfterSeconds"] = (error.retryAfter.count() + 999) / 1000;
-  json::object status{{"kind", "Status"},           {"apiVersion", "v1"},
-                      {"metadata", json::object{}}, {"status", "Failure"},
-                      {"message", error.message},   {"reason", reasonOf(error.code)}};
-  if (!details.empty()) status["details"] = std::move(details);
-  status["code"] = httpStatusOf(error.code);
+  json::object status{{"kind", "Status"},
+                      {"apiVersion", "v1"},
+                      {"metadata", json::object{}},
+                      {"status", "Failure"},
+                      {"message", error.message},
+                      {"reason", failure.reason.empty() ? reasonOf(error.code) : failure.reason}};
+  // As the Go structs have it: an error about nothing in particular still has details.
+  if (!details.empty() || error.code == ErrorCode::Forbidden)
+    status["details"] = std::move(details);
+  status["code"] = statusOf(failure);
   return toJson(status);
 }
 
 std::string successText(const kube::Request& request, std::string_view kind, std::string_view uid) {
-  json::object details = detailsOf(request);
+  json::object details = detailsOf(subjectOf(request));
   if (!kind.empty()) details["kind"] = kind;
   if (!uid.empty()) details["uid"] = uid;
   return toJson(json::object{{"kind", "Status"},
@@ -50,10 +68,21 @@ std::string successText(const kube::Request& request, std::string_view kind, std
 
 Reply failureReply(Failure failure, const kube::Request& request) {
   Reply reply;
-  reply.status = httpStatusOf(failure.error.code);
+  reply.status = statusOf(failure);
   reply.body = bytesOf(statusText(failure, request));
   reply.error = std::move(failure.error);
   return reply;
+}
+
+Failure storageFailure(const Error& error) {
+  Failure failure(
+      ErrorCode::Io,
+      fmt::format("the storage takes no writes: {}; reads and watches go on, and writes "
+                  "do by themselves once that is mended",
+                  error.message));
+  failure.status = 507;
+  failure.reason = "InsufficientStorage";
+  return failure;
 }
 
 }  // namespace koord::apiserver

@@ -2,6 +2,7 @@
 
 // A request to the API server after its transport has been taken off, and its answer.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@ struct User {
   std::string name = "system:admin";
   std::string uid;
   std::vector<std::string> groups = {"system:masters"};
+  std::map<std::string, std::vector<std::string>> extra = {};
 };
 
 // How the client wants objects to look.
@@ -37,6 +39,9 @@ struct Reply {
   std::vector<std::string> warnings;
 };
 
+// The kind that messages about wrong query parameters of lists and watches name.
+inline constexpr std::string_view kListOptions = "ListOptions.meta.k8s.io";
+
 inline Bytes bytesOf(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
@@ -45,5 +50,7 @@ inline Bytes bytesOf(std::string text) {
 std::string statusText(const Failure& failure, const kube::Request& request);
 std::string successText(const kube::Request& request, std::string_view kind, std::string_view uid);
 Reply failureReply(Failure failure, const kube::Request& request);
+// 507: nothing can be written for now, because of this.
+Failure storageFailure(const Error& error);
 
 }  // namespace koord::apiserver

@@ -97,6 +97,7 @@ Outcome<> WriteCall::spendDisruption(const json::value& pod) {
                   {"reason", "InsufficientPods"},
                   {"message", ""}});
   objectAt(status, "disruptedPods")[textAt(pod, "metadata", "name")] = now;
+  stored();
   server_.store_.put(table, draftOf(budget, *server_.registry_.findByTable(kBudgets)), budget);
   return {};
 }

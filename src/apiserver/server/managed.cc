@@ -1,7 +1,10 @@
 #include "apiserver/objects/edit.h"
+
+#include <algorithm>
 #include "apiserver/server/body.h"
 #include "apiserver/server/write.h"
 #include "base/time.h"
+#include "base/utf8.h"
 
 namespace koord::apiserver {
 namespace {
@@ -11,8 +14,16 @@ constexpr std::size_t kMaxManager = 128;
 // The program's name in a user agent: "kubectl" of "kubectl/v1.32.0 (linux/amd64)".
 std::string programOf(std::string_view userAgent) {
   std::string out;
-  for (const char c : userAgent.substr(0, userAgent.find('/')))
-    if (static_cast<unsigned char>(c) >= 0x20 && out.size() < kMaxManager) out += c;
+  auto rest = userAgent.substr(0, userAgent.find('/'));
+  while (!rest.empty()) {
+    const auto next = utf8CharacterAt(rest);
+    // It is stored, and what is stored must be JSON; a header may have any bytes.
+    const auto text = next.length == 0 ? std::string_view("\ufffd") : rest.substr(0, next.length);
+    rest.remove_prefix(std::max<std::size_t>(next.length, 1));
+    if (next.length != 0 && next.code < 0x20) continue;
+    if (out.size() + text.size() > kMaxManager) break;
+    out += text;
+  }
   return out;
 }
 

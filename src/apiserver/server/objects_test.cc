@@ -81,8 +81,8 @@ TEST_F(ObjectsTest, whatIsEmptyIsNotThere) {
       {"fields of custom objects stay", "/apis/example.com/v1/namespaces/default/gizmos",
        R"({"metadata":{"name":"d"},"items":[1]})", R"({"items":[]})", "items", "[]"},
       {"what Go always shows stays", "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-       R"({"metadata":{"name":"e"},"rules":[{"verbs":["get"]}]})", R"({"rules":[]})", "rules",
-       "[]"}};
+       R"({"metadata":{"name":"e"},"rules":[{"verbs":["get"],"nonResourceURLs":["/x"]}]})",
+       R"({"rules":[]})", "rules", "[]"}};
   post(
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
       R"({"metadata":{"name":"gizmos.example.com"},"spec":{"group":"example.com","scope":"Namespaced",

@@ -127,12 +127,15 @@ Outcome<Reply> Server::list(const Call& call, const Target& target) {
   const auto rule = queryOf(request, "resourceVersionMatch");
   const auto token = queryOf(request, "continue");
   if (!rule.empty() && rule != "Exact" && rule != "NotOlderThan")
-    return refuse(ErrorCode::Invalid,
-                  fmt::format("resourceVersionMatch: Unsupported value: \"{}\"", rule));
+    return refuse(FieldErrors()
+                      .unsupported("resourceVersionMatch", rule, {"Exact", "NotOlderThan", ""})
+                      .failure(kListOptions, ""));
   if (!rule.empty() && wanted.empty())
-    return refuse(ErrorCode::Invalid,
-                  "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless "
-                  "resourceVersion is provided");
+    return refuse(
+        FieldErrors()
+            .forbidden("resourceVersionMatch",
+                       "resourceVersionMatch is forbidden unless resourceVersion is provided")
+            .failure(kListOptions, ""));
   std::string after;
   if (!token.empty()) {
     auto from = Continue::decode(token);

@@ -34,14 +34,15 @@ Outcome<json::value> deleteOptions(const kube::Request& request) {
   }
   if (const auto* grace = find(options, "gracePeriodSeconds");
       grace && !grace->is_null() && (!grace->is_int64() || grace->get_int64() < 0))
-    return refuse(ErrorCode::Invalid,
-                  "gracePeriodSeconds: Invalid value: must be a number that is not negative");
+    return refuse(FieldErrors()
+                      .invalid("gracePeriodSeconds", *grace, "must be greater than or equal to 0")
+                      .failure("DeleteOptions.meta.k8s.io", ""));
   if (const auto policy = textAt(options, "propagationPolicy");
       !policy.empty() && policy != "Orphan" && policy != "Background" && policy != "Foreground")
-    return refuse(ErrorCode::Invalid,
-                  fmt::format("propagationPolicy: Unsupported value: \"{}\": supported values: "
-                              "\"Foreground\", \"Background\", \"Orphan\"",
-                              policy));
+    return refuse(
+        FieldErrors()
+            .unsupported("propagationPolicy", policy, {"Background", "Foreground", "Orphan"})
+            .failure("DeleteOptions.meta.k8s.io", ""));
   return options;
 }
 
@@ -65,7 +66,8 @@ std::int64_t graceOf(const json::value& object, const Resource& resource,
   const auto phase = textAt(object, "status", "phase");
   if (phase == "Succeeded" || phase == "Failed") return 0;
   const auto own = integerAt(object, 30, "spec", "terminationGracePeriodSeconds");
-  return integerAt(options, own, "gracePeriodSeconds");
+  const auto grace = integerAt(options, own, "gracePeriodSeconds");
+  return grace < 0 ? 1 : grace;
 }
 
 }  // namespace

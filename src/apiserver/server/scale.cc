@@ -70,10 +70,9 @@ Outcome<> checkScale(const json::value& wanted, const json::value& object, const
                               problem->path, problem->path.empty() ? "" : ": ", problem->message));
   const auto name = textAt(object, "metadata", "name");
   if (const auto replicas = integerAt(wanted, 0, "spec", "replicas"); replicas < 0)
-    return refuse(ErrorCode::Invalid,
-                  fmt::format("Scale.autoscaling \"{}\" is invalid: spec.replicas: Invalid value: "
-                              "{}: must be greater than or equal to 0",
-                              name, replicas));
+    return refuse(FieldErrors()
+                      .invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+                      .failure("Scale.autoscaling", name));
   const auto uid = textAt(wanted, "metadata", "uid");
   if (const auto is = textAt(object, "metadata", "uid"); !uid.empty() && uid != is)
     return refuse(

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/access/reviews.h"
 #include "apiserver/metricsapi/metrics_api.h"
 #include "apiserver/registry/crd.h"
+#include "apiserver/server/absent.h"
 #include "apiserver/server/body.h"
 #include "apiserver/server/write.h"
 #include "base/log.h"
-#include "base/time.h"
 
 namespace koord::apiserver {
 namespace {
@@ -36,20 +37,26 @@ Server::~Server() = default;
 Result<std::unique_ptr<Server>> Server::open(Executor& executor, ServerOptions options) {
   const std::string path = options.database;
   const bool inlineCommits = options.inlineCommits;
+  const auto openStorage = options.openStorage;
   std::unique_ptr<Server> server(new Server(executor, std::move(options)));
-  if (!path.empty()) {
-    auto storage = openSqlite(path);
+  if (!path.empty() || openStorage) {
+    auto storage = openStorage ? openStorage() : openSqlite(path);
     if (!storage) return fail(std::move(storage.error()));
     if (auto loaded = server->load(**storage); !loaded)
       return fail(std::move(loaded.error()).within(path));
     const auto onDurable = [raw = server.get()](Result<std::uint64_t> version) {
       raw->store_.durable(std::move(version));
     };
+    server->store_.observe(
+        [raw = server.get()](const Table& table, const Event& event) {
+          raw->takenBack(table, event);
+        },
+        [raw = server.get()](const Error* failure) { raw->storageChanged(failure); });
     server->store_.setJournal(inlineCommits
                                   ? makeInlineJournal(executor, *std::move(storage), onDurable)
                                   : makeGroupJournal(executor, *std::move(storage), onDurable));
   }
-  server->addDefaultObjects();
+  if (auto opened = server->openAccess(); !opened) return fail(std::move(opened.error()));
   server->quotas_.load();
   return server;
 }
@@ -70,6 +77,7 @@ Result<> Server::load(Storage& storage) {
     draft.key = stored.key;
     store_.restore(store_.table(stored.table),
                    makeEntry(std::move(draft), *object, stored.version));
+    if (stored.table == "services") addresses_.changed(stored.key, &*object);
     if (stored.table == kCrds) {
       std::vector<std::string> warnings;
       auto learnt = resourceOfCrd(*object, warnings);
@@ -93,37 +101,68 @@ Result<> Server::load(Storage& storage) {
   return {};
 }
 
-// What every cluster has from its start.
-void Server::addDefaultObjects() {
-  const auto add = [this](const char* table, json::object object) {
-    const auto resource = registry_.findByTable(table);
-    json::value value = std::move(object);
-    auto& metadata = value.get_object()["metadata"].get_object();
-    if (store_.table(table).find(textAt(value, "metadata", "name"))) return;
-    metadata["uid"] = newUid(random_);
-    metadata["creationTimestamp"] = formatTime(executor_.wallNow());
-    store_.put(store_.table(table), draftOf(value, *resource), value);
-  };
-  for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"})
-    add("namespaces",
-        {{"apiVersion", "v1"},
-         {"kind", "Namespace"},
-         {"metadata", {{"name", name}, {"labels", {{"kubernetes.io/metadata.name", name}}}}},
-         {"spec", {{"finalizers", {"kubernetes"}}}},
-         {"status", {{"phase", "Active"}}}});
-  for (const auto& [name, priority, what] :
-       {std::tuple{"system-cluster-critical", 2'000'000'000,
-                   "Used for system critical pods that must run in the cluster, but can be moved "
-                   "to another node if necessary."},
-        std::tuple{
-            "system-node-critical", 2'000'001'000,
-            "Used for system critical pods that must not be moved from their current node."}})
-    add("priorityclasses.scheduling.k8s.io", {{"apiVersion", "scheduling.k8s.io/v1"},
-                                              {"kind", "PriorityClass"},
-                                              {"metadata", {{"name", name}, {"generation", 1}}},
-                                              {"value", priority},
-                                              {"description", what},
-                                              {"preemptionPolicy", "PreemptLowerPriority"}});
+// Who may do what, and what there is by itself. What is derived from objects is there before the
+// objects that the server makes, and hears of them as of others.
+Result<> Server::openAccess() {
+  SystemObjects::Options system{.rbac = options_.rbac,
+                                .serviceAccounts = options_.serviceAccounts.has_value(),
+                                .rootCaPem = {}};
+  if (options_.rbac) {
+    authorizer_ = std::make_unique<Authorizer>(store_, registry_);
+    aggregation_ = std::make_unique<RoleAggregation>(store_, registry_);
+  }
+  if (options_.serviceAccounts) {
+    auto& accounts = *options_.serviceAccounts;
+    system.rootCaPem = accounts.rootCaPem;
+    if (accounts.keys.empty()) {
+      auto key = net::SigningKey::generate();
+      if (!key) return fail(std::move(key.error()));
+      accounts.keys.push_back(*std::move(key));
+    }
+    authenticator_.setAccounts(
+        std::make_unique<ServiceAccountTokens>(store_, executor_, accounts.keys, accounts.issuer));
+  }
+  systemObjects_ = std::make_unique<SystemObjects>(executor_, store_, registry_, quotas_, random_,
+                                                   std::move(system));
+  systemObjects_->addAll();
+  return {};
+}
+
+// What else the server took from an object that is as before now.
+void Server::takenBack(const Table& table, const Event& event) {
+  const auto& entry = event.before ? event.before : event.now;
+  const auto object = event.before ? parseJson(event.before->text) : Result<json::value>();
+  const json::value* before = event.before && object ? &*object : nullptr;
+  if (table.name() == kMutating) {
+    webhooks_.setMutating(entry->key, before);
+  } else if (table.name() == kValidating) {
+    webhooks_.setValidating(entry->key, before);
+  } else if (table.name() == "services") {
+    addresses_.changed(entry->key, before);
+  } else if (table.name() == kCrds) {
+    std::vector<std::string> ignored;
+    auto learnt = before ? resourceOfCrd(*before, ignored) : fail(ErrorCode::NotFound, "");
+    if (learnt) {
+      registry_.put(*std::move(learnt));
+    } else {
+      registry_.remove(entry->key);
+    }
+  }
+}
+
+void Server::storageChanged(const Error* failure) {
+  // The ledger has charges of what was taken back; until now nothing could be stored anyway.
+  if (!failure) quotas_.load();
+  if (options_.onStorage) options_.onStorage(failure);
+}
+
+// Waits until all that a reply may depend on is on disk; false when some of it was taken back.
+Task<bool> Server::settled() {
+  if (store_.durableVersion() >= store_.version()) co_return true;
+  auto [settled, completer] = Future<bool>::make(executor_);
+  store_.whenDurable(store_.version(), [completer](bool durable) { completer.complete(durable); });
+  const bool durable = co_await settled;
+  co_return durable;
 }
 
 Task<Reply> Server::serve(Call call) {
@@ -134,33 +173,57 @@ Task<Reply> Server::serve(Call call) {
     if (reply.error) ++counters_.failures;
     co_return reply;
   }
+  if (isReview(call.request)) {
+    reply = answerReview(*this, call);
+    if (reply.error) ++counters_.failures;
+    co_return reply;
+  }
+  if (auto absent = absentReply(call.request, store_)) {
+    ++counters_.failures;
+    co_return *std::move(absent);
+  }
   const auto verb = call.request.verb;
   const bool reading =
       (verb == kube::Verb::Get || verb == kube::Verb::List) && call.request.subresource != "scale";
   if (reading) {
-    reply = read(call);
-  } else {
-    WriteCall write(*this, call);
-    auto running = write.run();
-    auto outcome = co_await running;
-    if (outcome) {
-      reply.body = std::move(outcome->text);
-      reply.status = outcome->status;
-    } else {
-      reply = failureReply(std::move(outcome.error()), call.request);
+    // What was read and then taken back is read again.
+    bool durable = false;
+    while (!durable) {
+      reply = read(call);
+      auto settling = settled();
+      durable = co_await settling;
     }
-    for (auto& warning : write.warnings()) reply.warnings.push_back(std::move(warning));
-  }
-  // Nothing leaves before all that it may depend on is on disk.
-  if (store_.durableVersion() < store_.version()) {
-    auto [durable, completer] = Future<bool>::make(executor_);
-    store_.whenDurable(store_.version(), [completer] { completer.complete(true); });
-    co_await durable;
-    if (const auto& failure = store_.failure())
-      reply = failureReply(Failure(ErrorCode::Internal, "the storage failed: " + failure->message),
-                           call.request);
+  } else {
+    auto writing = write(call);
+    reply = co_await writing;
   }
   if (reply.error) ++counters_.failures;
+  co_return reply;
+}
+
+Task<Reply> Server::write(const Call& call) {
+  Reply reply;
+  WriteCall write(*this, call);
+  auto running = write.run();
+  auto outcome = co_await running;
+  auto settling = settled();
+  const bool durable = co_await settling;
+  if (!durable || write.takenBack()) {
+    // By now the storage may be well again, but this write is gone.
+    const auto& failure = store_.failure();
+    reply = failureReply(
+        storageFailure(failure ? *failure : Error{ErrorCode::Io, "it failed for a moment", {}}),
+        call.request);
+  } else if (outcome) {
+    reply.body = std::move(outcome->text);
+    reply.status = outcome->status;
+  } else {
+    auto& failure = outcome.error();
+    if (!failure.subject && call.request.name.empty())
+      failure.subject = Subject{call.request.group, call.request.resource, write.newName()};
+    reply = failureReply(std::move(failure), call.request);
+  }
+  for (auto& warning : write.warnings()) reply.warnings.push_back(std::move(warning));
   co_return reply;
 }
 

@@ -9,12 +9,18 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "apiserver/admission/webhooks.h"
+#include "apiserver/authn/authenticator.h"
+#include "apiserver/authz/aggregation.h"
+#include "apiserver/authz/authorizer.h"
 #include "apiserver/quota/quotas.h"
 #include "apiserver/registry/registry.h"
 #include "apiserver/server/call.h"
+#include "apiserver/server/system_objects.h"
+#include "apiserver/server/service_addresses.h"
 #include "apiserver/server/target.h"
 #include "apiserver/store/store.h"
 #include "base/random.h"
@@ -22,12 +28,30 @@
 
 namespace koord::apiserver {
 
+// ServiceAccounts with what belongs to them: one in every namespace, tokens, and pods that get
+// theirs.
+struct ServiceAccountOptions {
+  std::vector<net::SigningKey> keys;  // the first signs, all verify; none: one is made
+  std::string issuer = kServiceAccountIssuer;
+  std::string rootCaPem;  // what clients verify this server by; "" = there is no kube-root-ca.crt
+};
+
 struct ServerOptions {
-  std::string database;              // the SQLite file; "" keeps everything in memory only
+  std::string database;  // the SQLite file; "" keeps everything in memory only
+  // Opens another storage than that file, for tests; null = the file, if there is one.
+  std::function<Result<std::unique_ptr<Storage>>()> openStorage;
   bool inlineCommits = false;        // write on the executor itself: for virtual time
   std::size_t historyEvents = 8192;  // per resource, for watches
   std::uint64_t seed = 1;            // of uids and generated names
-  WebhookCaller webhookCaller;       // null: webhooks cannot be called and fail by their policy
+  // The database cannot be written (the error; writes are answered 507, everything else goes on),
+  // or can be again (null). On the executor.
+  std::function<void(const Error* failure)> onStorage;
+  WebhookCaller webhookCaller;  // null: webhooks cannot be called and fail by their policy
+  // Node and RBAC authorisation, with the roles that every cluster has. Transports ask it before
+  // they hand a request to the server (authorizer()); without it whoever is known may do
+  // everything.
+  bool rbac = false;
+  std::optional<ServiceAccountOptions> serviceAccounts;
 };
 
 // Where the events of a watch go, as lines of JSON with a newline at the end. On the server's
@@ -64,6 +88,10 @@ class Server {
   const Registry& registry() const { return registry_; }
   Store& store() { return store_; }
   Webhooks& webhooks() { return webhooks_; }
+  Authorizer* authorizer() { return authorizer_.get(); }  // null: everything is allowed
+  Authenticator& authenticator() { return authenticator_; }
+  // Says where this server is reached: an IP address and port for the Service "kubernetes".
+  void publish(const std::string& address, int port) { systemObjects_->publish(address, port); }
 
   const Bytes& eventLine(const Event& event, bool added);
 
@@ -76,9 +104,13 @@ class Server {
   friend class WriteCall;
   Server(Executor& executor, ServerOptions options);
   Result<> load(Storage& storage);
-  void addDefaultObjects();
+  Result<> openAccess();
+  void takenBack(const Table& table, const Event& event);
+  void storageChanged(const Error* failure);
 
   Reply read(const Call& call);
+  Task<Reply> write(const Call& call);
+  Task<bool> settled();
   Outcome<Reply> get(const Call& call, const Target& target);
   Outcome<Reply> list(const Call& call, const Target& target);
 
@@ -89,6 +121,11 @@ class Server {
   Store store_;
   Webhooks webhooks_;
   Quotas quotas_;
+  std::unique_ptr<Authorizer> authorizer_;
+  std::unique_ptr<RoleAggregation> aggregation_;
+  Authenticator authenticator_;
+  std::unique_ptr<SystemObjects> systemObjects_;
+  ServiceAddresses addresses_;
   Counters counters_;
   struct EventLine {
     std::uint64_t version = 0;

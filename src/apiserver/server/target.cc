@@ -33,6 +33,13 @@ std::string fieldOf(const json::value& object, const Resource& resource, std::st
   return "";
 }
 
+Failure about(const Resource& resource, std::string_view name, ErrorCode code,
+              std::string message) {
+  Failure failure(code, std::move(message));
+  failure.subject = Subject{resource.group, resource.plural, std::string(name)};
+  return failure;
+}
+
 }  // namespace
 
 Outcome<Target> findTarget(const Registry& registry, Store& store, const kube::Request& request) {
@@ -51,15 +58,17 @@ Outcome<Target> findTarget(const Registry& registry, Store& store, const kube::R
 }
 
 Failure notFound(const Resource& resource, std::string_view name) {
-  return {ErrorCode::NotFound, fmt::format("{} \"{}\" not found", resource.qualified(), name)};
+  return about(resource, name, ErrorCode::NotFound,
+               fmt::format("{} \"{}\" not found", resource.qualified(), name));
 }
 Failure alreadyExists(const Resource& resource, std::string_view name) {
-  return {ErrorCode::AlreadyExists,
-          fmt::format("{} \"{}\" already exists", resource.qualified(), name)};
+  return about(resource, name, ErrorCode::AlreadyExists,
+               fmt::format("{} \"{}\" already exists", resource.qualified(), name));
 }
 Failure conflict(const Resource& resource, std::string_view name, std::string_view why) {
-  return {ErrorCode::Conflict, fmt::format("Operation cannot be fulfilled on {} \"{}\": {}",
-                                           resource.qualified(), name, why)};
+  return about(resource, name, ErrorCode::Conflict,
+               fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", resource.qualified(),
+                           name, why));
 }
 Failure modified(const Resource& resource, std::string_view name) {
   return conflict(resource, name,

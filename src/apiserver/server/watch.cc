@@ -40,22 +40,12 @@ class Stream final : public WatchStream, private Watcher {
   void start(std::optional<std::uint64_t> after, bool initialEvents, bool bookmarks,
              std::chrono::seconds timeout) {
     bookmarks_ = bookmarks;
+    markInitialEnd_ = !after && initialEvents;
     const auto alive = alive_;
     if (after) {
       follow(*after);
     } else {
-      const auto version = server_.store().version();
-      const auto [begin, end] = target_.table->range(match_.inNamespace());
-      for (auto it = begin; it != end; ++it)
-        if (match_(*it->second)) initial_.push_back(it->second);
-      markInitialEnd_ = initialEvents;
-      catchingUp_ = true;
-      // What is not on disk yet is not shown yet.
-      server_.store().whenDurable(version, [this, alive, version] {
-        if (!*alive) return;
-        follow(version);  // keeps what happens until the initial objects are out
-        if (*alive) catchUp(version);
-      });
+      showInitial();
     }
     if (!*alive) return;
     if (bookmarks_) armBookmark();
@@ -67,6 +57,24 @@ class Stream final : public WatchStream, private Watcher {
   }
 
  private:
+  void showInitial() {
+    const auto version = server_.store().version();
+    const auto [begin, end] = target_.table->range(match_.inNamespace());
+    for (auto it = begin; it != end; ++it)
+      if (match_(*it->second)) initial_.push_back(it->second);
+    catchingUp_ = true;
+    // What is not on disk yet is not shown yet, and what is taken back not at all.
+    server_.store().whenDurable(version, [this, alive = alive_, version](bool durable) {
+      if (!*alive) return;
+      if (!durable) {
+        initial_.clear();
+        return showInitial();
+      }
+      follow(version);  // keeps what happens until the initial objects are out
+      if (*alive) catchUp(version);
+    });
+  }
+
   void follow(std::uint64_t version) {
     if (version < target_.table->oldestVersion() || version > server_.store().version()) {
       expire(version);
@@ -235,13 +243,17 @@ Outcome<std::unique_ptr<WatchStream>> Server::watch(Call call, LineSink sink) {
   const bool initial = flag("sendInitialEvents");
   const auto rule = queryOf(request, "resourceVersionMatch");
   if (initial && rule != "NotOlderThan")
-    return refuse(ErrorCode::Invalid,
-                  "resourceVersionMatch: Forbidden: sendInitialEvents requires setting "
-                  "resourceVersionMatch to NotOlderThan");
+    return refuse(
+        FieldErrors()
+            .forbidden("resourceVersionMatch",
+                       "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+            .failure(kListOptions, ""));
   if (!initial && !rule.empty() && queryOf(request, "sendInitialEvents").empty())
-    return refuse(ErrorCode::Invalid,
-                  "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden for watch "
-                  "unless sendInitialEvents is provided");
+    return refuse(FieldErrors()
+                      .forbidden("resourceVersionMatch",
+                                 "resourceVersionMatch is forbidden for watch unless "
+                                 "sendInitialEvents is provided")
+                      .failure(kListOptions, ""));
   std::optional<std::uint64_t> after;
   if (const auto text = queryOf(request, "resourceVersion");
       !text.empty() && text != "0" && !initial) {

@@ -7,17 +7,25 @@
 #include "api/patch/strategic_patch.h"
 #include "apiserver/admission/builtin.h"
 #include "apiserver/admission/node_restriction.h"
+#include "apiserver/admission/service_account.h"
+#include "apiserver/authz/escalation.h"
+#include "apiserver/authz/validate.h"
+#include "apiserver/admission/storage.h"
 #include "apiserver/objects/edit.h"
+#include "apiserver/objects/service_fields.h"
 #include "apiserver/objects/validate.h"
 #include "apiserver/registry/crd.h"
 #include "apiserver/server/body.h"
 #include "apiserver/server/render.h"
 #include "apiserver/server/scale.h"
+#include "base/json_measure.h"
 
 namespace koord::apiserver {
 namespace {
 
 constexpr int kAttempts = 16;
+// What etcd takes by default.
+constexpr std::size_t kMaxObjectBytes = 1'572'864;
 
 bool isCrd(const Resource& resource) {
   return resource.is("apiextensions.k8s.io", "customresourcedefinitions");
@@ -32,9 +40,7 @@ Task<Outcome<Written>> WriteCall::run() {
   auto dryRun = isDryRun(call_.request);
   if (!dryRun) co_return std::unexpected(std::move(dryRun.error()));
   dryRun_ = *dryRun;
-  if (const auto& failure = server_.store_.failure())
-    co_return refuse(ErrorCode::Internal,
-                     "no writes are taken since the storage failed: " + failure->message);
+  if (const auto& failure = server_.store_.failure()) co_return refuse(storageFailure(*failure));
   if (!target_.version->deprecationWarning.empty())
     warnings_.push_back(target_.version->deprecationWarning);
 
@@ -47,6 +53,7 @@ Task<Outcome<Written>> WriteCall::run() {
     case kube::Verb::Create: {
       auto task = request.subresource == "binding"    ? bind()
                   : request.subresource == "eviction" ? evict()
+                  : request.subresource == "token"    ? issueToken()
                                                       : create();
       co_return co_await task;
     }
@@ -83,11 +90,13 @@ Task<Outcome<Written>> WriteCall::create() {
 }
 
 Task<Outcome<Written>> WriteCall::createObject(json::value object) {
+  if (auto good = admitCreation(); !good) co_return std::unexpected(std::move(good.error()));
   const auto givenManaged = takeManagedFields(object);
   if (auto good = settleName(object, call_.request, target_, server_.random_); !good)
     co_return std::unexpected(std::move(good.error()));
   track(nullptr, object, givenManaged);
   const std::string name(textAt(object, "metadata", "name"));
+  newName_ = name;
   const std::string namespace_(textAt(object, "metadata", "namespace"));
   if (auto good = admitToNamespace(namespace_, target_, name, server_.store_); !good)
     co_return std::unexpected(std::move(good.error()));
@@ -95,9 +104,13 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   auto mutated = co_await mutating;
   if (!mutated) co_return std::unexpected(std::move(mutated.error()));
   object = *std::move(mutated);
+  if (auto good = admitGrantOf(object, nullptr); !good)
+    co_return std::unexpected(std::move(good.error()));
   if (auto good = prepareCreate(object, target_, server_.executor_.wallNow(), server_.random_);
       !good)
     co_return std::unexpected(std::move(good.error()));
+  const auto held = giveAddresses(object, nullptr);
+  if (!held) co_return std::unexpected(held.error());
   auto validating = validate(object, nullptr);
   if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
 
@@ -105,6 +118,7 @@ Task<Outcome<Written>> WriteCall::createObject(json::value object) {
   if (target_.table->find(key)) co_return refuse(alreadyExists(*target_.resource, name));
   if (auto good = server_.quotas_.admit(object, *target_.stored); !good)
     co_return std::unexpected(std::move(good.error()));
+  if (auto good = checkSize(object, 0); !good) co_return std::unexpected(std::move(good.error()));
   if (dryRun_) co_return answer(object, 201);
   const auto entry = put(object);
   if (auto done = followUp(&object, name); !done)
@@ -129,10 +143,10 @@ Task<Outcome<Written>> WriteCall::update() {
     co_return co_await creating;
   }
   if (version.empty() && target_.resource->conditionalUpdatesOnly)
-    co_return refuse(ErrorCode::Invalid,
-                     fmt::format("{} \"{}\" is invalid: metadata.resourceVersion: Invalid value: "
-                                 "0x0: must be specified for an update",
-                                 target_.kindName(), request.name));
+    co_return refuse(
+        FieldErrors()
+            .invalid("metadata.resourceVersion", std::int64_t{0}, "must be specified for an update")
+            .failure(target_.kindName(), request.name));
   auto changing = modify([body = *std::move(object)](const json::value&, WriteCall&) {
     return Outcome<json::value>(body);
   });
@@ -146,9 +160,9 @@ Task<Outcome<Written>> WriteCall::patch() {
     co_return co_await applying;
   }
   if (!queryOf(request, "force").empty())
-    co_return refuse(ErrorCode::Invalid,
-                     "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be "
-                     "specified for non-apply patch");
+    co_return refuse(FieldErrors()
+                         .forbidden("force", "may not be specified for non-apply patch")
+                         .failure("PatchOptions.meta.k8s.io", ""));
   auto body = parseJson(request.body);
   if (!body) co_return refuse(std::move(body.error()).within("error decoding patch"));
   if (request.patchType == kube::PatchType::Strategic && target_.resource->custom)
@@ -210,15 +224,22 @@ Task<Outcome<Written>> WriteCall::modify(Change change) {
     next = *std::move(mutated);
     if (auto good = prepareUpdate(next, *old, target_, request.subresource); !good)
       co_return std::unexpected(std::move(good.error()));
+    if (auto good = admitGrantOf(next, &*old); !good)
+      co_return std::unexpected(std::move(good.error()));
+    const auto held = giveAddresses(next, &*old);
+    if (!held) co_return std::unexpected(held.error());
     auto validating = validate(next, &*old);
     if (auto good = co_await validating; !good) co_return std::unexpected(std::move(good.error()));
     if (target_.table->find(key) != entry)
       continue;  // another write came while webhooks were asked
 
     if (!newOwners_ && sameObject(next, *old)) co_return answer(*entry, 200);
-    if (request.subresource.empty() && !target_.stored->isCore("pods"))
+    const bool pods = target_.stored->isCore("pods");
+    if (pods ? request.subresource == "resize" : request.subresource.empty())
       if (auto good = server_.quotas_.admit(next, *target_.stored); !good)
         co_return std::unexpected(std::move(good.error()));
+    if (auto good = checkSize(next, entry->text.size()); !good)
+      co_return std::unexpected(std::move(good.error()));
     if (dryRun_) co_return answer(next, 200);
     const bool gone = canGo(next);
     if (gone) {
@@ -293,11 +314,18 @@ Task<Outcome<json::value>> WriteCall::mutate(json::value object, const json::val
 Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value* old) {
   if (auto good = validateObject(
           object, old, *target_.stored,
-          target_.resource->custom ? *target_.version : target_.stored->storageVersion());
+          target_.resource->custom ? *target_.version : target_.stored->storageVersion(),
+          call_.request.subresource);
       !good)
     co_return std::unexpected(std::move(good.error()));
+  if (auto good = validateRbac(object, old, *target_.stored); !good)
+    co_return std::unexpected(std::move(good.error()));
   if (auto good = checkKindRules(object); !good) co_return std::unexpected(std::move(good.error()));
-  if (auto good = checkAdmission(object, old, *target_.stored, server_.store_, warnings_); !good)
+  // Limits hold for new pods and for those that are resized.
+  const bool resized = call_.request.subresource == "resize";
+  if (auto good = checkAdmission(object, resized ? nullptr : old, *target_.stored, server_.store_,
+                                 warnings_);
+      !good)
     co_return std::unexpected(std::move(good.error()));
   if (auto good = admitNode(old ? "UPDATE" : "CREATE", &object, old); !good)
     co_return std::unexpected(std::move(good.error()));
@@ -310,10 +338,27 @@ Task<Outcome<>> WriteCall::validate(const json::value& object, const json::value
 }
 
 Outcome<> WriteCall::admitBuiltin(json::value& object, bool creating) {
-  if (creating && target_.stored->isCore("pods")) return completePod(object, server_.store_);
-  if (creating && target_.stored->isCore("services"))
-    return completeService(object, server_.store_, server_.random_);
+  completeRbac(object, *target_.stored);
+  if (creating && target_.stored->isCore("pods")) {
+    if (server_.options_.serviceAccounts)
+      if (auto good = admitServiceAccount(object, server_.store_, server_.random_); !good)
+        return good;
+    return completePod(object, server_.store_);
+  }
+  if (target_.stored->isCore("pods") && call_.request.subresource.empty())
+    completeTolerations(object);
+  if (creating) completeStorage(object, *target_.stored, server_.store_);
   return {};
+}
+
+Outcome<ServiceAddresses::Hold> WriteCall::giveAddresses(json::value& object,
+                                                         const json::value* old) {
+  if (!target_.stored->isCore("services") || !call_.request.subresource.empty())
+    return ServiceAddresses::Hold();
+  settleService(object, old);
+  const auto key =
+      makeKey(textAt(object, "metadata", "namespace"), textAt(object, "metadata", "name"));
+  return server_.addresses_.complete(object, key, server_.random_);
 }
 
 Outcome<> WriteCall::admitNode(std::string_view operation, const json::value* object,
@@ -325,14 +370,28 @@ Outcome<> WriteCall::admitNode(std::string_view operation, const json::value* ob
                          object, old});
 }
 
+Outcome<> WriteCall::admitGrantOf(const json::value& object, const json::value* old) {
+  auto* authorizer = server_.authorizer();
+  if (!authorizer) return {};
+  return admitGrant(*authorizer, call_.user, *target_.resource, object, old);
+}
+
+Outcome<> WriteCall::admitCreation() {
+  auto* authorizer = server_.authorizer();
+  if (!authorizer || call_.request.verb == kube::Verb::Create) return {};
+  auto attributes = attributesOf(call_);
+  attributes.verb = "create";
+  return authorizer->require(attributes);
+}
+
 // A CustomResourceDefinition must make a resource.
 Outcome<> WriteCall::checkKindRules(const json::value& object) {
   if (!isCrd(*target_.resource)) return {};
   auto resource = resourceOfCrd(object, warnings_);
   if (resource) return {};
-  return refuse(ErrorCode::Invalid,
-                fmt::format("{} \"{}\" is invalid: {}", target_.kindName(),
-                            textAt(object, "metadata", "name"), resource.error().message));
+  return refuse(FieldErrors()
+                    .told(resource.error().message)
+                    .failure(target_.kindName(), textAt(object, "metadata", "name")));
 }
 
 // What else changes in the server when an object of some kinds does; null when it is gone.
@@ -358,16 +417,42 @@ Outcome<> WriteCall::followUp(const json::value* object, std::string_view name) 
   return {};
 }
 
+// No single request can make an object that is too large, but many small ones could.
+Outcome<> WriteCall::checkSize(const json::value& object, std::size_t before) const {
+  const auto bytes = measureJson(object).bytes + managed_.size();
+  if (bytes <= std::max(kMaxObjectBytes, before)) return {};
+  return refuse(
+      ErrorCode::RequestEntityTooLarge,
+      fmt::format("{} \"{}\" would have {} bytes, more than the {} that can be stored "
+                  "(etcd: request is too large)",
+                  target_.kindName(), textAt(object, "metadata", "name"), bytes, kMaxObjectBytes));
+}
+
+void WriteCall::stored() {
+  earlierTakenBack_ = takenBack();
+  storedEpoch_ = server_.store_.epoch();
+  storedVersion_ = server_.store_.version() + 1;
+}
+
+bool WriteCall::takenBack() const {
+  return earlierTakenBack_ ||
+         (storedVersion_ != 0 && server_.store_.isTakenBack(storedEpoch_, storedVersion_));
+}
+
 EntryPtr WriteCall::put(const json::value& object) {
+  stored();
   auto entry =
       server_.store_.put(*target_.table, draftOf(object, *target_.stored), object, managed_);
   server_.quotas_.changed(*target_.stored, entry->key, &object);
+  if (target_.stored->isCore("services")) server_.addresses_.changed(entry->key, &object);
   return entry;
 }
 
 void WriteCall::erase(const EntryPtr& entry) {
+  stored();
   server_.store_.erase(*target_.table, entry);
   server_.quotas_.changed(*target_.stored, entry->key, nullptr);
+  if (target_.stored->isCore("services")) server_.addresses_.changed(entry->key, nullptr);
 }
 
 Written WriteCall::answer(const Entry& entry, int status) const {

@@ -19,6 +19,10 @@ class WriteCall {
 
   Task<Outcome<Written>> run();
   std::vector<std::string>& warnings() { return warnings_; }
+  // What the object is called that is being made; "" when the request names it.
+  const std::string& newName() const { return newName_; }
+  // Whether something that this call stored is gone again, since the storage failed.
+  bool takenBack() const;
 
  private:
   // The object that a write leads from `old` to.
@@ -63,10 +67,20 @@ class WriteCall {
   Task<Outcome<json::value>> mutate(json::value object, const json::value* old);
   Task<Outcome<>> validate(const json::value& object, const json::value* old);
   Outcome<> admitBuiltin(json::value& object, bool creating);
+  // Of a service: its addresses and ports, which are taken from here on.
+  Outcome<ServiceAddresses::Hold> giveAddresses(json::value& object, const json::value* old);
   // What a kubelet may not write.
   Outcome<> admitNode(std::string_view operation, const json::value* object,
                       const json::value* old) const;
+  // Nobody grants what he does not have, nor makes by an update what he may not create.
+  Outcome<> admitGrantOf(const json::value& object, const json::value* old);
+  Outcome<> admitCreation();
+  Task<Outcome<Written>> issueToken();
   Outcome<> followUp(const json::value* object, std::string_view name);
+  // What was stored before may stay as large as it is.
+  Outcome<> checkSize(const json::value& object, std::size_t before) const;
+  // To be called before each change.
+  void stored();
   EntryPtr put(const json::value& object);
   void erase(const EntryPtr& entry);
   Outcome<> checkKindRules(const json::value& object);
@@ -84,6 +98,11 @@ class WriteCall {
   bool newOwners_ = false;                // between the two there is more news than a time
   std::optional<ManagedFields> applied_;  // by apply()
   std::vector<std::string> warnings_;
+  std::string newName_;
+  // The last change, see Store::isTakenBack; version 0: none yet.
+  std::size_t storedEpoch_ = 0;
+  std::uint64_t storedVersion_ = 0;
+  bool earlierTakenBack_ = false;
 };
 
 }  // namespace koord::apiserver

@@ -1,6 +1,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "apiserver/store/storage.h"
 
@@ -29,10 +30,24 @@ class GroupJournal final : public Journal {
     bool wake = false;
     {
       const std::lock_guard lock(mutex_);
+      if (failed_) return;
       wake = queue_.empty();
       queue_.push_back(std::move(change));
     }
     if (wake) wake_.notify_one();
+  }
+
+  void resume() override {
+    const std::lock_guard lock(mutex_);
+    failed_ = false;
+  }
+
+  void probe(OnProbed onProbed) override {
+    {
+      const std::lock_guard lock(mutex_);
+      onProbed_ = std::move(onProbed);
+    }
+    wake_.notify_one();
   }
 
  private:
@@ -40,21 +55,39 @@ class GroupJournal final : public Journal {
   void run() {
     std::vector<Change> batch;
     while (true) {
+      OnProbed onProbed;
       {
         std::unique_lock lock(mutex_);
-        wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-        if (queue_.empty()) return;
+        wake_.wait(lock, [this] { return stopping_ || !queue_.empty() || onProbed_; });
+        onProbed = std::exchange(onProbed_, nullptr);
+        if (!onProbed && queue_.empty()) return;
         batch.swap(queue_);
       }
-      auto applied = storage_->apply(batch);
-      Result<std::uint64_t> outcome = batch.back().version;
-      if (!applied) outcome = fail(std::move(applied.error()));
-      batch.clear();
-      executor_.post([callback = onDurable_, outcome = std::move(outcome)] {
-        if (*callback) (*callback)(outcome);
-      });
-      if (!applied) return;
+      if (!batch.empty()) write(batch);
+      if (onProbed) tell(std::move(onProbed), storage_->probe());
     }
+  }
+
+  void write(std::vector<Change>& batch) {
+    auto applied = storage_->apply(batch);
+    Result<std::uint64_t> outcome = batch.back().version;
+    batch.clear();
+    if (!applied) {
+      outcome = fail(std::move(applied.error()));
+      const std::lock_guard lock(mutex_);
+      failed_ = true;
+      queue_.clear();
+    }
+    executor_.post([callback = onDurable_, outcome = std::move(outcome)] {
+      if (*callback) (*callback)(outcome);
+    });
+  }
+
+  void tell(OnProbed onProbed, Result<> outcome) {
+    executor_.post(
+        [alive = onDurable_, onProbed = std::move(onProbed), outcome = std::move(outcome)] {
+          if (*alive) onProbed(outcome);
+        });
   }
 
   Executor& executor_;
@@ -62,8 +95,10 @@ class GroupJournal final : public Journal {
   std::shared_ptr<OnDurable> onDurable_;  // emptied on the executor when the journal goes
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Change> queue_;  // guarded by mutex_
-  bool stopping_ = false;      // guarded by mutex_
+  std::vector<Change> queue_;  // guarded by mutex_, like the rest
+  OnProbed onProbed_;          // a probe that is wanted
+  bool failed_ = false;        // changes are dropped
+  bool stopping_ = false;
   std::thread thread_;
 };
 
@@ -73,12 +108,14 @@ class InlineJournal final : public Journal {
       : executor_(executor),
         storage_(std::move(storage)),
         onDurable_(std::make_shared<OnDurable>(std::move(onDurable))) {}
+  // What is queued is still written; nobody wants to hear of it any more.
   ~InlineJournal() override {
-    flush();
     *onDurable_ = nullptr;
+    flush();
   }
 
   void append(Change change) override {
+    if (failed_) return;
     queue_.push_back(std::move(change));
     if (queue_.size() > 1) return;
     executor_.post([callback = onDurable_, this] {
@@ -86,13 +123,22 @@ class InlineJournal final : public Journal {
     });
   }
 
+  void resume() override { failed_ = false; }
+
+  void probe(OnProbed onProbed) override {
+    executor_.post([callback = onDurable_, this, onProbed = std::move(onProbed)] {
+      if (*callback) onProbed(storage_->probe());
+    });
+  }
+
  private:
   void flush() {
-    if (queue_.empty() || failed_) return;
+    if (queue_.empty()) return;
     auto applied = storage_->apply(queue_);
     const auto version = queue_.back().version;
     queue_.clear();
     failed_ = !applied;
+    if (!*onDurable_) return;
     (*onDurable_)(applied ? Result<std::uint64_t>(version) : fail(std::move(applied.error())));
   }
 

@@ -1,5 +1,11 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
 
 #include "apiserver/store/storage.h"
 
@@ -10,6 +16,9 @@ struct Close {
   void operator()(sqlite3* db) const { sqlite3_close(db); }
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
+constexpr std::string_view kWhatToDo =
+    "restore it from a backup, or move it and its -wal file away to begin with an empty cluster";
+
 using Database = std::unique_ptr<sqlite3, Close>;
 using Statement = std::unique_ptr<sqlite3_stmt, Close>;
 
@@ -17,35 +26,49 @@ class SqliteStorage final : public Storage {
  public:
   explicit SqliteStorage(std::string path) : path_(std::move(path)) {}
 
+  // An existing file.
   Result<> open() {
-    sqlite3* db = nullptr;
-    const int opened =
-        sqlite3_open_v2(path_.c_str(), &db,
-                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
-    db_.reset(db);
-    if (opened != SQLITE_OK) return wrong("cannot be opened");
+    if (auto opened = connect(path_); !opened) return opened;
     // The lock is taken with the first read and held: one server per file.
     for (const char* sql : {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL",
                             "PRAGMA synchronous=FULL", "BEGIN IMMEDIATE; COMMIT"})
       if (auto done = run(sql); !done) return done;
     if (auto sound = check(); !sound) return sound;
-    for (const char* sql :
-         {"CREATE TABLE IF NOT EXISTS objects(resource TEXT NOT NULL, key TEXT NOT NULL, "
-          "version INTEGER NOT NULL, object TEXT NOT NULL, PRIMARY KEY(resource, key)) WITHOUT "
-          "ROWID",
-          "CREATE TABLE IF NOT EXISTS state(id INTEGER PRIMARY KEY, version INTEGER NOT NULL)",
-          "INSERT OR IGNORE INTO state(id, version) VALUES(1, 0)"})
-      if (auto done = run(sql); !done) return done;
+    if (auto ours = checkTables(); !ours) return ours;
     for (auto [statement, sql] :
          {std::pair{
               &put_,
               "INSERT OR REPLACE INTO objects(resource, key, version, object) VALUES(?,?,?,?)"},
           std::pair{&erase_, "DELETE FROM objects WHERE resource=? AND key=?"},
-          std::pair{&mark_, "UPDATE state SET version=? WHERE id=1"}}) {
+          std::pair{&mark_, "UPDATE state SET version=? WHERE id=1"},
+          std::pair{&probe_, "INSERT OR REPLACE INTO state(id, version) VALUES(2, ?)"}}) {
       auto prepared = prepare(sql);
       if (!prepared) return fail(std::move(prepared.error()));
       *statement = *std::move(prepared);
     }
+    return {};
+  }
+
+  // A new database, made beside its place and then moved there: whoever finds a file at the place
+  // finds all of it, however early the first start was cut short.
+  static Result<> create(const std::string& path) {
+    const std::string fresh = path + ".new";
+    for (const char* suffix : {"", "-journal"}) ::unlink((fresh + suffix).c_str());
+    {
+      SqliteStorage storage(path);
+      if (auto opened = storage.connect(fresh); !opened) return opened;
+      for (const char* sql :
+           {"PRAGMA synchronous=FULL",
+            "BEGIN; "
+            "CREATE TABLE objects(resource TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT "
+            "NULL, object TEXT NOT NULL, PRIMARY KEY(resource, key)) WITHOUT ROWID; "
+            "CREATE TABLE state(id INTEGER PRIMARY KEY, version INTEGER NOT NULL); "
+            "INSERT INTO state(id, version) VALUES(1, 0); "
+            "COMMIT"})
+        if (auto done = storage.run(sql); !done) return done;
+    }
+    if (::rename(fresh.c_str(), path.c_str()) != 0)
+      return fail(errnoError("rename " + fresh, errno));
     return {};
   }
 
@@ -80,16 +103,47 @@ class SqliteStorage final : public Storage {
     return done;
   }
 
+  // Another value each time: SQLite does not write what is there already.
+  Result<> probe() override {
+    sqlite3_bind_int64(probe_.get(), 1, ++probes_);
+    const int result = sqlite3_step(probe_.get());
+    auto outcome = result == SQLITE_DONE ? Result<>() : Result<>(wrong("cannot be written"));
+    sqlite3_reset(probe_.get());
+    return outcome;
+  }
+
  private:
+  Result<> connect(const std::string& file) {
+    sqlite3* db = nullptr;
+    const int opened =
+        sqlite3_open_v2(file.c_str(), &db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+    db_.reset(db);
+    if (opened != SQLITE_OK) return wrong("cannot be opened");
+    return {};
+  }
+
+  // A file with other tables is no cluster, and one without any has lost its own.
+  Result<> checkTables() {
+    sqlite3_stmt* statement = nullptr;
+    const int prepared = sqlite3_prepare_v2(
+        db_.get(), "SELECT (SELECT count(*) FROM objects) >= 0, version FROM state WHERE id=1", -1,
+        &statement, nullptr);
+    const Statement owned(statement);
+    if (prepared == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) return {};
+    return fail(ErrorCode::Io,
+                fmt::format("{}: this is a database, but not of a cluster; {}", path_, kWhatToDo));
+  }
+
   Result<> writeAll(std::span<const Change> changes) {
     const auto bind = [](sqlite3_stmt* statement, int at, std::string_view text) {
       sqlite3_bind_text(statement, at, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
     };
     const auto step = [&](sqlite3_stmt* statement) -> Result<> {
       const int result = sqlite3_step(statement);
+      auto outcome = result == SQLITE_DONE ? Result<>() : Result<>(wrong("cannot be written"));
       sqlite3_reset(statement);
-      if (result != SQLITE_DONE) return wrong("cannot be written");
-      return {};
+      return outcome;
     };
     for (const auto& change : changes) {
       auto* statement = change.entry ? put_.get() : erase_.get();
@@ -112,9 +166,8 @@ class SqliteStorage final : public Storage {
     const std::string_view verdict =
         reinterpret_cast<const char*>(sqlite3_column_text(rows->get(), 0));
     if (verdict == "ok") return {};
-    return fail(
-        ErrorCode::Io,
-        fmt::format("{}: the database is damaged: {}; restore it from a backup", path_, verdict));
+    return fail(ErrorCode::Io,
+                fmt::format("{}: the database is damaged: {}; {}", path_, verdict, kWhatToDo));
   }
 
   Result<Statement> prepare(const char* sql) {
@@ -136,20 +189,47 @@ class SqliteStorage final : public Storage {
       return fail(ErrorCode::Conflict,
                   path_ + ": another server uses this database; stop it or choose another folder");
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-      return fail(ErrorCode::Io,
-                  fmt::format("{}: the database is damaged: {}; restore it from a backup", path_,
-                              sqlite3_errmsg(db_.get())));
-    return fail(ErrorCode::Io, fmt::format("{}: {}: {}", path_, what, sqlite3_errmsg(db_.get())));
+      return fail(ErrorCode::Io, fmt::format("{}: the database is damaged: {}; {}", path_,
+                                             sqlite3_errmsg(db_.get()), kWhatToDo));
+    std::string why = sqlite3_errmsg(db_.get());
+    // "disk I/O error" alone does not say whether it is full, read-only or broken.
+    if (const int number = sqlite3_system_errno(db_.get()); code == SQLITE_IOERR && number != 0)
+      why += fmt::format(" ({})", std::generic_category().message(number));
+    return fail(ErrorCode::Io, fmt::format("{}: {}: {}", path_, what, why));
   }
 
   std::string path_;
   Database db_;
-  Statement put_, erase_, mark_;
+  Statement put_, erase_, mark_, probe_;
+  sqlite3_int64 probes_ = 0;
 };
+
+// What stands where the database should be: nothing, something to open, or what is left of one.
+// SQLite takes an empty file for a new database, and drops a log whose database is gone.
+Result<bool> findDatabase(const std::string& path) {
+  const auto lost = [&](std::string_view what) {
+    return fail(ErrorCode::Io, fmt::format("{}: {}; {}", path, what, kWhatToDo));
+  };
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return fail(errnoError(path, errno));
+    if (::stat((path + "-wal").c_str(), &info) == 0 && info.st_size > 0)
+      return lost("the database is gone, though its log (-wal) is still there");
+    return false;
+  }
+  if (!S_ISREG(info.st_mode)) return fail(ErrorCode::Io, path + ": this is not a file");
+  if (info.st_size == 0) return lost("the database is empty (0 bytes), so its contents are lost");
+  return true;
+}
 
 }  // namespace
 
 Result<std::unique_ptr<Storage>> openSqlite(const std::string& path) {
+  const auto found = findDatabase(path);
+  if (!found) return fail(found.error());
+  if (!*found)
+    if (auto created = SqliteStorage::create(path); !created)
+      return fail(std::move(created.error()));
   auto storage = std::make_unique<SqliteStorage>(path);
   if (auto opened = storage->open(); !opened) return fail(std::move(opened.error()));
   return storage;

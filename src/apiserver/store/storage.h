@@ -40,22 +40,34 @@ class Storage {
  public:
   virtual ~Storage() = default;
   virtual Result<StoredState> load() = 0;
-  // All of the changes or none; on disk when it returns.
+  // All of the changes or none; on disk when it returns. After a failure it may be tried again.
   virtual Result<> apply(std::span<const Change> changes) = 0;
+  // Writes something that means nothing: whether changes could be applied now.
+  virtual Result<> probe() = 0;
 };
 
-// A SQLite file in WAL mode. Fails when the file is damaged, cannot be written or is in use by
-// another server, and names it.
+// A SQLite file in WAL mode. Where there is none it is made, whole at once. Fails when the file is
+// empty, cut off, damaged or no database of ours, cannot be written or is in use by another server,
+// and names it: a cluster that is lost must not look like a new one.
 Result<std::unique_ptr<Storage>> openSqlite(const std::string& path);
 
-// Takes changes and says when they are durable. On the store's executor, as is the callback.
+// Takes changes and says when they are durable. On the store's executor, as are the callbacks.
+//
+// When the storage fails, all changes that are not durable yet are dropped: those that failed,
+// those that wait behind them, and those that are appended until resume(), since they may build
+// upon the others. Nothing of them is ever written.
 class Journal {
  public:
-  // The version up to which everything is durable, or why nothing will be any more.
+  // The version up to which everything is durable, or why the changes after that were dropped.
   using OnDurable = std::function<void(Result<std::uint64_t> version)>;
+  using OnProbed = std::function<void(Result<> outcome)>;
 
   virtual ~Journal() = default;
   virtual void append(Change change) = 0;
+  // After a failure, when what was dropped is gone from the store: takes changes again.
+  virtual void resume() = 0;
+  // Asks the storage whether it can be written. One at a time.
+  virtual void probe(OnProbed onProbed) = 0;
 };
 
 // Writes on a thread of its own: while one batch goes to disk the next one gathers, so that

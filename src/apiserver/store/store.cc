@@ -1,10 +1,18 @@
 #include "apiserver/store/store.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 
 namespace koord::apiserver {
+namespace {
+
+// How long after a failure the storage is tried again: at first, and at most.
+constexpr Duration kFirstProbe = std::chrono::milliseconds(250);
+constexpr Duration kSlowestProbe = std::chrono::seconds(5);
+
+}  // namespace
 
 std::pair<Table::Entries::const_iterator, Table::Entries::const_iterator> Table::range(
     std::string_view namespace_) const {
@@ -23,8 +31,14 @@ Table::Entries Table::differencesAt(std::uint64_t version) const {
   return out;
 }
 
+Store::Store(Executor& executor, Options options)
+    : executor_(executor), options_(options), probeDelay_(kFirstProbe) {}
+
 Store::~Store() {
   *alive_ = false;
+  if (probeTimer_ != 0) executor_.cancel(probeTimer_);
+  onHealth_ = nullptr;
+  onTakenBack_ = nullptr;
   journal_.reset();
 }
 
@@ -71,6 +85,8 @@ void Store::eraseAll(Table& table) {
 }
 
 void Store::record(Table& table, Event event, Change change) {
+  std::optional<Event> observed;
+  if (!table.observers_.empty()) observed = event;
   if (table.delivered_ == table.history_.size()) dirty_.push_back(&table);
   table.history_.push_back(std::move(event));
   // Only what has been delivered can be forgotten.
@@ -87,27 +103,100 @@ void Store::record(Table& table, Event event, Change change) {
       if (*alive) deliver();
     });
   }
+  if (!observed) return;
+  // In the end, and by index: what observers change comes after this change.
+  for (std::size_t i = 0; i < table.observers_.size(); ++i) table.observers_[i].fn(*observed);
 }
 
 void Store::durable(Result<std::uint64_t> version) {
-  if (version) {
-    durable_ = *version;
-  } else {
-    failure_ = std::move(version.error());
-    log::error("storage failed, no more writes are taken: {}", failure_->message);
-  }
+  if (!version) return fail(std::move(version.error()));
+  durable_ = *version;
+  probeDelay_ = kFirstProbe;
   deliver();
   // Callbacks may make new changes and wait for them.
-  while (!waiting_.empty() && (failure_ || waiting_.front().first <= durable_)) {
+  while (!waiting_.empty() && waiting_.front().first <= durable_) {
     auto fn = std::move(waiting_.front().second);
     waiting_.pop_front();
-    fn();
+    fn(true);
   }
+  if (failure_) recover();
 }
 
-void Store::whenDurable(std::uint64_t version, Callback fn) {
-  if (!journal_ || failure_ || version <= durable_) {
-    fn();
+void Store::fail(Error error) {
+  const bool first = !failure_;
+  failure_ = std::move(error);
+  takeBack();
+  journal_->resume();
+  // All of them wait for something that is gone.
+  for (auto& [version, fn] : std::exchange(waiting_, {})) fn(false);
+  if (first) {
+    log::error("the storage failed, writes are refused: {}", failure_->message);
+    if (onHealth_) onHealth_(&*failure_);
+  }
+  probeLater();
+}
+
+void Store::takeBack() {
+  takenBackTo_.push_back(durable_);
+  for (auto& [name, table] : tables_) takeBack(*table);
+  version_ = durable_;
+  std::erase_if(dirty_,
+                [](const Table* table) { return table->delivered_ == table->history_.size(); });
+}
+
+void Store::takeBack(Table& table) {
+  while (!table.history_.empty() && table.history_.back().version > durable_) {
+    const Event event = std::move(table.history_.back());
+    table.history_.pop_back();
+    const auto& key = (event.before ? event.before : event.now)->key;
+    if (event.before) {
+      table.entries_[key] = event.before;
+    } else {
+      table.entries_.erase(key);
+    }
+    if (onTakenBack_) onTakenBack_(table, event);
+    const Event back{durable_,
+                     !event.before ? EventType::Deleted
+                     : !event.now  ? EventType::Added
+                                   : EventType::Modified,
+                     event.now, event.before};
+    for (const auto& observer : table.observers_)
+      if (observer.derives) observer.fn(back);
+  }
+  table.oldest_ = std::min(table.oldest_, durable_);  // a table made meanwhile
+  for (auto& subscription : table.watchers_)
+    subscription.after = std::min(subscription.after, durable_);
+}
+
+void Store::probeLater() {
+  if (probeTimer_ != 0) return;
+  probeTimer_ = executor_.runAfter(probeDelay_, [this] {
+    journal_->probe([this](Result<> outcome) {
+      probeTimer_ = 0;
+      if (!failure_) return;  // a write went through meanwhile
+      if (outcome) return recover();
+      failure_ = std::move(outcome.error());
+      probeLater();
+    });
+  });
+  probeDelay_ = std::min<Duration>(probeDelay_ * 2, kSlowestProbe);
+}
+
+void Store::recover() {
+  failure_.reset();
+  log::info("the storage can be written again, writes go on");
+  if (onHealth_) onHealth_(nullptr);
+}
+
+void Store::observe(std::function<void(const Table&, const Event&)> onTakenBack,
+                    std::function<void(const Error*)> onHealth) {
+  onTakenBack_ = std::move(onTakenBack);
+  onHealth_ = std::move(onHealth);
+}
+
+void Store::whenDurable(std::uint64_t version, WhenDurable fn) {
+  if (!journal_ || version <= durable_) {
+    fn(true);
   } else {
     waiting_.emplace_back(version, std::move(fn));
   }

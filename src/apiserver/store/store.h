@@ -7,14 +7,20 @@
 // told to watchers only when it is durable, and whoever answers a request that may have seen it
 // waits for whenDurable first. With no journal everything is durable at once.
 //
+// When the storage fails (a full disk), what is not durable is taken back: the tables, and the
+// version counter, are again what the disk has, which is all that anybody was told of. Reads and
+// watches go on. The storage is probed until it can be written, and then writes go on, too.
+//
 // On one executor's thread.
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <deque>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "apiserver/store/entry.h"
 #include "apiserver/store/storage.h"
@@ -65,6 +71,11 @@ class Table {
   std::uint64_t oldest_ = 0;   // the version before the first event of the history
   std::size_t delivered_ = 0;  // events of the history that watchers have got
   std::list<Subscription> watchers_;
+  struct Observer {
+    std::function<void(const Event&)> fn;
+    bool derives = false;
+  };
+  std::vector<Observer> observers_;
 };
 
 class Store {
@@ -73,7 +84,7 @@ class Store {
     std::size_t historyEvents = 8192;  // per table
   };
 
-  Store(Executor& executor, Options options) : executor_(executor), options_(options) {}
+  Store(Executor& executor, Options options);
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
@@ -97,19 +108,46 @@ class Store {
   // Forgets a whole table with its history; its watchers hear of the deletions.
   void eraseAll(Table& table);
 
-  // Why writes are refused: the journal failed. Nothing changes it but a restart.
+  // Why writes are to be refused for now: the storage failed.
   const std::optional<Error>& failure() const { return failure_; }
-  // Calls fn, at once or later, when everything up to `version` is durable or never will be.
-  void whenDurable(std::uint64_t version, Callback fn);
+  // Counts how often changes were taken back. Versions are given anew after that, so that a change
+  // is known by its epoch and its version.
+  std::size_t epoch() const { return takenBackTo_.size(); }
+  bool isTakenBack(std::size_t epoch, std::uint64_t version) const {
+    return epoch < takenBackTo_.size() && version > takenBackTo_[epoch];
+  }
+  // Calls fn, at once or later: with true when everything up to `version` is durable, with false
+  // when some of it has been taken back.
+  using WhenDurable = std::move_only_function<void(bool durable)>;
+  void whenDurable(std::uint64_t version, WhenDurable fn);
+  // onTakenBack: for each change, the newest first, after the table is as before it. onHealth: the
+  // storage failed (the error), or can be written again (null).
+  void observe(std::function<void(const Table& table, const Event& event)> onTakenBack,
+               std::function<void(const Error* failure)> onHealth);
 
   // Delivers the changes after `version`, which must not be below table.oldestVersion(): those of
   // the past at once, the others as they become durable. The watcher may unsubscribe from inside
   // onEvent.
   void subscribe(Table& table, Watcher& watcher, std::uint64_t version);
   void unsubscribe(Table& table, Watcher& watcher);
+  // For what the server derives from its own objects: hears of every change in the moment it is
+  // made, on disk or not, and may make further ones. For good.
+  void observe(Table& table, std::function<void(const Event&)> observer) {
+    table.observers_.push_back({std::move(observer), false});
+  }
+  // For what is derived and changes nothing itself: hears of changes that are taken back, too, as of
+  // changes into the other direction.
+  void derive(Table& table, std::function<void(const Event&)> observer) {
+    table.observers_.push_back({std::move(observer), true});
+  }
 
  private:
   void record(Table& table, Event event, Change change);
+  void fail(Error error);
+  void takeBack();
+  void takeBack(Table& table);
+  void probeLater();
+  void recover();
   void deliver();
   void deliver(Table& table);
 
@@ -120,8 +158,14 @@ class Store {
   std::uint64_t version_ = 1;
   std::uint64_t durable_ = 1;
   std::optional<Error> failure_;
-  std::deque<std::pair<std::uint64_t, Callback>> waiting_;  // by version
-  std::vector<Table*> dirty_;                               // with events to deliver
+  std::vector<std::uint64_t>
+      takenBackTo_;  // the version that was durable, at the end of each epoch
+  TimerId probeTimer_ = 0;
+  Duration probeDelay_{};
+  std::function<void(const Table&, const Event&)> onTakenBack_;
+  std::function<void(const Error*)> onHealth_;
+  std::deque<std::pair<std::uint64_t, WhenDurable>> waiting_;  // by version
+  std::vector<Table*> dirty_;                                  // with events to deliver
   bool deliveryPosted_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

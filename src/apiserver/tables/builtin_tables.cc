@@ -262,21 +262,61 @@ array crd(const value& o, WallTime) {
   return {value(textAt(o, "metadata", "creationTimestamp"))};
 }
 
+std::string accessModes(const value& o) {
+  std::string out;
+  for (const auto& [mode, letters] :
+       {std::pair{"ReadWriteOnce", "RWO"}, std::pair{"ReadOnlyMany", "ROX"},
+        std::pair{"ReadWriteMany", "RWX"}, std::pair{"ReadWriteOncePod", "RWOP"}}) {
+    const auto* list = at(o, "spec", "accessModes");
+    if (!list || !list->is_array()) break;
+    for (const auto& one : list->get_array())
+      if (one == mode) out += (out.empty() ? "" : ",") + std::string(letters);
+  }
+  return out;
+}
+
 array claim(const value& o, WallTime now) {
-  std::string modes;
-  if (const auto* list = at(o, "spec", "accessModes"); list && list->is_array())
-    for (const auto& mode : list->get_array()) {
-      if (!modes.empty()) modes += ",";
-      for (const char c : std::string_view(mode.is_string() ? mode.get_string() : json::string{}))
-        if (c >= 'A' && c <= 'Z') modes += c;
-    }
   return {str(std::string(textAt(o, "status", "phase"))),
           str(std::string(textAt(o, "spec", "volumeName"))),
           str(std::string(textAt(o, "status", "capacity", "storage"))),
-          str(modes),
+          str(accessModes(o)),
           str(std::string(textAt(o, "spec", "storageClassName"))),
           created(o, now),
           str(std::string(textAt(o, "spec", "volumeMode")))};
+}
+
+array volume(const value& o, WallTime now) {
+  const auto* claimRef = at(o, "spec", "claimRef");
+  const bool leaving = at(o, "metadata", "deletionTimestamp") != nullptr;
+  const auto attributes = textAt(o, "spec", "volumeAttributesClassName");
+  return {str(std::string(textAt(o, "spec", "capacity", "storage"))),
+          str(accessModes(o)),
+          str(std::string(textAt(o, "spec", "persistentVolumeReclaimPolicy"))),
+          str(leaving ? "Terminating" : std::string(textAt(o, "status", "phase"))),
+          str(claimRef ? fmt::format("{}/{}", textAt(*claimRef, "namespace"),
+                                     textAt(*claimRef, "name"))
+                       : std::string()),
+          str(std::string(textAt(o, "spec", "storageClassName"))),
+          str(attributes.empty() ? "<unset>" : std::string(attributes)),
+          str(std::string(textAt(o, "status", "reason"))),
+          created(o, now),
+          str(std::string(textAt(o, "spec", "volumeMode")))};
+}
+
+array storageClass(const value& o, WallTime now) {
+  std::string name(textAt(o, "metadata", "name"));
+  if (textAt(o, "metadata", "annotations", "storageclass.kubernetes.io/is-default-class") == "true")
+    name += " (default)";
+  const auto orDefault = [&](const char* field, const char* fallback) {
+    const auto text = textAt(o, field);
+    return str(text.empty() ? fallback : std::string(text));
+  };
+  return {str(std::move(name)),
+          str(std::string(textAt(o, "provisioner"))),
+          orDefault("reclaimPolicy", "Delete"),
+          orDefault("volumeBindingMode", "Immediate"),
+          flagAt(o, "allowVolumeExpansion"),
+          created(o, now)};
 }
 
 struct Row {
@@ -351,6 +391,11 @@ std::vector<Row> rows() {
        {text("Status"), text("Volume"), text("Capacity"), text("Access Modes"),
         text("StorageClass"), text("Age"), text("VolumeMode", 1)},
        claim},
+      {"persistentvolumes",
+       {text("Capacity"), text("Access Modes"), text("Reclaim Policy"), text("Status"),
+        text("Claim"), text("StorageClass"), text("VolumeAttributesClass"), text("Reason"),
+        text("Age"), text("VolumeMode", 1)},
+       volume},
   };
 }
 
@@ -364,6 +409,13 @@ std::optional<BuiltinTable> builtinTable(const Resource& resource) {
         text("Subobject", 1), text("Source", 1), text("Message"), text("First Seen", 1),
         number("Count", 1),   text("Name", 1)};
     return BuiltinTable{columns, event, false};
+  }
+  if (resource.table == "storageclasses.storage.k8s.io") {
+    const std::vector<TableColumn> columns = {text("Name"),          text("Provisioner"),
+                                              text("ReclaimPolicy"), text("VolumeBindingMode"),
+                                              {"AllowVolumeExpansion", "boolean", "", "", 0},
+                                              text("Age")};
+    return BuiltinTable{columns, storageClass, false};
   }
   for (auto& row : rows())
     if (row.table == resource.table) return BuiltinTable{std::move(row.columns), row.cells};

@@ -2,24 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "apiserver/objects/failure.h"
 #include "apiserver/tables/builtin_tables.h"
+#include "base/json_measure.h"
 #include "base/time.h"
 
 namespace koord::apiserver {
 namespace {
 
-json::value cellOf(const Column& column, const json::value& object, WallTime now) {
+// Columns may show the same part of an object again and again, so that a row could be many times
+// its object. All cells of a row have as much text as the object, and this.
+constexpr std::size_t kSpareRowBytes = 4 << 10;
+
+json::value cellOf(const Column& column, const json::value& object, WallTime now,
+                   std::size_t& room) {
   const auto values = jsonPath(object, column.jsonPath);
   if (values.empty()) return nullptr;
   const auto& first = *values.front();
   if (column.type == "date") return json::string(age(&first, now));
-  if (column.type == "integer" || column.type == "number" || column.type == "boolean") return first;
-  if (values.size() == 1 && first.is_string()) return first;
+  const bool scalar = !first.is_structured() && !first.is_string();
+  if (scalar && (column.type == "integer" || column.type == "number" || column.type == "boolean"))
+    return first;
   std::string text;
   for (const auto* value : values) {
-    if (!text.empty()) text += ",";
+    if (text.size() > room) break;
+    if (value != values.front()) text += ",";
     text += value->is_string() ? std::string(value->get_string()) : toJson(*value);
   }
+  text = cutText(text, room);
+  room -= std::min(room, text.size());
   return json::string(text);
 }
 
@@ -73,7 +86,8 @@ TableWriter::TableWriter(const Resource& resource, const ResourceVersion& versio
     columns_.push_back({column.name, column.type, "", column.description, column.priority});
   cells_ = [columns](const json::value& object, WallTime now) {
     json::array row{json::string(textAt(object, "metadata", "name"))};
-    for (const auto& column : columns) row.push_back(cellOf(column, object, now));
+    std::size_t room = kSpareRowBytes + measureJson(object).bytes;
+    for (const auto& column : columns) row.push_back(cellOf(column, object, now, room));
     return row;
   };
 }

@@ -1,6 +1,7 @@
 #include "cluster/containerd/containerd_runtime.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "cri.grpc.pb.h"
 
 namespace koord::cluster {
@@ -47,8 +49,43 @@ std::string valueIn(const google::protobuf::Map<std::string, std::string>& map, 
   return found == map.end() ? std::string() : found->second;
 }
 
+cri::NamespaceMode pidModeOf(const SandboxOptions& options) {
+  return options.hostPid ? cri::NODE : options.sharedPid ? cri::POD : cri::CONTAINER;
+}
+
+void setNamespaces(cri::NamespaceOption& namespaces, const SandboxOptions& options) {
+  namespaces.set_network(cri::NODE);
+  namespaces.set_pid(pidModeOf(options));
+  namespaces.set_ipc(options.hostIpc ? cri::NODE : cri::POD);
+}
+
+void setUser(cri::LinuxContainerSecurityContext& context, const ContainerUser& user) {
+  context.set_privileged(user.privileged);
+  context.set_no_new_privs(user.noNewPrivileges);
+  if (user.user) context.mutable_run_as_user()->set_value(*user.user);
+  // The interface wants no group without a user.
+  if (user.group) {
+    context.mutable_run_as_user()->set_value(user.user.value_or(0));
+    context.mutable_run_as_group()->set_value(*user.group);
+  }
+  for (const auto group : user.groups) context.add_supplemental_groups(group);
+  for (const auto& name : user.addCapabilities)
+    context.mutable_capabilities()->add_add_capabilities(name);
+  for (const auto& name : user.dropCapabilities)
+    context.mutable_capabilities()->add_drop_capabilities(name);
+}
+
+void addMount(cri::ContainerConfig& config, const MountSpec& spec) {
+  auto* mount = config.add_mounts();
+  mount->set_container_path(spec.target);
+  mount->set_host_path(spec.source);
+  mount->set_readonly(spec.readOnly);
+  mount->set_recursive_read_only(spec.recursiveReadOnly);
+  mount->set_propagation(static_cast<cri::MountPropagation>(spec.propagation));
+}
+
 cri::PodSandboxConfig sandboxConfig(const PodRef& pod, std::uint32_t attempt,
-                                    const std::string& logDir) {
+                                    const std::string& logDir, const SandboxOptions& options) {
   cri::PodSandboxConfig config;
   config.mutable_metadata()->set_name(pod.name);
   config.mutable_metadata()->set_uid(pod.uid);
@@ -58,9 +95,8 @@ cri::PodSandboxConfig sandboxConfig(const PodRef& pod, std::uint32_t attempt,
   (*config.mutable_annotations())[kCgroupAnnotation] = pod.cgroup;
   auto* linux = config.mutable_linux();
   linux->set_cgroup_parent("/" + pod.cgroup);
-  auto* namespaces = linux->mutable_security_context()->mutable_namespace_options();
-  namespaces->set_network(cri::NODE);
-  namespaces->set_pid(cri::CONTAINER);
+  setNamespaces(*linux->mutable_security_context()->mutable_namespace_options(), options);
+  linux->mutable_security_context()->set_privileged(options.privileged);
   return config;
 }
 
@@ -171,7 +207,7 @@ Task<Result<std::vector<ContainerdRuntime::Sandbox>>> ContainerdRuntime::sandbox
   co_return found;
 }
 
-Task<Result<>> ContainerdRuntime::preparePod(PodRef pod) {
+Task<Result<>> ContainerdRuntime::preparePod(PodRef pod, SandboxOptions options) {
   auto listing = sandboxes();
   auto known = co_await listing;
   if (!known) co_return fail(std::move(known.error()));
@@ -185,7 +221,7 @@ Task<Result<>> ContainerdRuntime::preparePod(PodRef pod) {
   const std::string logs = options_.logDir + "/" + pod.uid;
   if (auto made = makeDirs(logs); !made) co_return made;
   cri::RunPodSandboxRequest request;
-  *request.mutable_config() = sandboxConfig(pod, attempt, options_.logDir);
+  *request.mutable_config() = sandboxConfig(pod, attempt, options_.logDir, options);
   auto running = client_->call(executor_, client_->runtime(), "RunPodSandbox", &RuntimeCalls::RunPodSandbox, std::move(request));
   auto run = co_await running;
   if (!run) co_return fail(std::move(run.error()));
@@ -236,7 +272,8 @@ Task<Result<std::string>> ContainerdRuntime::createAndStart(ContainerConfig conf
 Task<Result<std::string>> ContainerdRuntime::createContainer(ContainerConfig config, Sandbox sandbox) {
   cri::CreateContainerRequest request;
   request.set_pod_sandbox_id(sandbox.id);
-  *request.mutable_sandbox_config() = sandboxConfig(config.pod, sandbox.attempt, options_.logDir);
+  *request.mutable_sandbox_config() = 
+      sandboxConfig(config.pod, sandbox.attempt, options_.logDir, config.sandbox);
   auto* container = request.mutable_config();
   container->mutable_metadata()->set_name(config.name);
   container->mutable_metadata()->set_attempt(static_cast<std::uint32_t>(config.attempt));
@@ -265,9 +302,13 @@ Task<Result<std::string>> ContainerdRuntime::createContainer(ContainerConfig con
     resources->set_cpu_quota(*values.cpuQuotaUs);
   }
   if (values.memoryLimitBytes) resources->set_memory_limit_in_bytes(*values.memoryLimitBytes);
-  auto* namespaces = container->mutable_linux()->mutable_security_context()->mutable_namespace_options();
-  namespaces->set_network(cri::NODE);
-  namespaces->set_pid(cri::CONTAINER);
+  auto* context = container->mutable_linux()->mutable_security_context();
+  setNamespaces(*context->mutable_namespace_options(), config.sandbox);
+  setUser(*context, config.user);
+  context->set_readonly_rootfs(config.readOnlyRoot);
+  container->set_stdin(config.openStdin);
+  container->set_tty(config.terminal);
+  for (const auto& mount : config.mounts) addMount(*container, mount);
   auto creating = client_->call(executor_, client_->runtime(), "CreateContainer", &RuntimeCalls::CreateContainer, std::move(request));
   auto created = co_await creating;
   if (!created) co_return fail(std::move(created.error()));
@@ -284,6 +325,24 @@ Task<Result<>> ContainerdRuntime::stopContainer(std::string id, Duration grace) 
   auto stopped = co_await stopping;
   if (stopped || stopped.error().code == ErrorCode::NotFound) co_return Result<>{};
   co_return fail(std::move(stopped.error()));
+}
+
+Task<Result<ExecResult>> ContainerdRuntime::exec(std::string id, std::vector<std::string> command,
+                                                 Duration timeout) {
+  cri::ExecSyncRequest request;
+  request.set_container_id(id);
+  for (const auto& word : command) request.add_cmd(word);
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout);
+  request.set_timeout(seconds.count());
+  auto running = client_->call(executor_, client_->runtime(), "ExecSync", &RuntimeCalls::ExecSync,
+                               std::move(request), seconds + kCallTimeout);
+  auto run = co_await running;
+  if (!run && run.error().code == ErrorCode::Timeout)
+    co_return fail(ErrorCode::Timeout,
+                   fmt::format("command timed out: \"{}\" timed out after {}",
+                               fmt::join(command, " "), formatDuration(seconds)));
+  if (!run) co_return fail(std::move(run.error()));
+  co_return ExecResult{run->exit_code(), run->stdout() + run->stderr()};
 }
 
 Task<Result<>> ContainerdRuntime::removeContainer(std::string id) {

@@ -26,9 +26,13 @@ class ContainerdRuntime final : public Runtime {
   ~ContainerdRuntime() override;
 
   std::string version() const override { return version_; }
-  Task<Result<>> preparePod(PodRef pod) override;
+  RuntimeAbilities abilities() const override { return {.terminals = true}; }
+  bool resolvesSubPaths() const override { return false; }
+  Task<Result<>> preparePod(PodRef pod, SandboxOptions options) override;
   Task<Result<std::string>> startContainer(ContainerConfig config) override;
   Task<Result<>> stopContainer(std::string id, Duration grace) override;
+  Task<Result<ExecResult>> exec(std::string id, std::vector<std::string> command,
+                                Duration timeout) override;
   Task<Result<>> removeContainer(std::string id) override;
   Task<Result<>> removePod(PodRef pod) override;
   Task<Result<std::vector<RuntimeContainer>>> list() override;

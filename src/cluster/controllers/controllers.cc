@@ -11,6 +11,7 @@
 #include "cluster/controllers/pod_gc.h"
 #include "cluster/controllers/replica_set.h"
 #include "cluster/controllers/stateful_set.h"
+#include "cluster/controllers/volumes/volumes.h"
 
 namespace koord::cluster {
 
@@ -30,10 +31,11 @@ struct Controllers::Impl {
         leases(api, executor, {"kube-node-lease", "", ""}, random.fork()),
         podInformer(pods),
         nodeInformer(nodes),
+        volumes(api, executor, pods, nodes, random.fork()),
         podControl(api, executor, pods, events),
         deployment(api, executor, deployments, replicaSets, podControl, events),
         replicaSet(api, executor, replicaSets, podControl),
-        statefulSet(api, executor, statefulSets, revisions, podControl),
+        statefulSet(api, executor, statefulSets, revisions, volumes.claims, podControl),
         daemonSet(api, executor, daemonSets, revisions, nodes, podControl),
         job(api, executor, jobs, podControl, events),
         cronJob(api, executor, cronJobs, jobs, events),
@@ -63,6 +65,9 @@ struct Controllers::Impl {
     wait(budgets);
     wait(namespaces);
     wait(leases);
+    wait(volumes.claims);
+    wait(volumes.volumes);
+    wait(volumes.classes);
     wait(podInformer);
     wait(nodeInformer);
     done();
@@ -81,6 +86,7 @@ struct Controllers::Impl {
   kube::Informer<api::Lease> leases;
   kube::Informer<api::Pod>& podInformer;
   kube::Informer<api::Node>& nodeInformer;
+  Volumes volumes;
   PodControl podControl;
   DeploymentController deployment;
   ReplicaSetController replicaSet;
@@ -102,6 +108,10 @@ Controllers::Controllers(kube::Api& api, Executor& executor, const apiserver::Re
 
 Controllers::~Controllers() = default;
 
+void Controllers::setVolumeHost(std::string node, std::string folder) {
+  impl_->volumes.provisioner.setHost({std::move(node), std::move(folder)});
+}
+
 void Controllers::start() {
   Impl& all = *impl_;
   all.deployments.start();
@@ -114,6 +124,7 @@ void Controllers::start() {
   all.budgets.start();
   all.namespaces.start();
   all.leases.start();
+  all.volumes.startInformers();
   all.collector.start();
   all.whenSynced([&all] {
     all.deployment.start();
@@ -126,6 +137,7 @@ void Controllers::start() {
     all.namespaceController.start();
     all.nodeLifecycle.start();
     all.podCollector.start();
+    all.volumes.start();
   });
 }
 

@@ -5,6 +5,7 @@
 // the API server accounts for them itself.
 
 #include <memory>
+#include <string>
 
 #include "api/core.h"
 #include "apiserver/registry/registry.h"
@@ -20,6 +21,9 @@ class Controllers {
               kube::Informer<api::Pod>& pods, kube::Informer<api::Node>& nodes, Random random);
   ~Controllers();
 
+  // Before start: this machine as a node whose volumes are folders below `folder`. Without it there
+  // are volumes of simulated nodes only.
+  void setVolumeHost(std::string node, std::string folder);
   // The controllers begin to act once their informers are synced.
   void start();
 

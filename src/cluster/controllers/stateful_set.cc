@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kRevisionLabel = "controller-revision-hash";
 constexpr int kDefaultHistory = 10;
+constexpr Duration kClaimPoll = std::chrono::seconds(1);
 
 // The number at the end of the name; -1 when it is no pod of the set's numbering.
 int ordinalOf(const api::Pod& pod, const std::string& setName) {
@@ -26,32 +27,8 @@ int ordinalOf(const api::Pod& pod, const std::string& setName) {
   return error == std::errc{} && end == name.data() + name.size() ? ordinal : -1;
 }
 
-constexpr api::ResourceType kClaims{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
-                                    true};
-
 int firstOrdinal(const api::StatefulSet& set) {
   return set.spec.ordinals ? set.spec.ordinals->start : 0;
-}
-
-std::string claimName(const json::value& claimTemplate, const api::StatefulSet& set, int ordinal) {
-  return fmt::format("{}-{}-{}", textAt(claimTemplate, "metadata", "name"), set.metadata.name,
-                     ordinal);
-}
-
-// The pod's claims as volumes of the templates' names, in place of what the pod template has there.
-void addClaimVolumes(json::object& spec, const api::StatefulSet& set, int ordinal) {
-  json::array volumes;
-  for (const auto& claimTemplate : set.spec.volumeClaimTemplates)
-    volumes.push_back(json::object{
-        {"name", textAt(claimTemplate, "metadata", "name")},
-        {"persistentVolumeClaim", {{"claimName", claimName(claimTemplate, set, ordinal)}}}});
-  if (const auto* given = spec.if_contains("volumes"); given && given->is_array())
-    for (const auto& volume : given->get_array())
-      if (std::ranges::none_of(volumes, [&](const auto& own) {
-            return textAt(own, "name") == textAt(volume, "name");
-          }))
-        volumes.push_back(volume);
-  if (!volumes.empty()) spec["volumes"] = std::move(volumes);
 }
 
 std::string revisionOf(const api::Pod& pod) {
@@ -74,11 +51,13 @@ bool rollsOut(const api::StatefulSet& set) {
 StatefulSetController::StatefulSetController(kube::Api& api, Executor& executor,
                                              kube::Informer<api::StatefulSet>& sets,
                                              kube::Informer<api::ControllerRevision>& revisions,
+                                             kube::Informer<api::PersistentVolumeClaim>& claims,
                                              PodControl& pods)
     : api_(api),
       executor_(executor),
       sets_(sets),
       pods_(pods),
+      claims_(api, claims),
       history_(api, revisions, "controller.kubernetes.io/hash"),
       queue_(executor, "statefulset", [this](std::string key) { return sync(std::move(key)); }) {
   enqueueChanged(sets_, queue_);
@@ -109,6 +88,9 @@ Task<Result<>> StatefulSetController::sync(std::string key) {
   for (const auto& revision : history->known)
     if (revision->metadata.name == set->status.currentRevision) revisions.current = revision;
 
+  auto settling = settleClaims(set, pods);
+  auto settled = co_await settling;
+  if (!settled) co_return settled;
   auto stepping = step(set, pods, revisions);
   auto stepped = co_await stepping;
   if (!stepped) co_return stepped;
@@ -124,9 +106,13 @@ Task<Result<>> StatefulSetController::sync(std::string key) {
 
 Task<Result<>> StatefulSetController::createPod(SetPtr set, int ordinal, RevisionPtr revision) {
   const Owner owner{api::StatefulSet::kType, set->metadata};
-  auto claiming = createClaims(set, ordinal);
+  auto claiming = claims_.make(set, ordinal);
   auto claimed = co_await claiming;
-  if (!claimed) co_return claimed;
+  if (!claimed) co_return fail(std::move(claimed.error()));
+  if (!*claimed) {
+    queue_.addAfter(api::keyOf(set->metadata).toString(), kClaimPoll);
+    co_return Result<>{};
+  }
   json::value document = templateOf(*revision);
   const std::string name = fmt::format("{}-{}", set->metadata.name, ordinal);
   setLabel(document, kRevisionLabel, revision->metadata.name);
@@ -145,43 +131,13 @@ Task<Result<>> StatefulSetController::createPod(SetPtr set, int ordinal, Revisio
   co_return Result<>{};
 }
 
-Task<Result<>> StatefulSetController::createClaims(SetPtr set, int ordinal) {
-  const auto& retention = set->spec.persistentVolumeClaimRetentionPolicy;
-  for (const auto& claimTemplate : set->spec.volumeClaimTemplates) {
-    json::value claim = claimTemplate;
-    if (!claim.is_object()) continue;
-    auto& members = claim.get_object();
-    members["apiVersion"] = "v1";
-    members["kind"] = "PersistentVolumeClaim";
-    members.erase("status");
-    for (const auto& [key, value] :
-         set->spec.selector ? set->spec.selector->matchLabels : api::StringMap{})
-      setLabel(claim, key, value);
-    auto& metadata = members["metadata"];
-    if (!metadata.is_object()) metadata = json::object{};
-    metadata.get_object()["name"] = claimName(claimTemplate, *set, ordinal);
-    metadata.get_object()["namespace"] = set->metadata.namespace_;
-    if (retention && retention->whenDeleted == "Delete")
-      metadata.get_object()["ownerReferences"] =
-          controlledBy({api::StatefulSet::kType, set->metadata});
-    const api::ObjectKey target{set->metadata.namespace_, ""};
-    auto creating = kube::createObject(api_, kClaims, target, std::move(claim));
-    auto created = co_await creating;
-    if (!created && created.error().code != ErrorCode::AlreadyExists)
-      co_return fail(std::move(created.error()));
-  }
-  co_return Result<>{};
-}
-
-// When the policy says that the claims of a pod go with it.
-Task<Result<>> StatefulSetController::removeClaims(SetPtr set, int ordinal) {
-  const auto& retention = set->spec.persistentVolumeClaimRetentionPolicy;
-  if (!retention || retention->whenScaled != "Delete") co_return Result<>{};
-  for (const auto& claimTemplate : set->spec.volumeClaimTemplates) {
-    const api::ObjectKey key{set->metadata.namespace_, claimName(claimTemplate, *set, ordinal)};
-    auto deleting = kube::deleteObject(api_, kClaims, key);
-    auto deleted = co_await deleting;
-    if (!deleted && deleted.error().code != ErrorCode::NotFound) co_return deleted;
+Task<Result<>> StatefulSetController::settleClaims(SetPtr set, const std::map<int, PodPtr>& pods) {
+  const int first = firstOrdinal(*set);
+  const int end = first + set->spec.replicas.value_or(1);
+  for (const auto& [ordinal, pod] : pods) {
+    auto settling = claims_.settle(set, ordinal, pod, ordinal < first || ordinal >= end);
+    auto settled = co_await settling;
+    if (!settled) co_return settled;
   }
   co_return Result<>{};
 }
@@ -220,9 +176,6 @@ Task<Result<>> StatefulSetController::step(SetPtr set, std::map<int, PodPtr> pod
       auto removing = pods_.remove(owner, it->second);
       auto removed = co_await removing;
       if (!removed) co_return removed;
-      auto releasing = removeClaims(set, it->first);
-      auto released = co_await releasing;
-      if (!released) co_return released;
     }
     if (ordered) co_return Result<>{};
   }

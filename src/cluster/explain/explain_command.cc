@@ -1,7 +1,6 @@
 #include "cluster/explain/explain_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -14,7 +13,7 @@
 #include "cluster/explain/explanation.h"
 #include "cluster/explain/pod_in_file.h"
 #include "cluster/up/components.h"
-#include "cluster/up/data_dir.h"
+#include "cluster/up/kubeconfig_choice.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
 #include "net/http_client.h"
@@ -24,23 +23,19 @@ namespace koord::cluster {
 
 namespace {
 
-std::string kubeconfigOf(const ExplainOptions& options) {
-  if (!options.kubeconfig.empty()) return options.kubeconfig;
-  std::string own = defaultDataDir() + "/kubeconfig";
-  return ::access(own.c_str(), R_OK) == 0 ? own : std::string();
-}
-
-Result<std::string> schedulerUrl(const ExplainOptions& options) {
+Result<std::string> schedulerUrl(const ExplainOptions& options, const KubeconfigChoice& choice) {
   if (!options.scheduler.empty()) return options.scheduler;
-  const std::string kubeconfig = kubeconfigOf(options);
-  if (!kubeconfig.empty()) {
-    const auto folder = std::filesystem::path(kubeconfig).parent_path();
+  for (const auto& file : choice.files) {
+    const auto folder = std::filesystem::absolute(file).parent_path();
     if (const auto url = componentUrl(folder.string(), "koord-scheduler"); !url.empty()) return url;
   }
-  return fail(ErrorCode::NotFound,
-              "--scheduler: no 'koordctl up' is known whose koord-scheduler could be asked: give "
-              "its address, "
-              "for one in a cluster by way of kubectl port-forward");
+  return fail(
+      ErrorCode::NotFound,
+      fmt::format("--scheduler: there is no 'koordctl up' {} whose koord-scheduler could be asked: "
+                  "give its address, for one in a cluster by way of kubectl port-forward",
+                  choice.files.empty()
+                      ? std::string("running on its default data folder")
+                      : fmt::format("that runs beside kubeconfig {}", choice.files.front())));
 }
 
 class Explainer {
@@ -48,7 +43,7 @@ class Explainer {
   Explainer(const ExplainOptions& options, EventLoop& loop) : options_(options), loop_(loop) {}
 
   Task<Result<json::value>> run() {
-    auto url = schedulerUrl(options_);
+    auto url = schedulerUrl(options_, choice_);
     if (!url) co_return fail(std::move(url.error()));
     while (url->ends_with('/')) url->pop_back();
     net::HttpRequest request;
@@ -68,7 +63,11 @@ class Explainer {
     const std::string target = request.url;
     auto fetching = http_.fetch(loop_, std::move(request));
     auto reply = co_await fetching;
-    if (!reply) co_return fail(std::move(reply.error()).within("koord-scheduler"));
+    if (!reply) {
+      Error error = std::move(reply.error()).within("koord-scheduler");
+      co_return fail(options_.scheduler.empty() ? explainFailure(choice_, std::move(error))
+                                                : std::move(error));
+    }
     if (reply->status != 200) {
       const auto answer = parseJson(reply->body);
       const std::string said(answer ? textAt(*answer, "message") : std::string_view(reply->body));
@@ -86,11 +85,10 @@ class Explainer {
     if (!text) co_return fail(std::move(text.error()));
     auto pod = podInFile(*text);
     if (!pod) co_return fail(std::move(pod.error()).within(options_.file));
-    const std::string kubeconfig = kubeconfigOf(options_);
-    auto config = kube::loadClientConfig({kubeconfig, "", ""});
+    auto config = loadChoice(choice_);
     if (!config) {
       std::fprintf(stderr, "koordctl: no API server to ask what webhooks would change: %s\n",
-                   config.error().message.c_str());
+                   explainFailure(choice_, config.error()).message.c_str());
       co_return pod;
     }
     kube::HttpApi api(http_, loop_, *std::move(config));
@@ -100,11 +98,13 @@ class Explainer {
     request.body = toJson(*pod);
     auto creating = api.call(std::move(request));
     auto created = co_await creating;
-    if (!created) co_return fail(std::move(created.error()).within("dry run"));
+    if (!created)
+      co_return fail(explainFailure(choice_, std::move(created.error()).within("dry run")));
     co_return parseJson(*created);
   }
 
   const ExplainOptions& options_;
+  const KubeconfigChoice choice_ = chooseKubeconfig(options_.kubeconfig);
   EventLoop& loop_;
   net::HttpClient http_{{.userAgent = "koordctl"}};
 };

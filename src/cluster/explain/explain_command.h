@@ -12,7 +12,7 @@ struct ExplainOptions {
   std::string file;  // instead: YAML or JSON of a pod, or of a workload with a pod template
   std::string
       scheduler;  // "http://127.0.0.1:10251"; "" = that of 'koordctl up' beside the kubeconfig
-  std::string kubeconfig;  // "" = as of 'koordctl status'
+  std::string kubeconfig;  // as of 'koordctl status'
   bool json = false;
 };
 

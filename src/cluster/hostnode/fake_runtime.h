@@ -4,7 +4,9 @@
 // grace time when they do not listen, and everything that was asked for is remembered.
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <utility>
 
 #include "cluster/hostnode/cgroups.h"
 #include "cluster/hostnode/runtime.h"
@@ -17,10 +19,19 @@ class FakeRuntime final : public Runtime {
 
   std::vector<RuntimeContainer> containers;
   std::vector<ContainerConfig> started;
-  std::set<std::string> prepared;   // uids of pods
-  std::set<std::string> deaf;       // names of containers that SIGTERM does not end
+  std::set<std::string> prepared;     // uids of pods
+  std::set<std::string> deaf;         // names of containers that SIGTERM does not end
+  std::vector<std::string> executed;  // names of containers, ": " and the commands run in them
+  // How such a command ends.
+  std::function<Result<ExecResult>(const std::string& name,
+                                   const std::vector<std::string>& command)>
+      onExec = [](const auto&, const auto&) { return ExecResult{}; };
+  Duration execTime{};
   std::optional<Error> startError;  // what the next starts fail with
+  std::optional<Error> listError;   // what the next list fails with, at once
   Duration latency = std::chrono::milliseconds(1);
+  std::optional<Duration> listLatency;      // when it is another
+  std::function<void()> onStarted = [] {};  // at once, before the host node hears of it
 
   void exit(const std::string& name, int exitCode) {
     for (auto& container : containers)
@@ -38,7 +49,10 @@ class FakeRuntime final : public Runtime {
 
   std::string version() const override { return "fake://1"; }
 
-  Task<Result<>> preparePod(PodRef pod) override {
+  RuntimeAbilities abilities() const override { return {}; }
+  bool resolvesSubPaths() const override { return true; }
+
+  Task<Result<>> preparePod(PodRef pod, SandboxOptions) override {
     prepared.insert(pod.uid);
     co_return Result<>{};
   }
@@ -59,6 +73,7 @@ class FakeRuntime final : public Runtime {
       co_return fail(std::move(made.error()));
     containers.push_back(container);
     started.push_back(std::move(config));
+    onStarted();
     co_return container.id;
   }
 
@@ -74,6 +89,20 @@ class FakeRuntime final : public Runtime {
       exit(name, 143);
     }
     co_return Result<>{};
+  }
+
+  Task<Result<ExecResult>> exec(std::string id, std::vector<std::string> command,
+                                Duration timeout) override {
+    const auto found = std::ranges::find(containers, id, &RuntimeContainer::id);
+    if (found == containers.end() || found->phase != RuntimeContainer::Phase::Running)
+      co_return fail(ErrorCode::NotFound, "container " + id + " does not run");
+    const std::string name = found->name;
+    executed.push_back(name + ":");
+    for (const auto& word : command) executed.back() += " " + word;
+    auto pause = sleepFor(executor_, std::min(execTime, timeout));
+    co_await pause;
+    if (execTime > timeout) co_return fail(ErrorCode::Timeout, "command timed out");
+    co_return onExec(name, command);
   }
 
   Task<Result<>> removeContainer(std::string id) override {
@@ -92,7 +121,8 @@ class FakeRuntime final : public Runtime {
   }
 
   Task<Result<std::vector<RuntimeContainer>>> list() override {
-    auto pause = sleepFor(executor_, latency);
+    if (auto error = std::exchange(listError, std::nullopt)) co_return fail(*std::move(error));
+    auto pause = sleepFor(executor_, listLatency.value_or(latency));
     co_await pause;
     co_return containers;
   }

@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 
 #include "base/log.h"
+#include "cluster/hostnode/host_node_parts.h"
 #include "cluster/hostnode/pod_cgroups.h"
 #include "kube/client.h"
 #include "model/well_known.h"
@@ -17,25 +18,17 @@ using namespace std::chrono_literals;
 
 namespace {
 
-using Phase = RuntimeContainer::Phase;
-
 constexpr Duration kRetry = 1s;
 constexpr Duration kBusyRetry = 50ms;
-constexpr Duration kStartRetry = 10s;
-constexpr std::int64_t kDefaultGraceSeconds = 30;
 
-bool alive(const RuntimeContainer& container) {
-  return container.phase != Phase::Exited;
-}
-
-Duration graceOf(const api::Pod& pod) {
-  return std::chrono::seconds(
-      pod.spec.terminationGracePeriodSeconds.value_or(kDefaultGraceSeconds));
-}
-
-// With the zeros that readers of container statuses expect to be written out.
+// As a patch: with the zeros that readers of container statuses expect to be written out, and
+// without what conditions said before.
 json::value statusDocument(const api::PodStatus& status) {
   json::value document = api::encode(status);
+  if (auto* conditions = find(document, "conditions"))
+    for (auto& condition : conditions->get_array())
+      for (const char* text : {"reason", "message"})
+        if (!find(condition, text)) condition.get_object()[text] = nullptr;
   for (const char* list : {"initContainerStatuses", "containerStatuses"}) {
     auto* containers = find(document, list);
     if (!containers || !containers->is_array()) continue;
@@ -48,16 +41,10 @@ json::value statusDocument(const api::PodStatus& status) {
   return document;
 }
 
-api::ObjectReference containerOf(const api::Pod& pod, const std::string& container) {
-  auto reference = kube::referenceTo(api::Pod::kType, pod.metadata);
-  reference.fieldPath = "spec.containers{" + container + "}";
-  return reference;
-}
-
 }  // namespace
 
 HostNode::HostNode(kube::Api& api, Executor& executor, Runtime& runtime, Cgroups& cgroups,
-                   Random random, HostNodeOptions options)
+                   Random random, HostNodeOptions options, HostNodeServices services)
     : api_(api),
       executor_(executor),
       runtime_(runtime),
@@ -66,7 +53,37 @@ HostNode::HostNode(kube::Api& api, Executor& executor, Runtime& runtime, Cgroups
       events_(api, executor, "kubelet", random.fork()),
       registration_(api, executor, options_.node),
       pods_(api, executor, kube::WatchScope{"", "", "spec.nodeName=" + options_.node.name},
-            random.fork()) {
+            random.fork()),
+      http_(services.http),
+      volumes_(api, executor, services.worker, random.fork(),
+               {options_.podsDir, options_.node.ip, options_.node.allocatable,
+                runtime.resolvesSubPaths()},
+               {[this](const std::string& uid) {
+                  if (const auto entry = entries_.find(uid); entry != entries_.end())
+                    entry->second.volumesDue = true;
+                  touch(uid);
+                },
+                [this](const HostPod& pod, const std::string& message) {
+                  events_.record(kube::referenceTo(api::Pod::kType, pod.metadata), "Warning",
+                                 "FailedMount", message);
+                }}),
+      prober_(executor,
+              {services.http,
+               [this](std::string id, std::vector<std::string> command, Duration timeout) {
+                 return runInContainer(runtime_, std::move(id), std::move(command), timeout);
+               },
+               std::move(services.grpc)}),
+      probes_(executor, prober_, random.fork(),
+              {[this](const std::string& uid) { touch(uid); },
+               [this](const std::string& uid, const std::string& container, const char* reason,
+                      std::string message) {
+                 const auto entry = entries_.find(uid);
+                 if (entry != entries_.end() && entry->second.pod)
+                   events_.record(containerOf(*entry->second.pod, container), "Warning", reason,
+                                  std::move(message));
+               },
+               [this](const std::string& uid, const std::string& id, ProbeKind kind,
+                      const spec::Probe& probe) { killUnhealthy(uid, id, kind, probe); }}) {
   pods_.addHandler({[this](const auto& pod) { seen(pod); },
                     [this](const auto&, const auto& pod) { seen(pod); },
                     [this](const auto& pod) { vanished(pod); }});
@@ -87,7 +104,16 @@ void HostNode::start() {
 // ---- pods ----
 
 void HostNode::seen(const PodPtr& pod) {
-  entries_[pod->metadata.uid].pod = pod;
+  Entry& entry = entries_[pod->metadata.uid];
+  // The downward API shows labels and annotations.
+  if (entry.pod && (entry.pod->metadata.labels != pod->metadata.labels ||
+                    entry.pod->metadata.annotations != pod->metadata.annotations))
+    entry.volumesDue = true;
+  const bool debugged = !pod->details.ephemeralContainers.is_null();
+  if (debugged && (!entry.pod || entry.pod->details.ephemeralContainers.is_null()))
+    events_.record(kube::referenceTo(api::Pod::kType, pod->metadata), "Warning", "Failed",
+                   "Error: this node runs no ephemeral containers");
+  entry.pod = pod;
   touch(pod->metadata.uid);
 }
 
@@ -137,7 +163,8 @@ Task<void> HostNode::work(std::string uid) {
   }
   Entry& entry = entries_.at(uid);
   entry.working = false;
-  if (!entry.pod && entry.containers.empty() && !entry.hasCgroup && !entry.dirty) {
+  const bool nothingLeft = entry.containers.empty() && !entry.hasCgroup && !entry.hasVolumes;
+  if (!entry.pod && nothingLeft && !entry.dirty) {
     if (entry.timer != 0) executor_.cancel(entry.timer);
     entries_.erase(uid);
     updateQosCgroups();
@@ -145,182 +172,154 @@ Task<void> HostNode::work(std::string uid) {
 }
 
 Task<Result<>> HostNode::sync(std::string uid) {
-  const Entry& entry = entries_.at(uid);
-  const PodPtr pod = entry.pod;
+  const PodPtr pod = entries_.at(uid).pod;
   if (!pod) {
     auto down = takeDown(uid, 0s);
     co_return co_await down;
   }
   if (pod->metadata.deletionTimestamp) {
-    const Duration left = *pod->metadata.deletionTimestamp - executor_.wallNow();
-    auto down = takeDown(uid, std::max<Duration>(left, 0s));
-    auto done = co_await down;
-    const Entry& after = entries_.at(uid);
-    if (!done || !after.containers.empty() || after.hasCgroup) co_return done;
-    // Who holds a pod back by a finalizer wants to know that it has ended.
-    if (!pod->metadata.finalizers.empty() && !api::isTerminal(*pod)) {
-      json::value patch =
-          json::object{{"metadata", {{"uid", uid}}}, {"status", {{"phase", "Failed"}}}};
-      auto ending = kube::mergePatch(api_, api::Pod::kType, api::keyOf(pod->metadata),
-                                     std::move(patch), "status");
-      auto ended = co_await ending;
-      if (!ended && ended.error().code != ErrorCode::NotFound)
-        co_return fail(std::move(ended.error()));
-    }
-    auto deleting = deleteFromApi(pod);
-    co_return co_await deleting;
+    auto ending = endPod(uid, pod);
+    co_return co_await ending;
   }
   if (api::isTerminal(*pod)) {
-    // The containers' records stay for their logs; the cgroup is not needed any more.
-    bool running = false;
-    for (const auto& container : entry.containers) {
-      if (!alive(container)) continue;
-      running = true;
-      stop(uid, container.id, graceOf(*pod));
-    }
-    if (running || !entry.hasCgroup) co_return Result<>{};
-    auto removing = runtime_.removePod(refOf(uid, entry));
-    auto removed = co_await removing;
-    if (!removed) co_return removed;
-    if (auto gone = cgroups_.remove(podCgroup(*pod)); !gone) co_return gone;
-    entries_.at(uid).hasCgroup = false;
-    updateQosCgroups();
-    co_return Result<>{};
+    auto resting = restPod(uid, pod);
+    co_return co_await resting;
   }
   auto running = runPod(uid, pod);
   co_return co_await running;
 }
 
+// A pod that is being deleted.
+Task<Result<>> HostNode::endPod(std::string uid, PodPtr pod) {
+  probes_.stopKilling(uid);
+  const Duration left = *pod->metadata.deletionTimestamp - executor_.wallNow();
+  auto down = takeDown(uid, std::max<Duration>(left, 0s));
+  auto done = co_await down;
+  const Entry& after = entries_.at(uid);
+  if (!done || !after.containers.empty() || after.hasCgroup) co_return done;
+  // Who holds a pod back by a finalizer wants to know that it has ended.
+  if (!pod->metadata.finalizers.empty() && !api::isTerminal(*pod)) {
+    json::value patch =
+        json::object{{"metadata", {{"uid", uid}}}, {"status", {{"phase", "Failed"}}}};
+    auto ending = kube::mergePatch(api_, api::Pod::kType, api::keyOf(pod->metadata),
+                                   std::move(patch), "status");
+    auto ended = co_await ending;
+    if (!ended && ended.error().code != ErrorCode::NotFound)
+      co_return fail(std::move(ended.error()));
+  }
+  auto deleting = deleteFromApi(pod);
+  co_return co_await deleting;
+}
+
+// A pod that has ended. The containers' records stay for their logs; cgroup and volumes are not
+// needed any more.
+Task<Result<>> HostNode::restPod(std::string uid, PodPtr pod) {
+  bool running = false;
+  const auto containers = entries_.at(uid).containers;  // stopping changes the entry's
+  for (const auto& container : containers) {
+    if (!alive(container)) continue;
+    running = true;
+    stop(uid, container.id, graceOf(*pod));
+  }
+  if (running) co_return Result<>{};
+  probes_.forget(uid);
+  if (entries_.at(uid).hasVolumes) {
+    auto clearing = volumes_.tearDown(uid);
+    auto cleared = co_await clearing;
+    if (!cleared) co_return cleared;
+    entries_.at(uid).hasVolumes = false;
+  }
+  if (!entries_.at(uid).hasCgroup) co_return Result<>{};
+  auto removing = runtime_.removePod(refOf(uid, entries_.at(uid)));
+  auto removed = co_await removing;
+  if (!removed) co_return removed;
+  if (auto gone = cgroups_.remove(podCgroup(*pod)); !gone) co_return gone;
+  entries_.at(uid).hasCgroup = false;
+  updateQosCgroups();
+  co_return Result<>{};
+}
+
 PodPlan HostNode::plan(const Entry& entry) const {
   std::map<std::string, api::ContainerStateWaiting> failures;
   for (const auto& [name, failure] : entry.startFailures) failures[name] = failure.state;
-  return planPod({*entry.pod, entry.containers, failures, executor_.wallNow(), options_.node.ip});
+  PodObservation seen{entry.pod, entry.containers, failures, executor_.wallNow(), options_.node.ip};
+  seen.health = [this](const std::string& id) { return probes_.healthOf(id); };
+  seen.settingUp = entry.settingUp;
+  seen.unhealthy = entry.unhealthy;
+  seen.waitsFor = entry.waitsFor;
+  return planPod(seen);
 }
 
 Task<Result<>> HostNode::runPod(std::string uid, PodPtr pod) {
+  if (auto refusal = podRefusal(*pod)) {
+    auto refusing = refuse(uid, pod, *std::move(refusal));
+    co_return co_await refusing;
+  }
   if (entries_.at(uid).stale) {
     // Planning on an old list would start a second container.
     auto listing = relist();
     auto listed = co_await listing;
     if (!listed) co_return listed;
   }
+  if (!entries_.at(uid).pod)
+    co_return Result<>{};  // it has vanished meanwhile, and is marked dirty
+  watchHealth(uid, entries_.at(uid));
   PodPlan next = plan(entries_.at(uid));
   for (const auto& id : next.stops) stop(uid, id, graceOf(*pod));
   for (const auto& id : next.forget) {
     auto removing = runtime_.removeContainer(id);
     auto removed = co_await removing;
     if (!removed) log::v(2, "{}", removed.error().message);
+    for (auto* ids : {&entries_.at(uid).unhealthy, &entries_.at(uid).saidGoodbye}) ids->erase(id);
+    entries_.at(uid).lastWords.erase(id);
   }
-  const WallTime now = executor_.wallNow();
-  std::erase_if(next.starts, [&](const ContainerStart& start) {
-    const auto& failures = entries_.at(uid).startFailures;
-    const auto failure = failures.find(start.container->name);
-    if (failure == failures.end() || failure->second.retryAt <= now) return false;
-    if (!next.wakeAt || failure->second.retryAt < *next.wakeAt)
-      next.wakeAt = failure->second.retryAt;
-    return true;
-  });
-  if (!next.starts.empty()) {
-    auto starting = startContainers(uid, pod, std::move(next.starts));
+  if (!next.starts.empty() || !entries_.at(uid).containers.empty()) {
+    auto preparing = prepareVolumes(uid, next.pod);
+    co_await preparing;
+    const PodPtr& now = entries_.at(uid).pod;
+    if (!now || now->metadata.deletionTimestamp) co_return Result<>{};  // and it is marked dirty
+  }
+  if (mayStart(entries_.at(uid), next)) {
+    auto starting = startContainers(uid, next);
     auto started = co_await starting;
     if (!started) co_return started;
     auto listing = relist();
     auto listed = co_await listing;
     if (!listed) co_return listed;
-    const Entry& entry = entries_.at(uid);
-    if (entry.pod != pod) co_return Result<>{};  // it has changed meanwhile, and is marked dirty
-    next = plan(entry);
   }
+  const Entry& entry = entries_.at(uid);
+  if (entry.pod != next.pod) co_return Result<>{};  // it has changed meanwhile, and is marked dirty
+  watchHealth(uid, entry);
+  const auto sooner = next.wakeAt;
+  const auto refresh = entry.volumeFailures > 0 ? std::nullopt : volumes_.refreshAt(uid);
+  next = plan(entry);
+  for (const auto& due : {sooner, refresh})
+    if (due && (!next.wakeAt || *due < *next.wakeAt)) next.wakeAt = due;
   if (next.wakeAt)
     touchAfter(uid, std::max<Duration>(*next.wakeAt - executor_.wallNow(), 0s) + 1ms);
   auto reporting = report(uid, pod, std::move(next.status));
   co_return co_await reporting;
 }
 
-Result<> HostNode::makePodCgroup(const api::Pod& pod) {
-  const std::string path = podCgroup(pod);
-  if (!cgroups_.exists(path)) {
-    if (auto made = cgroups_.create(path, podValues(pod.spec)); !made) return made;
-  }
-  entries_.at(pod.metadata.uid).hasCgroup = true;
-  updateQosCgroups();
-  return {};
-}
-
-Task<Result<>> HostNode::startContainers(std::string uid, PodPtr pod,
-                                         std::vector<ContainerStart> starts) {
-  if (auto made = makePodCgroup(*pod); !made) co_return made;
-  auto preparing = runtime_.preparePod(refOf(uid, entries_.at(uid)));
-  auto prepared = co_await preparing;
-  if (!prepared) co_return prepared;
-  for (const auto& start : starts) {
-    if (stopped_) co_return Result<>{};
-    const api::Container& container = *start.container;
-    Result<std::string> started;
-    if (auto environment = environmentOf(*pod, container, options_.node.ip)) {
-      ContainerConfig config;
-      config.pod = refOf(uid, entries_.at(uid));
-      config.name = container.name;
-      config.attempt = start.attempt;
-      config.image = container.image;
-      config.command = expandVariables(container.command, *environment);
-      config.args = expandVariables(container.args, *environment);
-      config.env = *std::move(environment);
-      config.workingDir = container.workingDir;
-      config.values = containerValues(container);
-      auto starting = runtime_.startContainer(std::move(config));
-      started = co_await starting;
-      entries_.at(uid).stale = true;
-      entries_.at(uid).startedAt = lastList_;
-    } else {
-      started = fail(std::move(environment.error()));
-    }
-    auto& failures = entries_.at(uid).startFailures;
-    if (started) {
-      failures.erase(container.name);
-      events_.record(containerOf(*pod, container.name), "Normal", "Started",
-                     "Started container " + container.name);
-    } else {
-      const bool config = started.error().code == ErrorCode::Invalid;
-      const char* reason = config ? "CreateContainerConfigError" : "CreateContainerError";
-      events_.record(containerOf(*pod, container.name), "Warning", "Failed",
-                     "Error: " + started.error().message);
-      failures[container.name] = {{reason, std::move(started.error().message)},
-                                  executor_.wallNow() + kStartRetry};
-    }
-  }
-  co_return Result<>{};
-}
-
-void HostNode::stop(const std::string& uid, const std::string& id, Duration grace) {
-  Entry& entry = entries_.at(uid);
-  const SteadyTime deadline = executor_.steadyNow() + grace;
-  const auto [known, fresh] = entry.stopping.try_emplace(id, deadline);
-  if (!fresh) {
-    if (known->second <= deadline) return;  // a shorter grace time than before counts
-    known->second = deadline;
-  }
-  tasks_.spawn(stopOne(uid, id, grace));
-}
-
-Task<void> HostNode::stopOne(std::string uid, std::string id, Duration grace) {
-  auto stopping = runtime_.stopContainer(id, grace);
-  auto stopped = co_await stopping;
-  if (!stopped) log::warn("stop container {}: {}", id, stopped.error().message);
-  const auto entry = entries_.find(uid);
-  if (entry == entries_.end()) co_return;
-  if (!stopped) entry->second.stopping.erase(id);
-  auto listing = relist();
-  auto listed = co_await listing;
-  if (!listed) log::warn("{}", listed.error().message);
-  touch(uid);
+// A pod that this node does not admit.
+Task<Result<>> HostNode::refuse(std::string uid, PodPtr pod, PodRefusal refusal) {
+  events_.record(kube::referenceTo(api::Pod::kType, pod->metadata), "Warning", refusal.reason,
+                 refusal.message);
+  api::PodStatus status;
+  status.phase = "Failed";
+  status.reason = refusal.reason;
+  status.message = refusal.message;
+  status.startTime = executor_.wallNow();
+  auto reporting = report(uid, pod, std::move(status));
+  co_return co_await reporting;
 }
 
 // One step towards nothing of the pod being left on this machine: first the processes, then the
-// records, then the cgroups. Called again whenever a step is done.
+// records, then volumes and cgroups. Called again whenever a step is done.
 Task<Result<>> HostNode::takeDown(std::string uid, Duration grace) {
   bool running = false;
-  for (const auto& container : entries_.at(uid).containers) {
+  const auto containers = entries_.at(uid).containers;  // stopping changes the entry's
+  for (const auto& container : containers) {
     if (!alive(container)) continue;
     running = true;
     const auto& entry = entries_.at(uid);
@@ -330,8 +329,8 @@ Task<Result<>> HostNode::takeDown(std::string uid, Duration grace) {
     stop(uid, container.id, grace);
   }
   if (running) co_return Result<>{};
+  probes_.forget(uid);
   const PodRef pod = refOf(uid, entries_.at(uid));
-  const auto containers = entries_.at(uid).containers;
   for (const auto& container : containers) {
     auto removing = runtime_.removeContainer(container.id);
     auto removed = co_await removing;
@@ -342,6 +341,10 @@ Task<Result<>> HostNode::takeDown(std::string uid, Duration grace) {
   auto removing = runtime_.removePod(pod);
   auto removed = co_await removing;
   if (!removed) co_return removed;
+  auto clearing = volumes_.tearDown(uid);
+  auto cleared = co_await clearing;
+  if (!cleared) co_return cleared;
+  entries_.at(uid).hasVolumes = false;
   if (!pod.cgroup.empty()) {
     cgroups_.kill(pod.cgroup);
     if (auto gone = cgroups_.remove(pod.cgroup); !gone) co_return gone;
@@ -380,189 +383,6 @@ Task<Result<>> HostNode::report(std::string uid, PodPtr pod, api::PodStatus stat
   const auto code = patched.error().code;
   if (code == ErrorCode::NotFound || code == ErrorCode::Conflict) co_return Result<>{};
   co_return fail(std::move(patched.error()));
-}
-
-PodRef HostNode::refOf(const std::string& uid, const Entry& entry) const {
-  if (entry.pod)
-    return {uid, entry.pod->metadata.namespace_, entry.pod->metadata.name, podCgroup(*entry.pod)};
-  if (!entry.containers.empty()) return entry.containers.front().pod;
-  for (const auto qos : {model::KubernetesQos::Guaranteed, model::KubernetesQos::Burstable,
-                         model::KubernetesQos::BestEffort}) {
-    std::string path = qosCgroup(qos) + "/pod" + uid;
-    if (cgroups_.exists(path)) return {uid, "", "", std::move(path)};
-  }
-  return {uid, "", "", ""};
-}
-
-// ---- the runtime's view ----
-
-Task<void> HostNode::relistForever() {
-  while (!stopped_) {
-    auto listing = relist();
-    auto listed = co_await listing;
-    if (!listed) log::warn("list containers: {}", listed.error().message);
-    if (executor_.steadyNow() - lastSweep_ >= options_.orphanPeriod && listed_ && pods_.synced()) {
-      lastSweep_ = executor_.steadyNow();
-      sweepOrphans();
-    }
-    auto pause = sleepFor(executor_, options_.relistPeriod);
-    co_await pause;
-  }
-}
-
-Task<Result<>> HostNode::relist() {
-  const std::uint64_t number = ++lastList_;
-  auto listing = runtime_.list();
-  auto listed = co_await listing;
-  if (!listed) co_return fail(std::move(listed.error()));
-  if (number < appliedList_) co_return Result<>{};  // overtaken by a newer one
-  appliedList_ = number;
-  std::map<std::string, std::vector<RuntimeContainer>> byPod;
-  for (auto& container : *listed) byPod[container.pod.uid].push_back(std::move(container));
-  for (auto& [uid, containers] : byPod) {
-    std::ranges::sort(containers, {}, &RuntimeContainer::id);
-    entries_[uid];
-  }
-  const bool first = !std::exchange(listed_, true);
-  std::vector<std::string> changed;
-  for (auto& [uid, entry] : entries_) {
-    if (entry.stale && number <= entry.startedAt) continue;
-    auto& containers = byPod[uid];
-    const bool differs = entry.containers != containers;
-    entry.containers = std::move(containers);
-    entry.stale = false;
-    if (!entry.containers.empty()) entry.hasCgroup = true;
-    // A pod that the API has not told us about yet is not a vanished one.
-    if ((differs || first) && (entry.pod || pods_.synced())) changed.push_back(uid);
-  }
-  for (const auto& uid : changed) touch(uid);
-  co_return Result<>{};
-}
-
-// Pods whose objects are gone and cgroups without a pod: what a crash at a bad moment leaves.
-void HostNode::sweepOrphans() {
-  std::vector<std::string> orphans;
-  for (const auto qos : {model::KubernetesQos::Guaranteed, model::KubernetesQos::Burstable,
-                         model::KubernetesQos::BestEffort}) {
-    for (const auto& name : cgroups_.children(qosCgroup(qos))) {
-      if (!name.starts_with("pod")) continue;
-      const std::string uid = name.substr(3);
-      Entry& entry = entries_[uid];
-      const bool over = entry.pod && api::isTerminal(*entry.pod);
-      if (!entry.pod || over) {
-        entry.hasCgroup = true;
-        orphans.push_back(uid);
-      }
-    }
-  }
-  for (const auto& [uid, entry] : entries_)
-    if (!entry.pod) orphans.push_back(uid);
-  for (const auto& uid : orphans) touch(uid);
-}
-
-void HostNode::updateQosCgroups() {
-  std::int64_t burstable = 0;
-  for (const auto& [uid, entry] : entries_)
-    if (entry.pod && entry.hasCgroup &&
-        model::kubernetesQos(*entry.pod) == model::KubernetesQos::Burstable)
-      burstable += podValues(entry.pod->spec).cpuShares.value_or(0);
-  CgroupValues root;
-  root.cpuShares = sharesOfMilliCpu(options_.node.allocatable["cpu"].milliValue());
-  root.memoryLimitBytes = options_.node.allocatable["memory"].value();
-  const std::pair<model::KubernetesQos, CgroupValues> wanted[] = {
-      {model::KubernetesQos::Guaranteed, root},
-      {model::KubernetesQos::Burstable,
-       {.cpuShares = std::clamp<std::int64_t>(burstable, 2, 262'144)}},
-      {model::KubernetesQos::BestEffort, {.cpuShares = 2}}};
-  for (const auto& [qos, values] : wanted) {
-    const std::string path = qosCgroup(qos);
-    const auto done =
-        cgroups_.exists(path) ? cgroups_.update(path, values) : cgroups_.create(path, values);
-    if (!done) log::warn("{}", done.error().message);
-  }
-}
-
-// ---- the end ----
-
-Task<void> HostNode::shutdown(Duration grace) {
-  stopped_ = true;
-  auto listing = runtime_.list();
-  auto listed = co_await listing;
-  if (!listed) co_return;
-  const SteadyTime deadline = executor_.steadyNow() + grace;
-  // All are asked first, so that they end side by side.
-  TaskGroup stops;
-  for (const auto& container : *listed)
-    if (alive(container)) stops.spawn(stopOne(container.pod.uid, container.id, grace));
-  while (stops.size() > 0 && executor_.steadyNow() < deadline + 2s) {
-    auto pause = sleepFor(executor_, 10ms);
-    co_await pause;
-  }
-  std::map<std::string, PodRef> pods;
-  for (const auto& container : *listed) pods.emplace(container.pod.uid, container.pod);
-  // A pod none of whose containers could be started was prepared all the same.
-  for (const auto& [uid, entry] : entries_)
-    if (entry.hasCgroup) pods.emplace(uid, refOf(uid, entry));
-  for (const auto& [uid, pod] : pods) {
-    auto removing = runtime_.removePod(pod);
-    auto removed = co_await removing;
-    if (!removed) log::v(1, "{}", removed.error().message);
-  }
-  cgroups_.kill(kPodsRoot);
-  for (int tries = 0; tries < 100; ++tries) {
-    const auto removed = cgroups_.remove(kPodsRoot);
-    if (removed) co_return;
-    if (tries == 99) log::warn("{}", removed.error().message);
-    auto pause = sleepFor(executor_, 20ms);
-    co_await pause;
-  }
-}
-
-// ---- what others ask ----
-
-json::value HostNode::podList() const {
-  json::array items;
-  for (const auto& [uid, entry] : entries_) {
-    if (!entry.pod) continue;
-    api::Pod pod = *entry.pod;
-    if (entry.status && !api::isTerminal(pod)) {
-      const auto scheduled =
-          std::ranges::find(pod.status.conditions, "PodScheduled", &api::PodCondition::type);
-      api::PodStatus status = *entry.status;
-      if (scheduled != pod.status.conditions.end()) status.conditions.push_back(*scheduled);
-      pod.status = std::move(status);
-    }
-    items.push_back(api::encodeObject(pod));
-  }
-  return json::object{{"kind", "PodList"},
-                      {"apiVersion", "v1"},
-                      {"metadata", json::object{}},
-                      {"items", std::move(items)}};
-}
-
-Result<std::string> HostNode::logPath(const api::ObjectKey& pod, const std::string& container,
-                                      bool previous) const {
-  for (const auto& [uid, entry] : entries_) {
-    if (!entry.pod || api::keyOf(entry.pod->metadata) != pod) continue;
-    std::vector<const RuntimeContainer*> found;
-    for (const auto& candidate : entry.containers)
-      if (candidate.name == container) found.push_back(&candidate);
-    std::ranges::sort(found, std::ranges::greater{}, &RuntimeContainer::attempt);
-    const std::size_t index = previous ? 1 : 0;
-    if (found.size() > index) return found[index]->logPath;
-    return fail(ErrorCode::BadRequest,
-                fmt::format("container \"{}\" in pod \"{}\" has {}", container, pod.name,
-                            previous ? "no previous run" : "not started"));
-  }
-  return fail(ErrorCode::NotFound, fmt::format("pod \"{}\" is not on this node", pod.toString()));
-}
-
-bool HostNode::isRunning(const api::ObjectKey& pod, const std::string& container) const {
-  for (const auto& [uid, entry] : entries_)
-    if (entry.pod && api::keyOf(entry.pod->metadata) == pod)
-      for (const auto& candidate : entry.containers)
-        if (candidate.name == container && candidate.phase == Phase::Running) return true;
-  return false;
 }
 
 }  // namespace koord::cluster

@@ -2,13 +2,23 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+
+#include "base/file.h"
 #include "cluster/hostnode/fake_cgroup_fs.h"
 #include "cluster/hostnode/fake_runtime.h"
 #include "cluster/testing/test_cluster.h"
 
 namespace koord::cluster {
 namespace {
+
+// A folder that is gone with it.
+struct TempDir {
+  std::string path = testing::TempDir() + "pods-" + std::to_string(::getpid());
+  ~TempDir() { std::filesystem::remove_all(path); }
+};
 
 class HostNodeTest : public testing::Test {
  protected:
@@ -26,8 +36,9 @@ class HostNodeTest : public testing::Test {
     options.node.capacity = {{"cpu", Quantity::of(4)}, {"memory", Quantity::of(8 << 20)}};
     options.node.allocatable = options.node.capacity;
     options.node.info = {"m", "s", "b", "6.1", "Debian", "fake://1", "v1", "v1", "linux", "amd64"};
+    options.podsDir = dir.path;
     node = std::make_unique<HostNode>(cluster.api, cluster.loop, runtime, cgroups, Random(1),
-                                      std::move(options));
+                                      std::move(options), HostNodeServices{cluster.loop});
     node->start();
     cluster.loop.advance(1s);
   }
@@ -51,6 +62,7 @@ class HostNodeTest : public testing::Test {
     return "/cg/kubepods/burstable/pod" + uid;
   }
 
+  TempDir dir;
   TestCluster cluster;
   FakeCgroupFs fs;
   Cgroups cgroups;
@@ -196,6 +208,317 @@ TEST_F(HostNodeTest, AStartThatFailsIsReportedAndTriedAgain) {
   EXPECT_EQ(waiting->message, "command is empty");
   runtime.startError.reset();
   EXPECT_TRUE(cluster.until([&] { return phase("p") == "Running"; }, 15s));
+}
+
+TEST_F(HostNodeTest, APlanOutlivesTwoChangesOfItsPod) {
+  // The list after the first start fails, so the next step begins with a list of its own. The pod
+  // changes while that is under way, and so the plan is made from another pod than the step began
+  // with; and once more while the container of that plan is being started.
+  runtime.onStarted = [&] {
+    if (runtime.started.size() > 1) return;
+    runtime.exit("main", 1);
+    runtime.listError = Error{ErrorCode::Unavailable, "busy", {}};
+    runtime.listLatency = 3s;
+    runtime.latency = 2s;
+  };
+  createPod("p");
+  ASSERT_EQ(runtime.started.size(), 1u);
+  cluster.loop.advance(1500ms);
+  cluster.patch<api::Pod>("p", "metadata: {labels: {round: '1'}}");
+  cluster.loop.advance(2500ms);
+  ASSERT_EQ(runtime.started.size(), 1u);
+  cluster.patch<api::Pod>("p", "metadata: {labels: {round: '2'}}");
+  cluster.loop.advance(10s);
+  EXPECT_EQ(runtime.started.size(), 2u);
+  std::vector<std::string> said;
+  for (const auto& event : cluster.list<api::Event>())
+    if (event.reason == "Started") said.push_back(event.message);
+  EXPECT_THAT(said, testing::Each("Started container main"));
+  EXPECT_EQ(phase("p"), "Running");
+}
+
+// ---- volumes ----
+
+constexpr const char* kConfigVolume = "  volumes: [{name: conf, configMap: {name: settings}}]\n";
+
+class HostNodeVolumesTest : public HostNodeTest {
+ protected:
+  // With one container that mounts the volumes that it is given by name.
+  void createUser(const std::string& name, const std::string& mounts, const std::string& more) {
+    cluster.create("apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+                   "}\nspec:\n  nodeName: box\n  terminationGracePeriodSeconds: 5\n  containers: "
+                   "[{name: main, image: i, command: [run], volumeMounts: [" +
+                   mounts + "]}]\n" + more);
+    cluster.loop.advance(1s);
+  }
+  std::string waitingMessage(const std::string& name) {
+    const auto state = cluster.get<api::Pod>(name)->status.containerStatuses.at(0).state;
+    return state.waiting ? state.waiting->reason + ": " + state.waiting->message : "";
+  }
+  std::vector<std::string> events(const std::string& reason) {
+    std::vector<std::string> messages;
+    for (const auto& event : cluster.list<api::Event>())
+      if (event.reason == reason) messages.push_back(event.message);
+    return messages;
+  }
+  std::string podFolder(const std::string& name) {
+    return dir.path + "/" + cluster.get<api::Pod>(name)->metadata.uid;
+  }
+};
+
+TEST_F(HostNodeVolumesTest, APodWaitsForItsVolumesAndSaysWhy) {
+  createUser("p", "{name: conf, mountPath: /conf, subPath: a}", kConfigVolume);
+  const std::string why =
+      "MountVolume.SetUp failed for volume \"conf\" : configmap \"settings\" not found";
+  EXPECT_EQ(waitingMessage("p"), "ContainerCreating: " + why);
+  EXPECT_THAT(events("FailedMount"), testing::Contains(why));
+  EXPECT_TRUE(runtime.started.empty());
+  EXPECT_TRUE(runtime.prepared.empty());
+  cluster.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: one}\n");
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "Running"; }, 5s));
+  const auto& mount = runtime.started.at(0).mounts.at(0);
+  EXPECT_EQ(mount.target, "/conf");
+  EXPECT_EQ(mount.subPath, "a");
+  EXPECT_TRUE(mount.readOnly);
+  EXPECT_EQ(mount.source, podFolder("p") + "/volumes/kubernetes.io~configmap/conf");
+}
+
+TEST_F(HostNodeVolumesTest, FilesFollowTheirObjectsAndOutliveWhatCannotBeRead) {
+  cluster.create("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: one}\n");
+  createUser("p", "{name: conf, mountPath: /conf}", kConfigVolume);
+  const std::string file = podFolder("p") + "/volumes/kubernetes.io~configmap/conf/a";
+  EXPECT_EQ(*readFile(file), "one");
+  cluster.patch<api::ConfigMap>("settings", "data: {a: two}");
+  EXPECT_TRUE(cluster.until([&] { return *readFile(file) == "two"; }, 5s));
+  cluster.remove<api::ConfigMap>("settings");
+  cluster.loop.advance(2s);
+  EXPECT_EQ(*readFile(file), "two");
+  EXPECT_EQ(phase("p"), "Running");
+  runtime.exit("main", 1);
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 2; }, 5s))
+      << "it is started again with what there is";
+}
+
+TEST_F(HostNodeVolumesTest, NothingIsLeftOfThem) {
+  createUser("p", "{name: e, mountPath: /e}", "  volumes: [{name: e, emptyDir: {}}]\n");
+  createUser("done", "{name: e, mountPath: /e}",
+             "  volumes: [{name: e, emptyDir: {}}]\n  restartPolicy: Never\n");
+  const std::string one = podFolder("p");
+  const std::string two = podFolder("done");
+  EXPECT_TRUE(std::filesystem::exists(one + "/volumes/kubernetes.io~empty-dir/e"));
+  for (auto& container : runtime.containers)
+    if (container.pod.name == "done") {
+      container.phase = RuntimeContainer::Phase::Exited;
+      container.finishedAt = cluster.loop.wallNow();
+    }
+  EXPECT_TRUE(cluster.until([&] { return phase("done") == "Succeeded"; }, 5s));
+  EXPECT_TRUE(cluster.until([&] { return !std::filesystem::exists(two); }, 5s));
+  cluster.remove<api::Pod>("p");
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 10s));
+  EXPECT_FALSE(std::filesystem::exists(one));
+}
+
+TEST_F(HostNodeVolumesTest, WhatACrashLeftOfAPodThatIsGoneIsCleared) {
+  createUser("p", "{name: e, mountPath: /e}", "  volumes: [{name: e, emptyDir: {}}]\n");
+  const std::string kept = podFolder("p");
+  std::filesystem::create_directories(dir.path + "/orphan/volumes/kubernetes.io~empty-dir/e");
+  restart();
+  cluster.loop.advance(30s);
+  EXPECT_FALSE(std::filesystem::exists(dir.path + "/orphan"));
+  EXPECT_TRUE(std::filesystem::exists(kept));
+  EXPECT_EQ(runtime.started.size(), 1u);
+}
+
+TEST_F(HostNodeVolumesTest, WhatTheNodeCannotGiveIsRefusedOutLoud) {
+  createUser("nfs", "{name: share, mountPath: /n}",
+             "  volumes: [{name: share, nfs: {server: s, path: /}}]\n");
+  EXPECT_THAT(waitingMessage("nfs"), testing::HasSubstr("no volume plugin matched"));
+  createUser("sandbox", "", "  runtimeClassName: gvisor\n");
+  EXPECT_THAT(waitingMessage("sandbox"),
+              testing::HasSubstr("ContainerCreating: Failed to create pod sandbox: RuntimeClass"));
+  EXPECT_EQ(events("FailedCreatePodSandBox").size(), 1u);
+  createUser("windows", "", "  os: {name: windows}\n");
+  EXPECT_EQ(phase("windows"), "Failed");
+  EXPECT_EQ(cluster.get<api::Pod>("windows")->status.reason, "PodOSNotSupported");
+  createUser("root", "", "  securityContext: {runAsNonRoot: true}\n");
+  EXPECT_THAT(waitingMessage("root"),
+              testing::HasSubstr("CreateContainerConfigError: container has "
+                                 "runAsNonRoot"));
+  EXPECT_TRUE(runtime.started.empty());
+}
+
+TEST_F(HostNodeVolumesTest, TheLastWordsOfAContainerAreInItsStatus) {
+  cluster.create(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeName: box\n"
+      "  restartPolicy: Never\n  containers: [{name: main, image: i, command: [run], "
+      "terminationMessagePath: /tmp/words}]\n");
+  cluster.loop.advance(1s);
+  const auto& mount = runtime.started.at(0).mounts.at(0);
+  EXPECT_EQ(mount.target, "/tmp/words");
+  ASSERT_TRUE(writeFileAtomic(mount.source, "out of cheese", 0666));
+  runtime.exit("main", 3);
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "Failed"; }, 5s));
+  const auto state = cluster.get<api::Pod>("p")->status.containerStatuses[0].state;
+  EXPECT_EQ(state.terminated->message, "out of cheese");
+  EXPECT_EQ(state.terminated->exitCode, 3);
+}
+
+TEST_F(HostNodeVolumesTest, UsersAndRightsReachTheRuntime) {
+  createUser("p", "",
+             "  stdin: true\n  securityContext: {runAsUser: 5, runAsGroup: 6, fsGroup: 7, "
+             "supplementalGroups: [8]}\n");
+  const auto& user = runtime.started.at(0).user;
+  EXPECT_EQ(user.user, 5u);
+  EXPECT_EQ(user.group, 6u);
+  EXPECT_EQ(user.groups, (std::vector<std::uint32_t>{8, 7}));
+}
+
+// ---- probes and hooks ----
+
+class HostNodeHealthTest : public HostNodeVolumesTest {
+ protected:
+  void createProbed(const std::string& container, const std::string& more = "") {
+    cluster.create(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeName: box\n"
+        "  terminationGracePeriodSeconds: 20\n" +
+        more + "  containers:\n  - name: main\n    image: i\n    command: [run]\n" + container);
+    cluster.loop.advance(1s);
+  }
+  bool ready() {
+    const auto pod = cluster.get<api::Pod>("p");
+    const auto& conditions = pod->status.conditions;
+    const auto found = std::ranges::find(conditions, "Ready", &api::PodCondition::type);
+    return found != conditions.end() && found->status == "True" &&
+           pod->status.containerStatuses.at(0).ready;
+  }
+  void answer(std::set<std::string> failing) {
+    runtime.onExec = [failing](const std::string&, const std::vector<std::string>& command) {
+      return failing.contains(command.at(0)) ? ExecResult{1, command.at(0) + " failed"}
+                                             : ExecResult{};
+    };
+  }
+};
+
+TEST_F(HostNodeHealthTest, ReadinessMakesThePodReadyAndUnready) {
+  answer({"ready"});
+  createProbed("    readinessProbe: {exec: {command: [ready]}, periodSeconds: 1}\n");
+  EXPECT_EQ(phase("p"), "Running");
+  EXPECT_FALSE(ready());
+  answer({});
+  EXPECT_TRUE(cluster.until([&] { return ready(); }, 3s));
+  const auto conditions = cluster.get<api::Pod>("p")->status.conditions;
+  EXPECT_EQ(std::ranges::find(conditions, "Ready", &api::PodCondition::type)->message, "");
+  answer({"ready"});
+  EXPECT_TRUE(cluster.until([&] { return !ready(); }, 5s));
+  EXPECT_EQ(runtime.started.size(), 1u);
+  EXPECT_THAT(events("Unhealthy"), testing::Contains("Readiness probe failed: ready failed"));
+}
+
+TEST_F(HostNodeHealthTest, LivenessThatFailsRestartsTheContainerWithBackoff) {
+  createProbed(
+      "    livenessProbe: {exec: {command: [alive]}, periodSeconds: 1, failureThreshold: 2, "
+      "terminationGracePeriodSeconds: 3}\n");
+  answer({"alive"});
+  runtime.deaf = {"main"};
+  cluster.loop.advance(2s);
+  EXPECT_EQ(runtime.running(), 1u) << "it has three seconds to end";
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 2; }, 5s));
+  EXPECT_THAT(events("Killing"),
+              testing::ElementsAre("Container main failed liveness probe, will be restarted"));
+  EXPECT_TRUE(cluster.until(
+      [&] { return waitingMessage("p").starts_with("CrashLoopBackOff: back-off 10s"); }, 10s));
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 3; }, 12s));
+}
+
+TEST_F(HostNodeHealthTest, APodThatNeverRestartsFailsByItsProbe) {
+  answer({"alive"});
+  createProbed(
+      "    livenessProbe: {exec: {command: [alive]}, periodSeconds: 1, failureThreshold: 1}\n",
+      "  restartPolicy: Never\n");
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "Failed"; }, 5s));
+  EXPECT_THAT(events("Killing"), testing::ElementsAre("Container main failed liveness probe"));
+}
+
+TEST_F(HostNodeHealthTest, AStartupProbeComesBeforeTheOthers) {
+  answer({"up"});
+  createProbed(
+      "    startupProbe: {exec: {command: [up]}, periodSeconds: 1, failureThreshold: 30}\n"
+      "    livenessProbe: {exec: {command: [alive]}, periodSeconds: 1}\n");
+  cluster.loop.advance(4s);
+  EXPECT_FALSE(cluster.get<api::Pod>("p")->status.containerStatuses[0].started.value());
+  EXPECT_THAT(runtime.executed, testing::Each("main: up"));
+  answer({});
+  EXPECT_TRUE(cluster.until([&] { return ready(); }, 3s));
+  EXPECT_TRUE(cluster.get<api::Pod>("p")->status.containerStatuses[0].started.value());
+  cluster.loop.advance(3s);
+  EXPECT_EQ(runtime.executed.back(), "main: alive");
+}
+
+TEST_F(HostNodeHealthTest, NobodyIsProbedToDeathWhileThePodIsDeleted) {
+  createProbed(
+      "    livenessProbe: {exec: {command: [alive]}, periodSeconds: 1, failureThreshold: 1, "
+      "terminationGracePeriodSeconds: 1}\n");
+  runtime.deaf = {"main"};
+  cluster.remove<api::Pod>("p");
+  answer({"alive"});
+  cluster.loop.advance(15s);
+  EXPECT_EQ(runtime.running(), 1u);
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 10s));
+  EXPECT_THAT(events("Killing"), testing::ElementsAre("Stopping container main"));
+}
+
+TEST_F(HostNodeHealthTest, ThePostStartHookComesBeforeTheNextContainer) {
+  runtime.execTime = 3s;
+  createProbed(
+      "    lifecycle: {postStart: {exec: {command: [hello]}}}\n"
+      "  - {name: next, image: i, command: [run]}\n");
+  cluster.loop.advance(1s);
+  EXPECT_EQ(runtime.started.size(), 1u);
+  EXPECT_FALSE(cluster.get<api::Pod>("p")->status.containerStatuses[0].ready);
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 2; }, 3s));
+  cluster.loop.advance(1s);
+  EXPECT_TRUE(ready());
+  EXPECT_THAT(runtime.executed, testing::ElementsAre("main: hello"));
+}
+
+TEST_F(HostNodeHealthTest, APostStartHookThatFailsEndsTheContainer) {
+  answer({"hello"});
+  createProbed("    lifecycle: {postStart: {exec: {command: [hello]}}}\n");
+  EXPECT_TRUE(cluster.until([&] { return runtime.started.size() == 2; }, 5s));
+  EXPECT_THAT(
+      events("FailedPostStartHook"),
+      testing::Contains("PostStartHook failed: command 'hello' exited with 1: hello failed"));
+}
+
+TEST_F(HostNodeHealthTest, ThePreStopHookComesFirstAndItsTimeCounts) {
+  createProbed("    lifecycle: {preStop: {sleep: {seconds: 7}}}\n");
+  runtime.deaf = {"main"};
+  cluster.remove<api::Pod>("p");
+  cluster.loop.advance(19s);
+  EXPECT_EQ(runtime.running(), 1u);
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 3s))
+      << "seven seconds of the hook and thirteen to end";
+}
+
+TEST_F(HostNodeHealthTest, APreStopHookIsNotCutShortByAClockThatRunsFaster) {
+  runtime.execTime = 3s;
+  createProbed("    lifecycle: {preStop: {exec: {command: [bye]}}}\n");
+  cluster.remove<api::Pod>("p");
+  cluster.loop.advance(1s);
+  cluster.loop.jumpWallClock(5ms);
+  cluster.patch<api::Pod>("p", "metadata: {labels: {look: again}}");
+  cluster.loop.advance(1s);
+  EXPECT_EQ(runtime.running(), 1u);
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 3s));
+}
+
+TEST_F(HostNodeHealthTest, APreStopHookThatFailsIsToldAndHoldsNothingUp) {
+  answer({"bye"});
+  createProbed("    lifecycle: {preStop: {exec: {command: [bye]}}}\n");
+  cluster.remove<api::Pod>("p");
+  EXPECT_TRUE(cluster.until([&] { return phase("p") == "gone"; }, 3s));
+  EXPECT_THAT(events("FailedPreStopHook"),
+              testing::ElementsAre("PreStopHook failed: command 'bye' exited with 1: bye failed"));
 }
 
 TEST_F(HostNodeTest, ShutdownEndsThePodsAndLeavesThemInTheApi) {

@@ -53,6 +53,7 @@ void KubeletServer::handle(net::ServerRequest request, std::shared_ptr<net::Resp
   const bool byToken = !token_.empty() && net::equalConstantTime(authorization, "Bearer " + token_);
   if (!request.peer && !byToken)
     return responder->respond(401, kText, std::string("Unauthorized\n"));
+  responder->authenticated();
   if (request.method != "GET")
     return responder->respond(405, kText, std::string("only GET is served here\n"));
   if (!node_) return responder->respond(503, kText, std::string("the node is starting\n"));

@@ -44,18 +44,13 @@ bool succeeded(const History& history) {
   return exited(history) && history.front()->exitCode == 0;
 }
 
-bool comesBack(std::string_view policy, const History& history) {
-  if (policy == "Never") return false;
-  if (policy == "OnFailure") return !succeeded(history);
-  return true;
-}
-
 class Planner {
  public:
-  explicit Planner(const PodObservation& seen) : seen_(seen), spec_(seen.pod.spec) {}
+  explicit Planner(const PodObservation& seen) : seen_(seen), spec_(seen.pod->spec) {}
 
   PodPlan run() {
-    const auto& before = seen_.pod.status;
+    plan_.pod = seen_.pod;
+    const auto& before = seen_.pod->status;
     plan_.status.startTime = before.startTime ? before.startTime : api::Time(seen_.now);
     const bool overdue = pastDeadline();
     const bool ready = !overdue && initialise();
@@ -85,10 +80,8 @@ class Planner {
     for (const auto& container : spec_.initContainers) {
       const auto history = historyOf(seen_, container.name);
       if (isSidecar(container)) {
-        if (!running(history)) {
-          if (!finished()) startAgain(container, history);
-          if (!mainStarted) return false;
-        }
+        if (!running(history) && !finished()) startAgain(container, history);
+        if (!mainStarted && !healthOf(history).started) return false;
         continue;
       }
       if (mainStarted || succeeded(history)) continue;
@@ -111,10 +104,25 @@ class Planner {
       const auto history = historyOf(seen_, container.name);
       if (history.empty()) {
         start(container, 0);
-      } else if (exited(history) && comesBack(spec_.restartPolicy, history)) {
+      } else if (exited(history) && comesBack(history)) {
         startAgain(container, history);
       }
+      // The next one waits for the hook of this one.
+      if (running(history) && seen_.settingUp.contains(history.front()->id)) return;
     }
+  }
+
+  bool comesBack(const History& history) const {
+    if (spec_.restartPolicy == "Never") return false;
+    if (spec_.restartPolicy == "OnFailure")
+      return !succeeded(history) || seen_.unhealthy.contains(history.front()->id);
+    return true;
+  }
+
+  // Neither started nor ready when it does not run.
+  ContainerHealth healthOf(const History& history) const {
+    if (!running(history) || seen_.settingUp.contains(history.front()->id)) return {false, false};
+    return seen_.health ? seen_.health(history.front()->id) : ContainerHealth{};
   }
 
   void start(const api::Container& container, int attempt) {
@@ -149,7 +157,7 @@ class Planner {
     return !spec_.containers.empty() &&
            std::ranges::all_of(spec_.containers, [&](const api::Container& container) {
              const auto history = historyOf(seen_, container.name);
-             return exited(history) && !comesBack(spec_.restartPolicy, history);
+             return exited(history) && !comesBack(history);
            });
   }
 
@@ -182,8 +190,10 @@ class Planner {
     status.name = container.name;
     status.image = container.image;
     status.imageID = container.image;
-    status.started = running(history);
-    status.ready = init && !isSidecar(container) ? succeeded(history) : running(history);
+    const ContainerHealth health = healthOf(history);
+    const bool once = init && !isSidecar(container);
+    status.started = once ? running(history) : health.started;
+    status.ready = once ? succeeded(history) : health.ready;
     const auto failure = seen_.startFailures.find(container.name);
     const auto backoff = inBackoff_.find(container.name);
     if (!history.empty()) {
@@ -204,11 +214,11 @@ class Planner {
                           "CrashLoopBackOff",
                           fmt::format("back-off {} restarting failed container={} pod={}_{}",
                                       formatDuration(seconds), container.name,
-                                      seen_.pod.metadata.name, seen_.pod.metadata.namespace_)}};
+                                      seen_.pod->metadata.name, seen_.pod->metadata.namespace_)}};
     } else if (history.empty()) {
       const bool waitsForInit = !init && !spec_.initContainers.empty();
       status.state = {.waiting = api::ContainerStateWaiting{
-                          waitsForInit ? "PodInitializing" : "ContainerCreating", ""}};
+                          waitsForInit ? "PodInitializing" : "ContainerCreating", seen_.waitsFor}};
     }
     return status;
   }
@@ -243,7 +253,7 @@ class Planner {
       condition.reason = std::move(reason);
       condition.message = std::move(message);
     }
-    for (const auto& before : seen_.pod.status.conditions)
+    for (const auto& before : seen_.pod->status.conditions)
       if (before.type == type && before.status == condition.status)
         condition.lastTransitionTime = before.lastTransitionTime;
     plan_.status.conditions.push_back(std::move(condition));
@@ -259,23 +269,50 @@ class Planner {
     status.hostIP = seen_.hostIp;
     status.podIP = seen_.hostIp;
     status.podIPs = {{seen_.hostIp}};
-    status.qosClass = std::string(model::textOf(model::kubernetesQos(seen_.pod)));
+    status.qosClass = std::string(model::textOf(model::kubernetesQos(*seen_.pod)));
     if (overdue) {
       status.reason = "DeadlineExceeded";
       status.message = "Pod was active on the node longer than the specified deadline";
     }
 
     std::string unready;
-    for (const auto& container : status.containerStatuses)
+    const auto look = [&](const api::ContainerStatus& container) {
       if (!container.ready) unready += (unready.empty() ? "" : " ") + container.name;
+    };
+    for (std::size_t i = 0; i < spec_.initContainers.size(); ++i)
+      if (isSidecar(spec_.initContainers[i])) look(status.initContainerStatuses[i]);
+    for (const auto& container : status.containerStatuses) look(container);
     const bool done = status.phase == "Succeeded";
     const std::string reason = done ? "PodCompleted" : over ? "PodFailed" : "ContainersNotReady";
     const std::string message =
         unready.empty() || done ? "" : fmt::format("containers with unready status: [{}]", unready);
     condition("PodReadyToStartContainers", !over);
     condition("Initialized", ready || done, over ? "PodFailed" : "ContainersNotInitialized");
-    condition("Ready", unready.empty(), reason, message);
+    const std::string gates = closedGates();
+    if (unready.empty() && !gates.empty()) {
+      condition("Ready", false, "ReadinessGatesNotReady", gates);
+    } else {
+      condition("Ready", unready.empty(), reason, message);
+    }
     condition("ContainersReady", unready.empty(), reason, message);
+  }
+
+  // What keeps the pod's readiness gates closed.
+  std::string closedGates() const {
+    std::string why;
+    for (const auto& gate : seen_.pod->details.readinessGates) {
+      const auto& type = gate.conditionType;
+      const auto& conditions = seen_.pod->status.conditions;
+      const auto found = std::ranges::find(conditions, type, &api::PodCondition::type);
+      if (found != conditions.end() && found->status == "True") continue;
+      if (!why.empty()) why += ", ";
+      why += found == conditions.end()
+                 ? fmt::format(
+                       "corresponding condition of pod readiness gate \"{}\" does not exist.", type)
+                 : fmt::format("the status of pod readiness gate \"{}\" is not \"True\", but {}",
+                               type, found->status);
+    }
+    return why;
   }
 
   // The newest container of a name and the one before it are shown; older ones are not needed.
@@ -297,45 +334,6 @@ class Planner {
   std::map<std::string, Duration> inBackoff_;
 };
 
-std::string expand(const std::string& text, const std::map<std::string, std::string>& known) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '$' || i + 1 == text.size()) {
-      out += text[i];
-    } else if (text[i + 1] == '$') {
-      out += text[++i];
-    } else if (const auto close = text.find(')', i);
-               text[i + 1] == '(' && close != std::string::npos) {
-      const auto found = known.find(text.substr(i + 2, close - i - 2));
-      // What is not known stays as written.
-      out += found == known.end() ? text.substr(i, close - i + 1) : found->second;
-      i = close;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
-Result<std::string> fieldOf(const api::Pod& pod, const std::string& path,
-                            const std::string& hostIp) {
-  const auto& meta = pod.metadata;
-  if (path == "metadata.name") return meta.name;
-  if (path == "metadata.namespace") return meta.namespace_;
-  if (path == "metadata.uid") return meta.uid;
-  if (path == "spec.nodeName") return pod.spec.nodeName;
-  if (path == "status.hostIP" || path == "status.podIP") return hostIp;
-  for (const auto& [prefix, map] : {std::pair{"metadata.labels['", &meta.labels},
-                                    std::pair{"metadata.annotations['", &meta.annotations}}) {
-    if (!path.starts_with(prefix) || !path.ends_with("']")) continue;
-    const auto start = std::string_view(prefix).size();
-    const auto* value =
-        api::findIn(*map, std::string_view(path).substr(start, path.size() - start - 2));
-    return value ? *value : std::string();
-  }
-  return fail(ErrorCode::Invalid, fmt::format("fieldRef {} is not supported", path));
-}
-
 }  // namespace
 
 Duration crashBackoff(int restarts) {
@@ -345,45 +343,6 @@ Duration crashBackoff(int restarts) {
 
 PodPlan planPod(const PodObservation& seen) {
   return Planner(seen).run();
-}
-
-Result<std::vector<std::string>> environmentOf(const api::Pod& pod, const api::Container& container,
-                                               const std::string& hostIp) {
-  std::map<std::string, std::string> values{
-      {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-      {"HOME", "/root"},
-      {"HOSTNAME", pod.metadata.name}};
-  for (const auto& variable : container.env) {
-    if (!variable.valueFrom) {
-      values[variable.name] = expand(variable.value, values);
-      continue;
-    }
-    if (!variable.valueFrom->fieldRef)
-      return fail(
-          ErrorCode::Invalid,
-          fmt::format("container {}: env {}: only value and valueFrom.fieldRef are supported",
-                      container.name, variable.name));
-    auto value = fieldOf(pod, variable.valueFrom->fieldRef->fieldPath, hostIp);
-    if (!value)
-      return fail(std::move(value.error())
-                      .within(fmt::format("container {}: env {}", container.name, variable.name)));
-    values[variable.name] = *std::move(value);
-  }
-  std::vector<std::string> environment;
-  for (const auto& [name, value] : values) environment.push_back(name + "=" + value);
-  return environment;
-}
-
-std::vector<std::string> expandVariables(const api::List<std::string>& texts,
-                                         const std::vector<std::string>& environment) {
-  std::map<std::string, std::string> values;
-  for (const auto& variable : environment) {
-    const auto equals = variable.find('=');
-    values[variable.substr(0, equals)] = variable.substr(equals + 1);
-  }
-  std::vector<std::string> expanded;
-  for (const auto& text : texts) expanded.push_back(expand(text, values));
-  return expanded;
 }
 
 }  // namespace koord::cluster

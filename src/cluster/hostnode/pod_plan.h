@@ -6,31 +6,41 @@
 // that ended come back by the pod's restartPolicy with a back-off of 10 s doubling to 5 min,
 // counted in restarts.
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
-#include "api/pod.h"
+#include "cluster/hostnode/podspec/host_pod.h"
+#include "cluster/hostnode/probes/probes.h"
 #include "cluster/hostnode/runtime.h"
 
 namespace koord::cluster {
 
 struct PodObservation {
-  const api::Pod& pod;
+  HostPodPtr pod;
   const std::vector<RuntimeContainer>& containers;  // of this pod, in any order
   // Containers whose last start failed before anything ran, with the reason as a waiting state.
   const std::map<std::string, api::ContainerStateWaiting>& startFailures;
   WallTime now{};
   std::string hostIp;
+  // How a running container is, by id; without: well.
+  std::function<ContainerHealth(const std::string& id)> health = {};
+  std::set<std::string> settingUp = {};  // ids: the postStart hook has not ended
+  std::set<std::string> unhealthy =
+      {};                     // ids: killed by a probe, so they have failed however they ended
+  std::string waitsFor = {};  // why none of its containers can be started now
 };
 
 struct ContainerStart {
-  const api::Container* container = nullptr;  // in the pod
+  const api::Container* container = nullptr;  // in the plan's pod
   int attempt = 0;
 };
 
 struct PodPlan {
+  HostPodPtr pod;                      // what it was made from, and what it points into
   std::vector<ContainerStart> starts;  // now
   std::vector<std::string> stops;      // ids; the pod is over while these still run
   std::vector<std::string> forget;     // ids of dead containers that nothing refers to any more
@@ -42,13 +52,5 @@ PodPlan planPod(const PodObservation& seen);
 
 // After `restarts` restarts: nothing, 10 s, 20 s, ... 5 min.
 Duration crashBackoff(int restarts);
-
-// The variables of a container, "NAME=value": its env list with fieldRef and $(OTHER) expanded, on
-// top of a plain PATH, HOME and HOSTNAME. Fails for a fieldRef that this node cannot give.
-Result<std::vector<std::string>> environmentOf(const api::Pod& pod, const api::Container& container,
-                                               const std::string& hostIp);
-// $(NAME) in commands and arguments, from such an environment; unknown ones stay as written.
-std::vector<std::string> expandVariables(const api::List<std::string>& texts,
-                                         const std::vector<std::string>& environment);
 
 }  // namespace koord::cluster

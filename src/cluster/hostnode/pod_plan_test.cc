@@ -30,11 +30,13 @@ RuntimeContainer container(std::string name, int attempt, Phase phase, int exitC
 }
 
 struct Seen {
-  api::Pod pod;
+  HostPod pod;
   std::vector<RuntimeContainer> containers;
   std::map<std::string, api::ContainerStateWaiting> failures;
 
-  PodPlan plan() const { return planPod({pod, containers, failures, kNow, "127.0.0.1"}); }
+  PodPlan plan() const {
+    return planPod({std::make_shared<const HostPod>(pod), containers, failures, kNow, "127.0.0.1"});
+  }
   std::vector<std::string> starts() const {
     std::vector<std::string> names;
     for (const auto& start : plan().starts)
@@ -43,11 +45,11 @@ struct Seen {
   }
 };
 
-api::Pod twoContainers(const std::string& policy) {
+HostPod twoContainers(const std::string& policy) {
   return podOf("u", R"({"restartPolicy": ")" + policy +
                         R"(", "containers": [{"name": "a"}, {"name": "b"}]})");
 }
-api::Pod withInit(const std::string& policy) {
+HostPod withInit(const std::string& policy) {
   return podOf("u", R"({"restartPolicy": ")" + policy + R"(",
       "initContainers": [{"name": "i"}, {"name": "side", "restartPolicy": "Always"}, {"name": "j"}],
       "containers": [{"name": "a"}]})");
@@ -196,27 +198,85 @@ TEST(PodPlanTest, AContainerThatCannotBeMadeSaysWhy) {
   EXPECT_EQ(state.waiting->reason, "CreateContainerConfigError");
 }
 
-TEST(EnvironmentTest, FieldsAndReferencesAreFilledIn) {
-  auto pod = podOf("u7", R"json({"nodeName": "n1", "containers": [{"name": "a", "env": [
-      {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
-      {"name": "APP", "valueFrom": {"fieldRef": {"fieldPath": "metadata.labels['app']"}}},
-      {"name": "BOTH", "value": "$(POD)@$(UNKNOWN)$$(POD)"}]}]})json");
-  pod.metadata.labels["app"] = "web";
-  const auto environment = environmentOf(pod, pod.spec.containers[0], "127.0.0.1");
-  ASSERT_TRUE(environment) << environment.error().message;
-  EXPECT_THAT(*environment,
-              testing::IsSupersetOf({"POD=pod-u7", "APP=web", "BOTH=pod-u7@$(UNKNOWN)$(POD)"}));
-  EXPECT_THAT(expandVariables({"sh", "-c", "echo $(APP)"}, *environment),
-              ElementsAre("sh", "-c", "echo web"));
+TEST(PodPlanTest, HealthDecidesWhatIsStartedAndReady) {
+  Seen seen{withInit("Always"),
+            {container("i", 0, Phase::Exited), container("side", 0, Phase::Running),
+             container("j", 0, Phase::Exited), container("a", 0, Phase::Running)},
+            {}};
+  const auto planWith = [&](ContainerHealth side, ContainerHealth main) {
+    PodObservation observation{std::make_shared<const HostPod>(seen.pod), seen.containers,
+                               seen.failures, kNow, "127.0.0.1"};
+    observation.health = [=](const std::string& id) { return id == "side0" ? side : main; };
+    return planPod(observation);
+  };
+  const auto conditionOf = [](const PodPlan& plan, const char* type) {
+    const auto found = std::ranges::find(plan.status.conditions, type, &api::PodCondition::type);
+    return found->status + " " + found->message;
+  };
+  auto plan = planWith({}, {true, false});
+  EXPECT_TRUE(plan.status.containerStatuses[0].started.value());
+  EXPECT_FALSE(plan.status.containerStatuses[0].ready);
+  EXPECT_EQ(conditionOf(plan, "Ready"), "False containers with unready status: [a]");
+  EXPECT_EQ(plan.status.phase, "Running");
+  plan = planWith({true, false}, {false, false});
+  EXPECT_FALSE(plan.status.containerStatuses[0].started.value());
+  EXPECT_EQ(conditionOf(plan, "ContainersReady"), "False containers with unready status: [side a]");
+  EXPECT_EQ(conditionOf(planWith({}, {}), "Ready"), "True ");
 }
 
-TEST(EnvironmentTest, AFieldThatIsNotKnownIsAnErrorThatNamesIt) {
-  const auto pod = podOf("u", R"({"containers": [{"name": "a", "env": [
-      {"name": "X", "valueFrom": {"fieldRef": {"fieldPath": "spec.color"}}}]}]})");
-  const auto environment = environmentOf(pod, pod.spec.containers[0], "127.0.0.1");
-  ASSERT_FALSE(environment);
-  EXPECT_EQ(environment.error().message,
-            "container a: env X: fieldRef spec.color is not supported");
+TEST(PodPlanTest, WhatComesAfterASidecarWaitsUntilThatHasStarted) {
+  Seen seen{withInit("Always"),
+            {container("i", 0, Phase::Exited), container("side", 0, Phase::Running)},
+            {}};
+  PodObservation observation{std::make_shared<const HostPod>(seen.pod), seen.containers,
+                             seen.failures, kNow, "127.0.0.1"};
+  observation.health = [](const std::string&) { return ContainerHealth{false, false}; };
+  EXPECT_THAT(planPod(observation).starts, IsEmpty());
+  observation.health = [](const std::string&) { return ContainerHealth{true, false}; };
+  EXPECT_EQ(planPod(observation).starts.size(), 1u);
+}
+
+TEST(PodPlanTest, TheNextContainerWaitsForThePostStartHookOfTheOneBefore) {
+  Seen seen{twoContainers("Always"), {container("a", 0, Phase::Running)}, {}};
+  PodObservation observation{std::make_shared<const HostPod>(seen.pod), seen.containers,
+                             seen.failures, kNow, "127.0.0.1"};
+  observation.settingUp = {"a0"};
+  EXPECT_THAT(planPod(observation).starts, IsEmpty());
+  EXPECT_FALSE(planPod(observation).status.containerStatuses[0].ready);
+  observation.settingUp.clear();
+  EXPECT_EQ(planPod(observation).starts.size(), 1u);
+}
+
+TEST(PodPlanTest, AContainerThatAProbeHadKilledHasFailedHoweverItEnded) {
+  Seen seen{twoContainers("OnFailure"),
+            {container("a", 0, Phase::Exited, 0), container("b", 0, Phase::Running)},
+            {}};
+  EXPECT_THAT(seen.starts(), IsEmpty());
+  PodObservation observation{std::make_shared<const HostPod>(seen.pod), seen.containers,
+                             seen.failures, kNow, "127.0.0.1"};
+  observation.unhealthy = {"a0"};
+  EXPECT_EQ(planPod(observation).starts.size(), 1u);
+}
+
+TEST(PodPlanTest, AReadinessGateKeepsAPodUnready) {
+  Seen seen{podOf("u", R"({"readinessGates": [{"conditionType": "example.com/gate"}],
+                           "containers": [{"name": "a"}]})"),
+            {container("a", 0, Phase::Running)},
+            {}};
+  const auto ready = [&] {
+    const auto plan = seen.plan();
+    const auto& conditions = plan.status.conditions;
+    return *std::ranges::find(conditions, "Ready", &api::PodCondition::type);
+  };
+  EXPECT_EQ(ready().status, "False");
+  EXPECT_EQ(ready().reason, "ReadinessGatesNotReady");
+  EXPECT_EQ(ready().message,
+            "corresponding condition of pod readiness gate \"example.com/gate\" does not exist.");
+  seen.pod.status.conditions.push_back({.type = "example.com/gate", .status = "False"});
+  EXPECT_EQ(ready().message,
+            "the status of pod readiness gate \"example.com/gate\" is not \"True\", but False");
+  seen.pod.status.conditions.back().status = "True";
+  EXPECT_EQ(ready().status, "True");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/file.h>
@@ -10,15 +11,21 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <csignal>
 #include <filesystem>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/time.h"
 #include "cluster/hostnode/container_record.h"
 #include "cluster/hostnode/pod_cgroups.h"
 #include "cluster/hostnode/shim.h"
+#include "cluster/hostnode/volumes/on_worker.h"
+#include "kube/run_program.h"
 #include "net/tls.h"
 
 namespace koord::cluster {
@@ -108,6 +115,17 @@ class ProcessRuntime::Worker {
     return describe(id).phase == RuntimeContainer::Phase::Exited;
   }
 
+  // The program that runs a command in the container.
+  Result<std::vector<std::string>> execCommand(const std::string& id,
+                                               const std::vector<std::string>& command) {
+    if (!records_.contains(id) || describe(id).phase != RuntimeContainer::Phase::Running)
+      return fail(ErrorCode::NotFound, fmt::format("container {} does not run", id));
+    std::vector<std::string> whole = options_.shimCommand;
+    whole.insert(whole.end(), {kShimExec, dirOf(id)});
+    whole.insert(whole.end(), command.begin(), command.end());
+    return whole;
+  }
+
   Result<> remove(const std::string& id) {
     const auto known = records_.find(id);
     if (known == records_.end()) return {};
@@ -158,7 +176,7 @@ class ProcessRuntime::Worker {
     posix_spawnattr_setsigmask(&attributes, &none);
 
     std::vector<std::string> command = options_.shimCommand;
-    command.push_back(dir);
+    command.insert(command.end(), {kShimRun, dir});
     std::vector<char*> argv;
     for (auto& part : command) argv.push_back(part.data());
     argv.push_back(nullptr);
@@ -260,29 +278,49 @@ class ProcessRuntime::Worker {
   std::set<pid_t> shims_;
 };
 
-namespace {
+// Threads that each run one program to its end, and are all gone when this is.
+class ProcessRuntime::Programs {
+ public:
+  ~Programs() {
+    interrupt_.raise();
+    std::unique_lock lock(mutex_);
+    idle_.wait(lock, [this] { return running_ == 0; });
+  }
 
-// Runs fn on the worker's thread; the answer comes back to the executor.
-template <class Fn>
-auto onWorker(Executor& executor, Executor& worker, Fn fn) {
-  using T = std::invoke_result_t<Fn&>;
-  auto [future, completer] = Future<T>::make(executor);
-  worker.post([fn = std::move(fn), completer = std::move(completer)]() mutable {
-    completer.complete(fn());
-  });
-  return std::move(future);
-}
+  Future<Result<ExecResult>> run(Executor& executor, std::vector<std::string> command,
+                                 Duration limit) {
+    auto [future, completer] = Future<Result<ExecResult>>::make(executor);
+    std::lock_guard lock(mutex_);
+    ++running_;
+    std::thread([this, command = std::move(command), limit, completer = std::move(completer)] {
+      auto output = kube::runProgram(
+          command, {}, std::chrono::ceil<std::chrono::milliseconds>(limit), interrupt_);
+      completer.complete(
+          output ? Result<ExecResult>(ExecResult{output->status, output->out + output->err})
+                 : fail(std::move(output.error())));
+      std::lock_guard done(mutex_);
+      --running_;
+      idle_.notify_all();
+    }).detach();
+    return std::move(future);
+  }
 
-}  // namespace
+ private:
+  kube::Interrupt interrupt_;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  int running_ = 0;  // guarded by mutex_
+};
 
 ProcessRuntime::ProcessRuntime(Executor& executor, Cgroups& cgroups, Options options)
     : executor_(executor),
+      programs_(std::make_unique<Programs>()),
       worker_(std::make_unique<Worker>(cgroups, std::move(options))),
       thread_("containers") {}
 
 ProcessRuntime::~ProcessRuntime() = default;
 
-Task<Result<>> ProcessRuntime::preparePod(PodRef pod) {
+Task<Result<>> ProcessRuntime::preparePod(PodRef pod, SandboxOptions) {
   auto done = onWorker(executor_, thread_.loop(), [worker = worker_.get(), pod = std::move(pod)] {
     return worker->preparePod(pod);
   });
@@ -314,6 +352,22 @@ Task<Result<>> ProcessRuntime::stopContainer(std::string id, Duration grace) {
     auto pause = sleepFor(executor_, 20ms);
     co_await pause;
   }
+}
+
+Task<Result<ExecResult>> ProcessRuntime::exec(std::string id, std::vector<std::string> command,
+                                              Duration timeout) {
+  auto looking = onWorker(executor_, thread_.loop(), [worker = worker_.get(), id, command] {
+    return worker->execCommand(id, command);
+  });
+  auto whole = co_await looking;
+  if (!whole) co_return fail(std::move(whole.error()));
+  auto running = programs_->run(executor_, *std::move(whole), timeout);
+  auto result = co_await running;
+  if (!result && result.error().code == ErrorCode::Timeout)
+    co_return fail(ErrorCode::Timeout,
+                   fmt::format("command timed out: \"{}\" timed out after {}",
+                               fmt::join(command, " "), formatDuration(timeout)));
+  co_return result;
 }
 
 Task<Result<>> ProcessRuntime::removeContainer(std::string id) {

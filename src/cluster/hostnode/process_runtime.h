@@ -1,8 +1,9 @@
 #pragma once
 
 // Runs containers as plain processes of this machine, each under a shim (shim.h), in real cgroups.
-// Images are not unpacked: a container's command runs on the host's own file system, in the host's
-// namespaces, as root. Meant for one's own machine and one's own manifests.
+// Images are not unpacked: a container's command runs on the host's own file system, as root unless
+// it says otherwise. With volumes it has a mount namespace of its own (mounts/mount_view.h), else
+// the host's namespaces. Meant for one's own machine and one's own manifests.
 
 #include <map>
 #include <memory>
@@ -17,26 +18,31 @@ namespace koord::cluster {
 class ProcessRuntime final : public Runtime {
  public:
   struct Options {
-    std::string dir;  // of the containers' folders; made when missing
-    std::vector<std::string>
-        shimCommand;  // {"/usr/bin/koordctl", "shim", "--dir"}; the folder is added
+    std::string dir;                       // of the containers' folders; made when missing
+    std::vector<std::string> shimCommand;  // {"/usr/bin/koordctl", "shim"}; see shim.h
   };
 
   ProcessRuntime(Executor& executor, Cgroups& cgroups, Options options);
   ~ProcessRuntime() override;
 
   std::string version() const override { return "process://1"; }
-  Task<Result<>> preparePod(PodRef pod) override;
+  RuntimeAbilities abilities() const override { return {}; }
+  bool resolvesSubPaths() const override { return true; }
+  Task<Result<>> preparePod(PodRef pod, SandboxOptions options) override;
   Task<Result<std::string>> startContainer(ContainerConfig config) override;
   Task<Result<>> stopContainer(std::string id, Duration grace) override;
+  Task<Result<ExecResult>> exec(std::string id, std::vector<std::string> command,
+                                Duration timeout) override;
   Task<Result<>> removeContainer(std::string id) override;
   Task<Result<>> removePod(PodRef pod) override;
   Task<Result<std::vector<RuntimeContainer>>> list() override;
 
  private:
-  class Worker;  // everything that may block, on a thread of its own
+  class Worker;    // everything that may block, on a thread of its own
+  class Programs;  // commands run in containers, on a thread each
 
   Executor& executor_;
+  std::unique_ptr<Programs> programs_;
   std::unique_ptr<Worker> worker_;
   LoopThread thread_;
 };

@@ -34,6 +34,12 @@ TEST(ContainerRecordTest, SurvivesTheFile) {
                    {"A=b"},
                    "/tmp",
                    {}};
+  record.config.user.user = 4'000'000'000;
+  record.config.user.groups = {5, 6};
+  record.config.user.dropCapabilities = {"ALL"};
+  record.config.mounts = {{"/src", "sub", "/dst", true, true, Propagation::Bidirectional}};
+  record.config.readOnlyRoot = true;
+  record.config.openStdin = true;
   record.joinFiles = {"/cg/cgroup.procs"};
   record.oomFile = "/cg/memory.events";
   const auto back = decodeContainerRecord(encodeRecord(record));
@@ -42,6 +48,10 @@ TEST(ContainerRecordTest, SurvivesTheFile) {
   EXPECT_EQ(back->config.attempt, 3);
   EXPECT_EQ(back->config.args, record.config.args);
   EXPECT_EQ(back->joinFiles, record.joinFiles);
+  EXPECT_EQ(back->config.user, record.config.user);
+  EXPECT_EQ(back->config.mounts, record.config.mounts);
+  EXPECT_TRUE(back->config.readOnlyRoot);
+  EXPECT_TRUE(back->config.openStdin);
   EXPECT_FALSE(decodeContainerRecord("{}"));
   EXPECT_FALSE(decodeContainerRecord("{\"podUid\": \"u\", "));
 }
@@ -68,7 +78,7 @@ class ProcessRuntimeTest : public testing::Test {
     restart();
     pod_ = {"0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9", "default", "p", root_ + "/poduid"};
     ASSERT_TRUE(cgroups_->create(pod_.cgroup, {}));
-    ASSERT_TRUE(run(runtime_->preparePod(pod_)));
+    ASSERT_TRUE(run(runtime_->preparePod(pod_, {})));
   }
 
   void TearDown() override {
@@ -96,13 +106,11 @@ class ProcessRuntimeTest : public testing::Test {
     return promise.get_future().get();
   }
 
-  Result<std::string> start(std::vector<std::string> command, CgroupValues values = {}) {
-    ContainerConfig config;
+  Result<std::string> start(std::vector<std::string> command, ContainerConfig config = {}) {
     config.pod = pod_;
     config.name = "main";
     config.command = std::move(command);
     config.env = {"PATH=/usr/bin:/bin", "GREETING=hello"};
-    config.values = values;
     return run(runtime_->startContainer(std::move(config)));
   }
 
@@ -238,6 +246,92 @@ TEST_F(ProcessRuntimeTest, ROOT_WhenTheShimIsKilledTheContainerIsAndCountsAsFail
   ASSERT_TRUE(exits(*id));
   EXPECT_EQ(find(*id)->exitCode, 137);
   EXPECT_TRUE(until([&] { return cgroups_->processes(pod_.cgroup).empty(); }));
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_VolumesAreWhereTheyAreMountedAndNowhereElse) {
+  ASSERT_TRUE(makeDirs(dir_ + "-volume"));
+  ASSERT_TRUE(writeFileAtomic(dir_ + "-volume/file", "in the volume\n", 0644));
+  const auto before = *readFile("/proc/self/mountinfo");
+  ContainerConfig config;
+  config.mounts = {{dir_ + "-volume", "", "/koord-runtime-test/v"}};
+  const auto id = start({"sh", "-c", "cat /koord-runtime-test/v/file; exec sleep 600"}, config);
+  ASSERT_TRUE(id) << id.error().message;
+  EXPECT_TRUE(until([&] { return logOf(*id) == "in the volume\n"; })) << logOf(*id);
+  const auto seen =
+      run(runtime_->exec(*id,
+                         {"sh", "-c", "cat $0; echo $GREETING >&2; cat /proc/self/cgroup",
+                          "/koord-runtime-test/v/file"},
+                         10s));
+  ASSERT_TRUE(seen) << seen.error().message;
+  EXPECT_EQ(seen->exitCode, 0);
+  EXPECT_TRUE(seen->output.starts_with("in the volume\n")) << seen->output;
+  EXPECT_TRUE(seen->output.ends_with("hello\n")) << seen->output;
+  EXPECT_NE(seen->output.find(pod_.cgroup + "/" + *id), std::string::npos) << seen->output;
+  EXPECT_FALSE(std::filesystem::exists("/koord-runtime-test"));
+  EXPECT_EQ(*readFile("/proc/self/mountinfo"), before);
+  ASSERT_TRUE(run(runtime_->stopContainer(*id, 0s)));
+  EXPECT_EQ(run(runtime_->exec(*id, {"true"}, 1s)).error().code, ErrorCode::NotFound);
+  std::filesystem::remove_all(dir_ + "-volume");
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_ACommandInAContainerHasItsOwnEndAndItsTime) {
+  const auto id = start({"sleep", "600"});
+  ASSERT_TRUE(id) << id.error().message;
+  const auto failed = run(runtime_->exec(*id, {"sh", "-c", "echo no; exit 3"}, 10s));
+  ASSERT_TRUE(failed) << failed.error().message;
+  EXPECT_EQ(failed->exitCode, 3);
+  EXPECT_EQ(failed->output, "no\n");
+  EXPECT_EQ(run(runtime_->exec(*id, {"/no/such"}, 10s))->output,
+            "exec /no/such: No such file or directory\n");
+  const auto late = run(runtime_->exec(*id, {"sleep", "600"}, 50ms));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::Timeout);
+  EXPECT_EQ(late.error().message, "command timed out: \"sleep 600\" timed out after 50ms");
+  EXPECT_TRUE(until([&] { return cgroups_->processes(pod_.cgroup + "/" + *id).size() == 1; }));
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_ACommandIsWhoItShallBe) {
+  ContainerConfig config;
+  config.user.user = 1234;
+  config.user.group = 2345;
+  config.user.groups = {77};
+  config.user.noNewPrivileges = true;
+  const auto id =
+      start({"sh", "-c", "id -u; id -g; id -G; grep NoNewPrivs /proc/self/status"}, config);
+  ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(exits(*id));
+  EXPECT_EQ(logOf(*id), "1234\n2345\n2345 77\nNoNewPrivs:\t1\n");
+
+  ContainerConfig dropped;
+  dropped.user.dropCapabilities = {"ALL"};
+  dropped.user.addCapabilities = {"NET_BIND_SERVICE"};
+  const auto weak = start({"grep", "CapEff", "/proc/self/status"}, dropped);
+  ASSERT_TRUE(weak) << weak.error().message;
+  ASSERT_TRUE(exits(*weak));
+  EXPECT_EQ(logOf(*weak), "CapEff:\t0000000000000400\n");
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_StandardInputIsEmptyOrNeverEnds) {
+  const auto empty = start({"cat"});
+  ASSERT_TRUE(empty) << empty.error().message;
+  EXPECT_TRUE(exits(*empty));
+  ContainerConfig config;
+  config.openStdin = true;
+  const auto open = start({"sh", "-c", "echo reads; cat; echo ended"}, config);
+  ASSERT_TRUE(open) << open.error().message;
+  ASSERT_TRUE(until([&] { return logOf(*open) == "reads\n"; }));
+  EXPECT_EQ(find(*open)->phase, Phase::Running);
+}
+
+TEST_F(ProcessRuntimeTest, ROOT_AVolumeThatCannotBeMountedIsAStartError) {
+  ContainerConfig config;
+  config.mounts = {{dir_ + "-none", "", "/koord-runtime-test"}};
+  const auto id = start({"true"}, config);
+  ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(exits(*id));
+  EXPECT_EQ(find(*id)->reason, "StartError");
+  EXPECT_EQ(find(*id)->message,
+            "volume for /koord-runtime-test: " + dir_ + "-none: No such file or directory");
 }
 
 TEST_F(ProcessRuntimeTest, ROOT_AHalfWrittenRecordIsRemovedAndHarmsNothing) {

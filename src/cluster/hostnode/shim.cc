@@ -1,7 +1,6 @@
 #include "cluster/hostnode/shim.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
@@ -9,12 +8,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <sstream>
 
 #include "base/file.h"
-#include "cluster/hostnode/container_record.h"
+#include "cluster/hostnode/container_process.h"
 #include "cluster/hostnode/log_pump.h"
+#include "cluster/hostnode/mounts/safe_path.h"
 
 namespace koord::cluster {
 
@@ -26,61 +27,34 @@ WallTime now() {
 
 // What the child says through the pipe when it cannot become the command.
 struct StartFailure {
-  int error = 0;
-  char where[120] = {};
+  char message[400] = {};
 };
 
-[[noreturn]] void giveUp(int pipe, int error, const std::string& where) {
+[[noreturn]] void giveUp(int pipe, const Error& error) {
   StartFailure failure;
-  failure.error = error;
-  std::strncpy(failure.where, where.c_str(), sizeof failure.where - 1);
+  std::strncpy(failure.message, error.message.c_str(), sizeof failure.message - 1);
   [[maybe_unused]] const auto put = ::write(pipe, &failure, sizeof failure);
   ::_exit(128);
 }
 
-bool joinCgroup(const std::string& file) {
-  const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  const bool joined = ::write(fd, "0", 1) == 1;
-  const int error = errno;
-  ::close(fd);
-  errno = error;
-  return joined;
-}
-
-std::vector<char*> pointersTo(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (auto& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-[[noreturn]] void becomeCommand(ContainerRecord record, const LogPump& log, pid_t shim, int pipe) {
+[[noreturn]] void becomeCommand(const std::string& dir, const ContainerRecord& record,
+                                const LogPump& log, int in, pid_t shim, int pipe) {
   ::setsid();
-  // The container must not outlive the process that records its end.
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != shim) ::_exit(128);
-  for (const auto& file : record.joinFiles)
-    if (!joinCgroup(file)) giveUp(pipe, errno, "join " + file);
-
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-
-  const int in = ::open("/dev/null", O_RDONLY);
-  if (in < 0 || ::dup2(in, 0) < 0 || !log.attach()) giveUp(pipe, errno, "standard streams");
-  const std::string workingDir = record.config.workingDir.empty() ? "/" : record.config.workingDir;
-  if (::chdir(workingDir.c_str()) != 0) giveUp(pipe, errno, "working folder " + workingDir);
+  if (auto joined = joinCgroups(record); !joined) giveUp(pipe, joined.error());
+  resetSignals();
+  if (auto entered = enterFiles(record.config, dir + "/root"); !entered)
+    giveUp(pipe, entered.error());
+  if (in < 0 || ::dup2(in, 0) < 0 || !log.attach())
+    giveUp(pipe, errnoError("standard streams", errno));
   // Everything else that is open, the pipe included, closes on exec.
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-
+  if (auto become = becomeUser(record.config.user); !become) giveUp(pipe, become.error());
+  // The container must not outlive the process that records its end. Another user forgets it.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != shim) ::_exit(128);
   std::vector<std::string> argv = record.config.command;
   argv.insert(argv.end(), record.config.args.begin(), record.config.args.end());
-  auto arguments = pointersTo(argv);
-  auto environment = pointersTo(record.config.env);
-  ::execvpe(arguments[0], arguments.data(), environment.data());
-  giveUp(pipe, errno, "exec " + argv[0]);
+  giveUp(pipe, becomeProgram(record.config, std::move(argv)));
 }
 
 // Kills what is left in the cgroup until nothing is.
@@ -130,9 +104,22 @@ void sayReady() {
   ::close(kShimReadyFd);
 }
 
-}  // namespace
+// Standard input: empty, or a pipe whose other end stays with the shim and is never written to.
+struct StandardInput {
+  Fd reader;
+  Fd writer;
+  explicit StandardInput(bool open) {
+    int ends[2] = {-1, -1};
+    if (open && ::pipe2(ends, O_CLOEXEC) == 0) {
+      reader = Fd(ends[0]);
+      writer = Fd(ends[1]);
+    } else {
+      reader = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    }
+  }
+};
 
-int runShim(const std::string& dir) {
+int runContainer(const std::string& dir) {
   ::setsid();
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGQUIT}) ::signal(number, SIG_IGN);
   ::fcntl(kShimReadyFd, F_SETFD, FD_CLOEXEC);
@@ -153,10 +140,11 @@ int runShim(const std::string& dir) {
   LogPump log;
   int pipe[2];
   if (!log.open(dir + "/log") || ::pipe2(pipe, O_CLOEXEC) != 0) return 1;
+  const StandardInput in(record->config.openStdin);
   const pid_t shim = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) return 1;
-  if (child == 0) becomeCommand(*std::move(record), log, shim, pipe[1]);
+  if (child == 0) becomeCommand(dir, *record, log, in.reader.get(), shim, pipe[1]);
   ::close(pipe[1]);
 
   StartFailure failure;
@@ -181,13 +169,46 @@ int runShim(const std::string& dir) {
   if (!started) {
     exit.exitCode = 128;
     exit.reason = "StartError";
-    exit.message = fmt::format("{}: {}", failure.where, std::strerror(failure.error));
+    exit.message = failure.message;
   }
   killLeftovers(record->joinFiles);
   log.drain();
   const bool written = writeFileAtomic(dir + "/exit.json", encodeRecord(exit)).has_value();
   if (!started) sayReady();
   return written ? 0 : 1;
+}
+
+// Where the container's command has its files: its process, while it is the one that was started.
+Result<> enterContainer(const std::string& dir) {
+  const auto text = readFile(dir + "/started.json");
+  const auto started = text ? decodeStartRecord(*text) : fail(text.error());
+  if (!started) return fail(started.error());
+  return enterFilesOf(started->pid);
+}
+
+int execInContainer(const std::string& dir, std::vector<std::string> command) {
+  const auto text = readFile(dir + "/config.json");
+  auto record = text ? decodeContainerRecord(*text) : fail(text.error());
+  Result<> ready = record ? Result<>{} : fail(record.error());
+  // Cgroups first: their files may be out of sight in there.
+  if (ready) ready = joinCgroups(*record);
+  if (ready) ready = enterContainer(dir);
+  if (ready) {
+    resetSignals();
+    ready = becomeUser(record->config.user);
+  }
+  const Error error = ready ? becomeProgram(record->config, std::move(command)) : ready.error();
+  std::fprintf(stderr, "%s\n", error.message.c_str());
+  return 126;
+}
+
+}  // namespace
+
+int runShim(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[0], kShimRun) == 0) return runContainer(argv[1]);
+  if (argc >= 3 && std::strcmp(argv[0], kShimExec) == 0)
+    return execInContainer(argv[1], {argv + 2, argv + argc});
+  return 2;
 }
 
 }  // namespace koord::cluster

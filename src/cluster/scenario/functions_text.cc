@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <boost/regex.hpp>
+#include <iterator>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -30,12 +32,14 @@ Result<json::value> endsWith(Args all, const Scope&) {
   return json::value(text->ends_with(*suffix));
 }
 
-Result<json::value> join(Args all, const Scope&) {
+Result<json::value> join(Args all, const Scope& scope) {
   const Arguments arguments("join", all);
   const auto glue = arguments.text(0);
   if (!glue) return fail(glue.error());
   const auto array = arguments.array(1);
   if (!array) return fail(array.error());
+  if (auto good = scope.budget.charge(glue->size() * (*array)->size()); !good)
+    return arguments.failure(good.error().message);
   std::string result;
   bool first = true;
   for (const auto& item : **array) {
@@ -183,7 +187,8 @@ Result<json::value> split(Args all, const Scope&) {
   return json::value(std::move(result));
 }
 
-Result<json::value> replaced(const Arguments& arguments, bool negativeMeansAll) {
+Result<json::value> replaced(const Arguments& arguments, const Scope& scope,
+                             bool negativeMeansAll) {
   const auto text = arguments.text(0);
   if (!text) return fail(text.error());
   const auto old = arguments.text(1);
@@ -198,6 +203,8 @@ Result<json::value> replaced(const Arguments& arguments, bool negativeMeansAll) 
   for (std::int64_t i = 0; *limit < 0 || i < *limit; ++i) {
     const auto at = rest.find(*old);
     if (at == std::string_view::npos) break;
+    if (auto good = scope.budget.charge(at + fresh->size()); !good)
+      return arguments.failure(good.error().message);
     result += rest.substr(0, at);
     result += *fresh;
     rest.remove_prefix(at + old->size());
@@ -205,11 +212,11 @@ Result<json::value> replaced(const Arguments& arguments, bool negativeMeansAll) 
   result += rest;
   return textValue(result);
 }
-Result<json::value> replace(Args all, const Scope&) {
-  return replaced(Arguments("replace", all), false);
+Result<json::value> replace(Args all, const Scope& scope) {
+  return replaced(Arguments("replace", all), scope, false);
 }
-Result<json::value> replaceAll(Args all, const Scope&) {
-  return replaced(Arguments("replace_all", all), false);
+Result<json::value> replaceAll(Args all, const Scope& scope) {
+  return replaced(Arguments("replace_all", all), scope, false);
 }
 
 Result<json::value> found(const Arguments& arguments, bool last) {
@@ -310,6 +317,30 @@ Result<json::value> regexMatch(Args all, const Scope&) {
   }
 }
 
+// Where a replacement goes; ends it when there is too much of it.
+class LimitedText {
+ public:
+  using iterator_category = std::output_iterator_tag;
+  using value_type = void;
+  using difference_type = std::ptrdiff_t;
+  using pointer = void;
+  using reference = void;
+
+  LimitedText(std::string& out, std::size_t room) : out_(&out), room_(room) {}
+  LimitedText& operator*() { return *this; }
+  LimitedText& operator++() { return *this; }
+  LimitedText operator++(int) { return *this; }
+  LimitedText& operator=(char c) {
+    if (out_->size() >= room_) throw std::length_error("the result is too long");
+    out_->push_back(c);
+    return *this;
+  }
+
+ private:
+  std::string* out_;
+  std::size_t room_;
+};
+
 // Go writes groups as $1 or ${1}, and so do we; Boost's own "$1" form does the work.
 Result<json::value> regexReplaced(const Arguments& arguments, bool literal) {
   const auto pattern = arguments.text(0);
@@ -319,8 +350,11 @@ Result<json::value> regexReplaced(const Arguments& arguments, bool literal) {
   const auto flags =
       literal ? boost::regex_constants::format_literal : boost::regex_constants::format_perl;
   try {
-    return textValue(
-        boost::regex_replace(plainText(arguments[1]), *expression, plainText(arguments[2]), flags));
+    const std::string text = plainText(arguments[1]);
+    std::string result;
+    boost::regex_replace(LimitedText(result, kMaxEvaluatedBytes), text.begin(), text.end(),
+                         *expression, plainText(arguments[2]), flags);
+    return textValue(result);
   } catch (const std::exception& error) {
     return arguments.failure(error.what());
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json_measure.h"
 #include "cluster/scenario/jmespath_ast.h"
 #include "cluster/scenario/jmespath_values.h"
 
@@ -175,7 +176,7 @@ Result<json::value> call(const Node& node, const json::value& current, const Sco
 }
 
 Result<json::value> let(const Node& node, const json::value& current, const Scope& scope) {
-  Scope inner{scope.root, scope.bindings};
+  Scope inner{scope.root, scope.bindings, scope.budget};
   for (std::size_t i = 0; i < node.names.size(); ++i) {
     auto value = evaluate(*node.children[i], current, scope);
     if (!value) return value;
@@ -200,9 +201,7 @@ Result<json::value> select(const Node& node, const json::value& current, const S
   return json::value(std::move(hash));
 }
 
-}  // namespace
-
-Result<json::value> evaluate(const Node& node, const json::value& current, const Scope& scope) {
+Result<json::value> evaluateNode(const Node& node, const json::value& current, const Scope& scope) {
   switch (node.op) {
     case Op::Field: {
       const auto* member = find(current, node.text);
@@ -272,6 +271,31 @@ Result<json::value> evaluate(const Node& node, const json::value& current, const
   return arithmetic(node.op, *left, *right);
 }
 
+}  // namespace
+
+Result<json::value> evaluate(const Node& node, const json::value& current, const Scope& scope) {
+  auto value = evaluateNode(node, current, scope);
+  if (!value) return value;
+  const bool makes = node.op == Op::List || node.op == Op::Hash || node.op == Op::Call ||
+                     node.op == Op::Slice || node.op == Op::Flatten || node.op == Op::Project ||
+                     node.op == Op::ProjectValues || node.op == Op::ProjectFiltered;
+  auto charged = makes ? scope.budget.charge(*value) : scope.budget.charge(kValueBytes);
+  if (!charged) return fail(std::move(charged.error()));
+  return value;
+}
+
+Result<> Budget::charge(std::size_t bytes) {
+  left_ -= std::min(left_, bytes);
+  if (left_ > 0) return {};
+  return fail(ErrorCode::Invalid, fmt::format("the evaluation makes more than {} MiB of values",
+                                              kMaxEvaluatedBytes >> 20));
+}
+
+Result<> Budget::charge(const json::value& value) {
+  const auto size = measureJson(value);
+  return charge(size.bytes + size.values * kValueBytes);
+}
+
 const FunctionEntry* findFunction(std::string_view name) {
   for (const auto table :
        {collectionFunctions(), textFunctions(), mathFunctions(), miscFunctions()}) {
@@ -291,7 +315,8 @@ Result<Expression> Expression::parse(std::string_view text) {
 }
 
 Result<json::value> Expression::evaluate(const json::value& input, const Bindings& bindings) const {
-  const jmespath::Scope scope{input, bindings};
+  jmespath::Budget budget;
+  const jmespath::Scope scope{input, bindings, budget};
   auto value = jmespath::evaluate(*root_, input, scope);
   if (!value) return fail(std::move(value.error()).within("(" + text_ + ")"));
   return value;

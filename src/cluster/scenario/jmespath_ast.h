@@ -64,9 +64,26 @@ struct Node {
 
 Result<std::unique_ptr<Node>> parse(std::string_view text);
 
+// What one evaluation may make: a few nested lists of "$x, $x" or joins would otherwise grow to any
+// size, and maps of maps take any time.
+constexpr std::size_t kMaxEvaluatedBytes = 256 << 20;  // text, and kValueBytes for each value
+constexpr std::size_t kValueBytes = 16;
+
+// What is left of that.
+class Budget {
+ public:
+  // Charges a new value before it is made, or as soon as it is.
+  Result<> charge(std::size_t bytes);
+  Result<> charge(const json::value& value);
+
+ private:
+  std::size_t left_ = kMaxEvaluatedBytes;
+};
+
 struct Scope {
   const json::value& root;
   Bindings bindings;
+  Budget& budget;
 };
 
 Result<json::value> evaluate(const Node& node, const json::value& current, const Scope& scope);

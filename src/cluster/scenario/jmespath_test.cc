@@ -225,5 +225,30 @@ TEST(JmespathTest, ErrorsNameTheColumnOrTheArgument) {
   EXPECT_FALSE(Expression::parse(std::string(500, '(') + "a" + std::string(500, ')')));
 }
 
+TEST(JmespathTest, AnEvaluationMakesAQuarterGibibyteAtMost) {
+  const auto tooMuch = [](const std::string& expression) {
+    const auto value = Expression::parse(expression)->evaluate(*parseJson(kPod));
+    return !value && value.error().message.find("more than 256 MiB") != std::string::npos;
+  };
+  std::string doubling = "$a60";
+  for (int i = 60; i > 0; --i) {
+    const auto before = i == 1 ? std::string("@") : "$a" + std::to_string(i - 1);
+    doubling = "let $a" + std::to_string(i) + " = [" + before + "," + before + "] in " + doubling;
+  }
+  EXPECT_TRUE(tooMuch(doubling));
+  EXPECT_TRUE(
+      tooMuch("let $x = pad_left('', `1000000`) in "
+              "let $l = split($x, '') in join($x, $l)"));
+  EXPECT_TRUE(tooMuch("let $x = pad_left('', `100000`) in replace_all($x, ' ', $x)"));
+  std::string maps = "@";
+  for (int i = 0; i < 30; ++i) maps = "map(&(" + maps + "), [@, @, @])";
+  EXPECT_TRUE(tooMuch(maps));
+  const auto regex =
+      Expression::parse("let $x = pad_left('', `100000`) in regex_replace_all(' ', $x, $x)")
+          ->evaluate(nullptr);
+  ASSERT_FALSE(regex);
+  EXPECT_NE(regex.error().message.find("the result is too long"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace koord::scenario

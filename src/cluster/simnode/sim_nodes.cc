@@ -42,6 +42,26 @@ bool ready(const api::Node& node) {
   return false;
 }
 
+const api::ContainerStatus* statusOf(const api::Pod& pod, const std::string& container) {
+  for (const auto* list : {&pod.status.containerStatuses, &pod.status.initContainerStatuses})
+    for (const auto& status : *list)
+      if (status.name == container) return &status;
+  return nullptr;
+}
+
+// Whether a running container asks for other amounts than it was given.
+bool wasResized(const api::Pod& pod) {
+  for (const auto* list : {&pod.spec.containers, &pod.spec.initContainers})
+    for (const auto& container : *list) {
+      const auto* status = statusOf(pod, container.name);
+      if (status && status->resources &&
+          (status->resources->requests != container.resources.requests ||
+           status->resources->limits != container.resources.limits))
+        return true;
+    }
+  return false;
+}
+
 }  // namespace
 
 SimNodes::SimNodes(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
@@ -119,6 +139,7 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
   const auto node = nodes_.get({"", name});
   const auto known = nodesByName_.find(name);
   if (!node || known == nodesByName_.end() || ready(*node)) co_return Result<>{};
+  const std::string ip = known->second.ip;  // the entry may be gone when the lease is renewed
   auto renewing = renewNodeLease(api_, name, executor_.wallNow());
   auto renewed = co_await renewing;
   if (!renewed) co_return renewed;
@@ -129,7 +150,7 @@ Task<Result<>> SimNodes::syncNode(std::string name) {
       node->status.allocatable.empty() ? status.capacity : node->status.allocatable;
   status.conditions = nodeConditions(node->status.conditions, executor_.wallNow(), true,
                                      "KubeletReady", "simulated by koordctl");
-  status.addresses = {{"InternalIP", known->second.ip}, {"Hostname", name}};
+  status.addresses = {{"InternalIP", ip}, {"Hostname", name}};
   const std::string fake = "simulated";
   status.nodeInfo = {name, name, name, fake, fake, "simulated://1", fake, fake, "linux", "amd64"};
   json::value patch = json::object{{"status", api::encode(status)}};
@@ -148,7 +169,8 @@ void SimNodes::podSeen(const api::Pod& pod) {
   const auto key = api::keyOf(pod.metadata);
   node->second.pods.insert(key);
   const bool running = pod.status.phase == "Running";
-  if (pod.metadata.deletionTimestamp || pod.status.phase.empty() || pod.status.phase == "Pending") {
+  if (pod.metadata.deletionTimestamp || pod.status.phase.empty() || pod.status.phase == "Pending" ||
+      (running && wasResized(pod))) {
     podQueue_.add(key.toString());
   } else if (const auto delay = completionDelay(pod); running && delay && pod.status.startTime) {
     const Duration left = *pod.status.startTime + *delay - executor_.wallNow();
@@ -188,7 +210,7 @@ Task<Result<>> SimNodes::syncPod(std::string key) {
     co_return Result<>{};
   }
   if (api::isTerminal(*pod)) co_return Result<>{};
-  if (pod->status.phase != "Running") {
+  if (pod->status.phase != "Running" || wasResized(*pod)) {
     auto starting = setStatus(pod, "Running");
     co_return co_await starting;
   }
@@ -232,7 +254,12 @@ Task<Result<>> SimNodes::setStatus(std::shared_ptr<const api::Pod> pod, std::str
                                         .startedAt = status.startTime,
                                         .finishedAt = now};
     } else {
-      state.state.running = api::ContainerStateRunning{now};
+      const auto* before = statusOf(*pod, container.name);
+      state.state.running =
+          before && before->state.running ? before->state.running : api::ContainerStateRunning{now};
+      // What a container is given is what it asks for, at once.
+      state.resources = container.resources;
+      state.allocatedResources = container.resources.requests;
     }
     return state;
   };

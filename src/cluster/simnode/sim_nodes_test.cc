@@ -48,6 +48,41 @@ TEST_F(SimNodesTest, ANodeOfTheUserWithKwoksMarkIsTakenUp) {
   EXPECT_TRUE(cluster.get<api::Node>("other")->status.conditions.empty());
 }
 
+// An API on which leases take their time.
+class SlowLeases final : public kube::Api {
+ public:
+  SlowLeases(kube::Api& api, Executor& executor) : api_(api), executor_(executor) {}
+  Task<Result<std::string>> call(kube::Request request) override {
+    const bool lease = request.resource == "leases";
+    auto pause = sleepFor(executor_, lease ? 1s : 0s);
+    co_await pause;
+    auto calling = api_.call(std::move(request));
+    co_return co_await calling;
+  }
+  std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override {
+    return api_.watch(std::move(request), std::move(sink));
+  }
+
+ private:
+  kube::Api& api_;
+  Executor& executor_;
+};
+
+TEST(SlowSimNodesTest, ANodeMayGoWhileItsLeaseIsRenewed) {
+  TestCluster cluster;
+  SlowLeases slow(cluster.api, cluster.loop);
+  SimNodes sim(slow, cluster.loop, cluster.nodes, cluster.pods, Random(3));
+  sim.start();
+  cluster.nodes.start();
+  cluster.pods.start();
+  cluster.create(
+      "apiVersion: v1\nkind: Node\nmetadata: {name: brief, annotations: {kwok.x-k8s.io/node: fake}}");
+  cluster.loop.advance(100ms);
+  cluster.remove<api::Node>("brief");
+  cluster.loop.advance(5s);
+  EXPECT_FALSE(cluster.get<api::Node>("brief"));
+}
+
 TEST_F(SimNodesTest, PodsRunAndGoWhenDeleted) {
   cluster.create("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}");
   cluster.loop.advance(1s);

@@ -1,9 +1,11 @@
 #include "cluster/up/cluster_up.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "api/config.h"
@@ -12,6 +14,7 @@
 #include "base/host_name.h"
 #include "base/log.h"
 #include "cluster/hostnode/log_follower.h"
+#include "cluster/up/kubeconfig_choice.h"
 #include "cluster/up/manifests.h"
 #include "cluster/up/slo_config.h"
 #include "kube/client.h"
@@ -29,7 +32,6 @@ constexpr Duration kPodGrace = 3s;
 constexpr Duration kFrontGrace = 500ms;
 constexpr Duration kReadyPoll = 50ms;
 constexpr Duration kScreenPeriod = 1s;
-constexpr const char* kAdmin = "koordctl-admin";
 
 std::string hostOf(const std::string& address) {
   return address.substr(0, address.rfind(':'));
@@ -53,6 +55,8 @@ struct ClusterUp::Actors {
         nodes(api, executor, {}, random.fork()),
         metrics(api, executor, {}, random.fork()),
         leases(api, executor, {"koordinator-system", "", ""}, random.fork()),
+        sloConfig(api, executor, {"koordinator-system", "", "metadata.name=slo-controller-config"},
+                  random.fork()),
         controllers(api, executor, registry, pods, nodes, random.fork()),
         simNodes(api, executor, nodes, pods, random.fork()),
         supervisor(executor, std::move(onChildExit)) {}
@@ -61,6 +65,7 @@ struct ClusterUp::Actors {
   kube::Informer<api::Node> nodes;
   kube::Informer<api::NodeMetric> metrics;
   kube::Informer<api::Lease> leases;
+  kube::Informer<api::ConfigMap> sloConfig;
   Controllers controllers;
   SimNodes simNodes;
   std::unique_ptr<Host> host;
@@ -115,12 +120,27 @@ Result<> ClusterUp::openServer() {
   apiserver::ServerOptions options;
   if (!options_.inMemory) options.database = data_.file("cluster.db");
   options.seed = random_.next();
+  // On standard error, with --quiet too: whoever uses the cluster sees only that writes fail.
+  options.onStorage = [](const Error* failure) {
+    if (failure) {
+      std::fprintf(stderr, "koordctl: writes are refused (507) since the storage failed: %s\n",
+                   failure->message.c_str());
+    } else {
+      std::fprintf(stderr, "koordctl: the storage can be written again, writes go on\n");
+    }
+  };
   options.webhookCaller = apiserver::makeWebhookCaller(
       http_, executor_, [](const api::ServiceReference& service) -> Result<std::string> {
         return fail(ErrorCode::Unavailable,
                     fmt::format("service {}/{} has no endpoints on this machine",
                                 service.namespace_, service.name));
       });
+  options.rbac = options_.authorize;
+  auto keys = Credentials::signingKeys(data_.path(), executor_.wallNow());
+  if (!keys) return fail(std::move(keys.error()).within("keys of service accounts"));
+  options.serviceAccounts.emplace();
+  options.serviceAccounts->keys = *std::move(keys);
+  options.serviceAccounts->rootCaPem = credentials_->caPem();
   auto server = apiserver::Server::open(executor_, std::move(options));
   if (!server) return fail(std::move(server.error()));
   server_ = *std::move(server);
@@ -128,6 +148,7 @@ Result<> ClusterUp::openServer() {
   apiserver::HttpFrontOptions front;
   front.listen = options_.listen;
   front.tls = tls_;
+  front.anonymous = options_.authorize && options_.anonymousAuth;
   front.podLogs = [this](std::string namespace_, std::string pod, api::StringMap query) {
     return podLogs(std::move(namespace_), std::move(pod), std::move(query));
   };
@@ -139,7 +160,9 @@ Result<> ClusterUp::openServer() {
   auto started = apiserver::HttpFront::start(*server_, std::move(front));
   if (!started) return fail(std::move(started.error()).within("--listen"));
   front_ = *std::move(started);
-  serverUrl_ = "https://" + reachable(front_->address());
+  const std::string address = reachable(front_->address());
+  serverUrl_ = "https://" + address;
+  publish(address);
   api_ = std::make_unique<apiserver::LocalApi>(*server_, executor_);
   actors_ = std::make_unique<Actors>(*api_, executor_, server_->registry(), random_,
                                      [this](const std::string& name) {
@@ -150,13 +173,24 @@ Result<> ClusterUp::openServer() {
   return {};
 }
 
+// The Service "kubernetes" takes an address, so a host name is looked up here as loopback.
+void ClusterUp::publish(const std::string& address) {
+  std::string host = hostOf(address);
+  const int port = std::atoi(address.c_str() + address.rfind(':') + 1);
+  in_addr ignored{};
+  if (::inet_pton(AF_INET, host.c_str(), &ignored) != 1) host = "127.0.0.1";
+  server_->publish(host, port);
+}
+
 Result<> ClusterUp::openHost(const std::string& program) {
   if (options_.hostNode == HostNodeMode::Off) return {};
   auto host =
       Host::open(*api_, executor_, random_.fork(),
-                 {data_.path(), options_.runtime, options_.containerdSocket, program, tls_});
+                 {data_.path(), options_.runtime, options_.containerdSocket, program, tls_,
+                  &http_});
   if (host) {
     actors_->host = *std::move(host);
+    actors_->controllers.setVolumeHost(actors_->host->nodeName(), data_.file("volumes"));
     return {};
   }
   // What the user asked for by name is refused; --host-node=auto goes on without.
@@ -196,22 +230,24 @@ Result<> ClusterUp::writeKubeconfigs() {
                          std::vector<std::string> groups) -> Result<> {
     auto text = credentials_->kubeconfig(serverUrl_, user, std::move(groups));
     if (!text) return fail(std::move(text.error()));
-    return writeFileAtomic(path, *text);
+    auto written = writeFileAtomic(path, *text);
+    if (written) kubeconfigs_.emplace_back(path, *std::move(text));
+    return written;
   };
   for (const auto& component : components_) {
-    const std::string node = actors_->host ? actors_->host->nodeName() : "";
-    auto user = userOf(component.child.name, node);
+    auto user = userOf(component.child.name);
     auto written =
         write(data_.file(component.child.name + ".kubeconfig"), user.name, std::move(user.groups));
     if (!written) return written;
   }
   // A file of somebody else's, such as ~/.kube/config, is not ours to replace.
-  if (const auto there = readFile(kubeconfig_); there && there->find(kAdmin) == std::string::npos)
+  if (const auto there = readFile(kubeconfig_);
+      there && there->find(kAdminUser) == std::string::npos)
     return fail(
         ErrorCode::AlreadyExists,
         fmt::format("--kubeconfig: {} is there already and not koordctl's: choose another file",
                     kubeconfig_));
-  auto written = write(kubeconfig_, kAdmin, {"system:masters"});
+  auto written = write(kubeconfig_, kAdminUser, {"system:masters"});
   if (!written) return fail(std::move(written.error()).within("--kubeconfig"));
   return {};
 }
@@ -239,6 +275,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
     co_await forgetting;
   }
   actors_->leases.start();
+  actors_->sloConfig.start();
   actors_->metrics.start();
   actors_->simNodes.start();
   actors_->controllers.start();
@@ -257,7 +294,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   ready_ = true;
   log::info("ready after {} ms", (executor_.steadyNow() - startedAt_) / 1ms);
   if (options_.demo) {
-    auto demo = applySet(*api_, server_->registry(), "demo", ApplyMode::Merge);
+    auto demo = applySet(*api_, server_->registry(), "demo", ApplyMode::Apply);
     auto started = co_await demo;
     if (!started) {
       log::error("demo: {}", started.error().message);
@@ -274,6 +311,10 @@ Task<Result<>> ClusterUp::applyBase() {
     auto applied = co_await applying;
     if (!applied) co_return applied;
   }
+  // A user's changes to these stay.
+  auto storing = applySet(*api_, server_->registry(), "storage", ApplyMode::CreateOnly);
+  auto stored = co_await storing;
+  if (!stored) co_return stored;
   const int cpus = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
   json::value config = defaultSloConfig(cpus);
   auto configuring =
@@ -287,8 +328,21 @@ Task<Result<>> ClusterUp::applyBase() {
 Task<Result<>> ClusterUp::applyWebhooks() {
   // koord-manager fills them in and keeps them, so what is there stays.
   if (hasComponent("koord-manager")) {
-    auto applying = applySet(*api_, server_->registry(), "webhooks", ApplyMode::CreateOnly);
-    co_return co_await applying;
+    for (const auto& manifest : embeddedManifests()) {
+      if (manifest.set != "webhooks") continue;
+      auto object = parseJson(manifest.json);
+      if (!object) co_return fail(std::move(object.error()));
+      if (auto* entries =
+              object->is_object() ? object->get_object().if_contains("webhooks") : nullptr;
+          entries && entries->is_array())
+        // koord-manager starts with this cluster: no pod has a reason to get around it.
+        for (auto& entry : entries->get_array()) entry.get_object()["failurePolicy"] = "Fail";
+      auto applying =
+          applyObject(*api_, server_->registry(), *std::move(object), ApplyMode::CreateOnly);
+      auto applied = co_await applying;
+      if (!applied) co_return applied;
+    }
+    co_return Result<>{};
   }
   // Without it nobody answers, and pods could not be made.
   const std::pair<api::ResourceType, const char*> configurations[] = {
@@ -354,9 +408,12 @@ Task<void> ClusterUp::askKoordlet() {
   request.timeout = 1s;
   auto fetching = http_.fetch(executor_, std::move(request));
   auto reply = co_await fetching;
-  auto document =
-      reply && reply->status == 200 ? parseJson(reply->body) : Result<json::value>(json::value());
-  qos_ = document ? *std::move(document) : json::value();
+  // What it said last stays, with its age, while it does not answer.
+  if (!reply || reply->status != 200) co_return;
+  auto document = parseJson(reply->body);
+  if (!document) co_return;
+  qos_ = *std::move(document);
+  qosAt_ = executor_.steadyNow();
 }
 
 Task<void> ClusterUp::showForever() {
@@ -375,12 +432,17 @@ ClusterStatus ClusterUp::status() const {
   for (const auto& node : actors_->nodes.objects()) input.nodes.push_back(node);
   for (const auto& pod : actors_->pods.objects()) input.pods.push_back(pod);
   for (const auto& metric : actors_->metrics.objects()) input.metrics.push_back(metric);
+  input.sloConfig = actors_->sloConfig.get({"koordinator-system", "slo-controller-config"});
+  input.now = executor_.wallNow();
   summarize(input, status);
   for (const auto& child : actors_->supervisor.states()) {
     const auto component = std::ranges::find_if(components_, [&](const Component& candidate) {
       return candidate.child.name == child.name;
     });
-    ComponentLine line{child.name, "running", child.starts - 1, component->metricsUrl};
+    ComponentLine line{child.name, "running", child.starts - 1, {}, component->metricsUrl};
+    if (component->lease)
+      if (const auto lease = actors_->leases.get(*component->lease); lease && lease->spec.renewTime)
+        line.age = input.now - lease->spec.renewTime->time;
     if (child.pid == 0) {
       line.state = "down: " + child.lastExit;
     } else if (component->lease) {
@@ -388,7 +450,10 @@ ClusterStatus ClusterUp::status() const {
     }
     status.components.push_back(std::move(line));
   }
-  if (qos_.is_object()) status.qos.push_back(describeQos(qos_));
+  if (qos_.is_object()) {
+    status.qos.push_back(describeQos(qos_));
+    status.qos.back().age = executor_.steadyNow() - qosAt_;
+  }
   status.server = serverUrl_;
   status.kubeconfig = kubeconfig_;
   status.notes = notes_;
@@ -440,7 +505,15 @@ Task<void> ClusterUp::shutdown() {
   }
   auto closing = front_->shutdown(kFrontGrace);
   co_await closing;
-  if (kubeconfig_ != data_.file("kubeconfig")) ::unlink(kubeconfig_.c_str());
+  removeKubeconfigs();
+}
+
+// Nobody is to reach a cluster by them that is not there, or another one on its port. What somebody
+// else has written in their place meanwhile stays.
+void ClusterUp::removeKubeconfigs() {
+  for (const auto& [path, text] : std::exchange(kubeconfigs_, {}))
+    if (const auto there = readFile(path); there && *there == text) ::unlink(path.c_str());
+  forgetComponentUrls(data_.path());
 }
 
 void ClusterUp::releaseActors() {

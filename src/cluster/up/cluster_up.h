@@ -44,10 +44,12 @@ class ClusterUp {
   ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions& options,
             const DataDir& data, Screen& screen);
   Result<> openServer();
+  void publish(const std::string& address);
   Result<> openCredentials();
   Result<> openHost(const std::string& program);
   Result<> openComponents(const std::string& program);
   Result<> writeKubeconfigs();
+  void removeKubeconfigs();
 
   Task<void> bringUp(std::function<void()> onFailed);
   Task<Result<>> applyBase();
@@ -70,11 +72,13 @@ class ClusterUp {
   Random random_;
   SteadyTime startedAt_;
   std::string kubeconfig_;
+  std::vector<std::pair<std::string, std::string>> kubeconfigs_;  // path and text of those written
   std::string serverUrl_;
   std::vector<std::string> notes_;
   std::optional<Credentials> credentials_;
   std::shared_ptr<const net::ServerTls> tls_;
   json::value qos_;
+  SteadyTime qosAt_{};
   bool ready_ = false;
 
   std::unique_ptr<apiserver::Server> server_;

@@ -48,6 +48,10 @@ Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Compon
   return writeFileAtomic(dataDir + kUrlsFile, toPrettyJson(urls) + "\n");
 }
 
+void forgetComponentUrls(const std::string& dataDir) {
+  ::unlink((dataDir + kUrlsFile).c_str());
+}
+
 std::string componentUrl(const std::string& dataDir, const std::string& name) {
   const auto text = readFile(dataDir + kUrlsFile);
   const auto urls = text ? parseJson(*text) : Result<json::value>(json::value());
@@ -77,9 +81,8 @@ Result<std::vector<int>> freePorts(int count) {
   return ports;
 }
 
-ComponentUser userOf(const std::string& component, const std::string& nodeName) {
+ComponentUser userOf(const std::string& component) {
   if (component == "koord-scheduler") return {"system:kube-scheduler", {}};
-  if (component == "koordlet") return {"system:node:" + nodeName, {"system:nodes"}};
   return {"system:serviceaccount:koordinator-system:" + component,
           {"system:serviceaccounts", "system:serviceaccounts:koordinator-system"}};
 }

@@ -35,7 +35,7 @@ struct ComponentUser {
   std::string name;
   std::vector<std::string> groups;
 };
-ComponentUser userOf(const std::string& component, const std::string& nodeName);
+ComponentUser userOf(const std::string& component);
 
 // Errors: a program that is not there, no free port. `kubeconfig` is the path of its kubeconfig.
 Result<Component> makeComponent(const std::string& name, const std::string& kubeconfig,
@@ -43,6 +43,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
 
 // Where the running components answer, kept in the data folder for other commands.
 Result<> writeComponentUrls(const std::string& dataDir, const std::vector<Component>& components);
+void forgetComponentUrls(const std::string& dataDir);
 // "http://127.0.0.1:1234"; "" when that is not known.
 std::string componentUrl(const std::string& dataDir, const std::string& name);
 

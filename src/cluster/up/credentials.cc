@@ -2,6 +2,10 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <optional>
 
 #include "base/file.h"
 #include "base/yaml.h"
@@ -15,6 +19,19 @@ namespace {
 constexpr Duration kAuthorityLife = std::chrono::hours(24 * 3650);
 constexpr Duration kCertificateLife = std::chrono::hours(24 * 365);
 constexpr Duration kClockSlack = 10min;
+constexpr Duration kKeyLife = std::chrono::hours(24 * 90);
+// As long as the longest token that is issued.
+constexpr Duration kKeyAfterlife = std::chrono::hours(24 * 366);
+
+// "1767225600.key" was made then.
+std::optional<WallTime> madeAt(const std::filesystem::path& file) {
+  const std::string name = file.stem();
+  std::int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), seconds);
+  if (error != std::errc{} || end != name.data() + name.size() || file.extension() != ".key")
+    return std::nullopt;
+  return WallTime(std::chrono::seconds(seconds));
+}
 
 }  // namespace
 
@@ -43,6 +60,39 @@ Result<Credentials> Credentials::open(const std::string& dataDir, WallTime now) 
   if (auto put = writeFileAtomic(certFile, made->certPem, 0644); !put)
     return fail(std::move(put.error()));
   return Credentials(*std::move(made), now);
+}
+
+Result<std::vector<net::SigningKey>> Credentials::signingKeys(const std::string& dataDir,
+                                                              WallTime now) {
+  const std::filesystem::path folder = dataDir + "/pki/service-accounts";
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  std::map<WallTime, std::filesystem::path, std::greater<>> files;
+  for (const auto& file : std::filesystem::directory_iterator(folder, failed))
+    if (const auto made = madeAt(file.path())) files.emplace(*made, file.path());
+  if (failed) return fail(ErrorCode::Io, folder.string() + ": " + failed.message());
+  std::vector<net::SigningKey> keys;
+  if (files.empty() || files.begin()->first + kKeyLife < now) {
+    auto key = net::SigningKey::generate();
+    auto pem = key ? key->pem() : fail(key.error());
+    if (!pem) return fail(std::move(pem.error()));
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
+    const auto path = folder / (std::to_string(seconds) + ".key");
+    if (auto put = writeFileAtomic(path, *pem, 0600); !put) return fail(std::move(put.error()));
+    keys.push_back(*std::move(key));
+  }
+  for (const auto& [made, path] : files) {
+    if (made + kKeyLife + kKeyAfterlife < now) {
+      std::filesystem::remove(path, failed);
+      continue;
+    }
+    const auto pem = readFile(path);
+    auto key = pem ? net::SigningKey::fromPem(*pem) : fail(pem.error());
+    if (!key)
+      return fail(std::move(key.error()).within(path.string() + ": remove it to go on without it"));
+    keys.push_back(*std::move(key));
+  }
+  return keys;
 }
 
 Result<std::shared_ptr<const net::ServerTls>> Credentials::server(

@@ -9,6 +9,7 @@
 
 #include "base/executor.h"
 #include "net/http_server.h"
+#include "net/signing.h"
 #include "net/tls.h"
 
 namespace koord::cluster {
@@ -17,6 +18,11 @@ class Credentials {
  public:
   // Reads pki/ca.crt and pki/ca.key below the data folder, or makes them.
   static Result<Credentials> open(const std::string& dataDir, WallTime now);
+
+  // The keys that sign tokens of service accounts, newest first, kept in pki/service-accounts. A
+  // new one is made when the newest is kKeyLife old; an old one goes when no token that it signed
+  // can still be good.
+  static Result<std::vector<net::SigningKey>> signingKeys(const std::string& dataDir, WallTime now);
 
   const std::string& caPem() const { return authority_.certPem; }
   Result<std::shared_ptr<const net::ServerTls>> server(std::vector<std::string> hosts) const;

@@ -39,8 +39,15 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   node.node.info.kubeletVersion = "v1.28.0+koordctl";
   node.node.info.kubeProxyVersion = node.node.info.kubeletVersion;
   node.node.info.containerRuntimeVersion = host->runtime_->version();
+  node.podsDir = options.dataDir + "/pods";
+  host->grpcHealth_ = std::make_unique<GrpcHealth>(executor);
+  HostNodeServices services{host->volumesThread_.loop(), options.http,
+                            [health = host->grpcHealth_.get()](std::string address,
+                                                               std::string service, Duration timeout) {
+                              return health->ask(std::move(address), std::move(service), timeout);
+                            }};
   host->node_ = std::make_unique<HostNode>(api, executor, *host->runtime_, *host->cgroups_, random,
-                                           std::move(node));
+                                           std::move(node), std::move(services));
   host->server_->serve(*host->node_);
   return host;
 }
@@ -53,7 +60,7 @@ Result<> Host::openRuntime(Executor& executor, const HostOptions& options) {
   }
   runtime_ = std::make_unique<ProcessRuntime>(
       executor, *cgroups_,
-      ProcessRuntime::Options{options.dataDir + "/containers", {options.program, "shim", "--dir"}});
+      ProcessRuntime::Options{options.dataDir + "/containers", {options.program, "shim"}});
   return {};
 }
 

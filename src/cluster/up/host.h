@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 
+#include "base/event_loop.h"
 #include "cluster/hostnode/host_node.h"
 #include "cluster/hostnode/kubelet_server.h"
 #include "cluster/hostnode/machine.h"
+#include "cluster/hostnode/probes/grpc/grpc_health.h"
 #include "cluster/up/supervisor.h"
 
 namespace koord::cluster {
@@ -18,6 +20,7 @@ struct HostOptions {
   std::string containerdSocket;
   std::string program;  // of this process, for shims
   std::shared_ptr<const net::ServerTls> tls;
+  net::HttpTransport* http = nullptr;  // for probes
 };
 
 class Host {
@@ -44,6 +47,8 @@ class Host {
   std::unique_ptr<Cgroups> cgroups_;
   std::unique_ptr<Supervisor> daemon_;  // of our own containerd
   std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<GrpcHealth> grpcHealth_;
+  LoopThread volumesThread_{"volumes"};
   std::unique_ptr<HostNode> node_;
   std::unique_ptr<KubeletServer> server_;
 };

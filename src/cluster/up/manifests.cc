@@ -9,6 +9,24 @@
 
 namespace koord::cluster {
 
+namespace {
+
+constexpr const char* kFieldManager = "koordctl";
+
+Task<Result<>> applyServerSide(kube::Api& api, const api::ResourceType& type, api::ObjectKey key,
+                               json::value object) {
+  kube::Request request = kube::makeRequest(kube::Verb::Patch, type, std::move(key));
+  request.patchType = kube::PatchType::Apply;
+  request.query = {{"fieldManager", kFieldManager}, {"force", "true"}};
+  request.body = toJson(object);
+  auto calling = api.call(std::move(request));
+  auto reply = co_await calling;
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return Result<>{};
+}
+
+}  // namespace
+
 Task<Result<>> applyObject(kube::Api& api, const apiserver::Registry& registry, json::value object,
                            ApplyMode mode) {
   const std::string apiVersion(textAt(object, "apiVersion"));
@@ -24,6 +42,12 @@ Task<Result<>> applyObject(kube::Api& api, const apiserver::Registry& registry, 
   const api::ObjectKey key{resource->namespaced ? namespace_ : "",
                            std::string(textAt(object, "metadata", "name"))};
   const std::string label = fmt::format("{} {}", kind, key.toString());
+  if (mode == ApplyMode::Apply) {
+    auto applying = applyServerSide(api, type, key, std::move(object));
+    auto applied = co_await applying;
+    if (!applied) co_return fail(std::move(applied.error()).within(label));
+    co_return Result<>{};
+  }
   json::value patch = object;
   auto creating = kube::createObject(api, type, key, std::move(object));
   auto created = co_await creating;
@@ -40,15 +64,20 @@ Task<Result<>> applyObject(kube::Api& api, const apiserver::Registry& registry, 
 
 Task<Result<>> applySet(kube::Api& api, const apiserver::Registry& registry, std::string_view set,
                         ApplyMode mode) {
+  Result<> problems;
   for (const auto& manifest : embeddedManifests()) {
     if (manifest.set != set) continue;
     auto object = parseJson(manifest.json);
     if (!object) co_return fail(std::move(object.error()));
     auto applying = applyObject(api, registry, *std::move(object), mode);
     auto applied = co_await applying;
-    if (!applied) co_return applied;
+    if (applied) continue;
+    if (mode != ApplyMode::Apply) co_return applied;
+    if (!problems)
+      applied.error().message = problems.error().message + "; " + applied.error().message;
+    problems = std::move(applied);
   }
-  co_return Result<>{};
+  co_return problems;
 }
 
 }  // namespace koord::cluster

@@ -13,7 +13,7 @@
 namespace koord::cluster {
 
 struct Manifest {
-  std::string_view set;   // crds, base, config, demo
+  std::string_view set;   // crds, base, webhooks, storage, demo
   std::string_view json;  // one object
 };
 const std::vector<Manifest>& embeddedManifests();
@@ -21,9 +21,11 @@ const std::vector<Manifest>& embeddedManifests();
 enum class ApplyMode {
   CreateOnly,  // what is there stays as it is
   Merge,       // what is there gets the manifest's fields (status and metadata apart)
+  Apply,  // as kubectl apply --server-side --force-conflicts: fields of others stay, also in lists
 };
 
-// Applies every object of a set, in order. Errors name the object.
+// Applies every object of a set, in order. Errors name the object; Apply goes on with the others
+// and returns all errors.
 Task<Result<>> applySet(kube::Api& api, const apiserver::Registry& registry, std::string_view set,
                         ApplyMode mode);
 Task<Result<>> applyObject(kube::Api& api, const apiserver::Registry& registry, json::value object,

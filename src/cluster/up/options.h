@@ -17,6 +17,8 @@ struct UpOptions {
   std::string dataDir;  // "" = defaultDataDir()
   bool inMemory = false;
   std::string listen = "127.0.0.1:6443";
+  bool authorize = true;      // Node and RBAC; false: whoever is known may do everything
+  bool anonymousAuth = true;  // requests without credentials are system:anonymous, not 401
   std::string auditLog;    // a file that gets a line per request; "" = none
   std::string kubeconfig;  // "" = <data folder>/kubeconfig
   std::string configDir;   // its koord-scheduler.yaml is handed to koord-scheduler

@@ -12,6 +12,11 @@ namespace {
 constexpr Duration kPlainPeriod = std::chrono::seconds(5);
 }
 
+int terminalWidth() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 Screen::Screen(bool quiet) : quiet_(quiet), terminal_(!quiet && ::isatty(STDOUT_FILENO) == 1) {}
 
 Screen::~Screen() {

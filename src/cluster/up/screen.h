@@ -6,9 +6,12 @@
 #include <string>
 
 #include "base/executor.h"
-#include "cluster/up/status.h"
+#include "cluster/up/status_render.h"
 
 namespace koord::cluster {
+
+// Of standard output; 0 when it is no terminal.
+int terminalWidth();
 
 class Screen {
  public:

@@ -4,18 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_set>
 
-#include "base/time.h"
 #include "cluster/simnode/kwok.h"
+#include "manager/noderesource/batch_resource.h"
 #include "model/qos.h"
 #include "model/resources.h"
+#include "model/slo_config.h"
 #include "model/well_known.h"
 
 namespace koord::cluster {
 
 namespace {
-
-constexpr std::size_t kMaxPending = 5;
 
 Amounts amountsOf(const api::ResourceList& list) {
   return {model::amountOf(list, model::kCpu).milliValue(),
@@ -58,18 +58,82 @@ bool enabled(const json::value& section) {
   return value && value->is_bool() && value->get_bool();
 }
 
-std::string clipped(std::string line, int width) {
-  // Columns, not bytes: what is cut is ASCII apart from names, where a byte more or less is
-  // harmless.
-  if (width > 0 && line.size() > static_cast<std::size_t>(width))
-    line.resize(static_cast<std::size_t>(width));
+// A node that offers less has a sentence of its own that says why.
+constexpr std::int64_t kLittleMilli = 100;
+
+using PodPtr = std::shared_ptr<const api::Pod>;
+using PodsOfNodes = std::map<std::string, std::vector<PodPtr>>;
+// A report covers a minute or more: pods that have ended since are in it and use nothing any more.
+using Running = std::unordered_set<api::ObjectKey>;
+
+NodeLine lineOf(const api::Node& node) {
+  NodeLine line;
+  line.name = node.metadata.name;
+  line.simulated = isSimulated(node);
+  line.host = api::findIn(node.metadata.labels, "koordctl.koordinator.sh/node") != nullptr;
+  for (const auto& condition : node.status.conditions)
+    if (condition.type == "Ready") line.ready = condition.status == "True";
+  line.allocatable = amountsOf(node.status.allocatable);
+  line.batch = batchOf(node.status.allocatable);
   return line;
 }
 
-std::string bar(std::int64_t part, std::int64_t whole, int cells) {
-  const auto full = whole <= 0 ? 0 : std::clamp<std::int64_t>(part * cells / whole, 0, cells);
-  return std::string(static_cast<std::size_t>(full), '#') +
-         std::string(static_cast<std::size_t>(cells - full), '.');
+void addPods(const std::vector<PodPtr>& pods, NodeLine& line) {
+  for (const auto& pod : pods) {
+    for (const auto& container : pod->spec.containers)
+      add(line.batchRequested, batchOf(container.resources.requests));
+    if (pod->status.phase == "Running") ++(bestEffort(*pod) ? line.bePods : line.lsPods);
+  }
+}
+
+void addUsage(const api::NodeMetric& metric, const Running& running, WallTime now, NodeLine& line) {
+  if (!metric.status.nodeMetric) return;
+  line.used = amountsOf(metric.status.nodeMetric->nodeUsage.resources);
+  if (metric.status.updateTime) line.age = now - *metric.status.updateTime;
+  for (const auto& info : metric.status.podsMetric)
+    if (info.qos == "BE" && running.contains({info.namespace_, info.name}))
+      add(line.beUsed, amountsOf(info.podUsage.resources));
+}
+
+void explainBatch(const StatusInput& input, const PodsOfNodes& pods, ClusterStatus& status) {
+  if (!input.sloConfig) return;
+  model::ColocationConfig config;
+  config.update(input.sloConfig.get());
+  std::map<std::string, const api::NodeMetric*> metrics;
+  for (const auto& metric : input.metrics) metrics[metric->metadata.name] = metric.get();
+  for (const auto& node : input.nodes) {
+    const std::string& name = node->metadata.name;
+    const std::int64_t offered = batchOf(node->status.allocatable).cpuMilli;
+    if (isSimulated(*node) || offered >= kLittleMilli) continue;
+    const auto strategy = config.strategyOf(node->metadata);
+    if (!strategy.enable.value_or(false)) {
+      status.batch.push_back(fmt::format(
+          "no batch-cpu on {}: co-location is switched off (colocation-config.enable)", name));
+      continue;
+    }
+    static const api::NodeMetric none;
+    const auto metric = metrics.find(name);
+    const auto of = pods.find(name);
+    const manager::NodeView view{
+        strategy, *node, metric == metrics.end() ? none : *metric->second,
+        of == pods.end() ? std::span<const PodPtr>{} : std::span<const PodPtr>{of->second},
+        input.now};
+    status.batch.push_back(fmt::format("batch-cpu {} on {}: {}", cores(offered), name,
+                                       manager::explainBatchCpu(view)));
+  }
+}
+
+std::string percentOf(const json::value& from, std::string_view key) {
+  return fmt::format("{}%", numberAt(from, key));
+}
+
+// The part below zero is said in words: nobody can use -0.3 cores.
+std::string budgetText(const json::value& cpu) {
+  const auto budget = numberAt(cpu, "budgetMilli");
+  const std::string whole = cores(numberAt(cpu, "nodeMilli"));
+  if (budget >= 0) return fmt::format("budget {} of {} cores", cores(budget), whole);
+  return fmt::format("budget 0 of {} cores, {} are used beyond {}", whole, cores(-budget),
+                     percentOf(cpu, "thresholdPercent"));
 }
 
 }  // namespace
@@ -91,39 +155,53 @@ std::string bytesText(std::int64_t bytes) {
                                    : fmt::format("{:.1f}{}", value, units[unit]);
 }
 
+std::string ageText(Duration age) {
+  const auto seconds =
+      std::max<std::int64_t>(std::chrono::duration_cast<std::chrono::seconds>(age).count(), 0);
+  if (seconds < 120) return fmt::format("{}s", seconds);
+  if (seconds < 120 * 60) return fmt::format("{}m", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{}h", seconds / 3600);
+  return fmt::format("{}d", seconds / 86400);
+}
+
 void summarize(const StatusInput& input, ClusterStatus& status) {
-  std::map<std::string, NodeLine> nodes;
-  for (const auto& node : input.nodes) {
-    NodeLine& line = nodes[node->metadata.name];
-    line.name = node->metadata.name;
-    line.simulated = isSimulated(*node);
-    line.host = api::findIn(node->metadata.labels, "koordctl.koordinator.sh/node") != nullptr;
-    for (const auto& condition : node->status.conditions)
-      if (condition.type == "Ready") line.ready = condition.status == "True";
-    line.allocatable = amountsOf(node->status.allocatable);
-    line.batch = batchOf(node->status.allocatable);
-  }
+  PodsOfNodes onNodes;
+  std::vector<PodPtr> waiting;
+  Running running;
   for (const auto& pod : input.pods) {
     ++status.pods[pod->status.phase.empty() ? "Pending" : pod->status.phase.str()];
-    if (pod->status.phase != "Running" && !api::isTerminal(*pod) &&
-        status.pending.size() < kMaxPending)
-      status.pending.push_back(
-          fmt::format("{}: {}", api::keyOf(pod->metadata).toString(), whyPending(*pod)));
-    const auto node = nodes.find(pod->spec.nodeName);
-    if (node == nodes.end() || api::isTerminal(*pod)) continue;
-    for (const auto& container : pod->spec.containers)
-      add(node->second.batchRequested, batchOf(container.resources.requests));
+    if (api::isTerminal(*pod)) continue;
     if (pod->status.phase == "Running")
-      ++(bestEffort(*pod) ? node->second.bePods : node->second.lsPods);
+      running.insert(api::keyOf(pod->metadata));
+    else
+      waiting.push_back(pod);
+    if (!pod->spec.nodeName.empty()) onNodes[pod->spec.nodeName].push_back(pod);
   }
-  for (const auto& metric : input.metrics) {
-    const auto node = nodes.find(metric->metadata.name);
-    if (node == nodes.end() || !metric->status.nodeMetric) continue;
-    node->second.used = amountsOf(metric->status.nodeMetric->nodeUsage.resources);
-    for (const auto& pod : metric->status.podsMetric)
-      if (pod.qos == "BE") add(node->second.beUsed, amountsOf(pod.podUsage.resources));
+  std::ranges::sort(waiting, {}, [](const PodPtr& pod) {
+    return std::tuple(pod->metadata.creationTimestamp, pod->metadata.namespace_,
+                      pod->metadata.name);
+  });
+  for (const auto& pod : waiting) {
+    const auto& made = pod->metadata.creationTimestamp;
+    status.pending.push_back(fmt::format("{}{}: {}", api::keyOf(pod->metadata).toString(),
+                                         made ? " (" + ageText(input.now - *made) + ")" : "",
+                                         whyPending(*pod)));
   }
-  for (auto& [name, line] : nodes) status.nodes.push_back(std::move(line));
+  std::map<std::pair<bool, std::string>, NodeLine> lines;
+  for (const auto& node : input.nodes) {
+    NodeLine line = lineOf(*node);
+    const auto pods = onNodes.find(line.name);
+    if (pods != onNodes.end()) addPods(pods->second, line);
+    const auto key = std::pair(!line.host, line.name);
+    lines.emplace(key, std::move(line));
+  }
+  std::map<std::string, NodeLine*> byName;
+  for (auto& [key, line] : lines) byName[line.name] = &line;
+  for (const auto& metric : input.metrics)
+    if (const auto line = byName.find(metric->metadata.name); line != byName.end())
+      addUsage(*metric, running, input.now, *line->second);
+  for (auto& [key, line] : lines) status.nodes.push_back(std::move(line));
+  explainBatch(input, onNodes, status);
 }
 
 QosLine describeQos(const json::value& document) {
@@ -139,10 +217,10 @@ QosLine describeQos(const json::value& document) {
                              ? (quota < 0 ? std::string("no quota")
                                           : fmt::format("quota {} cores", cores(quota / 100)))
                              : fmt::format("cpus {}", textAt(*cpu, "beCpuset"));
-      qos.lines.push_back(fmt::format(
-          "CPU suppress ({}): BE held to {}; budget {} of {} cores, LS uses {}, system {}", policy,
-          held, cores(numberAt(*cpu, "budgetMilli")), cores(numberAt(*cpu, "nodeMilli")),
-          cores(numberAt(*cpu, "lsUsedMilli")), cores(numberAt(*cpu, "systemUsedMilli"))));
+      qos.lines.push_back(fmt::format("CPU suppress ({}): BE held to {}; {}, LS uses {}, system {}",
+                                      policy, held, budgetText(*cpu),
+                                      cores(numberAt(*cpu, "lsUsedMilli")),
+                                      cores(numberAt(*cpu, "systemUsedMilli"))));
     }
     if (const auto reason = textAt(*cpu, "reason"); !reason.empty())
       qos.lines.push_back("  why: " + std::string(reason));
@@ -160,94 +238,6 @@ QosLine describeQos(const json::value& document) {
       qos.lines.push_back("  last eviction: " + std::string(last));
   }
   return qos;
-}
-
-std::vector<std::string> renderStatus(const ClusterStatus& status, int width, int height) {
-  std::vector<std::string> lines;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(status.uptime);
-  const std::string up = seconds.count() > 0 ? "  up " + formatDuration(seconds) : std::string();
-  lines.push_back("API server " + status.server + up);
-  if (!status.kubeconfig.empty()) lines.push_back("kubeconfig " + status.kubeconfig);
-  for (const auto& note : status.notes) lines.push_back("note: " + note);
-  lines.emplace_back();
-  if (!status.components.empty()) {
-    lines.push_back(
-        fmt::format("{:<16} {:<28} {:>8}  {}", "COMPONENT", "STATE", "RESTARTS", "METRICS"));
-    for (const auto& component : status.components)
-      lines.push_back(fmt::format("{:<16} {:<28} {:>8}  {}", component.name, component.state,
-                                  component.restarts, component.endpoint));
-    lines.emplace_back();
-  }
-
-  // What comes after the nodes is short; the nodes get the room that is left.
-  std::vector<std::string> after;
-  std::string phases;
-  for (const auto& [phase, count] : status.pods) phases += fmt::format("  {} {}", count, phase);
-  after.emplace_back();
-  after.push_back("PODS" + (phases.empty() ? std::string("  none") : phases));
-  for (const auto& why : status.pending) after.push_back("  waiting: " + why);
-  for (const auto& qos : status.qos) {
-    after.emplace_back();
-    after.push_back(fmt::format("koordlet on {}", qos.node));
-    for (const auto& line : qos.lines) after.push_back("  " + line);
-  }
-
-  lines.push_back(fmt::format("{:<20} {:<9} {:<10} {:>12} {:>15} {:>14} {:>17} {:>7} {:>7} {:>8}",
-                              "NODE", "STATE", "CPU", "USED/CORES", "MEMORY", "BATCH-CPU",
-                              "BATCH-MEMORY", "LS-PODS", "BE-PODS", "BE-CPU"));
-  const int left = height - static_cast<int>(lines.size() + after.size()) - 1;
-  const std::size_t room =
-      height > 0 ? static_cast<std::size_t>(std::max(left, 1)) : status.nodes.size();
-  for (std::size_t i = 0; i < status.nodes.size(); ++i) {
-    if (i == room && status.nodes.size() > room) {
-      lines.push_back(fmt::format("... and {} more nodes", status.nodes.size() - room));
-      break;
-    }
-    const auto& node = status.nodes[i];
-    const std::string state = !node.ready      ? "NotReady"
-                              : node.host      ? "this host"
-                              : node.simulated ? "simulated"
-                                               : "Ready";
-    const Amounts used = node.used.value_or(Amounts{});
-    lines.push_back(fmt::format(
-        "{:<20} {:<9} {:<10} {:>12} {:>15} {:>14} {:>17} {:>7} {:>7} {:>8}", node.name, state,
-        node.used ? bar(used.cpuMilli, node.allocatable.cpuMilli, 10) : "",
-        fmt::format("{}/{}", node.used ? cores(used.cpuMilli) : "-",
-                    cores(node.allocatable.cpuMilli)),
-        fmt::format("{}/{}", node.used ? bytesText(used.memoryBytes) : "-",
-                    bytesText(node.allocatable.memoryBytes)),
-        fmt::format("{}/{}", cores(node.batchRequested.cpuMilli), cores(node.batch.cpuMilli)),
-        fmt::format("{}/{}", bytesText(node.batchRequested.memoryBytes),
-                    bytesText(node.batch.memoryBytes)),
-        node.lsPods, node.bePods, cores(node.beUsed.cpuMilli)));
-  }
-  lines.insert(lines.end(), after.begin(), after.end());
-  if (height > 0 && lines.size() > static_cast<std::size_t>(height))
-    lines.resize(static_cast<std::size_t>(height));
-  for (auto& line : lines) line = clipped(std::move(line), width);
-  return lines;
-}
-
-std::string statusLine(const ClusterStatus& status) {
-  std::size_t ready = 0;
-  int ls = 0;
-  int be = 0;
-  Amounts batch;
-  for (const auto& node : status.nodes) {
-    ready += node.ready ? 1 : 0;
-    ls += node.lsPods;
-    be += node.bePods;
-    add(batch, node.batch);
-  }
-  std::string line =
-      fmt::format("nodes {}/{} ready, batch {} cores {}, LS pods {}, BE pods {}", ready,
-                  status.nodes.size(), cores(batch.cpuMilli), bytesText(batch.memoryBytes), ls, be);
-  for (const auto& component : status.components)
-    if (component.state != "leading" && component.state != "running")
-      line += fmt::format(", {} {}", component.name, component.state);
-  for (const auto& qos : status.qos)
-    if (!qos.lines.empty()) line += "; " + qos.lines.front();
-  return line;
 }
 
 }  // namespace koord::cluster

@@ -1,7 +1,7 @@
 #pragma once
 
 // What a person wants to see of a co-located cluster at a glance: plain data, computed from
-// objects, and its picture as lines of text.
+// objects. status_render.h makes a picture of it.
 
 #include <map>
 #include <memory>
@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "api/config.h"
 #include "api/core.h"
 #include "api/slo.h"
+#include "base/executor.h"
+#include "base/json.h"
 
 namespace koord::cluster {
 
@@ -28,28 +31,32 @@ struct NodeLine {
   Amounts batch;           // batch-cpu, batch-memory in allocatable
   Amounts batchRequested;  // by the pods bound here
   std::optional<Amounts> used;
-  Amounts beUsed;
+  std::optional<Duration> age;  // of what is known of the usage
+  Amounts beUsed;               // by pods that run
   int lsPods = 0;  // running pods that are not best effort
   int bePods = 0;
 };
 
-// What koordlet does to best-effort pods now, from GET /apis/v1/qos.
+// What koordlet does to best-effort pods, from GET /apis/v1/qos.
 struct QosLine {
   std::string node;
   std::vector<std::string> lines;
+  Duration age{};  // of the answer
 };
 
 struct ComponentLine {
   std::string name;
   std::string state;  // "leading", "running", "starting", "down: exit status 1"
-  int restarts = 0;
-  std::string endpoint;
+  std::optional<int> restarts;
+  std::optional<Duration> age;  // since its lease was renewed
+  std::string where;            // its metrics, or who holds its lease
 };
 
 struct ClusterStatus {
-  std::vector<NodeLine> nodes;       // by name
+  std::vector<NodeLine> nodes;       // this machine first, then by name
   std::map<std::string, int> pods;   // phase -> count
-  std::vector<std::string> pending;  // "ns/name: why", the first few
+  std::vector<std::string> pending;  // "ns/name (age): why", the longest waiting first
+  std::vector<std::string> batch;    // sentences on nodes that have little to offer: why
   std::vector<QosLine> qos;
   std::vector<ComponentLine> components;
   std::string server;
@@ -58,24 +65,21 @@ struct ClusterStatus {
   Duration uptime{};
 };
 
-// Fills in nodes, pods and pending.
+// Fills in nodes, pods, pending and batch.
 struct StatusInput {
   std::vector<std::shared_ptr<const api::Node>> nodes;
   std::vector<std::shared_ptr<const api::Pod>> pods;
   std::vector<std::shared_ptr<const api::NodeMetric>> metrics;
+  std::shared_ptr<const api::ConfigMap> sloConfig;  // slo-controller-config; may be null
+  WallTime now{};
 };
 void summarize(const StatusInput& input, ClusterStatus& status);
 
 // The document of koordlet's /apis/v1/qos in words.
 QosLine describeQos(const json::value& document);
 
-// At most `height` lines of at most `width` columns, 0 = no limit; nodes that do not fit are
-// counted.
-std::vector<std::string> renderStatus(const ClusterStatus& status, int width, int height);
-// One line, for where there is no screen.
-std::string statusLine(const ClusterStatus& status);
-
 std::string cores(std::int64_t milli);      // "1.5"
 std::string bytesText(std::int64_t bytes);  // "1.2Gi"
+std::string ageText(Duration age);          // "5s", "3m", "2h", "4d"
 
 }  // namespace koord::cluster

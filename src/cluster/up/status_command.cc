@@ -1,12 +1,13 @@
 #include "cluster/up/status_command.h"
 
-#include <unistd.h>
-
 #include <cstdio>
+#include <filesystem>
 
 #include "base/event_loop.h"
-#include "cluster/up/data_dir.h"
-#include "cluster/up/status.h"
+#include "cluster/up/components.h"
+#include "cluster/up/kubeconfig_choice.h"
+#include "cluster/up/screen.h"
+#include "cluster/up/status_render.h"
 #include "kube/client.h"
 #include "kube/http_api.h"
 #include "net/http_client.h"
@@ -22,7 +23,7 @@ std::vector<std::shared_ptr<const T>> shared(std::vector<T> items) {
   return list;
 }
 
-Task<Result<>> collect(kube::Api* api, ClusterStatus* status) {
+Task<Result<>> collect(kube::Api* api, WallTime now, ClusterStatus* status) {
   auto listingNodes = kube::list<api::Node>(*api);
   auto nodes = co_await listingNodes;
   if (!nodes) co_return fail(std::move(nodes.error()));
@@ -33,55 +34,87 @@ Task<Result<>> collect(kube::Api* api, ClusterStatus* status) {
   auto metrics = co_await listingMetrics;
   // A cluster without Koordinator's CRDs has nodes and pods all the same.
   if (!metrics) status->notes.push_back("no NodeMetric: " + metrics.error().message);
-  StatusInput input{shared(std::move(nodes->items)), shared(std::move(pods->items)), {}};
+  StatusInput input{shared(std::move(nodes->items)), shared(std::move(pods->items)), {}, {}, now};
   if (metrics) input.metrics = shared(std::move(metrics->items));
+  const api::ObjectKey config{"koordinator-system", "slo-controller-config"};
+  auto reading = kube::get<api::ConfigMap>(*api, config);
+  auto sloConfig = co_await reading;
+  if (sloConfig) input.sloConfig = std::make_shared<const api::ConfigMap>(*std::move(sloConfig));
   summarize(input, *status);
   auto listingLeases = kube::list<api::Lease>(*api, "koordinator-system");
   auto leases = co_await listingLeases;
   if (leases)
     for (const auto& lease : leases->items)
-      status->components.push_back({lease.metadata.name,
-                                    lease.spec.holderIdentity.empty() ? "no leader" : "leading", 0,
-                                    lease.spec.holderIdentity});
+      status->components.push_back(
+          {lease.metadata.name, lease.spec.holderIdentity.empty() ? "no leader" : "leading",
+           std::nullopt,
+           lease.spec.renewTime ? std::optional<Duration>(now - lease.spec.renewTime->time)
+                                : std::nullopt,
+           lease.spec.holderIdentity});
   co_return Result<>{};
 }
 
-Task<void> run(kube::Api* api, ClusterStatus* status, Result<>* result, EventLoop* loop) {
-  auto collecting = collect(api, status);
+// The koordlet of a 'koordctl up' on this machine also says what it does. Without it something is
+// missing, and nothing is wrong.
+Task<void> askKoordlet(net::HttpClient* http, EventLoop* loop, std::string url,
+                       ClusterStatus* status) {
+  net::HttpRequest request;
+  request.url = std::move(url) + "/apis/v1/qos";
+  request.timeout = std::chrono::seconds(1);
+  auto fetching = http->fetch(*loop, std::move(request));
+  auto reply = co_await fetching;
+  if (!reply || reply->status != 200) co_return;
+  if (const auto document = parseJson(reply->body)) status->qos.push_back(describeQos(*document));
+}
+
+struct Asked {
+  net::HttpClient* http;
+  kube::Api* api;
+  std::string koordlet;  // its address, "" when that is not known
+};
+
+Task<void> run(Asked asked, ClusterStatus* status, Result<>* result, EventLoop* loop) {
+  auto collecting = collect(asked.api, loop->wallNow(), status);
   *result = co_await collecting;
+  if (*result && !asked.koordlet.empty()) {
+    auto asking = askKoordlet(asked.http, loop, asked.koordlet, status);
+    co_await asking;
+  }
   loop->stop();
+}
+
+std::string koordletOf(const KubeconfigChoice& choice) {
+  for (const auto& file : choice.files) {
+    const auto folder = std::filesystem::absolute(file).parent_path();
+    if (auto url = componentUrl(folder.string(), "koordlet"); !url.empty()) return url;
+  }
+  return {};
 }
 
 }  // namespace
 
 int runStatus(const std::string& kubeconfig) {
-  kube::ConfigSource source{kubeconfig, "", ""};
-  if (kubeconfig.empty()) {
-    const std::string own = defaultDataDir() + "/kubeconfig";
-    if (::access(own.c_str(), R_OK) == 0) source.kubeconfig = own;
-  }
-  auto config = kube::loadClientConfig(source);
-  if (!config) {
-    std::fprintf(stderr, "koordctl: %s\n", config.error().message.c_str());
+  const KubeconfigChoice choice = chooseKubeconfig(kubeconfig);
+  const auto refuse = [&](const Error& error) {
+    std::fprintf(stderr, "koordctl: %s\n", explainFailure(choice, error).message.c_str());
     return 1;
-  }
+  };
+  auto config = loadChoice(choice);
+  if (!config) return refuse(config.error());
   ClusterStatus status;
   status.server = config->server;
-  status.kubeconfig = source.kubeconfig;
+  if (!choice.files.empty()) status.kubeconfig = choice.files.front();
   EventLoop loop;
   Result<> result;
   {
     net::HttpClient http({.userAgent = "koordctl"});
     kube::HttpApi api(http, loop, *std::move(config));
     TaskGroup tasks;
-    tasks.spawn(run(&api, &status, &result, &loop));
+    tasks.spawn(run({&http, &api, koordletOf(choice)}, &status, &result, &loop));
     loop.run();
   }
-  if (!result) {
-    std::fprintf(stderr, "koordctl: %s\n", result.error().message.c_str());
-    return 1;
-  }
-  for (const auto& line : renderStatus(status, 0, 0)) std::puts(line.c_str());
+  if (!result) return refuse(result.error());
+  for (const auto& line : renderStatus(status, terminalWidth(), 0)) std::puts(line.c_str());
   return 0;
 }
 

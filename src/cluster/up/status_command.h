@@ -6,7 +6,7 @@
 
 namespace koord::cluster {
 
-// An empty kubeconfig means that of the default data folder if there is one, else the usual places.
+// The value of --kubeconfig; "" looks further (kubeconfig_choice.h).
 int runStatus(const std::string& kubeconfig);
 
 }  // namespace koord::cluster

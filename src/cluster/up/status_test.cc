@@ -1,9 +1,10 @@
-#include "cluster/up/status.h"
+#include "cluster/up/status_render.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "api/codec.h"
+#include "cluster/up/text_table.h"
 
 namespace koord::cluster {
 namespace {
@@ -58,15 +59,152 @@ TEST(StatusTest, SumsUpANode) {
   EXPECT_EQ(status.pending, std::vector<std::string>{"d/late: 0/1 nodes are available"});
 }
 
-TEST(StatusTest, ThePictureFitsTheScreenAndCountsWhatDoesNot) {
+TEST(StatusTest, PodsThatHaveEndedUseNothing) {
+  StatusInput input = oneNode();
+  input.pods[1] = object<api::Pod>(
+      R"({"metadata": {"name": "job", "namespace": "d", "labels": {"koordinator.sh/qosClass": "BE"}},
+        "spec": {"nodeName": "box", "containers": [{"name": "c"}]}, "status": {"phase": "Succeeded"}})");
+  ClusterStatus status;
+  summarize(input, status);
+  EXPECT_EQ(status.nodes[0].beUsed.cpuMilli, 0);
+  EXPECT_EQ(status.nodes[0].bePods, 0);
+}
+
+TEST(StatusTest, SaysHowOldTheUsageIs) {
+  StatusInput input = oneNode();
+  auto metric = *input.metrics[0];
+  metric.status.updateTime = WallTime{} + std::chrono::hours(10);
+  input.metrics[0] = std::make_shared<const api::NodeMetric>(metric);
+  input.now = *metric.status.updateTime + std::chrono::seconds(42);
+  ClusterStatus status;
+  summarize(input, status);
+  EXPECT_EQ(status.nodes[0].age, Duration(std::chrono::seconds(42)));
+  EXPECT_THAT(renderStatus(status, 0, 0), Contains(testing::EndsWith("  42s")));
+  EXPECT_EQ(ageText(std::chrono::seconds(119)), "119s");
+  EXPECT_EQ(ageText(std::chrono::minutes(119)), "119m");
+  EXPECT_EQ(ageText(std::chrono::hours(47)), "47h");
+  EXPECT_EQ(ageText(std::chrono::hours(72)), "3d");
+  EXPECT_EQ(ageText(-std::chrono::seconds(1)), "0s");  // clocks of two machines
+}
+
+TEST(StatusTest, ANodeWithLittleBatchCpuSaysWhatIsInTheWay) {
+  StatusInput input = oneNode();
+  ClusterStatus without;
+  summarize(input, without);
+  EXPECT_TRUE(without.batch.empty());  // 2.5 cores
+  input.nodes = {object<api::Node>(
+      R"({"metadata": {"name": "box"}, "status": {"capacity": {"cpu": "4"},
+          "allocatable": {"cpu": "4", "kubernetes.io/batch-cpu": "0"}}})")};
+  input.sloConfig = object<api::ConfigMap>(
+      R"({"metadata": {"name": "slo-controller-config"}, "data": {"colocation-config":
+          "{\"enable\": true, \"cpuReclaimThresholdPercent\": 65}"}})");
+  const auto sentence = [&] {
+    ClusterStatus status;
+    summarize(input, status);
+    return status.batch.size() == 1 ? status.batch[0] : std::string("none");
+  };
+  EXPECT_EQ(sentence(),
+            "batch-cpu 0 on box: nothing is known of the usage yet, koordlet has not reported");
+  auto metric = *object<api::NodeMetric>(R"({"metadata": {"name": "box"}, "status": {
+    "nodeMetric": {"nodeUsage": {"resources": {"cpu": "3"}}, "systemUsage": {"resources": {"cpu": "1900m"}}},
+    "podsMetric": [{"name": "web", "namespace": "d", "qos": "LS", "priority": "koord-prod",
+                    "podUsage": {"resources": {"cpu": "800m"}}}]}})");
+  metric.status.updateTime = WallTime{} + std::chrono::hours(10);
+  input.now = *metric.status.updateTime;
+  input.metrics = {std::make_shared<const api::NodeMetric>(metric)};
+  EXPECT_EQ(sentence(),
+            "batch-cpu 0 on box: 4.00 cores x 65% = 2.60, less system 1.90, less services 0.80: "
+            "leaves 0.00");
+  input.now += std::chrono::minutes(20);
+  EXPECT_EQ(sentence(),
+            "batch-cpu 0 on box: the last report of koordlet is 20m0s old, more than "
+            "degradeTimeMinutes 15");
+  input.sloConfig =
+      object<api::ConfigMap>(R"({"data": {"colocation-config": "{\"enable\": false}"}})");
+  EXPECT_THAT(sentence(), HasSubstr("co-location is switched off"));
+}
+
+ClusterStatus busyCluster() {
   ClusterStatus status;
   summarize(oneNode(), status);
-  for (int i = 0; i < 50; ++i) status.nodes.push_back({.name = "sim-" + std::to_string(i)});
-  const auto lines = renderStatus(status, 80, 20);
-  EXPECT_LE(lines.size(), 20u);
-  for (const auto& line : lines) EXPECT_LE(line.size(), 80u);
-  EXPECT_THAT(lines, Contains(HasSubstr("more nodes")));
-  EXPECT_THAT(lines, Contains(HasSubstr("waiting: d/late")));
+  status.server = "https://127.0.0.1:6443";
+  status.kubeconfig = "/var/lib/koordctl/kubeconfig";
+  status.components = {{"koord-manager", "leading", 0, {}, "http://127.0.0.1:40001/metrics"},
+                       {"koord-scheduler", "leading", 0, {}, "http://127.0.0.1:40002/metrics"},
+                       {"koordlet", "running", 2, {}, "http://127.0.0.1:40003/metrics"}};
+  for (int i = 0; i < 50; ++i)
+    status.nodes.push_back({.name = "a-node-with-a-rather-long-name-" + std::to_string(i)});
+  for (int i = 0; i < 20; ++i)
+    status.pending.push_back("shop/web-" + std::to_string(i) +
+                             " (3m): 0/51 nodes are available: 51 Insufficient cpu, 51 node(s) had "
+                             "untolerated taints. preemption: 0/51 nodes are available: 51 "
+                             "Preemption is not helpful for scheduling.");
+  status.qos = {{"box",
+                 {"CPU suppress (cfsQuota): BE held to quota 0.02 cores; budget 0 of 4 cores, 0.70 "
+                  "are used beyond 65%, LS uses 0.10, system 1.90",
+                  "  why: 65% of 4.00 cores is 2.60; latency-sensitive use 0.10, system 3.20: 0.70 "
+                  "too much, THE-REASON"},
+                 {}}};
+  return status;
+}
+
+TEST(StatusTest, ThePictureFitsTheScreenAndKeepsWhatMatters) {
+  for (const auto& [width, height] : {std::pair{80, 23}, {120, 39}, {200, 60}, {60, 23}}) {
+    const auto lines = renderStatus(busyCluster(), width, height);
+    EXPECT_LE(lines.size(), static_cast<std::size_t>(height));
+    for (const auto& line : lines)
+      EXPECT_LE(charactersIn(line), static_cast<std::size_t>(width)) << line;
+    EXPECT_THAT(lines, Contains(HasSubstr("BATCH-CPU"))) << width;
+    EXPECT_THAT(lines, Contains(HasSubstr("BATCH-MEMORY"))) << width;
+    EXPECT_THAT(lines, Contains(HasSubstr("THE-REASON"))) << width;
+    EXPECT_THAT(lines, Contains(HasSubstr("more nodes"))) << width;
+    EXPECT_THAT(lines, Contains(HasSubstr("waiting: d/late"))) << width;
+    if (height < 60) {
+      EXPECT_THAT(lines, Contains(HasSubstr("more that wait"))) << width;
+    }
+    EXPECT_THAT(lines, Contains(HasSubstr("koordlet"))) << width;
+  }
+  // Names are cut before columns go.
+  EXPECT_THAT(renderStatus(busyCluster(), 80, 23),
+              AllOf(Contains(HasSubstr("a-node-with-a-")), Contains(HasSubstr("…")),
+                    Contains(HasSubstr("USED/CORES"))));
+}
+
+TEST(StatusTest, NothingIsLeftOutWithoutALimit) {
+  const auto lines = renderStatus(busyCluster(), 0, 0);
+  EXPECT_THAT(lines, testing::Not(Contains(HasSubstr("more"))));
+  EXPECT_THAT(lines, Contains(HasSubstr("shop/web-19")));
+  EXPECT_THAT(lines, Contains(HasSubstr("a-node-with-a-rather-long-name-49")));
+  EXPECT_THAT(lines, Contains(HasSubstr("LOAD")));
+}
+
+TEST(StatusTest, AScreenOfAnySizeIsNoCrash) {
+  for (int width = 1; width < 40; ++width)
+    for (int height = 1; height < 12; ++height) {
+      const auto lines = renderStatus(busyCluster(), width, height);
+      EXPECT_LE(lines.size(), static_cast<std::size_t>(height));
+      for (const auto& line : lines) EXPECT_LE(charactersIn(line), static_cast<std::size_t>(width));
+    }
+}
+
+TEST(StatusTest, WordsAreCutByCharactersNotBytes) {
+  EXPECT_EQ(ellipsized("größer", 6), "größer");
+  EXPECT_EQ(ellipsized("größer", 4), "grö…");
+  EXPECT_EQ(ellipsized("größer", 1), "…");
+  EXPECT_THAT(wrapped("one two three", 7, 2), testing::ElementsAre("one two", "  three"));
+  EXPECT_THAT(wrapped("  a longwordthatdoesnotfit", 8, 2), testing::ElementsAre("  a", "  longw…"));
+}
+
+TEST(StatusTest, ABudgetBelowNothingIsSaidInWords) {
+  const auto document =
+      parseJson(R"({"node": "box", "cpuSuppress": {"enabled": true, "policy": "cfsQuota",
+    "nodeMilli": 2000, "thresholdPercent": 65, "lsUsedMilli": 100, "systemUsedMilli": 1900,
+    "budgetMilli": -700, "beQuotaUs": 2000}})");
+  ASSERT_TRUE(document);
+  EXPECT_THAT(describeQos(*document).lines,
+              testing::ElementsAre("CPU suppress (cfsQuota): BE held to quota 0.02 cores; budget 0 "
+                                   "of 2 cores, 0.70 are used beyond 65%, LS uses 0.10, system "
+                                   "1.90"));
 }
 
 TEST(StatusTest, SaysWhatKoordletDoesAndWhy) {

@@ -201,7 +201,7 @@ std::vector<std::string> Agent::report() const {
   if (options_.collectInterval < 1s)
     lines.push_back(
         "collect-res-used-interval is below 1s: nothing is measured and no QoS strategy runs");
-  if (const auto missing = options_.gates.enabledButMissing(); !missing.empty())
+  if (const auto missing = options_.gates.askedAndMissing(); !missing.empty())
     lines.push_back(
         fmt::format("not in this version, therefore off: {}", fmt::join(missing, ", ")));
   if (!options_.onlyEvictByApi)

@@ -67,10 +67,10 @@ Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupUpdate& upd
                                                          std::string_view value) {
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
   if (!supported(update.file, update.dir)) return UpdateOutcome::Unsupported;
-  auto valid = validateCgroupValue(update.file, version, value);
-  if (!valid) return fail(std::move(valid.error()));
   auto encoded = encodeCgroupValue(update.file, version, value);
   if (!encoded) return fail(std::move(encoded.error()));
+  auto valid = validateCgroupValue(update.file, version, *encoded);
+  if (!valid) return fail(std::move(valid.error()));
   auto current = readSmallFile(path);
   if (!current) {
     if (current.error().code == ErrorCode::NotFound) return UpdateOutcome::Gone;

@@ -68,6 +68,15 @@ TEST_P(Executor, TheCacheForgetsWhatIsNoLongerHandedIn) {
   EXPECT_EQ(f.executor.cacheSize(), 0U);
 }
 
+TEST_P(Executor, TheMostSharesBecomeTheMostWeight) {
+  EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "262144"), UpdateOutcome::Written);
+  EXPECT_EQ(f.files.cgroupText(CgroupFile::CpuShares, f.be()), v2() ? "10000" : "262144");
+  EXPECT_FALSE(f.executor.update({CgroupFile::CpuShares, f.be(), "262145", "test"}));
+  // The file of v2 takes weights only.
+  EXPECT_TRUE(validateCgroupValue(CgroupFile::CpuShares, CgroupVersion::V1, "262144"));
+  EXPECT_FALSE(validateCgroupValue(CgroupFile::CpuShares, CgroupVersion::V2, "262144"));
+}
+
 TEST_P(Executor, BadValuesAndUnknownCgroupsChangeNothing) {
   const auto bad = f.executor.update({CgroupFile::CpuShares, f.be(), "1", "test"});
   ASSERT_FALSE(bad);

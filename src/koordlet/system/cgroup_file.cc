@@ -44,8 +44,7 @@ constexpr Row v2Only(CgroupFile file, std::string_view name, std::int64_t max) {
 
 constexpr std::array kRows = {
     plain(CpuStat, "cpu.stat", Cpu, "cpu.stat"),
-    Row{CpuShares, "cpu.shares", Cpu, "cpu.weight", Range, kMinShares, kMaxShares, kMinShares,
-        kMaxShares},
+    Row{CpuShares, "cpu.shares", Cpu, "cpu.weight", Range, kMinShares, kMaxShares, 1, kMaxWeight},
     plain(CpuCfsQuota, "cpu.cfs_quota_us", Cpu, "cpu.max"),
     plain(CpuCfsPeriod, "cpu.cfs_period_us", Cpu, "cpu.max"),
     Row{CpuCfsBurst, "cpu.cfs_burst_us", Cpu, "cpu.max.burst", Range, 0, 100'000'000, 0, INT64_MAX,

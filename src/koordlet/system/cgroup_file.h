@@ -60,7 +60,8 @@ std::optional<CgroupFile> cgroupFileOfName(std::string_view name);
 Subsystem subsystemOf(CgroupFile file);
 // The file's name in that version; "" when that version has no such thing.
 std::string_view fileNameIn(CgroupFile file, CgroupVersion version);
-// Checks a value, given as for v1, before it is written.
+// Checks a value as it is written to the file of that version (encodeCgroupValue): cpu.weight has
+// another range than cpu.shares.
 Result<> validateCgroupValue(CgroupFile file, CgroupVersion version, std::string_view value);
 // The text that goes into the file: v2 wants "max" for -1, and a weight for shares.
 Result<std::string> encodeCgroupValue(CgroupFile file, CgroupVersion version,

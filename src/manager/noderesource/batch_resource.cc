@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "base/time.h"
 #include "manager/noderesource/extended_resources.h"
 #include "manager/noderesource/node_usage.h"
 
@@ -53,6 +54,33 @@ CpuMemory batchAllocatable(const NodeView& view) {
     result.memory =
         std::min(result.memory, wholeShare(capacity.memory, static_cast<double>(*percent) / 100.0));
   return result;
+}
+
+std::string explainBatchCpu(const NodeView& view) {
+  const auto& status = view.metric.status;
+  if (!status.updateTime || !status.nodeMetric)
+    return "nothing is known of the usage yet, koordlet has not reported";
+  if (metricIsStale(view))
+    return fmt::format(
+        "the last report of koordlet is {} old, more than degradeTimeMinutes {}",
+        formatDuration(std::chrono::floor<std::chrono::seconds>(view.now - *status.updateTime)),
+        view.strategy.degradeTimeMinutes.value_or(15));
+  const auto cores = [](const Quantity& amount) {
+    return fmt::format("{:.2f}", static_cast<double>(amount.milliValue()) / 1000);
+  };
+  const auto percent = view.strategy.cpuReclaimThresholdPercent.value_or(60);
+  const CpuMemory capacity = CpuMemory::of(view.node.status.capacity);
+  const CpuMemory margin = share(capacity, shareBeyond(percent, 60), 0);
+  const CpuMemory reserved = nodeReserved(view.node);
+  const CpuMemory system = CpuMemory::of(status.nodeMetric->systemUsage.resources) +
+                           hostApplicationUsage(view.metric, model::PriorityClass::Batch);
+  const HighPriorityUsage services = highPriorityUsage(view);
+  const bool byMax = is(view.strategy.cpuCalculatePolicy, "maxUsageRequest");
+  return fmt::format(
+      "{} cores x {}% = {}, less {} {}, less services {}: leaves {}", cores(capacity.cpu), percent,
+      cores((capacity - margin).cpu), system.cpu < reserved.cpu ? "reserved" : "system",
+      cores(max(system, reserved).cpu), cores(byMax ? services.usedOrAsked.cpu : services.used.cpu),
+      cores(batchAllocatable(view).cpu));
 }
 
 Result<std::vector<ResourceItem>> BatchResource::calculate(const NodeView& view) const {

@@ -18,6 +18,10 @@ namespace koord::manager {
 // The formula alone; the metrics must not be stale.
 CpuMemory batchAllocatable(const NodeView& view);
 
+// The same for CPU as a sentence's middle, in cores: "2 cores x 60% = 1.20, less system 0.90, less
+// services 0.45: leaves 0". Also says when the metrics are missing or stale.
+std::string explainBatchCpu(const NodeView& view);
+
 class BatchResource final : public Plugin {
  public:
   std::string_view name() const override { return "BatchResource"; }

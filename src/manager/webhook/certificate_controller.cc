@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "kube/client.h"
 #include "manager/webhook/webhook_entries.h"
 
@@ -184,6 +185,7 @@ Task<Result<>> CertificateController::configure(const api::ResourceType& type, s
   if (!object) co_return fail(std::move(object.error()).within(where));
   auto wanted = wantedEntries(*object);
   if (!wanted) co_return fail(std::move(wanted.error()).within(where));
+  tellUnserved(where, *wanted);
   const json::array entries =
       configuredEntries(*wanted, servedPaths_, settings_, certs_.authority.certPem);
 
@@ -201,6 +203,19 @@ Task<Result<>> CertificateController::configure(const api::ResourceType& type, s
   auto written = co_await write;
   if (!written) co_return fail(std::move(written.error()).within("configure " + where));
   co_return Result<>();
+}
+
+void CertificateController::tellUnserved(const std::string& where, const json::array& wanted) {
+  auto unserved = unservedEntries(wanted, servedPaths_);
+  auto& told = unserved_[where];
+  if (unserved == told) return;
+  told = std::move(unserved);
+  for (const auto& entry : told)
+    log::warn(
+        "{} asks for the webhook {}, which is left out: this koord-manager does not serve it, for "
+        "it "
+        "is not in this version or its feature gate is off",
+        where, entry);
 }
 
 }  // namespace koord::manager

@@ -6,7 +6,10 @@
 // of these objects changes.
 
 #include <functional>
+#include <map>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "api/admission.h"
 #include "kube/informer.h"
@@ -38,6 +41,8 @@ class CertificateController {
   Task<Result<>> syncSecret();
   Result<> syncFolder();
   Task<Result<>> configure(const api::ResourceType& type, std::string name);
+  // Warns of entries that nobody here answers, when these are others than before.
+  void tellUnserved(const std::string& where, const json::array& wanted);
   Result<> use(WebhookCerts certs);
   void scheduleNext();
 
@@ -47,6 +52,7 @@ class CertificateController {
   std::set<std::string> servedPaths_;
   std::function<Result<>(const WebhookCerts&)> onCerts_;
   WebhookCerts certs_;
+  std::map<std::string, std::vector<std::string>> unserved_;  // told of, by configuration
   bool initialised_ = false;
   std::string problem_;
   TimerId next_ = 0;

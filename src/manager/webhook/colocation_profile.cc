@@ -118,6 +118,16 @@ std::vector<ProfilePtr> matchProfiles(const std::vector<ProfilePtr>& profiles,
   return matching;
 }
 
+bool dependsOnNamespace(const std::vector<ProfilePtr>& profiles, const api::StringMap& podLabels) {
+  return std::ranges::any_of(profiles, [&](const ProfilePtr& profile) {
+    const auto& selector = profile->spec.namespaceSelector;
+    if (!selector || (selector->matchLabels.empty() && selector->matchExpressions.empty()))
+      return false;
+    const auto podMatches = selects(profile->spec.selector, podLabels);
+    return podMatches && *podMatches;
+  });
+}
+
 Result<ProfileOutcome> applyProfiles(const std::vector<ProfilePtr>& matching,
                                      const ProfileContext& context, json::value& pod) {
   ProfileOutcome outcome;

@@ -23,6 +23,9 @@ std::vector<ProfilePtr> matchProfiles(const std::vector<ProfilePtr>& profiles,
                                       const api::StringMap& podLabels,
                                       std::vector<std::string>* broken = nullptr);
 
+// Whether the namespace's labels have a say in which profiles match such a pod.
+bool dependsOnNamespace(const std::vector<ProfilePtr>& profiles, const api::StringMap& podLabels);
+
 // nullptr when there is no such class.
 using PriorityClassLookup = std::function<const api::PriorityClass*(std::string_view name)>;
 

@@ -92,14 +92,19 @@ Task<Result<api::Map<api::PriorityClass>>> PodWebhook::priorityClasses(
 Task<Result<>> PodWebhook::applyMatchingProfiles(std::string namespace_, json::value& pod) {
   const auto before = api::decode<api::Pod>(pod);
   if (!before) co_return fail(before.error());
-  auto labelsTask = namespaceLabels(std::move(namespace_));
-  const auto labels = co_await labelsTask;
-  if (!labels) co_return fail(labels.error());
-
   std::vector<ProfilePtr> all;
   for (const auto& profile : profiles_.objects()) all.push_back(profile);
+  // A namespace that cannot be found is a reason to refuse the pods of its profiles only.
+  api::StringMap labels;
+  if (dependsOnNamespace(all, before->metadata.labels)) {
+    auto labelsTask = namespaceLabels(std::move(namespace_));
+    auto found = co_await labelsTask;
+    if (!found) co_return fail(std::move(found.error()));
+    labels = *std::move(found);
+  }
+
   std::vector<std::string> broken;
-  const auto matching = matchProfiles(all, *labels, before->metadata.labels, &broken);
+  const auto matching = matchProfiles(all, labels, before->metadata.labels, &broken);
   for (const auto& problem : broken)
     log::warn("ClusterColocationProfile {} matches nothing", problem);
   if (matching.empty()) co_return Result<>();

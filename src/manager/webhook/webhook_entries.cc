@@ -14,6 +14,18 @@ std::string pathOfEntry(const json::value& entry) {
   return url ? url->target : "";
 }
 
+std::vector<std::string> unservedEntries(const json::array& wanted,
+                                         const std::set<std::string>& servedPaths) {
+  std::vector<std::string> unserved;
+  for (const auto& entry : wanted) {
+    const std::string path = pathOfEntry(entry);
+    if (entry.is_object() && !servedPaths.contains(path))
+      unserved.push_back(
+          fmt::format("{}, path {}", textAt(entry, "name"), path.empty() ? "(none)" : path));
+  }
+  return unserved;
+}
+
 json::array configuredEntries(const json::array& wanted, const std::set<std::string>& servedPaths,
                               const WebhookSettings& settings, std::string_view authorityPem) {
   json::array entries;

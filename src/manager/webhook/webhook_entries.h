@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "manager/webhook/webhook_settings.h"
@@ -13,6 +14,10 @@ namespace koord::manager {
 
 // The path that an entry is called at, of its service or its URL; "" when it has none.
 std::string pathOfEntry(const json::value& entry);
+
+// "NAME, path PATH" of each entry that asks for what the server does not handle.
+std::vector<std::string> unservedEntries(const json::array& wanted,
+                                         const std::set<std::string>& servedPaths);
 
 json::array configuredEntries(const json::array& wanted, const std::set<std::string>& servedPaths,
                               const WebhookSettings& settings, std::string_view authorityPem);

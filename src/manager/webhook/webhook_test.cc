@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "api/patch/json_patch.h"
+#include "base/log.h"
 #include "base/virtual_loop.h"
 #include "manager/common/fake_cluster.h"
 #include "manager/webhook/certificate_controller.h"
@@ -89,13 +90,48 @@ TEST_F(PodWebhookTest, APodOfTheDemoIsMutatedAsDocumented) {
                                            .value());
 }
 
+TEST_F(PodWebhookTest, ANamespaceThatIsNotThereIsAReasonToRefuseThePodsOfItsProfilesOnly) {
+  webhook_.start();
+  loop_.advance(1s);
+  auto request = podRequest(kPod);
+  request.namespace_ = "fresh";
+  const auto refused = run(webhook_.mutate(request));
+  EXPECT_EQ(refused.code, 500);
+  EXPECT_THAT(refused.message, testing::HasSubstr("namespace fresh"));
+  request.object =
+      parseJson(R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c"}]}})").value();
+  EXPECT_TRUE(run(webhook_.mutate(request)).allowed) << "no profile is for such pods";
+  request.object = parseJson(kPod).value();
+  cluster_.remove(api::ClusterColocationProfile::kType, "demo");
+  loop_.advance(1s);
+  EXPECT_TRUE(run(webhook_.mutate(request)).allowed) << "there are no profiles";
+  cluster_.put(api::ClusterColocationProfile::kType,
+               R"({"metadata":{"name":"all"},"spec":{"namespaceSelector":{},"qosClass":"BE"}})");
+  loop_.advance(1s);
+  EXPECT_FALSE(run(webhook_.mutate(request)).patch.empty()) << "it is for any namespace";
+}
+
 TEST_F(PodWebhookTest, ANamespaceThatTheCacheHasNotSeenIsFetched) {
   webhook_.start();
   loop_.advance(1s);
-  // Known to the server, but the watch has not delivered it.
-  auto request = podRequest(kPod);
-  request.namespace_ = "fresh";
-  EXPECT_EQ(run(webhook_.mutate(request)).code, 500) << "there is no such namespace";
+  int fetched = 0;
+  cluster_.failure = [&](const kube::Request& asked) -> std::optional<Error> {
+    fetched += asked.resource == "namespaces" && asked.name == "demo";
+    return std::nullopt;
+  };
+  EXPECT_TRUE(run(webhook_.mutate(podRequest(kPod))).allowed);
+  EXPECT_EQ(fetched, 0);
+  PodWebhook fresh{cluster_, loop_, metrics_, Random(1), {}};
+  cluster_.remove(api::Namespace::kType, "demo");
+  fresh.start();
+  loop_.advance(1s);
+  // Known to the server, but the watch does not deliver it in time: it is asked for.
+  cluster_.put(
+      api::Namespace::kType,
+      R"({"metadata":{"name":"demo","labels":{"koordinator.sh/enable-colocation":"true"}}})");
+  const auto verdict = run(fresh.mutate(podRequest(kPod)));
+  EXPECT_TRUE(verdict.allowed) << verdict.message;
+  EXPECT_FALSE(verdict.patch.empty());
 }
 
 TEST_F(PodWebhookTest, OtherPodsAndRequestsAreLeftAlone) {
@@ -209,6 +245,29 @@ TEST_F(CertificateTest, AFreshClusterGetsASecretAndTrustedWebhooks) {
   EXPECT_EQ(textAt(entries[0], "clientConfig", "service", "name"), "koordinator-webhook-service");
   EXPECT_EQ(textAt(entries[0], "failurePolicy"), "Fail");
   EXPECT_EQ(webhooks(false).size(), 1u);
+}
+
+TEST_F(CertificateTest, EntriesThatNobodyServesAreToldOnceAndWhenTheyChange) {
+  const auto warnings = [&](const auto& act) {
+    log::setup({.program = "test"});
+    testing::internal::CaptureStderr();
+    act();
+    return testing::internal::GetCapturedStderr();
+  };
+  std::unique_ptr<CertificateController> c;
+  EXPECT_THAT(
+      warnings([&] { c = controller(); }),
+      testing::HasSubstr(
+          "MutatingWebhookConfiguration koordinator-mutating-webhook-configuration asks for "
+          "the webhook mutate-reservation.koordinator.sh, path /mutate-reservation, which"));
+  EXPECT_THAT(warnings([&] { loop_.advance(5min); }), testing::Not(testing::HasSubstr("asks for")));
+  const auto changed = warnings([&] {
+    put(api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration",
+        {"/validate-pod", "/validate-node"});
+    loop_.advance(5s);
+  });
+  EXPECT_THAT(changed, testing::HasSubstr("validate-node.koordinator.sh, path /validate-node"));
+  EXPECT_THAT(changed, testing::Not(testing::HasSubstr("mutate-reservation")));
 }
 
 TEST_F(CertificateTest, ASecondReplicaUsesTheSameAuthority) {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <tuple>
+
 #include "api/core.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -29,6 +32,35 @@ Result<net::CertKey> selfSigned(WallTime now, const std::string& address) {
   if (!authority) return fail(authority.error());
   return net::issueServerCert(*authority,
                               {"koord-scheduler", {"localhost", "127.0.0.1", address}, validity});
+}
+
+// The files that the flags name; else those in --cert-dir, which are made when they are not there;
+// else one for this run.
+Result<net::CertKey> servingCertificate(const Flags& flags, WallTime now) {
+  std::string certFile = flags.tlsCertFile;
+  std::string keyFile = flags.tlsKeyFile;
+  if (certFile.empty() && keyFile.empty()) {
+    if (flags.certDir.empty()) return selfSigned(now, flags.bindAddress);
+    certFile = flags.certDir + "/kube-scheduler.crt";
+    keyFile = flags.certDir + "/kube-scheduler.key";
+    if (!std::filesystem::exists(certFile) && !std::filesystem::exists(keyFile)) {
+      auto own = selfSigned(now, flags.bindAddress);
+      if (!own) return own;
+      std::error_code ec;
+      std::filesystem::create_directories(flags.certDir, ec);
+      for (const auto& [file, text, mode] :
+           {std::tuple{&certFile, &own->certPem, 0644}, std::tuple{&keyFile, &own->keyPem, 0600}})
+        if (auto written = writeFileAtomic(*file, *text, mode); !written)
+          return fail(std::move(written.error()).within("--cert-dir"));
+      log::info("a certificate was made: {}", certFile);
+      return own;
+    }
+  }
+  auto cert = readFile(certFile);
+  if (!cert) return fail(std::move(cert.error()).within("--tls-cert-file"));
+  auto key = readFile(keyFile);
+  if (!key) return fail(std::move(key.error()).within("--tls-private-key-file"));
+  return net::CertKey{*std::move(cert), *std::move(key)};
 }
 
 class App final : public RunningScheduler {
@@ -61,32 +93,7 @@ class App final : public RunningScheduler {
       if (auto server = listen(std::move(options), service_.handler()); !server)
         return fail(std::move(server.error()));
     }
-    if (flags.securePort != 0) {
-      if (auto guarded = guard(flags); !guarded) return guarded;
-      auto tls = std::make_shared<net::ServerTls>();
-      if (flags.tlsCertFile.empty()) {
-        auto own = selfSigned(component_.executor().wallNow(), flags.bindAddress);
-        if (!own) return fail(std::move(own.error()));
-        tls->certPem = own->certPem;
-        tls->keyPem = own->keyPem;
-      }
-      for (const auto& [file, into] : {std::pair{&flags.tlsCertFile, &tls->certPem},
-                                       std::pair{&flags.tlsKeyFile, &tls->keyPem},
-                                       std::pair{&flags.clientCaFile, &tls->clientCaPem}}) {
-        if (file->empty()) continue;
-        auto text = readFile(*file);
-        if (!text) return fail(std::move(text.error()));
-        *into = *std::move(text);
-      }
-      net::ServerOptions options;
-      options.listen = fmt::format("{}:{}", flags.bindAddress, flags.securePort);
-      options.tls = tls;
-      auto server = listen(std::move(options), guard_->around(service_.handler()));
-      if (!server) return fail(std::move(server.error()));
-      if (flags.clientCaFile.empty() && !flags.authenticationSkipLookup && authentication_)
-        tasks_.spawn(
-            followClientAuthority(**server, *tls, flags.authenticationTolerateLookupFailure));
-    }
+    if (flags.securePort != 0) return serveSecurely(flags);
     return {};
   }
 
@@ -142,9 +149,59 @@ class App final : public RunningScheduler {
     return servers_.back().get();
   }
 
+  Result<> serveSecurely(const Flags& flags) {
+    if (auto guarded = guard(flags); !guarded) return guarded;
+    auto tls = std::make_shared<net::ServerTls>();
+    tls->limits = flags.tlsLimits;
+    auto certificate = servingCertificate(flags, component_.executor().wallNow());
+    if (!certificate) return fail(std::move(certificate.error()));
+    tls->certPem = std::move(certificate->certPem);
+    tls->keyPem = std::move(certificate->keyPem);
+    trust_.proxies = flags.requestHeaders;
+    for (const auto& [flag, file, into] :
+         {std::tuple{"--client-ca-file", &flags.clientCaFile, &trust_.clientsPem},
+          std::tuple{"--requestheader-client-ca-file", &flags.requestHeaderCaFile,
+                     &trust_.proxiesPem}}) {
+      if (file->empty()) continue;
+      auto text = readFile(*file);
+      if (!text) return fail(std::move(text.error()).within(flag));
+      *into = *std::move(text);
+    }
+    if (auto trusted = applyTrust(*tls); !trusted) return trusted;
+    net::ServerOptions options;
+    options.listen = fmt::format("{}:{}", flags.bindAddress, flags.securePort);
+    options.tls = tls;
+    auto server = listen(std::move(options), guard_->around(service_.handler()));
+    if (!server) return fail(std::move(server.error()));
+    const bool known = !flags.clientCaFile.empty() && !flags.requestHeaderCaFile.empty();
+    if (!known && !flags.authenticationSkipLookup && authentication_)
+      tasks_.spawn(followTrust(**server, *tls,
+                               {flags.clientCaFile.empty(), flags.requestHeaderCaFile.empty()},
+                               flags.authenticationTolerateLookupFailure));
+    return {};
+  }
+
+  // Into what the server accepts, and what the guard makes of it.
+  Result<> applyTrust(net::ServerTls& tls) {
+    std::vector<std::string> clients;
+    trust_.proxies.authorities.clear();
+    for (const auto& [flag, pem, into] :
+         {std::tuple{"--client-ca-file", &trust_.clientsPem, &clients},
+          std::tuple{"--requestheader-client-ca-file", &trust_.proxiesPem,
+                     &trust_.proxies.authorities}}) {
+      if (pem->empty()) continue;
+      auto fingerprints = net::fingerprintsOf(*pem);
+      if (!fingerprints) return fail(std::move(fingerprints.error()).within(flag));
+      *into = *std::move(fingerprints);
+    }
+    tls.clientCaPem = trust_.clientsPem;
+    if (!trust_.clientsPem.empty() && !trust_.proxiesPem.empty()) tls.clientCaPem += '\n';
+    tls.clientCaPem += trust_.proxiesPem;
+    guard_->setAuthorities(std::move(clients), trust_.proxies);
+    return {};
+  }
+
   Result<> guard(const Flags& flags) {
-    auto options = guardOptions(flags);
-    if (!options) return fail(std::move(options.error()));
     for (const auto& [flag, file, api] :
          {std::tuple{"--authentication-kubeconfig", &flags.authenticationKubeconfig,
                      &authentication_},
@@ -157,25 +214,25 @@ class App final : public RunningScheduler {
       *api = std::make_unique<kube::HttpApi>(component_.http(), component_.executor(),
                                              *std::move(config), kube::HttpApiOptions{});
     }
-    guard_.emplace(component_.executor(), authentication_.get(), authorization_.get(),
-                   *std::move(options));
+    guard_.emplace(component_.executor(), authentication_.get(), authorization_.get(), flags.guard);
     return {};
   }
 
-  // The cluster tells which authority vouches for its clients, and tells another one when that
-  // changes.
-  Task<void> followClientAuthority(net::HttpServer& server, net::ServerTls tls, bool tolerant) {
+  struct Followed {
+    bool clients;
+    bool proxies;
+  };
+  // The cluster tells which authorities vouch for its clients and front proxies, and tells others
+  // when that changes.
+  Task<void> followTrust(net::HttpServer& server, net::ServerTls tls, Followed followed,
+                         bool tolerant) {
     for (;;) {
       auto reading = kube::get<api::ConfigMap>(
           *authentication_, {"kube-system", "extension-apiserver-authentication"});
       const auto configMap = co_await reading;
       if (configMap) {
-        const std::string* authority = api::findIn(configMap->data, "client-ca-file");
-        if (authority && *authority != tls.clientCaPem) {
-          tls.clientCaPem = *authority;
-          if (const auto set = server.setTls(tls); !set)
-            log::error("the cluster's authority of client certificates: {}", set.error().message);
-        }
+        if (const auto set = takeTrust(*configMap, followed, server, tls); !set)
+          log::error("the cluster's authorities of client certificates: {}", set.error().message);
       } else if (tolerant) {
         log::warn("client certificates mean nothing: {}", configMap.error().message);
       } else {
@@ -187,6 +244,28 @@ class App final : public RunningScheduler {
       auto pause = sleepFor(component_.executor(), std::chrono::minutes(1));
       co_await pause;
     }
+  }
+
+  Result<> takeTrust(const api::ConfigMap& configMap, Followed followed, net::HttpServer& server,
+                     net::ServerTls& tls) {
+    const Trust before = trust_;
+    if (followed.clients)
+      if (const auto* pem = api::findIn(configMap.data, "client-ca-file")) trust_.clientsPem = *pem;
+    if (followed.proxies) {
+      if (const auto* pem = api::findIn(configMap.data, "requestheader-client-ca-file"))
+        trust_.proxiesPem = *pem;
+      auto proxies = kube::readRequestHeaders(configMap.data);
+      if (!proxies) return fail(std::move(proxies.error()));
+      trust_.proxies = *std::move(proxies);
+    }
+    const std::string acceptedBefore = tls.clientCaPem;
+    auto applied = applyTrust(tls);
+    if (applied && tls.clientCaPem != acceptedBefore) applied = server.setTls(tls);
+    if (applied) return {};
+    // What was good stays in force.
+    trust_ = before;
+    [[maybe_unused]] const auto restored = applyTrust(tls);
+    return applied;
   }
 
   // An event about the lease.
@@ -238,6 +317,12 @@ class App final : public RunningScheduler {
   std::unique_ptr<kube::Api> authentication_;  // null: there is nobody to ask
   std::unique_ptr<kube::Api> authorization_;
   std::optional<kube::RequestGuard> guard_;
+  struct Trust {
+    std::string clientsPem;
+    std::string proxiesPem;
+    kube::RequestHeaderOptions proxies;
+  };
+  Trust trust_;  // of those who come with certificates
   std::vector<std::unique_ptr<net::HttpServer>> servers_;
   std::unique_ptr<kube::LeaderElector> elector_;
   TimerId draining_ = 0;
@@ -250,10 +335,8 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
                                                          const Flags& flags,
                                                          SchedulerOptions options,
                                                          const Registry& registry) {
-  auto features = readFeatureGates(flags.featureGates);
-  if (!features) return fail(std::move(features.error()));
   net::MetricsPage page{{flags.version, "", ""},
-                        *std::move(features),
+                        featuresOf(flags.gates),
                         {flags.disabledMetrics.begin(), flags.disabledMetrics.end()}};
   auto metrics = std::make_unique<Metrics>();
   log::info("random seed {}", options.seed);
@@ -261,7 +344,7 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
   auto scheduler = Scheduler::create(std::move(options), registry, component.executor(),
                                      &component.api(), metrics.get());
   if (!scheduler) return fail(std::move(scheduler.error()));
-  (*scheduler)->debug() = {flags.debugScores, flags.debugFilters, flags.debugDiagnosis};
+  (*scheduler)->debug() = flags.debug;
   auto app = std::make_unique<App>(component, std::move(metrics), *std::move(scheduler),
                                    std::move(page), flags.shown);
   if (auto serving = app->serve(flags); !serving) return fail(std::move(serving.error()));

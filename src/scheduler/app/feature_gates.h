@@ -1,17 +1,18 @@
 #pragma once
 
-// --feature-gates. Every gate of Kubernetes and Koordinator is known, so that existing command
-// lines keep working; none of them changes what is built so far.
+// The gates of Kubernetes and koord-scheduler, so that existing command lines keep working; none of
+// them changes what is built so far.
 
-#include <string>
 #include <vector>
 
-#include "base/result.h"
+#include "base/flags/feature_gates.h"
 #include "net/metrics_page.h"
 
 namespace koord::scheduler {
 
-// "A=true,kube:B=false" -> all gates, by name, as they are then.
-Result<std::vector<net::Feature>> readFeatureGates(const std::string& text);
+flags::FeatureGates featureGates();
+
+// All of them as they are, for the metrics.
+std::vector<net::Feature> featuresOf(const flags::FeatureGates& gates);
 
 }  // namespace koord::scheduler

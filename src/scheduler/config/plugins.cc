@@ -9,16 +9,25 @@
 namespace koord::scheduler {
 
 const std::vector<PluginRef>& defaultPlugins() {
-  static const std::vector<PluginRef> kDefaults{
-      {"SchedulingGates", 0},    {"PrioritySort", 0},
-      {"NodeUnschedulable", 0},  {"NodeName", 0},
-      {"TaintToleration", 3},    {"NodeAffinity", 2},
-      {"NodePorts", 0},          {"NodeResourcesFit", 1},
-      {"VolumeRestrictions", 0}, {"NodeVolumeLimits", 0},
-      {"VolumeBinding", 0},      {"VolumeZone", 0},
-      {"PodTopologySpread", 2},  {"InterPodAffinity", 2},
-      {"DefaultPreemption", 0},  {"NodeResourcesBalancedAllocation", 1},
-      {"ImageLocality", 1},      {"DefaultBinder", 0}};
+  static const std::vector<PluginRef> kDefaults{{"SchedulingGates", 0},
+                                                {"PrioritySort", 0},
+                                                {"NodeUnschedulable", 0},
+                                                {"NodeName", 0},
+                                                {"TaintToleration", 3},
+                                                {"NodeAffinity", 2},
+                                                {"NodePorts", 0},
+                                                {"NodeResourcesFit", 1},
+                                                {"VolumeRestrictions", 0},
+                                                {"NodeVolumeLimits", 0},
+                                                {"VolumeBinding", 0},
+                                                {"VolumeZone", 0},
+                                                {"PodTopologySpread", 2},
+                                                {"InterPodAffinity", 2},
+                                                {"DynamicResources", 0},
+                                                {"DefaultPreemption", 0},
+                                                {"NodeResourcesBalancedAllocation", 1},
+                                                {"ImageLocality", 1},
+                                                {"DefaultBinder", 0}};
   return kDefaults;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "scheduler/core/group_member.h"
 
 namespace koord::scheduler {
@@ -160,6 +159,7 @@ void Scheduler::endCycle() {
 void Scheduler::searched(Attempt& attempt, const SearchResult& result) {
   attempt.evaluated = result.evaluated;
   attempt.feasible = result.feasible;
+  if (debug_.filterFailures) logFilterFailures(attempt, result);
   if (!observer_) return;
   observer_->algorithm(executor_.steadyNow() - attempt.started);
   observer_->searched(result.evaluated, result.feasible);
@@ -184,6 +184,7 @@ Task<void> Scheduler::conclude(Attempt& attempt, SearchResult result) {
     auto asking = runPostFilter(attempt, result);
     nomination = co_await asking;
     result.status = Status::unschedulable(result.diagnosis.message());
+    if (debug_.diagnosis) dumpDiagnosis(attempt, result.diagnosis);
   } else {
     nomination = {true, ""};
   }
@@ -229,38 +230,6 @@ bool Scheduler::take(Attempt& attempt, NodeId node) {
     notTaken(attempt, status);
   }
   return status.ok();
-}
-
-void Scheduler::printScores(Attempt& attempt) {
-  NodeSearch& search = attempt.profile->search();
-  CycleState state;
-  if (!search.prepare(state, attempt.pod.info).status.ok()) return;
-  NodeSet nodes = shared_.cluster.live();
-  Verdicts verdicts;
-  verdicts.clear(shared_.cluster.capacity());
-  if (!search.filterNodes(state, attempt.pod.info, nodes, verdicts).ok()) return;
-  std::vector<NodeId> list;
-  nodes.copyTo(list);
-  const auto table = search.scoreNodes(state, attempt.pod.info, list);
-  if (!table) return;
-  std::vector<std::size_t> order(list.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::stable_sort(order, std::greater<>{},
-                           [&](std::size_t i) { return table->totals[i]; });
-  std::string text = fmt::format(
-      "Top{} scores for Pod: {}, feasibleNodes: {}, plugins:[{}]\n| # | Pod | Node | Score |",
-      debug_.topScores, attempt.pod.info->key(), list.size(), fmt::join(table->plugins, " "));
-  for (const auto& plugin : table->plugins) text += fmt::format(" {} |", plugin);
-  text += "\n| --- | --- | --- | ---:|";
-  for (std::size_t p = 0; p < table->plugins.size(); ++p) text += " ---:|";
-  const std::size_t rows = std::min(order.size(), static_cast<std::size_t>(debug_.topScores));
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t n = order[row];
-    text += fmt::format("\n| {} | {} | {} | {} |", row, attempt.pod.info->key(),
-                        shared_.cluster.node(list[n]).name, table->totals[n]);
-    for (const auto& values : table->values) text += fmt::format(" {} |", values[n]);
-  }
-  log::write(log::Level::Info, text);
 }
 
 }  // namespace koord::scheduler

@@ -77,8 +77,10 @@ class Scheduler {
   PodPtr describe(const PodObject& pod) { return makePodInfo(shared_.cluster, pod); }
   struct Debug {
     int topScores = 0;  // print a table of this many best nodes for every pod
-    bool filterFailures = false;
-    bool diagnosis = false;
+    bool filterFailures = false;  // a line for every node that rejects a pod
+    bool diagnosis = false;  // a document about every failed attempt, written when there is time
+    bool diagnosisAtOnce = false;  // ... or before the next pod is scheduled
+    int diagnosisQueue = 1000;     // documents that may wait; more are dropped
   };
   Debug& debug() { return debug_; }
   const SchedulerConfiguration& configuration() const { return options_.configuration; }
@@ -108,7 +110,11 @@ class Scheduler {
   // Asks PostFilter plugins, then files the failure.
   Task<void> conclude(Attempt& attempt, SearchResult result);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
+
+  // debugging.cc
   void printScores(Attempt& attempt);
+  void logFilterFailures(Attempt& attempt, const SearchResult& result);
+  void dumpDiagnosis(const Attempt& attempt, const Diagnosis& diagnosis);
 
   // extended.cc
   Task<void> placeWithExtenders(std::unique_ptr<Attempt> attempt);
@@ -177,6 +183,7 @@ class Scheduler {
   SelfCheck selfCheck_;
   DecisionLog decisions_;
   Debug debug_;
+  int diagnosesWaiting_ = 0;
   bool running_ = false;
   std::uint64_t attempts_ = 0;
   bool pumping_ = false;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "scheduler/core/scheduler_fixture.h"
 
 namespace koord::scheduler {
@@ -60,6 +61,40 @@ TEST(Scheduler, a_lost_reply_to_a_binding_that_was_carried_out_is_no_failure) {
   EXPECT_EQ(f.bindings["p"], 1);
   EXPECT_EQ(f.scheduler->cluster().podTotal(), 1u);
   EXPECT_THAT(f.events, ::testing::ElementsAre("Scheduled: Successfully assigned default/p to n1"));
+}
+
+// Claims are not allocated: the pod says so and is never bound, not even where a profile leaves the
+// plugin out that holds it back.
+TEST(Scheduler, pods_with_resource_claims_are_held_back) {
+  for (const std::string plugins :
+       {"{}", "{multiPoint: {disabled: [{name: DynamicResources}]}}",
+        "{multiPoint: {disabled: [{name: '*'}], enabled: [{name: PrioritySort}, {name: "
+        "DefaultBinder}]}}"}) {
+    auto configuration = parseConfiguration(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{schedulerName: default-scheduler, plugins: " +
+        plugins + "}]");
+    ASSERT_TRUE(configuration) << configuration.error().message;
+    Fixture f(*configuration);
+    f.node(aNode("n1"));
+    f.scheduler->start();
+    PodBuilder pod = aPod("p");
+    pod.object().spec.resourceClaims =
+        *parseJson(R"([{"name":"gpu","resourceClaimName":"g"},{"name":"nic"}])");
+    f.create(pod);
+    f.create(aPod("q"));
+    f.run(20min);
+    EXPECT_EQ(f.bindings.count("p"), 0u) << plugins;
+    EXPECT_EQ(f.nodeOf("q"), "n1") << plugins;
+    ASSERT_FALSE(f.conditions.empty());
+    EXPECT_THAT(f.conditions.front(),
+                ::testing::StartsWith("p Unschedulable: 0/1 nodes are available: dynamic resource "
+                                      "allocation is not supported yet, so that nothing allocates "
+                                      "the pod's resource claims: gpu, nic."))
+        << plugins;
+    EXPECT_THAT(f.events,
+                ::testing::Contains(::testing::StartsWith("FailedScheduling: 0/1 nodes")));
+  }
 }
 
 TEST(Scheduler, a_refused_binding_frees_the_node_and_is_tried_again) {

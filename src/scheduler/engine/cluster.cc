@@ -134,22 +134,39 @@ Cluster::PodRecord Cluster::erasePod(Pods::iterator it) {
 
 void Cluster::count(NodeId node, const PodInfo& pod, bool add) {
   addRequested(node, pod.request, !add);
-  const std::int64_t sign = add ? 1 : -1;
-  nonZeroCpu_[node] += sign * pod.nonZeroCpu;
-  nonZeroMemory_[node] += sign * pod.nonZeroMemory;
-  podCount_[node] += sign;
+  shift(nonZeroCpu_, node, pod.nonZeroCpu, !add);
+  shift(nonZeroMemory_, node, pod.nonZeroMemory, !add);
+  podCount_[node] += add ? 1 : -1;
+}
+
+void Cluster::shift(Column& column, NodeId node, std::int64_t value, bool negative) {
+  std::int64_t sum = 0;
+  const bool over = negative ? __builtin_sub_overflow(column[node], value, &sum)
+                             : __builtin_add_overflow(column[node], value, &sum);
+  if (!over && sum >= 0 && excess_.empty()) {
+    column[node] = sum;
+    return;
+  }
+  const std::pair<const Column*, NodeId> key(&column, node);
+  const auto had = excess_.find(key);
+  const __int128 exact = static_cast<__int128>(column[node]) +
+                         (had == excess_.end() ? 0 : had->second) +
+                         (negative ? -static_cast<__int128>(value) : value);
+  column[node] = static_cast<std::int64_t>(std::clamp<__int128>(exact, 0, kMostAmount));
+  if (const __int128 rest = exact - column[node]; rest != 0) {
+    excess_[key] = rest;
+  } else if (had != excess_.end()) {
+    excess_.erase(had);
+  }
 }
 
 void Cluster::addRequested(NodeId node, const Resources& amount, bool negative) {
   amount.forEach([&](ResourceId id, std::int64_t value) {
     if (value == 0) return;
-    if (id >= requested_.size()) requested_.resize(id + 1);
+    while (id >= requested_.size()) requested_.emplace_back();
     Column& column = requested_[id];
     if (node >= column.size()) column.resize(rows_.size());
-    // Unsigned, so that adding and removing always cancel out; PodInfo bounds what one pod can ask.
-    const auto sum = static_cast<std::uint64_t>(column[node]);
-    const auto part = static_cast<std::uint64_t>(value);
-    column[node] = static_cast<std::int64_t>(negative ? sum - part : sum + part);
+    shift(column, node, value, negative);
   });
 }
 

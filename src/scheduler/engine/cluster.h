@@ -11,6 +11,7 @@
 // Not thread-safe: it belongs to the scheduler's actor.
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -229,7 +230,8 @@ class Cluster {
     GrantPtr grant;  // of Regrant: before
   };
 
-  static std::span<const std::int64_t> column(const std::vector<Column>& columns, ResourceId id) {
+  template <class Columns>
+  static std::span<const std::int64_t> column(const Columns& columns, ResourceId id) {
     return id < columns.size() ? std::span<const std::int64_t>(columns[id])
                                : std::span<const std::int64_t>();
   }
@@ -247,6 +249,8 @@ class Cluster {
   void rereadPod(Pods::iterator it, LedgerId ledger);
   void count(NodeId node, const PodInfo& pod, bool add);
   void addRequested(NodeId node, const Resources& amount, bool negative);
+  // Adds to a number of a node in that column, or takes from it.
+  void shift(Column& column, NodeId node, std::int64_t value, bool negative);
   std::string verifyRequested(NodeId node) const;
   void undoTo(std::size_t mark);
 
@@ -264,9 +268,12 @@ class Cluster {
   std::uint64_t placesVersion_ = 0;
 
   std::vector<Column> allocatable_;  // by resource id, then node id
-  std::vector<Column> requested_;
+  std::deque<Column> requested_;     // stays where it is as resources come
   Column nonZeroCpu_;
   Column nonZeroMemory_;
+  // What sums of these columns are beyond what 64 bits hold, exactly, so that taking a pod away
+  // undoes adding it. Nearly always empty.
+  boost::unordered_flat_map<std::pair<const Column*, NodeId>, __int128> excess_;
   Column podCount_;
   Column allowedPods_;
   std::vector<TaintSet> taintSetOf_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scheduler/engine/cluster.h"
 
 namespace koord::scheduler {
@@ -49,8 +51,8 @@ void Cluster::applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const
                          bool add) {
   if (const Resources* covered = grant.covered()) {
     addRequested(node, *covered, add);
-    nonZeroCpu_[node] += (add ? -1 : 1) * covered->base[kCpu];
-    nonZeroMemory_[node] += (add ? -1 : 1) * covered->base[kMemory];
+    shift(nonZeroCpu_, node, covered->base[kCpu], add);
+    shift(nonZeroMemory_, node, covered->base[kMemory], add);
   }
   if (add) {
     ledgers_[ledger]->add(node, pod, grant);
@@ -60,28 +62,29 @@ void Cluster::applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const
 }
 
 std::string Cluster::verifyRequested(NodeId node) const {
-  Resources sum;
-  std::int64_t cpu = 0;
-  std::int64_t memory = 0;
+  std::vector<__int128> sums(resources_.size());
+  __int128 cpu = 0;
+  __int128 memory = 0;
   for (const PodPtr& pod : rows_[node].pods) {
-    sum.add(pod->request);
+    pod->request.forEach([&](ResourceId id, std::int64_t amount) { sums[id] += amount; });
     cpu += pod->nonZeroCpu;
     memory += pod->nonZeroMemory;
     pods_.find(pod->uid())->grants.forEach([&](LedgerId, const Grant& grant) {
       const Resources* covered = grant.covered();
       if (!covered) return;
-      sum.subtract(*covered);
+      covered->forEach([&](ResourceId id, std::int64_t amount) { sums[id] -= amount; });
       cpu -= covered->base[kCpu];
       memory -= covered->base[kMemory];
     });
   }
   std::string difference;
-  const auto compare = [&](std::string_view what, std::int64_t counted, std::int64_t kept) {
+  const auto compare = [&](std::string_view what, __int128 sum, std::int64_t kept) {
+    const auto counted = static_cast<std::int64_t>(std::clamp<__int128>(sum, 0, kMostAmount));
     if (counted != kept)
       difference += fmt::format("{}: kept {}, counted {}; ", what, kept, counted);
   };
   for (ResourceId id = 0; id < resources_.size(); ++id)
-    compare(resources_.name(id), sum.amount(id), columnAt(requested(id), node));
+    compare(resources_.name(id), sums[id], columnAt(requested(id), node));
   compare("non-zero cpu", cpu, nonZeroCpu_[node]);
   compare("non-zero memory", memory, nonZeroMemory_[node]);
   compare("pods", static_cast<std::int64_t>(rows_[node].pods.size()), podCount_[node]);

@@ -63,6 +63,7 @@ void Cluster::releaseRow(NodeId id) {
   if (row.object || !row.pods.empty()) return;
   ids_.erase(row.name);
   row = NodeRow{};
+  erase_if(excess_, [&](const auto& entry) { return entry.first.second == id; });
   freeIds_.push_back(id);
 }
 
@@ -164,7 +165,7 @@ void Cluster::setAllocatable(NodeId id, const api::ResourceList& list) {
     if (resource >= allocatable_.size()) allocatable_.resize(resource + 1);
     Column& column = allocatable_[resource];
     if (id >= column.size()) column.resize(rows_.size());
-    column[id] = std::clamp(value, -kMostAsked, kMostAsked - 1);
+    column[id] = std::max<std::int64_t>(value, 0);
   });
   const auto pods = list.find("pods");
   allowedPods_[id] = pods == list.end() ? 0 : pods->second.value();

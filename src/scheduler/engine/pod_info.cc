@@ -9,8 +9,9 @@ namespace koord::scheduler {
 
 namespace {
 
+// The API takes no negative amounts; here they ask for nothing.
 std::int64_t bounded(std::int64_t amount) {
-  return std::clamp(amount, -kMostAsked, kMostAsked);
+  return std::max<std::int64_t>(amount, 0);
 }
 
 void addPorts(Cluster& cluster, const api::Container& container, PodInfo& info) {
@@ -33,6 +34,7 @@ PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod, UnitKi
                         bounded(totals.ephemeralStorage)};
   for (const auto& [name, amount] : totals.scalars)
     info->request.set(cluster.resources().intern(name), bounded(amount));
+  info->beyond = totals.beyond;
   info->nonZeroCpu = bounded(totals.nonZeroMilliCpu);
   info->nonZeroMemory = bounded(totals.nonZeroMemory);
   for (const auto& container : pod->spec.containers) addPorts(cluster, container, *info);

@@ -4,9 +4,10 @@
 // thousandths of a core, memory and ephemeral storage in bytes, every other resource ("scalar") in its own
 // unit. The number of pods is not one of them.
 
-#include <boost/container/small_vector.hpp>
 #include <array>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
+#include <limits>
 
 #include "api/meta.h"
 #include "scheduler/engine/symbols.h"
@@ -55,9 +56,8 @@ bool isExtendedResource(std::string_view name);
 // "pods" and names that are not counted are left out.
 Resources toResources(ResourceNames& names, const api::ResourceList& list);
 
-// What one pod can ask of anything: a PiB, or 10^12 cores. Sums over a node's pods stay within 64 bits
-// then. No node counts as having that much, so a pod that asks for it or for more fits nowhere.
-inline constexpr std::int64_t kMostAsked = std::int64_t{1} << 50;
+// The most that 64 bits can say, and that anybody has or asks for (PodInfo::beyond).
+inline constexpr std::int64_t kMostAmount = std::numeric_limits<std::int64_t>::max();
 
 // Sums that stop at the ends of int64 instead of wrapping around.
 std::int64_t addSaturating(std::int64_t a, std::int64_t b);

@@ -12,6 +12,8 @@ namespace koord::scheduler {
 
 namespace {
 
+const std::string kClaimsPlugin = "DynamicResources";
+
 using Instances = std::map<std::string, Plugin*>;
 
 const PluginSet& setOf(const ProfileConfig& config, std::string_view point) {
@@ -77,8 +79,10 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   auto profile = std::make_unique<Profile>();
   profile->schedulerName = config.schedulerName;
   profile->percentageOfNodesToScore = config.percentageOfNodesToScore;
-  const std::vector<PluginRef> multiPoint =
-      mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
+  std::vector<PluginRef> multiPoint = mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
+  // A pod must not be bound whose claims nobody allocates, whatever a profile leaves out.
+  if (registry.contains(kClaimsPlugin) && !has(multiPoint, kClaimsPlugin))
+    multiPoint.push_back({kClaimsPlugin, 0});
 
   std::vector<std::string> wanted;
   const auto want = [&](const std::string& name) {

@@ -8,24 +8,8 @@
 
 namespace koord::scheduler {
 
-inline std::string classNameOf(const api::PersistentVolumeClaim& claim) {
-  if (const auto* old =
-          api::findIn(claim.metadata.annotations, "volume.beta.kubernetes.io/storage-class"))
-    return *old;
-  return claim.spec.storageClassName.value_or("");
-}
-inline std::string classNameOf(const api::PersistentVolume& volume) {
-  if (const auto* old =
-          api::findIn(volume.metadata.annotations, "volume.beta.kubernetes.io/storage-class"))
-    return *old;
-  return volume.spec.storageClassName;
-}
-
-// The volume controller has finished: both sides know each other.
-inline bool isFullyBound(const api::PersistentVolumeClaim& claim) {
-  return !claim.spec.volumeName.empty() &&
-         claim.metadata.annotations.contains("pv.kubernetes.io/bind-completed");
-}
+using model::classNameOf;
+using model::isFullyBound;
 
 inline bool usesClaim(const api::Pod& pod, const api::ObjectMeta& claim) {
   if (pod.metadata.namespace_ != claim.namespace_) return false;

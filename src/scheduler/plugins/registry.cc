@@ -2,6 +2,7 @@
 
 #include "scheduler/plugins/defaultbinder/plugin.h"
 #include "scheduler/plugins/defaultpreemption/plugin.h"
+#include "scheduler/plugins/dynamicresources/plugin.h"
 #include "scheduler/plugins/imagelocality/plugin.h"
 #include "scheduler/plugins/interpodaffinity/plugin.h"
 #include "scheduler/plugins/nodeaffinity/plugin.h"
@@ -61,6 +62,7 @@ Registry makeRegistry() {
   add<VolumeZone>(registry);
   add<PodTopologySpread, PodTopologySpreadArgs>(registry);
   add<InterPodAffinity, InterPodAffinityArgs>(registry);
+  add<DynamicResources>(registry);
   add<DefaultPreemption, DefaultPreemptionArgs>(registry);
   add<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(registry);
   add<ImageLocality>(registry);

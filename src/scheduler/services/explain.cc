@@ -72,7 +72,7 @@ json::value nearestMiss(const Cluster& cluster, const PodInfo& pod, const NodeSe
     const std::int64_t free = Cluster::columnAt(cluster.allocatable(id), best) -
                               Cluster::columnAt(cluster.requested(id), best);
     if (amount > 0 && amount > free)
-      missing.emplace(cluster.resources().name(id), amountText(id, amount - free));
+      missing.emplace(cluster.resources().name(id), amountText(id, addSaturating(amount, -free)));
   });
   return json::object{{"node", cluster.node(best).name}, {"missing", std::move(missing)}};
 }
@@ -99,8 +99,8 @@ std::string changeFor(const std::string& plugin, const Cluster& cluster, const P
     const std::int64_t free = Cluster::columnAt(cluster.allocatable(id), node) -
                               Cluster::columnAt(cluster.requested(id), node);
     if (amount > 0 && amount > free) {
-      missing.push_back(
-          fmt::format("{} {}", amountText(id, amount - free), cluster.resources().name(id)));
+      missing.push_back(fmt::format("{} {}", amountText(id, addSaturating(amount, -free)),
+                                    cluster.resources().name(id)));
     }
   });
   return missing.empty() ? "fewer pods there"

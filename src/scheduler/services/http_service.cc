@@ -116,12 +116,12 @@ void HttpService::addDebugFlags() {
                                          body, body));
       }
       scheduler_.debug().*flag = *value;
-      net::sendText(*to, 200, fmt::format("successfully set debugFilterFailure to {}\n", *value));
+      net::sendText(*to, 200, fmt::format("successfully set debugFilterFailure to {}\n", body));
     });
   };
   addFlag("/debug/flags/f", &Scheduler::Debug::filterFailures);
   addFlag("/debug/flags/d", &Scheduler::Debug::diagnosis);
-  addFlag("/debug/flags/db", &Scheduler::Debug::diagnosis);
+  addFlag("/debug/flags/db", &Scheduler::Debug::diagnosisAtOnce);
 }
 
 void HttpService::addServices() {

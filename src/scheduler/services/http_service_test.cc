@@ -182,7 +182,9 @@ TEST(HttpService, takes_debug_flags) {
            Row{"s", "3", 200, "successfully set debugTopNScores to 3\n"},
            Row{"s", "x", 400,
                "failed set debugTopNScores x: strconv.Atoi: parsing \"x\": invalid syntax\n"},
-           Row{"f", "true", 200, "successfully set debugFilterFailure to true\n"},
+           Row{"f", "1", 200, "successfully set debugFilterFailure to 1\n"},
+           Row{"d", "T", 200, "successfully set debugFilterFailure to T\n"},
+           Row{"db", "true", 200, "successfully set debugFilterFailure to true\n"},
            Row{"db", "maybe", 400,
                "failed set debugFilterFailure maybe: strconv.ParseBool: parsing \"maybe\": invalid "
                "syntax\n"},
@@ -194,6 +196,8 @@ TEST(HttpService, takes_debug_flags) {
   EXPECT_EQ(s.ask("GET", "/debug/flags/s").status, 406);
   EXPECT_EQ(s.scheduler->debug().topScores, 3);
   EXPECT_TRUE(s.scheduler->debug().filterFailures);
+  EXPECT_TRUE(s.scheduler->debug().diagnosis);
+  EXPECT_TRUE(s.scheduler->debug().diagnosisAtOnce);
   EXPECT_EQ(log::verbosity(), 5);
   log::setVerbosity(before);
 }

@@ -1,7 +1,7 @@
-// The shim as a program of its own, for the tests of ProcessRuntime: test_shim DIR.
+// The shim as a program of its own, for the tests of ProcessRuntime.
 
 #include "cluster/hostnode/shim.h"
 
 int main(int argc, char** argv) {
-  return argc == 2 ? koord::cluster::runShim(argv[1]) : 2;
+  return koord::cluster::runShim(argc - 1, argv + 1);
 }

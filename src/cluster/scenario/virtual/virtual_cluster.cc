@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/discovery.h"
 #include "apiserver/local_api.h"
 #include "base/virtual_loop.h"
 #include "cluster/controllers/controllers.h"
@@ -12,6 +13,7 @@
 #include "kube/client.h"
 #include "manager/controllers.h"
 #include "manager/webhook/pod_webhook.h"
+#include "net/tls.h"
 #include "scheduler/config/types.h"
 #include "scheduler/core/informers.h"
 #include "scheduler/core/scheduler.h"
@@ -33,6 +35,11 @@ class VirtualCluster final : public Environment {
 
   kube::Api& api() override { return *api_; }
   Executor& executor() override { return loop_; }
+  Task<Result<std::string>> discover(std::string path) override {
+    auto document = apiserver::discoveryDocument(server_->registry(), path);
+    if (!document) co_return fail(ErrorCode::NotFound, path + ": there is no such group");
+    co_return *std::move(document);
+  }
   bool advanceUntil(const std::function<bool()>& done, Duration limit) override {
     return loop_.advanceUntil(done, limit);
   }
@@ -81,6 +88,11 @@ Result<> VirtualCluster::openServer() {
   apiserver::ServerOptions options;
   options.inlineCommits = true;
   options.seed = random_.next();
+  options.rbac = true;
+  auto authority = net::makeAuthority(
+      "kubernetes", {loop_.wallNow(), loop_.wallNow() + std::chrono::hours(24 * 365)});
+  if (!authority) return fail(std::move(authority.error()));
+  options.serviceAccounts.emplace().rootCaPem = std::move(authority->certPem);
   options.webhookCaller = [this](apiserver::WebhookRequest request) {
     return callWebhook(std::move(request));
   };

@@ -16,8 +16,9 @@ const std::filesystem::path kRoot = KOORD_SOURCE_DIR;
 std::vector<json::value> readManifests() {
   std::vector<json::value> result;
   for (const char* pattern :
-       {"deploy/manifests/namespace.yaml", "deploy/crds/*.yaml",
-        "deploy/manifests/priority-classes.yaml", "deploy/manifests/manager-webhooks.yaml"}) {
+       {"deploy/manifests/00-namespace.yaml", "deploy/crds/*.yaml",
+        "deploy/manifests/priority-classes.yaml", "deploy/manifests/manager-webhooks.yaml",
+        "deploy/one-machine/storage-class.yaml"}) {
     auto objects = readResources(kRoot, pattern);
     EXPECT_TRUE(objects) << objects.error().message;
     if (objects) std::move(objects->begin(), objects->end(), std::back_inserter(result));

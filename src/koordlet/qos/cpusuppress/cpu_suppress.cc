@@ -63,11 +63,13 @@ void CpuSuppress::run() {
   status_.budgetMilli = budget->suppress;
   metrics_.beSuppressLsUsed(cores(status_.lsUsedMilli));
   status_.reason = fmt::format(
-      "{}% of {:.2f} cores is {:.2f}; latency-sensitive use {:.2f}, system {:.2f}: best effort may "
-      "use {:.2f}",
+      "{}% of {:.2f} cores is {:.2f}; latency-sensitive use {:.2f}, system {:.2f}: {}",
       status_.thresholdPercent, cores(status_.nodeMilli),
       cores(status_.nodeMilli * status_.thresholdPercent / 100), cores(status_.lsUsedMilli),
-      cores(status_.systemUsedMilli), cores(budget->suppress));
+      cores(status_.systemUsedMilli),
+      budget->suppress < 0 ? fmt::format("{:.2f} too much, best effort is held to the least",
+                                         cores(-budget->suppress))
+                           : fmt::format("best effort may use {:.2f}", cores(budget->suppress)));
   if (status_.policy == kQuotaPolicy) {
     adjustQuota(budget->suppress);
     recoverCpuset();

@@ -48,7 +48,8 @@ Status NodeResourcesBalancedAllocation::score(const CycleState& state, const Pod
   const auto taken = [&](const Column& column, NodeId node) {
     const std::int64_t requested = Cluster::columnAt(column.requested, node);
     const NodeCredit* credit = view.empty() ? nullptr : view.on(node);
-    return credit ? requested - credit->amount.amount(column.id) : requested;
+    if (!credit) return requested;
+    return std::max<std::int64_t>(requested - credit->amount.amount(column.id), 0);
   };
   boost::container::small_vector<double, 4> with;
   boost::container::small_vector<double, 4> without;
@@ -59,9 +60,9 @@ Status NodeResourcesBalancedAllocation::score(const CycleState& state, const Pod
       if (a != 0 && b != 0) {
         const std::int64_t usedA = taken(columns[0], nodes[n]);
         const std::int64_t usedB = taken(columns[1], nodes[n]);
-        scores[n] = result(
-            balanceScore(share(usedA + columns[0].amount, a), share(usedB + columns[1].amount, b)),
-            [&] { return balanceScore(share(usedA, a), share(usedB, b)); });
+        scores[n] = result(balanceScore(share(addSaturating(usedA, columns[0].amount), a),
+                                        share(addSaturating(usedB, columns[1].amount), b)),
+                           [&] { return balanceScore(share(usedA, a), share(usedB, b)); });
         continue;
       }
     }
@@ -71,7 +72,7 @@ Status NodeResourcesBalancedAllocation::score(const CycleState& state, const Pod
       const std::int64_t allocatable = Cluster::columnAt(column.allocatable, nodes[n]);
       if (allocatable == 0) continue;
       const std::int64_t requested = taken(column, nodes[n]);
-      with.push_back(share(requested + column.amount, allocatable));
+      with.push_back(share(addSaturating(requested, column.amount), allocatable));
       without.push_back(share(requested, allocatable));
     }
     scores[n] = result(balanceScore(with), [&] { return balanceScore(without); });

@@ -36,8 +36,8 @@ Weighed weighedOf(const PodInfo& pod) {
       model::podRequests(*pod.pod, {.skipPodLevel = true, .missing = &model::nonZeroRequests()});
   const auto cpu = sums.find("cpu");
   const auto memory = sums.find("memory");
-  return {cpu == sums.end() ? 0 : std::min(cpu->second.milliValue(), kMostAsked),
-          memory == sums.end() ? 0 : std::min(memory->second.value(), kMostAsked)};
+  return {cpu == sums.end() ? 0 : std::max<std::int64_t>(cpu->second.milliValue(), 0),
+          memory == sums.end() ? 0 : std::max<std::int64_t>(memory->second.value(), 0)};
 }
 
 // As scores count it.
@@ -68,7 +68,7 @@ std::vector<NodeResourcesFit::Wanted> NodeResourcesFit::wantedOf(const PodInfo& 
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
     const std::string& name = cluster_.resources().name(id);
     if (id < kFirstScalar ? amount <= 0 : amount == 0 || ignored(name)) return;
-    wanted.push_back({id, amount, "Insufficient " + name});
+    wanted.push_back({id, amount, pod.beyond && amount == kMostAmount, "Insufficient " + name});
   });
   std::ranges::sort(wanted, [](const Wanted& a, const Wanted& b) {
     const bool scalars = a.id >= kFirstScalar && b.id >= kFirstScalar;
@@ -78,7 +78,7 @@ std::vector<NodeResourcesFit::Wanted> NodeResourcesFit::wantedOf(const PodInfo& 
 }
 
 void NodeResourcesFit::sign(const PodInfo& pod, Signature& signature) const {
-  signature.add(static_cast<std::int64_t>(pod.request.scalars.size()));
+  signature.add(static_cast<std::int64_t>(pod.request.scalars.size()) * 2 + (pod.beyond ? 1 : 0));
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
     signature.add(std::int64_t{id});
     signature.add(amount);
@@ -103,8 +103,10 @@ Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFil
   };
   boost::container::small_vector<Column, 4> columns;
   for (const Wanted& resource : wanted) {
-    columns.push_back(
-        {cluster_.allocatable(resource.id), cluster_.requested(resource.id), resource.amount});
+    // Of what is asked beyond measure no node has anything.
+    const auto allocatable =
+        resource.beyond ? std::span<const std::int64_t>() : cluster_.allocatable(resource.id);
+    columns.push_back({allocatable, cluster_.requested(resource.id), resource.amount});
   }
   const auto podCount = cluster_.podCount();
   const auto allowedPods = cluster_.allowedPods();
@@ -116,7 +118,8 @@ Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFil
   // What others hold of a resource, as the pod sees it.
   const auto taken = [&](std::size_t i, NodeId node, const NodeCredit* credit) {
     const std::int64_t requested = Cluster::columnAt(columns[i].requested, node);
-    return credit ? requested - credit->amount.amount(wanted[i].id) : requested;
+    if (!credit) return requested;
+    return std::max<std::int64_t>(requested - credit->amount.amount(wanted[i].id), 0);
   };
   nodes.forEach([&](NodeId node) {
     const NodeCredit* credit = view.empty() ? nullptr : view.on(node);
@@ -182,8 +185,9 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
     for (const Column& column : columns) {
       const std::int64_t allocatable = Cluster::columnAt(column.allocatable, nodes[n]);
       if (allocatable == 0) continue;
-      std::int64_t requested = Cluster::columnAt(column.used, nodes[n]) + column.amount;
-      if (credit) requested -= creditIn(*credit, column.id);
+      std::int64_t used = Cluster::columnAt(column.used, nodes[n]);
+      if (credit) used = std::max<std::int64_t>(used - creditIn(*credit, column.id), 0);
+      const std::int64_t requested = addSaturating(used, column.amount);
       if (args_.type == ScoringType::RequestedToCapacityRatio) {
         const std::int64_t score = line_.at(mostAllocatedScore(requested, allocatable));
         if (score <= 0) continue;
@@ -224,7 +228,7 @@ Hint NodeResourcesFit::onNode(const PodInfo& pod, const ClusterEvent& event) con
   }
   for (const Wanted& resource : wantedOf(pod)) {
     const std::int64_t allocatable = amountIn(now, resource.id);
-    if (resource.amount > allocatable) return Hint::Skip;
+    if (resource.beyond || resource.amount > allocatable) return Hint::Skip;
     if (event.oldNode && allocatable > amountIn(event.oldNode->status.allocatable, resource.id))
       grew = true;
   }

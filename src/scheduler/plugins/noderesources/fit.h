@@ -32,6 +32,7 @@ class NodeResourcesFit final : public Plugin,
   struct Wanted {
     ResourceId id = 0;
     std::int64_t amount = 0;
+    bool beyond = false;  // more than the amount can say
     std::string reason;
   };
   struct Scored {

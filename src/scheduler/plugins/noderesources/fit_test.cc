@@ -29,5 +29,87 @@ TEST(NodeResourcesFit, amounts_of_the_pod_as_a_whole_count_in_scores_once_it_run
             25);
 }
 
+// One node with that much memory.
+struct OneNode {
+  World world;
+
+  explicit OneNode(const char* memory) {
+    world.only(std::make_unique<NodeResourcesFit>(world, NodeResourcesFitArgs{}));
+    world.node(aNode("n").allocatable("memory", memory));
+  }
+  bool fits(const char* memory) {
+    return world.place(world.pod(aPod("asks").request("memory", memory))) == "n";
+  }
+  void run(const char* name, const char* memory) {
+    world.bound(aPod(name).request("memory", memory).nodeName("n"));
+  }
+  void end(const std::string& name) { world.cluster().removePod("uid-default-" + name); }
+  std::string differences() { return world.cluster().verifyNode(*world.cluster().findNode("n")); }
+};
+
+constexpr const char* kMost = "9223372036854775807";  // 2^63 - 1, what 8Ei is read as
+
+TEST(NodeResourcesFit, amounts_up_to_the_most_that_can_be_said_count) {
+  struct Case {
+    const char* has;
+    const char* asks;
+    bool fits;
+  };
+  for (const Case& c : {
+           Case{"1Pi", "1Pi", true},  // 2^50
+           Case{"4Ei", "4Ei", true},  // 2^62
+           Case{"7Ei", "4Ei", true},
+           Case{"4Ei", "4611686018427387905", false},  // one byte more
+           Case{"4611686018427387903", "4Ei", false},  // one byte less
+           Case{kMost, kMost, true},
+           Case{"9223372036854775806", kMost, false},
+           Case{kMost, "9223372036854775808", false},
+           Case{kMost, "99E", false},
+           Case{"99E", "8E", true},
+       }) {
+    OneNode node(c.has);
+    EXPECT_EQ(node.fits(c.asks), c.fits) << c.asks << " of " << c.has;
+  }
+}
+
+TEST(NodeResourcesFit, what_one_huge_pod_leaves_is_counted_to_the_byte) {
+  OneNode node("7Ei");
+  node.run("first", "4Ei");
+  EXPECT_FALSE(node.fits("4Ei"));
+  EXPECT_TRUE(node.fits("3Ei"));
+  EXPECT_FALSE(node.fits("3458764513820540929"));  // 3Ei and a byte
+  node.end("first");
+  EXPECT_TRUE(node.fits("7Ei"));
+}
+
+TEST(NodeResourcesFit, sums_beyond_what_can_be_said_come_back_exactly) {
+  OneNode node("7Ei");
+  // Put there by somebody else: 12Ei on a node of 7Ei.
+  for (const char* name : {"a", "b", "c"}) node.run(name, "4Ei");
+  EXPECT_EQ(node.differences(), "");
+  EXPECT_FALSE(node.fits("1"));
+  node.end("a");
+  EXPECT_FALSE(node.fits("1"));
+  node.end("b");
+  EXPECT_TRUE(node.fits("3Ei"));
+  EXPECT_FALSE(node.fits("4Ei"));
+  node.end("c");
+  EXPECT_TRUE(node.fits("7Ei"));
+  EXPECT_EQ(node.differences(), "");
+}
+
+TEST(NodeResourcesFit, a_what_if_with_huge_pods_leaves_no_trace) {
+  OneNode node("7Ei");
+  node.run("a", "4Ei");
+  {
+    Cluster::Transaction whatIf(node.world.cluster());
+    node.run("b", kMost);
+    node.end("a");
+    EXPECT_FALSE(node.fits("1"));
+  }
+  EXPECT_TRUE(node.fits("3Ei"));
+  EXPECT_EQ(node.differences(), "");
+}
+
 }  // namespace
 }  // namespace koord::scheduler

@@ -6,32 +6,6 @@
 
 namespace koord::scheduler {
 
-namespace {
-
-const std::string kFilesystem = "Filesystem";
-
-const std::string& modeOf(const std::string& mode) {
-  return mode.empty() ? kFilesystem : mode;
-}
-
-Quantity storageOf(const api::ResourceList& list) {
-  const auto it = list.find("storage");
-  return it == list.end() ? Quantity() : it->second;
-}
-
-}  // namespace
-
-Quantity requestedStorage(const api::PersistentVolumeClaim& claim) {
-  return storageOf(claim.spec.resources.requests);
-}
-
-bool isPromisedTo(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim) {
-  const auto& promise = volume.spec.claimRef;
-  return promise && promise->name == claim.metadata.name &&
-         promise->namespace_ == claim.metadata.namespace_ &&
-         (promise->uid.empty() || promise->uid == claim.metadata.uid);
-}
-
 std::optional<api::NodeSelectorMatcher> whereUsable(const api::PersistentVolume& volume) {
   if (!volume.spec.nodeAffinity || !volume.spec.nodeAffinity->required) return std::nullopt;
   return api::NodeSelectorMatcher::compileLazily(*volume.spec.nodeAffinity->required);
@@ -39,35 +13,16 @@ std::optional<api::NodeSelectorMatcher> whereUsable(const api::PersistentVolume&
 
 std::vector<VolumeOption> optionsFor(const api::PersistentVolumeClaim& claim,
                                      const AssumedStore<api::PersistentVolume>& volumes) {
-  const Quantity wanted = requestedStorage(claim);
+  const auto selector = model::selectorOf(claim);
   const std::string className = classNameOf(claim);
-  std::optional<api::Selector> selector;
-  if (claim.spec.selector)
-    selector = api::Selector::compile(*claim.spec.selector).value_or(api::Selector::nothing());
   std::vector<VolumeOption> options;
   volumes.forEach([&](const VolumePtr& volume) {
-    const api::PersistentVolumeSpec& spec = volume->spec;
-    const bool promised = isPromisedTo(*volume, claim);
-    if (classNameOf(*volume) != className || (spec.claimRef && !promised)) return;
-    if (storageOf(spec.capacity) < wanted ||
-        modeOf(spec.volumeMode) != modeOf(claim.spec.volumeMode))
-      return;
-    if (spec.volumeAttributesClassName != claim.spec.volumeAttributesClassName) return;
-    if (volume->metadata.deletionTimestamp) return;
-    if (!promised) {
-      if (volume->status.phase != "Available") return;
-      if (selector && !selector->matches(volume->metadata.labels)) return;
-      const bool modes = std::ranges::all_of(claim.spec.accessModes, [&](const std::string& mode) {
-        return std::ranges::find(spec.accessModes, mode) != spec.accessModes.end();
-      });
-      if (!modes) return;
-    }
-    options.push_back({volume, promised, whereUsable(*volume)});
+    if (classNameOf(*volume) == className && model::suits(*volume, claim, selector))
+      options.push_back({volume, isPromisedTo(*volume, claim), whereUsable(*volume)});
   });
   std::ranges::sort(options, [](const VolumeOption& a, const VolumeOption& b) {
     if (a.promised != b.promised) return a.promised;
-    const Quantity ours = storageOf(a.volume->spec.capacity),
-                   theirs = storageOf(b.volume->spec.capacity);
+    const Quantity ours = model::storageOf(*a.volume), theirs = model::storageOf(*b.volume);
     if (ours != theirs) return ours < theirs;
     return a.volume->metadata.name < b.volume->metadata.name;
   });

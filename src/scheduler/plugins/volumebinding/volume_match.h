@@ -4,6 +4,7 @@
 // objects.
 
 #include "api/selector.h"
+#include "model/volumes.h"
 #include "scheduler/framework/stores.h"
 
 namespace koord::scheduler {
@@ -11,8 +12,8 @@ namespace koord::scheduler {
 using ClaimPtr = std::shared_ptr<const api::PersistentVolumeClaim>;
 using VolumePtr = std::shared_ptr<const api::PersistentVolume>;
 
-Quantity requestedStorage(const api::PersistentVolumeClaim& claim);
-bool isPromisedTo(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim);
+using model::isPromisedTo;
+using model::requestedStorage;
 
 // A volume as far as nodes matter.
 struct VolumeOption {

@@ -1,0 +1,85 @@
+#include "flags.h"
+
+#include <fmt/format.h>
+
+#include <span>
+
+#include "manager/controllers.h"
+
+namespace koord::manager {
+
+namespace {
+
+// For what this version does not have.
+struct Unused {
+  const char* name;
+  const char* type;
+  const char* byDefault;
+};
+constexpr Unused kUnused[] = {
+    {"sync-period", "string", ""},
+    {"node-strategy-name-need-check", "string", "false"},
+    {"colocation-profile-reconcile-by-default", "bool", "false"},
+    {"colocation-profile-reconcile-interval", "duration", "30s"},
+    {"colocation-profile-force-update-pod-duration", "duration", "5m0s"},
+    {"colocation-profile-expire-pod-cache-duration", "duration", "10m0s"},
+    {"colocation-profile-update-pod-qps", "float", "10"},
+    {"colocation-profile-update-pod-qps-burst", "int", "100"},
+    {"pod-enhanced-validator-config-namespace", "string", "koordinator-system"},
+    {"pod-enhanced-validator-config-name", "string", "pod-enhanced-validator-config"},
+    {"pod-enhanced-validator-reconcile-interval", "duration", "5m0s"},
+    {"quota-update-max-retries", "int", "3"},
+    {"quota-update-retry-jitter", "duration", "0s"},
+    {"quota-update-max-total-jitter", "duration", "1s"},
+    {"quota-update-conflict-fresh-get", "bool", "false"},
+    {"binding-admission-user-name", "string", ""},
+    {"binding-admission-dry-run", "bool", "false"},
+    {"binding-admission-namespaces", "string", ""},
+    {"binding-admission-exclude-namespaces", "string", "kube-system"},
+    {"binding-admission-bypass-labels", "string", "koordinator.sh/binding-admission-bypass"},
+    {"binding-admission-bypass-annotations", "string", ""},
+    {"disable-no-deepcopy", "bool", "false"},
+};
+
+}  // namespace
+
+void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentOptions& component) {
+  flags::FlagSet& set = line.flags();
+  set.group("What runs");
+  const auto selection = [&](const char* name, std::vector<std::string>& into, const char* usage,
+                             std::span<const std::string_view> present) {
+    set.list(name, into,
+             fmt::format("{}: * = all, name = this one, -name = not this one; names of others that "
+                         "the original has are accepted",
+                         usage))
+        .defaultText = fmt::format("[{}]", fmt::join(present, ","));
+  };
+  selection("controllers", options.controllers, "Controllers to run", kControllers);
+  selection("noderesource-plugins", options.nodeResourcePlugins,
+            "Plugins of the controller noderesource", kNodeResourcePlugins);
+  line.featureGates(options.gates);
+  set.text("namespace", options.watchNamespace, "Watch pods of this namespace only");
+  set.text("config-namespace", options.configNamespace, "Namespace of the SLO ConfigMap");
+  set.text("slo-config-name", options.sloConfigName, "Name of the SLO ConfigMap");
+  set.group("Serving");
+  set.text("metrics-addr", options.metricsAddress,
+           "Address of /metrics; 0 = none. Without a host: loopback, in a pod every address");
+  set.text("health-probe-addr", options.healthAddress, "Address of /healthz and /readyz, likewise");
+  set.boolean("enable-pprof", options.pprof, "Serve profiles of the process at --pprof-addr");
+  set.text("pprof-addr", options.pprofAddress, "Address of /debug/pprof, likewise");
+  set.group("Leader election");
+  set.boolean("enable-leader-election", options.leaderElection,
+              "Run controllers only while holding the lease koordinator-manager");
+  set.text("leader-election-namespace", options.leaderElectionNamespace, "Namespace of the lease");
+  set.text("leader-elect-resource-lock", options.resourceLock, "Kind of the lock; only leases")
+      .oneOf({"leases"});
+  set.group("API server");
+  set.text("kubeconfig", component.client.kubeconfig,
+           "kubeconfig file; by default $KUBECONFIG, then the service account");
+  set.text("master", component.client.server, "Address of the API server, instead of kubeconfig's");
+  set.real("rest-config-qps", component.qps, "API requests per second; 0 = unlimited");
+  set.integer("rest-config-burst", component.burst, "API requests at once beyond the rate");
+  for (const Unused& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);
+}
+
+}  // namespace koord::manager

@@ -1,0 +1,13 @@
+#pragma once
+
+// koord-manager's command line: upstream's flags and defaults.
+
+#include "kube/command_line.h"
+#include "manager/options.h"
+
+namespace koord::manager {
+
+// Fills them when the line is parsed.
+void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentOptions& component);
+
+}  // namespace koord::manager

@@ -1,0 +1,64 @@
+#pragma once
+
+// What a node's pods refer to: the secrets, ConfigMaps, claims and service accounts that the
+// kubelet of the node needs, by way of claims also volumes and their secrets.
+//
+// Upstream keeps a graph of all references of all pods. Here only the pods of each node are kept,
+// by key; the references of a pod are read from the store when a kubelet first asks for something
+// in the pod's namespace, and remembered until the pod is gone (what a pod refers to never
+// changes). So a write of a pod costs one look-up, and none while the pod has no node; a question
+// costs a walk over the pods of one node.
+//
+// On the store's executor.
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "apiserver/registry/registry.h"
+#include "apiserver/store/store.h"
+
+namespace koord::apiserver {
+
+class NodeGraph {
+ public:
+  NodeGraph(Store& store, const Registry& registry);  // which must outlive it
+  NodeGraph(const NodeGraph&) = delete;
+  NodeGraph& operator=(const NodeGraph&) = delete;
+
+  bool hasPod(std::string_view node, std::string_view namespace_, std::string_view pod) const;
+  bool needsSecret(std::string_view node, std::string_view namespace_, std::string_view name);
+  bool needsConfigMap(std::string_view node, std::string_view namespace_, std::string_view name);
+  bool needsClaim(std::string_view node, std::string_view namespace_, std::string_view name);
+  bool needsVolume(std::string_view node, std::string_view name);
+  bool usesAccount(std::string_view node, std::string_view namespace_, std::string_view name);
+  bool hasAttachment(std::string_view node, std::string_view name) const;
+
+ private:
+  using Names = std::set<std::string, std::less<>>;
+  struct References {
+    Names secrets, configMaps, claims;  // of the pod's namespace
+    std::string account;
+  };
+  using Keys = std::set<std::string, std::less<>>;
+
+  void podChanged(const Event& event);
+  const References& referencesOf(const std::string& podKey);
+  static References readReferences(const json::value& pod);
+  // The keys of a node's pods in a namespace; in all of them for "".
+  std::pair<Keys::const_iterator, Keys::const_iterator> podsOf(std::string_view node,
+                                                               std::string_view namespace_) const;
+  template <class Predicate>
+  bool anyPod(std::string_view node, std::string_view namespace_, const Predicate& predicate);
+  json::value objectAt(const char* table, std::string_view key) const;  // null: not there
+
+  Store& store_;
+  Table& pods_;
+  std::size_t nodeField_ = 0;  // of a pod's entry
+  std::map<std::string, Keys, std::less<>> byNode_;
+  std::unordered_map<std::string, References> known_;  // by pod key
+};
+
+}  // namespace koord::apiserver

@@ -1,0 +1,39 @@
+#pragma once
+
+// The rules of Roles and ClusterRoles: what they allow, and whether some rules are covered by
+// others, which keeps people from granting what they do not have.
+
+#include <string>
+#include <vector>
+
+#include "apiserver/authz/attributes.h"
+#include "base/json.h"
+
+namespace koord::apiserver {
+
+struct PolicyRule {
+  std::vector<std::string> verbs;
+  std::vector<std::string> groups;
+  std::vector<std::string> resources;  // "pods", "pods/log", "*/scale", "*"
+  std::vector<std::string> names;      // empty = all
+  std::vector<std::string> urls;       // "/healthz", "/api/*"
+
+  bool operator==(const PolicyRule&) const = default;
+};
+
+std::vector<std::string> textsOf(const json::value* list);  // the strings of an array; null = none
+
+// The rules of a role as the API has it; what is malformed allows nothing.
+std::vector<PolicyRule> rulesOf(const json::value& role);
+json::array jsonOf(const std::vector<PolicyRule>& rules);
+
+bool allows(const PolicyRule& rule, const Attributes& attributes);
+
+// What of `wanted` the `owned` rules do not allow, in pieces of one verb, group and resource.
+std::vector<PolicyRule> notCovered(const std::vector<PolicyRule>& owned,
+                                   const std::vector<PolicyRule>& wanted);
+// One line per rule, verbs of the same resource together, sorted:
+// {APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}
+std::string describe(const std::vector<PolicyRule>& rules);
+
+}  // namespace koord::apiserver

@@ -1,0 +1,28 @@
+#include "apiserver/testing.h"
+
+namespace koord::apiserver::testing {
+namespace {
+
+TEST_F(ServerTest, anObserverHearsOfChangesAtOnceAndMayMakeFurtherOnes) {
+  std::vector<std::string> seen;
+  auto& store = server->store();
+  auto& maps = store.table("configmaps");
+  const auto resource = server->registry().findByTable("configmaps");
+  store.observe(maps, [&](const Event& event) {
+    seen.push_back((event.now ? "+" : "-") +
+                   std::string((event.now ? event.now : event.before)->name()));
+    if (!event.now || event.now->name() != "first") return;
+    const auto second = *parseJson(R"({"metadata":{"namespace":"default","name":"second"}})");
+    store.put(maps, draftOf(second, *resource), second);
+  });
+  auto& log = watch("/api/v1/namespaces/default/configmaps");
+  post("/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"first"}})");
+  EXPECT_EQ(seen, (std::vector<std::string>{"+first", "+second"}));
+  // Watchers hear of them in the order in which they were made.
+  EXPECT_EQ(log.lines, (std::vector<std::string>{"ADDED first", "ADDED second"}));
+  remove("/api/v1/namespaces/default/configmaps/first");
+  EXPECT_EQ(seen.back(), "-first");
+}
+
+}  // namespace
+}  // namespace koord::apiserver::testing

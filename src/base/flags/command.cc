@@ -1,0 +1,101 @@
+#include "base/flags/command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <sstream>
+
+#include "base/flags/go_values.h"
+
+namespace koord::flags {
+
+namespace {
+
+std::vector<std::string> wordsOf(const std::string& name) {
+  std::vector<std::string> words;
+  std::istringstream stream(name);
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+bool beginsWith(const std::vector<std::string>& arguments, const std::vector<std::string>& words) {
+  return arguments.size() >= words.size() &&
+         std::equal(words.begin(), words.end(), arguments.begin());
+}
+
+bool isHelp(const std::string& argument) {
+  return argument == "--help" || argument == "-h" || argument == "help";
+}
+
+}  // namespace
+
+Command& Commands::add(std::string name, std::string summary) {
+  Command& command = commands_.emplace_back();
+  command.name = std::move(name);
+  command.summary = std::move(summary);
+  return command;
+}
+
+int Commands::refuse(const std::string& why, const std::string& command) const {
+  std::fprintf(stderr, "Error: %s\nSee '%s%s%s --help' for usage.\n", why.c_str(), program_.c_str(),
+               command.empty() ? "" : " ", command.c_str());
+  return 2;
+}
+
+int Commands::run(const std::vector<std::string>& arguments) {
+  for (Command& command : commands_) {
+    const auto words = wordsOf(command.name);
+    if (beginsWith(arguments, words))
+      return runOne(command, {arguments.begin() + static_cast<std::ptrdiff_t>(words.size()),
+                              arguments.end()});
+  }
+  if (arguments.size() == 1 && arguments[0] == "--version") return run({"version"});
+  // Words that several commands begin with.
+  std::string prefix;
+  std::size_t taken = 0;
+  for (const Command& command : commands_) {
+    const auto words = wordsOf(command.name);
+    if (words.size() < 2 || arguments.empty() || words[0] != arguments[0]) continue;
+    prefix = words[0];
+    taken = 1;
+  }
+  if (arguments.size() > taken && isHelp(arguments[taken])) {
+    std::fputs(help(prefix).c_str(), stdout);
+    return 0;
+  }
+  if (arguments.size() == taken) return refuse("which command?", prefix);
+  const std::string& wrong = arguments[taken];
+  return refuse(wrong.starts_with('-') ? "unknown flag: " + wrong
+                                       : fmt::format("unknown command {}", quoted(wrong)),
+                prefix);
+}
+
+int Commands::runOne(Command& command, std::vector<std::string> arguments) const {
+  if (auto parsed = command.flags.parse(arguments); !parsed)
+    return refuse(parsed.error().message, command.name);
+  if (command.flags.helpWanted()) {
+    std::string text =
+        fmt::format("{}\n\nUsage:\n  {} {} [FLAGS] {}\n{}", command.summary, program_, command.name,
+                    command.arguments, describe(command.flags));
+    if (!command.details.empty()) text += "\n" + command.details + "\n";
+    std::fputs(text.c_str(), stdout);
+    return 0;
+  }
+  if (command.arguments.empty() && !command.flags.arguments().empty())
+    return refuse(fmt::format("{} {} takes no arguments, got [{}]", program_, command.name,
+                              fmt::join(command.flags.arguments(), " ")),
+                  command.name);
+  return command.run(command.flags.arguments());
+}
+
+std::string Commands::help(const std::string& prefix) const {
+  std::string text = fmt::format("{}\n\nUsage:\n  {}{}{} COMMAND [FLAGS]\n\nCommands:\n", summary_,
+                                 program_, prefix.empty() ? "" : " ", prefix);
+  for (const Command& command : commands_)
+    if (command.name.starts_with(prefix))
+      text += fmt::format("  {:<14}{}\n", command.name, command.summary);
+  return text + fmt::format("\n{} COMMAND --help says more about one.\n", program_);
+}
+
+}  // namespace koord::flags

@@ -1,0 +1,45 @@
+#pragma once
+
+// Changes of JSON objects that stay linear in the number of members.
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+
+namespace koord {
+
+// Takes out the members for which doomed(member) holds; the others stay in their order. Erasing
+// them one by one would move everything behind each of them: hours for a few megabytes of members.
+// doomed may change the member's value.
+template <class Doomed>
+void eraseMembersIf(json::object& object, Doomed doomed) {
+  constexpr std::size_t kFew = 8;
+  std::vector<std::size_t> gone;
+  std::size_t at = 0;
+  for (auto& member : object) {
+    if (doomed(member)) gone.push_back(at);
+    ++at;
+  }
+  if (gone.size() <= kFew) {
+    for (auto it = gone.rbegin(); it != gone.rend(); ++it)
+      object.stable_erase(object.begin() + static_cast<std::ptrdiff_t>(*it));
+    return;
+  }
+  json::object rest(object.storage());
+  rest.reserve(object.size() - gone.size());
+  auto next = gone.begin();
+  at = 0;
+  for (auto& member : object) {
+    const std::size_t here = at++;
+    if (next != gone.end() && *next == here) {
+      ++next;
+    } else {
+      rest.emplace(member.key(), std::move(member.value()));
+    }
+  }
+  object = std::move(rest);
+}
+
+}  // namespace koord

@@ -1,0 +1,24 @@
+#pragma once
+
+// How large a JSON document is, for limits on what hostile input may grow to.
+
+#include <cstddef>
+
+#include "base/json.h"
+
+namespace koord {
+
+// Deeper documents are refused by the parsers, and must not be made from flat ones either: what
+// walks, copies or frees them goes down one stack frame for each level.
+constexpr std::size_t kMaxJsonDepth = 256;
+
+struct JsonMeasure {
+  std::size_t bytes = 0;   // of the compact text
+  std::size_t values = 0;  // itself and all below it
+  std::size_t depth = 0;   // containers in each other: 0 for a scalar, 1 for {} and [1]
+};
+
+// Walks the whole document.
+JsonMeasure measureJson(const json::value& value);
+
+}  // namespace koord

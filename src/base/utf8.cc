@@ -1,0 +1,29 @@
+#include "base/utf8.h"
+
+namespace koord {
+
+Utf8Character utf8CharacterAt(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return {byte(0), 1};
+  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
+  if (byte(0) < 0xc2 || byte(0) > 0xf4 || length > text.size()) return {};
+  char32_t code = byte(0) & (0x7f >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return {};
+    code = code << 6 | (byte(i) & 0x3f);
+  }
+  const bool tooLong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
+  const bool none = (code >= 0xd800 && code < 0xe000) || code > 0x10ffff;
+  return tooLong || none ? Utf8Character{} : Utf8Character{code, length};
+}
+
+bool isUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const auto length = utf8CharacterAt(text).length;
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace koord

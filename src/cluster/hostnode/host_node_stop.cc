@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "cluster/hostnode/host_node.h"
+#include "cluster/hostnode/host_node_parts.h"
+#include "cluster/hostnode/lifecycle_hooks.h"
+
+namespace koord::cluster {
+
+using namespace std::chrono_literals;
+
+namespace {
+// What a container has at least for its end when its preStop hook has used up all the time.
+constexpr Duration kLeastGrace = 2s;
+// Grace times are whole seconds; what differs by less is the same, asked for again by another
+// clock.
+constexpr Duration kSameGrace = 500ms;
+}  // namespace
+
+void HostNode::stop(const std::string& uid, const std::string& id, Duration grace) {
+  Entry& entry = entries_.at(uid);
+  const SteadyTime deadline = executor_.steadyNow() + grace;
+  const auto [known, fresh] = entry.stopping.try_emplace(id, deadline);
+  if (!fresh) {
+    if (known->second <= deadline + kSameGrace) return;  // a shorter grace time than before counts
+    known->second = deadline;
+  }
+  tasks_.spawn(stopOne(uid, id, grace));
+}
+
+Task<void> HostNode::stopOne(std::string uid, std::string id, Duration grace) {
+  auto leaving = preStop(uid, id, grace);
+  const Duration left = co_await leaving;
+  auto stopping = runtime_.stopContainer(id, left);
+  auto stopped = co_await stopping;
+  if (!stopped) log::warn("stop container {}: {}", id, stopped.error().message);
+  const auto entry = entries_.find(uid);
+  if (entry == entries_.end()) co_return;
+  if (!stopped) entry->second.stopping.erase(id);
+  auto listing = relist();
+  auto listed = co_await listing;
+  if (!listed) log::warn("{}", listed.error().message);
+  touch(uid);
+}
+
+// Runs the container's preStop hook, once; what is left of the grace time then.
+Task<Duration> HostNode::preStop(std::string uid, std::string id, Duration grace) {
+  const auto entry = entries_.find(uid);
+  if (grace <= 0s || entry == entries_.end() || !entry->second.pod) co_return grace;
+  const PodPtr pod = entry->second.pod;
+  const auto& containers = entry->second.containers;
+  const auto container = std::ranges::find(containers, id, &RuntimeContainer::id);
+  if (container == containers.end() || container->phase != RuntimeContainer::Phase::Running)
+    co_return grace;
+  const std::string name = container->name;
+  const auto& lifecycle = pod->container(name).lifecycle;
+  if (!lifecycle || !lifecycle->preStop || !entry->second.saidGoodbye.insert(id).second)
+    co_return grace;
+  const SteadyTime begun = executor_.steadyNow();
+  const spec::LifecycleHandler hook = *lifecycle->preStop;
+  auto running = runHook({executor_, runtime_, http_}, targetOf(*pod, name, id), hook, grace);
+  auto done = co_await running;
+  if (!done)
+    events_.record(containerOf(*pod, name), "Warning", "FailedPreStopHook",
+                   "PreStopHook failed: " + done.error().message);
+  co_return std::max<Duration>(grace - (executor_.steadyNow() - begun), kLeastGrace);
+}
+
+}  // namespace koord::cluster

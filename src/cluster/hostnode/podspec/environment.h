@@ -1,0 +1,40 @@
+#pragma once
+
+// The environment of a container: envFrom, then env with its references, on top of a plain PATH,
+// HOME and HOSTNAME; and $(NAME) in commands, arguments and subPathExpr.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/core.h"
+#include "cluster/hostnode/podspec/field_values.h"
+
+namespace koord::cluster {
+
+// The ConfigMaps and Secrets of a pod's namespace that it refers to, by name; null: there is none.
+struct ReferencedObjects {
+  std::map<std::string, std::shared_ptr<const api::ConfigMap>> configMaps;
+  std::map<std::string, std::shared_ptr<const api::Secret>> secrets;
+};
+
+// The names that a container's environment refers to.
+struct ReferencedNames {
+  std::vector<std::string> configMaps;
+  std::vector<std::string> secrets;
+};
+ReferencedNames environmentReferences(const spec::Container& container);
+
+// The variables, "NAME=value". Fails, in the kubelet's words, for what is missing and not optional.
+Result<std::vector<std::string>> environmentOf(const FieldContext& context,
+                                               const spec::Container& container,
+                                               const ReferencedObjects& objects);
+
+// $(NAME) from such an environment; unknown ones stay as written.
+std::vector<std::string> expandVariables(const api::List<std::string>& texts,
+                                         const std::vector<std::string>& environment);
+// The same for a subPathExpr, where an unknown one is an error.
+Result<std::string> expandPath(const std::string& text,
+                               const std::vector<std::string>& environment);
+
+}  // namespace koord::cluster

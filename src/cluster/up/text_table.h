@@ -1,0 +1,41 @@
+#pragma once
+
+// Text on a screen of so many columns: tables that leave out their least important columns until
+// they fit, long words cut with an ellipsis, sentences wrapped. Widths count characters, not bytes.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace koord::cluster {
+
+struct TextColumn {
+  std::string title;
+  bool right = false;    // numbers
+  int drop = 0;          // of the columns with the highest number the first goes first; 0 stays
+  bool elastic = false;  // its cells may be cut when all that can go is gone
+};
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<TextColumn> columns) : columns_(std::move(columns)) {}
+
+  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // The titles, then a line for each row; none longer than `width`, 0 = no limit.
+  std::vector<std::string> lines(int width) const;
+
+ private:
+  std::vector<std::size_t> shown(int width, std::vector<std::size_t>& widths) const;
+
+  std::vector<TextColumn> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::size_t charactersIn(std::string_view text);
+// At most `width` characters, the last one … where something is missing; 0 = no limit.
+std::string ellipsized(std::string text, int width);
+// Lines of at most `width` characters, broken between words; those after the first begin with
+// `indent` spaces. 0 = one line.
+std::vector<std::string> wrapped(const std::string& text, int width, int indent);
+
+}  // namespace koord::cluster

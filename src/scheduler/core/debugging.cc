@@ -1,0 +1,150 @@
+// What --debug-scores, --debug-filters and --debug-diagnosis write to the log, in upstream's words.
+// Nothing of this costs anything while it is off.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "scheduler/core/scheduler.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// Visits the nodes that filters rejected.
+void forEachRejected(const Cluster& cluster, const Diagnosis& diagnosis,
+                     const std::function<void(NodeId, const Rejection&)>& visit) {
+  if (!diagnosis.verdicts || diagnosis.preFilter.rejected()) return;
+  cluster.live().forEach([&](NodeId node) {
+    const VerdictId verdict = diagnosis.verdicts->at(node);
+    if (verdict != kPasses && !diagnosis.absent.contains(node))
+      visit(node, diagnosis.verdicts->rejection(verdict));
+  });
+}
+
+// Nodes that are alike in why they failed, in one item each; names sorted.
+json::array failedDetails(const Cluster& cluster, const Diagnosis& diagnosis) {
+  std::map<std::tuple<std::string, std::string, bool>, std::vector<std::string>> alike;
+  const auto add = [&](NodeId node, const std::string& plugin, const std::string& reason,
+                       Code code) {
+    alike[{plugin, reason, code != Code::UnschedulableAndUnresolvable}].push_back(
+        cluster.node(node).name);
+  };
+  if (diagnosis.preFilter.rejected()) {
+    const Status& status = diagnosis.preFilter;
+    cluster.live().forEach(
+        [&](NodeId node) { add(node, status.plugin, status.message(), status.code); });
+  }
+  forEachRejected(cluster, diagnosis, [&](NodeId node, const Rejection& rejection) {
+    add(node, diagnosis.filterPlugins[rejection.plugin],
+        fmt::format("{}", fmt::join(rejection.reasons, ", ")), rejection.code);
+  });
+  json::array details;
+  for (auto& [key, nodes] : alike) {
+    const auto& [plugin, reason, preemptable] = key;
+    std::ranges::sort(nodes);
+    details.push_back(json::object{{"failedPlugin", plugin},
+                                   {"reason", reason},
+                                   {"preemptMightHelp", preemptable},
+                                   {"failedNodes", json::array(nodes.begin(), nodes.end())}});
+  }
+  return details;
+}
+
+}  // namespace
+
+void Scheduler::logFilterFailures(Attempt& attempt, const SearchResult& result) {
+  const auto write = [&](NodeId node, std::string_view plugin, const Rejection& rejection) {
+    log::info(
+        "Failed to filter for Pod \"{}\" on Node \"{}\" (pass 0), failedPlugin: {}, reason: {}",
+        attempt.pod.info->key(), shared_.cluster.node(node).name, plugin,
+        fmt::join(rejection.reasons, ", "));
+  };
+  if (!result.status.ok()) {
+    forEachRejected(shared_.cluster, result.diagnosis,
+                    [&](NodeId node, const Rejection& rejection) {
+                      write(node, result.diagnosis.filterPlugins[rejection.plugin], rejection);
+                    });
+    return;
+  }
+  // A search that found a node does not keep why others were rejected.
+  NodeSearch& search = attempt.profile->search();
+  CycleState state;
+  if (!search.prepare(state, attempt.pod.info).status.ok()) return;
+  NodeSet nodes = shared_.cluster.live();
+  Verdicts verdicts;
+  verdicts.clear(shared_.cluster.capacity());
+  if (!search.filterNodes(state, attempt.pod.info, nodes, verdicts).ok()) return;
+  const auto& filters = attempt.profile->profile().filter;
+  shared_.cluster.live().forEach([&](NodeId node) {
+    const VerdictId verdict = verdicts.at(node);
+    if (verdict == kPasses) return;
+    const Rejection& rejection = verdicts.rejection(verdict);
+    write(node, filters[rejection.plugin].name, rejection);
+  });
+}
+
+void Scheduler::dumpDiagnosis(const Attempt& attempt, const Diagnosis& diagnosis) {
+  const PodInfo& pod = *attempt.pod.info;
+  json::object document{{"timestamp", formatTime(executor_.wallNow())},
+                        {"questionedKey", pod.key()}};
+  if (const auto& node = pod.pod->status.nominatedNodeName; !node.empty())
+    document.emplace("nominatedNode", std::string(node));
+  if (diagnosis.preFilter.rejected())
+    document.emplace("preFilterMessage", diagnosis.preFilter.message());
+  document.emplace("isRootCausePod", true);
+  document.emplace("scheduleDiagnosis",
+                   json::object{{"alreadyWaitForBound", 0},
+                                {"nodeFailedDetails", failedDetails(shared_.cluster, diagnosis)}});
+  document.emplace("preemptionDiagnosis", nullptr);
+  const auto write = [key = pod.key(), target = pod.key() + "/" + pod.uid(),
+                      document = std::move(document)] {
+    log::info("dump diagnosis for {}, targetPod: {}: ${}", key, target, toJson(document));
+  };
+  if (debug_.diagnosisAtOnce) return write();
+  if (diagnosesWaiting_ >= debug_.diagnosisQueue)
+    return log::warn("Diagnosis queue is full, dropping diagnosis for {}", pod.key());
+  ++diagnosesWaiting_;
+  executor_.post([this, alive = alive_, write] {
+    write();
+    if (*alive) --diagnosesWaiting_;
+  });
+}
+
+void Scheduler::printScores(Attempt& attempt) {
+  NodeSearch& search = attempt.profile->search();
+  CycleState state;
+  if (!search.prepare(state, attempt.pod.info).status.ok()) return;
+  NodeSet nodes = shared_.cluster.live();
+  Verdicts verdicts;
+  verdicts.clear(shared_.cluster.capacity());
+  if (!search.filterNodes(state, attempt.pod.info, nodes, verdicts).ok()) return;
+  std::vector<NodeId> list;
+  nodes.copyTo(list);
+  const auto table = search.scoreNodes(state, attempt.pod.info, list);
+  if (!table) return;
+  std::vector<std::size_t> order(list.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::stable_sort(order, std::greater<>{},
+                           [&](std::size_t i) { return table->totals[i]; });
+  std::string text = fmt::format(
+      "Top{} scores for Pod: {}, feasibleNodes: {}, plugins:[{}]\n| # | Pod | Node | Score |",
+      debug_.topScores, attempt.pod.info->key(), list.size(), fmt::join(table->plugins, " "));
+  for (const auto& plugin : table->plugins) text += fmt::format(" {} |", plugin);
+  text += "\n| --- | --- | --- | ---:|";
+  for (std::size_t p = 0; p < table->plugins.size(); ++p) text += " ---:|";
+  const std::size_t rows = std::min(order.size(), static_cast<std::size_t>(debug_.topScores));
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::size_t n = order[row];
+    text += fmt::format("\n| {} | {} | {} | {} |", row, attempt.pod.info->key(),
+                        shared_.cluster.node(list[n]).name, table->totals[n]);
+    for (const auto& values : table->values) text += fmt::format(" {} |", values[n]);
+  }
+  log::write(log::Level::Info, text);
+}
+
+}  // namespace koord::scheduler

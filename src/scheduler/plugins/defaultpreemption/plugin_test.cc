@@ -57,7 +57,8 @@ struct Fixture : ::testing::Test {
     const PodPtr pod = world.pod(builder);
     CycleState state;
     world.search().find(state, pod);
-    DryRun dryRun(world);
+    const PreemptionRules rules;
+    DryRun dryRun(world, rules);
     dryRun.begin(state, *pod);
     const auto outcome = dryRun.on(state, pod, *world.cluster().findNode(node));
     if (!outcome->status.ok()) return outcome->status.message();

@@ -9,8 +9,8 @@ import shutil
 import signal
 import sys
 
-from one_machine import (NAMESPACE, SKIP, Cgroups, Cluster, Failure, arguments, check, run_in_folder,
-                         running, wait_until, why_not)
+from one_machine import (NAMESPACE, SKIP, Cgroups, Cluster, Failure, amount, arguments, check,
+                         run_in_folder, running, wait_until, why_not)
 from volumes_and_probes import VolumesAndProbes
 
 
@@ -35,8 +35,8 @@ class ContainerdTest:
         for name in ("00-namespace.yaml", "10-profiles.yaml"):
             self.cluster.kubectl("apply", "-f", os.path.join(self.source, "examples/colocation", name))
         wait_until("kubernetes.io/batch-cpu in allocatable",
-                   lambda: int(self.cluster.get("node", self.node)["status"]["allocatable"]
-                               ["kubernetes.io/batch-cpu"]) > 300, 90, 1)
+                   lambda: amount(self.cluster.get("node", self.node)["status"]["allocatable"]
+                                  ["kubernetes.io/batch-cpu"]) > 300, 90, 1)
 
     def pods_run_in_containers(self):
         self.cluster.kubectl("apply", "-f", "-", stdin=manifest("web", "service", "sleep 1000") +

@@ -51,6 +51,11 @@ def read(path):
         return file.read().strip()
 
 
+def amount(quantity):
+    """A whole number as the API writes it: 18000 is 18k."""
+    return int(quantity[:-1]) * 1000 if quantity.endswith("k") else int(quantity)
+
+
 class Cgroups:
     """Where the values of a cgroup are, on either version."""
 
@@ -224,7 +229,7 @@ class Test:
     def shows_batch_resources(self):
         def batch():
             allocatable = self.cluster.get("node", self.node)["status"]["allocatable"]
-            return int(allocatable["kubernetes.io/batch-cpu"]) > 1000
+            return amount(allocatable["kubernetes.io/batch-cpu"]) > 1000
 
         wait_until("kubernetes.io/batch-cpu in allocatable", batch, 90, 1)
 

@@ -161,9 +161,12 @@ class VolumesAndProbes:
             message for message in self.events("FailedMount") if "no volume plugin matched" in message], 10)
 
     def leaves_nothing(self):
+        pods = os.path.join(self.cluster.data, "pods")
+        uids = [pod["metadata"]["uid"] for pod in self.cluster.get("pods", "-n", NAMESPACE)["items"]]
+        check(any(os.path.exists(os.path.join(pods, uid)) for uid in uids), "no pod has a folder")
         self.cluster.kubectl("delete", "namespace", NAMESPACE, "--timeout=60s")
         check(read(self.folder + "/stopped") == "last", "the preStop hook")
-        wait_until("no folder is left", lambda: not os.listdir(os.path.join(self.cluster.data, "pods")), 15)
+        wait_until("no folder is left", lambda: not set(os.listdir(pods)) & set(uids), 15)
         check(self.mount_table() == self.mounts, f"mounts are left: {self.mount_table()}")
         check(os.path.exists(self.folder + "/started"), "a hostPath was emptied")
 

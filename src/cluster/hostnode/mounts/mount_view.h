@@ -10,9 +10,9 @@
 // holds is shown again at its old name, by a bind mount each (symbolic links are copied); what is
 // missing is made in the tmpfs. For "/" the tmpfs becomes the root (pivot_root). So the process
 // still sees the host's very own files and folders; only names that it makes itself, directly in a
-// covered folder, are its own, and what the host makes there later is not seen. Overlayfs would copy every file that is written, hide mounts below
-// and change what sockets and locks mean. Cost: two system calls for each entry of a covered
-// folder; "/" has about twenty.
+// covered folder, are its own, and what the host makes there later is not seen. Overlayfs would copy
+// every file that is written, hide mounts below and change what sockets and locks mean. Cost: two
+// system calls for each entry of a covered folder; "/" has about twenty.
 //
 // Sources are opened and cloned before the namespace is left (open_tree), so no path can be
 // exchanged meanwhile, mount propagation is known, and a source that the new view hides is still

@@ -177,6 +177,16 @@ TEST(YamlTest, WrittenYamlReadsBackAsTheSameValue) {
       R"([{"a":"multi\n  indented\nline"},"* x","& y","!z","@at","`tick","%p","10m"])",
       R"("plain")",
   };
+  const std::string key(1'100, 'k');
+  for (const std::string value :
+       {R"("text")", "[1,[2]]", R"({"a":[1],"b":{}})", R"("two\nlines")", "{}"}) {
+    const auto document = parseJson(R"({"before":1,")" + key + "\":" + value + R"(,"list":[{")" +
+                                    key + ":\":" + value + R"(}],"after":[1]})");
+    ASSERT_TRUE(document);
+    const auto back = parseYaml(toYaml(*document));
+    ASSERT_TRUE(back) << value << back.error().message;
+    EXPECT_EQ(toJson(*back), toJson(*document)) << value;
+  }
   for (const char* text : cases) {
     const auto value = parseJson(text);
     ASSERT_TRUE(value);

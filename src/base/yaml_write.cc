@@ -8,6 +8,9 @@
 namespace koord {
 namespace {
 
+// Longer keys need a "?": a parser looks only 1,024 characters ahead for the colon.
+constexpr std::size_t kMaxPlainKey = 1000;
+
 bool isSafeFirst(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
          c == '_' || c == '.' || c == '(' || c == '$';
@@ -64,12 +67,15 @@ void write(std::string& out, const json::value& value, std::size_t indent, bool 
     for (const auto& member : *object) {
       if (!first) out += std::string(indent, ' ');
       first = false;
-      out += scalarText(member.key()) + ":";
+      const auto key = scalarText(member.key());
+      const bool longKey = key.size() > kMaxPlainKey;
+      if (longKey) out.append("? ").append(key).append("\n").append(indent, ' ').append(":");
+      if (!longKey) out.append(key).append(":");
       const auto& inner = member.value();
       const bool block = (inner.is_object() && !inner.get_object().empty()) ||
                          (inner.is_array() && !inner.get_array().empty());
       out += block ? "\n" : " ";
-      write(out, inner, inner.is_array() ? indent : indent + 2, false);
+      write(out, inner, inner.is_array() && !longKey ? indent : indent + 2, false);
     }
   } else if (const auto* array = value.if_array(); array && !array->empty()) {
     bool first = lineBegun;

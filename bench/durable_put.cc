@@ -47,8 +47,8 @@ Task<void> putSome(Executor& executor, Store& store, const json::value& object, 
   while (run.next < run.count) {
     store.put(table, {fmt::format("default/key-{}", run.next++), {}, {}}, object);
     auto [durable, completer] = Future<bool>::make(executor);
-    store.whenDurable(store.version(), [completer] { completer.complete(true); });
-    co_await durable;
+    store.whenDurable(store.version(), [completer](bool kept) { completer.complete(kept); });
+    if (!co_await durable) ++run.failures;
   }
   if (--run.active == 0) run.done.set_value();
 }

@@ -314,7 +314,7 @@ step "delete all of a kind" 'k delete secret --all' 'secret "s".* deleted'
 step "delete with foreground" 'k delete deploy web --cascade=foreground --wait=false' 'deleted'
 step "delete what was applied" 'k delete -f $dir/crd.yaml' 'deleted'
 step "what deploy/ installs is applied in one go" 'k apply -f $crds && k apply -f $manifests && echo all applied' '^all applied$'
-step "a kind of its last CRDs" 'k wait --for condition=established --timeout=10s crd/scheduleexplanations.scheduling.koordinator.sh && k get sched-exp,clusternetworktopologies' 'No resources found'
+step "a kind of its last CRDs" 'k wait --for condition=established --timeout=10s crd/scheduleexplanations.scheduling.koordinator.sh && k get --cache-dir="$dir/fresh" sched-exp,clusternetworktopologies' 'No resources found'
 step "raw" 'k get --raw /readyz' '^ok$'
 
 [ $failed -eq 0 ] && echo "all steps passed with $("$kubectl" version --client 2>/dev/null | head -n 1)"

@@ -59,19 +59,20 @@ TEST_F(BudgetsTest, aJsonPatchThatCopiesIntoItselfIs413) {
 }
 
 TEST_F(BudgetsTest, anObjectCannotGrowByManySmallPatches) {
-  post(kConfigMaps, R"({"metadata":{"name":"c"}})");
+  ASSERT_EQ(define(R"({"type":"object","x-kubernetes-preserve-unknown-fields":true})").status, 201);
+  create("{}");
+  const std::string path = "/apis/example.com/v1/namespaces/default/gizmos/g";
   Answer last;
   int patches = 0;
   while (patches < 100 && (last.status == 0 || last.status == 200)) {
-    last = mergePatch(std::string(kConfigMaps) + "/c", R"({"data":{"k)" +
-                                                           std::to_string(patches++) + R"(":")" +
-                                                           std::string(100'000, 'x') + "\"}}");
+    last = mergePatch(path, R"({"spec":{"k)" + std::to_string(patches++) + R"(":")" +
+                                std::string(100'000, 'x') + "\"}}");
   }
   EXPECT_EQ(patches, 16);
   EXPECT_EQ(last.status, 413);
   EXPECT_EQ(last.reason(), "RequestEntityTooLarge");
   EXPECT_THAT(last.message(), HasSubstr("more than the 1572864 that can be stored"));
-  EXPECT_EQ(remove(std::string(kConfigMaps) + "/c").status, 200);
+  EXPECT_EQ(remove(path).status, 200);
 }
 
 TEST_F(BudgetsTest, defaultsThatHoldDefaultsAddThreeMebibytesAtMost) {

@@ -13,12 +13,6 @@ ResourceNames::ResourceNames() {
   names_.intern("ephemeral-storage");
 }
 
-std::int64_t addSaturating(std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return a > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
-}
-
 std::int64_t Resources::amount(ResourceId id) const {
   if (id < kFirstScalar) return base[id];
   for (const auto& [scalar, value] : scalars)

@@ -8,6 +8,7 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <limits>
+#include <limits>
 
 #include "api/meta.h"
 #include "scheduler/engine/symbols.h"
@@ -60,6 +61,11 @@ Resources toResources(ResourceNames& names, const api::ResourceList& list);
 inline constexpr std::int64_t kMostAmount = std::numeric_limits<std::int64_t>::max();
 
 // Sums that stop at the ends of int64 instead of wrapping around.
-std::int64_t addSaturating(std::int64_t a, std::int64_t b);
+inline std::int64_t addSaturating(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a > 0 ? std::numeric_limits<std::int64_t>::max()
+               : std::numeric_limits<std::int64_t>::min();
+}
 
 }  // namespace koord::scheduler

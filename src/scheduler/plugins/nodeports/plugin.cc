@@ -27,9 +27,9 @@ PreFilterResult NodePorts::preFilter(CycleState&, const PodInfo& pod) {
 }
 
 Status NodePorts::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
-  const NodeView& view = state.view();
+  const NodeView* const view = state.view().empty() ? nullptr : &state.view();
   nodes.forEach([&](NodeId node) {
-    const NodeCredit* credit = view.empty() ? nullptr : view.on(node);
+    const NodeCredit* credit = !view ? nullptr : view->on(node);
     const bool taken =
         std::ranges::any_of(cluster_.node(node).usedPorts, [&](const HostPort& used) {
           // Ports that the pod's own reservation holds for it.

@@ -17,7 +17,8 @@ void readShape(Fields ratio, std::vector<ShapePoint>& shape) {
     read.score = point.integer("score", 0, 0, 10);
     point.refuseUnknown();
     if (shape.size() > 1 && shape[shape.size() - 2].utilization >= read.utilization)
-      point.error("utilization", "Invalid value: utilization values must be sorted in increasing order");
+      point.error("utilization",
+                  "Invalid value: utilization values must be sorted in increasing order");
   }
   if (shape.empty()) ratio.error("shape", "Required value: at least one point must be specified");
   ratio.refuseUnknown();
@@ -33,9 +34,10 @@ void readStrategy(Fields strategy, NodeResourcesFitArgs& args) {
   } else if (type == "RequestedToCapacityRatio") {
     args.type = ScoringType::RequestedToCapacityRatio;
   } else {
-    strategy.error("type", fmt::format("Unsupported value: \"{}\": supported values: LeastAllocated, "
-                                       "MostAllocated, RequestedToCapacityRatio",
-                                       type));
+    strategy.error("type",
+                   fmt::format("Unsupported value: \"{}\": supported values: LeastAllocated, "
+                               "MostAllocated, RequestedToCapacityRatio",
+                               type));
   }
   std::vector<ResourceWeight> resources;
   for (Fields& item : strategy.list("resources")) {
@@ -63,7 +65,8 @@ NodeResourcesFitArgs NodeResourcesFitArgs::read(Fields& fields) {
   NodeResourcesFitArgs args;
   args.ignoredResources = fields.texts("ignoredResources");
   for (std::size_t i = 0; i < args.ignoredResources.size(); ++i) {
-    if (const std::string wrong = api::checkQualifiedName(args.ignoredResources[i]); !wrong.empty()) {
+    if (const std::string wrong = api::checkQualifiedName(args.ignoredResources[i]);
+        !wrong.empty()) {
       fields.error(fmt::format("ignoredResources[{}]", i),
                    fmt::format("Invalid value: \"{}\": {}", args.ignoredResources[i], wrong));
     }
@@ -71,8 +74,10 @@ NodeResourcesFitArgs NodeResourcesFitArgs::read(Fields& fields) {
   args.ignoredResourceGroups = fields.texts("ignoredResourceGroups");
   for (std::size_t i = 0; i < args.ignoredResourceGroups.size(); ++i) {
     if (args.ignoredResourceGroups[i].find('/') != std::string::npos)
-      fields.error(fmt::format("ignoredResourceGroups[{}]", i), "Invalid value: resource group name can't contain '/'");
-    if (const std::string wrong = api::checkQualifiedName(args.ignoredResourceGroups[i]); !wrong.empty()) {
+      fields.error(fmt::format("ignoredResourceGroups[{}]", i),
+                   "Invalid value: resource group name can't contain '/'");
+    if (const std::string wrong = api::checkQualifiedName(args.ignoredResourceGroups[i]);
+        !wrong.empty()) {
       fields.error(fmt::format("ignoredResourceGroups[{}]", i),
                    fmt::format("Invalid value: \"{}\": {}", args.ignoredResourceGroups[i], wrong));
     }
@@ -101,8 +106,9 @@ NodeResourcesBalancedAllocationArgs NodeResourcesBalancedAllocationArgs::read(Fi
   if (mode == "Improvement") {
     args.mode = BalanceMode::Improvement;
   } else if (mode != "AfterPod") {
-    fields.error("balancedAllocationMode",
-                 fmt::format("Unsupported value: \"{}\": supported values: AfterPod, Improvement", mode));
+    fields.error(
+        "balancedAllocationMode",
+        fmt::format("Unsupported value: \"{}\": supported values: AfterPod, Improvement", mode));
   }
   fields.refuseUnknown();
   return args;

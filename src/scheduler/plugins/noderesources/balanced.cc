@@ -26,7 +26,7 @@ Status NodeResourcesBalancedAllocation::preScore(CycleState&, const PodInfo& pod
 Status NodeResourcesBalancedAllocation::score(const CycleState& state, const PodInfo& pod,
                                               std::span<const NodeId> nodes,
                                               std::span<std::int64_t> scores) {
-  const NodeView& view = state.view();
+  const NodeView* const view = state.view().empty() ? nullptr : &state.view();
   struct Column {
     ResourceId id;
     std::span<const std::int64_t> allocatable;
@@ -47,7 +47,8 @@ Status NodeResourcesBalancedAllocation::score(const CycleState& state, const Pod
   };
   const auto taken = [&](const Column& column, NodeId node) {
     const std::int64_t requested = Cluster::columnAt(column.requested, node);
-    const NodeCredit* credit = view.empty() ? nullptr : view.on(node);
+    if (!view) return requested;
+    const NodeCredit* const credit = view->on(node);
     if (!credit) return requested;
     return std::max<std::int64_t>(requested - credit->amount.amount(column.id), 0);
   };

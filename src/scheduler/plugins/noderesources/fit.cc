@@ -95,7 +95,7 @@ PreFilterResult NodeResourcesFit::preFilter(CycleState& state, const PodInfo& po
 
 Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
   const auto& wanted = *state.get<std::vector<Wanted>>(kWanted);
-  const NodeView& view = state.view();
+  const NodeView* const view = state.view().empty() ? nullptr : &state.view();
   struct Column {
     std::span<const std::int64_t> allocatable;
     std::span<const std::int64_t> requested;
@@ -115,6 +115,17 @@ Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFil
   constexpr std::uint64_t kPods = 1ULL << 62;
   constexpr std::uint64_t kNever = 1ULL << 63;
   boost::container::small_vector<std::pair<std::uint64_t, VerdictId>, 8> known;
+  const auto judge = [&](NodeId node, std::int64_t pods, auto&& takenOf) {
+    std::uint64_t lacks = pods + 1 > allowedPods[node] ? kPods : 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const Column& column = columns[i];
+      const std::int64_t allocatable = Cluster::columnAt(column.allocatable, node);
+      if (column.amount <= allocatable - takenOf(i)) continue;
+      lacks |= 1ULL << std::min<std::size_t>(i, 61);
+      if (column.amount > allocatable) lacks |= kNever;
+    }
+    return lacks;
+  };
   // What others hold of a resource, as the pod sees it.
   const auto taken = [&](std::size_t i, NodeId node, const NodeCredit* credit) {
     const std::int64_t requested = Cluster::columnAt(columns[i].requested, node);
@@ -122,16 +133,13 @@ Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFil
     return std::max<std::int64_t>(requested - credit->amount.amount(wanted[i].id), 0);
   };
   nodes.forEach([&](NodeId node) {
-    const NodeCredit* credit = view.empty() ? nullptr : view.on(node);
-    const std::int64_t pods = podCount[node] - (credit ? credit->pods : 0);
-    std::uint64_t lacks = pods + 1 > allowedPods[node] ? kPods : 0;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const Column& column = columns[i];
-      const std::int64_t allocatable = Cluster::columnAt(column.allocatable, node);
-      if (column.amount <= allocatable - taken(i, node, credit)) continue;
-      lacks |= 1ULL << std::min<std::size_t>(i, 61);
-      if (column.amount > allocatable) lacks |= kNever;
-    }
+    const NodeCredit* const credit = !view ? nullptr : view->on(node);
+    const std::uint64_t lacks = credit
+                                    ? judge(node, podCount[node] - credit->pods,
+                                            [&](std::size_t i) { return taken(i, node, credit); })
+                                    : judge(node, podCount[node], [&](std::size_t i) {
+                                        return Cluster::columnAt(columns[i].requested, node);
+                                      });
     if (lacks == 0) return;
     for (const auto& [bits, id] : known)
       if (bits == lacks && columns.size() < 62) return nodes.reject(node, id);
@@ -157,7 +165,7 @@ Status NodeResourcesFit::preScore(CycleState&, const PodInfo&, std::span<const N
 
 Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
                                std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
-  const NodeView& view = state.view();
+  const NodeView* const view = state.view().empty() ? nullptr : &state.view();
   struct Column {
     ResourceId id;
     std::span<const std::int64_t> allocatable;
@@ -178,16 +186,13 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
                                        : cluster_.requested(id),
                        amount, weight});
   }
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
+  const auto scoreOn = [&](NodeId node, auto&& usedOf) -> std::int64_t {
     std::int64_t sum = 0;
     std::int64_t weights = 0;
-    const NodeCredit* credit = view.empty() ? nullptr : view.on(nodes[n]);
     for (const Column& column : columns) {
-      const std::int64_t allocatable = Cluster::columnAt(column.allocatable, nodes[n]);
+      const std::int64_t allocatable = Cluster::columnAt(column.allocatable, node);
       if (allocatable == 0) continue;
-      std::int64_t used = Cluster::columnAt(column.used, nodes[n]);
-      if (credit) used = std::max<std::int64_t>(used - creditIn(*credit, column.id), 0);
-      const std::int64_t requested = addSaturating(used, column.amount);
+      const std::int64_t requested = addSaturating(usedOf(column), column.amount);
       if (args_.type == ScoringType::RequestedToCapacityRatio) {
         const std::int64_t score = line_.at(mostAllocatedScore(requested, allocatable));
         if (score <= 0) continue;
@@ -199,13 +204,17 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
       }
       weights += column.weight;
     }
-    if (weights == 0) {
-      scores[n] = 0;
-    } else if (args_.type == ScoringType::RequestedToCapacityRatio) {
-      scores[n] = std::llround(static_cast<double>(sum) / static_cast<double>(weights));
-    } else {
-      scores[n] = sum / weights;
-    }
+    if (weights == 0) return 0;
+    if (args_.type != ScoringType::RequestedToCapacityRatio) return sum / weights;
+    return std::llround(static_cast<double>(sum) / static_cast<double>(weights));
+  };
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeId node = nodes[n];
+    const auto used = [&](const Column& column) { return Cluster::columnAt(column.used, node); };
+    const NodeCredit* const credit = !view ? nullptr : view->on(node);
+    scores[n] = !credit ? scoreOn(node, used) : scoreOn(node, [&](const Column& column) {
+      return std::max<std::int64_t>(used(column) - creditIn(*credit, column.id), 0);
+    });
   }
   return {};
 }

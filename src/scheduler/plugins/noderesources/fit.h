@@ -1,8 +1,8 @@
 #pragma once
 
-// NodeResourcesFit: a node must have room for everything the pod requests; and nodes are preferred by how
-// much of the configured resources would be left (LeastAllocated), used (MostAllocated), or by a line over
-// utilisation (RequestedToCapacityRatio).
+// NodeResourcesFit: a node must have room for everything the pod requests; and nodes are preferred
+// by how much of the configured resources would be left (LeastAllocated), used (MostAllocated), or
+// by a line over utilisation (RequestedToCapacityRatio).
 
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/noderesources/scores.h"

@@ -6,32 +6,6 @@
 
 namespace koord::scheduler {
 
-namespace {
-
-// part * 100 / whole, also where the product does not fit 64 bits.
-std::int64_t percentOf(std::int64_t part, std::int64_t whole) {
-  // Quotients of integers this small are told apart from whole numbers by doubles, which are
-  // several times as fast to divide.
-  constexpr std::int64_t kSmall = std::int64_t{1} << 45;
-  if (part >= 0 && part < kSmall && whole < kSmall)
-    return static_cast<std::int64_t>(static_cast<double>(part * 100) / static_cast<double>(whole));
-  if (part <= std::numeric_limits<std::int64_t>::max() / 100 &&
-      part >= std::numeric_limits<std::int64_t>::min() / 100) {
-    return part * 100 / whole;
-  }
-  return static_cast<std::int64_t>(static_cast<__int128>(part) * 100 / whole);
-}
-
-}  // namespace
-
-std::int64_t leastAllocatedScore(std::int64_t requested, std::int64_t allocatable) {
-  return requested > allocatable ? 0 : percentOf(allocatable - requested, allocatable);
-}
-
-std::int64_t mostAllocatedScore(std::int64_t requested, std::int64_t allocatable) {
-  return percentOf(std::min(requested, allocatable), allocatable);
-}
-
 std::int64_t BrokenLine::at(std::int64_t x) const {
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const auto [x1, y1] = points_[i];

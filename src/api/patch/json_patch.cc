@@ -57,7 +57,8 @@ class Budget {
   Result<> copied(std::size_t bytes) {
     copiedBytes_ += bytes;
     if (copiedBytes_ <= kMaxPatchCopyBytes) return {};
-    return fail(ErrorCode::RequestEntityTooLarge,
+    // 422 and not 413, as kube-apiserver answers whatever an operation of a patch fails for.
+    return fail(ErrorCode::Invalid,
                 fmt::format("Unable to complete the copy, the accumulated size increase of copy is "
                             "{}, exceeding the limit {}",
                             copiedBytes_, kMaxPatchCopyBytes));

@@ -47,7 +47,7 @@ TEST(JsonPatchTest, copiesTogetherAreNoLargerThanThreeMebibytes) {
                                    40));
   const auto result = applyJsonPatch(parsed("{}"), bomb);
   ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::RequestEntityTooLarge);
+  EXPECT_EQ(result.error().code, ErrorCode::Invalid);
   EXPECT_THAT(
       result.error().message,
       ::testing::MatchesRegex("Unable to complete the copy, the accumulated size increase of "

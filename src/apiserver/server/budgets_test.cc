@@ -38,7 +38,7 @@ class BudgetsTest : public ServerTest {
   }
 };
 
-TEST_F(BudgetsTest, aJsonPatchThatCopiesIntoItselfIs413) {
+TEST_F(BudgetsTest, aJsonPatchThatCopiesIntoItselfIsRefused) {
   post(kConfigMaps, R"({"metadata":{"name":"c"}})");
   const auto before = get(std::string(kConfigMaps) + "/c").body;
   const auto refused = jsonPatch(std::string(kConfigMaps) + "/c",
@@ -47,8 +47,8 @@ TEST_F(BudgetsTest, aJsonPatchThatCopiesIntoItselfIs413) {
                                 {"op":"copy","from":"/data","path":"/data/y"})",
                                               20) +
                                      "]");
-  EXPECT_EQ(refused.status, 413);
-  EXPECT_EQ(refused.reason(), "RequestEntityTooLarge");
+  EXPECT_EQ(refused.status, 422);
+  EXPECT_EQ(refused.reason(), "Invalid");
   EXPECT_THAT(refused.message(),
               HasSubstr("Unable to complete the copy, the accumulated size increase of copy is"));
   EXPECT_EQ(get(std::string(kConfigMaps) + "/c").body, before);

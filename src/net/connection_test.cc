@@ -55,8 +55,8 @@ class ConnectionTest : public testing::Test, public ConnectionOwner {
               responders.push_back(std::move(responder));
             })) {}
   ~ConnectionTest() override {
+    responders.clear();  // answered with 500, which is written
     transport->user.reset();
-    responders.clear();
     connection.reset();
   }
 

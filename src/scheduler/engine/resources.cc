@@ -25,7 +25,8 @@ void Resources::set(ResourceId id, std::int64_t value) {
     base[id] = value;
     return;
   }
-  const auto it = std::ranges::lower_bound(scalars, id, {}, [](const auto& entry) { return entry.first; });
+  const auto it =
+      std::ranges::lower_bound(scalars, id, {}, [](const auto& entry) { return entry.first; });
   if (it != scalars.end() && it->first == id) {
     it->second = value;
   } else {
@@ -45,9 +46,10 @@ void Resources::add(const Resources& other) {
 
 void Resources::subtract(const Resources& other) {
   other.forEach([&](ResourceId id, std::int64_t value) {
-    const std::int64_t left = addSaturating(amount(id), value == std::numeric_limits<std::int64_t>::min()
-                                                            ? std::numeric_limits<std::int64_t>::max()
-                                                            : -value);
+    const std::int64_t left =
+        addSaturating(amount(id), value == std::numeric_limits<std::int64_t>::min()
+                                      ? std::numeric_limits<std::int64_t>::max()
+                                      : -value);
     set(id, left);
   });
 }
@@ -71,6 +73,13 @@ Resources toResources(ResourceNames& names, const api::ResourceList& list) {
     }
   }
   return result;
+}
+
+std::string amountText(ResourceId id, std::int64_t amount) {
+  if (id == kCpu) return Quantity::ofMilli(amount).toString();
+  const bool bytes = id == kMemory || id == kEphemeralStorage;
+  return Quantity::of(amount, bytes ? Quantity::Format::BinarySI : Quantity::Format::DecimalSI)
+      .toString();
 }
 
 }  // namespace koord::scheduler

@@ -1,13 +1,12 @@
 #pragma once
 
-// Amounts of resources as the scheduler counts them: 64-bit integers by dense resource id. cpu is in
-// thousandths of a core, memory and ephemeral storage in bytes, every other resource ("scalar") in its own
-// unit. The number of pods is not one of them.
+// Amounts of resources as the scheduler counts them: 64-bit integers by dense resource id. cpu is
+// in thousandths of a core, memory and ephemeral storage in bytes, every other resource ("scalar")
+// in its own unit. The number of pods is not one of them.
 
 #include <array>
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <limits>
 #include <limits>
 
 #include "api/meta.h"
@@ -59,6 +58,9 @@ Resources toResources(ResourceNames& names, const api::ResourceList& list);
 
 // The most that 64 bits can say, and that anybody has or asks for (PodInfo::beyond).
 inline constexpr std::int64_t kMostAmount = std::numeric_limits<std::int64_t>::max();
+
+// For people: "2500m", "3Gi".
+std::string amountText(ResourceId id, std::int64_t amount);
 
 // Sums that stop at the ends of int64 instead of wrapping around.
 inline std::int64_t addSaturating(std::int64_t a, std::int64_t b) {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/time.h"
-#include "scheduler/engine/tolerations.h"
+#include "scheduler/framework/people.h"
 
 namespace koord::scheduler {
 
@@ -42,13 +42,6 @@ json::value decisionJson(const Decision& decision) {
                       {"rejections", std::move(rejections)}};
 }
 
-std::string amountText(ResourceId id, std::int64_t amount) {
-  if (id == kCpu) return Quantity::ofMilli(amount).toString();
-  const bool bytes = id == kMemory || id == kEphemeralStorage;
-  return Quantity::of(amount, bytes ? Quantity::Format::BinarySI : Quantity::Format::DecimalSI)
-      .toString();
-}
-
 // The node that lacks least of what the pod asks for, and how much that is.
 json::value nearestMiss(const Cluster& cluster, const PodInfo& pod, const NodeSet& rejected) {
   NodeId best = kNoNode;
@@ -79,32 +72,13 @@ json::value nearestMiss(const Cluster& cluster, const PodInfo& pod, const NodeSe
 
 // What would have to be done for the one plugin that rejects the node to take it; "" when only a
 // person can tell.
-std::string changeFor(const std::string& plugin, const Cluster& cluster, const PodInfo& pod,
+std::string changeFor(const Profile& profile, const std::string& plugin, const PodInfo& pod,
                       NodeId node) {
-  const api::Node& object = *cluster.node(node).object;
-  if (plugin == "NodeUnschedulable") return "uncordon the node";
-  if (plugin == "TaintToleration") {
-    std::vector<std::string> taints;
-    for (const api::Taint& taint : object.spec.taints) {
-      if (taint.effect == "PreferNoSchedule" || tolerates(pod.pod->spec.tolerations, taint))
-        continue;
-      taints.push_back(fmt::format("{}{}{}:{}", taint.key, taint.value.empty() ? "" : "=",
-                                   taint.value, taint.effect));
-    }
-    return fmt::format("tolerate {}", fmt::join(taints, ", "));
-  }
-  if (plugin != "NodeResourcesFit") return {};
-  std::vector<std::string> missing;
-  pod.request.forEach([&](ResourceId id, std::int64_t amount) {
-    const std::int64_t free = Cluster::columnAt(cluster.allocatable(id), node) -
-                              Cluster::columnAt(cluster.requested(id), node);
-    if (amount > 0 && amount > free) {
-      missing.push_back(fmt::format("{} {}", amountText(id, addSaturating(amount, -free)),
-                                    cluster.resources().name(id)));
-    }
-  });
-  return missing.empty() ? "fewer pods there"
-                         : fmt::format("{} less, or as much freed there", fmt::join(missing, ", "));
+  for (const auto& each : profile.plugins)
+    if (each->name() == plugin)
+      if (const auto* remedy = dynamic_cast<const RemedyPlugin*>(each.get()))
+        return remedy->remedyFor(pod, node);
+  return {};
 }
 
 // Nodes that one plugin alone keeps the pod from, by plugin and reason: where the least has to
@@ -124,7 +98,7 @@ json::array butForOne(const Profile& profile, const Cluster& cluster, const PodI
                                   {"reasons", textArray(rejection.reasons)},
                                   {"count", members.size()},
                                   {"nodes", std::move(names)},
-                                  {"change", changeFor(plugin, cluster, pod, members.front())}});
+                                  {"change", changeFor(profile, plugin, pod, members.front())}});
   }
   return result;
 }

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <set>
 
 #include "api/codec.h"
 #include "net/profiling.h"
 #include "net/serving.h"
 #include "net/zpages.h"
+#include "scheduler/framework/people.h"
 #include "scheduler/services/explain.h"
 #include "scheduler/services/pod_resources.h"
 
@@ -134,11 +136,28 @@ void HttpService::addServices() {
           net::sendJson(*to, 503, json::object{{"message", "the instance is not leader"}});
         });
   };
-  add("GET", "/apis/v1/__services__", [](const net::RoutedRequest&) {
-    return json::value(json::object{
-        {"GET", json::array{"/apis/v1/__services__", "/apis/v1/explain/pods/:namespace/:name",
-                            "/apis/v1/nodes/:nodeName"}},
-        {"POST", json::array{"/apis/v1/explain/pods"}}});
+  std::set<std::string> shown{"/apis/v1/__services__", "/apis/v1/explain/pods/:namespace/:name",
+                              "/apis/v1/nodes/:nodeName"};
+  // Profiles share what their plugins tell: the first that has a plugin answers for it.
+  for (const auto& [name, runtime] : scheduler_.profiles()) {
+    for (const auto& plugin : runtime->profile().plugins) {
+      auto* service = dynamic_cast<ServicePlugin*>(plugin.get());
+      if (!service) continue;
+      const std::string base = fmt::format("/apis/v1/plugins/{}/", plugin->name());
+      for (auto& route : service->routes()) {
+        if (!shown.insert(base + route.shown).second) continue;
+        add("GET", (base + route.path).c_str(),
+            [answer = std::move(route.answer)](const net::RoutedRequest& in) {
+              return answer(in.rest);
+            });
+      }
+    }
+  }
+  json::array paths;
+  for (const std::string& path : shown) paths.push_back(json::string(path));
+  add("GET", "/apis/v1/__services__", [paths](const net::RoutedRequest&) {
+    return json::value(
+        json::object{{"GET", paths}, {"POST", json::array{"/apis/v1/explain/pods"}}});
   });
   add("GET", "/apis/v1/nodes/",
       [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "net/fake_responder.h"
 #include "scheduler/core/scheduler_fixture.h"
+#include "scheduler/testing/small_plugins.h"
 
 namespace koord::scheduler {
 namespace {
@@ -244,6 +245,42 @@ TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
               AllOf(HasSubstr("\"feasibleNodes\":1"), HasSubstr("\"bestNodes\":[{\"node\":\"a\"")));
   s.leading = false;
   EXPECT_EQ(s.ask("GET", "/apis/v1/__services__").status, 503);
+}
+
+TEST(HttpService, plugins_answer_below_their_names_and_say_what_would_help) {
+  SchedulerConfiguration configuration = defaultConfiguration();
+  configuration.profiles.front().plugins["multiPoint"].enabled.push_back(
+      {std::string(testing::Slots::kName), 0});
+  struct WithSlots : Service {
+    explicit WithSlots(SchedulerConfiguration configuration) {
+      registry[std::string(testing::Slots::kName)] = [](Fields&, Handle& handle) {
+        return std::make_unique<testing::Slots>(handle);
+      };
+      configuration_ = std::move(configuration);
+      service.reset();
+      create();
+      service.emplace(*scheduler, metrics, loop,
+                      ServiceState{.leading = [this] { return leading; },
+                                   .unhealthy = [this] { return unhealthy; },
+                                   .synced = [this] { return synced; },
+                                   .stopping = [] { return false; },
+                                   .clientMetrics = [] { return ""; }});
+      scheduler->start();
+    }
+  } s(std::move(configuration));
+  auto node = aNode("n1");
+  node.object().metadata.annotations[testing::Slots::kSlots] = "0-2";
+  s.node(node);
+  EXPECT_THAT(s.get("/apis/v1/__services__"), HasSubstr("/apis/v1/plugins/Slots/nodes/:nodeName"));
+  EXPECT_THAT(s.get("/apis/v1/plugins/Slots/nodes/n1"), HasSubstr(R"("free":"0-2")"));
+  EXPECT_EQ(s.ask("GET", "/apis/v1/plugins/Slots/nodes/n2").status, 404);
+  auto pod = aPod("p");
+  pod.object().metadata.annotations[testing::Slots::kWants] = "5";
+  s.create(pod);
+  s.run();
+  EXPECT_THAT(s.get("/apis/v1/explain/pods/default/p"), HasSubstr("2 slots fewer"));
+  s.leading = false;
+  EXPECT_EQ(s.ask("GET", "/apis/v1/plugins/Slots/nodes/n1").status, 503);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "scheduler/framework/group.h"
 #include "scheduler/framework/handle.h"
 #include "scheduler/framework/node_filter.h"
+#include "scheduler/framework/people.h"
 #include "scheduler/framework/plugin.h"
 
 namespace koord::scheduler::testing {
@@ -39,7 +40,9 @@ class Slots final : public Plugin,
                     public FilterPlugin,
                     public ReservePlugin,
                     public PreBindPlugin,
-                    public EnqueueExtensions {
+                    public EnqueueExtensions,
+                    public RemedyPlugin,
+                    public ServicePlugin {
  public:
   static constexpr std::string_view kName = "Slots";
   static constexpr const char* kSlots = "test/slots";
@@ -52,6 +55,8 @@ class Slots final : public Plugin,
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
   std::vector<EventRegistration> eventsToRegister() const override;
+  std::string remedyFor(const PodInfo& pod, NodeId node) const override;
+  std::vector<Route> routes() override;
 
   static SlotLedger& ledgerOf(Handle& handle);
 
@@ -102,9 +107,9 @@ class HoldKind final : public UnitKind {
   Task<Result<>> annotate(PodPtr unit, api::StringMap annotations) override;
   Task<bool> evict(PodPtr unit, PodPtr preemptor) override;
 
-  std::map<std::string, std::string> boundTo;   // node by name of the hold
-  std::vector<std::string> reports;             // "name reason: message"
-  std::vector<std::string> evicted;             // names
+  std::map<std::string, std::string> boundTo;  // node by name of the hold
+  std::vector<std::string> reports;            // "name reason: message"
+  std::vector<std::string> evicted;            // names
 
  private:
   Handle& handle_;
@@ -145,8 +150,8 @@ class Holds final : public Plugin,
   HoldLedger& ledger_;
 };
 
-// Together: pods with annotation test/group "name/N" are placed when at least N of them have a node,
-// in one zone (node label zone) if there is one that takes them all.
+// Together: pods with annotation test/group "name/N" are placed when at least N of them have a
+// node, in one zone (node label zone) if there is one that takes them all.
 class Together final : public Plugin, public GroupPlugin {
  public:
   static constexpr std::string_view kName = "Together";
@@ -163,12 +168,12 @@ class Together final : public Plugin, public GroupPlugin {
   Cluster& cluster_;
 };
 
-// Allowance: how much cpu the pods of a namespace may use together, as quotas do. Namespaces without
-// a limit are not limited. What is used is derived from grants.
+// Allowance: how much cpu the pods of a namespace may use together, as quotas do. Namespaces
+// without a limit are not limited. What is used is derived from grants.
 class AllowanceLedger final : public LedgerOf<std::int64_t> {  // milli cpu
  public:
   std::string_view name() const override { return "allowance"; }
-  std::map<std::string, std::int64_t> used;   // by namespace
+  std::map<std::string, std::int64_t> used;  // by namespace
   std::map<std::string, std::int64_t> limit;
   std::uint64_t version = 0;
 

@@ -105,4 +105,16 @@ std::vector<EventRegistration> Slots::eventsToRegister() const {
           {EventResource::Node, action::kAdd | action::kUpdateNodeAnnotation, "", {}}};
 }
 
+std::string Slots::remedyFor(const PodInfo& pod, NodeId node) const {
+  return fmt::format("{} slots fewer", wantedBy(pod) - ledger_.free(node).size());
+}
+
+std::vector<ServicePlugin::Route> Slots::routes() {
+  return {{"nodes/", "nodes/:nodeName", [this](const std::string& name) -> Result<json::value> {
+             const auto node = cluster_.findNode(name);
+             if (!node) return fail(ErrorCode::NotFound, "cannot find node " + name);
+             return json::value(json::object{{"free", ledger_.free(*node).toString()}});
+           }}};
+}
+
 }  // namespace koord::scheduler::testing

@@ -1,5 +1,7 @@
 #include "scheduler/plugins/noderesources/fit.h"
 
+#include <fmt/format.h>
+
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
@@ -261,6 +263,20 @@ std::vector<EventRegistration> NodeResourcesFit::eventsToRegister() const {
           {EventResource::Node,
            action::kAdd | action::kUpdateNodeAllocatable | action::kUpdateNodeTaint, "",
            [this](const PodInfo& pod, const ClusterEvent& event) { return onNode(pod, event); }}};
+}
+
+std::string NodeResourcesFit::remedyFor(const PodInfo& pod, NodeId node) const {
+  std::vector<std::string> missing;
+  pod.request.forEach([&](ResourceId id, std::int64_t amount) {
+    const std::int64_t free = Cluster::columnAt(cluster_.allocatable(id), node) -
+                              Cluster::columnAt(cluster_.requested(id), node);
+    if (amount > 0 && amount > free) {
+      missing.push_back(
+          fmt::format("{} {}", amountText(id, amount - free), cluster_.resources().name(id)));
+    }
+  });
+  return missing.empty() ? "fewer pods there"
+                         : fmt::format("{} less, or as much freed there", fmt::join(missing, ", "));
 }
 
 }  // namespace koord::scheduler

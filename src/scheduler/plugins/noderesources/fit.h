@@ -4,6 +4,7 @@
 // by how much of the configured resources would be left (LeastAllocated), used (MostAllocated), or
 // by a line over utilisation (RequestedToCapacityRatio).
 
+#include "scheduler/framework/people.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/noderesources/scores.h"
 
@@ -15,7 +16,8 @@ class NodeResourcesFit final : public Plugin,
                                public FilterPlugin,
                                public PreScorePlugin,
                                public ScorePlugin,
-                               public EnqueueExtensions {
+                               public EnqueueExtensions,
+                               public RemedyPlugin {
  public:
   static constexpr std::string_view kName = "NodeResourcesFit";
   NodeResourcesFit(Handle& handle, const NodeResourcesFitArgs& args);
@@ -27,6 +29,7 @@ class NodeResourcesFit final : public Plugin,
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
   std::vector<EventRegistration> eventsToRegister() const override;
+  std::string remedyFor(const PodInfo& pod, NodeId node) const override;
 
  private:
   struct Wanted {

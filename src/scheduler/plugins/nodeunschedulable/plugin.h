@@ -1,7 +1,9 @@
 #pragma once
 
-// NodeUnschedulable: keeps pods off cordoned nodes unless they tolerate node.kubernetes.io/unschedulable.
+// NodeUnschedulable: keeps pods off cordoned nodes unless they tolerate
+// node.kubernetes.io/unschedulable.
 
+#include "scheduler/framework/people.h"
 #include "scheduler/framework/registry.h"
 
 namespace koord::scheduler {
@@ -9,7 +11,8 @@ namespace koord::scheduler {
 class NodeUnschedulable final : public Plugin,
                                 public Signed,
                                 public FilterPlugin,
-                                public EnqueueExtensions {
+                                public EnqueueExtensions,
+                                public RemedyPlugin {
  public:
   static constexpr std::string_view kName = "NodeUnschedulable";
   explicit NodeUnschedulable(Handle& handle) : cluster_(handle.cluster()) {}
@@ -17,6 +20,7 @@ class NodeUnschedulable final : public Plugin,
   void sign(const PodInfo& pod, Signature& signature) const override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   std::vector<EventRegistration> eventsToRegister() const override;
+  std::string remedyFor(const PodInfo&, NodeId) const override { return "uncordon the node"; }
 
  private:
   Cluster& cluster_;

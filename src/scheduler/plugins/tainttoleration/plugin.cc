@@ -1,5 +1,7 @@
 #include "scheduler/plugins/tainttoleration/plugin.h"
 
+#include <fmt/format.h>
+
 #include <boost/container/small_vector.hpp>
 
 #include "scheduler/engine/tolerations.h"
@@ -54,15 +56,17 @@ Status TaintToleration::filter(const CycleState&, const PodInfo& pod, NodeFilter
     if (set == 0) return;
     if (tolerated.of(set, [&] { return tolerations.tolerateAll(cluster_.taints(set)); })) return;
     if (rejection == kPasses) {
-      rejection = nodes.rejection(Code::UnschedulableAndUnresolvable,
-                                  {"node(s) had untolerated taint(s)"});
+      rejection =
+          nodes.rejection(Code::UnschedulableAndUnresolvable, {"node(s) had untolerated taint(s)"});
     }
     nodes.reject(node, rejection);
   });
   return {};
 }
 
-Status TaintToleration::preScore(CycleState&, const PodInfo&, std::span<const NodeId>) { return {}; }
+Status TaintToleration::preScore(CycleState&, const PodInfo&, std::span<const NodeId>) {
+  return {};
+}
 
 Status TaintToleration::score(const CycleState&, const PodInfo& pod, std::span<const NodeId> nodes,
                               std::span<std::int64_t> scores) {
@@ -79,17 +83,28 @@ Status TaintToleration::score(const CycleState&, const PodInfo& pod, std::span<c
 }
 
 std::vector<EventRegistration> TaintToleration::eventsToRegister() const {
-  return {{EventResource::Node, action::kAdd | action::kUpdateNodeTaint, "",
-           [](const PodInfo& pod, const ClusterEvent& event) {
-             const auto& tolerations = pod.pod->spec.tolerations;
-             const bool before = event.oldNode && toleratesAll(tolerations, event.oldNode->spec.taints);
-             const bool now = event.newNode && toleratesAll(tolerations, event.newNode->spec.taints);
-             return !before && now ? Hint::Queue : Hint::Skip;
-           }},
-          {EventResource::Pod, action::kUpdatePodToleration, "",
-           [](const PodInfo& pod, const ClusterEvent& event) {
-             return event.newPod && event.newPod->uid() == pod.uid() ? Hint::Queue : Hint::Skip;
-           }}};
+  return {
+      {EventResource::Node, action::kAdd | action::kUpdateNodeTaint, "",
+       [](const PodInfo& pod, const ClusterEvent& event) {
+         const auto& tolerations = pod.pod->spec.tolerations;
+         const bool before = event.oldNode && toleratesAll(tolerations, event.oldNode->spec.taints);
+         const bool now = event.newNode && toleratesAll(tolerations, event.newNode->spec.taints);
+         return !before && now ? Hint::Queue : Hint::Skip;
+       }},
+      {EventResource::Pod, action::kUpdatePodToleration, "",
+       [](const PodInfo& pod, const ClusterEvent& event) {
+         return event.newPod && event.newPod->uid() == pod.uid() ? Hint::Queue : Hint::Skip;
+       }}};
+}
+
+std::string TaintToleration::remedyFor(const PodInfo& pod, NodeId node) const {
+  std::vector<std::string> taints;
+  for (const api::Taint& taint : cluster_.node(node).object->spec.taints) {
+    if (taint.effect == "PreferNoSchedule" || tolerates(pod.pod->spec.tolerations, taint)) continue;
+    taints.push_back(fmt::format("{}{}{}:{}", taint.key, taint.value.empty() ? "" : "=",
+                                 taint.value, taint.effect));
+  }
+  return fmt::format("tolerate {}", fmt::join(taints, ", "));
 }
 
 }  // namespace koord::scheduler

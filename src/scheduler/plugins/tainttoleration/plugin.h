@@ -1,8 +1,9 @@
 #pragma once
 
-// TaintToleration: rejects nodes with a NoSchedule or NoExecute taint that the pod does not tolerate, and
-// prefers nodes with fewer untolerated PreferNoSchedule taints.
+// TaintToleration: rejects nodes with a NoSchedule or NoExecute taint that the pod does not
+// tolerate, and prefers nodes with fewer untolerated PreferNoSchedule taints.
 
+#include "scheduler/framework/people.h"
 #include "scheduler/framework/registry.h"
 
 namespace koord::scheduler {
@@ -12,7 +13,8 @@ class TaintToleration final : public Plugin,
                               public FilterPlugin,
                               public PreScorePlugin,
                               public ScorePlugin,
-                              public EnqueueExtensions {
+                              public EnqueueExtensions,
+                              public RemedyPlugin {
  public:
   static constexpr std::string_view kName = "TaintToleration";
   explicit TaintToleration(Handle& handle) : cluster_(handle.cluster()) {}
@@ -24,6 +26,7 @@ class TaintToleration final : public Plugin,
                std::span<std::int64_t> scores) override;
   Normalization normalization() const override { return Normalization::Lowest; }
   std::vector<EventRegistration> eventsToRegister() const override;
+  std::string remedyFor(const PodInfo& pod, NodeId node) const override;
 
  private:
   Cluster& cluster_;

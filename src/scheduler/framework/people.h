@@ -1,0 +1,36 @@
+#pragma once
+
+// What plugins offer to people: what to change so that a node takes a pod, and HTTP services.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "scheduler/engine/node_set.h"
+#include "scheduler/engine/pod_info.h"
+
+namespace koord::scheduler {
+
+// Asked by explain for a node that this plugin alone keeps the pod from.
+class RemedyPlugin {
+ public:
+  virtual ~RemedyPlugin() = default;
+  // "tolerate gpu:NoSchedule"; "" when only a person can tell.
+  virtual std::string remedyFor(const PodInfo& pod, NodeId node) const = 0;
+};
+
+// Answers GET below /apis/v1/plugins/NAME/ on the leader.
+class ServicePlugin {
+ public:
+  virtual ~ServicePlugin() = default;
+  struct Route {
+    std::string path;   // below the plugin's: "nodes/", what follows it is `rest`
+    std::string shown;  // in the list of services: "nodes/:nodeName"
+    std::function<Result<json::value>(const std::string& rest)> answer;
+  };
+  virtual std::vector<Route> routes() = 0;
+};
+
+}  // namespace koord::scheduler

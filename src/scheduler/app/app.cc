@@ -131,7 +131,7 @@ class App final : public RunningScheduler {
   }
 
   void stop(Callback done) override {
-    stopping_ = true;
+    if (std::exchange(stopping_, true)) return;  // told twice: the first time will end it
     scheduler_->stop();
     // Bindings under way get a moment; what they leave open the next leader finds in the API.
     drain(50, std::move(done));

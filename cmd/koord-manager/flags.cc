@@ -11,12 +11,7 @@ namespace koord::manager {
 namespace {
 
 // For what this version does not have.
-struct Unused {
-  const char* name;
-  const char* type;
-  const char* byDefault;
-};
-constexpr Unused kUnused[] = {
+constexpr koord::flags::UnusedFlag kUnused[] = {
     {"sync-period", "string", ""},
     {"node-strategy-name-need-check", "string", "false"},
     {"colocation-profile-reconcile-by-default", "bool", "false"},
@@ -79,7 +74,7 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
   set.text("master", component.client.server, "Address of the API server, instead of kubeconfig's");
   set.real("rest-config-qps", component.qps, "API requests per second; 0 = unlimited");
   set.integer("rest-config-burst", component.burst, "API requests at once beyond the rate");
-  for (const Unused& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);
+  for (const auto& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);
 }
 
 }  // namespace koord::manager

@@ -8,12 +8,7 @@ namespace koord::koordlet {
 namespace {
 
 // For what this version does not have.
-struct Unused {
-  const char* name;
-  const char* type;
-  const char* byDefault;
-};
-constexpr Unused kUnused[] = {
+constexpr koord::flags::UnusedFlag kUnused[] = {
     {"configmap-name", "string", "koordlet-config"},
     {"configmap-namespace", "string", "koordinator-system"},
     {"containerd-endpoint", "string", ""},
@@ -172,7 +167,7 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   addDirectories(line.flags(), flags.agent.dirs);
   addKubelet(line.flags(), flags.agent, flags.kubelet, kubeletTimeout);
   addWork(line.flags(), flags.agent);
-  for (const Unused& unused : kUnused)
+  for (const auto& unused : kUnused)
     line.flags().unused(unused.name, unused.type, unused.byDefault);
 
   if (const auto status = line.parse(argc, argv)) return status;

@@ -70,6 +70,13 @@ struct Flag {
   }
 };
 
+// A flag that is accepted for command lines written for another version, and changes nothing.
+struct UnusedFlag {
+  const char* name;
+  const char* type;  // as FlagSet::unused takes it
+  const char* byDefault;
+};
+
 class FlagSet {
  public:
   explicit FlagSet(Dialect dialect) : dialect_(dialect) {}

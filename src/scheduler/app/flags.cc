@@ -12,12 +12,7 @@ namespace {
 
 // Flags of kube-scheduler and koord-scheduler that have no effect here, accepted so that existing
 // command lines keep working.
-struct Unused {
-  const char* name;
-  const char* type;
-  const char* byDefault;
-};
-constexpr Unused kUnused[] = {
+constexpr koord::flags::UnusedFlag kUnused[] = {
     {"tls-sni-cert-key", "string", ""},
     {"tls-curve-preferences", "strings", "[]"},
     {"http2-max-streams-per-connection", "int", "0"},
@@ -176,7 +171,7 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
   addAccess(set, flags);
   addElection(set, flags.election);
   addDebugging(set, flags);
-  for (const Unused& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);
+  for (const auto& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);
 }
 
 Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags,

@@ -19,7 +19,7 @@ class Planner {
       : handle_(handle), cluster_(handle.cluster()), rules_(rules), members_(members) {}
 
   void clear(const NodeSet& nodes);
-  // "" or the member that fits nowhere.
+  // Success, or which member fits nowhere and why.
   Status placeAll(const NodeSet& nodes, JobPlan& plan);
   void bringBack(JobPlan& plan);
 

@@ -287,11 +287,16 @@ int main(int argc, char** argv) {
     // Pods of all kinds are there; plain ones come.
     const auto anyKind = [=](int n) {
       switch (n % 5) {
-        case 0: return near(n);
-        case 1: return n < 5 * few ? apart(n) : plain(n);
-        case 2: return preferNear(n);
-        case 3: return preferApart(n);
-        default: return plain(n);
+        case 0:
+          return near(n);
+        case 1:
+          return n < 5 * few ? apart(n) : plain(n);
+        case 2:
+          return preferNear(n);
+        case 3:
+          return preferApart(n);
+        default:
+          return plain(n);
       }
     };
     all.push_back(social("MixedSchedulingBasePod", nodes, many, many, {anyKind, plain}));
@@ -312,8 +317,8 @@ int main(int argc, char** argv) {
         scheduler.podDeleted(pod);
       }
     };
-    all.push_back(social("SchedulingWithMixedChurn", nodes, 0, many,
-                         {.measured = plain, .churn = churn}));
+    all.push_back(
+        social("SchedulingWithMixedChurn", nodes, 0, many, {.measured = plain, .churn = churn}));
     // Four low pods on every node; a high one takes the place of three of them.
     const auto low = [](int n) {
       return aPod(fmt::format("pod-{}", n)).request("cpu", "7200m").request("memory", "500Mi");

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/flags/command.h"
 #include "base/file_limit.h"
+#include "base/flags/command.h"
 #include "cluster/explain/explain_command.h"
 #include "cluster/hostnode/shim.h"
 #include "cluster/scenario/cli/test_command.h"

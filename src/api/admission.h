@@ -40,8 +40,8 @@ struct Webhook {
 };
 struct MutatingWebhookConfiguration {
   static constexpr ResourceType kType{"admissionregistration.k8s.io", "v1",
-                                      "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",
-                                      false};
+                                      "mutatingwebhookconfigurations",
+                                      "MutatingWebhookConfiguration", false};
   ObjectMeta metadata;
   std::vector<Webhook> webhooks;
 };

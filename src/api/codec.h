@@ -18,7 +18,7 @@ namespace koord::api {
 enum class Reading {
   Api,     // objects: names are case-sensitive, unknown fields are ignored
   Strict,  // configuration files: an unknown field is an error
-  Go,      // JSON inside annotations and ConfigMaps: names match without case if no exact match exists
+  Go,  // JSON inside annotations and ConfigMaps: names match without case if no exact match exists
 };
 
 template <class T>

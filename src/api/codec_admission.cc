@@ -6,7 +6,8 @@ namespace koord::api {
 
 BOOST_DESCRIBE_STRUCT(ServiceReference, (), (namespace_, name, path, port))
 BOOST_DESCRIBE_STRUCT(WebhookClientConfig, (), (url, service, caBundle))
-BOOST_DESCRIBE_STRUCT(RuleWithOperations, (), (operations, apiGroups, apiVersions, resources, scope))
+BOOST_DESCRIBE_STRUCT(RuleWithOperations, (),
+                      (operations, apiGroups, apiVersions, resources, scope))
 BOOST_DESCRIBE_STRUCT(Webhook, (),
                       (name, clientConfig, rules, failurePolicy, matchPolicy, namespaceSelector,
                        objectSelector, sideEffects, timeoutSeconds, admissionReviewVersions,
@@ -17,8 +18,8 @@ BOOST_DESCRIBE_STRUCT(GroupVersionKind, (), (group, version, kind))
 BOOST_DESCRIBE_STRUCT(GroupVersionResource, (), (group, version, resource))
 BOOST_DESCRIBE_STRUCT(UserInfo, (), (username, uid, groups))
 BOOST_DESCRIBE_STRUCT(AdmissionRequest, (),
-                      (uid, kind, resource, subResource, name, namespace_, operation, userInfo, object,
-                       oldObject, dryRun, options))
+                      (uid, kind, resource, subResource, name, namespace_, operation, userInfo,
+                       object, oldObject, dryRun, options))
 BOOST_DESCRIBE_STRUCT(AdmissionResponse, (), (uid, allowed, status, patch, patchType, warnings))
 BOOST_DESCRIBE_STRUCT(AdmissionReview, (), (apiVersion, kind, request, response))
 

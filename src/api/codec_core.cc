@@ -12,12 +12,13 @@ BOOST_DESCRIBE_STRUCT(NodeAddress, (), (type, address))
 BOOST_DESCRIBE_STRUCT(DaemonEndpoint, (), (Port))
 BOOST_DESCRIBE_STRUCT(NodeDaemonEndpoints, (), (kubeletEndpoint))
 BOOST_DESCRIBE_STRUCT(NodeSystemInfo, (),
-                      (machineID, systemUUID, bootID, kernelVersion, osImage, containerRuntimeVersion,
-                       kubeletVersion, kubeProxyVersion, operatingSystem, architecture))
+                      (machineID, systemUUID, bootID, kernelVersion, osImage,
+                       containerRuntimeVersion, kubeletVersion, kubeProxyVersion, operatingSystem,
+                       architecture))
 BOOST_DESCRIBE_STRUCT(ContainerImage, (), (names, sizeBytes))
 BOOST_DESCRIBE_STRUCT(NodeStatus, (),
-                      (capacity, allocatable, phase, conditions, addresses, daemonEndpoints, nodeInfo,
-                       images))
+                      (capacity, allocatable, phase, conditions, addresses, daemonEndpoints,
+                       nodeInfo, images))
 BOOST_DESCRIBE_STRUCT(Node, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(NamespaceSpec, (), (finalizers))
 BOOST_DESCRIBE_STRUCT(NamespaceStatus, (), (phase, conditions))
@@ -27,11 +28,12 @@ BOOST_DESCRIBE_STRUCT(Secret, (), (metadata, type, data))
 BOOST_DESCRIBE_STRUCT(EventSource, (), (component, host))
 BOOST_DESCRIBE_STRUCT(EventSeries, (), (count, lastObservedTime))
 BOOST_DESCRIBE_STRUCT(Event, (),
-                      (metadata, involvedObject, reason, message, source, firstTimestamp, lastTimestamp,
-                       count, type, eventTime, series, action, related, reportingComponent,
-                       reportingInstance))
+                      (metadata, involvedObject, reason, message, source, firstTimestamp,
+                       lastTimestamp, count, type, eventTime, series, action, related,
+                       reportingComponent, reportingInstance))
 BOOST_DESCRIBE_STRUCT(LeaseSpec, (),
-                      (holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions))
+                      (holderIdentity, leaseDurationSeconds, acquireTime, renewTime,
+                       leaseTransitions))
 BOOST_DESCRIBE_STRUCT(Lease, (), (metadata, spec))
 BOOST_DESCRIBE_STRUCT(PriorityClass, (),
                       (metadata, value, globalDefault, description, preemptionPolicy))

@@ -85,7 +85,9 @@ inline bool equalNoCase(std::string_view a, std::string_view b) {
   });
 }
 
-inline std::string_view view(const json::string& s) { return {s.data(), s.size()}; }
+inline std::string_view view(const json::string& s) {
+  return {s.data(), s.size()};
+}
 
 inline bool readInteger(Context& ctx, const json::value& in, std::int64_t low, std::int64_t high,
                         std::int64_t& out) {
@@ -99,7 +101,8 @@ inline bool readInteger(Context& ctx, const json::value& in, std::int64_t low, s
   } else {
     return ctx.expected("an integer", in);
   }
-  if (out < low || out > high) return ctx.fail(fmt::format("{} is not between {} and {}", out, low, high));
+  if (out < low || out > high)
+    return ctx.fail(fmt::format("{} is not between {} and {}", out, low, high));
   return true;
 }
 
@@ -161,7 +164,8 @@ bool read(Context& ctx, const json::value& in, T& out) {
     out = view(in.get_string());
     return true;
   } else if constexpr (std::same_as<T, Quantity>) {
-    if (!in.is_string() && !in.is_number()) return ctx.expected("a quantity such as 500m or 2Gi", in);
+    if (!in.is_string() && !in.is_number())
+      return ctx.expected("a quantity such as 500m or 2Gi", in);
     auto quantity = readQuantity(in);
     if (!quantity) return ctx.fail(std::move(quantity.error().message));
     out = *std::move(quantity);
@@ -209,7 +213,8 @@ bool read(Context& ctx, const json::value& in, T& out) {
     out.clear();
     out.reserve(object->size());
     for (const auto& entry : *object)
-      if (!read(ctx, entry.value(), out[std::string(entry.key())])) return ctx.failure.atKey(entry.key());
+      if (!read(ctx, entry.value(), out[std::string(entry.key())]))
+        return ctx.failure.atKey(entry.key());
     return true;
   } else {
     return readStruct(ctx, in, out);
@@ -223,7 +228,8 @@ template <class T>
 bool isEmpty(const T& in) {
   if constexpr (std::same_as<T, json::value>) {
     return in.is_null();
-  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, Text> || IsVector<T>::value || IsMap<T>::value) {
+  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, Text> ||
+                       IsVector<T>::value || IsMap<T>::value) {
     return in.empty();
   } else if constexpr (IsOptional<T>::value) {
     return !in.has_value();
@@ -293,7 +299,8 @@ Result<T> decode(const json::value& document, Reading reading) {
   codec::Context ctx{reading, {}};
   T object;
   if (codec::read(ctx, document, object)) return object;
-  if (ctx.failure.path.empty()) return koord::fail(ErrorCode::BadRequest, std::move(ctx.failure.message));
+  if (ctx.failure.path.empty())
+    return koord::fail(ErrorCode::BadRequest, std::move(ctx.failure.message));
   return koord::fail(ErrorCode::BadRequest, ctx.failure.path + ": " + ctx.failure.message);
 }
 
@@ -315,7 +322,7 @@ json::value encodeObject(const T& object) {
 }  // namespace koord::api
 
 // Makes the codec of a nested struct that other files decode on its own.
-#define KOORD_CODEC(T)                                                          \
+#define KOORD_CODEC(T)                                                                             \
   template koord::Result<T> koord::api::decode<T>(const koord::json::value&, koord::api::Reading); \
   template koord::json::value koord::api::encode<T>(const T&);
 // The same for a kind with a kType.

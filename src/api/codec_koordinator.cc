@@ -14,31 +14,33 @@ BOOST_DESCRIBE_STRUCT(NodeMetricSpec, (), (metricCollectPolicy))
 BOOST_DESCRIBE_STRUCT(AggregatedUsage, (), (usage, duration))
 BOOST_DESCRIBE_STRUCT(NumaUsage, (), (numaNodeID, nodeUsage, systemUsage))
 BOOST_DESCRIBE_STRUCT(NodeMetricInfo, (),
-                      (nodeUsage, aggregatedNodeUsages, systemUsage, aggregatedSystemUsages, numaUsages))
+                      (nodeUsage, aggregatedNodeUsages, systemUsage, aggregatedSystemUsages,
+                       numaUsages))
 BOOST_DESCRIBE_STRUCT(PodMetricInfo, (), (name, namespace_, podUsage, priority, qos))
 BOOST_DESCRIBE_STRUCT(HostApplicationMetricInfo, (), (name, usage, priority, qos))
 BOOST_DESCRIBE_STRUCT(PredictedMetric, (), (resource))
 BOOST_DESCRIBE_STRUCT(NodeMetricStatus, (),
-                      (updateTime, nodeMetric, podsMetric, hostApplicationMetric, prodReclaimableMetric,
-                       prodPeakMetric))
+                      (updateTime, nodeMetric, podsMetric, hostApplicationMetric,
+                       prodReclaimableMetric, prodPeakMetric))
 BOOST_DESCRIBE_STRUCT(NodeMetric, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(ResourceThresholdStrategy, (),
-                      (enable, cpuSuppressThresholdPercent, cpuSuppressMinPercent, cpuSuppressPolicy,
-                       memoryEvictThresholdPercent, memoryEvictLowerPercent,
+                      (enable, cpuSuppressThresholdPercent, cpuSuppressMinPercent,
+                       cpuSuppressPolicy, memoryEvictThresholdPercent, memoryEvictLowerPercent,
                        memoryAllocatableEvictThresholdPercent, memoryAllocatableEvictLowerPercent,
                        cpuEvictBESatisfactionUpperPercent, cpuEvictBESatisfactionLowerPercent,
                        cpuEvictBEUsageThresholdPercent, cpuEvictTimeWindowSeconds,
-                       cpuEvictThresholdPercent, cpuEvictLowerPercent, cpuAllocatableEvictThresholdPercent,
-                       cpuAllocatableEvictLowerPercent, cpuEvictPolicy, evictEnabledPriorityThreshold,
+                       cpuEvictThresholdPercent, cpuEvictLowerPercent,
+                       cpuAllocatableEvictThresholdPercent, cpuAllocatableEvictLowerPercent,
+                       cpuEvictPolicy, evictEnabledPriorityThreshold,
                        allocatableEvictPriorityThreshold))
 BOOST_DESCRIBE_STRUCT(NodeSLOSpec, (),
-                      (resourceUsedThresholdWithBE, resourceQOSStrategy, cpuBurstStrategy, systemStrategy,
-                       hostApplications, extensions))
+                      (resourceUsedThresholdWithBE, resourceQOSStrategy, cpuBurstStrategy,
+                       systemStrategy, hostApplications, extensions))
 BOOST_DESCRIBE_STRUCT(NodeSLO, (), (metadata, spec))
 BOOST_DESCRIBE_STRUCT(ClusterColocationProfileSpec, (),
                       (namespaceSelector, selector, probability, qosClass, priorityClassName,
-                       koordinatorPriority, labels, annotations, labelKeysMapping, annotationKeysMapping,
-                       labelSuffixes, schedulerName, patch))
+                       koordinatorPriority, labels, annotations, labelKeysMapping,
+                       annotationKeysMapping, labelSuffixes, schedulerName, patch))
 BOOST_DESCRIBE_STRUCT(ClusterColocationProfile, (), (metadata, spec))
 
 }  // namespace koord::api

@@ -31,9 +31,8 @@ TEST(CodecTest, WritesOnlyWhatIsSet) {
   pod.metadata.name = "p";
   pod.spec.containers.push_back({.name = "c"});
   pod.spec.priority = 0;
-  EXPECT_EQ(toJson(encodeObject(pod)),
-            R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},)"
-            R"("spec":{"containers":[{"name":"c"}],"priority":0}})");
+  EXPECT_EQ(toJson(encodeObject(pod)), R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},)"
+                                       R"("spec":{"containers":[{"name":"c"}],"priority":0}})");
 }
 
 TEST(CodecTest, WhatIsWrittenReadsBackTheSame) {
@@ -56,7 +55,8 @@ TEST(CodecTest, ErrorsNameTheFieldAndWhatWasExpected) {
   const BadCase cases[] = {
       {R"({"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"lots"}}}]}})",
        "spec.containers[0].resources.requests[cpu]: "},
-      {R"({"spec":{"containers":{"name":"c"}}})", R"(spec.containers: expected a list, got {"name":"c"})"},
+      {R"({"spec":{"containers":{"name":"c"}}})",
+       R"(spec.containers: expected a list, got {"name":"c"})"},
       {R"({"spec":{"priority":"high"}})", R"(spec.priority: expected an integer, got "high")"},
       {R"({"spec":{"priority":3000000000}})", "spec.priority: 3000000000 is not between"},
       {R"({"metadata":{"labels":{"a":1}}})", "metadata.labels[a]: expected a string, got 1"},
@@ -71,25 +71,27 @@ TEST(CodecTest, ErrorsNameTheFieldAndWhatWasExpected) {
 }
 
 TEST(CodecTest, StrictReadingRefusesUnknownFields) {
-  const auto policy =
-      decodeText<NodeMetricSpec>(R"({"metricCollectPolicy":{"reportInterval":5}})", Reading::Strict);
+  const auto policy = decodeText<NodeMetricSpec>(R"({"metricCollectPolicy":{"reportInterval":5}})",
+                                                 Reading::Strict);
   ASSERT_FALSE(policy);
   EXPECT_EQ(policy.error().message, "metricCollectPolicy.reportInterval: unknown field");
 }
 
 TEST(CodecTest, GoReadingMatchesNamesWithoutCaseAndPrefersTheExactOne) {
-  const auto strategy =
-      decodeText<ResourceThresholdStrategy>(R"({"CPUSuppressThresholdPercent":50,"Enable":true})", Reading::Go);
+  const auto strategy = decodeText<ResourceThresholdStrategy>(
+      R"({"CPUSuppressThresholdPercent":50,"Enable":true})", Reading::Go);
   ASSERT_TRUE(strategy) << strategy.error().message;
   EXPECT_EQ(strategy->cpuSuppressThresholdPercent, 50);
   EXPECT_EQ(strategy->enable, true);
-  EXPECT_FALSE(decodeText<ResourceThresholdStrategy>(R"({"memoryEvictThresholdPercent":70.5})", Reading::Go));
+  EXPECT_FALSE(decodeText<ResourceThresholdStrategy>(R"({"memoryEvictThresholdPercent":70.5})",
+                                                     Reading::Go));
 }
 
 TEST(CodecTest, JsonErrorsSayWhere) {
   const auto pod = decodeText<Pod>("{\n  \"spec\": }");
   ASSERT_FALSE(pod);
-  EXPECT_TRUE(pod.error().message.starts_with("not valid JSON: line 2 column ")) << pod.error().message;
+  EXPECT_TRUE(pod.error().message.starts_with("not valid JSON: line 2 column "))
+      << pod.error().message;
 }
 
 }  // namespace

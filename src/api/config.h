@@ -22,8 +22,9 @@ struct ClusterColocationProfileSpec {
   json::value patch;  // strategic merge patch for the pod
 };
 struct ClusterColocationProfile {
-  static constexpr ResourceType kType{"config.koordinator.sh", "v1alpha1", "clustercolocationprofiles",
-                                      "ClusterColocationProfile", false};
+  static constexpr ResourceType kType{"config.koordinator.sh", "v1alpha1",
+                                      "clustercolocationprofiles", "ClusterColocationProfile",
+                                      false};
   ObjectMeta metadata;
   ClusterColocationProfileSpec spec;
 };

@@ -8,11 +8,12 @@
 
 namespace koord::api {
 
-BOOST_DESCRIBE_STRUCT(OwnerReference, (), (apiVersion, kind, name, uid, controller, blockOwnerDeletion))
+BOOST_DESCRIBE_STRUCT(OwnerReference, (),
+                      (apiVersion, kind, name, uid, controller, blockOwnerDeletion))
 BOOST_DESCRIBE_STRUCT(ObjectMeta, (),
-                      (name, generateName, namespace_, uid, resourceVersion, generation, creationTimestamp,
-                       deletionTimestamp, deletionGracePeriodSeconds, labels, annotations,
-                       ownerReferences, finalizers))
+                      (name, generateName, namespace_, uid, resourceVersion, generation,
+                       creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, labels,
+                       annotations, ownerReferences, finalizers))
 BOOST_DESCRIBE_STRUCT(ListMeta, (), (resourceVersion, continue_, remainingItemCount))
 BOOST_DESCRIBE_STRUCT(ObjectReference, (),
                       (kind, namespace_, name, uid, apiVersion, resourceVersion, fieldPath))

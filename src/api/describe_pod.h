@@ -13,7 +13,8 @@ BOOST_DESCRIBE_STRUCT(ObjectFieldSelector, (), (fieldPath))
 BOOST_DESCRIBE_STRUCT(EnvVarSource, (), (fieldRef))
 BOOST_DESCRIBE_STRUCT(EnvVar, (), (name, value, valueFrom))
 BOOST_DESCRIBE_STRUCT(Container, (),
-                      (name, image, command, args, workingDir, ports, env, resources, restartPolicy))
+                      (name, image, command, args, workingDir, ports, env, resources,
+                       restartPolicy))
 BOOST_DESCRIBE_STRUCT(NodeSelectorRequirement, (), (key, operator_, values))
 BOOST_DESCRIBE_STRUCT(NodeSelectorTerm, (), (matchExpressions, matchFields))
 BOOST_DESCRIBE_STRUCT(NodeSelector, (), (nodeSelectorTerms))
@@ -36,14 +37,14 @@ BOOST_DESCRIBE_STRUCT(TopologySpreadConstraint, (),
 BOOST_DESCRIBE_STRUCT(PodSchedulingGate, (), (name))
 BOOST_DESCRIBE_STRUCT(PersistentVolumeClaimVolumeSource, (), (claimName, readOnly))
 BOOST_DESCRIBE_STRUCT(Volume, (),
-                      (name, persistentVolumeClaim, ephemeral, gcePersistentDisk, awsElasticBlockStore,
-                       iscsi, rbd, image))
+                      (name, persistentVolumeClaim, ephemeral, gcePersistentDisk,
+                       awsElasticBlockStore, iscsi, rbd, image))
 BOOST_DESCRIBE_STRUCT(PodSpec, (),
-                      (volumes, initContainers, containers, restartPolicy, terminationGracePeriodSeconds,
-                       activeDeadlineSeconds, nodeSelector, nodeName, hostNetwork, affinity,
-                       schedulerName, tolerations, priorityClassName, priority, preemptionPolicy,
-                       overhead, runtimeClassName, topologySpreadConstraints, schedulingGates, resources,
-                       resourceClaims))
+                      (volumes, initContainers, containers, restartPolicy,
+                       terminationGracePeriodSeconds, activeDeadlineSeconds, nodeSelector, nodeName,
+                       hostNetwork, affinity, schedulerName, tolerations, priorityClassName,
+                       priority, preemptionPolicy, overhead, runtimeClassName,
+                       topologySpreadConstraints, schedulingGates, resources, resourceClaims))
 BOOST_DESCRIBE_STRUCT(PodCondition, (),
                       (type, status, observedGeneration, lastProbeTime, lastTransitionTime, reason,
                        message))
@@ -53,13 +54,13 @@ BOOST_DESCRIBE_STRUCT(ContainerStateTerminated, (),
                       (exitCode, signal, reason, message, startedAt, finishedAt, containerID))
 BOOST_DESCRIBE_STRUCT(ContainerState, (), (waiting, running, terminated))
 BOOST_DESCRIBE_STRUCT(ContainerStatus, (),
-                      (name, state, lastState, ready, restartCount, image, imageID, containerID, started,
-                       allocatedResources, resources))
+                      (name, state, lastState, ready, restartCount, image, imageID, containerID,
+                       started, allocatedResources, resources))
 BOOST_DESCRIBE_STRUCT(PodIP, (), (ip))
 BOOST_DESCRIBE_STRUCT(PodStatus, (),
-                      (observedGeneration, phase, conditions, message, reason, nominatedNodeName, hostIP,
-                       podIP, podIPs, startTime, initContainerStatuses, containerStatuses, qosClass,
-                       resize, allocatedResources, resources))
+                      (observedGeneration, phase, conditions, message, reason, nominatedNodeName,
+                       hostIP, podIP, podIPs, startTime, initContainerStatuses, containerStatuses,
+                       qosClass, resize, allocatedResources, resources))
 BOOST_DESCRIBE_STRUCT(Pod, (), (metadata, spec, status))
 BOOST_DESCRIBE_STRUCT(PodTemplateSpec, (), (metadata, spec))
 BOOST_DESCRIBE_STRUCT(Binding, (), (metadata, target))

@@ -22,7 +22,8 @@ Result<Selector::Requirement> labelRequirement(const NodeSelectorRequirement& in
       {"Exists", Op::Exists},  {"DoesNotExist", Op::DoesNotExist},
       {"Gt", Op::GreaterThan}, {"Lt", Op::LessThan}};
   for (const auto& [name, op] : kOps)
-    if (name == in.operator_) return Selector::requirement(in.key, op, {in.values.begin(), in.values.end()});
+    if (name == in.operator_)
+      return Selector::requirement(in.key, op, {in.values.begin(), in.values.end()});
   return fail(ErrorCode::BadRequest,
               fmt::format("operator: Unsupported value: \"{}\"", in.operator_));
 }
@@ -113,8 +114,7 @@ Result<bool> RequiredNodeAffinity::matches(const StringMap& labels,
   return affinity_->matches(labels, nodeName);
 }
 
-Result<PreferredNodeTerms> PreferredNodeTerms::compile(
-    const List<PreferredSchedulingTerm>& terms) {
+Result<PreferredNodeTerms> PreferredNodeTerms::compile(const List<PreferredSchedulingTerm>& terms) {
   PreferredNodeTerms out;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (terms[i].weight == 0 || isEmpty(terms[i].preference)) continue;

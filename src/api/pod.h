@@ -33,7 +33,6 @@ struct EnvVar {
   std::optional<EnvVarSource> valueFrom;
 };
 
-
 struct Container {
   std::string name;
   Text image;

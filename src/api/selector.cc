@@ -372,8 +372,8 @@ Result<Selector> Selector::compile(const LabelSelector& selector) {
               "matchExpressions[{}].operator: \"{}\" is not a valid label selector operator", i,
               expression.operator_));
     }
-    auto requirement = Selector::requirement(
-        expression.key, op, {expression.values.begin(), expression.values.end()});
+    auto requirement = Selector::requirement(expression.key, op,
+                                             {expression.values.begin(), expression.values.end()});
     if (!requirement)
       return fail(std::move(requirement.error()).within(fmt::format("matchExpressions[{}]", i)));
     requirements.push_back(*std::move(requirement));

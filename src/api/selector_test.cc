@@ -72,8 +72,9 @@ TEST(NodeTermTest, errorsNameTheField) {
   term.matchExpressions.push_back({"size", "Lt", {"-4"}});
   const auto compiled = PreferredNodeTerms::compile({{.weight = 1, .preference = term}});
   ASSERT_FALSE(compiled);
-  EXPECT_THAT(compiled.error().message,
-              testing::StartsWith("[0].matchExpressions[0].values[0][size]: Invalid value: \"-4\": "));
+  EXPECT_THAT(
+      compiled.error().message,
+      testing::StartsWith("[0].matchExpressions[0].values[0][size]: Invalid value: \"-4\": "));
 }
 
 }  // namespace

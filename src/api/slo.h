@@ -114,7 +114,8 @@ struct NodeSLOSpec {
   json::value extensions;
 };
 struct NodeSLO {
-  static constexpr ResourceType kType{"slo.koordinator.sh", "v1alpha1", "nodeslos", "NodeSLO", false};
+  static constexpr ResourceType kType{"slo.koordinator.sh", "v1alpha1", "nodeslos", "NodeSLO",
+                                      false};
   ObjectMeta metadata;
   NodeSLOSpec spec;
 };

@@ -19,7 +19,7 @@ struct PersistentVolumeClaimSpec {
   std::string volumeAttributesClassName;
 };
 struct PersistentVolumeClaimStatus {
-  std::string phase;  // Pending, Bound, Lost
+  std::string phase;                     // Pending, Bound, Lost
   std::vector<std::string> accessModes;  // of the volume it is bound to
   ResourceList capacity;
 };

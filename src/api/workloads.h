@@ -201,7 +201,7 @@ struct JobStatus {
   std::int32_t failed = 0;
   std::int32_t ready = 0;
   std::optional<UncountedTerminatedPods> uncountedTerminatedPods;
-  std::string completedIndexes;  // "0-2,5"
+  std::string completedIndexes;              // "0-2,5"
   std::optional<std::string> failedIndexes;  // present with backoffLimitPerIndex
   std::optional<std::int32_t> terminating;   // pods that are being deleted
 };

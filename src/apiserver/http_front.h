@@ -32,8 +32,7 @@ struct HttpFrontOptions {
   // A watcher that is this far behind is cut off.
   std::size_t watchBacklogBytes = 64 << 20;
   // Answers GET pods/NAME/log; null: not found.
-  std::function<Task<Result<PodLog>>(std::string namespace_, std::string pod,
-                                     api::StringMap query)>
+  std::function<Task<Result<PodLog>>(std::string namespace_, std::string pod, api::StringMap query)>
       podLogs;
   AuditSink audit;  // null: requests are not recorded
 };

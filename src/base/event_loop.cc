@@ -7,9 +7,13 @@
 
 namespace koord {
 
-WallTime EventLoop::wallNow() const { return std::chrono::system_clock::now(); }
+WallTime EventLoop::wallNow() const {
+  return std::chrono::system_clock::now();
+}
 
-SteadyTime EventLoop::steadyNow() const { return std::chrono::steady_clock::now(); }
+SteadyTime EventLoop::steadyNow() const {
+  return std::chrono::steady_clock::now();
+}
 
 void EventLoop::post(Callback fn) {
   // Notified under the lock: whoever sees the effect may destroy the loop at once.
@@ -18,9 +22,13 @@ void EventLoop::post(Callback fn) {
   wake_.notify_one();
 }
 
-TimerId EventLoop::runAt(SteadyTime when, Callback fn) { return timers_.add(when, std::move(fn)); }
+TimerId EventLoop::runAt(SteadyTime when, Callback fn) {
+  return timers_.add(when, std::move(fn));
+}
 
-void EventLoop::cancel(TimerId timer) { timers_.cancel(timer); }
+void EventLoop::cancel(TimerId timer) {
+  timers_.cancel(timer);
+}
 
 void EventLoop::run() {
   std::vector<Callback> batch;

@@ -43,7 +43,8 @@ Result<std::string> readFile(const std::string& path) {
 Result<> writeFileAtomic(const std::string& path, std::string_view text, unsigned mode) {
   const std::string temporary = path + ".tmp" + std::to_string(::getpid());
   {
-    const Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+    const Descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (file.get() < 0) return fail(errnoError("write " + path, errno));
     std::string_view rest = text;
     while (!rest.empty()) {

@@ -8,7 +8,8 @@ namespace koord {
 
 std::string hostName() {
   std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
+                                                          : std::string();
 }
 
 }  // namespace koord

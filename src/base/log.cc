@@ -40,8 +40,8 @@ const char* patternOf(Format format) {
 void setup(const Options& options) {
   std::shared_ptr<spdlog::logger> logger;
   if (options.file.empty()) {
-    logger = std::make_shared<spdlog::logger>(
-        options.program, std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    logger = std::make_shared<spdlog::logger>(options.program,
+                                              std::make_shared<spdlog::sinks::stderr_sink_mt>());
   } else {
     logger = std::make_shared<spdlog::logger>(
         options.program, std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.file));
@@ -54,10 +54,16 @@ void setup(const Options& options) {
   spdlog::set_default_logger(std::move(logger));
 }
 
-int verbosity() { return gVerbosity.load(std::memory_order_relaxed); }
-void setVerbosity(int verbosity) { gVerbosity = verbosity; }
+int verbosity() {
+  return gVerbosity.load(std::memory_order_relaxed);
+}
+void setVerbosity(int verbosity) {
+  gVerbosity = verbosity;
+}
 
-bool enabled(Level level) { return spdlog::should_log(toSpdlog(level)); }
+bool enabled(Level level) {
+  return spdlog::should_log(toSpdlog(level));
+}
 
 void write(Level level, std::string_view message) {
   if (gJson.load(std::memory_order_relaxed)) {

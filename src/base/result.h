@@ -14,7 +14,7 @@ namespace koord {
 
 enum class ErrorCode {
   Unknown,
-  BadRequest,            // malformed: cannot be parsed, or a field has the wrong type
+  BadRequest,  // malformed: cannot be parsed, or a field has the wrong type
   Unauthorized,
   Forbidden,
   NotFound,
@@ -22,16 +22,16 @@ enum class ErrorCode {
   NotAcceptable,
   AlreadyExists,
   Conflict,
-  Gone,                  // resource version or continue token expired: list again
+  Gone,  // resource version or continue token expired: list again
   RequestEntityTooLarge,
   UnsupportedMediaType,
-  Invalid,               // well-formed, but a field's value is not allowed
+  Invalid,  // well-formed, but a field's value is not allowed
   TooManyRequests,
   Internal,
-  Unavailable,           // the other side cannot be reached or is shutting down
+  Unavailable,  // the other side cannot be reached or is shutting down
   Timeout,
   Cancelled,
-  Io,                    // a local file, device or kernel interface failed
+  Io,  // a local file, device or kernel interface failed
 };
 
 // The Kubernetes reason ("NotFound") or, for codes of ours, a name in the same style.
@@ -59,7 +59,9 @@ using Result = std::expected<T, Error>;
 inline std::unexpected<Error> fail(ErrorCode code, std::string message) {
   return std::unexpected(Error{code, std::move(message), {}});
 }
-inline std::unexpected<Error> fail(Error error) { return std::unexpected(std::move(error)); }
+inline std::unexpected<Error> fail(Error error) {
+  return std::unexpected(std::move(error));
+}
 
 // Errno with its text: "open /sys/fs/cgroup/cpu: No such file or directory". ENOENT becomes NotFound,
 // EACCES and EPERM Forbidden, anything else Io.

@@ -213,6 +213,8 @@ class [[nodiscard]] Sleep {
 inline Sleep sleepFor(Executor& executor, Duration delay) {
   return Sleep(executor, executor.steadyNow() + delay);
 }
-inline Sleep sleepUntil(Executor& executor, SteadyTime when) { return Sleep(executor, when); }
+inline Sleep sleepUntil(Executor& executor, SteadyTime when) {
+  return Sleep(executor, when);
+}
 
 }  // namespace koord

@@ -67,7 +67,8 @@ TEST(TaskTest, FutureCompletedFromAnotherThreadResumesOnTheLoop) {
   int value = 0;
   auto group = std::make_unique<TaskGroup>();
   auto [future, completer] = Future<int>::make(thread.loop());
-  thread.runSync([&, f = std::move(future)]() mutable { group->spawn(storeValue(std::move(f), &value)); });
+  thread.runSync(
+      [&, f = std::move(future)]() mutable { group->spawn(storeValue(std::move(f), &value)); });
   std::thread([c = completer] { c.complete(7); }).join();
   thread.runSync([] {});
   EXPECT_EQ(value, 7);

@@ -34,19 +34,18 @@ json::value configz(const ManagerOptions& options) {
     return json::array(names.begin(), names.end());
   };
   return json::object{
-      {"componentconfig",
-       json::object{{"metricsAddr", options.metricsAddress},
-                    {"healthProbeAddr", options.healthAddress},
-                    {"enablePprof", options.pprof},
-                    {"pprofAddr", options.pprofAddress},
-                    {"enableLeaderElection", options.leaderElection},
-                    {"leaderElectionNamespace", options.leaderElectionNamespace},
-                    {"namespace", options.watchNamespace},
-                    {"controllers", list(options.controllers)},
-                    {"nodeResourcePlugins", list(options.nodeResourcePlugins)},
-                    {"configNamespace", options.configNamespace},
-                    {"sloConfigName", options.sloConfigName},
-                    {"featureGates", std::move(gates)}}}};
+      {"componentconfig", json::object{{"metricsAddr", options.metricsAddress},
+                                       {"healthProbeAddr", options.healthAddress},
+                                       {"enablePprof", options.pprof},
+                                       {"pprofAddr", options.pprofAddress},
+                                       {"enableLeaderElection", options.leaderElection},
+                                       {"leaderElectionNamespace", options.leaderElectionNamespace},
+                                       {"namespace", options.watchNamespace},
+                                       {"controllers", list(options.controllers)},
+                                       {"nodeResourcePlugins", list(options.nodeResourcePlugins)},
+                                       {"configNamespace", options.configNamespace},
+                                       {"sloConfigName", options.sloConfigName},
+                                       {"featureGates", std::move(gates)}}}};
 }
 
 }  // namespace

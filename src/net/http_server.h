@@ -36,7 +36,7 @@ struct PeerIdentity {
   std::string commonName;                  // the user, in Kubernetes
   std::vector<std::string> organizations;  // the groups
   std::string authority;  // fingerprint (tls.h) of the certificate that vouches for it
-  WallTime validUntil = WallTime::max();   // a connection may outlive the certificate
+  WallTime validUntil = WallTime::max();  // a connection may outlive the certificate
 };
 
 struct ServerRequest {

@@ -101,9 +101,9 @@ PeerCertificate peerCertificateOf(SSL* ssl) {
   if (const long result = SSL_get_verify_result(ssl); result != X509_V_OK)
     return {nullptr, X509_verify_cert_error_string(result)};
   auto info = certInfoOf(cert.get());
-  return {std::make_shared<const PeerIdentity>(
-              PeerIdentity{std::move(info.commonName), std::move(info.organizations),
-                           authorityOf(ssl), info.validity.to}),
+  return {std::make_shared<const PeerIdentity>(PeerIdentity{std::move(info.commonName),
+                                                            std::move(info.organizations),
+                                                            authorityOf(ssl), info.validity.to}),
           ""};
 }
 

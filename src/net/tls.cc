@@ -271,14 +271,15 @@ Result<> checkCertKey(const CertKey& pair) {
   return {};
 }
 
-Result<> checkTrust(std::string_view certPem, std::string_view authorityPem, const std::string& host,
-                    WallTime at) {
+Result<> checkTrust(std::string_view certPem, std::string_view authorityPem,
+                    const std::string& host, WallTime at) {
   const auto cert = readX509(certPem);
   if (!cert) return fail(cert.error());
   const auto authority = readX509(authorityPem);
   if (!authority) return fail(authority.error());
   const std::unique_ptr<X509_STORE, OpensslFree<X509_STORE_free>> store(X509_STORE_new());
-  const std::unique_ptr<X509_STORE_CTX, OpensslFree<X509_STORE_CTX_free>> context(X509_STORE_CTX_new());
+  const std::unique_ptr<X509_STORE_CTX, OpensslFree<X509_STORE_CTX_free>> context(
+      X509_STORE_CTX_new());
   if (!store || !context || X509_STORE_add_cert(store.get(), authority->get()) != 1 ||
       X509_STORE_CTX_init(context.get(), store.get(), cert->get(), nullptr) != 1) {
     return opensslFail("verify a certificate");
@@ -292,8 +293,8 @@ Result<> checkTrust(std::string_view certPem, std::string_view authorityPem, con
   if (X509_verify_cert(context.get()) == 1) return {};
   const int reason = X509_STORE_CTX_get_error(context.get());
   ERR_clear_error();
-  return fail(ErrorCode::Invalid,
-              fmt::format("the certificate is not valid for {}: {}", host, X509_verify_cert_error_string(reason)));
+  return fail(ErrorCode::Invalid, fmt::format("the certificate is not valid for {}: {}", host,
+                                              X509_verify_cert_error_string(reason)));
 }
 
 std::string randomToken(std::size_t bytes) {

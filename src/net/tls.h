@@ -57,8 +57,8 @@ Result<> checkCertKey(const CertKey& pair);
 
 // Whether a client that trusts only `authorityPem` accepts the certificate for that host (a DNS name or an
 // IP address) at that time.
-Result<> checkTrust(std::string_view certPem, std::string_view authorityPem, const std::string& host,
-                    WallTime at);
+Result<> checkTrust(std::string_view certPem, std::string_view authorityPem,
+                    const std::string& host, WallTime at);
 
 // Hexadecimal text of that many bytes from the operating system's generator. Secrets are the one
 // kind of randomness that is not seeded.

@@ -22,7 +22,8 @@ Result<std::unique_ptr<Scene>> makeScene(const json::object& testCase) {
       auto pod = api::decode<api::Pod>(document);
       if (!pod) return fail(std::move(pod.error()));
       const std::string node = pod->spec.nodeName;
-      cluster.observePod(makePodInfo(cluster, std::make_shared<const api::Pod>(*std::move(pod))), node);
+      cluster.observePod(makePodInfo(cluster, std::make_shared<const api::Pod>(*std::move(pod))),
+                         node);
     }
   }
   auto pod = api::decode<api::Pod>(testCase.at("pod"));
@@ -68,8 +69,9 @@ json::object filterOutput(Scene& scene, Plugin& plugin, std::vector<NodeId>& pas
   const Status status = dynamic_cast<FilterPlugin&>(plugin).filter(state, *scene.pod, batch);
   for (const NodeId node : scene.nodes) {
     const Rejection& rejection = verdicts.rejection(verdicts.at(node));
-    nodes.emplace(cluster.node(node).name,
-                  statusOutput(status.ok() ? Status{rejection.code, rejection.reasons, {}} : status));
+    nodes.emplace(
+        cluster.node(node).name,
+        statusOutput(status.ok() ? Status{rejection.code, rejection.reasons, {}} : status));
   }
   left.copyTo(passed);
   out.emplace("nodes", std::move(nodes));
@@ -80,11 +82,13 @@ json::object scoreOutput(Scene& scene, Plugin& plugin, const std::vector<NodeId>
   Cluster& cluster = scene.world.cluster();
   CycleState state;
   json::object out;
-  if (auto* preFilter = dynamic_cast<PreFilterPlugin*>(&plugin)) (void)preFilter->preFilter(state, *scene.pod);
+  if (auto* preFilter = dynamic_cast<PreFilterPlugin*>(&plugin))
+    (void)preFilter->preFilter(state, *scene.pod);
   if (auto* preScore = dynamic_cast<PreScorePlugin*>(&plugin)) {
     const bool signedPlugin = dynamic_cast<Signed*>(&plugin) != nullptr;
     const Status status = preScore->preScore(
-        state, *scene.pod, signedPlugin ? std::span<const NodeId>() : std::span<const NodeId>(nodes));
+        state, *scene.pod,
+        signedPlugin ? std::span<const NodeId>() : std::span<const NodeId>(nodes));
     out.emplace("preScore", statusOutput(status));
     if (!status.ok()) return out;
   }
@@ -92,7 +96,8 @@ json::object scoreOutput(Scene& scene, Plugin& plugin, const std::vector<NodeId>
   std::vector<std::int64_t> scores(nodes.size());
   const auto write = [&](const char* key) {
     json::object values;
-    for (std::size_t n = 0; n < nodes.size(); ++n) values.emplace(cluster.node(nodes[n]).name, scores[n]);
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      values.emplace(cluster.node(nodes[n]).name, scores[n]);
     out.emplace(key, std::move(values));
   };
   const Status status = score.score(state, *scene.pod, nodes, scores);
@@ -107,7 +112,8 @@ json::object scoreOutput(Scene& scene, Plugin& plugin, const std::vector<NodeId>
     (void)score.normalize(state, *scene.pod, nodes, scores);
   } else if (!scores.empty()) {
     const std::int64_t highest = std::max<std::int64_t>(0, *std::ranges::max_element(scores));
-    for (auto& value : scores) value = normalizedScore(value, highest, kind == Normalization::Lowest);
+    for (auto& value : scores)
+      value = normalizedScore(value, highest, kind == Normalization::Lowest);
   }
   write("normalized");
   return out;

@@ -24,7 +24,8 @@ json::value statusOutput(const scheduler::Status& status);
 
 // Runs PreFilter and Filter: {preFilter, nodes: {name: status}}. `passed` gets the nodes that are left.
 // Points that the plugin lacks count as Success.
-json::object filterOutput(Scene& scene, scheduler::Plugin& plugin, std::vector<scheduler::NodeId>& passed);
+json::object filterOutput(Scene& scene, scheduler::Plugin& plugin,
+                          std::vector<scheduler::NodeId>& passed);
 // Runs PreScore, Score and normalisation on the nodes: {preScore, raw: {name: n}, normalized: {name: n}};
 // the latter only where the plugin normalises.
 json::object scoreOutput(Scene& scene, scheduler::Plugin& plugin,

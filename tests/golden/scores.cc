@@ -30,9 +30,10 @@ Result<json::object> resources(const json::object& testCase) {
                          point.at("score").to_number<std::int64_t>()});
   }
   json::object out;
-  for (const auto& [type, name] : {std::pair{ScoringType::LeastAllocated, "LeastAllocated"},
-                                   std::pair{ScoringType::MostAllocated, "MostAllocated"},
-                                   std::pair{ScoringType::RequestedToCapacityRatio, "RequestedToCapacityRatio"}}) {
+  for (const auto& [type, name] :
+       {std::pair{ScoringType::LeastAllocated, "LeastAllocated"},
+        std::pair{ScoringType::MostAllocated, "MostAllocated"},
+        std::pair{ScoringType::RequestedToCapacityRatio, "RequestedToCapacityRatio"}}) {
     fit.type = type;
     NodeResourcesFit plugin((*scene)->world, fit);
     out.emplace(name, scoreOutput(**scene, plugin, (*scene)->nodes));
@@ -54,23 +55,27 @@ Result<json::object> imageLocality(const json::object& testCase) {
 
 json::object normalize(const json::object& testCase) {
   std::vector<std::int64_t> scores;
-  for (const auto& score : testCase.at("scores").as_array()) scores.push_back(score.to_number<std::int64_t>());
+  for (const auto& score : testCase.at("scores").as_array())
+    scores.push_back(score.to_number<std::int64_t>());
   std::int64_t highest = 0;
   for (const std::int64_t score : scores) highest = std::max(highest, score);
   const bool reverse = testCase.contains("reverse") && testCase.at("reverse").as_bool();
   const auto top = testCase.at("max").to_number<std::int64_t>();
   json::array out;
-  for (const std::int64_t score : scores) out.push_back(normalizedScore(score, highest, reverse, top));
+  for (const std::int64_t score : scores)
+    out.push_back(normalizedScore(score, highest, reverse, top));
   return {{"out", std::move(out)}};
 }
 
 json::object brokenLinear(const json::object& testCase) {
   std::vector<std::pair<std::int64_t, std::int64_t>> points;
   for (const auto& point : testCase.at("shape").as_array())
-    points.emplace_back(point.at("utilization").to_number<std::int64_t>(), point.at("score").to_number<std::int64_t>());
+    points.emplace_back(point.at("utilization").to_number<std::int64_t>(),
+                        point.at("score").to_number<std::int64_t>());
   const BrokenLine line(std::move(points));
   json::array out;
-  for (const auto& x : testCase.at("in").as_array()) out.push_back(line.at(x.to_number<std::int64_t>()));
+  for (const auto& x : testCase.at("in").as_array())
+    out.push_back(line.at(x.to_number<std::int64_t>()));
   return {{"out", std::move(out)}};
 }
 
@@ -88,7 +93,8 @@ Result<json::object> evaluate(const json::object& testCase) {
 Checker scoresChecker() {
   return {
       .file = "scores",
-      .inputs = {"op", "existingPods", "nodes", "pod", "resources", "shape", "in", "max", "reverse", "scores"},
+      .inputs = {"op", "existingPods", "nodes", "pod", "resources", "shape", "in", "max", "reverse",
+                 "scores"},
       .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
   };
 }

@@ -27,7 +27,7 @@ namespace koord::simulation {
 struct Choice {
   std::string process;
   std::string node;
-  std::string nodeVersion;      // resourceVersion of the Node object
+  std::string nodeVersion;                   // resourceVersion of the Node object
   std::map<std::string, std::string> known;  // the nodes it saw pods on, by their uids
   bool limited = false;                      // it had seen how many volumes the node can attach
 };

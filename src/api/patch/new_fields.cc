@@ -80,8 +80,7 @@ class NewFields {
     boost::container::small_vector<std::pair<PathElement, const json::value*>, 4> items;
     for (const auto& item : list)
       if (auto element = elementOf(item, schema)) items.emplace_back(*std::move(element), &item);
-    std::ranges::sort(
-        items, {}, [](const auto& item) -> const auto& { return item.first; });
+    std::ranges::sort(items, {}, [](const auto& item) -> const auto& { return item.first; });
     for (std::size_t i = 0; i < items.size();) {
       const auto& [element, item] = items[i];
       std::size_t next = i + 1;

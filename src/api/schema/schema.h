@@ -80,10 +80,10 @@ struct Schema {
   enum class ListKind { Atomic, Set, Map };
 
   Type type = Type::Any;
-  std::string name;                 // of a built-in struct, for documents and messages
-  std::vector<SchemaField> fields;  // Object; sorted by name
+  std::string name;                  // of a built-in struct, for documents and messages
+  std::vector<SchemaField> fields;   // Object; sorted by name
   std::vector<std::uint32_t> zeros;  // Object: which of the fields are zeroWhenMissing()
-  const Schema* items = nullptr;    // the elements of List and Map; null when they can be anything
+  const Schema* items = nullptr;     // the elements of List and Map; null when they can be anything
   // Server-side apply: who owns a list (its elements by these keys, or all of it) or an object.
   ListKind listKind = ListKind::Atomic;
   std::vector<std::string> listKeys;

@@ -72,8 +72,8 @@ void setVolumeDefaults(json::object& volume) {
   auto* projected = memberObject(volume, "projected");
   if (auto* parts = projected ? arrayAt(*projected, "sources") : nullptr)
     for (auto& part : *parts)
-      if (auto* token = part.is_object() ? memberObject(part.get_object(), "serviceAccountToken")
-                                         : nullptr)
+      if (auto* token =
+              part.is_object() ? memberObject(part.get_object(), "serviceAccountToken") : nullptr)
         setDefault(*token, "expirationSeconds", 3600);
   setVolumeSourceDefaults(volume);
 }

@@ -152,8 +152,9 @@ TEST_F(WatchTest, whatIsThereIsSentNoFasterThanTheWatcherTakesIt) {
     last = line->substr(0, 20);
   };
   sink.behind = [&] { return waiting; };
-  auto stream = server->watch(
-      routed("GET", "/api/v1/namespaces/default/configmaps?watch=true", "", "", ""), std::move(sink));
+  auto stream =
+      server->watch(routed("GET", "/api/v1/namespaces/default/configmaps?watch=true", "", "", ""),
+                    std::move(sink));
   ASSERT_TRUE(stream);
   loop.advance(std::chrono::seconds(1));
   EXPECT_LT(lines, 100u);

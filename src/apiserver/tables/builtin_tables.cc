@@ -289,18 +289,18 @@ array volume(const value& o, WallTime now) {
   const auto* claimRef = at(o, "spec", "claimRef");
   const bool leaving = at(o, "metadata", "deletionTimestamp") != nullptr;
   const auto attributes = textAt(o, "spec", "volumeAttributesClassName");
-  return {str(std::string(textAt(o, "spec", "capacity", "storage"))),
-          str(accessModes(o)),
-          str(std::string(textAt(o, "spec", "persistentVolumeReclaimPolicy"))),
-          str(leaving ? "Terminating" : std::string(textAt(o, "status", "phase"))),
-          str(claimRef ? fmt::format("{}/{}", textAt(*claimRef, "namespace"),
-                                     textAt(*claimRef, "name"))
-                       : std::string()),
-          str(std::string(textAt(o, "spec", "storageClassName"))),
-          str(attributes.empty() ? "<unset>" : std::string(attributes)),
-          str(std::string(textAt(o, "status", "reason"))),
-          created(o, now),
-          str(std::string(textAt(o, "spec", "volumeMode")))};
+  return {
+      str(std::string(textAt(o, "spec", "capacity", "storage"))),
+      str(accessModes(o)),
+      str(std::string(textAt(o, "spec", "persistentVolumeReclaimPolicy"))),
+      str(leaving ? "Terminating" : std::string(textAt(o, "status", "phase"))),
+      str(claimRef ? fmt::format("{}/{}", textAt(*claimRef, "namespace"), textAt(*claimRef, "name"))
+                   : std::string()),
+      str(std::string(textAt(o, "spec", "storageClassName"))),
+      str(attributes.empty() ? "<unset>" : std::string(attributes)),
+      str(std::string(textAt(o, "status", "reason"))),
+      created(o, now),
+      str(std::string(textAt(o, "spec", "volumeMode")))};
 }
 
 array storageClass(const value& o, WallTime now) {
@@ -411,8 +411,10 @@ std::optional<BuiltinTable> builtinTable(const Resource& resource) {
     return BuiltinTable{columns, event, false};
   }
   if (resource.table == "storageclasses.storage.k8s.io") {
-    const std::vector<TableColumn> columns = {text("Name"),          text("Provisioner"),
-                                              text("ReclaimPolicy"), text("VolumeBindingMode"),
+    const std::vector<TableColumn> columns = {text("Name"),
+                                              text("Provisioner"),
+                                              text("ReclaimPolicy"),
+                                              text("VolumeBindingMode"),
                                               {"AllowVolumeExpansion", "boolean", "", "", 0},
                                               text("Age")};
     return BuiltinTable{columns, storageClass, false};

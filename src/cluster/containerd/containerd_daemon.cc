@@ -46,7 +46,8 @@ Result<> runProgram(std::vector<std::string> command, const std::string& output)
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   const auto said = readFile(output);
-  return fail(ErrorCode::Internal, fmt::format("{} failed: {}", command[0], said ? *said : "no output"));
+  return fail(ErrorCode::Internal,
+              fmt::format("{} failed: {}", command[0], said ? *said : "no output"));
 }
 
 }  // namespace
@@ -63,7 +64,8 @@ Result<ContainerdDaemon> prepareContainerd(const std::string& dataDir) {
   ContainerdDaemon daemon{*std::move(program), folder, folder + "/containerd.sock"};
   if (daemon.socket.size() > kMaxSocketPath)
     return fail(ErrorCode::Invalid,
-                fmt::format("{}: too long for the path of a socket: choose a shorter --data-dir", daemon.socket));
+                fmt::format("{}: too long for the path of a socket: choose a shorter --data-dir",
+                            daemon.socket));
   if (auto made = makeDirs(folder); !made) return fail(std::move(made.error()));
   const std::string config = fmt::format(
       "version = 2\n"
@@ -88,8 +90,9 @@ Result<> importBusybox(const ContainerdDaemon& daemon) {
   if (!ctr) return fail(std::move(ctr.error()));
   const std::string tar = daemon.folder + "/busybox.tar";
   if (auto written = writeBusyboxImage(tar); !written) return written;
-  auto imported = runProgram({*ctr, "--address", daemon.socket, "--namespace", "k8s.io", "images", "import", tar},
-                             daemon.folder + "/import.log");
+  auto imported = runProgram(
+      {*ctr, "--address", daemon.socket, "--namespace", "k8s.io", "images", "import", tar},
+      daemon.folder + "/import.log");
   ::unlink(tar.c_str());
   return imported;
 }

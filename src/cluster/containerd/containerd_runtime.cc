@@ -39,10 +39,13 @@ Error errorOf(const grpc::Status& status, const char* call) {
 }
 
 std::chrono::system_clock::time_point deadlineIn(Duration time) {
-  return std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::milliseconds>(time);
+  return std::chrono::system_clock::now() +
+         std::chrono::duration_cast<std::chrono::milliseconds>(time);
 }
 
-WallTime timeOf(std::int64_t nanos) { return WallTime(std::chrono::nanoseconds(nanos)); }
+WallTime timeOf(std::int64_t nanos) {
+  return WallTime(std::chrono::nanoseconds(nanos));
+}
 
 std::string valueIn(const google::protobuf::Map<std::string, std::string>& map, const char* key) {
   const auto found = map.find(key);
@@ -100,7 +103,9 @@ cri::PodSandboxConfig sandboxConfig(const PodRef& pod, std::uint32_t attempt,
   return config;
 }
 
-std::string logFileOf(const std::string& name, int attempt) { return fmt::format("{}_{}.log", name, attempt); }
+std::string logFileOf(const std::string& name, int attempt) {
+  return fmt::format("{}_{}.log", name, attempt);
+}
 
 }  // namespace
 
@@ -166,13 +171,17 @@ class ContainerdRuntime::Client {
   std::unique_ptr<cri::ImageService::Stub> imagesStub_;
 };
 
-ContainerdRuntime::ContainerdRuntime(Executor& executor, Options options, std::shared_ptr<Client> client,
-                                     std::string version)
-    : executor_(executor), options_(std::move(options)), client_(std::move(client)), version_(std::move(version)) {}
+ContainerdRuntime::ContainerdRuntime(Executor& executor, Options options,
+                                     std::shared_ptr<Client> client, std::string version)
+    : executor_(executor),
+      options_(std::move(options)),
+      client_(std::move(client)),
+      version_(std::move(version)) {}
 
 ContainerdRuntime::~ContainerdRuntime() = default;
 
-Result<std::unique_ptr<ContainerdRuntime>> ContainerdRuntime::connect(Executor& executor, Options options,
+Result<std::unique_ptr<ContainerdRuntime>> ContainerdRuntime::connect(Executor& executor,
+                                                                      Options options,
                                                                       Duration patience) {
   auto client = std::make_shared<Client>(options.socket);
   grpc::ClientContext context;
@@ -181,8 +190,7 @@ Result<std::unique_ptr<ContainerdRuntime>> ContainerdRuntime::connect(Executor& 
   cri::VersionRequest request;
   cri::VersionResponse response;
   const auto status = client->blocking().Version(&context, request, &response);
-  if (!status.ok())
-    return fail(errorOf(status, "Version").within(options.socket));
+  if (!status.ok()) return fail(errorOf(status, "Version").within(options.socket));
   std::string version = fmt::format("{}://{}", response.runtime_name(), response.runtime_version());
   return std::unique_ptr<ContainerdRuntime>(
       new ContainerdRuntime(executor, std::move(options), std::move(client), std::move(version)));
@@ -190,7 +198,8 @@ Result<std::unique_ptr<ContainerdRuntime>> ContainerdRuntime::connect(Executor& 
 
 Task<Result<std::vector<ContainerdRuntime::Sandbox>>> ContainerdRuntime::sandboxes() {
   cri::ListPodSandboxRequest request;
-  auto listing = client_->call(executor_, client_->runtime(), "ListPodSandbox", &RuntimeCalls::ListPodSandbox, std::move(request));
+  auto listing = client_->call(executor_, client_->runtime(), "ListPodSandbox",
+                               &RuntimeCalls::ListPodSandbox, std::move(request));
   auto listed = co_await listing;
   if (!listed) co_return fail(std::move(listed.error()));
   std::vector<Sandbox> found;
@@ -222,7 +231,8 @@ Task<Result<>> ContainerdRuntime::preparePod(PodRef pod, SandboxOptions options)
   if (auto made = makeDirs(logs); !made) co_return made;
   cri::RunPodSandboxRequest request;
   *request.mutable_config() = sandboxConfig(pod, attempt, options_.logDir, options);
-  auto running = client_->call(executor_, client_->runtime(), "RunPodSandbox", &RuntimeCalls::RunPodSandbox, std::move(request));
+  auto running = client_->call(executor_, client_->runtime(), "RunPodSandbox",
+                               &RuntimeCalls::RunPodSandbox, std::move(request));
   auto run = co_await running;
   if (!run) co_return fail(std::move(run.error()));
   co_return Result<>{};
@@ -231,14 +241,16 @@ Task<Result<>> ContainerdRuntime::preparePod(PodRef pod, SandboxOptions options)
 Task<Result<std::string>> ContainerdRuntime::startContainer(ContainerConfig config) {
   cri::ImageStatusRequest imageRequest;
   imageRequest.mutable_image()->set_image(config.image);
-  auto asking = client_->call(executor_, client_->images(), "ImageStatus", &ImageCalls::ImageStatus, std::move(imageRequest));
+  auto asking = client_->call(executor_, client_->images(), "ImageStatus", &ImageCalls::ImageStatus,
+                              std::move(imageRequest));
   auto image = co_await asking;
   if (!image) co_return fail(std::move(image.error()));
   if (!image->has_image())
-    co_return fail(ErrorCode::Invalid,
-                   fmt::format("container {}: image \"{}\" is not in containerd, and nothing is pulled: "
-                               "import it with ctr -n k8s.io images import, or use busybox",
-                               config.name, config.image));
+    co_return fail(
+        ErrorCode::Invalid,
+        fmt::format("container {}: image \"{}\" is not in containerd, and nothing is pulled: "
+                    "import it with ctr -n k8s.io images import, or use busybox",
+                    config.name, config.image));
   auto listing = sandboxes();
   auto known = co_await listing;
   if (!known) co_return fail(std::move(known.error()));
@@ -254,25 +266,29 @@ Task<Result<std::string>> ContainerdRuntime::startContainer(ContainerConfig conf
   co_return id;
 }
 
-Task<Result<std::string>> ContainerdRuntime::createAndStart(ContainerConfig config, Sandbox sandbox) {
+Task<Result<std::string>> ContainerdRuntime::createAndStart(ContainerConfig config,
+                                                            Sandbox sandbox) {
   auto creating = createContainer(std::move(config), std::move(sandbox));
   auto id = co_await creating;
   if (!id) co_return id;
   cri::StartContainerRequest request;
   request.set_container_id(*id);
-  auto starting = client_->call(executor_, client_->runtime(), "StartContainer", &RuntimeCalls::StartContainer, std::move(request));
+  auto starting = client_->call(executor_, client_->runtime(), "StartContainer",
+                                &RuntimeCalls::StartContainer, std::move(request));
   auto started = co_await starting;
   // A command that cannot run leaves the container as exited with StartError, which list() shows.
-  if (!started && started.error().code != ErrorCode::Internal && started.error().code != ErrorCode::NotFound)
+  if (!started && started.error().code != ErrorCode::Internal &&
+      started.error().code != ErrorCode::NotFound)
     co_return fail(std::move(started.error()));
   if (!started) log::v(1, "{}", started.error().message);
   co_return id;
 }
 
-Task<Result<std::string>> ContainerdRuntime::createContainer(ContainerConfig config, Sandbox sandbox) {
+Task<Result<std::string>> ContainerdRuntime::createContainer(ContainerConfig config,
+                                                             Sandbox sandbox) {
   cri::CreateContainerRequest request;
   request.set_pod_sandbox_id(sandbox.id);
-  *request.mutable_sandbox_config() = 
+  *request.mutable_sandbox_config() =
       sandboxConfig(config.pod, sandbox.attempt, options_.logDir, config.sandbox);
   auto* container = request.mutable_config();
   container->mutable_metadata()->set_name(config.name);
@@ -309,7 +325,8 @@ Task<Result<std::string>> ContainerdRuntime::createContainer(ContainerConfig con
   container->set_stdin(config.openStdin);
   container->set_tty(config.terminal);
   for (const auto& mount : config.mounts) addMount(*container, mount);
-  auto creating = client_->call(executor_, client_->runtime(), "CreateContainer", &RuntimeCalls::CreateContainer, std::move(request));
+  auto creating = client_->call(executor_, client_->runtime(), "CreateContainer",
+                                &RuntimeCalls::CreateContainer, std::move(request));
   auto created = co_await creating;
   if (!created) co_return fail(std::move(created.error()));
   co_return created->container_id();
@@ -321,7 +338,8 @@ Task<Result<>> ContainerdRuntime::stopContainer(std::string id, Duration grace) 
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(grace);
   request.set_timeout(seconds.count());
   const Duration timeout = seconds + kCallTimeout;
-  auto stopping = client_->call(executor_, client_->runtime(), "StopContainer", &RuntimeCalls::StopContainer, std::move(request), timeout);
+  auto stopping = client_->call(executor_, client_->runtime(), "StopContainer",
+                                &RuntimeCalls::StopContainer, std::move(request), timeout);
   auto stopped = co_await stopping;
   if (stopped || stopped.error().code == ErrorCode::NotFound) co_return Result<>{};
   co_return fail(std::move(stopped.error()));
@@ -348,9 +366,11 @@ Task<Result<ExecResult>> ContainerdRuntime::exec(std::string id, std::vector<std
 Task<Result<>> ContainerdRuntime::removeContainer(std::string id) {
   cri::RemoveContainerRequest request;
   request.set_container_id(id);
-  auto removing = client_->call(executor_, client_->runtime(), "RemoveContainer", &RuntimeCalls::RemoveContainer, std::move(request));
+  auto removing = client_->call(executor_, client_->runtime(), "RemoveContainer",
+                                &RuntimeCalls::RemoveContainer, std::move(request));
   auto removed = co_await removing;
-  if (!removed && removed.error().code != ErrorCode::NotFound) co_return fail(std::move(removed.error()));
+  if (!removed && removed.error().code != ErrorCode::NotFound)
+    co_return fail(std::move(removed.error()));
   exited_.erase(id);
   co_return Result<>{};
 }
@@ -363,14 +383,18 @@ Task<Result<>> ContainerdRuntime::removePod(PodRef pod) {
     if (sandbox.pod.uid != pod.uid) continue;
     cri::StopPodSandboxRequest stop;
     stop.set_pod_sandbox_id(sandbox.id);
-    auto stopping = client_->call(executor_, client_->runtime(), "StopPodSandbox", &RuntimeCalls::StopPodSandbox, std::move(stop));
+    auto stopping = client_->call(executor_, client_->runtime(), "StopPodSandbox",
+                                  &RuntimeCalls::StopPodSandbox, std::move(stop));
     auto stopped = co_await stopping;
-    if (!stopped && stopped.error().code != ErrorCode::NotFound) co_return fail(std::move(stopped.error()));
+    if (!stopped && stopped.error().code != ErrorCode::NotFound)
+      co_return fail(std::move(stopped.error()));
     cri::RemovePodSandboxRequest remove;
     remove.set_pod_sandbox_id(sandbox.id);
-    auto removing = client_->call(executor_, client_->runtime(), "RemovePodSandbox", &RuntimeCalls::RemovePodSandbox, std::move(remove));
+    auto removing = client_->call(executor_, client_->runtime(), "RemovePodSandbox",
+                                  &RuntimeCalls::RemovePodSandbox, std::move(remove));
     auto removed = co_await removing;
-    if (!removed && removed.error().code != ErrorCode::NotFound) co_return fail(std::move(removed.error()));
+    if (!removed && removed.error().code != ErrorCode::NotFound)
+      co_return fail(std::move(removed.error()));
   }
   co_return Result<>{};
 }
@@ -378,7 +402,8 @@ Task<Result<>> ContainerdRuntime::removePod(PodRef pod) {
 Task<Result<std::vector<RuntimeContainer>>> ContainerdRuntime::list() {
   using Phase = RuntimeContainer::Phase;
   cri::ListContainersRequest request;
-  auto listing = client_->call(executor_, client_->runtime(), "ListContainers", &RuntimeCalls::ListContainers, std::move(request));
+  auto listing = client_->call(executor_, client_->runtime(), "ListContainers",
+                               &RuntimeCalls::ListContainers, std::move(request));
   auto listed = co_await listing;
   if (!listed) co_return fail(std::move(listed.error()));
   std::vector<RuntimeContainer> containers;
@@ -391,7 +416,8 @@ Task<Result<std::vector<RuntimeContainer>>> ContainerdRuntime::list() {
     }
     cri::ContainerStatusRequest statusRequest;
     statusRequest.set_container_id(item.id());
-    auto asking = client_->call(executor_, client_->runtime(), "ContainerStatus", &RuntimeCalls::ContainerStatus, std::move(statusRequest));
+    auto asking = client_->call(executor_, client_->runtime(), "ContainerStatus",
+                                &RuntimeCalls::ContainerStatus, std::move(statusRequest));
     auto answer = co_await asking;
     if (!answer) {
       if (answer.error().code == ErrorCode::NotFound) continue;

@@ -15,8 +15,8 @@ namespace koord::cluster {
 class ContainerdRuntime final : public Runtime {
  public:
   struct Options {
-    std::string socket;   // "/run/containerd/containerd.sock"
-    std::string logDir;   // of the containers' logs
+    std::string socket;  // "/run/containerd/containerd.sock"
+    std::string logDir;  // of the containers' logs
   };
 
   // Asks containerd for its version, waiting for the socket for at most `patience`; blocks. The error names
@@ -57,7 +57,8 @@ class ContainerdRuntime final : public Runtime {
   std::shared_ptr<Client> client_;
   std::string version_;
   int starting_ = 0;  // startContainer calls under way
-  std::map<std::string, RuntimeContainer> exited_;  // by id: what has ended does not change any more
+  std::map<std::string, RuntimeContainer>
+      exited_;  // by id: what has ended does not change any more
 };
 
 }  // namespace koord::cluster

@@ -28,8 +28,7 @@ Task<void> NodeRegistration::run() {
   while (true) {
     auto renewing = renewNodeLease(api_, node_.name, executor_.wallNow());
     auto renewed = co_await renewing;
-    if (!renewed)
-      log::warn("renew the lease of node {}: {}", node_.name, renewed.error().message);
+    if (!renewed) log::warn("renew the lease of node {}: {}", node_.name, renewed.error().message);
     if (executor_.steadyNow() - lastReport >= kNodeStatusPeriod) {
       auto reporting = report();
       auto reported = co_await reporting;
@@ -46,16 +45,15 @@ Task<Result<>> NodeRegistration::report() {
   auto node = co_await getting;
   if (!node) {
     if (node.error().code != ErrorCode::NotFound) co_return fail(std::move(node.error()));
-    json::value object =
-        json::object{{"apiVersion", "v1"},
-                     {"kind", "Node"},
-                     {"metadata",
-                      {{"name", node_.name},
-                       {"labels",
-                        {{"kubernetes.io/hostname", node_.name},
-                         {"kubernetes.io/os", node_.info.operatingSystem},
-                         {"kubernetes.io/arch", node_.info.architecture},
-                         {"koordctl.koordinator.sh/node", "host"}}}}}};
+    json::value object = json::object{{"apiVersion", "v1"},
+                                      {"kind", "Node"},
+                                      {"metadata",
+                                       {{"name", node_.name},
+                                        {"labels",
+                                         {{"kubernetes.io/hostname", node_.name},
+                                          {"kubernetes.io/os", node_.info.operatingSystem},
+                                          {"kubernetes.io/arch", node_.info.architecture},
+                                          {"koordctl.koordinator.sh/node", "host"}}}}}};
     auto creating = kube::createObject(api_, api::Node::kType, key, std::move(object));
     auto created = co_await creating;
     if (!created) co_return fail(std::move(created.error()));
@@ -71,8 +69,7 @@ Task<Result<>> NodeRegistration::report() {
   status.daemonEndpoints.kubeletEndpoint = api::DaemonEndpoint{node_.kubeletPort};
   status.nodeInfo = node_.info;
   json::value patch = json::object{{"status", api::encode(status)}};
-  auto patching =
-      kube::strategicPatch(api_, api::Node::kType, key, std::move(patch), "status");
+  auto patching = kube::strategicPatch(api_, api::Node::kType, key, std::move(patch), "status");
   auto patched = co_await patching;
   if (!patched) co_return fail(std::move(patched.error()));
   co_return Result<>{};

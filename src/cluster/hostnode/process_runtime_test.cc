@@ -87,7 +87,12 @@ class ProcessRuntimeTest : public testing::Test {
     runtime_.reset();
     cgroups_->kill(root_);
     EXPECT_TRUE(until([&] { return cgroups_->remove(root_).has_value(); }));
-    std::filesystem::remove_all(dir_);
+    // Shims are not in the cgroup: one may still be writing the end of its container.
+    std::error_code error;
+    EXPECT_TRUE(until([&] {
+      std::filesystem::remove_all(dir_, error);
+      return !error;
+    })) << error.message();
   }
 
   // As after a kill -9 of the program: a new runtime on the same folder.

@@ -23,8 +23,8 @@ constexpr Calm kCalm[] = {
 }  // namespace
 
 api::List<api::NodeCondition> nodeConditions(const api::List<api::NodeCondition>& before,
-                                               WallTime now, bool ready, std::string reason,
-                                               std::string message) {
+                                             WallTime now, bool ready, std::string reason,
+                                             std::string message) {
   api::List<api::NodeCondition> conditions;
   const auto add = [&](std::string type, bool holds, std::string why, std::string text) {
     api::NodeCondition condition{std::move(type), holds ? "True" : "False", now, now,

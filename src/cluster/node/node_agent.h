@@ -20,8 +20,8 @@ inline constexpr Duration kNodeStatusPeriod = std::chrono::minutes(5);
 // Ready (or not, with a reason), no pressure of any kind. Transition times of unchanged conditions
 // stay.
 api::List<api::NodeCondition> nodeConditions(const api::List<api::NodeCondition>& before,
-                                               WallTime now, bool ready, std::string reason,
-                                               std::string message);
+                                             WallTime now, bool ready, std::string reason,
+                                             std::string message);
 
 // Renews the node's lease, or makes it.
 Task<Result<>> renewNodeLease(kube::Api& api, std::string nodeName, WallTime now);

@@ -41,7 +41,9 @@ TEST_F(SimNodesTest, NodesAreReadyAndRenewTheirLease) {
 }
 
 TEST_F(SimNodesTest, ANodeOfTheUserWithKwoksMarkIsTakenUp) {
-  cluster.create("apiVersion: v1\nkind: Node\nmetadata: {name: mine, annotations: {kwok.x-k8s.io/node: fake}}");
+  cluster.create(
+      "apiVersion: v1\nkind: Node\nmetadata: {name: mine, annotations: {kwok.x-k8s.io/node: "
+      "fake}}");
   cluster.create("apiVersion: v1\nkind: Node\nmetadata: {name: other}");
   cluster.loop.advance(1s);
   EXPECT_FALSE(cluster.get<api::Node>("mine")->status.conditions.empty());
@@ -76,7 +78,8 @@ TEST(SlowSimNodesTest, ANodeMayGoWhileItsLeaseIsRenewed) {
   cluster.nodes.start();
   cluster.pods.start();
   cluster.create(
-      "apiVersion: v1\nkind: Node\nmetadata: {name: brief, annotations: {kwok.x-k8s.io/node: fake}}");
+      "apiVersion: v1\nkind: Node\nmetadata: {name: brief, annotations: {kwok.x-k8s.io/node: "
+      "fake}}");
   cluster.loop.advance(100ms);
   cluster.remove<api::Node>("brief");
   cluster.loop.advance(5s);
@@ -84,7 +87,8 @@ TEST(SlowSimNodesTest, ANodeMayGoWhileItsLeaseIsRenewed) {
 }
 
 TEST_F(SimNodesTest, PodsRunAndGoWhenDeleted) {
-  cluster.create("apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}");
+  cluster.create(
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}");
   cluster.loop.advance(1s);
   EXPECT_EQ(phase("p"), "Running");
   EXPECT_FALSE(cluster.get<api::Pod>("p")->status.podIP.empty());
@@ -95,11 +99,14 @@ TEST_F(SimNodesTest, PodsRunAndGoWhenDeleted) {
 
 TEST_F(SimNodesTest, APodOfAJobSucceedsAfterItsDelay) {
   for (const char* kind : {"Job", "ReplicaSet"})
-    cluster.create(std::string("apiVersion: v1\nkind: Pod\nmetadata:\n  name: ") +
-                   (std::string(kind) == "Job" ? "job" : "web") +
-                   "\n  annotations: {pod-complete.stage.kwok.x-k8s.io/delay: 30s}\n  ownerReferences: "
-                   "[{apiVersion: v1, kind: " + kind + ", name: o, uid: u, controller: true}]\n"
-                   "spec: {containers: [{name: c, image: i}]}");
+    cluster.create(
+        std::string("apiVersion: v1\nkind: Pod\nmetadata:\n  name: ") +
+        (std::string(kind) == "Job" ? "job" : "web") +
+        "\n  annotations: {pod-complete.stage.kwok.x-k8s.io/delay: 30s}\n  ownerReferences: "
+        "[{apiVersion: v1, kind: " +
+        kind +
+        ", name: o, uid: u, controller: true}]\n"
+        "spec: {containers: [{name: c, image: i}]}");
   cluster.loop.advance(20s);
   EXPECT_EQ(phase("job"), "Running");
   EXPECT_TRUE(cluster.until([&] { return phase("job") == "Succeeded"; }, 12s));
@@ -116,12 +123,16 @@ api::Pod pod(const std::string& name, const std::string& yaml) {
 }
 
 TEST(KwokTest, UsageIsAnnotatedOrHalfOfTheRequestInThePodsOwnResources) {
-  const auto annotated = pod("a", "metadata: {annotations: {kwok.x-k8s.io/usage-cpu: 250m, kwok.x-k8s.io/usage-memory: 1Gi}}");
+  const auto annotated = pod(
+      "a",
+      "metadata: {annotations: {kwok.x-k8s.io/usage-cpu: 250m, kwok.x-k8s.io/usage-memory: 1Gi}}");
   EXPECT_EQ(usageOf(annotated).cpuMilli, 250);
   EXPECT_EQ(usageOf(annotated).memoryBytes, 1 << 30);
-  const auto batch = pod("b",
-      "metadata: {labels: {koordinator.sh/qosClass: BE}}\nspec: {priority: 5000, containers: [{name: c, resources: "
-      "{requests: {kubernetes.io/batch-cpu: '1000', kubernetes.io/batch-memory: 2Gi}}}]}");
+  const auto batch =
+      pod("b",
+          "metadata: {labels: {koordinator.sh/qosClass: BE}}\nspec: {priority: 5000, containers: "
+          "[{name: c, resources: "
+          "{requests: {kubernetes.io/batch-cpu: '1000', kubernetes.io/batch-memory: 2Gi}}}]}");
   EXPECT_EQ(usageOf(batch).cpuMilli, 500);
   EXPECT_EQ(usageOf(batch).memoryBytes, 1 << 30);
   const auto broken = pod("c", "metadata: {annotations: {kwok.x-k8s.io/usage-cpu: many}}");
@@ -131,12 +142,15 @@ TEST(KwokTest, UsageIsAnnotatedOrHalfOfTheRequestInThePodsOwnResources) {
 TEST(NodeMetricTest, TheReportIsTheSumOfPodsAndSystem) {
   api::Node node;
   node.metadata.annotations["kwok.x-k8s.io/usage-cpu"] = "1";
-  const auto web = std::make_shared<const api::Pod>(
-      pod("web", "metadata: {annotations: {kwok.x-k8s.io/usage-cpu: 500m}}\nspec: {priority: 9000, containers: "
-                 "[{name: c, resources: {requests: {cpu: 2}}}]}"));
+  const auto web =
+      std::make_shared<const api::Pod>(pod("web",
+                                           "metadata: {annotations: {kwok.x-k8s.io/usage-cpu: "
+                                           "500m}}\nspec: {priority: 9000, containers: "
+                                           "[{name: c, resources: {requests: {cpu: 2}}}]}"));
   auto done = pod("done", "metadata: {annotations: {kwok.x-k8s.io/usage-cpu: '4'}}");
   done.status.phase = "Succeeded";
-  const auto status = nodeMetricStatus(node, {web, std::make_shared<const api::Pod>(done)}, {}, WallTime{});
+  const auto status =
+      nodeMetricStatus(node, {web, std::make_shared<const api::Pod>(done)}, {}, WallTime{});
   EXPECT_EQ(status.nodeMetric->nodeUsage.resources.at("cpu").milliValue(), 1500);
   EXPECT_EQ(status.nodeMetric->systemUsage.resources.at("cpu").milliValue(), 1000);
   ASSERT_EQ(status.podsMetric.size(), 1u);

@@ -59,7 +59,8 @@ class ClusterUp {
   Task<bool> isReady(std::string url);
   Task<void> showForever();
   Task<void> askKoordlet();
-  Task<Result<apiserver::PodLog>> podLogs(std::string namespace_, std::string pod, api::StringMap query);
+  Task<Result<apiserver::PodLog>> podLogs(std::string namespace_, std::string pod,
+                                          api::StringMap query);
   ClusterStatus status() const;
   bool hasComponent(const std::string& name) const;
   std::string leaseHolder(const Component& component) const;

@@ -42,8 +42,8 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   node.podsDir = options.dataDir + "/pods";
   host->grpcHealth_ = std::make_unique<GrpcHealth>(executor);
   HostNodeServices services{host->volumesThread_.loop(), options.http,
-                            [health = host->grpcHealth_.get()](std::string address,
-                                                               std::string service, Duration timeout) {
+                            [health = host->grpcHealth_.get()](
+                                std::string address, std::string service, Duration timeout) {
                               return health->ask(std::move(address), std::move(service), timeout);
                             }};
   host->node_ = std::make_unique<HostNode>(api, executor, *host->runtime_, *host->cgroups_, random,
@@ -75,8 +75,8 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
     daemon_ = std::make_unique<Supervisor>(executor, [](const std::string&) {});
     daemon_->start({"containerd", own->argv(), {}, options.dataDir + "/logs/containerd.log"});
   }
-  auto connected = ContainerdRuntime::connect(
-      executor, {socket, options.dataDir + "/containers"}, kContainerdPatience);
+  auto connected = ContainerdRuntime::connect(executor, {socket, options.dataDir + "/containers"},
+                                              kContainerdPatience);
   if (!connected) return fail(std::move(connected.error()));
   runtime_ = *std::move(connected);
   return own ? importBusybox(*own) : Result<>{};

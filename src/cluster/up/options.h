@@ -19,9 +19,9 @@ struct UpOptions {
   std::string listen = "127.0.0.1:6443";
   bool authorize = true;      // Node and RBAC; false: whoever is known may do everything
   bool anonymousAuth = true;  // requests without credentials are system:anonymous, not 401
-  std::string auditLog;    // a file that gets a line per request; "" = none
-  std::string kubeconfig;  // "" = <data folder>/kubeconfig
-  std::string configDir;   // its koord-scheduler.yaml is handed to koord-scheduler
+  std::string auditLog;       // a file that gets a line per request; "" = none
+  std::string kubeconfig;     // "" = <data folder>/kubeconfig
+  std::string configDir;      // its koord-scheduler.yaml is handed to koord-scheduler
   std::string runtime = "process";
   std::string containerdSocket;  // "" = a containerd of our own
   bool quiet = false;

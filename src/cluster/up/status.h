@@ -33,7 +33,7 @@ struct NodeLine {
   std::optional<Amounts> used;
   std::optional<Duration> age;  // of what is known of the usage
   Amounts beUsed;               // by pods that run
-  int lsPods = 0;  // running pods that are not best effort
+  int lsPods = 0;               // running pods that are not best effort
   int bePods = 0;
 };
 

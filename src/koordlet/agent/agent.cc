@@ -172,7 +172,8 @@ json::value Agent::qosView() const {
 
 ServiceViews Agent::views() {
   return {
-      [this] { return metrics_.internalText(); }, [this] { return metrics_.externalText(); },
+      [this] { return metrics_.internalText(); },
+      [this] { return metrics_.externalText(); },
       [this] { return qosView(); },
       [this](std::size_t limit, std::string_view cgroup) { return audit_.toJson(limit, cgroup); },
       [this] { return notReady(); },

@@ -14,7 +14,8 @@ class RunningScheduler : public kube::Running {
 };
 
 // The registry has the plugins that a configuration may name.
-Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& component, const Flags& flags,
+Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& component,
+                                                         const Flags& flags,
                                                          SchedulerOptions options,
                                                          const Registry& registry);
 

@@ -37,7 +37,9 @@ bool Fields::has(std::string_view name) const {
   return value && !value->is_null();
 }
 
-const json::value* Fields::raw(std::string_view name) { return take(name); }
+const json::value* Fields::raw(std::string_view name) {
+  return take(name);
+}
 
 std::int64_t Fields::integer(std::string_view name, std::int64_t absent, std::int64_t low,
                              std::int64_t high) {
@@ -50,7 +52,8 @@ std::int64_t Fields::integer(std::string_view name, std::int64_t absent, std::in
   const std::int64_t number = value->get_int64();
   if (number >= low && number <= high) return number;
   error(name, high == INT64_MAX ? fmt::format("Invalid value: {}: must be at least {}", number, low)
-                                : fmt::format("Invalid value: {}: not in valid range [{}-{}]", number, low, high));
+                                : fmt::format("Invalid value: {}: not in valid range [{}-{}]",
+                                              number, low, high));
   return absent;
 }
 
@@ -107,7 +110,9 @@ std::vector<std::string> Fields::texts(std::string_view name) {
   return result;
 }
 
-Fields Fields::object(std::string_view name) { return Fields(take(name), pathOf(name), errors_); }
+Fields Fields::object(std::string_view name) {
+  return Fields(take(name), pathOf(name), errors_);
+}
 
 std::vector<Fields> Fields::list(std::string_view name) {
   std::vector<Fields> result;

@@ -19,7 +19,8 @@ class Fields {
   Fields(const json::value* object, std::string path, std::vector<std::string>& errors);
 
   bool has(std::string_view name) const;
-  std::int64_t integer(std::string_view name, std::int64_t absent, std::int64_t low, std::int64_t high);
+  std::int64_t integer(std::string_view name, std::int64_t absent, std::int64_t low,
+                       std::int64_t high);
   double number(std::string_view name, double absent);
   bool boolean(std::string_view name, bool absent);
   std::string text(std::string_view name, std::string absent = {});

@@ -40,10 +40,9 @@ void readClient(Fields fields, SchedulerConfiguration& out) {
   out.acceptContentTypes = fields.text("acceptContentTypes");
   keepUnlessZero(out.contentType, fields.text("contentType"));
   keepUnlessZero(out.qps, fields.number("qps", 0));
-  keepUnlessZero(out.burst,
-                 static_cast<std::int32_t>(
-                     fields.integer("burst", 0, std::numeric_limits<std::int32_t>::min(),
-                                    std::numeric_limits<std::int32_t>::max())));
+  keepUnlessZero(out.burst, static_cast<std::int32_t>(
+                                fields.integer("burst", 0, std::numeric_limits<std::int32_t>::min(),
+                                               std::numeric_limits<std::int32_t>::max())));
   fields.refuseUnknown();
 }
 
@@ -54,10 +53,10 @@ PluginSet readSet(Fields fields) {
   for (const std::string_view list : {"enabled", "disabled"}) {
     for (Fields& item : fields.list(list)) {
       const std::string name = item.text("name");
-      const auto weight =
-          item.integer("weight", 0, 0, std::numeric_limits<std::int32_t>::max());
+      const auto weight = item.integer("weight", 0, 0, std::numeric_limits<std::int32_t>::max());
       if (list == "enabled" && kRemoved.contains(name))
-        item.error("", fmt::format("Invalid value: \"{}\": was removed; use NodeVolumeLimits", name));
+        item.error("",
+                   fmt::format("Invalid value: \"{}\": was removed; use NodeVolumeLimits", name));
       item.refuseUnknown();
       if (list == "enabled") {
         set.enabled.push_back({name, weight});
@@ -82,7 +81,8 @@ ProfileConfig readProfile(Fields fields) {
   Fields plugins = fields.object("plugins");
   for (const std::string_view point : kExtensionPoints)
     if (plugins.has(point)) profile.plugins.emplace(point, readSet(plugins.object(point)));
-  if (plugins.has("multiPoint")) profile.plugins.emplace("multiPoint", readSet(plugins.object("multiPoint")));
+  if (plugins.has("multiPoint"))
+    profile.plugins.emplace("multiPoint", readSet(plugins.object("multiPoint")));
   for (const std::string_view accepted : {"placementGenerate", "placementScore", "multiPoint"})
     plugins.raw(accepted);
   for (const std::string_view point : kExtensionPoints) plugins.raw(point);
@@ -100,11 +100,14 @@ ProfileConfig readProfile(Fields fields) {
       if (object && hasArgsKind(args.name)) {
         const auto kind = textAt(args.args, "kind");
         if (!kind.empty() && kind != args.name + "Args") {
-          item.error("args.kind", fmt::format("Invalid value: \"{}\": must be {}Args", kind, args.name));
+          item.error("args.kind",
+                     fmt::format("Invalid value: \"{}\": must be {}Args", kind, args.name));
         }
-        if (const auto version = textAt(args.args, "apiVersion"); !version.empty() && version != kApiVersion)
-          item.error("args.apiVersion", fmt::format("Unsupported value: \"{}\": supported values: {}",
-                                                    version, kApiVersion));
+        if (const auto version = textAt(args.args, "apiVersion");
+            !version.empty() && version != kApiVersion)
+          item.error(
+              "args.apiVersion",
+              fmt::format("Unsupported value: \"{}\": supported values: {}", version, kApiVersion));
         object->erase("kind");
         object->erase("apiVersion");
       }
@@ -137,7 +140,8 @@ std::vector<std::string> validate(const SchedulerConfiguration& configuration) {
   const auto quoted = [](const std::string& text) { return fmt::format("\"{}\"", text); };
   const auto shown = [&](Duration duration) { return quoted(formatDuration(duration)); };
   if (configuration.parallelism <= 0)
-    refuse("parallelism", configuration.parallelism, "should be an integer value greater than zero");
+    refuse("parallelism", configuration.parallelism,
+           "should be an integer value greater than zero");
   if (configuration.burst < 0)
     refuse("clientConnection.burst", configuration.burst, "must be non-negative");
   const LeaderElectionConfig& election = configuration.leaderElection;
@@ -181,7 +185,8 @@ std::vector<std::string> validate(const SchedulerConfiguration& configuration) {
     if (profile.schedulerName.empty()) {
       note(profile.path + ".schedulerName", "Required value");
     } else if (!names.insert(profile.schedulerName).second) {
-      note(profile.path + ".schedulerName", fmt::format("Duplicate value: \"{}\"", profile.schedulerName));
+      note(profile.path + ".schedulerName",
+           fmt::format("Duplicate value: \"{}\"", profile.schedulerName));
     }
   }
   // The queue has one order for all pods, whatever their profile.
@@ -221,11 +226,12 @@ SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std:
   // As upstream, what follows the first document is not looked at.
   Fields fields(documents->empty() ? nullptr : &documents->front(), "", errors);
   if (const std::string version = fields.text("apiVersion"); version != kApiVersion) {
-    fields.error("apiVersion",
-                 fmt::format("Unsupported value: \"{}\": supported values: {}", version, kApiVersion));
+    fields.error("apiVersion", fmt::format("Unsupported value: \"{}\": supported values: {}",
+                                           version, kApiVersion));
   }
   if (const std::string kind = fields.text("kind"); kind != "KubeSchedulerConfiguration")
-    fields.error("kind", fmt::format("Invalid value: \"{}\": must be KubeSchedulerConfiguration", kind));
+    fields.error("kind",
+                 fmt::format("Invalid value: \"{}\": must be KubeSchedulerConfiguration", kind));
   constexpr auto kInt32 = std::numeric_limits<std::int32_t>::max();
   constexpr auto kInt32Low = std::numeric_limits<std::int32_t>::min();
   out.parallelism = static_cast<std::int32_t>(fields.integer("parallelism", 16, kInt32Low, kInt32));
@@ -239,7 +245,8 @@ SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std:
   out.podMaxBackoffSeconds = fields.integer("podMaxBackoffSeconds", 10, -kAny, kAny);
   out.delayCacheUntilActive = fields.boolean("delayCacheUntilActive", false);
   out.extenders = readExtenders(fields);
-  for (Fields& profile : fields.list("profiles")) out.profiles.push_back(readProfile(std::move(profile)));
+  for (Fields& profile : fields.list("profiles"))
+    out.profiles.push_back(readProfile(std::move(profile)));
   if (out.profiles.empty()) out.profiles = defaultConfiguration().profiles;
   if (out.profiles.size() == 1 && out.profiles[0].schedulerName.empty())
     out.profiles[0].schedulerName = "default-scheduler";

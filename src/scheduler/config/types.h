@@ -26,8 +26,8 @@ struct PluginSet {
 
 // The names of the extension points, as in the configuration, multiPoint not among them.
 inline constexpr std::string_view kExtensionPoints[] = {
-    "preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore",
-    "score",      "reserve",   "permit",    "preBind", "bind",      "postBind"};
+    "preEnqueue", "queueSort", "preFilter", "filter",  "postFilter", "preScore",
+    "score",      "reserve",   "permit",    "preBind", "bind",       "postBind"};
 
 struct PluginArgs {
   std::string name;
@@ -89,7 +89,8 @@ struct SchedulerConfiguration {
   LeaderElectionConfig leaderElection;
   std::string kubeconfig;
   std::string acceptContentTypes;
-  std::string contentType = "application/vnd.kubernetes.protobuf";  // accepted; JSON is what is sent
+  std::string contentType =
+      "application/vnd.kubernetes.protobuf";  // accepted; JSON is what is sent
   double qps = 50;
   std::int32_t burst = 100;
   bool enableProfiling = true;

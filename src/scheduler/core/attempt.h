@@ -12,7 +12,7 @@ struct Attempt {
   ProfileRuntime* profile = nullptr;
   CycleState state;
   AttemptTimer timer;
-  bool sample = false;  // plugins are timed one by one
+  bool sample = false;                                    // plugins are timed one by one
   std::vector<const Extension<PreBindPlugin>*> preBinds;  // those that have something to do
   NodeId node = kNoNode;
   std::string nodeName;

@@ -76,7 +76,7 @@ class Scheduler {
   const std::unordered_map<std::string, PodPtr>& pendingPods() const { return pending_; }  // by uid
   PodPtr describe(const PodObject& pod) { return makePodInfo(shared_.cluster, pod); }
   struct Debug {
-    int topScores = 0;  // print a table of this many best nodes for every pod
+    int topScores = 0;            // print a table of this many best nodes for every pod
     bool filterFailures = false;  // a line for every node that rejects a pod
     bool diagnosis = false;  // a document about every failed attempt, written when there is time
     bool diagnosisAtOnce = false;  // ... or before the next pod is scheduled

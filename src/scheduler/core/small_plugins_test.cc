@@ -13,10 +13,10 @@ namespace {
 
 using testing::aNode;
 using testing::aPod;
-using testing::NodeBuilder;
-using testing::PodBuilder;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using testing::NodeBuilder;
+using testing::PodBuilder;
 using ::testing::SizeIs;
 using namespace std::chrono_literals;
 
@@ -330,8 +330,7 @@ TEST(Allowances, what_prefilter_said_of_a_class_is_asked_again_when_it_may_not_h
   f.run();
   EXPECT_EQ(ledger.used["default"], 2000);
   EXPECT_EQ(f.nodeOf("c"), "");
-  EXPECT_THAT(f.conditions,
-              Contains(HasSubstr("namespace default would use 3000m of 2000m cpu")));
+  EXPECT_THAT(f.conditions, Contains(HasSubstr("namespace default would use 3000m of 2000m cpu")));
   f.remove("a");
   f.run(15s);
   EXPECT_EQ(f.nodeOf("c"), "n1");

@@ -40,9 +40,7 @@ class LabelIndex {
   };
   static constexpr std::size_t kFew = 32;
 
-  static std::uint64_t pack(Label label) {
-    return std::uint64_t{label.key} << 32 | label.value;
-  }
+  static std::uint64_t pack(Label label) { return std::uint64_t{label.key} << 32 | label.value; }
 
   boost::unordered_flat_map<Symbol, Holders> byKey_;
   boost::unordered_flat_map<std::uint64_t, Holders> byLabel_;

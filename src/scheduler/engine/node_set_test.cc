@@ -23,10 +23,21 @@ TEST(NodeSet, behaves_like_a_set_of_numbers_under_random_operations) {
     for (int step = 0; step < 300; ++step) {
       const auto node = static_cast<NodeId>(random.below(10'000));
       switch (random.below(8)) {
-        case 0: case 1: case 2: a.insert(node); plainA.insert(node); break;
-        case 3: b.insert(node); plainB.insert(node); break;
+        case 0:
+        case 1:
+        case 2:
+          a.insert(node);
+          plainA.insert(node);
+          break;
+        case 3:
+          b.insert(node);
+          plainB.insert(node);
+          break;
         case 4:
-          if (!plainA.empty()) { a.erase(*plainA.begin()); plainA.erase(plainA.begin()); }
+          if (!plainA.empty()) {
+            a.erase(*plainA.begin());
+            plainA.erase(plainA.begin());
+          }
           break;
         case 5: {
           a.unite(b);

@@ -96,10 +96,10 @@ class PodIndex final : public ClusterListener {
 
   // What pods that have a term add up to on each node.
   struct TermHolders {
-    Tally antiAffinity;        // pods that require it as anti-affinity
-    Tally affinity;            // pods that require it as affinity
-    Tally preferred;           // sum of weights, negative for anti-affinity
-    std::size_t pods = 0;      // that have it in any way
+    Tally antiAffinity;    // pods that require it as anti-affinity
+    Tally affinity;        // pods that require it as affinity
+    Tally preferred;       // sum of weights, negative for anti-affinity
+    std::size_t pods = 0;  // that have it in any way
   };
   // Calls fn(term, holders) for every term that some pod has and that is about this pod.
   template <class F>
@@ -135,8 +135,8 @@ class PodIndex final : public ClusterListener {
   };
   // What is known of one label set.
   struct SetMatches {
-    std::uint64_t serial = 0;            // of the set
-    std::uint64_t termsTried = 0;        // terms up to this serial have been matched
+    std::uint64_t serial = 0;      // of the set
+    std::uint64_t termsTried = 0;  // terms up to this serial have been matched
     // Terms that are about pods with this set, with their serials; some may be gone.
     std::vector<std::pair<TermId, std::uint64_t>> terms;
     std::uint64_t queriesTried = 0;      // as have queries up to this number

@@ -27,9 +27,9 @@ class UnitKind;  // framework/unit.h
 struct PodInfo {
   std::shared_ptr<const api::Pod> pod;
   std::int32_t priority = 0;
-  bool beyond = false;  // of what counts as kMostAmount it asks for more: it fits nowhere
-  Resources request;    // what it takes from a node, never negative
-  std::int64_t nonZeroCpu = 0;     // with 100 milli for each container that asks for none,
+  bool beyond = false;          // of what counts as kMostAmount it asks for more: it fits nowhere
+  Resources request;            // what it takes from a node, never negative
+  std::int64_t nonZeroCpu = 0;  // with 100 milli for each container that asks for none,
   std::int64_t nonZeroMemory = 0;  // with 200 MiB likewise; used by scores
   boost::container::small_vector<HostPort, 1> ports;
   LabelSetPtr labelSet;                   // its namespace and labels

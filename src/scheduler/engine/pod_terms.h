@@ -42,8 +42,8 @@ struct AffinityTerm {
 
 // The terms of one pod.
 struct PodTerms {
-  std::vector<TermId> affinity;      // required
-  std::vector<TermId> antiAffinity;  // required
+  std::vector<TermId> affinity;                            // required
+  std::vector<TermId> antiAffinity;                        // required
   std::vector<std::pair<TermId, std::int64_t>> preferred;  // with weights; negative ones keep away
   // Why a required or preferred term could not be read; terms that can be are there all the same.
   std::string error;
@@ -82,8 +82,8 @@ class TermTable {
 
     void release(TermId id);
   };
-  std::optional<TermId> intern(Symbols& symbols, const api::Pod& pod, const api::PodAffinityTerm& term,
-                               std::string& error);
+  std::optional<TermId> intern(Symbols& symbols, const api::Pod& pod,
+                               const api::PodAffinityTerm& term, std::string& error);
   std::shared_ptr<Table> table_;  // pods may outlive this object
 };
 

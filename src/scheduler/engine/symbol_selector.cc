@@ -10,9 +10,8 @@ using Op = api::Selector::Op;
 SymbolSelector::SymbolSelector(Symbols& symbols, const api::Selector& selector)
     : nothing_(selector.requirements().empty() && !selector.empty()) {
   for (const auto& requirement : selector.requirements()) {
-    Requirement& compiled =
-        requirements_.emplace_back(symbols.intern(requirement.key), requirement.op, std::vector<Symbol>{},
-                                   requirement.bound);
+    Requirement& compiled = requirements_.emplace_back(
+        symbols.intern(requirement.key), requirement.op, std::vector<Symbol>{}, requirement.bound);
     for (const auto& value : requirement.values) compiled.values.push_back(symbols.intern(value));
   }
 }

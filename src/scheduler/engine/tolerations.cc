@@ -14,12 +14,15 @@ bool tolerates(const api::Toleration& toleration, const api::Taint& taint) {
 }
 
 bool tolerates(const api::List<api::Toleration>& tolerations, const api::Taint& taint) {
-  return std::ranges::any_of(tolerations, [&](const auto& toleration) { return tolerates(toleration, taint); });
+  return std::ranges::any_of(tolerations,
+                             [&](const auto& toleration) { return tolerates(toleration, taint); });
 }
 
-bool toleratesAll(const api::List<api::Toleration>& tolerations, const api::List<api::Taint>& taints) {
+bool toleratesAll(const api::List<api::Toleration>& tolerations,
+                  const api::List<api::Taint>& taints) {
   return std::ranges::all_of(taints, [&](const api::Taint& taint) {
-    return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") || tolerates(tolerations, taint);
+    return (taint.effect != "NoSchedule" && taint.effect != "NoExecute") ||
+           tolerates(tolerations, taint);
   });
 }
 

@@ -12,7 +12,8 @@ namespace koord::scheduler {
 bool tolerates(const api::Toleration& toleration, const api::Taint& taint);
 bool tolerates(const api::List<api::Toleration>& tolerations, const api::Taint& taint);
 // Whether every NoSchedule and NoExecute taint is tolerated.
-bool toleratesAll(const api::List<api::Toleration>& tolerations, const api::List<api::Taint>& taints);
+bool toleratesAll(const api::List<api::Toleration>& tolerations,
+                  const api::List<api::Taint>& taints);
 
 // A pod's tolerations, to be asked about many taints: a long list is not walked for each. The list
 // must outlive it.

@@ -6,13 +6,20 @@ namespace koord::scheduler {
 
 std::string_view nameOf(Code code) {
   switch (code) {
-    case Code::Success: return "Success";
-    case Code::Error: return "Error";
-    case Code::Unschedulable: return "Unschedulable";
-    case Code::UnschedulableAndUnresolvable: return "UnschedulableAndUnresolvable";
-    case Code::Wait: return "Wait";
-    case Code::Skip: return "Skip";
-    case Code::Pending: return "Pending";
+    case Code::Success:
+      return "Success";
+    case Code::Error:
+      return "Error";
+    case Code::Unschedulable:
+      return "Unschedulable";
+    case Code::UnschedulableAndUnresolvable:
+      return "UnschedulableAndUnresolvable";
+    case Code::Wait:
+      return "Wait";
+    case Code::Skip:
+      return "Skip";
+    case Code::Pending:
+      return "Pending";
   }
   return "Unknown";
 }
@@ -30,7 +37,8 @@ void Verdicts::reserve(std::size_t capacity) {
 
 VerdictId Verdicts::intern(Rejection rejection) {
   std::size_t hash = rejection.plugin * 31u + static_cast<std::size_t>(rejection.code);
-  for (const auto& reason : rejection.reasons) hash = hash * 1000003u ^ std::hash<std::string>{}(reason);
+  for (const auto& reason : rejection.reasons)
+    hash = hash * 1000003u ^ std::hash<std::string>{}(reason);
   for (auto [it, end] = ids_.equal_range(hash); it != end; ++it)
     if (rejections_[it->second] == rejection) return it->second;
   const auto id = static_cast<VerdictId>(rejections_.size());

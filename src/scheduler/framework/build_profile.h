@@ -10,8 +10,8 @@
 namespace koord::scheduler {
 
 // Problems go to `errors` (by field path); the result is not to be used when there are any.
-std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registry& registry, Handle& handle,
-                                      std::vector<std::string>& errors);
+std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registry& registry,
+                                      Handle& handle, std::vector<std::string>& errors);
 
 // The order of plugins at every point, for people: "filter: NodeName, NodeAffinity, ...".
 std::string describePlugins(const Profile& profile);

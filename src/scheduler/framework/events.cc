@@ -10,7 +10,8 @@ namespace {
 
 bool sameTolerations(const api::List<api::Toleration>& a, const api::List<api::Toleration>& b) {
   return std::ranges::equal(a, b, [](const api::Toleration& x, const api::Toleration& y) {
-    return x.key == y.key && x.operator_ == y.operator_ && x.value == y.value && x.effect == y.effect;
+    return x.key == y.key && x.operator_ == y.operator_ && x.value == y.value &&
+           x.effect == y.effect;
   });
 }
 
@@ -29,10 +30,19 @@ bool sameConditions(const api::Node& a, const api::Node& b) {
 }
 
 std::string_view nameOf(EventResource resource) {
-  static constexpr std::array<std::string_view, 13> kNames{
-      "Pod", "AssignedPod", "UnschedulablePod", "Node", "PersistentVolumeClaim", "PersistentVolume",
-      "storage.k8s.io/StorageClass", "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver",
-      "storage.k8s.io/CSIStorageCapacity", "storage.k8s.io/VolumeAttachment", "", "*"};
+  static constexpr std::array<std::string_view, 13> kNames{"Pod",
+                                                           "AssignedPod",
+                                                           "UnschedulablePod",
+                                                           "Node",
+                                                           "PersistentVolumeClaim",
+                                                           "PersistentVolume",
+                                                           "storage.k8s.io/StorageClass",
+                                                           "storage.k8s.io/CSINode",
+                                                           "storage.k8s.io/CSIDriver",
+                                                           "storage.k8s.io/CSIStorageCapacity",
+                                                           "storage.k8s.io/VolumeAttachment",
+                                                           "",
+                                                           "*"};
   return kNames[static_cast<std::size_t>(resource)];
 }
 
@@ -71,7 +81,8 @@ bool matches(const EventRegistration& registration, const ClusterEvent& event) {
                    (event.resource == EventResource::AssignedPod ||
                     event.resource == EventResource::UnscheduledPod);
   if (!pod && registration.resource != event.resource) return false;
-  if (event.resource == EventResource::Custom && registration.customResource != event.customResource)
+  if (event.resource == EventResource::Custom &&
+      registration.customResource != event.customResource)
     return false;
   return event.actions != 0 && (event.actions & ~registration.actions) == 0;
 }

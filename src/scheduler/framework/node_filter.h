@@ -40,7 +40,8 @@ class NodeFilter {
   // Rejects every node that is not in `allowed`.
   void keepOnly(const NodeSet& allowed, Code code, std::string reason) {
     if (!verdicts_) return nodes_.intersect(allowed);
-    rejectEach(nodes_, code, std::move(reason), [&](NodeId node) { return !allowed.contains(node); });
+    rejectEach(nodes_, code, std::move(reason),
+               [&](NodeId node) { return !allowed.contains(node); });
   }
   // Rejects every node that is in `bad`.
   void rejectAny(const NodeSet& bad, Code code, std::string reason) {

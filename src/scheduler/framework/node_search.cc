@@ -89,8 +89,7 @@ Status NodeSearch::applyPlan(CycleState& state, const PodPtr& pod, Attempt& atte
   return {};
 }
 
-SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod,
-                                   const SearchScope& scope) {
+SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod, const SearchScope& scope) {
   SearchResult result;
   Attempt* const begun = begin(state, pod, scope, result);
   if (!begun) return result;
@@ -140,9 +139,8 @@ void NodeSearch::describe(const Attempt& attempt, const Verdicts& verdicts,
   if (attempt.restricted || attempt.among) {
     diagnosis.absent = cluster_.live();
     diagnosis.absent.subtract(attempt.of(cluster_.live()));
-    diagnosis.absentStatus = attempt.restricted
-                                 ? attempt.absentStatus
-                                 : Status::unresolvable(std::string(kOutOfScope));
+    diagnosis.absentStatus =
+        attempt.restricted ? attempt.absentStatus : Status::unresolvable(std::string(kOutOfScope));
     if (!diagnosis.absent.empty())
       for (const std::string& plugin : attempt.restrictedBy)
         diagnosis.notePlugin(plugin, Code::UnschedulableAndUnresolvable);

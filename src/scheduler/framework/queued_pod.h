@@ -15,11 +15,11 @@ struct Profile;
 struct QueuedPod {
   PodPtr info;
   const Profile* profile = nullptr;  // of its scheduler, once the queue has seen it; nullptr: none
-  std::string group;  // which it is placed with (group.h); "" = it stands alone
-  WallTime timestamp{};  // of the last time it was put into the queue
+  std::string group;                 // which it is placed with (group.h); "" = it stands alone
+  WallTime timestamp{};              // of the last time it was put into the queue
   int attempts = 0;
-  int unschedulableCount = 0;      // attempts that ended in a rejection
-  int consecutiveErrors = 0;       // attempts in a row that ended in an error
+  int unschedulableCount = 0;  // attempts that ended in a rejection
+  int consecutiveErrors = 0;   // attempts in a row that ended in an error
   std::optional<WallTime> backoffExpiration;
   std::optional<WallTime> firstReady;  // when it first entered the active queue
   // Plugins that rejected it in the last attempt; an event that one of them accepts wakes it.

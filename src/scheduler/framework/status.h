@@ -18,7 +18,9 @@ struct Status {
   std::string plugin;  // who said so; set by the runner
 
   static Status skip() { return {Code::Skip, {}, {}}; }
-  static Status unschedulable(std::string reason) { return {Code::Unschedulable, {std::move(reason)}, {}}; }
+  static Status unschedulable(std::string reason) {
+    return {Code::Unschedulable, {std::move(reason)}, {}};
+  }
   static Status unresolvable(std::string reason) {
     return {Code::UnschedulableAndUnresolvable, {std::move(reason)}, {}};
   }

@@ -6,7 +6,8 @@ namespace koord::scheduler {
 
 WaitingPod::WaitingPod(Executor& executor, PodPtr pod, NodeId node,
                        std::map<std::string, Duration> plugins)
-    : WaitingPod(executor, std::move(pod), node, std::move(plugins), Future<Status>::make(executor)) {}
+    : WaitingPod(executor, std::move(pod), node, std::move(plugins),
+                 Future<Status>::make(executor)) {}
 
 WaitingPod::WaitingPod(Executor& executor, PodPtr pod, NodeId node,
                        std::map<std::string, Duration> plugins,
@@ -18,8 +19,8 @@ WaitingPod::WaitingPod(Executor& executor, PodPtr pod, NodeId node,
       completer_(std::move(promise.second)) {
   for (const auto& [plugin, timeout] : plugins) {
     pending_[plugin] = executor_.runAfter(timeout, [this, plugin = plugin, timeout = timeout] {
-      reject(plugin, "rejected due to timeout after waiting " + formatDuration(timeout) + " at plugin " +
-                         plugin);
+      reject(plugin, "rejected due to timeout after waiting " + formatDuration(timeout) +
+                         " at plugin " + plugin);
     });
   }
 }

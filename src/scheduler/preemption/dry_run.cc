@@ -7,8 +7,7 @@ namespace koord::scheduler {
 void DryRun::begin(const CycleState& state, const PodInfo& pod) {
   current_ = nullptr;
   promised_ = cluster_.findNode(handle_.nominator().nodeOf(pod.uid()));
-  const auto podClass =
-      rules_.keepOutcomes() ? handle_.search().decidingClass(state) : nullptr;
+  const auto podClass = rules_.keepOutcomes() ? handle_.search().decidingClass(state) : nullptr;
   if (!podClass) return;
   std::erase_if(kept_, [](const Kept& kept) { return kept.podClass.expired(); });
   const auto known = std::ranges::find_if(kept_, [&](const Kept& kept) {

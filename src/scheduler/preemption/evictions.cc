@@ -20,8 +20,8 @@ Evictions& evictionsOf(Handle& handle) {
   return handle.shared().of<Evictions>([&] { return std::make_unique<Evictions>(handle); });
 }
 
-void Evictions::start(const PodPtr& preemptor, const std::string& node,
-                      std::vector<PodPtr> victims, By by) {
+void Evictions::start(const PodPtr& preemptor, const std::string& node, std::vector<PodPtr> victims,
+                      By by) {
   std::erase_if(victims, [&](const PodPtr& victim) {
     const auto* counted = handle_.cluster().findPod(victim->uid());
     return !counted || counted->info->pod->metadata.deletionTimestamp;
@@ -105,9 +105,9 @@ void Evictions::tell(const By& by, const PodInfo& preemptor, const std::string& 
                      const PodInfo& victim, bool inMemory) {
   if (!by.events) return;
   by.events->record(handle_.kindOf(victim).reference(victim), "Normal", "Preempted",
-                 fmt::format("Preempted by pod {} on node {}{}", preemptor.uid(), node,
-                             inMemory ? " (in kube-scheduler memory)." : ""),
-                 "Preempting", handle_.kindOf(preemptor).reference(preemptor));
+                    fmt::format("Preempted by pod {} on node {}{}", preemptor.uid(), node,
+                                inMemory ? " (in kube-scheduler memory)." : ""),
+                    "Preempting", handle_.kindOf(preemptor).reference(preemptor));
 }
 
 }  // namespace koord::scheduler

@@ -37,8 +37,8 @@ class Evictions {
   Task<void> evictAndJoin(PodPtr preemptor, std::string node, PodPtr victim,
                           std::shared_ptr<Join> join);
   Task<void> clearNomination(PodPtr pod);
-  void tell(const By& by, const PodInfo& preemptor, const std::string& node,
-            const PodInfo& victim, bool inMemory);
+  void tell(const By& by, const PodInfo& preemptor, const std::string& node, const PodInfo& victim,
+            bool inMemory);
 
   Handle& handle_;
   std::unordered_map<std::string, Running> running_;  // by preemptor's uid

@@ -11,10 +11,10 @@ namespace {
 
 using testing::aNode;
 using testing::aPod;
-using testing::World;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::World;
 
 struct JobPlans : ::testing::Test {
   World world;

@@ -35,10 +35,12 @@ bool SchedulingQueue::ofInterest(const ClusterEvent& event) const {
   return false;
 }
 
-SchedulingQueue::Strategy SchedulingQueue::evaluate(const QueuedPod& pod, const ClusterEvent& event) const {
+SchedulingQueue::Strategy SchedulingQueue::evaluate(const QueuedPod& pod,
+                                                    const ClusterEvent& event) const {
   if (!pod.hasRejectors()) return Strategy::AfterBackoff;
   if (event.resource == EventResource::Wildcard) {
-    return event.targetUid.empty() || event.targetUid == pod.uid() ? Strategy::AfterBackoff : Strategy::Skip;
+    return event.targetUid.empty() || event.targetUid == pod.uid() ? Strategy::AfterBackoff
+                                                                   : Strategy::Skip;
   }
   if (!pod.profile) return Strategy::Skip;
   Strategy strategy = Strategy::Skip;
@@ -76,7 +78,8 @@ void SchedulingQueue::moveAll(const ClusterEvent& event,
       // Only an event that its gate registered for can open it.
       const Profile* profile = entry->pod.profile;
       const bool concerned =
-          profile && std::ranges::any_of(profile->registrations, [&](const PluginRegistration& plugin) {
+          profile &&
+          std::ranges::any_of(profile->registrations, [&](const PluginRegistration& plugin) {
             return plugin.plugin == entry->pod.gatingPlugin &&
                    std::ranges::any_of(plugin.events, [&](const EventRegistration& registration) {
                      return event.resource == EventResource::Wildcard
@@ -106,7 +109,8 @@ void SchedulingQueue::activate(const std::vector<PodPtr>& pods) {
     const auto it = entries_.find(pod->uid());
     if (it == entries_.end() || it->second.place == QueuePlace::Active) continue;
     Entry& entry = it->second;
-    const bool fromBackoff = entry.place == QueuePlace::Backoff || entry.place == QueuePlace::ErrorBackoff;
+    const bool fromBackoff =
+        entry.place == QueuePlace::Backoff || entry.place == QueuePlace::ErrorBackoff;
     take(entry);
     if (fromBackoff) {
       place(entry, QueuePlace::Active, "ForceActivate");

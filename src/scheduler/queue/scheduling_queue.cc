@@ -8,19 +8,27 @@ namespace koord::scheduler {
 
 namespace {
 
-WallTime toSecond(WallTime time) { return std::chrono::floor<std::chrono::seconds>(time); }
+WallTime toSecond(WallTime time) {
+  return std::chrono::floor<std::chrono::seconds>(time);
+}
 
 }  // namespace
 
 std::string_view nameOf(QueuePlace place) {
   switch (place) {
-    case QueuePlace::None: return "none";
-    case QueuePlace::Active: return "active";
+    case QueuePlace::None:
+      return "none";
+    case QueuePlace::Active:
+      return "active";
     case QueuePlace::Backoff:
-    case QueuePlace::ErrorBackoff: return "backoff";
-    case QueuePlace::Unschedulable: return "unschedulable";
-    case QueuePlace::Gated: return "gated";
-    case QueuePlace::InFlight: return "inFlight";
+    case QueuePlace::ErrorBackoff:
+      return "backoff";
+    case QueuePlace::Unschedulable:
+      return "unschedulable";
+    case QueuePlace::Gated:
+      return "gated";
+    case QueuePlace::InFlight:
+      return "inFlight";
   }
   return "none";
 }
@@ -49,13 +57,17 @@ SchedulingQueue::SchedulingQueue(Executor& executor, QueueOptions options, Profi
       backoff_(BackoffOrder{this}),
       errorBackoff_(BackoffOrder{this}) {}
 
-SchedulingQueue::~SchedulingQueue() { executor_.cancel(timer_); }
+SchedulingQueue::~SchedulingQueue() {
+  executor_.cancel(timer_);
+}
 
 WallTime SchedulingQueue::now() const {
   return WallTime(executor_.steadyNow().time_since_epoch() + wallOffset_);
 }
 
-void SchedulingQueue::start() { tick(); }
+void SchedulingQueue::start() {
+  tick();
+}
 
 void SchedulingQueue::tick() {
   if (timer_ != 0) {
@@ -100,7 +112,8 @@ void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& e
   }
   // Gated pods are counted in a gauge of their own, but come in as unschedulable.
   if (observer)
-    observer->incoming(nameOf(place == QueuePlace::Gated ? QueuePlace::Unschedulable : place), event);
+    observer->incoming(nameOf(place == QueuePlace::Gated ? QueuePlace::Unschedulable : place),
+                       event);
 }
 
 // Takes an entry out of its store, before anything that its order depends on changes.
@@ -149,11 +162,13 @@ Status SchedulingQueue::preEnqueue(const Profile& profile, Entry& entry) const {
 
 void SchedulingQueue::requeue(Entry& entry, Strategy strategy, const std::string& event) {
   if (strategy == Strategy::Skip) {
-    place(entry, entry.pod.gatingPlugin.empty() ? QueuePlace::Unschedulable : QueuePlace::Gated, event);
+    place(entry, entry.pod.gatingPlugin.empty() ? QueuePlace::Unschedulable : QueuePlace::Gated,
+          event);
   } else if (gated(entry)) {
     place(entry, QueuePlace::Gated, event);
   } else if (strategy == Strategy::AfterBackoff && backingOff(entry.pod)) {
-    place(entry, entry.pod.consecutiveErrors > 0 ? QueuePlace::ErrorBackoff : QueuePlace::Backoff, event);
+    place(entry, entry.pod.consecutiveErrors > 0 ? QueuePlace::ErrorBackoff : QueuePlace::Backoff,
+          event);
   } else {
     place(entry, QueuePlace::Active, event);
   }
@@ -355,11 +370,12 @@ const QueuedPod* SchedulingQueue::find(const std::string& uid) const {
 }
 
 QueueCounts SchedulingQueue::counts() const {
-  return {active_.size(), backoff_.size() + errorBackoff_.size(), unschedulable_.size() - gatedCount_,
-          gatedCount_, markers_.size()};
+  return {active_.size(), backoff_.size() + errorBackoff_.size(),
+          unschedulable_.size() - gatedCount_, gatedCount_, markers_.size()};
 }
 
-std::map<std::pair<std::string, std::string>, std::size_t> SchedulingQueue::rejectedByPlugin() const {
+std::map<std::pair<std::string, std::string>, std::size_t> SchedulingQueue::rejectedByPlugin()
+    const {
   std::map<std::pair<std::string, std::string>, std::size_t> counts;
   for (const auto& [uid, entry] : unschedulable_) {
     const std::string scheduler = entry->pod.info->pod->spec.schedulerName.str();

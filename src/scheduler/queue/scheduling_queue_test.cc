@@ -43,9 +43,9 @@ struct Fixture {
     profile.registrations.push_back({"Pending", {{EventResource::Node, action::kAdd, "", {}}}});
     profile.plugins.push_back(std::move(sort));
     profile.plugins.push_back(std::move(gates));
-    queue = std::make_unique<SchedulingQueue>(world.executor(), options,
-                                              SchedulingQueue::Profiles{{"default-scheduler", &profile}},
-                                              world.nominator(), [this] { ++readyCalls; });
+    queue = std::make_unique<SchedulingQueue>(
+        world.executor(), options, SchedulingQueue::Profiles{{"default-scheduler", &profile}},
+        world.nominator(), [this] { ++readyCalls; });
     queue->start();
   }
   VirtualLoop& loop() { return static_cast<VirtualLoop&>(world.executor()); }
@@ -146,13 +146,15 @@ TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {
     f.queue->moveAll(Fixture::podGone());
     ASSERT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
     waits.push_back(std::chrono::duration_cast<std::chrono::seconds>(
-                        *f.queue->find(pod->uid())->backoffExpiration - before).count());
+                        *f.queue->find(pod->uid())->backoffExpiration - before)
+                        .count());
     f.loop().advance(15s);
   }
   EXPECT_EQ(waits, (std::vector<std::int64_t>{1, 2, 4, 8, 10, 10}));
 }
 
-TEST(SchedulingQueue, a_pod_in_backoff_is_tried_early_when_nothing_else_is_ready_but_not_after_an_error) {
+TEST(SchedulingQueue,
+     a_pod_in_backoff_is_tried_early_when_nothing_else_is_ready_but_not_after_an_error) {
   Fixture f;
   f.add(aPod("rejected"));
   f.next();
@@ -223,22 +225,26 @@ TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     Random random(seed);
     Fixture f;
-    std::map<std::string, PodPtr> alive;   // by uid, queued or in flight
+    std::map<std::string, PodPtr> alive;  // by uid, queued or in flight
     std::map<std::string, QueuedPod> flying;
     int created = 0;
     for (int step = 0; step < 400; ++step) {
       switch (random.below(9)) {
-        case 0: case 1: {
-          PodBuilder builder = aPod("p" + std::to_string(created++)).priority(static_cast<int>(random.below(3)));
+        case 0:
+        case 1: {
+          PodBuilder builder =
+              aPod("p" + std::to_string(created++)).priority(static_cast<int>(random.below(3)));
           if (random.chance(0.2)) builder.gate("g");
           const PodPtr pod = f.add(builder);
           alive[pod->uid()] = pod;
           break;
         }
-        case 2: case 3:
+        case 2:
+        case 3:
           if (auto pod = f.queue->pop()) flying[pod->uid()] = *pod;
           break;
-        case 4: case 5: {
+        case 4:
+        case 5: {
           if (flying.empty()) break;
           auto it = std::next(flying.begin(), static_cast<long>(random.below(flying.size())));
           QueuedPod pod = it->second;
@@ -268,7 +274,8 @@ TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
             alive.erase(it);
           } else {
             const PodPtr after = f.world.pod(aPod(it->second->pod->metadata.name)
-                                                 .priority(it->second->priority).version(std::to_string(step)));
+                                                 .priority(it->second->priority)
+                                                 .version(std::to_string(step)));
             f.queue->update(it->second, after);
             it->second = after;
           }
@@ -278,8 +285,10 @@ TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
           f.loop().advance(std::chrono::milliseconds(random.below(4000)));
       }
       const QueueCounts counts = f.queue->counts();
-      ASSERT_EQ(counts.active + counts.backoff + counts.unschedulable + counts.gated + counts.inFlight,
-                alive.size()) << "seed " << seed << " step " << step;
+      ASSERT_EQ(
+          counts.active + counts.backoff + counts.unschedulable + counts.gated + counts.inFlight,
+          alive.size())
+          << "seed " << seed << " step " << step;
       for (const auto& [uid, pod] : alive) {
         ASSERT_NE(f.queue->placeOf(uid), QueuePlace::None) << "seed " << seed << " step " << step;
         ASSERT_EQ(f.queue->placeOf(uid) == QueuePlace::InFlight, flying.contains(uid));

@@ -202,7 +202,8 @@ void Metrics::handled(const ClusterEvent& event, Duration took) {
 }
 
 void Metrics::hint(const std::string& plugin, const ClusterEvent& event, Hint hint, Duration took) {
-  Histogram*& series = impl_->hints[{plugin, event.resource, event.customResource, event.actions, hint}];
+  Histogram*& series =
+      impl_->hints[{plugin, event.resource, event.customResource, event.actions, hint}];
   if (!series) {
     series = &impl_->hintDuration.Add({{"plugin", plugin},
                                        {"event", labelOf(event)},

@@ -118,9 +118,8 @@ Task<Status> Holds::bind(CycleState&, PodPtr pod, std::string nodeName) {
   auto bound = std::make_shared<api::Pod>(*pod->pod);
   bound->spec.nodeName = nodeName;
   bound->metadata.resourceVersion += "0";
-  handle_.executor().post([this, before = pod->pod, bound] {
-    handle_.units().updated(before, bound, kind_);
-  });
+  handle_.executor().post(
+      [this, before = pod->pod, bound] { handle_.units().updated(before, bound, kind_); });
   co_return Status{};
 }
 

@@ -26,7 +26,8 @@ Plugin& World::only(std::unique_ptr<Plugin> plugin, std::uint64_t seed) {
   extend(profile_->postFilter, *plugin);
   extend(profile_->preScore, *plugin);
   extend(profile_->score, *plugin);
-  if (const auto* part = dynamic_cast<const Signed*>(plugin.get())) profile_->signedPlugins.push_back(part);
+  if (const auto* part = dynamic_cast<const Signed*>(plugin.get()))
+    profile_->signedPlugins.push_back(part);
   profile_->plugins.push_back(std::move(plugin));
   search_ = std::make_unique<NodeSearch>(cluster_, nominator_, *profile_, Random(seed), 0);
   return *profile_->plugins.back();
@@ -37,14 +38,16 @@ std::map<std::string, std::string> World::filter(const PodPtr& pod) {
   CycleState state;
   const SearchResult prepared = search_->prepare(state, pod);
   cluster_.live().forEach([&](NodeId node) {
-    const Status status = prepared.status.ok() ? search_->filterNode(state, pod, node) : prepared.status;
+    const Status status =
+        prepared.status.ok() ? search_->filterNode(state, pod, node) : prepared.status;
     answers[cluster_.node(node).name] =
         status.ok() ? "" : std::string(nameOf(status.code)) + ": " + status.message();
   });
   return answers;
 }
 
-std::map<std::string, std::int64_t> World::scores(const PodPtr& pod, std::vector<std::string> names) {
+std::map<std::string, std::int64_t> World::scores(const PodPtr& pod,
+                                                  std::vector<std::string> names) {
   std::vector<NodeId> nodes;
   if (names.empty()) {
     cluster_.live().copyTo(nodes);
@@ -57,7 +60,8 @@ std::map<std::string, std::int64_t> World::scores(const PodPtr& pod, std::vector
   const auto table = search_->scoreNodes(state, pod, nodes);
   std::map<std::string, std::int64_t> result;
   if (!table) return {{table.error().message, -1}};
-  for (std::size_t n = 0; n < nodes.size(); ++n) result[cluster_.node(nodes[n]).name] = table->totals[n];
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    result[cluster_.node(nodes[n]).name] = table->totals[n];
   return result;
 }
 

@@ -71,9 +71,11 @@ Status ImageLocality::score(const CycleState&, const PodInfo& pod, std::span<con
   if (!any) return {};
   // Images of volumes count towards the sum, but not towards what is the most that can be had.
   const api::PodSpec& spec = pod.pod->spec;
-  const auto containers = static_cast<std::int64_t>(spec.initContainers.size() + spec.containers.size());
+  const auto containers =
+      static_cast<std::int64_t>(spec.initContainers.size() + spec.containers.size());
   const std::int64_t most = kMostPerContainer * std::max<std::int64_t>(containers, 1);
-  for (std::int64_t& score : scores) score = 100 * (std::clamp(score, kLeast, most) - kLeast) / (most - kLeast);
+  for (std::int64_t& score : scores)
+    score = 100 * (std::clamp(score, kLeast, most) - kLeast) / (most - kLeast);
   return {};
 }
 

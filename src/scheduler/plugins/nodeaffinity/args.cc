@@ -11,7 +11,8 @@ NodeAffinityArgs NodeAffinityArgs::read(Fields& fields) {
     // As part of a whole Affinity: that is the type the codec knows.
     json::object wrapped;
     wrapped.emplace("nodeAffinity", *document);
-    auto affinity = api::decode<api::Affinity>(json::value(std::move(wrapped)), api::Reading::Strict);
+    auto affinity =
+        api::decode<api::Affinity>(json::value(std::move(wrapped)), api::Reading::Strict);
     if (!affinity) {
       fields.error("addedAffinity", affinity.error().message);
       return args;

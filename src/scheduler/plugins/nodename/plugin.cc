@@ -17,10 +17,11 @@ Status NodeName::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes
 }
 
 std::vector<EventRegistration> NodeName::eventsToRegister() const {
-  return {{EventResource::Node, action::kAdd | action::kUpdateNodeLabel | action::kUpdateNodeTaint, "",
-           [](const PodInfo& pod, const ClusterEvent& event) {
-             return event.newNode && event.newNode->metadata.name == pod.pod->spec.nodeName ? Hint::Queue
-                                                                                             : Hint::Skip;
+  return {{EventResource::Node, action::kAdd | action::kUpdateNodeLabel | action::kUpdateNodeTaint,
+           "", [](const PodInfo& pod, const ClusterEvent& event) {
+             return event.newNode && event.newNode->metadata.name == pod.pod->spec.nodeName
+                        ? Hint::Queue
+                        : Hint::Skip;
            }}};
 }
 

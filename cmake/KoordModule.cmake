@@ -4,7 +4,8 @@
 #
 # which makes the static library koord_kube from the folder's *.cc files and, when there are any
 # *_test.cc files, the test program koord_kube_tests. DEPS are what the headers need too;
-# PRIVATE_DEPS are used by the .cc files only; TEST_DEPS by the tests only.
+# PRIVATE_DEPS are used by the .cc files only; TEST_DEPS by the tests only. FOLDERS are subfolders
+# whose files belong to the same target, because they and this folder call each other.
 
 # The precompiled headers are made once, with the definitions that every target has, and used by all.
 function(koord_precompile target)
@@ -34,15 +35,50 @@ function(koord_compile_fast target)
   target_compile_options(${target} PRIVATE "${KOORD_FAST_COMPILE}")
 endfunction()
 
+# Several files are compiled as one, since they include the same headers and instantiate the same
+# templates: names in unnamed namespaces must therefore differ within a folder. Codecs stay alone; each
+# describes its types to the templates that it instantiates. CMake's own UNITY_BUILD would write paths of
+# this clone into its files, which clones that share a compiler cache could not reuse.
+set(KOORD_BATCH_SIZE 6)
+function(koord_batches out target)
+  if(NOT KOORD_UNITY)
+    set(${out} ${ARGN} PARENT_SCOPE)
+    return()
+  endif()
+  set(alone ${ARGN})
+  set(together ${ARGN})
+  list(FILTER alone INCLUDE REGEX "codec[^/]*\\.cc$")
+  list(FILTER together EXCLUDE REGEX "codec[^/]*\\.cc$")
+  list(LENGTH together count)
+  set(batches ${alone})
+  math(EXPR number "(${count} + ${KOORD_BATCH_SIZE} - 1) / ${KOORD_BATCH_SIZE}")
+  set(index 0)
+  while(index LESS number)
+    math(EXPR start "${count} * ${index} / ${number}")
+    math(EXPR end "${count} * (${index} + 1) / ${number}")
+    math(EXPR length "${end} - ${start}")
+    list(SUBLIST together ${start} ${length} batch)
+    list(TRANSFORM batch REPLACE "^${CMAKE_SOURCE_DIR}/(src/)?(.*)$" "#include \"\\2\"\n")
+    list(JOIN batch "" text)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_${index}.cc)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
+    list(APPEND batches ${file})
+    math(EXPR index "${index} + 1")
+  endwhile()
+  set(${out} ${batches} PARENT_SCOPE)
+endfunction()
+
 function(koord_library name)
-  cmake_parse_arguments(ARG "" "" "DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS *.cc)
+  cmake_parse_arguments(ARG "" "" "FOLDERS;DEPS;PRIVATE_DEPS;TEST_DEPS" ${ARGN})
+  list(TRANSFORM ARG_FOLDERS APPEND "/*.cc" OUTPUT_VARIABLE patterns)
+  file(GLOB sources CONFIGURE_DEPENDS *.cc ${patterns})
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
 
   set(target koord_${name})
   if(sources)
+    koord_batches(sources ${target} ${sources})
     add_library(${target} STATIC ${sources})
     target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(${target} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
@@ -54,6 +90,7 @@ function(koord_library name)
   endif()
 
   if(tests)
+    koord_batches(tests ${target}_tests ${tests})
     add_executable(${target}_tests ${tests})
     target_link_libraries(${target}_tests
       PRIVATE ${target} ${ARG_PRIVATE_DEPS} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)

@@ -11,9 +11,14 @@ endif()
 
 # Most of the time to compile a file goes into the same few headers.
 option(KOORD_PCH "Precompile the headers that nearly every file includes" OFF)
+option(KOORD_UNITY "Compile several files of a folder as one" OFF)
 set(KOORD_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,undefined or thread")
 
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -fno-plt)
+if(KOORD_UNITY)
+  # Frames of coroutines hold values of types in unnamed namespaces; the warning is meant for headers.
+  add_compile_options(-Wno-subobject-linkage)
+endif()
 # Debug information is kept small: it is what makes object files and links slow.
 string(REPLACE "-g" "-g1" CMAKE_CXX_FLAGS_DEBUG "${CMAKE_CXX_FLAGS_DEBUG}")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")

@@ -48,7 +48,7 @@ class SkewedClock final : public Executor {
 };
 
 // A server that keeps one Lease and checks resource versions.
-class LeaseServer {
+class SharedLeaseServer {
  public:
   void handle(const net::ServerRequest& request, net::Responder& to) {
     if (request.method == "GET") return lease_.empty() ? refuse(to, 404, "NotFound") : send(to);
@@ -85,7 +85,7 @@ class LeaderSkewTest : public ::testing::Test {
   // A machine that always runs one process that wants to lead.
   class Machine {
    public:
-    Machine(VirtualLoop& loop, LeaseServer& server, Random random, int& leaders, int& worst)
+    Machine(VirtualLoop& loop, SharedLeaseServer& server, Random random, int& leaders, int& worst)
         : loop_(loop),
           random_(random),
           clock_(loop, 0.85 + 0.3 * random_.unit(), 1h * random_.below(100)),
@@ -154,7 +154,7 @@ class LeaderSkewTest : public ::testing::Test {
     SCOPED_TRACE(fmt::format("KOORD_FAULT_SEED={}", seed));
     Random random(seed);
     VirtualLoop loop;
-    LeaseServer server;
+    SharedLeaseServer server;
     int leaders = 0, worst = 0, changes = 0;
     std::vector<std::unique_ptr<Machine>> machines;
     for (int i = 0; i < 3; ++i)

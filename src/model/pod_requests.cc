@@ -52,10 +52,6 @@ const api::ContainerStatus* statusOf(const api::Pod& pod, std::string_view conta
   return nullptr;
 }
 
-bool isSidecar(const api::Container& initContainer) {
-  return initContainer.restartPolicy == "Always";
-}
-
 // `amount(container, runsOn)` is what one container needs; runsOn tells that it stays while the pod
 // runs.
 template <class Amount>
@@ -181,6 +177,10 @@ PodTotals plainTotals(const api::Pod& pod) {
 }
 
 }  // namespace
+
+bool isSidecar(const api::Container& initContainer) {
+  return initContainer.restartPolicy == "Always";
+}
 
 ResourceList podRequests(const api::Pod& pod, const PodRequestOptions& options) {
   ResourceList total = totalWithoutOverhead(pod, &api::ResourceRequirements::requests, options);

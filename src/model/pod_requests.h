@@ -49,6 +49,9 @@ struct PodTotals {
 };
 PodTotals podTotals(const api::Pod& pod);
 
+// An init container that runs for as long as the pod.
+bool isSidecar(const api::Container& initContainer);
+
 // Resources that are counted by name: extended ones, hugepages and attachable volumes. Others than
 // these and cpu, memory and ephemeral-storage are not counted at all.
 bool isScalarResource(std::string_view name);

@@ -10,7 +10,7 @@
 namespace koord::model {
 namespace {
 
-api::Pod pod(std::string_view text) {
+api::Pod podOf(std::string_view text) {
   return api::decodeText<api::Pod>(text).value();
 }
 
@@ -28,7 +28,7 @@ class Readers : public testing::TestWithParam<ReaderCase> {};
 
 TEST_P(Readers, AgreeWithTheTable) {
   const ReaderCase& c = GetParam();
-  const api::Pod p = pod(c.pod);
+  const api::Pod p = podOf(c.pod);
   EXPECT_EQ(rawQos(p), c.rawQos);
   EXPECT_EQ(qosWithDefault(p), c.qos);
   EXPECT_EQ(rawPriorityClass(p), c.rawClass);
@@ -67,19 +67,20 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(KubernetesQos, StatusWinsOverTheSpec) {
-  const auto p = pod(R"({"spec":{"containers":[{"name":"c"}]},"status":{"qosClass":"Burstable"}})");
+  const auto p =
+      podOf(R"({"spec":{"containers":[{"name":"c"}]},"status":{"qosClass":"Burstable"}})");
   EXPECT_EQ(kubernetesQos(p), KubernetesQos::Burstable);
   EXPECT_EQ(computeKubernetesQos(p.spec), KubernetesQos::BestEffort);
 }
 
 TEST(KubernetesQos, LimitsWithoutRequestsAreBurstable) {
   const auto p =
-      pod(R"({"spec":{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}})");
+      podOf(R"({"spec":{"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"}}}]}})");
   EXPECT_EQ(computeKubernetesQos(p.spec), KubernetesQos::Burstable);
 }
 
 TEST(KubernetesQos, OtherResourcesDoNotCount) {
-  const auto p = pod(
+  const auto p = podOf(
       R"({"spec":{"containers":[{"resources":{"requests":{"kubernetes.io/batch-cpu":"500"}}}]}})");
   EXPECT_EQ(computeKubernetesQos(p.spec), KubernetesQos::BestEffort);
 }

@@ -27,6 +27,8 @@ inline constexpr std::string_view kAnnotationEvictionCost =
     "scheduling.koordinator.sh/eviction-cost";
 inline constexpr std::string_view kAnnotationReservePod = "scheduling.koordinator.sh/reserve-pod";
 inline constexpr std::string_view kLabelMutatingUpdate = "pod.koordinator.sh/mutating-update";
+// The pod stands for one that a kubelet runs from a file.
+inline constexpr std::string_view kAnnotationMirrorPod = "kubernetes.io/config.mirror";
 
 // Nodes.
 inline constexpr std::string_view kAnnotationColocationStrategy =

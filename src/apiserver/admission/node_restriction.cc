@@ -7,12 +7,12 @@
 #include <set>
 
 #include "apiserver/objects/edit.h"
+#include "model/well_known.h"
 
 namespace koord::apiserver {
 namespace {
 
 constexpr std::string_view kUserPrefix = "system:node:";
-constexpr const char* kMirror = "kubernetes.io/config.mirror";
 constexpr std::string_view kKubeletLabels[] = {
     "kubernetes.io/hostname",
     "kubernetes.io/arch",
@@ -135,10 +135,10 @@ Outcome<> admitPod(const NodeWrite& write, std::string_view node) {
         write, fmt::format("unexpected operation \"{}\", node \"{}\" can only create and delete "
                            "mirror pods",
                            write.operation, node));
-  if (!at(*write.object, "metadata", "annotations", kMirror))
+  if (!at(*write.object, "metadata", "annotations", model::kAnnotationMirrorPod))
     return forbidden(write, fmt::format("pod does not have \"{}\" annotation, node \"{}\" can only "
                                         "create mirror pods",
-                                        kMirror, node));
+                                        model::kAnnotationMirrorPod, node));
   if (nodeOf(write.object) != node)
     return forbidden(
         write,

@@ -6,11 +6,11 @@
 
 #include "apiserver/objects/edit.h"
 #include "apiserver/server/body.h"
+#include "model/well_known.h"
 
 namespace koord::apiserver {
 namespace {
 
-constexpr const char* kMirror = "kubernetes.io/config.mirror";
 constexpr const char* kMountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 constexpr std::string_view kVolume = "kube-api-access-";
 // A little over an hour; kubelet renews it in time.
@@ -96,7 +96,8 @@ Outcome<> admitServiceAccount(json::value& pod, Store& store, Random& random) {
   const auto name = textAt(pod, "metadata", "name");
   const auto* annotations = at(pod, "metadata", "annotations");
   auto& spec = objectAt(pod.get_object(), "spec");
-  if (annotations && find(*annotations, kMirror)) return checkMirror(pod.at("spec"), name);
+  if (annotations && find(*annotations, model::kAnnotationMirrorPod))
+    return checkMirror(pod.at("spec"), name);
   std::string account(textAt(pod, "spec", "serviceAccountName"));
   if (account.empty()) account = textAt(pod, "spec", "serviceAccount");
   if (account.empty()) account = "default";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/objects/edit.h"
+#include "model/well_known.h"
 
 namespace koord::apiserver {
 namespace {
@@ -10,7 +11,6 @@ namespace {
 constexpr const char* kVolumes = "persistentvolumes";
 constexpr const char* kClaims = "persistentvolumeclaims";
 constexpr const char* kAttachments = "volumeattachments.storage.k8s.io";
-constexpr const char* kMirror = "kubernetes.io/config.mirror";
 
 void add(std::set<std::string, std::less<>>& names, std::string_view name) {
   if (!name.empty()) names.emplace(name);
@@ -91,7 +91,7 @@ void NodeGraph::podChanged(const Event& event) {
 NodeGraph::References NodeGraph::readReferences(const json::value& pod) {
   References out;
   if (const auto* annotations = at(pod, "metadata", "annotations");
-      annotations && find(*annotations, kMirror))
+      annotations && find(*annotations, model::kAnnotationMirrorPod))
     return out;  // a kubelet makes these itself: they must not give it anything
   const auto* spec = find(pod, "spec");
   if (!spec) return out;

@@ -11,6 +11,7 @@
 #include "apiserver/objects/edit.h"
 #include "apiserver/objects/validate.h"
 #include "base/quantity.h"
+#include "model/well_known.h"
 
 namespace koord::apiserver {
 namespace {
@@ -304,7 +305,7 @@ void validatePodUpdate(const json::value& before, const json::value& after, Fiel
 void validatePodResize(const json::value& before, const json::value& after, FieldErrors& errors) {
   const auto& old = orEmpty(find(before, "spec"));
   const auto& now = orEmpty(find(after, "spec"));
-  if (at(before, "metadata", "annotations", "kubernetes.io/config.mirror")) {
+  if (at(before, "metadata", "annotations", model::kAnnotationMirrorPod)) {
     errors.forbidden("[]", "static pods cannot be resized");
     return;
   }

@@ -95,7 +95,7 @@ Summary summarize(const json::value& pod) {
   return out;
 }
 
-json::value orNone(std::string_view text) {
+json::value cellOrNone(std::string_view text) {
   return json::string(text.empty() ? "<none>" : text);
 }
 
@@ -115,9 +115,9 @@ json::array podCells(const json::value& pod, WallTime now) {
           json::string(summary.reason),
           json::string(std::to_string(summary.restarts)),
           json::string(age(at(pod, "metadata", "creationTimestamp"), now)),
-          orNone(textAt(pod, "status", "podIP")),
-          orNone(textAt(pod, "spec", "nodeName")),
-          orNone(textAt(pod, "status", "nominatedNodeName")),
+          cellOrNone(textAt(pod, "status", "podIP")),
+          cellOrNone(textAt(pod, "spec", "nodeName")),
+          cellOrNone(textAt(pod, "status", "nominatedNodeName")),
           json::string(gateText)};
 }
 

@@ -11,12 +11,6 @@ namespace {
 constexpr std::string_view kAllAlpha = "AllAlpha";
 constexpr std::string_view kAllBeta = "AllBeta";
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 // The gate that speaks for all of a stage; "" = there is none.
 std::string_view allOf(std::string_view stage) {
   return stage == "ALPHA" ? kAllAlpha : stage == "BETA" ? kAllBeta : std::string_view();

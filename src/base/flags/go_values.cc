@@ -16,13 +16,6 @@ auto refused(std::string_view function, std::string_view text, std::string_view 
               fmt::format("strconv.{}: parsing {}: {}", function, quoted(text), why));
 }
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const auto first = text.find_first_not_of(kBlanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 int baseOf(std::string_view& digits) {
   if (digits.size() < 2 || digits[0] != '0') return 10;
   const char letter = digits[1] | 0x20;
@@ -46,6 +39,13 @@ std::optional<std::string> withoutUnderscores(std::string_view digits, bool base
 }
 
 }  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const auto first = text.find_first_not_of(kBlanks);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";

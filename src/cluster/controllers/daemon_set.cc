@@ -12,8 +12,7 @@ namespace koord::cluster {
 
 namespace {
 
-constexpr const char* kHashLabel = "controller-revision-hash";
-constexpr int kDefaultHistory = 10;
+constexpr const char* kRevisionHashLabel = "controller-revision-hash";
 
 struct DefaultToleration {
   const char* key;
@@ -69,7 +68,7 @@ bool tolerates(const api::PodSpec& spec, const api::List<api::Taint>& taints) {
 json::value daemonPod(const json::value& podTemplate, const std::string& node,
                       const std::string& hash) {
   json::value pod = podTemplate;
-  setLabel(pod, kHashLabel, hash);
+  setLabel(pod, kRevisionHashLabel, hash);
   auto& spec = objectAt(pod.get_object(), "spec");
   auto& required = objectAt(objectAt(objectAt(spec, "affinity"), "nodeAffinity"),
                             "requiredDuringSchedulingIgnoredDuringExecution");
@@ -94,7 +93,7 @@ DaemonSetController::DaemonSetController(kube::Api& api, Executor& executor,
       sets_(sets),
       nodes_(nodes),
       pods_(pods),
-      history_(api, revisions, kHashLabel),
+      history_(api, revisions, kRevisionHashLabel),
       queue_(executor, "daemonset", [this](std::string key) { return sync(std::move(key)); }) {
   enqueueChanged(sets_, queue_);
   enqueueControllersOf(pods_.informer(), sets_, queue_);
@@ -134,7 +133,8 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
   std::set<std::string> inUse{hash};
   std::set<std::string> leaving;  // nodes whose pod has to go before there is another
   for (auto& pod : *claimed) {
-    if (const auto* used = api::findIn(pod->metadata.labels, kHashLabel)) inUse.insert(*used);
+    if (const auto* used = api::findIn(pod->metadata.labels, kRevisionHashLabel))
+      inUse.insert(*used);
     if (pod->metadata.deletionTimestamp)
       leaving.insert(targetOf(*pod));
     else
@@ -169,7 +169,7 @@ Task<Result<>> DaemonSetController::sync(std::string key) {
     PodPtr old;
     PodPtr fresh;
     for (const auto& pod : here) {
-      const auto* podHash = api::findIn(pod->metadata.labels, kHashLabel);
+      const auto* podHash = api::findIn(pod->metadata.labels, kRevisionHashLabel);
       PodPtr& place = podHash && *podHash == hash ? fresh : old;
       if (api::isTerminal(*pod) || (surges ? place != nullptr : old || fresh))
         toDelete.push_back(pod);

@@ -15,7 +15,7 @@ namespace koord::cluster {
 
 namespace {
 
-constexpr const char* kHashLabel = "pod-template-hash";
+constexpr const char* kTemplateHashLabel = "pod-template-hash";
 constexpr const char* kRevision = "deployment.kubernetes.io/revision";
 constexpr const char* kDesired = "deployment.kubernetes.io/desired-replicas";
 constexpr const char* kMost = "deployment.kubernetes.io/max-replicas";
@@ -28,7 +28,6 @@ constexpr std::string_view kOwnAnnotations[] = {
     "deployment.kubernetes.io/max-replicas",
     "deprecated.deployment.rollback.to",
 };
-constexpr int kDefaultHistory = 10;
 
 std::optional<int> numberIn(const api::ReplicaSet& set, const char* annotation) {
   const auto* text = api::findIn(set.metadata.annotations, annotation);
@@ -52,12 +51,12 @@ RolloutSet rolloutOf(const api::ReplicaSet& set) {
 
 // Whether the set is of the template, whose hash is known; it has a label more.
 bool isOf(const api::ReplicaSet& set, json::value wanted, const std::string& hash) {
-  const auto* label = api::findIn(set.metadata.labels, kHashLabel);
+  const auto* label = api::findIn(set.metadata.labels, kTemplateHashLabel);
   if (label && *label == hash) return true;
   json::value own = set.spec.template_;
   for (auto* one : {&own, &wanted}) {
-    setLabel(*one, kHashLabel, "");
-    one->get_object()["metadata"].get_object()["labels"].get_object().erase(kHashLabel);
+    setLabel(*one, kTemplateHashLabel, "");
+    one->get_object()["metadata"].get_object()["labels"].get_object().erase(kTemplateHashLabel);
     one->get_object()["metadata"].get_object().erase("creationTimestamp");
   }
   return own == wanted;
@@ -82,12 +81,12 @@ json::object revisionAnnotations(const api::Deployment& deployment, int revision
 json::value setDocument(const api::Deployment& deployment, const std::string& hash, int replicas,
                         int revision) {
   json::value podTemplate = deployment.spec.template_;
-  setLabel(podTemplate, kHashLabel, hash);
+  setLabel(podTemplate, kTemplateHashLabel, hash);
   json::value selector = deployment.spec.selector ? api::encode(*deployment.spec.selector)
                                                   : json::value(json::object{});
   auto& matchLabels = selector.get_object()["matchLabels"];
   if (!matchLabels.is_object()) matchLabels = json::object{};
-  matchLabels.get_object()[kHashLabel] = hash;
+  matchLabels.get_object()[kTemplateHashLabel] = hash;
   const auto* labels = at(podTemplate, "metadata", "labels");
   json::object annotations = revisionAnnotations(deployment, revision);
   for (const auto& one : replicasAnnotations(deployment)) annotations.insert(one);

@@ -14,6 +14,9 @@
 
 namespace koord::cluster {
 
+// Old templates that are kept of a set or deployment that does not say how many.
+inline constexpr int kDefaultHistory = 10;
+
 // The object others belong to. What it refers to has to outlive it.
 struct Owner {
   const api::ResourceType& type;

@@ -14,7 +14,6 @@ namespace koord::cluster {
 namespace {
 
 constexpr const char* kRevisionLabel = "controller-revision-hash";
-constexpr int kDefaultHistory = 10;
 constexpr Duration kClaimPoll = std::chrono::seconds(1);
 
 // The number at the end of the name; -1 when it is no pod of the set's numbering.

@@ -45,7 +45,7 @@ struct Mount {
 };
 
 // "31 23 0:28 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu"
-std::optional<Mount> parseLine(std::string_view line) {
+std::optional<Mount> parseMount(std::string_view line) {
   const auto dash = line.find(" - ");
   if (dash == std::string_view::npos) return std::nullopt;
   const auto before = split(line.substr(0, dash), ' ');
@@ -66,7 +66,7 @@ Result<CgroupLayout> parseCgroupLayout(std::string_view mountinfo) {
   std::string unified;
   std::vector<std::string> others;
   for (const auto line : split(mountinfo, '\n')) {
-    const auto mount = parseLine(line);
+    const auto mount = parseMount(line);
     if (!mount) continue;
     if (mount->type == "cgroup2" && unified.empty()) unified = mount->point;
     if (mount->type == "cgroup2") others.push_back(mount->point);

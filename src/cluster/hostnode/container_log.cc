@@ -21,7 +21,7 @@ struct LogLine {
 };
 
 // "2026-01-02T03:04:05.123456789Z stdout F text\n"
-LogLine parseLine(std::string_view line) {
+LogLine parseLogLine(std::string_view line) {
   const LogLine plain{{}, line, false};
   const auto blank = line.find(' ');
   if (blank == std::string_view::npos || blank < 20 || line[4] != '-') return plain;
@@ -104,7 +104,7 @@ std::string selectLog(std::string_view log, const LogOptions& options) {
   bool inLine = false;  // a part of this line has been seen
   bool skipped = false;
   while (!log.empty()) {
-    const LogLine line = parseLine(takeLine(log));
+    const LogLine line = parseLogLine(takeLine(log));
     if (!inLine) {
       skipped = false;
       if (options.since && !line.time.empty()) {

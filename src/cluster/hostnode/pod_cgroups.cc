@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/pod_requests.h"
 #include "model/resources.h"
 #include "model/well_known.h"
 
@@ -13,10 +14,6 @@ constexpr std::int64_t kMinShares = 2;
 constexpr std::int64_t kMaxShares = 262'144;
 constexpr std::int64_t kPeriodUs = 100'000;
 constexpr std::int64_t kMinQuotaUs = 1'000;
-
-bool isSidecar(const api::Container& container) {
-  return container.restartPolicy == "Always";
-}
 
 // What a container asks for: its request, or its limit where only that is set.
 Quantity requestOf(const api::Container& container, std::string_view resource) {
@@ -40,7 +37,7 @@ Quantity sumOver(const api::PodSpec& spec, std::string_view resource, Amount amo
   for (const auto& container : spec.initContainers) {
     Quantity needed = amount(container, resource);
     needed.add(sidecars);
-    if (isSidecar(container)) sidecars = needed;
+    if (model::isSidecar(container)) sidecars = needed;
     peak = std::max(peak, needed);
   }
   running.add(sidecars);

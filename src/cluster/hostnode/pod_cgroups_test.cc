@@ -7,7 +7,7 @@
 namespace koord::cluster {
 namespace {
 
-struct Case {
+struct PathCase {
   const char* name;
   const char* spec;
   const char* cgroup;
@@ -15,7 +15,7 @@ struct Case {
   CgroupValues container;  // of the first one
 };
 
-class PodCgroupsTest : public testing::TestWithParam<Case> {};
+class PodCgroupsTest : public testing::TestWithParam<PathCase> {};
 
 TEST_P(PodCgroupsTest, HasThePathAndValuesOfAKubelet) {
   const auto& expected = GetParam();
@@ -30,40 +30,40 @@ constexpr std::int64_t kMi = 1 << 20;
 INSTANTIATE_TEST_SUITE_P(
     Pods, PodCgroupsTest,
     testing::Values(
-        Case{
+        PathCase{
             "GuaranteedHasSharesQuotaAndMemory",
             R"({"containers": [{"name": "a", "resources": {"limits": {"cpu": "500m", "memory": "64Mi"},
                                                             "requests": {"cpu": "500m", "memory": "64Mi"}}}]})",
             "kubepods/podu1",
             {.cpuShares = 512, .cpuQuotaUs = 50'000, .memoryLimitBytes = 64 * kMi},
             {.cpuShares = 512, .cpuQuotaUs = 50'000, .memoryLimitBytes = 64 * kMi}},
-        Case{
+        PathCase{
             "BurstableWithoutLimitsEverywhereHasSharesOnly",
             R"({"containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}},
                                 {"name": "b"}]})",
             "kubepods/burstable/podu1",
             {.cpuShares = 1024},
             {.cpuShares = 1024, .cpuQuotaUs = 200'000}},
-        Case{
+        PathCase{
             "BurstableWithAllCpuLimitsHasTheirSum",
             R"({"containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}}},
                                 {"name": "b", "resources": {"limits": {"cpu": "1"}}}]})",
             "kubepods/burstable/podu1",
             {.cpuShares = 2048, .cpuQuotaUs = 300'000},
             {.cpuShares = 1024, .cpuQuotaUs = 200'000}},
-        Case{"BatchResourcesAreNothingToAKubelet",
-             R"({"containers": [{"name": "a", "resources": {
+        PathCase{"BatchResourcesAreNothingToAKubelet",
+                 R"({"containers": [{"name": "a", "resources": {
                    "requests": {"kubernetes.io/batch-cpu": "1000", "kubernetes.io/batch-memory": "1Gi"},
                    "limits": {"kubernetes.io/batch-cpu": "1000", "kubernetes.io/batch-memory": "1Gi"}}}]})",
-             "kubepods/besteffort/podu1",
-             {.cpuShares = 2},
-             {.cpuShares = 2}},
-        Case{"AnInitContainerCountsWhenItNeedsMost",
-             R"({"initContainers": [{"name": "i", "resources": {"requests": {"cpu": "3"}}}],
+                 "kubepods/besteffort/podu1",
+                 {.cpuShares = 2},
+                 {.cpuShares = 2}},
+        PathCase{"AnInitContainerCountsWhenItNeedsMost",
+                 R"({"initContainers": [{"name": "i", "resources": {"requests": {"cpu": "3"}}}],
                  "containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}}}]})",
-             "kubepods/burstable/podu1",
-             {.cpuShares = 3072},
-             {.cpuShares = 1024}}),
+                 "kubepods/burstable/podu1",
+                 {.cpuShares = 3072},
+                 {.cpuShares = 1024}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(PodCgroupsTest, SharesAndQuotaStayInTheKernelsRange) {

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/time.h"
+#include "model/pod_requests.h"
 #include "model/qos.h"
 
 namespace koord::cluster {
@@ -31,9 +32,6 @@ History historyOf(const PodObservation& seen, const std::string& name) {
   return history;
 }
 
-bool isSidecar(const api::Container& container) {
-  return container.restartPolicy == "Always";
-}
 bool exited(const History& history) {
   return !history.empty() && history.front()->phase == Phase::Exited;
 }
@@ -79,7 +77,7 @@ class Planner {
     });
     for (const auto& container : spec_.initContainers) {
       const auto history = historyOf(seen_, container.name);
-      if (isSidecar(container)) {
+      if (model::isSidecar(container)) {
         if (!running(history) && !finished()) startAgain(container, history);
         if (!mainStarted && !healthOf(history).started) return false;
         continue;
@@ -191,7 +189,7 @@ class Planner {
     status.image = container.image;
     status.imageID = container.image;
     const ContainerHealth health = healthOf(history);
-    const bool once = init && !isSidecar(container);
+    const bool once = init && !model::isSidecar(container);
     status.started = once ? running(history) : health.started;
     status.ready = once ? succeeded(history) : health.ready;
     const auto failure = seen_.startFailures.find(container.name);
@@ -280,7 +278,7 @@ class Planner {
       if (!container.ready) unready += (unready.empty() ? "" : " ") + container.name;
     };
     for (std::size_t i = 0; i < spec_.initContainers.size(); ++i)
-      if (isSidecar(spec_.initContainers[i])) look(status.initContainerStatuses[i]);
+      if (model::isSidecar(spec_.initContainers[i])) look(status.initContainerStatuses[i]);
     for (const auto& container : status.containerStatuses) look(container);
     const bool done = status.phase == "Succeeded";
     const std::string reason = done ? "PodCompleted" : over ? "PodFailed" : "ContainersNotReady";

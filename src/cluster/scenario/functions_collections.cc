@@ -293,7 +293,7 @@ Result<json::value> zip(Args all, const Scope&) {
   return json::value(std::move(result));
 }
 
-constexpr FunctionEntry kFunctions[] = {
+constexpr FunctionEntry kCollectionsFunctions[] = {
     {"at", 2, 2, at},
     {"contains", 2, 2, contains},
     {"from_items", 1, 1, fromItems},
@@ -321,7 +321,7 @@ constexpr FunctionEntry kFunctions[] = {
 }  // namespace
 
 std::span<const FunctionEntry> collectionFunctions() {
-  return kFunctions;
+  return kCollectionsFunctions;
 }
 
 }  // namespace koord::scenario::jmespath

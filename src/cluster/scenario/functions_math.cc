@@ -204,7 +204,7 @@ Result<json::value> compareQuantities(Args all, const Scope&) {
   return json::value(*a < *b ? -1 : *a == *b ? 0 : 1);
 }
 
-constexpr FunctionEntry kFunctions[] = {
+constexpr FunctionEntry kMathFunctions[] = {
     {"abs", 1, 1, abs},       {"add", 2, 2, add},
     {"avg", 1, 1, avg},       {"ceil", 1, 1, ceil},
     {"divide", 2, 2, divide}, {"floor", 1, 1, floor},
@@ -216,7 +216,7 @@ constexpr FunctionEntry kFunctions[] = {
 }  // namespace
 
 std::span<const FunctionEntry> mathFunctions() {
-  return kFunctions;
+  return kMathFunctions;
 }
 
 }  // namespace koord::scenario::jmespath

@@ -165,7 +165,7 @@ Result<json::value> timeBetween(Args all, const Scope&) {
   return json::value(times[1] < times[0] && times[0] < times[2]);
 }
 
-constexpr FunctionEntry kFunctions[] = {
+constexpr FunctionEntry kMiscFunctions[] = {
     {"base64_decode", 1, 1, base64Decode},
     {"base64_encode", 1, 1, base64Encode},
     {"env", 1, 1, env},
@@ -189,7 +189,7 @@ constexpr FunctionEntry kFunctions[] = {
 }  // namespace
 
 std::span<const FunctionEntry> miscFunctions() {
-  return kFunctions;
+  return kMiscFunctions;
 }
 
 }  // namespace koord::scenario::jmespath

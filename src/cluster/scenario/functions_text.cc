@@ -397,7 +397,7 @@ Result<json::value> wildcard(Args all, const Scope&) {
   return json::value(wildcardMatches(*pattern, plainText(arguments[1])));
 }
 
-constexpr FunctionEntry kFunctions[] = {
+constexpr FunctionEntry kTextFunctions[] = {
     {"compare", 2, 2, compare},
     {"concat", 2, 2, concat},
     {"ends_with", 2, 2, endsWith},
@@ -431,7 +431,7 @@ constexpr FunctionEntry kFunctions[] = {
 }  // namespace
 
 std::span<const FunctionEntry> textFunctions() {
-  return kFunctions;
+  return kTextFunctions;
 }
 
 }  // namespace koord::scenario::jmespath

@@ -9,7 +9,7 @@
 namespace koord::scenario {
 namespace {
 
-constexpr const char* kPod = R"({
+constexpr const char* kPodJson = R"({
   "metadata": {"name": "web-0", "labels": {"app": "web", "koordinator.sh/qosClass": "BE"}},
   "spec": {"priority": 5500, "containers": [
     {"name": "a", "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}, "ports": [80, 443]},
@@ -28,17 +28,17 @@ std::string evaluate(std::string_view expression, std::string_view input,
   return value ? toJson(*value) : value.error().message;
 }
 
-struct Case {
+struct QueryCase {
   const char* expression;
   const char* result;
 };
 
-void expectAll(std::span<const Case> cases) {
-  for (const auto& c : cases) EXPECT_EQ(evaluate(c.expression, kPod), c.result) << c.expression;
+void expectAll(std::span<const QueryCase> cases) {
+  for (const auto& c : cases) EXPECT_EQ(evaluate(c.expression, kPodJson), c.result) << c.expression;
 }
 
 TEST(JmespathTest, PathsIndicesAndSlices) {
-  const Case cases[] = {
+  const QueryCase cases[] = {
       {"metadata.name", R"("web-0")"},
       {R"(metadata.labels."koordinator.sh/qosClass")", R"("BE")"},
       {"metadata.missing.deeper", "null"},
@@ -58,7 +58,7 @@ TEST(JmespathTest, PathsIndicesAndSlices) {
 }
 
 TEST(JmespathTest, ProjectionsFlattenAndFilters) {
-  const Case cases[] = {
+  const QueryCase cases[] = {
       {"spec.containers[*].name", R"(["a","b"])"},
       {"spec.containers[].ports[]", "[80,443]"},
       {"spec.containers[*].ports[0]", "[80]"},
@@ -78,7 +78,7 @@ TEST(JmespathTest, ProjectionsFlattenAndFilters) {
 }
 
 TEST(JmespathTest, LogicComparisonAndArithmetic) {
-  const Case cases[] = {
+  const QueryCase cases[] = {
       {"spec.priority > `5000` && spec.priority < `6000`", "true"},
       {"spec.priority >= `5500`", "true"},
       {"metadata.name < 'x'", "null"},
@@ -105,7 +105,7 @@ TEST(JmespathTest, LogicComparisonAndArithmetic) {
 }
 
 TEST(JmespathTest, Functions) {
-  const Case cases[] = {
+  const QueryCase cases[] = {
       {"length(metadata.name)", "5"},
       {"keys(metadata.labels)", R"(["app","koordinator.sh/qosClass"])"},
       {"values(metadata.labels)", R"(["web","BE"])"},
@@ -154,7 +154,7 @@ TEST(JmespathTest, Functions) {
 }
 
 TEST(JmespathTest, QuantitiesAndDurationsAddUp) {
-  const Case cases[] = {
+  const QueryCase cases[] = {
       {"add('1Mi', '2Mi')", R"("3Mi")"},
       {"add('500m', '1500m')", R"("2")"},
       {"subtract('2Gi', '1Gi')", R"("1Gi")"},
@@ -191,7 +191,7 @@ TEST(JmespathTest, BindingsHideOuterOnesOfTheSameName) {
 }
 
 TEST(JmespathTest, ErrorsNameTheColumnOrTheArgument) {
-  const Case cases[] = {
+  const QueryCase cases[] = {
       {"", "column 1: the expression is empty in ()"},
       {"a.", "column 3: the expression ends too early in (a.)"},
       {"a[?b == 'x'", "column 12: expected \"]\" after the filter in (a[?b == 'x')"},
@@ -216,7 +216,7 @@ TEST(JmespathTest, ErrorsNameTheColumnOrTheArgument) {
   };
   for (const auto& c : cases) {
     if (c.result) {
-      EXPECT_EQ(evaluate(c.expression, kPod), c.result) << c.expression;
+      EXPECT_EQ(evaluate(c.expression, kPodJson), c.result) << c.expression;
     } else {
       const auto value = Expression::parse(c.expression)->evaluate(nullptr);
       EXPECT_FALSE(value) << c.expression;
@@ -227,7 +227,7 @@ TEST(JmespathTest, ErrorsNameTheColumnOrTheArgument) {
 
 TEST(JmespathTest, AnEvaluationMakesAQuarterGibibyteAtMost) {
   const auto tooMuch = [](const std::string& expression) {
-    const auto value = Expression::parse(expression)->evaluate(*parseJson(kPod));
+    const auto value = Expression::parse(expression)->evaluate(*parseJson(kPodJson));
     return !value && value.error().message.find("more than 256 MiB") != std::string::npos;
   };
   std::string doubling = "$a60";

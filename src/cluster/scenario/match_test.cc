@@ -7,7 +7,7 @@
 namespace koord::scenario {
 namespace {
 
-constexpr const char* kPod = R"(
+constexpr const char* kPodYaml = R"(
 metadata:
   name: web-0
   labels: {app: web, tier: front}
@@ -45,14 +45,14 @@ std::string mismatches(std::string_view tree, std::string_view actual,
   return result;
 }
 
-struct Case {
+struct MatchCase {
   const char* name;
   const char* tree;
   const char* mismatches;
 };
 
 TEST(MatchTest, TreesHoldOrSayWhere) {
-  const Case cases[] = {
+  const MatchCase cases[] = {
       {"named fields must have their value", "metadata: {name: web-0}", ""},
       {"other fields do not matter", "spec: {priority: 5500}", ""},
       {"a wrong value", "spec: {priority: 1}", "spec.priority: expected 1, got 5500"},
@@ -117,7 +117,7 @@ TEST(MatchTest, TreesHoldOrSayWhere) {
       {"iteration in a value", "spec: {priority: ~.(x)}",
        "error: spec.priority: \"~\" iterates in keys, not in values"},
   };
-  for (const auto& c : cases) EXPECT_EQ(mismatches(c.tree, kPod), c.mismatches) << c.name;
+  for (const auto& c : cases) EXPECT_EQ(mismatches(c.tree, kPodYaml), c.mismatches) << c.name;
 }
 
 TEST(MatchTest, TreesWithoutAnObjectSpeakAboutBindings) {
@@ -133,7 +133,7 @@ TEST(MatchTest, TheViewHasTheTreesShape) {
       "status: {conditions: [{type: Ready}]}"));
   ASSERT_TRUE(tree);
   EXPECT_EQ(
-      toJson(tree->view(*parseYaml(kPod), {})),
+      toJson(tree->view(*parseYaml(kPodYaml), {})),
       R"x({"metadata":{"name":"web-0"},"spec":{"(length(containers))":2,)x"
       R"x("~.containers":[{"image":"nginx-1"},{"image":"nginx-2"}]},)x"
       R"x("status":{"conditions":[{"type":"PodScheduled"},{"type":"Ready","status":"False"}]}})x");

@@ -86,14 +86,14 @@ CgroupReader::CpuReading CgroupReader::cpu(std::string_view dir) {
   return {std::move(usage), cpuThrottling(dir)};
 }
 
-Result<MemoryStat> CgroupReader::memoryStat(std::string_view dir) {
+Result<MemoryCounters> CgroupReader::memoryStat(std::string_view dir) {
   auto loaded = load(CgroupFile::MemoryStat, dir);
   if (!loaded) return fail(std::move(loaded.error()));
   // v1 counts the cgroup alone in the plain keys and with its children in total_*; v2 has only the
   // latter.
   const std::string_view prefix =
       layout_.version(Subsystem::Memory) == CgroupVersion::V1 ? "total_" : "";
-  MemoryStat stat;
+  MemoryCounters stat;
   int found = 0;
   forEachLine(buffer_, [&](std::string_view line) {
     if (!line.starts_with(prefix)) return;

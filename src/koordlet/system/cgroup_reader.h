@@ -18,7 +18,7 @@ struct CpuThrottling {
   std::int64_t throttledPeriods = 0;
 };
 
-struct MemoryStat {
+struct MemoryCounters {
   std::int64_t anon = 0;  // inactive_anon + active_anon
   std::int64_t file = 0;  // inactive_file + active_file
   std::int64_t unevictable = 0;
@@ -35,7 +35,7 @@ class CgroupReader {
   // CPU time used since the cgroup was made.
   Result<std::int64_t> cpuUsageNs(std::string_view dir);
   Result<CpuThrottling> cpuThrottling(std::string_view dir);
-  Result<MemoryStat> memoryStat(std::string_view dir);
+  Result<MemoryCounters> memoryStat(std::string_view dir);
   // -1 = no limit, for quota and memory limit.
   Result<std::int64_t> cfsQuotaUs(std::string_view dir);
   Result<std::int64_t> cfsPeriodUs(std::string_view dir);

@@ -12,7 +12,7 @@ namespace koord::manager {
 
 namespace {
 
-constexpr std::array kNames{model::kBatchCpu, model::kBatchMemory};
+constexpr std::array kBatchNames{model::kBatchCpu, model::kBatchMemory};
 
 double shareBeyond(std::optional<std::int64_t> percent, std::int64_t ifAbsent) {
   return static_cast<double>(100 - percent.value_or(ifAbsent)) / 100.0;
@@ -98,19 +98,19 @@ Result<std::vector<ResourceItem>> BatchResource::calculate(const NodeView& view)
 }
 
 std::vector<ResourceItem> BatchResource::reset(std::string_view message) const {
-  return resetItems(kNames, message);
+  return resetItems(kBatchNames, message);
 }
 
 Result<> BatchResource::prepare(const ResourceTable& table, api::Node& copy) const {
-  const bool known = writeExtendedResources(table, kNames, copy);
+  const bool known = writeExtendedResources(table, kBatchNames, copy);
   if (!known) return {};
-  noteOriginalAmounts(kNames, copy);
-  return subtractThirdParty(kNames, copy);
+  noteOriginalAmounts(kBatchNames, copy);
+  return subtractThirdParty(kBatchNames, copy);
 }
 
 bool BatchResource::needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
                                const api::Node& after) const {
-  return extendedResourcesDiffer(kNames, strategy.resourceDiffThreshold.value_or(0.1), before,
+  return extendedResourcesDiffer(kBatchNames, strategy.resourceDiffThreshold.value_or(0.1), before,
                                  after);
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 using model::PriorityClass;
 
-constexpr std::array kNames{model::kMidCpu, model::kMidMemory};
+constexpr std::array kMidNames{model::kMidCpu, model::kMidMemory};
 
 double percent(std::optional<std::int64_t> value, std::int64_t ifAbsent) {
   return static_cast<double>(value.value_or(ifAbsent)) / 100.0;
@@ -74,17 +74,17 @@ Result<std::vector<ResourceItem>> MidResource::calculate(const NodeView& view) c
 }
 
 std::vector<ResourceItem> MidResource::reset(std::string_view message) const {
-  return resetItems(kNames, message);
+  return resetItems(kMidNames, message);
 }
 
 Result<> MidResource::prepare(const ResourceTable& table, api::Node& copy) const {
-  writeExtendedResources(table, kNames, copy);
+  writeExtendedResources(table, kMidNames, copy);
   return {};
 }
 
 bool MidResource::needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
                              const api::Node& after) const {
-  return extendedResourcesDiffer(kNames, strategy.resourceDiffThreshold.value_or(0.1), before,
+  return extendedResourcesDiffer(kMidNames, strategy.resourceDiffThreshold.value_or(0.1), before,
                                  after);
 }
 

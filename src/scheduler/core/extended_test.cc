@@ -26,8 +26,9 @@ SchedulerConfiguration withExtenders(const std::string& extenders) {
 }
 
 // Extenders at http://host/one and http://host/two, answering from a table.
-struct Fixture : testing::SchedulerFixture {
-  explicit Fixture(const std::string& extenders) : SchedulerFixture(withExtenders(extenders)) {
+struct ExtendedFixture : testing::SchedulerFixture {
+  explicit ExtendedFixture(const std::string& extenders)
+      : SchedulerFixture(withExtenders(extenders)) {
     network.listen([this](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
       const auto body = parseJson(request.body);
       asked.push_back(request.target);
@@ -51,7 +52,7 @@ const std::string kByName =
     "{urlPrefix: 'http://host/one/', filterVerb: filter, nodeCacheCapable: true}";
 
 TEST(Extenders, filter_the_nodes_that_pass_the_plugins) {
-  Fixture f(kByName);
+  ExtendedFixture f(kByName);
   for (const char* name : {"a", "b", "c"}) f.node(aNode(name));
   f.node(aNode("tainted").taint("gpu"));
   f.says("/one/filter", R"({"NodeNames": ["b"], "FailedNodes": {"a": "busy", "c": "busy"}})");
@@ -65,7 +66,7 @@ TEST(Extenders, filter_the_nodes_that_pass_the_plugins) {
 }
 
 TEST(Extenders, get_whole_nodes_unless_they_have_them) {
-  Fixture f("{urlPrefix: 'http://host/one', filterVerb: filter}");
+  ExtendedFixture f("{urlPrefix: 'http://host/one', filterVerb: filter}");
   f.node(aNode("a"));
   f.node(aNode("b"));
   f.says("/one/filter", R"({"nodes": {"items": [{"metadata": {"name": "a"}}]}})");
@@ -78,7 +79,7 @@ TEST(Extenders, get_whole_nodes_unless_they_have_them) {
 }
 
 TEST(Extenders, are_among_the_reasons_and_any_event_brings_the_pod_back) {
-  Fixture f(kByName);
+  ExtendedFixture f(kByName);
   for (const char* name : {"a", "b", "c"}) f.node(aNode(name));
   f.says("/one/filter", R"({"NodeNames": [], "FailedNodes": {"a": "busy", "b": "busy"},
       "FailedAndUnresolvableNodes": {"b": "no license"}})");
@@ -113,8 +114,8 @@ TEST(Extenders, that_fail_fail_the_pod_unless_they_may_be_ignored) {
                "node list"},
            Row{", ignorable: true", "", ""},
        }) {
-    Fixture f("{urlPrefix: 'http://host/one/', filterVerb: filter, nodeCacheCapable: true" +
-              std::string(row.extender) + "}");
+    ExtendedFixture f("{urlPrefix: 'http://host/one/', filterVerb: filter, nodeCacheCapable: true" +
+                      std::string(row.extender) + "}");
     f.node(aNode("a"));
     f.node(aNode("b"));
     if (*row.answer) f.says("/one/filter", row.answer);
@@ -130,7 +131,7 @@ TEST(Extenders, that_fail_fail_the_pod_unless_they_may_be_ignored) {
 }
 
 TEST(Extenders, that_fail_end_a_nomination) {
-  Fixture f(kByName);
+  ExtendedFixture f(kByName);
   f.node(aNode("a"));
   f.says("/one/filter", R"({"Error": "out of order"})");
   f.scheduler->start();
@@ -143,7 +144,7 @@ TEST(Extenders, that_fail_end_a_nomination) {
 }
 
 TEST(Extenders, that_hang_fail_after_their_timeout) {
-  Fixture f("{urlPrefix: 'http://host/one', filterVerb: filter, httpTimeout: 2s}");
+  ExtendedFixture f("{urlPrefix: 'http://host/one', filterVerb: filter, httpTimeout: 2s}");
   f.node(aNode("a"));
   f.network.faults.swallow = 1;
   f.scheduler->start();
@@ -155,7 +156,7 @@ TEST(Extenders, that_hang_fail_after_their_timeout) {
 }
 
 TEST(Extenders, add_their_weighted_scores_to_those_of_the_plugins) {
-  Fixture f(
+  ExtendedFixture f(
       "{urlPrefix: 'http://host/one', prioritizeVerb: rank, weight: 5},"
       "{urlPrefix: 'http://host/two', prioritizeVerb: rank, weight: 1, nodeCacheCapable: true}");
   f.node(aNode("empty"));
@@ -175,7 +176,7 @@ TEST(Extenders, add_their_weighted_scores_to_those_of_the_plugins) {
 }
 
 TEST(Extenders, bind_the_pods_that_concern_them) {
-  Fixture f(
+  ExtendedFixture f(
       "{urlPrefix: 'http://host/one', bindVerb: bind, managedResources: [{name: example.com/gpu, "
       "ignoredByScheduler: true}]}");
   f.node(aNode("a"));
@@ -205,8 +206,8 @@ TEST(Extenders, bind_the_pods_that_concern_them) {
 
 TEST(Extenders, choose_among_the_victims_of_preemption) {
   for (const bool cached : {false, true}) {
-    Fixture f("{urlPrefix: 'http://host/one', preemptVerb: preempt, nodeCacheCapable: " +
-              std::string(cached ? "true" : "false") + "}");
+    ExtendedFixture f("{urlPrefix: 'http://host/one', preemptVerb: preempt, nodeCacheCapable: " +
+                      std::string(cached ? "true" : "false") + "}");
     f.node(aNode("a"));
     f.node(aNode("b"));
     f.scheduler->start();
@@ -231,7 +232,7 @@ TEST(Extenders, choose_among_the_victims_of_preemption) {
 }
 
 TEST(Extenders, may_forbid_preemption_altogether) {
-  Fixture f("{urlPrefix: 'http://host/one', preemptVerb: preempt}");
+  ExtendedFixture f("{urlPrefix: 'http://host/one', preemptVerb: preempt}");
   f.node(aNode("a"));
   f.scheduler->start();
   f.create(aPod("low").nodeName("a").request("cpu", "3").priority(1));
@@ -247,7 +248,7 @@ TEST(Extenders, may_forbid_preemption_altogether) {
 }
 
 TEST(Extenders, hold_up_the_pods_behind_but_not_what_happens_to_the_cluster) {
-  Fixture f(kByName);
+  ExtendedFixture f(kByName);
   f.network.faults.minDelay = f.network.faults.maxDelay = 1s;
   f.node(aNode("a"));
   f.node(aNode("b"));
@@ -273,7 +274,7 @@ TEST(Extenders, hold_up_the_pods_behind_but_not_what_happens_to_the_cluster) {
 }
 
 TEST(Extenders, are_asked_about_a_nominated_node_first) {
-  Fixture f(kByName);
+  ExtendedFixture f(kByName);
   f.node(aNode("a"));
   f.node(aNode("b"));
   f.answers["/one/filter"] = [](const json::value& body) {

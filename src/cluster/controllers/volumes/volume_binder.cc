@@ -8,6 +8,7 @@
 
 #include "cluster/controllers/ownership.h"
 #include "cluster/controllers/pod_control.h"
+#include "cluster/controllers/volumes/keys.h"
 #include "kube/client.h"
 #include "model/volumes.h"
 
@@ -15,8 +16,6 @@ namespace koord::cluster {
 
 namespace {
 
-constexpr std::string_view kClaimKey = "claim ";
-constexpr std::string_view kVolumeKey = "volume ";
 constexpr std::string_view kProvisionerNames[] = {"volume.kubernetes.io/storage-provisioner",
                                                   "volume.beta.kubernetes.io/storage-provisioner"};
 

@@ -6,14 +6,13 @@
 
 #include "cluster/controllers/ownership.h"
 #include "cluster/controllers/pod_control.h"
+#include "cluster/controllers/volumes/keys.h"
 #include "model/volumes.h"
 
 namespace koord::cluster {
 
 namespace {
 
-constexpr std::string_view kClaimKey = "claim ";
-constexpr std::string_view kVolumeKey = "volume ";
 constexpr const char* kClaimFinalizer = "kubernetes.io/pvc-protection";
 constexpr const char* kVolumeFinalizer = "kubernetes.io/pv-protection";
 

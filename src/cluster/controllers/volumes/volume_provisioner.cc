@@ -8,6 +8,7 @@
 
 #include "cluster/controllers/ownership.h"
 #include "cluster/controllers/pod_control.h"
+#include "cluster/controllers/volumes/keys.h"
 #include "cluster/simnode/kwok.h"
 #include "kube/client.h"
 #include "model/volumes.h"
@@ -16,8 +17,6 @@ namespace koord::cluster {
 
 namespace {
 
-constexpr std::string_view kClaimKey = "claim ";
-constexpr std::string_view kVolumeKey = "volume ";
 constexpr const char* kFinalizer = "external-provisioner.volume.kubernetes.io/finalizer";
 constexpr const char* kHostName = "kubernetes.io/hostname";
 // Where volumes of simulated nodes claim to be.

@@ -72,10 +72,6 @@ std::vector<std::string> partsOf(const std::string& path) {
   return parts;
 }
 
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
-
 Result<std::vector<std::string>> entriesOf(int folder, const std::string& name) {
   const int number = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (number < 0) return failed("read folder " + name);

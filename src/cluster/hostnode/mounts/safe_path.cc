@@ -37,10 +37,6 @@ Result<Fd> openFolder(const std::string& path) {
   return fd;
 }
 
-struct CloseDir {
-  void operator()(DIR* dir) const { ::closedir(dir); }
-};
-
 // Empties the folder behind a descriptor, which it takes.
 Result<> removeContent(Fd folder, const std::string& name) {
   const int number = ::dup(folder.get());

@@ -4,6 +4,8 @@
 // ".." and no race with either leads out of it, since the kernel resolves them (openat2 with
 // RESOLVE_BENEATH) and what is found is held by a descriptor from then on. Any thread; calls block.
 
+#include <dirent.h>
+
 #include <string>
 #include <utility>
 
@@ -26,6 +28,11 @@ class Fd {
 
  private:
   int fd_;
+};
+
+// Closes what opendir and fdopendir open.
+struct CloseDir {
+  void operator()(DIR* dir) const { ::closedir(dir); }
 };
 
 // What is there (O_PATH). NotFound when nothing is; Forbidden when the path leads out of the

@@ -9,7 +9,6 @@ namespace koord::scheduler {
 namespace {
 
 constexpr std::string_view kClaims = "VolumeBinding/claims";
-constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
 
 bool ownedBy(const api::ObjectMeta& claim, const api::Pod& pod) {
   const auto* owner = api::controllerOf(claim);

@@ -10,6 +10,9 @@
 
 namespace koord::scheduler {
 
+// On a claim: the node that its volume is to be made for.
+inline constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
+
 class VolumeBinding final : public Plugin,
                             public PreFilterPlugin,
                             public FilterPlugin,

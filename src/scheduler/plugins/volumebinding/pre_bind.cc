@@ -11,8 +11,6 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
-
 json::object metadataPatch(const api::ObjectMeta& meta, std::string_view annotation) {
   json::object patch{{"uid", meta.uid}, {"resourceVersion", meta.resourceVersion}};
   if (const auto* value = api::findIn(meta.annotations, annotation))

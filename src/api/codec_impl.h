@@ -45,7 +45,10 @@ struct Context {
   }
   bool expected(std::string_view what, const json::value& got) {
     std::string text = toJson(got);
-    if (text.size() > 60) text = text.substr(0, 57) + "...";
+    if (text.size() > 60) {
+      text.resize(57);
+      text += "...";
+    }
     return fail(fmt::format("expected {}, got {}", what, text));
   }
 };

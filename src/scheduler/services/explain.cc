@@ -120,6 +120,20 @@ json::value scoresJson(const Cluster& cluster, const ScoreTable& table) {
   return rows;
 }
 
+// What plugins know of the pod besides.
+void addFacts(const Scheduler& scheduler, const PodInfo& pod, json::object& out) {
+  const auto profile = scheduler.profiles().find(pod.pod->spec.schedulerName);
+  if (profile == scheduler.profiles().end()) return;
+  json::object facts;
+  for (const auto& plugin : profile->second->profile().plugins) {
+    const auto* knowing = dynamic_cast<const PodFactsPlugin*>(plugin.get());
+    if (!knowing) continue;
+    if (json::value known = knowing->factsOf(pod); !known.is_null())
+      facts.emplace(std::string(plugin->name()), std::move(known));
+  }
+  if (!facts.empty()) out.emplace("plugins", std::move(facts));
+}
+
 // What the plugins say now.
 void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   const auto profile = scheduler.profiles().find(pod->pod->spec.schedulerName);
@@ -199,7 +213,9 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
 
 Result<json::value> explainPodObject(Scheduler& scheduler, std::shared_ptr<const api::Pod> pod) {
   json::object out{{"pod", api::keyOf(pod->metadata).toString()}, {"state", "unknown"}};
-  addVerdicts(scheduler, scheduler.describe(pod), out);
+  const PodPtr described = scheduler.describe(pod);
+  addVerdicts(scheduler, described, out);
+  addFacts(scheduler, *described, out);
   return json::value(std::move(out));
 }
 
@@ -233,6 +249,7 @@ Result<json::value> explainPod(Scheduler& scheduler, const api::ObjectKey& key) 
     }
     addVerdicts(scheduler, pending, out);
   }
+  if (pending || bound) addFacts(scheduler, pending ? *pending : *bound, out);
   json::array log;
   if (decisions)
     for (const Decision& decision : *decisions) log.push_back(decisionJson(decision));

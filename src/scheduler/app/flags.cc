@@ -26,8 +26,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"show-hidden-metrics-for-version", "string", ""},
     {"allow-metric-labels", "string", ""},
     {"allow-metric-labels-manifest", "string", ""},
-    {"scheduler-monitor-period", "duration", "10s"},
-    {"scheduling-timeout", "duration", "30s"},
     {"scheduling-drop-unhandled-timeout", "duration", "5s"},
     {"sync-barrier-pod-namespace", "string", "kube-system"},
     {"sync-barrier-pod-name", "string", "koord-scheduler-sync-barrier"},
@@ -160,6 +158,15 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
   line.featureGates(flags.gates, "kube");
   set.duration("pod-max-in-unschedulable-pods-duration", flags.maxUnschedulable,
                "How long a pod waits for an event before it is tried again anyway");
+  set.duration("scheduler-monitor-period", flags.monitor.period,
+               "How often to look for attempts that take too long")
+      .check([&flags]() -> Result<> {
+        if (flags.monitor.period > Duration::zero()) return {};
+        return fail(ErrorCode::Invalid, "must be greater than 0");
+      });
+  set.duration(
+      "scheduling-timeout", flags.monitor.timeout,
+      "How long an attempt to place a pod may take before a warning is logged and counted");
   set.list("controller-plugins", flags.controllerPlugins,
            "Plugins whose controllers run; * = all, -NAME = not this one");
   set.group("API server");
@@ -201,6 +208,7 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
   }
   options.maxUnschedulable = flags.maxUnschedulable;
   options.controllerPlugins = flags.controllerPlugins;
+  options.monitor = flags.monitor;
   options.gates.clear();
   for (const auto& [name, gate] : flags.gates.known())
     if (flags.gates.enabled(name)) options.gates.insert(name);

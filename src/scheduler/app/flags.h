@@ -42,6 +42,7 @@ struct Flags {
   Scheduler::Debug debug;
   Duration maxUnschedulable = std::chrono::minutes(5);
   std::vector<std::string> controllerPlugins{"*"};
+  AttemptMonitor::Options monitor;
   LeaderElectionConfig election;
   bool showPlugins = false;
 };

@@ -9,11 +9,11 @@ namespace {
 using namespace std::chrono_literals;
 
 // Counts the seconds that it runs.
-class Counting final : public Plugin, public ControllerPlugin {
+class Ticking final : public Plugin, public ControllerPlugin {
  public:
-  Counting(Handle& handle, int& begun, int& seconds)
+  Ticking(Handle& handle, int& begun, int& seconds)
       : executor_(handle.executor()), begun_(begun), seconds_(seconds) {}
-  std::string_view name() const override { return "Counting"; }
+  std::string_view name() const override { return "Ticking"; }
   Task<void> run() override {
     ++begun_;
     for (;;) {
@@ -33,10 +33,10 @@ struct WithController : testing::SchedulerFixture {
   int begun = 0;
   int seconds = 0;
   WithController() {
-    registry["Counting"] = [this](Fields&, Handle& handle) -> std::unique_ptr<Plugin> {
-      return std::make_unique<Counting>(handle, begun, seconds);
+    registry["Ticking"] = [this](Fields&, Handle& handle) -> std::unique_ptr<Plugin> {
+      return std::make_unique<Ticking>(handle, begun, seconds);
     };
-    configuration_.profiles.front().plugins["multiPoint"].enabled.push_back({"Counting", 0});
+    configuration_.profiles.front().plugins["multiPoint"].enabled.push_back({"Ticking", 0});
   }
   using SchedulerFixture::create;
 };
@@ -67,7 +67,7 @@ TEST(Controllers, are_shared_by_profiles) {
 
 TEST(Controllers, can_be_left_out) {
   WithController f;
-  f.controllerPlugins = {"*", "-Counting"};
+  f.controllerPlugins = {"*", "-Ticking"};
   f.create();
   f.scheduler->start();
   f.run(1s);

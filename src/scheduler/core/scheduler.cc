@@ -24,7 +24,8 @@ Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* ap
       executor_(executor),
       observer_(observer),
       shared_(executor, api),
-      selfCheck_(executor, shared_.cluster, observer) {}
+      selfCheck_(executor, shared_.cluster, observer),
+      monitor_(executor, options_.monitor, observer) {}
 
 Scheduler::~Scheduler() {
   *alive_ = false;
@@ -85,6 +86,7 @@ void Scheduler::start() {
   startControllers();
   queue_->start();
   selfCheck_.start();
+  monitor_.start();
   wake();
 }
 
@@ -139,6 +141,7 @@ std::unique_ptr<Attempt> Scheduler::begin(QueuedPod pod) {
     attempt->profile = found->second.get();
     attempt->started = executor_.steadyNow();
     attempt->sample = attempts_++ % kSampleEvery == 0;
+    monitor_.begin(attempt->watch, attempt->pod.info, found->first);
     attempt->timer = AttemptTimer(observer_, executor_, found->first, attempt->sample);
     return attempt;
   }

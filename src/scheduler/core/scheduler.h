@@ -18,6 +18,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "scheduler/core/attempt_monitor.h"
 #include "scheduler/core/decision_log.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/self_check.h"
@@ -33,6 +34,7 @@ struct SchedulerOptions {
   net::HttpTransport* http = nullptr;  // the way to extenders, when there are some; must outlive
   std::vector<std::string> controllerPlugins{"*"};  // whose controllers run (framework/controller.h)
   std::set<std::string, std::less<>> gates{"DynamicSchedulerCheck"};  // feature gates that are on
+  AttemptMonitor::Options monitor;
 };
 
 class Scheduler {
@@ -88,6 +90,8 @@ class Scheduler {
   };
   Debug& debug() { return debug_; }
   const SchedulerConfiguration& configuration() const { return options_.configuration; }
+  // How long the oldest attempt of each profile has been going on.
+  std::map<std::string, Duration> oldestAttempts() const { return monitor_.oldest(); }
 
  private:
   // Placing pods is much faster than writing down where they go. So many writes keep the API server
@@ -188,6 +192,7 @@ class Scheduler {
   std::unordered_set<std::string> underWay_;  // uids of pods in a binding cycle
   std::size_t binding_ = 0;                   // of these, in Bind
   SelfCheck selfCheck_;
+  AttemptMonitor monitor_;
   DecisionLog decisions_;
   Debug debug_;
   int diagnosesWaiting_ = 0;

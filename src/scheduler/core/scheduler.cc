@@ -40,6 +40,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   self.shared_.activate = [&self](const std::vector<PodPtr>& pods) { self.queue_->activate(pods); };
   self.shared_.observer = observer;
   self.shared_.gates = self.options_.gates;
+  self.shared_.podUnits.transforms = self.podTransforms();
   self.units_ = self.makeUnits();
   self.shared_.units = self.units_.get();
   Random random(self.options_.seed);
@@ -79,6 +80,11 @@ PodFields Scheduler::podFieldsKept() const {
   for (const auto& [name, runtime] : profiles_)
     for (const auto& plugin : runtime->profile().plugins) fields |= plugin->keeps();
   return fields;
+}
+
+PodTransforms Scheduler::podTransforms() const {
+  return PodTransforms::of(
+      [this](std::string_view gate) { return options_.gates.contains(gate); });
 }
 
 void Scheduler::start() {

@@ -23,6 +23,7 @@
 #include "scheduler/core/placement.h"
 #include "scheduler/core/self_check.h"
 #include "scheduler/framework/observer.h"
+#include "scheduler/framework/transforms.h"
 #include "scheduler/queue/scheduling_queue.h"
 
 namespace koord::scheduler {
@@ -61,6 +62,8 @@ class Scheduler {
   Stores& stores() { return shared_.stores; }
   // What the plugins of any profile need of running pods.
   PodFields podFieldsKept() const;
+  // What is to be read differently in pods; informers do that, as they do transformNode.
+  PodTransforms podTransforms() const;
 
   // Begins to schedule, and runs the controllers of plugins, once the state is complete (and this
   // process leads).

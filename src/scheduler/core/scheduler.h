@@ -145,6 +145,9 @@ class Scheduler {
 
   // binding.cc
   Task<void> bindingCycle(std::unique_ptr<Attempt> attempt);
+  // Whether the pod, which may have waited for long, is still to be bound, and by this profile. Skip: it is
+  // gone.
+  Status checkAgain(const Attempt& attempt) const;
   Status preFlight(Attempt& attempt);
   Task<Status> preBind(Attempt& attempt);
   Task<Status> annotateFirst(Attempt& attempt);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <tuple>
 
 #include "api/core.h"
@@ -329,6 +330,14 @@ class App final : public RunningScheduler {
   TaskGroup tasks_;
 };
 
+// The plugins that the configuration names and that are not written yet, with the profiles.
+std::map<std::string, std::vector<std::string>> absentPlugins(const Scheduler& scheduler) {
+  std::map<std::string, std::vector<std::string>> absent;
+  for (const auto& [name, runtime] : scheduler.profiles())
+    for (const auto& plugin : runtime->profile().absent) absent[plugin].push_back(name);
+  return absent;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& component,
@@ -344,6 +353,11 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
   auto scheduler = Scheduler::create(std::move(options), registry, component.executor(),
                                      &component.api(), metrics.get());
   if (!scheduler) return fail(std::move(scheduler.error()));
+  for (const auto& [plugin, profiles] : absentPlugins(**scheduler)) {
+    log::warn(
+        "plugin {} does nothing: the configuration of {} names it, but this version has it not yet",
+        plugin, fmt::join(profiles, ", "));
+  }
   (*scheduler)->debug() = flags.debug;
   auto app = std::make_unique<App>(component, std::move(metrics), *std::move(scheduler),
                                    std::move(page), flags.shown);
@@ -359,6 +373,8 @@ Result<std::string> describeConfiguration(SchedulerOptions options, const Regist
   std::string text;
   for (const auto& [name, profile] : (*scheduler)->profiles())
     text += fmt::format("# {}\n{}", name, describePlugins(profile->profile()));
+  for (const auto& [plugin, profiles] : absentPlugins(**scheduler))
+    text += fmt::format("# {}: not there yet, does nothing\n", plugin);
   return text;
 }
 

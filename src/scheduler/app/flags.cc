@@ -202,6 +202,7 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
     if (!given.given("kube-api-qps")) component.qps = configuration.qps;
     if (!given.given("kube-api-burst")) component.burst = configuration.burst;
   }
+  appendDefaultPreBind(configuration);
   if (flags.config.empty()) {
     configuration.enableProfiling = flags.profiling;
     configuration.enableContentionProfiling = flags.profiling && flags.contentionProfiling;

@@ -68,7 +68,7 @@ class App final : public RunningScheduler {
  public:
   App(kube::Component& component, std::unique_ptr<Metrics> metrics,
       std::unique_ptr<Scheduler> scheduler, net::MetricsPage page,
-      std::vector<std::pair<std::string, std::string>> flags)
+      std::vector<std::pair<std::string, std::string>> flags, bool openDebugFlags)
       : component_(component),
         metrics_(std::move(metrics)),
         scheduler_(std::move(scheduler)),
@@ -85,7 +85,8 @@ class App final : public RunningScheduler {
              .clientMetrics =
                  [this] { return component_.metrics()->text(component_.executor().steadyNow()); },
              .page = std::move(page),
-             .flags = std::move(flags)}) {}
+             .flags = std::move(flags),
+             .openDebugFlags = openDebugFlags}) {}
 
   Result<> serve(const Flags& flags) {
     if (flags.port != 0) {
@@ -360,7 +361,7 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
   }
   (*scheduler)->debug() = flags.debug;
   auto app = std::make_unique<App>(component, std::move(metrics), *std::move(scheduler),
-                                   std::move(page), flags.shown);
+                                   std::move(page), flags.shown, flags.openDebugFlags);
   if (auto serving = app->serve(flags); !serving) return fail(std::move(serving.error()));
   app->start();
   return app;

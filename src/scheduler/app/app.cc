@@ -356,8 +356,10 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
   if (!scheduler) return fail(std::move(scheduler.error()));
   for (const auto& [plugin, profiles] : absentPlugins(**scheduler)) {
     log::warn(
-        "plugin {} does nothing: the configuration of {} names it, but this version has it not yet",
-        plugin, fmt::join(profiles, ", "));
+        "plugin {} does nothing: it is not part of this version yet, though the configuration "
+        "names "
+        "it in {} {}",
+        plugin, profiles.size() == 1 ? "profile" : "profiles", fmt::join(profiles, ", "));
   }
   (*scheduler)->debug() = flags.debug;
   auto app = std::make_unique<App>(component, std::move(metrics), *std::move(scheduler),

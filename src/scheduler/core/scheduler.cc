@@ -83,8 +83,7 @@ PodFields Scheduler::podFieldsKept() const {
 }
 
 PodTransforms Scheduler::podTransforms() const {
-  return PodTransforms::of(
-      [this](std::string_view gate) { return options_.gates.contains(gate); });
+  return PodTransforms::of([this](std::string_view gate) { return options_.gates.contains(gate); });
 }
 
 void Scheduler::start() {

@@ -33,7 +33,8 @@ struct SchedulerOptions {
   Duration maxUnschedulable = std::chrono::minutes(5);
   std::uint64_t seed = 1;
   net::HttpTransport* http = nullptr;  // the way to extenders, when there are some; must outlive
-  std::vector<std::string> controllerPlugins{"*"};  // whose controllers run (framework/controller.h)
+  std::vector<std::string> controllerPlugins{
+      "*"};  // whose controllers run (framework/controller.h)
   std::set<std::string, std::less<>> gates{"DynamicSchedulerCheck"};  // feature gates that are on
   AttemptMonitor::Options monitor;
 };

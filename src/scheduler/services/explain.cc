@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/time.h"
+#include "scheduler/engine/pod_claims.h"
 #include "scheduler/framework/people.h"
 
 namespace koord::scheduler {
@@ -275,8 +276,18 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
   }
   allocatable.emplace("pods", cluster.allowedPods()[*id]);
   requested.emplace("pods", cluster.podCount()[*id]);
-  json::array pods, ports;
-  for (const PodPtr& pod : row.pods) pods.push_back(json::string(pod->key()));
+  json::array pods, attracted, repelled, ports;
+  std::map<std::string, int> claims;
+  for (const PodPtr& pod : row.pods) {
+    pods.push_back(json::string(pod->key()));
+    if (pod->terms) attracted.push_back(json::string(pod->key()));
+    if (pod->terms && !pod->terms->antiAffinity.empty())
+      repelled.push_back(json::string(pod->key()));
+    for (const PodClaim& claim : claimsOf(*pod->pod))
+      ++claims[pod->pod->metadata.namespace_ + "/" + claim.name];
+  }
+  json::object claimCounts;
+  for (const auto& [claim, users] : claims) claimCounts.emplace(claim, users);
   for (const HostPort& port : row.usedPorts) {
     ports.push_back(json::object{{"hostIP", cluster.addresses().text(port.ip)},
                                  {"protocol", cluster.addresses().text(port.protocol)},
@@ -291,6 +302,8 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
   return json::value(
       json::object{{"node", name},
                    {"pods", std::move(pods)},
+                   {"podsWithAffinity", std::move(attracted)},
+                   {"podsWithRequiredAntiAffinity", std::move(repelled)},
                    {"usedPorts", std::move(ports)},
                    {"requested", std::move(requested)},
                    {"nonZeroRequested",
@@ -298,7 +311,8 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
                                  {"memory", amountText(kMemory, cluster.nonZeroMemory()[*id])}}},
                    {"remaining", std::move(remaining)},
                    {"allocatable", std::move(allocatable)},
-                   {"imageStates", std::move(images)}});
+                   {"imageStates", std::move(images)},
+                   {"pvcRefCounts", std::move(claimCounts)}});
 }
 
 }  // namespace koord::scheduler

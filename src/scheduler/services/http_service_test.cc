@@ -267,6 +267,16 @@ TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
               AllOf(HasSubstr("\"pods\":[\"default/p\"]"), HasSubstr("\"port\":80"),
                     HasSubstr("\"requested\":{\"cpu\":\"1\",\"memory\":\"0\",\"pods\":1}")));
   EXPECT_EQ(s.ask("GET", "/apis/v1/nodes/z").status, 404);
+  testing::PodBuilder apart = aPod("apart").apart("zone", "app", "web");
+  api::Volume& volume = apart.object().spec.volumes.emplace_back();
+  volume.persistentVolumeClaim.emplace().claimName = "data";
+  apart.object().spec.nodeName = "a";
+  s.create(apart);
+  s.run();
+  EXPECT_THAT(s.get("/apis/v1/nodes/a"),
+              AllOf(HasSubstr("\"podsWithAffinity\":[\"default/apart\"]"),
+                    HasSubstr("\"podsWithRequiredAntiAffinity\":[\"default/apart\"]"),
+                    HasSubstr("\"pvcRefCounts\":{\"default/data\":1}")));
 
   const auto pending = parseJson(s.get("/apis/v1/explain/pods/default/large"));
   ASSERT_TRUE(pending);

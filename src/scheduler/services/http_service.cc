@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/codec.h"
+#include "base/flags/go_values.h"
 #include "net/profiling.h"
 #include "net/serving.h"
 #include "net/zpages.h"
@@ -23,15 +24,6 @@ void send(net::Responder& to, const Result<json::value>& result) {
   if (result) return net::sendJson(to, 200, *result);
   net::sendJson(to, httpStatusOf(result.error().code),
                 json::object{{"message", result.error().message}});
-}
-
-// strconv.ParseBool
-std::optional<bool> parseFlag(const std::string& text) {
-  for (const char* yes : {"1", "t", "T", "TRUE", "true", "True"})
-    if (text == yes) return true;
-  for (const char* no : {"0", "f", "F", "FALSE", "false", "False"})
-    if (text == no) return false;
-  return std::nullopt;
 }
 
 std::optional<int> parseNumber(const std::string& text) {
@@ -110,12 +102,11 @@ void HttpService::addDebugFlags() {
     router_.add("", path, [this, flag](const net::RoutedRequest& in, const ResponderPtr& to) {
       if (in.request.method != "PUT") return net::sendText(*to, 406, "unsupported http method\n");
       const std::string& body = in.request.body;
-      const auto value = parseFlag(body);
+      const auto value = flags::parseBool(body);
       if (!value) {
-        return net::sendText(*to, 400,
-                             fmt::format("failed set debugFilterFailure {}: strconv.ParseBool: "
-                                         "parsing \"{}\": invalid syntax\n",
-                                         body, body));
+        return net::sendText(
+            *to, 400,
+            fmt::format("failed set debugFilterFailure {}: {}\n", body, value.error().message));
       }
       scheduler_.debug().*flag = *value;
       net::sendText(*to, 200, fmt::format("successfully set debugFilterFailure to {}\n", body));

@@ -1,7 +1,7 @@
 # Debian 12 packages only; scripts/install-packages.sh installs them.
 
 find_package(Threads REQUIRED)
-find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(Boost 1.81 REQUIRED COMPONENTS json url)
 find_package(OpenSSL REQUIRED)
 find_package(CURL REQUIRED)
 find_package(SQLite3 REQUIRED)
@@ -11,7 +11,6 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_package(GTest REQUIRED)
-find_package(benchmark REQUIRED)
 
 # Not by pkg-config: its -pthread would make the precompiled headers unusable.
 find_library(KOORD_RE2 re2 REQUIRED)

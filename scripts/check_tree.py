@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: include directions between floors, file sizes, pragma once."""
+"""Checks what the compiler does not: include directions between floors, sizes, pragma once, two
+traps of coroutines, names that files which are compiled together must not share."""
 
 import pathlib
 import re
 import sys
+
+from cpp_functions import blanked, functions, own_names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # A folder may include only from folders in its row and from base.
@@ -25,32 +28,127 @@ MAY_USE = {
 # Tests may reach for the embedded API server.
 TESTS_MAY_ALSO_USE = {"apiserver"}
 MAX_LINES, MAX_TEST_LINES = 800, 1500
+# Tests and benchmarks have tables of cases within their functions.
+MAX_FUNCTION, MAX_TEST_FUNCTION = 60, 100
+# Tables that are written as a function.
+LONG_BY_NATURE = {
+    ("src/apiserver/registry/builtin_resources.cc", "rows"),
+    ("src/apiserver/tables/builtin_tables.cc", "rows"),
+}
+# Still to be split.
+LONG_FOR_NOW = {
+    ("src/scheduler/framework/build_profile.cc", "buildProfile"),
+    ("src/scheduler/framework/node_search.cc", "NodeSearch::runPreFilter"),
+    ("src/scheduler/framework/pod_class.cc", "ClassNodes::sync"),
+    ("src/scheduler/plugins/noderesources/fit.cc", "NodeResourcesFit::filter"),
+    ("src/scheduler/services/explain.cc", "addVerdicts"),
+}
 INCLUDE = re.compile(r'^#include "([^"/]+)/[^"]+"', re.M)
+
+# A lambda that is a coroutine always names its return type. What it captures lives in the lambda,
+# not in the coroutine: when the lambda is gone, the captures are.
+CAPTURING = re.compile(r"\[[^\[\]]+\]\s*(?:\([^{};]*?\))?[\s\w]*->\s*(?:koord::)?Task<")
+COROUTINE = re.compile(
+    r"\bTask<[^;{}()]*?>\s+([\w:]+)\(([^{};]*?)\)\s*(?:const|override|final|;|\{)")
+SPAWNED = re.compile(r"\bspawn\(\s*(?:\w+(?:\.|->))*([\w:]+)\(")
+
+
+def is_test(name: pathlib.Path) -> bool:
+    return name.parts[0] in ("tests", "bench") or name.stem.endswith("_test")
+
+
+def check_place(name: pathlib.Path, text: str, test: bool) -> list[str]:
+    """Includes only from the floors below; headers are read once."""
+    problems = []
+    if name.suffix == ".h" and "#pragma once" not in text:
+        problems.append(f"{name}: no #pragma once")
+    floor = name.parts[1]
+    if floor not in MAY_USE:
+        return problems + [f"{name}: {floor} is not a known floor"]
+    allowed = MAY_USE[floor] | {"base", floor} | (TESTS_MAY_ALSO_USE if test else set())
+    for used in INCLUDE.findall(text):
+        if used in MAY_USE and used not in allowed:
+            problems.append(f"{name}: must not include from {used}/")
+    return problems
+
+
+def check_sizes(name: pathlib.Path, code: str, test: bool) -> list[str]:
+    problems = []
+    lines = code.count("\n")
+    limit = MAX_TEST_LINES if test else MAX_LINES
+    if lines > limit:
+        problems.append(f"{name}: {lines} lines, the limit is {limit}; split it")
+    limit = MAX_TEST_FUNCTION if test else MAX_FUNCTION
+    for function in functions(code):
+        if function.lines > limit and \
+                (str(name), function.name) not in LONG_BY_NATURE | LONG_FOR_NOW:
+            problems.append(f"{name}:{function.line}: {function.name} has {function.lines} lines, "
+                            f"the limit is {limit}; split it")
+    return problems
+
+
+def check_coroutines(name: pathlib.Path, code: str, test: bool) -> list[str]:
+    """Tasks begin when they are awaited. Who awaits one at once keeps its arguments alive
+    meanwhile, so references are fine there; who spawns one does not."""
+    problems = []
+    for match in CAPTURING.finditer(code):
+        line = code.count("\n", 0, match.start()) + 1
+        problems.append(f"{name}:{line}: a lambda that is a coroutine must not capture; "
+                        "write a function with value parameters")
+    if test:
+        return problems
+    referring = {match.group(1).split("::")[-1]
+                 for match in COROUTINE.finditer(code) if "&" in match.group(2)}
+    for match in SPAWNED.finditer(code):
+        called = match.group(1).split("::")[-1]
+        if called in referring:
+            line = code.count("\n", 0, match.start()) + 1
+            problems.append(f"{name}:{line}: {called} is spawned and takes references; "
+                            "pass values, or pointers to what outlives it")
+    return problems
+
+
+def check_batches(files: dict[pathlib.Path, str]) -> list[str]:
+    """Files of a folder are compiled several at a time (koord_batches), which ones may change with
+    every new file: what they keep to themselves must have different names."""
+    problems = []
+    owners = {}
+    for name, code in files.items():
+        if name.suffix != ".cc" or name.parts[0] != "src" or name.stem.startswith("codec"):
+            continue
+        folder = name.parent
+        while not (ROOT / folder / "CMakeLists.txt").exists():
+            folder = folder.parent
+        namespace = re.search(r"\bnamespace\s+([\w:]+)\s*\{", code)
+        for own in own_names(code):
+            key = (folder, is_test(name), namespace and namespace.group(1), own)
+            if key in owners:
+                problems.append(f"{name}: {own} of its unnamed namespace is in {owners[key]}, too; "
+                                "rename or share it")
+            owners[key] = name
+    return problems
+
+
+def check(name: pathlib.Path, text: str, code: str) -> list[str]:
+    test = is_test(name)
+    problems = check_place(name, text, test) if name.parts[0] == "src" else []
+    try:
+        problems += check_sizes(name, code, test)
+    except (ValueError, IndexError):
+        problems.append(f"{name}: the braces do not match")
+    return problems + check_coroutines(name, code, test)
 
 
 def main() -> int:
     problems = []
-    for path in sorted(ROOT.glob("src/**/*")):
-        if path.suffix not in (".h", ".cc"):
-            continue
-        name = path.relative_to(ROOT)
-        text = path.read_text()
-        test = path.stem.endswith("_test")
-        lines = text.count("\n")
-        limit = MAX_TEST_LINES if test else MAX_LINES
-        if lines > limit:
-            problems.append(f"{name}: {lines} lines, the limit is {limit}")
-        if path.suffix == ".h" and "#pragma once" not in text:
-            problems.append(f"{name}: no #pragma once")
-        floor = name.parts[1]
-        allowed = MAY_USE.get(floor)
-        if allowed is None:
-            problems.append(f"{name}: {floor} is not a known floor")
-            continue
-        allowed = allowed | {"base", floor} | (TESTS_MAY_ALSO_USE if test else set())
-        for used in INCLUDE.findall(text):
-            if used in MAY_USE and used not in allowed:
-                problems.append(f"{name}: must not include from {used}/")
+    files = {}
+    for folder in ("src", "cmd", "tests", "bench"):
+        for path in sorted((ROOT / folder).glob("**/*")):
+            if path.suffix in (".h", ".cc"):
+                name, text = path.relative_to(ROOT), path.read_text()
+                files[name] = blanked(text)
+                problems += check(name, text, files[name])
+    problems += check_batches(files)
     print("\n".join(problems) or "tree: ok")
     return 1 if problems else 0
 

@@ -19,6 +19,22 @@
 #include "api/quantity_json.h"
 #include "base/time.h"
 
+// How it works: Boost.Describe lists the members of a struct; read() and write() are chosen by the
+// member's type at compile time, and call each other for structs, lists and maps. There is no
+// intermediate form and no table to keep in step with a struct.
+//
+// Reading keeps no state on success. On the first mistake it notes what is wrong, and each level on
+// the way out puts its own name in front (Context::failure), so the path costs nothing until it is
+// needed.
+//
+// Reading a struct walks the object's members and not the struct's, since objects of the API are
+// sparse: a Pod has some hundred possible fields and a dozen given ones. Members are found by
+// comparing names, lengths first, which for the sizes that occur is faster than hashing.
+//
+// Writing leaves out what Go's omitempty leaves out, so that an object that was read and written
+// again is the same text, but for fields that our structs do not have. Those are lost, which is why
+// writes to the API are patches.
+
 namespace koord::api::codec {
 
 // Where and why reading failed; each level puts its own name in front of the path.
@@ -140,29 +156,16 @@ bool readStruct(Context& ctx, const json::value& in, T& out) {
   return true;
 }
 
+// What JSON writes as a string, if not always.
 template <class T>
-bool read(Context& ctx, const json::value& in, T& out) {
-  if constexpr (std::same_as<T, json::value>) {
-    out = in;
-    return true;
-  } else if (in.is_null()) {
-    if constexpr (IsVector<T>::value || IsMap<T>::value || IsOptional<T>::value) out = T{};
-    return true;
-  } else if constexpr (std::same_as<T, bool>) {
-    if (!in.is_bool()) return ctx.expected("true or false", in);
-    out = in.get_bool();
-    return true;
-  } else if constexpr (std::integral<T>) {
-    std::int64_t value = 0;
-    if (!readInteger(ctx, in, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), value))
-      return false;
-    out = static_cast<T>(value);
-    return true;
-  } else if constexpr (std::floating_point<T>) {
-    if (!in.is_number()) return ctx.expected("a number", in);
-    out = in.to_number<T>();
-    return true;
-  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, Text>) {
+inline constexpr bool kIsText =
+    std::same_as<T, std::string> || std::same_as<T, Text> || std::same_as<T, Quantity> ||
+    std::same_as<T, WallTime> || std::same_as<T, MicroTime> || std::same_as<T, Duration> ||
+    std::same_as<T, IntOrString>;
+
+template <class T>
+bool readText(Context& ctx, const json::value& in, T& out) {
+  if constexpr (std::same_as<T, std::string> || std::same_as<T, Text>) {
     if (!in.is_string()) return ctx.expected("a string", in);
     out = view(in.get_string());
     return true;
@@ -189,7 +192,8 @@ bool read(Context& ctx, const json::value& in, T& out) {
     if (!duration) return ctx.fail(duration.error().message);
     out = *duration;
     return true;
-  } else if constexpr (std::same_as<T, IntOrString>) {
+  } else {
+    static_assert(std::same_as<T, IntOrString>);
     if (in.is_string()) {
       out = IntOrString{0, std::string(view(in.get_string())), true};
       return true;
@@ -200,6 +204,33 @@ bool read(Context& ctx, const json::value& in, T& out) {
       return false;
     out = IntOrString{static_cast<std::int32_t>(value), {}, false};
     return true;
+  }
+}
+
+template <class T>
+bool read(Context& ctx, const json::value& in, T& out) {
+  if constexpr (std::same_as<T, json::value>) {
+    out = in;
+    return true;
+  } else if (in.is_null()) {
+    if constexpr (IsVector<T>::value || IsMap<T>::value || IsOptional<T>::value) out = T{};
+    return true;
+  } else if constexpr (std::same_as<T, bool>) {
+    if (!in.is_bool()) return ctx.expected("true or false", in);
+    out = in.get_bool();
+    return true;
+  } else if constexpr (std::integral<T>) {
+    std::int64_t value = 0;
+    if (!readInteger(ctx, in, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), value))
+      return false;
+    out = static_cast<T>(value);
+    return true;
+  } else if constexpr (std::floating_point<T>) {
+    if (!in.is_number()) return ctx.expected("a number", in);
+    out = in.to_number<T>();
+    return true;
+  } else if constexpr (kIsText<T>) {
+    return readText(ctx, in, out);
   } else if constexpr (IsOptional<T>::value) {
     return read(ctx, in, out.emplace());
   } else if constexpr (IsVector<T>::value) {

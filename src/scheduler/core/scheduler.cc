@@ -24,6 +24,7 @@ Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* ap
       executor_(executor),
       observer_(observer),
       shared_(executor, api),
+      known_(shared_.states.of<KnownPods>([] { return std::make_unique<KnownPods>(); })),
       selfCheck_(executor, shared_.cluster, observer),
       monitor_(executor, options_.monitor, observer) {}
 

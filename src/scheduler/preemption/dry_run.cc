@@ -8,10 +8,12 @@ void DryRun::begin(const CycleState& state, const PodInfo& pod) {
   current_ = nullptr;
   promised_ = cluster_.findNode(handle_.nominator().nodeOf(pod.uid()));
   const auto podClass = rules_.keepOutcomes() ? handle_.search().decidingClass(state) : nullptr;
-  if (!podClass) return;
+  const auto admitKey = podClass ? handle_.search().admitKey(pod) : std::nullopt;
+  if (!admitKey) return;
   std::erase_if(kept_, [](const Kept& kept) { return kept.podClass.expired(); });
   const auto known = std::ranges::find_if(kept_, [&](const Kept& kept) {
-    return kept.podClass.lock() == podClass && kept.priority == pod.priority;
+    return kept.podClass.lock() == podClass && kept.priority == pod.priority &&
+           kept.admitKey == *admitKey;
   });
   if (known != kept_.end()) {
     current_ = &*known;
@@ -20,6 +22,7 @@ void DryRun::begin(const CycleState& state, const PodInfo& pod) {
     current_ = &kept_.emplace_back();
     current_->podClass = podClass;
     current_->priority = pod.priority;
+    current_->admitKey = *admitKey;
   }
   const auto changes = cluster_.changesSince(current_->position);
   if (!changes || changes->size() >= cluster_.liveCount() ||

@@ -249,7 +249,7 @@ class Cluster {
   PodRecord erasePod(Pods::iterator it);
   void setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant);
   void applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant, bool add);
-  void deriveGrants(Pods::iterator it);
+  void followGrants(Pods::iterator it);
   Grants readGrants(const PodInfo& pod, NodeId node, const Grants& held) const;
   void rereadPod(Pods::iterator it, LedgerId ledger);
   void count(NodeId node, const PodInfo& pod, bool add);

@@ -29,6 +29,14 @@ class PodFactsPlugin {
   virtual json::value factsOf(const PodInfo& pod) const = 0;  // null = nothing
 };
 
+// Has metrics of its own: exposition text that follows the scheduler's. Profiles share them: of plugins
+// of the same name the first profile's is asked.
+class MetricsPlugin {
+ public:
+  virtual ~MetricsPlugin() = default;
+  virtual std::string metrics() const = 0;
+};
+
 // Answers GET below /apis/v1/plugins/NAME/ on the leader.
 class ServicePlugin {
  public:

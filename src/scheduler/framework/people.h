@@ -45,6 +45,9 @@ class ServicePlugin {
     std::string path;   // below the plugin's: "nodes/", what follows it is `rest`
     std::string shown;  // in the list of services: "nodes/:nodeName"
     std::function<Result<json::value>(const std::string& rest)> answer;
+    // Instead, where the query matters (?includePods=true).
+    std::function<Result<json::value>(const std::string& rest, const api::StringMap& query)> ask =
+        {};
   };
   virtual std::vector<Route> routes() = 0;
 };

@@ -19,18 +19,6 @@ ElasticQuota::ElasticQuota(Handle& handle, const ElasticQuotaArgs& args)
       evictions_(evictionsOf(handle)),
       controller_(handle, quotas_, args) {}
 
-void ElasticQuota::sign(const PodInfo& pod, Signature& signature) const {
-  const Place place = quotas_.placeOf(pod);
-  if (!place) return signature.add(std::int64_t{0});
-  signature.add(place.tree->id);
-  signature.add(static_cast<std::int64_t>(place.quotas().serial(place.quota)));
-  signature.add(std::int64_t{isFixed(pod.pod->metadata.labels)});
-  quotas_.forEachAmount(pod, nullptr, [&](ResourceId resource, std::int64_t amount) {
-    signature.add(static_cast<std::int64_t>(resource));
-    signature.add(amount);
-  });
-}
-
 Shortage ElasticQuota::judge(const Place& place, const PodInfo& pod) const {
   return shortageOf(place, askOf(quotas_, place, pod), isFixed(pod.pod->metadata.labels), rules_);
 }
@@ -38,16 +26,6 @@ Shortage ElasticQuota::judge(const Place& place, const PodInfo& pod) const {
 bool ElasticQuota::hasCredits(const PodInfo& pod) const {
   return std::ranges::any_of(handle_.profile().views,
                              [&](const ViewPlugin* view) { return view->hasCredits(pod); });
-}
-
-// As long as there is room, nothing that PreFilter said has changed. When there is none its message has
-// numbers in it, and reservations on nodes may help.
-std::uint64_t ElasticQuota::preFilterEpoch(const PodInfo& pod) const {
-  const Place place = quotas_.placeOf(pod);
-  if (!place) return 0;
-  quotas_.refresh(place);
-  if (!judge(place, pod)) return 1;
-  return 2 + quotas_.version() + (hasCredits(pod) ? cluster_.changeEnd() : 0);
 }
 
 std::vector<std::string> ElasticQuota::reservedNodes(const Place& place, const PodInfo& pod) const {
@@ -92,7 +70,8 @@ Status ElasticQuota::admit(const CycleState&, const PodInfo& pod) const {
 
 std::optional<std::string> ElasticQuota::admitKey(const PodInfo& pod) const {
   const Place place = quotas_.placeOf(pod);
-  return place ? roomOf(place, isFixed(pod.pod->metadata.labels), rules_) : std::string();
+  if (!place) return std::string();
+  return place.tree->id + '/' + roomOf(place, isFixed(pod.pod->metadata.labels), rules_);
 }
 
 Status ElasticQuota::reserve(CycleState&, const PodPtr& pod, NodeId) {

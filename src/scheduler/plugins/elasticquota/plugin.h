@@ -29,8 +29,10 @@ class QuotaPreemption final : public PreemptionRules {
   const bool spareDefault_;
 };
 
+// Not Signed, on purpose: it judges pods and no nodes, so it is asked once per attempt, which is a few
+// comparisons; were quotas part of a pod's class, each of a thousand quotas would have verdicts on all nodes
+// of its own.
 class ElasticQuota final : public Plugin,
-                           public Signed,
                            public PreFilterPlugin,
                            public PostFilterPlugin,
                            public AdmitPlugin,
@@ -43,8 +45,6 @@ class ElasticQuota final : public Plugin,
   static constexpr std::string_view kName = "ElasticQuota";
   ElasticQuota(Handle& handle, const ElasticQuotaArgs& args);
   std::string_view name() const override { return kName; }
-  void sign(const PodInfo& pod, Signature& signature) const override;
-  std::uint64_t preFilterEpoch(const PodInfo& pod) const override;
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                               const Diagnosis& diagnosis) override;

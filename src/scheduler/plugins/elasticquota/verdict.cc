@@ -149,6 +149,7 @@ std::string roomOf(const Place& place, bool fixed, const QuotaRules& rules) {
     bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
   };
   add(static_cast<std::int64_t>(tree.serial(place.quota)));
+  add(std::int64_t{fixed});
   for (QuotaId next = place.quota; next != QuotaTree::kRoot && next != quota::kNoQuota;
        next = tree.parent(next)) {
     quota::forEachColumn(tree.maxColumns(next), [&](Column column) {

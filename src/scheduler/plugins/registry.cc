@@ -110,7 +110,6 @@ Registry makeRegistry() {
   addAbsent<AnyArgs>(registry, "Coscheduling",
                      {"preEnqueue", "preFilter", "postFilter", "preScore", "score", "reserve",
                       "permit", "preBind", "postBind"});
-  addAbsent<AnyArgs>(registry, "ElasticQuota", {"preFilter", "postFilter", "reserve"});
   return registry;
 }
 

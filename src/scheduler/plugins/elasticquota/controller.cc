@@ -18,6 +18,7 @@ namespace {
 constexpr Duration kPeriod = std::chrono::seconds(1);
 constexpr Duration kShortest = std::chrono::milliseconds(100);
 constexpr int kRoundsPerRecount = 60;
+constexpr int kRoundsPerCreation = 10;  // of quotas that are not there
 constexpr std::size_t kQuotasPerCheck = 16;
 constexpr std::size_t kWriters = 8;
 constexpr std::array kBuiltIn{model::kRootQuota, model::kSystemQuota, model::kDefaultQuota};
@@ -28,7 +29,7 @@ Task<void> QuotaController::run() {
   TaskGroup revoking;  // ends with this task
   if (args_.monitorAllQuotas && args_.enableRuntimeQuota) revoking.spawn(revokeLoop());
   for (;;) {
-    if (handle_.api()) {
+    if (handle_.api() && rounds_ % kRoundsPerCreation == 0) {
       auto creating = createBuiltIn();
       co_await creating;
     }

@@ -40,7 +40,8 @@ class ElasticQuota final : public Plugin,
                            public EnqueueExtensions,
                            public ControllerPlugin,
                            public ServicePlugin,
-                           public MetricsPlugin {
+                           public MetricsPlugin,
+                           public PodFactsPlugin {
  public:
   static constexpr std::string_view kName = "ElasticQuota";
   ElasticQuota(Handle& handle, const ElasticQuotaArgs& args);
@@ -60,7 +61,7 @@ class ElasticQuota final : public Plugin,
 
   Quotas& quotasForTests() { return quotas_; }
   // Which quota the pod counts in, and at which level it would be turned away, for explain.
-  json::value factsOf(const PodInfo& pod) const;
+  json::value factsOf(const PodInfo& pod) const override;
 
  private:
   Shortage judge(const Place& place, const PodInfo& pod) const;

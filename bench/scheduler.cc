@@ -9,6 +9,7 @@
 #include "bench.h"
 #include "hostile.h"
 #include "kube/api.h"
+#include "quotas.h"
 #include "scheduler/core/scheduler.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/testing/world.h"
@@ -126,6 +127,10 @@ struct Workload {
   std::function<PodBuilder(int)> stuckPod = {};
   // Called again and again while pods are placed.
   std::function<void(Scheduler&, int round)> churn = {};
+  // Instead of the default one.
+  std::function<SchedulerConfiguration()> configuration = {};
+  // Called once, before pods come.
+  std::function<void(Scheduler&)> prepare = {};
 };
 
 Numbers whole(const Numbers& params, const Workload& workload) {
@@ -149,7 +154,8 @@ Numbers whole(const Numbers& params, const Workload& workload) {
     });
   };
   SchedulerOptions options;
-  options.configuration = defaultConfiguration();
+  options.configuration =
+      workload.configuration ? workload.configuration() : defaultConfiguration();
   scheduler =
       *Scheduler::create(std::move(options), registry, loop, workload.preempts ? &api : nullptr);
   for (int n = 0; n < params.at("nodes"); ++n) scheduler->nodeAdded(node(n).build());
@@ -181,6 +187,7 @@ Numbers whole(const Numbers& params, const Workload& workload) {
   std::vector<std::shared_ptr<const api::Pod>> pods;
   const int initial = params.contains("initial") ? static_cast<int>(params.at("initial")) : 0;
   for (int n = 0; n < initial; ++n) pods.push_back(workload.initial(n).build());
+  if (workload.prepare) workload.prepare(*scheduler);
   scheduler->start();
   place(pods);
   pods.clear();
@@ -333,6 +340,20 @@ int main(int argc, char** argv) {
     all.push_back(social("PreferredTopologySpreading", nodes, many, many, {plain, preferSpread}));
   }
   bench::addHostile(all);
+  const Workload inQuotas{.initial = {},
+                          .measured = bench::podOfSomeQuota,
+                          .configuration = bench::withQuotas,
+                          .prepare = bench::addQuotaTree};
+  all.push_back(social("Quotas/1000Quotas_4Levels", 5000, 0, 10'000, inQuotas));
+  const Workload without{.initial = {}, .measured = bench::podOfSomeQuota};
+  all.push_back(social("Quotas/PluginOff", 5000, 0, 10'000, without));
+  const Workload inOne{.initial = bench::lowPodOfQuota,
+                       .measured = bench::highPodOfQuota,
+                       .preempts = true,
+                       .configuration = bench::withQuotas,
+                       .prepare = bench::addOneQuota};
+  all.push_back(social("Quotas/Preemption_20000Victims", 5000, 20'000, 5000, inOne));
+  bench::addQuotaTreeBenchmarks(all);
   for (const int nodes : {100, 300, 1000, 3000, 10'000, 30'000, 100'000}) {
     const std::string size = fmt::format("{}Nodes", nodes);
     all.push_back({"Scale/OneClass/" + size, sized(nodes, 10'000, 1), engine});

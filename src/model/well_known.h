@@ -77,6 +77,44 @@ inline constexpr std::string_view kAnnotationSkipUpdateResources =
     "config.koordinator.sh/skip-update-resources";
 inline constexpr std::string_view kLabelControlPlane = "control-plane";
 
+// Elastic quotas: labels of quotas, of pods, and annotations of quotas.
+inline constexpr std::string_view kRootQuota = "koordinator-root-quota";
+inline constexpr std::string_view kSystemQuota = "koordinator-system-quota";
+inline constexpr std::string_view kDefaultQuota = "koordinator-default-quota";
+inline constexpr std::string_view kLabelQuotaIsParent =
+    "quota.scheduling.koordinator.sh/is-parent";
+inline constexpr std::string_view kLabelQuotaParent = "quota.scheduling.koordinator.sh/parent";
+inline constexpr std::string_view kLabelQuotaLends =
+    "quota.scheduling.koordinator.sh/allow-lent-resource";
+inline constexpr std::string_view kLabelQuotaTree = "quota.scheduling.koordinator.sh/tree-id";
+inline constexpr std::string_view kLabelQuotaIsRoot = "quota.scheduling.koordinator.sh/is-root";
+inline constexpr std::string_view kLabelQuotaIgnoreDefaultTree =
+    "quota.scheduling.koordinator.sh/ignore-default-tree";
+inline constexpr std::string_view kLabelQuotaName = "quota.scheduling.koordinator.sh/name";
+inline constexpr std::string_view kLabelPreemptible = "quota.scheduling.koordinator.sh/preemptible";
+inline constexpr std::string_view kAnnotationSharedWeight =
+    "quota.scheduling.koordinator.sh/shared-weight";
+inline constexpr std::string_view kAnnotationQuotaNamespaces =
+    "quota.scheduling.koordinator.sh/namespaces";
+inline constexpr std::string_view kAnnotationQuotaTotal =
+    "quota.scheduling.koordinator.sh/total-resource";
+inline constexpr std::string_view kAnnotationQuotaUnschedulable =
+    "quota.scheduling.koordinator.sh/unschedulable-resource";
+inline constexpr std::string_view kAnnotationQuotaRuntime =
+    "quota.scheduling.koordinator.sh/runtime";
+inline constexpr std::string_view kAnnotationQuotaRequest =
+    "quota.scheduling.koordinator.sh/request";
+inline constexpr std::string_view kAnnotationQuotaChildRequest =
+    "quota.scheduling.koordinator.sh/child-request";
+inline constexpr std::string_view kAnnotationQuotaGuaranteed =
+    "quota.scheduling.koordinator.sh/guaranteed";
+inline constexpr std::string_view kAnnotationQuotaAllocated =
+    "quota.scheduling.koordinator.sh/allocated";
+inline constexpr std::string_view kAnnotationNonPreemptibleRequest =
+    "quota.scheduling.koordinator.sh/non-preemptible-request";
+inline constexpr std::string_view kAnnotationNonPreemptibleUsed =
+    "quota.scheduling.koordinator.sh/non-preemptible-used";
+
 // Resources.
 inline constexpr std::string_view kCpu = "cpu";
 inline constexpr std::string_view kMemory = "memory";

@@ -14,6 +14,7 @@ std::vector<Checker> allCheckers() {
       podrequestsChecker(),
       profileChecker(),
       quantityChecker(),
+      quotaRuntimeChecker(),
       scoresChecker(),
       selectorsChecker(),
   };

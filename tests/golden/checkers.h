@@ -16,6 +16,7 @@ Checker placementChecker();
 Checker podrequestsChecker();
 Checker profileChecker();
 Checker quantityChecker();
+Checker quotaRuntimeChecker();
 Checker scoresChecker();
 Checker selectorsChecker();
 

@@ -120,9 +120,16 @@ constexpr Group kGroups[] = {
 
 // The ones that something here depends on.
 bool isPresent(std::string_view gate) {
-  static const std::set<std::string_view> kPresent{
-      "DynamicSchedulerCheck", "PreemptionPolicyTransformer", "PriorityTransformer",
-      "ReplaceResourcesTransformer"};
+  static const std::set<std::string_view> kPresent{"DisableDefaultQuota",
+                                                   "DynamicSchedulerCheck",
+                                                   "ElasticQuotaGuaranteeUsage",
+                                                   "ElasticQuotaIgnorePodOverhead",
+                                                   "ElasticQuotaIgnoreTerminatingPod",
+                                                   "ElasticQuotaImmediateIgnoreTerminatingPod",
+                                                   "MultiQuotaTree",
+                                                   "PreemptionPolicyTransformer",
+                                                   "PriorityTransformer",
+                                                   "ReplaceResourcesTransformer"};
   return kPresent.contains(gate);
 }
 

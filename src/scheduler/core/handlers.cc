@@ -103,6 +103,7 @@ void Scheduler::watchStores() {
 void Scheduler::unitAdded(const PodObject& pod, UnitKind* kind) {
   if (api::isTerminal(*pod)) return;
   const PodPtr info = makePodInfo(shared_.cluster, pod, kind);
+  known_.set(info);
   if (!pod->spec.nodeName.empty()) {
     assignedSeen(nullptr, info);
   } else if (responsible(*pod)) {
@@ -117,6 +118,7 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
     return podDeleted(after);
   }
   const PodPtr info = makePodInfo(shared_.cluster, after, kind);
+  known_.set(info);
   if (!after->spec.nodeName.empty()) {
     const PodPtr old = counted && !before->spec.nodeName.empty()
                            ? shared_.cluster.findPod(info->uid())->info
@@ -134,6 +136,7 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
 }
 
 void Scheduler::podDeleted(const PodObject& pod) {
+  known_.erase(pod->metadata.uid);
   const auto known = pending_.find(pod->metadata.uid);
   if (known != pending_.end()) pendingGone(PodPtr(known->second), true);
   assignedGone(pod);

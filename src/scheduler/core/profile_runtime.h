@@ -29,6 +29,7 @@ struct Shared {
   Observer* observer = nullptr;
   std::unique_ptr<Extenders> extenders;  // nullptr when there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
+  std::function<void(const ClusterEvent&)> notify;
   std::set<std::string, std::less<>> gates;  // those that are on
 
   UnitKind& kindOf(const PodInfo& unit) { return unit.kind ? *unit.kind : podUnits; }
@@ -52,6 +53,9 @@ class ProfileRuntime final : public Handle {
   UnitKind& kindOf(const PodInfo& unit) override { return shared_.kindOf(unit); }
   Random random() override { return random_.fork(); }
   void activate(const std::vector<PodPtr>& pods) override { shared_.activate(pods); }
+  void notify(const ClusterEvent& event) override {
+    if (shared_.notify) shared_.notify(event);
+  }
   kube::Api* api() override { return shared_.api; }
   kube::EventRecorder* events() override { return events_.get(); }
   Observer* observer() override { return shared_.observer; }

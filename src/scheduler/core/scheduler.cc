@@ -24,6 +24,7 @@ Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* ap
       executor_(executor),
       observer_(observer),
       shared_(executor, api),
+      known_(shared_.states.of<KnownPods>([] { return std::make_unique<KnownPods>(); })),
       selfCheck_(executor, shared_.cluster, observer),
       monitor_(executor, options_.monitor, observer) {}
 
@@ -38,6 +39,9 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   Scheduler& self = *scheduler;
   const SchedulerConfiguration& configuration = self.options_.configuration;
   self.shared_.activate = [&self](const std::vector<PodPtr>& pods) { self.queue_->activate(pods); };
+  self.shared_.notify = [&self](const ClusterEvent& event) {
+    self.notify(event, self.executor_.steadyNow());
+  };
   self.shared_.observer = observer;
   self.shared_.gates = self.options_.gates;
   self.shared_.podUnits.transforms = self.podTransforms();

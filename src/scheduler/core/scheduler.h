@@ -22,6 +22,7 @@
 #include "scheduler/core/decision_log.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/self_check.h"
+#include "scheduler/framework/known_pods.h"
 #include "scheduler/framework/observer.h"
 #include "scheduler/framework/transforms.h"
 #include "scheduler/queue/scheduling_queue.h"
@@ -194,6 +195,7 @@ class Scheduler {
   Executor& executor_;
   Observer* observer_;
   Shared shared_;
+  KnownPods& known_;
   std::unique_ptr<UnitFeed> units_;
   std::map<std::string, std::unique_ptr<ProfileRuntime>, std::less<>> profiles_;
   std::unique_ptr<SchedulingQueue> queue_;

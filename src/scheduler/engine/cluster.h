@@ -105,7 +105,9 @@ class Cluster {
   std::uint32_t podDetails(NodeId id) const { return podDetails_[id]; }
   // Rises when a node comes or goes.
   std::uint64_t nodesVersion() const { return nodesVersion_; }
-  // Rises with that, and when labels or taints of a node change.
+  // Rises with that, and when a node comes to have more or less of something.
+  std::uint64_t allocatableVersion() const { return allocatableVersion_; }
+  // Rises when a node comes or goes, and when labels or taints of a node change.
   std::uint64_t placesVersion() const { return placesVersion_; }
 
   // An annotation of nodes, or of pods on nodes, that some plugin reads. A node that comes to have
@@ -186,6 +188,8 @@ class Cluster {
   // Has the ledger read all pods of the node again: what it reads them by has changed.
   void reread(LedgerId ledger, NodeId node);
 
+  // Whether changes are being tried out that will be taken back.
+  bool whatIf() const { return openTransactions_ > 0; }
   // --- What-if. Destroying it, or rollback(), takes back every change to pods since; they nest.
   class Transaction {
    public:
@@ -245,6 +249,7 @@ class Cluster {
   PodRecord erasePod(Pods::iterator it);
   void setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant);
   void applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant, bool add);
+  void followGrants(Pods::iterator it);
   Grants readGrants(const PodInfo& pod, NodeId node, const Grants& held) const;
   void rereadPod(Pods::iterator it, LedgerId ledger);
   void count(NodeId node, const PodInfo& pod, bool add);
@@ -265,6 +270,7 @@ class Cluster {
   NodeSet live_;
   std::size_t liveCount_ = 0;
   std::uint64_t nodesVersion_ = 0;
+  std::uint64_t allocatableVersion_ = 0;
   std::uint64_t placesVersion_ = 0;
 
   std::vector<Column> allocatable_;  // by resource id, then node id

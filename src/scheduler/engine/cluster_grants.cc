@@ -34,6 +34,8 @@ Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) 
   Grants grants;
   for (Ledger* ledger : ledgers_)
     grants.set(ledger->id(), ledger->read(pod, node, held.of(ledger->id())));
+  for (Ledger* ledger : ledgers_)
+    if (ledger->readsGrants()) grants.set(ledger->id(), ledger->readGrants(pod, grants));
   return grants;
 }
 
@@ -45,6 +47,14 @@ void Cluster::setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant) {
   if (grant) applyGrant(it->node, *it->info, ledger, *grant, true);
   if (openTransactions_ > 0) journal_.push_back({Undo::Kind::Regrant, {it->info}, ledger, held});
   touch(it->node);
+  if (!ledgers_[ledger]->readsGrants()) followGrants(it);
+}
+
+// What rests on the pod's other grants follows them.
+void Cluster::followGrants(Pods::iterator it) {
+  for (Ledger* ledger : ledgers_)
+    if (ledger->readsGrants() && it->grants.of(ledger->id()))
+      setGrant(it, ledger->id(), ledger->readGrants(*it->info, it->grants));
 }
 
 void Cluster::applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant,

@@ -159,6 +159,7 @@ void Cluster::removeNode(std::string_view name) {
 }
 
 void Cluster::setAllocatable(NodeId id, const api::ResourceList& list) {
+  ++allocatableVersion_;
   for (Column& column : allocatable_)
     if (id < column.size()) column[id] = 0;
   toResources(resources_, list).forEach([&](ResourceId resource, std::int64_t value) {

@@ -85,6 +85,11 @@ class Ledger {
   // What a pod that is seen on a node was given, as its annotations say; `held` is what its record
   // says so far. nullptr: nothing. What is written down nowhere is kept by returning `held`.
   virtual GrantPtr read(const PodInfo& pod, NodeId node, const GrantPtr& held) = 0;
+  // A ledger that charges for what a pod takes has to know what else covers it. It may correct its
+  // grant by the pod's others: after all ledgers have read the pod, and whenever one of them changes
+  // while it has a grant.
+  virtual bool readsGrants() const { return false; }
+  virtual GrantPtr readGrants(const PodInfo& /*pod*/, const Grants& all) { return all.of(id()); }
   virtual void add(NodeId node, const PodInfo& pod, const Grant& grant) = 0;
   virtual void remove(NodeId node, const PodInfo& pod, const Grant& grant) = 0;
   // Derives the node's tables from these, which are all of its pods that hold something, and

@@ -10,6 +10,7 @@
 //
 // Pods of a group do not stand in each other's way with nodes they were promised by preemption.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,6 +59,13 @@ class AdmitPlugin {
  public:
   virtual ~AdmitPlugin() = default;
   virtual Status admit(const CycleState& state, const PodInfo& pod) const = 0;
+  // Whether the pod must never be made to leave for another, whatever the rules of a preemption say.
+  virtual bool spares(const PodInfo& /*victim*/) const { return false; }
+  // What its answers rest on besides the pod's class and the pods of the one node that a what-if
+  // question is about, as bytes: equal bytes, equal answers. Dry runs are kept for as long as it is the
+  // same, so it should say how much room there is rather than how it came about. nullopt: it cannot be
+  // told, nothing is kept.
+  virtual std::optional<std::string> admitKey(const PodInfo& /*pod*/) const { return std::nullopt; }
 };
 
 }  // namespace koord::scheduler

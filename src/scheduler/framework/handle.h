@@ -45,6 +45,9 @@ class Handle {
   virtual Random random() = 0;
   // Moves these pods to the active queue when they are waiting elsewhere in it.
   virtual void activate(const std::vector<PodPtr>& pods) = 0;
+  // Tells waiting pods of something that a plugin alone knows of (a quota has room again), as if the
+  // API had: plugins that registered for it are asked whether it helps. Not from within an attempt.
+  virtual void notify(const ClusterEvent& /*event*/) {}
   // nullptr when the engine runs without an API (benchmarks, what-if questions).
   virtual kube::Api* api() = 0;
   virtual kube::EventRecorder* events() = 0;

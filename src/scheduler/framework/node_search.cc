@@ -376,8 +376,18 @@ Status NodeSearch::filterOn(CycleState& state, const PodPtr& pod, const Attempt&
 
 std::shared_ptr<const PodClass> NodeSearch::decidingClass(const CycleState& state) const {
   const Attempt& attempt = *state.get<Attempt>(kAttempt);
-  const bool alone = (otherFilters_ & ~attempt.skipFilter) == 0 && profile_.admits.empty();
-  return alone ? attempt.podClass : nullptr;
+  return (otherFilters_ & ~attempt.skipFilter) == 0 ? attempt.podClass : nullptr;
+}
+
+std::optional<std::string> NodeSearch::admitKey(const PodInfo& pod) const {
+  std::string all;
+  for (const AdmitPlugin* plugin : profile_.admits) {
+    const std::optional<std::string> key = plugin->admitKey(pod);
+    if (!key) return std::nullopt;
+    all += fmt::format("{}:", key->size());
+    all += *key;
+  }
+  return all;
 }
 
 Status NodeSearch::filterNodes(CycleState& state, const PodPtr& pod, NodeSet& nodes,

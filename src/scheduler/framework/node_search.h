@@ -67,9 +67,11 @@ class NodeSearch {
   Result<ScoreTable> scoreNodes(CycleState& state, const PodPtr& pod,
                                 std::span<const NodeId> nodes);
 
-  // The class of the attempt's pod when verdicts on nodes depend on it, the node and the pods
-  // nominated there alone; nullptr when some other plugin has a say.
+  // The class of the attempt's pod when verdicts on nodes depend on it, the node, the pods nominated
+  // there and admitKey() alone; nullptr when some other plugin has a say.
   std::shared_ptr<const PodClass> decidingClass(const CycleState& state) const;
+  // What the Admit plugins' answers rest on (AdmitPlugin::admitKey); nullopt when one cannot tell.
+  std::optional<std::string> admitKey(const PodInfo& pod) const;
 
   const Profile& profile() const { return profile_; }
   std::size_t classes() const { return classes_.size(); }

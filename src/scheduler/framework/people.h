@@ -29,6 +29,14 @@ class PodFactsPlugin {
   virtual json::value factsOf(const PodInfo& pod) const = 0;  // null = nothing
 };
 
+// Has metrics of its own: exposition text that follows the scheduler's. Profiles share them: of plugins
+// of the same name the first profile's is asked.
+class MetricsPlugin {
+ public:
+  virtual ~MetricsPlugin() = default;
+  virtual std::string metrics() const = 0;
+};
+
 // Answers GET below /apis/v1/plugins/NAME/ on the leader.
 class ServicePlugin {
  public:
@@ -37,6 +45,9 @@ class ServicePlugin {
     std::string path;   // below the plugin's: "nodes/", what follows it is `rest`
     std::string shown;  // in the list of services: "nodes/:nodeName"
     std::function<Result<json::value>(const std::string& rest)> answer;
+    // Instead, where the query matters (?includePods=true).
+    std::function<Result<json::value>(const std::string& rest, const api::StringMap& query)> ask =
+        {};
   };
   virtual std::vector<Route> routes() = 0;
 };

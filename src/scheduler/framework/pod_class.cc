@@ -70,6 +70,16 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   return podClass;
 }
 
+namespace {
+
+bool judgesNodes(const Profile& profile, const std::string& plugin) {
+  return Profile::indexOf(profile.filter, plugin) != Profile::npos ||
+         Profile::indexOf(profile.preScore, plugin) != Profile::npos ||
+         Profile::indexOf(profile.score, plugin) != Profile::npos;
+}
+
+}  // namespace
+
 // Asks the Signed plugins whose answers are not there, or not good any more.
 void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
   const bool known = !podClass.preFilter.empty();
@@ -80,8 +90,9 @@ void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
     if (!plugin.signedPlugin) continue;
     const std::uint64_t epoch = plugin.signedPlugin->preFilterEpoch(pod);
     if (known && epoch == podClass.preFilterEpochs[i]) continue;
-    // What the filters said may rest on what PreFilter left in the state.
-    if (known) podClass.forgetNodes();
+    // What a plugin's filters and scores said may rest on what its PreFilter left in the state. One
+    // that judges the pod as a whole has neither, and its epoch rises with nearly every pod.
+    if (known && judgesNodes(profile_, plugin.name)) podClass.forgetNodes();
     podClass.preFilterEpochs[i] = epoch;
     podClass.preFilter[i] = plugin.point->preFilter(podClass.state, pod);
     podClass.preFilter[i].status.plugin = plugin.name;

@@ -78,6 +78,13 @@ struct Profile {
     return !group.empty() && group == groups->groupOf(b);
   }
 
+  // Whether some plugin keeps the pod from being preempted.
+  bool spares(const PodInfo& victim) const {
+    for (const AdmitPlugin* plugin : admits)
+      if (plugin->spares(victim)) return true;
+    return false;
+  }
+
   // Index of the plugin of that name in a list, or npos.
   template <class Point>
   static std::size_t indexOf(const Extensions<Point>& list, const std::string& name) {

@@ -6,6 +6,7 @@
 #include "scheduler/plugins/defaultpreemption/plugin.h"
 #include "scheduler/plugins/deviceshare/args.h"
 #include "scheduler/plugins/dynamicresources/plugin.h"
+#include "scheduler/plugins/elasticquota/plugin.h"
 #include "scheduler/plugins/imagelocality/plugin.h"
 #include "scheduler/plugins/interpodaffinity/plugin.h"
 #include "scheduler/plugins/loadawarescheduling/args.h"
@@ -87,6 +88,7 @@ Registry makeRegistry() {
   add<InterPodAffinity, InterPodAffinityArgs>(registry);
   add<DynamicResources>(registry);
   add<DefaultPreemption, DefaultPreemptionArgs>(registry);
+  add<ElasticQuota, ElasticQuotaArgs>(registry);
   add<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(registry);
   add<ImageLocality>(registry);
   add<DefaultBinder>(registry);
@@ -108,7 +110,6 @@ Registry makeRegistry() {
   addAbsent<AnyArgs>(registry, "Coscheduling",
                      {"preEnqueue", "preFilter", "postFilter", "preScore", "score", "reserve",
                       "permit", "preBind", "postBind"});
-  addAbsent<AnyArgs>(registry, "ElasticQuota", {"preFilter", "postFilter", "reserve"});
   return registry;
 }
 

@@ -2,16 +2,20 @@
 
 #include <algorithm>
 
+#include "scheduler/framework/profile.h"
+
 namespace koord::scheduler {
 
 void DryRun::begin(const CycleState& state, const PodInfo& pod) {
   current_ = nullptr;
   promised_ = cluster_.findNode(handle_.nominator().nodeOf(pod.uid()));
   const auto podClass = rules_.keepOutcomes() ? handle_.search().decidingClass(state) : nullptr;
-  if (!podClass) return;
+  const auto admitKey = podClass ? handle_.search().admitKey(pod) : std::nullopt;
+  if (!admitKey) return;
   std::erase_if(kept_, [](const Kept& kept) { return kept.podClass.expired(); });
   const auto known = std::ranges::find_if(kept_, [&](const Kept& kept) {
-    return kept.podClass.lock() == podClass && kept.priority == pod.priority;
+    return kept.podClass.lock() == podClass && kept.priority == pod.priority &&
+           kept.admitKey == *admitKey;
   });
   if (known != kept_.end()) {
     current_ = &*known;
@@ -20,6 +24,7 @@ void DryRun::begin(const CycleState& state, const PodInfo& pod) {
     current_ = &kept_.emplace_back();
     current_->podClass = podClass;
     current_->priority = pod.priority;
+    current_->admitKey = *admitKey;
   }
   const auto changes = cluster_.changesSince(current_->position);
   if (!changes || changes->size() >= cluster_.liveCount() ||
@@ -54,7 +59,7 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
   outcome.podDetails = cluster_.podDetails(node);
   std::vector<PodPtr> lower;
   for (const PodPtr& other : cluster_.node(node).pods)
-    if (rules_.mayLeave(*other, *pod)) lower.push_back(other);
+    if (rules_.mayLeave(*other, *pod) && !handle_.profile().spares(*other)) lower.push_back(other);
   if (lower.empty()) {
     outcome.status = Status::unresolvable(rules_.noVictims(*pod, cluster_.node(node).name));
     return outcome;

@@ -41,6 +41,7 @@ class DryRun {
   struct Kept {
     std::weak_ptr<const PodClass> podClass;
     std::int32_t priority = 0;
+    std::string admitKey;
     std::uint64_t budgets = 0;
     std::uint64_t position = 0;  // in the cluster's change log
     std::unordered_map<NodeId, DryRunOutcomePtr> outcomes;

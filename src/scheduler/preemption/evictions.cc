@@ -62,10 +62,12 @@ Task<void> Evictions::run(PodPtr preemptor, std::string node, std::vector<PodPtr
     good = co_await last;
   }
   running_.erase(preemptor->uid());
+  // Nobody will tell it of a last victim that went while others had not been told to leave yet.
+  const bool gone = !handle_.cluster().findPod(victims.back()->uid());
   if (Observer* observer = handle_.observer())
     observer->evicted(good, handle_.executor().steadyNow() - since);
   // It need not wait for room that will not come.
-  if (!good) handle_.activate({preemptor});
+  if (!good || gone) handle_.activate({preemptor});
 }
 
 Task<void> Evictions::evictAndJoin(PodPtr preemptor, std::string node, PodPtr victim,

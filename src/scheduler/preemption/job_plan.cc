@@ -42,7 +42,7 @@ void Planner::clear(const NodeSet& nodes) {
     for (const PodPtr& other : cluster_.node(node).pods) {
       const bool may = std::ranges::all_of(
           members_, [&](const PodPtr& member) { return rules_.mayLeave(*other, *member); });
-      if (may) leaving.push_back(other);
+      if (may && !handle_.profile().spares(*other)) leaving.push_back(other);
     }
     if (leaving.empty()) return;
     std::ranges::sort(leaving, [&](const PodPtr& a, const PodPtr& b) {

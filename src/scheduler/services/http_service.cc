@@ -163,8 +163,12 @@ void HttpService::addServices() {
       for (auto& route : service->routes()) {
         if (!shown.insert(base + route.shown).second) continue;
         add("GET", (base + route.path).c_str(),
-            [answer = std::move(route.answer)](const net::RoutedRequest& in) {
-              return answer(in.rest);
+            [answer = std::move(route.answer),
+             ask = std::move(route.ask)](const net::RoutedRequest& in) {
+              if (!ask) return answer(in.rest);
+              api::StringMap query;
+              for (const auto& [name, value] : in.target.query) query[name] = value;
+              return ask(in.rest, query);
             });
       }
     }

@@ -1,10 +1,12 @@
 #include "scheduler/services/metrics.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
 #include "net/prometheus.h"
+#include "scheduler/framework/people.h"
 
 namespace koord::scheduler {
 
@@ -251,6 +253,22 @@ void Metrics::drifted(std::string_view ledger) {
   impl_->drifts.Add({{"ledger", std::string(ledger)}}).Increment();
 }
 
+namespace {
+
+std::string pluginMetrics(const Scheduler& scheduler) {
+  std::string text;
+  std::set<std::string_view> told;
+  for (const auto& [name, runtime] : scheduler.profiles()) {
+    for (const auto& plugin : runtime->profile().plugins) {
+      const auto* source = dynamic_cast<const MetricsPlugin*>(plugin.get());
+      if (source && told.insert(plugin->name()).second) text += source->metrics();
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string Metrics::text(const Scheduler& scheduler) {
   const auto set = [](Family<Gauge>& family, const Labels& labels, std::size_t amount) {
     family.Add(labels).Set(static_cast<double>(amount));
@@ -280,7 +298,7 @@ std::string Metrics::text(const Scheduler& scheduler) {
     impl_->eventsSeen[event] = count;
   for (const auto& [event, count] : impl_->eventsSeen)
     set(impl_->inFlight, {{"event", event}}, count);
-  return net::prometheusText(impl_->registry);
+  return net::prometheusText(impl_->registry) + pluginMetrics(scheduler);
 }
 
 }  // namespace koord::scheduler

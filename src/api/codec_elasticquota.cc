@@ -1,0 +1,13 @@
+#include "api/codec_impl.h"
+#include "api/describe_meta.h"
+#include "api/elasticquota.h"
+
+namespace koord::api {
+
+BOOST_DESCRIBE_STRUCT(ElasticQuotaSpec, (), (min, max))
+BOOST_DESCRIBE_STRUCT(ElasticQuotaStatus, (), (used))
+BOOST_DESCRIBE_STRUCT(ElasticQuota, (), (metadata, spec, status))
+
+}  // namespace koord::api
+
+KOORD_OBJECT_CODEC(koord::api::ElasticQuota)

@@ -1,0 +1,82 @@
+#pragma once
+
+// Accounts: pods that always belong to the same quota, because they say the same about it: those with the
+// same label quota.scheduling.koordinator.sh/name, or, without it, those of the same namespace. What pods
+// ask for and use is added up per account; which quota an account counts in can change (a quota comes or
+// goes), and then its sums move as a whole, and no pod has to be looked at.
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/engine/pod_info.h"
+#include "scheduler/plugins/elasticquota/tree/quota_tree.h"
+
+namespace koord::scheduler {
+
+// Trees of quotas have an id; "" is the default one.
+struct NamedTree {
+  NamedTree(std::string treeId, const quota::QuotaTree::Settings& settings);
+  std::string id;
+  quota::QuotaTree quotas;
+  // How many pods on nodes have this priority and may be preempted, by quota.
+  using Priorities = std::map<std::int32_t, std::int64_t>;
+  std::unordered_map<quota::QuotaId, Priorities> priorities;
+
+  std::optional<std::int32_t> lowestPriority(quota::QuotaId quota) const;
+};
+
+// A quota of a tree; none when pods are not limited.
+struct Place {
+  NamedTree* tree = nullptr;
+  quota::QuotaId quota = quota::kNoQuota;
+  explicit operator bool() const { return tree != nullptr; }
+  bool operator==(const Place&) const = default;
+  quota::QuotaTree& quotas() const { return tree->quotas; }
+  const std::string& name() const { return tree->quotas.name(quota); }
+};
+
+struct Account {
+  std::string text;       // the label's value, or the namespace
+  bool labelled = false;  // by label
+  Place place;
+  std::vector<quota::Change> sums;  // by ResourceId
+  NamedTree::Priorities priorities;
+
+  bool idle() const;
+};
+using AccountPtr = std::shared_ptr<Account>;
+
+class Accounts {
+ public:
+  // nullptr: nobody has asked for it yet.
+  AccountPtr find(bool labelled, std::string_view text) const;
+  // Makes it when it is not there; `fresh` says so: its place is to be set.
+  AccountPtr get(bool labelled, std::string_view text, bool& fresh);
+  template <class F>
+  void forEach(F&& fn) const {
+    for (const auto* map : {&byLabel_, &byNamespace_})
+      for (const auto& [text, account] : *map) fn(*account);
+  }
+  std::size_t size() const { return byLabel_.size() + byNamespace_.size(); }
+
+  // Adds to the sums of an account and of the quota that it counts in.
+  static void add(Account& account, ResourceId resource, const quota::Change& change);
+  static void addPriority(Account& account, std::int32_t priority, std::int64_t pods);
+  static void move(Account& account, const Place& to);
+
+ private:
+  using Map = boost::unordered_flat_map<std::string, AccountPtr, TextHash, std::equal_to<>>;
+  void sweep();  // those that nobody has any more
+
+  Map byLabel_;
+  Map byNamespace_;
+  std::size_t sweepAt_ = 1024;
+};
+
+}  // namespace koord::scheduler

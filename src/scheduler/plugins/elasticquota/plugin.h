@@ -1,0 +1,86 @@
+#pragma once
+
+// ElasticQuota: the pods of a team use together no more than their quota is entitled to, as the quotas of
+// all teams share what the cluster has (quotas.h, tree/). Below it, pods of higher priority may take the
+// place of others of the same quota.
+
+#include "scheduler/framework/controller.h"
+#include "scheduler/framework/people.h"
+#include "scheduler/plugins/elasticquota/controller.h"
+#include "scheduler/plugins/elasticquota/verdict.h"
+#include "scheduler/plugins/elasticquota/waker.h"
+#include "scheduler/preemption/dry_run.h"
+#include "scheduler/preemption/evictions.h"
+
+namespace koord::scheduler {
+
+// Who may leave for a pod: lower ones of its own quota.
+class QuotaPreemption final : public PreemptionRules {
+ public:
+  QuotaPreemption(const Quotas& quotas, bool spareDefault)
+      : quotas_(quotas), spareDefault_(spareDefault) {}
+  bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override;
+  std::string noVictims(const PodInfo& preemptor, const std::string& node) const override;
+  // Whether anybody may, on any node.
+  bool possible(const PodInfo& preemptor) const;
+
+ private:
+  const Quotas& quotas_;
+  const bool spareDefault_;
+};
+
+// Not Signed, on purpose: it judges pods and no nodes, so it is asked once per attempt, which is a few
+// comparisons; were quotas part of a pod's class, each of a thousand quotas would have verdicts on all nodes
+// of its own.
+class ElasticQuota final : public Plugin,
+                           public PreFilterPlugin,
+                           public PostFilterPlugin,
+                           public AdmitPlugin,
+                           public ReservePlugin,
+                           public EnqueueExtensions,
+                           public ControllerPlugin,
+                           public ServicePlugin,
+                           public MetricsPlugin,
+                           public PodFactsPlugin {
+ public:
+  static constexpr std::string_view kName = "ElasticQuota";
+  ElasticQuota(Handle& handle, const ElasticQuotaArgs& args);
+  std::string_view name() const override { return kName; }
+  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
+                              const Diagnosis& diagnosis) override;
+  Status admit(const CycleState& state, const PodInfo& pod) const override;
+  // Those that say they are not preemptible.
+  bool spares(const PodInfo& victim) const override;
+  std::optional<std::string> admitKey(const PodInfo& pod) const override;
+  Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
+  Task<void> run() override { return controller_.run(); }
+  std::vector<Route> routes() override;
+  std::string metrics() const override;
+
+  Quotas& quotasForTests() { return quotas_; }
+  // Which quota the pod counts in, and at which level it would be turned away, for explain.
+  json::value factsOf(const PodInfo& pod) const override;
+
+ private:
+  Shortage judge(const Place& place, const PodInfo& pod) const;
+  // Nodes on which a reservation has been charged for so much of the pod that the rest fits.
+  std::vector<std::string> reservedNodes(const Place& place, const PodInfo& pod) const;
+  bool hasCredits(const PodInfo& pod) const;
+  bool helps(const PodInfo& pod) const;
+  std::string mayNotPreempt(const PodInfo& pod, const Diagnosis& diagnosis) const;
+
+  Handle& handle_;
+  Cluster& cluster_;
+  ElasticQuotaArgs args_;
+  QuotaRules rules_;
+  Quotas& quotas_;
+  QuotaWaker& waker_;
+  const QuotaPreemption preemption_;
+  DryRun dryRun_;
+  Evictions& evictions_;
+  QuotaController controller_;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,128 @@
+// Preemption within a quota: as Kubernetes' own, but victims are pods of the preemptor's quota, and what
+// they give back is room in the quota as well as on a node. Every node is a candidate.
+//
+// A pod stays a victim if the filters fail with it or the quota has no room with it: both are asked for in
+// one question (DryRun judges by filters and Admit plugins), so that nobody is listed twice. Nodes are
+// tried once for all pods of a class, and again when they, or the room in the quota, change.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/well_known.h"
+#include "scheduler/framework/diagnosis.h"
+#include "scheduler/plugins/elasticquota/plugin.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::size_t kNodesNamed = 10;  // beyond, reasons are not told by node
+
+Status prefixed(Status status) {
+  status.reasons = {"preemption: " + status.message()};
+  return status;
+}
+
+}  // namespace
+
+bool QuotaPreemption::mayLeave(const PodInfo& victim, const PodInfo& preemptor) const {
+  if (victim.priority >= preemptor.priority || isFixed(victim.pod->metadata.labels)) return false;
+  const Place place = quotas_.placeOf(victim);
+  if (!place || place != quotas_.placeOf(preemptor)) return false;
+  return !spareDefault_ || place.name() != model::kDefaultQuota;
+}
+
+std::string QuotaPreemption::noVictims(const PodInfo& preemptor, const std::string& node) const {
+  return fmt::format("No victims found on node {} for preemptor pod {}", node,
+                     preemptor.pod->metadata.name);
+}
+
+bool QuotaPreemption::possible(const PodInfo& preemptor) const {
+  const Place place = quotas_.placeOf(preemptor);
+  if (!place || (spareDefault_ && place.name() == model::kDefaultQuota)) return false;
+  const auto lowest = place.tree->lowestPriority(place.quota);
+  return lowest && *lowest < preemptor.priority;
+}
+
+bool ElasticQuota::spares(const PodInfo& victim) const {
+  return isFixed(victim.pod->metadata.labels);
+}
+
+std::string ElasticQuota::mayNotPreempt(const PodInfo& pod, const Diagnosis& diagnosis) const {
+  if (pod.pod->spec.preemptionPolicy == "Never")
+    return "not eligible due to preemptionPolicy=Never.";
+  const auto node = cluster_.findNode(pod.pod->status.nominatedNodeName);
+  if (!node || !cluster_.live().contains(*node)) return "";
+  if (diagnosis.codeOf(*node) == Code::UnschedulableAndUnresolvable) return "";
+  const Place place = quotas_.placeOf(pod);
+  const bool waits = std::ranges::any_of(cluster_.node(*node).pods, [&](const PodPtr& other) {
+    return other->priority < pod.priority && other->pod->metadata.deletionTimestamp &&
+           quotas_.placeOf(*other) == place;
+  });
+  return waits ? "not eligible due to a terminating pod on the nominated node." : "";
+}
+
+PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
+                                          const Diagnosis& diagnosis) {
+  PostFilterResult result;
+  result.victims = 0;
+  if (std::string why = mayNotPreempt(*pod, diagnosis); !why.empty()) {
+    result.status = prefixed(Status::unschedulable(std::move(why)));
+    return result;
+  }
+  std::vector<NodeId> potential;
+  cluster_.live().forEach([&](NodeId node) {
+    if (diagnosis.codeOf(node) == Code::Unschedulable) potential.push_back(node);
+  });
+  std::vector<DryRunOutcomePtr> outcomes;  // keeps alive what the others point to
+  std::vector<const Candidate*> candidates;
+  std::vector<std::pair<std::string, std::size_t>> reasons;
+  const bool possible = preemption_.possible(*pod);
+  if (possible) dryRun_.begin(state, *pod);
+  const bool named = potential.size() <= kNodesNamed;
+  std::size_t without = 0;
+  for (const NodeId node : potential) {
+    if (!possible) {
+      if (named) reasons.emplace_back(preemption_.noVictims(*pod, cluster_.node(node).name), 1);
+      ++without;
+      continue;
+    }
+    DryRunOutcomePtr outcome = dryRun_.on(state, pod, node);
+    if (outcome->status.ok()) {
+      candidates.push_back(&outcome->candidate);
+      outcomes.push_back(std::move(outcome));
+    } else if (outcome->status.code == Code::Error) {
+      result.status = prefixed(outcome->status);
+      return result;
+    } else if (outcome->status.code == Code::UnschedulableAndUnresolvable &&
+               outcome->candidate.victims.empty() && !named) {
+      ++without;
+    } else {
+      for (const auto& reason : outcome->status.reasons) reasons.emplace_back(reason, 1);
+    }
+  }
+  if (candidates.empty()) {
+    if (without > 0 && !named)
+      reasons.emplace_back(
+          fmt::format("No victims found for preemptor pod {}", pod->pod->metadata.name), without);
+    if (diagnosis.totalNodes > potential.size())
+      reasons.emplace_back("Preemption is not helpful for scheduling",
+                           diagnosis.totalNodes - potential.size());
+    result.status = prefixed(Status::unschedulable(fmt::format(
+        "0/{} nodes are available: {}.", diagnosis.totalNodes, reasonsText(std::move(reasons)))));
+    // If it is the quota that is full, no other preemption helps: pods of other quotas give it no room.
+    if (diagnosis.preFilter.plugin == kName)
+      result.status.code = Code::UnschedulableAndUnresolvable;
+    result.nomination = {true, ""};
+    return result;
+  }
+  const Candidate& best = *leastHarm(candidates, handle_.executor().wallNow());
+  const std::string& node = cluster_.node(best.node).name;
+  result.victims = best.victims.size();
+  result.nomination = {true, node};
+  evictions_.start(pod, node, best.victims, {std::string(kName), handle_.events()});
+  return result;
+}
+
+}  // namespace koord::scheduler

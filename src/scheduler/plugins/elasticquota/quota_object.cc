@@ -1,0 +1,132 @@
+#include "scheduler/plugins/elasticquota/quota_object.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/codec.h"
+#include "api/quantity_json.h"
+#include "model/well_known.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+std::string textIn(const api::StringMap& map, std::string_view key) {
+  const auto* text = api::findIn(map, key);
+  return text ? *text : std::string();
+}
+
+// A ResourceList inside an annotation; nullopt when there is none or it cannot be read.
+std::optional<api::ResourceList> amountsIn(const api::ElasticQuota& quota, std::string_view key,
+                                           std::vector<std::string>& problems) {
+  const auto* text = api::findIn(quota.metadata.annotations, key);
+  if (!text || text->empty()) return std::nullopt;
+  const auto wrong = [&](std::string_view why) {
+    problems.push_back(fmt::format("metadata.annotations[{}]: {}", key, why));
+    return std::nullopt;
+  };
+  const auto document = parseJson(*text);
+  if (!document) return wrong(document.error().message);
+  if (document->is_null()) return std::nullopt;
+  const auto* object = document->if_object();
+  if (!object) return wrong("expected an object of amounts");
+  api::ResourceList list;
+  for (const auto& member : *object) {
+    const auto amount = api::readQuantity(member.value());
+    if (!amount)
+      return wrong(fmt::format("{}: {}", std::string(member.key()), amount.error().message));
+    if (amount->sign() < 0)
+      return wrong(fmt::format("{}: must not be negative", std::string(member.key())));
+    list[std::string(member.key())] = *amount;
+  }
+  return list;
+}
+
+std::vector<std::string> namespacesOf(const api::ElasticQuota& quota,
+                                      std::vector<std::string>& problems) {
+  std::vector<std::string> namespaces;
+  const auto* text = api::findIn(quota.metadata.annotations, model::kAnnotationQuotaNamespaces);
+  if (!text || text->empty()) return namespaces;
+  const auto document = parseJson(*text);
+  const auto* list = document ? document->if_array() : nullptr;
+  if (document && document->is_null()) return namespaces;
+  if (!list || !std::ranges::all_of(*list, [](const auto& item) { return item.is_string(); })) {
+    problems.push_back(fmt::format("metadata.annotations[{}]: expected a list of namespaces",
+                                   model::kAnnotationQuotaNamespaces));
+    return namespaces;
+  }
+  for (const auto& item : *list) namespaces.emplace_back(item.get_string());
+  return namespaces;
+}
+
+// Amounts of the spec; negative ones count as nothing.
+quota::Amounts checked(const api::ResourceList& list, std::string_view field, ResourceNames& names,
+                       std::vector<std::string>& problems) {
+  for (const auto& [name, quantity] : list)
+    if (quantity.sign() < 0)
+      problems.push_back(
+          fmt::format("{}[{}]: {} is negative; it counts as 0", field, name, quantity.toString()));
+  return amountsOf(list, names);
+}
+
+}  // namespace
+
+std::int64_t amountOf(std::string_view resource, const Quantity& quantity) {
+  return resource == model::kCpu ? quantity.milliValue() : quantity.value();
+}
+
+Quantity quantityOf(std::string_view resource, std::int64_t amount) {
+  if (resource == model::kCpu) return Quantity::ofMilli(amount);
+  return Quantity::of(amount, resource == model::kMemory ? Quantity::Format::BinarySI
+                                                         : Quantity::Format::DecimalSI);
+}
+
+quota::Amounts amountsOf(const api::ResourceList& list, ResourceNames& names) {
+  quota::Amounts amounts;
+  for (const auto& [name, quantity] : list)
+    amounts.emplace_back(names.intern(name), std::max<std::int64_t>(amountOf(name, quantity), 0));
+  return amounts;
+}
+
+bool isFixed(const api::StringMap& podLabels) {
+  const auto* label = api::findIn(podLabels, model::kLabelPreemptible);
+  return label && *label == "false";
+}
+
+QuotaObject readQuota(const api::ElasticQuota& quota, ResourceNames& names) {
+  QuotaObject read;
+  const api::StringMap& labels = quota.metadata.labels;
+  quota::Spec& spec = read.spec;
+  spec.parent = textIn(labels, model::kLabelQuotaParent);
+  if (spec.parent == model::kRootQuota) spec.parent.clear();
+  spec.lends = textIn(labels, model::kLabelQuotaLends) != "false";
+  spec.isParent = textIn(labels, model::kLabelQuotaIsParent) == "true";
+  spec.apart =
+      quota.metadata.name == model::kDefaultQuota || quota.metadata.name == model::kSystemQuota;
+  spec.max = checked(quota.spec.max, "spec.max", names, read.problems);
+  spec.min = checked(quota.spec.min, "spec.min", names, read.problems);
+  for (auto& [resource, min] : spec.min) {
+    const auto max = std::ranges::find(spec.max, resource, [](const auto& m) { return m.first; });
+    if (max == spec.max.end() || min <= max->second) continue;
+    const std::string& name = names.name(resource);
+    read.problems.push_back(fmt::format(
+        "spec.min[{}]: {} is more than spec.max[{}], {}, which counts", name,
+        quantityOf(name, min).toString(), name, quantityOf(name, max->second).toString()));
+    min = max->second;
+  }
+  const auto weights = amountsIn(quota, model::kAnnotationSharedWeight, read.problems);
+  const bool weighted = weights && std::ranges::any_of(*weights, [](const auto& weight) {
+                          return !weight.second.isZero();
+                        });
+  spec.weight = weighted ? amountsOf(*weights, names) : spec.max;
+  read.namespaces = namespacesOf(quota, read.problems);
+  read.tree = textIn(labels, model::kLabelQuotaTree);
+  read.treeRoot = textIn(labels, model::kLabelQuotaIsRoot) == "true";
+  read.ignoresDefaultTree = textIn(labels, model::kLabelQuotaIgnoreDefaultTree) == "true";
+  if (const auto total = amountsIn(quota, model::kAnnotationQuotaTotal, read.problems))
+    read.treeTotal = amountsOf(*total, names);
+  return read;
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,36 @@
+#pragma once
+
+// What an ElasticQuota object says, and what is wrong with it. A quota with mistakes still counts, with
+// what can be made of it: a typo in one must not stop the pods of others.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/elasticquota.h"
+#include "scheduler/engine/resources.h"
+#include "scheduler/plugins/elasticquota/tree/quota_tree.h"
+
+namespace koord::scheduler {
+
+struct QuotaObject {
+  quota::Spec spec;
+  std::string tree;  // with MultiQuotaTree; "" = the default one
+  bool treeRoot = false;
+  bool ignoresDefaultTree = false;
+  quota::Amounts treeTotal;             // of a tree's root: all that there is
+  std::vector<std::string> namespaces;  // whose pods belong to it unless they say otherwise
+  std::vector<std::string> problems;    // "spec.min[cpu]: ...", each naming a field
+};
+
+QuotaObject readQuota(const api::ElasticQuota& quota, ResourceNames& names);
+
+// Amounts as they are counted: cpu in thousandths, others in whole units, rounded up.
+std::int64_t amountOf(std::string_view resource, const Quantity& quantity);
+Quantity quantityOf(std::string_view resource, std::int64_t amount);
+quota::Amounts amountsOf(const api::ResourceList& list, ResourceNames& names);
+
+// "false" says that a pod is not to be preempted.
+bool isFixed(const api::StringMap& podLabels);
+
+}  // namespace koord::scheduler

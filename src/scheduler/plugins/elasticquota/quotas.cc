@@ -1,0 +1,501 @@
+#include "scheduler/plugins/elasticquota/quotas.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "model/well_known.h"
+#include "scheduler/framework/store_feed.h"
+
+namespace koord::scheduler {
+
+template std::unique_ptr<StoreFeed> makeStoreFeed(Store<api::ElasticQuota>&, kube::Api&, Executor&,
+                                                  Random);
+
+Quotas& Quotas::of(Handle& handle, const ElasticQuotaArgs& args) {
+  return handle.shared().of<Quotas>([&] { return std::make_unique<Quotas>(handle, args); });
+}
+
+Quotas::Quotas(Handle& handle, const ElasticQuotaArgs& args)
+    : handle_(handle),
+      cluster_(handle.cluster()),
+      args_(args),
+      ignoreOverhead_(handle.enabled("ElasticQuotaIgnorePodOverhead")),
+      ignoreLeaving_(handle.enabled("ElasticQuotaImmediateIgnoreTerminatingPod")),
+      ignoreOverdue_(handle.enabled("ElasticQuotaIgnoreTerminatingPod")),
+      defaultQuota_(!handle.enabled("DisableDefaultQuota")),
+      manyTrees_(handle.enabled("MultiQuotaTree")),
+      settings_{args.enableMinQuotaScale, handle.enabled("ElasticQuotaGuaranteeUsage")},
+      pods_(handle.shared().of<KnownPods>([] { return std::make_unique<KnownPods>(); })),
+      ledger_(*this),
+      latencies_(handle.executor()) {
+  setBuiltIn(model::kDefaultQuota, args_.defaultQuotaGroupMax);
+  setBuiltIn(model::kSystemQuota, args_.systemQuotaGroupMax);
+  handle.stores().of<api::ElasticQuota>().listen(
+      [this](const auto& before, const auto& after) { objectChanged(before, after); });
+  pods_.listen([this](const PodPtr& before, const PodPtr& after) { podChanged(before, after); });
+  cluster_.addLedger(ledger_);
+}
+
+// --- Trees.
+
+NamedTree& Quotas::tree(const std::string& id) {
+  auto& slot = trees_[id];
+  if (!slot) {
+    slot = std::make_unique<NamedTree>(id, settings_);
+    treeTotalsChanged_ = true;
+  }
+  return *slot;
+}
+
+std::uint64_t Quotas::versionOfTrees() const {
+  std::uint64_t version = 0;
+  for (const auto& [id, tree] : trees_) version += tree->quotas.version();
+  return version;
+}
+
+void Quotas::tell() {
+  if (changed_ && !cluster_.whatIf()) changed_();
+}
+
+// Columns that have come to be get what is known of all accounts that count in the tree.
+void Quotas::feed(NamedTree& tree, quota::Columns fresh) {
+  if (fresh == 0) return;
+  accounts_.forEach([&](const Account& account) {
+    if (account.place.tree != &tree) return;
+    quota::forEachColumn(fresh, [&](quota::Column column) {
+      const ResourceId resource = tree.quotas.resource(column);
+      if (resource < account.sums.size())
+        tree.quotas.addSelf(account.place.quota, column, account.sums[resource]);
+    });
+  });
+}
+
+// The quotas that are there whether there is an object or not.
+void Quotas::setBuiltIn(std::string_view name, const api::ResourceList& max) {
+  Known& known = known_[std::string(name)];
+  known.read = {};
+  known.read.spec.apart = true;
+  known.read.spec.max = known.read.spec.weight = amountsOf(max, cluster_.resources());
+  quota::Columns fresh = 0;
+  NamedTree& defaultTree = tree("");
+  known.place = {&defaultTree, defaultTree.quotas.set(name, known.read.spec, fresh)};
+  feed(defaultTree, fresh);
+}
+
+Place Quotas::find(std::string_view name) const {
+  if (name == model::kRootQuota) return {trees_.at("").get(), quota::QuotaTree::kRoot};
+  const auto it = known_.find(name);
+  return it == known_.end() ? Place() : it->second.place;
+}
+
+std::shared_ptr<const api::ElasticQuota> Quotas::object(std::string_view name) const {
+  const auto it = known_.find(name);
+  return it == known_.end() ? nullptr : it->second.counting;
+}
+
+// --- Objects.
+
+void Quotas::objectChanged(const std::shared_ptr<const api::ElasticQuota>& before,
+                           const std::shared_ptr<const api::ElasticQuota>& after) {
+  const api::ObjectMeta& meta = (after ? after : before)->metadata;
+  const std::string name = meta.name;
+  const Latencies::Timer timer(latencies_,
+                               after ? QuotaOperation::UpdateQuota : QuotaOperation::DeleteQuota);
+  Known& known = known_[name];
+  if (after) {
+    known.objects[api::keyOf(meta)] = after;
+  } else {
+    known.objects.erase(api::keyOf(meta));
+  }
+  known.counting = nullptr;
+  for (const auto& [key, object] : known.objects) {
+    const auto age = [](const api::ElasticQuota& quota) {
+      return quota.metadata.creationTimestamp.value_or(WallTime::min());
+    };
+    if (!known.counting || age(*object) < age(*known.counting)) known.counting = object;
+  }
+  if (name == model::kRootQuota) return;
+  ++version_;
+  if (known.counting) {
+    count(name, known);
+  } else if (name == model::kDefaultQuota || name == model::kSystemQuota) {
+    setBuiltIn(name, name == model::kDefaultQuota ? args_.defaultQuotaGroupMax
+                                                  : args_.systemQuotaGroupMax);
+  } else {
+    noteDeparture(before);
+    remove(name);
+  }
+  tell();
+}
+
+// The webhook keeps quotas that are in use; whoever gets around it is told where their pods count now.
+void Quotas::noteDeparture(const std::shared_ptr<const api::ElasticQuota>& last) {
+  constexpr std::size_t kKept = 1000;
+  const Place place = find(last->metadata.name);
+  if (!place || notes_.size() >= kKept) return;
+  bool used = false;
+  accounts_.forEach(
+      [&](const Account& account) { used |= account.place == place && !account.idle(); });
+  if (!used) return;
+  notes_.push_back(
+      {last, "QuotaDeletedInUse",
+       fmt::format("metadata.name: quota {} is gone while pods belong to it; {}",
+                   last->metadata.name,
+                   defaultQuota_ ? fmt::format("they count in {} now", model::kDefaultQuota)
+                                 : std::string("they are not limited any more"))});
+}
+
+void Quotas::count(const std::string& name, Known& known) {
+  const QuotaObject before = std::exchange(known.read, readQuota(*known.counting, resources()));
+  QuotaObject& read = known.read;
+  if (read.spec.apart && known.counting->spec.max.empty()) {
+    // Built in, and the object says nothing of it.
+    const auto& max =
+        name == model::kDefaultQuota ? args_.defaultQuotaGroupMax : args_.systemQuotaGroupMax;
+    read.spec.max = read.spec.weight = amountsOf(max, resources());
+  }
+  NamedTree& home = tree(manyTrees_ && !read.spec.apart ? read.tree : "");
+  treeTotalsChanged_ |= manyTrees_ && (read.treeRoot || before.treeRoot);
+  if (known.place && known.place.tree != &home) {
+    // Its pods are taken along: away from here, and back with rehome.
+    const Place old = std::exchange(known.place, {});
+    rehome(name, before.namespaces);
+    old.quotas().erase(old.quota);
+  }
+  quota::Columns fresh = 0;
+  known.place = {&home, home.quotas.set(name, read.spec, fresh)};
+  feed(home, fresh);
+  bindNamespaces(name, before.namespaces, read.namespaces);
+  std::vector<std::string> namespaces = before.namespaces;
+  namespaces.insert(namespaces.end(), read.namespaces.begin(), read.namespaces.end());
+  rehome(name, namespaces);
+}
+
+void Quotas::remove(const std::string& name) {
+  const auto it = known_.find(name);
+  const Place old = std::exchange(it->second.place, {});
+  const std::vector<std::string> namespaces = it->second.read.namespaces;
+  treeTotalsChanged_ |= it->second.read.treeRoot;
+  bindNamespaces(name, namespaces, {});
+  known_.erase(it);
+  if (!old) return;
+  rehome(name, namespaces);
+  old.quotas().erase(old.quota);
+  if (old.tree->id.empty() || old.quotas().size() > 0) return;
+  version_ += old.quotas().version() + 1;
+  trees_.erase(old.tree->id);
+  treeTotalsChanged_ = true;
+}
+
+void Quotas::bindNamespaces(const std::string& name, const std::vector<std::string>& before,
+                            const std::vector<std::string>& after) {
+  for (const std::string& bound : before) {
+    const auto it = bound_.find(bound);
+    if (it == bound_.end()) continue;
+    it->second.erase(name);
+    if (it->second.empty()) bound_.erase(it);
+  }
+  for (const std::string& bound : after) bound_[bound].insert(name);
+}
+
+std::vector<std::string> Quotas::problemsOf(const std::string& name) const {
+  const auto it = known_.find(name);
+  if (it == known_.end() || !it->second.place) return {};
+  const Known& known = it->second;
+  std::vector<std::string> problems = known.read.problems;
+  const quota::QuotaTree& quotas = known.place.quotas();
+  const std::string_view parent = model::kLabelQuotaParent;
+  switch (quotas.hanging(known.place.quota)) {
+    case quota::QuotaTree::Hanging::ParentMissing:
+      problems.push_back(fmt::format(
+          "metadata.labels[{}]: there is no quota {} to be below of; it counts below {} "
+          "until there is",
+          parent, known.read.spec.parent, model::kRootQuota));
+      break;
+    case quota::QuotaTree::Hanging::Cycle:
+      problems.push_back(fmt::format(
+          "metadata.labels[{}]: quota {} is below this one, or is it; it counts below {} instead",
+          parent, known.read.spec.parent, model::kRootQuota));
+      break;
+    case quota::QuotaTree::Hanging::WhereItSays:
+      break;
+  }
+  for (const quota::ResourceKey resource : quotas.uncounted(known.place.quota))
+    problems.push_back(
+        fmt::format("spec.max[{}]: quotas name more than {} resources; this one is "
+                    "not limited",
+                    resources().name(resource), quota::kMaxColumns));
+  for (const auto& [key, object] : known.objects) {
+    if (object == known.counting) continue;
+    problems.push_back(
+        fmt::format("metadata.name: there is {}, too, which is younger and does not "
+                    "count: names of quotas are those of the cluster",
+                    key.toString()));
+  }
+  return problems;
+}
+
+std::vector<PodPtr> Quotas::podsOf(const Place& place) const {
+  std::vector<PodPtr> pods;
+  for (const auto& record : cluster_.pods()) {
+    const Charge* charge = ledger_.in(record.grants);
+    if (charge && charge->account->place == place) pods.push_back(record.info);
+  }
+  return pods;
+}
+
+// --- Which quota.
+
+Place Quotas::resolve(bool labelled, std::string_view text) const {
+  const auto placeIn = [&](std::string_view name) {
+    const auto it = known_.find(name);
+    return it == known_.end() ? Place() : it->second.place;
+  };
+  if (labelled) {
+    if (const Place named = placeIn(text)) return named;
+  } else {
+    const auto same = known_.find(text);
+    if (same != known_.end() && same->second.place && same->second.counting &&
+        same->second.counting->metadata.namespace_ == text)
+      return same->second.place;
+    if (const auto bound = bound_.find(text); bound != bound_.end())
+      for (const std::string& name : bound->second)
+        if (const Place place = placeIn(name)) return place;
+  }
+  return defaultQuota_ ? placeIn(model::kDefaultQuota) : Place();
+}
+
+Place Quotas::placeOf(const PodInfo& pod) const {
+  const auto* label = api::findIn(pod.pod->metadata.labels, model::kLabelQuotaName);
+  const bool labelled = label && !label->empty();
+  if (!labelled && !defaultQuota_) return {};
+  const std::string_view text = labelled ? std::string_view(*label) : pod.pod->metadata.namespace_;
+  if (const AccountPtr account = accounts_.find(labelled, text)) return account->place;
+  return resolve(labelled, text);
+}
+
+AccountPtr Quotas::accountOf(const PodInfo& pod) {
+  const auto* label = api::findIn(pod.pod->metadata.labels, model::kLabelQuotaName);
+  const bool labelled = label && !label->empty();
+  if (!labelled && !defaultQuota_) return nullptr;
+  bool fresh = false;
+  AccountPtr account =
+      accounts_.get(labelled, labelled ? *label : pod.pod->metadata.namespace_, fresh);
+  if (fresh) account->place = resolve(account->labelled, account->text);
+  return account;
+}
+
+// Accounts that say this label, and those of the namespace of the same name and of these ones, count
+// where they belong now.
+void Quotas::rehome(std::string_view label, std::span<const std::string> namespaces) {
+  const auto move = [&](bool labelled, std::string_view text) {
+    const AccountPtr account = accounts_.find(labelled, text);
+    if (account) Accounts::move(*account, resolve(labelled, text));
+  };
+  move(true, label);
+  move(false, label);
+  for (const std::string& name : namespaces) move(false, name);
+}
+
+// --- Pods.
+
+std::int64_t Quotas::overheadOf(const PodInfo& pod, ResourceId resource,
+                                std::int64_t amount) const {
+  const api::ResourceList& overhead = pod.pod->spec.overhead;
+  if (overhead.empty()) return 0;
+  const std::string& name = cluster_.resources().name(resource);
+  const auto it = overhead.find(name);
+  return it == overhead.end() ? 0 : std::min(amount, amountOf(name, it->second));
+}
+
+bool Quotas::leaves(const PodInfo& pod) const {
+  return pod.pod->metadata.deletionTimestamp.has_value();
+}
+
+bool Quotas::ignores(const PodInfo& pod) const {
+  return (ignoreLeaving_ && leaves(pod)) || (ignoreOverdue_ && overdue_.contains(pod.uid()));
+}
+
+void Quotas::want(const PodInfo& pod, int sign) {
+  if (ignores(pod)) return;
+  const AccountPtr account = accountOf(pod);
+  if (!account) return;
+  const bool fixed = isFixed(pod.pod->metadata.labels);
+  forEachAmount(pod, nullptr, [&](ResourceId resource, std::int64_t amount) {
+    const quota::Sum change = sign * quota::Sum{amount};
+    Accounts::add(*account, resource, {.request = change, .fixedRequest = fixed ? change : 0});
+  });
+}
+
+void Quotas::podChanged(const PodPtr& before, const PodPtr& after) {
+  const Latencies::Timer timer(latencies_, !before  ? QuotaOperation::OnPodAdd
+                                           : !after ? QuotaOperation::OnPodDelete
+                                                    : QuotaOperation::OnPodUpdate);
+  // A status update, nearly always.
+  const bool same = before && after && before->request == after->request &&
+                    before->labelSet == after->labelSet && leaves(*before) == leaves(*after);
+  if (!same) {
+    if (before) want(*before, -1);
+    if (after) want(*after, 1);
+  }
+  const std::string& uid = (after ? after : before)->uid();
+  if (ignoreOverdue_) {
+    if (!after) {
+      leaving_.erase(uid);
+      overdue_.erase(uid);
+    } else if (leaves(*after) && !overdue_.contains(uid)) {
+      leaving_.insert(uid);
+    }
+  }
+  if (!same) tell();
+}
+
+void Quotas::ignoreOverdue() {
+  const WallTime now = handle_.executor().wallNow();
+  std::vector<PodPtr> over;
+  for (const std::string& uid : leaving_) {
+    const PodPtr pod = pods_.find(uid);
+    if (pod && leaves(*pod) && *pod->pod->metadata.deletionTimestamp < now) over.push_back(pod);
+  }
+  for (const PodPtr& pod : over) {
+    want(*pod, -1);
+    leaving_.erase(pod->uid());
+    overdue_.insert(pod->uid());
+    cluster_.regrant(pod->uid(), ledger_.id(), nullptr);
+  }
+  if (!over.empty()) tell();
+}
+
+void Quotas::charge(const PodInfo& pod, const Charge& charge, int sign) {
+  Account& account = *charge.account;
+  if (!charge.fixed) Accounts::addPriority(account, pod.priority, sign);
+  const auto add = [&](ResourceId resource, quota::Sum request, quota::Sum used) {
+    Accounts::add(account, resource,
+                  {request, used, charge.fixed ? request : 0, charge.fixed ? used : 0});
+  };
+  // What a reservation has been charged for is not asked for again.
+  if (charge.within) {
+    forEachAmount(pod, nullptr, [&](ResourceId resource, std::int64_t amount) {
+      add(resource, -sign * quota::Sum{amount}, 0);
+    });
+  }
+  forEachAmount(pod, charge.within.get(), [&](ResourceId resource, std::int64_t amount) {
+    const quota::Sum change = sign * quota::Sum{amount};
+    add(resource, charge.within ? change : 0, change);
+  });
+  tell();
+}
+
+// --- Runtimes.
+
+// What the nodes have: all of it for the default tree, but for what other trees were given.
+void Quotas::syncTotals() {
+  if (allocatable_ == cluster_.allocatableVersion() && !treeTotalsChanged_) return;
+  allocatable_ = cluster_.allocatableVersion();
+  treeTotalsChanged_ = false;
+  std::map<quota::ResourceKey, quota::Sum> given;
+  std::map<std::string, std::map<quota::ResourceKey, std::int64_t>> ofTrees;
+  if (manyTrees_) {
+    for (const auto& [name, known] : known_) {
+      if (!known.read.treeRoot || !known.place || known.place.tree->id.empty()) continue;
+      for (const auto& [resource, amount] : known.read.treeTotal) {
+        ofTrees[known.place.tree->id][resource] += amount;
+        if (!known.read.ignoresDefaultTree) given[resource] += amount;
+      }
+    }
+  }
+  const std::size_t count = resources().size();
+  everHad_.resize(count);
+  for (ResourceId resource = 0; resource < count; ++resource) {
+    quota::Sum sum = 0;
+    for (const std::int64_t amount : cluster_.allocatable(resource)) sum += amount;
+    if (sum > 0) everHad_[resource] = true;
+    if (const auto it = given.find(resource); it != given.end()) sum -= it->second;
+    for (const auto& [id, tree] : trees_) {
+      if (id.empty()) {
+        tree->quotas.setTotal(
+            resource, everHad_[resource] ? std::optional(quota::clamped(sum)) : std::nullopt);
+        continue;
+      }
+      const auto& totals = ofTrees[id];
+      const auto it = totals.find(resource);
+      tree->quotas.setTotal(resource,
+                            it == totals.end() ? std::nullopt : std::optional(it->second));
+    }
+  }
+}
+
+void Quotas::refresh(const Place& place) {
+  if (cluster_.whatIf()) return;
+  syncTotals();
+  place.quotas().refresh(place.quota);
+}
+
+void Quotas::refreshAll() {
+  if (cluster_.whatIf()) return;
+  const Latencies::Timer timer(latencies_, QuotaOperation::RefreshRuntime);
+  syncTotals();
+  for (const auto& [id, tree] : trees_) tree->quotas.refreshAll();
+}
+
+// --- Checks.
+
+std::string Quotas::verifyRequests() {
+  std::map<Account*, std::vector<quota::Change>> right;
+  const auto add = [&](Account* account, const PodInfo& pod, const Resources* within, int sign) {
+    auto& sums = right[account];
+    const bool fixed = isFixed(pod.pod->metadata.labels);
+    forEachAmount(pod, within, [&](ResourceId resource, std::int64_t amount) {
+      if (resource >= sums.size()) sums.resize(resource + 1);
+      sums[resource].request += sign * quota::Sum{amount};
+      if (fixed) sums[resource].fixedRequest += sign * quota::Sum{amount};
+    });
+  };
+  for (const auto& [uid, pod] : pods_.all()) {
+    if (ignores(*pod)) continue;
+    if (const AccountPtr account = accountOf(*pod)) add(account.get(), *pod, nullptr, 1);
+  }
+  for (const auto& record : cluster_.pods()) {
+    const Charge* charge = ledger_.in(record.grants);
+    if (!charge || !charge->within) continue;
+    add(charge->account.get(), *record.info, nullptr, -1);
+    add(charge->account.get(), *record.info, charge->within.get(), 1);
+  }
+  std::string difference;
+  accounts_.forEach([&](Account& account) {
+    const auto& sums = right[&account];
+    for (ResourceId resource = 0; resource < account.sums.size(); ++resource) {
+      const quota::Change counted = resource < sums.size() ? sums[resource] : quota::Change();
+      const quota::Change kept = account.sums[resource];
+      if (kept.request == counted.request && kept.fixedRequest == counted.fixedRequest) continue;
+      difference += fmt::format("{} {}: request is {}, counted {}; ", account.text,
+                                resources().name(resource), quota::clamped(kept.request),
+                                quota::clamped(counted.request));
+      Accounts::add(account, resource,
+                    {.request = counted.request - kept.request,
+                     .fixedRequest = counted.fixedRequest - kept.fixedRequest});
+    }
+  });
+  return difference;
+}
+
+std::string Quotas::verifySome(std::size_t quotas) {
+  std::string difference;
+  for (std::size_t n = 0; n < std::min(quotas, known_.size()); ++n) {
+    auto it = known_.upper_bound(nextVerified_);
+    if (it == known_.end()) it = known_.begin();
+    nextVerified_ = it->first;
+    const Place& place = it->second.place;
+    if (!place) continue;
+    refresh(place);
+    std::string found = place.quotas().verifyQuota(place.quota);
+    if (found.empty()) continue;
+    difference += found + "; ";
+    place.quotas().rebuild();
+  }
+  return difference;
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,72 @@
+#include "scheduler/plugins/elasticquota/revoke.h"
+
+#include <algorithm>
+#include <map>
+
+#include "scheduler/plugins/elasticquota/verdict.h"
+#include "scheduler/preemption/candidate.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr QuotaRules kByRuntime{};
+
+// What the quota uses, as pods are taken off and put back.
+struct Use {
+  const quota::QuotaTree& tree;
+  quota::QuotaId quota;
+  std::map<quota::Column, quota::Sum> used;
+
+  explicit Use(const Place& place) : tree(place.quotas()), quota(place.quota) {
+    quota::forEachColumn(tree.maxColumns(quota),
+                         [&](quota::Column c) { used[c] = tree.cell(quota, c).used; });
+  }
+  void move(const QuotaAsk& ask, int sign) {
+    for (const auto& [column, amount] : ask) used[column] += sign * quota::Sum{amount};
+  }
+  bool within() const {
+    return std::ranges::all_of(used, [&](const auto& sum) {
+      return sum.second <= limitOf(tree.cell(quota, sum.first), kByRuntime);
+    });
+  }
+};
+
+}  // namespace
+
+bool isOverUsed(const Place& place) {
+  return !Use(place).within();
+}
+
+std::vector<PodPtr> toRevoke(const Quotas& quotas, const Place& place, std::vector<PodPtr> pods,
+                             WallTime now) {
+  std::ranges::sort(pods, [&](const PodPtr& a, const PodPtr& b) {
+    if (moreImportant(*a, *b, now) != moreImportant(*b, *a, now)) return moreImportant(*b, *a, now);
+    return a->uid() < b->uid();
+  });
+  const auto askBy = [&](const PodInfo& pod) {
+    const auto* record = quotas.cluster().findPod(pod.uid());
+    const Charge* charge = record ? quotas.ledger().in(record->grants) : nullptr;
+    return askOf(quotas, place, pod, charge ? charge->within.get() : nullptr);
+  };
+  Use use(place);
+  std::vector<PodPtr> taken;
+  for (const PodPtr& pod : pods) {
+    if (use.within()) break;
+    if (isFixed(pod->pod->metadata.labels)) continue;
+    use.move(askBy(*pod), -1);
+    taken.push_back(pod);
+  }
+  if (!use.within()) return taken;
+  std::vector<PodPtr> leaving;
+  for (auto it = taken.rbegin(); it != taken.rend(); ++it) {
+    const QuotaAsk ask = askBy(**it);
+    use.move(ask, 1);
+    if (use.within()) continue;
+    use.move(ask, -1);
+    leaving.push_back(*it);
+  }
+  return leaving;
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,369 @@
+#include "scheduler/plugins/elasticquota/tree/quota_tree.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/container/small_vector.hpp>
+#include <limits>
+
+namespace koord::scheduler::quota {
+
+std::int64_t clamped(Sum sum) {
+  return static_cast<std::int64_t>(std::clamp<Sum>(sum, std::numeric_limits<std::int64_t>::min(),
+                                                   std::numeric_limits<std::int64_t>::max()));
+}
+
+QuotaTree::QuotaTree(std::string rootName, Settings settings) : settings_(settings) {
+  addRow(kRoot);
+  nodes_[kRoot].name = std::move(rootName);
+  nodes_[kRoot].spec.isParent = true;
+  nodes_[kRoot].spec.lends = false;
+  nodes_[kRoot].alive = true;
+}
+
+Columns QuotaTree::runtimeColumns(QuotaId quota) const {
+  if (quota == kRoot || nodes_[quota].spec.apart) return 0;
+  const QuotaId parent = nodes_[quota].parent;
+  return parent == kRoot ? inUse_ : nodes_[parent].hasMax & runtimeColumns(parent);
+}
+
+void QuotaTree::markDirty(QuotaId quota, Columns columns) {
+  if (columns == 0) return;
+  nodes_[quota].dirty |= columns;
+  ++version_;
+}
+
+// Where runtimes are worked out has changed for all below.
+void QuotaTree::markBelowDirty(QuotaId quota, Columns columns) {
+  if (columns == 0) return;
+  markDirty(quota, columns);
+  for (const QuotaId child : nodes_[quota].children) markBelowDirty(child, columns);
+}
+
+// --- Sums.
+
+Sum QuotaTree::limited(QuotaId quota, Column column) const {
+  const Cell& c = cell(quota, column);
+  const bool bounded = (nodes_[quota].hasMax & columnSet(column)) != 0;
+  return bounded ? std::min<Sum>(c.request, c.max) : c.request;
+}
+
+QuotaTree::Upward QuotaTree::upward(QuotaId quota, Column column) const {
+  const Cell& c = cell(quota, column);
+  return {{limited(quota, column), c.used, c.fixedRequest, c.fixedUsed}, c.guaranteed};
+}
+
+// What follows from a cell's own sums.
+void QuotaTree::derive(QuotaId quota, Column column) {
+  Cell& c = at(quota, column);
+  const Node& node = nodes_[quota];
+  const bool lends = node.spec.lends && !settings_.guarantee;
+  c.request = quota == kRoot || node.spec.apart || lends ? c.childRequest
+                                                         : std::max<Sum>(c.childRequest, c.min);
+  c.guaranteed = settings_.guarantee && quota != kRoot ? std::max<Sum>(c.allocated, c.min) : 0;
+}
+
+// A child's part of its parent's sums has changed.
+void QuotaTree::push(QuotaId parent, Column column, const Upward& before, const Upward& after) {
+  if (parent == kNoQuota) return;
+  const Change change{after.change.request - before.change.request,
+                      after.change.used - before.change.used,
+                      after.change.fixedRequest - before.change.fixedRequest,
+                      after.change.fixedUsed - before.change.fixedUsed};
+  const Sum allocated = after.guaranteed - before.guaranteed;
+  if (change.request != 0 || allocated != 0) markDirty(parent, columnSet(column));
+  if (!change.isZero() || allocated != 0) count(parent, column, change, allocated);
+}
+
+// Adds to a quota's sums, and to those above it.
+void QuotaTree::count(QuotaId quota, Column column, const Change& change, Sum allocated) {
+  const Upward before = upward(quota, column);
+  Cell& c = at(quota, column);
+  c.childRequest += change.request;
+  c.used += change.used;
+  c.fixedRequest += change.fixedRequest;
+  c.fixedUsed += change.fixedUsed;
+  if (settings_.guarantee) c.allocated += allocated;
+  derive(quota, column);
+  ++nodes_[quota].stamp;
+  ++version_;
+  // Less is left for everybody else.
+  if (nodes_[quota].spec.apart && change.used != 0) markDirty(kRoot, columnSet(column));
+  push(nodes_[quota].parent, column, before, upward(quota, column));
+}
+
+void QuotaTree::addSelf(QuotaId quota, Column column, const Change& change) {
+  Change& self = at(quota, column).self;
+  self.request += change.request;
+  self.used += change.used;
+  self.fixedRequest += change.fixedRequest;
+  self.fixedUsed += change.fixedUsed;
+  if ((nodes_[quota].hasMax & columnSet(column)) == 0 || change.isZero()) return;
+  count(quota, column, change, change.used);
+}
+
+// Puts a specification into force: takes the quota's part out of its parent's sums, changes the
+// quota, and puts its part back.
+void QuotaTree::apply(QuotaId quota, const Spec& spec, Columns& fresh) {
+  const QuotaId parent = nodes_[quota].parent;
+  const Columns known = inUse_;
+  std::vector<std::pair<Column, Upward>> before;
+  forEachColumn(known, [&](Column column) { before.emplace_back(column, upward(quota, column)); });
+
+  const Columns held = std::exchange(nodes_[quota].named, 0);
+  const Columns counted = nodes_[quota].hasMax;
+  nodes_[quota].uncounted.clear();
+  Columns hasWeight = 0;
+  Columns named = 0, hasMax = 0, hasMin = 0;
+  place(quota, spec.max, hasMax, &Cell::max, named, fresh);
+  place(quota, spec.min, hasMin, &Cell::min, named, fresh);
+  place(quota, spec.weight, hasWeight, &Cell::weight, named, fresh);
+  Node& node = nodes_[quota];
+  node.named = named;
+  node.hasMax = hasMax;
+  node.hasMin = hasMin;
+  node.spec = spec;
+
+  // Own pods count in what max names.
+  forEachColumn((counted ^ hasMax) & inUse_, [&](Column column) {
+    Cell& c = at(quota, column);
+    const Sum sign = (hasMax & columnSet(column)) != 0 ? 1 : -1;
+    c.childRequest += sign * c.self.request;
+    c.used += sign * c.self.used;
+    c.fixedRequest += sign * c.self.fixedRequest;
+    c.fixedUsed += sign * c.self.fixedUsed;
+    if (settings_.guarantee) c.allocated += sign * c.self.used;
+  });
+  forEachColumn(inUse_, [&](Column column) {
+    Cell& c = at(quota, column);
+    derive(quota, column);
+    c.scaledMin = c.min;
+    c.limit = node.spec.apart ? c.max : std::min(c.runtime, c.max);
+  });
+  ++node.stamp;
+  markDirty(quota, inUse_);
+  markBelowDirty(quota, (counted ^ hasMax) & inUse_);
+  if (parent != kNoQuota) {
+    forEachColumn(inUse_ & ~known,
+                  [&](Column column) { push(parent, column, {}, upward(quota, column)); });
+    for (const auto& [column, upwardBefore] : before)
+      push(parent, column, upwardBefore, upward(quota, column));
+    markDirty(parent, inUse_);
+  }
+  release(held);
+}
+
+// --- Runtimes.
+
+std::int64_t QuotaTree::available(QuotaId quota, Column column) const {
+  if (quota != kRoot) return cell(quota, column).runtime;
+  Sum left = total(column).value_or(0);
+  for (const QuotaId child : nodes_[kRoot].children)
+    if (nodes_[child].spec.apart) left -= cell(child, column).used;
+  return clamped(left);
+}
+
+void QuotaTree::scaleMins(QuotaId quota, Column column) {
+  const bool known = quota != kRoot || total(column).has_value();
+  const std::int64_t there = available(quota, column);
+  Sum mins = 0;
+  for (const QuotaId child : nodes_[quota].children)
+    if (!nodes_[child].spec.apart) mins += cell(child, column).min;
+  const bool scale = settings_.scaleMin && known && there < mins;
+  for (const QuotaId child : nodes_[quota].children) {
+    if (nodes_[child].spec.apart) continue;
+    Cell& c = at(child, column);
+    const std::int64_t min = scale ? scaledMin(there, c.min, mins) : c.min;
+    if (c.scaledMin == min) continue;
+    c.scaledMin = min;
+    ++nodes_[child].stamp;
+  }
+}
+
+std::vector<Claim> QuotaTree::claims(QuotaId quota, Column column) const {
+  std::vector<Claim> result;
+  result.reserve(nodes_[quota].children.size());
+  for (const QuotaId child : nodes_[quota].children) {
+    const Node& node = nodes_[child];
+    if (node.spec.apart) continue;
+    const Cell& c = cell(child, column);
+    result.push_back({std::max(c.scaledMin, clamped(c.guaranteed)), clamped(limited(child, column)),
+                      c.weight, node.spec.lends && !settings_.guarantee});
+  }
+  return result;
+}
+
+void QuotaTree::setRuntime(QuotaId quota, Column column, std::int64_t runtime) {
+  Cell& c = at(quota, column);
+  Node& node = nodes_[quota];
+  const bool bounded = (node.hasMax & columnSet(column)) != 0;
+  const std::int64_t limit = bounded ? std::min(runtime, c.max) : 0;
+  if (c.runtime == runtime && c.limit == limit) return;
+  c.limit = limit;
+  ++node.stamp;
+  if (c.runtime == runtime) return;
+  c.runtime = runtime;
+  node.dirty |= columnSet(column);
+}
+
+void QuotaTree::redistributeAll(QuotaId quota) {
+  Node& node = nodes_[quota];
+  const Columns dirty = std::exchange(node.dirty, 0) & inUse_;
+  const Columns shared = quota == kRoot ? inUse_ : node.hasMax & runtimeColumns(quota);
+  forEachColumn(dirty & shared, [&](Column column) {
+    scaleMins(quota, column);
+    claims_ = claims(quota, column);
+    runtimes_.resize(claims_.size());
+    redistribute(claims_, available(quota, column), runtimes_);
+    std::size_t next = 0;
+    for (const QuotaId child : nodes_[quota].children)
+      if (!nodes_[child].spec.apart) setRuntime(child, column, runtimes_[next++]);
+  });
+  // What a quota does not name in its max it does not limit: its children are held by their own.
+  forEachColumn(dirty & ~shared, [&](Column column) {
+    for (const QuotaId child : nodes_[quota].children) {
+      Cell& c = at(child, column);
+      c.scaledMin = c.min;
+      const std::int64_t limit = (nodes_[child].hasMax & columnSet(column)) != 0 ? c.max : 0;
+      if (c.runtime == 0 && c.limit == limit) continue;
+      if (c.runtime != 0) nodes_[child].dirty |= columnSet(column);
+      c.runtime = 0;
+      c.limit = limit;
+      ++nodes_[child].stamp;
+    }
+  });
+}
+
+void QuotaTree::refresh(QuotaId quota) {
+  if (refreshed_ == version_) return;
+  boost::container::small_vector<QuotaId, 16> path;
+  for (QuotaId next = nodes_[quota].parent; next != kNoQuota; next = nodes_[next].parent)
+    path.push_back(next);
+  for (auto it = path.rbegin(); it != path.rend(); ++it)
+    if (nodes_[*it].dirty != 0) redistributeAll(*it);
+}
+
+void QuotaTree::refreshBelow(QuotaId quota) {
+  if (nodes_[quota].dirty != 0) redistributeAll(quota);
+  for (const QuotaId child : nodes_[quota].children) refreshBelow(child);
+}
+
+void QuotaTree::refreshAll() {
+  if (refreshed_ == version_) return;
+  refreshBelow(kRoot);
+  refreshed_ = version_;
+}
+
+// --- From scratch.
+
+// Of its own pods and its children; `guaranteed` is what was allocated.
+QuotaTree::Upward QuotaTree::ownSums(QuotaId quota, Column column) const {
+  const Cell& c = cell(quota, column);
+  Upward sum;
+  if ((nodes_[quota].hasMax & columnSet(column)) != 0) {
+    sum.change = c.self;
+    sum.guaranteed = c.self.used;
+  }
+  for (const QuotaId child : nodes_[quota].children) {
+    const Upward part = upward(child, column);
+    sum.change.request += part.change.request;
+    sum.change.used += part.change.used;
+    sum.change.fixedRequest += part.change.fixedRequest;
+    sum.change.fixedUsed += part.change.fixedUsed;
+    sum.guaranteed += part.guaranteed;
+  }
+  return sum;
+}
+
+void QuotaTree::sumUp(QuotaId quota) {
+  for (const QuotaId child : nodes_[quota].children) sumUp(child);
+  forEachColumn(inUse_, [&](Column column) {
+    Cell& c = at(quota, column);
+    const Upward sum = ownSums(quota, column);
+    c.childRequest = sum.change.request;
+    c.used = sum.change.used;
+    c.fixedRequest = sum.change.fixedRequest;
+    c.fixedUsed = sum.change.fixedUsed;
+    c.allocated = settings_.guarantee ? sum.guaranteed : 0;
+    derive(quota, column);
+  });
+  nodes_[quota].dirty = inUse_;
+  ++nodes_[quota].stamp;
+}
+
+void QuotaTree::rebuild() {
+  ++version_;
+  sumUp(kRoot);
+}
+
+std::string QuotaTree::verifyQuota(QuotaId quota) const {
+  std::string difference;
+  const Node& node = nodes_[quota];
+  const auto compare = [&](std::string_view what, Column column, Sum kept, Sum counted) {
+    if (kept == counted || !difference.empty()) return;
+    difference = fmt::format("quota {}, resource {}: {} is {}, and counted anew {}", node.name,
+                             resources_[column], what, clamped(kept), clamped(counted));
+  };
+  forEachColumn(inUse_, [&](Column column) {
+    const Cell& c = cell(quota, column);
+    const Upward sum = ownSums(quota, column);
+    compare("childRequest", column, c.childRequest, sum.change.request);
+    compare("used", column, c.used, sum.change.used);
+    compare("nonPreemptibleRequest", column, c.fixedRequest, sum.change.fixedRequest);
+    compare("nonPreemptibleUsed", column, c.fixedUsed, sum.change.fixedUsed);
+    if (settings_.guarantee) compare("allocated", column, c.allocated, sum.guaranteed);
+    const Columns shared = quota == kRoot ? inUse_ : node.hasMax & runtimeColumns(quota);
+    if ((node.dirty & columnSet(column)) != 0 || (shared & columnSet(column)) == 0) return;
+    const std::vector<Claim> own = claims(quota, column);
+    std::vector<std::int64_t> runtimes(own.size());
+    redistribute(own, available(quota, column), runtimes);
+    std::size_t next = 0;
+    for (const QuotaId child : node.children)
+      if (!nodes_[child].spec.apart)
+        compare("runtime of " + nodes_[child].name, column, cell(child, column).runtime,
+                runtimes[next++]);
+  });
+  return difference;
+}
+
+std::string QuotaTree::verify() const {
+  QuotaTree fresh(nodes_[kRoot].name, settings_);
+  Columns added = 0;
+  forEach([&](QuotaId quota) { fresh.set(nodes_[quota].name, nodes_[quota].spec, added); });
+  for (ResourceKey resource = 0; resource < totals_.size(); ++resource)
+    fresh.setTotal(resource, totals_[resource]);
+  const auto inFresh = [&](Column column) { return *fresh.columnOf(resources_[column]); };
+  forEach([&](QuotaId quota) {
+    forEachColumn(inUse_, [&](Column column) {
+      fresh.addSelf(fresh.find(nodes_[quota].name), inFresh(column), cell(quota, column).self);
+    });
+  });
+  fresh.rebuild();
+  fresh.refreshAll();
+  std::string difference;
+  forEach([&](QuotaId quota) {
+    forEachColumn(inUse_, [&](Column column) {
+      const Cell& kept = cell(quota, column);
+      const Cell& derived = fresh.cell(fresh.find(nodes_[quota].name), inFresh(column));
+      const auto compare = [&](std::string_view what, Sum a, Sum b) {
+        if (a == b || !difference.empty()) return;
+        difference =
+            fmt::format("quota {}, resource {}: {} is {}, and counted anew {}", nodes_[quota].name,
+                        resources_[column], what, clamped(a), clamped(b));
+      };
+      compare("childRequest", kept.childRequest, derived.childRequest);
+      compare("request", kept.request, derived.request);
+      compare("used", kept.used, derived.used);
+      compare("nonPreemptibleRequest", kept.fixedRequest, derived.fixedRequest);
+      compare("nonPreemptibleUsed", kept.fixedUsed, derived.fixedUsed);
+      compare("allocated", kept.allocated, derived.allocated);
+      compare("guaranteed", kept.guaranteed, derived.guaranteed);
+      compare("autoScaleMin", kept.scaledMin, derived.scaledMin);
+      compare("runtime", kept.runtime, derived.runtime);
+      compare("limit", kept.limit, derived.limit);
+    });
+  });
+  return difference;
+}
+
+}  // namespace koord::scheduler::quota

@@ -1,0 +1,258 @@
+#pragma once
+
+// QuotaTree: quotas in a tree, what their pods ask for and use, and what each of them is entitled to.
+//
+// Who feeds it says what each quota is (set, erase), what the pods that name a quota ask for and use
+// (addSelf), and how much there is (setTotal). From this follow, per quota and resource:
+//
+//   childRequest  what its own pods ask for, and the limited requests of its children
+//   request       the same, or min where a quota does not lend and asks for less
+//   limited       request, but not more than max: what its parent counts
+//   used          of its own pods and its children; so for non-preemptible pods
+//   scaledMin     min, or its part of what there is when the mins of all siblings are more than that
+//   runtime       what it may use now (redistribution.h)
+//   limit         the smaller of runtime and max
+//
+// Sums are kept current as they come, up the path to the root: O(depth) for a change of one resource.
+// Runtimes are worked out when they are asked for, and only where something has changed: a quota is
+// dirty in a resource when a claim of its children or its own runtime did. All children of a quota are
+// worked out together, so that results do not depend on who asks first. What depends on nothing that
+// changed is not touched.
+//
+// Quotas hang below the one that they name as parent. While that is not there, or would make a cycle,
+// they hang below the root, and `hanging` says why. The root is always there. A quota that is `apart`
+// (Koordinator's default and system quota) is below the root, but takes no part in its redistribution:
+// what it uses is taken from the total, and its limit is its max.
+//
+// Layout: a row of cells per quota, a column per resource that some quota names, all in one block. Sums
+// over pods are exact in 128 bits, however large the amounts are; everything else is in 64.
+//
+// Units: thousandths of a core for cpu, whole units for everything else; to the tree they are numbers,
+// as resources are. Not thread-safe.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "scheduler/plugins/elasticquota/tree/redistribution.h"
+
+namespace koord::scheduler::quota {
+
+using QuotaId = std::uint32_t;
+inline constexpr QuotaId kNoQuota = ~QuotaId{0};
+using ResourceKey = std::uint32_t;  // whatever numbers the feeder gives resources
+using Column = std::uint32_t;
+using Columns = std::uint64_t;  // a set of columns
+inline constexpr std::size_t kMaxColumns = 64;
+using Sum = __int128;
+
+template <class F>
+void forEachColumn(Columns columns, F&& fn) {
+  for (; columns != 0; columns &= columns - 1) fn(static_cast<Column>(__builtin_ctzll(columns)));
+}
+constexpr Columns columnSet(Column column) {
+  return Columns{1} << column;
+}
+
+// As much of a sum as 64 bits can say.
+std::int64_t clamped(Sum sum);
+
+using Amounts = std::vector<std::pair<ResourceKey, std::int64_t>>;
+
+// What a quota is. Amounts are not negative. No weight for a resource means that it does not borrow.
+struct Spec {
+  std::string parent;  // "" = the root
+  bool lends = true;
+  bool isParent = false;  // for people
+  bool apart = false;
+  Amounts max;
+  Amounts min;
+  Amounts weight;
+  bool operator==(const Spec&) const = default;
+};
+
+// What pods do to a quota in one resource.
+struct Change {
+  Sum request = 0;
+  Sum used = 0;
+  Sum fixedRequest = 0;  // of pods that are not preemptible
+  Sum fixedUsed = 0;
+  bool isZero() const { return request == 0 && used == 0 && fixedRequest == 0 && fixedUsed == 0; }
+};
+
+// One quota in one resource.
+struct Cell {
+  Change self;  // of pods that name this very quota, whether it counts the resource or not
+  Sum childRequest = 0;
+  Sum request = 0;
+  Sum used = 0;
+  Sum fixedRequest = 0;
+  Sum fixedUsed = 0;
+  Sum allocated = 0;     // with guarantees: own use and what children are guaranteed
+  Sum guaranteed = 0;    // with guarantees: the larger of allocated and min
+  std::int64_t max = 0;  // where hasMax
+  std::int64_t min = 0;
+  std::int64_t weight = 0;
+  std::int64_t scaledMin = 0;
+  std::int64_t runtime = 0;
+  std::int64_t limit = 0;  // where hasMax
+};
+
+class QuotaTree {
+ public:
+  struct Settings {
+    bool scaleMin = true;
+    bool guarantee = false;  // what was given is not taken back by redistribution
+  };
+  static constexpr QuotaId kRoot = 0;
+
+  QuotaTree(std::string rootName, Settings settings);
+  QuotaTree(const QuotaTree&) = delete;
+  QuotaTree& operator=(const QuotaTree&) = delete;
+
+  // --- Quotas. The root's name is taken.
+  // Adds or changes one. `fresh` gets the columns that have come to be: the feeder has to add what pods
+  // of all quotas have of them. Resources beyond kMaxColumns do not count (see `uncounted`).
+  QuotaId set(std::string_view name, const Spec& spec, Columns& fresh);
+  // Its pods have to be taken away before. Its children hang below the root until it comes back.
+  void erase(QuotaId quota);
+  QuotaId find(std::string_view name) const;
+  std::size_t size() const { return ids_.size(); }  // the root not among them
+
+  enum class Hanging { WhereItSays, ParentMissing, Cycle };
+  Hanging hanging(QuotaId quota) const { return nodes_[quota].hanging; }
+  const std::string& name(QuotaId quota) const { return nodes_[quota].name; }
+  // Never used again for another quota.
+  std::uint64_t serial(QuotaId quota) const { return nodes_[quota].serial; }
+  // Rises when anything of its cells does.
+  std::uint64_t stamp(QuotaId quota) const { return nodes_[quota].stamp; }
+  const Spec& spec(QuotaId quota) const { return nodes_[quota].spec; }
+  QuotaId parent(QuotaId quota) const { return nodes_[quota].parent; }
+  std::span<const QuotaId> children(QuotaId quota) const {
+    return nodes_[quota].children;
+  }  // by name
+  template <class F>
+  void forEach(F&& fn) const {
+    for (const auto& [name, id] : ids_) fn(id);
+  }
+
+  // --- Resources.
+  std::optional<Column> columnOf(ResourceKey resource) const;
+  ResourceKey resource(Column column) const { return resources_[column]; }
+  Columns columns() const { return inUse_; }
+  Columns maxColumns(QuotaId quota) const { return nodes_[quota].hasMax; }
+  Columns minColumns(QuotaId quota) const { return nodes_[quota].hasMin; }
+  // Where its runtime is worked out: what its parent has, all where that is the root.
+  Columns runtimeColumns(QuotaId quota) const;
+  // What the quota names, and there is no column for.
+  const std::vector<ResourceKey>& uncounted(QuotaId quota) const { return nodes_[quota].uncounted; }
+
+  // --- Amounts.
+  void addSelf(QuotaId quota, Column column, const Change& change);
+  // How much there is of a resource; nullopt: nobody has said.
+  void setTotal(ResourceKey resource, std::optional<std::int64_t> total);
+  std::optional<std::int64_t> total(Column column) const;
+  // What the children of a quota share: the total without what quotas that are apart use, or runtime.
+  std::int64_t available(QuotaId quota, Column column) const;
+
+  // Rises with every change of anything.
+  std::uint64_t version() const { return version_; }
+
+  // --- Runtimes.
+  void refresh(QuotaId quota);  // on the path from the root
+  void refreshAll();
+  const Cell& cell(QuotaId quota, Column column) const { return cells_[quota * stride_ + column]; }
+  Sum limited(QuotaId quota, Column column) const;
+  // The claims of a quota's children in a resource, in their order.
+  std::vector<Claim> claims(QuotaId quota, Column column) const;
+
+  // Derives every sum and runtime from what was fed, and compares: the first difference in words with
+  // both values, "" when there is none. All has to be refreshed.
+  std::string verify() const;
+  // The same for one quota by what its children and its own pods say, and for the runtimes of its
+  // children if they are current: O(children).
+  std::string verifyQuota(QuotaId quota) const;
+  // Derives every sum anew.
+  void rebuild();
+
+ private:
+  struct Node {
+    std::string name;
+    Spec spec;
+    QuotaId parent = kNoQuota;
+    Hanging hanging = Hanging::WhereItSays;
+    std::vector<QuotaId> children;
+    Columns hasMax = 0;
+    Columns hasMin = 0;
+    Columns named = 0;  // max, min or weight: the column is held
+    Columns dirty = 0;  // its children's runtimes are to be worked out
+    std::vector<ResourceKey> uncounted;
+    std::uint64_t serial = 0;
+    std::uint64_t stamp = 0;
+    bool alive = false;
+  };
+  // What a parent adds up of a child.
+  struct Upward {
+    Change change;  // with request limited
+    Sum guaranteed = 0;
+  };
+
+  // topology.cc
+  QuotaId wanted(QuotaId quota) const;  // by the name it gives; kNoQuota when that is not there
+  bool onCycle(QuotaId quota) const;
+  void membersOfCycle(QuotaId quota, std::vector<QuotaId>& members) const;
+  void settle(QuotaId quota);
+  void settleAround(QuotaId quota, std::vector<QuotaId> affected);
+  void attach(QuotaId quota, QuotaId parent);
+  void detach(QuotaId quota);
+  void forgetWish(QuotaId quota);
+
+  // columns.cc
+  std::optional<Column> hold(ResourceKey resource, Columns& fresh);
+  void release(Columns columns);
+  void widen();
+  void addRow(QuotaId quota);
+  void place(QuotaId quota, const Amounts& amounts, Columns& present, std::int64_t Cell::* field,
+             Columns& named, Columns& fresh);
+
+  Cell& at(QuotaId quota, Column column) { return cells_[quota * stride_ + column]; }
+  void apply(QuotaId quota, const Spec& spec, Columns& fresh);
+  Upward upward(QuotaId quota, Column column) const;
+  void push(QuotaId parent, Column column, const Upward& before, const Upward& after);
+  void derive(QuotaId quota, Column column);
+  void count(QuotaId quota, Column column, const Change& change, Sum allocated);
+  void markDirty(QuotaId quota, Columns columns);
+  void markBelowDirty(QuotaId quota, Columns columns);
+  void redistributeAll(QuotaId quota);
+  void scaleMins(QuotaId quota, Column column);
+  void setRuntime(QuotaId quota, Column column, std::int64_t runtime);
+  void refreshBelow(QuotaId quota);
+  Upward ownSums(QuotaId quota, Column column) const;
+  void sumUp(QuotaId quota);
+
+  Settings settings_;
+  std::vector<Node> nodes_;
+  std::vector<QuotaId> free_;
+  std::unordered_map<std::string, QuotaId> ids_;
+  // Quotas by the name of the parent that they ask for, whether it is there or not.
+  std::unordered_map<std::string, std::unordered_set<QuotaId>> wishes_;
+  std::uint64_t lastSerial_ = 0;
+  std::uint64_t version_ = 1;
+  std::uint64_t refreshed_ = 0;  // the version at which nothing was dirty
+
+  std::vector<Cell> cells_;  // by quota, then column
+  std::size_t stride_ = 4;
+  Columns inUse_ = 0;
+  std::vector<ResourceKey> resources_;               // by column
+  std::vector<std::uint32_t> holders_;               // by column: quotas that name it
+  std::vector<std::optional<std::int64_t>> totals_;  // by resource
+  std::vector<Claim> claims_;                        // scratch
+  std::vector<std::int64_t> runtimes_;
+};
+
+}  // namespace koord::scheduler::quota

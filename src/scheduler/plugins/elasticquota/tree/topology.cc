@@ -1,0 +1,161 @@
+// Where the quotas of a QuotaTree hang.
+//
+// Every quota names its parent. Followed from quota to quota, these names lead to the root, to a name
+// that nobody has, or into a cycle. Members of a cycle hang below the root, each of them, so that it
+// does not matter which came first; quotas below a cycle stay where they say. A change of one quota can
+// break the cycle that it was in and close another one that it is in, and no others: only their
+// members, and the quotas that name it, are looked at again.
+//
+// Cost: the length of the path to the root.
+
+#include <algorithm>
+
+#include "scheduler/plugins/elasticquota/tree/quota_tree.h"
+
+namespace koord::scheduler::quota {
+
+QuotaId QuotaTree::find(std::string_view name) const {
+  const auto it = ids_.find(std::string(name));
+  return it == ids_.end() ? kNoQuota : it->second;
+}
+
+QuotaId QuotaTree::wanted(QuotaId quota) const {
+  const Node& node = nodes_[quota];
+  if (node.spec.apart || node.spec.parent.empty() || node.spec.parent == nodes_[kRoot].name)
+    return kRoot;
+  const QuotaId parent = find(node.spec.parent);
+  // Quotas that are apart have no children: their use counts elsewhere.
+  return parent != kNoQuota && nodes_[parent].spec.apart ? kNoQuota : parent;
+}
+
+void QuotaTree::membersOfCycle(QuotaId quota, std::vector<QuotaId>& members) const {
+  const std::size_t before = members.size();
+  members.push_back(quota);
+  for (QuotaId next = wanted(quota); next != quota; next = wanted(next)) {
+    // Outside of a cycle, or on the way into one that does not have this quota.
+    if (next == kRoot || next == kNoQuota || members.size() - before > ids_.size()) {
+      members.resize(before);
+      return;
+    }
+    members.push_back(next);
+  }
+}
+
+bool QuotaTree::onCycle(QuotaId quota) const {
+  std::vector<QuotaId> members;
+  membersOfCycle(quota, members);
+  return !members.empty();
+}
+
+void QuotaTree::attach(QuotaId quota, QuotaId parent) {
+  nodes_[quota].parent = parent;
+  auto& siblings = nodes_[parent].children;
+  siblings.insert(std::ranges::lower_bound(
+                      siblings, nodes_[quota].name, {},
+                      [this](QuotaId id) -> const std::string& { return nodes_[id].name; }),
+                  quota);
+  forEachColumn(inUse_, [&](Column column) { push(parent, column, {}, upward(quota, column)); });
+  markDirty(parent, inUse_);
+  markBelowDirty(quota, inUse_);
+}
+
+void QuotaTree::detach(QuotaId quota) {
+  const QuotaId parent = std::exchange(nodes_[quota].parent, kNoQuota);
+  std::erase(nodes_[parent].children, quota);
+  forEachColumn(inUse_, [&](Column column) { push(parent, column, upward(quota, column), {}); });
+  markDirty(parent, inUse_);
+}
+
+// Hangs the quota where it belongs now.
+void QuotaTree::settle(QuotaId quota) {
+  Node& node = nodes_[quota];
+  QuotaId parent = wanted(quota);
+  node.hanging = parent == kNoQuota ? Hanging::ParentMissing
+                 : onCycle(quota)   ? Hanging::Cycle
+                                    : Hanging::WhereItSays;
+  if (node.hanging != Hanging::WhereItSays) parent = kRoot;
+  if (parent == node.parent) return;
+  if (node.parent != kNoQuota) detach(quota);
+  attach(quota, parent);
+}
+
+// After a change of where the quota, or its name, leads. All that may hang elsewhere are taken off
+// before any of them is hung up again: in between, a path could lead in a circle.
+void QuotaTree::settleAround(QuotaId quota, std::vector<QuotaId> affected) {
+  if (nodes_[quota].alive) {
+    affected.push_back(quota);
+    membersOfCycle(quota, affected);
+  }
+  if (const auto it = wishes_.find(nodes_[quota].name); it != wishes_.end())
+    affected.insert(affected.end(), it->second.begin(), it->second.end());
+  std::ranges::sort(affected);
+  affected.erase(std::ranges::unique(affected).begin(), affected.end());
+  std::erase_if(affected, [&](QuotaId id) { return id == kRoot || !nodes_[id].alive; });
+  for (const QuotaId id : affected) {
+    if (nodes_[id].parent == kRoot || nodes_[id].parent == kNoQuota) continue;
+    detach(id);
+    attach(id, kRoot);
+  }
+  for (const QuotaId id : affected) settle(id);
+}
+
+void QuotaTree::forgetWish(QuotaId quota) {
+  const auto it = wishes_.find(nodes_[quota].spec.parent);
+  if (it == wishes_.end()) return;
+  it->second.erase(quota);
+  if (it->second.empty()) wishes_.erase(it);
+}
+
+QuotaId QuotaTree::set(std::string_view name, const Spec& spec, Columns& fresh) {
+  QuotaId quota = find(name);
+  if (quota != kNoQuota && nodes_[quota].spec == spec) return quota;
+  ++version_;
+  if (quota == kNoQuota) {
+    quota = free_.empty() ? static_cast<QuotaId>(nodes_.size()) : free_.back();
+    if (!free_.empty()) free_.pop_back();
+    addRow(quota);
+    Node& node = nodes_[quota];
+    node.name = name;
+    node.serial = ++lastSerial_;
+    node.alive = true;
+    node.spec = spec;
+    ids_.emplace(node.name, quota);
+    wishes_[spec.parent].insert(quota);
+    apply(quota, spec, fresh);
+    settleAround(quota, {});
+    return quota;
+  }
+  const bool moved =
+      nodes_[quota].spec.parent != spec.parent || nodes_[quota].spec.apart != spec.apart;
+  std::vector<QuotaId> affected;
+  if (moved) {
+    membersOfCycle(quota, affected);
+    forgetWish(quota);
+    wishes_[spec.parent].insert(quota);
+  }
+  apply(quota, spec, fresh);
+  if (moved) settleAround(quota, std::move(affected));
+  return quota;
+}
+
+void QuotaTree::erase(QuotaId quota) {
+  ++version_;
+  std::vector<QuotaId> affected;
+  membersOfCycle(quota, affected);
+  affected.insert(affected.end(), nodes_[quota].children.begin(), nodes_[quota].children.end());
+  const std::vector<QuotaId> children = nodes_[quota].children;
+  for (const QuotaId child : children) {
+    detach(child);
+    attach(child, kRoot);
+  }
+  detach(quota);
+  forgetWish(quota);
+  ids_.erase(nodes_[quota].name);
+  nodes_[quota].alive = false;
+  settleAround(quota, std::move(affected));
+  release(nodes_[quota].named);
+  addRow(quota);
+  free_.push_back(quota);
+}
+
+}  // namespace koord::scheduler::quota

@@ -1,0 +1,83 @@
+#include "scheduler/plugins/elasticquota/waker.h"
+
+namespace koord::scheduler {
+
+QuotaWaker::QuotaWaker(Handle& handle, Quotas& quotas, QuotaRules rules)
+    : handle_(handle), quotas_(quotas), rules_(rules) {
+  quotas_.onChange([this] { changed(); });
+}
+
+QuotaWaker& QuotaWaker::of(Handle& handle, Quotas& quotas, QuotaRules rules) {
+  return handle.shared().of<QuotaWaker>(
+      [&] { return std::make_unique<QuotaWaker>(handle, quotas, rules); });
+}
+
+std::vector<std::int64_t> QuotaWaker::leftOf(const Place& place) const {
+  const quota::QuotaTree& tree = place.quotas();
+  std::vector<std::int64_t> left;
+  for (quota::QuotaId next = place.quota; next != quota::kNoQuota; next = tree.parent(next)) {
+    for (quota::Column column = 0; column < quota::kMaxColumns; ++column) {
+      if ((tree.columns() >> column) == 0) break;
+      const quota::Cell& cell = tree.cell(next, column);
+      left.push_back(quota::clamped(limitOf(cell, rules_) - cell.used));
+      if (next == place.quota) left.push_back(quota::clamped(cell.min - cell.fixedUsed));
+    }
+    if (!rules_.ancestors) break;
+  }
+  return left;
+}
+
+void QuotaWaker::full(const Place& place) {
+  Room& room = full_[{place.tree->id, place.quota}];
+  room.name = place.name();
+  room.serial = place.quotas().serial(place.quota);
+  room.left = leftOf(place);
+}
+
+void QuotaWaker::changed() {
+  if (full_.empty() || looking_) return;
+  looking_ = true;
+  handle_.executor().post([this, alive = alive_] {
+    if (*alive) look();
+  });
+}
+
+// Nobody of the quota waits: all that is asked for is used.
+bool QuotaWaker::idle(const Place& place) {
+  const quota::QuotaTree& tree = place.quotas();
+  bool waiting = false;
+  quota::forEachColumn(tree.maxColumns(place.quota), [&](quota::Column column) {
+    const quota::Change& self = tree.cell(place.quota, column).self;
+    waiting |= self.request > self.used;
+  });
+  return !waiting;
+}
+
+void QuotaWaker::look() {
+  looking_ = false;
+  bool relieved = false;
+  for (auto it = full_.begin(); it != full_.end();) {
+    Room& room = it->second;
+    const Place place = quotas_.find(room.name);
+    if (!place || place.quotas().serial(place.quota) != room.serial) {
+      relieved = true;  // its pods belong to another one now
+      it = full_.erase(it);
+      continue;
+    }
+    quotas_.refresh(place);
+    std::vector<std::int64_t> left = leftOf(place);
+    bool more = left.size() != room.left.size();
+    for (std::size_t n = 0; !more && n < left.size(); ++n) more = left[n] > room.left[n];
+    relieved |= more;
+    room.left = std::move(left);
+    it = idle(place) ? full_.erase(it) : std::next(it);
+  }
+  if (!relieved) return;
+  ClusterEvent event;
+  event.resource = EventResource::Custom;
+  event.customResource = KindOf<api::ElasticQuota>::value.customResource;
+  event.actions = action::kUpdateOther;
+  handle_.notify(event);
+}
+
+}  // namespace koord::scheduler

@@ -13,42 +13,9 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   Attempt& attempt = *owned;
   const std::string uid = attempt.pod.uid();
   underWay_.insert(uid);
-  const Status flight = attempt.timer.point("PreBindPreFlight", [&] { return preFlight(attempt); });
-  if (!flight.ok()) {
-    shared_.waiting.remove(uid);
-    underWay_.erase(uid);
-    fail(attempt, flight);
-    co_return;
-  }
-  if (!attempt.preBinds.empty() || shared_.waiting.find(uid)) {
-    // Binding will take its time: others (autoscalers, the next leader) must not plan with the
-    // place.
-    auto announcing =
-        shared_.kindOf(*attempt.pod.info).announce(attempt.pod.info, attempt.nodeName);
-    co_await announcing;
-  }
-  if (shared_.waiting.find(uid)) {
-    auto waiting = waitForPermit(uid);
-    const Status allowed = co_await waiting;
-    if (!allowed.ok()) {
-      underWay_.erase(uid);
-      fail(attempt, allowed);
-      co_return;
-    }
-  }
-  queue_->done(uid);
-  if (const Status again = checkAgain(attempt); !again.ok()) {
-    underWay_.erase(uid);
-    if (!again.skipped()) {
-      fail(attempt, again);
-    } else {
-      log::info("pod {} is not bound: it is gone, or is another scheduler's by now",
-                attempt.pod.info->key());
-      (void)Placement::giveUp(shared_, attempt);
-      placeFreed(*attempt.pod.info, attempt.nodeName);
-    }
-    co_return;
-  }
+  auto waiting = mayBind(attempt);
+  const bool go = co_await waiting;
+  if (!go) co_return;
   const SteadyTime preBindSince = executor_.steadyNow();
   auto preparing = preBind(attempt);
   Status status = co_await preparing;
@@ -80,6 +47,48 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   }
   succeeded(attempt);
   releaseIfDeleted(attempt);
+}
+
+// Up to the first write that binds: pre-flight, the wait for permission, a last look. false: the
+// attempt has ended, and is dealt with.
+Task<bool> Scheduler::mayBind(Attempt& attempt) {
+  const std::string uid = attempt.pod.uid();
+  const Status flight = attempt.timer.point("PreBindPreFlight", [&] { return preFlight(attempt); });
+  if (!flight.ok()) {
+    shared_.waiting.remove(uid);
+    underWay_.erase(uid);
+    fail(attempt, flight);
+    co_return false;
+  }
+  if (!attempt.preBinds.empty() || shared_.waiting.find(uid)) {
+    // Binding will take its time: others (autoscalers, the next leader) must not plan with the
+    // place.
+    auto announcing =
+        shared_.kindOf(*attempt.pod.info).announce(attempt.pod.info, attempt.nodeName);
+    co_await announcing;
+  }
+  if (shared_.waiting.find(uid)) {
+    auto waiting = waitForPermit(uid);
+    const Status allowed = co_await waiting;
+    if (!allowed.ok()) {
+      underWay_.erase(uid);
+      fail(attempt, allowed);
+      co_return false;
+    }
+  }
+  queue_->done(uid);
+  const Status again = checkAgain(attempt);
+  if (again.ok()) co_return true;
+  underWay_.erase(uid);
+  if (!again.skipped()) {
+    fail(attempt, again);
+  } else {
+    log::info("pod {} is not bound: it is gone, or is another scheduler's by now",
+              attempt.pod.info->key());
+    (void)Placement::giveUp(shared_, attempt);
+    placeFreed(*attempt.pod.info, attempt.nodeName);
+  }
+  co_return false;
 }
 
 Task<Status> Scheduler::waitForPermit(std::string uid) {

@@ -141,20 +141,31 @@ net::HttpServer::Handler HttpService::handler() const {
   };
 }
 
-void HttpService::addServices() {
-  const auto add = [this](const char* method, const char* path,
-                          std::function<Result<json::value>(const net::RoutedRequest&)> answer) {
-    router_.add(
-        method, path,
-        [this, answer = std::move(answer)](const net::RoutedRequest& in, const ResponderPtr& to) {
-          if (state_.leading()) return send(*to, answer(in));
-          net::sendJson(*to, 503, json::object{{"message", "the instance is not leader"}});
-        });
-  };
-  std::set<std::string> shown{"/apis/v1/__services__", "/apis/v1/diagnosis/:namespace/:pod",
-                              "/apis/v1/explain/pods/:namespace/:name", "/apis/v1/nodes/:nodeName",
-                              "/apis/v1/scheduleexplanations/:namespace/:pod"};
-  // Profiles share what their plugins tell: the first that has a plugin answers for it.
+// Answers on the leader only.
+void HttpService::addAnswer(const char* method, const char* path, Answer answer) {
+  router_.add(
+      method, path,
+      [this, answer = std::move(answer)](const net::RoutedRequest& in, const ResponderPtr& to) {
+        if (state_.leading()) return send(*to, answer(in));
+        net::sendJson(*to, 503, json::object{{"message", "the instance is not leader"}});
+      });
+}
+
+// About the pod NAMESPACE/NAME that the path ends in.
+void HttpService::addPodAnswer(const char* path,
+                               std::function<Result<json::value>(const api::ObjectKey&)> answer) {
+  addAnswer(
+      "GET", path,
+      [path, answer = std::move(answer)](const net::RoutedRequest& in) -> Result<json::value> {
+        const auto slash = in.rest.find('/');
+        if (slash == std::string::npos)
+          return fail(ErrorCode::NotFound, fmt::format("expected {}NAMESPACE/NAME", path));
+        return answer({in.rest.substr(0, slash), in.rest.substr(slash + 1)});
+      });
+}
+
+// Profiles share what their plugins tell: the first that has a plugin answers for it.
+void HttpService::addPluginServices(std::set<std::string>& shown) {
   for (const auto& [name, runtime] : scheduler_.profiles()) {
     for (const auto& plugin : runtime->profile().plugins) {
       auto* service = dynamic_cast<ServicePlugin*>(plugin.get());
@@ -162,51 +173,48 @@ void HttpService::addServices() {
       const std::string base = fmt::format("/apis/v1/plugins/{}/", plugin->name());
       for (auto& route : service->routes()) {
         if (!shown.insert(base + route.shown).second) continue;
-        add("GET", (base + route.path).c_str(),
-            [answer = std::move(route.answer),
-             ask = std::move(route.ask)](const net::RoutedRequest& in) {
-              if (!ask) return answer(in.rest);
-              api::StringMap query;
-              for (const auto& [name, value] : in.target.query) query[name] = value;
-              return ask(in.rest, query);
-            });
+        addAnswer("GET", (base + route.path).c_str(),
+                  [answer = std::move(route.answer),
+                   ask = std::move(route.ask)](const net::RoutedRequest& in) {
+                    if (!ask) return answer(in.rest);
+                    api::StringMap query;
+                    for (const auto& [name, value] : in.target.query) query[name] = value;
+                    return ask(in.rest, query);
+                  });
       }
     }
   }
+}
+
+void HttpService::addServices() {
+  std::set<std::string> shown{"/apis/v1/__services__", "/apis/v1/diagnosis/:namespace/:pod",
+                              "/apis/v1/explain/pods/:namespace/:name", "/apis/v1/nodes/:nodeName",
+                              "/apis/v1/scheduleexplanations/:namespace/:pod"};
+  addPluginServices(shown);
   json::array paths;
   for (const std::string& path : shown) paths.push_back(json::string(path));
-  add("GET", "/apis/v1/__services__", [paths](const net::RoutedRequest&) {
+  addAnswer("GET", "/apis/v1/__services__", [paths](const net::RoutedRequest&) {
     return json::value(
         json::object{{"GET", paths}, {"POST", json::array{"/apis/v1/explain/pods"}}});
   });
-  add("GET", "/apis/v1/nodes/",
-      [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });
-  // About the pod NAMESPACE/NAME that the path ends in.
-  const auto addPods = [&](const char* path,
-                           std::function<Result<json::value>(const api::ObjectKey&)> answer) {
-    add("GET", path,
-        [path, answer = std::move(answer)](const net::RoutedRequest& in) -> Result<json::value> {
-          const auto slash = in.rest.find('/');
-          if (slash == std::string::npos)
-            return fail(ErrorCode::NotFound, fmt::format("expected {}NAMESPACE/NAME", path));
-          return answer({in.rest.substr(0, slash), in.rest.substr(slash + 1)});
-        });
-  };
-  addPods("/apis/v1/explain/pods/",
-          [this](const api::ObjectKey& key) { return explainPod(scheduler_, key); });
-  addPods("/apis/v1/diagnosis/", [this](const api::ObjectKey& key) {
+  addAnswer("GET", "/apis/v1/nodes/",
+            [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });
+  addPodAnswer("/apis/v1/explain/pods/",
+               [this](const api::ObjectKey& key) { return explainPod(scheduler_, key); });
+  addPodAnswer("/apis/v1/diagnosis/", [this](const api::ObjectKey& key) {
     return diagnosePod(scheduler_, key, executor_.wallNow());
   });
-  addPods("/apis/v1/scheduleexplanations/", [this](const api::ObjectKey& key) {
+  addPodAnswer("/apis/v1/scheduleexplanations/", [this](const api::ObjectKey& key) {
     return explainSchedule(scheduler_, key, executor_.wallNow());
   });
-  add("POST", "/apis/v1/explain/pods", [this](const net::RoutedRequest& in) -> Result<json::value> {
-    auto pod = api::decodeText<api::Pod>(in.request.body);
-    if (!pod) return fail(std::move(pod.error()));
-    if (pod->spec.schedulerName.empty()) pod->spec.schedulerName = "default-scheduler";
-    transformPod(*pod, scheduler_.podTransforms());
-    return explainPodObject(scheduler_, std::make_shared<const api::Pod>(*std::move(pod)));
-  });
+  addAnswer(
+      "POST", "/apis/v1/explain/pods", [this](const net::RoutedRequest& in) -> Result<json::value> {
+        auto pod = api::decodeText<api::Pod>(in.request.body);
+        if (!pod) return fail(std::move(pod.error()));
+        if (pod->spec.schedulerName.empty()) pod->spec.schedulerName = "default-scheduler";
+        transformPod(*pod, scheduler_.podTransforms());
+        return explainPodObject(scheduler_, std::make_shared<const api::Pod>(*std::move(pod)));
+      });
 }
 
 }  // namespace koord::scheduler

@@ -8,6 +8,8 @@
 // and /apis/v1/scheduleexplanations/NS/POD for programs (diagnose.h).
 
 #include <functional>
+#include <set>
+#include <string>
 
 #include "net/metrics_page.h"
 #include "net/router.h"
@@ -38,7 +40,12 @@ class HttpService {
 
  private:
   void addDebugFlags();
+  using Answer = std::function<Result<json::value>(const net::RoutedRequest&)>;
   void addServices();
+  void addPluginServices(std::set<std::string>& shown);
+  void addAnswer(const char* method, const char* path, Answer answer);
+  void addPodAnswer(const char* path,
+                    std::function<Result<json::value>(const api::ObjectKey&)> answer);
 
   Scheduler& scheduler_;
   Metrics& metrics_;

@@ -70,6 +70,9 @@ class ElasticQuota final : public Plugin,
   bool hasCredits(const PodInfo& pod) const;
   bool helps(const PodInfo& pod) const;
   std::string mayNotPreempt(const PodInfo& pod, const Diagnosis& diagnosis) const;
+  using Reasons = std::vector<std::pair<std::string, std::size_t>>;  // how many nodes give each
+  Status noCandidate(const PodInfo& pod, const Diagnosis& diagnosis, std::size_t tried,
+                     std::size_t without, Reasons reasons) const;
 
   Handle& handle_;
   Cluster& cluster_;

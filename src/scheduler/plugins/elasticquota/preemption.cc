@@ -63,6 +63,21 @@ std::string ElasticQuota::mayNotPreempt(const PodInfo& pod, const Diagnosis& dia
   return waits ? "not eligible due to a terminating pod on the nominated node." : "";
 }
 
+// What is said when no node's pods can make room.
+Status ElasticQuota::noCandidate(const PodInfo& pod, const Diagnosis& diagnosis, std::size_t tried,
+                                 std::size_t without, Reasons reasons) const {
+  if (without > 0)
+    reasons.emplace_back(
+        fmt::format("No victims found for preemptor pod {}", pod.pod->metadata.name), without);
+  if (diagnosis.totalNodes > tried)
+    reasons.emplace_back("Preemption is not helpful for scheduling", diagnosis.totalNodes - tried);
+  Status status = prefixed(Status::unschedulable(fmt::format(
+      "0/{} nodes are available: {}.", diagnosis.totalNodes, reasonsText(std::move(reasons)))));
+  // If it is the quota that is full, no other preemption helps: pods of other quotas give it no room.
+  if (diagnosis.preFilter.plugin == kName) status.code = Code::UnschedulableAndUnresolvable;
+  return status;
+}
+
 PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
                                           const Diagnosis& diagnosis) {
   PostFilterResult result;
@@ -77,7 +92,7 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
   });
   std::vector<DryRunOutcomePtr> outcomes;  // keeps alive what the others point to
   std::vector<const Candidate*> candidates;
-  std::vector<std::pair<std::string, std::size_t>> reasons;
+  Reasons reasons;
   const bool possible = preemption_.possible(*pod);
   if (possible) dryRun_.begin(state, *pod);
   const bool named = potential.size() <= kNodesNamed;
@@ -103,17 +118,8 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
     }
   }
   if (candidates.empty()) {
-    if (without > 0 && !named)
-      reasons.emplace_back(
-          fmt::format("No victims found for preemptor pod {}", pod->pod->metadata.name), without);
-    if (diagnosis.totalNodes > potential.size())
-      reasons.emplace_back("Preemption is not helpful for scheduling",
-                           diagnosis.totalNodes - potential.size());
-    result.status = prefixed(Status::unschedulable(fmt::format(
-        "0/{} nodes are available: {}.", diagnosis.totalNodes, reasonsText(std::move(reasons)))));
-    // If it is the quota that is full, no other preemption helps: pods of other quotas give it no room.
-    if (diagnosis.preFilter.plugin == kName)
-      result.status.code = Code::UnschedulableAndUnresolvable;
+    result.status =
+        noCandidate(*pod, diagnosis, potential.size(), named ? 0 : without, std::move(reasons));
     result.nomination = {true, ""};
     return result;
   }

@@ -29,6 +29,7 @@ struct Shared {
   Observer* observer = nullptr;
   std::unique_ptr<Extenders> extenders;  // nullptr when there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
+  std::function<PodPtr(const api::ObjectKey&)> pending;
   std::set<std::string, std::less<>> gates;  // those that are on
 
   UnitKind& kindOf(const PodInfo& unit) { return unit.kind ? *unit.kind : podUnits; }
@@ -51,6 +52,7 @@ class ProfileRuntime final : public Handle {
   UnitFeed& units() override { return *shared_.units; }
   UnitKind& kindOf(const PodInfo& unit) override { return shared_.kindOf(unit); }
   Random random() override { return random_.fork(); }
+  PodPtr pendingPod(const api::ObjectKey& key) override { return shared_.pending(key); }
   void activate(const std::vector<PodPtr>& pods) override { shared_.activate(pods); }
   kube::Api* api() override { return shared_.api; }
   kube::EventRecorder* events() override { return events_.get(); }

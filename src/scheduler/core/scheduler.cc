@@ -38,6 +38,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   Scheduler& self = *scheduler;
   const SchedulerConfiguration& configuration = self.options_.configuration;
   self.shared_.activate = [&self](const std::vector<PodPtr>& pods) { self.queue_->activate(pods); };
+  self.shared_.pending = [&self](const api::ObjectKey& key) { return self.pending(key); };
   self.shared_.observer = observer;
   self.shared_.gates = self.options_.gates;
   self.shared_.podUnits.transforms = self.podTransforms();

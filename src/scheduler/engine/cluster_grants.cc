@@ -11,6 +11,7 @@ namespace koord::scheduler {
 void Cluster::addLedger(Ledger& ledger) {
   ledger.id_ = static_cast<LedgerId>(ledgers_.size());
   ledgers_.push_back(&ledger);
+  if (ledger.derives()) deriving_.push_back(&ledger);
   for (auto it = pods_.begin(); it != pods_.end(); ++it) rereadPod(it, ledger.id_);
 }
 
@@ -45,6 +46,12 @@ void Cluster::setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant) {
   if (grant) applyGrant(it->node, *it->info, ledger, *grant, true);
   if (openTransactions_ > 0) journal_.push_back({Undo::Kind::Regrant, {it->info}, ledger, held});
   touch(it->node);
+  settle();
+}
+
+void Cluster::settle() {
+  if (undoing_) return;
+  for (Ledger* ledger : deriving_) ledger->settle(*this);
 }
 
 void Cluster::applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant,

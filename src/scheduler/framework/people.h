@@ -29,6 +29,13 @@ class PodFactsPlugin {
   virtual json::value factsOf(const PodInfo& pod) const = 0;  // null = nothing
 };
 
+// Metrics of its own, as they are now, in Prometheus' text format.
+class MetricsPlugin {
+ public:
+  virtual ~MetricsPlugin() = default;
+  virtual std::string metrics() const = 0;
+};
+
 // Answers GET below /apis/v1/plugins/NAME/ on the leader.
 class ServicePlugin {
  public:

@@ -1,10 +1,12 @@
 #include "scheduler/services/metrics.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
 #include "net/prometheus.h"
+#include "scheduler/framework/people.h"
 
 namespace koord::scheduler {
 
@@ -251,6 +253,21 @@ void Metrics::drifted(std::string_view ledger) {
   impl_->drifts.Add({{"ledger", std::string(ledger)}}).Increment();
 }
 
+namespace {
+
+// Profiles share what their plugins tell: the first that has a plugin answers for it.
+std::string pluginMetrics(const Scheduler& scheduler) {
+  std::string text;
+  std::set<std::string, std::less<>> told;
+  for (const auto& [name, runtime] : scheduler.profiles())
+    for (const auto& plugin : runtime->profile().plugins)
+      if (const auto* metrics = dynamic_cast<const MetricsPlugin*>(plugin.get()))
+        if (told.insert(std::string(plugin->name())).second) text += metrics->metrics();
+  return text;
+}
+
+}  // namespace
+
 std::string Metrics::text(const Scheduler& scheduler) {
   const auto set = [](Family<Gauge>& family, const Labels& labels, std::size_t amount) {
     family.Add(labels).Set(static_cast<double>(amount));
@@ -280,7 +297,7 @@ std::string Metrics::text(const Scheduler& scheduler) {
     impl_->eventsSeen[event] = count;
   for (const auto& [event, count] : impl_->eventsSeen)
     set(impl_->inFlight, {{"event", event}}, count);
-  return net::prometheusText(impl_->registry);
+  return net::prometheusText(impl_->registry) + pluginMetrics(scheduler);
 }
 
 }  // namespace koord::scheduler

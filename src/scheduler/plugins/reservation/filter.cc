@@ -19,7 +19,6 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr const char* kNoneMatches = "node(s) no reservations match reservation affinity";
 constexpr const char* kOtherNode = "node(s) didn't match the nodeName specified by reservation";
 constexpr const char* kPolicyConflict = "node(s) reservation allocate policy conflict";
 constexpr const char* kNoneFits = "node(s) no reservation(s) to meet the requirements";

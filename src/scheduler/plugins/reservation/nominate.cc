@@ -20,7 +20,6 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr const char* kNoneMatches = "node(s) no reservations match reservation affinity";
 // A node with an order beats all without one; each order beats all that come after it. Twice as
 // much is enough for the best to be 100 after scaling and the next to be less.
 constexpr std::int64_t kOrdered = 1000;

@@ -8,12 +8,6 @@
 
 namespace koord::scheduler {
 
-namespace {
-
-constexpr const char* kNoneMatches = "node(s) no reservations match reservation affinity";
-
-}  // namespace
-
 ReservationPlugin::ReservationPlugin(Handle& handle, const ReservationArgs& args)
     : handle_(handle),
       cluster_(handle.cluster()),

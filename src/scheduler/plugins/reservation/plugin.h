@@ -44,6 +44,7 @@ class ReservationPlugin final : public Plugin,
                                 public ReservationsOffer {
  public:
   static constexpr std::string_view kName = "Reservation";
+  static constexpr const char* kNoneMatches = "node(s) no reservations match reservation affinity";
   ReservationPlugin(Handle& handle, const ReservationArgs& args);
   ~ReservationPlugin() override;
   std::string_view name() const override { return kName; }

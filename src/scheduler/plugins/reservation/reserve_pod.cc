@@ -67,8 +67,10 @@ Result<> checkReservation(const api::Reservation& reservation) {
 }
 
 Result<std::shared_ptr<const api::Pod>> makeReservePod(const api::Reservation& reservation) {
+  if (!reservation.spec.template_.is_object())
+    return fail(ErrorCode::Invalid, "spec.template: expected an object");
   auto read = api::decode<api::PodTemplateSpec>(reservation.spec.template_);
-  if (!read) return fail(Error(std::move(read.error())).within("spec.template"));
+  if (!read) return fail(ErrorCode::Invalid, "spec.template." + read.error().message);
   const std::string& uid = reservation.metadata.uid;
   auto pod = std::make_shared<api::Pod>();
   pod->spec = std::move(read->spec);

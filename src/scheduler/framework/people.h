@@ -29,7 +29,8 @@ class PodFactsPlugin {
   virtual json::value factsOf(const PodInfo& pod) const = 0;  // null = nothing
 };
 
-// Metrics of its own, as they are now, in Prometheus' text format.
+// Has metrics of its own: exposition text that follows the scheduler's. Profiles share them: of plugins
+// of the same name the first profile's is asked.
 class MetricsPlugin {
  public:
   virtual ~MetricsPlugin() = default;

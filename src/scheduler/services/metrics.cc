@@ -255,14 +255,15 @@ void Metrics::drifted(std::string_view ledger) {
 
 namespace {
 
-// Profiles share what their plugins tell: the first that has a plugin answers for it.
 std::string pluginMetrics(const Scheduler& scheduler) {
   std::string text;
-  std::set<std::string, std::less<>> told;
-  for (const auto& [name, runtime] : scheduler.profiles())
-    for (const auto& plugin : runtime->profile().plugins)
-      if (const auto* metrics = dynamic_cast<const MetricsPlugin*>(plugin.get()))
-        if (told.insert(std::string(plugin->name())).second) text += metrics->metrics();
+  std::set<std::string_view> told;
+  for (const auto& [name, runtime] : scheduler.profiles()) {
+    for (const auto& plugin : runtime->profile().plugins) {
+      const auto* source = dynamic_cast<const MetricsPlugin*>(plugin.get());
+      if (source && told.insert(plugin->name()).second) text += source->metrics();
+    }
+  }
   return text;
 }
 

@@ -244,6 +244,8 @@ class Cluster {
   };
   std::vector<Drift> checkNode(NodeId node) const;
   std::string verifyNode(NodeId node) const;  // the same as one text; "" when nothing differs
+  // Works these out anew from the node's pods. Not inside a transaction.
+  void repairNode(NodeId node, const std::vector<Drift>& drifts);
 
  private:
   using Column = std::vector<std::int64_t>;
@@ -270,6 +272,8 @@ class Cluster {
   PodRecord erasePod(Pods::iterator it);
   void setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant);
   void applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant, bool add);
+  // What something else holds for a pod is not taken by the pod.
+  void countCovered(NodeId node, const Resources& covered, bool add);
   void settle();
   Grants readGrants(const PodInfo& pod, NodeId node, const Grants& held) const;
   void rereadPod(Pods::iterator it, LedgerId ledger);
@@ -278,6 +282,7 @@ class Cluster {
   // Adds to a number of a node in that column, or takes from it.
   void shift(Column& column, NodeId node, std::int64_t value, bool negative);
   std::string verifyRequested(NodeId node) const;
+  void recount(NodeId node);
   void undoTo(std::size_t mark);
 
   Symbols symbols_;

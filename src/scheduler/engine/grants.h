@@ -93,6 +93,10 @@ class Ledger {
   // compares; the difference in words with both values, "" when there is none.
   virtual std::string verify(NodeId node, std::span<const GrantedPod> pods) const = 0;
 
+  // Drops all that its tables have of the node; add() follows for each pod there that holds something.
+  // False: it cannot, and nothing follows.
+  virtual bool forget(NodeId /*node*/) { return false; }
+
   // --- Grants that follow from those of other pods: how much of a reservation its owners use. Such
   // a ledger notes in add and remove whose grants have to be worked out anew, and hands them out
   // (Cluster::regrant) when it is asked to, which is right after. Undoing needs no such call: what

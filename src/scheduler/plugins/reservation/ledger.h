@@ -77,6 +77,7 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
   void addValue(NodeId node, const PodInfo& pod, const ReservationShare& share) override;
   void removeValue(NodeId node, const PodInfo& pod, const ReservationShare& share) override;
   std::string verifyValues(NodeId node, Held held) const override;
+  bool forget(NodeId node) override;
   bool derives() const override { return true; }
   void settle(Cluster& cluster) override;
 

@@ -448,6 +448,14 @@ TEST_F(Reservations, drift_is_told_with_both_values) {
   use.requests.base[kCpu] += 1000;
   EXPECT_THAT(cluster().verifyNode(0), HasSubstr("kept 1 owners with 0=5000"));
   EXPECT_THAT(cluster().verifyNode(0), HasSubstr("counted 1 with 0=4000"));
+  cluster().repairNode(0, cluster().checkNode(0));
+  expectSound();
+  EXPECT_EQ(book().ledger().find("uid-r")->requests.base[kCpu], 4000);
+  const_cast<std::int64_t&>(cluster().requested(kCpu)[0]) += 5;
+  EXPECT_THAT(cluster().verifyNode(0), HasSubstr("resources: cpu: kept 16005, counted 16000"));
+  cluster().repairNode(0, cluster().checkNode(0));
+  EXPECT_EQ(used("n"), 16000);
+  expectSound();
 }
 
 TEST_F(Reservations, an_explanation_says_why_each_was_not_used) {

@@ -92,6 +92,7 @@ class InstantBinder final : public Plugin, public BindPlugin {
   explicit InstantBinder(std::function<void(const PodPtr&, const std::string&)> bound)
       : bound_(std::move(bound)) {}
   std::string_view name() const override { return "DefaultBinder"; }
+  bool binds(const PodInfo& unit) const override { return !unit.kind; }
   Task<Status> bind(CycleState&, PodPtr pod, std::string nodeName) override {
     bound_(pod, nodeName);
     co_return Status{};

@@ -12,6 +12,8 @@
 #include "quotas.h"
 #include "scheduler/core/scheduler.h"
 #include "scheduler/plugins/registry.h"
+#include "scheduler/plugins/reservation/reservation_object.h"
+#include "scheduler/testing/reservations.h"
 #include "scheduler/testing/world.h"
 
 namespace {
@@ -91,6 +93,7 @@ class InstantBinder final : public Plugin, public BindPlugin {
   explicit InstantBinder(std::function<void(const PodPtr&, const std::string&)> bound)
       : bound_(std::move(bound)) {}
   std::string_view name() const override { return "DefaultBinder"; }
+  bool binds(const PodInfo& unit) const override { return !unit.kind; }
   Task<Status> bind(CycleState&, PodPtr pod, std::string nodeName) override {
     bound_(pod, nodeName);
     co_return Status{};
@@ -244,6 +247,81 @@ Numbers unschedulable(const Numbers& params) {
   return metrics;
 }
 
+constexpr const char* kWithReservations =
+    "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n"
+    "- schedulerName: default-scheduler\n  plugins:\n"
+    "    multiPoint: {enabled: [{name: Reservation}]}\n"
+    "    score: {enabled: [{name: Reservation, weight: 5000}]}\n";
+
+// Reservations of `teams` are created and placed, then their owners come, five for each, which fill
+// them; the whole scheduler, on an API that binds at once. plain: pods of no team come instead.
+Numbers reservations(const Numbers& params, bool plain) {
+  VirtualLoop loop;
+  std::vector<std::pair<std::shared_ptr<const api::Pod>, std::shared_ptr<const api::Pod>>>
+      confirmations;
+  std::size_t bound = 0;
+  Registry registry = makeRegistry();
+  registry["DefaultBinder"] = [&](Fields&, Handle&) -> std::unique_ptr<Plugin> {
+    return std::make_unique<InstantBinder>([&](const PodPtr& unit, const std::string& nodeName) {
+      auto after = std::make_shared<api::Pod>(*unit->pod);
+      after->spec.nodeName = nodeName;
+      after->metadata.resourceVersion = "2";
+      confirmations.emplace_back(unit->pod, std::move(after));
+      ++bound;
+    });
+  };
+  SchedulerOptions options;
+  options.configuration = *parseConfiguration(kWithReservations);
+  const auto scheduler = *Scheduler::create(std::move(options), registry, loop, nullptr);
+  for (int n = 0; n < params.at("nodes"); ++n) scheduler->nodeAdded(node(n).build());
+  scheduler->start();
+  auto& store = scheduler->stores().of<api::Reservation>();
+  const int count = static_cast<int>(params.at("reservations"));
+  const int teams = static_cast<int>(params.at("teams"));
+  std::vector<std::shared_ptr<const api::Reservation>> objects;
+  for (int n = 0; n < count; ++n) {
+    objects.push_back(scheduler::testing::aReservation(fmt::format("reservation-{}", n))
+                          .request("cpu", "5")
+                          .request("memory", "5Gi")
+                          .owner("team", std::to_string(n % teams))
+                          .build());
+  }
+  const bench::Stopwatch creating;
+  for (const auto& object : objects) store.set(object);
+  std::size_t placed = 0;
+  while (placed < objects.size()) {
+    loop.advance(std::chrono::milliseconds(1));
+    placed = 0;
+    for (const auto& [key, object] : store.all()) placed += object->status.phase == "Available";
+  }
+  const double created = creating.seconds();
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  const int owners = static_cast<int>(params.at("pods"));
+  for (int n = 0; n < owners; ++n) {
+    PodBuilder owner =
+        aPod(fmt::format("owner-{}", n)).request("cpu", "1").request("memory", "1Gi");
+    if (!plain) owner.label("team", std::to_string(n / (owners / teams) % teams));
+    pods.push_back(owner.build());
+  }
+  const double cpu = bench::cpuSeconds();
+  const bench::Stopwatch all;
+  for (const auto& owner : pods) scheduler->podAdded(owner);
+  while (bound < pods.size()) {
+    loop.runReady();
+    for (const auto& [before, after] : std::exchange(confirmations, {}))
+      scheduler->podUpdated(before, after);
+    loop.advance(std::chrono::milliseconds(1));
+  }
+  std::vector<double> none;
+  Numbers metrics = results(pods.size(), all.seconds(), bench::cpuSeconds() - cpu, none);
+  metrics["reservations_per_second"] = static_cast<double>(count) / created;
+  std::size_t inside = 0;
+  for (const auto& record : scheduler->cluster().pods())
+    inside += !record.grants.empty() && !record.info->kind;
+  metrics["owners_inside"] = static_cast<double>(inside);
+  return metrics;
+}
+
 Numbers sized(int nodes, int pods, int classes) {
   return {{"nodes", nodes}, {"pods", pods}, {"classes", classes}};
 }
@@ -339,6 +417,15 @@ int main(int argc, char** argv) {
     all.push_back(social("Preemption", many, 4 * many, many, {low, high, true}));
     all.push_back(social("PreferredTopologySpreading", nodes, many, many, {plain, preferSpread}));
   }
+  for (const int teams : {1, 20, 2000}) {
+    const Numbers params{
+        {"nodes", 5000}, {"reservations", 2000}, {"pods", 10'000}, {"teams", teams}};
+    all.push_back({fmt::format("Reservations/5000Nodes_2000Reservations_{}Teams", teams), params,
+                   [](const Numbers& given) { return reservations(given, false); }});
+  }
+  all.push_back({"Reservations/PlainPodsBeside",
+                 {{"nodes", 5000}, {"reservations", 2000}, {"pods", 10'000}, {"teams", 20}},
+                 [](const Numbers& given) { return reservations(given, true); }});
   bench::addHostile(all);
   const Workload inQuotas{.initial = {},
                           .measured = bench::podOfSomeQuota,

@@ -54,7 +54,7 @@ SPAWNED = re.compile(r"\bspawn\(\s*(?:\w+(?:\.|->))*([\w:]+)\(")
 
 
 def is_test(name: pathlib.Path) -> bool:
-    return name.parts[0] in ("tests", "bench") or name.stem.endswith("_test")
+    return name.parts[0] in ("tests", "bench") or name.stem.endswith("_test") or name.stem.startswith("reference_")
 
 
 def check_place(name: pathlib.Path, text: str, test: bool) -> list[str]:

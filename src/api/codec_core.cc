@@ -1,10 +1,10 @@
 #include "api/codec_impl.h"
 #include "api/core.h"
 #include "api/describe_meta.h"
+#include "api/describe_pod.h"
 
 namespace koord::api {
 
-BOOST_DESCRIBE_STRUCT(Taint, (), (key, value, effect, timeAdded))
 BOOST_DESCRIBE_STRUCT(NodeSpec, (), (podCIDR, providerID, unschedulable, taints))
 BOOST_DESCRIBE_STRUCT(NodeCondition, (),
                       (type, status, lastHeartbeatTime, lastTransitionTime, reason, message))

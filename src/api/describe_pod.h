@@ -2,6 +2,7 @@
 
 // The JSON shape of pod.h; included by the codec files only.
 
+#include "api/core.h"
 #include "api/describe_meta.h"
 #include "api/pod.h"
 
@@ -31,6 +32,7 @@ BOOST_DESCRIBE_STRUCT(PodAffinity, (),
                        preferredDuringSchedulingIgnoredDuringExecution))
 BOOST_DESCRIBE_STRUCT(Affinity, (), (nodeAffinity, podAffinity, podAntiAffinity))
 BOOST_DESCRIBE_STRUCT(Toleration, (), (key, operator_, value, effect, tolerationSeconds))
+BOOST_DESCRIBE_STRUCT(Taint, (), (key, value, effect, timeAdded))
 BOOST_DESCRIBE_STRUCT(TopologySpreadConstraint, (),
                       (maxSkew, topologyKey, whenUnsatisfiable, labelSelector, minDomains,
                        nodeAffinityPolicy, nodeTaintsPolicy, matchLabelKeys))

@@ -47,6 +47,34 @@ inline constexpr std::string_view kAnnotationReplaceResources =
 inline constexpr std::string_view kAnnotationDeviceAllocated =
     "scheduling.koordinator.sh/device-allocated";
 
+// Reservations: on pods that use one.
+inline constexpr std::string_view kAnnotationReservationAllocated =
+    "scheduling.koordinator.sh/reservation-allocated";
+inline constexpr std::string_view kAnnotationReservationAffinity =
+    "scheduling.koordinator.sh/reservation-affinity";
+inline constexpr std::string_view kAnnotationExactMatchReservation =
+    "scheduling.koordinator.sh/exact-match-reservation";
+inline constexpr std::string_view kLabelReservationIgnored =
+    "scheduling.koordinator.sh/reservation-ignored";
+inline constexpr std::string_view kLabelDisablePreemptible =
+    "scheduling.koordinator.sh/disable-preemptible";
+// On the Reservation.
+inline constexpr std::string_view kLabelReservationOrder =
+    "scheduling.koordinator.sh/reservation-order";
+inline constexpr std::string_view kLabelPreAllocationRequired =
+    "scheduling.koordinator.sh/pre-allocation-required";
+inline constexpr std::string_view kAnnotationReservationRestrictedOptions =
+    "scheduling.koordinator.sh/reservation-restricted-options";
+inline constexpr std::string_view kAnnotationReservationResizeAllocatable =
+    "scheduling.koordinator.sh/reservation-resize-allocatable";
+// On the pod in memory that stands for one.
+inline constexpr std::string_view kAnnotationReservationName =
+    "scheduling.koordinator.sh/reservation-name";
+inline constexpr std::string_view kAnnotationReservationNode =
+    "scheduling.koordinator.sh/reservation-node";
+inline constexpr std::string_view kAnnotationIsPreAllocation =
+    "scheduling.koordinator.sh/is-pre-allocation";
+
 // Nodes.
 inline constexpr std::string_view kAnnotationColocationStrategy =
     "node.koordinator.sh/colocation-strategy";
@@ -81,8 +109,7 @@ inline constexpr std::string_view kLabelControlPlane = "control-plane";
 inline constexpr std::string_view kRootQuota = "koordinator-root-quota";
 inline constexpr std::string_view kSystemQuota = "koordinator-system-quota";
 inline constexpr std::string_view kDefaultQuota = "koordinator-default-quota";
-inline constexpr std::string_view kLabelQuotaIsParent =
-    "quota.scheduling.koordinator.sh/is-parent";
+inline constexpr std::string_view kLabelQuotaIsParent = "quota.scheduling.koordinator.sh/is-parent";
 inline constexpr std::string_view kLabelQuotaParent = "quota.scheduling.koordinator.sh/parent";
 inline constexpr std::string_view kLabelQuotaLends =
     "quota.scheduling.koordinator.sh/allow-lent-resource";

@@ -244,7 +244,8 @@ void Scheduler::succeeded(Attempt& attempt) {
   decision.result = "scheduled";
   decision.node = attempt.nodeName;
   decision.profile = attempt.profile->profile().schedulerName;
-  decision.message = fmt::format("Successfully assigned {} to {}", pod->key(), attempt.nodeName);
+  decision.message = fmt::format("Successfully assigned {} to {}",
+                                 shared_.kindOf(*pod).nameOf(*pod), attempt.nodeName);
   decision.evaluatedNodes = attempt.evaluated;
   decision.feasibleNodes = attempt.feasible;
   decision.duration = took;

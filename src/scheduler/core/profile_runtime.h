@@ -30,6 +30,7 @@ struct Shared {
   std::unique_ptr<Extenders> extenders;  // nullptr when there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
   std::function<void(const ClusterEvent&)> notify;
+  std::function<PodPtr(const api::ObjectKey&)> pending;
   std::set<std::string, std::less<>> gates;  // those that are on
 
   UnitKind& kindOf(const PodInfo& unit) { return unit.kind ? *unit.kind : podUnits; }
@@ -52,6 +53,7 @@ class ProfileRuntime final : public Handle {
   UnitFeed& units() override { return *shared_.units; }
   UnitKind& kindOf(const PodInfo& unit) override { return shared_.kindOf(unit); }
   Random random() override { return random_.fork(); }
+  PodPtr pendingPod(const api::ObjectKey& key) override { return shared_.pending(key); }
   void activate(const std::vector<PodPtr>& pods) override { shared_.activate(pods); }
   void notify(const ClusterEvent& event) override {
     if (shared_.notify) shared_.notify(event);

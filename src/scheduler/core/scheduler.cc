@@ -42,6 +42,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   self.shared_.notify = [&self](const ClusterEvent& event) {
     self.notify(event, self.executor_.steadyNow());
   };
+  self.shared_.pending = [&self](const api::ObjectKey& key) { return self.pending(key); };
   self.shared_.observer = observer;
   self.shared_.gates = self.options_.gates;
   self.shared_.podUnits.transforms = self.podTransforms();

@@ -22,11 +22,13 @@ void SelfCheck::check() {
   for (std::size_t n = 0; n < std::min(kNodesPerPeriod, capacity); ++n) {
     if (next_ >= capacity) next_ = 0;
     const NodeId node = next_++;
-    for (const Cluster::Drift& drift : cluster_.checkNode(node)) {
+    const std::vector<Cluster::Drift> drifts = cluster_.checkNode(node);
+    for (const Cluster::Drift& drift : drifts) {
       log::error("node {}: the ledger of {} differs from what its pods hold: {}",
                  cluster_.node(node).name, drift.ledger, drift.difference);
       if (observer_) observer_->drifted(drift.ledger);
     }
+    if (!drifts.empty()) cluster_.repairNode(node, drifts);
   }
   timer_ = executor_.runAfter(kPeriod, [this] { check(); });
 }

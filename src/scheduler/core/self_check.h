@@ -2,7 +2,7 @@
 
 // SelfCheck: counts a few nodes afresh every second, in every ledger, and says where what is kept
 // differs from what the node's pods add up to. A difference is a bug; it must not stay a mystery
-// until somebody wonders why a node is full.
+// until somebody wonders why a node is full. What can be worked out anew is, at once.
 
 #include "base/executor.h"
 #include "scheduler/engine/cluster.h"
@@ -13,7 +13,7 @@ namespace koord::scheduler {
 class SelfCheck {
  public:
   // All must outlive it; observer may be nullptr.
-  SelfCheck(Executor& executor, const Cluster& cluster, Observer* observer)
+  SelfCheck(Executor& executor, Cluster& cluster, Observer* observer)
       : executor_(executor), cluster_(cluster), observer_(observer) {}
   ~SelfCheck() { executor_.cancel(timer_); }
   SelfCheck(const SelfCheck&) = delete;
@@ -25,7 +25,7 @@ class SelfCheck {
   void check();
 
   Executor& executor_;
-  const Cluster& cluster_;
+  Cluster& cluster_;
   Observer* observer_;
   NodeId next_ = 0;
   TimerId timer_ = 0;

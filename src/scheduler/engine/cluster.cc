@@ -110,6 +110,7 @@ void Cluster::insertPod(PodRecord added) {
   record.grants.forEach(
       [&](LedgerId ledger, const Grant& grant) { applyGrant(node, *pod, ledger, grant, true); });
   for (auto* listener : listeners_) listener->podAdded(node, pod);
+  settle();
 }
 
 Cluster::PodRecord Cluster::erasePod(Pods::iterator it) {
@@ -129,6 +130,7 @@ Cluster::PodRecord Cluster::erasePod(Pods::iterator it) {
   record.grants.forEach(
       [&](LedgerId ledger, const Grant& grant) { applyGrant(node, *pod, ledger, grant, false); });
   for (auto* listener : listeners_) listener->podRemoved(node, pod);
+  settle();
   return record;
 }
 
@@ -195,6 +197,7 @@ void Cluster::Transaction::rollback() {
 }
 
 void Cluster::undoTo(std::size_t mark) {
+  undoing_ = true;
   while (journal_.size() > mark) {
     Undo undo = std::move(journal_.back());
     journal_.pop_back();
@@ -208,6 +211,7 @@ void Cluster::undoTo(std::size_t mark) {
     }
     journal_.resize(entries);  // undoing is not recorded
   }
+  undoing_ = false;
 }
 
 void Cluster::touch(NodeId node) {

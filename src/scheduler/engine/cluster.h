@@ -65,6 +65,10 @@ class ClusterListener {
   virtual void podRemoved(NodeId node, const PodPtr& pod) = 0;
   virtual void nodeChanging(NodeId node) = 0;
   virtual void nodeChanged(NodeId node) = 0;
+  // The pod is not to be seen for a while, or is again (Cluster::Hidden); it stays where it is. For
+  // those who tell pods about others.
+  virtual void podHidden(NodeId /*node*/, const PodPtr& /*pod*/) {}
+  virtual void podShown(NodeId /*node*/, const PodPtr& /*pod*/) {}
   // Symbols that were kept mean nothing any more.
   virtual void symbolsChanged() {}
 };
@@ -207,6 +211,27 @@ class Cluster {
     bool open_ = true;
   };
 
+  // Pods that some listeners do not see for as long as it lives. Nothing is counted differently.
+  using PodsOnNodes = std::vector<std::pair<NodeId, PodPtr>>;
+  class Hidden {
+   public:
+    // The pods must outlive it.
+    Hidden(Cluster& cluster, const PodsOnNodes& pods) : cluster_(cluster), pods_(pods) {
+      for (const auto& [node, pod] : pods_)
+        for (auto* listener : cluster_.listeners_) listener->podHidden(node, pod);
+    }
+    ~Hidden() {
+      for (const auto& [node, pod] : pods_)
+        for (auto* listener : cluster_.listeners_) listener->podShown(node, pod);
+    }
+    Hidden(const Hidden&) = delete;
+    Hidden& operator=(const Hidden&) = delete;
+
+   private:
+    Cluster& cluster_;
+    const PodsOnNodes& pods_;
+  };
+
   // --- Changes.
   std::uint64_t changeEnd() const { return logBase_ + log_.size(); }
   // The nodes changed since that position, with repeats; nullopt when that is too long ago to tell.
@@ -223,6 +248,8 @@ class Cluster {
   };
   std::vector<Drift> checkNode(NodeId node) const;
   std::string verifyNode(NodeId node) const;  // the same as one text; "" when nothing differs
+  // Works these out anew from the node's pods. Not inside a transaction.
+  void repairNode(NodeId node, const std::vector<Drift>& drifts);
 
  private:
   using Column = std::vector<std::int64_t>;
@@ -250,6 +277,9 @@ class Cluster {
   void setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant);
   void applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant, bool add);
   void followGrants(Pods::iterator it);
+  // What something else holds for a pod is not taken by the pod.
+  void countCovered(NodeId node, const Resources& covered, bool add);
+  void settle();
   Grants readGrants(const PodInfo& pod, NodeId node, const Grants& held) const;
   void rereadPod(Pods::iterator it, LedgerId ledger);
   void count(NodeId node, const PodInfo& pod, bool add);
@@ -257,6 +287,7 @@ class Cluster {
   // Adds to a number of a node in that column, or takes from it.
   void shift(Column& column, NodeId node, std::int64_t value, bool negative);
   std::string verifyRequested(NodeId node) const;
+  void recount(NodeId node);
   void undoTo(std::size_t mark);
 
   Symbols symbols_;
@@ -302,7 +333,9 @@ class Cluster {
   std::uint64_t logBase_ = 0;
   std::uint64_t logRead_ = 0;  // no reader has gone beyond
   std::vector<ClusterListener*> listeners_;
-  std::vector<Ledger*> ledgers_;  // by id
+  std::vector<Ledger*> ledgers_;   // by id
+  std::vector<Ledger*> deriving_;  // those of them that derive grants
+  bool undoing_ = false;
   std::set<std::string> nodeAnnotations_;
   std::set<std::string> podAnnotations_;
 };

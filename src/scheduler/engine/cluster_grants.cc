@@ -11,6 +11,7 @@ namespace koord::scheduler {
 void Cluster::addLedger(Ledger& ledger) {
   ledger.id_ = static_cast<LedgerId>(ledgers_.size());
   ledgers_.push_back(&ledger);
+  if (ledger.derives()) deriving_.push_back(&ledger);
   for (auto it = pods_.begin(); it != pods_.end(); ++it) rereadPod(it, ledger.id_);
 }
 
@@ -48,22 +49,31 @@ void Cluster::setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant) {
   if (openTransactions_ > 0) journal_.push_back({Undo::Kind::Regrant, {it->info}, ledger, held});
   touch(it->node);
   if (!ledgers_[ledger]->readsGrants()) followGrants(it);
+  settle();
 }
 
 // What rests on the pod's other grants follows them.
 void Cluster::followGrants(Pods::iterator it) {
+  if (undoing_) return;  // the journal has it
   for (Ledger* ledger : ledgers_)
     if (ledger->readsGrants() && it->grants.of(ledger->id()))
       setGrant(it, ledger->id(), ledger->readGrants(*it->info, it->grants));
 }
 
+void Cluster::settle() {
+  if (undoing_) return;
+  for (Ledger* ledger : deriving_) ledger->settle(*this);
+}
+
+void Cluster::countCovered(NodeId node, const Resources& covered, bool add) {
+  addRequested(node, covered, add);
+  shift(nonZeroCpu_, node, covered.base[kCpu], add);
+  shift(nonZeroMemory_, node, covered.base[kMemory], add);
+}
+
 void Cluster::applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant,
                          bool add) {
-  if (const Resources* covered = grant.covered()) {
-    addRequested(node, *covered, add);
-    shift(nonZeroCpu_, node, covered->base[kCpu], add);
-    shift(nonZeroMemory_, node, covered->base[kMemory], add);
-  }
+  if (const Resources* covered = grant.covered()) countCovered(node, *covered, add);
   if (add) {
     ledgers_[ledger]->add(node, pod, grant);
   } else {
@@ -115,6 +125,37 @@ std::vector<Cluster::Drift> Cluster::checkNode(NodeId node) const {
     if (std::string found = ledger->verify(node, held[ledger->id()]); !found.empty())
       drifts.push_back({ledger->name(), std::move(found)});
   return drifts;
+}
+
+void Cluster::recount(NodeId node) {
+  boost::unordered::erase_if(excess_,
+                             [&](const auto& entry) { return entry.first.second == node; });
+  for (Column& column : requested_)
+    if (node < column.size()) column[node] = 0;
+  nonZeroCpu_[node] = 0;
+  nonZeroMemory_[node] = 0;
+  podCount_[node] = 0;
+  for (const PodPtr& pod : rows_[node].pods) {
+    count(node, *pod, true);
+    pods_.find(pod->uid())->grants.forEach([&](LedgerId, const Grant& grant) {
+      if (grant.covered()) countCovered(node, *grant.covered(), true);
+    });
+  }
+}
+
+void Cluster::repairNode(NodeId node, const std::vector<Drift>& drifts) {
+  for (const Drift& drift : drifts) {
+    if (drift.ledger == "resources") recount(node);
+    for (Ledger* ledger : ledgers_) {
+      if (ledger->name() != drift.ledger || !ledger->forget(node)) continue;
+      for (const PodPtr& pod : rows_[node].pods) {
+        const GrantPtr grant = pods_.find(pod->uid())->grants.of(ledger->id());
+        if (grant) ledger->add(node, *pod, *grant);
+      }
+    }
+  }
+  settle();
+  touch(node);
 }
 
 std::string Cluster::verifyNode(NodeId node) const {

@@ -29,6 +29,8 @@
 
 namespace koord::scheduler {
 
+class Cluster;
+
 using LedgerId = std::uint16_t;
 
 class Grant {
@@ -95,6 +97,17 @@ class Ledger {
   // Derives the node's tables from these, which are all of its pods that hold something, and
   // compares; the difference in words with both values, "" when there is none.
   virtual std::string verify(NodeId node, std::span<const GrantedPod> pods) const = 0;
+
+  // Drops all that its tables have of the node; add() follows for each pod there that holds something.
+  // False: it cannot, and nothing follows.
+  virtual bool forget(NodeId /*node*/) { return false; }
+
+  // --- Grants that follow from those of other pods: how much of a reservation its owners use. Such
+  // a ledger notes in add and remove whose grants have to be worked out anew, and hands them out
+  // (Cluster::regrant) when it is asked to, which is right after. Undoing needs no such call: what
+  // was handed out is undone with the rest.
+  virtual bool derives() const { return false; }
+  virtual void settle(Cluster& /*cluster*/) {}
 
   LedgerId id() const { return id_; }
 

@@ -123,6 +123,8 @@ class PodIndex final : public ClusterListener {
 
   void podAdded(NodeId node, const PodPtr& pod) override;
   void podRemoved(NodeId node, const PodPtr& pod) override;
+  void podHidden(NodeId node, const PodPtr& pod) override { podRemoved(node, pod); }
+  void podShown(NodeId node, const PodPtr& pod) override { podAdded(node, pod); }
   void nodeChanging(NodeId node) override;
   void nodeChanged(NodeId node) override;
   void symbolsChanged() override;

@@ -43,6 +43,8 @@ class Handle {
   virtual UnitKind& kindOf(const PodInfo& unit) = 0;
   // A source of its own for every caller, from the scheduler's seed.
   virtual Random random() = 0;
+  // The pod of that name that waits for a node; nullptr when there is none.
+  virtual PodPtr pendingPod(const api::ObjectKey& /*key*/) { return nullptr; }
   // Moves these pods to the active queue when they are waiting elsewhere in it.
   virtual void activate(const std::vector<PodPtr>& pods) = 0;
   // Tells waiting pods of something that a plugin alone knows of (a quota has room again), as if the

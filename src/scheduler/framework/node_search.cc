@@ -226,6 +226,10 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
   for (std::size_t f = 0; f < profile_.filter.size(); ++f)
     if (preFilterOf_[f] != Profile::npos && (skipped >> preFilterOf_[f] & 1) != 0)
       attempt.skipFilter |= PluginMask{1} << f;
+  if (podClass.hasView && (otherFilters_ & ~attempt.skipFilter) != 0) {
+    for (const ViewPlugin* view : profile_.views)
+      std::ranges::copy(view->hidden(*pod), std::back_inserter(attempt.hidden));
+  }
   if (!remembered.ok()) {
     result.diagnosis.preFilter = remembered;
     result.status = remembered;
@@ -359,6 +363,7 @@ Status NodeSearch::filterOn(CycleState& state, const PodPtr& pod, const Attempt&
   if (attempt.podClass->hasView) lookAt(profile_, *pod, nodes, view);
   const ViewScope seen(state, view);
   const ViewScope seenByClass(attempt.podClass->state, view);
+  const Cluster::Hidden unseen(cluster_, attempt.hidden);
   for (std::size_t i = 0; i < profile_.filter.size() && !nodes.empty(); ++i) {
     const auto& plugin = profile_.filter[i];
     if ((attempt.skipFilter >> i & 1) != 0 || (!signedToo && plugin.signedPlugin)) continue;
@@ -405,6 +410,7 @@ Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const 
   if (attempt.podClass->hasView) lookAt(profile_, *pod, nodes, view);
   const ViewScope seen(state, view);
   const ViewScope seenByClass(attempt.podClass->state, view);
+  const Cluster::Hidden unseen(cluster_, attempt.hidden);
   for (std::size_t i = 0; i < profile_.filter.size(); ++i) {
     if ((attempt.skipFilter >> i & 1) != 0) continue;
     const auto& plugin = profile_.filter[i];

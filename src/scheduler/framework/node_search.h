@@ -87,6 +87,7 @@ class NodeSearch {
     std::vector<std::string> restrictedBy;  // PreFilter plugins
     const NodeSet* among = nullptr;         // of the scope
     std::vector<NodeId> preferred;          // of the scope and the planner
+    Cluster::PodsOnNodes hidden;            // what the pod does not see of others (ViewPlugin)
 
     bool allows(NodeId node) const {
       return (!restricted || allowed.contains(node)) && (!among || among->contains(node));

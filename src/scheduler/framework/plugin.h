@@ -72,6 +72,9 @@ class ViewPlugin {
   virtual bool hasCredits(const PodInfo& pod) const = 0;
   // Adds what the pod sees as free on the node; false when that is nothing.
   virtual bool addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const = 0;
+  // Pods on nodes that are not there for it as far as affinity and spreading are concerned: they
+  // only keep its place. Asked of pods with credits, once per attempt.
+  virtual std::vector<std::pair<NodeId, PodPtr>> hidden(const PodInfo& /*pod*/) const { return {}; }
 };
 
 // Whether the pod may enter the active queue at all. Anything but Success holds it back until an

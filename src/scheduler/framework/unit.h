@@ -40,6 +40,10 @@ class UnitKind {
   virtual ~UnitKind() = default;
   // What events about the unit are about.
   virtual api::ObjectReference reference(const PodInfo& unit) const = 0;
+  // As people know it.
+  virtual std::string nameOf(const PodInfo& unit) const { return unit.key(); }
+  // Whether preemption may send it away.
+  virtual bool mayBeEvicted(const PodInfo& /*unit*/) const { return true; }
   // An error when the API could not tell.
   virtual Task<Result<Whereabouts>> find(PodPtr unit) = 0;
   // Writes down that no place was found. Nothing is written when the object says the same already.

@@ -21,6 +21,7 @@
 #include "scheduler/plugins/nodevolumelimits/plugin.h"
 #include "scheduler/plugins/podtopologyspread/plugin.h"
 #include "scheduler/plugins/prioritysort/plugin.h"
+#include "scheduler/plugins/reservation/plugin.h"
 #include "scheduler/plugins/scarceresourceavoidance/args.h"
 #include "scheduler/plugins/schedulinggates/plugin.h"
 #include "scheduler/plugins/schedulinghint/plugin.h"
@@ -94,6 +95,7 @@ Registry makeRegistry() {
   add<DefaultBinder>(registry);
   add<DefaultPreBind>(registry);
   add<SchedulingHint, SchedulingHintArgs>(registry);
+  add<ReservationPlugin, ReservationArgs>(registry);
   addAbsent<LoadAwareSchedulingArgs>(registry, "LoadAwareScheduling",
                                      {"preFilter", "filter", "score", "reserve"});
   addAbsent<NodeNUMAResourceArgs>(
@@ -104,9 +106,6 @@ Registry makeRegistry() {
   addAbsent<NodeResourcesFitPlusArgs>(registry, "NodeResourcesFitPlus", {"preScore", "score"});
   addAbsent<ScarceResourceAvoidanceArgs>(registry, "ScarceResourceAvoidance",
                                          {"preScore", "score"});
-  addAbsent<AnyArgs>(
-      registry, "Reservation",
-      {"preFilter", "filter", "postFilter", "preScore", "score", "reserve", "preBind", "bind"});
   addAbsent<AnyArgs>(registry, "Coscheduling",
                      {"preEnqueue", "preFilter", "postFilter", "preScore", "score", "reserve",
                       "permit", "preBind", "postBind"});

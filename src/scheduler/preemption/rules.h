@@ -8,14 +8,19 @@
 #include "scheduler/engine/node_set.h"
 #include "scheduler/engine/pod_info.h"
 #include "scheduler/framework/status.h"
+#include "scheduler/framework/unit.h"
 
 namespace koord::scheduler {
 
 class PreemptionRules {
  public:
   virtual ~PreemptionRules() = default;
+  // Whether what stands behind a unit can be sent away at all. For every rule.
+  static bool canLeave(const PodInfo& victim) {
+    return !victim.kind || victim.kind->mayBeEvicted(victim);
+  }
   virtual bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const {
-    return victim.priority < preemptor.priority;
+    return victim.priority < preemptor.priority && canLeave(victim);
   }
   // Asked besides filters and Admit plugins whenever pods come and go in a dry run: whether the
   // preemptor can have the node now.

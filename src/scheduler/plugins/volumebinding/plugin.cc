@@ -154,7 +154,8 @@ Status VolumeBinding::filter(const CycleState& state, const PodInfo&, NodeFilter
 
 Status VolumeBinding::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
   const Claims* claims = state.get<Claims>(kClaims);
-  if (!claims) return {};
+  // What is no pod holds a place for pods whose volumes these will be.
+  if (!claims || pod->kind) return {};
   const Plan plan = planFor(*claims, node);
   VolumePromises promises;
   for (const auto& [claim, volume] : plan.bindings) {

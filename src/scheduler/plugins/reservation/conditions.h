@@ -1,0 +1,31 @@
+#pragma once
+
+// What is written into the status of a Reservation, as members of a merge patch.
+
+#include <string>
+
+#include "api/reservation.h"
+#include "base/executor.h"
+#include "base/json.h"
+
+namespace koord::scheduler {
+
+// nullptr when there is none.
+const api::ReservationCondition* findCondition(const api::Reservation& reservation,
+                                               std::string_view type);
+
+// Placed, and there for its owners.
+json::object availableStatus(const api::Reservation& reservation, const std::string& node,
+                             api::ResourceList allocatable, WallTime now);
+// No place was found; absent when it says so already.
+std::optional<json::object> unscheduledStatus(const api::Reservation& reservation,
+                                              const std::string& message, WallTime now);
+// Over: it has expired, or lost its node.
+json::object expiredStatus(const api::Reservation& reservation, WallTime now);
+// Over: its one owner has it.
+json::object consumedStatus(const api::Reservation& reservation, WallTime now);
+
+// Failed because it expired, or lost its node.
+bool isReservationExpired(const api::Reservation& reservation);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,266 @@
+#include "scheduler/plugins/reservation/controller.h"
+
+#include <algorithm>
+
+#include "api/codec.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "kube/client.h"
+#include "kube/events.h"
+#include "model/pod_requests.h"
+#include "scheduler/plugins/reservation/conditions.h"
+#include "scheduler/plugins/reservation/reserve_pod.h"
+#include "scheduler/plugins/reservation/unit_kind.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// The wall clock may jump: who waits for a time of day looks again after so long.
+constexpr Duration kLongestWait = std::chrono::seconds(15);
+
+json::object amountsPatch(const api::ResourceList& before, const api::ResourceList& after) {
+  json::object patch;
+  for (const auto& [name, amount] : before)
+    if (!after.contains(name)) patch[name] = nullptr;
+  for (const auto& [name, amount] : after) patch[name] = amount.toString();
+  return patch;
+}
+
+// Whether the reservation's time is up because of itself, not of its owners.
+bool overAt(const std::optional<WallTime>& end, WallTime now) {
+  return end && now > *end;
+}
+
+}  // namespace
+
+Result<std::optional<WallTime>> endOf(const api::Reservation& reservation) {
+  std::optional<Duration> ttl;
+  if (reservation.spec.ttl) {
+    auto read = parseDuration(*reservation.spec.ttl);
+    if (!read) return fail(Error(std::move(read.error())).within("spec.ttl"));
+    ttl = *read;
+  }
+  if (ttl == Duration::zero()) return std::optional<WallTime>();
+  if (reservation.spec.expires) {
+    auto at = parseTime(*reservation.spec.expires);
+    if (!at) return fail(Error(std::move(at.error())).within("spec.expires"));
+    return std::optional<WallTime>(*at);
+  }
+  if (!ttl || !reservation.metadata.creationTimestamp) return std::optional<WallTime>();
+  const WallTime created = *reservation.metadata.creationTimestamp;
+  // Beyond the end of time is never.
+  if (*ttl > WallTime::max() - created) return std::optional<WallTime>();
+  return std::optional<WallTime>(created + *ttl);
+}
+
+std::optional<json::object> usedStatus(const Cluster& cluster, const ReservationEntry& entry,
+                                       const api::Reservation& reservation, WallTime now) {
+  api::ReservationStatus status;
+  for (const auto& [uid, owner] : entry.use->pods) {
+    const Cluster::PodRecord* record = cluster.findPod(uid);
+    if (!record || record->assumed || record->node != entry.node) continue;
+    const api::Pod& pod = *record->info->pod;
+    api::ObjectReference& reference = status.currentOwners.emplace_back();
+    reference.namespace_ = pod.metadata.namespace_;
+    reference.name = pod.metadata.name;
+    reference.uid = uid;
+    for (const auto& [name, amount] : model::podRequests(pod))
+      if (reservation.status.allocatable.contains(name)) status.allocated[name].add(amount);
+  }
+  const bool same = status.currentOwners == reservation.status.currentOwners &&
+                    status.allocated == reservation.status.allocated;
+  const bool consumed = entry.allocateOnce && !status.currentOwners.empty();
+  if (same && !consumed) return std::nullopt;
+  json::object written = consumed ? consumedStatus(reservation, now) : json::object();
+  json::value encoded = api::encode(status);
+  const auto* owners = find(encoded, "currentOwners");
+  written["currentOwners"] = owners ? *owners : json::value(json::array());
+  written["allocated"] = amountsPatch(reservation.status.allocated, status.allocated);
+  return written;
+}
+
+ReservationController::ReservationController(Handle& handle, ReservationBook& book,
+                                             const ReservationArgs& args)
+    : handle_(handle),
+      cluster_(handle.cluster()),
+      executor_(handle.executor()),
+      book_(book),
+      args_(args) {
+  for (std::int64_t n = 0; n < args_.controllerWorkers; ++n) {
+    workers_.push_back(std::make_unique<kube::WorkQueue>(
+        executor_, "reservation", [this](std::string uid) { return sync(std::move(uid)); }));
+  }
+}
+
+ReservationController::~ReservationController() {
+  book_.onChange = nullptr;
+  executor_.cancel(timer_);
+}
+
+void ReservationController::enqueue(const std::string& uid) {
+  workers_[std::hash<std::string>{}(uid) % workers_.size()]->add(uid);
+}
+
+Task<void> ReservationController::run() {
+  book_.onChange = [this](const std::string& uid) { enqueue(uid); };
+  for (const auto& [name, entry] : book_.all()) enqueue(entry->uid());
+  for (const auto& worker : workers_) worker->start();
+  for (;;) {
+    auto pause = sleepFor(executor_, args_.gcInterval);
+    co_await pause;
+    if (args_.disableGarbageCollection) continue;
+    auto collecting = collectGarbage();
+    co_await collecting;
+  }
+}
+
+bool ReservationController::lostNode(const api::Reservation& reservation) const {
+  if (reservation.status.nodeName.empty()) return false;
+  const auto node = cluster_.findNode(reservation.status.nodeName);
+  return !node || !cluster_.live().contains(*node);
+}
+
+void ReservationController::warn(const ReservationEntry& entry, const std::string& what) {
+  std::string& told = told_[entry.uid()];
+  if (told == what) return;
+  told = what;
+  log::warn("reservation {}: {}", entry.name(), what);
+  if (handle_.events()) {
+    handle_.events()->record(kube::referenceTo(api::Reservation::kType, entry.object->metadata),
+                             "Warning", "InvalidReservation", what, "Scheduling");
+  }
+}
+
+Task<Result<>> ReservationController::sync(std::string uid) {
+  const ReservationPtr entry = book_.find(uid);
+  if (!entry || isReservationTerminal(*entry->object)) {
+    expectEnd(uid, std::nullopt);
+    told_.erase(uid);
+    co_return Result<>{};
+  }
+  const auto over = endOf(*entry->object);
+  if (!over) warn(*entry, over.error().message);
+  if (!entry->ownersError.empty()) warn(*entry, entry->ownersError);
+  if (lostNode(*entry->object) || (over && overAt(*over, executor_.wallNow()))) {
+    expectEnd(uid, std::nullopt);
+    auto ending = end(entry);
+    Result<> ended = co_await ending;
+    co_return ended;
+  }
+  expectEnd(uid, over ? *over : std::nullopt);
+  if (!entry->error.empty()) {
+    auto telling = tellInvalid(entry);
+    Result<> told = co_await telling;
+    co_return told;
+  }
+  if (!entry->available || !usedStatus(cluster_, *entry, *entry->object, executor_.wallNow()))
+    co_return Result<>{};
+  ReservationKind::Change change =
+      [this, uid](const api::Reservation& reservation) -> Result<std::optional<json::object>> {
+    const ReservationPtr now = book_.find(uid);
+    if (!now || !isReservationAvailable(reservation)) return std::optional<json::object>();
+    return usedStatus(cluster_, *now, reservation, executor_.wallNow());
+  };
+  auto changing = book_.kind().changeStatus(entry->name(), uid, std::move(change));
+  Result<> changed = co_await changing;
+  if (!changed && changed.error().code == ErrorCode::NotFound) co_return Result<>{};
+  co_return changed;
+}
+
+// Expired, or its node is gone.
+Task<Result<>> ReservationController::end(ReservationPtr entry) {
+  ReservationKind::Change change =
+      [this](const api::Reservation& reservation) -> Result<std::optional<json::object>> {
+    if (isReservationTerminal(reservation)) return std::optional<json::object>();
+    const auto over = endOf(reservation);
+    if (!lostNode(reservation) && !(over && overAt(*over, executor_.wallNow())))
+      return std::optional<json::object>();
+    return std::optional<json::object>(expiredStatus(reservation, executor_.wallNow()));
+  };
+  auto changing = book_.kind().changeStatus(entry->name(), entry->uid(), std::move(change));
+  Result<> changed = co_await changing;
+  if (!changed && changed.error().code == ErrorCode::NotFound) co_return Result<>{};
+  co_return changed;
+}
+
+// It will never be tried, so nobody else says why.
+Task<Result<>> ReservationController::tellInvalid(ReservationPtr entry) {
+  warn(*entry, entry->error);
+  ReservationKind::Change change =
+      [this, error = entry->error](
+          const api::Reservation& reservation) -> Result<std::optional<json::object>> {
+    if (isReservationTerminal(reservation)) return std::optional<json::object>();
+    return unscheduledStatus(reservation, error, executor_.wallNow());
+  };
+  auto changing = book_.kind().changeStatus(entry->name(), entry->uid(), std::move(change));
+  Result<> changed = co_await changing;
+  if (!changed && changed.error().code == ErrorCode::NotFound) co_return Result<>{};
+  co_return changed;
+}
+
+void ReservationController::expectEnd(const std::string& uid, std::optional<WallTime> at) {
+  if (const auto known = endOf_.find(uid); known != endOf_.end()) {
+    if (at == known->second) return;
+    ends_.erase({known->second, uid});
+    endOf_.erase(known);
+  }
+  if (!at) return;
+  endOf_[uid] = *at;
+  ends_.emplace(*at, uid);
+  if (ends_.begin()->second == uid) arm();
+}
+
+void ReservationController::arm() {
+  executor_.cancel(timer_);
+  timer_ = 0;
+  if (ends_.empty()) return;
+  const Duration wait = std::clamp<Duration>(ends_.begin()->first - executor_.wallNow(),
+                                             Duration::zero(), kLongestWait);
+  timer_ = executor_.runAfter(wait + std::chrono::milliseconds(1), [this] {
+    timer_ = 0;
+    const WallTime now = executor_.wallNow();
+    while (!ends_.empty() && now > ends_.begin()->first) {
+      const std::string uid = ends_.begin()->second;
+      ends_.erase(ends_.begin());
+      endOf_.erase(uid);
+      enqueue(uid);
+    }
+    arm();
+  });
+}
+
+// Over for long enough, or of a node that is no more.
+bool ReservationController::isGarbage(const api::Reservation& reservation) const {
+  const bool expired = isReservationExpired(reservation);
+  if (!expired && reservation.status.phase != "Succeeded") return false;
+  if (lostNode(reservation)) return true;
+  const auto& conditions = reservation.status.conditions;
+  const auto reason = std::ranges::find(conditions, expired ? "Expired" : "Succeeded",
+                                        &api::ReservationCondition::reason);
+  if (reason == conditions.end()) return false;
+  const api::Time since = expired ? reason->lastTransitionTime : reason->lastProbeTime;
+  return since && executor_.wallNow() - *since > args_.gcDuration;
+}
+
+Task<void> ReservationController::collectGarbage() {
+  if (!handle_.api()) co_return;
+  std::vector<std::pair<std::string, std::string>> garbage;  // name and uid
+  for (const auto& [name, entry] : book_.all())
+    if (!entry->object->metadata.deletionTimestamp && isGarbage(*entry->object))
+      garbage.emplace_back(name, entry->uid());
+  for (const auto& [name, uid] : garbage) {
+    kube::DeleteOptions options;
+    options.uid = uid;
+    auto deleting = kube::deleteObject(*handle_.api(), api::Reservation::kType,
+                                       api::ObjectKey{"", name}, options);
+    const Result<> deleted = co_await deleting;
+    if (!deleted && deleted.error().code != ErrorCode::NotFound &&
+        deleted.error().code != ErrorCode::Conflict) {
+      log::warn("reservation {} is over and could not be deleted: {}", name,
+                deleted.error().message);
+    }
+  }
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,127 @@
+// Which nodes take a pod that may use reservations, and which take a reservation.
+//
+// A node counts, for each of its reservations, the larger of what is reserved and what its owners
+// ask for. A pod may use one of those that match it: what is left of that one is free to it, all
+// others are not. Under the policy Restricted it must also fit into what is left, in the resources
+// that are limited. A pod that need not use a reservation goes beside them where the node alone has
+// room. Cost: a few comparisons per matching reservation of a node; other nodes cost a lookup.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "model/well_known.h"
+#include "scheduler/plugins/reservation/plugin.h"
+#include "scheduler/plugins/reservation/unit_kind.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr const char* kOtherNode = "node(s) didn't match the nodeName specified by reservation";
+constexpr const char* kPolicyConflict = "node(s) reservation allocate policy conflict";
+constexpr const char* kNoneFits = "node(s) no reservation(s) to meet the requirements";
+
+std::vector<std::string> byNode(const auto& resources) {
+  std::vector<std::string> reasons;
+  for (const std::string& name : resources)
+    reasons.push_back(fmt::format("Insufficient {} by node", name));
+  return reasons;
+}
+
+}  // namespace
+
+Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes) {
+  if (book_.isReservePod(pod)) return filterReservePod(pod, nodes);
+  const PodMatch& match = matcher_.of(pod);
+  if (match.wish.ignoresReservations && !match.wish.required) return {};
+  nodes.forEach([&](NodeId node) {
+    if (book_.on(node).empty() && !match.wish.required) return;
+    Status status = judge(pod, match, node);
+    if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, std::move(status.reasons)));
+  });
+  return {};
+}
+
+// Reservations that owners may exceed in any way cannot tell whose the room beside them is: they do
+// not go together with those of other policies.
+Status ReservationPlugin::filterReservePod(const PodInfo& pod, NodeFilter& nodes) const {
+  const ReservationPtr own = book_.find(pod.uid());
+  if (!own) {
+    return Status::error(fmt::format(
+        "cannot get reservation, err: reservation.scheduling.koordinator.sh \"{}\" not found",
+        reservationNameOf(*pod.pod)));
+  }
+  const std::string* wanted =
+      api::findIn(pod.pod->metadata.annotations, model::kAnnotationReservationNode);
+  const auto conflicts = [&](const ReservationPtr& other) {
+    const bool anyDefault =
+        own->policy == AllocatePolicy::Default || other->policy == AllocatePolicy::Default;
+    return other->usable() && anyDefault && own->policy != other->policy;
+  };
+  nodes.forEach([&](NodeId node) {
+    if (wanted && *wanted != cluster_.node(node).name) {
+      nodes.reject(node, Code::UnschedulableAndUnresolvable, kOtherNode);
+    } else if (std::ranges::any_of(book_.on(node), conflicts)) {
+      nodes.reject(node, Code::UnschedulableAndUnresolvable, kPolicyConflict);
+    }
+  });
+  return {};
+}
+
+ReservationOnNode ReservationPlugin::shownTo(const ReservationEntry& reservation) const {
+  ReservationOnNode shown;
+  shown.uid = reservation.uid();
+  shown.name = reservation.name();
+  shown.aligned = reservation.policy == AllocatePolicy::Aligned;
+  shown.restricted = reservation.policy == AllocatePolicy::Restricted;
+  for (const auto& [uid, owner] : reservation.use->pods)
+    if (owner.node == reservation.node) shown.owners.push_back(uid);
+  return shown;
+}
+
+ReservationMatcher::Shortage ReservationPlugin::tryOne(const PodInfo& pod, const PodMatch& match,
+                                                       const ReservationEntry& reservation,
+                                                       std::size_t matched, bool counted,
+                                                       bool nominating) const {
+  auto shortage = matcher_.shortage(match, pod, reservation, matched, counted);
+  if (filters().empty()) return shortage;
+  const ReservationOnNode shown = shownTo(reservation);
+  for (ReservationFilterOffer* offer : filters()) {
+    Status status = nominating ? offer->filterNomination(pod, shown, reservation.node)
+                               : offer->filterReservation(pod, shown, reservation.node);
+    if (status.ok()) continue;
+    for (std::string& reason : status.reasons) shortage.ofReservation.push_back(std::move(reason));
+    if (status.reasons.empty()) shortage.ofReservation.emplace_back(kNoneFits);
+    break;
+  }
+  return shortage;
+}
+
+Status ReservationPlugin::judge(const PodInfo& pod, const PodMatch& match, NodeId node) const {
+  const bool required = match.wish.required;
+  const auto matched = matcher_.matchedOn(match, node);
+  if (matched.empty()) return required ? Status::unresolvable(kNoneMatches) : Status{};
+  if (match.wish.ignoresReservations) return {};
+  std::set<std::string> ofNode;
+  std::vector<std::string> ofReservations;
+  for (const ReservationEntry* reservation : matched) {
+    if (!required && !matcher_.concerns(match, *reservation)) continue;
+    const auto shortage = tryOne(pod, match, *reservation, matched.size(), false, false);
+    if (shortage.none()) return {};
+    ofNode.insert(shortage.ofNode.begin(), shortage.ofNode.end());
+    std::ranges::copy(shortage.ofReservation, std::back_inserter(ofReservations));
+  }
+  std::vector<std::string> reasons = byNode(ofNode);
+  if (required) {
+    std::ranges::move(ofReservations, std::back_inserter(reasons));
+    if (reasons.empty()) reasons.emplace_back(kNoneFits);
+  } else if (reasons.empty()) {
+    reasons = byNode(matcher_.shortageOfNode(match, pod, node, matched.size(), false).ofNode);
+  }
+  if (reasons.empty()) return {};
+  return {Code::Unschedulable, std::move(reasons), {}};
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,150 @@
+// Which reservation of a node a pod uses, how good that is, and what becomes of it: Score, Reserve
+// and Bind.
+//
+// Of the reservations that take the pod, the one with the lowest order wins, else the one that is
+// fullest afterwards, so that others stay whole. The choice follows from the cluster as it is, so
+// it is made anew when the pod has its node, instead of being kept from scoring.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/codec.h"
+#include "base/log.h"
+#include "kube/client.h"
+#include "model/well_known.h"
+#include "scheduler/plugins/reservation/plugin.h"
+#include "scheduler/plugins/reservation/unit_kind.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// A node with an order beats all without one; each order beats all that come after it. Twice as
+// much is enough for the best to be 100 after scaling and the next to be less.
+constexpr std::int64_t kOrdered = 1000;
+constexpr int kMostOrders = 40;
+
+}  // namespace
+
+std::int64_t ReservationPlugin::preference(const PodInfo& pod,
+                                           const ReservationEntry& reservation) const {
+  std::int64_t sum = matcher_.fullness(pod, reservation);
+  if (scorers().empty()) return sum;
+  const ReservationOnNode shown = shownTo(reservation);
+  for (ReservationScoreOffer* offer : scorers())
+    sum += std::clamp<std::int64_t>(offer->scoreReservation(pod, shown, reservation.node), 0, 100);
+  return sum;
+}
+
+const ReservationEntry* ReservationPlugin::nominate(const PodInfo& pod, NodeId node,
+                                                    bool counted) const {
+  const PodMatch& match = matcher_.of(pod);
+  const auto matched = matcher_.matchedOn(match, node);
+  if (matched.empty() || match.wish.ignoresReservations) return nullptr;
+  if (matched.size() == 1 && match.wish.required) return matched.front();
+  ReservationMatcher::Matched fitting;
+  for (const ReservationEntry* reservation : matched) {
+    if (!match.wish.required && !matcher_.concerns(match, *reservation)) continue;
+    if (tryOne(pod, match, *reservation, matched.size(), counted, true).none())
+      fitting.push_back(reservation);
+  }
+  if (fitting.size() <= 1) return fitting.empty() ? nullptr : fitting.front();
+  const ReservationEntry* first = nullptr;
+  for (const ReservationEntry* reservation : fitting)
+    if (reservation->order != 0 && (!first || reservation->order < first->order))
+      first = reservation;
+  if (first) return first;
+  std::int64_t best = -1;
+  for (const ReservationEntry* reservation : fitting) {
+    const std::int64_t value = preference(pod, *reservation);
+    if (value <= best) continue;
+    best = value;
+    first = reservation;
+  }
+  return first;
+}
+
+Status ReservationPlugin::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId>) {
+  const PodMatch& match = matcher_.of(pod);
+  const bool none = match.owners.empty() || match.wish.ignoresReservations;
+  return none ? Status::skip() : Status{};
+}
+
+Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
+                                std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
+  const PodMatch& match = matcher_.of(pod);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    scores[n] = 0;
+    if (book_.on(nodes[n]).empty()) continue;
+    std::int64_t order = 0;
+    for (const ReservationEntry* reservation : matcher_.matchedOn(match, nodes[n]))
+      if (reservation->order != 0 && (order == 0 || reservation->order < order))
+        order = reservation->order;
+    if (order != 0) {
+      scores[n] = kOrdered << std::min(book_.ordersAfter(order), kMostOrders);
+    } else if (const ReservationEntry* reservation = nominate(pod, nodes[n], false)) {
+      scores[n] = matcher_.fullness(pod, *reservation);
+    }
+  }
+  return {};
+}
+
+Status ReservationPlugin::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
+  if (book_.isReservePod(*pod)) return {};
+  const PodMatch& match = matcher_.of(*pod);
+  if (!match.matchesAnything() && !match.wish.required) return {};
+  if (match.wish.ignoresReservations) return {};
+  const ReservationEntry* reservation = nominate(*pod, node, true);
+  if (!reservation) return match.wish.required ? Status::unschedulable(kNoneMatches) : Status{};
+  const api::ReservationAllocated allocated{reservation->name(), reservation->uid()};
+  state.annotations()[model::kAnnotationReservationAllocated] = toJson(api::encode(allocated));
+  cluster_.regrant(pod->uid(), book_.ledgerId(),
+                   ReservationLedger::grantOf({reservation->uid(), reservation->name(), {}}));
+  return {};
+}
+
+void ReservationPlugin::unreserve(CycleState& state, const PodPtr& pod, NodeId) {
+  state.annotations().erase(model::kAnnotationReservationAllocated);
+  // A binder that could not write it with the binding has written it before.
+  if (handle_.api() && !pod->kind &&
+      api::findIn(pod->pod->metadata.annotations, model::kAnnotationReservationAllocated))
+    tasks_.spawn(dropStaleAnnotation(pod));
+}
+
+Task<void> ReservationPlugin::dropStaleAnnotation(PodPtr pod) {
+  const api::ObjectKey key = api::keyOf(pod->pod->metadata);
+  auto reading = kube::get<api::Pod>(*handle_.api(), key);
+  const Result<api::Pod> now = co_await reading;
+  if (!now || now->metadata.uid != pod->uid() || !now->spec.nodeName.empty()) co_return;
+  json::object annotations;
+  annotations[json::string(model::kAnnotationReservationAllocated)] = nullptr;
+  json::object metadata{{"uid", pod->uid()},
+                        {"resourceVersion", now->metadata.resourceVersion},
+                        {"annotations", std::move(annotations)}};
+  auto patching = kube::mergePatch(*handle_.api(), api::Pod::kType, key,
+                                   json::object{{"metadata", std::move(metadata)}});
+  const Result<json::value> patched = co_await patching;
+  if (!patched && patched.error().code != ErrorCode::NotFound)
+    log::warn("pod {} keeps the annotation of a reservation that it does not use: {}", pod->key(),
+              patched.error().message);
+}
+
+// The annotation is there since Reserve, and travels with the binding.
+Status ReservationPlugin::preBindPreFlight(CycleState&, const PodPtr&, NodeId) {
+  return Status::skip();
+}
+
+Task<Status> ReservationPlugin::preBind(CycleState&, PodPtr, NodeId) {
+  co_return Status{};
+}
+
+Task<Status> ReservationPlugin::bind(CycleState& state, PodPtr pod, std::string nodeName) {
+  if (!binds(*pod)) co_return Status::skip();
+  api::StringMap annotations = std::exchange(state.annotations(), {});
+  auto binding = book_.kind().bind(pod, std::move(nodeName), std::move(annotations));
+  const Result<> bound = co_await binding;
+  co_return bound ? Status{} : Status::of(bound.error());
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,145 @@
+#pragma once
+
+// Reservation: places reservations as if they were pods, keeps their room for the pods that own
+// them, and gives it to these.
+//
+// Who may use which reservation is in matcher.h; which reservations there are in book.h; who uses
+// which in ledger.h. Here is what an attempt makes of them.
+
+#include "scheduler/framework/controller.h"
+#include "scheduler/framework/people.h"
+#include "scheduler/framework/registry.h"
+#include "scheduler/plugins/reservation/controller.h"
+#include "scheduler/plugins/reservation/matcher.h"
+#include "scheduler/plugins/reservation/offers.h"
+#include "scheduler/preemption/dry_run.h"
+#include "scheduler/preemption/evictions.h"
+
+namespace koord::scheduler {
+
+// What reservations' own preemption takes: anybody of lower priority who may be preempted.
+class ReservationPreemptionRules final : public PreemptionRules {
+ public:
+  bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override;
+};
+
+class ReservationPlugin final : public Plugin,
+                                public Signed,
+                                public ViewPlugin,
+                                public PreFilterPlugin,
+                                public FilterPlugin,
+                                public PostFilterPlugin,
+                                public AfterPostFilterPlugin,
+                                public PreScorePlugin,
+                                public ScorePlugin,
+                                public ReservePlugin,
+                                public PreBindPlugin,
+                                public BindPlugin,
+                                public EnqueueExtensions,
+                                public RemedyPlugin,
+                                public PodFactsPlugin,
+                                public MetricsPlugin,
+                                public ServicePlugin,
+                                public ControllerPlugin,
+                                public ReservationsOffer {
+ public:
+  static constexpr std::string_view kName = "Reservation";
+  static constexpr const char* kNoneMatches = "node(s) no reservations match reservation affinity";
+  ReservationPlugin(Handle& handle, const ReservationArgs& args);
+  ~ReservationPlugin() override;
+  std::string_view name() const override { return kName; }
+
+  // plugin.cc
+  void sign(const PodInfo& pod, Signature& signature) const override;
+  std::uint64_t epoch(const CycleState& state, const PodInfo& pod) const override;
+  std::uint64_t preFilterEpoch(const PodInfo& pod) const override;
+  bool hasCredits(const PodInfo& pod) const override;
+  bool addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const override;
+  std::vector<std::pair<NodeId, PodPtr>> hidden(const PodInfo& pod) const override;
+  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
+
+  // filter.cc
+  Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
+
+  // nominate.cc
+  Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
+  Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+               std::span<std::int64_t> scores) override;
+  Normalization normalization() const override { return Normalization::Highest; }
+  Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
+  bool writesAnnotations() const override { return true; }
+  bool binds(const PodInfo& unit) const override { return book_.isReservePod(unit); }
+  Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) override;
+
+  // post_filter.cc
+  PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
+                              const Diagnosis& diagnosis) override;
+  void afterPostFilter(CycleState& state, const PodPtr& pod, const Status& status) override;
+
+  // services.cc
+  std::string remedyFor(const PodInfo& pod, NodeId node) const override;
+  json::value factsOf(const PodInfo& pod) const override;
+  std::string metrics() const override;
+  std::vector<Route> routes() override;
+
+  Task<void> run() override;
+
+  // ReservationsOffer
+  std::vector<ReservationOnNode> matchedReservations(const PodInfo& pod,
+                                                     NodeId node) const override;
+  std::vector<ReservationOnNode> otherReservations(const PodInfo& pod, NodeId node) const override;
+  std::string reservationOf(const std::string& podUid) const override;
+
+ private:
+  // filter.cc
+  Status filterReservePod(const PodInfo& pod, NodeFilter& nodes) const;
+  // What one node answers: Success, or the rejection.
+  Status judge(const PodInfo& pod, const PodMatch& match, NodeId node) const;
+  // Whether the reservation itself takes the pod.
+  ReservationMatcher::Shortage tryOne(const PodInfo& pod, const PodMatch& match,
+                                      const ReservationEntry& reservation, std::size_t matched,
+                                      bool counted, bool nominating) const;
+  ReservationOnNode shownTo(const ReservationEntry& reservation) const;
+
+  // nominate.cc
+  // The reservation of the node that the pod is to use; nullptr: none.
+  const ReservationEntry* nominate(const PodInfo& pod, NodeId node, bool counted) const;
+  std::int64_t preference(const PodInfo& pod, const ReservationEntry& reservation) const;
+  Task<void> dropStaleAnnotation(PodPtr pod);
+
+  // post_filter.cc
+  std::vector<std::string> reasonsFor(const PodInfo& pod, const Diagnosis& diagnosis) const;
+  PostFilterResult preempt(CycleState& state, const PodPtr& pod, const Diagnosis& diagnosis);
+
+  // services.cc
+  json::object describe(const ReservationEntry& reservation) const;
+  Result<json::value> nodeReservations(const std::string& node) const;
+  Result<json::value> reservationNamed(const std::string& name) const;
+  Result<json::value> explain(const std::string& namespaceAndName) const;
+  json::value explainPod(const PodInfo& pod) const;
+  std::string whyUnused(const PodInfo& pod, const PodMatch& match,
+                        const ReservationEntry& reservation, bool& matched) const;
+
+  const std::vector<ReservationFilterOffer*>& filters() const;
+  const std::vector<ReservationScoreOffer*>& scorers() const;
+
+  Handle& handle_;
+  Cluster& cluster_;
+  ReservationBook& book_;
+  const ReservationArgs args_;
+  ReservationMatcher matcher_;
+  Random random_;
+  const ReservationPreemptionRules rules_;
+  DryRun dryRun_;
+  Evictions& evictions_;
+  // Of the profile, once it is complete.
+  mutable std::optional<std::vector<ReservationFilterOffer*>> filters_;
+  mutable std::optional<std::vector<ReservationScoreOffer*>> scorers_;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,161 @@
+// What a pod that found no node is told about reservations, and preemption that looks into them.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kube/events.h"
+#include "model/well_known.h"
+#include "scheduler/framework/diagnosis.h"
+#include "scheduler/plugins/reservation/messages.h"
+#include "scheduler/plugins/reservation/plugin.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::size_t kMostOfEvent = 1024;
+
+// What is said of the node.
+const std::vector<std::string>& reasonsOn(const Diagnosis& diagnosis, NodeId node) {
+  static const std::vector<std::string> kNone;
+  if (!diagnosis.preFilter.ok()) return diagnosis.preFilter.reasons;
+  if (diagnosis.absent.contains(node)) return diagnosis.absentStatus.reasons;
+  if (!diagnosis.verdicts) return kNone;
+  const VerdictId verdict = diagnosis.verdicts->at(node);
+  return verdict == kPasses ? kNone : diagnosis.verdicts->rejection(verdict).reasons;
+}
+
+PostFilterResult rejectedWith(std::vector<std::string> reasons) {
+  PostFilterResult result;
+  result.status = {Code::Unschedulable, std::move(reasons), {}};
+  return result;
+}
+
+}  // namespace
+
+bool ReservationPreemptionRules::mayLeave(const PodInfo& victim, const PodInfo& preemptor) const {
+  const std::string* kept =
+      api::findIn(victim.pod->metadata.labels, model::kLabelDisablePreemptible);
+  return victim.priority < preemptor.priority && canLeave(victim) && (!kept || *kept != "true");
+}
+
+std::vector<std::string> ReservationPlugin::reasonsFor(const PodInfo& pod,
+                                                       const Diagnosis& diagnosis) const {
+  const PodMatch& match = matcher_.of(pod);
+  ReservationCounts counts;
+  if (match.owners.empty() && !match.wish.required) return {};
+  const api::RequiredNodeAffinity demanded(pod.pod->spec);
+  std::map<NodeId, int> left;  // by node: those that only the node keeps the pod from
+  for (const auto& [name, reservation] : book_.all()) {
+    if (reservation->node == kNoNode || !reservation->usable()) continue;
+    const NodeRow& node = cluster_.node(reservation->node);
+    if (!node.object || !demanded.matches(node.object->metadata.labels, node.name).value_or(false))
+      continue;
+    const api::Taint* taint = nullptr;
+    const MatchVerdict verdict = matcher_.judge(match, *reservation, &taint);
+    if (verdict == MatchVerdict::NotOwner) continue;
+    ++counts.ownerMatched;
+    if (!match.wish.name.empty() && match.wish.name == name) ++counts.nameMatched;
+    switch (verdict) {
+      case MatchVerdict::OtherName:
+        ++counts.nameUnmatched;
+        break;
+      case MatchVerdict::Affinity:
+        ++counts.affinityUnmatched;
+        break;
+      case MatchVerdict::Unschedulable:
+        ++counts.unschedulable;
+        break;
+      case MatchVerdict::NotExact:
+        ++counts.notExact;
+        break;
+      case MatchVerdict::Taint:
+        ++counts.taints[fmt::format("{{{}: {}}}", taint->key, taint->value)];
+        break;
+      default:
+        ++left[reservation->node];
+    }
+  }
+  for (auto& [node, count] : left) {
+    std::map<std::string, int> ofNode;
+    for (const std::string& reason : reasonsOn(diagnosis, node)) {
+      if (isReservationReason(reason)) {
+        --count;
+      } else {
+        ++ofNode[reason];
+      }
+    }
+    if (count <= 0) continue;
+    for (const auto& [reason, times] : ofNode) counts.nodeReasons[reason] += count * times;
+  }
+  return counts.reasons(match.wish.required);
+}
+
+PostFilterResult ReservationPlugin::postFilter(CycleState& state, const PodPtr& pod,
+                                               const Diagnosis& diagnosis) {
+  if (!args_.enablePreemption) return rejectedWith(reasonsFor(*pod, diagnosis));
+  PostFilterResult result = preempt(state, pod, diagnosis);
+  if (!result.status.rejected() || result.status.code == Code::UnschedulableAndUnresolvable)
+    return result;
+  std::ranges::copy(reasonsFor(*pod, diagnosis), std::back_inserter(result.status.reasons));
+  return result;
+}
+
+// As default preemption, but nobody leaves who must not be preempted. What victims use of a
+// reservation is free to a pod that may use it, too, since the dry run takes their grants with them.
+PostFilterResult ReservationPlugin::preempt(CycleState& state, const PodPtr& pod,
+                                            const Diagnosis& diagnosis) {
+  if (pod->pod->spec.preemptionPolicy == "Never")
+    return rejectedWith({"preemption: not eligible due to preemptionPolicy=Never."});
+  std::vector<NodeId> potential;
+  cluster_.live().forEach([&](NodeId node) {
+    if (diagnosis.codeOf(node) == Code::Unschedulable) potential.push_back(node);
+  });
+  const std::size_t enough = std::min<std::size_t>(
+      potential.size(),
+      std::max<std::size_t>(
+          potential.size() * static_cast<std::size_t>(args_.minCandidateNodesPercentage) / 100,
+          static_cast<std::size_t>(args_.minCandidateNodesAbsolute)));
+  const std::size_t offset = potential.empty() ? 0 : random_.below(potential.size());
+  std::vector<DryRunOutcomePtr> outcomes;
+  std::vector<const Candidate*> candidates;
+  std::vector<std::pair<std::string, std::size_t>> reasons;
+  dryRun_.begin(state, *pod);
+  for (std::size_t i = 0;
+       i < potential.size() && candidates.size() < std::max<std::size_t>(enough, 1); ++i) {
+    DryRunOutcomePtr outcome = dryRun_.on(state, pod, potential[(offset + i) % potential.size()]);
+    if (outcome->status.ok()) {
+      candidates.push_back(&outcome->candidate);
+    } else {
+      for (const auto& reason : outcome->status.reasons) reasons.emplace_back(reason, 1);
+    }
+    outcomes.push_back(std::move(outcome));
+  }
+  if (candidates.empty()) {
+    if (diagnosis.totalNodes > potential.size())
+      reasons.emplace_back("Preemption is not helpful for scheduling",
+                           diagnosis.totalNodes - potential.size());
+    return rejectedWith({fmt::format("preemption: 0/{} nodes are available: {}.",
+                                     diagnosis.totalNodes, reasonsText(std::move(reasons)))});
+  }
+  const Candidate& best = *leastHarm(candidates, handle_.executor().wallNow());
+  const std::string& node = cluster_.node(best.node).name;
+  PostFilterResult result;
+  result.victims = best.victims.size();
+  result.nomination = {true, node};
+  evictions_.start(pod, node, best.victims, {std::string(kName), handle_.events()});
+  return result;
+}
+
+void ReservationPlugin::afterPostFilter(CycleState&, const PodPtr& pod, const Status& status) {
+  if (!handle_.events() || status.ok() || book_.isReservePod(*pod)) return;
+  if (!matcher_.of(*pod).wish.required) return;
+  auto text = reservationLevelMessage(status.message());
+  if (!text) return;
+  if (text->size() > kMostOfEvent) *text = text->substr(0, kMostOfEvent - 4) + " ...";
+  handle_.events()->record(handle_.kindOf(*pod).reference(*pod), "Warning",
+                           "FailedScheduling-Reservation", std::move(*text), "Scheduling");
+}
+
+}  // namespace koord::scheduler

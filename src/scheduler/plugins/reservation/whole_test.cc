@@ -1,0 +1,470 @@
+// Reservations in a whole scheduler, on an API that keeps them, on virtual time.
+
+#include <gmock/gmock.h>
+
+#include "scheduler/core/scheduler_fixture.h"
+#include "scheduler/plugins/reservation/fixture.h"
+#include "scheduler/plugins/reservation/reservation_object.h"
+
+namespace koord::scheduler {
+namespace {
+
+using testing::aNode;
+using testing::aPod;
+using testing::aReservation;
+using ::testing::Contains;
+using testing::forWeb;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using testing::PodBuilder;
+using testing::ReservationBuilder;
+using testing::webPod;
+using testing::wishing;
+using namespace std::chrono_literals;
+
+void merge(json::value& into, const json::value& patch) {
+  if (!patch.is_object()) {
+    into = patch;
+    return;
+  }
+  if (!into.is_object()) into = json::object{};
+  for (const auto& member : patch.get_object()) {
+    if (member.value().is_null()) {
+      into.get_object().erase(member.key());
+    } else {
+      merge(into.get_object()[member.key()], member.value());
+    }
+  }
+}
+
+SchedulerConfiguration withReservations(const std::string& args = "") {
+  std::string yaml = testing::kWithReservations;
+  if (!args.empty()) yaml += "  pluginConfig: [{name: Reservation, args: " + args + "}]\n";
+  auto configuration = parseConfiguration(yaml);
+  EXPECT_TRUE(configuration) << (configuration ? "" : configuration.error().message);
+  return *std::move(configuration);
+}
+
+struct Whole : testing::SchedulerFixture {
+  std::map<std::string, std::shared_ptr<const api::Reservation>> reservations;
+  int statusWrites = 0;
+  int version = 100;
+  std::function<Result<>(const kube::Request&)> beforeWrite;
+
+  explicit Whole(const std::string& args = "") : SchedulerFixture(withReservations(args)) {
+    api.answer = [this](const kube::Request& request) {
+      return request.resource == "reservations" ? answerReservation(request) : answer(request);
+    };
+    scheduler->start();
+  }
+  using SchedulerFixture::create;
+
+  Result<std::string> answerReservation(const kube::Request& request) {
+    const auto found = reservations.find(request.name);
+    if (found == reservations.end())
+      return fail(ErrorCode::NotFound, "reservations \"" + request.name + "\" not found");
+    if (request.verb == kube::Verb::Get) return toJson(api::encodeObject(*found->second));
+    if (beforeWrite)
+      if (auto refused = beforeWrite(request); !refused) return fail(refused.error());
+    const auto body = parseJson(request.body);
+    if (request.verb == kube::Verb::Delete) {
+      removeReservation(request.name);
+      return "{}";
+    }
+    const std::string_view expected = textAt(*body, "metadata", "resourceVersion");
+    if (!expected.empty() && expected != found->second->metadata.resourceVersion)
+      return fail(ErrorCode::Conflict, "the object has been modified");
+    json::value document = api::encodeObject(*found->second);
+    if (const auto* status = at(*body, "status"); status && request.subresource == "status") {
+      merge(document.get_object()["status"], *status);
+      ++statusWrites;
+    }
+    auto after = api::decode<api::Reservation>(document);
+    EXPECT_TRUE(after) << (after ? "" : after.error().message);
+    after->metadata.resourceVersion = std::to_string(++version);
+    put(std::make_shared<const api::Reservation>(*std::move(after)));
+    return "{}";
+  }
+  void put(std::shared_ptr<const api::Reservation> object) {
+    reservations[object->metadata.name] = object;
+    loop.post([this, object] { scheduler->stores().of<api::Reservation>().set(object); });
+  }
+  void reserve(ReservationBuilder reservation) {
+    if (!reservation.object().metadata.creationTimestamp)
+      reservation.object().metadata.creationTimestamp = loop.wallNow();
+    reservation.version(std::to_string(++version));
+    put(reservation.build());
+    run();
+  }
+  void removeReservation(const std::string& name) {
+    reservations.erase(name);
+    loop.post([this, name] { scheduler->stores().of<api::Reservation>().erase({"", name}); });
+  }
+  const api::ReservationStatus& status(const std::string& name) {
+    return reservations.at(name)->status;
+  }
+  std::string condition(const std::string& name, const std::string& type) {
+    for (const auto& condition : status(name).conditions)
+      if (condition.type == type) return condition.status + " " + condition.reason;
+    return "";
+  }
+  std::string annotation(const std::string& pod) {
+    const auto* text =
+        api::findIn(pods.at(pod)->metadata.annotations, model::kAnnotationReservationAllocated);
+    return text ? *text : "";
+  }
+  void again() {
+    create();  // a new scheduler, pods before reservations
+    for (const auto& [name, pod] : pods) scheduler->podAdded(pod);
+  }
+  void expectSound() {
+    const Cluster& cluster = scheduler->cluster();
+    cluster.live().forEach([&](NodeId node) { EXPECT_EQ(cluster.verifyNode(node), ""); });
+  }
+};
+
+TEST(ReservationScheduling, a_reservation_becomes_available_on_a_node_and_is_no_pod) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "3"));
+  EXPECT_EQ(f.status("r").phase, "Available");
+  EXPECT_EQ(f.status("r").nodeName, "n");
+  EXPECT_EQ(f.status("r").allocatable.at("cpu"), testing::quantity("3"));
+  EXPECT_EQ(f.condition("r", "Scheduled"), "True Scheduled");
+  EXPECT_EQ(f.condition("r", "Ready"), "True Available");
+  EXPECT_THAT(f.bindings, IsEmpty());
+  EXPECT_THAT(f.events, Contains("Scheduled: Successfully assigned r to n"));
+  EXPECT_EQ(f.statusWrites, 1);
+  f.run(10min);
+  EXPECT_EQ(f.statusWrites, 1) << "nothing is written when nothing changes";
+  f.expectSound();
+}
+
+TEST(ReservationScheduling, one_that_fits_nowhere_says_so_and_comes_when_there_is_room) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "9"));
+  EXPECT_EQ(f.condition("r", "Scheduled"), "False Unschedulable");
+  EXPECT_THAT(f.events, Contains(HasSubstr("FailedScheduling: 0/1 nodes are available")));
+  f.node(aNode("big").allocatable("cpu", "16"));
+  f.run(30s);
+  EXPECT_EQ(f.status("r").nodeName, "big");
+}
+
+TEST(ReservationScheduling, owners_say_which_they_use_with_their_binding) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "3"));
+  f.create(webPod("p", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("p"), "n");
+  EXPECT_EQ(f.annotation("p"), R"({"name":"r","uid":"uid-r"})");
+  std::size_t writes = 0;
+  for (const auto& call : f.api.calls)
+    writes += call.resource == "pods" && call.name == "p" && call.verb != kube::Verb::Get;
+  EXPECT_EQ(writes, 1u) << "one write per pod";
+  ASSERT_EQ(f.status("r").currentOwners.size(), 1u);
+  EXPECT_EQ(f.status("r").currentOwners[0].name, "p");
+  EXPECT_EQ(f.status("r").allocated.at("cpu"), testing::quantity("2"));
+  f.remove("p");
+  f.run();
+  EXPECT_THAT(f.status("r").currentOwners, IsEmpty());
+  EXPECT_FALSE(f.status("r").allocated.contains("cpu"));
+  f.expectSound();
+}
+
+TEST(ReservationScheduling, one_that_is_consumed_gives_back_what_its_owner_left) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "4").once());
+  f.create(aPod("stranger").request("cpu", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("stranger"), "");
+  f.create(webPod("p", "1"));
+  f.run(30s);
+  EXPECT_EQ(f.status("r").phase, "Succeeded");
+  EXPECT_EQ(f.condition("r", "Ready"), "False Succeeded");
+  EXPECT_EQ(f.nodeOf("stranger"), "n");
+  f.expectSound();
+}
+
+TEST(ReservationScheduling, one_whose_last_owner_vanished_is_not_consumed) {
+  Whole f;
+  f.node(aNode("n"));
+  auto r = forWeb("r", "2").once().on("n");
+  r.object().status.currentOwners.emplace_back().uid = "gone";
+  f.reserve(r);
+  EXPECT_EQ(f.status("r").phase, "Available");
+  EXPECT_THAT(f.status("r").currentOwners, IsEmpty());
+}
+
+TEST(ReservationScheduling, a_binding_that_fails_leaves_the_reservation_to_others) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "4").once());
+  bool refuse = true;
+  f.beforeBind = [&](const std::string& pod) -> Result<std::string> {
+    if (refuse && pod == "a") return fail(ErrorCode::Forbidden, "not today");
+    return "";
+  };
+  f.create(webPod("a", "4"));
+  f.run(500ms);
+  EXPECT_EQ(f.status("r").phase, "Available") << "not bound, no owner";
+  f.create(webPod("b", "4"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("b"), "n");
+  EXPECT_EQ(f.annotation("b"), R"({"name":"r","uid":"uid-r"})");
+  f.expectSound();
+}
+
+TEST(ReservationScheduling, is_known_again_after_a_restart_whatever_is_seen_first) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "3"));
+  f.create(webPod("p", "2"));
+  f.run();
+  f.again();
+  f.node(aNode("n"));
+  for (const auto& [name, object] : f.reservations)
+    f.scheduler->stores().of<api::Reservation>().set(object);
+  f.scheduler->start();
+  f.create(webPod("q", "2"));  // 1 of the reservation, 1 of the node
+  f.create(aPod("stranger").request("cpu", "1"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("q"), "n");
+  EXPECT_EQ(f.nodeOf("stranger"), "");
+  EXPECT_EQ(f.status("r").currentOwners.size(), 2u);
+  f.expectSound();
+}
+
+TEST(ReservationScheduling, expires_also_before_it_had_a_node) {
+  Whole f;
+  f.node(aNode("n"));
+  auto placed = forWeb("placed", "1");
+  placed.object().spec.ttl = "1h";
+  f.reserve(placed);
+  auto waiting = forWeb("waiting", "9");
+  waiting.object().spec.ttl = "1h";
+  f.reserve(waiting);
+  auto forever = forWeb("forever", "1");
+  forever.object().spec.ttl = "0s";
+  f.reserve(forever);
+  f.run(59min);
+  EXPECT_EQ(f.status("placed").phase, "Available");
+  f.run(2min);
+  for (const char* name : {"placed", "waiting"}) {
+    EXPECT_EQ(f.status(name).phase, "Failed") << name;
+    EXPECT_EQ(f.condition(name, "Ready"), "False Expired") << name;
+  }
+  EXPECT_EQ(f.status("forever").phase, "Available");
+  f.node(aNode("big").allocatable("cpu", "16"));
+  f.run(1min);
+  EXPECT_EQ(f.status("waiting").phase, "Failed") << "it is not in the queue any more";
+  f.run(23h);
+  EXPECT_TRUE(f.reservations.contains("placed"));
+  f.run(2h);
+  EXPECT_FALSE(f.reservations.contains("placed")) << "a day later it is deleted";
+  EXPECT_TRUE(f.reservations.contains("forever"));
+  f.expectSound();
+}
+
+TEST(ReservationScheduling, is_over_when_its_node_is_gone) {
+  Whole f;
+  const auto node = aNode("n");
+  f.node(node);
+  f.reserve(forWeb("r", "1"));
+  f.scheduler->nodeDeleted(node.build());
+  f.run();
+  EXPECT_EQ(f.status("r").phase, "Failed");
+  f.run(2min);
+  EXPECT_FALSE(f.reservations.contains("r"));
+}
+
+TEST(ReservationScheduling, deleting_one_wakes_who_waits_for_its_room) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "4"));
+  f.create(aPod("stranger").request("cpu", "2"));
+  f.run(30s);
+  EXPECT_EQ(f.nodeOf("stranger"), "");
+  f.removeReservation("r");
+  f.run(15s);
+  EXPECT_EQ(f.nodeOf("stranger"), "n");
+  f.expectSound();
+}
+
+TEST(ReservationScheduling, pods_that_need_one_wait_for_it_and_say_so) {
+  Whole f;
+  f.node(aNode("n"));
+  f.create(wishing(webPod("p", "2"), "{}"));
+  f.run(1min);
+  EXPECT_EQ(f.nodeOf("p"), "");
+  EXPECT_THAT(f.conditions, Contains(HasSubstr("no reservations match reservation affinity")));
+  EXPECT_THAT(f.events, Contains(HasSubstr("FailedScheduling-Reservation: 0/0 reservations")));
+  f.reserve(forWeb("r", "2"));
+  f.run(30s);
+  EXPECT_EQ(f.nodeOf("p"), "n");
+  EXPECT_EQ(f.annotation("p"), R"({"name":"r","uid":"uid-r"})");
+}
+
+TEST(ReservationScheduling, conflicts_and_lost_answers_do_not_place_it_twice) {
+  Whole f;
+  f.node(aNode("a"));
+  f.node(aNode("b"));
+  int refused = 0;
+  f.beforeWrite = [&](const kube::Request& request) -> Result<> {
+    if (request.subresource != "status" || refused >= 2) return {};
+    ++refused;
+    return fail(refused == 1 ? ErrorCode::Conflict : ErrorCode::Unavailable, "again");
+  };
+  f.reserve(forWeb("r", "3"));
+  f.run(30s);
+  EXPECT_EQ(f.status("r").phase, "Available");
+  EXPECT_EQ(f.scheduler->cluster().podTotal(), 1u);
+  EXPECT_EQ(f.scheduler->cluster().assumedTotal(), 0u);
+  f.expectSound();
+}
+
+TEST(ReservationScheduling, one_deleted_while_it_is_bound_leaves_nothing_behind) {
+  Whole f;
+  f.node(aNode("n"));
+  f.beforeWrite = [&](const kube::Request& request) -> Result<> {
+    if (request.subresource != "status") return {};
+    f.removeReservation("r");
+    return fail(ErrorCode::NotFound, "gone");
+  };
+  f.reserve(forWeb("r", "3"));
+  f.run(1min);
+  EXPECT_EQ(f.scheduler->cluster().podTotal(), 0u);
+  EXPECT_EQ(f.scheduler->cluster().requested(kCpu)[0], 0);
+}
+
+TEST(ReservationScheduling, default_preemption_leaves_reservations_alone) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "4").label("koordinator.sh/priority", "1"));
+  f.create(aPod("vip").request("cpu", "3").priority(1000));
+  f.run(1min);
+  EXPECT_EQ(f.nodeOf("vip"), "");
+  EXPECT_EQ(f.status("r").phase, "Available");
+}
+
+TEST(ReservationScheduling, preemption_frees_room_inside_of_a_reservation) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "4"));
+  f.create(webPod("low", "4").priority(1));
+  f.run();
+  f.create(webPod("high", "3").priority(10));
+  f.run(1min);
+  EXPECT_THAT(f.deletions, ::testing::ElementsAre("low"));
+  EXPECT_EQ(f.nodeOf("high"), "n");
+  EXPECT_EQ(f.annotation("high"), R"({"name":"r","uid":"uid-r"})");
+  f.expectSound();
+}
+
+TEST(ReservationScheduling, victims_inside_a_reservation_do_not_help_others) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "4"));
+  f.create(webPod("low", "4").priority(1));
+  f.run();
+  f.create(aPod("stranger").request("cpu", "3").priority(10));
+  f.run(1min);
+  EXPECT_THAT(f.deletions, IsEmpty()) << "the reservation would still be there";
+}
+
+TEST(ReservationScheduling, reservations_preempt_pods_of_lower_priority) {
+  Whole f;
+  f.node(aNode("n"));
+  f.create(aPod("low").request("cpu", "3").priority(1));
+  f.run();
+  f.reserve(forWeb("r", "3"));
+  f.run(1min);
+  EXPECT_THAT(f.deletions, ::testing::ElementsAre("low"));
+  EXPECT_EQ(f.status("r").nodeName, "n");
+}
+
+TEST(ReservationScheduling, its_own_preemption_spares_pods_that_say_so) {
+  Whole f("{enablePreemption: true}");
+  // As shipped: this plugin's comes first.
+  f.node(aNode("n"));
+  f.create(aPod("kept")
+               .request("cpu", "2")
+               .priority(1)
+               .label(std::string(model::kLabelDisablePreemptible), "true"));
+  f.create(aPod("low").request("cpu", "2").priority(1));
+  f.run();
+  f.reserve(forWeb("r", "2"));
+  f.run(1min);
+  EXPECT_THAT(f.deletions, Not(Contains("kept")));
+  EXPECT_EQ(f.status("r").nodeName, "n");
+}
+
+TEST(ReservationScheduling, invalid_ones_say_which_field_is_wrong_and_stop_nobody) {
+  Whole f;
+  f.node(aNode("n"));
+  auto broken = forWeb("broken", "1");
+  broken.object().spec.template_ = json::object{{"spec", "nonsense"}};
+  f.reserve(broken);
+  auto nobody = forWeb("nobody", "1");
+  nobody.object().spec.owners = {};
+  f.reserve(nobody);
+  auto ttl = forWeb("ttl", "1");
+  ttl.object().spec.ttl = "later";
+  f.reserve(ttl);
+  f.run();
+  EXPECT_EQ(f.condition("broken", "Scheduled"), "False Unschedulable");
+  EXPECT_THAT(f.status("broken").conditions[0].message, HasSubstr("spec.template.spec"));
+  EXPECT_THAT(f.status("nobody").conditions[0].message, HasSubstr("misses the owner spec"));
+  EXPECT_THAT(f.events, Contains(HasSubstr("InvalidReservation: spec.ttl")));
+  EXPECT_EQ(f.status("ttl").phase, "Available");
+  f.create(webPod("p", "1"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("p"), "n");
+}
+
+TEST(ReservationScheduling, of_another_scheduler_are_counted_and_not_placed) {
+  Whole f;
+  f.node(aNode("n"));
+  auto r = forWeb("r", "3");
+  r.templateSpec()["schedulerName"] = "other";
+  f.reserve(r);
+  EXPECT_EQ(f.status("r").phase, "");
+  auto placed = forWeb("placed", "3");
+  placed.templateSpec()["schedulerName"] = "other";
+  f.reserve(placed.on("n"));
+  f.create(aPod("stranger").request("cpu", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("stranger"), "");
+}
+
+TEST(ReservationScheduling, a_thousand_owners_come_and_go_and_sums_stay_right) {
+  Whole f;
+  for (int n = 0; n < 4; ++n) f.node(aNode("n" + std::to_string(n)).allocatable("cpu", "64"));
+  for (int n = 0; n < 8; ++n) f.reserve(forWeb(("r" + std::to_string(n)).c_str(), "8"));
+  Random random(3);
+  int next = 0;
+  for (int step = 0; step < 300; ++step) {
+    if (random.chance(0.6)) {
+      f.create(webPod("p" + std::to_string(next++), random.chance(0.5) ? "1" : "3"));
+    } else if (!f.pods.empty()) {
+      const auto it = std::next(f.pods.begin(), static_cast<long>(random.below(f.pods.size())));
+      f.remove(std::string(it->first));
+    }
+    f.run(100ms);
+  }
+  f.run(1min);
+  f.expectSound();
+  for (const auto& [name, reservation] : f.reservations) {
+    std::size_t owners = 0;
+    for (const auto& [pod, object] : f.pods)
+      owners += f.annotation(pod) == R"({"name":")" + name + R"(","uid":"uid-)" + name + R"("})" &&
+                !object->spec.nodeName.empty();
+    EXPECT_EQ(reservation->status.currentOwners.size(), owners) << name;
+  }
+}
+
+}  // namespace
+}  // namespace koord::scheduler

@@ -26,7 +26,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"show-hidden-metrics-for-version", "string", ""},
     {"allow-metric-labels", "string", ""},
     {"allow-metric-labels-manifest", "string", ""},
-    {"controller-plugins", "strings", "[*]"},
     {"scheduler-monitor-period", "duration", "10s"},
     {"scheduling-timeout", "duration", "30s"},
     {"scheduling-drop-unhandled-timeout", "duration", "5s"},
@@ -161,6 +160,8 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
   line.featureGates(flags.gates, "kube");
   set.duration("pod-max-in-unschedulable-pods-duration", flags.maxUnschedulable,
                "How long a pod waits for an event before it is tried again anyway");
+  set.list("controller-plugins", flags.controllerPlugins,
+           "Plugins whose controllers run; * = all, -NAME = not this one");
   set.group("API server");
   set.text("kubeconfig", component.client.kubeconfig,
            "kubeconfig file; ignored when --config names one");
@@ -199,6 +200,7 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
     configuration.enableContentionProfiling = flags.profiling && flags.contentionProfiling;
   }
   options.maxUnschedulable = flags.maxUnschedulable;
+  options.controllerPlugins = flags.controllerPlugins;
   LeaderElectionConfig& election = configuration.leaderElection;
   const auto override = [&](const char* flag, auto LeaderElectionConfig::* field) {
     if (given.given(flag)) election.*field = flags.election.*field;

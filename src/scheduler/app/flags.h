@@ -41,6 +41,7 @@ struct Flags {
   kube::GuardOptions guard;
   Scheduler::Debug debug;
   Duration maxUnschedulable = std::chrono::minutes(5);
+  std::vector<std::string> controllerPlugins{"*"};
   LeaderElectionConfig election;
   bool showPlugins = false;
 };

@@ -81,9 +81,15 @@ PodFields Scheduler::podFieldsKept() const {
 
 void Scheduler::start() {
   running_ = true;
+  startControllers();
   queue_->start();
   selfCheck_.start();
   wake();
+}
+
+void Scheduler::stop() {
+  running_ = false;
+  controllers_.reset();
 }
 
 void Scheduler::wake() {

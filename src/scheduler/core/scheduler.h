@@ -30,6 +30,7 @@ struct SchedulerOptions {
   Duration maxUnschedulable = std::chrono::minutes(5);
   std::uint64_t seed = 1;
   net::HttpTransport* http = nullptr;  // the way to extenders, when there are some; must outlive
+  std::vector<std::string> controllerPlugins{"*"};  // whose controllers run (framework/controller.h)
 };
 
 class Scheduler {
@@ -57,10 +58,11 @@ class Scheduler {
   // What the plugins of any profile need of running pods.
   PodFields podFieldsKept() const;
 
-  // Begins to schedule, once the state is complete (and this process leads).
+  // Begins to schedule, and runs the controllers of plugins, once the state is complete (and this
+  // process leads).
   void start();
-  // Stops taking pods from the queue; bindings under way go on.
-  void stop() { running_ = false; }
+  // Stops taking pods from the queue, and the controllers; bindings under way go on.
+  void stop();
   std::size_t bindingsUnderWay() const { return bindings_.size(); }
 
   // --- For services and tests.
@@ -110,6 +112,9 @@ class Scheduler {
   // Asks PostFilter plugins, then files the failure.
   Task<void> conclude(Attempt& attempt, SearchResult result);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
+
+  // controllers.cc
+  void startControllers();
 
   // debugging.cc
   void printScores(Attempt& attempt);
@@ -191,6 +196,7 @@ class Scheduler {
   TaskGroup cycles_;
   TaskGroup bindings_;
   TaskGroup reports_;
+  std::unique_ptr<TaskGroup> controllers_;  // while running
   // Cleared on destruction: posted callbacks look at it first.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

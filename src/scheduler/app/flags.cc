@@ -201,6 +201,9 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
   }
   options.maxUnschedulable = flags.maxUnschedulable;
   options.controllerPlugins = flags.controllerPlugins;
+  options.gates.clear();
+  for (const auto& [name, gate] : flags.gates.known())
+    if (flags.gates.enabled(name)) options.gates.insert(name);
   LeaderElectionConfig& election = configuration.leaderElection;
   const auto override = [&](const char* flag, auto LeaderElectionConfig::* field) {
     if (given.given(flag)) election.*field = flags.election.*field;

@@ -38,6 +38,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   const SchedulerConfiguration& configuration = self.options_.configuration;
   self.shared_.activate = [&self](const std::vector<PodPtr>& pods) { self.queue_->activate(pods); };
   self.shared_.observer = observer;
+  self.shared_.gates = self.options_.gates;
   self.units_ = self.makeUnits();
   self.shared_.units = self.units_.get();
   Random random(self.options_.seed);

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_set>
 
@@ -31,6 +32,7 @@ struct SchedulerOptions {
   std::uint64_t seed = 1;
   net::HttpTransport* http = nullptr;  // the way to extenders, when there are some; must outlive
   std::vector<std::string> controllerPlugins{"*"};  // whose controllers run (framework/controller.h)
+  std::set<std::string, std::less<>> gates{"DynamicSchedulerCheck"};  // feature gates that are on
 };
 
 class Scheduler {

@@ -36,6 +36,7 @@ struct SchedulerFixture {
   bool losesReplies = false;
   Observer* observer = nullptr;  // for the next create()
   std::vector<std::string> controllerPlugins{"*"};
+  std::optional<std::set<std::string, std::less<>>> gates;  // absent = the defaults
   Registry registry = makeRegistry();
 
   explicit SchedulerFixture(SchedulerConfiguration configuration = defaultConfiguration()) {
@@ -49,6 +50,7 @@ struct SchedulerFixture {
     options.configuration = configuration_;
     options.http = &network;
     options.controllerPlugins = controllerPlugins;
+    if (gates) options.gates = *gates;
     auto made = Scheduler::create(options, registry, loop, &api, observer);
     ASSERT_TRUE(made) << made.error().message;
     scheduler = *std::move(made);

@@ -70,9 +70,7 @@ struct Profile {
     return groups ? groups->groupOf(pod) : std::string();
   }
   bool sameGroup(const PodInfo& a, const PodInfo& b) const {
-    if (!groups) return false;
-    const std::string group = groups->groupOf(a);
-    return !group.empty() && group == groups->groupOf(b);
+    return groups && groups->sameGroup(a, b);
   }
 
   // Index of the plugin of that name in a list, or npos.

@@ -1,5 +1,6 @@
 #include "scheduler/plugins/registry.h"
 
+#include "scheduler/plugins/coscheduling/plugin.h"
 #include "scheduler/plugins/defaultbinder/plugin.h"
 #include "scheduler/plugins/defaultpreemption/plugin.h"
 #include "scheduler/plugins/dynamicresources/plugin.h"
@@ -48,6 +49,7 @@ void add(Registry& registry) {
 
 Registry makeRegistry() {
   Registry registry;
+  add<Coscheduling, CoschedulingArgs>(registry);
   add<SchedulingGates>(registry);
   add<PrioritySort>(registry);
   add<NodeUnschedulable>(registry);

@@ -7,6 +7,7 @@
 
 #include "base/virtual_loop.h"
 #include "bench.h"
+#include "gangs.h"
 #include "hostile.h"
 #include "kube/api.h"
 #include "scheduler/core/scheduler.h"
@@ -333,6 +334,7 @@ int main(int argc, char** argv) {
     all.push_back(social("PreferredTopologySpreading", nodes, many, many, {plain, preferSpread}));
   }
   bench::addHostile(all);
+  bench::addGangs(all);
   for (const int nodes : {100, 300, 1000, 3000, 10'000, 30'000, 100'000}) {
     const std::string size = fmt::format("{}Nodes", nodes);
     all.push_back({"Scale/OneClass/" + size, sized(nodes, 10'000, 1), engine});

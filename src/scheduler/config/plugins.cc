@@ -67,6 +67,7 @@ std::string shippedConfiguration(const std::vector<std::string>& schedulerNames)
   for (const auto& name : schedulerNames) {
     text += fmt::format(
         "  - schedulerName: {}\n"
+        "    plugins: {{multiPoint: {{enabled: [{{name: Coscheduling}}]}}}}\n"
         "    pluginConfig:\n"
         "      - name: NodeResourcesFit\n"
         "        args:\n"

@@ -7,6 +7,7 @@
 
 #include "base/virtual_loop.h"
 #include "bench.h"
+#include "gangs.h"
 #include "hostile.h"
 #include "kube/api.h"
 #include "quotas.h"
@@ -441,6 +442,7 @@ int main(int argc, char** argv) {
                        .prepare = bench::addOneQuota};
   all.push_back(social("Quotas/Preemption_20000Victims", 5000, 20'000, 5000, inOne));
   bench::addQuotaTreeBenchmarks(all);
+  bench::addGangs(all);
   for (const int nodes : {100, 300, 1000, 3000, 10'000, 30'000, 100'000}) {
     const std::string size = fmt::format("{}Nodes", nodes);
     all.push_back({"Scale/OneClass/" + size, sized(nodes, 10'000, 1), engine});

@@ -75,6 +75,34 @@ inline constexpr std::string_view kAnnotationReservationNode =
 inline constexpr std::string_view kAnnotationIsPreAllocation =
     "scheduling.koordinator.sh/is-pre-allocation";
 
+// Pods and PodGroups: gangs. Where there are several keys for one thing, the first that is there counts.
+inline constexpr std::string_view kLabelPodGroup = "pod-group.scheduling.sigs.k8s.io";
+inline constexpr std::string_view kLabelPodGroupName = "pod-group.scheduling.sigs.k8s.io/name";
+inline constexpr std::string_view kAnnotationGangName = "gang.scheduling.koordinator.sh/name";
+inline constexpr std::string_view kLabelPodGroupMinAvailable =
+    "pod-group.scheduling.sigs.k8s.io/min-available";
+inline constexpr std::string_view kAnnotationGangMinAvailable =
+    "gang.scheduling.koordinator.sh/min-available";
+inline constexpr std::string_view kAnnotationGangMatchPolicy =
+    "gang.scheduling.koordinator.sh/match-policy";
+inline constexpr std::string_view kAnnotationPodGroupMatchPolicy =
+    "pod-group.scheduling.sigs.k8s.io/match-policy";
+inline constexpr std::string_view kAnnotationGangWaitingTime =
+    "gang.scheduling.koordinator.sh/waiting-time";
+inline constexpr std::string_view kAnnotationGangTotalNumber =
+    "gang.scheduling.koordinator.sh/total-number";
+inline constexpr std::string_view kAnnotationGangMode = "gang.scheduling.koordinator.sh/mode";
+inline constexpr std::string_view kAnnotationGangGroups = "gang.scheduling.koordinator.sh/groups";
+// Written with the binding of pods that were released together.
+inline constexpr std::string_view kAnnotationBindGangGroupId =
+    "internal.scheduling.koordinator.sh/bind-gang-group-id";
+inline constexpr std::string_view kAnnotationBindGangMemberCount =
+    "internal.scheduling.koordinator.sh/bind-gang-member-count";
+inline constexpr std::string_view kAnnotationBindGangGroupIdDeprecated =
+    "scheduling.koordinator.sh/bind-gang-group-id";
+inline constexpr std::string_view kAnnotationBindGangMemberCountDeprecated =
+    "scheduling.koordinator.sh/bind-gang-member-count";
+
 // Nodes.
 inline constexpr std::string_view kAnnotationColocationStrategy =
     "node.koordinator.sh/colocation-strategy";

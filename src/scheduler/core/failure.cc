@@ -40,10 +40,11 @@ void Scheduler::notTaken(Attempt& attempt, const Status& status) {
 }
 
 // A plugin would not have it on the node that was found, or its group waits.
-void Scheduler::refused(Attempt& attempt, const Status& status, const Nomination& nomination) {
+void Scheduler::refused(Attempt& attempt, const Status& status, const Nomination& nomination,
+                        std::size_t nodes) {
   if (!status.rejected()) return failed(attempt, status, nullptr, nomination);
   Diagnosis own;
-  own.totalNodes = 1;
+  own.totalNodes = nodes;
   own.preFilter = status;
   own.notePlugin(status.plugin, status.code);
   Status text = status;

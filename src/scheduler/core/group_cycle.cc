@@ -2,8 +2,14 @@
 //
 // For each domain in turn: every member is searched a node and takes it, so that the next one finds
 // the cluster as it will be; then the plugin judges. What is not committed is taken back at the end
-// of the domain. The members that got no node are what the group failed for: PostFilter plugins are
-// asked for them. The cost is that of the members one by one, times the domains that were tried.
+// of the domain. Members are tried until the plugin says that those left cannot make up for the ones
+// that failed: a group that lacks one node is found out by one search, not by one per member.
+//
+// Of a refused group only the first member that failed is shown to PostFilter plugins: room that is
+// made for one member alone is what upstream's gangs ask for, too, and the next try finds the next
+// one. The cost of a cycle is that of the members one by one, times the domains that were tried.
+
+#include <algorithm>
 
 #include "base/log.h"
 #include "scheduler/core/group_member.h"
@@ -11,73 +17,160 @@
 
 namespace koord::scheduler {
 
+namespace {
+
+// As upstream names the end of a gang's cycle in its metric.
+constexpr std::string_view kSucceeded = "gang is already succeed";
+constexpr std::string_view kNotPlaced = "all pending pods is already been attempted";
+
+// Those that have places keep them: to be bound, or to wait for others with them.
+bool goOn(const Status& verdict) {
+  return verdict.ok() || verdict.code == Code::Wait;
+}
+
+std::string reasonOf(const SearchResult& result) {
+  const bool diagnosed = result.status.rejected() && result.diagnosis.totalNodes > 0;
+  return diagnosed ? result.diagnosis.message() : result.status.message();
+}
+
+}  // namespace
+
+void Scheduler::scheduleGroup(std::unique_ptr<Attempt> first) {
+  const std::string group = first->pod.group;
+  const GroupPlugin& plugin = *first->profile->profile().groups;
+  const SteadyTime since = executor_.steadyNow();
+  std::vector<QueuedPod> others = queue_->popGroups(
+      plugin.placedWith(group), [&](const PodInfo& pod) { return plugin.together(pod); });
+  if (observer_) observer_->groupGathered(executor_.steadyNow() - since);
+  std::vector<Member> members;
+  members.reserve(others.size() + 1);
+  members.emplace_back(std::move(first));
+  for (QueuedPod& other : others)
+    if (auto next = begin(std::move(other))) members.emplace_back(std::move(next));
+  cycling_ = true;
+  cycles_.spawn(placeGroup(group, std::move(members)));
+}
+
+// Searches a node for the member and takes it.
+Task<void> Scheduler::tryMember(Member& member, const SearchScope& scope, Placement& placement) {
+  Attempt& attempt = *member.attempt;
+  attempt.state = CycleState();
+  if (shared_.extenders && shared_.extenders->concerns(*attempt.pod.info->pod)) {
+    auto searching = searchWithExtenders(attempt, scope);
+    member.result = co_await searching;
+  } else {
+    member.result =
+        attempt.profile->search().find(attempt.state, attempt.pod.info, scope, attempt.timer);
+  }
+  searched(attempt, member.result);
+  member.fate = Member::Fate::Failed;
+  if (member.result.status.ok() && stillWanted(attempt)) {
+    member.result.status = placement.take(attempt, member.result.node);
+    member.fate = member.result.status.ok() ? Member::Fate::Placed : Member::Fate::Refused;
+  } else {
+    member.result.diagnosis.keepVerdicts();
+  }
+}
+
 Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>& members,
-                                  const NodeSet* domain) {
+                                  std::span<const PodPtr> pods, const NodeSet* domain) {
+  GroupPlugin& plugin = *members.front().attempt->profile->profile().groups;
   Placement placement(shared_);
   const SearchScope scope{domain, {}};
+  std::vector<PodPtr> placed;
+  std::vector<GroupOutcome::Failed> failed;
+  placed.reserve(members.size());
+  for (Member& member : members) member.fate = Member::Fate::Untried;
+  std::size_t tried = 0;
   for (Member& member : members) {
-    Attempt& attempt = *member.attempt;
-    attempt.state = CycleState();
-    if (shared_.extenders && shared_.extenders->concerns(*attempt.pod.info->pod)) {
-      auto searching = searchWithExtenders(attempt, scope);
-      member.result = co_await searching;
-    } else {
-      member.result =
-          attempt.profile->search().find(attempt.state, attempt.pod.info, scope, attempt.timer);
+    auto trying = tryMember(member, scope, placement);
+    co_await trying;
+    ++tried;
+    if (member.fate == Member::Fate::Placed) {
+      placed.push_back(member.attempt->pod.info);
+      continue;
     }
-    searched(attempt, member.result);
-    member.refused = false;
-    member.result.diagnosis.keepVerdicts();
-    member.placed = member.result.status.ok() && stillWanted(attempt);
-    if (!member.placed) continue;
-    member.result.status = placement.take(attempt, member.result.node);
-    member.placed = member.result.status.ok();
-    member.refused = !member.placed;
+    failed.push_back({member.attempt->pod.info, reasonOf(member.result)});
+    if (!plugin.goesOn(group, {placed, failed, pods.subspan(tried)})) break;
   }
-  std::vector<PodPtr> placed, failed;
+  // Extenders take their time, in which pods may go.
   for (Member& member : members) {
-    // Extenders take their time, in which pods may go.
-    if (member.placed && !stillWanted(*member.attempt)) member.placed = false;
-    (member.placed ? placed : failed).push_back(member.attempt->pod.info);
+    if (member.fate != Member::Fate::Placed || stillWanted(*member.attempt)) continue;
+    std::erase(placed, member.attempt->pod.info);
+    placement.release(*member.attempt);
+    member.fate = Member::Fate::Failed;
   }
-  const Profile& profile = members.front().attempt->profile->profile();
-  Status verdict = profile.groups->judge(group, placed, failed);
-  verdict.plugin = profile.groupsName;
-  if (!verdict.ok()) co_return verdict;
-  for (Member& member : members)
-    if (!member.placed) placement.release(*member.attempt);
-  placement.commit();
+  Status verdict = plugin.judge(group, {placed, failed, pods.subspan(tried)});
+  if (goOn(verdict)) placement.commit();
   co_return verdict;
 }
 
-Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members) {
+Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& members) {
   GroupPlugin& plugin = *members.front().attempt->profile->profile().groups;
   std::vector<PodPtr> pods;
+  pods.reserve(members.size());
   for (const Member& member : members) pods.push_back(member.attempt->pod.info);
-  const std::vector<NodeSet> domains = plugin.domainsOf(group, pods);
-  Status verdict;
-  for (std::size_t i = 0; i < std::max<std::size_t>(domains.size(), 1); ++i) {
-    auto trying = tryDomain(group, members, domains.empty() ? nullptr : &domains[i]);
-    verdict = co_await trying;
-    if (verdict.ok()) break;
+  Status verdict = plugin.begin(group, pods);
+  if (!verdict.ok()) co_return verdict;
+  if (const auto order = plugin.orderOf(group, pods); !order.empty()) {
+    std::vector<Member> arranged;
+    for (const std::size_t i : order) arranged.push_back(std::move(members[i]));
+    members = std::move(arranged);
+    for (std::size_t i = 0; i < members.size(); ++i) pods[i] = members[i].attempt->pod.info;
   }
+  const std::vector<NodeSet> domains = plugin.domainsOf(group, pods);
+  for (std::size_t i = 0; i < std::max<std::size_t>(domains.size(), 1); ++i) {
+    auto trying = tryDomain(group, members, pods, domains.empty() ? nullptr : &domains[i]);
+    verdict = co_await trying;
+    if (goOn(verdict)) break;
+  }
+  co_return verdict;
+}
+
+Task<void> Scheduler::endMember(Member& member, const Status& verdict, Asking asking) {
+  Attempt& attempt = *member.attempt;
+  GroupPlugin& plugin = *attempt.profile->profile().groups;
+  const bool placed = member.fate == Member::Fate::Placed;
+  if (placed && goOn(verdict)) {
+    bindings_.spawn(bindingCycle(std::move(member.attempt)));
+  } else if (!stillWanted(attempt)) {
+    queue_->done(attempt.pod.uid());
+  } else if (placed || member.fate == Member::Fate::Untried) {
+    // Nobody else has seen the places that were taken back: nobody has to be woken.
+    refused(attempt, verdict, plugin.nominationOf(*attempt.pod.info), shared_.cluster.liveCount());
+  } else if (member.fate == Member::Fate::Refused) {
+    refused(attempt, member.result.status, {true, ""});
+  } else {
+    auto concluding = conclude(attempt, std::move(member.result), asking);
+    co_await concluding;
+  }
+}
+
+Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members) {
+  const SteadyTime since = executor_.steadyNow();
+  auto trying = tryGroup(group, members);
+  Status verdict = co_await trying;
+  verdict.plugin = members.front().attempt->profile->profile().groupsName;
+  if (observer_)
+    observer_->groupCycle(verdict.ok() ? kSucceeded : kNotPlaced, members.size(),
+                          executor_.steadyNow() - since);
   log::v(3, "group {} of {} pods: {}", group, members.size(),
          verdict.ok() ? "placed" : verdict.message());
+  // The one that the others are refused for comes first: preemption may promise nodes to all.
+  Member* cause = nullptr;
+  if (!verdict.ok()) {
+    const auto first = std::ranges::find(members, Member::Fate::Failed, &Member::fate);
+    if (first != members.end()) cause = &*first;
+  }
+  if (cause) {
+    auto ending = endMember(*cause, verdict, Asking::PostFilters);
+    co_await ending;
+  }
+  const Asking asking = verdict.ok() ? Asking::PostFilters : Asking::Nobody;
   for (Member& member : members) {
-    Attempt& attempt = *member.attempt;
-    if (member.placed && verdict.ok()) {
-      bindings_.spawn(bindingCycle(std::move(member.attempt)));
-    } else if (!stillWanted(attempt)) {
-      queue_->done(attempt.pod.uid());
-    } else if (member.placed) {
-      // Nobody else has seen the places that were taken back: nobody has to be woken.
-      refused(attempt, verdict, {});
-    } else if (member.refused) {
-      refused(attempt, member.result.status, {true, ""});
-    } else {
-      auto concluding = conclude(attempt, std::move(member.result));
-      co_await concluding;
-    }
+    if (&member == cause) continue;
+    auto ending = endMember(member, verdict, asking);
+    co_await ending;
   }
   endCycle();
 }

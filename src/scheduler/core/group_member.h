@@ -8,10 +8,16 @@ namespace koord::scheduler {
 
 struct Scheduler::Member {
   explicit Member(std::unique_ptr<Attempt> owned) : attempt(std::move(owned)) {}
+  // What became of it in the domain that was tried last.
+  enum class Fate {
+    Untried,
+    Placed,
+    Failed,   // it found no node
+    Refused,  // it found one, but a Reserve or Permit plugin would not have it there
+  };
   std::unique_ptr<Attempt> attempt;
   SearchResult result;
-  bool placed = false;   // it has a node in the domain that was tried last
-  bool refused = false;  // it had one, but a Reserve or Permit plugin would not have it
+  Fate fate = Fate::Untried;
 };
 
 }  // namespace koord::scheduler

@@ -127,7 +127,9 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
   }
   const auto known = pending_.find(info->uid());
   if (!responsible(*after)) {
-    if (known != pending_.end()) pendingGone(known->second, true);
+    if (known == pending_.end()) return;
+    shared_.seen.tell(known->second, nullptr);
+    pendingGone(known->second, true);
   } else if (known == pending_.end()) {
     pendingAdded(info);
   } else {
@@ -138,7 +140,12 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
 void Scheduler::podDeleted(const PodObject& pod) {
   known_.erase(pod->metadata.uid);
   const auto known = pending_.find(pod->metadata.uid);
-  if (known != pending_.end()) pendingGone(PodPtr(known->second), true);
+  if (known != pending_.end()) {
+    shared_.seen.tell(known->second, nullptr);
+    pendingGone(PodPtr(known->second), true);
+  } else if (const auto* counted = shared_.cluster.findPod(pod->metadata.uid)) {
+    shared_.seen.tell(PodPtr(counted->info), nullptr);
+  }
   assignedGone(pod);
   decisions_.forget(pod->metadata.namespace_ + "/" + pod->metadata.name);
 }
@@ -147,6 +154,7 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
   const Handling handling(*this, EventResource::UnscheduledPod, action::kAdd);
   pending_[pod->uid()] = pod;
   pendingUids_[api::keyOf(pod->pod->metadata)] = pod->uid();
+  shared_.seen.tell(nullptr, pod);
   if (shared_.cluster.findPod(pod->uid())) return;  // being bound
   queue_->add(pod);
 }
@@ -157,6 +165,7 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   Handling handling(*this, EventResource::UnscheduledPod, action::kUpdate);
   if (observer_) handling.changed(podActions(*old, *after));
   pending_[after->uid()] = after;
+  shared_.seen.tell(old, after);
   if (const auto* counted = shared_.cluster.findPod(after->uid()); counted && counted->assumed) {
     const bool leaving =
         after->pod->metadata.deletionTimestamp && !old->pod->metadata.deletionTimestamp;
@@ -198,7 +207,8 @@ void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
 
 void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
   const auto known = pending_.find(after->uid());
-  if (known != pending_.end()) pendingGone(PodPtr(known->second), false);
+  const PodPtr waiting = known == pending_.end() ? nullptr : known->second;
+  if (waiting) pendingGone(waiting, false);
   const PodPtr old = before;
   Handling handling(*this, EventResource::AssignedPod, old ? action::kUpdate : action::kAdd);
   const Cluster::Seen seen = shared_.cluster.observePod(after, after->pod->spec.nodeName);
@@ -207,6 +217,7 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
                after->pod->spec.nodeName);
     if (observer_) observer_->cacheCorrected();
   }
+  shared_.seen.tell(old ? old : waiting, after);
   if (!old) {
     move(EventResource::AssignedPod, action::kAdd, nullptr, after);
     return;

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "scheduler/core/group_member.h"
-
 namespace koord::scheduler {
 
 namespace {
@@ -25,6 +23,7 @@ Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* ap
       observer_(observer),
       shared_(executor, api),
       known_(shared_.states.of<KnownPods>([] { return std::make_unique<KnownPods>(); })),
+      pending_(shared_.seen.pending_),
       selfCheck_(executor, shared_.cluster, observer),
       monitor_(executor, options_.monitor, observer) {}
 
@@ -128,16 +127,12 @@ void Scheduler::pump() {
 }
 
 void Scheduler::scheduleNext(QueuedPod pod) {
-  const std::string group = pod.group;
   auto attempt = begin(std::move(pod));
   if (!attempt) return;
-  if (group.empty()) return scheduleOne(std::move(attempt));
-  std::vector<Member> members;
-  members.emplace_back(std::move(attempt));
-  for (QueuedPod& other : queue_->popGroup(group))
-    if (auto next = begin(std::move(other))) members.emplace_back(std::move(next));
-  cycling_ = true;
-  cycles_.spawn(placeGroup(group, std::move(members)));
+  const QueuedPod& first = attempt->pod;
+  if (first.group.empty() || !first.profile->groups->together(*first.info))
+    return scheduleOne(std::move(attempt));
+  scheduleGroup(std::move(attempt));
 }
 
 std::unique_ptr<Attempt> Scheduler::begin(QueuedPod pod) {
@@ -197,12 +192,16 @@ Task<void> Scheduler::giveUp(std::unique_ptr<Attempt> attempt, SearchResult resu
   endCycle();
 }
 
-Task<void> Scheduler::conclude(Attempt& attempt, SearchResult result) {
+Task<void> Scheduler::conclude(Attempt& attempt, SearchResult result, Asking asking) {
   Nomination nomination;
   const bool rejected = result.status.rejected() && result.diagnosis.totalNodes > 0;
   if (rejected) {
-    auto asking = runPostFilter(attempt, result);
-    nomination = co_await asking;
+    if (asking == Asking::PostFilters) {
+      auto answering = runPostFilter(attempt, result);
+      nomination = co_await answering;
+    } else {
+      nomination = attempt.profile->profile().groups->nominationOf(*attempt.pod.info);
+    }
     result.status = Status::unschedulable(result.diagnosis.message());
     if (debug_.diagnosis) dumpDiagnosis(attempt, result.diagnosis);
   } else {

@@ -121,7 +121,8 @@ class Scheduler {
   // The attempt found no node, which ends the cycle.
   Task<void> giveUp(std::unique_ptr<Attempt> attempt, SearchResult result);
   // Asks PostFilter plugins, then files the failure.
-  Task<void> conclude(Attempt& attempt, SearchResult result);
+  enum class Asking { PostFilters, Nobody };
+  Task<void> conclude(Attempt& attempt, SearchResult result, Asking asking = Asking::PostFilters);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
 
   // controllers.cc
@@ -141,9 +142,13 @@ class Scheduler {
 
   // group_cycle.cc
   struct Member;
+  void scheduleGroup(std::unique_ptr<Attempt> first);
   Task<void> placeGroup(std::string group, std::vector<Member> members);
+  Task<Status> tryGroup(const std::string& group, std::vector<Member>& members);
   Task<Status> tryDomain(const std::string& group, std::vector<Member>& members,
-                         const NodeSet* domain);
+                         std::span<const PodPtr> pods, const NodeSet* domain);
+  Task<void> tryMember(Member& member, const SearchScope& scope, Placement& placement);
+  Task<void> endMember(Member& member, const Status& verdict, Asking asking);
 
   // binding.cc
   Task<void> bindingCycle(std::unique_ptr<Attempt> attempt);
@@ -164,7 +169,9 @@ class Scheduler {
   // failure.cc
   void fail(Attempt& attempt, const Status& status);
   void notTaken(Attempt& attempt, const Status& status);
-  void refused(Attempt& attempt, const Status& status, const Nomination& nomination);
+  // nodes: how many of them the refusal stands for.
+  void refused(Attempt& attempt, const Status& status, const Nomination& nomination,
+               std::size_t nodes = 1);
   void failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
               const Nomination& nomination);
   void event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,
@@ -199,7 +206,7 @@ class Scheduler {
   std::unique_ptr<UnitFeed> units_;
   std::map<std::string, std::unique_ptr<ProfileRuntime>, std::less<>> profiles_;
   std::unique_ptr<SchedulingQueue> queue_;
-  std::unordered_map<std::string, PodPtr> pending_;  // unassigned pods of our profiles, by uid
+  SeenPods::Pending& pending_;  // unassigned pods of our profiles, by uid
   std::unordered_map<api::ObjectKey, std::string> pendingUids_;
   std::unordered_set<std::string> underWay_;  // uids of pods in a binding cycle
   std::size_t binding_ = 0;                   // of these, in Bind

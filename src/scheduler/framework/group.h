@@ -8,6 +8,9 @@
 // taken back as if nothing had happened, and the next domain of nodes is tried, or all of them wait.
 // A pod without a group is a group of one, which is judged by having found a node.
 //
+// Of a group that was refused, the first member that found no node waits for what its rejectors
+// say would help, and may preempt. The others wait for it, or for what the plugin registered for.
+//
 // Pods of a group do not stand in each other's way with nodes they were promised by preemption.
 
 #include <optional>
@@ -17,26 +20,63 @@
 
 #include "scheduler/engine/node_set.h"
 #include "scheduler/framework/cycle_state.h"
+#include "scheduler/framework/nominator.h"
 #include "scheduler/framework/queued_pod.h"
 #include "scheduler/framework/status.h"
 
 namespace koord::scheduler {
 
+// How far a group has come in one domain of nodes.
+struct GroupOutcome {
+  struct Failed {
+    PodPtr pod;
+    std::string reason;  // in words, as its condition says it
+  };
+  std::span<const PodPtr> placed;  // counted on their nodes
+  std::span<const Failed> failed;  // in the order in which they were tried
+  std::span<const PodPtr> untried;
+};
+
 class GroupPlugin {
  public:
   virtual ~GroupPlugin() = default;
-  // "" for a pod that stands alone. Must be fast, and the same for as long as the pod is queued.
+  // "" for a pod that stands alone. Must be fast, and follow from the pod's object alone.
   virtual std::string groupOf(const PodInfo& pod) const = 0;
+  virtual bool sameGroup(const PodInfo& a, const PodInfo& b) const {
+    const std::string group = groupOf(a);
+    return !group.empty() && group == groupOf(b);
+  }
+  // Whether a pod of a group needs the others now; if not it is placed as if it stood alone.
+  virtual bool together(const PodInfo& /*pod*/) const { return true; }
+  // The groups that are placed in one cycle with this one, itself included.
+  virtual std::vector<std::string> placedWith(const std::string& group) const { return {group}; }
+  // Before a node is searched for anybody: other than Success ends the cycle, and all are told.
+  virtual Status begin(const std::string& /*group*/, std::span<const PodPtr> /*members*/) {
+    return {};
+  }
+  // The order in which they are tried, as positions; empty: as they are, by the queue's order.
+  virtual std::vector<std::size_t> orderOf(const std::string& /*group*/,
+                                           std::span<const PodPtr> /*members*/) const {
+    return {};
+  }
   // Sets of nodes that the whole group may be placed in, in the order in which they are tried; empty
   // = one set of all nodes. Reports about failures come from the last one that was tried.
   virtual std::vector<NodeSet> domainsOf(const std::string& /*group*/,
                                          std::span<const PodPtr> /*members*/) {
     return {};
   }
-  // Whether the members go on, now that these have a place and those have none. Other than Success
-  // is what the ones that are taken back are told.
-  virtual Status judge(const std::string& group, std::span<const PodPtr> placed,
-                       std::span<const PodPtr> failed) = 0;
+  // After a member that found no node: whether it makes sense to go on with those that are left. If
+  // not, they are not tried, and judge() must refuse.
+  virtual bool goesOn(const std::string& /*group*/, const GroupOutcome& /*soFar*/) { return true; }
+  // Whether the members go on, now that these have a place and those have none. Success: those that
+  // have one are bound. Wait: they keep it, and Permit plugins have told them what they wait for.
+  // Anything else is what the ones that are taken back are told.
+  virtual Status judge(const std::string& group, const GroupOutcome& outcome) = 0;
+  // What a member that was refused with its group is promised, because preemption for the group has
+  // just made room for all of them.
+  virtual Nomination nominationOf(const PodInfo& /*pod*/) const { return {}; }
+  // Groups that have all their members, but no place for them.
+  virtual std::size_t waitingGroups() const { return 0; }
 };
 
 // Looks ahead for one pod, after its PreFilter. A profile's plugins are asked in the order of the

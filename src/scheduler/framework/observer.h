@@ -36,6 +36,10 @@ class Observer {
   virtual void handled(const ClusterEvent& /*event*/, Duration /*took*/) {}
   virtual void hint(const std::string& /*plugin*/, const ClusterEvent& /*event*/, Hint /*hint*/,
                     Duration /*took*/) {}
+  // A group of so many pods was tried: what came of it.
+  virtual void groupCycle(std::string_view /*reason*/, std::size_t /*pods*/, Duration /*took*/) {}
+  // The others of a group were taken out of the queue.
+  virtual void groupGathered(Duration /*took*/) {}
   virtual void permitWait(Code /*code*/, Duration /*took*/) {}
   virtual void preemption(std::size_t /*victims*/) {}
   // The victims of one preemption have been told to leave, or could not be.

@@ -73,9 +73,7 @@ struct Profile {
     return groups ? groups->groupOf(pod) : std::string();
   }
   bool sameGroup(const PodInfo& a, const PodInfo& b) const {
-    if (!groups) return false;
-    const std::string group = groups->groupOf(a);
-    return !group.empty() && group == groups->groupOf(b);
+    return groups && groups->sameGroup(a, b);
   }
 
   // Whether some plugin keeps the pod from being preempted.

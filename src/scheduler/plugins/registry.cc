@@ -1,6 +1,7 @@
 #include "scheduler/plugins/registry.h"
 
 #include "scheduler/framework/absent_plugin.h"
+#include "scheduler/plugins/coscheduling/plugin.h"
 #include "scheduler/plugins/defaultbinder/plugin.h"
 #include "scheduler/plugins/defaultprebind/plugin.h"
 #include "scheduler/plugins/defaultpreemption/plugin.h"
@@ -64,15 +65,11 @@ void addAbsent(Registry& registry, const char* name, std::vector<std::string_vie
   });
 }
 
-// Whose arguments are for whoever writes the plugin to read.
-struct AnyArgs {
-  static AnyArgs read(Fields&) { return {}; }
-};
-
 }  // namespace
 
 Registry makeRegistry() {
   Registry registry;
+  add<Coscheduling, CoschedulingArgs>(registry);
   add<SchedulingGates>(registry);
   add<PrioritySort>(registry);
   add<NodeUnschedulable>(registry);
@@ -106,9 +103,6 @@ Registry makeRegistry() {
   addAbsent<NodeResourcesFitPlusArgs>(registry, "NodeResourcesFitPlus", {"preScore", "score"});
   addAbsent<ScarceResourceAvoidanceArgs>(registry, "ScarceResourceAvoidance",
                                          {"preScore", "score"});
-  addAbsent<AnyArgs>(registry, "Coscheduling",
-                     {"preEnqueue", "preFilter", "postFilter", "preScore", "score", "reserve",
-                      "permit", "preBind", "postBind"});
   return registry;
 }
 

@@ -35,6 +35,19 @@ bool SchedulingQueue::ofInterest(const ClusterEvent& event) const {
   return false;
 }
 
+bool SchedulingQueue::concernsAnybody(const ClusterEvent& event) const {
+  if (unschedulable_.empty()) return false;
+  if (event.resource == EventResource::Wildcard) return true;
+  for (const auto& [name, profile] : profiles_)
+    for (const auto& plugin : profile->registrations)
+      if (rejectors_.contains(plugin.plugin) &&
+          std::ranges::any_of(plugin.events, [&](const EventRegistration& registration) {
+            return matches(registration, event);
+          }))
+        return true;
+  return false;
+}
+
 SchedulingQueue::Strategy SchedulingQueue::evaluate(const QueuedPod& pod,
                                                     const ClusterEvent& event) const {
   if (!pod.hasRejectors()) return Strategy::AfterBackoff;
@@ -70,6 +83,7 @@ void SchedulingQueue::record(const ClusterEvent& event, const std::string& onlyF
 void SchedulingQueue::moveAll(const ClusterEvent& event,
                               const std::function<bool(const PodInfo&)>& affects) {
   if (!ofInterest(event)) return;
+  if (!concernsAnybody(event)) return record(event, {});
   // Pods can only leave the map while it is walked; those are collected first.
   std::vector<std::pair<Entry*, Strategy>> moves;
   for (const auto& [uid, entry] : unschedulable_) {

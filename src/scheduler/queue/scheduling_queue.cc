@@ -123,6 +123,7 @@ void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& e
       [[fallthrough]];
     case QueuePlace::Unschedulable:
       unschedulable_.emplace(entry.pod.uid(), &entry);
+      countRejectors(entry, true);
       break;
     case QueuePlace::None:
     case QueuePlace::InFlight:
@@ -151,12 +152,26 @@ void SchedulingQueue::take(Entry& entry) {
       [[fallthrough]];
     case QueuePlace::Unschedulable:
       unschedulable_.erase(entry.pod.uid());
+      countRejectors(entry, false);
       break;
     case QueuePlace::None:
     case QueuePlace::InFlight:
       break;
   }
   entry.place = QueuePlace::None;
+}
+
+void SchedulingQueue::countRejectors(const Entry& entry, bool add) {
+  for (const auto* plugins : {&entry.pod.unschedulablePlugins, &entry.pod.pendingPlugins}) {
+    for (const std::string& plugin : *plugins) {
+      const auto it = rejectors_.try_emplace(plugin).first;
+      if (add) {
+        ++it->second;
+      } else if (--it->second == 0) {
+        rejectors_.erase(it);
+      }
+    }
+  }
 }
 
 bool SchedulingQueue::gated(Entry& entry) {
@@ -197,7 +212,6 @@ void SchedulingQueue::add(const PodPtr& pod) {
   QueuedPod queued;
   queued.info = pod;
   queued.profile = profileOf(*pod);
-  if (queued.profile) queued.group = queued.profile->groupOf(*pod);
   // By age, so that a restart of the scheduler keeps the order among equals.
   queued.timestamp = std::min(now(), pod->pod->metadata.creationTimestamp.value_or(now()));
   Entry& entry = newEntry(std::move(queued));
@@ -229,14 +243,14 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
   const QueuePlace where = entry.place;
   if (where != QueuePlace::Unschedulable && where != QueuePlace::Gated) {
     take(entry);
-    entry.pod.info = after;
+    renew(entry, after);
     entry.place = where;
     (where == QueuePlace::Active    ? void(active_.insert(&entry))
      : where == QueuePlace::Backoff ? void(backoff_.insert(&entry))
                                     : void(errorBackoff_.insert(&entry)));
     return;
   }
-  entry.pod.info = after;
+  renew(entry, after);
   for (const Actions change : actions) {
     const ClusterEvent event = eventOf(change);
     const Strategy strategy = evaluate(entry.pod, event);
@@ -266,13 +280,17 @@ std::optional<QueuedPod> SchedulingQueue::pop() {
   return launch(*entry);
 }
 
-std::vector<QueuedPod> SchedulingQueue::popGroup(const std::string& group) {
-  const auto known = groups_.find(group);
-  if (known == groups_.end()) return {};
+std::vector<QueuedPod> SchedulingQueue::popGroups(
+    const std::vector<std::string>& groups, const std::function<bool(const PodInfo&)>& wanted) {
   std::vector<Entry*> members;
-  for (Entry* entry : known->second)
-    if (entry->place != QueuePlace::Gated && entry->place != QueuePlace::ErrorBackoff)
-      members.push_back(entry);
+  for (const std::string& group : groups) {
+    const auto known = groups_.find(group);
+    if (known == groups_.end()) continue;
+    for (Entry* entry : known->second)
+      if (entry->place != QueuePlace::Gated && entry->place != QueuePlace::ErrorBackoff &&
+          wanted(*entry->pod.info))
+        members.push_back(entry);
+  }
   std::ranges::sort(members, ActiveOrder{this});
   std::vector<QueuedPod> pods;
   for (Entry* entry : members) pods.push_back(launch(*entry));
@@ -284,16 +302,34 @@ SchedulingQueue::Entry& SchedulingQueue::newEntry(QueuedPod pod) {
   Entry& entry = entries_[pod.uid()];
   take(entry);
   entry.sequence = ++lastSequence_;
+  leaveGroup(entry);
   entry.pod = std::move(pod);
-  if (!entry.pod.group.empty()) groups_[entry.pod.group].insert(&entry);
+  enterGroup(entry);
   return entry;
 }
 
+// The unit as it is now; its labels may have moved it to another group.
+void SchedulingQueue::renew(Entry& entry, const PodPtr& pod) {
+  leaveGroup(entry);
+  entry.pod.info = pod;
+  enterGroup(entry);
+}
+
+void SchedulingQueue::enterGroup(Entry& entry) {
+  const Profile* profile = entry.pod.profile;
+  entry.pod.group = profile ? profile->groupOf(*entry.pod.info) : std::string();
+  if (!entry.pod.group.empty()) groups_[entry.pod.group].insert(&entry);
+}
+
+void SchedulingQueue::leaveGroup(Entry& entry) {
+  const auto group = groups_.find(entry.pod.group);
+  if (group == groups_.end()) return;
+  group->second.erase(&entry);
+  if (group->second.empty()) groups_.erase(group);
+}
+
 void SchedulingQueue::eraseEntry(Entry& entry) {
-  if (const auto group = groups_.find(entry.pod.group); group != groups_.end()) {
-    group->second.erase(&entry);
-    if (group->second.empty()) groups_.erase(group);
-  }
+  leaveGroup(entry);
   entries_.erase(std::string(entry.pod.uid()));
 }
 

@@ -62,9 +62,11 @@ class SchedulingQueue {
 
   // The next pod, now in flight. Empty when none is ready.
   std::optional<QueuedPod> pop();
-  // All others of a group, in their order; now in flight. One of them is ready, so all are tried:
-  // whatever they wait for. Gated ones are left, and those that wait after an error.
-  std::vector<QueuedPod> popGroup(const std::string& group);
+  // The others of these groups, in their order; now in flight. One of them is ready, so all are
+  // tried, whatever they wait for. Gated ones are left, those that wait after an error, and those
+  // that are not wanted.
+  std::vector<QueuedPod> popGroups(const std::vector<std::string>& groups,
+                                   const std::function<bool(const PodInfo&)>& wanted);
   // Ends the flight of a pod that needs no further attempt.
   void done(const std::string& uid);
   // Ends it by putting the pod back after a failed attempt; where to depends on who rejected it and on
@@ -119,6 +121,9 @@ class SchedulingQueue {
   const Profile* profileOf(const PodInfo& pod) const;
   Entry& newEntry(QueuedPod pod);
   void eraseEntry(Entry& entry);
+  void renew(Entry& entry, const PodPtr& pod);
+  void enterGroup(Entry& entry);
+  void leaveGroup(Entry& entry);
   void place(Entry& entry, QueuePlace place, const std::string& event);
   void take(Entry& entry);
   QueuedPod launch(Entry& entry);
@@ -127,6 +132,9 @@ class SchedulingQueue {
   void requeue(Entry& entry, Strategy strategy, const std::string& event);
   Strategy evaluate(const QueuedPod& pod, const ClusterEvent& event) const;
   bool ofInterest(const ClusterEvent& event) const;
+  // Whether somebody was rejected by a plugin that wants to hear of it.
+  bool concernsAnybody(const ClusterEvent& event) const;
+  void countRejectors(const Entry& entry, bool add);
   Duration backoffOf(const QueuedPod& pod) const;
   WallTime backoffEndOf(const QueuedPod& pod) const;
   bool backingOff(const QueuedPod& pod) const;
@@ -147,6 +155,8 @@ class SchedulingQueue {
   std::set<Entry*, BackoffOrder> backoff_;
   std::set<Entry*, BackoffOrder> errorBackoff_;
   std::unordered_map<std::string, Entry*> unschedulable_;  // gated ones included
+  std::unordered_map<std::string, std::size_t>
+      rejectors_;  // of those: how many each plugin rejected
   std::size_t gatedCount_ = 0;
   std::uint64_t lastSequence_ = 0;
 

@@ -305,5 +305,48 @@ TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
   }
 }
 
+// Pods with label group are in the group that it names.
+struct ByLabel final : GroupPlugin {
+  std::string groupOf(const PodInfo& pod) const override {
+    const auto* group = api::findIn(pod.pod->metadata.labels, "group");
+    return group ? *group : std::string();
+  }
+  Status judge(const std::string&, const GroupOutcome&) override { return {}; }
+};
+
+TEST(SchedulingQueue, a_group_is_handed_out_together_as_far_as_it_is_wanted) {
+  ByLabel groups;
+  Fixture f;
+  f.profile.groups = &groups;
+  const auto names = [](const std::vector<QueuedPod>& pods) {
+    std::vector<std::string> list;
+    for (const auto& pod : pods) list.push_back(pod.info->pod->metadata.name);
+    return list;
+  };
+  for (const char* name : {"a1", "a2", "a3"})
+    f.queue->add(f.world.pod(aPod(name).label("group", "a")));
+  f.queue->add(f.world.pod(aPod("b1").label("group", "b").priority(7)));
+  f.queue->add(f.world.pod(aPod("gated").label("group", "a").gate("x")));
+  const auto first = f.queue->pop();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->info->pod->metadata.name, "b1");
+  const auto wanted = [](const PodInfo& pod) { return pod.pod->metadata.name != "a2"; };
+  EXPECT_EQ(names(f.queue->popGroups({"a", "none"}, wanted)),
+            (std::vector<std::string>{"a1", "a3"}));
+  EXPECT_EQ(f.queue->pop()->info->pod->metadata.name, "a2");
+}
+
+TEST(SchedulingQueue, labels_move_a_waiting_pod_to_another_group) {
+  ByLabel groups;
+  Fixture f;
+  f.profile.groups = &groups;
+  const auto all = [](const PodInfo&) { return true; };
+  const PodPtr before = f.world.pod(aPod("p").label("group", "a"));
+  f.queue->add(before);
+  f.queue->update(before, f.world.pod(aPod("p").label("group", "b").version("2")));
+  EXPECT_TRUE(f.queue->popGroups({"a"}, all).empty());
+  EXPECT_EQ(f.queue->popGroups({"b"}, all).size(), 1u);
+}
+
 }  // namespace
 }  // namespace koord::scheduler

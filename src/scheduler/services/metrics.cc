@@ -1,5 +1,7 @@
 #include "scheduler/services/metrics.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <set>
 #include <tuple>
@@ -111,6 +113,16 @@ struct Metrics::Impl {
   Family<Counter>& drifts =
       counterFamily(registry, "scheduler_ledger_drift_total",
                     "Times that a node's sums in a ledger were not what its pods hold, by ledger");
+  Family<Histogram>& gangCycles =
+      histogramFamily(registry, "scheduler_gang_schedule_cycle_duration_seconds",
+                      "How long it took to try a gang group, by what came of it and its size");
+  Histogram& gathering =
+      histogramFamily(registry, "scheduler_next_pod_delete_from_queue_latency",
+                      "Seconds to take the other members of a gang group out of the queue")
+          .Add({}, exponentialBuckets(0.00001, 2, 24));
+  Family<Gauge>& waitingGangs =
+      gaugeFamily(registry, "scheduler_waiting_gang_group_number",
+                  "Gang groups that have all their members, but no place for them");
   Family<Gauge>& pending =
       gaugeFamily(registry, "scheduler_pending_pods", "[STABLE] Pending pods, by queue");
   Family<Gauge>& inFlight =
@@ -221,6 +233,30 @@ void Metrics::hint(const std::string& plugin, const ClusterEvent& event, Hint hi
   series->Observe(inSeconds(took));
 }
 
+namespace {
+
+// As upstream counts jobs: "0", "1-100", ..., "901-1000", "1000+".
+std::string sizeClass(std::size_t pods) {
+  if (pods == 0) return "0";
+  if (pods > 1000) return "1000+";
+  const std::size_t low = (pods - 1) / 100 * 100;
+  return fmt::format("{}-{}", low + 1, low + 100);
+}
+
+}  // namespace
+
+void Metrics::groupCycle(std::string_view reason, std::size_t pods, Duration took) {
+  impl_->gangCycles
+      .Add({{"reason", std::string(reason)}, {"job_size", sizeClass(pods)}},
+           prometheus::Histogram::BucketBoundaries{0.1, 0.5, 1, 2, 3, 5, 7.5, 10, 12.5, 15, 20, 25,
+                                                   30, 45, 60, 120})
+      .Observe(inSeconds(took));
+}
+
+void Metrics::groupGathered(Duration took) {
+  impl_->gathering.Observe(inSeconds(took));
+}
+
 void Metrics::permitWait(Code code, Duration took) {
   impl_->permitWait.Add({{"result", std::string(nameOf(code))}}, exponentialBuckets(0.001, 2, 15))
       .Observe(inSeconds(took));
@@ -288,6 +324,11 @@ std::string Metrics::text(const Scheduler& scheduler) {
     impl_->oldestAttempt.Add({{"profile", profile}})
         .Set(age == oldest.end() ? 0 : inSeconds(age->second));
   }
+  std::size_t waiting = 0;
+  for (const auto& [name, runtime] : scheduler.profiles())
+    if (const GroupPlugin* groups = runtime->profile().groups)
+      waiting = std::max(waiting, groups->waitingGroups());  // profiles share them
+  set(impl_->waitingGangs, {}, waiting);
   for (auto& [key, count] : impl_->rejecting) count = 0;
   for (const auto& [key, count] : scheduler.queue().rejectedByPlugin())
     impl_->rejecting[key] = count;

@@ -27,6 +27,8 @@ class Metrics final : public Observer {
   void handled(const ClusterEvent& event, Duration took) override;
   void hint(const std::string& plugin, const ClusterEvent& event, Hint hint,
             Duration took) override;
+  void groupCycle(std::string_view reason, std::size_t pods, Duration took) override;
+  void groupGathered(Duration took) override;
   void permitWait(Code code, Duration took) override;
   void preemption(std::size_t victims) override;
   void evicted(bool good, Duration took) override;

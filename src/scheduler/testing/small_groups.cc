@@ -25,14 +25,14 @@ std::vector<NodeSet> Together::domainsOf(const std::string&, std::span<const Pod
   return domains;
 }
 
-Status Together::judge(const std::string& group, std::span<const PodPtr> placed,
-                       std::span<const PodPtr>) {
+Status Together::judge(const std::string& group, const GroupOutcome& outcome) {
   std::size_t needed = 0;
   const std::string_view text = std::string_view(group).substr(group.find('/') + 1);
   std::from_chars(text.data(), text.data() + text.size(), needed);
-  if (placed.size() >= needed) return {};
+  const std::size_t placed = outcome.placed.size();
+  if (placed >= needed) return {};
   return Status::unschedulable(
-      fmt::format("{} of {} pods of group {} have a node", placed.size(), needed, group));
+      fmt::format("{} of {} pods of group {} have a node", placed, needed, group));
 }
 
 void AllowanceLedger::addValue(NodeId, const PodInfo& pod, const std::int64_t& amount) {

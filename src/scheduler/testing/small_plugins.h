@@ -161,8 +161,7 @@ class Together final : public Plugin, public GroupPlugin {
   std::string groupOf(const PodInfo& pod) const override;
   std::vector<NodeSet> domainsOf(const std::string& group,
                                  std::span<const PodPtr> members) override;
-  Status judge(const std::string& group, std::span<const PodPtr> placed,
-               std::span<const PodPtr> failed) override;
+  Status judge(const std::string& group, const GroupOutcome& outcome) override;
 
  private:
   Cluster& cluster_;

@@ -4,6 +4,7 @@
 // by how much of the configured resources would be left (LeastAllocated), used (MostAllocated), or
 // by a line over utilisation (RequestedToCapacityRatio).
 
+#include "scheduler/framework/counted_resources.h"
 #include "scheduler/framework/people.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/noderesources/scores.h"
@@ -17,7 +18,8 @@ class NodeResourcesFit final : public Plugin,
                                public PreScorePlugin,
                                public ScorePlugin,
                                public EnqueueExtensions,
-                               public RemedyPlugin {
+                               public RemedyPlugin,
+                               public CountedResources {
  public:
   static constexpr std::string_view kName = "NodeResourcesFit";
   NodeResourcesFit(Handle& handle, const NodeResourcesFitArgs& args);
@@ -30,6 +32,9 @@ class NodeResourcesFit final : public Plugin,
                std::span<std::int64_t> scores) override;
   std::vector<EventRegistration> eventsToRegister() const override;
   std::string remedyFor(const PodInfo& pod, NodeId node) const override;
+  bool counts(ResourceId resource) const override {
+    return resource < kFirstScalar || !ignored(cluster_.resources().name(resource));
+  }
 
  private:
   struct Wanted {

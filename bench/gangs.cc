@@ -1,0 +1,187 @@
+// Gangs, by the whole scheduler with its queue, on an API that binds at once.
+//
+//   Gang/...      a gang of `members`, of which the last one comes: the time until all are assumed,
+//                 and until all are bound.
+//   Gangs/...     `gangs` gangs of `members` each, all there at once: pods bound a second.
+//   GangsUnfit/.. `gangs` gangs that fit nowhere: the CPU time of a minute in which nothing changes,
+//                 and of placing `pods` plain pods beside them.
+
+#include "gangs.h"
+
+#include <fmt/format.h>
+
+#include "base/virtual_loop.h"
+#include "scheduler/core/scheduler.h"
+#include "scheduler/plugins/coscheduling/gangs.h"
+#include "scheduler/plugins/registry.h"
+#include "scheduler/testing/builders.h"
+
+namespace koord::bench {
+
+namespace {
+
+using namespace koord::scheduler;  // NOLINT: a file of its own
+using scheduler::testing::aNode;
+using scheduler::testing::aPod;
+using scheduler::testing::NodeBuilder;
+using scheduler::testing::PodBuilder;
+
+constexpr const char* kLabel = "pod-group.scheduling.sigs.k8s.io";
+
+class Binder final : public Plugin, public BindPlugin {
+ public:
+  explicit Binder(std::function<void(const PodPtr&, const std::string&)> bound)
+      : bound_(std::move(bound)) {}
+  std::string_view name() const override { return "DefaultBinder"; }
+  bool writesAnnotations() const override { return true; }
+  Task<Status> bind(CycleState&, PodPtr pod, std::string nodeName) override {
+    bound_(pod, nodeName);
+    co_return Status{};
+  }
+
+ private:
+  std::function<void(const PodPtr&, const std::string&)> bound_;
+};
+
+struct Bed final : Observer {
+  VirtualLoop loop;
+  Registry registry = makeRegistry();
+  std::unique_ptr<Scheduler> scheduler;
+  std::size_t bound = 0;
+  std::function<void()> onGroup;  // a group has been tried
+  std::vector<std::pair<std::shared_ptr<const api::Pod>, std::shared_ptr<const api::Pod>>>
+      confirmations;
+
+  explicit Bed(int nodes) {
+    registry["DefaultBinder"] = [this](Fields&, Handle&) -> std::unique_ptr<Plugin> {
+      return std::make_unique<Binder>([this](const PodPtr& pod, const std::string& node) {
+        auto after = std::make_shared<api::Pod>(*pod->pod);
+        after->spec.nodeName = node;
+        after->metadata.resourceVersion = "2";
+        confirmations.emplace_back(pod->pod, std::move(after));
+        ++bound;
+      });
+    };
+    SchedulerOptions options;
+    options.configuration = defaultConfiguration();
+    options.configuration.profiles.front().plugins["multiPoint"].enabled.push_back(
+        {"Coscheduling", 0});
+    scheduler = *Scheduler::create(std::move(options), registry, loop, nullptr, this);
+    for (int n = 0; n < nodes; ++n) scheduler->nodeAdded(node(n).build());
+    scheduler->start();
+  }
+  static NodeBuilder node(int n) {
+    NodeBuilder node = aNode(fmt::format("node-{}", n));
+    node.allocatable("cpu", "32").allocatable("memory", "128Gi").allocatable("pods", "110");
+    node.label("kubernetes.io/hostname", fmt::format("node-{}", n));
+    return node;
+  }
+  void groupCycle(std::string_view, std::size_t, Duration) override {
+    if (onGroup) onGroup();
+  }
+  void gang(const std::string& name, int minimum) {
+    auto group = std::make_shared<api::PodGroup>();
+    group->metadata.name = name;
+    group->metadata.namespace_ = "default";
+    group->metadata.uid = name;
+    group->spec.minMember = minimum;
+    scheduler->stores().of<api::PodGroup>().set(std::move(group));
+  }
+  static std::shared_ptr<const api::Pod> member(const std::string& gang, int n,
+                                                const char* cpu = "100m") {
+    return aPod(fmt::format("{}-{}", gang, n))
+        .label(kLabel, gang)
+        .request("cpu", cpu)
+        .request("memory", "500Mi")
+        .build();
+  }
+  void settle(std::size_t goal) {
+    while (bound < goal) {
+      loop.runReady();
+      for (const auto& [before, after] : std::exchange(confirmations, {}))
+        scheduler->podUpdated(before, after);
+      loop.advance(std::chrono::milliseconds(1));
+    }
+  }
+};
+
+Numbers oneGang(const Numbers& params) {
+  Bed bed(static_cast<int>(params.at("nodes")));
+  const int members = static_cast<int>(params.at("members"));
+  bed.gang("g", members);
+  for (int n = 1; n < members; ++n) bed.scheduler->podAdded(Bed::member("g", n));
+  bed.loop.runReady();
+  const auto last = Bed::member("g", 0);
+  double assumed = 0;
+  const Stopwatch all;
+  bed.onGroup = [&] { assumed = all.seconds(); };
+  bed.scheduler->podAdded(last);
+  bed.settle(static_cast<std::size_t>(members));
+  return {{"all_assumed_ms", 1000 * assumed}, {"all_bound_ms", 1000 * all.seconds()}};
+}
+
+Numbers manyGangs(const Numbers& params) {
+  Bed bed(static_cast<int>(params.at("nodes")));
+  const int gangs = static_cast<int>(params.at("gangs"));
+  const int members = static_cast<int>(params.at("members"));
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  for (int g = 0; g < gangs; ++g) {
+    bed.gang(fmt::format("g{}", g), members);
+    for (int n = 0; n < members; ++n) pods.push_back(Bed::member(fmt::format("g{}", g), n));
+  }
+  const double cpu = cpuSeconds();
+  const Stopwatch all;
+  for (const auto& pod : pods) bed.scheduler->podAdded(pod);
+  bed.settle(pods.size());
+  const double seconds = all.seconds();
+  return {{"pods_per_second", static_cast<double>(pods.size()) / seconds},
+          {"cpu_ms_per_pod", 1000 * (cpuSeconds() - cpu) / static_cast<double>(pods.size())}};
+}
+
+Numbers unfitGangs(const Numbers& params) {
+  Bed bed(static_cast<int>(params.at("nodes")));
+  const int gangs = static_cast<int>(params.at("gangs"));
+  const int members = static_cast<int>(params.at("members"));
+  const int pods = static_cast<int>(params.at("pods"));
+  for (int g = 0; g < gangs; ++g) {
+    bed.gang(fmt::format("g{}", g), members);
+    // Every other one for want of room on a node, every other one for want of room at all.
+    for (int n = 0; n < members; ++n)
+      bed.scheduler->podAdded(Bed::member(fmt::format("g{}", g), n, g % 2 == 0 ? "64" : "30000"));
+  }
+  bed.loop.advance(std::chrono::seconds(60));
+  std::size_t tries = 0;
+  bed.onGroup = [&] { ++tries; };
+  const double idle = cpuSeconds();
+  bed.loop.advance(std::chrono::seconds(60));
+  const double idleCpu = cpuSeconds() - idle;
+  const std::size_t idleTries = tries;
+  const double busy = cpuSeconds();
+  const Stopwatch all;
+  for (int n = 0; n < pods; ++n)
+    bed.scheduler->podAdded(
+        aPod(fmt::format("pod-{}", n)).request("cpu", "100m").request("memory", "500Mi").build());
+  bed.settle(static_cast<std::size_t>(pods));
+  Numbers metrics{{"idle_cpu_ms_per_minute", 1000 * idleCpu},
+                  {"tries_while_idle", static_cast<double>(idleTries)}};
+  if (pods > 0) {
+    metrics["pods_per_second"] = pods / all.seconds();
+    metrics["cpu_ms_per_pod"] = 1000 * (cpuSeconds() - busy) / pods;
+  }
+  return metrics;
+}
+
+}  // namespace
+
+void addGangs(std::vector<Benchmark>& all) {
+  all.push_back({"Gang/5000Nodes_1000Members", {{"nodes", 5000}, {"members", 1000}}, oneGang});
+  all.push_back({"Gangs/5000Nodes_1000GangsOf8",
+                 {{"nodes", 5000}, {"gangs", 1000}, {"members", 8}},
+                 manyGangs});
+  for (const int gangs : {0, 100})
+    all.push_back({fmt::format("GangsUnfit/5000Nodes_{}GangsOf8", gangs),
+                   {{"nodes", 5000}, {"gangs", gangs}, {"members", 8}, {"pods", 10'000}},
+                   unfitGangs});
+}
+
+}  // namespace koord::bench

@@ -1,0 +1,301 @@
+#include "scheduler/plugins/coscheduling/gang_cycles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scheduler/framework/counted_resources.h"
+#include "scheduler/plugins/coscheduling/messages.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+const std::string kPlugin = "Coscheduling";
+constexpr std::size_t kRemembered = 10;  // failed members, for people
+
+// Resources that keep no pod off a node.
+void leaveOutUncounted(const Profile& profile, RoomNeed& need) {
+  const auto counters = profile.offers<const CountedResources>();
+  const bool filters = Profile::indexOf(profile.filter, "NodeResourcesFit") != Profile::npos;
+  if (counters.empty() || !filters) {
+    need = {};
+    return;
+  }
+  Resources counted;
+  need.amount.forEach([&](ResourceId id, std::int64_t amount) {
+    if (counters.front()->counts(id)) counted.set(id, amount);
+  });
+  need.amount = counted;
+}
+
+std::int32_t priorityOf(std::span<const PodPtr> pods) {
+  std::int32_t highest = pods.empty() ? 0 : pods.front()->priority;
+  for (const PodPtr& pod : pods) highest = std::max(highest, pod->priority);
+  return highest;
+}
+
+}  // namespace
+
+GangCycles::GangCycles(Gangs& gangs) : gangs_(gangs), hold_(gangs.handle(), kPlugin) {
+  gangs.listen([this](const std::string&) { lookAtHold(); });
+}
+
+GangCycles& gangCyclesOf(Handle& handle, const CoschedulingArgs& args) {
+  return handle.shared().of<GangCycles>(
+      [&] { return std::make_unique<GangCycles>(gangsOf(handle, args)); });
+}
+
+GangStanding GangCycles::standingOf(const Gang& gang) const {
+  GangStanding standing;
+  if (!gang.spec) {
+    standing.minimum = 1;  // nobody knows how many it needs: it lacks some
+    standing.policy = MatchPolicy::OnlyWaiting;
+    return standing;
+  }
+  standing.minimum = gang.spec->minimum;
+  standing.policy = gang.spec->policy;
+  standing.waiting = static_cast<std::int64_t>(gangs_.waitingIn(gang));
+  standing.bound = static_cast<std::int64_t>(gang.bound);
+  standing.satisfied = gangs_.satisfied(gang);
+  return standing;
+}
+
+std::vector<std::pair<const Gang*, std::int64_t>> GangCycles::lacking(const Gang& gang) const {
+  std::vector<std::pair<const Gang*, std::int64_t>> all;
+  for (const std::string& id : gangs_.groupOf(gang))
+    if (const Gang* member = gangs_.find(id)) all.emplace_back(member, lacks(standingOf(*member)));
+  return all;
+}
+
+const GangRefusal* GangCycles::refusalOf(const std::string& groupId) const {
+  const auto it = refusals_.find(groupId);
+  return it == refusals_.end() ? nullptr : &it->second;
+}
+
+std::size_t GangCycles::waitingGroups() {
+  std::erase_if(refusals_, [&](const auto& entry) {
+    const bool gone = std::ranges::none_of(entry.second.gangs, [&](const std::string& id) {
+      const Gang* gang = gangs_.find(id);
+      return gang && Gangs::groupIdOf(*gang) == entry.first && gang->bound < gang->members.size();
+    });
+    if (gone) leads_.erase(entry.second.lead);
+    return gone;
+  });
+  return refusals_.size();
+}
+
+std::optional<RoomShortage> GangCycles::shortage(const Profile& profile, const Gang& gang,
+                                                 std::span<const PodPtr> members,
+                                                 GangRefusal& refusal) const {
+  std::unordered_map<std::string, RoomDemand> demands;
+  bool first = true;  // nobody of the group has a place yet
+  for (const auto& [member, count] : lacking(gang)) {
+    demands[member->id].count = count;
+    first &= member->bound == 0 && gangs_.waitingIn(*member) == 0;
+  }
+  for (const PodPtr& pod : members)
+    if (const auto it = demands.find(gangIdOf(*pod->pod)); it != demands.end())
+      it->second.candidates.push_back(pod);
+  std::vector<RoomDemand> list;
+  for (auto& [id, demand] : demands) list.push_back(std::move(demand));
+  RoomNeed need = needOf(list);
+  if (first) {
+    Resources least;
+    for (const auto& [member, count] : lacking(gang))
+      if (member->spec)
+        least.add(toResources(gangs_.handle().cluster().resources(), member->spec->minResources));
+    least.forEach([&](ResourceId id, std::int64_t amount) {
+      if (amount > need.amount.amount(id)) need.amount.set(id, amount);
+    });
+  }
+  leaveOutUncounted(profile, need);
+  refusal.view = roomViewOf(profile, members);
+  auto found = shortageOf(gangs_.handle().cluster(), need, refusal.view);
+  if (found) refusal.need = std::move(need);
+  return found;
+}
+
+Status GangCycles::begin(const Profile& profile, const std::string& id,
+                         std::span<const PodPtr> members) {
+  const Gang* gang = gangs_.find(id);
+  if (const Status complete = gangs_.check(*members.front()); !gang || !complete.ok())
+    return complete;
+  promises_.clear();
+  trying_ = {Gangs::groupIdOf(*gang), {}};
+  for (const auto& [member, count] : lacking(*gang)) trying_.lacked[member->id] = count;
+  GangRefusal looked;
+  if (mayHold(*gang)) return {};  // it takes what there is, and waits for the rest
+  const auto short_ = shortage(profile, *gang, members, looked);
+  if (!short_) return {};
+  Status refused = refuse(*gang,
+                          fmt::format("GangGroup \"{}\" cannot be placed: {}", trying_.groupId,
+                                      describe(gangs_.handle().cluster(), *short_)),
+                          {});
+  GangRefusal& refusal = refusals_[trying_.groupId];
+  refusal.need = std::move(looked.need);
+  refusal.view = looked.view;
+  refusal.lead = members.front()->uid();
+  leads_[refusal.lead] = trying_.groupId;
+  return refused;
+}
+
+std::vector<std::size_t> GangCycles::orderOf(const std::string& /*gang*/,
+                                             std::span<const PodPtr> members) const {
+  if (trying_.lacked.size() == 1) return {};
+  auto lacked = trying_.lacked;
+  std::vector<std::size_t> order, beyond;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto gang = lacked.find(gangIdOf(*members[i]->pod));
+    (gang != lacked.end() && gang->second-- > 0 ? order : beyond).push_back(i);
+  }
+  order.insert(order.end(), beyond.begin(), beyond.end());
+  return order;
+}
+
+bool GangCycles::goesOn(const std::string& id, const GroupOutcome& soFar) const {
+  const Gang* gang = gangs_.find(id);
+  if (!gang) return false;
+  if (mayHold(*gang)) return true;
+  if (trying_.lacked.size() == 1) {
+    const auto may = static_cast<std::int64_t>(soFar.placed.size() + soFar.untried.size());
+    return may >= trying_.lacked.begin()->second;
+  }
+  auto lacked = trying_.lacked;
+  for (const auto pods : {soFar.placed, soFar.untried})
+    for (const PodPtr& pod : pods)
+      if (const auto it = lacked.find(gangIdOf(*pod->pod)); it != lacked.end()) --it->second;
+  return std::ranges::all_of(lacked, [](const auto& entry) { return entry.second <= 0; });
+}
+
+Nomination GangCycles::nominationOf(const PodInfo& pod) const {
+  const auto it = promises_.find(pod.uid());
+  return it == promises_.end() ? Nomination{} : Nomination{true, it->second};
+}
+
+Status GangCycles::judge(const std::string& id, const GroupOutcome& outcome) {
+  const Gang* gang = gangs_.find(id);
+  if (!gang) return Status::unresolvable("gang is nil, may be already deleted");
+  const bool whole =
+      std::ranges::all_of(lacking(*gang), [](const auto& entry) { return entry.second == 0; });
+  const Status complete = outcome.placed.empty() ? Status{} : gangs_.check(*outcome.placed.front());
+  if (whole && complete.ok() && !outcome.placed.empty()) {
+    letGo(*gang, outcome.placed);
+    return {};
+  }
+  if (!complete.ok()) return complete;
+  std::string text = refusalText(*gang, outcome);
+  if (mayHold(*gang) && (!outcome.placed.empty() || hold_.groupId() == trying_.groupId)) {
+    if (hold_.keep(trying_.groupId, priorityOf(outcome.placed), gang->spec->waitTime,
+                   outcome.placed)) {
+      refuse(*gang, std::move(text), outcome);
+      return {Code::Wait, {}, {}};
+    }
+    if (!hold_.groupId().empty())
+      text += fmt::format("; GangGroup \"{}\" goes first with places that it waits with",
+                          hold_.groupId());
+  }
+  return refuse(*gang, std::move(text), outcome);
+}
+
+// Those that are placed, and those of the group that waited, go on together.
+void GangCycles::letGo(const Gang& gang, std::span<const PodPtr> placed) {
+  std::vector<PodPtr> together(placed.begin(), placed.end());
+  const std::string groupId = Gangs::groupIdOf(gang);
+  if (hold_.groupId() == groupId) {
+    for (const std::string& uid : hold_.members())
+      if (const auto* record = gangs_.handle().cluster().findPod(uid))
+        together.push_back(record->info);
+  }
+  gangs_.release(gang, together);
+  // The newly placed were told to wait, but nobody has begun to: those that nobody else holds up
+  // need not be announced as pods whose binding takes its time.
+  WaitingPods& waiting = gangs_.handle().waitingPods();
+  for (const PodPtr& pod : placed) {
+    const auto told = waiting.find(pod->uid());
+    if (!told) continue;
+    told->allow(kPlugin);
+    if (told->pendingPlugins().empty()) waiting.remove(pod->uid());
+  }
+  if (hold_.groupId() == groupId) hold_.allow();
+  if (const auto it = refusals_.find(groupId); it != refusals_.end()) {
+    leads_.erase(it->second.lead);
+    refusals_.erase(it);
+  }
+}
+
+std::string GangCycles::refusalText(const Gang& gang, const GroupOutcome& outcome) const {
+  const std::string groupId = Gangs::groupIdOf(gang);
+  if (!outcome.failed.empty()) {
+    std::size_t waiting = outcome.placed.size();
+    if (hold_.groupId() == groupId) waiting += hold_.members().size();
+    const GroupOutcome::Failed& first = outcome.failed.front();
+    return messages::rejected(groupId, *first.pod, first.reason, waiting);
+  }
+  std::vector<std::string> texts;
+  for (const std::string& id : gangs_.groupOf(gang)) {
+    const Gang* member = gangs_.find(id);
+    if (!member) continue;
+    const GangStanding standing = standingOf(*member);
+    if (lacks(standing) > 0) texts.push_back(lackText(id, standing));
+  }
+  return fmt::format("GangGroup \"{}\" cannot be placed: {}", groupId, fmt::join(texts, ", "));
+}
+
+Status GangCycles::refuse(const Gang& gang, std::string message, const GroupOutcome& outcome) {
+  GangRefusal refusal;
+  refusal.message = message;
+  refusal.gangs = gangs_.groupOf(gang);
+  for (const GroupOutcome::Failed& failed : outcome.failed) {
+    if (refusal.failed.size() == kRemembered) break;
+    refusal.failed.push_back({failed.pod->key(), failed.reason});
+  }
+  const auto [it, added] = refusals_.try_emplace(Gangs::groupIdOf(gang));
+  refusal.since = added ? gangs_.handle().executor().wallNow() : it->second.since;
+  leads_.erase(it->second.lead);
+  it->second = std::move(refusal);
+  return Status::unschedulable(std::move(message));
+}
+
+// All gangs of the group accumulate.
+bool GangCycles::mayHold(const Gang& gang) const {
+  return std::ranges::all_of(gangs_.groupOf(gang), [&](const std::string& id) {
+    const Gang* member = gangs_.find(id);
+    return member && member->spec && member->spec->mode == GangMode::NonStrict;
+  });
+}
+
+PermitResult GangCycles::permit(const PodInfo& pod) const {
+  const Gang* gang = gangs_.gangOf(pod);
+  if (!gang || !gang->spec || gangs_.free(*gang) || !mayHold(*gang)) return {};
+  return {{Code::Wait, {}, {}}, hold_.timeLeft(Gangs::groupIdOf(*gang), gang->spec->waitTime)};
+}
+
+void GangCycles::unreserved(const PodInfo& pod) {
+  gangs_.placeLost(pod);
+  hold_.lost(pod.uid());
+}
+
+Hint GangCycles::roomHint(const PodInfo& pod) const {
+  const auto lead = leads_.find(pod.uid());
+  if (lead == leads_.end()) return Hint::Skip;
+  const GangRefusal* refusal = refusalOf(lead->second);
+  if (!refusal || !refusal->need) return Hint::Skip;
+  return shortageOf(gangs_.handle().cluster(), *refusal->need, refusal->view) ? Hint::Skip
+                                                                              : Hint::Queue;
+}
+
+void GangCycles::lookAtHold() {
+  if (hold_.groupId().empty()) return;
+  const std::string groupId = hold_.groupId();
+  const auto* record = gangs_.handle().cluster().findPod(*hold_.members().begin());
+  const Gang* gang = record ? gangs_.gangOf(*record->info) : nullptr;
+  if (!gang || !gang->spec || Gangs::groupIdOf(*gang) != groupId) {
+    hold_.giveBack("gang is nil, may be already deleted");
+  } else if (std::ranges::all_of(lacking(*gang),
+                                 [](const auto& entry) { return entry.second == 0; })) {
+    letGo(*gang, {});
+  }
+}
+
+}  // namespace koord::scheduler

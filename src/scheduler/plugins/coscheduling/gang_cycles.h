@@ -1,0 +1,96 @@
+#pragma once
+
+// GangCycles: the tries of gang groups, from the moment the queue hands out their members. One for
+// all profiles.
+//
+//   begin     is the group complete, and is there room at all (room.h)?
+//   goesOn    a member found no node: can those left still make up the minimum?
+//   judge     does every gang of the group have its minimum (judge.h)? Then all that have a place,
+//             those that waited for it included, are let go together.
+//
+// What the last refusal was is kept until the group is placed: for what wakes it, for people
+// (explain, HTTP) and for metrics.
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/framework/group.h"
+#include "scheduler/framework/plugin.h"
+#include "scheduler/plugins/coscheduling/gangs.h"
+#include "scheduler/plugins/coscheduling/hold.h"
+#include "scheduler/plugins/coscheduling/judge.h"
+#include "scheduler/plugins/coscheduling/room.h"
+
+namespace koord::scheduler {
+
+// Why a gang group has no place.
+struct GangRefusal {
+  std::string message;
+  struct Failed {
+    std::string pod;
+    std::string reason;
+  };
+  std::vector<Failed> failed;      // the first few
+  std::vector<std::string> gangs;  // ids
+  std::string lead;                // uid of the member that room wakes
+  std::optional<RoomNeed> need;    // when there was no room at all
+  RoomView view;
+  WallTime since{};  // of the first refusal in a row
+};
+
+class GangCycles {
+ public:
+  explicit GangCycles(Gangs& gangs);
+
+  Status begin(const Profile& profile, const std::string& gang, std::span<const PodPtr> members);
+  // As many members of each gang as it lacks come before those beyond.
+  std::vector<std::size_t> orderOf(const std::string& gang, std::span<const PodPtr> members) const;
+  bool goesOn(const std::string& gang, const GroupOutcome& soFar) const;
+  Status judge(const std::string& gang, const GroupOutcome& outcome);
+  PermitResult permit(const PodInfo& pod) const;
+  // The pod has lost its place.
+  void unreserved(const PodInfo& pod);
+  // Whether this member waits for room that is there now.
+  Hint roomHint(const PodInfo& pod) const;
+
+  // Nodes that this cycle's preemption promises to members, by uid.
+  std::map<std::string, std::string>& promises() { return promises_; }
+  Nomination nominationOf(const PodInfo& pod) const;
+
+  GangStanding standingOf(const Gang& gang) const;
+  // How many more places each gang of the group lacks.
+  std::vector<std::pair<const Gang*, std::int64_t>> lacking(const Gang& gang) const;
+  // nullptr: its last try was not refused.
+  const GangRefusal* refusalOf(const std::string& groupId) const;
+  std::size_t waitingGroups();
+  Gangs& gangs() { return gangs_; }
+  const GangHold& hold() const { return hold_; }
+
+ private:
+  Status refuse(const Gang& gang, std::string message, const GroupOutcome& outcome);
+  std::string refusalText(const Gang& gang, const GroupOutcome& outcome) const;
+  std::optional<RoomShortage> shortage(const Profile& profile, const Gang& gang,
+                                       std::span<const PodPtr> members, GangRefusal& refusal) const;
+  bool mayHold(const Gang& gang) const;
+  void letGo(const Gang& gang, std::span<const PodPtr> placed);
+  // A gang has changed: what its group holds may do by now, or be nobody's.
+  void lookAtHold();
+
+  Gangs& gangs_;
+  GangHold hold_;
+  // Of the group that is being tried: places that its gangs had before, by gang.
+  struct Trying {
+    std::string groupId;
+    std::unordered_map<std::string, std::int64_t> lacked;
+  };
+  Trying trying_;
+  std::map<std::string, GangRefusal> refusals_;         // by group
+  std::unordered_map<std::string, std::string> leads_;  // group by uid
+  std::map<std::string, std::string> promises_;
+};
+
+GangCycles& gangCyclesOf(Handle& handle, const CoschedulingArgs& args);
+
+}  // namespace koord::scheduler

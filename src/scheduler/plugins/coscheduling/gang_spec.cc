@@ -1,0 +1,236 @@
+#include "scheduler/plugins/coscheduling/gang_spec.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "model/well_known.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+using api::StringMap;
+
+// In a group. All of them are looked at for every member.
+constexpr std::size_t kMostGangs = 256;
+
+std::string_view textOf(const StringMap& map, std::string_view key) {
+  const std::string* text = api::findIn(map, key);
+  return text ? std::string_view(*text) : std::string_view();
+}
+
+// Of what people wrote, as much as fits into an event.
+std::string_view shortened(std::string_view text) {
+  return text.substr(0, 100);
+}
+
+// As Go's ParseInt with 32 bits reads it.
+std::optional<std::int64_t> parseInt32(std::string_view text) {
+  if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
+  std::int32_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (text.empty() || error != std::errc{} || stop != end) return std::nullopt;
+  return number;
+}
+
+// Reads annotations and notes what is wrong with them.
+class Reader {
+ public:
+  Reader(const StringMap& annotations, GangSpec& spec) : annotations_(annotations), spec_(spec) {}
+
+  std::string_view text(std::string_view key) const { return textOf(annotations_, key); }
+  void problem(std::string_view key, std::string_view what) {
+    spec_.problems.push_back(fmt::format("metadata.annotations[{}]: Invalid value: \"{}\": {}", key,
+                                         shortened(text(key)), what));
+  }
+
+  void readTotal() {
+    spec_.total = spec_.minimum;
+    const auto given = text(model::kAnnotationGangTotalNumber);
+    if (given.empty()) return;
+    const auto total = parseInt32(given);
+    if (!total) return problem(model::kAnnotationGangTotalNumber, "must be a whole number");
+    if (*total == 0) return;
+    if (*total < spec_.minimum)
+      return problem(model::kAnnotationGangTotalNumber,
+                     fmt::format("must not be below the minimum of {} pods", spec_.minimum));
+    spec_.total = *total;
+  }
+
+  void readMode() {
+    const auto mode = text(model::kAnnotationGangMode);
+    if (mode == "NonStrict") {
+      spec_.mode = GangMode::NonStrict;
+    } else if (!mode.empty() && mode != "Strict") {
+      problem(model::kAnnotationGangMode, "supported values: Strict, NonStrict");
+    }
+  }
+
+  void readPolicy(const std::string& standard) {
+    std::string_view key = model::kAnnotationGangMatchPolicy;
+    if (text(key).empty()) key = model::kAnnotationPodGroupMatchPolicy;
+    if (text(key).empty()) return setPolicy(standard);
+    if (known(text(key))) return setPolicy(text(key));
+    problem(key, "supported values: once-satisfied, only-waiting, waiting-and-running");
+    setPolicy(standard);
+  }
+
+  void readGroup(const std::string& self) {
+    spec_.group = {self};
+    const auto given = text(model::kAnnotationGangGroups);
+    if (given.empty()) return;
+    const auto document = parseJson(given);
+    const json::array* list = document ? document->if_array() : nullptr;
+    const bool texts = list && std::ranges::all_of(*list, [](const json::value& id) {
+                         const auto* name = id.if_string();
+                         return name && name->find('/') != json::string::npos;
+                       });
+    if (!texts)
+      return problem(model::kAnnotationGangGroups,
+                     R"(must be a JSON list like ["namespace/name"])");
+    if (list->size() > kMostGangs)
+      return problem(model::kAnnotationGangGroups,
+                     fmt::format("names {} gangs, more than {}", list->size(), kMostGangs));
+    bool itself = list->empty();
+    for (const json::value& id : *list) {
+      const json::string& name = id.get_string();
+      itself |= std::string_view(name.data(), name.size()) == self;
+      spec_.group.emplace_back(name.data(), name.size());
+    }
+    if (!itself) problem(model::kAnnotationGangGroups, "does not name " + self + " itself");
+    std::ranges::sort(spec_.group);
+    const auto twice = std::ranges::unique(spec_.group);
+    spec_.group.erase(twice.begin(), twice.end());
+  }
+
+ private:
+  static bool known(std::string_view policy) {
+    return policy == "once-satisfied" || policy == "only-waiting" ||
+           policy == "waiting-and-running";
+  }
+  void setPolicy(std::string_view policy) {
+    spec_.policyText = policy;
+    spec_.policy = policy == "only-waiting"          ? MatchPolicy::OnlyWaiting
+                   : policy == "waiting-and-running" ? MatchPolicy::WaitingAndRunning
+                                                     : MatchPolicy::OnceSatisfied;
+  }
+
+  const StringMap& annotations_;
+  GangSpec& spec_;
+};
+
+void readShared(const StringMap& annotations, const std::string& self, const CoschedulingArgs& args,
+                GangSpec& spec) {
+  Reader reader(annotations, spec);
+  reader.readTotal();
+  reader.readMode();
+  reader.readPolicy(args.defaultMatchPolicy);
+  reader.readGroup(self);
+}
+
+// Where the lightweight protocol says the minimum: a label, else an annotation.
+struct Minimum {
+  std::string_view path;
+  std::string_view key;
+  std::string_view text;
+  bool there = false;
+};
+Minimum minimumOf(const api::Pod& pod) {
+  const auto label = textOf(pod.metadata.labels, model::kLabelPodGroupMinAvailable);
+  if (!label.empty()) return {"metadata.labels", model::kLabelPodGroupMinAvailable, label, true};
+  const auto* annotation =
+      api::findIn(pod.metadata.annotations, model::kAnnotationGangMinAvailable);
+  return {"metadata.annotations", model::kAnnotationGangMinAvailable,
+          annotation ? std::string_view(*annotation) : std::string_view(), annotation != nullptr};
+}
+
+}  // namespace
+
+std::string GangSpec::groupId() const {
+  return fmt::format("{}", fmt::join(group, ","));
+}
+
+std::string_view gangNameOf(const api::Pod& pod) {
+  const api::ObjectMeta& meta = pod.metadata;
+  for (const std::string_view label : {model::kLabelPodGroup, model::kLabelPodGroupName})
+    if (const auto name = textOf(meta.labels, label); !name.empty()) return name;
+  return textOf(meta.annotations, model::kAnnotationGangName);
+}
+
+std::string gangIdOf(const api::Pod& pod) {
+  const std::string_view name = gangNameOf(pod);
+  if (name.empty()) return {};
+  std::string id;
+  id.reserve(pod.metadata.namespace_.size() + 1 + name.size());
+  id.append(pod.metadata.namespace_).append("/").append(name);
+  return id;
+}
+
+bool maySpecify(const api::Pod& pod) {
+  return textOf(pod.metadata.labels, model::kLabelPodGroup).empty();
+}
+
+GangSpec gangSpecOf(const api::PodGroup& group, const CoschedulingArgs& args) {
+  GangSpec spec;
+  spec.fromPodGroup = true;
+  spec.minimum = group.spec.minMember;
+  spec.created = group.metadata.creationTimestamp.value_or(WallTime());
+  spec.minResources = group.spec.minResources;
+  if (spec.minimum < 0) {
+    spec.problems.push_back(fmt::format(
+        "spec.minMember: Invalid value: {}: must not be negative; no member waits for others",
+        spec.minimum));
+  }
+  readShared(group.metadata.annotations, api::keyOf(group.metadata).toString(), args, spec);
+  spec.waitTime = args.defaultTimeout;
+  if (const auto seconds = group.spec.scheduleTimeoutSeconds) {
+    if (*seconds > 0) {
+      spec.waitTime = std::chrono::seconds(*seconds);
+    } else {
+      spec.problems.push_back(
+          fmt::format("spec.scheduleTimeoutSeconds: Invalid value: {}: must be above 0", *seconds));
+    }
+  }
+  return spec;
+}
+
+Result<GangSpec> gangSpecOf(const api::Pod& pod, const CoschedulingArgs& args) {
+  const Minimum minimum = minimumOf(pod);
+  const auto number = parseInt32(minimum.text);
+  if (!number) {
+    return fail(ErrorCode::Invalid,
+                minimum.there ? fmt::format("{}[{}]: Invalid value: \"{}\": must be a whole number",
+                                            minimum.path, minimum.key, shortened(minimum.text))
+                              : fmt::format("{}[{}]: Required value: how many pods the gang needs",
+                                            minimum.path, minimum.key));
+  }
+  GangSpec spec;
+  spec.minimum = *number;
+  spec.created = pod.metadata.creationTimestamp.value_or(WallTime());
+  if (*number < 0) {
+    spec.problems.push_back(
+        fmt::format("{}[{}]: Invalid value: {}: must not be negative; no member waits for others",
+                    minimum.path, minimum.key, *number));
+  }
+  readShared(pod.metadata.annotations, gangIdOf(pod), args, spec);
+  spec.waitTime = args.defaultTimeout;
+  const auto given = textOf(pod.metadata.annotations, model::kAnnotationGangWaitingTime);
+  if (!given.empty()) {
+    const auto wait = parseDuration(given);
+    if (wait && *wait > Duration::zero()) {
+      spec.waitTime = *wait;
+    } else {
+      spec.problems.push_back(fmt::format(
+          "metadata.annotations[{}]: Invalid value: \"{}\": must be a duration above 0 like 600s",
+          model::kAnnotationGangWaitingTime, shortened(given)));
+    }
+  }
+  return spec;
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,57 @@
+#pragma once
+
+// GangSpec: what a gang asks for, as its PodGroup says it, or a member in the lightweight protocol
+// (annotations and deprecated labels of the pods alone). Values that cannot be read take their
+// defaults, as upstream's do, and are named in `problems`.
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/pod.h"
+#include "api/podgroup.h"
+#include "base/result.h"
+#include "scheduler/plugins/coscheduling/args.h"
+
+namespace koord::scheduler {
+
+enum class GangMode : std::uint8_t { Strict, NonStrict };
+
+// Whose places count towards the minimum.
+enum class MatchPolicy : std::uint8_t {
+  OnceSatisfied,      // those that are not bound yet; nobody's once a member is bound
+  OnlyWaiting,        // those that are not bound yet
+  WaitingAndRunning,  // those of all members
+};
+
+struct GangSpec {
+  std::int64_t minimum = 0;
+  std::int64_t total = 0;  // shown, without effect
+  GangMode mode = GangMode::Strict;
+  MatchPolicy policy = MatchPolicy::OnceSatisfied;
+  std::string policyText;  // as it is shown
+  Duration waitTime{};
+  WallTime created{};
+  std::vector<std::string> group;  // ids of the gangs that are bound together, sorted, with itself
+  api::ResourceList minResources;
+  bool fromPodGroup = false;
+  std::vector<std::string> problems;  // "spec.minMember: ...", "metadata.annotations[...]: ..."
+
+  // The group's name: its ids joined by commas.
+  std::string groupId() const;
+  bool operator==(const GangSpec&) const = default;
+};
+
+// "" for a pod that is in no gang.
+std::string_view gangNameOf(const api::Pod& pod);
+// "namespace/name", or "".
+std::string gangIdOf(const api::Pod& pod);
+// Whether a member may say what its gang is: those that name a PodGroup wait for it instead.
+bool maySpecify(const api::Pod& pod);
+
+GangSpec gangSpecOf(const api::PodGroup& group, const CoschedulingArgs& args);
+// An error names the annotation or label that cannot be read, or is missing.
+Result<GangSpec> gangSpecOf(const api::Pod& pod, const CoschedulingArgs& args);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,373 @@
+#include "scheduler/plugins/coscheduling/gangs.h"
+
+#include <algorithm>
+
+#include "scheduler/plugins/coscheduling/messages.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+bool assigned(const PodInfo& pod) {
+  return !pod.pod->spec.nodeName.empty();
+}
+
+// Without a node, and not to be given one now.
+bool heldBack(const PodInfo& pod) {
+  return !assigned(pod) &&
+         (!pod.pod->spec.schedulingGates.empty() || pod.pod->metadata.deletionTimestamp);
+}
+
+// Of two members that both say what the gang is, the one that is believed.
+bool older(const PodInfo& a, const PodInfo& b) {
+  const auto time = [](const PodInfo& pod) {
+    return pod.pod->metadata.creationTimestamp.value_or(WallTime());
+  };
+  if (time(a) != time(b)) return time(a) < time(b);
+  return a.pod->metadata.name < b.pod->metadata.name;
+}
+
+}  // namespace
+
+Gangs::Gangs(Handle& handle, const CoschedulingArgs& args) : handle_(handle), args_(args) {
+  handle.seenPods().listen(
+      [this](const PodPtr& before, const PodPtr& after) { podSeen(before, after); });
+  handle.stores().of<api::PodGroup>().listen(
+      [this](const auto& before, const auto& after) { podGroupSeen(before, after); });
+}
+
+Gangs& gangsOf(Handle& handle, const CoschedulingArgs& args) {
+  return handle.shared().of<Gangs>([&] { return std::make_unique<Gangs>(handle, args); });
+}
+
+const Gang* Gangs::find(const std::string& id) const {
+  const auto it = gangs_.find(id);
+  return it == gangs_.end() ? nullptr : &it->second;
+}
+
+const Gang* Gangs::gangOf(const PodInfo& pod) const {
+  const std::string id = gangIdOf(*pod.pod);
+  return id.empty() ? nullptr : find(id);
+}
+
+std::vector<std::string> Gangs::groupOf(const Gang& gang) const {
+  return gang.spec ? gang.spec->group : std::vector<std::string>{gang.id};
+}
+
+std::string Gangs::groupIdOf(const Gang& gang) {
+  return gang.spec ? gang.spec->groupId() : gang.id;
+}
+
+std::vector<const Gang*> Gangs::partnersOf(const Gang& gang) const {
+  if (!gang.spec || gang.spec->group.size() == 1) return {&gang};
+  std::vector<const Gang*> partners;
+  for (const std::string& id : gang.spec->group) {
+    const Gang* other = find(id);
+    if (other && other->spec && other->spec->group == gang.spec->group) partners.push_back(other);
+  }
+  return partners;
+}
+
+bool Gangs::satisfied(const Gang& gang) const {
+  return std::ranges::any_of(partnersOf(gang), [](const Gang* partner) {
+    return partner->bound > 0 || !partner->released.empty();
+  });
+}
+
+bool Gangs::free(const Gang& gang) const {
+  return gang.spec && gang.spec->policy == MatchPolicy::OnceSatisfied && satisfied(gang);
+}
+
+Status Gangs::check(const PodInfo& pod) const {
+  const std::string id = gangIdOf(*pod.pod);
+  const Gang* gang = find(id);
+  if (!gang || gang->deleted) return Status::unresolvable(messages::noGang(id, pod));
+  if (!gang->spec) return Status::unresolvable(messages::notInitialised(id, pod));
+  if (free(*gang)) return {};
+  messages::Lacking lacking;
+  for (const std::string& other : gang->spec->group) {
+    const Gang* member = find(other);
+    if (!member || member->deleted) {
+      lacking.absent.push_back(other);
+    } else if (!member->spec) {
+      lacking.notInitialised.push_back(other);
+    } else if (!member->complete()) {
+      lacking.incomplete = true;
+    }
+  }
+  if (!lacking.any()) return {};
+  return Status::unresolvable(messages::basicCheck(gang->spec->group, lacking, id, pod));
+}
+
+std::vector<PodPtr> Gangs::pendingOf(const Gang& gang) const {
+  std::vector<PodPtr> pending;
+  for (const auto& [uid, pod] : gang.members)
+    if (!assigned(*pod) && !handle_.cluster().findPod(uid)) pending.push_back(pod);
+  std::ranges::sort(pending, {}, [](const PodPtr& pod) { return pod->pod->metadata.name; });
+  return pending;
+}
+
+std::size_t Gangs::waitingIn(const Gang& gang) const {
+  if (gang.bound == gang.members.size()) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(gang.members, [&](const auto& member) {
+    const auto* record = handle_.cluster().findPod(member.first);
+    return record && record->assumed;
+  }));
+}
+
+void Gangs::release(const Gang& gang, std::span<const PodPtr> members) {
+  const auto together =
+      std::make_shared<const GangRelease>(GangRelease{groupIdOf(gang), members.size()});
+  for (const PodPtr& pod : members) {
+    const auto it = gangs_.find(gangIdOf(*pod->pod));
+    if (it != gangs_.end()) it->second.released[pod->uid()] = together;
+  }
+}
+
+std::shared_ptr<const GangRelease> Gangs::releaseOf(const PodInfo& pod) const {
+  const Gang* gang = gangOf(pod);
+  if (!gang) return nullptr;
+  const auto it = gang->released.find(pod.uid());
+  return it == gang->released.end() ? nullptr : it->second;
+}
+
+void Gangs::placeLost(const PodInfo& pod) {
+  const auto it = gangs_.find(gangIdOf(*pod.pod));
+  if (it != gangs_.end()) it->second.released.erase(pod.uid());
+}
+
+Gang& Gangs::gangNamed(const std::string& id) {
+  Gang& gang = gangs_[id];
+  if (gang.id.empty()) {
+    gang.id = id;
+    namedBy_[id].insert(id);
+  }
+  return gang;
+}
+
+void Gangs::podSeen(const PodPtr& before, const PodPtr& after) {
+  const std::string was = before ? gangIdOf(*before->pod) : std::string();
+  const std::string is = after ? gangIdOf(*after->pod) : std::string();
+  if (!was.empty() && was != is) leave(was, *before);
+  if (!is.empty()) join(is, after);
+}
+
+void Gangs::count(Gang& gang, const PodInfo& pod, bool add) {
+  const auto shift = [add](std::size_t& number, bool counts) {
+    if (counts) add ? ++number : --number;
+  };
+  shift(gang.bound, assigned(pod));
+  shift(gang.notReady, heldBack(pod));
+}
+
+void Gangs::join(const std::string& id, const PodPtr& pod) {
+  Gang& gang = gangNamed(id);
+  const bool wasComplete = gang.complete();
+  gang.deleted = false;
+  PodPtr& slot = gang.members[pod->uid()];
+  const bool came = !slot;
+  const bool becameBound = slot && !assigned(*slot) && assigned(*pod);
+  if (slot) count(gang, *slot, false);
+  slot = pod;
+  count(gang, *pod, true);
+  if (assigned(*pod)) gang.released.erase(pod->uid());
+  const bool specified =
+      came || !gang.spec || gang.source == pod->uid() ? specifyBy(gang, *pod) : false;
+  if (specified || (!wasComplete && gang.complete())) {
+    activate(id);
+  } else if (becameBound) {
+    lookLater(id);
+  }
+  changed(id);
+}
+
+void Gangs::leave(const std::string& id, const PodInfo& pod) {
+  const auto it = gangs_.find(id);
+  if (it == gangs_.end()) return;
+  Gang& gang = it->second;
+  const auto member = gang.members.find(pod.uid());
+  if (member == gang.members.end()) return;
+  count(gang, *member->second, false);
+  gang.members.erase(member);
+  gang.released.erase(pod.uid());
+  if (gang.source == pod.uid() && specify(gang)) activate(id);
+  if (!gang.members.empty()) lookLater(id);
+  changed(id);
+  dropIfEmpty(id);
+}
+
+void Gangs::podGroupSeen(const std::shared_ptr<const api::PodGroup>& before,
+                         const std::shared_ptr<const api::PodGroup>& after) {
+  const std::string id = api::keyOf((after ? after : before)->metadata).toString();
+  Gang& gang = gangNamed(id);
+  gang.object = after;
+  gang.deleted = false;
+  if (specify(gang)) activate(id);
+  if (!after && !gang.spec) gang.deleted = true;
+  changed(id);
+  dropIfEmpty(id);
+}
+
+bool Gangs::specify(Gang& gang) {
+  gang.unreadable.clear();
+  gang.source.clear();
+  if (gang.object) return setSpec(gang, gangSpecOf(*gang.object, args_));
+  std::optional<GangSpec> spec;
+  const PodInfo* source = nullptr;
+  for (const auto& [uid, pod] : gang.members) {
+    if (!maySpecify(*pod->pod) || (source && !older(*pod, *source))) continue;
+    auto said = gangSpecOf(*pod->pod, args_);
+    if (said) {
+      spec = *std::move(said);
+      source = pod.get();
+      gang.source = uid;
+    } else if (gang.unreadable.empty()) {
+      gang.unreadable = "pod " + pod->key() + ": " + said.error().message;
+    }
+  }
+  return setSpec(gang, std::move(spec));
+}
+
+bool Gangs::specifyBy(Gang& gang, const PodInfo& member) {
+  if (gang.object || !maySpecify(*member.pod)) return false;
+  if (gang.source == member.uid()) return specify(gang);
+  const auto source = gang.members.find(gang.source);
+  if (gang.spec && source != gang.members.end() && !older(member, *source->second)) return false;
+  auto said = gangSpecOf(*member.pod, args_);
+  if (said) {
+    gang.source = member.uid();
+    gang.unreadable.clear();
+    return setSpec(gang, *std::move(said));
+  }
+  if (!gang.spec) gang.unreadable = "pod " + member.key() + ": " + said.error().message;
+  return false;
+}
+
+bool Gangs::setSpec(Gang& gang, std::optional<GangSpec> spec) {
+  if (spec == gang.spec) return false;
+  const std::vector<std::string> before = groupOf(gang);
+  gang.spec = std::move(spec);
+  relist(gang.id, before, groupOf(gang));
+  return true;
+}
+
+void Gangs::relist(const std::string& id, const std::vector<std::string>& before,
+                   const std::vector<std::string>& after) {
+  if (before == after) return;
+  for (const std::string& other : before) {
+    if (other == id) continue;
+    const auto it = namedBy_.find(other);
+    if (it == namedBy_.end()) continue;
+    it->second.erase(id);
+    if (it->second.empty()) namedBy_.erase(it);
+  }
+  for (const std::string& other : after) namedBy_[other].insert(id);
+}
+
+void Gangs::dropIfEmpty(const std::string& id) {
+  const auto it = gangs_.find(id);
+  if (it == gangs_.end() || it->second.object || !it->second.members.empty()) return;
+  satisfied_.erase(groupIdOf(it->second));
+  relist(id, groupOf(it->second), {id});
+  gangs_.erase(it);
+  const auto names = namedBy_.find(id);
+  if (names == namedBy_.end()) return;
+  names->second.erase(id);
+  if (names->second.empty()) namedBy_.erase(names);
+}
+
+bool Gangs::groupComplete(const Gang& gang) const {
+  return gang.spec && (free(gang) || std::ranges::all_of(gang.spec->group, [&](const auto& id) {
+                         const Gang* other = find(id);
+                         return other && other->complete();
+                       }));
+}
+
+void Gangs::activate(const std::string& id) {
+  const auto names = namedBy_.find(id);
+  if (names == namedBy_.end()) return;
+  std::vector<PodPtr> pods;
+  for (const std::string& other : names->second) {
+    const Gang* gang = find(other);
+    if (!gang || !groupComplete(*gang)) continue;
+    for (PodPtr& pod : pendingOf(*gang)) pods.push_back(std::move(pod));
+  }
+  if (!pods.empty()) handle_.activate(pods);
+}
+
+void Gangs::lookLater(const std::string& id) {
+  if (looks_.empty()) {
+    handle_.executor().post([this, alive = alive_] {
+      if (*alive) look();
+    });
+  }
+  looks_.insert(id);
+}
+
+// A member that went may have been the one that did not fit, and the others wait for it alone. One
+// that was bound sets those free that were held; but only the first of a group does.
+void Gangs::look() {
+  for (const std::string& id : std::exchange(looks_, {})) {
+    const Gang* gang = find(id);
+    if (!gang) continue;
+    const std::string group = groupIdOf(*gang);
+    const bool now = satisfied(*gang);
+    const bool before = satisfied_.contains(group);
+    if (now && before) continue;
+    if (now) {
+      satisfied_.insert(group);
+    } else {
+      satisfied_.erase(group);
+    }
+    activate(id);
+  }
+}
+
+std::string Gangs::verify(const std::string& id) {
+  const auto it = gangs_.find(id);
+  if (it == gangs_.end()) return "";
+  Gang& gang = it->second;
+  std::string difference;
+  const auto note = [&](std::string text) {
+    if (!difference.empty()) difference += "; ";
+    difference += std::move(text);
+  };
+  std::size_t bound = 0, notReady = 0;
+  std::vector<PodPtr> strangers;
+  for (const auto& [uid, pod] : gang.members) {
+    bound += assigned(*pod);
+    notReady += heldBack(*pod);
+    const auto* record = handle_.cluster().findPod(uid);
+    const bool known =
+        assigned(*pod) ? record != nullptr : handle_.seenPods().pending().contains(uid);
+    if (!known || gangIdOf(*pod->pod) != id) strangers.push_back(pod);
+  }
+  for (const PodPtr& pod : strangers) {
+    note("pod " + pod->key() + " is a member here and nowhere else");
+    gang.members.erase(pod->uid());
+    bound -= assigned(*pod);
+    notReady -= heldBack(*pod);
+  }
+  if (std::exchange(gang.bound, bound) != bound) note("the number of bound members was wrong");
+  if (std::exchange(gang.notReady, notReady) != notReady)
+    note("the number of members that are held back was wrong");
+  std::erase_if(gang.released, [&](const auto& entry) {
+    const auto* record = handle_.cluster().findPod(entry.first);
+    if (record && record->assumed) return false;
+    note("a member that was let go has no place");
+    return true;
+  });
+  if (specify(gang)) note("what it asks for was not what its objects say");
+  dropIfEmpty(id);
+  return difference;
+}
+
+std::string Gangs::verify(const PodPtr& pod) {
+  const std::string id = gangIdOf(*pod->pod);
+  const Gang* gang = find(id);
+  if (id.empty() || (gang && gang->members.contains(pod->uid()))) return "";
+  join(id, pod);
+  return "pod " + pod->key() + " was not a member";
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,150 @@
+#pragma once
+
+// Gangs: which gangs there are, what they ask for and who belongs to them. One for all profiles.
+//
+// Members are pods as the API shows them (framework/seen_pods.h), what a gang asks for follows from
+// its PodGroup or its oldest member that says it. That is all that is kept. Who has a place, waits or
+// is bound is asked of the Cluster, whose records change with every try and its undoing.
+//
+// The one decision that is remembered is which members were let go to be bound together: the others
+// must know before the API shows it, and it is written on the pods. It ends when the API shows the
+// pod bound or gone, or when its place is given up.
+//
+// A gang is complete when as many members as it needs are there and could be placed; a group when all
+// of its gangs are. What completes a group, or changes what it needs, wakes its members (activate).
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "scheduler/framework/handle.h"
+#include "scheduler/framework/status.h"
+#include "scheduler/plugins/coscheduling/gang_spec.h"
+
+namespace koord::scheduler {
+
+template <>
+struct KindOf<api::PodGroup> {
+  // It wakes nobody by itself: members are told when it makes a difference.
+  static constexpr ObjectKind value{.firstList = FirstList::BeforePods};
+};
+
+// Members that were let go together.
+struct GangRelease {
+  std::string groupId;
+  std::size_t members = 0;
+};
+
+struct Gang {
+  std::string id;
+  std::shared_ptr<const api::PodGroup> object;  // nullptr: there is none
+  std::optional<GangSpec> spec;                 // absent: nothing says it yet
+  std::string source;      // uid of the member that says it, when no PodGroup does
+  std::string unreadable;  // why a member's annotations do not say it
+  bool deleted = false;    // its PodGroup went while members were there
+  std::unordered_map<std::string, PodPtr> members;  // by uid, as the API shows them
+  std::size_t notReady = 0;  // of these, without a node and not to be placed: gated, leaving
+  std::size_t bound = 0;     // of these, on a node as the API shows it
+  std::unordered_map<std::string, std::shared_ptr<const GangRelease>> released;  // not bound yet
+
+  std::size_t ready() const { return members.size() - notReady; }
+  bool complete() const { return spec && static_cast<std::int64_t>(ready()) >= spec->minimum; }
+};
+
+class Gangs {
+ public:
+  // The handle is that of the first profile that has the plugin; it outlives this.
+  Gangs(Handle& handle, const CoschedulingArgs& args);
+  Gangs(const Gangs&) = delete;
+  Gangs& operator=(const Gangs&) = delete;
+
+  // nullptr: no member and no PodGroup.
+  const Gang* find(const std::string& id) const;
+  const Gang* gangOf(const PodInfo& pod) const;
+  const std::unordered_map<std::string, Gang>& all() const { return gangs_; }
+
+  // The gangs that are bound together with this one, itself included; those without a spec stand
+  // alone.
+  std::vector<std::string> groupOf(const Gang& gang) const;
+  static std::string groupIdOf(const Gang& gang);
+  // Gangs of the group that see themselves in the same group.
+  std::vector<const Gang*> partnersOf(const Gang& gang) const;
+  // Some member of the gang's group is bound, or on its way.
+  bool satisfied(const Gang& gang) const;
+  // The group is satisfied, and its gang does not look at more than that: its members are placed as
+  // if they stood alone.
+  bool free(const Gang& gang) const;
+  // Success, or why the pod has to wait for others to come.
+  Status check(const PodInfo& pod) const;
+  // Members without a place.
+  std::vector<PodPtr> pendingOf(const Gang& gang) const;
+  // Members that have a place and are not seen as bound.
+  std::size_t waitingIn(const Gang& gang) const;
+
+  // These go on to be bound; what they are written down as.
+  void release(const Gang& gang, std::span<const PodPtr> members);
+  std::shared_ptr<const GangRelease> releaseOf(const PodInfo& pod) const;
+  // The pod has lost its place.
+  void placeLost(const PodInfo& pod);
+
+  // Tries the members of all gangs whose group has this one.
+  void activate(const std::string& id);
+  // Calls fn with gangs whose members or spec have changed.
+  void listen(std::function<void(const std::string& id)> fn) {
+    listeners_.push_back(std::move(fn));
+  }
+
+  // Counts a gang anew, from the pods that are there, and mends what differs: how it differed, ""
+  // when it did not.
+  std::string verify(const std::string& id);
+  // The same for one pod that is there: whether it is a member of its gang.
+  std::string verify(const PodPtr& pod);
+
+  Handle& handle() { return handle_; }
+  const CoschedulingArgs& args() const { return args_; }
+
+ private:
+  void podSeen(const PodPtr& before, const PodPtr& after);
+  void podGroupSeen(const std::shared_ptr<const api::PodGroup>& before,
+                    const std::shared_ptr<const api::PodGroup>& after);
+  Gang& gangNamed(const std::string& id);
+  void join(const std::string& id, const PodPtr& pod);
+  void leave(const std::string& id, const PodInfo& pod);
+  void count(Gang& gang, const PodInfo& pod, bool add);
+  // Reads what the gang asks for, from all of it or because of a member that is new; true when that
+  // has changed.
+  bool specify(Gang& gang);
+  bool specifyBy(Gang& gang, const PodInfo& member);
+  bool setSpec(Gang& gang, std::optional<GangSpec> spec);
+  void relist(const std::string& id, const std::vector<std::string>& before,
+              const std::vector<std::string>& after);
+  void dropIfEmpty(const std::string& id);
+  bool groupComplete(const Gang& gang) const;
+  // Looks again soon whether members that were held, or waited for the one that went, may be tried.
+  void lookLater(const std::string& id);
+  void look();
+  void changed(const std::string& id) const {
+    for (const auto& listener : listeners_) listener(id);
+  }
+
+  Handle& handle_;
+  const CoschedulingArgs args_;
+  std::unordered_map<std::string, Gang> gangs_;
+  // Gangs whose group names this one, itself included.
+  std::unordered_map<std::string, std::set<std::string>> namedBy_;
+  std::vector<std::function<void(const std::string& id)>> listeners_;
+  std::set<std::string> looks_;
+  std::unordered_set<std::string> satisfied_;  // groups that were when their members were last told
+  // Cleared on destruction: posted callbacks look at it first.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+// Those of the scheduler.
+Gangs& gangsOf(Handle& handle, const CoschedulingArgs& args);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,165 @@
+#include "scheduler/plugins/coscheduling/job_preemption.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "scheduler/framework/diagnosis.h"
+#include "scheduler/framework/profile.h"
+#include "scheduler/preemption/evictions.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::string_view kDisablePreemptible = "scheduling.koordinator.sh/disable-preemptible";
+constexpr std::string_view kQuotaPreemptible = "quota.scheduling.koordinator.sh/preemptible";
+constexpr std::string_view kJob = "scheduling.koordinator.sh/questioned-object-key";
+
+bool labelIs(const PodInfo& pod, std::string_view key, std::string_view value) {
+  const std::string* text = api::findIn(pod.pod->metadata.labels, key);
+  return text && *text == value;
+}
+
+// Victims are worth the ranks of their jobs: jobs of higher priority cost more, and one that loses
+// several pods on a node costs no more than one that loses one.
+class JobRules final : public PreemptionRules {
+ public:
+  explicit JobRules(const Cluster& cluster, std::int32_t below) {
+    std::set<std::int32_t> priorities;
+    for (const Cluster::PodRecord& record : cluster.pods())
+      if (record.info->priority < below && spareable(*record.info))
+        priorities.insert(record.info->priority);
+    // From 1, so that the lowest are not as good as nobody.
+    for (const std::int32_t priority : priorities) rank_[priority] = std::ssize(rank_) + 1;
+  }
+  bool empty() const { return rank_.empty(); }
+
+  bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override {
+    return victim.priority < preemptor.priority && spareable(victim);
+  }
+  std::int64_t cost(NodeId, std::span<const PodPtr> victims) const override {
+    std::set<std::string> jobs;
+    std::int64_t sum = 0;
+    for (const PodPtr& victim : victims) {
+      const std::string* job = api::findIn(victim->pod->metadata.labels, kJob);
+      if (!jobs.insert(job ? *job : std::string()).second) continue;
+      const auto rank = rank_.find(victim->priority);
+      if (rank != rank_.end()) sum += rank->second;
+    }
+    return sum;
+  }
+
+ private:
+  static bool spareable(const PodInfo& victim) {
+    return !labelIs(victim, kDisablePreemptible, "true") &&
+           !labelIs(victim, kQuotaPreemptible, "false");
+  }
+  std::map<std::int32_t, std::int64_t> rank_;
+};
+
+bool never(const PodInfo& pod) {
+  const auto& policy = pod.pod->spec.preemptionPolicy;
+  return policy && *policy == "Never";
+}
+
+Status unschedulable(std::string reason) {
+  return Status::unschedulable("preemption: " + std::move(reason));
+}
+
+}  // namespace
+
+std::vector<PodPtr> JobPreemption::membersOf(const PodPtr& pod) const {
+  const Gangs& gangs = cycles_.gangs();
+  const Gang* gang = gangs.gangOf(*pod);
+  if (!gang || gangs.free(*gang)) return {};
+  std::vector<PodPtr> members;
+  for (const Gang* partner : gangs.partnersOf(*gang))
+    for (PodPtr& member : cycles_.gangs().pendingOf(*partner))
+      if (member->pod->spec.schedulingGates.empty() && !member->pod->metadata.deletionTimestamp)
+        members.push_back(std::move(member));
+  return members;
+}
+
+std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPtr> members) const {
+  if (never(pod)) return "not eligible due to preemptionPolicy=Never.";
+  for (const PodPtr& member : members) {
+    if (evictionsOf(handle_).holdsBack(member->uid()))
+      return "not eligible due to terminating pod on the nominated node.";
+    const auto node = handle_.cluster().findNode(handle_.nominator().nodeOf(member->uid()));
+    if (!node) continue;
+    for (const PodPtr& other : handle_.cluster().node(*node).pods)
+      if (other->pod->metadata.deletionTimestamp && other->priority < member->priority)
+        return "not eligible due to terminating pod on the nominated node.";
+  }
+  return {};
+}
+
+PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& /*diagnosis*/) {
+  PostFilterResult result;
+  const std::vector<PodPtr> members = membersOf(pod);
+  if (members.empty()) {
+    result.status.code = Code::Unschedulable;
+    return result;
+  }
+  if (std::string why = notEligible(*pod, members); !why.empty()) {
+    result.status = unschedulable(std::move(why));
+    return result;
+  }
+  const JobRules rules(handle_.cluster(), pod->priority);
+  if (rules.empty()) {
+    result.status = unschedulable("no potential victims");
+    return result;
+  }
+  const JobPlan plan = planJob(handle_, rules, members, handle_.cluster().live());
+  if (!plan.status.ok()) {
+    result.status = unschedulable("preemption not helpful: " + plan.status.message());
+    result.nomination = {true, ""};
+    return result;
+  }
+  carryOut(plan);
+  std::size_t victims = 0;
+  for (const auto& [node, pods] : plan.victims) victims += pods.size();
+  result.victims = victims;
+  result.nomination = cycles_.nominationOf(*pod);
+  result.status.reasons = {fmt::format("preemption: preempt success, alreadyWaitingForBound: {}/{}",
+                                       plan.places.size(), members.size())};
+  return result;
+}
+
+void JobPreemption::carryOut(const JobPlan& plan) {
+  std::map<NodeId, PodPtr> preemptors;  // by node: whoever comes there
+  for (const JobPlan::Place& place : plan.places) {
+    const std::string& node = handle_.cluster().node(place.node).name;
+    cycles_.promises()[place.member->uid()] = node;
+    preemptors.emplace(place.node, place.member);
+  }
+  for (const auto& [node, victims] : plan.victims)
+    evictionsOf(handle_).start(preemptors.at(node), handle_.cluster().node(node).name, victims,
+                               {"JobPreemptionSuccessPlugin", handle_.events()});
+}
+
+PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /*diagnosis*/) {
+  PostFilterResult result;
+  result.status.code = Code::Unschedulable;
+  const Gangs& gangs = cycles_.gangs();
+  const Gang* gang = gangs.gangOf(*pod);
+  if (!gang || gangs.free(*gang) || never(*pod)) return result;
+  const std::vector<PodPtr> members = membersOf(pod);
+  std::int64_t needed = 0;
+  for (const auto& [member, count] : cycles_.lacking(*gang)) needed += count;
+  // With members to spare a plan for all of them would ask for too much.
+  if (needed != std::ssize(members)) return result;
+  const JobRules rules(handle_.cluster(), pod->priority);
+  if (rules.empty()) return result;
+  const JobPlan plan = planJob(handle_, rules, members, handle_.cluster().live());
+  if (!plan.status.ok()) {
+    result.status =
+        Status::unresolvable("preemption: not helpful for the gang: " + plan.status.message());
+    result.nomination = {true, ""};
+  }
+  return result;
+}
+
+}  // namespace koord::scheduler

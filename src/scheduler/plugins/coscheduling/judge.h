@@ -1,0 +1,27 @@
+#pragma once
+
+// When a gang may be bound, as plain rules on numbers.
+
+#include <string>
+#include <string_view>
+
+#include "scheduler/plugins/coscheduling/gang_spec.h"
+
+namespace koord::scheduler {
+
+// Where the members of a gang are.
+struct GangStanding {
+  std::int64_t minimum = 0;
+  MatchPolicy policy = MatchPolicy::OnceSatisfied;
+  std::int64_t waiting = 0;  // have a place, not bound
+  std::int64_t bound = 0;
+  bool satisfied = false;  // a member of its group was bound, or let go, before
+};
+
+// How many places the gang lacks before it may be bound; 0: none.
+std::int64_t lacks(const GangStanding& gang);
+
+// "gang a/b has 1 of 3 members placed"
+std::string lackText(const std::string& id, const GangStanding& gang);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,29 @@
+#pragma once
+
+// What members of gangs are told; the words are upstream's where upstream has some.
+
+#include <string>
+#include <vector>
+
+#include "scheduler/engine/pod_info.h"
+
+namespace koord::scheduler::messages {
+
+std::string noGang(const std::string& gang, const PodInfo& pod);
+std::string notInitialised(const std::string& gang, const PodInfo& pod);
+
+// What the gangs of a group lack.
+struct Lacking {
+  std::vector<std::string> absent;
+  std::vector<std::string> notInitialised;
+  bool incomplete = false;
+  bool any() const { return incomplete || !absent.empty() || !notInitialised.empty(); }
+};
+std::string basicCheck(const std::vector<std::string>& group, const Lacking& lacking,
+                       const std::string& gang, const PodInfo& pod);
+
+// A member found no node: what all others hear.
+std::string rejected(const std::string& groupId, const PodInfo& member, const std::string& reason,
+                     std::size_t waiting);
+
+}  // namespace koord::scheduler::messages

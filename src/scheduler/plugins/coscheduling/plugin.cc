@@ -1,0 +1,161 @@
+#include "scheduler/plugins/coscheduling/plugin.h"
+
+#include <boost/json/object.hpp>
+
+#include "kube/client.h"
+#include "model/well_known.h"
+#include "scheduler/plugins/coscheduling/gang_check.h"
+#include "scheduler/plugins/coscheduling/pod_group_controller.h"
+#include "scheduler/plugins/coscheduling/summary.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::string_view kBindKeys[] = {
+    model::kAnnotationBindGangGroupId, model::kAnnotationBindGangMemberCount,
+    model::kAnnotationBindGangGroupIdDeprecated, model::kAnnotationBindGangMemberCountDeprecated};
+
+// Left from another binding, as when a pod was made from one that ran before.
+bool hasBindAnnotations(const PodInfo& pod) {
+  return std::ranges::any_of(kBindKeys, [&](std::string_view key) {
+    return api::findIn(pod.pod->metadata.annotations, key) != nullptr;
+  });
+}
+
+void addBindAnnotations(CycleState& state, const GangRelease& release) {
+  if (release.members <= 1) return;
+  const std::string count = std::to_string(release.members);
+  api::StringMap& annotations = state.annotations();
+  annotations[std::string(model::kAnnotationBindGangGroupId)] = release.groupId;
+  annotations[std::string(model::kAnnotationBindGangMemberCount)] = count;
+  annotations[std::string(model::kAnnotationBindGangGroupIdDeprecated)] = release.groupId;
+  annotations[std::string(model::kAnnotationBindGangMemberCountDeprecated)] = count;
+}
+
+}  // namespace
+
+Coscheduling::Coscheduling(Handle& handle, const CoschedulingArgs& args)
+    : handle_(handle),
+      args_(args),
+      gangs_(gangsOf(handle, args)),
+      cycles_(gangCyclesOf(handle, args)),
+      preemption_(handle, cycles_) {
+  (void)gangCheckOf(handle, gangs_);
+}
+
+std::string Coscheduling::groupOf(const PodInfo& pod) const {
+  return gangIdOf(*pod.pod);
+}
+
+bool Coscheduling::sameGroup(const PodInfo& a, const PodInfo& b) const {
+  const Gang* gang = gangs_.gangOf(a);
+  const Gang* other = gang ? gangs_.gangOf(b) : nullptr;
+  return other && (gang == other || Gangs::groupIdOf(*gang) == Gangs::groupIdOf(*other));
+}
+
+bool Coscheduling::together(const PodInfo& pod) const {
+  const Gang* gang = gangs_.gangOf(pod);
+  return !gang || !gangs_.free(*gang);
+}
+
+std::vector<std::string> Coscheduling::placedWith(const std::string& group) const {
+  const Gang* gang = gangs_.find(group);
+  if (!gang) return {group};
+  std::vector<std::string> ids;
+  for (const Gang* partner : gangs_.partnersOf(*gang)) ids.push_back(partner->id);
+  return ids;
+}
+
+Status Coscheduling::begin(const std::string& group, std::span<const PodPtr> members) {
+  return cycles_.begin(handle_.profile(), group, members);
+}
+
+std::vector<std::size_t> Coscheduling::orderOf(const std::string& group,
+                                               std::span<const PodPtr> members) const {
+  return cycles_.orderOf(group, members);
+}
+
+bool Coscheduling::goesOn(const std::string& group, const GroupOutcome& soFar) {
+  return cycles_.goesOn(group, soFar);
+}
+
+Status Coscheduling::judge(const std::string& group, const GroupOutcome& outcome) {
+  return cycles_.judge(group, outcome);
+}
+
+Nomination Coscheduling::nominationOf(const PodInfo& pod) const {
+  return cycles_.nominationOf(pod);
+}
+
+Status Coscheduling::preEnqueue(const PodInfo& pod) {
+  return gangNameOf(*pod.pod).empty() ? Status{} : gangs_.check(pod);
+}
+
+PostFilterResult Coscheduling::postFilter(CycleState& /*state*/, const PodPtr& pod,
+                                          const Diagnosis& diagnosis) {
+  return args_.enablePreemption ? preemption_.preempt(pod, diagnosis)
+                                : preemption_.checkHelps(pod, diagnosis);
+}
+
+void Coscheduling::unreserve(CycleState& /*state*/, const PodPtr& pod, NodeId /*node*/) {
+  if (!gangNameOf(*pod->pod).empty()) cycles_.unreserved(*pod);
+}
+
+PermitResult Coscheduling::permit(CycleState& /*state*/, const PodPtr& pod, NodeId /*node*/) {
+  return gangNameOf(*pod->pod).empty() ? PermitResult{} : cycles_.permit(*pod);
+}
+
+// Nearly always the whole work is done here, so that the pod needs no write besides its binding.
+Status Coscheduling::preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId /*node*/) {
+  const auto release = gangs_.releaseOf(*pod);
+  if (release) addBindAnnotations(state, *release);
+  const bool waits = handle_.waitingPods().find(pod->uid()) != nullptr;
+  const bool stale = hasBindAnnotations(*pod) && state.annotations().empty();
+  return waits || stale ? Status{} : Status::skip();
+}
+
+Task<Status> Coscheduling::preBind(CycleState& state, PodPtr pod, NodeId /*node*/) {
+  const auto release = gangs_.releaseOf(*pod);
+  if (release) addBindAnnotations(state, *release);
+  const bool written = release && release->members > 1;
+  if (written || pod->kind || !handle_.api() || !hasBindAnnotations(*pod)) co_return Status{};
+  json::object removed;
+  for (const std::string_view key : kBindKeys) removed.emplace(key, nullptr);
+  json::value patch = json::object{
+      {"metadata", json::object{{"uid", pod->uid()}, {"annotations", std::move(removed)}}}};
+  auto patching = kube::mergePatch(*handle_.api(), api::Pod::kType, api::keyOf(pod->pod->metadata),
+                                   std::move(patch));
+  const Result<json::value> reply = co_await patching;
+  co_return reply ? Status{} : Status::of(reply.error());
+}
+
+std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
+  const auto hint = [this](const PodInfo& pod, const ClusterEvent&) {
+    return cycles_.roomHint(pod);
+  };
+  // Labels and annotations may put a member that is held into another gang.
+  const auto itself = [](const PodInfo& pod, const ClusterEvent& event) {
+    return event.newPod && event.newPod->uid() == pod.uid() ? Hint::Queue : Hint::Skip;
+  };
+  return {{EventResource::UnscheduledPod, action::kUpdate, "", itself},
+          {EventResource::AssignedPod, action::kDelete | action::kUpdatePodScaleDown, "", hint},
+          {EventResource::Node, action::kAdd | action::kUpdateNodeAllocatable, "", hint}};
+}
+
+std::vector<ServicePlugin::Route> Coscheduling::routes() {
+  return gangRoutes(cycles_);
+}
+
+Task<void> Coscheduling::run() {
+  if (!handle_.api()) co_return;
+  PodGroupController controller(handle_, gangs_);
+  controller.start();
+  for (;;) {
+    auto pause = sleepFor(handle_.executor(), PodGroupController::kPeriod);
+    co_await pause;
+    controller.tellOfWaiting();
+  }
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,84 @@
+#pragma once
+
+// Coscheduling: gangs. Pods that name a PodGroup, or a gang in their annotations, are placed when as
+// many of them as the gang needs have a node, and not before; gangs that name each other are bound
+// together.
+//
+// This is what one profile sees of it; who belongs together is in gangs.h, how groups are tried in
+// gang_cycles.h, what is written of them in pod_group_controller.h.
+
+#include "scheduler/framework/controller.h"
+#include "scheduler/framework/people.h"
+#include "scheduler/framework/registry.h"
+#include "scheduler/plugins/coscheduling/gang_cycles.h"
+#include "scheduler/plugins/coscheduling/job_preemption.h"
+
+namespace koord::scheduler {
+
+class Coscheduling final : public Plugin,
+                           public Signed,
+                           public GroupPlugin,
+                           public PreEnqueuePlugin,
+                           public PreFilterPlugin,
+                           public PostFilterPlugin,
+                           public PreScorePlugin,
+                           public ScorePlugin,
+                           public ReservePlugin,
+                           public PermitPlugin,
+                           public PreBindPlugin,
+                           public PostBindPlugin,
+                           public EnqueueExtensions,
+                           public ServicePlugin,
+                           public ControllerPlugin {
+ public:
+  static constexpr std::string_view kName = "Coscheduling";
+  Coscheduling(Handle& handle, const CoschedulingArgs& args);
+  std::string_view name() const override { return kName; }
+
+  // Pods are judged one by one by others: nothing depends on the gang.
+  void sign(const PodInfo&, Signature&) const override {}
+  PreFilterResult preFilter(CycleState&, const PodInfo&) override { return {Status::skip(), {}}; }
+  Status preScore(CycleState&, const PodInfo&, std::span<const NodeId>) override {
+    return Status::skip();
+  }
+  Status score(const CycleState&, const PodInfo&, std::span<const NodeId>,
+               std::span<std::int64_t>) override {
+    return {};
+  }
+  bool indifferent(const PodInfo&) override { return true; }
+
+  std::string groupOf(const PodInfo& pod) const override;
+  bool sameGroup(const PodInfo& a, const PodInfo& b) const override;
+  bool together(const PodInfo& pod) const override;
+  std::vector<std::string> placedWith(const std::string& group) const override;
+  Status begin(const std::string& group, std::span<const PodPtr> members) override;
+  std::vector<std::size_t> orderOf(const std::string& group,
+                                   std::span<const PodPtr> members) const override;
+  bool goesOn(const std::string& group, const GroupOutcome& soFar) override;
+  Status judge(const std::string& group, const GroupOutcome& outcome) override;
+  Nomination nominationOf(const PodInfo& pod) const override;
+  std::size_t waitingGroups() const override { return cycles_.waitingGroups(); }
+
+  Status preEnqueue(const PodInfo& pod) override;
+  PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
+                              const Diagnosis& diagnosis) override;
+  Status reserve(CycleState&, const PodPtr&, NodeId) override { return {}; }
+  void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  PermitResult permit(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
+  // The API shows it bound soon.
+  void postBind(CycleState&, const PodPtr&, const std::string&) override {}
+  std::vector<EventRegistration> eventsToRegister() const override;
+  std::vector<Route> routes() override;
+  Task<void> run() override;
+
+ private:
+  Handle& handle_;
+  const CoschedulingArgs args_;
+  Gangs& gangs_;
+  GangCycles& cycles_;
+  JobPreemption preemption_;
+};
+
+}  // namespace koord::scheduler

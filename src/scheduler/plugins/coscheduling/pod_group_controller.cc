@@ -1,0 +1,216 @@
+#include "scheduler/plugins/coscheduling/pod_group_controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+
+#include "kube/client.h"
+#include "kube/events.h"
+#include "model/well_known.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// Pods that have ended and name a PodGroup by its label.
+kube::WatchScope endedScope() {
+  return {"", std::string(model::kLabelPodGroup),
+          "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown"};
+}
+
+// Which is kept of them.
+void keepLittle(api::Pod& pod) {
+  api::Pod little;
+  little.metadata.name = std::move(pod.metadata.name);
+  little.metadata.namespace_ = std::move(pod.metadata.namespace_);
+  little.metadata.uid = std::move(pod.metadata.uid);
+  little.metadata.resourceVersion = std::move(pod.metadata.resourceVersion);
+  const std::string gang(gangNameOf(pod));
+  little.metadata.labels[std::string(model::kLabelPodGroup)] = gang;
+  little.status.phase = std::move(pod.status.phase);
+  pod = std::move(little);
+}
+
+std::string ownersOf(const api::Pod& pod) {
+  std::vector<std::string> owners;
+  for (const auto& owner : pod.metadata.ownerReferences)
+    owners.push_back(pod.metadata.namespace_ + "/" + owner.name);
+  std::ranges::sort(owners);
+  return fmt::format("{}", fmt::join(owners, ","));
+}
+
+// A merge patch of the fields that differ.
+json::object statusPatch(const api::PodGroupStatus& before, const api::PodGroupStatus& after) {
+  const json::value was = api::encode(before);
+  json::value is = api::encode(after);
+  json::object patch;
+  for (auto& member : is.as_object()) {
+    const auto* old = was.as_object().if_contains(member.key());
+    if (!old || *old != member.value()) patch[member.key()] = std::move(member.value());
+  }
+  for (const auto& member : was.as_object())
+    if (!is.as_object().contains(member.key())) patch[member.key()] = nullptr;
+  return patch;
+}
+
+}  // namespace
+
+PodGroupController::PodGroupController(Handle& handle, Gangs& gangs)
+    : handle_(handle),
+      gangs_(gangs),
+      endedPods_(*handle.api(), handle.executor(), endedScope(), handle.random()) {
+  for (std::int64_t n = 0; n < std::min<std::int64_t>(gangs.args().controllerWorkers, 64); ++n)
+    queues_.push_back(std::make_unique<kube::WorkQueue>(
+        handle.executor(), "podgroup", [this](std::string gang) { return sync(std::move(gang)); }));
+  endedPods_.setTransform(keepLittle);
+  endedPods_.addHandler({[this](const auto& pod) { ended(*pod, true); },
+                         [this](const auto&, const auto& pod) { ended(*pod, true); },
+                         [this](const auto& pod) { ended(*pod, false); }});
+  gangs.listen([this, alive = std::weak_ptr<bool>(alive_)](const std::string& gang) {
+    if (!alive.expired()) changed(gang);
+  });
+}
+
+PodGroupController::~PodGroupController() = default;
+
+void PodGroupController::start() {
+  endedPods_.start();
+  endedPods_.onSynced([this] {
+    for (const auto& [id, gang] : gangs_.all()) changed(id);
+    for (auto& queue : queues_) queue->start();
+  });
+}
+
+void PodGroupController::ended(const api::Pod& pod, bool there) {
+  const std::string gang = gangIdOf(pod);
+  if (gang.empty()) return;
+  auto& pods = ended_[gang];
+  if (there) {
+    pods[pod.metadata.uid] = pod.status.phase == "Succeeded";
+  } else {
+    pods.erase(pod.metadata.uid);
+    if (pods.empty()) ended_.erase(gang);
+  }
+  changed(gang);
+}
+
+void PodGroupController::changed(const std::string& id) {
+  const Gang* gang = gangs_.find(id);
+  if (!gang) {
+    toldProblems_.erase(id);
+    waits_.erase(id);
+    return;
+  }
+  tellOfProblems(*gang);
+  if (gang->object && !isSettled(*gang->object))
+    queues_[std::hash<std::string>{}(id) % queues_.size()]->add(id);
+}
+
+GangPods PodGroupController::podsOf(const Gang* gang, const std::string& id) const {
+  GangPods counts;
+  const auto gone = ended_.find(id);
+  const PodInfo* first = nullptr;
+  for (const auto& [uid, pod] : gang->members) {
+    if (gone != ended_.end() && gone->second.contains(uid)) continue;
+    ++counts.pods;
+    counts.scheduled += !pod->pod->spec.nodeName.empty();
+    counts.running += pod->pod->status.phase == "Running";
+    if (!first || pod->key() < first->key()) first = pod.get();
+  }
+  if (first) counts.owners = ownersOf(*first->pod);
+  if (gone == ended_.end()) return counts;
+  for (const auto& [uid, succeeded] : gone->second) {
+    ++counts.pods;
+    ++counts.scheduled;
+    ++(succeeded ? counts.succeeded : counts.failed);
+  }
+  return counts;
+}
+
+Task<Result<>> PodGroupController::sync(std::string id) {
+  const Gang* gang = gangs_.find(id);
+  if (!gang || !gang->object || isSettled(*gang->object)) co_return Result<>{};
+  const std::shared_ptr<const api::PodGroup> object = gang->object;
+  const api::PodGroupStatus status =
+      podGroupStatus(*object, podsOf(gang, id), handle_.executor().wallNow());
+  json::object changes = statusPatch(object->status, status);
+  if (changes.empty()) co_return Result<>{};
+  json::value patch = json::object{{"metadata", json::object{{"uid", object->metadata.uid}}},
+                                   {"status", std::move(changes)}};
+  auto patching = kube::mergePatch(*handle_.api(), api::PodGroup::kType,
+                                   api::keyOf(object->metadata), std::move(patch));
+  const Result<json::value> reply = co_await patching;
+  if (reply || reply.error().code == ErrorCode::NotFound) co_return Result<>{};
+  co_return fail(Error(reply.error()).within("status of PodGroup " + id));
+}
+
+// About the PodGroup, or the member that says what the gang is, or any that waits.
+void PodGroupController::tell(const Gang& gang, std::string_view reason, const std::string& text) {
+  if (!handle_.events()) return;
+  if (gang.object) {
+    handle_.events()->record(kube::referenceTo(api::PodGroup::kType, gang.object->metadata),
+                             "Warning", reason, text, "Scheduling");
+    return;
+  }
+  PodPtr about;
+  if (const auto source = gang.members.find(gang.source); source != gang.members.end())
+    about = source->second;
+  if (!about) {
+    const std::vector<PodPtr> pending = gangs_.pendingOf(gang);
+    if (!pending.empty()) about = pending.front();
+  }
+  if (about)
+    handle_.events()->record(handle_.kindOf(*about).reference(*about), "Warning", reason, text,
+                             "Scheduling");
+}
+
+void PodGroupController::tellOfProblems(const Gang& gang) {
+  std::string text = gang.unreadable;
+  if (gang.spec && !gang.spec->problems.empty())
+    text = fmt::format("{}", fmt::join(gang.spec->problems, "; "));
+  if (text.empty()) {
+    toldProblems_.erase(gang.id);
+  } else if (std::string& told = toldProblems_[gang.id]; told != text) {
+    told = text;
+    tell(gang, "InvalidGang", text);
+  }
+}
+
+// Which pods or objects the gang itself waits for; "" when it has all.
+std::string PodGroupController::lackOf(const Gang& gang) const {
+  if (gang.deleted)
+    return fmt::format("PodGroup {} was deleted; metadata.labels[{}] of its pods names it", gang.id,
+                       model::kLabelPodGroup);
+  if (!gang.spec) {
+    return gang.unreadable.empty()
+               ? fmt::format("there is no PodGroup {}; metadata.labels[{}] of its pods names it",
+                             gang.id, model::kLabelPodGroup)
+               : gang.unreadable;
+  }
+  if (gang.complete() || gangs_.free(gang)) return {};
+  return fmt::format("{}: {} pods are needed, and {} are there{}",
+                     gang.object ? "spec.minMember" : "the gang's minimum", gang.spec->minimum,
+                     gang.members.size(),
+                     gang.notReady > 0 ? fmt::format(", of which {} are held back", gang.notReady)
+                                       : std::string());
+}
+
+void PodGroupController::tellOfWaiting() {
+  const SteadyTime now = handle_.executor().steadyNow();
+  for (const auto& [id, gang] : gangs_.all()) {
+    const bool waits = gang.bound < gang.members.size();
+    std::string lack = waits ? lackOf(gang) : std::string();
+    if (lack.empty()) {
+      waits_.erase(id);
+      continue;
+    }
+    Wait& wait = waits_[id];
+    if (wait.lack != lack) wait = {std::move(lack), now, false};
+    if (wait.told || now - wait.since < kPeriod) continue;
+    wait.told = true;
+    tell(gang, "GangIncomplete", wait.lack);
+  }
+}
+
+}  // namespace koord::scheduler

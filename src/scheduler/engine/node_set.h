@@ -46,7 +46,7 @@ class NodeSet {
   bool smallerThan(std::size_t limit) const;
 
   void intersect(const NodeSet& other);
-  void unite(const NodeSet& other);
+  std::size_t unite(const NodeSet& other);  // how many are new
   void subtract(const NodeSet& other);
 
   // The members from 64 * index on, one bit each.

@@ -174,7 +174,8 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
     if (rejects)
       profile->registrations.push_back({name, {{EventResource::Wildcard, action::kAll, "", {}}}});
   }
-  for (const auto* plugin : profile->offers<const AdmitPlugin>()) profile->admits.push_back(plugin);
+  profile->admits = profile->offers<const AdmitPlugin>();
+  profile->afterPostFilter = profile->offers<AfterPostFilterPlugin>();
   const auto sole = [&]<class Offer>(Offer*& slot, std::string_view what) {
     const auto offers = profile->offers<Offer>();
     if (!offers.empty()) slot = offers.front();

@@ -24,7 +24,8 @@ namespace koord::scheduler {
 class GroupPlugin {
  public:
   virtual ~GroupPlugin() = default;
-  // "" for a pod that stands alone. Must be fast, and the same for as long as the pod is queued.
+  // "" for a pod that stands alone. Must be fast: it is asked whenever the pod is put into the queue
+  // or changes there.
   virtual std::string groupOf(const PodInfo& pod) const = 0;
   // Sets of nodes that the whole group may be placed in, in the order in which they are tried; empty
   // = one set of all nodes. Reports about failures come from the last one that was tried.

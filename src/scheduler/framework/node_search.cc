@@ -26,6 +26,7 @@ NodeSearch::NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& pr
     preFilterOf_.push_back(Profile::indexOf(profile.preFilter, profile.filter[i].name));
     if (!profile.filter[i].signedPlugin) otherFilters_ |= PluginMask{1} << i;
   }
+  filterNames_.emplace_back(kExtenderName);
   for (const auto& plugin : profile.score)
     if (!plugin.signedPlugin) otherScores_.push_back(plugin.point);
 }
@@ -159,15 +160,15 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
   Status remembered;
   std::vector<std::string>& restricting = attempt.restrictedBy;
   std::uint64_t skipped = 0;
+  std::optional<PreFilterResult> own;
   for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
     const auto& plugin = profile_.preFilter[i];
-    PreFilterResult own;
     if (!plugin.signedPlugin) {
       own = timer_.plugin(plugin.name, "PreFilter",
                           [&] { return plugin.point->preFilter(state, *pod); });
-      if (own.status.rejected()) own.status.plugin = plugin.name;
+      if (own->status.rejected()) own->status.plugin = plugin.name;
     }
-    const PreFilterResult& answer = plugin.signedPlugin ? podClass.preFilter[i] : own;
+    const PreFilterResult& answer = plugin.signedPlugin ? podClass.preFilter[i] : *own;
     if (answer.status.skipped()) {
       skipped |= std::uint64_t{1} << i;
       continue;
@@ -305,7 +306,7 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Att
     if (!attempt.allows(node)) continue;
     if (!passed && !verdicts) continue;
     // The pod itself is not in its own way, nor are those of its group.
-    bool ask = own == node || promisedToGroup(*pod, node);
+    bool ask = own == node || (profile_.groups && promisedToGroup(*pod, node));
     if (verdict == kPasses) {
       ask |= others != 0;
     } else if (verdicts) {
@@ -325,7 +326,6 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Att
 }
 
 bool NodeSearch::promisedToGroup(const PodInfo& pod, NodeId node) const {
-  if (!profile_.groups) return false;
   const auto* nominated = nominator_.on(cluster_.node(node).name);
   return nominated && std::ranges::any_of(*nominated, [&](const PodPtr& other) {
            return profile_.sameGroup(pod, *other);

@@ -72,6 +72,8 @@ class NodeSearch {
   std::shared_ptr<const PodClass> decidingClass(const CycleState& state) const;
 
   const Profile& profile() const { return profile_; }
+  // Who rejected a node, by Rejection::plugin: the profile's filters, then "Extender".
+  std::span<const std::string> filterNames() const { return filterNames_; }
   std::size_t classes() const { return classes_.size(); }
 
  private:

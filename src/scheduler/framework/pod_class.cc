@@ -153,9 +153,11 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
   valid_ = false;  // until all is done
 
   if (!all) {
-    changed.forEach([&](NodeId node) {
-      verdicts_.set(node, kPasses);
-      if (cluster_.live().contains(node)) return;
+    verdicts_.pass(changed);
+    NodeSet& gone = scratch_.left;
+    gone = changed;
+    gone.subtract(cluster_.live());
+    gone.forEach([&](NodeId node) {
       drop(node);
       view_.erase(node);
     });
@@ -181,13 +183,8 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
   } else {
     changed.subtract(left);
     changed.forEach([&](NodeId node) { drop(node); });
-    left.forEach([&](NodeId node) {
-      if (!feasible_.contains(node)) {
-        feasible_.insert(node);
-        ++feasibleCount_;
-      }
-      unscored_.insert(node);
-    });
+    feasibleCount_ += feasible_.unite(left);
+    unscored_.unite(left);
   }
   valid_ = true;
   return {};
@@ -208,6 +205,30 @@ void ClassNodes::setRaw(Normalized& scores, NodeId node, std::int64_t raw) {
     scores.max = raw;
     scores.holders = 1;
   }
+}
+
+// The same for many nodes.
+void ClassNodes::setRaw(Normalized& scores, std::span<const NodeId> nodes,
+                        std::span<const std::int64_t> raw) {
+  if (nodes.empty()) return;
+  const std::int64_t most = std::ranges::max(raw);
+  if (scores.raw.empty()) {
+    if (most == 0) return;
+    scores.raw.assign(cluster_.capacity());
+  }
+  if (scores.max != 0) {
+    scores.raw.read([&](const auto& before) {
+      for (const NodeId node : nodes)
+        scores.holders -= static_cast<std::int64_t>(before[node]) == scores.max ? 1 : 0;
+    });
+  }
+  scores.raw.set(nodes, raw, 0);
+  if (most > scores.max) {
+    scores.max = most;
+    scores.holders = 0;
+  }
+  if (most == scores.max && most != 0)
+    scores.holders += static_cast<std::size_t>(std::ranges::count(raw, most));
 }
 
 // Adds, or takes away, the weighted sum of each node's normalised scores.
@@ -248,12 +269,18 @@ Status ClassNodes::score(const PodInfo& pod, std::size_t position, Normalized* n
                                        plugin.name, status.message()));
     }
     if (normalized) {
-      for (std::size_t n = 0; n < chunk.size(); ++n) setRaw(*normalized, chunk[n], scores[n]);
+      setRaw(*normalized, chunk, scores);
       continue;
     }
-    const auto [least, most] = std::ranges::minmax(scores);
-    if (least < 0 || most > 100) return invalidScore(plugin.name, least < 0 ? least : most);
-    for (std::size_t n = 0; n < chunk.size(); ++n) fixed[first + n] += plugin.weight * scores[n];
+    std::int64_t outside = 0;  // negative when some score is not 0 to 100
+    for (std::size_t n = 0; n < chunk.size(); ++n) {
+      outside |= scores[n] | (100 - scores[n]);
+      fixed[first + n] += plugin.weight * scores[n];
+    }
+    if (outside < 0) {
+      const auto [least, most] = std::ranges::minmax(scores);
+      return invalidScore(plugin.name, least < 0 ? least : most);
+    }
   }
   return {};
 }

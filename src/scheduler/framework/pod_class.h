@@ -98,6 +98,8 @@ class ClassNodes {
   void reset();
   void drop(NodeId node);
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
+  void setRaw(Normalized& scores, std::span<const NodeId> nodes,
+              std::span<const std::int64_t> raw);
   Status score(const PodInfo& pod, std::size_t position, Normalized* normalized,
                std::span<const NodeId> nodes, std::span<std::int64_t> fixed);
   bool scaled(const Normalized& scores) const;

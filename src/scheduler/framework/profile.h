@@ -51,6 +51,7 @@ struct Profile {
   std::vector<const Signed*> signedPlugins;
   std::vector<const ViewPlugin*> views;
   std::vector<const AdmitPlugin*> admits;
+  std::vector<AfterPostFilterPlugin*> afterPostFilter;
   GroupPlugin* groups = nullptr;  // nullptr: every pod stands alone
   std::string groupsName;
   PlanPlugin* planner = nullptr;

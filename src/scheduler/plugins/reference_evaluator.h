@@ -24,8 +24,17 @@ struct Model {
   std::map<std::string, api::StringMap> namespaces;             // their labels
   // Pending pods that preemption has promised a node, by the node's name.
   std::map<std::string, std::vector<std::shared_ptr<const api::Pod>>> nominated;
-  // Why volumes keep a pod from a node; without it volumes are left out.
-  std::function<std::vector<std::string>(const Model&, const api::Pod&, const api::Node&)> volumes;
+  using Rule =
+      std::function<std::vector<std::string>(const Model&, const api::Pod&, const api::Node&)>;
+  Rule volumes;  // why volumes keep a pod from a node; without it volumes are left out
+  // --- Of plugins beyond Kubernetes' own.
+  std::vector<Rule> rules;  // why a node will not do
+  // Why the pod may run nowhere; "" when it may.
+  std::function<std::string(const Model&, const api::Pod&)> admit;
+  // What of the amount that pods take of a node does not count for this one: it is theirs only once,
+  // or kept for this one.
+  std::function<std::int64_t(const Model&, const api::Pod&, const api::Node&, const std::string&)>
+      given;
 };
 
 struct Outcome {
@@ -141,10 +150,17 @@ class Reference {
     std::int64_t used = 0;
     forEachPodOn(node,
                  [&](const api::Pod& pod) { used += amountIn(model::podRequests(pod), name); });
-    return used;
+    return withoutGiven(node, name, used);
+  }
+  std::int64_t withoutGiven(const api::Node& node, const std::string& name,
+                            std::int64_t used) const {
+    if (!model_.given) return used;
+    return std::max<std::int64_t>(used - model_.given(model_, pod_, node, name), 0);
   }
 
   std::vector<std::string> judge(const api::Node& node) const {
+    if (model_.admit)
+      if (std::string why = model_.admit(model_, pod_); !why.empty()) return {std::move(why)};
     if (node.spec.unschedulable &&
         !plainTolerates(pod_, {"node.kubernetes.io/unschedulable", "", "NoSchedule", {}})) {
       return {"node(s) were unschedulable"};
@@ -173,6 +189,8 @@ class Reference {
       if (wanted > 0 && wanted > amountIn(node.status.allocatable, name) - usedOf(node, name))
         reasons.push_back(std::string("Insufficient ") + name);
     }
+    for (const auto& rule : model_.rules)
+      if (reasons.empty()) reasons = rule(model_, pod_, node);
     if (reasons.empty() && model_.volumes) reasons = model_.volumes(model_, pod_, node);
     if (reasons.empty()) reasons = judgeSpread(node);
     if (reasons.empty()) reasons = judgePodAffinity(node);
@@ -389,11 +407,13 @@ class Reference {
       api::Pod alone = pod_;
       alone.spec.resources = {};  // those of the whole pod do not count here
       const auto own = model::podTotals(alone);
-      std::int64_t used = cpu ? own.nonZeroMilliCpu : own.nonZeroMemory;
+      std::int64_t others = 0;
       forEachPodOn(node, [&](const api::Pod& other) {
         const auto totals = model::podTotals(other);
-        used += cpu ? totals.nonZeroMilliCpu : totals.nonZeroMemory;
+        others += cpu ? totals.nonZeroMilliCpu : totals.nonZeroMemory;
       });
+      const std::int64_t used = (cpu ? own.nonZeroMilliCpu : own.nonZeroMemory) +
+                                withoutGiven(node, cpu ? "cpu" : "memory", others);
       sum += used > all ? 0 : (all - used) * 100 / all;
       ++weights;
     }

@@ -84,12 +84,22 @@ const Profile* SchedulingQueue::profileOf(const PodInfo& pod) const {
   return it == profiles_.end() ? nullptr : it->second;
 }
 
+// Into the sorted queue of its place. Most pods come in order, so the end is tried first.
+void SchedulingQueue::insert(Entry& entry) {
+  if (entry.place == QueuePlace::Active) {
+    entry.inActive = active_.insert(active_.end(), &entry);
+  } else {
+    auto& queue = entry.place == QueuePlace::Backoff ? backoff_ : errorBackoff_;
+    entry.inBackoff = queue.insert(queue.end(), &entry);
+  }
+}
+
 // Puts an entry, which must be nowhere, into a store.
 void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& event) {
   entry.place = place;
   switch (place) {
     case QueuePlace::Active:
-      active_.insert(&entry);
+      insert(entry);
       if (!entry.pod.firstReady) entry.pod.firstReady = now();
       onReady_();
       break;
@@ -97,7 +107,7 @@ void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& e
     case QueuePlace::ErrorBackoff:
       entry.backoffEnd = backoffEndOf(entry.pod);
       entry.pod.backoffExpiration = entry.backoffEnd;
-      (place == QueuePlace::Backoff ? backoff_ : errorBackoff_).insert(&entry);
+      insert(entry);
       onReady_();  // a pod in back-off is tried early when nothing else is ready
       break;
     case QueuePlace::Gated:
@@ -120,13 +130,13 @@ void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& e
 void SchedulingQueue::take(Entry& entry) {
   switch (entry.place) {
     case QueuePlace::Active:
-      active_.erase(&entry);
+      active_.erase(entry.inActive);
       break;
     case QueuePlace::Backoff:
-      backoff_.erase(&entry);
+      backoff_.erase(entry.inBackoff);
       break;
     case QueuePlace::ErrorBackoff:
-      errorBackoff_.erase(&entry);
+      errorBackoff_.erase(entry.inBackoff);
       break;
     case QueuePlace::Gated:
       --gatedCount_;
@@ -179,7 +189,6 @@ void SchedulingQueue::add(const PodPtr& pod) {
   QueuedPod queued;
   queued.info = pod;
   queued.profile = profileOf(*pod);
-  if (queued.profile) queued.group = queued.profile->groupOf(*pod);
   // By age, so that a restart of the scheduler keeps the order among equals.
   queued.timestamp = std::min(now(), pod->pod->metadata.creationTimestamp.value_or(now()));
   Entry& entry = newEntry(std::move(queued));
@@ -209,16 +218,16 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
   nominator_.update(before, after);
   Entry& entry = it->second;
   const QueuePlace where = entry.place;
-  if (where != QueuePlace::Unschedulable && where != QueuePlace::Gated) {
-    take(entry);
-    entry.pod.info = after;
+  const bool sorted = where != QueuePlace::Unschedulable && where != QueuePlace::Gated;
+  if (sorted) take(entry);
+  leaveGroup(entry);
+  entry.pod.info = after;
+  joinGroup(entry);
+  if (sorted) {
     entry.place = where;
-    (where == QueuePlace::Active    ? void(active_.insert(&entry))
-     : where == QueuePlace::Backoff ? void(backoff_.insert(&entry))
-                                    : void(errorBackoff_.insert(&entry)));
+    insert(entry);
     return;
   }
-  entry.pod.info = after;
   for (const Actions change : actions) {
     const ClusterEvent event = eventOf(change);
     const Strategy strategy = evaluate(entry.pod, event);
@@ -265,24 +274,37 @@ std::vector<QueuedPod> SchedulingQueue::popGroup(const std::string& group) {
 SchedulingQueue::Entry& SchedulingQueue::newEntry(QueuedPod pod) {
   Entry& entry = entries_[pod.uid()];
   take(entry);
+  leaveGroup(entry);
   entry.sequence = ++lastSequence_;
   entry.pod = std::move(pod);
-  if (!entry.pod.group.empty()) groups_[entry.pod.group].insert(&entry);
+  joinGroup(entry);
   return entry;
 }
 
-void SchedulingQueue::eraseEntry(Entry& entry) {
-  if (const auto group = groups_.find(entry.pod.group); group != groups_.end()) {
-    group->second.erase(&entry);
-    if (group->second.empty()) groups_.erase(group);
-  }
-  entries_.erase(std::string(entry.pod.uid()));
+// Of the pod as it is now: which group it is in may change while it waits.
+void SchedulingQueue::joinGroup(Entry& entry) {
+  QueuedPod& pod = entry.pod;
+  pod.group = pod.profile ? pod.profile->groupOf(*pod.info) : std::string();
+  if (!pod.group.empty()) groups_[pod.group].insert(&entry);
+}
+
+void SchedulingQueue::leaveGroup(Entry& entry) {
+  if (entry.pod.group.empty()) return;
+  const auto group = groups_.find(entry.pod.group);
+  if (group == groups_.end()) return;
+  group->second.erase(&entry);
+  if (group->second.empty()) groups_.erase(group);
+}
+
+QueuedPod SchedulingQueue::eraseEntry(Entry& entry) {
+  leaveGroup(entry);
+  auto erased = entries_.extract(entry.pod.uid());
+  return std::move(erased.mapped().pod);
 }
 
 QueuedPod SchedulingQueue::launch(Entry& entry) {
   take(entry);
-  QueuedPod pod = entry.pod;
-  eraseEntry(entry);
+  QueuedPod pod = eraseEntry(entry);
   ++pod.attempts;
   pod.backoffExpiration.reset();
   markers_[pod.uid()] = inFlight_.insert(inFlight_.end(), InFlight{pod.uid(), {}, {}});

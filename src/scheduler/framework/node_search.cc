@@ -1,3 +1,31 @@
+// One attempt: from a pod to a node, or to the reasons why there is none. The order is
+// kube-scheduler's (PreFilter, the node promised by preemption, Filter, PostFilter elsewhere, Score),
+// the way is not: plugins are asked about all nodes at once, and Signed ones not at all when the
+// pod's class has their answers (pod_class.cc).
+//
+// Three ways, from fast to slow, that give the same result:
+//
+//   fast        only Signed plugins have a say in the pod, nothing is nominated, and all nodes count:
+//               the class's kept best is the answer. O(changed nodes + N / 64).
+//   kept        the class's feasible nodes as a bitset; the other filters run on what is left of
+//               them, then nodes drop out that are promised to pods of no lower priority. Scores of
+//               plugins that are not Signed come as parts (few sets of nodes with equal score) where
+//               the plugin can say it so, and the best is found per part; or node by node.
+//   restricted  PreFilter named the nodes, or a plan did: all filters are asked about these alone,
+//               nothing is kept. O(named nodes x plugins).
+//
+// A pod that was nominated counts on its node for others of no higher priority. As upstream, a node
+// has to pass with these pods there and without them (affinity may need them or not). Where only
+// Signed plugins judge, that is kept per class and priority (nominated_nodes.h); else it is tried in
+// a transaction, node by node.
+//
+// A failure is described by verdicts, one per node. The kept ones hold the first rejection in the
+// order of the plugins only when no other plugin is in between; otherwise all filters are run in
+// order, once, for the message. That costs O(N x plugins), but only for pods that fit nowhere.
+//
+// Ties are broken evenly by the seeded random source. percentageOfNodesToScore cuts the feasible
+// nodes off after so many, from where the last attempt stopped; by default it does not.
+
 #include "scheduler/framework/node_search.h"
 
 #include <fmt/format.h>

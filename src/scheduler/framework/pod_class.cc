@@ -1,3 +1,31 @@
+// A scheduler that looks at every node for every pod does N x P work, nearly all of it to find out
+// what it knew before: pods come from few templates, and placing one changes one node. So verdicts
+// and scores are kept for each class of pods (equal signatures) and brought up to date by the
+// cluster's change log:
+//
+//   sync         takes the nodes that changed since the class was last used (the log tells), runs
+//                the Signed filters on these alone, and moves them in or out of the feasible set.
+//   syncScores   scores the feasible ones among them and puts the new totals into the ScoreIndex.
+//   best         asks the index, without walking over the nodes.
+//
+// What makes everything be asked again: a position that the log does not reach back to, more changes
+// than nodes, an epoch of a plugin that rose (what it answers for unchanged nodes may differ), and
+// PreFilter answers that a plugin's own filter rests on.
+//
+// Normalisation is the difficult part. Scores of some plugins are scaled by the highest over all
+// feasible nodes, so one node can change the totals of all. Each such plugin's raw scores are kept
+// with the highest and the number of nodes that have it. As long as the highest stays, only changed
+// nodes get new totals; when it changes, the old scaled parts of all are taken off and the new ones
+// added (rescale), which is O(N) and rare: raw scores like "untolerated taints" have few values.
+//
+// Cost of an attempt: O(c x plugins) for c nodes that changed since the class was last used, and
+// O(N / 64) for the best. With k classes in turn c is about k. A class that is new, or was dropped,
+// costs O(N x plugins). Memory is about 6 bytes per node and class (NarrowColumn), and classes used
+// least recently go when that exceeds 64 MiB.
+//
+// Which results are the same as if everything were asked anew is checked by search_test.cc against
+// a plain evaluation, and by the simulation with every pod.
+
 #include "scheduler/framework/pod_class.h"
 
 #include <fmt/format.h>
@@ -45,6 +73,13 @@ void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, No
   });
 }
 
+PodClasses::PodClasses(Cluster& cluster, const Profile& profile)
+    : cluster_(cluster), profile_(profile) {
+  for (const auto& plugin : profile.preFilter)
+    judgesNodes_.push_back(Profile::indexOf(profile.filter, plugin.name) != Profile::npos ||
+                           Profile::indexOf(profile.score, plugin.name) != Profile::npos);
+}
+
 std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   if (std::exchange(symbols_, cluster_.symbolsVersion()) != cluster_.symbolsVersion()) {
     byBytes_.clear();
@@ -80,8 +115,8 @@ void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
     if (!plugin.signedPlugin) continue;
     const std::uint64_t epoch = plugin.signedPlugin->preFilterEpoch(pod);
     if (known && epoch == podClass.preFilterEpochs[i]) continue;
-    // What the filters said may rest on what PreFilter left in the state.
-    if (known) podClass.forgetNodes();
+    // What its filter or score said may rest on what PreFilter left in the state.
+    if (known && judgesNodes_[i]) podClass.forgetNodes();
     podClass.preFilterEpochs[i] = epoch;
     podClass.preFilter[i] = plugin.point->preFilter(podClass.state, pod);
     podClass.preFilter[i].status.plugin = plugin.name;

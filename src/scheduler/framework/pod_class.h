@@ -126,7 +126,7 @@ class ClassNodes {
 // The classes of one profile; those used least recently go when there are too many.
 class PodClasses {
  public:
-  PodClasses(Cluster& cluster, const Profile& profile) : cluster_(cluster), profile_(profile) {}
+  PodClasses(Cluster& cluster, const Profile& profile);
 
   std::shared_ptr<PodClass> of(const PodInfo& pod);
   std::size_t size() const { return byBytes_.size(); }
@@ -138,6 +138,9 @@ class PodClasses {
 
   Cluster& cluster_;
   const Profile& profile_;
+  // By position in PreFilter: whether the plugin filters or scores nodes, too. One that does not (a
+  // quota) may change its mind about a pod with every pod that is placed.
+  std::vector<bool> judgesNodes_;
   std::uint64_t symbols_ = 0;  // their version when the classes were made
   Signature signature_;
   Order order_;  // most recently used first

@@ -31,6 +31,8 @@ struct Model {
   std::vector<Rule> rules;  // why a node will not do
   // Why the pod may run nowhere; "" when it may.
   std::function<std::string(const Model&, const api::Pod&)> admit;
+  // Whether two pods are placed together: they do not keep each other off promised nodes.
+  std::function<bool(const api::Pod&, const api::Pod&)> sameGroup;
   // What of the amount that pods take of a node does not count for this one: it is theirs only once,
   // or kept for this one.
   std::function<std::int64_t(const Model&, const api::Pod&, const api::Node&, const std::string&)>
@@ -130,7 +132,8 @@ class Reference {
     then.nominated.clear();
     for (const auto& other : nominated->second) {
       if (other->spec.priority.value_or(0) < pod_.spec.priority.value_or(0) ||
-          other->metadata.uid == pod_.metadata.uid)
+          other->metadata.uid == pod_.metadata.uid ||
+          (model_.sameGroup && model_.sameGroup(pod_, *other)))
         continue;
       auto there = std::make_shared<api::Pod>(*other);
       there->spec.nodeName = node.metadata.name;

@@ -92,6 +92,12 @@ void GroupsFeature::createMember(const std::string& group, int n, const std::str
   create(api::Pod::kType, object.metadata.namespace_, api::encodeObject(object));
 }
 
+void GroupsFeature::addRules(scheduler::Handle&, const std::string&, Model& model) {
+  model.sameGroup = [](const api::Pod& a, const api::Pod& b) {
+    return !groupOf(a).empty() && groupOf(a) == groupOf(b);
+  };
+}
+
 bool GroupsFeature::placesTogether(const api::Pod& pod) const {
   return !groupOf(pod).empty();
 }

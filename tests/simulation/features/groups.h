@@ -15,6 +15,7 @@ class GroupsFeature final : public Feature {
   void join(scheduler::Registry& registry) override;
   std::vector<std::string> plugins() const override;
   void act() override;
+  void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
   bool placesTogether(const api::Pod& pod) const override;
   void chosen(scheduler::Handle& handle, const api::Pod& pod, Choice& choice) override;
   void bound(const api::Pod& pod, const Choice& choice) override;

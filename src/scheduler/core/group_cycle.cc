@@ -5,6 +5,8 @@
 // of the domain. The members that got no node are what the group failed for: PostFilter plugins are
 // asked for them. The cost is that of the members one by one, times the domains that were tried.
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "scheduler/core/group_member.h"
 #include "scheduler/core/scheduler.h"
@@ -59,7 +61,8 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
   for (std::size_t i = 0; i < std::max<std::size_t>(domains.size(), 1); ++i) {
     auto trying = tryDomain(group, members, domains.empty() ? nullptr : &domains[i]);
     verdict = co_await trying;
-    if (verdict.ok()) break;
+    // A plugin that counts members that run already may be content with a domain that takes nobody.
+    if (verdict.ok() && std::ranges::any_of(members, &Member::placed)) break;
   }
   log::v(3, "group {} of {} pods: {}", group, members.size(),
          verdict.ok() ? "placed" : verdict.message());

@@ -109,6 +109,23 @@ TEST(Grants, are_read_from_annotations_at_start_and_with_every_update) {
   EXPECT_EQ(f.annotationOf("next", testing::Slots::kSlots), "2");
 }
 
+TEST(Grants, that_two_pods_have_for_a_moment_are_there_until_both_are_gone) {
+  WithSlots f;
+  f.node(slotNode("n1", "0-3"));
+  for (const char* name : {"gone", "new"}) {
+    PodBuilder pod = aPod(name).nodeName("n1");
+    pod.object().metadata.annotations[testing::Slots::kSlots] = "0-1";
+    f.create(pod);
+  }
+  f.run();
+  f.remove("gone");
+  f.run();
+  f.expectSound();
+  f.create(wanting("p", "3"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("p"), "");
+}
+
 TEST(Grants, are_known_again_after_a_restart) {
   WithSlots f;
   f.node(slotNode("n1", "0-3"));
@@ -242,6 +259,36 @@ TEST_F(HoldsTest, what_was_known_of_owners_and_strangers_is_kept_apart) {
   f.expectSound();
 }
 
+TEST_F(HoldsTest, owners_that_wait_are_woken_by_a_hold_that_is_placed) {
+  f.node(aNode("n1"));
+  f.create(aPod("runs").request("cpu", "4").priority(1));
+  f.run();
+  f.create(owner("o", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("o"), "");
+  add(hold("h", "blue", "4"));  // takes the place of what runs, and may be used by its owners
+  f.run(15s);
+  EXPECT_EQ(kind().boundTo["h"], "n1");
+  EXPECT_EQ(f.nodeOf("o"), "n1");
+  f.expectSound();
+}
+
+TEST_F(HoldsTest, room_that_is_promised_to_a_hold_is_not_its_owners_yet) {
+  f.node(aNode("n1"));
+  f.create(aPod("runs").request("cpu", "2"));
+  f.run();
+  // The hold waits, and the rest of the node is promised to it.
+  PodBuilder unit = aPod("h").request("cpu", "2").priority(5).nominated("n1").gate("later");
+  unit.object().metadata.annotations[testing::Holds::kFor] = "blue";
+  add(unit.build());
+  f.create(owner("o", "1"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("o"), "");
+  f.create(owner("important", "1").priority(9));
+  f.run();
+  EXPECT_EQ(f.nodeOf("important"), "n1") << "promises bind those that matter no more";
+}
+
 TEST_F(HoldsTest, a_unit_is_evicted_by_its_kind) {
   f.node(aNode("n1"));
   add(hold("h", "blue", "3"));
@@ -366,6 +413,15 @@ TEST_F(GroupsTest, members_that_run_count_for_those_that_come_later) {
   EXPECT_EQ(placed(), 3);
   members(3, 4, "1");
   EXPECT_EQ(placed(), 4);
+}
+
+TEST_F(GroupsTest, members_that_come_later_are_tried_in_every_domain) {
+  f.node(aNode("a1").label("zone", "a"));
+  f.node(aNode("b1").label("zone", "b").allocatable("cpu", "1"));
+  members(0, 2, "2", "g/2");
+  ASSERT_EQ(placed(), 2);
+  members(2, 3, "1", "g/2");  // a1 is full, and the two that run would be enough
+  EXPECT_EQ(f.nodeOf("m2"), "b1");
 }
 
 TEST_F(GroupsTest, go_where_all_of_them_fit_when_there_is_such_a_domain) {

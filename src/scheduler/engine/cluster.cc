@@ -163,13 +163,13 @@ void Cluster::shift(Column& column, NodeId node, std::int64_t value, bool negati
 }
 
 Cluster::Column& Cluster::columnFor(ColumnsById& columns, ResourceId id) {
-  while (id >= columns.size()) columns.emplace_back();
-  Column& column = columns[id];
-  if (column.empty()) {
-    column.resize(zeros_.size());
-    columns_.push_back(&column);
+  if (id >= columns.size()) columns.resize(id + 1);
+  auto& column = columns[id];
+  if (!column) {
+    column = std::make_unique<Column>(zeros_.size());
+    columns_.push_back(column.get());
   }
-  return column;
+  return *column;
 }
 
 void Cluster::noteAmount(ResourceId id, std::int64_t amount) {

@@ -11,7 +11,6 @@
 // Not thread-safe: it belongs to the scheduler's actor.
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -233,10 +232,11 @@ class Cluster {
     GrantPtr grant;  // of Regrant: before
   };
 
-  using ColumnsById = std::deque<Column>;  // they stay where they are as resources come
+  // Columns stay where they are as resources come; nullptr where nobody has any.
+  using ColumnsById = std::vector<std::unique_ptr<Column>>;
 
   std::span<const std::int64_t> column(const ColumnsById& columns, ResourceId id) const {
-    return id < columns.size() && !columns[id].empty() ? columns[id] : zeros_;
+    return id < columns.size() && columns[id] ? *columns[id] : zeros_;
   }
   Column& columnFor(ColumnsById& columns, ResourceId id);
   void noteAmount(ResourceId id, std::int64_t amount);
@@ -272,7 +272,7 @@ class Cluster {
   std::uint64_t nodesVersion_ = 0;
   std::uint64_t placesVersion_ = 0;
 
-  // By resource id, then node id; empty where nobody has any.
+  // By resource id, then node id.
   ColumnsById allocatable_;
   ColumnsById requested_;
   std::vector<std::int64_t> highest_;  // by resource id

@@ -159,8 +159,8 @@ void Cluster::removeNode(std::string_view name) {
 }
 
 void Cluster::setAllocatable(NodeId id, const api::ResourceList& list) {
-  for (Column& column : allocatable_)
-    if (!column.empty()) column[id] = 0;
+  for (const auto& column : allocatable_)
+    if (column) (*column)[id] = 0;
   toResources(resources_, list).forEach([&](ResourceId resource, std::int64_t value) {
     if (value <= 0) return;
     columnFor(allocatable_, resource)[id] = value;

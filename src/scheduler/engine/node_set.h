@@ -46,7 +46,8 @@ class NodeSet {
   bool smallerThan(std::size_t limit) const;
 
   void intersect(const NodeSet& other);
-  std::size_t unite(const NodeSet& other);  // how many are new
+  void unite(const NodeSet& other);
+  std::size_t add(const NodeSet& other);  // the same; how many are new
   void subtract(const NodeSet& other);
 
   // The members from 64 * index on, one bit each.

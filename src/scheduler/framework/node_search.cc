@@ -377,6 +377,12 @@ Status NodeSearch::filterOn(CycleState& state, const PodPtr& pod, const Attempt&
                             NodeSet& nodes, Verdicts* verdicts, bool signedToo) {
   NodeView view;
   if (attempt.podClass->hasView) lookAt(profile_, *pod, nodes, view);
+  return filterSeen(state, pod, attempt, view, nodes, verdicts, signedToo);
+}
+
+Status NodeSearch::filterSeen(CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                              const NodeView& view, NodeSet& nodes, Verdicts* verdicts,
+                              bool signedToo) {
   const ViewScope seen(state, view);
   const ViewScope seenByClass(attempt.podClass->state, view);
   for (std::size_t i = 0; i < profile_.filter.size() && !nodes.empty(); ++i) {
@@ -433,15 +439,19 @@ Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const 
 
 Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node) {
   const Attempt& attempt = *state.get<Attempt>(kAttempt);
+  NodeSet one;
+  one.insert(node);
+  // What is only to come holds nothing for the pod yet.
+  NodeView view;
+  if (attempt.podClass->hasView) lookAt(profile_, *pod, one, view);
   const auto judge = [&]() -> Status {
     for (const AdmitPlugin* plugin : profile_.admits)
       if (Status status = plugin->admit(state, *pod); !status.ok()) return status;
     Verdicts verdicts;
     verdicts.reserve(node + 1);
-    NodeSet one;
-    one.insert(node);
-    Status status = filterOn(state, pod, attempt, one, &verdicts, true);
-    if (!status.ok() || !one.empty()) return status;
+    NodeSet left = one;
+    Status status = filterSeen(state, pod, attempt, view, left, &verdicts, true);
+    if (!status.ok() || !left.empty()) return status;
     const Rejection& rejection = verdicts.rejection(verdicts.at(node));
     return {rejection.code, rejection.reasons, filterNames_[rejection.plugin]};
   };

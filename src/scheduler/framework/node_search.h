@@ -124,6 +124,8 @@ class NodeSearch {
                  Verdicts* verdicts);
   Status filterOn(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeSet& nodes,
                   Verdicts* verdicts, bool signedToo);
+  Status filterSeen(CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                    const NodeView& view, NodeSet& nodes, Verdicts* verdicts, bool signedToo);
   void limitFeasible(NodeSet& feasible);
   // Whether some plugin that is not Signed has scores for this pod.
   bool hasOtherScores(const PodInfo& pod) const;

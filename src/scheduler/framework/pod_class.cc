@@ -75,9 +75,13 @@ void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, No
 
 PodClasses::PodClasses(Cluster& cluster, const Profile& profile)
     : cluster_(cluster), profile_(profile) {
-  for (const auto& plugin : profile.preFilter)
-    judgesNodes_.push_back(Profile::indexOf(profile.filter, plugin.name) != Profile::npos ||
-                           Profile::indexOf(profile.score, plugin.name) != Profile::npos);
+  for (std::size_t i = 0; i < profile.preFilter.size(); ++i) {
+    const auto& plugin = profile.preFilter[i];
+    if (!plugin.signedPlugin) continue;
+    preFilters_.push_back({i, plugin.signedPlugin,
+                           Profile::indexOf(profile.filter, plugin.name) != Profile::npos ||
+                               Profile::indexOf(profile.score, plugin.name) != Profile::npos});
+  }
 }
 
 std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
@@ -108,15 +112,16 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
 // Asks the Signed plugins whose answers are not there, or not good any more.
 void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
   const bool known = !podClass.preFilter.empty();
-  podClass.preFilter.resize(profile_.preFilter.size());
-  podClass.preFilterEpochs.resize(profile_.preFilter.size());
-  for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
-    const auto& plugin = profile_.preFilter[i];
-    if (!plugin.signedPlugin) continue;
-    const std::uint64_t epoch = plugin.signedPlugin->preFilterEpoch(pod);
+  if (!known) {
+    podClass.preFilter.resize(profile_.preFilter.size());
+    podClass.preFilterEpochs.resize(profile_.preFilter.size());
+  }
+  for (const auto& [i, signedPlugin, judgesNodes] : preFilters_) {
+    const std::uint64_t epoch = signedPlugin->preFilterEpoch(pod);
     if (known && epoch == podClass.preFilterEpochs[i]) continue;
+    const auto& plugin = profile_.preFilter[i];
     // What its filter or score said may rest on what PreFilter left in the state.
-    if (known && judgesNodes_[i]) podClass.forgetNodes();
+    if (known && judgesNodes) podClass.forgetNodes();
     podClass.preFilterEpochs[i] = epoch;
     podClass.preFilter[i] = plugin.point->preFilter(podClass.state, pod);
     podClass.preFilter[i].status.plugin = plugin.name;
@@ -218,7 +223,7 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
   } else {
     changed.subtract(left);
     changed.forEach([&](NodeId node) { drop(node); });
-    feasibleCount_ += feasible_.unite(left);
+    feasibleCount_ += feasible_.add(left);
     unscored_.unite(left);
   }
   valid_ = true;

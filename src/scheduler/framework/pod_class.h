@@ -138,9 +138,14 @@ class PodClasses {
 
   Cluster& cluster_;
   const Profile& profile_;
-  // By position in PreFilter: whether the plugin filters or scores nodes, too. One that does not (a
-  // quota) may change its mind about a pod with every pod that is placed.
-  std::vector<bool> judgesNodes_;
+  // The Signed ones. One that neither filters nor scores nodes (a quota) may change its mind about a
+  // pod with every pod that is placed.
+  struct SignedPreFilter {
+    std::size_t position = 0;
+    const Signed* plugin = nullptr;
+    bool judgesNodes = false;
+  };
+  std::vector<SignedPreFilter> preFilters_;
   std::uint64_t symbols_ = 0;  // their version when the classes were made
   Signature signature_;
   Order order_;  // most recently used first

@@ -24,6 +24,7 @@ struct Model {
   std::map<std::string, api::StringMap> namespaces;             // their labels
   // Pending pods that preemption has promised a node, by the node's name.
   std::map<std::string, std::vector<std::shared_ptr<const api::Pod>>> nominated;
+  std::set<std::string> promised;  // uids of those in `pods` that are only to come
   using Rule =
       std::function<std::vector<std::string>(const Model&, const api::Pod&, const api::Node&)>;
   Rule volumes;  // why volumes keep a pod from a node; without it volumes are left out
@@ -138,6 +139,7 @@ class Reference {
       auto there = std::make_shared<api::Pod>(*other);
       there->spec.nodeName = node.metadata.name;
       then.pods[other->metadata.uid] = std::move(there);
+      then.promised.insert(other->metadata.uid);
     }
     if (then.pods.size() == model_.pods.size()) return {};
     return Reference(then, pod_, OneNode{}).judge(node);

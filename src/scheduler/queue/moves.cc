@@ -55,7 +55,7 @@ SchedulingQueue::Strategy SchedulingQueue::evaluate(const QueuedPod& pod,
     // Few plugins care for an event, and that is told faster than whether they rejected the pod.
     const auto cares = [&](const auto& registration) { return matches(registration, event); };
     const auto first = std::ranges::find_if(plugin.events, cares);
-    if (first == plugin.events.end() || !pod.rejectedBy(plugin.plugin)) continue;
+    if (first == plugin.events.end() || !plugin.concerns(pod)) continue;
     const bool pending = pod.pendingPlugins.contains(plugin.plugin);
     for (const auto& registration : std::ranges::subrange(first, plugin.events.end())) {
       if (!matches(registration, event)) continue;

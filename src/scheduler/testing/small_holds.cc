@@ -252,4 +252,15 @@ Task<Status> Holds::bind(CycleState&, PodPtr pod, std::string nodeName) {
   co_return status;
 }
 
+std::vector<EventRegistration> Holds::eventsToRegister() const {
+  return {{EventResource::Pod, action::kAdd, "",
+           [this](const PodInfo& pod, const ClusterEvent& event) {
+             const PodPtr& hold = event.newPod;
+             const std::string team = textIn(pod.pod->metadata.labels, kTeam);
+             const bool ours = hold && hold->kind == &kind_ && !team.empty() &&
+                               textIn(hold->pod->metadata.annotations, kFor) == team;
+             return ours ? Hint::Queue : Hint::Skip;
+           }}};
+}
+
 }  // namespace koord::scheduler::testing

@@ -164,8 +164,8 @@ class Holds final : public Plugin,
   bool binds(const PodInfo& unit) const override { return unit.kind == &kind_; }
   Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) override;
 
-  // It rejects nothing by itself.
-  std::vector<EventRegistration> eventsToRegister() const override { return {}; }
+  // It rejects nothing by itself, but a hold that is placed may take those it is for.
+  std::vector<EventRegistration> eventsToRegister() const override;
 
   static HoldKind& kindOf(Handle& handle);
   static HoldLedger& ledgerOf(Handle& handle);

@@ -78,21 +78,17 @@ void AllowancesFeature::act() {
 void AllowancesFeature::addRules(scheduler::Handle& handle, const std::string& without,
                                  Model& model) {
   const auto& ledger = Allowance::ledgerOf(handle);
-  // Pods of nodes that are gone count, though the model does not have them.
+  // By namespace. Pods of nodes that are gone count, though the model does not have them; those that
+  // are promised a node do not.
   struct Charges {
-    std::map<std::string, std::pair<std::string, std::int64_t>> byPod;  // namespace and amount
-    std::map<std::string, std::int64_t> hidden, limits;                 // by namespace
+    std::map<std::string, std::int64_t> hidden, limits;
   };
   auto charges = std::make_shared<Charges>();
   for (const auto& record : handle.cluster().pods()) {
     const std::int64_t* amount = ledger.in(record.grants);
     if (!amount || record.info->uid() == without) continue;
     const std::string& namespace_ = record.info->pod->metadata.namespace_;
-    if (model.pods.contains(record.info->uid())) {
-      charges->byPod[record.info->uid()] = {namespace_, *amount};
-    } else {
-      charges->hidden[namespace_] += *amount;
-    }
+    if (!model.pods.contains(record.info->uid())) charges->hidden[namespace_] += *amount;
   }
   for (const char* namespace_ : {"default", "other"})
     charges->limits[namespace_] = limitOf(handle, namespace_);
@@ -101,8 +97,9 @@ void AllowancesFeature::addRules(scheduler::Handle& handle, const std::string& w
     const auto limit = charges->limits.find(namespace_);
     if (limit == charges->limits.end() || limit->second == kNone) return "";
     std::int64_t sum = cpuOf(pod) + charges->hidden[namespace_];
-    for (const auto& [uid, charge] : charges->byPod)
-      if (charge.first == namespace_ && now.pods.contains(uid)) sum += charge.second;
+    for (const auto& [uid, other] : now.pods)
+      if (other->metadata.namespace_ == namespace_ && !now.promised.contains(uid))
+        sum += cpuOf(*other);
     return sum > limit->second ? "beyond the allowance" : "";
   };
 }

@@ -249,6 +249,7 @@ void HoldsFeature::addRules(scheduler::Handle& handle, const std::string&, Model
 void HoldsFeature::bound(const api::Pod& pod, const Choice& choice) {
   const Share own = shareOf(pod);
   if (own.hold.empty()) return;
+  journal_.note("pod {} uses {}", pod.metadata.name, textOf(pod.metadata.annotations, Holds::kShare));
   const auto found = ever_.find(own.hold);
   if (found == ever_.end())
     return journal_.violated("holds of owners", "{} uses a hold that never was", pod.metadata.name);

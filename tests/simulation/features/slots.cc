@@ -72,6 +72,7 @@ void SlotsFeature::addRules(scheduler::Handle& handle, const std::string&, Model
 void SlotsFeature::bound(const api::Pod& pod, const Choice& choice) {
   const CpuSet own = slotsOf(pod.metadata);
   const std::string& name = pod.metadata.name;
+  if (!own.empty()) journal_.note("pod {} has slots {}", name, own.toString());
   if (own.size() != wantedBy(pod))
     journal_.violated("slots that are wanted", "{} wants {} and has {}", name, wantedBy(pod),
                       own.toString());

@@ -18,11 +18,12 @@ constexpr std::size_t kMaxNodes = 16;
 
 }  // namespace
 
-Life::Life(kube::Api& api, VirtualLoop& loop, Truth& truth, Journal& journal, Random random)
-    : api_(api),
+Life::Life(kube::Api& api, VirtualLoop& loop, Truth& truth, Journal& journal,
+           const Features& features, Random random)
+    : Writes(api, journal),
       loop_(loop),
       truth_(truth),
-      journal_(journal),
+      features_(features),
       random_(random.fork()),
       generate_(random.next()),
       shapes_(1 + random_.below(12)),
@@ -30,29 +31,6 @@ Life::Life(kube::Api& api, VirtualLoop& loop, Truth& truth, Journal& journal, Ra
   truth_.pods.addHandler({[this](const auto& pod) { podSeen(pod); },
                           [this](const auto&, const auto& pod) { podSeen(pod); },
                           {}});
-}
-
-template <class T>
-static Task<void> ended(Task<Result<T>> task) {
-  const auto result = co_await task;
-  (void)result;
-}
-
-template <class T>
-void Life::write(Task<Result<T>> task) {
-  tasks_.spawn(ended(std::move(task)));
-}
-
-Task<void> Life::mustSucceed(Task<Result<json::value>> task, std::string what) {
-  const auto result = co_await task;
-  if (!result) journal_.violated("set-up", "{}: {}", what, result.error().message);
-}
-
-void Life::create(const api::ResourceType& type, const std::string& namespace_,
-                  json::value object) {
-  std::string what(type.kind);
-  tasks_.spawn(mustSucceed(kube::createObject(api_, type, {namespace_, ""}, std::move(object)),
-                           std::move(what)));
 }
 
 void Life::patch(const api::ResourceType& type, const api::ObjectMeta& meta, json::value patch,
@@ -160,6 +138,7 @@ void Life::createPod() {
     pod.label(kForeign, "yes").nodeName((*anyOf(nodes))->metadata.name);
     object.spec.schedulingGates.clear();
   }
+  for (const auto& feature : features_) feature->shape(pod);
   journal_.note("pod {} is created", object.metadata.name);
   create(api::Pod::kType, object.metadata.namespace_, api::encodeObject(object));
 }
@@ -208,6 +187,7 @@ void Life::createNode() {
   if (const auto* zone = api::findIn(object.metadata.labels, "zone"); zone && random_.chance(0.7))
     object.metadata.labels[kZone] = std::string(*zone);
   const std::string name = object.metadata.name;
+  for (const auto& feature : features_) feature->shape(node);
   journal_.note("node {} is created", name);
   create(api::Node::kType, "", api::encodeObject(object));
   create(api::CSINode::kType, "",

@@ -4,15 +4,16 @@
 // nodes and budgets at random; kubelets start and stop pods; a provisioner makes volumes; budgets
 // get their counts; pods of nodes that are gone are collected. It writes straight to the server.
 
-#include "kube/client.h"
 #include "scheduler/testing/generator.h"
-#include "simulation/truth.h"
+#include "simulation/feature.h"
+#include "simulation/writes.h"
 
 namespace koord::simulation {
 
-class Life {
+class Life : Writes {
  public:
-  Life(kube::Api& api, VirtualLoop& loop, Truth& truth, Journal& journal, Random random);
+  Life(kube::Api& api, VirtualLoop& loop, Truth& truth, Journal& journal, const Features& features,
+       Random random);
 
   // Namespaces, classes and the first nodes.
   void begin();
@@ -37,12 +38,6 @@ class Life {
   void provision();
   void bindClaim(const api::PersistentVolumeClaim& claim, const std::string& volume);
 
-  // Writes that may fail because things have moved on.
-  template <class T>
-  void write(Task<Result<T>> task);
-  // Objects that the server has to accept.
-  void create(const api::ResourceType& type, const std::string& namespace_, json::value object);
-  Task<void> mustSucceed(Task<Result<json::value>> task, std::string what);
   void patch(const api::ResourceType& type, const api::ObjectMeta& meta, json::value patch,
              std::string subresource = "");
 
@@ -52,10 +47,9 @@ class Life {
   }
   std::vector<std::shared_ptr<const api::Node>> sortedNodes() const;
 
-  kube::Api& api_;
   VirtualLoop& loop_;
   Truth& truth_;
-  Journal& journal_;
+  const Features& features_;
   Random random_;
   scheduler::testing::Generator generate_;
   std::uint64_t shapes_;
@@ -63,7 +57,6 @@ class Life {
   int lastPod_ = 0;
   int lastNode_ = 0;
   std::uint64_t lastVolume_ = 0;
-  TaskGroup tasks_;
 };
 
 }  // namespace koord::simulation

@@ -96,8 +96,10 @@ std::optional<PlainPlan> planOn(const Model& model, const api::Pod& pod, const s
 std::map<std::string, PlainPlan> plansFor(const Model& model, const api::Pod& pod,
                                           const std::vector<BudgetObject>& budgets, WallTime now) {
   std::map<std::string, PlainPlan> plans;
+  // Who may run nowhere has not been judged on any node.
+  const bool admitted = !model.admit || model.admit(model, pod).empty();
   for (const auto& [name, node] : model.nodes) {
-    if (unresolvable(Reference::judgeOn(model, pod, name))) continue;
+    if (admitted && unresolvable(Reference::judgeOn(model, pod, name))) continue;
     if (auto plan = planOn(model, pod, name, budgets, now)) plans[name] = *std::move(plan);
   }
   return plans;

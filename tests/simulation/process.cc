@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "scheduler/plugins/registry.h"
+#include "simulation/feature.h"
 
 namespace koord::simulation {
 
@@ -24,11 +25,12 @@ profiles:
 }  // namespace
 
 Process::Process(std::string name, VirtualLoop& loop, apiserver::HttpFront& front, Journal& journal,
-                 Decisions& decisions, Random random)
+                 Decisions& decisions, const Features& features, Random random)
     : machine_(std::move(name)),
       loop_(loop),
       journal_(journal),
       decisions_(decisions),
+      features_(features),
       random_(random),
       network_(loop, random_.fork()) {
   network_.listen([&front](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
@@ -48,13 +50,18 @@ void Process::start() {
   metrics_ = std::make_shared<kube::Metrics>();
   api_ = std::make_unique<kube::HttpApi>(network_, loop_,
                                          kube::ClientConfig{.server = "http://server"});
-  witness_ = std::make_unique<Witness>(name_, journal_, decisions_);
+  witness_ = std::make_unique<Witness>(name_, journal_, decisions_, features_);
   scheduler::Registry registry = scheduler::makeRegistry();
   witness_->join(registry);
   auto configuration = scheduler::parseConfiguration(kConfiguration);
   if (!configuration) throw std::runtime_error(configuration.error().message);
   scheduler::SchedulerOptions options;
   options.configuration = *std::move(configuration);
+  auto& plugins = options.configuration.profiles.front().plugins["multiPoint"].enabled;
+  for (const auto& feature : features_) {
+    feature->join(registry);
+    for (const std::string& name : feature->plugins()) plugins.push_back({name, 0});
+  }
   options.seed = random_.next();
   scheduler::Flags flags;
   flags.port = flags.securePort = 0;

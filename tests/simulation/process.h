@@ -20,7 +20,7 @@ namespace koord::simulation {
 class Process final : public kube::Component {
  public:
   Process(std::string name, VirtualLoop& loop, apiserver::HttpFront& front, Journal& journal,
-          Decisions& decisions, Random random);
+          Decisions& decisions, const Features& features, Random random);
   ~Process() override;
 
   void start();
@@ -50,6 +50,7 @@ class Process final : public kube::Component {
   VirtualLoop& loop_;
   Journal& journal_;
   Decisions& decisions_;
+  const Features& features_;
   Random random_;
   net::SimNetwork network_;
   int starts_ = 0;

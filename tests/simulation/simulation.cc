@@ -4,6 +4,7 @@
 #include <array>
 
 #include "apiserver/local_api.h"
+#include "simulation/feature.h"
 #include "simulation/life.h"
 #include "simulation/process.h"
 
@@ -23,21 +24,29 @@ class Simulation {
         server_(openServer(loop_, seed)),
         front_(openFront(*server_)),
         api_(*server_, loop_),
-        truth_(api_, loop_, journal_, decisions_),
-        life_(api_, loop_, truth_, journal_, random_.fork()) {
+        truth_(api_, loop_, journal_, decisions_, features_),
+        life_(api_, loop_, truth_, journal_, features_, random_.fork()),
+        features_(featuresOf(seed, {api_, loop_, journal_, truth_})),
+        extra_(~seed) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
-      processes_[i] = std::make_unique<Process>(std::string(1, static_cast<char>('A' + i)), loop_,
-                                                *front_, journal_, decisions_, random_.fork());
+      processes_[i] =
+          std::make_unique<Process>(std::string(1, static_cast<char>('A' + i)), loop_, *front_,
+                                    journal_, decisions_, features_, random_.fork());
   }
   Outcome run() {
     truth_.start();
+    for (auto& feature : features_) feature->begin();
     life_.begin();
     loop_.advance(10ms);
+    for (auto& feature : features_) feature->start();
     for (auto& process : processes_) process->start();
     const int steps = static_cast<int>(50 + random_.below(250));
     for (int step = 0; step < steps && !journal_.failed(); ++step) {
       if (random_.chance(0.7)) life_.act();
       if (random_.chance(0.05)) disturb();
+      for (auto& feature : features_)
+        if (extra_.chance(0.15)) feature->act();
+      if (!features_.empty() && extra_.chance(0.02)) killLeaderSoon();
       pass(Duration(random_.below(random_.chance(0.1) ? 10'000'000'000 : 1'500'000'000)));
     }
     if (!journal_.failed()) settle();
@@ -90,6 +99,13 @@ class Simulation {
     }
   }
 
+  // At any point of what it is about to do.
+  void killLeaderSoon() {
+    loop_.runAfter(Duration(extra_.below(50'000'000)), [this] {
+      if (Process* process = leader()) process->kill();
+    });
+  }
+
   // Time goes by, and what has to hold at any moment is looked at.
   void pass(Duration time) {
     while (time > 0ns && !journal_.failed()) {
@@ -98,17 +114,38 @@ class Simulation {
       time -= part;
       if (loop_.steadyNow() >= nextTick_) {
         life_.tick();
+        for (auto& feature : features_) feature->tick();
         nextTick_ = loop_.steadyNow() + 1s;
       }
       for (auto& process : processes_)
-        if (process->running()) checkQueue(*process);
+        if (process->running()) {
+          checkQueue(*process);
+          checkLedgers(*process);
+        }
     }
+  }
+
+  // Of some node, at whatever moment this is.
+  void checkLedgers(Process& process) {
+    const scheduler::Cluster& cluster = process.scheduler().cluster();
+    if (cluster.capacity() == 0) return;
+    const auto node = static_cast<scheduler::NodeId>(extra_.below(cluster.capacity()));
+    if (const std::string drift = cluster.verifyNode(node); !drift.empty())
+      journal_.violated("ledgers", "{} at {}: {}", process.name(), cluster.node(node).name, drift);
+  }
+
+  // The store's pods, and what is scheduled as if it were one.
+  std::vector<PodObject> units() const {
+    std::vector<PodObject> all = truth_.sortedPods();
+    for (const auto& feature : features_)
+      std::ranges::copy(feature->units(), std::back_inserter(all));
+    return all;
   }
 
   // Every pod that the scheduler knows to be pending is in exactly one place.
   void checkQueue(Process& process) {
     const scheduler::Scheduler& scheduler = process.scheduler();
-    for (const auto& pod : truth_.pods.objects()) {
+    for (const auto& pod : units()) {
       const auto known = scheduler.pending(api::keyOf(pod->metadata));
       if (!known || known->uid() != pod->metadata.uid || !pod->spec.nodeName.empty() ||
           known->pod->metadata.deletionTimestamp || scheduler.cluster().findPod(known->uid()))
@@ -164,7 +201,7 @@ class Simulation {
     }
     if (cluster.assumedTotal() > 0) return fmt::format("{} pods assumed", cluster.assumedTotal());
     std::size_t assigned = 0, waiting = 0, gated = 0;
-    for (const auto& pod : truth_.pods.objects()) {
+    for (const auto& pod : units()) {
       if (api::isTerminal(*pod)) continue;
       if (pod->spec.nodeName.empty()) {
         const auto place = scheduler.queue().placeOf(pod->metadata.uid);
@@ -186,15 +223,24 @@ class Simulation {
         counts.active + counts.backoff + counts.unschedulable + counts.gated + counts.inFlight;
     if (queued != waiting || counts.gated != gated)
       return fmt::format("{} pods are queued, {} wait", queued, waiting);
+    for (const auto& feature : features_)
+      if (auto what = feature->differences(process.witness().handle()); !what.empty()) return what;
     return "";
   }
 
   // No pod is left behind: events have woken each that they made fit.
   void checkNobodyFits(Process& process) {
     const Model model = process.witness().model();
-    for (const auto& pod : truth_.sortedPods()) {
+    for (const auto& feature : features_)
+      if (const auto what = feature->waitsInVain(model); !what.empty())
+        journal_.violated("who fits is tried", "{}", what);
+    const auto together = [&](const api::Pod& pod) {
+      return std::ranges::any_of(features_,
+                                 [&](const auto& feature) { return feature->placesTogether(pod); });
+    };
+    for (const auto& pod : units()) {
       if (!pod->spec.nodeName.empty() || !pod->spec.schedulingGates.empty() ||
-          pod->metadata.deletionTimestamp)
+          pod->metadata.deletionTimestamp || together(*pod))
         continue;
       const Reference reference(model, *pod);
       if (!reference.outcome().feasible.empty())
@@ -218,6 +264,8 @@ class Simulation {
   apiserver::LocalApi api_;
   Truth truth_;
   Life life_;
+  Features features_;
+  Random extra_;  // what seeds without features do not need
   std::array<std::unique_ptr<Process>, 2> processes_;
   SteadyTime nextTick_{};
 };

@@ -5,6 +5,7 @@
 
 #include "api/selector.h"
 #include "model/pod_requests.h"
+#include "simulation/feature.h"
 
 namespace koord::simulation {
 
@@ -34,7 +35,8 @@ bool isAbout(const api::Pod& owner, const api::PodAffinityTerm& term, const api:
 
 }  // namespace
 
-Truth::Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decisions& decisions)
+Truth::Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decisions& decisions,
+             const Features& features)
     : pods(api, loop),
       nodes(api, loop),
       claims(api, loop),
@@ -42,7 +44,8 @@ Truth::Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decision
       budgets(api, loop),
       loop_(loop),
       journal_(journal),
-      decisions_(decisions) {
+      decisions_(decisions),
+      features_(features) {
   pods.addHandler({[this](const auto& pod) { changed(nullptr, pod); },
                    [this](const auto& before, const auto& after) { changed(before, after); },
                    [this](const auto& pod) {
@@ -80,19 +83,22 @@ std::vector<PodObject> Truth::sortedPods() const {
   return all;
 }
 
+bool Truth::knew(const Choice& choice, const std::string& uid, const std::string& node) const {
+  const auto binding = bindings_.find(uid);
+  if (binding == bindings_.end()) return false;  // not by a scheduler
+  // What a leader has not heard of yet it may believe elsewhere, too: it has just put it there.
+  const auto known = choice.known.find(uid);
+  return binding->second.process == choice.process ||
+         binding->second.time < decisions_.starts.at(choice.process) ||
+         (known != choice.known.end() && known->second == node);
+}
+
 std::vector<PodObject> Truth::others(const Choice& choice, const std::string& node) const {
   std::vector<PodObject> found;
   for (const auto& pod : sortedPods()) {
     if (pod->spec.nodeName.empty() || api::isTerminal(*pod)) continue;
     if (!node.empty() && pod->spec.nodeName != node) continue;
-    const auto binding = bindings_.find(pod->metadata.uid);
-    if (binding == bindings_.end()) continue;  // not by a scheduler
-    // What a leader has not heard of yet it may believe elsewhere, too: it has just put it there.
-    const auto known = choice.known.find(pod->metadata.uid);
-    const bool shown = binding->second.process == choice.process ||
-                       binding->second.time < decisions_.starts.at(choice.process) ||
-                       (known != choice.known.end() && known->second == pod->spec.nodeName);
-    if (shown) found.push_back(pod);
+    if (knew(choice, pod->metadata.uid, pod->spec.nodeName)) found.push_back(pod);
   }
   return found;
 }
@@ -126,6 +132,7 @@ void Truth::bound(const api::Pod& pod) {
   checkPorts(pod, *choice);
   checkApart(pod, *choice);
   checkVolumes(pod, *choice);
+  for (const auto& feature : features_) feature->bound(pod, *choice);
 }
 
 std::vector<Truth::NodeObject> Truth::versionsSince(const Choice& choice) const {
@@ -143,6 +150,7 @@ void Truth::checkRoom(const api::Pod& pod, const Choice& choice) {
     for (const auto& [name, quantity] : model::podRequests(*other))
       used[name] += amountIn({{name, quantity}}, name);
   }
+  for (const auto& feature : features_) feature->addUsed(choice, pod.spec.nodeName, used);
   for (const auto& [name, sum] : used) {
     std::int64_t most = 0;
     for (const auto& node : versions)

@@ -7,6 +7,7 @@
 //  - required anti-affinity holds between pods that schedulers placed;
 //  - a ReadWriteOncePod claim has one user, no node has more volumes than it can attach, and a
 //    volume is usable where its pod is; a volume has one claim and a claim one volume, for good;
+//  - what features say (feature.h);
 //  - who is evicted for another pod was chosen as a victim by upstream's rules and matters less.
 //
 // A node that changed on the way counts as it was when the scheduler chose it, or as it was at any
@@ -27,9 +28,13 @@ namespace koord::simulation {
 // Pods with this label are put on their nodes by the simulation itself.
 inline constexpr const char* kForeign = "foreign";
 
+class Feature;
+using Features = std::vector<std::unique_ptr<Feature>>;
+
 class Truth {
  public:
-  Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decisions& decisions);
+  Truth(kube::Api& api, VirtualLoop& loop, Journal& journal, const Decisions& decisions,
+        const Features& features);
 
   kube::Informer<api::Pod> pods;
   kube::Informer<api::Node> nodes;
@@ -44,18 +49,24 @@ class Truth {
   SteadyTime lastChange() const { return lastChange_; }
   std::size_t boundCount() const { return bindings_.size(); }
 
- private:
+  // --- For features.
   using NodeObject = std::shared_ptr<const api::Node>;
-
-  void changed(const PodObject& before, const PodObject& after);
+  // A unit that is no Pod, as if it were one, has been bound.
   void bound(const api::Pod& pod);
+  // Something else than a pod or node has changed.
+  void touched() { lastChange_ = loop_.steadyNow(); }
+  // What the node was since the scheduler chose it; the first is what the scheduler saw.
+  std::vector<NodeObject> versionsSince(const Choice& choice) const;
+  // Whether whoever made this choice has to know that this unit is on the node.
+  bool knew(const Choice& choice, const std::string& uid, const std::string& node) const;
+  // The running pods that whoever made this choice has to know, by name; on one node or on all.
+  std::vector<PodObject> others(const Choice& choice, const std::string& node = "") const;
+
+ private:
+  void changed(const PodObject& before, const PodObject& after);
   void evicted(const api::Pod& pod);
   void promised(const api::PersistentVolume* before, const api::PersistentVolume& after);
   void claimed(const api::PersistentVolumeClaim& before, const api::PersistentVolumeClaim& after);
-  // What the node was since the scheduler chose it.
-  std::vector<NodeObject> versionsSince(const Choice& choice) const;
-  // The running pods that whoever made this choice has to know, by name; on one node or on all.
-  std::vector<PodObject> others(const Choice& choice, const std::string& node = "") const;
   void checkRoom(const api::Pod& pod, const Choice& choice);
   void checkPorts(const api::Pod& pod, const Choice& choice);
   void checkApart(const api::Pod& pod, const Choice& choice);
@@ -66,6 +77,7 @@ class Truth {
   VirtualLoop& loop_;
   Journal& journal_;
   const Decisions& decisions_;
+  const Features& features_;
   std::map<std::string, std::vector<NodeObject>> history_;  // of nodes, by name; oldest first
   struct Binding {
     std::string process;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "simulation/feature.h"
+
 namespace koord::simulation {
 
 using scheduler::CycleState;
@@ -103,7 +105,13 @@ Model Witness::model(const std::string& without, const StorageModel* storage) {
     for (const PodPtr& pod : pods)
       if (model.nodes.contains(node)) model.nominated[node].push_back(pod->pod);
   addStorage(model, storage ? *storage : StorageModel(handle_->stores()));
+  for (const auto& feature : features_) feature->addRules(*handle_, without, model);
   return model;
+}
+
+bool Witness::placedWithOthers(const api::Pod& pod) const {
+  return std::ranges::any_of(features_,
+                             [&](const auto& feature) { return feature->placesTogether(pod); });
 }
 
 std::vector<BudgetObject> Witness::budgets() const {
@@ -131,7 +139,7 @@ void Witness::tried(const PodInfo& pod) {
   const bool again = history.attempts > 0 && log && !log->empty();
   ++history.attempts;
   journal_.note("{} tries {} for the {}. time", process_, pod.key(), history.attempts);
-  if (!again) return;
+  if (!again || placedWithOthers(*pod.pod)) return;
   const scheduler::Decision& last = log->back();
   if (last.time == std::exchange(history.lastEnd, last.time)) return;  // counted already
   // An attempt without any node rejects nothing: upstream counts it as an error, too.
@@ -166,6 +174,8 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
   choice.limited = storage_->limits.contains(row.name);
   for (const auto& record : handle_->cluster().pods())
     choice.known[record.info->uid()] = handle_->cluster().node(record.node).name;
+  choice.time = handle_->executor().steadyNow();
+  for (const auto& feature : features_) feature->chosen(*handle_, *pod->pod, choice);
   decisions_.choices[pod->uid()].push_back(std::move(choice));
   const Model now = model(pod->uid(), &*storage_);
   const Reference reference(now, *pod->pod);
@@ -177,6 +187,7 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
   }
   // A pod goes where it was promised a place.
   if (pod->pod->status.nominatedNodeName == row.name) return;
+  if (placedWithOthers(*pod->pod)) return;  // in a domain that may have better nodes outside
   for (const auto& [name, total] : outcome.totals)
     if (total > outcome.totals.at(row.name))
       journal_.violated("chosen node", "{} goes to {} with {}, {} has {}", pod->key(), row.name,
@@ -184,6 +195,7 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
 }
 
 void Witness::rejected(const PodPtr& pod) {
+  if (placedWithOthers(*pod->pod)) return;
   const Model now = model();
   const Reference reference(now, *pod->pod);
   if (reference.outcome().feasible.empty()) return;
@@ -199,6 +211,15 @@ void Witness::preempted(const PodPtr& pod, const PostFilterResult& result, const
   if (pod->pod->spec.preemptionPolicy == "Never" && victims > 0)
     journal_.violated("preemption policy", "{} must not preempt", pod->key());
   if (result.status.message().find("not eligible") != std::string::npos) return;
+  if (placedWithOthers(*pod->pod)) {
+    // It was judged with others of its group on nodes; what it may do alone is bounded all the same.
+    for (const auto& other : model.pods)
+      if (other.second->spec.nodeName == node &&
+          other.second->spec.priority.value_or(0) < pod->priority)
+        decisions_.victims.insert(other.first);
+    ++history_[pod->uid()].preemptions;
+    return;
+  }
   const WallTime now = handle_->executor().wallNow();
   const auto plans = plansFor(model, *pod->pod, budgets(), now);
   if (!result.status.ok()) {

@@ -30,6 +30,8 @@ struct Choice {
   std::string nodeVersion;                   // resourceVersion of the Node object
   std::map<std::string, std::string> known;  // the nodes it saw pods on, by their uids
   bool limited = false;                      // it had seen how many volumes the node can attach
+  SteadyTime time{};
+  std::map<std::string, std::int64_t> facts;  // what features want to know later
 };
 
 // What all processes decided, for those who look at the store.
@@ -42,13 +44,19 @@ struct Decisions {
   std::set<std::string> followed;  // processes that led before it
 };
 
+class Feature;
+using Features = std::vector<std::unique_ptr<Feature>>;
+
 class Witness {
  public:
   static constexpr std::string_view kName = "Witness";
   static constexpr std::string_view kPreemption = "DefaultPreemption";
 
-  Witness(std::string process, Journal& journal, Decisions& decisions)
-      : process_(std::move(process)), journal_(journal), decisions_(decisions) {}
+  Witness(std::string process, Journal& journal, Decisions& decisions, const Features& features)
+      : process_(std::move(process)),
+        journal_(journal),
+        decisions_(decisions),
+        features_(features) {}
 
   // Adds the witness to the registry, and puts it around DefaultPreemption. It has to outlive the
   // scheduler that is made from it.
@@ -60,6 +68,7 @@ class Witness {
   // now unless another is given.
   Model model(const std::string& without = "", const StorageModel* storage = nullptr);
   bool ready() const { return handle_ != nullptr; }
+  scheduler::Handle& handle() { return *handle_; }
 
  private:
   class AtWork;      // the plugin
@@ -70,6 +79,8 @@ class Witness {
   void rejected(const scheduler::PodPtr& pod);
   void preempted(const scheduler::PodPtr& pod, const scheduler::PostFilterResult& result,
                  const Model& model);
+  // What such a pod is told alone, others of its kind have a part in.
+  bool placedWithOthers(const api::Pod& pod) const;
   PodObject onNode(const scheduler::Cluster::PodRecord& record);
   std::vector<BudgetObject> budgets() const;
 
@@ -85,6 +96,7 @@ class Witness {
   const std::string process_;
   Journal& journal_;
   Decisions& decisions_;
+  const Features& features_;
   const scheduler::Scheduler* scheduler_ = nullptr;
   scheduler::Handle* handle_ = nullptr;
   std::map<std::string, History> history_;  // by uid

@@ -122,7 +122,10 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
   for (std::size_t i = 0; i < std::max<std::size_t>(domains.size(), 1); ++i) {
     auto trying = tryDomain(group, members, pods, domains.empty() ? nullptr : &domains[i]);
     verdict = co_await trying;
-    if (goOn(verdict)) break;
+    // A plugin that counts members that run already may be content with a domain that takes nobody.
+    if (goOn(verdict) &&
+        std::ranges::find(members, Member::Fate::Placed, &Member::fate) != members.end())
+      break;
   }
   co_return verdict;
 }

@@ -207,7 +207,7 @@ Task<void> Scheduler::conclude(Attempt& attempt, SearchResult result, Asking ask
   } else {
     nomination = {true, ""};
   }
-  for (auto* plugin : attempt.profile->profile().offers<AfterPostFilterPlugin>())
+  for (auto* plugin : attempt.profile->profile().afterPostFilter)
     plugin->afterPostFilter(attempt.state, attempt.pod.info, result.status);
   failed(attempt, result.status, rejected ? &result.diagnosis : nullptr, nomination);
 }

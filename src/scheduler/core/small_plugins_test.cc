@@ -109,6 +109,23 @@ TEST(Grants, are_read_from_annotations_at_start_and_with_every_update) {
   EXPECT_EQ(f.annotationOf("next", testing::Slots::kSlots), "2");
 }
 
+TEST(Grants, that_two_pods_have_for_a_moment_are_there_until_both_are_gone) {
+  WithSlots f;
+  f.node(slotNode("n1", "0-3"));
+  for (const char* name : {"gone", "new"}) {
+    PodBuilder pod = aPod(name).nodeName("n1");
+    pod.object().metadata.annotations[testing::Slots::kSlots] = "0-1";
+    f.create(pod);
+  }
+  f.run();
+  f.remove("gone");
+  f.run();
+  f.expectSound();
+  f.create(wanting("p", "3"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("p"), "");
+}
+
 TEST(Grants, are_known_again_after_a_restart) {
   WithSlots f;
   f.node(slotNode("n1", "0-3"));
@@ -242,6 +259,36 @@ TEST_F(HoldsTest, what_was_known_of_owners_and_strangers_is_kept_apart) {
   f.expectSound();
 }
 
+TEST_F(HoldsTest, owners_that_wait_are_woken_by_a_hold_that_is_placed) {
+  f.node(aNode("n1"));
+  f.create(aPod("runs").request("cpu", "4").priority(1));
+  f.run();
+  f.create(owner("o", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("o"), "");
+  add(hold("h", "blue", "4"));  // takes the place of what runs, and may be used by its owners
+  f.run(15s);
+  EXPECT_EQ(kind().boundTo["h"], "n1");
+  EXPECT_EQ(f.nodeOf("o"), "n1");
+  f.expectSound();
+}
+
+TEST_F(HoldsTest, room_that_is_promised_to_a_hold_is_not_its_owners_yet) {
+  f.node(aNode("n1"));
+  f.create(aPod("runs").request("cpu", "2"));
+  f.run();
+  // The hold waits, and the rest of the node is promised to it.
+  PodBuilder unit = aPod("h").request("cpu", "2").priority(5).nominated("n1").gate("later");
+  unit.object().metadata.annotations[testing::Holds::kFor] = "blue";
+  add(unit.build());
+  f.create(owner("o", "1"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("o"), "");
+  f.create(owner("important", "1").priority(9));
+  f.run();
+  EXPECT_EQ(f.nodeOf("important"), "n1") << "promises bind those that matter no more";
+}
+
 TEST_F(HoldsTest, a_unit_is_evicted_by_its_kind) {
   f.node(aNode("n1"));
   add(hold("h", "blue", "3"));
@@ -250,6 +297,76 @@ TEST_F(HoldsTest, a_unit_is_evicted_by_its_kind) {
   EXPECT_THAT(kind().evicted, Contains("h"));
   EXPECT_EQ(f.nodeOf("vip"), "n1");
   EXPECT_THAT(f.deletions, SizeIs(0));
+}
+
+TEST_F(HoldsTest, a_ledger_of_shares_that_differs_from_its_pods_is_found_out) {
+  f.node(aNode("n1"));
+  add(hold("h", "blue", "3"));
+  f.create(owner("o", "2"));
+  f.run();
+  f.expectSound();
+  auto& use = testing::Holds::ledgerOf(*f.handle).used.at(0).begin()->second;
+  use.amount.base[kCpu] += 1;
+  EXPECT_THAT(f.cluster().verifyNode(0), HasSubstr("kept 1 owners cpu=2001"));
+  use.amount.base[kCpu] -= 1;
+  f.expectSound();
+  use.owners = 2;
+  EXPECT_THAT(f.cluster().verifyNode(0), HasSubstr("holds: uid-default-h: kept 2 owners"));
+  testing::Holds::ledgerOf(*f.handle).used.clear();
+  EXPECT_THAT(f.cluster().verifyNode(0), HasSubstr("kept 0 owners"));
+}
+
+TEST_F(HoldsTest, owners_are_counted_in_full_when_the_hold_goes_and_within_it_when_it_is_back) {
+  f.node(aNode("n1"));
+  const auto unit = hold("h", "blue", "3");
+  add(unit);
+  f.create(owner("o", "2"));
+  f.run();
+  EXPECT_EQ(f.cluster().requested(kCpu)[0], 3000);
+  {
+    Cluster::Transaction whatIf(f.handle->cluster());
+    f.handle->cluster().removePod(unit->metadata.uid);
+    EXPECT_EQ(f.cluster().requested(kCpu)[0], 2000);
+    f.expectSound();
+  }
+  EXPECT_EQ(f.cluster().requested(kCpu)[0], 3000);
+  f.expectSound();
+  f.handle->units().removed(unit);
+  EXPECT_EQ(f.cluster().requested(kCpu)[0], 2000);
+  f.expectSound();
+}
+
+TEST_F(HoldsTest, shares_are_known_again_after_a_restart_whoever_is_seen_first) {
+  f.node(aNode("n1"));
+  add(hold("h", "blue", "3"));
+  f.create(owner("o", "2"));
+  f.run();
+  PodBuilder unit = aPod("h").request("cpu", "3").nodeName("n1");
+  unit.object().metadata.annotations[testing::Holds::kFor] = "blue";
+  for (const bool holdFirst : {true, false}) {
+    f.create();
+    f.node(aNode("n1"));
+    if (holdFirst) f.handle->units().added(unit.build(), kind());
+    f.scheduler->podAdded(f.pods.at("o"));
+    if (!holdFirst) f.handle->units().added(unit.build(), kind());
+    EXPECT_EQ(f.cluster().requested(kCpu)[0], 3000) << holdFirst;
+    f.expectSound();
+  }
+}
+
+TEST_F(HoldsTest, a_hold_that_would_leave_frees_what_its_owners_do_not_use) {
+  f.node(aNode("n1"));
+  add(hold("h", "blue", "3"));
+  f.create(owner("o", "2").priority(20));
+  f.run();
+  f.create(aPod("vip").request("cpu", "3").priority(10));
+  f.run(15s);
+  EXPECT_THAT(kind().evicted, SizeIs(0)) << "the owner would still be there";
+  f.create(aPod("smaller").request("cpu", "2").priority(10));
+  f.run(15s);
+  EXPECT_THAT(kind().evicted, Contains("h"));
+  EXPECT_EQ(f.nodeOf("smaller"), "n1");
+  f.expectSound();
 }
 
 using WithGroups = With<testing::Together>;
@@ -288,6 +405,23 @@ TEST_F(GroupsTest, members_beyond_what_is_needed_may_be_left_behind) {
   members(0, 5, "1", "g/3");
   EXPECT_EQ(placed(), 4);
   f.expectSound();
+}
+
+TEST_F(GroupsTest, members_that_run_count_for_those_that_come_later) {
+  f.node(aNode("n1"));
+  members(0, 3, "1");
+  EXPECT_EQ(placed(), 3);
+  members(3, 4, "1");
+  EXPECT_EQ(placed(), 4);
+}
+
+TEST_F(GroupsTest, members_that_come_later_are_tried_in_every_domain) {
+  f.node(aNode("a1").label("zone", "a"));
+  f.node(aNode("b1").label("zone", "b").allocatable("cpu", "1"));
+  members(0, 2, "2", "g/2");
+  ASSERT_EQ(placed(), 2);
+  members(2, 3, "1", "g/2");  // a1 is full, and the two that run would be enough
+  EXPECT_EQ(f.nodeOf("m2"), "b1");
 }
 
 TEST_F(GroupsTest, go_where_all_of_them_fit_when_there_is_such_a_domain) {
@@ -335,6 +469,74 @@ TEST(Allowances, what_prefilter_said_of_a_class_is_asked_again_when_it_may_not_h
   f.run(15s);
   EXPECT_EQ(f.nodeOf("c"), "n1");
   EXPECT_EQ(ledger.used["default"], 2000);
+}
+
+TEST(Allowances, a_ledger_that_differs_from_its_pods_is_found_out) {
+  WithAllowance f;
+  f.node(aNode("n1"));
+  f.node(aNode("n2"));
+  f.create(aPod("a").request("cpu", "1"));
+  f.run();
+  auto& ledger = testing::Allowance::ledgerOf(*f.handle);
+  f.expectSound();
+  ledger.used["default"] += 5;
+  EXPECT_THAT(f.cluster().verifyNode(0), HasSubstr("default in all: kept 1005, counted 1000"));
+  ledger.used["default"] -= 5;
+  f.expectSound();
+  ledger.usedOn[1]["other"] = 7;
+  EXPECT_THAT(f.cluster().verifyNode(1), HasSubstr("allowance: other: kept 7, counted 0"));
+}
+
+TEST(Allowances, a_limit_that_is_raised_wakes_the_pods_of_its_namespace) {
+  WithAllowance f;
+  f.node(aNode("n1"));
+  auto& limits = f.scheduler->stores().of<testing::AllowanceLimit>();
+  const auto allow = [&](std::int64_t milliCpu) {
+    auto limit = std::make_shared<testing::AllowanceLimit>();
+    limit->metadata.name = "limit";
+    limit->metadata.namespace_ = "default";
+    limit->spec.milliCpu = milliCpu;
+    limits.set(limit);
+    f.run(15s);
+  };
+  allow(1000);
+  f.create(aPod("p").request("cpu", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("p"), "");
+  allow(1500);
+  EXPECT_EQ(f.nodeOf("p"), "");
+  allow(2000);
+  EXPECT_EQ(f.nodeOf("p"), "n1");
+  limits.erase({"default", "limit"});
+  f.create(aPod("q").request("cpu", "2"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("q"), "n1");
+}
+
+// How many nodes it has been asked about.
+struct Counting final : Plugin, Signed, FilterPlugin {
+  explicit Counting(int& count) : asked(count) {}
+  std::string_view name() const override { return "Counting"; }
+  void sign(const PodInfo&, Signature&) const override {}
+  Status filter(const CycleState&, const PodInfo&, NodeFilter& nodes) override {
+    nodes.forEach([&](NodeId) { ++asked; });
+    return {};
+  }
+  int& asked;
+};
+
+TEST(Allowances, what_is_known_of_nodes_is_kept_while_only_the_allowance_changes) {
+  WithAllowance f;
+  int asked = 0;
+  f.registry["Counting"] = [&](Fields&, Handle&) { return std::make_unique<Counting>(asked); };
+  f.configuration_.profiles.front().plugins["multiPoint"].enabled.push_back({"Counting", 0});
+  f.create();
+  f.scheduler->start();
+  for (int n = 0; n < 50; ++n) f.node(aNode("n" + std::to_string(n)));
+  for (int n = 0; n < 20; ++n) f.create(aPod("p" + std::to_string(n)).request("cpu", "1"));
+  f.run();
+  EXPECT_EQ(f.cluster().podTotal(), 20u);
+  EXPECT_LE(asked, 50 + 20);
 }
 
 TEST(Allowances, preemption_goes_on_until_the_pod_is_admitted_too) {

@@ -138,6 +138,8 @@ void Cluster::count(NodeId node, const PodInfo& pod, bool add) {
   addRequested(node, pod.request, !add);
   shift(nonZeroCpu_, node, pod.nonZeroCpu, !add);
   shift(nonZeroMemory_, node, pod.nonZeroMemory, !add);
+  noteAmount(kCpu, nonZeroCpu_[node]);
+  noteAmount(kMemory, nonZeroMemory_[node]);
   podCount_[node] += add ? 1 : -1;
 }
 
@@ -162,13 +164,27 @@ void Cluster::shift(Column& column, NodeId node, std::int64_t value, bool negati
   }
 }
 
+Cluster::Column& Cluster::columnFor(ColumnsById& columns, ResourceId id) {
+  if (id >= columns.size()) columns.resize(id + 1);
+  auto& column = columns[id];
+  if (!column) {
+    column = std::make_unique<Column>(zeros_.size());
+    columns_.push_back(column.get());
+  }
+  return *column;
+}
+
+void Cluster::noteAmount(ResourceId id, std::int64_t amount) {
+  if (id >= highest_.size()) highest_.resize(id + 1);
+  highest_[id] = std::max(highest_[id], amount);
+}
+
 void Cluster::addRequested(NodeId node, const Resources& amount, bool negative) {
   amount.forEach([&](ResourceId id, std::int64_t value) {
     if (value == 0) return;
-    while (id >= requested_.size()) requested_.emplace_back();
-    Column& column = requested_[id];
-    if (node >= column.size()) column.resize(rows_.size());
+    Column& column = columnFor(requested_, id);
     shift(column, node, value, negative);
+    noteAmount(id, column[node]);
   });
 }
 

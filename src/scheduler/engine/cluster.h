@@ -11,7 +11,6 @@
 // Not thread-safe: it belongs to the scheduler's actor.
 
 #include <boost/unordered/unordered_flat_map.hpp>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <set>
@@ -120,11 +119,14 @@ class Cluster {
   void watchNodeAnnotation(std::string key) { nodeAnnotations_.insert(std::move(key)); }
   void watchPodAnnotation(std::string key) { podAnnotations_.insert(std::move(key)); }
 
-  // --- Columns, by node id. A resource nobody has named yet has an empty column: use columnAt.
+  // --- Columns: an entry for every node id below capacity(), also of resources nobody has.
   std::span<const std::int64_t> allocatable(ResourceId id) const {
     return column(allocatable_, id);
   }
   std::span<const std::int64_t> requested(ResourceId id) const { return column(requested_, id); }
+  // No node has, or ever had, a larger amount of the resource in any column. Sums of amounts that
+  // are small enough need not be watched for overflows.
+  std::int64_t highest(ResourceId id) const { return id < highest_.size() ? highest_[id] : 0; }
   std::span<const std::int64_t> nonZeroCpu() const { return nonZeroCpu_; }
   std::span<const std::int64_t> nonZeroMemory() const { return nonZeroMemory_; }
   std::span<const std::int64_t> podCount() const { return podCount_; }
@@ -261,11 +263,14 @@ class Cluster {
     GrantPtr grant;  // of Regrant: before
   };
 
-  template <class Columns>
-  static std::span<const std::int64_t> column(const Columns& columns, ResourceId id) {
-    return id < columns.size() ? std::span<const std::int64_t>(columns[id])
-                               : std::span<const std::int64_t>();
+  // Columns stay where they are as resources come; nullptr where nobody has any.
+  using ColumnsById = std::vector<std::unique_ptr<Column>>;
+
+  std::span<const std::int64_t> column(const ColumnsById& columns, ResourceId id) const {
+    return id < columns.size() && columns[id] ? *columns[id] : zeros_;
   }
+  Column& columnFor(ColumnsById& columns, ResourceId id);
+  void noteAmount(ResourceId id, std::int64_t amount);
   NodeId rowFor(std::string_view name);
   void releaseRow(NodeId id);
   void setAllocatable(NodeId id, const api::ResourceList& list);
@@ -304,8 +309,11 @@ class Cluster {
   std::uint64_t allocatableVersion_ = 0;
   std::uint64_t placesVersion_ = 0;
 
-  std::vector<Column> allocatable_;  // by resource id, then node id
-  std::deque<Column> requested_;     // stays where it is as resources come
+  // By resource id, then node id.
+  ColumnsById allocatable_;
+  ColumnsById requested_;
+  std::vector<std::int64_t> highest_;  // by resource id
+  Column zeros_;
   Column nonZeroCpu_;
   Column nonZeroMemory_;
   // What sums of these columns are beyond what 64 bits hold, exactly, so that taking a pod away
@@ -313,6 +321,8 @@ class Cluster {
   boost::unordered_flat_map<std::pair<const Column*, NodeId>, __int128> excess_;
   Column podCount_;
   Column allowedPods_;
+  // All that have entries.
+  std::vector<Column*> columns_{&zeros_, &nonZeroCpu_, &nonZeroMemory_, &podCount_, &allowedPods_};
   std::vector<TaintSet> taintSetOf_;
   std::vector<std::uint32_t> podDetails_;
   NodeSet unschedulable_;

@@ -104,7 +104,7 @@ std::string Cluster::verifyRequested(NodeId node) const {
       difference += fmt::format("{}: kept {}, counted {}; ", what, kept, counted);
   };
   for (ResourceId id = 0; id < resources_.size(); ++id)
-    compare(resources_.name(id), sums[id], columnAt(requested(id), node));
+    compare(resources_.name(id), sums[id], requested(id)[node]);
   compare("non-zero cpu", cpu, nonZeroCpu_[node]);
   compare("non-zero memory", memory, nonZeroMemory_[node]);
   compare("pods", static_cast<std::int64_t>(rows_[node].pods.size()), podCount_[node]);

@@ -48,8 +48,8 @@ NodeId Cluster::rowFor(std::string_view name) {
   } else {
     id = static_cast<NodeId>(rows_.size());
     rows_.emplace_back();
-    for (Column* column : {&nonZeroCpu_, &nonZeroMemory_, &podCount_, &allowedPods_})
-      column->resize(rows_.size());
+    if (rows_.size() > zeros_.size())  // in steps: nodes arrive one at a time
+      for (Column* column : columns_) column->resize((rows_.size() + 63) / 64 * 64);
     taintSetOf_.resize(rows_.size());
     podDetails_.resize(rows_.size());
   }
@@ -160,13 +160,12 @@ void Cluster::removeNode(std::string_view name) {
 
 void Cluster::setAllocatable(NodeId id, const api::ResourceList& list) {
   ++allocatableVersion_;
-  for (Column& column : allocatable_)
-    if (id < column.size()) column[id] = 0;
+  for (const auto& column : allocatable_)
+    if (column) (*column)[id] = 0;
   toResources(resources_, list).forEach([&](ResourceId resource, std::int64_t value) {
-    if (resource >= allocatable_.size()) allocatable_.resize(resource + 1);
-    Column& column = allocatable_[resource];
-    if (id >= column.size()) column.resize(rows_.size());
-    column[id] = std::max<std::int64_t>(value, 0);
+    if (value <= 0) return;
+    columnFor(allocatable_, resource)[id] = value;
+    noteAmount(resource, value);
   });
   const auto pods = list.find("pods");
   allowedPods_[id] = pods == list.end() ? 0 : pods->second.value();

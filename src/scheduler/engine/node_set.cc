@@ -64,6 +64,22 @@ void NodeSet::unite(const NodeSet& other) {
   }
 }
 
+std::size_t NodeSet::add(const NodeSet& other) {
+  if (other.words_.size() > words_.size()) reserve(other.capacity());
+  std::size_t added = 0;
+  for (std::size_t s = 0; s < other.summary_.size(); ++s) {
+    for (std::uint64_t top = other.summary_[s]; top != 0; top &= top - 1) {
+      const std::size_t w = s * 64 + static_cast<std::size_t>(std::countr_zero(top));
+      const std::uint64_t fresh = other.words_[w] & ~words_[w];
+      if (fresh == 0) continue;
+      added += static_cast<std::size_t>(std::popcount(fresh));
+      words_[w] |= fresh;
+    }
+    summary_[s] |= other.summary_[s];
+  }
+  return added;
+}
+
 void NodeSet::subtract(const NodeSet& other) {
   const std::size_t common = std::min(summary_.size(), other.summary_.size());
   for (std::size_t s = 0; s < common; ++s) {

@@ -47,6 +47,7 @@ class NodeSet {
 
   void intersect(const NodeSet& other);
   void unite(const NodeSet& other);
+  std::size_t add(const NodeSet& other);  // the same; how many are new
   void subtract(const NodeSet& other);
 
   // The members from 64 * index on, one bit each.

@@ -40,7 +40,12 @@ TEST(NodeSet, behaves_like_a_set_of_numbers_under_random_operations) {
           }
           break;
         case 5: {
-          a.unite(b);
+          NodeSet united = a;
+          united.unite(b);
+          const std::size_t before = a.size();
+          const std::size_t added = a.add(b);
+          ASSERT_EQ(added, a.size() - before);
+          ASSERT_EQ(a, united);
           plainA.insert(plainB.begin(), plainB.end());
           break;
         }

@@ -1,3 +1,31 @@
+// What affinity and spreading ask is always of one form: how many pods of some kind are in the
+// domain (zone, host, rack) of a node. Counted by walking over pods that is pods x terms for every
+// attempt, and was most of kube-scheduler's time on clusters with affinity. Here every answer is a
+// number that is kept, and a pod that comes or goes adds or takes one from the numbers it is part
+// of:
+//
+//   label set   pods with equal namespace and labels are one LabelSet. Each set is matched once
+//               against every selector and term there is (matchesOf); later ones catch up by serial
+//               numbers, so that a new term costs the sets and not the pods.
+//   tally       for a selector or term, an amount per node: few in a hash table, many in an array
+//               (NodeAmounts).
+//   sums        a tally added up by the domains of one label key, made when somebody asks and kept
+//               up with each change of the tally. They carry the set of nodes whose domain has any,
+//               which is what a filter wants, and those nodes by amount, which is what a score
+//               wants, as long as there are few different amounts.
+//
+// With P pods, N nodes, and m the terms and selectors that are about one pod (2 to 10 as a rule): a
+// pod that comes or goes costs O(m), and for a sum that becomes zero or stops to be it O(N / 64) for
+// a domain of many nodes, O(1) for a host. A question that was asked before costs O(1), a new one
+// O(P) once for counting. A node that changes a label of a topology drops the sums of all (they are
+// made anew from the tallies, O(N) each), since which domain its pods count for has changed; nodes
+// do so rarely. What nobody asks any more is dropped when there is too much of it (kMaxQueries,
+// kMaxSums, least recently used first).
+//
+// What-if changes run through the same code forwards and backwards: a preemption that is tried out
+// sees affinity as it would be. The idea is that of incremental view maintenance in databases
+// (Gupta and Mumick 1995): keep the answer, apply the difference.
+
 #include "scheduler/engine/pod_index.h"
 
 #include <algorithm>

@@ -51,6 +51,7 @@ class ScoreIndex {
   // A block's highest total; nobody has it when it is but a bound.
   void remember(std::size_t block, std::int64_t max, std::uint64_t holders);
   void refresh(std::size_t block);
+  Top topOfAll();
   // The nodes of a block that have this total, among those in `members`.
   std::uint64_t holders(std::size_t block, std::int64_t total, std::uint64_t members) const;
   std::int64_t highest(std::size_t block, std::uint64_t members) const;

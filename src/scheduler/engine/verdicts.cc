@@ -48,6 +48,15 @@ VerdictId Verdicts::intern(Rejection rejection) {
   return id;
 }
 
+void Verdicts::pass(const NodeSet& nodes) {
+  if (rejections_.size() == 1) return;  // nobody was ever rejected
+  byNode_.read([&](const auto& verdicts) {
+    nodes.forEach([&](NodeId node) {
+      if (verdicts[node] != kPasses) set(node, kPasses);
+    });
+  });
+}
+
 void Verdicts::set(NodeId node, VerdictId verdict) {
   const VerdictId before = at(node);
   if (before == verdict) return;

@@ -51,6 +51,7 @@ class Verdicts {
 
   VerdictId intern(Rejection rejection);
   void set(NodeId node, VerdictId verdict);
+  void pass(const NodeSet& nodes);  // all of them
 
   VerdictId at(NodeId node) const { return static_cast<VerdictId>(byNode_.at(node)); }
   const Rejection& rejection(VerdictId id) const { return rejections_[id]; }

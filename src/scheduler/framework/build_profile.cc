@@ -180,7 +180,8 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
       profile->views.push_back(view);
     }
     if (const auto* extension = dynamic_cast<const EnqueueExtensions*>(plugin.get())) {
-      profile->registrations.push_back({name, extension->eventsToRegister()});
+      profile->registrations.push_back(
+          {name, extension->eventsToRegister(), dynamic_cast<const ViewPlugin*>(plugin.get())});
       continue;
     }
     // Asked again on every event, like upstream's plugins without the extension.
@@ -193,7 +194,8 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
     if (rejects)
       profile->registrations.push_back({name, {{EventResource::Wildcard, action::kAll, "", {}}}});
   }
-  for (const auto* plugin : profile->offers<const AdmitPlugin>()) profile->admits.push_back(plugin);
+  profile->admits = profile->offers<const AdmitPlugin>();
+  profile->afterPostFilter = profile->offers<AfterPostFilterPlugin>();
   const auto sole = [&]<class Offer>(Offer*& slot, std::string_view what) {
     const auto offers = profile->offers<Offer>();
     if (!offers.empty()) slot = offers.front();

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 
 #include "scheduler/framework/status.h"
@@ -21,7 +22,7 @@ class Diagnosis {
   // The other nodes. Borrowed: valid until the next attempt, unless it is kept.
   const Verdicts* verdicts = nullptr;
   void keepVerdicts();
-  std::vector<std::string> filterPlugins;  // names, by Rejection::plugin
+  std::span<const std::string> filterPlugins;  // names, by Rejection::plugin; the search's
   Status postFilter;
   std::string postFilterMessage;
   std::set<std::string> unschedulablePlugins;

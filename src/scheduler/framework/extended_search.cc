@@ -51,8 +51,7 @@ SearchResult NodeSearch::findAmongTimed(CycleState& state, const PodPtr& pod,
   if (!begun) return result;
   Attempt& attempt = *begun;
   Diagnosis& diagnosis = result.diagnosis;
-  const auto extender = static_cast<std::uint16_t>(diagnosis.filterPlugins.size());
-  diagnosis.filterPlugins.emplace_back(kExtenderName);
+  const auto extender = static_cast<std::uint16_t>(profile_.filter.size());
   NodeSet nodes;
   result.status = timer_.point("Filter", [&] { return filterAll(state, pod, attempt, nodes); });
   if (!result.status.ok()) return result;

@@ -40,7 +40,8 @@ struct GroupOutcome {
 class GroupPlugin {
  public:
   virtual ~GroupPlugin() = default;
-  // "" for a pod that stands alone. Must be fast, and follow from the pod's object alone.
+  // "" for a pod that stands alone. Must be fast, and follow from the pod's object alone: it is asked
+  // whenever the pod is put into the queue or changes there.
   virtual std::string groupOf(const PodInfo& pod) const = 0;
   virtual bool sameGroup(const PodInfo& a, const PodInfo& b) const {
     const std::string group = groupOf(a);

@@ -1,3 +1,31 @@
+// One attempt: from a pod to a node, or to the reasons why there is none. The order is
+// kube-scheduler's (PreFilter, the node promised by preemption, Filter, PostFilter elsewhere, Score),
+// the way is not: plugins are asked about all nodes at once, and Signed ones not at all when the
+// pod's class has their answers (pod_class.cc).
+//
+// Three ways, from fast to slow, that give the same result:
+//
+//   fast        only Signed plugins have a say in the pod, nothing is nominated, and all nodes count:
+//               the class's kept best is the answer. O(changed nodes + N / 64).
+//   kept        the class's feasible nodes as a bitset; the other filters run on what is left of
+//               them, then nodes drop out that are promised to pods of no lower priority. Scores of
+//               plugins that are not Signed come as parts (few sets of nodes with equal score) where
+//               the plugin can say it so, and the best is found per part; or node by node.
+//   restricted  PreFilter named the nodes, or a plan did: all filters are asked about these alone,
+//               nothing is kept. O(named nodes x plugins).
+//
+// A pod that was nominated counts on its node for others of no higher priority. As upstream, a node
+// has to pass with these pods there and without them (affinity may need them or not). Where only
+// Signed plugins judge, that is kept per class and priority (nominated_nodes.h); else it is tried in
+// a transaction, node by node.
+//
+// A failure is described by verdicts, one per node. The kept ones hold the first rejection in the
+// order of the plugins only when no other plugin is in between; otherwise all filters are run in
+// order, once, for the message. That costs O(N x plugins), but only for pods that fit nowhere.
+//
+// Ties are broken evenly by the seeded random source. percentageOfNodesToScore cuts the feasible
+// nodes off after so many, from where the last attempt stopped; by default it does not.
+
 #include "scheduler/framework/node_search.h"
 
 #include <fmt/format.h>
@@ -26,6 +54,7 @@ NodeSearch::NodeSearch(Cluster& cluster, Nominator& nominator, const Profile& pr
     preFilterOf_.push_back(Profile::indexOf(profile.preFilter, profile.filter[i].name));
     if (!profile.filter[i].signedPlugin) otherFilters_ |= PluginMask{1} << i;
   }
+  filterNames_.emplace_back(kExtenderName);
   for (const auto& plugin : profile.score)
     if (!plugin.signedPlugin) otherScores_.push_back(plugin.point);
 }
@@ -167,15 +196,15 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
   Status remembered;
   std::vector<std::string>& restricting = attempt.restrictedBy;
   std::uint64_t skipped = 0;
+  std::optional<PreFilterResult> own;
   for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
     const auto& plugin = profile_.preFilter[i];
-    PreFilterResult own;
     if (!plugin.signedPlugin) {
       own = timer_.plugin(plugin.name, "PreFilter",
                           [&] { return plugin.point->preFilter(state, *pod); });
-      if (own.status.rejected()) own.status.plugin = plugin.name;
+      if (own->status.rejected()) own->status.plugin = plugin.name;
     }
-    const PreFilterResult& answer = plugin.signedPlugin ? podClass.preFilter[i] : own;
+    const PreFilterResult& answer = plugin.signedPlugin ? podClass.preFilter[i] : *own;
     if (answer.status.skipped()) {
       skipped |= std::uint64_t{1} << i;
       continue;
@@ -317,7 +346,7 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Att
     if (!attempt.allows(node)) continue;
     if (!passed && !verdicts) continue;
     // The pod itself is not in its own way, nor are those of its group.
-    bool ask = own == node || promisedToGroup(*pod, node);
+    bool ask = own == node || (profile_.groups && promisedToGroup(*pod, node));
     if (verdict == kPasses) {
       ask |= others != 0;
     } else if (verdicts) {
@@ -337,7 +366,6 @@ Status NodeSearch::dropNominated(CycleState& state, const PodPtr& pod, const Att
 }
 
 bool NodeSearch::promisedToGroup(const PodInfo& pod, NodeId node) const {
-  if (!profile_.groups) return false;
   const auto* nominated = nominator_.on(cluster_.node(node).name);
   return nominated && std::ranges::any_of(*nominated, [&](const PodPtr& other) {
            return profile_.sameGroup(pod, *other);
@@ -361,6 +389,12 @@ Status NodeSearch::filterOn(CycleState& state, const PodPtr& pod, const Attempt&
                             NodeSet& nodes, Verdicts* verdicts, bool signedToo) {
   NodeView view;
   if (attempt.podClass->hasView) lookAt(profile_, *pod, nodes, view);
+  return filterSeen(state, pod, attempt, view, nodes, verdicts, signedToo);
+}
+
+Status NodeSearch::filterSeen(CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                              const NodeView& view, NodeSet& nodes, Verdicts* verdicts,
+                              bool signedToo) {
   const ViewScope seen(state, view);
   const ViewScope seenByClass(attempt.podClass->state, view);
   const Cluster::Hidden unseen(cluster_, attempt.hidden);
@@ -429,15 +463,19 @@ Result<std::vector<PluginMask>> NodeSearch::objections(CycleState& state, const 
 
 Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node) {
   const Attempt& attempt = *state.get<Attempt>(kAttempt);
+  NodeSet one;
+  one.insert(node);
+  // What is only to come holds nothing for the pod yet.
+  NodeView view;
+  if (attempt.podClass->hasView) lookAt(profile_, *pod, one, view);
   const auto judge = [&]() -> Status {
     for (const AdmitPlugin* plugin : profile_.admits)
       if (Status status = plugin->admit(state, *pod); !status.ok()) return status;
     Verdicts verdicts;
     verdicts.reserve(node + 1);
-    NodeSet one;
-    one.insert(node);
-    Status status = filterOn(state, pod, attempt, one, &verdicts, true);
-    if (!status.ok() || !one.empty()) return status;
+    NodeSet left = one;
+    Status status = filterSeen(state, pod, attempt, view, left, &verdicts, true);
+    if (!status.ok() || !left.empty()) return status;
     const Rejection& rejection = verdicts.rejection(verdicts.at(node));
     return {rejection.code, rejection.reasons, filterNames_[rejection.plugin]};
   };

@@ -74,6 +74,8 @@ class NodeSearch {
   std::optional<std::string> admitKey(const PodInfo& pod) const;
 
   const Profile& profile() const { return profile_; }
+  // Who rejected a node, by Rejection::plugin: the profile's filters, then "Extender".
+  std::span<const std::string> filterNames() const { return filterNames_; }
   std::size_t classes() const { return classes_.size(); }
 
  private:
@@ -125,6 +127,8 @@ class NodeSearch {
                  Verdicts* verdicts);
   Status filterOn(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeSet& nodes,
                   Verdicts* verdicts, bool signedToo);
+  Status filterSeen(CycleState& state, const PodPtr& pod, const Attempt& attempt,
+                    const NodeView& view, NodeSet& nodes, Verdicts* verdicts, bool signedToo);
   void limitFeasible(NodeSet& feasible);
   // Whether some plugin that is not Signed has scores for this pod.
   bool hasOtherScores(const PodInfo& pod) const;

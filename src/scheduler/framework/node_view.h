@@ -9,9 +9,12 @@
 // Which credits a pod may have belongs to its signature (ViewPlugin), so a class of pods shares one
 // view, kept with its verdicts and brought up to date for nodes that changed.
 
+#include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <span>
 
+#include "scheduler/engine/node_set.h"
 #include "scheduler/engine/pod_info.h"
 
 namespace koord::scheduler {
@@ -32,6 +35,22 @@ class NodeView {
   const NodeCredit* on(NodeId node) const {
     const auto it = credits_.find(node);
     return it == credits_.end() ? nullptr : &it->second;
+  }
+  // fn(index, credit) for those of the nodes, which ascend, that have one. Costs next to nothing
+  // where few have.
+  template <class F>
+  void forEachOf(std::span<const NodeId> nodes, F&& fn) const {
+    if (credits_.size() >= nodes.size()) {
+      if (credits_.empty()) return;
+      for (std::size_t n = 0; n < nodes.size(); ++n)
+        if (const NodeCredit* credit = on(nodes[n])) fn(n, *credit);
+      return;
+    }
+    for (const auto& [node, credit] : credits_) {
+      const auto it = std::ranges::lower_bound(nodes, node);
+      if (it != nodes.end() && *it == node)
+        fn(static_cast<std::size_t>(it - nodes.begin()), credit);
+    }
   }
   void set(NodeId node, NodeCredit credit) { credits_[node] = std::move(credit); }
   void erase(NodeId node) { credits_.erase(node); }

@@ -25,6 +25,9 @@ Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const 
   epochs_ = std::move(epochs);
   valid_ = false;  // until all is done
 
+  // As the pod sees the nodes now: what is only to come holds nothing for it yet.
+  NodeView view;
+  if (podClass.hasView) lookAt(profile, pod, changed, view);
   NodeSet left;
   Cluster::Transaction whatIf(cluster);
   changed.forEach([&](NodeId node) {
@@ -41,8 +44,6 @@ Status NominatedNodes::sync(Cluster& cluster, const Nominator& nominator, const 
   });
   std::vector<NodeId> judged;
   left.copyTo(judged);
-  NodeView view;
-  if (podClass.hasView) lookAt(profile, pod, left, view);
   const ViewScope seen(podClass.state, view);
   for (std::size_t i = 0; i < profile.filter.size() && !left.empty(); ++i) {
     const auto& plugin = profile.filter[i];

@@ -58,7 +58,8 @@ class Signed {
   virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return 0;
   }
-  // Rises when what PreFilter said of the class may not hold any more (a quota was changed).
+  // Rises when what PreFilter said of the class may not hold any more (a quota was changed). What is
+  // kept of nodes is dropped then, if the plugin has a Filter or Score as well.
   virtual std::uint64_t preFilterEpoch(const PodInfo& /*pod*/) const { return 0; }
 };
 

@@ -1,3 +1,31 @@
+// A scheduler that looks at every node for every pod does N x P work, nearly all of it to find out
+// what it knew before: pods come from few templates, and placing one changes one node. So verdicts
+// and scores are kept for each class of pods (equal signatures) and brought up to date by the
+// cluster's change log:
+//
+//   sync         takes the nodes that changed since the class was last used (the log tells), runs
+//                the Signed filters on these alone, and moves them in or out of the feasible set.
+//   syncScores   scores the feasible ones among them and puts the new totals into the ScoreIndex.
+//   best         asks the index, without walking over the nodes.
+//
+// What makes everything be asked again: a position that the log does not reach back to, more changes
+// than nodes, an epoch of a plugin that rose (what it answers for unchanged nodes may differ), and
+// PreFilter answers that a plugin's own filter rests on.
+//
+// Normalisation is the difficult part. Scores of some plugins are scaled by the highest over all
+// feasible nodes, so one node can change the totals of all. Each such plugin's raw scores are kept
+// with the highest and the number of nodes that have it. As long as the highest stays, only changed
+// nodes get new totals; when it changes, the old scaled parts of all are taken off and the new ones
+// added (rescale), which is O(N) and rare: raw scores like "untolerated taints" have few values.
+//
+// Cost of an attempt: O(c x plugins) for c nodes that changed since the class was last used, and
+// O(N / 64) for the best. With k classes in turn c is about k. A class that is new, or was dropped,
+// costs O(N x plugins). Memory is about 6 bytes per node and class (NarrowColumn), and classes used
+// least recently go when that exceeds 64 MiB.
+//
+// Which results are the same as if everything were asked anew is checked by search_test.cc against
+// a plain evaluation, and by the simulation with every pod.
+
 #include "scheduler/framework/pod_class.h"
 
 #include <fmt/format.h>
@@ -45,6 +73,17 @@ void lookAt(const Profile& profile, const PodInfo& pod, const NodeSet& nodes, No
   });
 }
 
+PodClasses::PodClasses(Cluster& cluster, const Profile& profile)
+    : cluster_(cluster), profile_(profile) {
+  for (std::size_t i = 0; i < profile.preFilter.size(); ++i) {
+    const auto& plugin = profile.preFilter[i];
+    if (!plugin.signedPlugin) continue;
+    preFilters_.push_back({i, plugin.signedPlugin,
+                           Profile::indexOf(profile.filter, plugin.name) != Profile::npos ||
+                               Profile::indexOf(profile.score, plugin.name) != Profile::npos});
+  }
+}
+
 std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   if (std::exchange(symbols_, cluster_.symbolsVersion()) != cluster_.symbolsVersion()) {
     byBytes_.clear();
@@ -70,29 +109,19 @@ std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
   return podClass;
 }
 
-namespace {
-
-bool judgesNodes(const Profile& profile, const std::string& plugin) {
-  return Profile::indexOf(profile.filter, plugin) != Profile::npos ||
-         Profile::indexOf(profile.preScore, plugin) != Profile::npos ||
-         Profile::indexOf(profile.score, plugin) != Profile::npos;
-}
-
-}  // namespace
-
 // Asks the Signed plugins whose answers are not there, or not good any more.
 void PodClasses::preFilter(PodClass& podClass, const PodInfo& pod) {
   const bool known = !podClass.preFilter.empty();
-  podClass.preFilter.resize(profile_.preFilter.size());
-  podClass.preFilterEpochs.resize(profile_.preFilter.size());
-  for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
-    const auto& plugin = profile_.preFilter[i];
-    if (!plugin.signedPlugin) continue;
-    const std::uint64_t epoch = plugin.signedPlugin->preFilterEpoch(pod);
+  if (!known) {
+    podClass.preFilter.resize(profile_.preFilter.size());
+    podClass.preFilterEpochs.resize(profile_.preFilter.size());
+  }
+  for (const auto& [i, signedPlugin, judgesNodes] : preFilters_) {
+    const std::uint64_t epoch = signedPlugin->preFilterEpoch(pod);
     if (known && epoch == podClass.preFilterEpochs[i]) continue;
-    // What a plugin's filters and scores said may rest on what its PreFilter left in the state. One
-    // that judges the pod as a whole has neither, and its epoch rises with nearly every pod.
-    if (known && judgesNodes(profile_, plugin.name)) podClass.forgetNodes();
+    const auto& plugin = profile_.preFilter[i];
+    // What its filter or score said may rest on what PreFilter left in the state.
+    if (known && judgesNodes) podClass.forgetNodes();
     podClass.preFilterEpochs[i] = epoch;
     podClass.preFilter[i] = plugin.point->preFilter(podClass.state, pod);
     podClass.preFilter[i].status.plugin = plugin.name;
@@ -164,9 +193,11 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
   valid_ = false;  // until all is done
 
   if (!all) {
-    changed.forEach([&](NodeId node) {
-      verdicts_.set(node, kPasses);
-      if (cluster_.live().contains(node)) return;
+    verdicts_.pass(changed);
+    NodeSet& gone = scratch_.left;
+    gone = changed;
+    gone.subtract(cluster_.live());
+    gone.forEach([&](NodeId node) {
       drop(node);
       view_.erase(node);
     });
@@ -192,13 +223,8 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
   } else {
     changed.subtract(left);
     changed.forEach([&](NodeId node) { drop(node); });
-    left.forEach([&](NodeId node) {
-      if (!feasible_.contains(node)) {
-        feasible_.insert(node);
-        ++feasibleCount_;
-      }
-      unscored_.insert(node);
-    });
+    feasibleCount_ += feasible_.add(left);
+    unscored_.unite(left);
   }
   valid_ = true;
   return {};
@@ -219,6 +245,30 @@ void ClassNodes::setRaw(Normalized& scores, NodeId node, std::int64_t raw) {
     scores.max = raw;
     scores.holders = 1;
   }
+}
+
+// The same for many nodes.
+void ClassNodes::setRaw(Normalized& scores, std::span<const NodeId> nodes,
+                        std::span<const std::int64_t> raw) {
+  if (nodes.empty()) return;
+  const std::int64_t most = std::ranges::max(raw);
+  if (scores.raw.empty()) {
+    if (most == 0) return;
+    scores.raw.assign(cluster_.capacity());
+  }
+  if (scores.max != 0) {
+    scores.raw.read([&](const auto& before) {
+      for (const NodeId node : nodes)
+        scores.holders -= static_cast<std::int64_t>(before[node]) == scores.max ? 1 : 0;
+    });
+  }
+  scores.raw.set(nodes, raw, 0);
+  if (most > scores.max) {
+    scores.max = most;
+    scores.holders = 0;
+  }
+  if (most == scores.max && most != 0)
+    scores.holders += static_cast<std::size_t>(std::ranges::count(raw, most));
 }
 
 // Adds, or takes away, the weighted sum of each node's normalised scores.
@@ -259,12 +309,18 @@ Status ClassNodes::score(const PodInfo& pod, std::size_t position, Normalized* n
                                        plugin.name, status.message()));
     }
     if (normalized) {
-      for (std::size_t n = 0; n < chunk.size(); ++n) setRaw(*normalized, chunk[n], scores[n]);
+      setRaw(*normalized, chunk, scores);
       continue;
     }
-    const auto [least, most] = std::ranges::minmax(scores);
-    if (least < 0 || most > 100) return invalidScore(plugin.name, least < 0 ? least : most);
-    for (std::size_t n = 0; n < chunk.size(); ++n) fixed[first + n] += plugin.weight * scores[n];
+    std::int64_t outside = 0;  // negative when some score is not 0 to 100
+    for (std::size_t n = 0; n < chunk.size(); ++n) {
+      outside |= scores[n] | (100 - scores[n]);
+      fixed[first + n] += plugin.weight * scores[n];
+    }
+    if (outside < 0) {
+      const auto [least, most] = std::ranges::minmax(scores);
+      return invalidScore(plugin.name, least < 0 ? least : most);
+    }
   }
   return {};
 }

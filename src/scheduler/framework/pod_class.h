@@ -98,6 +98,7 @@ class ClassNodes {
   void reset();
   void drop(NodeId node);
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
+  void setRaw(Normalized& scores, std::span<const NodeId> nodes, std::span<const std::int64_t> raw);
   Status score(const PodInfo& pod, std::size_t position, Normalized* normalized,
                std::span<const NodeId> nodes, std::span<std::int64_t> fixed);
   bool scaled(const Normalized& scores) const;
@@ -124,7 +125,7 @@ class ClassNodes {
 // The classes of one profile; those used least recently go when there are too many.
 class PodClasses {
  public:
-  PodClasses(Cluster& cluster, const Profile& profile) : cluster_(cluster), profile_(profile) {}
+  PodClasses(Cluster& cluster, const Profile& profile);
 
   std::shared_ptr<PodClass> of(const PodInfo& pod);
   std::size_t size() const { return byBytes_.size(); }
@@ -136,6 +137,14 @@ class PodClasses {
 
   Cluster& cluster_;
   const Profile& profile_;
+  // The Signed ones. One that neither filters nor scores nodes (a quota) may change its mind about a
+  // pod with every pod that is placed.
+  struct SignedPreFilter {
+    std::size_t position = 0;
+    const Signed* plugin = nullptr;
+    bool judgesNodes = false;
+  };
+  std::vector<SignedPreFilter> preFilters_;
   std::uint64_t symbols_ = 0;  // their version when the classes were made
   Signature signature_;
   Order order_;  // most recently used first

@@ -26,6 +26,12 @@ using Extensions = std::vector<Extension<Point>>;
 struct PluginRegistration {
   std::string plugin;
   std::vector<EventRegistration> events;
+  // Of a plugin with credits: its events wake pods that may have some, whoever rejected them.
+  const ViewPlugin* view = nullptr;
+
+  bool concerns(const QueuedPod& pod) const {
+    return pod.rejectedBy(plugin) || (view && view->hasCredits(*pod.info));
+  }
 };
 
 struct Profile {
@@ -54,6 +60,7 @@ struct Profile {
   std::vector<const Signed*> signedPlugins;
   std::vector<const ViewPlugin*> views;
   std::vector<const AdmitPlugin*> admits;
+  std::vector<AfterPostFilterPlugin*> afterPostFilter;
   GroupPlugin* groups = nullptr;  // nullptr: every pod stands alone
   std::string groupsName;
   std::vector<PlanPlugin*> planners;

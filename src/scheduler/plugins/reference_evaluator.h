@@ -24,8 +24,20 @@ struct Model {
   std::map<std::string, api::StringMap> namespaces;             // their labels
   // Pending pods that preemption has promised a node, by the node's name.
   std::map<std::string, std::vector<std::shared_ptr<const api::Pod>>> nominated;
-  // Why volumes keep a pod from a node; without it volumes are left out.
-  std::function<std::vector<std::string>(const Model&, const api::Pod&, const api::Node&)> volumes;
+  std::set<std::string> promised;  // uids of those in `pods` that are only to come
+  using Rule =
+      std::function<std::vector<std::string>(const Model&, const api::Pod&, const api::Node&)>;
+  Rule volumes;  // why volumes keep a pod from a node; without it volumes are left out
+  // --- Of plugins beyond Kubernetes' own.
+  std::vector<Rule> rules;  // why a node will not do
+  // Why the pod may run nowhere; "" when it may.
+  std::function<std::string(const Model&, const api::Pod&)> admit;
+  // Whether two pods are placed together: they do not keep each other off promised nodes.
+  std::function<bool(const api::Pod&, const api::Pod&)> sameGroup;
+  // What of the amount that pods take of a node does not count for this one: it is theirs only once,
+  // or kept for this one.
+  std::function<std::int64_t(const Model&, const api::Pod&, const api::Node&, const std::string&)>
+      given;
 };
 
 struct Outcome {
@@ -121,11 +133,13 @@ class Reference {
     then.nominated.clear();
     for (const auto& other : nominated->second) {
       if (other->spec.priority.value_or(0) < pod_.spec.priority.value_or(0) ||
-          other->metadata.uid == pod_.metadata.uid)
+          other->metadata.uid == pod_.metadata.uid ||
+          (model_.sameGroup && model_.sameGroup(pod_, *other)))
         continue;
       auto there = std::make_shared<api::Pod>(*other);
       there->spec.nodeName = node.metadata.name;
       then.pods[other->metadata.uid] = std::move(there);
+      then.promised.insert(other->metadata.uid);
     }
     if (then.pods.size() == model_.pods.size()) return {};
     return Reference(then, pod_, OneNode{}).judge(node);
@@ -141,10 +155,17 @@ class Reference {
     std::int64_t used = 0;
     forEachPodOn(node,
                  [&](const api::Pod& pod) { used += amountIn(model::podRequests(pod), name); });
-    return used;
+    return withoutGiven(node, name, used);
+  }
+  std::int64_t withoutGiven(const api::Node& node, const std::string& name,
+                            std::int64_t used) const {
+    if (!model_.given) return used;
+    return std::max<std::int64_t>(used - model_.given(model_, pod_, node, name), 0);
   }
 
   std::vector<std::string> judge(const api::Node& node) const {
+    if (model_.admit)
+      if (std::string why = model_.admit(model_, pod_); !why.empty()) return {std::move(why)};
     if (node.spec.unschedulable &&
         !plainTolerates(pod_, {"node.kubernetes.io/unschedulable", "", "NoSchedule", {}})) {
       return {"node(s) were unschedulable"};
@@ -173,6 +194,8 @@ class Reference {
       if (wanted > 0 && wanted > amountIn(node.status.allocatable, name) - usedOf(node, name))
         reasons.push_back(std::string("Insufficient ") + name);
     }
+    for (const auto& rule : model_.rules)
+      if (reasons.empty()) reasons = rule(model_, pod_, node);
     if (reasons.empty() && model_.volumes) reasons = model_.volumes(model_, pod_, node);
     if (reasons.empty()) reasons = judgeSpread(node);
     if (reasons.empty()) reasons = judgePodAffinity(node);
@@ -389,11 +412,13 @@ class Reference {
       api::Pod alone = pod_;
       alone.spec.resources = {};  // those of the whole pod do not count here
       const auto own = model::podTotals(alone);
-      std::int64_t used = cpu ? own.nonZeroMilliCpu : own.nonZeroMemory;
+      std::int64_t others = 0;
       forEachPodOn(node, [&](const api::Pod& other) {
         const auto totals = model::podTotals(other);
-        used += cpu ? totals.nonZeroMilliCpu : totals.nonZeroMemory;
+        others += cpu ? totals.nonZeroMilliCpu : totals.nonZeroMemory;
       });
+      const std::int64_t used = (cpu ? own.nonZeroMilliCpu : own.nonZeroMemory) +
+                                withoutGiven(node, cpu ? "cpu" : "memory", others);
       sum += used > all ? 0 : (all - used) * 100 / all;
       ++weights;
     }

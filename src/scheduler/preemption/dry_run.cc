@@ -1,3 +1,28 @@
+// Which pods have to leave a node so that this one fits there, and no more of them than that. As
+// kube-scheduler does it, since users know its choices:
+//
+//   1. Take away all pods that may leave (by rule: those of lower priority). If the pod does not fit
+//      even then, the node is no candidate.
+//   2. Put them back one by one and keep each with which the pod still fits. First come those whose
+//      eviction would break a disruption budget, then the others; within both the more important
+//      ones first (priority, then how long they have run). Those that could not come back are the
+//      victims.
+//
+// This is greedy. The least number of victims would be a knapsack problem, and is not what is
+// wanted: an important pod stays although two others leave for it. The order makes the outcome the
+// same on every run.
+//
+// All of it happens on the cluster itself inside a transaction, so that every filter, quota and
+// ledger judges by its usual tables; pods go and come back with all they were given (grants), and
+// the rollback restores the rest. Pods that were nominated for the node are counted by the search.
+//
+// Cost: with v pods on the node that may leave, v + 1 runs of all filters on one node and 2 v
+// changes of the cluster. That would be paid for each of N nodes and each pod of a burst of equal
+// pods. Where only Signed plugins judge, the outcome depends on the pod's
+// class and priority, the budgets, and what is on the node; it is kept for each of these and tried
+// again only for nodes in the cluster's change log, so that a burst of b pods costs N + b runs
+// instead of N b. Pods that start change the order of importance and nothing else: podDetails.
+
 #include "scheduler/preemption/dry_run.h"
 
 #include <algorithm>

@@ -28,11 +28,18 @@ bool SchedulingQueue::backingOff(const QueuedPod& pod) const {
 
 bool SchedulingQueue::ofInterest(const ClusterEvent& event) const {
   if (event.resource == EventResource::Wildcard) return true;
-  for (const auto& [name, profile] : profiles_)
-    for (const auto& plugin : profile->registrations)
-      for (const auto& registration : plugin.events)
-        if (matches(registration, event)) return true;
-  return false;
+  const auto look = [&] {
+    for (const auto& [name, profile] : profiles_)
+      for (const auto& plugin : profile->registrations)
+        for (const auto& registration : plugin.events)
+          if (matches(registration, event)) return true;
+    return false;
+  };
+  if (event.resource == EventResource::Custom) return look();
+  // There are few kinds of events, and what plugins register for does not change.
+  const auto [known, fresh] = interest_.try_emplace({event.resource, event.actions}, false);
+  if (fresh) known->second = look();
+  return known->second;
 }
 
 bool SchedulingQueue::concernsAnybody(const ClusterEvent& event) const {
@@ -58,9 +65,12 @@ SchedulingQueue::Strategy SchedulingQueue::evaluate(const QueuedPod& pod,
   if (!pod.profile) return Strategy::Skip;
   Strategy strategy = Strategy::Skip;
   for (const auto& plugin : pod.profile->registrations) {
-    if (!pod.rejectedBy(plugin.plugin)) continue;
+    // Few plugins care for an event, and that is told faster than whether they rejected the pod.
+    const auto cares = [&](const auto& registration) { return matches(registration, event); };
+    const auto first = std::ranges::find_if(plugin.events, cares);
+    if (first == plugin.events.end() || !plugin.concerns(pod)) continue;
     const bool pending = pod.pendingPlugins.contains(plugin.plugin);
-    for (const auto& registration : plugin.events) {
+    for (const auto& registration : std::ranges::subrange(first, plugin.events.end())) {
       if (!matches(registration, event)) continue;
       const SteadyTime since = observer ? executor_.steadyNow() : SteadyTime();
       const Hint hint = registration.hint ? registration.hint(*pod.info, event) : Hint::Queue;

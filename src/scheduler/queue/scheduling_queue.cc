@@ -102,12 +102,22 @@ const Profile* SchedulingQueue::profileOf(const PodInfo& pod) const {
   return it == profiles_.end() ? nullptr : it->second;
 }
 
+// Into the sorted queue of its place. Most pods come in order, so the end is tried first.
+void SchedulingQueue::insert(Entry& entry) {
+  if (entry.place == QueuePlace::Active) {
+    entry.inActive = active_.insert(active_.end(), &entry);
+  } else {
+    auto& queue = entry.place == QueuePlace::Backoff ? backoff_ : errorBackoff_;
+    entry.inBackoff = queue.insert(queue.end(), &entry);
+  }
+}
+
 // Puts an entry, which must be nowhere, into a store.
 void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& event) {
   entry.place = place;
   switch (place) {
     case QueuePlace::Active:
-      active_.insert(&entry);
+      insert(entry);
       if (!entry.pod.firstReady) entry.pod.firstReady = now();
       onReady_();
       break;
@@ -115,7 +125,7 @@ void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& e
     case QueuePlace::ErrorBackoff:
       entry.backoffEnd = backoffEndOf(entry.pod);
       entry.pod.backoffExpiration = entry.backoffEnd;
-      (place == QueuePlace::Backoff ? backoff_ : errorBackoff_).insert(&entry);
+      insert(entry);
       onReady_();  // a pod in back-off is tried early when nothing else is ready
       break;
     case QueuePlace::Gated:
@@ -139,13 +149,13 @@ void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& e
 void SchedulingQueue::take(Entry& entry) {
   switch (entry.place) {
     case QueuePlace::Active:
-      active_.erase(&entry);
+      active_.erase(entry.inActive);
       break;
     case QueuePlace::Backoff:
-      backoff_.erase(&entry);
+      backoff_.erase(entry.inBackoff);
       break;
     case QueuePlace::ErrorBackoff:
-      errorBackoff_.erase(&entry);
+      errorBackoff_.erase(entry.inBackoff);
       break;
     case QueuePlace::Gated:
       --gatedCount_;
@@ -245,9 +255,7 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
     take(entry);
     renew(entry, after);
     entry.place = where;
-    (where == QueuePlace::Active    ? void(active_.insert(&entry))
-     : where == QueuePlace::Backoff ? void(backoff_.insert(&entry))
-                                    : void(errorBackoff_.insert(&entry)));
+    insert(entry);
     return;
   }
   renew(entry, after);
@@ -301,8 +309,8 @@ std::vector<QueuedPod> SchedulingQueue::popGroups(
 SchedulingQueue::Entry& SchedulingQueue::newEntry(QueuedPod pod) {
   Entry& entry = entries_[pod.uid()];
   take(entry);
-  entry.sequence = ++lastSequence_;
   leaveGroup(entry);
+  entry.sequence = ++lastSequence_;
   entry.pod = std::move(pod);
   enterGroup(entry);
   return entry;
@@ -322,21 +330,22 @@ void SchedulingQueue::enterGroup(Entry& entry) {
 }
 
 void SchedulingQueue::leaveGroup(Entry& entry) {
+  if (entry.pod.group.empty()) return;
   const auto group = groups_.find(entry.pod.group);
   if (group == groups_.end()) return;
   group->second.erase(&entry);
   if (group->second.empty()) groups_.erase(group);
 }
 
-void SchedulingQueue::eraseEntry(Entry& entry) {
+QueuedPod SchedulingQueue::eraseEntry(Entry& entry) {
   leaveGroup(entry);
-  entries_.erase(std::string(entry.pod.uid()));
+  auto erased = entries_.extract(entry.pod.uid());
+  return std::move(erased.mapped().pod);
 }
 
 QueuedPod SchedulingQueue::launch(Entry& entry) {
   take(entry);
-  QueuedPod pod = entry.pod;
-  eraseEntry(entry);
+  QueuedPod pod = eraseEntry(entry);
   ++pod.attempts;
   pod.backoffExpiration.reset();
   markers_[pod.uid()] = inFlight_.insert(inFlight_.end(), InFlight{pod.uid(), {}, {}});

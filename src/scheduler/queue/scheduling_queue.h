@@ -11,6 +11,7 @@
 //
 // In memory only: after a restart every unassigned pod is new.
 
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
 #include <list>
 #include <map>
@@ -95,12 +96,7 @@ class SchedulingQueue {
   Observer* observer = nullptr;
 
  private:
-  struct Entry {
-    QueuedPod pod;
-    QueuePlace place = QueuePlace::None;
-    std::uint64_t sequence = 0;  // order of arrival, for pods that compare equal
-    WallTime backoffEnd{};       // while in a back-off queue
-  };
+  struct Entry;
   struct ActiveOrder {
     const SchedulingQueue* queue;
     bool operator()(const Entry* a, const Entry* b) const;
@@ -108,6 +104,16 @@ class SchedulingQueue {
   struct BackoffOrder {
     const SchedulingQueue* queue;
     bool operator()(const Entry* a, const Entry* b) const;
+  };
+  using ActiveQueue = std::set<Entry*, ActiveOrder>;
+  using BackoffQueue = std::set<Entry*, BackoffOrder>;
+  struct Entry {
+    QueuedPod pod;
+    QueuePlace place = QueuePlace::None;
+    std::uint64_t sequence = 0;          // order of arrival, for pods that compare equal
+    WallTime backoffEnd{};               // while in a back-off queue
+    ActiveQueue::iterator inActive{};    // while active
+    BackoffQueue::iterator inBackoff{};  // while in a back-off queue
   };
   enum class Strategy { Skip, AfterBackoff, Immediately };
 
@@ -120,11 +126,12 @@ class SchedulingQueue {
 
   const Profile* profileOf(const PodInfo& pod) const;
   Entry& newEntry(QueuedPod pod);
-  void eraseEntry(Entry& entry);
+  QueuedPod eraseEntry(Entry& entry);
   void renew(Entry& entry, const PodPtr& pod);
   void enterGroup(Entry& entry);
   void leaveGroup(Entry& entry);
   void place(Entry& entry, QueuePlace place, const std::string& event);
+  void insert(Entry& entry);
   void take(Entry& entry);
   QueuedPod launch(Entry& entry);
   bool gated(Entry& entry);
@@ -150,10 +157,10 @@ class SchedulingQueue {
   Duration wallOffset_;
 
   std::unordered_map<std::string, Entry> entries_;  // by uid
-  std::set<Entry*, ActiveOrder> active_;
+  ActiveQueue active_;
   std::unordered_map<std::string, std::set<Entry*>> groups_;  // all entries that are in groups
-  std::set<Entry*, BackoffOrder> backoff_;
-  std::set<Entry*, BackoffOrder> errorBackoff_;
+  BackoffQueue backoff_;
+  BackoffQueue errorBackoff_;
   std::unordered_map<std::string, Entry*> unschedulable_;  // gated ones included
   std::unordered_map<std::string, std::size_t>
       rejectors_;  // of those: how many each plugin rejected
@@ -162,6 +169,7 @@ class SchedulingQueue {
 
   std::list<InFlight> inFlight_;
   std::unordered_map<std::string, std::list<InFlight>::iterator> markers_;  // by uid
+  mutable boost::unordered_flat_map<std::pair<EventResource, Actions>, bool> interest_;
   TimerId timer_ = 0;
   int ticks_ = 0;
 };

@@ -348,5 +348,39 @@ TEST(SchedulingQueue, labels_move_a_waiting_pod_to_another_group) {
   EXPECT_EQ(f.queue->popGroups({"b"}, all).size(), 1u);
 }
 
+bool anyPod(const PodInfo&) {
+  return true;
+}
+
+TEST(SchedulingQueue, a_pod_that_comes_into_another_group_is_handed_out_with_that_one) {
+  Fixture f;
+  ByLabel groups;
+  f.profile.groups = &groups;
+  const PodPtr a = f.add(aPod("a").label("group", "one").gate("wait"));
+  f.add(aPod("b").label("group", "one").priority(2));
+  f.add(aPod("c").label("group", "two").priority(1));
+  const PodPtr after = f.world.pod(aPod("a").label("group", "two").version("2"));
+  f.queue->update(a, after);
+  EXPECT_EQ(f.next(), "b");
+  EXPECT_TRUE(f.queue->popGroups({"one"}, anyPod).empty());
+  EXPECT_EQ(f.next(), "c");
+  const auto others = f.queue->popGroups({"two"}, anyPod);
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_EQ(others.front().info->pod->metadata.name, "a");
+}
+
+TEST(SchedulingQueue, a_pod_that_leaves_its_group_while_it_is_tried_comes_back_without_it) {
+  Fixture f;
+  ByLabel groups;
+  f.profile.groups = &groups;
+  f.add(aPod("a").label("group", "one"));
+  f.add(aPod("b").label("group", "one"));
+  EXPECT_EQ(f.next(), "a");
+  f.popped.info = f.world.pod(aPod("a").version("2"));
+  f.reject({"Fit"});
+  EXPECT_EQ(f.next(), "b");
+  EXPECT_TRUE(f.queue->popGroups({"one"}, anyPod).empty());
+}
+
 }  // namespace
 }  // namespace koord::scheduler

@@ -169,7 +169,7 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   Diagnosis diagnosis;
   diagnosis.totalNodes = cluster.liveCount();
   diagnosis.verdicts = &verdicts;
-  for (const auto& plugin : search.profile().filter) diagnosis.filterPlugins.push_back(plugin.name);
+  diagnosis.filterPlugins = search.filterNames();
   NodeSet rejected = cluster.live();
   rejected.subtract(feasible);
   for (VerdictId id = 1; id < verdicts.size(); ++id) {

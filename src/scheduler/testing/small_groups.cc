@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -25,30 +26,71 @@ std::vector<NodeSet> Together::domainsOf(const std::string&, std::span<const Pod
   return domains;
 }
 
-Status Together::judge(const std::string& group, const GroupOutcome& outcome) {
+Status Together::judge(const std::string& group, std::span<const PodPtr>, std::span<const PodPtr>) {
   std::size_t needed = 0;
   const std::string_view text = std::string_view(group).substr(group.find('/') + 1);
   std::from_chars(text.data(), text.data() + text.size(), needed);
-  const std::size_t placed = outcome.placed.size();
-  if (placed >= needed) return {};
+  // Those that were placed just now are counted by now.
+  const auto have = static_cast<std::size_t>(std::ranges::count_if(
+      cluster_.pods(), [&](const auto& record) { return groupOf(*record.info) == group; }));
+  if (have >= needed) return {};
   return Status::unschedulable(
-      fmt::format("{} of {} pods of group {} have a node", placed, needed, group));
+      fmt::format("{} of {} pods of group {} have a node", have, needed, group));
 }
 
-void AllowanceLedger::addValue(NodeId, const PodInfo& pod, const std::int64_t& amount) {
-  used[pod.pod->metadata.namespace_] += amount;
+void AllowanceLedger::addValue(NodeId node, const PodInfo& pod, const std::int64_t& amount) {
+  const std::string& name = pod.pod->metadata.namespace_;
+  used[name] += amount;
+  usedOn[node][name] += amount;
   ++version;
 }
 
-void AllowanceLedger::removeValue(NodeId, const PodInfo& pod, const std::int64_t& amount) {
-  used[pod.pod->metadata.namespace_] -= amount;
+void AllowanceLedger::removeValue(NodeId node, const PodInfo& pod, const std::int64_t& amount) {
+  const std::string& name = pod.pod->metadata.namespace_;
+  used[name] -= amount;
+  usedOn[node][name] -= amount;
   ++version;
+}
+
+std::string AllowanceLedger::verifyValues(NodeId node, Held held) const {
+  std::string difference;
+  const auto compare = [&](const std::string& what, std::int64_t kept, std::int64_t counted) {
+    if (kept != counted)
+      difference += fmt::format("{}: kept {}, counted {}; ", what, kept, counted);
+  };
+  std::map<std::string, std::int64_t> counted;
+  for (const auto& [pod, amount] : held) counted[pod->pod->metadata.namespace_] += *amount;
+  const auto there = usedOn.find(node);
+  auto kept = there == usedOn.end() ? std::map<std::string, std::int64_t>() : there->second;
+  for (const auto& [name, amount] : counted) kept.try_emplace(name, 0);
+  for (const auto& [name, amount] : kept) compare(name, amount, counted[name]);
+  // And the sum over all nodes.
+  std::map<std::string, std::int64_t> sums;
+  for (const auto& [id, onNode] : usedOn)
+    for (const auto& [name, amount] : onNode) sums[name] += amount;
+  for (const auto& [name, amount] : used) sums.try_emplace(name, 0);
+  for (const auto& [name, sum] : sums) {
+    const auto all = used.find(name);
+    compare(name + " in all", all == used.end() ? 0 : all->second, sum);
+  }
+  return difference;
 }
 
 AllowanceLedger& Allowance::ledgerOf(Handle& handle) {
   return handle.shared().of<AllowanceLedger>([&] {
     auto ledger = std::make_unique<AllowanceLedger>();
     handle.cluster().addLedger(*ledger);
+    auto& limits = handle.stores().of<AllowanceLimit>();
+    limits.listen([&limits, ledger = ledger.get()](const auto& before, const auto& after) {
+      const std::string& name = (after ? after : before)->metadata.namespace_;
+      ledger->limit.erase(name);
+      for (const auto& [key, object] : limits.all()) {
+        if (key.namespace_ != name) continue;
+        const auto [known, fresh] = ledger->limit.emplace(name, object->spec.milliCpu);
+        if (!fresh) known->second = std::min(known->second, object->spec.milliCpu);
+      }
+      ++ledger->version;
+    });
     return ledger;
   });
 }
@@ -77,6 +119,23 @@ Status Allowance::admit(const CycleState&, const PodInfo& pod) const {
 Status Allowance::reserve(CycleState&, const PodPtr& pod, NodeId) {
   cluster_.regrant(pod->uid(), ledger_.id(), AllowanceLedger::grantOf(pod->request.amount(kCpu)));
   return {};
+}
+
+std::vector<EventRegistration> Allowance::eventsToRegister() const {
+  const auto nextTo = [](const PodInfo& pod, const ClusterEvent& event) {
+    const PodPtr& other = event.oldPod ? event.oldPod : event.newPod;
+    return other && other->pod->metadata.namespace_ == pod.pod->metadata.namespace_ ? Hint::Queue
+                                                                                    : Hint::Skip;
+  };
+  const auto about = [](const PodInfo& pod, const ClusterEvent& event) {
+    const auto before = event.before<AllowanceLimit>(), after = event.after<AllowanceLimit>();
+    const auto& object = after ? after : before;
+    return object && object->metadata.namespace_ == pod.pod->metadata.namespace_ ? Hint::Queue
+                                                                                 : Hint::Skip;
+  };
+  return {{EventResource::Pod, action::kDelete | action::kUpdatePodScaleDown, "", nextTo},
+          {EventResource::Custom, action::kAll,
+           std::string(KindOf<AllowanceLimit>::value.customResource), about}};
 }
 
 }  // namespace koord::scheduler::testing

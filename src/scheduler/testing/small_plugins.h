@@ -12,6 +12,7 @@
 #include "scheduler/framework/node_filter.h"
 #include "scheduler/framework/people.h"
 #include "scheduler/framework/plugin.h"
+#include "scheduler/testing/small_objects.h"
 
 namespace koord::scheduler::testing {
 
@@ -71,33 +72,54 @@ class Slots final : public Plugin,
 // Holds: room on a node that is kept for pods with a label, as reservations do. What is queued and
 // placed is a unit that is no Pod; owners see its room as free, and are counted within it.
 //   the unit's pod has annotation test/for: "team"; owners have label team=team
+//   written: test/share: "UID cpu=1000 memory=0 ..."
 struct HoldShare {
   std::string hold;  // its uid
   Resources part;    // of the owner's requests that the hold has counted already
-  const Resources* covered() const { return &part; }
+  // The hold is not on the node (any more, or yet): nothing has counted the part.
+  bool dormant = false;
+  const Resources* covered() const { return dormant ? nullptr : &part; }
   bool operator==(const HoldShare&) const = default;
 };
 
-class HoldLedger final : public LedgerOf<HoldShare> {
+// Holds and owners come and go in any order, in what-if questions, too. A share is in force exactly
+// while its hold is on the node, which the ledger sees to by listening.
+class HoldLedger final : public LedgerOf<HoldShare>, public ClusterListener {
  public:
+  HoldLedger(Cluster& cluster, const UnitKind& kind) : cluster_(cluster), kind_(kind) {}
   std::string_view name() const override { return "holds"; }
-  std::map<std::string, Resources> used;  // by owners, by uid of the hold
+  // What of a hold no owner uses.
+  Resources restOf(const PodInfo& hold, NodeId node) const;
+  std::string textOf(const HoldShare& share) const;
+
+  // What owners use of each hold, by its uid. Open, to make mistakes with.
+  struct Use {
+    Resources amount;
+    int owners = 0;
+  };
+  std::map<NodeId, std::map<std::string, Use>> used;
+
+  void podAdded(NodeId node, const PodPtr& pod) override { settle(node, *pod); }
+  void podRemoved(NodeId node, const PodPtr& pod) override { settle(node, *pod); }
+  void nodeChanging(NodeId) override {}
+  void nodeChanged(NodeId) override {}
 
  private:
-  // Nothing of it is written down: whoever starts anew has no owners.
-  std::optional<HoldShare> readValue(const PodInfo&, NodeId, const HoldShare* held) override {
-    return held ? std::optional(*held) : std::nullopt;
-  }
-  void addValue(NodeId, const PodInfo&, const HoldShare& share) override {
-    used[share.hold].add(share.part);
-  }
-  void removeValue(NodeId, const PodInfo&, const HoldShare& share) override {
-    used[share.hold].subtract(share.part);
-  }
-  std::string verifyValues(NodeId, Held) const override { return ""; }
+  std::optional<HoldShare> readValue(const PodInfo& pod, NodeId node,
+                                     const HoldShare* held) override;
+  void addValue(NodeId node, const PodInfo& pod, const HoldShare& share) override;
+  void removeValue(NodeId node, const PodInfo& pod, const HoldShare& share) override;
+  std::string verifyValues(NodeId node, Held held) const override;
+  bool present(const std::string& hold, NodeId node) const;
+  void settle(NodeId node, const PodInfo& pod);
+  void settleShare(NodeId node, const PodInfo& pod);
+
+  Cluster& cluster_;
+  const UnitKind& kind_;
 };
 
-class HoldKind final : public UnitKind {
+// In memory only; whoever keeps holds as objects derives from it.
+class HoldKind : public UnitKind {
  public:
   explicit HoldKind(Handle& handle) : handle_(handle) {}
   api::ObjectReference reference(const PodInfo& unit) const override;
@@ -106,12 +128,13 @@ class HoldKind final : public UnitKind {
   Task<void> announce(PodPtr unit, std::string node) override;
   Task<Result<>> annotate(PodPtr unit, api::StringMap annotations) override;
   Task<bool> evict(PodPtr unit, PodPtr preemptor) override;
+  virtual Task<Status> bind(PodPtr unit, std::string node);
 
   std::map<std::string, std::string> boundTo;  // node by name of the hold
   std::vector<std::string> reports;            // "name reason: message"
   std::vector<std::string> evicted;            // names
 
- private:
+ protected:
   Handle& handle_;
 };
 
@@ -120,10 +143,13 @@ class Holds final : public Plugin,
                     public ViewPlugin,
                     public FilterPlugin,
                     public ReservePlugin,
-                    public BindPlugin {
+                    public PreBindPlugin,
+                    public BindPlugin,
+                    public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "Holds";
   static constexpr const char* kFor = "test/for";
+  static constexpr const char* kShare = "test/share";
   static constexpr const char* kTeam = "team";
   explicit Holds(Handle& handle);
   std::string_view name() const override { return kName; }
@@ -132,26 +158,32 @@ class Holds final : public Plugin,
   bool addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
   bool writesAnnotations() const override { return true; }
   bool binds(const PodInfo& unit) const override { return unit.kind == &kind_; }
   Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) override;
 
+  // It rejects nothing by itself, but a hold that is placed may take those it is for.
+  std::vector<EventRegistration> eventsToRegister() const override;
+
   static HoldKind& kindOf(Handle& handle);
+  static HoldLedger& ledgerOf(Handle& handle);
 
  private:
-  // The hold on the node that is for the pod; nullptr when there is none.
+  // The hold on the node that is for the pod, of several the one with the least uid; nullptr when
+  // there is none.
   PodPtr holdFor(const PodInfo& pod, NodeId node) const;
-  // What of a hold no owner uses.
-  Resources restOf(const PodInfo& hold) const;
+  const HoldShare* shareOf(const PodInfo& pod) const;
 
-  Handle& handle_;
   Cluster& cluster_;
   HoldKind& kind_;
   HoldLedger& ledger_;
 };
 
-// Together: pods with annotation test/group "name/N" are placed when at least N of them have a
-// node, in one zone (node label zone) if there is one that takes them all.
+// Together: pods with annotation test/group "name/N" are placed when at least N of them have a node
+// then, those that run already included; in one zone (node label zone) if there is one that takes
+// all who wait.
 class Together final : public Plugin, public GroupPlugin {
  public:
   static constexpr std::string_view kName = "Together";
@@ -168,11 +200,13 @@ class Together final : public Plugin, public GroupPlugin {
 };
 
 // Allowance: how much cpu the pods of a namespace may use together, as quotas do. Namespaces
-// without a limit are not limited. What is used is derived from grants.
+// without a limit are not limited. What is used is derived from grants; limits are objects.
 class AllowanceLedger final : public LedgerOf<std::int64_t> {  // milli cpu
  public:
   std::string_view name() const override { return "allowance"; }
-  std::map<std::string, std::int64_t> used;  // by namespace
+  // Open, to make mistakes with.
+  std::map<std::string, std::int64_t> used;                      // by namespace
+  std::map<NodeId, std::map<std::string, std::int64_t>> usedOn;  // likewise, on each node
   std::map<std::string, std::int64_t> limit;
   std::uint64_t version = 0;
 
@@ -180,16 +214,17 @@ class AllowanceLedger final : public LedgerOf<std::int64_t> {  // milli cpu
   std::optional<std::int64_t> readValue(const PodInfo& pod, NodeId, const std::int64_t*) override {
     return pod.request.amount(kCpu);
   }
-  void addValue(NodeId, const PodInfo& pod, const std::int64_t& amount) override;
-  void removeValue(NodeId, const PodInfo& pod, const std::int64_t& amount) override;
-  std::string verifyValues(NodeId, Held) const override { return ""; }
+  void addValue(NodeId node, const PodInfo& pod, const std::int64_t& amount) override;
+  void removeValue(NodeId node, const PodInfo& pod, const std::int64_t& amount) override;
+  std::string verifyValues(NodeId node, Held held) const override;
 };
 
 class Allowance final : public Plugin,
                         public Signed,
                         public PreFilterPlugin,
                         public AdmitPlugin,
-                        public ReservePlugin {
+                        public ReservePlugin,
+                        public EnqueueExtensions {
  public:
   static constexpr std::string_view kName = "Allowance";
   explicit Allowance(Handle& handle) : cluster_(handle.cluster()), ledger_(ledgerOf(handle)) {}
@@ -199,6 +234,7 @@ class Allowance final : public Plugin,
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status admit(const CycleState& state, const PodInfo& pod) const override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
 
   static AllowanceLedger& ledgerOf(Handle& handle);
 

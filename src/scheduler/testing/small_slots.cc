@@ -31,8 +31,16 @@ void SlotLedger::addValue(NodeId node, const PodInfo&, const CpuSet& slots) {
   taken[node] = taken[node].unionWith(slots);
 }
 
-void SlotLedger::removeValue(NodeId node, const PodInfo&, const CpuSet& slots) {
-  taken[node] = taken[node].difference(slots);
+// Two pods may have the same slot for a moment: whoever lists pods again hears of those that have
+// come before it hears of those that have gone.
+void SlotLedger::removeValue(NodeId node, const PodInfo& pod, const CpuSet& slots) {
+  CpuSet freed = slots;
+  for (const PodPtr& other : cluster_.node(node).pods) {
+    if (other->uid() == pod.uid()) continue;
+    if (const CpuSet* theirs = in(cluster_.findPod(other->uid())->grants))
+      freed = freed.difference(*theirs);
+  }
+  taken[node] = taken[node].difference(freed);
 }
 
 std::string SlotLedger::verifyValues(NodeId node, Held held) const {

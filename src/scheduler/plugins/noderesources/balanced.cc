@@ -26,58 +26,65 @@ Status NodeResourcesBalancedAllocation::preScore(CycleState&, const PodInfo& pod
 Status NodeResourcesBalancedAllocation::score(const CycleState& state, const PodInfo& pod,
                                               std::span<const NodeId> nodes,
                                               std::span<std::int64_t> scores) {
-  const NodeView* const view = state.view().empty() ? nullptr : &state.view();
   struct Column {
     ResourceId id;
-    std::span<const std::int64_t> allocatable;
-    std::span<const std::int64_t> requested;
+    const std::int64_t* allocatable;
+    const std::int64_t* requested;
     std::int64_t amount;
   };
   boost::container::small_vector<Column, 4> columns;
+  bool small = true;
   for (const ResourceId id : resources_) {
     const std::int64_t amount = pod.request.amount(id);
     if (id >= kFirstScalar && amount == 0) continue;
-    columns.push_back({id, cluster_.allocatable(id), cluster_.requested(id), amount});
+    columns.push_back({id, cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount});
+    small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
   }
-  const auto result = [this](std::int64_t after, auto&& before) {
-    return mode_ == BalanceMode::AfterPod ? after : 50 + (50 + after - before()) / 2;
-  };
   const auto share = [](std::int64_t requested, std::int64_t allocatable) {
     return std::min(1.0, static_cast<double>(requested) / static_cast<double>(allocatable));
   };
-  const auto taken = [&](const Column& column, NodeId node) {
-    const std::int64_t requested = Cluster::columnAt(column.requested, node);
-    if (!view) return requested;
-    const NodeCredit* const credit = view->on(node);
-    if (!credit) return requested;
-    return std::max<std::int64_t>(requested - credit->amount.amount(column.id), 0);
+  const auto result = [this](std::int64_t after, auto&& before) {
+    return mode_ == BalanceMode::AfterPod ? after : 50 + (50 + after - before()) / 2;
   };
+  // Of any node, as the pod sees it.
   boost::container::small_vector<double, 4> with;
   boost::container::small_vector<double, 4> without;
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    if (columns.size() == 2) {  // nearly always: cpu and memory
-      const std::int64_t a = Cluster::columnAt(columns[0].allocatable, nodes[n]);
-      const std::int64_t b = Cluster::columnAt(columns[1].allocatable, nodes[n]);
-      if (a != 0 && b != 0) {
-        const std::int64_t usedA = taken(columns[0], nodes[n]);
-        const std::int64_t usedB = taken(columns[1], nodes[n]);
-        scores[n] = result(balanceScore(share(addSaturating(usedA, columns[0].amount), a),
-                                        share(addSaturating(usedB, columns[1].amount), b)),
-                           [&] { return balanceScore(share(usedA, a), share(usedB, b)); });
-        continue;
-      }
-    }
+  const auto scoreOn = [&](NodeId node, const NodeCredit& credit) {
     with.clear();
     without.clear();
     for (const Column& column : columns) {
-      const std::int64_t allocatable = Cluster::columnAt(column.allocatable, nodes[n]);
+      const std::int64_t allocatable = column.allocatable[node];
       if (allocatable == 0) continue;
-      const std::int64_t requested = taken(column, nodes[n]);
+      const std::int64_t requested =
+          std::max<std::int64_t>(column.requested[node] - credit.amount.amount(column.id), 0);
       with.push_back(share(addSaturating(requested, column.amount), allocatable));
       without.push_back(share(requested, allocatable));
     }
-    scores[n] = result(balanceScore(with), [&] { return balanceScore(without); });
+    return result(balanceScore(with), [&] { return balanceScore(without); });
+  };
+  const NodeCredit none;
+  if (columns.size() == 2 && small) {  // nearly always: cpu and memory
+    const Column one = columns[0];
+    const Column two = columns[1];
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      const NodeId node = nodes[n];
+      const std::int64_t a = one.allocatable[node];
+      const std::int64_t b = two.allocatable[node];
+      if (a == 0 || b == 0) {
+        scores[n] = scoreOn(node, none);
+        continue;
+      }
+      const std::int64_t usedA = one.requested[node];
+      const std::int64_t usedB = two.requested[node];
+      scores[n] = result(balanceScore(share(usedA + one.amount, a), share(usedB + two.amount, b)),
+                         [&] { return balanceScore(share(usedA, a), share(usedB, b)); });
+    }
+  } else {
+    for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = scoreOn(nodes[n], none);
   }
+  state.view().forEachOf(nodes, [&](std::size_t n, const NodeCredit& credit) {
+    scores[n] = scoreOn(nodes[n], credit);
+  });
   return {};
 }
 

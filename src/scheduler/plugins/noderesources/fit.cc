@@ -49,6 +49,86 @@ std::int64_t creditIn(const NodeCredit& credit, ResourceId id) {
                          : credit.amount.amount(id);
 }
 
+// --- Scores of one node. What differs between kinds of scores and of sums are template arguments,
+// so that the loop over nodes, which is the hottest of the scheduler, asks nothing.
+
+struct ScoredColumn {
+  ResourceId id;
+  const std::int64_t* allocatable;
+  const std::int64_t* used;
+  std::int64_t amount;
+  std::int64_t weight;
+};
+using ScoredColumns = boost::container::small_vector<ScoredColumn, 4>;
+
+// What is taken of a node with the pod on it.
+struct PlainSum {  // of small amounts
+  using Percent = SmallPercent;
+  std::int64_t operator()(const ScoredColumn& column, NodeId node) const {
+    return column.used[node] + column.amount;
+  }
+};
+struct AnySum {
+  using Percent = AnyPercent;
+  std::int64_t operator()(const ScoredColumn& column, NodeId node) const {
+    return addSaturating(column.used[node], column.amount);
+  }
+};
+struct SumWithCredit {
+  using Percent = AnyPercent;
+  const NodeCredit& credit;
+  std::int64_t operator()(const ScoredColumn& column, NodeId node) const {
+    const std::int64_t others = column.used[node] - creditIn(credit, column.id);
+    return addSaturating(std::max<std::int64_t>(others, 0), column.amount);
+  }
+};
+
+struct Least {
+  template <class Percent>
+  static std::int64_t score(std::int64_t requested, std::int64_t allocatable) {
+    return leastAllocatedScore<Percent>(requested, allocatable);
+  }
+};
+struct Most {
+  template <class Percent>
+  static std::int64_t score(std::int64_t requested, std::int64_t allocatable) {
+    return mostAllocatedScore<Percent>(requested, allocatable);
+  }
+};
+
+// The weighted mean over the resources that the node has.
+template <class Score, class Sum>
+std::int64_t meanOf(const ScoredColumns& columns, NodeId node, const Sum& sumOf) {
+  std::int64_t sum = 0;
+  std::int64_t weights = 0;
+  for (const ScoredColumn& column : columns) {
+    const std::int64_t allocatable = column.allocatable[node];
+    if (allocatable == 0) continue;
+    sum += Score::template score<typename Sum::Percent>(sumOf(column, node), allocatable) *
+           column.weight;
+    weights += column.weight;
+  }
+  return weights == 0 ? 0 : sum / weights;
+}
+
+// Likewise, of what the line says to the used share; resources that it gives nothing do not count.
+template <class Sum>
+std::int64_t meanOnLine(const BrokenLine& line, const ScoredColumns& columns, NodeId node,
+                        const Sum& sumOf) {
+  std::int64_t sum = 0;
+  std::int64_t weights = 0;
+  for (const ScoredColumn& column : columns) {
+    const std::int64_t allocatable = column.allocatable[node];
+    if (allocatable == 0) continue;
+    const std::int64_t score = line.at(mostAllocatedScore(sumOf(column, node), allocatable));
+    if (score <= 0) continue;
+    sum += score * column.weight;
+    weights += column.weight;
+  }
+  if (weights == 0) return 0;
+  return std::llround(static_cast<double>(sum) / static_cast<double>(weights));
+}
+
 }  // namespace
 
 NodeResourcesFit::NodeResourcesFit(Handle& handle, const NodeResourcesFitArgs& args)
@@ -97,59 +177,59 @@ PreFilterResult NodeResourcesFit::preFilter(CycleState& state, const PodInfo& po
 
 Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
   const auto& wanted = *state.get<std::vector<Wanted>>(kWanted);
-  const NodeView* const view = state.view().empty() ? nullptr : &state.view();
   struct Column {
-    std::span<const std::int64_t> allocatable;
-    std::span<const std::int64_t> requested;
+    const std::int64_t* allocatable;
+    const std::int64_t* requested;
     std::int64_t amount;
   };
   boost::container::small_vector<Column, 4> columns;
+  const std::vector<std::int64_t> nothing(
+      std::ranges::any_of(wanted, &Wanted::beyond) ? cluster_.podCount().size() : 0);
   for (const Wanted& resource : wanted) {
     // Of what is asked beyond measure no node has anything.
     const auto allocatable =
-        resource.beyond ? std::span<const std::int64_t>() : cluster_.allocatable(resource.id);
-    columns.push_back({allocatable, cluster_.requested(resource.id), resource.amount});
+        resource.beyond ? std::span(nothing) : cluster_.allocatable(resource.id);
+    columns.push_back(
+        {allocatable.data(), cluster_.requested(resource.id).data(), resource.amount});
   }
-  const auto podCount = cluster_.podCount();
-  const auto allowedPods = cluster_.allowedPods();
+  const std::int64_t* const podCount = cluster_.podCount().data();
+  const std::int64_t* const allowedPods = cluster_.allowedPods().data();
+  // As everybody sees the node. A credit can only make it better.
+  const auto fits = [&](NodeId node) {
+    if (podCount[node] >= allowedPods[node]) return false;
+    for (const Column& column : columns)
+      if (column.amount > column.allocatable[node] - column.requested[node]) return false;
+    return true;
+  };
 
   // One bit per resource that is short, the last two for "too many pods" and "can never fit".
   constexpr std::uint64_t kPods = 1ULL << 62;
   constexpr std::uint64_t kNever = 1ULL << 63;
-  boost::container::small_vector<std::pair<std::uint64_t, VerdictId>, 8> known;
-  const auto judge = [&](NodeId node, std::int64_t pods, auto&& takenOf) {
-    std::uint64_t lacks = pods + 1 > allowedPods[node] ? kPods : 0;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const Column& column = columns[i];
-      const std::int64_t allocatable = Cluster::columnAt(column.allocatable, node);
-      if (column.amount <= allocatable - takenOf(i)) continue;
-      lacks |= 1ULL << std::min<std::size_t>(i, 61);
-      if (column.amount > allocatable) lacks |= kNever;
-    }
-    return lacks;
-  };
+  const auto bitOf = [](std::size_t i) { return 1ULL << std::min<std::size_t>(i, 61); };
   // What others hold of a resource, as the pod sees it.
   const auto taken = [&](std::size_t i, NodeId node, const NodeCredit* credit) {
-    const std::int64_t requested = Cluster::columnAt(columns[i].requested, node);
+    const std::int64_t requested = columns[i].requested[node];
     if (!credit) return requested;
     return std::max<std::int64_t>(requested - credit->amount.amount(wanted[i].id), 0);
   };
+  boost::container::small_vector<std::pair<std::uint64_t, VerdictId>, 8> known;
   nodes.forEach([&](NodeId node) {
-    const NodeCredit* const credit = !view ? nullptr : view->on(node);
-    const std::uint64_t lacks = credit
-                                    ? judge(node, podCount[node] - credit->pods,
-                                            [&](std::size_t i) { return taken(i, node, credit); })
-                                    : judge(node, podCount[node], [&](std::size_t i) {
-                                        return Cluster::columnAt(columns[i].requested, node);
-                                      });
+    if (fits(node)) return;
+    const NodeCredit* const credit = state.view().empty() ? nullptr : state.view().on(node);
+    const std::int64_t pods = podCount[node] - (credit ? credit->pods : 0);
+    std::uint64_t lacks = pods >= allowedPods[node] ? kPods : 0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::int64_t allocatable = columns[i].allocatable[node];
+      if (columns[i].amount <= allocatable - taken(i, node, credit)) continue;
+      lacks |= bitOf(i) | (columns[i].amount > allocatable ? kNever : 0);
+    }
     if (lacks == 0) return;
     for (const auto& [bits, id] : known)
       if (bits == lacks && columns.size() < 62) return nodes.reject(node, id);
     std::vector<std::string> reasons;
     if ((lacks & kPods) != 0) reasons.emplace_back("Too many pods");
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const std::int64_t allocatable = Cluster::columnAt(columns[i].allocatable, node);
-      if (columns[i].amount > allocatable - taken(i, node, credit))
+      if (columns[i].amount > columns[i].allocatable[node] - taken(i, node, credit))
         reasons.push_back(wanted[i].reason);
     }
     const VerdictId id = nodes.rejection(
@@ -167,56 +247,43 @@ Status NodeResourcesFit::preScore(CycleState&, const PodInfo&, std::span<const N
 
 Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
                                std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
-  const NodeView* const view = state.view().empty() ? nullptr : &state.view();
-  struct Column {
-    ResourceId id;
-    std::span<const std::int64_t> allocatable;
-    std::span<const std::int64_t> used;
-    std::int64_t amount;
-    std::int64_t weight;
-  };
-  boost::container::small_vector<Column, 4> columns;
+  ScoredColumns columns;
+  bool small = true;
   const Weighed weighed = weighedOf(pod);
   for (const auto& [id, weight] : scored_) {
     const std::int64_t amount = id == kCpu      ? weighed.cpu
                                 : id == kMemory ? weighed.memory
                                                 : pod.request.amount(id);
     if (id >= kFirstScalar && amount == 0) continue;
-    columns.push_back({id, cluster_.allocatable(id),
-                       id == kCpu      ? cluster_.nonZeroCpu()
-                       : id == kMemory ? cluster_.nonZeroMemory()
-                                       : cluster_.requested(id),
-                       amount, weight});
+    const auto used = id == kCpu      ? cluster_.nonZeroCpu()
+                      : id == kMemory ? cluster_.nonZeroMemory()
+                                      : cluster_.requested(id);
+    columns.push_back({id, cluster_.allocatable(id).data(), used.data(), amount, weight});
+    small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
   }
-  const auto scoreOn = [&](NodeId node, auto&& usedOf) -> std::int64_t {
-    std::int64_t sum = 0;
-    std::int64_t weights = 0;
-    for (const Column& column : columns) {
-      const std::int64_t allocatable = Cluster::columnAt(column.allocatable, node);
-      if (allocatable == 0) continue;
-      const std::int64_t requested = addSaturating(usedOf(column), column.amount);
-      if (args_.type == ScoringType::RequestedToCapacityRatio) {
-        const std::int64_t score = line_.at(mostAllocatedScore(requested, allocatable));
-        if (score <= 0) continue;
-        sum += score * column.weight;
-      } else if (args_.type == ScoringType::LeastAllocated) {
-        sum += leastAllocatedScore(requested, allocatable) * column.weight;
-      } else {
-        sum += mostAllocatedScore(requested, allocatable) * column.weight;
-      }
-      weights += column.weight;
-    }
-    if (weights == 0) return 0;
-    if (args_.type != ScoringType::RequestedToCapacityRatio) return sum / weights;
-    return std::llround(static_cast<double>(sum) / static_cast<double>(weights));
-  };
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    const NodeId node = nodes[n];
-    const auto used = [&](const Column& column) { return Cluster::columnAt(column.used, node); };
-    const NodeCredit* const credit = !view ? nullptr : view->on(node);
-    scores[n] = !credit ? scoreOn(node, used) : scoreOn(node, [&](const Column& column) {
-      return std::max<std::int64_t>(used(column) - creditIn(*credit, column.id), 0);
+  // As everybody sees the nodes; then the few on which the pod has a credit.
+  const auto scoreAll = [&](auto score) {
+    const auto with = [&](auto sum) {
+      for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = score(columns, nodes[n], sum);
+    };
+    small ? with(PlainSum()) : with(AnySum());
+    state.view().forEachOf(nodes, [&](std::size_t n, const NodeCredit& credit) {
+      scores[n] = score(columns, nodes[n], SumWithCredit{credit});
     });
+  };
+  switch (args_.type) {
+    case ScoringType::LeastAllocated:
+      scoreAll(
+          [](const auto& all, NodeId node, auto sum) { return meanOf<Least>(all, node, sum); });
+      break;
+    case ScoringType::MostAllocated:
+      scoreAll([](const auto& all, NodeId node, auto sum) { return meanOf<Most>(all, node, sum); });
+      break;
+    case ScoringType::RequestedToCapacityRatio:
+      scoreAll([this](const auto& all, NodeId node, auto sum) {
+        return meanOnLine(line_, all, node, sum);
+      });
+      break;
   }
   return {};
 }

@@ -111,5 +111,37 @@ TEST(NodeResourcesFit, a_what_if_with_huge_pods_leaves_no_trace) {
   EXPECT_EQ(node.differences(), "");
 }
 
+// Once an amount beyond measure was there, sums and shares are worked out the careful way.
+TEST(NodeResourcesFit, scores_are_the_same_whether_huge_amounts_were_ever_there_or_not) {
+  for (const ScoringType type : {ScoringType::LeastAllocated, ScoringType::MostAllocated}) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      Random random(seed);
+      World plain, careful;
+      NodeResourcesFitArgs args;
+      args.type = type;
+      args.resources.push_back({"memory", 3});
+      for (World* world : {&plain, &careful})
+        world->only(std::make_unique<NodeResourcesFit>(*world, args));
+      for (int n = 0; n < 20; ++n) {
+        const std::string name = "n" + std::to_string(n);
+        auto node = aNode(name).allocatable("cpu", std::to_string(random.below(64)));
+        node.allocatable("memory", std::to_string(random.below(1'000'000'000)));
+        auto pod = aPod("on-" + name).nodeName(name);
+        pod.request("cpu", std::to_string(random.below(40)));
+        pod.request("memory", std::to_string(random.below(800'000'000)));
+        for (World* world : {&plain, &careful}) {
+          world->node(node);
+          world->bound(pod);
+        }
+      }
+      careful.bound(aPod("huge").request("cpu", "90P").request("memory", kMost).nodeName("n1"));
+      careful.cluster().removePod("uid-default-huge");
+      const auto pod = aPod("p").request("cpu", "3").request("memory", "100M");
+      EXPECT_EQ(plain.scores(plain.pod(pod)), careful.scores(careful.pod(pod))) << "seed " << seed;
+      EXPECT_EQ(plain.filter(plain.pod(pod)), careful.filter(careful.pod(pod))) << "seed " << seed;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace koord::scheduler

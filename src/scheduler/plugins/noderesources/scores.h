@@ -13,24 +13,33 @@
 
 namespace koord::scheduler {
 
-// part * 100 / whole, also where the product does not fit 64 bits.
-inline std::int64_t percentOf(std::int64_t part, std::int64_t whole) {
-  // Quotients of integers this small are told apart from whole numbers by doubles, which are
-  // several times as fast to divide.
-  constexpr std::int64_t kSmall = std::int64_t{1} << 45;
-  if (part >= 0 && part < kSmall && whole < kSmall)
+// Quotients of integers below this are told apart from whole numbers by doubles, which are several
+// times as fast to divide; sums of two of them are far from overflowing.
+inline constexpr std::int64_t kSmallAmount = std::int64_t{1} << 45;
+
+// part * 100 / whole, where 0 <= part <= whole.
+struct SmallPercent {  // whole < kSmallAmount
+  std::int64_t operator()(std::int64_t part, std::int64_t whole) const {
     return static_cast<std::int64_t>(static_cast<double>(part * 100) / static_cast<double>(whole));
-  return static_cast<std::int64_t>(static_cast<__int128>(part) * 100 / whole);
-}
+  }
+};
+struct AnyPercent {
+  std::int64_t operator()(std::int64_t part, std::int64_t whole) const {
+    if (whole < kSmallAmount) return SmallPercent()(part, whole);
+    return static_cast<std::int64_t>(static_cast<__int128>(part) * 100 / whole);
+  }
+};
 
 // The free share; 0 when overcommitted. allocatable > 0. Inline, as is the next: they are asked for
 // every node and resource.
-inline std::int64_t leastAllocatedScore(std::int64_t requested, std::int64_t allocatable) {
-  return requested > allocatable ? 0 : percentOf(allocatable - requested, allocatable);
+template <class Percent = AnyPercent>
+std::int64_t leastAllocatedScore(std::int64_t requested, std::int64_t allocatable) {
+  return Percent()(std::max<std::int64_t>(allocatable - requested, 0), allocatable);
 }
 // The used share; 100 when overcommitted.
-inline std::int64_t mostAllocatedScore(std::int64_t requested, std::int64_t allocatable) {
-  return percentOf(std::min(requested, allocatable), allocatable);
+template <class Percent = AnyPercent>
+std::int64_t mostAllocatedScore(std::int64_t requested, std::int64_t allocatable) {
+  return Percent()(std::min(requested, allocatable), allocatable);
 }
 
 // A line through points, flat beyond both ends.

@@ -1,0 +1,99 @@
+#pragma once
+
+// Feature: a part of the scheduler beyond Kubernetes' own plugins, as the simulation tries it out:
+// the plugins of every process, the objects that people create and change for it, what plain
+// evaluation has to know, and what must hold. One file below features/ for each; a line in
+// features.cc takes it into some of the seeds.
+//
+//   definitions   begin() creates custom resources, before any scheduler runs; start() the first
+//                 objects and watches
+//   arrivals      shape() adds to pods and nodes that are about to be created; act() does something
+//   rules         addRules() tells plain evaluation what the feature's plugins know and decide by
+//   invariants    bound() is called with every pod and unit that the store shows bound, differences()
+//                 when all is quiet
+//
+// Features have a source of random numbers of their own: a seed without them goes as it ever did.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "scheduler/framework/registry.h"
+#include "scheduler/testing/builders.h"
+#include "simulation/truth.h"
+#include "simulation/writes.h"
+
+namespace koord::simulation {
+
+// Where a feature lives.
+struct Surroundings {
+  kube::Api& api;  // straight to the server
+  VirtualLoop& loop;
+  Journal& journal;
+  Truth& truth;
+};
+
+class Feature : protected Writes {
+ public:
+  Feature(const Surroundings& world, Random random)
+      : Writes(world.api, world.journal), loop_(world.loop), truth_(world.truth), random_(random) {}
+  virtual ~Feature() = default;
+
+  // --- Of every scheduler process.
+  virtual void join(scheduler::Registry& registry) = 0;
+  virtual std::vector<std::string> plugins() const = 0;  // all of their points are enabled
+
+  // --- The life of the cluster.
+  virtual void begin() {}
+  virtual void start() {}
+  virtual void shape(scheduler::testing::PodBuilder& /*pod*/) {}
+  virtual void shape(scheduler::testing::NodeBuilder& /*node*/) {}
+  virtual void act() {}
+  virtual void tick() {}  // about every second
+
+  // --- Plain evaluation, with what a process knows. The model leaves out the pod of this uid.
+  virtual void addRules(scheduler::Handle& /*handle*/, const std::string& /*without*/,
+                        Model& /*model*/) {}
+  // Whether the pod is placed together with others: a verdict on it alone means little then.
+  virtual bool placesTogether(const api::Pod& /*pod*/) const { return false; }
+
+  // --- What must hold.
+  // A process reserves a node for the unit; `choice` can keep facts until it is bound.
+  virtual void chosen(scheduler::Handle& /*handle*/, const api::Pod& /*pod*/, Choice& /*choice*/) {}
+  virtual void bound(const api::Pod& /*pod*/, const Choice& /*choice*/) {}
+  // What is taken of the node beside the pods on it, as far as who chose it has to know.
+  virtual void addUsed(const Choice& /*choice*/, const std::string& /*node*/,
+                       std::map<std::string, std::int64_t>& /*used*/) {}
+  // The store's units that are no Pods, as the scheduler sees them.
+  virtual std::vector<PodObject> units() const { return {}; }
+  // When all is quiet: how what the process believes differs from the store; "" when it does not.
+  virtual std::string differences(scheduler::Handle& /*handle*/) { return ""; }
+  // Likewise: whether somebody waits who could run, in words, beside pods that stand alone.
+  virtual std::string waitsInVain(const Model& /*model*/) { return ""; }
+
+ protected:
+  // A custom resource of any content, with a status of its own.
+  void define(const api::ResourceType& type);
+  template <class T>
+  const T* anyOf(const std::vector<T>& all) {
+    return all.empty() ? nullptr : &all[random_.below(all.size())];
+  }
+  const char* pick(std::initializer_list<const char*> texts) {
+    return texts.begin()[random_.below(texts.size())];
+  }
+
+  VirtualLoop& loop_;
+  Truth& truth_;
+  Random random_;
+};
+
+// Those that this seed is tried with: none for most.
+Features featuresOf(std::uint64_t seed, const Surroundings& world);
+
+// The text of an annotation or label; "" when there is none.
+inline std::string textOf(const api::StringMap& map, const char* key) {
+  const auto* text = api::findIn(map, key);
+  return text ? *text : std::string();
+}
+
+}  // namespace koord::simulation

@@ -1,0 +1,40 @@
+#pragma once
+
+// Room on nodes that is held for pods of a team (scheduler/testing/small_plugins.h): objects that
+// are scheduled as if they were pods. A hold is bound once, to a node with room for it; its owners
+// use no more of it than there is, and nobody else uses any.
+
+#include "scheduler/testing/small_objects.h"
+#include "simulation/feature.h"
+
+namespace koord::simulation {
+
+class HoldsFeature final : public Feature {
+ public:
+  HoldsFeature(const Surroundings& world, Random random);
+  void join(scheduler::Registry& registry) override;
+  std::vector<std::string> plugins() const override;
+  void begin() override;
+  void start() override;
+  void shape(scheduler::testing::PodBuilder& pod) override;
+  void act() override;
+  void tick() override;
+  void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
+  void bound(const api::Pod& pod, const Choice& choice) override;
+  void addUsed(const Choice& choice, const std::string& node,
+               std::map<std::string, std::int64_t>& used) override;
+  std::vector<PodObject> units() const override;
+
+ private:
+  using Hold = scheduler::testing::Hold;
+  using HoldObject = std::shared_ptr<const Hold>;
+
+  void changed(const HoldObject& before, const HoldObject& after);
+  std::vector<HoldObject> sorted() const;
+
+  kube::Informer<Hold> holds_;
+  std::map<std::string, HoldObject> ever_;  // by uid, as last seen
+  int lastHold_ = 0;
+};
+
+}  // namespace koord::simulation

@@ -32,7 +32,7 @@ std::optional<bool> asBool(std::string_view text) {
   return std::nullopt;
 }
 
-bool isDigit(char c) {
+bool isDecimal(char c) {
   return c >= '0' && c <= '9';
 }
 
@@ -75,7 +75,7 @@ bool looksLikeFloat(std::string_view text) {
   std::size_t i = 0;
   const auto digits = [&] {
     const std::size_t from = i;
-    while (i < text.size() && isDigit(text[i])) ++i;
+    while (i < text.size() && isDecimal(text[i])) ++i;
     return i - from;
   };
   if (i < text.size() && (text[i] == '+' || text[i] == '-')) ++i;
@@ -124,7 +124,7 @@ Result<json::value> plainScalar(const std::string& text) {
   if (isNull(text)) return json::value(nullptr);
   if (const auto truth = asBool(text)) return json::value(*truth);
   const char first = text[0];
-  if (first != '+' && first != '-' && first != '.' && !isDigit(first)) return json::string(text);
+  if (first != '+' && first != '-' && first != '.' && !isDecimal(first)) return json::string(text);
   if (isInfiniteOrNan(text)) return fail(ErrorCode::BadRequest, "JSON has no number " + text);
   if (auto number = asInteger(text)) return *std::move(number);
   if (auto number = asFloat(text)) return *std::move(number);

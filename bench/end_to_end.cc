@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "apiserver/http_front.h"
 #include "apiserver/local_api.h"
@@ -144,7 +145,13 @@ Numbers measure(const Numbers& params) {
   const ProcessUsage before = cluster.usage();
   const double rest = cpuSeconds();
   const Stopwatch watch;
-  cluster.create("pods", pods, [](int n) { return podBody(fmt::format("pod-{}", n), kScheduler); });
+  // All as fast as can be, or one after the other.
+  const auto body = [](int n) { return podBody(fmt::format("pod-{}", n), kScheduler); };
+  if (!params.contains("rate")) cluster.create("pods", pods, body);
+  for (int n = 0; params.contains("rate") && n < pods; ++n) {
+    cluster.create("pods", 1, [n, &body](int) { return body(n); });
+    std::this_thread::sleep_for(std::chrono::duration<double>(1 / params.at("rate")));
+  }
   cluster.waitForBound(running + 1 + pods);
   const double seconds = watch.seconds();
   const ProcessUsage after = cluster.usage();
@@ -167,12 +174,22 @@ int main(int argc, char** argv) {
             {{"nodes", nodes}, {"pods", pods}},
             measure};
   };
+  // As many pods a second as a real kube-apiserver with etcd takes: each answer and event finds the
+  // scheduler asleep.
+  const auto paced = [](bool json) -> Benchmark {
+    Numbers params{{"nodes", 1'000}, {"pods", 3'000}, {"rate", 600}};
+    if (json) params["json"] = 1;
+    return {fmt::format("EndToEnd/Paced{}/600PodsPerSecond", json ? "InJson" : ""), params,
+            measure};
+  };
   return runAll(argc, argv,
                 {basic(100, 10'000),
                  basic(5'000, 10'000),
                  {"EndToEnd/SchedulingBasicInJson/5000Nodes_10000Pods",
                   {{"nodes", 5'000}, {"pods", 10'000}, {"json", 1}},
                   measure},
+                 paced(false),
+                 paced(true),
                  {"EndToEnd/Memory/5000Nodes_150000Pods",
                   {{"nodes", 5'000}, {"running", 150'000}, {"pods", 1'000}},
                   measure}});

@@ -3,6 +3,8 @@
 #include <boost/json/serialize.hpp>
 
 #include "api/pod.h"
+#include "api/protobuf/plan.h"
+#include "api/protobuf/transcode.h"
 
 namespace koord::kube {
 namespace {
@@ -19,8 +21,22 @@ Task<Result<json::value>> callForObject(Api& api, Request request) {
   co_return std::move(document);
 }
 
+// A whole object of a kind without a struct, or with more than its struct holds.
+std::string bodyOf(const Api& api, const api::ResourceType& type, const json::value& object) {
+  const auto* schema = api.takesProtobuf() && api::isBuiltin(type)
+                           ? api::sharedBuiltinTypes().find(type.kind)
+                           : nullptr;
+  if (schema) {
+    const auto encoded = api::encodeMessage(object, *schema);
+    if (encoded.complete)
+      return api::sealEnvelope(api::apiVersionOf(type), type.kind, encoded.message);
+  }
+  return toJson(object);
+}
+
 Task<Result<>> callForNothing(Api& api, Request request) {
-  request.protobuf = true;  // less work for the server; nothing reads it
+  // Less work for the server; nothing reads it.
+  request.protobuf = api::isBuiltin({request.group, request.version, {}, {}, true});
   auto task = api.call(std::move(request));
   auto reply = co_await task;
   if (!reply) co_return fail(std::move(reply.error()));
@@ -106,16 +122,16 @@ Task<Result<ListHead>> listEach(Api& api, Request request,
 Task<Result<json::value>> createObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
                                        json::value object, std::string subresource) {
   Request request = makeRequest(Verb::Create, type, key);
+  request.body = subresource.empty() ? bodyOf(api, type, object) : toJson(object);
   request.subresource = std::move(subresource);
-  request.body = toJson(object);
   return callForObject(api, std::move(request));
 }
 
 Task<Result<json::value>> updateObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
                                        json::value object, std::string subresource) {
   Request request = makeRequest(Verb::Update, type, key);
+  request.body = subresource.empty() ? bodyOf(api, type, object) : toJson(object);
   request.subresource = std::move(subresource);
-  request.body = toJson(object);
   return callForObject(api, std::move(request));
 }
 

@@ -134,6 +134,25 @@ TEST_F(ProtobufClientTest, bodiesGoInProtobufToServersThatHaveAnsweredInIt) {
   EXPECT_EQ(sentType(), "application/strategic-merge-patch+json");
 }
 
+TEST_F(ProtobufClientTest, documentsGoInProtobufWhenNothingOfThemIsLost) {
+  answerWith(200, std::string(api::kProtobufType), api::sealEnvelope("v1", "Status", ""));
+  EXPECT_TRUE(run(bindPod(*api, {"ns", "a"}, "uid", "node")));
+  answerWith(200, kJsonType, "{}");
+  const auto update = [&](const char* text) {
+    EXPECT_TRUE(
+        run(updateObject(*api, api::Lease::kType, {"ns", "lease"}, parseJson(text).value())));
+    return sentType();
+  };
+  EXPECT_EQ(
+      update(R"({"kind":"Lease","spec":{"holderIdentity":"me","strategy":"OldestEmulation"}})"),
+      api::kProtobufType);
+  const auto lease = api::readMessage<api::Lease>(api::openEnvelope(requests.back().body)->message);
+  EXPECT_EQ(lease->spec.holderIdentity, "me");
+  EXPECT_EQ(update(R"({"kind":"Lease","spec":{"holderIdentity":"me","fromTheFuture":1}})"),
+            kJsonType);
+  EXPECT_EQ(update(R"({"kind":"Lease","spec":{"holderIdentity":5}})"), kJsonType);
+}
+
 TEST_F(ProtobufClientTest, errorsInProtobufAreUnderstood) {
   api::Status status;
   status.reason = "AlreadyExists";

@@ -45,6 +45,7 @@ class Encoder {
     if (value.is_null()) return;
     switch (schema.type) {
       case Type::String:
+        complete = complete && value.is_string();
         return wire::putBytes(out, number, textIn(value));
       case Type::Bytes: {
         const auto bytes = base64Decode(textIn(value));
@@ -54,6 +55,7 @@ class Encoder {
       case Type::Integer:
         return putInteger(out, number, value);
       case Type::Boolean:
+        complete = complete && value.is_bool();
         return wire::putNumber(out, number, value.is_bool() && value.get_bool() ? 1 : 0);
       case Type::Number:
         return wire::putDouble(out, number, value.is_number() ? value.to_number<double>() : 0);

@@ -17,6 +17,7 @@
 #include "api/codec.h"
 #include "api/meta.h"
 #include "api/quantity_json.h"
+#include "api/shape_impl.h"
 #include "base/time.h"
 
 // How it works: Boost.Describe lists the members of a struct; read() and write() are chosen by the
@@ -360,6 +361,7 @@ json::value encodeObject(const T& object) {
   template koord::Result<T> koord::api::decode<T>(const koord::json::value&, koord::api::Reading); \
   template koord::json::value koord::api::encode<T>(const T&);
 // The same for a kind with a kType.
-#define KOORD_OBJECT_CODEC(T) \
-  KOORD_CODEC(T)              \
-  template koord::json::value koord::api::encodeObject<T>(const T&);
+#define KOORD_OBJECT_CODEC(T)                                        \
+  KOORD_CODEC(T)                                                     \
+  template koord::json::value koord::api::encodeObject<T>(const T&); \
+  template const koord::api::Shape* koord::api::shapeOf<T>();

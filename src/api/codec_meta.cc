@@ -1,6 +1,11 @@
 #include "api/codec_impl.h"
 #include "api/describe_meta.h"
 
+template <>
+const koord::api::Shape* koord::api::shapeOf<koord::api::Status>() {
+  return &shapes::shape<Status>();
+}
+
 KOORD_CODEC(koord::api::ObjectMeta)
 KOORD_CODEC(koord::api::LabelSelector)
 KOORD_CODEC(koord::api::Status)

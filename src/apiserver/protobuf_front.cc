@@ -4,16 +4,22 @@
 
 #include <algorithm>
 
-#include "apiserver/protobuf/protobuf.h"
+#include "api/protobuf/transcode.h"
 #include "apiserver/server/call.h"
 
 namespace koord::apiserver {
 namespace {
 
+using api::Encoded;
+using api::encodeList;
+using api::encodeMessage;
+using api::hasWireForm;
 using api::Schema;
+using api::sealEnvelope;
+using api::watchFrame;
 using net::Responder;
 
-constexpr std::string_view kType = "application/vnd.kubernetes.protobuf";
+constexpr std::string_view kType = api::kProtobufType;
 
 // Kinds that are no resources. DeleteOptions come with the version of what is deleted.
 constexpr std::pair<std::string_view, std::string_view> kMessages[] = {
@@ -171,7 +177,7 @@ bool isProtobuf(std::string_view contentType) {
 }
 
 Result<std::string> jsonOfProtobuf(std::string_view body, const Registry& registry) {
-  const auto envelope = openEnvelope(body);
+  const auto envelope = api::openEnvelope(body);
   if (!envelope) return fail(envelope.error());
   const auto& [apiVersion, kind, message] = *envelope;
   const auto* schema = schemaOf(registry, apiVersion, kind);
@@ -181,7 +187,7 @@ Result<std::string> jsonOfProtobuf(std::string_view body, const Registry& regist
         fmt::format("the body of the request was in an unknown format - {} in version {} is "
                     "accepted as application/json or application/yaml only",
                     kind, apiVersion));
-  auto decoded = decodeMessage(message, *schema);
+  auto decoded = api::decodeMessage(message, *schema);
   if (!decoded)
     return fail(std::move(decoded.error()).within(fmt::format("error decoding the {}", kind)));
   json::object object{{"apiVersion", apiVersion}, {"kind", kind}};

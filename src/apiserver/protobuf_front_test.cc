@@ -4,9 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include "api/protobuf/transcode.h"
 #include "apiserver/http_front.h"
-#include "apiserver/protobuf/protobuf.h"
-#include "apiserver/protobuf/wire.h"
 #include "apiserver/testing.h"
 
 namespace koord::apiserver::testing {
@@ -70,7 +69,8 @@ class ProtobufFrontTest : public ServerTest {
 
   std::string encoded(const char* apiVersion, const char* kind, std::string_view text) {
     const auto& schema = *server->registry().builtinSchemas()->find(kind);
-    return sealEnvelope(apiVersion, kind, encodeMessage(*parseJson(text), schema).message);
+    return api::sealEnvelope(apiVersion, kind,
+                             api::encodeMessage(*parseJson(text), schema).message);
   }
   json::value decoded(std::string_view body) {
     auto text = jsonOfProtobuf(body, server->registry());
@@ -109,7 +109,7 @@ TEST_F(ProtobufFrontTest, failuresAndListsComeInProtobufToo) {
   post(kPods, pod("a"));
   const auto list = send("GET", kPods, kBoth);
   EXPECT_EQ(list->type, kProtobuf);
-  const auto envelope = openEnvelope(list->text);
+  const auto envelope = api::openEnvelope(list->text);
   ASSERT_TRUE(envelope);
   EXPECT_EQ(envelope->kind, "PodList");
 }
@@ -170,14 +170,12 @@ TEST_F(ProtobufFrontTest, watchesAreSentInFrames) {
   const auto watch = send("GET", std::string(kPods) + "?watch=1", kBoth);
   EXPECT_EQ(watch->type, "application/vnd.kubernetes.protobuf;stream=watch");
   post(kPods, pod("web"));
-  ASSERT_GT(watch->text.size(), 4u);
-  std::size_t size = 0;
-  for (int i = 0; i < 4; ++i) size = size << 8 | static_cast<unsigned char>(watch->text[i]);
-  ASSERT_EQ(watch->text.size(), size + 4);
-  wire::Reader event(std::string_view(watch->text).substr(4));
-  EXPECT_EQ(event.next()->bytes, "ADDED");
-  wire::Reader raw(event.next()->bytes);
-  EXPECT_EQ(textAt(decoded(raw.next()->bytes), "metadata", "name"), "web");
+  ASSERT_GT(watch->text.size(), api::kFrameHead);
+  ASSERT_EQ(watch->text.size(), api::kFrameHead + api::eventLength(watch->text));
+  const auto event = api::openWatchEvent(std::string_view(watch->text).substr(api::kFrameHead));
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->type, "ADDED");
+  EXPECT_EQ(textAt(decoded(event->object), "metadata", "name"), "web");
 }
 
 TEST_F(ProtobufFrontTest, whatHasNoMessagesIsSentAsJsonIfThatWillDo) {
@@ -201,8 +199,8 @@ TEST_F(ProtobufFrontTest, whatHasNoMessagesIsSentAsJsonIfThatWillDo) {
 
 TEST_F(ProtobufFrontTest, bodiesThatCannotBeReadAreRefused) {
   EXPECT_EQ(send("POST", kPods, "application/json", "{}", kProtobuf)->status, 400);
-  EXPECT_EQ(send("POST", kPods, "application/json", sealEnvelope("example.com/v1", "Gizmo", ""),
-                 kProtobuf)
+  EXPECT_EQ(send("POST", kPods, "application/json",
+                 api::sealEnvelope("example.com/v1", "Gizmo", ""), kProtobuf)
                 ->status,
             415);
   EXPECT_EQ(send("POST", kPods, "application/json", "\xa1", "application/cbor")->status, 415);

@@ -1,5 +1,8 @@
 #include "base/utf8.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace koord {
 
 Utf8Character utf8CharacterAt(std::string_view text) {
@@ -19,6 +22,15 @@ Utf8Character utf8CharacterAt(std::string_view text) {
 
 bool isUtf8(std::string_view text) {
   while (!text.empty()) {
+    // Nearly all of it is ASCII, which is looked at eight bytes at a time.
+    std::uint64_t bytes = 0;
+    if (text.size() >= sizeof(bytes)) {
+      std::memcpy(&bytes, text.data(), sizeof(bytes));
+      if ((bytes & 0x8080808080808080U) == 0) {
+        text.remove_prefix(sizeof(bytes));
+        continue;
+      }
+    }
     const auto length = utf8CharacterAt(text).length;
     if (length == 0) return false;
     text.remove_prefix(length);

@@ -1,9 +1,13 @@
 #pragma once
 
-// The one seam between our programs and Kubernetes: REST verbs on resources, with JSON text as the
+// The one seam between our programs and Kubernetes: REST verbs on resources, with texts as the
 // currency, so that a byte is decoded once, by whoever needs the object. Implementations: HttpApi
 // (http_api.h) for a real API server, LocalApi (apiserver/local_api.h) straight into an embedded one,
 // SimApi for simulations. client.h has the typed calls on top.
+//
+// A text is JSON or, for kinds that Kubernetes itself has, protobuf: its first bytes say which
+// (api/protobuf/envelope.h), and kube/received.h reads both. Protobuf comes only to those who ask
+// for it and goes only to those who take it, so whoever knows JSON alone need not know of it.
 //
 // An Api belongs to one executor: calls are made there and replies and watch events arrive there.
 
@@ -36,7 +40,9 @@ struct Request {
   // fieldManager, fieldValidation, force, dryRun.
   api::StringMap query;
   PatchType patchType = PatchType::Merge;
-  std::string body;  // JSON; the DeleteOptions for deletes, may be empty there
+  // JSON, or protobuf where the Api takes it; the DeleteOptions for deletes, may be empty there.
+  std::string body;
+  bool protobuf = false;  // the caller can read the answer, or the events, in protobuf
 };
 
 Request makeRequest(Verb verb, const api::ResourceType& type, const api::ObjectKey& key = {});
@@ -48,7 +54,8 @@ class Watch {
 };
 
 struct WatchSink {
-  // One event: {"type":"ADDED","object":{...}}. The text lives during the call only.
+  // One event: {"type":"ADDED","object":{...}}, or the message of an event, which cannot begin with
+  // a brace. The text lives during the call only.
   std::function<void(std::string_view event)> onEvent;
   // The stream ended; code Unknown with an empty message when the server closed it in good order.
   // The last call; the Watch may be destroyed from inside it.
@@ -63,6 +70,8 @@ class Api {
   // object; Unavailable means that no answer came and the request may or may not have been carried out.
   virtual Task<Result<std::string>> call(Request request) = 0;
   virtual std::unique_ptr<Watch> watch(Request request, WatchSink sink) = 0;
+  // Whether the bodies of requests may be protobuf.
+  virtual bool takesProtobuf() const { return false; }
 };
 
 }  // namespace koord::kube

@@ -3,6 +3,8 @@
 #include <boost/json/serialize.hpp>
 
 #include "api/pod.h"
+#include "api/protobuf/plan.h"
+#include "api/protobuf/transcode.h"
 
 namespace koord::kube {
 namespace {
@@ -19,21 +21,35 @@ Task<Result<json::value>> callForObject(Api& api, Request request) {
   co_return std::move(document);
 }
 
+// A whole object of a kind without a struct, or with more than its struct holds.
+std::string bodyOf(const Api& api, const api::ResourceType& type, const json::value& object) {
+  const auto* schema = api.takesProtobuf() && api::isBuiltin(type)
+                           ? api::sharedBuiltinTypes().find(type.kind)
+                           : nullptr;
+  if (schema) {
+    const auto encoded = api::encodeMessage(object, *schema);
+    if (encoded.complete)
+      return api::sealEnvelope(api::apiVersionOf(type), type.kind, encoded.message);
+  }
+  return toJson(object);
+}
+
 Task<Result<>> callForNothing(Api& api, Request request) {
+  // Less work for the server; nothing reads it.
+  request.protobuf = api::isBuiltin({request.group, request.version, {}, {}, true});
   auto task = api.call(std::move(request));
   auto reply = co_await task;
   if (!reply) co_return fail(std::move(reply.error()));
   co_return Result<>{};
 }
 
-Task<Result<json::value>> patch(Api& api, const api::ResourceType& type, api::ObjectKey key,
-                                PatchType patchType, json::value document,
-                                std::string subresource) {
+Request patchRequest(const api::ResourceType& type, const api::ObjectKey& key, PatchType patchType,
+                     const json::value& document, std::string subresource) {
   Request request = makeRequest(Verb::Patch, type, key);
   request.subresource = std::move(subresource);
   request.patchType = patchType;
   request.body = toJson(document);
-  return callForObject(api, std::move(request));
+  return request;
 }
 
 std::string bodyOf(const DeleteOptions& options) {
@@ -59,10 +75,8 @@ Task<Result<json::value>> getObject(Api& api, const api::ResourceType& type, api
 Task<Result<json::value>> listObjects(Api& api, const api::ResourceType& type,
                                       std::string namespace_, std::string labelSelector,
                                       std::string fieldSelector) {
-  Request request = makeRequest(Verb::List, type, {namespace_, {}});
-  if (!labelSelector.empty()) request.query["labelSelector"] = labelSelector;
-  if (!fieldSelector.empty()) request.query["fieldSelector"] = fieldSelector;
-  request.query["limit"] = "500";
+  Request request =
+      listRequest(type, std::move(namespace_), std::move(labelSelector), std::move(fieldSelector));
   json::array items;
   for (;;) {
     auto task = callForObject(api, request);
@@ -81,33 +95,62 @@ Task<Result<json::value>> listObjects(Api& api, const api::ResourceType& type,
   }
 }
 
+Request listRequest(const api::ResourceType& type, std::string namespace_,
+                    std::string labelSelector, std::string fieldSelector) {
+  Request request = makeRequest(Verb::List, type, {std::move(namespace_), {}});
+  if (!labelSelector.empty()) request.query["labelSelector"] = std::move(labelSelector);
+  if (!fieldSelector.empty()) request.query["fieldSelector"] = std::move(fieldSelector);
+  request.query["limit"] = "500";
+  return request;
+}
+
+Task<Result<ListHead>> listEach(Api& api, Request request,
+                                std::function<void(const Received&)> visit) {
+  for (;;) {
+    auto task = api.call(request);
+    auto reply = co_await task;
+    if (!reply) co_return fail(std::move(reply.error()));
+    auto head = openList(*reply, visit);
+    if (!head)
+      co_return fail(ErrorCode::Unavailable,
+                     "the answer is cut short or no list: " + head.error().message);
+    if (head->next.empty()) co_return std::move(*head);
+    request.query["continue"] = std::move(head->next);
+  }
+}
+
 Task<Result<json::value>> createObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
                                        json::value object, std::string subresource) {
   Request request = makeRequest(Verb::Create, type, key);
+  request.body = subresource.empty() ? bodyOf(api, type, object) : toJson(object);
   request.subresource = std::move(subresource);
-  request.body = toJson(object);
   return callForObject(api, std::move(request));
 }
 
 Task<Result<json::value>> updateObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
                                        json::value object, std::string subresource) {
   Request request = makeRequest(Verb::Update, type, key);
+  request.body = subresource.empty() ? bodyOf(api, type, object) : toJson(object);
   request.subresource = std::move(subresource);
-  request.body = toJson(object);
   return callForObject(api, std::move(request));
 }
 
 Task<Result<json::value>> mergePatch(Api& api, const api::ResourceType& type, api::ObjectKey key,
                                      json::value document, std::string subresource) {
-  return patch(api, type, std::move(key), PatchType::Merge, std::move(document),
-               std::move(subresource));
+  return callForObject(api,
+                       patchRequest(type, key, PatchType::Merge, document, std::move(subresource)));
 }
 
 Task<Result<json::value>> strategicPatch(Api& api, const api::ResourceType& type,
                                          api::ObjectKey key, json::value document,
                                          std::string subresource) {
-  return patch(api, type, std::move(key), PatchType::Strategic, std::move(document),
-               std::move(subresource));
+  return callForObject(
+      api, patchRequest(type, key, PatchType::Strategic, document, std::move(subresource)));
+}
+
+Task<Result<>> patchOnly(Api& api, const api::ResourceType& type, api::ObjectKey key,
+                         PatchType patchType, json::value document, std::string subresource) {
+  return callForNothing(api, patchRequest(type, key, patchType, document, std::move(subresource)));
 }
 
 Task<Result<>> deleteObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
@@ -128,7 +171,7 @@ Task<Result<>> bindPod(Api& api, api::ObjectKey pod, std::string uid, std::strin
   binding.target.name = std::move(nodeName);
   Request request = makeRequest(Verb::Create, api::Pod::kType, pod);
   request.subresource = "binding";
-  request.body = toJson(api::encodeObject(binding));
+  request.body = bodyOf(api, binding);
   return callForNothing(api, std::move(request));
 }
 

@@ -6,6 +6,7 @@
 
 #include "api/codec.h"
 #include "kube/api.h"
+#include "kube/received.h"
 
 namespace koord::kube {
 
@@ -15,7 +16,7 @@ struct TypedList {
   std::vector<T> items;
 };
 
-// The untyped calls; each waits for the server's answer.
+// The untyped calls; each waits for the server's answer, in JSON.
 Task<Result<json::value>> getObject(Api& api, const api::ResourceType& type, api::ObjectKey key);
 // All pages, in one document {"metadata": {...}, "items": [...]}. The selectors may be empty.
 Task<Result<json::value>> listObjects(Api& api, const api::ResourceType& type,
@@ -31,6 +32,10 @@ Task<Result<json::value>> mergePatch(Api& api, const api::ResourceType& type, ap
 Task<Result<json::value>> strategicPatch(Api& api, const api::ResourceType& type,
                                          api::ObjectKey key, json::value patch,
                                          std::string subresource = "");
+
+// A patch whose answer, the whole object, nobody reads.
+Task<Result<>> patchOnly(Api& api, const api::ResourceType& type, api::ObjectKey key,
+                         PatchType patchType, json::value patch, std::string subresource = "");
 
 struct DeleteOptions {
   std::string uid;              // delete only this incarnation
@@ -48,40 +53,63 @@ Task<Result<>> bindPod(Api& api, api::ObjectKey pod, std::string uid, std::strin
 // The Eviction subresource: TooManyRequests when a PodDisruptionBudget forbids it now.
 Task<Result<>> evictPod(Api& api, api::ObjectKey pod, DeleteOptions options = {});
 
+// All pages of a list; `visit` sees each item.
+Task<Result<ListHead>> listEach(Api& api, Request request,
+                                std::function<void(const Received&)> visit);
+Request listRequest(const api::ResourceType& type, std::string namespace_,
+                    std::string labelSelector, std::string fieldSelector);
+
+// A whole object as the body of a request: in protobuf where the Api takes it.
+template <class T>
+std::string bodyOf(const Api& api, const T& object) {
+  if (!api.takesProtobuf() || !api::planFor<T>()) return toJson(api::encodeObject(object));
+  return api::sealEnvelope(api::apiVersionOf(T::kType), T::kType.kind, api::writeMessage(object));
+}
+
 template <class T>
 Task<Result<T>> get(Api& api, api::ObjectKey key) {
-  auto task = getObject(api, T::kType, std::move(key));
+  Request request = makeRequest(Verb::Get, T::kType, key);
+  request.protobuf = api::planFor<T>() != nullptr;
+  auto task = api.call(std::move(request));
   auto reply = co_await task;
   if (!reply) co_return fail(std::move(reply.error()));
-  co_return api::decode<T>(*reply);
+  co_return objectIn<T>(*reply);
 }
 
 template <class T>
 Task<Result<TypedList<T>>> list(Api& api, std::string namespace_ = "",
                                 std::string labelSelector = "", std::string fieldSelector = "") {
-  auto task = listObjects(api, T::kType, std::move(namespace_), std::move(labelSelector),
-                          std::move(fieldSelector));
-  auto reply = co_await task;
-  if (!reply) co_return fail(std::move(reply.error()));
+  Request request = listRequest(T::kType, std::move(namespace_), std::move(labelSelector),
+                                std::move(fieldSelector));
+  request.protobuf = api::planFor<T>() != nullptr;
   TypedList<T> result;
-  result.resourceVersion = textAt(*reply, "metadata", "resourceVersion");
-  if (const auto* items = at(*reply, "items"); items && items->is_array()) {
-    for (const auto& item : items->get_array()) {
-      auto object = api::decode<T>(item);
-      if (!object) co_return fail(std::move(object.error()));
+  std::optional<Error> problem;
+  std::function<void(const Received&)> add = [&result, &problem](const Received& item) {
+    auto object = item.as<T>();
+    if (object) {
       result.items.push_back(*std::move(object));
+    } else if (!problem) {
+      problem = std::move(object.error());
     }
-  }
+  };
+  auto task = listEach(api, std::move(request), std::move(add));
+  auto head = co_await task;
+  if (!head) co_return fail(std::move(head.error()));
+  if (problem) co_return fail(*std::move(problem));
+  result.resourceVersion = std::move(head->resourceVersion);
   co_return result;
 }
 
 template <class T>
 Task<Result<T>> create(Api& api, const T& object) {
-  auto task = createObject(api, T::kType, api::ObjectKey{object.metadata.namespace_, {}},
-                           api::encodeObject(object));
+  Request request =
+      makeRequest(Verb::Create, T::kType, api::ObjectKey{object.metadata.namespace_, {}});
+  request.body = bodyOf(api, object);
+  request.protobuf = api::planFor<T>() != nullptr;
+  auto task = api.call(std::move(request));
   auto reply = co_await task;
   if (!reply) co_return fail(std::move(reply.error()));
-  co_return api::decode<T>(*reply);
+  co_return objectIn<T>(*reply);
 }
 
 }  // namespace koord::kube

@@ -23,7 +23,8 @@ class Process final : public Component {
              {.userAgent = options.name + "/" + options.version,
               .qps = options.qps,
               .burst = options.burst,
-              .metrics = metrics_}),
+              .metrics = metrics_,
+              .contentTypes = options.contentTypes}),
         random_(Random::entropy()) {}
 
   Executor& executor() override { return loop_; }

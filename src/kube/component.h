@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "kube/api.h"
+#include "kube/content_types.h"
 #include "kube/kubeconfig.h"
 #include "kube/leader_election.h"
 
@@ -36,6 +37,7 @@ struct ComponentOptions {
   ConfigSource client;
   double qps = 0;
   int burst = 0;
+  ContentTypes contentTypes;  // of requests and answers; protobuf, as all of upstream's programs
   int verbosity = 0;
   std::string logFormat = "text";  // --logging-format: text or json
   log::Output logOutput;

@@ -128,7 +128,8 @@ Task<void> EventRecorder::write(Pending pending) {
     json::value change{{"count", event.count},
                        {"message", event.message},
                        {"lastTimestamp", formatTime(*event.lastTimestamp)}};
-    auto patching = mergePatch(api_, api::Event::kType, written, std::move(change));
+    auto patching =
+        patchOnly(api_, api::Event::kType, written, PatchType::Merge, std::move(change));
     const auto patched = co_await patching;
     // One that has expired on the server is written anew, with the count it had reached.
     if (patched || patched.error().code != ErrorCode::NotFound) co_return;

@@ -46,6 +46,15 @@ bool isGood(int status) {
   return status >= 200 && status < 300;
 }
 
+constexpr std::string_view kJson = "application/json";
+
+// For callers who can read protobuf.
+std::string acceptOf(const ContentTypes& types) {
+  const auto& accepted = types.accepted.empty() ? types.sent : types.accepted;
+  if (!accepted.contains(api::kProtobufType)) return std::string(kJson);
+  return accepted.contains(kJson) ? accepted : fmt::format("{},{}", accepted, kJson);
+}
+
 }  // namespace
 
 std::string pathOf(const Request& request) {
@@ -72,6 +81,7 @@ class HttpApi::Impl {
         executor_(executor),
         config_(std::move(config)),
         options_(std::move(options)),
+        accept_(acceptOf(options_.contentTypes)),
         leases_(executor, RateLimit(options_.qps, options_.burst), kAtOnce),
         events_(executor, RateLimit(options_.qps, options_.burst), kAtOnce),
         others_(executor, RateLimit(options_.qps, options_.burst), kAtOnce) {
@@ -84,24 +94,25 @@ class HttpApi::Impl {
   const HttpApiOptions& options() const { return options_; }
 
   net::HttpRequest httpRequestOf(Request request) const {
-    net::HttpRequest http = httpGet(pathOf(request));
+    net::HttpRequest http = httpGet(pathOf(request), request.protobuf ? accept_ : kJson);
     http.method = methodOf(request.verb);
     if (!request.body.empty()) {
-      http.headers.push_back({"Content-Type", request.verb == Verb::Patch
-                                                  ? std::string(contentTypeOf(request.patchType))
-                                                  : "application/json"});
+      const auto type = request.verb == Verb::Patch         ? contentTypeOf(request.patchType)
+                        : api::isProtobufBody(request.body) ? api::kProtobufType
+                                                            : kJson;
+      http.headers.push_back({"Content-Type", std::string(type)});
       http.body = std::move(request.body);
     }
     return http;
   }
 
-  net::HttpRequest httpGet(const std::string& path) const {
+  net::HttpRequest httpGet(const std::string& path, std::string_view accept = kJson) const {
     net::HttpRequest http;
     http.url = config_.server + path;
     http.proxy = config_.proxyUrl;
     http.gzip = config_.gzip;
     http.timeout = std::chrono::ceil<std::chrono::milliseconds>(options_.timeout);
-    http.headers = {{"User-Agent", options_.userAgent}, {"Accept", "application/json"}};
+    http.headers = {{"User-Agent", options_.userAgent}, {"Accept", std::string(accept)}};
     if (!config_.basicUser.empty()) {
       http.headers.push_back(
           {"Authorization",
@@ -176,7 +187,7 @@ class HttpApi::Impl {
         metrics->requestSized(method, self->host_, sent, response->body.size());
       log::v(6, "{} {} in {} ms", asked, response->status,
              (self->executor_.steadyNow() - began) / 1ms);
-      if (isGood(response->status)) co_return std::move(response->body);
+      if (isGood(response->status)) co_return self->bodyOf(*std::move(response), asked);
       if (response->status == 401 && self->config_.credentials && !refused) {
         refused = true;  // once: fresh credentials may do
         self->config_.credentials->refused();
@@ -199,6 +210,10 @@ class HttpApi::Impl {
     }
   }
 
+  bool takesProtobuf() const {
+    return answersProtobuf_ && options_.contentTypes.sent == api::kProtobufType;
+  }
+
   // Of a watch: its head, or that there is none.
   void watchAnswered(int status, SteadyTime began) {
     answered("GET", status, executor_.steadyNow() - began);
@@ -206,6 +221,17 @@ class HttpApi::Impl {
   }
 
  private:
+  // What the header says and what came must agree: who reads it goes by its first bytes.
+  Result<std::string> bodyOf(net::HttpResponse response, const std::string& asked) {
+    const auto type = net::headerOf(response.headers, "Content-Type");
+    const bool protobuf = api::isProtobufBody(response.body);
+    if (type.starts_with(api::kProtobufType) != protobuf && !response.body.empty())
+      return fail(ErrorCode::Unavailable,
+                  fmt::format("{}: the answer is said to be {} and is not", asked, type));
+    answersProtobuf_ = answersProtobuf_ || protobuf;
+    return std::move(response.body);
+  }
+
   void answered(const std::string& method, int status, Duration took) {
     if (options_.metrics) options_.metrics->requestDone(method, host_, status, took);
   }
@@ -214,6 +240,8 @@ class HttpApi::Impl {
   Executor& executor_;
   const ClientConfig config_;
   const HttpApiOptions options_;
+  const std::string accept_;
+  bool answersProtobuf_ = false;
   RequestLane leases_;
   RequestLane events_;
   RequestLane others_;
@@ -231,6 +259,10 @@ Task<Result<std::string>> HttpApi::call(Request request) {
   const int waits = request.subresource == "eviction" ? 0 : impl_->options().retries429;
   RequestLane& lane = impl_->laneOf(request);
   return Impl::send(impl_, lane, impl_->httpRequestOf(std::move(request)), waits);
+}
+
+bool HttpApi::takesProtobuf() const {
+  return impl_->takesProtobuf();
 }
 
 Task<Result<std::string>> HttpApi::getPath(std::string path) {

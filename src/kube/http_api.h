@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kube/api.h"
+#include "kube/content_types.h"
 #include "kube/kubeconfig.h"
 #include "kube/metrics.h"
 
@@ -22,6 +23,7 @@ struct HttpApiOptions {
   Duration timeout = std::chrono::seconds(30);  // of one call; watches have none
   std::shared_ptr<Metrics> metrics;             // null = none are kept
   int retries429 = 5;  // how often a 429 or 503 with Retry-After is tried again
+  ContentTypes contentTypes;
 };
 
 class HttpApi final : public Api {
@@ -34,6 +36,9 @@ class HttpApi final : public Api {
 
   Task<Result<std::string>> call(Request request) override;
   std::unique_ptr<Watch> watch(Request request, WatchSink sink) override;
+  // Where it is configured, and once the server has answered in protobuf: one that does not know
+  // it answers in JSON all the same, but would refuse to read it.
+  bool takesProtobuf() const override;
 
   // A plain GET of a path such as /version or /apis, for discovery.
   Task<Result<std::string>> getPath(std::string path);

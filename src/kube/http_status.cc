@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "base/json.h"
+#include "kube/received.h"
 
 namespace koord::kube {
 namespace {
@@ -29,22 +29,21 @@ std::chrono::seconds retryAfterOf(const net::HttpResponse& response) {
 
 Error errorOf(const net::HttpResponse& response, const std::string& asked) {
   Error error{codeOfHttpStatus(response.status), {}, retryAfterOf(response)};
-  const auto status = parseJson(response.body);
-  if (!status || textAt(*status, "kind") != "Status") {
-    error.message =
-        fmt::format("{}: HTTP status {}: {}", asked, response.status,
-                    response.body.empty() ? "no explanation" : shortened(response.body));
+  const auto status = statusIn(response.body);
+  if (!status) {
+    error.message = fmt::format("{}: HTTP status {}: {}", asked, response.status,
+                                response.body.empty() || api::isProtobufBody(response.body)
+                                    ? "no explanation"
+                                    : shortened(response.body));
     return error;
   }
-  error.code = codeOfReason(textAt(*status, "reason"), response.status);
-  error.message = textAt(*status, "message");
+  error.code = codeOfReason(status->reason, response.status);
+  error.message = status->message;
   if (error.message.empty()) {
     error.message = fmt::format("{}: HTTP status {}", asked, response.status);
   }
-  if (const auto* seconds = at(*status, "details", "retryAfterSeconds");
-      seconds && seconds->is_int64() && error.retryAfter.count() == 0) {
-    error.retryAfter = std::chrono::seconds(seconds->get_int64());
-  }
+  if (status->details && error.retryAfter.count() == 0)
+    error.retryAfter = std::chrono::seconds(status->details->retryAfterSeconds);
   return error;
 }
 

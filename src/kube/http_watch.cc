@@ -1,8 +1,10 @@
 #include "kube/http_watch.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "api/protobuf/envelope.h"
 #include "kube/http_status.h"
 #include "net/http_transport.h"
 
@@ -18,6 +20,65 @@ constexpr std::size_t kMaxErrorBytes = 64 << 10;
 constexpr std::chrono::minutes kIdle{11};
 
 }  // namespace
+
+// Cuts what comes into events: lines, or in protobuf frames (envelope.h).
+class EventCutter {
+ public:
+  void expectFrames() { frames_ = true; }
+  // Takes one event off the bytes, which have come after those that were given before; nullopt when
+  // it goes on in the next ones. The event lives until the next call. Blank lines are events, too.
+  std::optional<std::string_view> take(std::string_view& bytes) {
+    if (whole_) begun_ = std::string();
+    whole_ = false;
+    return frames_ ? takeFrame(bytes) : takeLine(bytes);
+  }
+  bool inside() const { return !whole_ && !begun_.empty(); }
+  bool tooLong() const { return tooLong_ || (!whole_ && begun_.size() > kMaxEventBytes); }
+
+ private:
+  std::optional<std::string_view> takeLine(std::string_view& bytes) {
+    const auto end = std::min(bytes.find('\n'), bytes.size());
+    const auto line = bytes.substr(0, end);
+    whole_ = end < bytes.size();
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    if (whole_ && begun_.empty()) return line;
+    begun_.append(line);
+    return whole_ ? std::optional<std::string_view>(begun_) : std::nullopt;
+  }
+
+  std::optional<std::string_view> takeFrame(std::string_view& bytes) {
+    std::size_t size = api::kFrameHead;
+    if (begun_.empty() && bytes.size() >= size) {
+      size += api::eventLength(bytes);
+      whole_ = bytes.size() >= size;
+      if (whole_) {
+        const auto event = bytes.substr(api::kFrameHead, size - api::kFrameHead);
+        bytes.remove_prefix(size);
+        return event;
+      }
+    }
+    fill(bytes, api::kFrameHead);
+    if (begun_.size() < api::kFrameHead) return std::nullopt;
+    size = api::kFrameHead + api::eventLength(begun_);
+    tooLong_ = size > kMaxEventBytes;
+    if (tooLong_) return std::nullopt;
+    fill(bytes, size);
+    whole_ = begun_.size() == size;
+    if (!whole_) return std::nullopt;
+    return std::string_view(begun_).substr(api::kFrameHead);
+  }
+  void fill(std::string_view& bytes, std::size_t size) {
+    if (begun_.size() >= size) return;
+    const auto part = bytes.substr(0, size - begun_.size());
+    begun_.append(part);
+    bytes.remove_prefix(part.size());
+  }
+
+  bool frames_ = false;
+  bool whole_ = false;  // what begun_ holds has been given out
+  bool tooLong_ = false;
+  std::string begun_;
+};
 
 // What the watch's callbacks work on. They hold it weakly and keep it alive while they run, because
 // the sink may destroy the watch in any of its calls.
@@ -60,6 +121,9 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
               const auto self = weak.lock();
               if (!self) return;
               self->response_ = std::move(head);
+              if (net::headerOf(self->response_.headers, "Content-Type")
+                      .starts_with(api::kProtobufType))
+                self->events_.expectFrames();
               self->onAnswer_(self->response_.status);
             },
             [weak](const std::string& bytes) {
@@ -78,19 +142,12 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
       return;
     }
     while (active_ && !bytes.empty()) {
-      const auto end = std::min(bytes.find('\n'), bytes.size());
-      const bool whole = end < bytes.size();
-      if (!whole || !line_.empty()) line_.append(bytes.substr(0, end));
-      if (line_.size() > kMaxEventBytes) {
+      const auto event = events_.take(bytes);
+      if (events_.tooLong()) {
         stream_.reset();
         return close({ErrorCode::RequestEntityTooLarge, asked_ + ": an event is too long", {}});
       }
-      if (whole) {
-        const std::string joined = std::exchange(line_, {});
-        const auto line = joined.empty() ? bytes.substr(0, end) : std::string_view(joined);
-        if (!line.empty()) sink_.onEvent(line);
-      }
-      bytes.remove_prefix(std::min(end + 1, bytes.size()));
+      if (event && !event->empty()) sink_.onEvent(*event);
     }
   }
 
@@ -98,7 +155,7 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
     if (!result && response_.status == 0) onAnswer_(0);
     if (!result) return close(std::move(result.error()));
     if (!good()) return close(errorOf(response_, asked_));
-    if (!line_.empty()) {
+    if (events_.inside()) {
       return close({ErrorCode::Unavailable, asked_ + ": the watch ended inside an event", {}});
     }
     close({});
@@ -116,7 +173,7 @@ class HttpWatch::Running : public std::enable_shared_from_this<Running> {
   bool active_ = true;
   std::unique_ptr<net::Stream> stream_;
   net::HttpResponse response_;  // with the body of an error
-  std::string line_;            // the beginning of an event, the rest of which is still to come
+  EventCutter events_;
 };
 
 HttpWatch::HttpWatch(net::HttpTransport& transport, Executor& executor,

@@ -70,11 +70,11 @@ class Informer final : private ReflectorSink {
 
  private:
   void beginReplace() override;
-  void upsert(const json::value& document) override;
-  void remove(const json::value& document) override;
+  bool readsProtobuf() const override { return api::planFor<T>() != nullptr; }
+  void upsert(const Received& received) override;
+  void remove(const Received& received) override;
   void endReplace() override;
 
-  static api::ObjectKey keyIn(const json::value& document);
   void erase(const api::ObjectKey& key);
   Task<void> resyncForever();
   void notifyAdd(const Object& object);
@@ -138,13 +138,14 @@ void Informer<T>::beginReplace() {
 }
 
 template <class T>
-void Informer<T>::upsert(const json::value& document) {
-  auto decoded = api::decode<T>(document);
+void Informer<T>::upsert(const Received& received) {
+  auto decoded = received.as<T>();
   if (!decoded) {
     // The stored object cannot be read by us: keep the last good one rather than act on half of it.
-    log::warn("ignoring {} {}/{}: {}", T::kType.kind, textAt(document, "metadata", "namespace"),
-              textAt(document, "metadata", "name"), decoded.error().message);
-    unseen_.erase(keyIn(document));
+    const api::ObjectKey key = received.key();
+    log::warn("ignoring {} {}/{}: {}", T::kType.kind, key.namespace_, key.name,
+              decoded.error().message);
+    unseen_.erase(key);
     return;
   }
   if (transform_) transform_(*decoded);
@@ -174,8 +175,8 @@ void Informer<T>::upsert(const json::value& document) {
 }
 
 template <class T>
-void Informer<T>::remove(const json::value& document) {
-  erase(keyIn(document));
+void Informer<T>::remove(const Received& received) {
+  erase(received.key());
 }
 
 template <class T>
@@ -184,12 +185,6 @@ void Informer<T>::endReplace() {
   if (synced_) return;
   synced_ = true;
   for (auto& fn : std::exchange(waiting_, {})) fn();
-}
-
-template <class T>
-api::ObjectKey Informer<T>::keyIn(const json::value& document) {
-  return {std::string(textAt(document, "metadata", "namespace")),
-          std::string(textAt(document, "metadata", "name"))};
 }
 
 template <class T>

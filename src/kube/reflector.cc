@@ -80,6 +80,7 @@ class Reflector::Loop {
 
   Request scoped(Verb verb) const {
     Request request = makeRequest(verb, type_, {scope_.namespace_, {}});
+    request.protobuf = sink_.readsProtobuf();
     if (!scope_.labelSelector.empty()) request.query["labelSelector"] = scope_.labelSelector;
     if (!scope_.fieldSelector.empty()) request.query["fieldSelector"] = scope_.fieldSelector;
     return request;
@@ -99,7 +100,8 @@ class Reflector::Loop {
     for (;;) {
       auto call = api_.call(request);
       auto reply = co_await call;
-      auto page = reply ? parseJson(*reply) : fail(std::move(reply.error()));
+      auto page = reply ? openList(*reply, [this](const Received& item) { sink_.upsert(item); })
+                        : fail(std::move(reply.error()));
       if (!page) {
         failed("list", page.error());
         if (page.error().code == ErrorCode::Gone) {
@@ -108,17 +110,14 @@ class Reflector::Loop {
         }
         co_return false;
       }
-      if (const auto* items = at(*page, "items"); items && items->is_array())
-        for (const auto& item : items->get_array()) sink_.upsert(item);
-      const std::string next(textAt(*page, "metadata", "continue"));
-      if (next.empty()) {
-        resourceVersion_ = textAt(*page, "metadata", "resourceVersion");
+      if (page->next.empty()) {
+        resourceVersion_ = std::move(page->resourceVersion);
         expired_ = pagesExpired_ = false;
         sink_.endReplace();
         co_return true;
       }
       request.query.erase("resourceVersion");
-      request.query["continue"] = next;
+      request.query["continue"] = std::move(page->next);
     }
   }
 
@@ -201,30 +200,28 @@ class Reflector::Loop {
   }
 
   void onEvent(std::string_view text) {
-    const auto event = parseJson(text);
-    if (!event) {
-      log::warn("watch of {}: {}", type_.plural, event.error().message);
-      return;
-    }
-    const std::string_view kind = textAt(*event, "type");
-    const auto* object = at(*event, "object");
-    if (!object) return;
+    const auto opened = openEvent(
+        text, [this](std::string_view kind, const Received& object) { onObject(kind, object); });
+    if (!opened) log::warn("watch of {}: {}", type_.plural, opened.error().message);
+  }
+
+  void onObject(std::string_view kind, const Received& object) {
     if (kind == "ERROR") {
-      const auto* code = at(*object, "code");
-      expired_ = code && code->is_int64() && code->get_int64() == 410;
-      if (!expired_) log::warn("watch of {}: {}", type_.plural, textAt(*object, "message"));
+      const auto status = object.as<api::Status>();
+      expired_ = status && status->code == 410;
+      if (!expired_)
+        log::warn("watch of {}: {}", type_.plural,
+                  status ? status->message : status.error().message);
       return;
     }
-    if (kind == "ADDED" || kind == "MODIFIED") sink_.upsert(*object);
-    if (kind == "DELETED") sink_.remove(*object);
+    if (kind == "ADDED" || kind == "MODIFIED") sink_.upsert(object);
+    if (kind == "DELETED") sink_.remove(object);
     failures_ = 0;
     lastEvent_ = executor_.steadyNow();
-    const auto version = textAt(*object, "metadata", "resourceVersion");
+    const auto version = object.resourceVersion();
     if (initial_) {
       // Versions of single objects say nothing before the list is complete.
-      if (kind != "BOOKMARK" ||
-          textAt(*object, "metadata", "annotations", "k8s.io/initial-events-end") != "true")
-        return;
+      if (kind != "BOOKMARK" || object.annotation("k8s.io/initial-events-end") != "true") return;
       initial_ = false;
       cutStreams_ = 0;
       executor_.cancel(std::exchange(gapTimer_, 0));

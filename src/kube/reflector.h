@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "kube/api.h"
+#include "kube/received.h"
 
 namespace koord::kube {
 
@@ -27,9 +28,11 @@ struct WatchScope {
 class ReflectorSink {
  public:
   virtual ~ReflectorSink() = default;
+  // Whether objects may come as messages.
+  virtual bool readsProtobuf() const { return false; }
   virtual void beginReplace() = 0;
-  virtual void upsert(const json::value& object) = 0;
-  virtual void remove(const json::value& object) = 0;
+  virtual void upsert(const Received& object) = 0;
+  virtual void remove(const Received& object) = 0;
   virtual void endReplace() = 0;
 };
 

@@ -10,6 +10,8 @@
 #include <map>
 
 #include "api/core.h"
+#include "api/protobuf/plan.h"
+#include "api/protobuf/transcode.h"
 #include "base/log.h"
 #include "base/virtual_loop.h"
 #include "kube/http_api.h"
@@ -41,16 +43,17 @@ constexpr int kLast = kFirst + 9;
 // Answers lists and watches out of kHistory.
 class Replay {
  public:
-  bool streams = true;  // knows streaming lists
-  int expires = 0;      // the first watch that gets here is told that its version is too old
+  bool streams = true;   // knows streaming lists
+  bool protobuf = true;  // and protobuf
+  int expires = 0;       // the first watch that gets here is told that its version is too old
 
   void handle(const net::ServerRequest& request, const std::shared_ptr<net::Responder>& to) {
     const auto target = net::parseTarget(request.target);
-    if (!target->has("watch")) return to->respond(200, {}, list());
+    if (!target->has("watch")) return to->respond(200, head(), list());
     const bool initial = target->has("sendInitialEvents");
     if (initial && !streams)
       return to->respond(422, {}, R"({"kind":"Status","reason":"Invalid","message":"unknown"})");
-    to->begin(200, {});
+    to->begin(200, head());
     open_.push_back(to);
     int from = initial ? now_ : std::stoi(std::string(target->param("resourceVersion")));
     if (initial) {
@@ -91,11 +94,29 @@ class Replay {
   std::string list() const {
     std::string items;
     for (const auto& [name, text] : state()) items += (items.empty() ? "" : ",") + text;
-    return fmt::format(R"({{"metadata":{{"resourceVersion":"{}"}},"items":[{}]}})", now_, items);
+    const std::string all =
+        fmt::format(R"({{"metadata":{{"resourceVersion":"{}"}},"items":[{}]}})", now_, items);
+    return protobuf ? body(all) : all;
   }
-  static void send(net::Responder& to, std::string_view type, const std::string& object) {
+  void send(net::Responder& to, std::string_view type, const std::string& object) const {
     to.write(std::make_shared<const std::string>(
-        fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object)));
+        protobuf ? api::watchFrame(type, body(object))
+                 : fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object)));
+  }
+  net::Headers head() const {
+    return {{"Content-Type", protobuf ? std::string(api::kProtobufType) : "application/json"}};
+  }
+  static std::string body(const std::string& text) {
+    const auto object = parseJson(text).value();
+    const auto& types = api::sharedBuiltinTypes();
+    if (textAt(object, "kind") == "Status")
+      return api::sealEnvelope("v1", "Status",
+                               api::encodeMessage(object, *types.find("Status")).message);
+    const auto& kind = *types.find("ConfigMap");
+    if (!find(object, "items"))
+      return api::sealEnvelope("v1", "ConfigMap", api::encodeMessage(object, kind).message);
+    return api::sealEnvelope("v1", "ConfigMapList",
+                             api::encodeList(object, *types.find("ListMeta"), kind).message);
   }
 
   int now_ = kListed;
@@ -108,10 +129,12 @@ struct Outcome {
   std::size_t bytes = 0;
 };
 
-Outcome follow(bool streams, int expires, std::optional<std::size_t> cutAfter, bool proper) {
+Outcome follow(bool protobuf, bool streams, int expires, std::optional<std::size_t> cutAfter,
+               bool proper) {
   VirtualLoop loop;
   Replay replay;
   replay.streams = streams;
+  replay.protobuf = protobuf;
   replay.expires = expires;
   net::SimNetwork network(loop, Random(7));
   network.listen([&](net::ServerRequest request, std::shared_ptr<net::Responder> to) {
@@ -144,7 +167,7 @@ std::size_t stride(std::size_t usual) {
   return std::getenv("KOORD_FAULT_SEEDS") ? 1 : usual;
 }
 
-class WatchCutTest : public ::testing::TestWithParam<std::tuple<bool, bool>> {
+class WatchCutTest : public ::testing::TestWithParam<std::tuple<bool, bool, bool>> {
  protected:
   // Every attempt is logged, and there are thousands.
   static void SetUpTestSuite() { log::setup({.program = "test", .file = "/dev/null"}); }
@@ -152,23 +175,24 @@ class WatchCutTest : public ::testing::TestWithParam<std::tuple<bool, bool>> {
 };
 
 TEST_P(WatchCutTest, EveryChangeArrivesOnceAndInOrderWhereverTheConnectionIsCut) {
-  const auto [streams, proper] = GetParam();
+  const auto [protobuf, streams, proper] = GetParam();
   const std::vector<std::string> expected{"+a 11", "+b 12", "~a 13", "-b 12", "+b 15",
                                           "+c 17", "~b 18", "~c 19", "-a 13"};
-  const Outcome whole = follow(streams, 0, std::nullopt, proper);
+  const Outcome whole = follow(protobuf, streams, 0, std::nullopt, proper);
   ASSERT_EQ(whole.log, expected);
-  ASSERT_GT(whole.bytes, 800u);
+  ASSERT_GT(whole.bytes, 500u);
   for (std::size_t place = 0; place < whole.bytes; place += stride(proper ? 5 : 1))
-    ASSERT_EQ(follow(streams, 0, place, proper).log, expected) << "cut after " << place << " bytes";
+    ASSERT_EQ(follow(protobuf, streams, 0, place, proper).log, expected)
+        << "cut after " << place << " bytes";
 }
 
 TEST_P(WatchCutTest, AfterAVersionExpiredTheStateIsStillThatOfTheServer) {
-  const auto [streams, proper] = GetParam();
-  const Outcome whole = follow(streams, 15, std::nullopt, proper);
+  const auto [protobuf, streams, proper] = GetParam();
+  const Outcome whole = follow(protobuf, streams, 15, std::nullopt, proper);
   const std::map<std::string, std::string> expected{{"b", "18"}, {"c", "19"}};
   ASSERT_EQ(whole.state, expected);
   for (std::size_t place = 0; place < whole.bytes; place += stride(13)) {
-    const Outcome outcome = follow(streams, 15, place, proper);
+    const Outcome outcome = follow(protobuf, streams, 15, place, proper);
     ASSERT_EQ(outcome.state, expected) << "cut after " << place << " bytes";
     // Versions of one object only grow, however often it was listed.
     std::map<std::string, int> seen;
@@ -181,10 +205,12 @@ TEST_P(WatchCutTest, AfterAVersionExpiredTheStateIsStillThatOfTheServer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, WatchCutTest,
-                         ::testing::Combine(::testing::Bool(), ::testing::Bool()),
+                         ::testing::Combine(::testing::Bool(), ::testing::Bool(),
+                                            ::testing::Bool()),
                          [](const auto& about) {
-                           return std::string(std::get<0>(about.param) ? "Streaming" : "Listing") +
-                                  (std::get<1>(about.param) ? "EndedProperly" : "Broken");
+                           return std::string(std::get<0>(about.param) ? "Protobuf" : "Json") +
+                                  (std::get<1>(about.param) ? "Streaming" : "Listing") +
+                                  (std::get<2>(about.param) ? "EndedProperly" : "Broken");
                          });
 
 }  // namespace

@@ -312,33 +312,4 @@ bool equalConstantTime(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-std::string base64Encode(std::string_view bytes) {
-  std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');  // one more for OpenSSL's final zero
-  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(bytes.data()),
-                                   static_cast<int>(bytes.size()));
-  out.resize(static_cast<std::size_t>(size));
-  return out;
-}
-
-Result<std::string> base64Decode(std::string_view text) {
-  std::string digits;
-  digits.reserve(text.size());
-  for (const char c : text)
-    if (c != '\n' && c != '\r' && c != ' ' && c != '\t') digits += c;
-  const std::size_t padding =
-      digits.ends_with("==") ? 2 : static_cast<std::size_t>(digits.ends_with('='));
-  std::string out(digits.size() / 4 * 3, '\0');
-  // EVP_DecodeBlock takes a '=' anywhere as zero bits, so those in the middle are looked for here.
-  const bool strayPadding = digits.find('=') < digits.size() - padding;
-  const int size = digits.size() % 4 != 0 || strayPadding
-                       ? -1
-                       : EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                         reinterpret_cast<const unsigned char*>(digits.data()),
-                                         static_cast<int>(digits.size()));
-  if (size < 0) return fail(ErrorCode::BadRequest, "not valid base64");
-  out.resize(static_cast<std::size_t>(size) - padding);
-  return out;
-}
-
 }  // namespace koord::net

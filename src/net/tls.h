@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/base64.h"
 #include "base/executor.h"
 #include "base/result.h"
 
@@ -67,8 +68,7 @@ std::string randomToken(std::size_t bytes = 32);
 // Takes the same time wherever the difference is; the lengths are not hidden.
 bool equalConstantTime(std::string_view a, std::string_view b);
 
-// RFC 4648, with padding; line breaks and blanks are skipped when decoding.
-std::string base64Encode(std::string_view bytes);
-Result<std::string> base64Decode(std::string_view text);
+using koord::base64Decode;
+using koord::base64Encode;
 
 }  // namespace koord::net

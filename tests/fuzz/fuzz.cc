@@ -16,6 +16,7 @@ constexpr std::array kTargets{
     Target{"jsonpatch", jsonPatch},
     Target{"kubeconfig", kubeconfig},
     Target{"mergepatch", mergePatch},
+    Target{"messages", messages},
     Target{"printercolumns", printerColumns},
     Target{"protobuf", protobuf},
     Target{"quantity", quantity},

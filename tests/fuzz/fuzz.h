@@ -44,6 +44,7 @@ void jmesPath(std::string_view input);
 void jsonPatch(std::string_view input);
 void kubeconfig(std::string_view input);
 void mergePatch(std::string_view input);
+void messages(std::string_view input);
 void printerColumns(std::string_view input);
 void protobuf(std::string_view input);
 void quantity(std::string_view input);

@@ -1,6 +1,6 @@
 // Messages that are read print to messages that read the same.
 
-#include "apiserver/protobuf/protobuf.h"
+#include "api/protobuf/transcode.h"
 
 #include "api/schema/builtin.h"
 #include "fuzz.h"
@@ -16,18 +16,17 @@ void protobuf(std::string_view input) {
   const auto kind = static_cast<unsigned char>(input.front()) % std::size(kKinds);
   const auto& schema = *types.find(kKinds[kind]);
   input.remove_prefix(1);
-  if (const auto envelope = apiserver::openEnvelope(input)) {
-    const auto sealed =
-        apiserver::sealEnvelope(envelope->apiVersion, envelope->kind, envelope->message);
-    const auto again = apiserver::openEnvelope(sealed);
+  if (const auto envelope = api::openEnvelope(input)) {
+    const auto sealed = api::sealEnvelope(envelope->apiVersion, envelope->kind, envelope->message);
+    const auto again = api::openEnvelope(sealed);
     check(again && again->message == envelope->message, "envelopes survive");
     input = envelope->message;
   }
-  const auto object = apiserver::decodeMessage(input, schema);
+  const auto object = api::decodeMessage(input, schema);
   if (!object) return;
-  const auto encoded = apiserver::encodeMessage(*object, schema);
+  const auto encoded = api::encodeMessage(*object, schema);
   check(encoded.complete, "what was read can be written");
-  const auto again = apiserver::decodeMessage(encoded.message, schema);
+  const auto again = api::decodeMessage(encoded.message, schema);
   check(again && *again == *object, "messages survive");
 }
 

@@ -48,8 +48,10 @@ void Process::start() {
   journal_.note("{} starts", name_);
   decisions_.starts[name_] = loop_.steadyNow();
   metrics_ = std::make_shared<kube::Metrics>();
-  api_ = std::make_unique<kube::HttpApi>(network_, loop_,
-                                         kube::ClientConfig{.server = "http://server"});
+  kube::HttpApiOptions client;
+  if (starts_ % 2 == 0) client.contentTypes.sent = "application/json";
+  api_ = std::make_unique<kube::HttpApi>(
+      network_, loop_, kube::ClientConfig{.server = "http://server"}, std::move(client));
   witness_ = std::make_unique<Witness>(name_, journal_, decisions_, features_);
   scheduler::Registry registry = scheduler::makeRegistry();
   witness_->join(registry);

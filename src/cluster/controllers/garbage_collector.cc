@@ -85,14 +85,15 @@ class GarbageCollector::Watcher final : kube::ReflectorSink {
 
  private:
   void beginReplace() override { unseen_ = known_; }
-  void upsert(const json::value& object) override {
+  void upsert(const kube::Received& received) override {
+    const json::value& object = *received.document();
     const std::string uid(textAt(object, "metadata", "uid"));
     known_.insert(uid);
     unseen_.erase(uid);
     collector_.upsert(resource_, object);
   }
-  void remove(const json::value& object) override {
-    erase(std::string(textAt(object, "metadata", "uid")));
+  void remove(const kube::Received& received) override {
+    erase(std::string(textAt(*received.document(), "metadata", "uid")));
   }
   void endReplace() override {
     for (const auto& uid : std::exchange(unseen_, {})) erase(uid);

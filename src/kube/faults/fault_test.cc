@@ -91,7 +91,10 @@ class Backend {
 // A machine with a connection of its own to the server.
 struct Client {
   Client(VirtualLoop& loop, Backend& backend, Random random)
-      : network(loop, random.fork()), api(network, loop, {.server = "http://server"}) {
+      : network(loop, random.fork()),
+        api(network, loop, {.server = "http://server"},
+            {.contentTypes = {
+                 random.chance(0.5) ? "application/json" : std::string(api::kProtobufType), ""}}) {
     backend.add(network);
   }
   net::SimNetwork network;

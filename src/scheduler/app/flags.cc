@@ -21,7 +21,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"permit-port-sharing", "bool", "false"},
     {"emulated-version", "string", ""},
     {"min-compatibility-version", "string", ""},
-    {"kube-api-content-type", "string", "application/vnd.kubernetes.protobuf"},
     {"unsupported-kube-api-over-localhost", "bool", "false"},
     {"show-hidden-metrics-for-version", "string", ""},
     {"allow-metric-labels", "string", ""},
@@ -178,6 +177,9 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
   set.text("master", component.client.server, "Address of the API server, instead of kubeconfig's");
   set.real("kube-api-qps", component.qps, "API requests per second; 0 = unlimited");
   set.integer("kube-api-burst", component.burst, "API requests at once beyond the rate");
+  set.text("kube-api-content-type", component.contentTypes.sent,
+           "What requests and answers about Kubernetes' own kinds are written in: this or "
+           "application/json");
   addServing(set, flags);
   addAccess(set, flags);
   addElection(set, flags.election);
@@ -204,6 +206,8 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
     if (!configuration.kubeconfig.empty()) component.client.kubeconfig = configuration.kubeconfig;
     if (!given.given("kube-api-qps")) component.qps = configuration.qps;
     if (!given.given("kube-api-burst")) component.burst = configuration.burst;
+    if (!given.given("kube-api-content-type"))
+      component.contentTypes = {configuration.contentType, configuration.acceptContentTypes};
   }
   appendDefaultPreBind(configuration);
   if (flags.config.empty()) {

@@ -89,8 +89,7 @@ struct SchedulerConfiguration {
   LeaderElectionConfig leaderElection;
   std::string kubeconfig;
   std::string acceptContentTypes;
-  std::string contentType =
-      "application/vnd.kubernetes.protobuf";  // accepted; JSON is what is sent
+  std::string contentType = "application/vnd.kubernetes.protobuf";
   double qps = 50;
   std::int32_t burst = 100;
   bool enableProfiling = true;

@@ -107,11 +107,10 @@ Task<Result<>> PodUnits::annotate(PodPtr unit, api::StringMap annotations) {
   for (const auto& [key, value] : annotations) added.emplace(key, value);
   json::object patch{
       {"metadata", json::object{{"uid", unit->uid()}, {"annotations", std::move(added)}}}};
-  auto call =
-      kube::mergePatch(*api_, api::Pod::kType, api::keyOf(unit->pod->metadata), std::move(patch));
-  Result<json::value> reply = co_await call;
-  if (!reply) co_return fail(std::move(reply.error()));
-  co_return Result<>{};
+  auto call = kube::patchOnly(*api_, api::Pod::kType, api::keyOf(unit->pod->metadata),
+                              kube::PatchType::Merge, std::move(patch));
+  Result<> written = co_await call;
+  co_return written;
 }
 
 Task<bool> PodUnits::evict(PodPtr unit, PodPtr preemptor) {
@@ -128,8 +127,9 @@ Task<bool> PodUnits::evict(PodPtr unit, PodPtr preemptor) {
     condition.emplace("observedGeneration", unit->pod->metadata.generation);
   json::object patch = patchOf(*unit->pod, "status",
                                json::object{{"conditions", json::array{std::move(condition)}}});
-  auto patching = kube::strategicPatch(*api_, api::Pod::kType, key, std::move(patch), "status");
-  const Result<json::value> patched = co_await patching;
+  auto patching = kube::patchOnly(*api_, api::Pod::kType, key, kube::PatchType::Strategic,
+                                  std::move(patch), "status");
+  const Result<> patched = co_await patching;
   if (!patched && patched.error().code != ErrorCode::NotFound) {
     log::warn("could not add the DisruptionTarget condition to pod {}: {}", unit->key(),
               patched.error().message);
@@ -152,8 +152,9 @@ Task<bool> PodUnits::evict(PodPtr unit, PodPtr preemptor) {
 Task<void> PodUnits::patchStatus(api::ObjectKey key, json::value patch) {
   Duration wait = std::chrono::milliseconds(10);
   for (int attempt = 1;; ++attempt) {
-    auto call = kube::strategicPatch(*api_, api::Pod::kType, key, patch, "status");
-    const Result<json::value> reply = co_await call;
+    auto call =
+        kube::patchOnly(*api_, api::Pod::kType, key, kube::PatchType::Strategic, patch, "status");
+    const Result<> reply = co_await call;
     if (reply || reply.error().code == ErrorCode::NotFound) co_return;
     const ErrorCode code = reply.error().code;
     const bool again = code == ErrorCode::Internal || code == ErrorCode::Unavailable ||

@@ -10,6 +10,7 @@
 
 #include "api/codec.h"
 #include "api/pod.h"
+#include "api/shape.h"
 
 namespace koord::cluster {
 
@@ -268,4 +269,9 @@ using HostPodPtr = std::shared_ptr<const HostPod>;
 namespace koord::api {
 template <>
 Result<cluster::HostPod> decode<cluster::HostPod>(const json::value& document, Reading reading);
+// It is read from JSON: the node is in the process of the API server.
+template <>
+inline const Shape* shapeOf<cluster::HostPod>() {
+  return nullptr;
+}
 }  // namespace koord::api

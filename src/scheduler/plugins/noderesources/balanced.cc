@@ -23,23 +23,24 @@ Status NodeResourcesBalancedAllocation::preScore(CycleState&, const PodInfo& pod
   return nothing ? Status::skip() : Status{};
 }
 
-Status NodeResourcesBalancedAllocation::score(const CycleState& state, const PodInfo& pod,
-                                              std::span<const NodeId> nodes,
-                                              std::span<std::int64_t> scores) {
-  struct Column {
-    ResourceId id;
-    const std::int64_t* allocatable;
-    const std::int64_t* requested;
-    std::int64_t amount;
-  };
-  boost::container::small_vector<Column, 4> columns;
-  bool small = true;
+NodeResourcesBalancedAllocation::Columns NodeResourcesBalancedAllocation::columnsFor(
+    const PodInfo& pod) const {
+  Columns columns;
   for (const ResourceId id : resources_) {
     const std::int64_t amount = pod.request.amount(id);
     if (id >= kFirstScalar && amount == 0) continue;
-    columns.push_back({id, cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount});
-    small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
+    columns.list.push_back(
+        {id, cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount});
+    columns.small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
   }
+  return columns;
+}
+
+Status NodeResourcesBalancedAllocation::score(const CycleState& state, const PodInfo& pod,
+                                              std::span<const NodeId> nodes,
+                                              std::span<std::int64_t> scores) {
+  const Columns chosen = columnsFor(pod);
+  const auto& columns = chosen.list;
   const auto share = [](std::int64_t requested, std::int64_t allocatable) {
     return std::min(1.0, static_cast<double>(requested) / static_cast<double>(allocatable));
   };
@@ -63,7 +64,7 @@ Status NodeResourcesBalancedAllocation::score(const CycleState& state, const Pod
     return result(balanceScore(with), [&] { return balanceScore(without); });
   };
   const NodeCredit none;
-  if (columns.size() == 2 && small) {  // nearly always: cpu and memory
+  if (columns.size() == 2 && chosen.small) {  // nearly always: cpu and memory
     const Column one = columns[0];
     const Column two = columns[1];
     for (std::size_t n = 0; n < nodes.size(); ++n) {

@@ -2,6 +2,8 @@
 
 // NodeResourcesBalancedAllocation: prefers nodes whose resources would be used in equal shares.
 
+#include <boost/container/small_vector.hpp>
+
 #include "scheduler/framework/registry.h"
 #include "scheduler/plugins/noderesources/scores.h"
 
@@ -21,6 +23,19 @@ class NodeResourcesBalancedAllocation final : public Plugin,
                std::span<std::int64_t> scores) override;
 
  private:
+  // What of the cluster is compared for a pod.
+  struct Column {
+    ResourceId id;
+    const std::int64_t* allocatable;  // by node
+    const std::int64_t* requested;
+    std::int64_t amount;  // what the pod asks for
+  };
+  struct Columns {
+    boost::container::small_vector<Column, 4> list;
+    bool small = true;  // no sum is beyond 64 bits
+  };
+  Columns columnsFor(const PodInfo& pod) const;
+
   Cluster& cluster_;
   BalanceMode mode_;
   std::vector<ResourceId> resources_;

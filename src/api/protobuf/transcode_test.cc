@@ -1,11 +1,10 @@
-#include "apiserver/protobuf/protobuf.h"
+#include "api/protobuf/transcode.h"
 
 #include <gmock/gmock.h>
 
 #include "api/schema/builtin.h"
-#include "apiserver/protobuf/wire.h"
 
-namespace koord::apiserver {
+namespace koord::api {
 namespace {
 
 using ::testing::HasSubstr;
@@ -13,7 +12,7 @@ using namespace std::string_literals;
 
 class ProtobufTest : public ::testing::Test {
  protected:
-  const api::Schema& schema(const char* kind) { return *types.find(kind); }
+  const Schema& schema(const char* kind) { return *types.find(kind); }
   // What is left of an object that was written and read again.
   json::value back(const char* kind, std::string_view text) {
     const auto encoded = encodeMessage(parseJson(text).value(), schema(kind));
@@ -27,7 +26,7 @@ class ProtobufTest : public ::testing::Test {
     return decoded ? "" : decoded.error().message;
   }
 
-  api::SchemaSet types = api::builtinTypes();
+  SchemaSet types = builtinTypes();
 };
 
 // Bytes as client-go sends them.
@@ -108,7 +107,7 @@ TEST_F(ProtobufTest, bytesThatAreNoMessageAreRefused) {
 }
 
 TEST_F(ProtobufTest, whatHasNoDescriptionIsSaid) {
-  ASSERT_TRUE(api::addTypes(types, "Thing: odd#6 any"));
+  ASSERT_TRUE(addTypes(types, "Thing: odd#6 any"));
   EXPECT_FALSE(encodeMessage(parseJson(R"({"odd":{"a":1}})").value(), schema("Thing")).complete);
   std::string thing;
   wire::putBytes(thing, 6, "x");
@@ -141,4 +140,4 @@ TEST_F(ProtobufTest, theTableHasNoDeeperNumbers) {
 }
 
 }  // namespace
-}  // namespace koord::apiserver
+}  // namespace koord::api

@@ -1,18 +1,17 @@
 #include <algorithm>
 #include <map>
 
-#include "apiserver/protobuf/protobuf.h"
-#include "apiserver/protobuf/wire.h"
+#include "api/protobuf/small.h"
+#include "api/protobuf/transcode.h"
+#include "base/base64.h"
 #include "base/time.h"
-#include "net/tls.h"
 
-namespace koord::apiserver {
+namespace koord::api {
 namespace {
 
-using api::Schema;
 using Type = Schema::Type;
 
-std::string_view textOf(const json::value& value) {
+std::string_view textIn(const json::value& value) {
   return value.is_string() ? std::string_view(value.get_string()) : std::string_view{};
 }
 
@@ -42,20 +41,21 @@ class Encoder {
     return out;
   }
 
- private:
   void put(std::string& out, std::uint32_t number, const json::value& value, const Schema& schema) {
     if (value.is_null()) return;
     switch (schema.type) {
       case Type::String:
-        return wire::putBytes(out, number, textOf(value));
+        complete = complete && value.is_string();
+        return wire::putBytes(out, number, textIn(value));
       case Type::Bytes: {
-        const auto bytes = net::base64Decode(textOf(value));
+        const auto bytes = base64Decode(textIn(value));
         if (!bytes) complete = false;
         return wire::putBytes(out, number, bytes ? std::string_view(*bytes) : std::string_view{});
       }
       case Type::Integer:
         return putInteger(out, number, value);
       case Type::Boolean:
+        complete = complete && value.is_bool();
         return wire::putNumber(out, number, value.is_bool() && value.get_bool() ? 1 : 0);
       case Type::Number:
         return wire::putDouble(out, number, value.is_number() ? value.to_number<double>() : 0);
@@ -79,6 +79,7 @@ class Encoder {
     }
   }
 
+ private:
   void putInteger(std::string& out, std::uint32_t number, const json::value& value) {
     std::int64_t integer = 0;
     if (value.is_int64()) {
@@ -95,20 +96,20 @@ class Encoder {
     std::string out;
     switch (schema.type) {
       case Type::Quantity:
-        wire::putBytes(out, 1, value.is_string() ? std::string(textOf(value)) : toJson(value));
+        wire::putBytes(out, 1, value.is_string() ? std::string(textIn(value)) : toJson(value));
         break;
       case Type::IntOrString:
         wire::putNumber(out, 1, value.is_string() ? 1 : 0);
         wire::putNumber(out, 2,
                         value.is_int64() ? static_cast<std::uint64_t>(value.get_int64()) : 0);
-        wire::putBytes(out, 3, textOf(value));
+        wire::putBytes(out, 3, textIn(value));
         break;
       case Type::Time:
       case Type::MicroTime:
         putTime(out, value);
         break;
       case Type::Duration: {
-        const auto duration = parseDuration(textOf(value));
+        const auto duration = parseDuration(textIn(value));
         if (!duration) complete = false;
         wire::putNumber(out, 1, duration ? static_cast<std::uint64_t>(duration->count()) : 0);
         break;
@@ -121,35 +122,16 @@ class Encoder {
   }
 
   void putTime(std::string& out, const json::value& value) {
-    const auto time = parseTime(textOf(value));
+    const auto time = parseTime(textIn(value));
     if (!time) {
       complete = false;
       return;
     }
-    const auto since = time->time_since_epoch();
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
-    wire::putNumber(out, 1, static_cast<std::uint64_t>(seconds.count()));
-    wire::putNumber(
-        out, 2,
-        static_cast<std::uint64_t>(
-            std::chrono::duration_cast<std::chrono::nanoseconds>(since - seconds).count()));
+    wire::putTime(out, *time);
   }
 };
 
 }  // namespace
-
-std::string sealEnvelope(std::string_view apiVersion, std::string_view kind,
-                         std::string_view message) {
-  std::string meta;
-  wire::putBytes(meta, 1, apiVersion);
-  wire::putBytes(meta, 2, kind);
-  std::string out("k8s\0", 4);
-  wire::putBytes(out, 1, meta);
-  wire::putBytes(out, 2, message);
-  wire::putBytes(out, 3, "");
-  wire::putBytes(out, 4, "");
-  return out;
-}
 
 Encoded encodeMessage(const json::value& object, const Schema& schema) {
   Encoder encoder;
@@ -169,15 +151,9 @@ Encoded encodeList(const json::value& list, const Schema& listMeta, const Schema
   return out;
 }
 
-std::string watchFrame(std::string_view type, std::string_view object) {
-  std::string raw;
-  wire::putBytes(raw, 1, object);
-  std::string event;
-  wire::putBytes(event, 1, type);
-  wire::putBytes(event, 2, raw);
-  std::string out;
-  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(event.size() >> shift);
-  return out + event;
+void encodeField(std::string& out, std::uint32_t number, const json::value& value,
+                 const Schema& schema) {
+  Encoder().put(out, number, value, schema);
 }
 
 bool hasWireForm(const Schema& schema) {
@@ -185,4 +161,4 @@ bool hasWireForm(const Schema& schema) {
          std::ranges::any_of(schema.fields, [](const auto& field) { return !field.wire.empty(); });
 }
 
-}  // namespace koord::apiserver
+}  // namespace koord::api

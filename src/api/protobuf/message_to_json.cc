@@ -1,25 +1,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <span>
 
-#include "apiserver/protobuf/protobuf.h"
-#include "apiserver/protobuf/wire.h"
+#include "api/protobuf/small.h"
+#include "api/protobuf/transcode.h"
+#include "base/base64.h"
 #include "base/time.h"
 #include "base/utf8.h"
-#include "net/tls.h"
 
-namespace koord::apiserver {
+namespace koord::api {
 namespace {
 
-using api::Schema;
-using api::SchemaField;
+using wire::Small;
 using Type = Schema::Type;
 
-constexpr std::string_view kMagic{"k8s\0", 4};
 constexpr int kMaxDepth = 100;
 
 Result<json::value> decodeValue(const wire::Field& field, const Schema& schema, int depth);
@@ -34,35 +31,12 @@ Result<json::value> textOf(const wire::Field& field) {
   return json::value(json::string_view(field.bytes));
 }
 
-// The fields of a small message by number; what is not there is zero or "".
-struct Small {
-  std::array<wire::Field, 4> fields;
-
-  static Result<Small> read(const wire::Field& field) {
-    if (field.type != wire::Type::Bytes) return wrongType("a message");
-    Small out;
-    for (wire::Reader reader(field.bytes); !reader.atEnd();) {
-      auto next = reader.next();
-      if (!next) return fail(std::move(next.error()));
-      if (next->number < out.fields.size()) out.fields[next->number] = *next;
-    }
-    return out;
-  }
-  std::int64_t number(std::size_t i) const { return static_cast<std::int64_t>(fields[i].value); }
-};
-
 // Null stands for the zero time, which is no time.
-Result<json::value> timeOf(const Small& message, bool micro) {
-  const auto seconds = message.number(1);
-  const auto nanos = message.number(2);
-  if (seconds == 0 && nanos >= 0 && nanos < (micro ? 1'000 : 1'000'000'000)) return json::value{};
-  constexpr std::int64_t kYear1 = -62135596800, kYear1678 = -9214560000, kYear2262 = 9214646400;
-  if (seconds == kYear1 && nanos == 0) return json::value{};
-  if (seconds < kYear1678 || seconds >= kYear2262 || nanos < 0 || nanos >= 1'000'000'000)
-    return wrongType("a time between the years 1678 and 2261");
-  const WallTime time{std::chrono::duration_cast<WallTime::duration>(
-      std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos))};
-  return json::value(micro ? formatMicroTime(time) : formatTime(time));
+Result<json::value> timeText(const Small& message, bool micro) {
+  const auto time = wire::timeOf(message, micro);
+  if (!time) return fail(time.error());
+  if (!*time) return json::value{};
+  return json::value(micro ? formatMicroTime(**time) : formatTime(**time));
 }
 
 Result<json::value> decodeSmall(const wire::Field& field, const Schema& schema) {
@@ -81,9 +55,9 @@ Result<json::value> decodeSmall(const wire::Field& field, const Schema& schema) 
         return textOf({3, wire::Type::Bytes, 0, message->fields[3].bytes});
       return json::value(message->number(2));
     case Type::Time:
-      return timeOf(*message, false);
+      return timeText(*message, false);
     case Type::MicroTime:
-      return timeOf(*message, true);
+      return timeText(*message, true);
     case Type::Duration:
       return json::value(formatDuration(Duration(message->number(1))));
     default:
@@ -112,30 +86,32 @@ bool isZero(const json::value& value) {
          (value.is_int64() && value.get_int64() == 0) || (value.is_bool() && !value.get_bool());
 }
 
+// An item of a list or an entry of a map.
+Result<> decodeItem(json::value& into, const Schema& type, const wire::Field& in, int depth) {
+  if (type.type == Type::Map) {
+    if (!into.is_object()) into = json::object{};
+    return decodeEntry(into.get_object(), in, type, depth);
+  }
+  if (!into.is_array()) into = json::array{};
+  auto& list = into.get_array();
+  if (type.items->type == Type::Integer && in.type == wire::Type::Bytes) {  // packed
+    wire::Reader reader(in.bytes);
+    std::uint64_t number = 0;
+    while (!reader.atEnd() && reader.varint(number))
+      list.emplace_back(static_cast<std::int64_t>(number));
+    return reader.broken() ? fail(reader.error()) : Result<>{};
+  }
+  auto item = decodeValue(in, *type.items, depth);
+  if (!item) return fail(std::move(item.error()));
+  list.push_back(*std::move(item));
+  return {};
+}
+
 Result<> decodeField(json::object& object, const SchemaField& field, const wire::Field& in,
                      int depth) {
   const auto& type = *field.type;
-  if (type.type == Type::Map) {
-    auto& map = object[field.name];
-    if (!map.is_object()) map = json::object{};
-    return decodeEntry(map.get_object(), in, type, depth);
-  }
-  if (type.type == Type::List) {
-    auto& list = object[field.name];
-    if (!list.is_array()) list = json::array{};
-    if (type.items->type == Type::Integer && in.type == wire::Type::Bytes) {  // packed
-      for (wire::Reader reader(in.bytes); !reader.atEnd();) {
-        const auto number = reader.varint();
-        if (!number) return fail(number.error());
-        list.get_array().emplace_back(static_cast<std::int64_t>(*number));
-      }
-      return {};
-    }
-    auto item = decodeValue(in, *type.items, depth);
-    if (!item) return fail(std::move(item.error()));
-    list.get_array().push_back(*std::move(item));
-    return {};
-  }
+  if (type.type == Type::Map || type.type == Type::List)
+    return decodeItem(object[field.name], type, in, depth);
   auto value = decodeValue(in, type, depth);
   if (!value) return fail(std::move(value.error()));
   // A zero that Go leaves out of JSON. Where it counts the field is a pointer or required.
@@ -149,23 +125,25 @@ Result<> decodeField(json::object& object, const SchemaField& field, const wire:
 Result<> decodeInto(json::object& object, std::string_view message, const Schema& schema,
                     std::span<const std::uint32_t> prefix, int depth) {
   if (depth > kMaxDepth) return fail(ErrorCode::BadRequest, "messages are nested too deeply");
-  for (wire::Reader reader(message); !reader.atEnd();) {
-    const auto in = reader.next();
-    if (!in) return fail(in.error());
-    std::vector<std::uint32_t> path(prefix.begin(), prefix.end());
-    path.push_back(in->number);
+  wire::Reader reader(message);
+  wire::Field in;
+  std::vector<std::uint32_t> path(prefix.begin(), prefix.end());
+  path.push_back(0);
+  while (reader.next(in)) {
+    path.back() = in.number;
     for (const auto& field : schema.fields) {
       if (!field.type || field.wire.size() < path.size() ||
           !std::equal(path.begin(), path.end(), field.wire.begin()))
         continue;
       const bool here = field.wire.size() == path.size();
-      if (!here && in->type != wire::Type::Bytes) return wrongType("a message");
-      auto done = here ? decodeField(object, field, *in, depth)
-                       : decodeInto(object, in->bytes, schema, path, depth + 1);
+      if (!here && in.type != wire::Type::Bytes) return wrongType("a message");
+      auto done = here ? decodeField(object, field, in, depth)
+                       : decodeInto(object, in.bytes, schema, path, depth + 1);
       if (!done) return here ? fail(std::move(done.error()).within(field.name)) : done;
       break;
     }
   }
+  if (reader.broken()) return fail(reader.error());
   return {};
 }
 
@@ -175,7 +153,7 @@ Result<json::value> decodeValue(const wire::Field& field, const Schema& schema, 
       return textOf(field);
     case Type::Bytes:
       if (field.type != wire::Type::Bytes) return wrongType("bytes");
-      return json::value(net::base64Encode(field.bytes));
+      return json::value(base64Encode(field.bytes));
     case Type::Integer:
       if (field.type != wire::Type::Varint) return wrongType("an integer");
       return json::value(static_cast<std::int64_t>(field.value));
@@ -206,26 +184,6 @@ Result<json::value> decodeValue(const wire::Field& field, const Schema& schema, 
 
 }  // namespace
 
-Result<Envelope> openEnvelope(std::string_view body) {
-  if (!body.starts_with(kMagic))
-    return fail(ErrorCode::BadRequest,
-                "the body is not a Kubernetes protobuf message: it does not begin with \"k8s\"");
-  Envelope out;
-  for (wire::Reader reader(body.substr(kMagic.size())); !reader.atEnd();) {
-    const auto field = reader.next();
-    if (!field) return fail(field.error());
-    if (field->number == 1) {
-      const auto meta = Small::read(*field);
-      if (!meta) return fail(meta.error());
-      out.apiVersion = meta->fields[1].bytes;
-      out.kind = meta->fields[2].bytes;
-    } else if (field->number == 2) {
-      out.message = field->bytes;
-    }
-  }
-  return out;
-}
-
 Result<json::value> decodeMessage(std::string_view message, const Schema& schema) {
   json::object object;
   if (auto done = decodeInto(object, message, schema, {}, 0); !done)
@@ -233,4 +191,13 @@ Result<json::value> decodeMessage(std::string_view message, const Schema& schema
   return json::value(std::move(object));
 }
 
-}  // namespace koord::apiserver
+Result<> decodeFieldInto(json::value& value, const Schema& schema, const wire::Field& field) {
+  if (schema.type == Type::Map || schema.type == Type::List)
+    return decodeItem(value, schema, field, 0);
+  auto decoded = decodeValue(field, schema, 0);
+  if (!decoded) return fail(std::move(decoded.error()));
+  value = *std::move(decoded);
+  return {};
+}
+
+}  // namespace koord::api

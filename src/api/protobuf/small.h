@@ -1,0 +1,27 @@
+#pragma once
+
+// The small messages that Kubernetes has for values which are texts or numbers in JSON: times,
+// quantities, "IntOrString", entries of maps.
+
+#include <array>
+#include <optional>
+
+#include "api/protobuf/wire.h"
+#include "base/executor.h"
+
+namespace koord::api::wire {
+
+// The fields of a small message by number; what is not there is zero or "".
+struct Small {
+  std::array<Field, 4> fields;
+
+  static Result<Small> read(const Field& field);
+  std::int64_t number(std::size_t i) const { return static_cast<std::int64_t>(fields[i].value); }
+};
+
+// Seconds and nanoseconds; no time is the zero time. `micro`: what is below a microsecond is
+// dropped, else what is below a second.
+Result<std::optional<WallTime>> timeOf(const Small& message, bool micro);
+void putTime(std::string& out, WallTime time);
+
+}  // namespace koord::api::wire

@@ -1,0 +1,69 @@
+#pragma once
+
+// What the API answers, in either of its forms: a JSON document, or a protobuf message of one of
+// the kinds that Kubernetes itself has. The first bytes of a text tell which it is.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/codec.h"
+#include "api/protobuf/envelope.h"
+#include "api/protobuf/structs.h"
+
+namespace koord::kube {
+
+// One object. Lives no longer than what it was taken from.
+class Received {
+ public:
+  explicit Received(const json::value& document) : document_(&document) {}
+  explicit Received(std::string_view message) : message_(message) {}
+
+  // nullptr when it came as a message.
+  const json::value* document() const { return document_; }
+  // T is the kind that was asked for.
+  template <class T>
+  Result<T> as() const {
+    if (document_) return api::decode<T>(*document_);
+    if (!api::planFor<T>())
+      return fail(ErrorCode::Internal, "the server answered in protobuf, which was not asked for");
+    return api::readMessage<T>(message_);
+  }
+  api::ObjectKey key() const;
+  std::string_view resourceVersion() const;
+  std::string annotation(std::string_view name) const;
+
+ private:
+  const json::value* document_ = nullptr;
+  std::string_view message_;
+};
+
+// The object in the body of an answer. Unavailable: the answer has not come whole; what was asked
+// for has been done.
+Result<> openObject(std::string_view body, std::function<void(const Received&)> visit);
+
+template <class T>
+Result<T> objectIn(std::string_view body) {
+  Result<T> object;
+  auto opened = openObject(body, [&](const Received& received) { object = received.as<T>(); });
+  if (!opened) return fail(std::move(opened.error()));
+  return object;
+}
+
+struct ListHead {
+  std::string resourceVersion;
+  std::string next;  // the continue token of the next page; "" = the last
+};
+
+// The items of a list or of a page of one, in order.
+Result<ListHead> openList(std::string_view body, std::function<void(const Received&)> visit);
+
+// One event of a watch as WatchSink hears it.
+Result<> openEvent(std::string_view event,
+                   std::function<void(std::string_view type, const Received&)> visit);
+
+// A Status object in the body of an answer; nullopt when it is none.
+std::optional<api::Status> statusIn(std::string_view body);
+
+}  // namespace koord::kube

@@ -6,11 +6,13 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "net/ready_sockets.h"
 #include "net/transfer.h"
 
 // Threads: each I/O thread owns a libcurl multi handle and everything in it; nothing of libcurl is
@@ -190,14 +192,18 @@ class HttpClient::Io {
  public:
   using Id = std::uint64_t;
 
-  explicit Io(Options options) : options_(std::move(options)) {
+  // separate: no connection is shared by transfers. Those of HTTP/2 are; libcurl then has data in
+  // hand which no socket announces, and finds it by looking at all transfers.
+  Io(Options options, bool separate) : options_(std::move(options)) {
     // Once per process, before the first thread of libcurl; later calls only count.
     curl_global_init(CURL_GLOBAL_DEFAULT);
     multi_ = curl_multi_init();
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, kIdleConnections);
+    if (separate) sockets_.emplace(multi_);
   }
   ~Io() {
     stop();
+    sockets_.reset();
     curl_multi_cleanup(multi_);
   }
   Io(const Io&) = delete;
@@ -227,7 +233,7 @@ class HttpClient::Io {
       std::lock_guard lock(mutex_);
       stopped_ = true;
     }
-    curl_multi_wakeup(multi_);
+    wake();
     if (thread_.joinable()) thread_.join();
   }
 
@@ -251,7 +257,14 @@ class HttpClient::Io {
         pthread_setname_np(thread_.native_handle(), "http-client");
       }
     }
-    curl_multi_wakeup(multi_);
+    wake();
+  }
+  void wake() {
+    if (sockets_) {
+      sockets_->wake();
+    } else {
+      curl_multi_wakeup(multi_);
+    }
   }
 
   // The rest on the I/O thread.
@@ -272,9 +285,17 @@ class HttpClient::Io {
       for (auto& fn : batch) fn();
       batch.clear();
       int running = 0;
-      curl_multi_perform(multi_, &running);
+      if (sockets_) {
+        sockets_->actInTime();
+      } else {
+        curl_multi_perform(multi_, &running);
+      }
       reap();
-      curl_multi_poll(multi_, nullptr, 0, 60'000, nullptr);
+      if (sockets_) {
+        sockets_->wait();
+      } else {
+        curl_multi_poll(multi_, nullptr, 0, 60'000, nullptr);
+      }
     }
     abandonAll();
   }
@@ -337,6 +358,7 @@ class HttpClient::Io {
 
   const Options options_;
   CURLM* multi_ = nullptr;
+  std::optional<ReadySockets> sockets_;
   std::atomic<Id> lastId_ = 0;
 
   std::mutex mutex_;
@@ -385,7 +407,8 @@ class ClientStream final : public Stream {
 HttpClient::HttpClient() : HttpClient(Options{}) {}
 
 HttpClient::HttpClient(Options options)
-    : shared_(std::make_shared<Io>(options)), separate_(std::make_shared<Io>(std::move(options))) {}
+    : shared_(std::make_shared<Io>(options, false)),
+      separate_(std::make_shared<Io>(std::move(options), true)) {}
 
 HttpClient::~HttpClient() {
   shared_->stop();

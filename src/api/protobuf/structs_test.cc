@@ -27,23 +27,23 @@ using namespace std::string_literals;
 struct Subject {
   std::string_view kind;
   const Plan* (*plan)();
-  Result<std::string> (*fromJson)(const json::value& document);
-  Result<std::string> (*fromMessage)(std::string_view message);
+  Result<json::value> (*fromJson)(const json::value& document);
+  Result<json::value> (*fromMessage)(std::string_view message);
   Result<std::string> (*rewritten)(std::string_view message);  // read and written
 };
 
 template <class T>
 Subject subject() {
   return {T::kType.kind, &planFor<T>,
-          [](const json::value& document) -> Result<std::string> {
+          [](const json::value& document) -> Result<json::value> {
             const auto object = decode<T>(document);
             if (!object) return fail(object.error());
-            return toJson(encode(*object));
+            return encode(*object);
           },
-          [](std::string_view message) -> Result<std::string> {
+          [](std::string_view message) -> Result<json::value> {
             const auto object = readMessage<T>(message);
             if (!object) return fail(object.error());
-            return toJson(encode(*object));
+            return encode(*object);
           },
           [](std::string_view message) -> Result<std::string> {
             const auto object = readMessage<T>(message);
@@ -201,7 +201,7 @@ TEST(StructsTest, whatIsWrittenReadsAsTheSame) {
       const std::string message = messageOf(objects.of(schema), about.kind);
       const auto written = about.rewritten(message);
       ASSERT_TRUE(written) << about.kind << ": " << written.error().message;
-      const std::string expected = about.fromMessage(message).value();
+      const json::value expected = about.fromMessage(message).value();
       ASSERT_EQ(about.fromMessage(*written).value(), expected) << about.kind;
       // And as others read it.
       const auto transcoded = decodeMessage(*written, schema);

@@ -5,6 +5,7 @@ namespace koord::golden {
 std::vector<Checker> allCheckers() {
   return {
       batchresourceChecker(),
+      cpuAccumulatorChecker(),
       cpusetChecker(),
       koordletCgroupChecker(),
       koordletCpuSuppressChecker(),

@@ -7,6 +7,7 @@
 namespace koord::golden {
 
 Checker batchresourceChecker();
+Checker cpuAccumulatorChecker();
 Checker cpusetChecker();
 Checker koordletCgroupChecker();
 Checker koordletCpuSuppressChecker();

@@ -10,6 +10,7 @@ std::vector<Checker> allCheckers() {
       koordletCgroupChecker(),
       koordletCpuSuppressChecker(),
       koordletMemoryEvictChecker(),
+      loadawareChecker(),
       patchesChecker(),
       placementChecker(),
       podrequestsChecker(),

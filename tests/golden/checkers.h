@@ -12,6 +12,7 @@ Checker cpusetChecker();
 Checker koordletCgroupChecker();
 Checker koordletCpuSuppressChecker();
 Checker koordletMemoryEvictChecker();
+Checker loadawareChecker();
 Checker patchesChecker();
 Checker placementChecker();
 Checker podrequestsChecker();

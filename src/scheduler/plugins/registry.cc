@@ -8,7 +8,7 @@
 #include "scheduler/plugins/dynamicresources/plugin.h"
 #include "scheduler/plugins/imagelocality/plugin.h"
 #include "scheduler/plugins/interpodaffinity/plugin.h"
-#include "scheduler/plugins/loadawarescheduling/args.h"
+#include "scheduler/plugins/loadawarescheduling/plugin.h"
 #include "scheduler/plugins/nodeaffinity/plugin.h"
 #include "scheduler/plugins/nodename/plugin.h"
 #include "scheduler/plugins/nodenumaresource/args.h"
@@ -85,6 +85,7 @@ Registry makeRegistry() {
   add<VolumeZone>(registry);
   add<PodTopologySpread, PodTopologySpreadArgs>(registry);
   add<InterPodAffinity, InterPodAffinityArgs>(registry);
+  add<LoadAwareScheduling, LoadAwareSchedulingArgs>(registry);
   add<DynamicResources>(registry);
   add<DefaultPreemption, DefaultPreemptionArgs>(registry);
   add<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(registry);
@@ -92,8 +93,6 @@ Registry makeRegistry() {
   add<DefaultBinder>(registry);
   add<DefaultPreBind>(registry);
   add<SchedulingHint, SchedulingHintArgs>(registry);
-  addAbsent<LoadAwareSchedulingArgs>(registry, "LoadAwareScheduling",
-                                     {"preFilter", "filter", "score", "reserve"});
   addAbsent<NodeNUMAResourceArgs>(
       registry, "NodeNUMAResource",
       {"preFilter", "filter", "preScore", "score", "reserve", "preBind"});

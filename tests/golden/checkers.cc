@@ -7,6 +7,7 @@ std::vector<Checker> allCheckers() {
       batchresourceChecker(),
       cpuAccumulatorChecker(),
       cpusetChecker(),
+      deviceChecker(),
       koordletCgroupChecker(),
       koordletCpuSuppressChecker(),
       koordletMemoryEvictChecker(),

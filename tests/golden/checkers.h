@@ -9,6 +9,7 @@ namespace koord::golden {
 Checker batchresourceChecker();
 Checker cpuAccumulatorChecker();
 Checker cpusetChecker();
+Checker deviceChecker();
 Checker koordletCgroupChecker();
 Checker koordletCpuSuppressChecker();
 Checker koordletMemoryEvictChecker();

@@ -28,7 +28,7 @@ Result<json::object> estimatePod(const json::object& testCase) {
   args.allowCustomizeEstimation = testCase.at("allowCustomizeEstimation").as_bool();
   const LoadResources resources(args);
   const Estimator estimator(resources, Estimator::settingsOf(args));
-  const LoadAmounts amounts = estimator.estimate(*pod);
+  const LoadAmounts amounts = estimator.estimate(*pod).amounts;
   json::object estimated;
   for (std::size_t i = 0; i < resources.size(); ++i) estimated[resources.name(i)] = amounts[i];
   return json::object{{"estimated", std::move(estimated)}, {"valid", true}};

@@ -89,7 +89,7 @@ std::int64_t Estimator::factorOf(std::size_t resource, const json::object* custo
   return own ? own->get_int64() : factors_[resource];
 }
 
-LoadAmounts Estimator::estimate(const api::Pod& pod) const {
+Estimator::Estimate Estimator::estimate(const api::Pod& pod) const {
   json::value parsed;
   const json::object* custom = nullptr;
   if (settings_.customizable) {
@@ -111,7 +111,14 @@ LoadAmounts Estimator::estimate(const api::Pod& pod) const {
                        (custom && custom->contains(resources_.name(i)));
     if (!name.empty() && known) amounts[i] = estimated(asked, name, factor);
   }
-  return amounts;
+  return {std::move(amounts), priority == model::PriorityClass::Prod};
+}
+
+const Estimator::Estimate& Estimator::estimateOf(const std::shared_ptr<const api::Pod>& pod) const {
+  if (lastPod_ == pod) return last_;
+  last_ = estimate(*pod);
+  lastPod_ = pod;
+  return last_;
 }
 
 // -1: not at all.
@@ -127,9 +134,16 @@ std::int64_t Estimator::secondsFor(const api::Pod& pod, std::string_view annotat
   return seconds < 0 && usual ? *usual : seconds;
 }
 
-AssignedLoad Estimator::assigned(const api::Pod& pod, WallTime placed) const {
-  AssignedLoad load{estimate(pod), scheduledAt(pod).value_or(placed), std::nullopt,
-                    model::priorityClassWithDefault(pod) == model::PriorityClass::Prod};
+AssignedLoad Estimator::assigned(const std::shared_ptr<const api::Pod>& object,
+                                 WallTime placed) const {
+  const api::Pod& pod = *object;
+  const Estimate& estimate = estimateOf(object);
+  AssignedLoad load{estimate.amounts, scheduledAt(pod).value_or(placed), std::nullopt,
+                    estimate.prod};
+  if (!settings_.customizable && !settings_.secondsAfterInitialized &&
+      !settings_.secondsAfterScheduled) {
+    return load;
+  }
   const std::int64_t afterInitialized =
       secondsFor(pod, kAnnotationSecondsAfterInitialized, settings_.secondsAfterInitialized);
   const std::int64_t afterScheduled =

@@ -37,11 +37,17 @@ class Estimator {
 
   Estimator(const LoadResources& resources, Settings settings);
 
+  struct Estimate {
+    LoadAmounts amounts;
+    bool prod = false;
+  };
   // By the larger of limit and request of what the pod's priority class asks for (batch-cpu for
   // batch pods), times the factor, and at most the limit; a guess where neither is given.
-  LoadAmounts estimate(const api::Pod& pod) const;
+  Estimate estimate(const api::Pod& pod) const;
+  // The same, remembered for the pod that was asked about last: within an attempt it is one pod.
+  const Estimate& estimateOf(const std::shared_ptr<const api::Pod>& pod) const;
   // `placed`: when it came to its node, unless its status says so.
-  AssignedLoad assigned(const api::Pod& pod, WallTime placed) const;
+  AssignedLoad assigned(const std::shared_ptr<const api::Pod>& pod, WallTime placed) const;
 
  private:
   std::int64_t factorOf(std::size_t resource, const json::object* custom) const;
@@ -51,6 +57,8 @@ class Estimator {
   const LoadResources& resources_;
   Settings settings_;
   LoadAmounts factors_;
+  mutable std::shared_ptr<const api::Pod> lastPod_;
+  mutable Estimate last_;
 };
 
 // When the pod was placed, if its status says so.

@@ -136,13 +136,13 @@ void LoadTable::changed(NodeId node, const NodeLoad& before) {
 
 void LoadTable::assign(const PodInfo& pod) {
   if (pod.kind) return;
-  cluster_.regrant(pod.uid(), id(), grantOf(estimator_.assigned(*pod.pod, executor_.wallNow())));
+  cluster_.regrant(pod.uid(), id(), grantOf(estimator_.assigned(pod.pod, executor_.wallNow())));
 }
 
 std::optional<AssignedLoad> LoadTable::readValue(const PodInfo& pod, NodeId,
                                                  const AssignedLoad* held) {
   if (pod.kind) return std::nullopt;
-  return estimator_.assigned(*pod.pod, held ? held->since : executor_.wallNow());
+  return estimator_.assigned(pod.pod, held ? held->since : executor_.wallNow());
 }
 
 void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {

@@ -42,9 +42,8 @@ void NodeLoad::setReport(const LoadResources& resources, const api::NodeMetric& 
   }
   for (const auto& pod : report.status.podsMetric) {
     if (pod.podUsage.resources.empty()) continue;
-    pods_[pod.namespace_ + "/" + pod.name] = {
-        resources.of(pod.podUsage.resources),
-        pod.priority == model::textOf(model::PriorityClass::Prod)};
+    pods_[{pod.namespace_, pod.name}] = {resources.of(pod.podUsage.resources),
+                                         pod.priority == model::textOf(model::PriorityClass::Prod)};
   }
 }
 
@@ -64,7 +63,7 @@ void NodeLoad::readAggregates(const LoadResources& resources, const api::NodeMet
 
 LoadShare NodeLoad::shareOf(const PodInfo& pod, const AssignedLoad& load) const {
   LoadShare share;
-  const auto it = pods_.find(pod.key());
+  const auto it = pods_.find(pod.pod->metadata);
   const PodUsage* const reported = it == pods_.end() ? nullptr : &it->second;
   const LoadAmounts* const usage = reported ? &reported->usage : nullptr;
   const bool active = load.prod && reported && reported->prod;

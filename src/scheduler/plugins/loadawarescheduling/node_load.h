@@ -82,7 +82,21 @@ class NodeLoad {
   Duration interval_{};
   LoadAmounts usage_;
   std::vector<Aggregate> aggregates_;
-  boost::unordered_flat_map<std::string, PodUsage> pods_;  // by namespace/name
+  // By namespace and name, as an object's metadata has them.
+  struct ByName {
+    using is_transparent = void;
+    std::size_t operator()(const api::ObjectKey& key) const {
+      return std::hash<api::ObjectKey>::of(key.namespace_, key.name);
+    }
+    std::size_t operator()(const api::ObjectMeta& meta) const {
+      return std::hash<api::ObjectKey>::of(meta.namespace_, meta.name);
+    }
+    bool operator()(const api::ObjectKey& a, const api::ObjectKey& b) const { return a == b; }
+    bool operator()(const api::ObjectMeta& a, const api::ObjectKey& b) const {
+      return a.name == b.name && a.namespace_ == b.namespace_;
+    }
+  };
+  boost::unordered_flat_map<api::ObjectKey, PodUsage, ByName, ByName> pods_;
   LoadAmounts prodUsage_;
   LoadAmounts prodDelta_;
   LoadAmounts delta_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/priority.h"
 #include "scheduler/plugins/loadawarescheduling/node_metrics.h"
 
 namespace koord::scheduler {
@@ -63,14 +62,10 @@ LoadAwareScheduling::LoadAwareScheduling(Handle& handle, const LoadAwareScheduli
 // --- The pod.
 
 LoadAwareScheduling::Incoming LoadAwareScheduling::incomingOf(const PodInfo& pod) const {
-  if (lastPod_ == pod.pod) return last_;
-  const api::Pod& object = *pod.pod;
-  lastPod_ = pod.pod;
-  last_ = {table_.estimator().estimate(object),
-           model::priorityClassWithDefault(object) == model::PriorityClass::Prod,
-           std::ranges::any_of(object.metadata.ownerReferences,
-                               [](const auto& owner) { return owner.kind == "DaemonSet"; })};
-  return last_;
+  const Estimator::Estimate& estimate = table_.estimator().estimateOf(pod.pod);
+  return {estimate.amounts, estimate.prod,
+          std::ranges::any_of(pod.pod->metadata.ownerReferences,
+                              [](const auto& owner) { return owner.kind == "DaemonSet"; })};
 }
 
 const LoadAwareScheduling::Incoming& LoadAwareScheduling::incoming(const CycleState& state,

@@ -79,9 +79,6 @@ class LoadAwareScheduling final : public Plugin,
   std::int64_t weightSum_ = 0;
   std::optional<Aggregation> scoredOver_;
   Expiry expiry_;
-  // Of the last pod that was asked about.
-  mutable std::shared_ptr<const api::Pod> lastPod_;
-  mutable Incoming last_;
 };
 
 }  // namespace koord::scheduler

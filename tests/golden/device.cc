@@ -106,7 +106,7 @@ Result<json::object> step(const json::object& pod, const DeviceInventory& invent
   DeviceAnswer answer = allocator.allocate(question);
   if (!answer.ok()) return out;
   out["score"] = allocator.score(question).value_or(-1);
-  if (auto filled = allocator.fillGpuMemory(answer.given, inventory); !filled) return out;
+  if (auto filled = allocator.fillGpuMemory(answer.given, inventory, use); !filled) return out;
   use.add(answer.given);
   out["ok"] = true;
   out["allocations"] = givenOutput(std::move(answer.given));

@@ -323,8 +323,8 @@ std::optional<std::int64_t> DeviceAllocator::score(const DeviceQuestion& questio
   return allocation.score();
 }
 
-Result<> DeviceAllocator::fillGpuMemory(GivenDevices& given,
-                                        const DeviceInventory& inventory) const {
+Result<> DeviceAllocator::fillGpuMemory(GivenDevices& given, const DeviceInventory& inventory,
+                                        const DeviceUse& use) const {
   using enum DeviceResource;
   for (GivenDevice& device : at(given, DeviceType::Gpu)) {
     const KnownDevice* known = inventory.find(DeviceType::Gpu, device.minor);
@@ -339,8 +339,13 @@ Result<> DeviceAllocator::fillGpuMemory(GivenDevices& given,
     if (!amounts.has(GpuMemory)) {
       amounts.set(GpuMemory, memoryBytesOf(amounts[GpuMemoryRatio], total));
     } else if (!amounts.has(GpuMemoryRatio)) {
-      amounts.set(GpuMemoryRatio,
-                  memoryRatioOf(amounts[GpuMemory], total, rules_ == DeviceRules::AsUpstream));
+      const bool asUpstream = rules_ == DeviceRules::AsUpstream;
+      const std::int64_t ratio = memoryRatioOf(amounts[GpuMemory], total, asUpstream);
+      const auto& all = use.of(DeviceType::Gpu);
+      const auto used = all.find(device.minor);
+      const std::int64_t taken = used == all.end() ? 0 : used->second[GpuMemoryRatio];
+      const std::int64_t left = std::max<std::int64_t>(known->total[GpuMemoryRatio] - taken, 0);
+      amounts.set(GpuMemoryRatio, asUpstream ? ratio : std::min(ratio, left));
     }
   }
   return {};

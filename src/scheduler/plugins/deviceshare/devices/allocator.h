@@ -71,8 +71,10 @@ class DeviceAllocator {
   // there at all.
   std::optional<std::int64_t> score(const DeviceQuestion& question) const;
   // GPUs of which bytes of memory were given get the percent of that, and the other way round; an
-  // error for one that is not listed as healthy.
-  Result<> fillGpuMemory(GivenDevices& given, const DeviceInventory& inventory) const;
+  // error for one that is not listed as healthy. Percent are rounded up, but not beyond what is
+  // left of the GPU: three thirds of it are all of it.
+  Result<> fillGpuMemory(GivenDevices& given, const DeviceInventory& inventory,
+                         const DeviceUse& use) const;
 
  private:
   DeviceRules rules_;

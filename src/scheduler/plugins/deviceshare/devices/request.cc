@@ -161,7 +161,8 @@ GpuRequirement gpuRequirementOf(const api::ResourceList& request) {
 }
 
 std::int64_t memoryBytesOf(std::int64_t ratio, std::int64_t total) {
-  return static_cast<std::int64_t>(static_cast<__int128>(ratio) * total / 100);
+  const auto bytes = static_cast<__int128>(ratio) * total / 100;
+  return static_cast<std::int64_t>(std::min<__int128>(bytes, INT64_MAX));
 }
 
 std::int64_t memoryRatioOf(std::int64_t bytes, std::int64_t total, bool asUpstream) {
@@ -169,7 +170,8 @@ std::int64_t memoryRatioOf(std::int64_t bytes, std::int64_t total, bool asUpstre
   if (asUpstream) {
     return static_cast<std::int64_t>(static_cast<double>(bytes) / static_cast<double>(total) * 100);
   }
-  return static_cast<std::int64_t>((static_cast<__int128>(bytes) * 100 + total - 1) / total);
+  const auto ratio = (static_cast<__int128>(bytes) * 100 + total - 1) / total;
+  return static_cast<std::int64_t>(std::min<__int128>(ratio, INT64_MAX));
 }
 
 }  // namespace koord::scheduler

@@ -45,6 +45,8 @@ void NodeLoad::setReport(const LoadResources& resources, const api::NodeMetric& 
     pods_[{pod.namespace_, pod.name}] = {resources.of(pod.podUsage.resources),
                                          pod.priority == model::textOf(model::PriorityClass::Prod)};
   }
+  prod_ = prodUsage_;
+  all_ = usage_;
 }
 
 void NodeLoad::readAggregates(const LoadResources& resources, const api::NodeMetricInfo& info) {
@@ -85,22 +87,14 @@ LoadShare NodeLoad::shareOf(const PodInfo& pod, const AssignedLoad& load) const 
 void NodeLoad::count(const PodInfo& pod, const AssignedLoad& load, int sign) {
   if (!reported_) return;
   const LoadShare share = shareOf(pod, load);
-  if (share.toProdUsage) addLoad(prodUsage_, *share.toProdUsage, sign);
+  const auto count = [sign](const LoadAmounts& amounts, LoadAmounts& sum, LoadAmounts& total) {
+    addLoad(sum, amounts, sign);
+    addLoad(total, amounts, sign);
+  };
+  if (share.toProdUsage) count(*share.toProdUsage, prodUsage_, prod_);
   if (share.estimated) addLoad(estimated_, load.estimate, sign);
-  if (!share.toDelta.empty()) addLoad(delta_, share.toDelta, sign);
-  if (!share.toProdDelta.empty()) addLoad(prodDelta_, share.toProdDelta, sign);
-}
-
-LoadAmounts NodeLoad::prod() const {
-  LoadAmounts sum = prodUsage_;
-  addLoad(sum, prodDelta_);
-  return sum;
-}
-
-LoadAmounts NodeLoad::all() const {
-  LoadAmounts sum = usage_;
-  addLoad(sum, delta_);
-  return sum;
+  if (!share.toDelta.empty()) count(share.toDelta, delta_, all_);
+  if (!share.toProdDelta.empty()) count(share.toProdDelta, prodDelta_, prod_);
 }
 
 const LoadAmounts* NodeLoad::usageOver(const Aggregation& wanted, bool exact) const {

@@ -53,8 +53,8 @@ class NodeLoad {
   const LoadAmounts& prodDelta() const { return prodDelta_; }
   const LoadAmounts& delta() const { return delta_; }
   const LoadAmounts& estimated() const { return estimated_; }
-  LoadAmounts prod() const;
-  LoadAmounts all() const;
+  const LoadAmounts& prod() const { return prod_; }  // prodUsage and prodDelta
+  const LoadAmounts& all() const { return all_; }    // what is measured, and delta
   // By aggregated usage. Of a span that is not reported, the next longer one is taken; where there
   // is none, the sum of estimates. With `exact`, as upstream, only the span itself is.
   LoadAmounts aggregated(const Aggregation& wanted, bool exact = false) const;
@@ -101,6 +101,8 @@ class NodeLoad {
   LoadAmounts prodDelta_;
   LoadAmounts delta_;
   LoadAmounts estimated_;
+  LoadAmounts prod_;
+  LoadAmounts all_;
 };
 
 }  // namespace koord::scheduler

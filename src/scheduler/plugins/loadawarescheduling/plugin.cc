@@ -169,10 +169,11 @@ std::int64_t LoadAwareScheduling::scoreOf(const Incoming& pod, NodeId node, Wall
   const NodeLoad* const load = table_.at(node);
   if (!load || expired(*load, now) || !load->measured()) return 0;
   const NodeSettings* const settings = table_.settingsOf(node);
-  const LoadAmounts used = args_.scoreAccordingProdUsage && pod.prod ? load->prod()
-                           : scoredOver_
-                               ? load->aggregated(*scoredOver_, rules_ == Rules::AsUpstream)
-                               : load->all();
+  LoadAmounts aggregated;
+  const bool byProd = args_.scoreAccordingProdUsage && pod.prod;
+  if (!byProd && scoredOver_)
+    aggregated = load->aggregated(*scoredOver_, rules_ == Rules::AsUpstream);
+  const LoadAmounts& used = byProd ? load->prod() : scoredOver_ ? aggregated : load->all();
   const std::int64_t dominant = args_.dominantResourceWeight;
   std::int64_t sum = 0;
   std::int64_t least = 100;

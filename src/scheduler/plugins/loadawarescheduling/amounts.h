@@ -14,9 +14,9 @@ namespace koord::scheduler {
 // cpu in thousandths of a core, everything else in its own unit. Nearly always cpu and memory.
 using LoadAmounts = boost::container::small_vector<std::int64_t, 2>;
 
-// What is beyond counts as this much, so that the loads of all pods of a node can be added up and
-// compared in percent. 16 PiB.
-inline constexpr std::int64_t kMostLoad = std::int64_t{1} << 54;
+// What is beyond counts as this much, so that the loads of thousands of pods can be added up and
+// compared in percent. 1 PiB, or a million million cores.
+inline constexpr std::int64_t kMostLoad = std::int64_t{1} << 50;
 
 class LoadResources {
  public:

@@ -33,12 +33,12 @@ const T* either(const NodeSettings* settings, std::optional<T> UsageLimits::* pa
 
 LoadAwareScheduling::LoadAwareScheduling(Handle& handle, const LoadAwareSchedulingArgs& args,
                                          Rules rules)
-    : handle_(handle),
-      cluster_(handle.cluster()),
+    : cluster_(handle.cluster()),
       executor_(handle.executor()),
       args_(args),
       rules_(rules),
       table_(LoadTable::of(handle, args)),
+      tables_(LoadTable::all(handle)),
       limits_(limitsOf(table_.resources(), args)),
       weights_(table_.resources().of(args.resourceWeights)),
       expiry_(executor_, [this](NodeId node) { cluster_.touch(node); }) {
@@ -132,7 +132,10 @@ LoadAwareScheduling::Excess LoadAwareScheduling::compare(const Incoming& pod, No
     if (limits[i] == 0) continue;
     const std::int64_t capacity = table_.capacity(node, settings, i);
     if (capacity == 0) continue;
-    const std::int64_t percent = percentOf(load[i] + pod.estimate[i], capacity);
+    const std::int64_t amount = load[i] + pod.estimate[i];
+    // No rounding makes that too much.
+    if (__int128{amount} * 100 <= __int128{capacity} * limits[i]) continue;
+    const std::int64_t percent = percentOf(amount, capacity);
     if (percent > limits[i]) return {kind, i, percent, limits[i]};
   }
   return {};
@@ -198,7 +201,7 @@ Status LoadAwareScheduling::score(const CycleState& state, const PodInfo& pod,
 }
 
 Status LoadAwareScheduling::reserve(CycleState&, const PodPtr& pod, NodeId) {
-  for (const auto& table : LoadTable::all(handle_)) table->assign(*pod);
+  for (const auto& table : tables_) table->assign(*pod);
   return {};
 }
 

@@ -68,12 +68,12 @@ class LoadAwareScheduling final : public Plugin,
   Hint onNode(const PodInfo& pod, const std::string& name) const;
   Result<json::value> describe(const std::string& name) const;
 
-  Handle& handle_;
   Cluster& cluster_;
   Executor& executor_;
   LoadAwareSchedulingArgs args_;
   Rules rules_;
   LoadTable& table_;
+  const std::vector<std::unique_ptr<LoadTable>>& tables_;  // of all profiles
   UsageLimits limits_;
   LoadAmounts weights_;
   std::int64_t weightSum_ = 0;

@@ -20,6 +20,7 @@ constexpr std::array kTargets{
     Target{"printercolumns", printerColumns},
     Target{"protobuf", protobuf},
     Target{"quantity", quantity},
+    Target{"schedulerannotations", schedulerAnnotations},
     Target{"selectors", selectors},
     Target{"time", time},
     Target{"strategicpatch", strategicPatch},

@@ -5,10 +5,13 @@ namespace koord::golden {
 std::vector<Checker> allCheckers() {
   return {
       batchresourceChecker(),
+      cpuAccumulatorChecker(),
       cpusetChecker(),
+      deviceChecker(),
       koordletCgroupChecker(),
       koordletCpuSuppressChecker(),
       koordletMemoryEvictChecker(),
+      loadawareChecker(),
       patchesChecker(),
       placementChecker(),
       podrequestsChecker(),

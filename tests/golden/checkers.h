@@ -7,10 +7,13 @@
 namespace koord::golden {
 
 Checker batchresourceChecker();
+Checker cpuAccumulatorChecker();
 Checker cpusetChecker();
+Checker deviceChecker();
 Checker koordletCgroupChecker();
 Checker koordletCpuSuppressChecker();
 Checker koordletMemoryEvictChecker();
+Checker loadawareChecker();
 Checker patchesChecker();
 Checker placementChecker();
 Checker podrequestsChecker();

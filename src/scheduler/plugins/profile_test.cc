@@ -325,6 +325,9 @@ TEST(Profile, problems_are_told_by_their_field) {
                "args.nodeMetricExpirationSeconds: Invalid value: 0: must be at least 1"},
            Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: {cpu: 101}}}]}",
                "args.usageThresholds.cpu: Invalid value: 101: not in valid range [0-100]"},
+           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {prodUsageThresholds: {cpu: "
+               "-1}}}]}",
+               "args.prodUsageThresholds.cpu: Invalid value: -1: not in valid range [0-100]"},
            Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {resourceWeights: {cpu: 1, gpu: "
                "1}}}]}",
                "args.estimatedScalingFactors: Not found: \"gpu\", which resourceWeights names"},

@@ -10,7 +10,7 @@
 #include "scheduler/plugins/elasticquota/plugin.h"
 #include "scheduler/plugins/imagelocality/plugin.h"
 #include "scheduler/plugins/interpodaffinity/plugin.h"
-#include "scheduler/plugins/loadawarescheduling/args.h"
+#include "scheduler/plugins/loadawarescheduling/plugin.h"
 #include "scheduler/plugins/nodeaffinity/plugin.h"
 #include "scheduler/plugins/nodename/plugin.h"
 #include "scheduler/plugins/nodenumaresource/args.h"
@@ -84,6 +84,7 @@ Registry makeRegistry() {
   add<VolumeZone>(registry);
   add<PodTopologySpread, PodTopologySpreadArgs>(registry);
   add<InterPodAffinity, InterPodAffinityArgs>(registry);
+  add<LoadAwareScheduling, LoadAwareSchedulingArgs>(registry);
   add<DynamicResources>(registry);
   add<DefaultPreemption, DefaultPreemptionArgs>(registry);
   add<ElasticQuota, ElasticQuotaArgs>(registry);
@@ -93,8 +94,6 @@ Registry makeRegistry() {
   add<DefaultPreBind>(registry);
   add<SchedulingHint, SchedulingHintArgs>(registry);
   add<ReservationPlugin, ReservationArgs>(registry);
-  addAbsent<LoadAwareSchedulingArgs>(registry, "LoadAwareScheduling",
-                                     {"preFilter", "filter", "score", "reserve"});
   addAbsent<NodeNUMAResourceArgs>(
       registry, "NodeNUMAResource",
       {"preFilter", "filter", "preScore", "score", "reserve", "preBind"});

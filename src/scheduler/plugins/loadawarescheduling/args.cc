@@ -60,7 +60,7 @@ Args Args::read(Fields& fields) {
     args.resourceWeights = std::move(weights);
   if (auto thresholds = fields.integers("usageThresholds", 0, 100); !thresholds.empty())
     args.usageThresholds = std::move(thresholds);
-  args.prodUsageThresholds = fields.integers("prodUsageThresholds", INT64_MIN, INT64_MAX);
+  args.prodUsageThresholds = fields.integers("prodUsageThresholds", 0, 100);
   args.prodUsageIncludeSys = fields.boolean("prodUsageIncludeSys", false);
   args.scoreAccordingProdUsage = fields.boolean("scoreAccordingProdUsage", false);
   if (const std::string estimator = fields.text("estimator");

@@ -1,0 +1,78 @@
+#pragma once
+
+// DeviceAmounts: what a device has, what of it is free, or what a pod asks of one.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "api/meta.h"
+
+namespace koord::scheduler {
+
+enum class DeviceType : std::uint8_t { Gpu, Rdma, Fpga };
+inline constexpr std::array kDeviceTypes{DeviceType::Gpu, DeviceType::Rdma, DeviceType::Fpga};
+template <class T>
+using ByDeviceType = std::array<T, kDeviceTypes.size()>;  // use at()
+
+std::string_view nameOf(DeviceType type);  // "gpu"
+std::optional<DeviceType> deviceTypeOf(std::string_view name);
+template <class T>
+T& at(ByDeviceType<T>& all, DeviceType type) {
+  return all[static_cast<std::size_t>(type)];
+}
+template <class T>
+const T& at(const ByDeviceType<T>& all, DeviceType type) {
+  return all[static_cast<std::size_t>(type)];
+}
+
+enum class DeviceResource : std::uint8_t {
+  GpuCore,         // percent
+  GpuMemory,       // bytes
+  GpuMemoryRatio,  // percent
+  NpuCore,
+  NpuCpu,
+  NpuDvpp,
+  Rdma,  // percent
+  Fpga,  // percent
+};
+inline constexpr std::size_t kDeviceResources = 8;
+std::string_view nameOf(DeviceResource resource);  // "koordinator.sh/gpu-core"
+std::optional<DeviceResource> deviceResourceOf(std::string_view name);
+
+// Amounts are not negative. A resource may be named with nothing of it.
+class DeviceAmounts {
+ public:
+  // Names that are none of the above are left out; what is negative counts as nothing.
+  static DeviceAmounts of(const api::ResourceList& list);
+  api::ResourceList toList() const;
+
+  std::int64_t operator[](DeviceResource resource) const { return values_[index(resource)]; }
+  bool has(DeviceResource resource) const { return (named_ >> index(resource) & 1) != 0; }
+  void set(DeviceResource resource, std::int64_t value);
+  // Whether there is nothing of anything.
+  bool isZero() const;
+  // Whether there is enough of everything that is asked.
+  bool covers(const DeviceAmounts& request) const;
+
+  void add(const DeviceAmounts& other);
+  // Nothing gets below 0.
+  void subtract(const DeviceAmounts& other);
+  DeviceAmounts minus(const DeviceAmounts& other) const {
+    DeviceAmounts rest = *this;
+    rest.subtract(other);
+    return rest;
+  }
+  // The lesser of both; what only one of them names is not there.
+  DeviceAmounts least(const DeviceAmounts& other) const;
+  DeviceAmounts times(std::int64_t factor) const;
+  bool operator==(const DeviceAmounts&) const = default;
+
+ private:
+  static std::size_t index(DeviceResource resource) { return static_cast<std::size_t>(resource); }
+  std::array<std::int64_t, kDeviceResources> values_{};
+  std::uint8_t named_ = 0;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,17 @@
+#pragma once
+
+// The choice of GPUs by partitions and by topology; part of DeviceAllocator.
+
+#include "scheduler/plugins/deviceshare/devices/allocator.h"
+
+namespace koord::scheduler::devices {
+
+DeviceAnswer unschedulable(std::string reason);
+DeviceAnswer unresolvable(std::string reason);
+
+// Empty and ok where partitions do not matter.
+DeviceAnswer byPartition(const DeviceQuestion& question, const DeviceView& view, DeviceRules rules);
+// Likewise where the tree of the node's GPUs cannot decide.
+DeviceAnswer byTopology(const DeviceQuestion& question, const DeviceView& view, DeviceRules rules);
+
+}  // namespace koord::scheduler::devices

@@ -1,0 +1,37 @@
+#include "scheduler/plugins/deviceshare/devices/use.h"
+
+#include <algorithm>
+
+namespace koord::scheduler {
+
+bool isEmpty(const GivenDevices& given) {
+  return std::ranges::all_of(given, [](const auto& devices) { return devices.empty(); });
+}
+
+void DeviceUse::add(const GivenDevices& given) {
+  for (const DeviceType type : kDeviceTypes) {
+    for (const GivenDevice& device : at(given, type)) {
+      if (!device.amounts.isZero()) at(used_, type)[device.minor].add(device.amounts);
+      for (const auto& function : device.functions)
+        at(functions_, type).emplace(device.minor, function.busId);
+    }
+  }
+}
+
+void DeviceUse::remove(const GivenDevices& given) {
+  for (const DeviceType type : kDeviceTypes) {
+    auto& used = at(used_, type);
+    for (const GivenDevice& device : at(given, type)) {
+      if (const auto it = used.find(device.minor); it != used.end()) {
+        it->second.subtract(device.amounts);
+        if (it->second.isZero()) used.erase(it);
+      }
+      auto& functions = at(functions_, type);
+      for (const auto& function : device.functions)
+        if (const auto it = functions.find({device.minor, function.busId}); it != functions.end())
+          functions.erase(it);
+    }
+  }
+}
+
+}  // namespace koord::scheduler

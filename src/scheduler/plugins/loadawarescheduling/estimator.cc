@@ -1,0 +1,160 @@
+#include "scheduler/plugins/loadawarescheduling/estimator.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "model/pod_requests.h"
+#include "model/priority.h"
+#include "model/resources.h"
+#include "model/well_known.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::int64_t kGuessedCpu = 250;
+constexpr std::int64_t kGuessedMemory = 200LL << 20;
+// No load is forced for longer: ten years.
+constexpr std::int64_t kMostSeconds = 10LL * 365 * 86400;
+
+// Requests and limits of the pod as a whole; those of its only container as they are.
+struct Asked {
+  const api::ResourceList* requests = nullptr;
+  const api::ResourceList* limits = nullptr;
+  api::ResourceList ownRequests;
+  api::ResourceList ownLimits;
+
+  explicit Asked(const api::Pod& pod) {
+    if (pod.spec.containers.size() == 1 && pod.spec.initContainers.empty() &&
+        pod.spec.overhead.empty() && !pod.spec.resources) {
+      requests = &pod.spec.containers.front().resources.requests;
+      limits = &pod.spec.containers.front().resources.limits;
+      return;
+    }
+    ownRequests = model::podRequests(pod);
+    ownLimits = model::podLimits(pod);
+    requests = &ownRequests;
+    limits = &ownLimits;
+  }
+};
+
+// Of what is asked for under this name.
+std::int64_t estimated(const Asked& asked, std::string_view name, std::int64_t factor) {
+  const Quantity limit = model::amountOf(*asked.limits, name);
+  const Quantity request = model::amountOf(*asked.requests, name);
+  const std::int64_t most = loadAmount(name, limit);
+  const std::int64_t amount = std::max(most, loadAmount(name, request));
+  if (amount == 0) {
+    if (name == model::kCpu || name == model::kBatchCpu) return kGuessedCpu;
+    if (name == model::kMemory || name == model::kBatchMemory) return kGuessedMemory;
+    return 0;
+  }
+  const double share = std::round(static_cast<double>(amount) * static_cast<double>(factor) / 100);
+  const auto estimate =
+      static_cast<std::int64_t>(std::clamp(share, 0.0, static_cast<double>(kMostLoad)));
+  return most > 0 ? std::min(estimate, most) : estimate;
+}
+
+const api::PodCondition* trueCondition(const api::Pod& pod, std::string_view type) {
+  for (const auto& condition : pod.status.conditions) {
+    if (condition.type == type)
+      return condition.status == "True" && condition.lastTransitionTime ? &condition : nullptr;
+  }
+  return nullptr;
+}
+
+WallTime later(WallTime time, std::int64_t seconds) {
+  return time + std::chrono::seconds(std::min(seconds, kMostSeconds));
+}
+
+}  // namespace
+
+std::optional<WallTime> scheduledAt(const api::Pod& pod) {
+  const auto* scheduled = trueCondition(pod, "PodScheduled");
+  return scheduled ? scheduled->lastTransitionTime : std::nullopt;
+}
+
+Estimator::Settings Estimator::settingsOf(const LoadAwareSchedulingArgs& args) {
+  return {args.estimatedScalingFactors, args.estimatedSecondsAfterPodScheduled,
+          args.estimatedSecondsAfterInitialized, args.allowCustomizeEstimation};
+}
+
+Estimator::Estimator(const LoadResources& resources, Settings settings)
+    : resources_(resources),
+      settings_(std::move(settings)),
+      factors_(resources.of(settings_.factors)) {}
+
+std::int64_t Estimator::factorOf(std::size_t resource, const json::object* custom) const {
+  const json::value* own = custom ? custom->if_contains(resources_.name(resource)) : nullptr;
+  return own ? own->get_int64() : factors_[resource];
+}
+
+Estimator::Estimate Estimator::estimate(const api::Pod& pod) const {
+  json::value parsed;
+  const json::object* custom = nullptr;
+  if (settings_.customizable) {
+    if (const auto* text = api::findIn(pod.metadata.annotations, kAnnotationLoadFactors)) {
+      auto document = parseJson(*text);
+      if (document) parsed = *std::move(document);
+      custom = parsed.if_object();
+      for (const auto& factor : custom ? *custom : json::object())
+        if (!factor.value().is_int64()) custom = nullptr;
+    }
+  }
+  const model::PriorityClass priority = model::priorityClassWithDefault(pod);
+  const Asked asked(pod);
+  LoadAmounts amounts = resources_.none();
+  for (std::size_t i = 0; i < resources_.size(); ++i) {
+    const std::string_view name = model::resourceNameOf(priority, resources_.name(i));
+    const std::int64_t factor = factorOf(i, custom);
+    const bool known = settings_.factors.contains(resources_.name(i)) ||
+                       (custom && custom->contains(resources_.name(i)));
+    if (!name.empty() && known) amounts[i] = estimated(asked, name, factor);
+  }
+  return {std::move(amounts), priority == model::PriorityClass::Prod};
+}
+
+const Estimator::Estimate& Estimator::estimateOf(const std::shared_ptr<const api::Pod>& pod) const {
+  if (lastPod_ == pod) return last_;
+  last_ = estimate(*pod);
+  lastPod_ = pod;
+  return last_;
+}
+
+// -1: not at all.
+std::int64_t Estimator::secondsFor(const api::Pod& pod, std::string_view annotation,
+                                   const std::optional<std::int64_t>& usual) const {
+  std::int64_t seconds = -1;
+  if (settings_.customizable) {
+    if (const auto* text = api::findIn(pod.metadata.annotations, annotation)) {
+      const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), seconds);
+      if (error != std::errc{} || end != text->data() + text->size()) seconds = -1;
+    }
+  }
+  return seconds < 0 && usual ? *usual : seconds;
+}
+
+AssignedLoad Estimator::assigned(const std::shared_ptr<const api::Pod>& object,
+                                 WallTime placed) const {
+  const api::Pod& pod = *object;
+  const Estimate& estimate = estimateOf(object);
+  AssignedLoad load{estimate.amounts, scheduledAt(pod).value_or(placed), std::nullopt,
+                    estimate.prod};
+  if (!settings_.customizable && !settings_.secondsAfterInitialized &&
+      !settings_.secondsAfterScheduled) {
+    return load;
+  }
+  const std::int64_t afterInitialized =
+      secondsFor(pod, kAnnotationSecondsAfterInitialized, settings_.secondsAfterInitialized);
+  const std::int64_t afterScheduled =
+      secondsFor(pod, kAnnotationSecondsAfterScheduled, settings_.secondsAfterScheduled);
+  const auto* initialized = afterInitialized > 0 ? trueCondition(pod, "Initialized") : nullptr;
+  if (initialized) {
+    load.forced = later(*initialized->lastTransitionTime, afterInitialized);
+  } else if (afterScheduled > 0) {
+    load.forced = later(load.since, afterScheduled);
+  }
+  return load;
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,67 @@
+#pragma once
+
+// Estimator: how much of a node a pod will use, before anybody has measured it, and for how long
+// that estimate counts for more than what is measured.
+
+#include "scheduler/engine/pod_info.h"
+#include "scheduler/plugins/loadawarescheduling/amounts.h"
+
+namespace koord::scheduler {
+
+inline constexpr std::string_view kAnnotationLoadFactors =
+    "scheduling.koordinator.sh/load-estimated-scaling-factors";
+inline constexpr std::string_view kAnnotationSecondsAfterScheduled =
+    "scheduling.koordinator.sh/load-estimated-seconds-after-pod-scheduled";
+inline constexpr std::string_view kAnnotationSecondsAfterInitialized =
+    "scheduling.koordinator.sh/load-estimated-seconds-after-initialized";
+
+// What a pod is taken to load its node with.
+struct AssignedLoad {
+  LoadAmounts estimate;
+  WallTime since{};                // when it was placed
+  std::optional<WallTime> forced;  // until then the estimate counts, whatever is measured
+  bool prod = false;               // by its own priority class
+  bool operator==(const AssignedLoad&) const = default;
+};
+
+class Estimator {
+ public:
+  struct Settings {
+    LoadAwareSchedulingArgs::ByResource factors;  // percent of the request or limit
+    std::optional<std::int64_t> secondsAfterScheduled;
+    std::optional<std::int64_t> secondsAfterInitialized;
+    bool customizable = false;  // pods may say otherwise, in annotations
+    bool operator==(const Settings&) const = default;
+  };
+  static Settings settingsOf(const LoadAwareSchedulingArgs& args);
+
+  Estimator(const LoadResources& resources, Settings settings);
+
+  struct Estimate {
+    LoadAmounts amounts;
+    bool prod = false;
+  };
+  // By the larger of limit and request of what the pod's priority class asks for (batch-cpu for
+  // batch pods), times the factor, and at most the limit; a guess where neither is given.
+  Estimate estimate(const api::Pod& pod) const;
+  // The same, remembered for the pod that was asked about last: within an attempt it is one pod.
+  const Estimate& estimateOf(const std::shared_ptr<const api::Pod>& pod) const;
+  // `placed`: when it came to its node, unless its status says so.
+  AssignedLoad assigned(const std::shared_ptr<const api::Pod>& pod, WallTime placed) const;
+
+ private:
+  std::int64_t factorOf(std::size_t resource, const json::object* custom) const;
+  std::int64_t secondsFor(const api::Pod& pod, std::string_view annotation,
+                          const std::optional<std::int64_t>& usual) const;
+
+  const LoadResources& resources_;
+  Settings settings_;
+  LoadAmounts factors_;
+  mutable std::shared_ptr<const api::Pod> lastPod_;
+  mutable Estimate last_;
+};
+
+// When the pod was placed, if its status says so.
+std::optional<WallTime> scheduledAt(const api::Pod& pod);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,173 @@
+#include "scheduler/plugins/loadawarescheduling/load_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/time.h"
+#include "scheduler/framework/shared_states.h"
+#include "scheduler/framework/stores.h"
+#include "scheduler/plugins/loadawarescheduling/node_metrics.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Clocks of nodes and ours differ by less.
+constexpr Duration kClockSkew = 10s;
+
+struct LoadTables {
+  std::vector<std::unique_ptr<LoadTable>> all;
+};
+
+LoadTables& tablesOf(Handle& handle) {
+  return handle.shared().of<LoadTables>([] { return std::make_unique<LoadTables>(); });
+}
+
+std::string textOf(const LoadResources& resources, const LoadAmounts& amounts) {
+  return amounts.empty() ? "nothing" : toJson(resources.toJson(amounts));
+}
+
+}  // namespace
+
+LoadTable& LoadTable::of(Handle& handle, const LoadAwareSchedulingArgs& args) {
+  Settings settings{LoadResources(args), Estimator::settingsOf(args), args.prodUsageIncludeSys};
+  auto& tables = tablesOf(handle).all;
+  for (const auto& table : tables) {
+    const Settings& known = table->settings_;
+    if (known.resources.names() == settings.resources.names() &&
+        known.estimates == settings.estimates &&
+        known.prodIncludesSystem == settings.prodIncludesSystem) {
+      return *table;
+    }
+  }
+  tables.push_back(std::make_unique<LoadTable>(handle, std::move(settings)));
+  return *tables.back();
+}
+
+const std::vector<std::unique_ptr<LoadTable>>& LoadTable::all(Handle& handle) {
+  return tablesOf(handle).all;
+}
+
+LoadTable::LoadTable(Handle& handle, Settings settings)
+    : cluster_(handle.cluster()),
+      executor_(handle.executor()),
+      reports_(handle.stores().of<api::NodeMetric>()),
+      settings_(std::move(settings)),
+      estimator_(settings_.resources, settings_.estimates) {
+  for (const std::string& name : settings_.resources.names())
+    ids_.push_back(cluster_.resources().intern(name));
+  cluster_.watchNodeAnnotation(std::string(kAnnotationUsageThresholds));
+  cluster_.watchNodeAnnotation(std::string(kAnnotationRawAllocatable));
+  cluster_.addLedger(*this);
+  cluster_.addListener(*this);
+  reports_.listen([this](const auto& before, const auto& after) {
+    const auto node = cluster_.findNode((after ? after : before)->metadata.name);
+    if (node && cluster_.node(*node).object) report(*node);
+  });
+  cluster_.live().forEach([this](NodeId node) { nodeChanged(node); });
+}
+
+LoadTable::Row& LoadTable::row(NodeId node) {
+  if (node >= rows_.size()) rows_.resize(std::max<std::size_t>(cluster_.capacity(), node + 1));
+  return rows_[node];
+}
+
+const NodeLoad* LoadTable::at(NodeId node) const {
+  return node < rows_.size() && rows_[node].load.reported() ? &rows_[node].load : nullptr;
+}
+
+const NodeSettings* LoadTable::settingsOf(NodeId node) const {
+  return node < rows_.size() ? rows_[node].settings.get() : nullptr;
+}
+
+std::int64_t LoadTable::capacity(NodeId node, const NodeSettings* settings,
+                                 std::size_t resource) const {
+  if (settings && settings->rawAllocatable && (*settings->rawAllocatable)[resource] >= 0)
+    return (*settings->rawAllocatable)[resource];
+  return std::clamp<std::int64_t>(Cluster::columnAt(cluster_.allocatable(ids_[resource]), node), 0,
+                                  kMostLoad);
+}
+
+// --- Reports.
+
+void LoadTable::nodeChanged(NodeId node) {
+  Row& here = row(node);
+  const NodeRow& known = cluster_.node(node);
+  if (!known.object) {
+    const NodeLoad before = std::exchange(here, Row()).load;
+    return changed(node, before);
+  }
+  NodeSettings settings = readSettings(
+      settings_.resources, known.object->metadata.annotations, [&](const std::string& problem) {
+        log::warn("node {}: {}; it is ignored", known.name, problem);
+      });
+  here.settings = settings.empty() ? nullptr : std::make_unique<NodeSettings>(std::move(settings));
+  if (here.name != known.name) report(node);
+}
+
+void LoadTable::report(NodeId node) {
+  Row& here = row(node);
+  const NodeLoad before = std::exchange(here.load, NodeLoad());
+  here.name = cluster_.node(node).name;
+  if (const auto metric = reports_.get({"", here.name})) {
+    const WallTime now = executor_.wallNow();
+    if (metric->status.updateTime && *metric->status.updateTime > now + kClockSkew) {
+      log::v(2, "NodeMetric {}: status.updateTime {} is in the future; it counts as {}", here.name,
+             formatTime(*metric->status.updateTime), formatTime(now));
+    }
+    here.load.setReport(settings_.resources, *metric, now, settings_.prodIncludesSystem);
+    forEachPod(node,
+               [&](const PodInfo& pod, const AssignedLoad& load) { here.load.addPod(pod, load); });
+  }
+  changed(node, before);
+}
+
+void LoadTable::changed(NodeId node, const NodeLoad& before) {
+  if (!before.reported() && !rows_[node].load.reported()) return;
+  if (!rows_[node].load.sameAnswers(before)) cluster_.touch(node);
+  for (const auto& fn : listeners_) fn(node);
+}
+
+// --- Pods.
+
+void LoadTable::assign(const PodInfo& pod) {
+  if (pod.kind) return;
+  cluster_.regrant(pod.uid(), id(), grantOf(estimator_.assigned(pod.pod, executor_.wallNow())));
+}
+
+std::optional<AssignedLoad> LoadTable::readValue(const PodInfo& pod, NodeId,
+                                                 const AssignedLoad* held) {
+  if (pod.kind) return std::nullopt;
+  return estimator_.assigned(pod.pod, held ? held->since : executor_.wallNow());
+}
+
+void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
+  if (at(node)) rows_[node].load.addPod(pod, load);
+}
+
+void LoadTable::removeValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
+  if (at(node)) rows_[node].load.removePod(pod, load);
+}
+
+std::string LoadTable::verifyValues(NodeId node, Held held) const {
+  const NodeLoad* kept = at(node);
+  if (!kept) return "";
+  LoadAmounts delta = settings_.resources.none();
+  LoadAmounts estimated = settings_.resources.none();
+  for (const auto& [pod, load] : held) {
+    const LoadShare share = kept->shareOf(*pod, *load);
+    if (share.estimated) addLoad(estimated, load->estimate);
+    if (!share.toDelta.empty()) addLoad(delta, share.toDelta);
+  }
+  if (delta == kept->delta() && estimated == kept->estimated()) return "";
+  return fmt::format("kept {} of {}, counted {} of {}; ",
+                     textOf(settings_.resources, kept->delta()),
+                     textOf(settings_.resources, kept->estimated()),
+                     textOf(settings_.resources, delta), textOf(settings_.resources, estimated));
+}
+
+}  // namespace koord::scheduler

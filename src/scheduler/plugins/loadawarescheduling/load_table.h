@@ -1,0 +1,85 @@
+#pragma once
+
+// LoadTable: the load of every node, from NodeMetrics and from the pods that the Cluster counts.
+// What a pod is taken to use is a grant of its record (engine/grants.h), so sums follow every
+// move of a pod, what-if changes included. Profiles whose arguments say the same about estimates
+// share one table.
+
+#include <functional>
+#include <memory>
+
+#include "scheduler/framework/handle.h"
+#include "scheduler/plugins/loadawarescheduling/node_load.h"
+
+namespace koord::scheduler {
+
+class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
+ public:
+  // What loads depend on.
+  struct Settings {
+    LoadResources resources;
+    Estimator::Settings estimates;
+    bool prodIncludesSystem = false;
+  };
+  LoadTable(Handle& handle, Settings settings);
+  static LoadTable& of(Handle& handle, const LoadAwareSchedulingArgs& args);
+  // Of all profiles.
+  static const std::vector<std::unique_ptr<LoadTable>>& all(Handle& handle);
+
+  std::string_view name() const override { return "load"; }
+  const LoadResources& resources() const { return settings_.resources; }
+  const Estimator& estimator() const { return estimator_; }
+
+  // nullptr for a node without a NodeMetric.
+  const NodeLoad* at(NodeId node) const;
+  // nullptr for a node without annotations about its load; nearly every one.
+  const NodeSettings* settingsOf(NodeId node) const;
+  // What the node has of the resource for its pods.
+  std::int64_t capacity(NodeId node, const NodeSettings* settings, std::size_t resource) const;
+
+  // Gives the pod its load on the node where it is counted. What is no Pod has none.
+  void assign(const PodInfo& pod);
+  // Called when a node's report came, changed or went.
+  void onReport(std::function<void(NodeId)> fn) { listeners_.push_back(std::move(fn)); }
+  // fn(pod, load) for the node's pods.
+  template <class F>
+  void forEachPod(NodeId node, F&& fn) const {
+    for (const PodPtr& pod : cluster_.node(node).pods) {
+      const auto* record = cluster_.findPod(pod->uid());
+      const AssignedLoad* load = record ? in(record->grants) : nullptr;
+      if (load) fn(*pod, *load);
+    }
+  }
+
+ private:
+  struct Row {
+    std::string name;  // of the node that the report is of
+    NodeLoad load;
+    std::unique_ptr<NodeSettings> settings;
+  };
+  std::optional<AssignedLoad> readValue(const PodInfo& pod, NodeId node,
+                                        const AssignedLoad* held) override;
+  void addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) override;
+  void removeValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) override;
+  std::string verifyValues(NodeId node, Held held) const override;
+  void podAdded(NodeId, const PodPtr&) override {}
+  void podRemoved(NodeId, const PodPtr&) override {}
+  void nodeChanging(NodeId) override {}
+  void nodeChanged(NodeId node) override;
+
+  Row& row(NodeId node);
+  // From the NodeMetric of its name, if there is one.
+  void report(NodeId node);
+  void changed(NodeId node, const NodeLoad& before);
+
+  Cluster& cluster_;
+  Executor& executor_;
+  Store<api::NodeMetric>& reports_;
+  Settings settings_;
+  Estimator estimator_;
+  std::vector<ResourceId> ids_;  // of the resources
+  std::vector<Row> rows_;        // by node
+  std::vector<std::function<void(NodeId)>> listeners_;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,131 @@
+#include "scheduler/plugins/loadawarescheduling/node_load.h"
+
+#include <algorithm>
+
+#include "model/priority.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kUsualInterval = 60s;
+
+Duration intervalOf(const api::NodeMetric& report) {
+  const auto& policy = report.spec.metricCollectPolicy;
+  if (!policy || !policy->reportIntervalSeconds) return kUsualInterval;
+  return std::chrono::seconds(std::clamp<std::int64_t>(*policy->reportIntervalSeconds, 0, 86400));
+}
+
+LoadAmounts beyond(const LoadAmounts& estimate, const LoadAmounts* usage) {
+  LoadAmounts delta = estimate;
+  for (std::size_t i = 0; i < delta.size(); ++i)
+    delta[i] = std::max<std::int64_t>(0, delta[i] - (usage ? (*usage)[i] : 0));
+  return delta;
+}
+
+}  // namespace
+
+void NodeLoad::setReport(const LoadResources& resources, const api::NodeMetric& report,
+                         WallTime seen, bool prodIncludesSystem) {
+  clear();
+  reported_ = true;
+  interval_ = intervalOf(report);
+  if (report.status.updateTime) updated_ = std::min(*report.status.updateTime, seen);
+  prodUsage_ = prodDelta_ = delta_ = estimated_ = usage_ = resources.none();
+  if (const auto& info = report.status.nodeMetric) {
+    measured_ = true;
+    usage_ = resources.of(info->nodeUsage.resources);
+    readAggregates(resources, *info);
+    if (prodIncludesSystem) addLoad(prodUsage_, resources.of(info->systemUsage.resources));
+  }
+  for (const auto& pod : report.status.podsMetric) {
+    if (pod.podUsage.resources.empty()) continue;
+    pods_[{pod.namespace_, pod.name}] = {resources.of(pod.podUsage.resources),
+                                         pod.priority == model::textOf(model::PriorityClass::Prod)};
+  }
+  prod_ = prodUsage_;
+  all_ = usage_;
+}
+
+void NodeLoad::readAggregates(const LoadResources& resources, const api::NodeMetricInfo& info) {
+  for (const auto& aggregate : info.aggregatedNodeUsages) {
+    for (const auto& [type, usage] : aggregate.usage) {
+      if (usage.resources.empty()) continue;
+      aggregates_.push_back(
+          {type, aggregate.duration.value_or(Duration::zero()), resources.of(usage.resources)});
+    }
+  }
+  // Of one that is there twice, the last counts.
+  std::ranges::stable_sort(aggregates_, [](const Aggregate& a, const Aggregate& b) {
+    return std::tie(a.type, a.span) < std::tie(b.type, b.span);
+  });
+}
+
+LoadShare NodeLoad::shareOf(const PodInfo& pod, const AssignedLoad& load) const {
+  LoadShare share;
+  const auto it = pods_.find(pod.pod->metadata);
+  const PodUsage* const reported = it == pods_.end() ? nullptr : &it->second;
+  const LoadAmounts* const usage = reported ? &reported->usage : nullptr;
+  const bool active = load.prod && reported && reported->prod;
+  if (active) share.toProdUsage = usage;
+  if (isNothing(load.estimate)) return share;
+  share.estimated = true;
+  const bool lacking = !usage || !updated_ || *updated_ - interval_ < load.since ||
+                       (load.forced && *load.forced > *updated_);
+  if (lacking) share.toDelta = beyond(load.estimate, usage);
+  if (!load.prod) return share;
+  if (usage && !active) {
+    share.toProdDelta = load.estimate;
+  } else if (lacking) {
+    share.toProdDelta = beyond(load.estimate, usage);
+  }
+  return share;
+}
+
+void NodeLoad::count(const PodInfo& pod, const AssignedLoad& load, int sign) {
+  if (!reported_) return;
+  const LoadShare share = shareOf(pod, load);
+  const auto count = [sign](const LoadAmounts& amounts, LoadAmounts& sum, LoadAmounts& total) {
+    addLoad(sum, amounts, sign);
+    addLoad(total, amounts, sign);
+  };
+  if (share.toProdUsage) count(*share.toProdUsage, prodUsage_, prod_);
+  if (share.estimated) addLoad(estimated_, load.estimate, sign);
+  if (!share.toDelta.empty()) count(share.toDelta, delta_, all_);
+  if (!share.toProdDelta.empty()) count(share.toProdDelta, prodDelta_, prod_);
+}
+
+const LoadAmounts* NodeLoad::usageOver(const Aggregation& wanted, bool exact) const {
+  const LoadAmounts* longest = nullptr;
+  const LoadAmounts* next = nullptr;  // the shortest span that is no shorter than the wanted one
+  Duration nextSpan{};
+  for (const Aggregate& aggregate : aggregates_) {
+    if (aggregate.type != wanted.type) continue;
+    longest = &aggregate.usage;
+    if (aggregate.span < wanted.span || (exact && aggregate.span != wanted.span)) continue;
+    if (next && aggregate.span != nextSpan) continue;
+    next = &aggregate.usage;
+    nextSpan = aggregate.span;
+  }
+  if (wanted.span > Duration::zero()) return next;
+  return longest ? longest : &usage_;
+}
+
+LoadAmounts NodeLoad::aggregated(const Aggregation& wanted, bool exact) const {
+  const LoadAmounts* usage = usageOver(wanted, exact);
+  if (!usage) return estimated_;
+  LoadAmounts sum = *usage;
+  addLoad(sum, delta_);
+  return sum;
+}
+
+bool NodeLoad::sameAnswers(const NodeLoad& other) const {
+  return reported_ == other.reported_ && measured_ == other.measured_ && usage_ == other.usage_ &&
+         updated_.has_value() == other.updated_.has_value() && prodUsage_ == other.prodUsage_ &&
+         prodDelta_ == other.prodDelta_ && delta_ == other.delta_ &&
+         estimated_ == other.estimated_ && aggregates_ == other.aggregates_;
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,108 @@
+#pragma once
+
+// NodeLoad: how loaded a node is: what koordlet last measured on it, and, for pods that came since
+// or are not in the measurement yet, what they are estimated to use.
+//
+// For a pod with estimate e whose usage u was reported (or was not):
+//   lacking   u is missing, or too young to trust (the pod came less than a reporting interval
+//             before the report), or the estimate is forced for longer
+//   delta     max(0, e - u) when lacking: what to add to the node's usage for it
+// Usage of prod pods is the sum of what is reported of pods that are prod, by the report and by
+// themselves; a prod pod that the report calls otherwise counts with its whole estimate.
+//
+// Sums are kept by adding pods to them and taking pods away, each exactly as it was added; the
+// report, once it changes, is followed by adding all pods anew. Costs: a pod, one look-up; a
+// report, one step for each pod it names.
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "api/slo.h"
+#include "scheduler/plugins/loadawarescheduling/estimator.h"
+#include "scheduler/plugins/loadawarescheduling/node_settings.h"
+
+namespace koord::scheduler {
+
+// What one pod adds to a node's load.
+struct LoadShare {
+  const LoadAmounts* toProdUsage = nullptr;
+  bool estimated = false;  // e counts towards what all pods are estimated to use
+  LoadAmounts toDelta;
+  LoadAmounts toProdDelta;
+};
+
+class NodeLoad {
+ public:
+  // How old a report is counts from when the node says it measured, but not from the future: a
+  // clock that is ahead does not make a report good for longer. `seen`: when it came.
+  void setReport(const LoadResources& resources, const api::NodeMetric& report, WallTime seen,
+                 bool prodIncludesSystem);
+  void clear() { *this = {}; }
+
+  void addPod(const PodInfo& pod, const AssignedLoad& load) { count(pod, load, 1); }
+  void removePod(const PodInfo& pod, const AssignedLoad& load) { count(pod, load, -1); }
+  LoadShare shareOf(const PodInfo& pod, const AssignedLoad& load) const;
+
+  bool reported() const { return reported_; }
+  // Whether the report has measurements of the node in it.
+  bool measured() const { return measured_; }
+  // nullopt: the report does not say.
+  std::optional<WallTime> updated() const { return updated_; }
+
+  // What the node's pods are taken to use of it.
+  const LoadAmounts& prodUsage() const { return prodUsage_; }
+  const LoadAmounts& prodDelta() const { return prodDelta_; }
+  const LoadAmounts& delta() const { return delta_; }
+  const LoadAmounts& estimated() const { return estimated_; }
+  const LoadAmounts& prod() const { return prod_; }  // prodUsage and prodDelta
+  const LoadAmounts& all() const { return all_; }    // what is measured, and delta
+  // By aggregated usage. Of a span that is not reported, the next longer one is taken; where there
+  // is none, the sum of estimates. With `exact`, as upstream, only the span itself is.
+  LoadAmounts aggregated(const Aggregation& wanted, bool exact = false) const;
+  // Whether an answer of any kind differs.
+  bool sameAnswers(const NodeLoad& other) const;
+
+ private:
+  struct PodUsage {
+    LoadAmounts usage;
+    bool prod = false;
+  };
+  struct Aggregate {
+    std::string type;
+    Duration span{};
+    LoadAmounts usage;
+    bool operator==(const Aggregate&) const = default;
+  };
+  void readAggregates(const LoadResources& resources, const api::NodeMetricInfo& info);
+  void count(const PodInfo& pod, const AssignedLoad& load, int sign);
+  const LoadAmounts* usageOver(const Aggregation& wanted, bool exact) const;
+
+  bool reported_ = false;
+  bool measured_ = false;
+  std::optional<WallTime> updated_;
+  Duration interval_{};
+  LoadAmounts usage_;
+  std::vector<Aggregate> aggregates_;
+  // By namespace and name, as an object's metadata has them.
+  struct ByName {
+    using is_transparent = void;
+    std::size_t operator()(const api::ObjectKey& key) const {
+      return std::hash<api::ObjectKey>::of(key.namespace_, key.name);
+    }
+    std::size_t operator()(const api::ObjectMeta& meta) const {
+      return std::hash<api::ObjectKey>::of(meta.namespace_, meta.name);
+    }
+    bool operator()(const api::ObjectKey& a, const api::ObjectKey& b) const { return a == b; }
+    bool operator()(const api::ObjectMeta& a, const api::ObjectKey& b) const {
+      return a.name == b.name && a.namespace_ == b.namespace_;
+    }
+  };
+  boost::unordered_flat_map<api::ObjectKey, PodUsage, ByName, ByName> pods_;
+  LoadAmounts prodUsage_;
+  LoadAmounts prodDelta_;
+  LoadAmounts delta_;
+  LoadAmounts estimated_;
+  LoadAmounts prod_;
+  LoadAmounts all_;
+};
+
+}  // namespace koord::scheduler

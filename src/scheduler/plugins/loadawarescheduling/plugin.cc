@@ -1,0 +1,248 @@
+#include "scheduler/plugins/loadawarescheduling/plugin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "scheduler/plugins/loadawarescheduling/node_metrics.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::string_view kIncoming = "LoadAwareScheduling/incoming";
+
+std::int64_t percentOf(std::int64_t amount, std::int64_t capacity) {
+  return std::llround(static_cast<double>(amount) / static_cast<double>(capacity) * 100);
+}
+
+std::int64_t scoreOfLeft(std::int64_t used, std::int64_t capacity) {
+  return capacity == 0 || used > capacity ? 0 : (capacity - used) * 100 / capacity;
+}
+
+// Of what is given for the node, or for all.
+template <class T>
+const T* either(const NodeSettings* settings, std::optional<T> UsageLimits::* part,
+                const UsageLimits& usual) {
+  if (settings && (settings->limits.*part)) return &*(settings->limits.*part);
+  return usual.*part ? &*(usual.*part) : nullptr;
+}
+
+}  // namespace
+
+LoadAwareScheduling::LoadAwareScheduling(Handle& handle, const LoadAwareSchedulingArgs& args,
+                                         Rules rules)
+    : cluster_(handle.cluster()),
+      executor_(handle.executor()),
+      args_(args),
+      rules_(rules),
+      table_(LoadTable::of(handle, args)),
+      tables_(LoadTable::all(handle)),
+      limits_(limitsOf(table_.resources(), args)),
+      weights_(table_.resources().of(args.resourceWeights)),
+      expiry_(executor_, [this](NodeId node) { cluster_.touch(node); }) {
+  for (const std::int64_t weight : weights_) weightSum_ += weight;
+  if (!args.aggregated.scoreAggregationType.empty()) {
+    scoredOver_ =
+        Aggregation{args.aggregated.scoreAggregationType, args.aggregated.scoreAggregatedDuration};
+  }
+  const auto watch = [this](NodeId node) {
+    const NodeLoad* load = table_.at(node);
+    const auto updated = load ? load->updated() : std::nullopt;
+    expiry_.set(node,
+                updated ? std::optional(*updated + std::chrono::seconds(std::min<std::int64_t>(
+                                                       args_.nodeMetricExpirationSeconds, 1 << 30)))
+                        : std::nullopt);
+  };
+  table_.onReport(watch);
+  for (NodeId node = 0; node < cluster_.capacity(); ++node) watch(node);
+}
+
+// --- The pod.
+
+LoadAwareScheduling::Incoming LoadAwareScheduling::incomingOf(const PodInfo& pod) const {
+  const Estimator::Estimate& estimate = table_.estimator().estimateOf(pod.pod);
+  return {estimate.amounts, estimate.prod,
+          std::ranges::any_of(pod.pod->metadata.ownerReferences,
+                              [](const auto& owner) { return owner.kind == "DaemonSet"; })};
+}
+
+const LoadAwareScheduling::Incoming& LoadAwareScheduling::incoming(const CycleState& state,
+                                                                   const PodInfo& pod,
+                                                                   Incoming& room) const {
+  if (const auto* known = state.get<Incoming>(kIncoming)) return *known;
+  return room = incomingOf(pod);
+}
+
+void LoadAwareScheduling::sign(const PodInfo& pod, Signature& signature) const {
+  const Incoming incoming = incomingOf(pod);
+  signature.add(std::int64_t{incoming.prod ? 1 : 0} + (incoming.daemon ? 2 : 0));
+  for (const std::int64_t amount : incoming.estimate) signature.add(amount);
+}
+
+PreFilterResult LoadAwareScheduling::preFilter(CycleState& state, const PodInfo& pod) {
+  state.put(kIncoming, incomingOf(pod));
+  return {};
+}
+
+// --- One node.
+
+bool LoadAwareScheduling::expired(const NodeLoad& load, WallTime now) const {
+  return !load.updated() ||
+         now - *load.updated() >= std::chrono::seconds(std::min<std::int64_t>(
+                                      args_.nodeMetricExpirationSeconds, 1 << 30));
+}
+
+LoadAwareScheduling::Excess LoadAwareScheduling::judge(const Incoming& pod, NodeId node,
+                                                       WallTime now) const {
+  using Kind = Excess::Kind;
+  const NodeLoad* const load = table_.at(node);
+  if (pod.daemon || !load) return {};
+  const NodeSettings* const settings = table_.settingsOf(node);
+
+  const LoadAmounts* limits = nullptr;
+  const LoadAmounts* const prod = either(settings, &UsageLimits::prod, limits_);
+  const bool byProd = pod.prod && prod && !isNothing(*prod);
+  const auto* const aggregated =
+      byProd ? nullptr : either(settings, &UsageLimits::aggregated, limits_);
+  if (byProd) {
+    limits = prod;
+  } else if (aggregated) {
+    limits = &aggregated->limits;
+  } else {
+    limits = either(settings, &UsageLimits::usage, limits_);
+  }
+  if (!limits || isNothing(*limits)) return {};
+  if (args_.filterExpiredNodeMetrics && expired(*load, now))
+    return {args_.enableScheduleWhenNodeMetricsExpired ? Kind::None : Kind::Expired};
+  if (!load->measured()) return {};
+  if (byProd) return compare(pod, node, settings, *limits, load->prod(), Kind::Usage);
+  if (!aggregated) return compare(pod, node, settings, *limits, load->all(), Kind::Usage);
+  return compare(pod, node, settings, *limits,
+                 load->aggregated(aggregated->of, rules_ == Rules::AsUpstream), Kind::Aggregated);
+}
+
+LoadAwareScheduling::Excess LoadAwareScheduling::compare(const Incoming& pod, NodeId node,
+                                                         const NodeSettings* settings,
+                                                         const LoadAmounts& limits,
+                                                         const LoadAmounts& load,
+                                                         Excess::Kind kind) const {
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (limits[i] == 0) continue;
+    const std::int64_t capacity = table_.capacity(node, settings, i);
+    if (capacity == 0) continue;
+    const std::int64_t amount = load[i] + pod.estimate[i];
+    // No rounding makes that too much.
+    if (__int128{amount} * 100 <= __int128{capacity} * limits[i]) continue;
+    const std::int64_t percent = percentOf(amount, capacity);
+    if (percent > limits[i]) return {kind, i, percent, limits[i]};
+  }
+  return {};
+}
+
+std::string LoadAwareScheduling::reasonOf(const Excess& excess) const {
+  if (excess.kind == Excess::Kind::Expired) return "node(s) nodeMetric expired";
+  return fmt::format("node(s) {}{} usage exceed threshold",
+                     table_.resources().name(excess.resource),
+                     excess.kind == Excess::Kind::Aggregated ? " aggregated" : "");
+}
+
+Status LoadAwareScheduling::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
+  Incoming room;
+  const Incoming& asked = incoming(state, pod, room);
+  if (asked.daemon) return {};
+  const WallTime now = executor_.wallNow();
+  std::vector<std::pair<std::pair<Excess::Kind, std::size_t>, VerdictId>> known;
+  nodes.forEach([&](NodeId node) {
+    const Excess excess = judge(asked, node, now);
+    if (excess.kind == Excess::Kind::None) return;
+    const std::pair reason{excess.kind, excess.resource};
+    auto it = std::ranges::find(known, reason, [](const auto& each) { return each.first; });
+    if (it == known.end()) {
+      known.emplace_back(reason, nodes.rejection(Code::Unschedulable, {reasonOf(excess)}));
+      it = std::prev(known.end());
+    }
+    nodes.reject(node, it->second);
+  });
+  return {};
+}
+
+std::int64_t LoadAwareScheduling::scoreOf(const Incoming& pod, NodeId node, WallTime now) const {
+  const NodeLoad* const load = table_.at(node);
+  if (!load || expired(*load, now) || !load->measured()) return 0;
+  const NodeSettings* const settings = table_.settingsOf(node);
+  LoadAmounts aggregated;
+  const bool byProd = args_.scoreAccordingProdUsage && pod.prod;
+  if (!byProd && scoredOver_)
+    aggregated = load->aggregated(*scoredOver_, rules_ == Rules::AsUpstream);
+  const LoadAmounts& used = byProd ? load->prod() : scoredOver_ ? aggregated : load->all();
+  const std::int64_t dominant = args_.dominantResourceWeight;
+  std::int64_t sum = 0;
+  std::int64_t least = 100;
+  for (std::size_t i = 0; i < weights_.size(); ++i) {
+    if (weights_[i] == 0 && dominant == 0) continue;
+    const std::int64_t score =
+        scoreOfLeft(used[i] + pod.estimate[i], table_.capacity(node, settings, i));
+    sum += score * weights_[i];
+    least = std::min(least, score);
+  }
+  const std::int64_t weights = weightSum_ + dominant;
+  return weights <= 0 ? 0 : (sum + dominant * least) / weights;
+}
+
+Status LoadAwareScheduling::score(const CycleState& state, const PodInfo& pod,
+                                  std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
+  Incoming room;
+  const Incoming& asked = incoming(state, pod, room);
+  const WallTime now = executor_.wallNow();
+  for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = scoreOf(asked, nodes[n], now);
+  return {};
+}
+
+Status LoadAwareScheduling::reserve(CycleState&, const PodPtr& pod, NodeId) {
+  for (const auto& table : tables_) table->assign(*pod);
+  return {};
+}
+
+// --- What may help.
+
+Hint LoadAwareScheduling::onNode(const PodInfo& pod, const std::string& name) const {
+  const auto node = cluster_.findNode(name);
+  if (!node) return Hint::Queue;
+  const Excess excess = judge(incomingOf(pod), *node, executor_.wallNow());
+  return excess.kind == Excess::Kind::None ? Hint::Queue : Hint::Skip;
+}
+
+std::vector<EventRegistration> LoadAwareScheduling::eventsToRegister() const {
+  const auto onReport = [this](const PodInfo& pod, const ClusterEvent& event) {
+    const auto after = event.after<api::NodeMetric>();
+    return after ? onNode(pod, after->metadata.name) : Hint::Queue;
+  };
+  const auto onNodeEvent = [this](const PodInfo& pod, const ClusterEvent& event) {
+    return event.newNode ? onNode(pod, event.newNode->metadata.name) : Hint::Skip;
+  };
+  return {{EventResource::Pod, action::kDelete, "", {}},
+          {EventResource::Node,
+           action::kAdd | action::kUpdateNodeAllocatable | action::kUpdateNodeAnnotation, "",
+           onNodeEvent},
+          {EventResource::Custom, action::kAdd | action::kUpdate | action::kDelete,
+           std::string(KindOf<api::NodeMetric>::value.customResource), onReport}};
+}
+
+std::string LoadAwareScheduling::remedyFor(const PodInfo& pod, NodeId node) const {
+  const Excess excess = judge(incomingOf(pod), node, executor_.wallNow());
+  switch (excess.kind) {
+    case Excess::Kind::None:
+      return "";
+    case Excess::Kind::Expired:
+      return "have koordlet report its usage again";
+    case Excess::Kind::Usage:
+    case Excess::Kind::Aggregated:
+      return fmt::format("lower its {} usage, which would be {} % of at most {} %",
+                         table_.resources().name(excess.resource), excess.percent, excess.limit);
+  }
+  return "";
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,84 @@
+#pragma once
+
+// LoadAwareScheduling: keeps pods off nodes that are hot already, and prefers those with more left,
+// by what koordlet measures (NodeMetric) and by what pods that came since will use. What is
+// measured and estimated of a node is in LoadTable; here it is compared with limits and capacities.
+//
+// Answers for a node depend on the pod's estimate, its being prod or of a DaemonSet, and on the
+// node: its NodeMetric, its pods, its annotations. They are kept until one of these changes, or the
+// NodeMetric expires.
+
+#include "scheduler/framework/people.h"
+#include "scheduler/framework/plugin.h"
+#include "scheduler/plugins/loadawarescheduling/expiry.h"
+#include "scheduler/plugins/loadawarescheduling/load_table.h"
+
+namespace koord::scheduler {
+
+class LoadAwareScheduling final : public Plugin,
+                                  public Signed,
+                                  public PreFilterPlugin,
+                                  public FilterPlugin,
+                                  public ScorePlugin,
+                                  public ReservePlugin,
+                                  public EnqueueExtensions,
+                                  public RemedyPlugin,
+                                  public ServicePlugin {
+ public:
+  static constexpr std::string_view kName = "LoadAwareScheduling";
+  // AsUpstream: an aggregation over a span that is not reported counts as not reported at all.
+  enum class Rules : std::uint8_t { Ours, AsUpstream };
+  LoadAwareScheduling(Handle& handle, const LoadAwareSchedulingArgs& args,
+                      Rules rules = Rules::Ours);
+  std::string_view name() const override { return kName; }
+  // When pods were placed and initialised.
+  PodFields keeps() const override { return field::kConditions; }
+  void sign(const PodInfo& pod, Signature& signature) const override;
+  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
+  Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+               std::span<std::int64_t> scores) override;
+  Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
+  std::string remedyFor(const PodInfo& pod, NodeId node) const override;
+  std::vector<Route> routes() override;
+
+ private:
+  // What of a pod matters here.
+  struct Incoming {
+    LoadAmounts estimate;
+    bool prod = false;
+    bool daemon = false;
+  };
+  // Why a node is too hot.
+  struct Excess {
+    enum class Kind : std::uint8_t { None, Expired, Usage, Aggregated } kind = Kind::None;
+    std::size_t resource = 0;
+    std::int64_t percent = 0;  // what it would be
+    std::int64_t limit = 0;
+  };
+  Incoming incomingOf(const PodInfo& pod) const;
+  const Incoming& incoming(const CycleState& state, const PodInfo& pod, Incoming& room) const;
+  Excess judge(const Incoming& pod, NodeId node, WallTime now) const;
+  Excess compare(const Incoming& pod, NodeId node, const NodeSettings* settings,
+                 const LoadAmounts& limits, const LoadAmounts& load, Excess::Kind kind) const;
+  std::int64_t scoreOf(const Incoming& pod, NodeId node, WallTime now) const;
+  bool expired(const NodeLoad& load, WallTime now) const;
+  std::string reasonOf(const Excess& excess) const;
+  Hint onNode(const PodInfo& pod, const std::string& name) const;
+  Result<json::value> describe(const std::string& name) const;
+
+  Cluster& cluster_;
+  Executor& executor_;
+  LoadAwareSchedulingArgs args_;
+  Rules rules_;
+  LoadTable& table_;
+  const std::vector<std::unique_ptr<LoadTable>>& tables_;  // of all profiles
+  UsageLimits limits_;
+  LoadAmounts weights_;
+  std::int64_t weightSum_ = 0;
+  std::optional<Aggregation> scoredOver_;
+  Expiry expiry_;
+};
+
+}  // namespace koord::scheduler

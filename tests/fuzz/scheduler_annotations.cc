@@ -1,0 +1,69 @@
+// Annotations that tell the scheduler of CPUs, devices and load: each parser reads every input. What
+// it accepts makes sense.
+
+#include "fuzz.h"
+#include "scheduler/plugins/deviceshare/devices/demand.h"
+#include "scheduler/plugins/deviceshare/devices/inventory.h"
+#include "scheduler/plugins/loadawarescheduling/estimator.h"
+#include "scheduler/plugins/loadawarescheduling/node_settings.h"
+#include "scheduler/plugins/nodenumaresource/cpus/choice.h"
+
+namespace koord::fuzz {
+
+namespace {
+
+using namespace scheduler;  // NOLINT: the whole file is about it
+
+void cpuTopology(std::string_view input) {
+  const auto topology = CpuTopology::parse(input);
+  if (!topology || !topology->valid()) return;
+  check(topology->all().size() == topology->cpuCount(), "every CPU has a number of its own");
+  CpuAccumulator accumulator;
+  for (const auto bind : {CpuBindPolicy::FullPCPUs, CpuBindPolicy::SpreadByPCPUs}) {
+    const int count = (topology->cpuCount() + 1) / 2;
+    const auto choice = chooseCpus(accumulator, {*topology, CpuUse(), 1, topology->all()},
+                                   {.request = {count, bind}});
+    check(choice.ok() && choice.cpus.size() == count, "half of the CPUs can be had");
+  }
+}
+
+void devices(std::string_view input) {
+  const api::ResourceList requests{{"nvidia.com/gpu", Quantity::of(2)},
+                                   {"koordinator.sh/rdma", Quantity::of(1)}};
+  for (const std::string_view key :
+       {kAnnotationDeviceHint, kAnnotationDeviceJoint, kAnnotationPartitionSpec})
+    (void)readDeviceDemand(requests, {{std::string(key), std::string(input)}});
+  const auto partitions = parsePartitions(input);
+  if (!partitions) return;
+  for (const auto& [size, list] : *partitions)
+    for (const GpuPartition& partition : list)
+      check(partition.set.size() == static_cast<int>(partition.minors.size()),
+            "no GPU is twice in a partition");
+}
+
+void load(std::string_view input) {
+  LoadAwareSchedulingArgs args;
+  args.allowCustomizeEstimation = true;
+  const LoadResources resources(args);
+  (void)parseUsageLimits(resources, input);
+  (void)parseRawAllocatable(resources, input);
+  const Estimator estimator(resources, Estimator::settingsOf(args));
+  api::Pod pod;
+  pod.spec.containers.emplace_back().resources.requests = {{"cpu", Quantity::of(1'000'000'000)}};
+  for (const std::string_view key : {kAnnotationLoadFactors, kAnnotationSecondsAfterScheduled,
+                                     kAnnotationSecondsAfterInitialized})
+    pod.metadata.annotations[std::string(key)] = std::string(input);
+  const auto object = std::make_shared<const api::Pod>(pod);
+  for (const std::int64_t amount : estimator.assigned(object, WallTime()).estimate)
+    check(amount >= 0 && amount <= kMostLoad, "an estimate is an amount");
+}
+
+}  // namespace
+
+void schedulerAnnotations(std::string_view input) {
+  cpuTopology(input);
+  devices(input);
+  load(input);
+}
+
+}  // namespace koord::fuzz

@@ -18,7 +18,8 @@ up: packages ## build, start the cluster on this machine and run the co-location
 	@scripts/build.sh $(BUILD) $(JOBS) programs
 	@exec $(BUILD)/bin/koordctl up --demo $(UP_FLAGS)
 
-test: packages ## build everything and run every test
+test: packages ## check the sources, build everything and run every test
+	@scripts/lint.sh
 	@scripts/build.sh $(BUILD) $(JOBS) all
 	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
@@ -42,9 +43,9 @@ tsan: packages ## build and test with the thread sanitizer
 	@cd build/tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/cmake/tsan_suppressions.txt ctest --output-on-failure -j $(JOBS) -LE integration
 
 format: ## format the sources
-	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i
+	@find src cmd tests bench \( -name "*.h" -o -name "*.cc" \) -print0 | xargs -0 -P $(JOBS) -n 64 clang-format-19 -i
 
-lint: ## clang-tidy, include directions and file sizes
+lint: ## all checks of the sources, with clang-tidy; `make test` has those that take seconds
 	@scripts/lint.sh build/dev
 
 clean: ## remove everything that was built

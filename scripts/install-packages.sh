@@ -10,7 +10,7 @@ packages=(
   libyaml-cpp-dev libfmt-dev libspdlog-dev libcli11-dev prometheus-cpp-dev libre2-dev
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libjemalloc-dev
   # tests
-  libgtest-dev libgmock-dev libbenchmark-dev python3 nghttp2-server
+  libgtest-dev libgmock-dev libbenchmark-dev python3 nghttp2-server clang-format-19
 )
 # The optional runtime of the host node, and the image that it starts.
 runtime=(containerd runc busybox-static)

@@ -198,20 +198,24 @@ TEST_F(HttpFrontTest, aWatcherThatDoesNotReadIsCutOff) {
   EXPECT_EQ(slow->text, "");
 }
 
+Task<std::optional<std::string>> nextPiece(int* pieces) {
+  if (++*pieces > 3) co_return std::nullopt;
+  co_return "piece " + std::to_string(*pieces) + "\n";
+}
+
+Task<Result<PodLog>> logInPieces(int* pieces, std::string pod, bool follow) {
+  PodLog log{"log of " + pod + "\n", {}};
+  if (follow) log.more = [pieces] { return nextPiece(pieces); };
+  co_return log;
+}
+
 TEST_F(HttpFrontTest, aLogThatIsFollowedComesInPiecesAsItsReaderTakesThem) {
   int pieces = 0;
   HttpFrontOptions listen;
   listen.listen = "127.0.0.1:0";
   listen.tokens["secret"] = User{"alice", "", {"dev"}};
-  listen.podLogs = [&](std::string, std::string name,
-                       api::StringMap query) -> Task<Result<PodLog>> {
-    PodLog log{"log of " + name + "\n", {}};
-    if (query.contains("follow"))
-      log.more = [&]() -> Task<std::optional<std::string>> {
-        if (++pieces > 3) co_return std::nullopt;
-        co_return "piece " + std::to_string(pieces) + "\n";
-      };
-    co_return log;
+  listen.podLogs = [&](std::string, std::string name, api::StringMap query) {
+    return logInPieces(&pieces, std::move(name), query.contains("follow"));
   };
   front = *HttpFront::start(*server, std::move(listen));
   send("POST", "/api/v1/namespaces/default/pods", pod("web"));

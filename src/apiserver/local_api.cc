@@ -16,12 +16,12 @@ class LocalApi::Inbox {
   explicit Inbox(Server& server) : server_(server) {}
 
   void start(Call call, Completer<Result<std::string>> completer) {
-    tasks_.spawn(run(server_, std::move(call), std::move(completer)));
+    tasks_.spawn(run(&server_, std::move(call), std::move(completer)));
   }
 
  private:
-  static Task<void> run(Server& server, Call call, Completer<Result<std::string>> completer) {
-    auto serving = server.serve(std::move(call));
+  static Task<void> run(Server* server, Call call, Completer<Result<std::string>> completer) {
+    auto serving = server->serve(std::move(call));
     auto reply = co_await serving;
     completer.complete(resultOf(std::move(reply)));
   }

@@ -34,17 +34,18 @@ TEST(MetricsTest, RequestsAreCountedAndTimedByHost) {
     EXPECT_THAT(text, HasSubstr(line));
 }
 
+Task<Result<>> failOnce(VirtualLoop* loop, bool* failing) {
+  auto pause = sleepFor(*loop, 2s);
+  co_await pause;
+  if (std::exchange(*failing, false)) co_return fail(ErrorCode::Internal, "once");
+  co_return Result<>{};
+}
+
 TEST(MetricsTest, AWorkQueueTellsWhatWaitsAndHowLongThingsTake) {
   VirtualLoop loop;
   Metrics metrics;
   bool failing = true;
-  const std::function<Task<Result<>>(std::string)> work = [&](std::string) -> Task<Result<>> {
-    auto pause = sleepFor(loop, 2s);
-    co_await pause;
-    if (std::exchange(failing, false)) co_return fail(ErrorCode::Internal, "once");
-    co_return Result<>{};
-  };
-  WorkQueue queue(loop, "things", work, &metrics);
+  WorkQueue queue(loop, "things", [&](std::string) { return failOnce(&loop, &failing); }, &metrics);
   queue.add("a");
   queue.add("b");
   EXPECT_THAT(metrics.text(loop.steadyNow()), HasSubstr(R"(workqueue_depth{name="things"} 2)"));

@@ -267,10 +267,10 @@ Task<TestResult> TestRun::run() {
   co_return std::move(result_);
 }
 
-Task<void> storeResult(Environment& environment, const Test& test, std::size_t inputs,
-                       RunOptions options, std::optional<TestResult>& result) {
-  auto task = runTest(environment, test, inputs, std::move(options));
-  result = co_await task;
+Task<void> storeResult(Environment* environment, const Test* test, std::size_t inputs,
+                       RunOptions options, std::optional<TestResult>* result) {
+  auto task = runTest(*environment, *test, inputs, std::move(options));
+  *result = co_await task;
 }
 
 }  // namespace
@@ -306,7 +306,7 @@ TestResult runTestToEnd(Environment& environment, const Test& test, std::size_t 
                         const RunOptions& options, Duration limit) {
   std::optional<TestResult> result;
   TaskGroup tasks;
-  tasks.spawn(storeResult(environment, test, inputs, options, result));
+  tasks.spawn(storeResult(&environment, &test, inputs, options, &result));
   if (environment.advanceUntil([&] { return result.has_value(); }, limit))
     return *std::move(result);
   TestResult unfinished;

@@ -44,10 +44,10 @@ void WebhookServer::serve(net::ServerRequest request, std::shared_ptr<net::Respo
   if (handler == handlers_.end()) return responder->respond(404, kText, "404 page not found\n");
   if (request.method != "POST")
     return responder->respond(405, kText, "an AdmissionReview is expected by POST\n");
-  tasks_.spawn(answer(handler->second, std::move(request.body), std::move(responder)));
+  tasks_.spawn(answer(&handler->second, std::move(request.body), std::move(responder)));
 }
 
-Task<void> WebhookServer::answer(const AdmissionHandler& handler, std::string body,
+Task<void> WebhookServer::answer(const AdmissionHandler* handler, std::string body,
                                  std::shared_ptr<net::Responder> responder) {
   auto review = readReview(body);
   if (!review) {
@@ -57,7 +57,7 @@ Task<void> WebhookServer::answer(const AdmissionHandler& handler, std::string bo
   const std::string version = review->apiVersion;
   const std::string uid = review->request->uid;
   const std::string name = review->request->namespace_ + "/" + review->request->name;
-  auto task = handler(*std::move(review->request));
+  auto task = (*handler)(*std::move(review->request));
   const Verdict verdict = co_await task;
   if (!verdict.allowed) log::v(2, "refused {}: {}", name, verdict.message);
   responder->respond(200, kJson, writeReview(version, uid, verdict));

@@ -31,7 +31,7 @@ class WebhookServer {
 
  private:
   void serve(net::ServerRequest request, std::shared_ptr<net::Responder> responder);
-  Task<void> answer(const AdmissionHandler& handler, std::string body,
+  Task<void> answer(const AdmissionHandler* handler, std::string body,
                     std::shared_ptr<net::Responder> responder);
 
   Executor& executor_;

@@ -177,7 +177,7 @@ class App final : public RunningScheduler {
     if (!server) return fail(std::move(server.error()));
     const bool known = !flags.clientCaFile.empty() && !flags.requestHeaderCaFile.empty();
     if (!known && !flags.authenticationSkipLookup && authentication_)
-      tasks_.spawn(followTrust(**server, *tls,
+      tasks_.spawn(followTrust(server->get(), *tls,
                                {flags.clientCaFile.empty(), flags.requestHeaderCaFile.empty()},
                                flags.authenticationTolerateLookupFailure));
     return {};
@@ -226,14 +226,14 @@ class App final : public RunningScheduler {
   };
   // The cluster tells which authorities vouch for its clients and front proxies, and tells others
   // when that changes.
-  Task<void> followTrust(net::HttpServer& server, net::ServerTls tls, Followed followed,
+  Task<void> followTrust(net::HttpServer* server, net::ServerTls tls, Followed followed,
                          bool tolerant) {
     for (;;) {
       auto reading = kube::get<api::ConfigMap>(
           *authentication_, {"kube-system", "extension-apiserver-authentication"});
       const auto configMap = co_await reading;
       if (configMap) {
-        if (const auto set = takeTrust(*configMap, followed, server, tls); !set)
+        if (const auto set = takeTrust(*configMap, followed, *server, tls); !set)
           log::error("the cluster's authorities of client certificates: {}", set.error().message);
       } else if (tolerant) {
         log::warn("client certificates mean nothing: {}", configMap.error().message);

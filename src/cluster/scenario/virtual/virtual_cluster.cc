@@ -48,7 +48,7 @@ class VirtualCluster final : public Environment {
   Result<> openServer();
   Result<> startScheduler();
   void startManager();
-  Task<void> createAll(const std::vector<json::value>& manifests, std::optional<Result<>>& result);
+  Task<void> createAll(const std::vector<json::value>* manifests, std::optional<Result<>>* result);
   Task<Result<>> create(const json::value& manifest);
   Task<Result<std::string>> callWebhook(apiserver::WebhookRequest request);
 
@@ -130,19 +130,19 @@ Task<Result<>> VirtualCluster::create(const json::value& manifest) {
   co_return Result<>{};
 }
 
-Task<void> VirtualCluster::createAll(const std::vector<json::value>& manifests,
-                                     std::optional<Result<>>& result) {
-  for (const auto& manifest : manifests) {
+Task<void> VirtualCluster::createAll(const std::vector<json::value>* manifests,
+                                     std::optional<Result<>>* result) {
+  for (const auto& manifest : *manifests) {
     auto task = create(manifest);
     const auto created = co_await task;
     if (!created) {
-      result = fail(Error(created.error())
-                        .within(fmt::format("{} {}", textAt(manifest, "kind"),
-                                            textAt(manifest, "metadata", "name"))));
+      *result = fail(Error(created.error())
+                         .within(fmt::format("{} {}", textAt(manifest, "kind"),
+                                             textAt(manifest, "metadata", "name"))));
       co_return;
     }
   }
-  result = Result<>{};
+  *result = Result<>{};
 }
 
 void VirtualCluster::startManager() {
@@ -173,7 +173,7 @@ Result<> VirtualCluster::start(const std::vector<json::value>& manifests) {
   if (auto opened = openServer(); !opened) return opened;
   std::optional<Result<>> created;
   TaskGroup tasks;
-  tasks.spawn(createAll(manifests, created));
+  tasks.spawn(createAll(&manifests, &created));
   if (!loop_.advanceUntil([&] { return created.has_value(); }, kStartLimit)) {
     return fail(ErrorCode::Timeout, "the manifests are not all there");
   }

@@ -224,6 +224,32 @@ spec:
   EXPECT_EQ(cluster.get<api::DaemonSet>("agent")->status.desiredNumberScheduled, 1);
 }
 
+TEST_F(ControllersTest, ADaemonSetFollowsATaintThatBecomesAnother) {
+  cluster.create(R"(
+apiVersion: v1
+kind: Node
+metadata: {name: a}
+spec: {taints: [{key: theirs, effect: NoSchedule}]}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      containers: [{name: c, image: v1}]
+      tolerations: [{key: ours, operator: Exists}]
+)");
+  ASSERT_TRUE(cluster.until([&] {
+    return cluster.get<api::DaemonSet>("agent")->status.observedGeneration > 0;
+  }));
+  EXPECT_TRUE(activePods("app=agent").empty());
+  cluster.patch<api::Node>("a", "spec: {taints: [{key: ours, effect: NoSchedule}]}");
+  EXPECT_TRUE(untilPods(1, "app=agent"));
+}
+
 TEST_F(ControllersTest, AStatefulSetStartsItsPodsInOrder) {
   cluster.create(R"(
 apiVersion: apps/v1

@@ -32,10 +32,4 @@ class DaemonSetController {
   kube::WorkQueue queue_;
 };
 
-// The pod of a DaemonSet for one node: tied to it by node affinity, and tolerant of what a node
-// that is not ready is tainted with.
-json::value daemonPod(const json::value& podTemplate, const std::string& node,
-                      const std::string& hash);
-bool tolerates(const api::PodSpec& spec, const api::List<api::Taint>& taints);
-
 }  // namespace koord::cluster

@@ -4,7 +4,6 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
-#include "api/selector.h"
 #include "base/time.h"
 #include "cluster/controllers/rollout.h"
 #include "kube/client.h"
@@ -98,57 +97,63 @@ std::optional<DisruptionController::Scale> DisruptionController::scaleOf(
   return std::nullopt;
 }
 
+DisruptionController::Count DisruptionController::count(const api::PodDisruptionBudget& budget,
+                                                        const api::Selector& selector,
+                                                        WallTime now) const {
+  Count count;
+  int matching = 0;
+  std::map<std::string, int> scales;  // by owner
+  for (const auto& pod : pods_.objects()) {
+    if (pod->metadata.namespace_ != budget.metadata.namespace_ ||
+        !selector.matches(pod->metadata.labels) || api::isTerminal(*pod))
+      continue;
+    ++matching;
+    if (const auto scale = scaleOf(*pod)) scales[scale->uid] = scale->replicas;
+    if (pod->metadata.deletionTimestamp) continue;
+    if (const auto* since = api::findIn(budget.status.disruptedPods, pod->metadata.name)) {
+      const auto evicted = parseTime(*since);
+      if (evicted && *evicted + kDeletionTimeout > now) {
+        count.disrupted[pod->metadata.name] = *since;
+        count.recheck =
+            std::min(count.recheck.value_or(WallTime::max()), *evicted + kDeletionTimeout);
+        continue;
+      }
+    }
+    if (isReady(*pod)) ++count.pods.healthy;
+  }
+  // With a plain minAvailable the pods that are there count; anything else needs the size they
+  // should have.
+  const bool byScale = budget.spec.maxUnavailable ||
+                       (budget.spec.minAvailable && budget.spec.minAvailable->isText);
+  count.pods.expected = matching;
+  if (byScale && !scales.empty()) {
+    count.pods.expected = 0;
+    for (const auto& [owner, scale] : scales) count.pods.expected += scale;
+  }
+  return count;
+}
+
 Task<Result<>> DisruptionController::sync(std::string key) {
   const auto budget = budgets_.get(keyOfText(key));
   if (!budget) co_return Result<>{};
   const auto selector = api::Selector::compile(budget->spec.selector);
   if (!selector) co_return fail(selector.error());
   const WallTime now = executor_.wallNow();
+  auto counted = count(*budget, *selector, now);
+  if (counted.recheck) queue_.addAfter(key, *counted.recheck - now);
   const auto& before = budget->status;
-  DisruptionCounts counts;
-  int matching = 0;
-  std::map<std::string, int> scales;  // by owner
-  json::object disrupted;
-  std::optional<WallTime> recheck;
-  for (const auto& pod : pods_.objects()) {
-    if (pod->metadata.namespace_ != budget->metadata.namespace_ ||
-        !selector->matches(pod->metadata.labels) || api::isTerminal(*pod))
-      continue;
-    ++matching;
-    if (const auto scale = scaleOf(*pod)) scales[scale->uid] = scale->replicas;
-    if (pod->metadata.deletionTimestamp) continue;
-    if (const auto* since = api::findIn(before.disruptedPods, pod->metadata.name)) {
-      const auto evicted = parseTime(*since);
-      if (evicted && *evicted + kDeletionTimeout > now) {
-        disrupted[pod->metadata.name] = *since;
-        recheck = std::min(recheck.value_or(WallTime::max()), *evicted + kDeletionTimeout);
-        continue;
-      }
-    }
-    if (isReady(*pod)) ++counts.healthy;
-  }
-  // With a plain minAvailable the pods that are there count; anything else needs the size they
-  // should have.
-  const bool byScale = budget->spec.maxUnavailable ||
-                       (budget->spec.minAvailable && budget->spec.minAvailable->isText);
-  counts.expected = matching;
-  if (byScale && !scales.empty()) {
-    counts.expected = 0;
-    for (const auto& [owner, scale] : scales) counts.expected += scale;
-  }
-  if (recheck) queue_.addAfter(key, *recheck - now);
-  const auto status = disruptionStatus(budget->spec, counts);
+  const auto status = disruptionStatus(budget->spec, counted.pods);
   const bool allowed = status.disruptionsAllowed > 0;
   if (status.expectedPods == before.expectedPods &&
       status.currentHealthy == before.currentHealthy &&
       status.desiredHealthy == before.desiredHealthy &&
       status.disruptionsAllowed == before.disruptionsAllowed &&
       before.observedGeneration == budget->metadata.generation &&
-      disrupted.size() == before.disruptedPods.size() && conditionIs(*budget, allowed))
+      counted.disrupted.size() == before.disruptedPods.size() && conditionIs(*budget, allowed))
     co_return Result<>{};
   // Members of the map that are not named would stay: they are taken away one by one.
   for (const auto& [name, since] : before.disruptedPods)
-    if (!disrupted.contains(name)) disrupted[name] = nullptr;
+    if (!counted.disrupted.contains(name)) counted.disrupted[name] = nullptr;
   json::value patch =
       json::object{{"metadata", {{"resourceVersion", budget->metadata.resourceVersion}}},
                    {"status",
@@ -157,7 +162,7 @@ Task<Result<>> DisruptionController::sync(std::string key) {
                      {"desiredHealthy", status.desiredHealthy},
                      {"disruptionsAllowed", status.disruptionsAllowed},
                      {"observedGeneration", budget->metadata.generation},
-                     {"disruptedPods", std::move(disrupted)},
+                     {"disruptedPods", std::move(counted.disrupted)},
                      {"conditions", json::array{conditionJson(*budget, allowed, now)}}}}};
   auto patching = patchIfUnchanged(api_, api::PodDisruptionBudget::kType, keyOfText(key),
                                    std::move(patch), "status");

@@ -4,7 +4,10 @@
 // the API server has let through counts as a disruption (status.disruptedPods) until its pod is
 // seen to go, for two minutes at most.
 
+#include <boost/json/object.hpp>
+
 #include "api/core.h"
+#include "api/selector.h"
 #include "api/workloads.h"
 #include "cluster/controllers/pod_control.h"
 #include "kube/work_queue.h"
@@ -37,6 +40,13 @@ class DisruptionController {
     int replicas = 0;
   };
   std::optional<Scale> scaleOf(const api::Pod& pod) const;
+  struct Count {
+    DisruptionCounts pods;
+    json::object disrupted;           // evicted and still there: their names, and since when
+    std::optional<WallTime> recheck;  // when the first of these counts as staying
+  };
+  Count count(const api::PodDisruptionBudget& budget, const api::Selector& selector,
+              WallTime now) const;
 
   kube::Api& api_;
   Executor& executor_;

@@ -69,82 +69,117 @@ WallTime finishTime(const api::Pod& pod) {
   return last;
 }
 
-JobTally tallyPods(const api::Job& job, const std::vector<PodPtr>& pods) {
-  const api::JobSpec& spec = job.spec;
-  JobTally tally;
-  api::JobStatus& status = tally.status = job.status;
-  const bool succeeds = holds(status, "SuccessCriteriaMet");
-  const bool ends = succeeds || holds(status, "FailureTarget");
-  const bool perIndex = isIndexed(job) && spec.backoffLimitPerIndex.has_value();
-  // Pods whose end is in the counters already, although the finalizer is still on.
-  const auto before = status.uncountedTerminatedPods.value_or(api::UncountedTerminatedPods{});
-  std::set<std::string> known(before.succeeded.begin(), before.succeeded.end());
-  known.insert(before.failed.begin(), before.failed.end());
-  api::UncountedTerminatedPods uncounted;
-  auto completed = parseIndexes(status.completedIndexes);
-  std::erase_if(completed, [&](int index) { return isBeyond(spec, index); });
-  auto failed = parseIndexes(status.failedIndexes.value_or(""));
-  std::set<int> running;
-  status.ready = 0;
-  for (const auto& pod : pods) {
-    const bool good = pod->status.phase == "Succeeded";
+namespace {
+
+// Goes over a job's pods one by one and gathers the tally.
+class Tallier {
+ public:
+  explicit Tallier(const api::Job& job)
+      : spec_(job.spec),
+        indexed_(isIndexed(job)),
+        succeeds_(holds(job.status, "SuccessCriteriaMet")),
+        ends_(succeeds_ || holds(job.status, "FailureTarget")),
+        perIndex_(indexed_ && spec_.backoffLimitPerIndex.has_value()) {
+    auto& status = tally_.status = job.status;
+    status.ready = 0;
+    const auto before = status.uncountedTerminatedPods.value_or(api::UncountedTerminatedPods{});
+    known_.insert(before.succeeded.begin(), before.succeeded.end());
+    known_.insert(before.failed.begin(), before.failed.end());
+    completed_ = parseIndexes(status.completedIndexes);
+    std::erase_if(completed_, [&](int index) { return isBeyond(spec_, index); });
+    failed_ = parseIndexes(status.failedIndexes.value_or(""));
+  }
+
+  void visit(const PodPtr& pod) {
     const bool deleted = pod->metadata.deletionTimestamp.has_value();
     const bool ended = api::isTerminal(*pod);
-    const int index = isIndexed(job) ? completionIndex(*pod) : -1;
-    if (!ended && deleted) tally.terminating.push_back(pod);
-    if (!ended && !(deleted && (ends || replacesTerminating(spec)))) {
-      running.insert(index);
-      if (deleted) continue;
-      tally.active.push_back(pod);
-      status.ready += isReady(*pod) ? 1 : 0;
-      continue;
+    const int index = indexed_ ? completionIndex(*pod) : -1;
+    if (!ended && deleted) tally_.terminating.push_back(pod);
+    if (ended || (deleted && (ends_ || replacesTerminating(spec_)))) return visitOver(pod, index);
+    running_.insert(index);
+    if (deleted) return;
+    tally_.active.push_back(pod);
+    tally_.status.ready += isReady(*pod) ? 1 : 0;
+  }
+
+  JobTally finish() && {
+    for (const int index : completed_) failed_.erase(index);
+    std::erase_if(tally_.toRepeat, [&](const auto& entry) {
+      const auto& [index, pod] = entry;
+      if (!completed_.contains(index) && !failed_.contains(index) && !running_.contains(index))
+        return false;
+      tally_.counted.push_back(pod);
+      return true;
+    });
+    auto& status = tally_.status;
+    if (indexed_) {
+      status.completedIndexes = formatIndexes(completed_);
+      status.succeeded = static_cast<std::int32_t>(completed_.size());
+      if (perIndex_) status.failedIndexes = formatIndexes(failed_);
     }
-    if (!good) tally.lastFailure = std::max(tally.lastFailure, finishTime(*pod));
-    if (!isTracked(*pod)) continue;
+    status.active = static_cast<std::int32_t>(tally_.active.size());
+    status.terminating = static_cast<std::int32_t>(tally_.terminating.size());
+    status.uncountedTerminatedPods.reset();
+    if (!uncounted_.succeeded.empty() || !uncounted_.failed.empty())
+      status.uncountedTerminatedPods = std::move(uncounted_);
+    return std::move(tally_);
+  }
+
+ private:
+  // A pod that has ended, or does not matter any more.
+  void visitOver(const PodPtr& pod, int index) {
+    const bool good = pod->status.phase == "Succeeded";
+    const bool ended = api::isTerminal(*pod);
+    if (!good) tally_.lastFailure = std::max(tally_.lastFailure, finishTime(*pod));
+    if (!isTracked(*pod)) return;
     // What was still at work when enough had succeeded has not failed.
-    const bool counts = ended || !succeeds;
-    if (counts) (good ? uncounted.succeeded : uncounted.failed).push_back(pod->metadata.uid);
+    const bool counts = ended || !succeeds_;
+    if (counts) (good ? uncounted_.succeeded : uncounted_.failed).push_back(pod->metadata.uid);
     PodFailure failure;
-    if (!good) failure = judgeFailure(spec, *pod);
-    const bool retried = perIndex && !good && (ended || !ends) && !isBeyond(spec, index);
-    if (retried && (failure.action == "FailIndex" ||
-                    (failure.action != "Ignore" &&
-                     indexFailures(*pod, kIndexFailures) >= *spec.backoffLimitPerIndex)))
-      failed.insert(index);
+    if (!good) failure = judgeFailure(spec_, *pod);
+    const bool retried = perIndex_ && !good && (ended || !ends_) && !isBeyond(spec_, index);
+    if (retried && givesUp(*pod, failure)) failed_.insert(index);
     PodPtr releasable = pod;
-    if (retried && !ends) {
-      auto& last = tally.toRepeat[index];
+    if (retried && !ends_) {
+      auto& last = tally_.toRepeat[index];
       if (!last || isLater(*pod, *last)) std::swap(last, releasable);
     }
-    if (releasable) tally.counted.push_back(releasable);
-    if (!counts || known.contains(pod->metadata.uid)) continue;
-    if (good && isIndexed(job) && !isBeyond(spec, index)) completed.insert(index);
-    if (!good && failure.action == "FailJob" && tally.failure.empty())
-      tally.failure = failure.message;
-    if (!good && failure.action == "Ignore") continue;
-    ++(good ? status.succeeded : status.failed);
+    if (releasable) tally_.counted.push_back(releasable);
+    if (!counts || known_.contains(pod->metadata.uid)) return;
+    if (good && indexed_ && !isBeyond(spec_, index)) completed_.insert(index);
+    if (!good && failure.action == "FailJob" && tally_.failure.empty())
+      tally_.failure = failure.message;
+    if (!good && failure.action == "Ignore") return;
+    ++(good ? tally_.status.succeeded : tally_.status.failed);
   }
-  for (const int index : completed) failed.erase(index);
-  for (auto it = tally.toRepeat.begin(); it != tally.toRepeat.end();) {
-    const int index = it->first;
-    if (completed.contains(index) || failed.contains(index) || running.contains(index)) {
-      tally.counted.push_back(it->second);
-      it = tally.toRepeat.erase(it);
-    } else {
-      ++it;
-    }
+
+  // Whether this failure is the last that the pod's index may have.
+  bool givesUp(const api::Pod& pod, const PodFailure& failure) const {
+    if (failure.action == "FailIndex") return true;
+    return failure.action != "Ignore" &&
+           indexFailures(pod, kIndexFailures) >= *spec_.backoffLimitPerIndex;
   }
-  if (isIndexed(job)) {
-    status.completedIndexes = formatIndexes(completed);
-    status.succeeded = static_cast<std::int32_t>(completed.size());
-    if (perIndex) status.failedIndexes = formatIndexes(failed);
-  }
-  status.active = static_cast<std::int32_t>(tally.active.size());
-  status.terminating = static_cast<std::int32_t>(tally.terminating.size());
-  status.uncountedTerminatedPods.reset();
-  if (!uncounted.succeeded.empty() || !uncounted.failed.empty())
-    status.uncountedTerminatedPods = std::move(uncounted);
-  return tally;
+
+  const api::JobSpec& spec_;
+  const bool indexed_;
+  const bool succeeds_;
+  const bool ends_;
+  const bool perIndex_;
+  JobTally tally_;
+  // Pods whose end is in the counters already, although the finalizer is still on.
+  std::set<std::string> known_;
+  api::UncountedTerminatedPods uncounted_;
+  std::set<int> completed_;
+  std::set<int> failed_;
+  std::set<int> running_;
+};
+
+}  // namespace
+
+JobTally tallyPods(const api::Job& job, const std::vector<PodPtr>& pods) {
+  Tallier tallier(job);
+  for (const auto& pod : pods) tallier.visit(pod);
+  return std::move(tallier).finish();
 }
 
 std::optional<std::string> metSuccessPolicy(const api::JobSpec& spec,

@@ -201,6 +201,48 @@ Result<json::value> select(const Node& node, const json::value& current, const S
   return json::value(std::move(hash));
 }
 
+// An operator whose first operand is known; those that need no second one never look at it.
+Result<json::value> evaluateWith(json::value left, const Node& node, const json::value& current,
+                                 const Scope& scope) {
+  switch (node.op) {
+    case Op::Index:
+      return elementAt(left, *node.start);
+    case Op::Slice:
+      return slice(node, left);
+    case Op::Flatten:
+      return flatten(left);
+    case Op::Project:
+    case Op::ProjectValues:
+    case Op::ProjectFiltered:
+      return project(node, left, scope);
+    case Op::Sub:
+      if (left.is_null()) return left;
+      return evaluate(*node.children[1], left, scope);
+    case Op::Pipe:
+      return evaluate(*node.children[1], left, scope);
+    case Op::Or:
+      if (isTruthy(left)) return left;
+      return evaluate(*node.children[1], current, scope);
+    case Op::And:
+      if (!isTruthy(left)) return left;
+      return evaluate(*node.children[1], current, scope);
+    case Op::Not:
+      return json::value(!isTruthy(left));
+    case Op::Ternary:
+      return evaluate(*node.children[isTruthy(left) ? 1 : 2], current, scope);
+    case Op::Negate:
+      return arithmetic(Op::Subtract, json::value(0), left);
+    case Op::Plus:
+      return arithmetic(Op::Add, json::value(0), left);
+    default:
+      break;
+  }
+  const auto right = evaluate(*node.children[1], current, scope);
+  if (!right) return right;
+  if (node.op >= Op::Equal && node.op <= Op::GreaterOrEqual) return compare(node.op, left, *right);
+  return arithmetic(node.op, left, *right);
+}
+
 Result<json::value> evaluateNode(const Node& node, const json::value& current, const Scope& scope) {
   switch (node.op) {
     case Op::Field: {
@@ -229,46 +271,12 @@ Result<json::value> evaluateNode(const Node& node, const json::value& current, c
       return let(node, current, scope);
     case Op::Reference:
       return fail(ErrorCode::Invalid, "an &expression is not a value");
-    default:
-      break;
+    default: {
+      auto left = evaluate(*node.children[0], current, scope);
+      if (!left) return left;
+      return evaluateWith(*std::move(left), node, current, scope);
+    }
   }
-  auto left = evaluate(*node.children[0], current, scope);
-  if (!left) return left;
-  switch (node.op) {
-    case Op::Index:
-      return elementAt(*left, *node.start);
-    case Op::Slice:
-      return slice(node, *left);
-    case Op::Flatten:
-      return flatten(*left);
-    case Op::Project:
-    case Op::ProjectValues:
-    case Op::ProjectFiltered:
-      return project(node, *left, scope);
-    case Op::Sub:
-      if (left->is_null()) return left;
-      return evaluate(*node.children[1], *left, scope);
-    case Op::Pipe:
-      return evaluate(*node.children[1], *left, scope);
-    case Op::Or:
-      return isTruthy(*left) ? left : evaluate(*node.children[1], current, scope);
-    case Op::And:
-      return isTruthy(*left) ? evaluate(*node.children[1], current, scope) : left;
-    case Op::Not:
-      return json::value(!isTruthy(*left));
-    case Op::Ternary:
-      return evaluate(*node.children[isTruthy(*left) ? 1 : 2], current, scope);
-    case Op::Negate:
-      return arithmetic(Op::Subtract, json::value(0), *left);
-    case Op::Plus:
-      return arithmetic(Op::Add, json::value(0), *left);
-    default:
-      break;
-  }
-  const auto right = evaluate(*node.children[1], current, scope);
-  if (!right) return right;
-  if (node.op >= Op::Equal && node.op <= Op::GreaterOrEqual) return compare(node.op, *left, *right);
-  return arithmetic(node.op, *left, *right);
 }
 
 }  // namespace

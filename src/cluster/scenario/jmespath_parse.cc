@@ -124,6 +124,45 @@ bool isNamePart(char c) {
   return isNameStart(c) || isDigit(c);
 }
 
+// The longest spellings first.
+constexpr std::pair<std::string_view, Token> kOperators[] = {
+    {"[]", Token::Flatten},
+    {"[?", Token::Filter},
+    {"||", Token::Or},
+    {"&&", Token::And},
+    {"==", Token::Equal},
+    {"!=", Token::NotEqual},
+    {"<=", Token::LessOrEqual},
+    {">=", Token::GreaterOrEqual},
+    {"//", Token::IntegerDivide},
+    {"\u00d7", Token::Star},
+    {"\u00f7", Token::Divide},
+    {"\u2212", Token::Minus},
+    {"\u2013", Token::Minus},
+    {".", Token::Dot},
+    {"*", Token::Star},
+    {"[", Token::LeftBracket},
+    {"]", Token::RightBracket},
+    {"{", Token::LeftBrace},
+    {"}", Token::RightBrace},
+    {"(", Token::LeftParen},
+    {")", Token::RightParen},
+    {",", Token::Comma},
+    {":", Token::Colon},
+    {"?", Token::Question},
+    {"|", Token::Pipe},
+    {"!", Token::Not},
+    {"&", Token::Reference},
+    {"@", Token::Current},
+    {"=", Token::Assign},
+    {"<", Token::Less},
+    {">", Token::Greater},
+    {"+", Token::Plus},
+    {"-", Token::Minus},
+    {"/", Token::Divide},
+    {"%", Token::Modulo},
+};
+
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}
@@ -201,43 +240,6 @@ class Lexer {
       if (at_ < text_.size() && isNameStart(text_[at_])) return make(Token::Variable, name());
       return make(Token::Root);
     }
-    static constexpr std::pair<std::string_view, Token> kOperators[] = {
-        {"[]", Token::Flatten},
-        {"[?", Token::Filter},
-        {"||", Token::Or},
-        {"&&", Token::And},
-        {"==", Token::Equal},
-        {"!=", Token::NotEqual},
-        {"<=", Token::LessOrEqual},
-        {">=", Token::GreaterOrEqual},
-        {"//", Token::IntegerDivide},
-        {"\u00d7", Token::Star},
-        {"\u00f7", Token::Divide},
-        {"\u2212", Token::Minus},
-        {"\u2013", Token::Minus},
-        {".", Token::Dot},
-        {"*", Token::Star},
-        {"[", Token::LeftBracket},
-        {"]", Token::RightBracket},
-        {"{", Token::LeftBrace},
-        {"}", Token::RightBrace},
-        {"(", Token::LeftParen},
-        {")", Token::RightParen},
-        {",", Token::Comma},
-        {":", Token::Colon},
-        {"?", Token::Question},
-        {"|", Token::Pipe},
-        {"!", Token::Not},
-        {"&", Token::Reference},
-        {"@", Token::Current},
-        {"=", Token::Assign},
-        {"<", Token::Less},
-        {">", Token::Greater},
-        {"+", Token::Plus},
-        {"-", Token::Minus},
-        {"/", Token::Divide},
-        {"%", Token::Modulo},
-    };
     for (const auto& [spelling, token] : kOperators) {
       if (eat(spelling)) return make(token, std::string(spelling));
     }
@@ -257,6 +259,25 @@ NodePtr make(Op op, Children... children) {
   (node->children.push_back(std::move(children)), ...);
   return node;
 }
+
+// Operators with an operand on each side and nothing else to them.
+constexpr std::pair<Token, Op> kBinary[] = {
+    {Token::Pipe, Op::Pipe},
+    {Token::Or, Op::Or},
+    {Token::And, Op::And},
+    {Token::Equal, Op::Equal},
+    {Token::NotEqual, Op::NotEqual},
+    {Token::Less, Op::Less},
+    {Token::LessOrEqual, Op::LessOrEqual},
+    {Token::Greater, Op::Greater},
+    {Token::GreaterOrEqual, Op::GreaterOrEqual},
+    {Token::Plus, Op::Add},
+    {Token::Minus, Op::Subtract},
+    {Token::Star, Op::Multiply},
+    {Token::Divide, Op::Divide},
+    {Token::IntegerDivide, Op::IntegerDivide},
+    {Token::Modulo, Op::Modulo},
+};
 
 class Parser {
  public:
@@ -359,21 +380,28 @@ class Parser {
         return make(Op::Plus, expression(kUnaryPower));
       case Token::LeftBracket:
         advance();
-        if (startsIndex()) return index(make(Op::Current));
-        if (peek() == Token::Star && peek(1) == Token::RightBracket) {
-          advance();
-          advance();
-          return make(Op::Project, make(Op::Current), projected(kStarPower));
-        }
-        return list();
+        return bracketed();
       default:
         unexpected();
     }
   }
 
+  // Behind a bracket with nothing in front of it: of what is current, or a list.
+  NodePtr bracketed() {
+    if (startsIndex()) return index(make(Op::Current));
+    if (peek() == Token::Star && peek(1) == Token::RightBracket) {
+      advance();
+      advance();
+      return make(Op::Project, make(Op::Current), projected(kStarPower));
+    }
+    return list();
+  }
+
   NodePtr infix(NodePtr left) {
     const Token token = advance().token;
     const int power = bindingPower(token);
+    for (const auto& [of, op] : kBinary)
+      if (of == token) return make(op, std::move(left), expression(power));
     switch (token) {
       case Token::Dot:
         if (peek() == Token::Star) {
@@ -381,41 +409,11 @@ class Parser {
           return make(Op::ProjectValues, std::move(left), projected(kStarPower));
         }
         return make(Op::Sub, std::move(left), afterDot(power));
-      case Token::Pipe:
-        return make(Op::Pipe, std::move(left), expression(power));
-      case Token::Or:
-        return make(Op::Or, std::move(left), expression(power));
-      case Token::And:
-        return make(Op::And, std::move(left), expression(power));
       case Token::Question: {
         auto then = expression(0);
         expect(Token::Colon, "\":\" of the ternary");
         return make(Op::Ternary, std::move(left), std::move(then), expression(power - 1));
       }
-      case Token::Equal:
-        return make(Op::Equal, std::move(left), expression(power));
-      case Token::NotEqual:
-        return make(Op::NotEqual, std::move(left), expression(power));
-      case Token::Less:
-        return make(Op::Less, std::move(left), expression(power));
-      case Token::LessOrEqual:
-        return make(Op::LessOrEqual, std::move(left), expression(power));
-      case Token::Greater:
-        return make(Op::Greater, std::move(left), expression(power));
-      case Token::GreaterOrEqual:
-        return make(Op::GreaterOrEqual, std::move(left), expression(power));
-      case Token::Plus:
-        return make(Op::Add, std::move(left), expression(power));
-      case Token::Minus:
-        return make(Op::Subtract, std::move(left), expression(power));
-      case Token::Star:
-        return make(Op::Multiply, std::move(left), expression(power));
-      case Token::Divide:
-        return make(Op::Divide, std::move(left), expression(power));
-      case Token::IntegerDivide:
-        return make(Op::IntegerDivide, std::move(left), expression(power));
-      case Token::Modulo:
-        return make(Op::Modulo, std::move(left), expression(power));
       case Token::Flatten:
         return make(Op::Project, make(Op::Flatten, std::move(left)), projected(power));
       case Token::Filter: {

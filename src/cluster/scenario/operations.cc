@@ -226,6 +226,28 @@ Task<Result<Operations::Target>> Operations::targetOf(const json::value& resourc
   co_return target;
 }
 
+Task<Result<kube::Request>> Operations::requestOf(const Operation& operation, Target target,
+                                                  json::value resource) {
+  kube::Request request = kube::makeRequest(kube::Verb::Create, target.type, target.key);
+  if (operation.kind == Kind::Create || operation.kind == Kind::Apply) {
+    request.subresource = operation.subresource;
+    if (request.subresource.empty()) request.name.clear();
+  } else if (operation.kind == Kind::Patch) {
+    request.verb = kube::Verb::Patch;
+    request.patchType = kube::PatchType::Merge;
+    request.subresource = operation.subresource;
+  } else {
+    request.verb = kube::Verb::Update;
+    auto getting = call(kube::makeRequest(kube::Verb::Get, target.type, target.key));
+    const auto existing = co_await getting;
+    if (!existing) co_return fail(existing.error());
+    resource.get_object()["metadata"].get_object()["resourceVersion"] =
+        textAt(*existing, "metadata", "resourceVersion");
+  }
+  request.body = toJson(resource);
+  co_return request;
+}
+
 Task<Operations::Attempt> Operations::write(const Operation& operation, json::value resource,
                                             const OperationContext& context) {
   Attempt attempt;
@@ -254,29 +276,15 @@ Task<Operations::Attempt> Operations::write(const Operation& operation, json::va
     auto task = apply(*target, std::move(resource), std::move(query), created);
     reply = co_await task;
   } else {
-    kube::Request request = kube::makeRequest(kube::Verb::Create, target->type, target->key);
-    request.query = std::move(query);
-    if (operation.kind == Kind::Create || operation.kind == Kind::Apply) {
-      request.subresource = operation.subresource;
-      created = operation.subresource.empty();
-      if (created) request.name.clear();
-    } else if (operation.kind == Kind::Patch) {
-      request.verb = kube::Verb::Patch;
-      request.patchType = kube::PatchType::Merge;
-      request.subresource = operation.subresource;
-    } else {
-      request.verb = kube::Verb::Update;
-      auto getting = call(kube::makeRequest(kube::Verb::Get, target->type, target->key));
-      const auto existing = co_await getting;
-      if (!existing) {
-        attempt.error = existing.error().message;
-        co_return attempt;
-      }
-      resource.get_object()["metadata"].get_object()["resourceVersion"] =
-          textAt(*existing, "metadata", "resourceVersion");
+    auto making = requestOf(operation, *target, std::move(resource));
+    auto request = co_await making;
+    if (!request) {
+      attempt.error = request.error().message;
+      co_return attempt;
     }
-    request.body = toJson(resource);
-    auto task = call(std::move(request));
+    request->query = std::move(query);
+    created = request->verb == kube::Verb::Create && request->subresource.empty();
+    auto task = call(*std::move(request));
     reply = co_await task;
   }
   if (reply) {

@@ -69,6 +69,8 @@ class Operations {
   Task<void> runOnResource(const Operation& operation, json::value resource,
                            const Bindings& bindings, const OperationContext& context,
                            OperationOutcome& outcome);
+  Task<Result<kube::Request>> requestOf(const Operation& operation, Target target,
+                                        json::value resource);
   Task<Attempt> write(const Operation& operation, json::value resource,
                       const OperationContext& context);
   Task<Result<json::value>> apply(Target target, json::value resource, api::StringMap query,

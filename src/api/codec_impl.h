@@ -140,29 +140,16 @@ bool readStruct(Context& ctx, const json::value& in, T& out) {
   return true;
 }
 
+// What JSON writes as a string, if not always.
 template <class T>
-bool read(Context& ctx, const json::value& in, T& out) {
-  if constexpr (std::same_as<T, json::value>) {
-    out = in;
-    return true;
-  } else if (in.is_null()) {
-    if constexpr (IsVector<T>::value || IsMap<T>::value || IsOptional<T>::value) out = T{};
-    return true;
-  } else if constexpr (std::same_as<T, bool>) {
-    if (!in.is_bool()) return ctx.expected("true or false", in);
-    out = in.get_bool();
-    return true;
-  } else if constexpr (std::integral<T>) {
-    std::int64_t value = 0;
-    if (!readInteger(ctx, in, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), value))
-      return false;
-    out = static_cast<T>(value);
-    return true;
-  } else if constexpr (std::floating_point<T>) {
-    if (!in.is_number()) return ctx.expected("a number", in);
-    out = in.to_number<T>();
-    return true;
-  } else if constexpr (std::same_as<T, std::string> || std::same_as<T, Text>) {
+inline constexpr bool kIsText =
+    std::same_as<T, std::string> || std::same_as<T, Text> || std::same_as<T, Quantity> ||
+    std::same_as<T, WallTime> || std::same_as<T, MicroTime> || std::same_as<T, Duration> ||
+    std::same_as<T, IntOrString>;
+
+template <class T>
+bool readText(Context& ctx, const json::value& in, T& out) {
+  if constexpr (std::same_as<T, std::string> || std::same_as<T, Text>) {
     if (!in.is_string()) return ctx.expected("a string", in);
     out = view(in.get_string());
     return true;
@@ -189,7 +176,8 @@ bool read(Context& ctx, const json::value& in, T& out) {
     if (!duration) return ctx.fail(duration.error().message);
     out = *duration;
     return true;
-  } else if constexpr (std::same_as<T, IntOrString>) {
+  } else {
+    static_assert(std::same_as<T, IntOrString>);
     if (in.is_string()) {
       out = IntOrString{0, std::string(view(in.get_string())), true};
       return true;
@@ -200,6 +188,33 @@ bool read(Context& ctx, const json::value& in, T& out) {
       return false;
     out = IntOrString{static_cast<std::int32_t>(value), {}, false};
     return true;
+  }
+}
+
+template <class T>
+bool read(Context& ctx, const json::value& in, T& out) {
+  if constexpr (std::same_as<T, json::value>) {
+    out = in;
+    return true;
+  } else if (in.is_null()) {
+    if constexpr (IsVector<T>::value || IsMap<T>::value || IsOptional<T>::value) out = T{};
+    return true;
+  } else if constexpr (std::same_as<T, bool>) {
+    if (!in.is_bool()) return ctx.expected("true or false", in);
+    out = in.get_bool();
+    return true;
+  } else if constexpr (std::integral<T>) {
+    std::int64_t value = 0;
+    if (!readInteger(ctx, in, std::numeric_limits<T>::min(), std::numeric_limits<T>::max(), value))
+      return false;
+    out = static_cast<T>(value);
+    return true;
+  } else if constexpr (std::floating_point<T>) {
+    if (!in.is_number()) return ctx.expected("a number", in);
+    out = in.to_number<T>();
+    return true;
+  } else if constexpr (kIsText<T>) {
+    return readText(ctx, in, out);
   } else if constexpr (IsOptional<T>::value) {
     return read(ctx, in, out.emplace());
   } else if constexpr (IsVector<T>::value) {

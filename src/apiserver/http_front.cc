@@ -127,28 +127,45 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       return sendFailure(responder, std::move(read.error()));
     if (auto routed = routeCall(request, *target)) {
       if (!*routed) return sendFailure(responder, std::move(routed->error()));
-      auto& call = **routed;
-      call.user = *std::move(user);
-      if (audited) {
-        audited->request = call.request;
-        audited->request->body.clear();
-      }
-      const bool asBindings = path.ends_with("/bindings") && call.request.subresource == "binding";
-      if (!mayGoOn(attributesOf(call, asBindings), audited, responder)) return;
-      if (call.request.verb == kube::Verb::Watch)
-        return watch(std::move(call), std::move(responder));
-      if (call.request.resource == "pods" && call.request.subresource == "log" &&
-          call.request.verb == kube::Verb::Get) {
-        tasks_.spawn(log(this, std::move(call), std::move(responder)));
-        return;
-      }
-      tasks_.spawn(serve(&server_, std::move(call), std::move(responder)));
+      (*routed)->user = *std::move(user);
+      return handleCall(std::move(**routed), path.ends_with("/bindings"), audited,
+                        std::move(responder));
+    }
+    handleDocument(request, *target, *user, audited, std::move(responder));
+  }
+
+  void setTokens(std::map<std::string, User, std::less<>> tokens) {
+    server_.authenticator().setTokens(std::move(tokens));
+  }
+
+  const HttpFrontOptions& options() const { return options_; }
+
+ private:
+  // Verbs on resources; toBindings: one of /bindings, which names the pod in its body.
+  void handleCall(Call call, bool toBindings, AuditEvent* audited, ResponderPtr responder) {
+    const auto& request = call.request;
+    if (audited) {
+      audited->request = request;
+      audited->request->body.clear();
+    }
+    const bool asBindings = toBindings && request.subresource == "binding";
+    if (!mayGoOn(attributesOf(call, asBindings), audited, responder)) return;
+    if (request.verb == kube::Verb::Watch) return watch(std::move(call), std::move(responder));
+    if (request.resource == "pods" && request.subresource == "log" &&
+        request.verb == kube::Verb::Get) {
+      tasks_.spawn(log(this, std::move(call), std::move(responder)));
       return;
     }
+    tasks_.spawn(serve(&server_, std::move(call), std::move(responder)));
+  }
+
+  // Everything else: discovery, OpenAPI, metrics.
+  void handleDocument(const ServerRequest& request, const net::Target& target, const User& user,
+                      AuditEvent* audited, const ResponderPtr& responder) {
     const std::string verb = lowered(request.method);
-    if (!mayGoOn({.user = *user,
+    if (!mayGoOn({.user = user,
                   .verb = verb,
-                  .path = path,
+                  .path = target.path,
                   .group = {},
                   .resource = {},
                   .subresource = {},
@@ -161,16 +178,9 @@ class HttpFront::Impl : public std::enable_shared_from_this<HttpFront::Impl> {
       return sendFailure(
           responder, Failure(ErrorCode::MethodNotAllowed,
                              "the server does not allow this method on the requested resource"));
-    sendDocument(request, *target, responder);
+    sendDocument(request, target, responder);
   }
 
-  void setTokens(std::map<std::string, User, std::less<>> tokens) {
-    server_.authenticator().setTokens(std::move(tokens));
-  }
-
-  const HttpFrontOptions& options() const { return options_; }
-
- private:
   // From here on bodies are JSON.
   Result<> readProtobuf(ServerRequest& request) const {
     for (auto& header : request.headers) {

@@ -74,31 +74,11 @@ class Writer {
         if (!v3_) out["type"] = "object";
         out["x-kubernetes-preserve-unknown-fields"] = true;
         break;
-      case Type::Object: {
+      case Type::Object:
         out["type"] = "object";
-        object properties;
-        array required;
-        for (const auto& field : schema.fields) {
-          json::value property = valueOf(field.type);
-          auto& members = property.as_object();
-          // Beside a $ref nothing else may stand, in v2.
-          if (!members.contains("$ref") || v3_) addStrategy(members, field);
-          if (v3_ && members.contains("$ref") && members.size() > 1) {
-            object wrapped;
-            const json::value ref = members.at("$ref");
-            for (auto& member : members)
-              if (member.key() != "$ref") wrapped.emplace(member.key(), member.value());
-            wrapped["allOf"] = array{object{{"$ref", ref}}};
-            property = std::move(wrapped);
-          }
-          properties[field.name] = std::move(property);
-          if (field.required) required.push_back(json::string(field.name));
-        }
-        if (!properties.empty()) out["properties"] = std::move(properties);
-        if (!required.empty()) out["required"] = std::move(required);
+        addFields(out, schema);
         if (schema.preserveUnknown) out["x-kubernetes-preserve-unknown-fields"] = true;
         break;
-      }
       case Type::Map:
         out["type"] = "object";
         out["additionalProperties"] = valueOf(schema.items);
@@ -114,6 +94,45 @@ class Writer {
           out["x-kubernetes-list-type"] = "set";
         }
         break;
+      default:
+        addScalar(out, schema.type);
+    }
+    if (schema.limits && !schema.limits->allowed.empty())
+      out["enum"] = array(schema.limits->allowed.begin(), schema.limits->allowed.end());
+    if (schema.limits && schema.limits->default_ && v3_) out["default"] = *schema.limits->default_;
+    return out;
+  }
+
+  void addFields(object& out, const Schema& schema) {
+    object properties;
+    array required;
+    for (const auto& field : schema.fields) {
+      json::value property = valueOf(field.type);
+      auto& members = property.as_object();
+      // Beside a $ref nothing else may stand, in v2.
+      if (!members.contains("$ref") || v3_) addStrategy(members, field);
+      if (v3_ && members.contains("$ref") && members.size() > 1) {
+        object wrapped;
+        const json::value ref = members.at("$ref");
+        for (auto& member : members)
+          if (member.key() != "$ref") wrapped.emplace(member.key(), member.value());
+        wrapped["allOf"] = array{object{{"$ref", ref}}};
+        property = std::move(wrapped);
+      }
+      properties[field.name] = std::move(property);
+      if (field.required) required.push_back(json::string(field.name));
+    }
+    if (!properties.empty()) out["properties"] = std::move(properties);
+    if (!required.empty()) out["required"] = std::move(required);
+  }
+
+  void addScalar(object& out, Schema::Type type) const {
+    using Type = Schema::Type;
+    const auto text = [&](const char* format) {
+      out["type"] = "string";
+      if (*format) out["format"] = format;
+    };
+    switch (type) {
       case Type::Integer:
         out["type"] = "integer";
         out["format"] = "int64";
@@ -125,40 +144,22 @@ class Writer {
         out["type"] = "boolean";
         break;
       case Type::IntOrString:
-        if (v3_) {
-          out["x-kubernetes-int-or-string"] = true;
-          out["oneOf"] = array{object{{"type", "integer"}}, object{{"type", "string"}}};
-        } else {
-          out["type"] = "string";
-          out["format"] = "int-or-string";
-        }
+        if (!v3_) return text("int-or-string");
+        out["x-kubernetes-int-or-string"] = true;
+        out["oneOf"] = array{object{{"type", "integer"}}, object{{"type", "string"}}};
         break;
       case Type::Quantity:
-        if (v3_) {
-          out["oneOf"] = array{object{{"type", "string"}}, object{{"type", "number"}}};
-        } else {
-          out["type"] = "string";
-          out["format"] = "quantity";
-        }
+        if (!v3_) return text("quantity");
+        out["oneOf"] = array{object{{"type", "string"}}, object{{"type", "number"}}};
         break;
       case Type::Time:
       case Type::MicroTime:
-        out["type"] = "string";
-        out["format"] = "date-time";
-        break;
+        return text("date-time");
       case Type::Bytes:
-        out["type"] = "string";
-        out["format"] = "byte";
-        break;
-      case Type::String:
-      case Type::Duration:
-        out["type"] = "string";
-        break;
+        return text("byte");
+      default:
+        return text("");
     }
-    if (schema.limits && !schema.limits->allowed.empty())
-      out["enum"] = array(schema.limits->allowed.begin(), schema.limits->allowed.end());
-    if (schema.limits && schema.limits->default_ && v3_) out["default"] = *schema.limits->default_;
-    return out;
   }
 
   static void addStrategy(object& property, const api::SchemaField& field) {

@@ -242,42 +242,50 @@ void Transfer::finish(CURLcode code) {
   }
 }
 
+Error Transfer::connecting(ErrorCode code, std::string_view why) const {
+  return Error{code, fmt::format("connect to {}: {}", origin_, why), {}};
+}
+
+Error Transfer::requesting(ErrorCode code, std::string_view why) const {
+  return Error{code, fmt::format("{} {}: {}", request_.method, request_.url, why), {}};
+}
+
+std::string Transfer::osReason(std::string_view otherwise) const {
+  long osError = 0;
+  curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &osError);
+  if (osError == 0) return std::string(otherwise);
+  auto text = std::generic_category().message(static_cast<int>(osError));
+  text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+Error Transfer::timedOut() const {
+  curl_off_t sent = 0;
+  curl_easy_getinfo(easy_, CURLINFO_PRETRANSFER_TIME_T, &sent);
+  if (sent == 0) {
+    return connecting(ErrorCode::Timeout,
+                      fmt::format("no connection within {}", request_.connectTimeout));
+  }
+  return requesting(ErrorCode::Timeout,
+                    request_.timeout.count() > 0
+                        ? fmt::format("no complete answer within {}", request_.timeout)
+                        : fmt::format("nothing was received for {}", request_.idleTimeout));
+}
+
 Error Transfer::errorOf(CURLcode code) const {
   if (!refusal_.message.empty()) return refusal_;
   const std::string_view given(errorText_.data());
   const std::string_view detail = given.empty() ? curl_easy_strerror(code) : given;
-  const auto connecting = [&](ErrorCode errorCode, std::string_view why) {
-    return Error{errorCode, fmt::format("connect to {}: {}", origin_, why), {}};
-  };
-  const auto requesting = [&](ErrorCode errorCode, std::string_view why) {
-    return Error{errorCode, fmt::format("{} {}: {}", request_.method, request_.url, why), {}};
-  };
   switch (code) {
     case CURLE_COULDNT_RESOLVE_HOST:
       return connecting(ErrorCode::Unavailable, "the host name cannot be resolved");
     case CURLE_COULDNT_RESOLVE_PROXY:
       return connecting(ErrorCode::Unavailable,
                         fmt::format("the name of proxy {} cannot be resolved", request_.proxy));
-    case CURLE_COULDNT_CONNECT: {
-      long osError = 0;
-      curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &osError);
-      if (osError == 0) return connecting(ErrorCode::Unavailable, detail);
-      auto text = std::generic_category().message(static_cast<int>(osError));
-      text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
-      return connecting(ErrorCode::Unavailable, text);
-    }
-    case CURLE_OPERATION_TIMEDOUT: {
-      curl_off_t sent = 0;
-      curl_easy_getinfo(easy_, CURLINFO_PRETRANSFER_TIME_T, &sent);
-      if (sent == 0) {
-        return connecting(ErrorCode::Timeout,
-                          fmt::format("no connection within {}", request_.connectTimeout));
-      }
-      return requesting(ErrorCode::Timeout,
-                        request_.timeout.count() > 0
-                            ? fmt::format("no complete answer within {}", request_.timeout)
-                            : fmt::format("nothing was received for {}", request_.idleTimeout));
-    }
+    case CURLE_COULDNT_CONNECT:
+      return connecting(ErrorCode::Unavailable, osReason(detail));
+    case CURLE_OPERATION_TIMEDOUT:
+      return timedOut();
     case CURLE_PEER_FAILED_VERIFICATION:
       return connecting(
           ErrorCode::Unavailable,

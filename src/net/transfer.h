@@ -62,6 +62,11 @@ class Transfer {
   void setServerName(const std::string& serverName, const struct Url& url);
   void onHeaderLine(std::string_view line);
   Error errorOf(CURLcode code) const;
+  Error connecting(ErrorCode code, std::string_view why) const;
+  Error requesting(ErrorCode code, std::string_view why) const;
+  Error timedOut() const;
+  // What the operating system said last; `otherwise` when it said nothing.
+  std::string osReason(std::string_view otherwise) const;
 
   static int beforeSending(void* self, char* remoteIp, char* localIp, int remotePort,
                            int localPort);

@@ -95,18 +95,11 @@ Result<ResourceVersion> versionOf(api::SchemaSet& set, const json::value& in,
   return version;
 }
 
-}  // namespace
-
-Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>& warnings) {
-  const auto* spec = find(crd, "spec");
-  if (!spec) return required("spec");
-  Resource resource;
-  resource.custom = true;
-  resource.hasGeneration = true;
-  resource.conditionalUpdatesOnly = true;
-  resource.group = textAt(*spec, "group");
-  resource.plural = textAt(*spec, "names", "plural");
-  resource.kind = textAt(*spec, "names", "kind");
+// Group, plural and kind, and that the object is called after them.
+Result<> setNames(Resource& resource, const json::value& spec, std::string_view name) {
+  resource.group = textAt(spec, "group");
+  resource.plural = textAt(spec, "names", "plural");
+  resource.kind = textAt(spec, "names", "kind");
   for (auto [value, field] :
        {std::pair{&resource.group, "spec.group"}, std::pair{&resource.plural, "spec.names.plural"},
         std::pair{&resource.kind, "spec.names.kind"}})
@@ -115,30 +108,20 @@ Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>&
     return fail(ErrorCode::Invalid,
                 fmt::format("spec.group: Invalid value: \"{}\": {}", resource.group, wrong));
   const auto expected = resource.plural + "." + resource.group;
-  if (const auto name = textAt(crd, "metadata", "name"); name != expected)
+  if (name != expected)
     return fail(
         ErrorCode::Invalid,
         fmt::format(
             "metadata.name: Invalid value: \"{}\": must be spec.names.plural+\".\"+spec.group",
             name));
-  resource.singular = textAt(*spec, "names", "singular");
-  if (resource.singular.empty()) resource.singular = lower(resource.kind);
-  resource.listKind = textAt(*spec, "names", "listKind");
-  if (resource.listKind.empty()) resource.listKind = resource.kind + "List";
-  resource.shortNames = texts(at(*spec, "names", "shortNames"));
-  resource.categories = texts(at(*spec, "names", "categories"));
-  const auto scope = textAt(*spec, "scope");
-  if (scope != "Namespaced" && scope != "Cluster")
-    return fail(
-        ErrorCode::Invalid,
-        fmt::format(
-            "spec.scope: Unsupported value: \"{}\": supported values: \"Cluster\", \"Namespaced\"",
-            scope));
-  resource.namespaced = scope == "Namespaced";
+  return {};
+}
 
+Result<> setVersions(Resource& resource, const json::value& spec,
+                     std::vector<std::string>& warnings) {
   auto set = std::make_shared<api::SchemaSet>();
   if (auto added = api::addTypes(*set, api::tables::kMeta); !added) return fail(added.error());
-  const auto* versions = find(*spec, "versions");
+  const auto* versions = find(spec, "versions");
   if (!versions || !versions->is_array() || versions->get_array().empty())
     return required("spec.versions");
   int stored = 0;
@@ -161,6 +144,35 @@ Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>&
         ErrorCode::Invalid,
         "spec.versions: Invalid value: must have exactly one version marked as storage version");
   resource.schemas = std::move(set);
+  return {};
+}
+
+}  // namespace
+
+Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>& warnings) {
+  const auto* spec = find(crd, "spec");
+  if (!spec) return required("spec");
+  Resource resource;
+  resource.custom = true;
+  resource.hasGeneration = true;
+  resource.conditionalUpdatesOnly = true;
+  if (auto set = setNames(resource, *spec, textAt(crd, "metadata", "name")); !set)
+    return fail(std::move(set.error()));
+  resource.singular = textAt(*spec, "names", "singular");
+  if (resource.singular.empty()) resource.singular = lower(resource.kind);
+  resource.listKind = textAt(*spec, "names", "listKind");
+  if (resource.listKind.empty()) resource.listKind = resource.kind + "List";
+  resource.shortNames = texts(at(*spec, "names", "shortNames"));
+  resource.categories = texts(at(*spec, "names", "categories"));
+  const auto scope = textAt(*spec, "scope");
+  if (scope != "Namespaced" && scope != "Cluster")
+    return fail(
+        ErrorCode::Invalid,
+        fmt::format(
+            "spec.scope: Unsupported value: \"{}\": supported values: \"Cluster\", \"Namespaced\"",
+            scope));
+  resource.namespaced = scope == "Namespaced";
+  if (auto set = setVersions(resource, *spec, warnings); !set) return fail(std::move(set.error()));
   return resource;
 }
 

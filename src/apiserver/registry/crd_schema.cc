@@ -137,6 +137,24 @@ class Compiler {
 
   Result<> setLimits(Schema& out, const json::value& in, const SchemaPlace& place) {
     SchemaLimits limits;
+    bool any = setNumbers(limits, in);
+    limits.uniqueItems = flag(in, "uniqueItems");
+    if (const auto* allowed = find(in, "enum"); allowed && allowed->is_array()) {
+      for (const auto& value : allowed->get_array()) limits.allowed.push_back(value);
+      any = true;
+    }
+    if (auto set = setPattern(limits, in, place); !set) return set;
+    limits.format = textAt(in, "format");
+    if (const auto* value = find(in, "default")) limits.default_ = *value;
+    if (auto set = setBranches(limits, in, place); !set) return set;
+    any = any || limits.uniqueItems || limits.regex || !limits.format.empty() || limits.default_ ||
+          !limits.allOf.empty() || !limits.anyOf.empty() || !limits.oneOf.empty() || limits.not_;
+    if (any) out.limits = std::make_unique<const SchemaLimits>(std::move(limits));
+    return {};
+  }
+
+  // False when there are none.
+  static bool setNumbers(SchemaLimits& limits, const json::value& in) {
     bool any = false;
     const auto number = [&](const char* name, std::optional<double>& slot) {
       if (const auto* member = find(in, name); member && member->is_number()) {
@@ -154,38 +172,34 @@ class Compiler {
     number("minimum", limits.minimum);
     number("maximum", limits.maximum);
     number("multipleOf", limits.multipleOf);
-    limits.exclusiveMinimum = flag(in, "exclusiveMinimum");
-    limits.exclusiveMaximum = flag(in, "exclusiveMaximum");
     count("minLength", limits.minLength);
     count("maxLength", limits.maxLength);
     count("minItems", limits.minItems);
     count("maxItems", limits.maxItems);
     count("minProperties", limits.minProperties);
     count("maxProperties", limits.maxProperties);
-    limits.uniqueItems = flag(in, "uniqueItems");
-    any = any || limits.uniqueItems;
-    if (const auto* allowed = find(in, "enum"); allowed && allowed->is_array()) {
-      for (const auto& value : allowed->get_array()) limits.allowed.push_back(value);
-      any = true;
-    }
-    if (const auto pattern = textAt(in, "pattern"); !pattern.empty()) {
-      limits.pattern = pattern;
-      // RE2 has the syntax of Go and, like it, takes linear time whatever the pattern and the text.
-      re2::RE2::Options options;
-      options.set_log_errors(false);
-      const auto regex = std::make_shared<const re2::RE2>(limits.pattern, options);
-      if (!regex->ok())
-        return fail(ErrorCode::Invalid, fmt::format("{}.pattern: Invalid value: \"{}\": {}",
-                                                    place.text(), pattern, regex->error()));
-      limits.regex = regex;
-      any = true;
-    }
-    limits.format = textAt(in, "format");
-    any = any || !limits.format.empty();
-    if (const auto* value = find(in, "default")) {
-      limits.default_ = *value;
-      any = true;
-    }
+    limits.exclusiveMinimum = flag(in, "exclusiveMinimum");
+    limits.exclusiveMaximum = flag(in, "exclusiveMaximum");
+    return any;
+  }
+
+  static Result<> setPattern(SchemaLimits& limits, const json::value& in,
+                             const SchemaPlace& place) {
+    limits.pattern = textAt(in, "pattern");
+    if (limits.pattern.empty()) return {};
+    // RE2 has the syntax of Go and, like it, takes linear time whatever the pattern and the text.
+    re2::RE2::Options options;
+    options.set_log_errors(false);
+    const auto regex = std::make_shared<const re2::RE2>(limits.pattern, options);
+    if (!regex->ok())
+      return fail(ErrorCode::Invalid, fmt::format("{}.pattern: Invalid value: \"{}\": {}",
+                                                  place.text(), limits.pattern, regex->error()));
+    limits.regex = regex;
+    return {};
+  }
+
+  // Schemas of which all, one, some or none must hold.
+  Result<> setBranches(SchemaLimits& limits, const json::value& in, const SchemaPlace& place) {
     for (auto [name, slot] : {std::pair{"allOf", &limits.allOf}, std::pair{"anyOf", &limits.anyOf},
                               std::pair{"oneOf", &limits.oneOf}}) {
       const auto* list = find(in, name);
@@ -194,16 +208,13 @@ class Compiler {
         auto compiled = compile(list->get_array()[i], {&place, name, {}, i});
         if (!compiled) return fail(compiled.error());
         slot->push_back(*compiled);
-        any = true;
       }
     }
     if (const auto* inner = find(in, "not")) {
       auto compiled = compile(*inner, {&place, "not"});
       if (!compiled) return fail(compiled.error());
       limits.not_ = *compiled;
-      any = true;
     }
-    if (any) out.limits = std::make_unique<const SchemaLimits>(std::move(limits));
     return {};
   }
 

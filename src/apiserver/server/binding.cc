@@ -6,6 +6,22 @@
 #include "base/time.h"
 
 namespace koord::apiserver {
+namespace {
+
+// The pod as bound: on its node, with the annotations and labels of the binding.
+void applyBinding(json::object& pod, const json::value& binding, const std::string& node,
+                  const std::string& now) {
+  objectAt(pod, "spec")["nodeName"] = node;
+  for (const auto* name : {"annotations", "labels"})
+    if (const auto* extra = at(binding, "metadata", name); extra && extra->is_object())
+      for (const auto& member : extra->get_object())
+        objectAt(objectAt(pod, "metadata"), name)[member.key()] = member.value();
+  auto& status = objectAt(pod, "status");
+  eraseMember(status, "nominatedNodeName");  // it has come true, or not
+  setCondition(status, {{"type", "PodScheduled"}, {"status", "True"}, {"lastTransitionTime", now}});
+}
+
+}  // namespace
 
 Task<Outcome<Written>> WriteCall::bind() {
   const auto& request = call_.request;
@@ -53,17 +69,7 @@ Task<Outcome<Written>> WriteCall::bind() {
     co_return refused(fmt::format("pod {} has non-empty .spec.schedulingGates", pod));
 
   json::value next = *old;
-  auto& members = next.get_object();
-  objectAt(members, "spec")["nodeName"] = node;
-  for (const auto* name : {"annotations", "labels"})
-    if (const auto* extra = at(*body, "metadata", name); extra && extra->is_object())
-      for (const auto& member : extra->get_object())
-        objectAt(objectAt(members, "metadata"), name)[member.key()] = member.value();
-  eraseMember(objectAt(members, "status"), "nominatedNodeName");  // it has come true, or not
-  setCondition(objectAt(members, "status"),
-               json::object{{"type", "PodScheduled"},
-                            {"status", "True"},
-                            {"lastTransitionTime", formatTime(server_.executor_.wallNow())}});
+  applyBinding(next.get_object(), *body, node, formatTime(server_.executor_.wallNow()));
   managed_ = entry->managedFields();  // binding owns nothing
   if (!dryRun_) put(next);
   co_return Written{bytesOf(successText(request, "", "")), 201};

@@ -363,6 +363,54 @@ Outcome<> prepareCreate(json::value& object, const Target& target, WallTime now,
   return {};
 }
 
+namespace {
+
+// Only status moves; of built-in kinds also labels, annotations and finalizers.
+void replaceStatus(json::value& next, const json::value& old, const Resource& resource) {
+  auto& members = next.get_object();
+  const auto& oldMeta = find(old, "metadata")->get_object();
+  json::value status = members.contains("status") ? members["status"] : json::value{};
+  json::value metadata = members["metadata"];
+  next = old;
+  auto& changed = next.get_object();
+  if (status.is_null()) {
+    eraseMember(changed, "status");
+  } else {
+    changed["status"] = std::move(status);
+  }
+  if (!resource.custom && metadata.is_object()) {
+    metadata.get_object()["ownerReferences"] =
+        oldMeta.contains("ownerReferences") ? oldMeta.at("ownerReferences") : json::value{};
+    if (metadata.get_object()["ownerReferences"].is_null())
+      eraseMember(metadata.get_object(), "ownerReferences");
+    changed["metadata"] = std::move(metadata);
+  }
+  if (resource.isCore("pods")) keepOfPodStatus(next, old);
+}
+
+// Of an object that is being deleted the finalizers can only become fewer.
+Outcome<> refuseNewFinalizers(const json::object& metadata, const json::object& oldMeta,
+                              const Target& target) {
+  if (textOf(metadata, "deletionTimestamp").empty()) return {};
+  const auto* had = oldMeta.if_contains("finalizers");
+  const auto* now = metadata.if_contains("finalizers");
+  if (!now || !now->is_array()) return {};
+  for (const auto& finalizer : now->get_array())
+    if (!had || !had->is_array() ||
+        std::ranges::find(had->get_array(), finalizer) == had->get_array().end())
+      return refuse(
+          FieldErrors()
+              .forbidden(
+                  "metadata.finalizers",
+                  fmt::format("no new finalizers can be added if the object is being deleted, "
+                              "found new finalizers []string{{{}}}",
+                              toJson(finalizer)))
+              .failure(target.kindName(), textOf(oldMeta, "name")));
+  return {};
+}
+
+}  // namespace
+
 Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target& target,
                         std::string_view subresource) {
   const auto& resource = *target.stored;
@@ -373,24 +421,7 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
   const bool hasStatus = target.version->hasStatus;
 
   if (subresource == "status") {
-    // Only status moves; of built-in kinds also labels, annotations and finalizers.
-    json::value status = members.contains("status") ? members["status"] : json::value{};
-    json::value metadata = members["metadata"];
-    next = old;
-    auto& changed = next.get_object();
-    if (status.is_null()) {
-      eraseMember(changed, "status");
-    } else {
-      changed["status"] = std::move(status);
-    }
-    if (!resource.custom && metadata.is_object()) {
-      metadata.get_object()["ownerReferences"] =
-          oldMeta.contains("ownerReferences") ? oldMeta.at("ownerReferences") : json::value{};
-      if (metadata.get_object()["ownerReferences"].is_null())
-        eraseMember(metadata.get_object(), "ownerReferences");
-      changed["metadata"] = std::move(metadata);
-    }
-    if (resource.isCore("pods")) keepOfPodStatus(next, old);
+    replaceStatus(next, old, resource);
   } else if (hasStatus && subresource != "finalize") {
     keep(members, before, "status");
   }
@@ -408,21 +439,7 @@ Outcome<> prepareUpdate(json::value& next, const json::value& old, const Target&
        {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
         "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName"})
     keep(metadata, oldMeta, name);
-  if (!textOf(metadata, "deletionTimestamp").empty()) {
-    const auto* had = oldMeta.if_contains("finalizers");
-    if (const auto* now = arrayAt(metadata, "finalizers"))
-      for (const auto& finalizer : *now)
-        if (!had || !had->is_array() ||
-            std::ranges::find(had->get_array(), finalizer) == had->get_array().end())
-          return refuse(
-              FieldErrors()
-                  .forbidden(
-                      "metadata.finalizers",
-                      fmt::format("no new finalizers can be added if the object is being deleted, "
-                                  "found new finalizers []string{{{}}}",
-                                  toJson(finalizer)))
-                  .failure(target.kindName(), textOf(oldMeta, "name")));
-  }
+  if (auto none = refuseNewFinalizers(metadata, oldMeta, target); !none) return none;
   if (resource.hasGeneration && subresource != "status") {
     const bool ownStatus = resource.custom ? hasStatus : true;
     if (desiredState(next, ownStatus) != desiredState(old, ownStatus))

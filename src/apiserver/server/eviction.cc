@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/codec.h"
 #include "api/selector.h"
 #include "apiserver/objects/edit.h"
@@ -20,16 +22,16 @@ bool needsNoBudget(const json::value& pod) {
          !textAt(pod, "metadata", "deletionTimestamp").empty();
 }
 
-}  // namespace
+using Budget = std::pair<EntryPtr, json::value>;
 
-Outcome<> WriteCall::spendDisruption(const json::value& pod) {
+// The budgets that select a pod.
+std::vector<Budget> budgetsOf(const json::value& pod, const Table& table) {
   api::StringMap labels;
   if (const auto* own = at(pod, "metadata", "labels"); own && own->is_object())
     for (const auto& label : own->get_object())
       if (label.value().is_string())
         labels.emplace(std::string(label.key()), std::string(label.value().get_string()));
-  auto& table = server_.store_.table(kBudgets);
-  std::vector<std::pair<EntryPtr, json::value>> budgets;
+  std::vector<Budget> budgets;
   const auto [begin, end] = table.range(textAt(pod, "metadata", "namespace"));
   for (auto it = begin; it != end; ++it) {
     auto budget = parseJson(it->second->text);
@@ -39,26 +41,27 @@ Outcome<> WriteCall::spendDisruption(const json::value& pod) {
     auto compiled = selector ? api::Selector::compile(*selector) : fail(selector.error());
     if (compiled && compiled->matches(labels)) budgets.emplace_back(it->second, *std::move(budget));
   }
-  if (budgets.empty()) return {};
-  if (budgets.size() > 1)
-    return refuse(ErrorCode::Internal,
-                  "This pod has more than one PodDisruptionBudget, which the eviction subresource "
-                  "does not support.");
-  auto& [entry, budget] = budgets.front();
-  const std::string name(entry->name());
+  return budgets;
+}
 
-  bool ready = false;
-  if (const auto* conditions = at(pod, "status", "conditions");
-      conditions && conditions->is_array())
-    for (const auto& condition : conditions->get_array())
-      ready =
-          ready || (textAt(condition, "type") == "Ready" && textAt(condition, "status") == "True");
-  const auto healthy = integerAt(budget, 0, "status", "currentHealthy");
+bool isReady(const json::value& pod) {
+  const auto* conditions = at(pod, "status", "conditions");
+  if (!conditions || !conditions->is_array()) return false;
+  return std::ranges::any_of(conditions->get_array(), [](const json::value& condition) {
+    return textAt(condition, "type") == "Ready" && textAt(condition, "status") == "True";
+  });
+}
+
+// A pod that is not ready goes without costing anything when its budget says so, or has what it
+// wants anyway.
+bool isFree(const json::value& pod, const json::value& budget) {
+  if (isReady(pod)) return false;
+  if (textAt(budget, "spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow") return true;
   const auto desired = integerAt(budget, 0, "status", "desiredHealthy");
-  if (!ready) {
-    const auto policy = textAt(budget, "spec", "unhealthyPodEvictionPolicy");
-    if (policy == "AlwaysAllow" || (healthy >= desired && desired > 0)) return {};
-  }
+  return desired > 0 && integerAt(budget, 0, "status", "currentHealthy") >= desired;
+}
+
+Outcome<> checkBudget(std::string_view name, const json::value& budget) {
   const auto denied = [&](std::string message, int retrySeconds) {
     Failure failure(ErrorCode::TooManyRequests,
                     "Cannot evict pod as it would violate the pod's disruption budget.");
@@ -82,10 +85,15 @@ Outcome<> WriteCall::spendDisruption(const json::value& pod) {
         "DisruptedPods map too big - too many evictions not confirmed by PDB controller");
   if (allowed == 0)
     return denied(fmt::format("The disruption budget {} needs {} healthy pods and has {} currently",
-                              name, desired, healthy),
+                              name, integerAt(budget, 0, "status", "desiredHealthy"),
+                              integerAt(budget, 0, "status", "currentHealthy")),
                   0);
-  if (dryRun_) return {};
-  const auto now = formatTime(server_.executor_.wallNow());
+  return {};
+}
+
+// One disruption less, and the pod among those that are about to go.
+void spend(json::value& budget, std::string_view pod, const std::string& now) {
+  const auto allowed = integerAt(budget, 0, "status", "disruptionsAllowed");
   auto& status = objectAt(budget.get_object(), "status");
   status["disruptionsAllowed"] = allowed - 1;
   if (allowed == 1)
@@ -96,7 +104,24 @@ Outcome<> WriteCall::spendDisruption(const json::value& pod) {
                   {"lastTransitionTime", now},
                   {"reason", "InsufficientPods"},
                   {"message", ""}});
-  objectAt(status, "disruptedPods")[textAt(pod, "metadata", "name")] = now;
+  objectAt(status, "disruptedPods")[pod] = now;
+}
+
+}  // namespace
+
+Outcome<> WriteCall::spendDisruption(const json::value& pod) {
+  auto& table = server_.store_.table(kBudgets);
+  auto budgets = budgetsOf(pod, table);
+  if (budgets.empty()) return {};
+  if (budgets.size() > 1)
+    return refuse(ErrorCode::Internal,
+                  "This pod has more than one PodDisruptionBudget, which the eviction subresource "
+                  "does not support.");
+  auto& [entry, budget] = budgets.front();
+  if (isFree(pod, budget)) return {};
+  if (auto good = checkBudget(entry->name(), budget); !good) return good;
+  if (dryRun_) return {};
+  spend(budget, textAt(pod, "metadata", "name"), formatTime(server_.executor_.wallNow()));
   stored();
   server_.store_.put(table, draftOf(budget, *server_.registry_.findByTable(kBudgets)), budget);
   return {};

@@ -99,6 +99,50 @@ Page selectEntries(const Table& table, const Match& match, const Selection& sele
   }
 }
 
+// What a list shows: what is there now; the pages of one list, and lists of an exact version, show
+// what was there at that version.
+Outcome<Continue> startOf(const kube::Request& request, const Table& table, std::uint64_t newest) {
+  Continue start{newest, ""};
+  const auto wanted = queryOf(request, "resourceVersion");
+  const auto rule = queryOf(request, "resourceVersionMatch");
+  const auto token = queryOf(request, "continue");
+  if (!rule.empty() && rule != "Exact" && rule != "NotOlderThan")
+    return refuse(FieldErrors()
+                      .unsupported("resourceVersionMatch", rule, {"Exact", "NotOlderThan", ""})
+                      .failure(kListOptions, ""));
+  if (!rule.empty() && wanted.empty())
+    return refuse(
+        FieldErrors()
+            .forbidden("resourceVersionMatch",
+                       "resourceVersionMatch is forbidden unless resourceVersion is provided")
+            .failure(kListOptions, ""));
+  if (!token.empty()) {
+    auto from = Continue::decode(token);
+    if (!from) return std::unexpected(std::move(from.error()));
+    if (from->version < table.oldestVersion() || from->version > newest) return refuse(expired());
+    start.version = from->version;
+    start.after = from->after;
+  } else if (!wanted.empty() && wanted != "0") {
+    auto version = numberOf(wanted, "resourceVersion");
+    if (!version) return std::unexpected(std::move(version.error()));
+    if (*version > newest) {
+      Failure failure(ErrorCode::Timeout,
+                      fmt::format("Too large resource version: {}, current: {}", *version, newest));
+      failure.error.retryAfter = std::chrono::seconds(1);
+      failure.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
+      return refuse(std::move(failure));
+    }
+    if (rule == "Exact") {
+      if (*version < table.oldestVersion())
+        return refuse(
+            ErrorCode::Gone,
+            fmt::format("The resourceVersion for the provided list is too old: {}", *version));
+      start.version = *version;
+    }
+  }
+  return start;
+}
+
 }  // namespace
 
 Outcome<Reply> Server::get(const Call& call, const Target& target) {
@@ -120,48 +164,9 @@ Outcome<Reply> Server::list(const Call& call, const Target& target) {
   auto match = Match::compile(request, target);
   if (!match) return std::unexpected(std::move(match.error()));
 
-  // Lists show what is there now; the pages of one list, and lists of an exact version, show what
-  // was there at that version.
-  ListMeta meta{store_.version(), "", std::nullopt};
-  const auto wanted = queryOf(request, "resourceVersion");
-  const auto rule = queryOf(request, "resourceVersionMatch");
-  const auto token = queryOf(request, "continue");
-  if (!rule.empty() && rule != "Exact" && rule != "NotOlderThan")
-    return refuse(FieldErrors()
-                      .unsupported("resourceVersionMatch", rule, {"Exact", "NotOlderThan", ""})
-                      .failure(kListOptions, ""));
-  if (!rule.empty() && wanted.empty())
-    return refuse(
-        FieldErrors()
-            .forbidden("resourceVersionMatch",
-                       "resourceVersionMatch is forbidden unless resourceVersion is provided")
-            .failure(kListOptions, ""));
-  std::string after;
-  if (!token.empty()) {
-    auto from = Continue::decode(token);
-    if (!from) return std::unexpected(std::move(from.error()));
-    if (from->version < target.table->oldestVersion() || from->version > store_.version())
-      return refuse(expired());
-    meta.version = from->version;
-    after = from->after;
-  } else if (!wanted.empty() && wanted != "0") {
-    auto version = numberOf(wanted, "resourceVersion");
-    if (!version) return std::unexpected(std::move(version.error()));
-    if (*version > store_.version()) {
-      Failure failure(ErrorCode::Timeout, fmt::format("Too large resource version: {}, current: {}",
-                                                      *version, store_.version()));
-      failure.error.retryAfter = std::chrono::seconds(1);
-      failure.causes.push_back({"ResourceVersionTooLarge", "Too large resource version", ""});
-      return refuse(std::move(failure));
-    }
-    if (rule == "Exact") {
-      if (*version < target.table->oldestVersion())
-        return refuse(
-            ErrorCode::Gone,
-            fmt::format("The resourceVersion for the provided list is too old: {}", *version));
-      meta.version = *version;
-    }
-  }
+  auto start = startOf(request, *target.table, store_.version());
+  if (!start) return std::unexpected(std::move(start.error()));
+  ListMeta meta{start->version, "", std::nullopt};
   std::uint64_t limit = 0;
   if (const auto text = queryOf(request, "limit"); !text.empty()) {
     auto number = numberOf(text, "limit");
@@ -174,10 +179,11 @@ Outcome<Reply> Server::list(const Call& call, const Target& target) {
       queryOf(request, "labelSelector").empty() && queryOf(request, "fieldSelector").empty();
   const bool one =
       !match->name().empty() && (!target.resource->namespaced || !match->inNamespace().empty());
-  const auto page = selectEntries(
-      *target.table, *match,
-      {meta.version, one ? makeKey(match->inNamespace(), match->name()) : "", after, limit, count},
-      store_.version());
+  const auto page =
+      selectEntries(*target.table, *match,
+                    {meta.version, one ? makeKey(match->inNamespace(), match->name()) : "",
+                     start->after, limit, count},
+                    store_.version());
   if (page.more > 0) {
     meta.continueToken = Continue{meta.version, page.entries.back()->key}.encode();
     if (count) meta.remaining = page.more;

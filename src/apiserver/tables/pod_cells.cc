@@ -21,6 +21,57 @@ struct Summary {
   std::string reason;
 };
 
+// How a container ended, "" while it has not: its reason, its signal or its exit code.
+std::string endOf(const json::value& state, std::string_view prefix) {
+  const auto* ended = at(state, "state", "terminated");
+  if (!ended) return "";
+  const auto reason = textAt(*ended, "reason");
+  if (!reason.empty()) return std::string(prefix) + std::string(reason);
+  const auto signal = integerAt(*ended, 0, "signal");
+  return signal != 0 ? fmt::format("{}Signal:{}", prefix, signal)
+                     : fmt::format("{}ExitCode:{}", prefix, integerAt(*ended, 0, "exitCode"));
+}
+
+// Whether an init container has yet to end; the first such is the reason.
+bool addInitContainers(Summary& out, const json::array& states) {
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    const auto& state = states[i];
+    out.restarts += integerAt(state, 0, "restartCount");
+    const auto* ended = at(state, "state", "terminated");
+    if (ended && integerAt(*ended, 0, "exitCode") == 0) continue;
+    if (flagAt(state, "started") && at(state, "state", "running")) continue;  // a sidecar
+    const auto waiting = textAt(state, "state", "waiting", "reason");
+    if (ended) {
+      out.reason = endOf(state, "Init:");
+    } else if (!waiting.empty() && waiting != "PodInitializing") {
+      out.reason = "Init:" + std::string(waiting);
+    } else {
+      out.reason = fmt::format("Init:{}/{}", i, states.size());
+    }
+    return true;
+  }
+  return false;
+}
+
+// Whether one is ready; of those that are not, the first is the reason.
+bool addContainers(Summary& out, const json::array& states) {
+  bool running = false;
+  for (auto it = states.rbegin(); it != states.rend(); ++it) {
+    const auto& state = *it;
+    out.restarts += integerAt(state, 0, "restartCount");
+    const auto waiting = textAt(state, "state", "waiting", "reason");
+    if (!waiting.empty()) {
+      out.reason = waiting;
+    } else if (auto text = endOf(state, ""); !text.empty()) {
+      out.reason = std::move(text);
+    } else if (flagAt(state, "ready") && at(state, "state", "running")) {
+      running = true;
+      ++out.ready;
+    }
+  }
+  return running;
+}
+
 // What "STATUS" says: the most telling reason of the containers, as kubectl shows it.
 Summary summarize(const json::value& pod) {
   Summary out;
@@ -37,56 +88,11 @@ Summary summarize(const json::value& pod) {
         out.reason = "SchedulingGated";
   }
   const auto* status = find(pod, "status");
-  bool initializing = false;
-  const auto stateText = [](const json::value& state, std::string_view prefix) -> std::string {
-    if (const auto* ended = at(state, "state", "terminated")) {
-      const auto reason = textAt(*ended, "reason");
-      if (!reason.empty()) return std::string(prefix) + std::string(reason);
-      const auto signal = integerAt(*ended, 0, "signal");
-      return signal != 0 ? fmt::format("{}Signal:{}", prefix, signal)
-                         : fmt::format("{}ExitCode:{}", prefix, integerAt(*ended, 0, "exitCode"));
-    }
-    return "";
-  };
-  if (const auto* init = status ? arrayAt(*status, "initContainerStatuses") : nullptr) {
-    for (std::size_t i = 0; i < init->size(); ++i) {
-      const auto& state = (*init)[i];
-      out.restarts += integerAt(state, 0, "restartCount");
-      const auto* ended = at(state, "state", "terminated");
-      if (ended && integerAt(*ended, 0, "exitCode") == 0) continue;
-      if (flagAt(state, "started") && at(state, "state", "running"))
-        continue;  // a sidecar that runs
-      initializing = true;
-      const auto waiting = textAt(state, "state", "waiting", "reason");
-      if (ended) {
-        out.reason = stateText(state, "Init:");
-      } else if (!waiting.empty() && waiting != "PodInitializing") {
-        out.reason = "Init:" + std::string(waiting);
-      } else {
-        out.reason = fmt::format("Init:{}/{}", i, init->size());
-      }
-      break;
-    }
-  }
+  const auto* init = status ? arrayAt(*status, "initContainerStatuses") : nullptr;
+  const bool initializing = init && addInitContainers(out, *init);
   if (!initializing || conditionIs(pod, "Initialized", "True")) {
-    bool running = false;
-    std::int64_t restarts = 0;
-    if (const auto* states = status ? arrayAt(*status, "containerStatuses") : nullptr) {
-      for (auto it = states->rbegin(); it != states->rend(); ++it) {
-        const auto& state = *it;
-        restarts += integerAt(state, 0, "restartCount");
-        const auto waiting = textAt(state, "state", "waiting", "reason");
-        if (!waiting.empty()) {
-          out.reason = waiting;
-        } else if (const auto text = stateText(state, ""); !text.empty()) {
-          out.reason = text;
-        } else if (flagAt(state, "ready") && at(state, "state", "running")) {
-          running = true;
-          ++out.ready;
-        }
-      }
-    }
-    out.restarts += restarts;
+    const auto* states = status ? arrayAt(*status, "containerStatuses") : nullptr;
+    const bool running = states && addContainers(out, *states);
     if (out.reason == "Completed" && running)
       out.reason = conditionIs(pod, "Ready", "True") ? "Running" : "NotReady";
   }

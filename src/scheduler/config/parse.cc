@@ -119,74 +119,56 @@ ProfileConfig readProfile(Fields fields) {
   return profile;
 }
 
-}  // namespace
-
-SchedulerConfiguration defaultConfiguration() {
-  SchedulerConfiguration configuration;
-  ProfileConfig& profile = configuration.profiles.emplace_back();
-  profile.schedulerName = "default-scheduler";
-  profile.path = "profiles[0]";
-  return configuration;
-}
-
-std::vector<std::string> validate(const SchedulerConfiguration& configuration) {
+// What is wrong with a configuration, field by field, in the words of upstream.
+struct Problems {
   std::vector<std::string> errors;
-  const auto note = [&](std::string_view path, std::string_view message) {
+
+  void note(std::string_view path, std::string_view message) {
     errors.push_back(fmt::format("{}: {}", path, message));
-  };
-  const auto refuse = [&](std::string_view path, const auto& value, std::string_view message) {
+  }
+  void refuse(std::string_view path, const auto& value, std::string_view message) {
     note(path, fmt::format("Invalid value: {}: {}", value, message));
-  };
+  }
+};
+
+void checkElection(const LeaderElectionConfig& election, Problems& problems) {
   const auto quoted = [](const std::string& text) { return fmt::format("\"{}\"", text); };
   const auto shown = [&](Duration duration) { return quoted(formatDuration(duration)); };
-  if (configuration.parallelism <= 0)
-    refuse("parallelism", configuration.parallelism,
-           "should be an integer value greater than zero");
-  if (configuration.burst < 0)
-    refuse("clientConnection.burst", configuration.burst, "must be non-negative");
-  const LeaderElectionConfig& election = configuration.leaderElection;
-  if (election.leaderElect) {
-    constexpr std::string_view kPositive = "must be greater than zero";
-    if (election.leaseDuration <= Duration::zero())
-      refuse("leaderElection.leaseDuration", shown(election.leaseDuration), kPositive);
-    if (election.renewDeadline <= Duration::zero())
-      refuse("leaderElection.renewDeadline", shown(election.renewDeadline), kPositive);
-    if (election.retryPeriod <= Duration::zero())
-      refuse("leaderElection.retryPeriod", shown(election.retryPeriod), kPositive);
-    if (election.leaseDuration <= election.renewDeadline) {
-      refuse("leaderElection.leaseDuration", shown(election.renewDeadline),
-             "must be greater than `RenewDeadline`");
-    }
-    // Upstream finds this out when it is about to take part in the election.
-    if (election.renewDeadline * 10 <= election.retryPeriod * 12) {
-      refuse("leaderElection.renewDeadline", shown(election.renewDeadline),
-             "must be greater than retryPeriod*JitterFactor");
-    }
-    if (election.resourceLock != "leases") {
-      refuse("leaderElection.resourceLock", quoted(election.resourceLock),
-             "resourceLock value must be \"leases\"");
-    }
-    if (election.resourceName.empty())
-      refuse("leaderElection.resourceName", "\"\"", "resourceName is required");
-    if (election.resourceNamespace.empty())
-      refuse("leaderElection.resourceNamespace", "\"\"", "resourceNamespace is required");
+  constexpr std::string_view kPositive = "must be greater than zero";
+  if (election.leaseDuration <= Duration::zero())
+    problems.refuse("leaderElection.leaseDuration", shown(election.leaseDuration), kPositive);
+  if (election.renewDeadline <= Duration::zero())
+    problems.refuse("leaderElection.renewDeadline", shown(election.renewDeadline), kPositive);
+  if (election.retryPeriod <= Duration::zero())
+    problems.refuse("leaderElection.retryPeriod", shown(election.retryPeriod), kPositive);
+  if (election.leaseDuration <= election.renewDeadline) {
+    problems.refuse("leaderElection.leaseDuration", shown(election.renewDeadline),
+                    "must be greater than `RenewDeadline`");
   }
-  if (configuration.podInitialBackoffSeconds <= 0) {
-    refuse("podInitialBackoffSeconds", configuration.podInitialBackoffSeconds,
-           "must be greater than 0");
+  // Upstream finds this out when it is about to take part in the election.
+  if (election.renewDeadline * 10 <= election.retryPeriod * 12) {
+    problems.refuse("leaderElection.renewDeadline", shown(election.renewDeadline),
+                    "must be greater than retryPeriod*JitterFactor");
   }
-  if (configuration.podMaxBackoffSeconds < configuration.podInitialBackoffSeconds) {
-    refuse("podMaxBackoffSeconds", configuration.podMaxBackoffSeconds,
-           "must be greater than or equal to PodInitialBackoffSeconds");
+  if (election.resourceLock != "leases") {
+    problems.refuse("leaderElection.resourceLock", quoted(election.resourceLock),
+                    "resourceLock value must be \"leases\"");
   }
-  if (configuration.profiles.empty()) note("profiles", "Required value");
+  if (election.resourceName.empty())
+    problems.refuse("leaderElection.resourceName", "\"\"", "resourceName is required");
+  if (election.resourceNamespace.empty())
+    problems.refuse("leaderElection.resourceNamespace", "\"\"", "resourceNamespace is required");
+}
+
+void checkProfiles(const std::vector<ProfileConfig>& profiles, Problems& problems) {
+  if (profiles.empty()) problems.note("profiles", "Required value");
   std::set<std::string> names;
-  for (const ProfileConfig& profile : configuration.profiles) {
+  for (const ProfileConfig& profile : profiles) {
     if (profile.schedulerName.empty()) {
-      note(profile.path + ".schedulerName", "Required value");
+      problems.note(profile.path + ".schedulerName", "Required value");
     } else if (!names.insert(profile.schedulerName).second) {
-      note(profile.path + ".schedulerName",
-           fmt::format("Duplicate value: \"{}\"", profile.schedulerName));
+      problems.note(profile.path + ".schedulerName",
+                    fmt::format("Duplicate value: \"{}\"", profile.schedulerName));
     }
   }
   // The queue has one order for all pods, whatever their profile.
@@ -198,15 +180,45 @@ std::vector<std::string> validate(const SchedulerConfiguration& configuration) {
     const auto args = std::ranges::find(profile.pluginConfig, name, &PluginArgs::name);
     return args == profile.pluginConfig.end() ? nullptr : &args->args;
   };
-  for (std::size_t i = 1; i < configuration.profiles.size(); ++i) {
-    const json::value* first = orderArgs(configuration.profiles.front());
-    const json::value* own = orderArgs(configuration.profiles[i]);
+  for (std::size_t i = 1; i < profiles.size(); ++i) {
+    const json::value* first = orderArgs(profiles.front());
+    const json::value* own = orderArgs(profiles[i]);
     if ((first == nullptr) != (own == nullptr) || (first && *first != *own)) {
-      note(configuration.profiles[i].path + ".pluginConfig",
-           "Invalid value: args of the queueSort plugin: has to match for all profiles");
+      problems.note(profiles[i].path + ".pluginConfig",
+                    "Invalid value: args of the queueSort plugin: has to match for all profiles");
     }
   }
-  return errors;
+}
+
+}  // namespace
+
+SchedulerConfiguration defaultConfiguration() {
+  SchedulerConfiguration configuration;
+  ProfileConfig& profile = configuration.profiles.emplace_back();
+  profile.schedulerName = "default-scheduler";
+  profile.path = "profiles[0]";
+  return configuration;
+}
+
+std::vector<std::string> validate(const SchedulerConfiguration& configuration) {
+  Problems problems;
+  if (configuration.parallelism <= 0)
+    problems.refuse("parallelism", configuration.parallelism,
+                    "should be an integer value greater than zero");
+  if (configuration.burst < 0)
+    problems.refuse("clientConnection.burst", configuration.burst, "must be non-negative");
+  if (configuration.leaderElection.leaderElect)
+    checkElection(configuration.leaderElection, problems);
+  if (configuration.podInitialBackoffSeconds <= 0) {
+    problems.refuse("podInitialBackoffSeconds", configuration.podInitialBackoffSeconds,
+                    "must be greater than 0");
+  }
+  if (configuration.podMaxBackoffSeconds < configuration.podInitialBackoffSeconds) {
+    problems.refuse("podMaxBackoffSeconds", configuration.podMaxBackoffSeconds,
+                    "must be greater than or equal to PodInitialBackoffSeconds");
+  }
+  checkProfiles(configuration.profiles, problems);
+  return std::move(problems.errors);
 }
 
 Result<SchedulerConfiguration> parseConfiguration(std::string_view text) {

@@ -27,12 +27,9 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
         shared_.kindOf(*attempt.pod.info).announce(attempt.pod.info, attempt.nodeName);
     co_await announcing;
   }
-  if (const auto waiting = shared_.waiting.find(uid)) {
-    const SteadyTime since = executor_.steadyNow();
-    auto outcome = waiting->takeOutcome();
-    const Status allowed = co_await outcome;
-    shared_.waiting.remove(uid);
-    if (observer_) observer_->permitWait(allowed.code, executor_.steadyNow() - since);
+  if (shared_.waiting.find(uid)) {
+    auto waiting = waitForPermit(uid);
+    const Status allowed = co_await waiting;
     if (!allowed.ok()) {
       underWay_.erase(uid);
       fail(attempt, allowed);
@@ -71,13 +68,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
       if (truth == Truth::Bound) status = Status{};
       if (truth == Truth::Gone || truth == Truth::Elsewhere) {
         underWay_.erase(uid);
-        log::info("pod {} cannot be bound to {}: {}", attempt.pod.info->key(), attempt.nodeName,
-                  truth == Truth::Gone ? "it is gone" : "it is bound to another node");
-        (void)Placement::giveUp(shared_, attempt);
-        placeFreed(*attempt.pod.info, attempt.nodeName);
-        // Still pending to us, so our watch is behind: what it will show can be counted already.
-        if (attempt.elsewhere && pending_.contains(uid))
-          unitUpdated(attempt.pod.info->pod, attempt.elsewhere, attempt.pod.info->kind);
+        lost(attempt, truth);
         co_return;
       }
     }
@@ -88,7 +79,33 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     co_return;
   }
   succeeded(attempt);
-  // Bound, but deleted before the binding was seen: nobody else will let go of its place.
+  releaseIfDeleted(attempt);
+}
+
+Task<Status> Scheduler::waitForPermit(std::string uid) {
+  const SteadyTime since = executor_.steadyNow();
+  const auto waiting = shared_.waiting.find(uid);
+  auto outcome = waiting->takeOutcome();
+  const Status allowed = co_await outcome;
+  shared_.waiting.remove(uid);
+  if (observer_) observer_->permitWait(allowed.code, executor_.steadyNow() - since);
+  co_return allowed;
+}
+
+// The pod is gone, or somebody else has bound it to another node.
+void Scheduler::lost(Attempt& attempt, Truth truth) {
+  log::info("pod {} cannot be bound to {}: {}", attempt.pod.info->key(), attempt.nodeName,
+            truth == Truth::Gone ? "it is gone" : "it is bound to another node");
+  (void)Placement::giveUp(shared_, attempt);
+  placeFreed(*attempt.pod.info, attempt.nodeName);
+  // Still pending to us, so our watch is behind: what it will show can be counted already.
+  if (attempt.elsewhere && pending_.contains(attempt.pod.uid()))
+    unitUpdated(attempt.pod.info->pod, attempt.elsewhere, attempt.pod.info->kind);
+}
+
+// Bound, but deleted before the binding was seen: nobody else will let go of its place.
+void Scheduler::releaseIfDeleted(const Attempt& attempt) {
+  const std::string uid = attempt.pod.uid();
   const auto* counted = shared_.cluster.findPod(uid);
   if (counted && counted->assumed && !pending_.contains(uid)) {
     shared_.cluster.removePod(uid);

@@ -150,11 +150,14 @@ class Scheduler {
   // gone.
   Status checkAgain(const Attempt& attempt) const;
   Status preFlight(Attempt& attempt);
+  Task<Status> waitForPermit(std::string uid);
   Task<Status> preBind(Attempt& attempt);
   Task<Status> annotateFirst(Attempt& attempt);
   Task<Status> bind(Attempt& attempt);
   enum class Truth { Bound, Unbound, Gone, Elsewhere };
   Task<Truth> findOut(Attempt& attempt);
+  void lost(Attempt& attempt, Truth truth);
+  void releaseIfDeleted(const Attempt& attempt);
   void succeeded(Attempt& attempt);
 
   // failure.cc

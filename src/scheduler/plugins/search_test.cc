@@ -24,126 +24,163 @@ using testing::PodBuilder;
 using testing::Reference;
 using testing::World;
 
-void runSeed(std::uint64_t seed) {
-  Generator generate(seed);
-  Random& random = generate.random();
-  World world;
-  ASSERT_TRUE(world.configure(makeRegistry(), "", seed).empty());
-  Model model;
-  for (const auto& [name, team] : {std::pair{"default", "x"}, {"other", "y"}}) {
-    api::Namespace object;
-    object.metadata.name = name;
-    object.metadata.labels["team"] = team;
-    model.namespaces[name] = object.metadata.labels;
-    world.stores().of<api::Namespace>().set(std::make_shared<const api::Namespace>(object));
-  }
-  const std::uint64_t shapes = 1 + random.below(6);
-  const auto addNode = [&](int n) {
-    const NodeBuilder node = generate.node(n);
-    world.node(node);
-    model.nodes["n" + std::to_string(n)] = node.build();
-  };
-  // Small clusters find most, large ones need several words of a node set.
-  const int nodes = static_cast<int>(1 + random.below(random.chance(0.1) ? 90 : 20));
-  for (int n = 0; n < nodes; ++n) addNode(n);
-  const bool nominates = random.chance(0.5);
+// One random cluster, in our engine and as plain objects, and what happens to it.
+class Walk {
+ public:
+  explicit Walk(std::uint64_t seed)
+      : seed_(seed), generate_(seed), random_(generate_.random()), shapes_(1 + random_.below(6)) {}
 
-  for (int step = 0; step < 60; ++step) {
-    const double dice = random.unit();
-    if (dice < 0.06) {
-      addNode(static_cast<int>(random.below(nodes + 10)));
-      continue;
+  void begin() {
+    ASSERT_TRUE(world_.configure(makeRegistry(), "", seed_).empty());
+    for (const auto& [name, team] : {std::pair{"default", "x"}, {"other", "y"}}) {
+      api::Namespace object;
+      object.metadata.name = name;
+      object.metadata.labels["team"] = team;
+      model_.namespaces[name] = object.metadata.labels;
+      world_.stores().of<api::Namespace>().set(std::make_shared<const api::Namespace>(object));
     }
-    if (dice < 0.09 && model.nodes.size() > 1) {
-      auto gone =
-          std::next(model.nodes.begin(), static_cast<long>(random.below(model.nodes.size())));
-      world.cluster().removeNode(gone->first);
-      std::erase_if(model.pods, [&](const auto& entry) {
-        if (entry.second->spec.nodeName != gone->first) return false;
-        world.cluster().removePod(entry.first);
-        return true;
-      });
-      model.nodes.erase(gone);
-      continue;
-    }
-    if (dice < 0.2 && !model.pods.empty()) {
-      auto gone = std::next(model.pods.begin(), static_cast<long>(random.below(model.pods.size())));
-      world.cluster().removePod(gone->first);
-      model.pods.erase(gone);
-      continue;
-    }
-    if (dice < 0.25) {  // a what-if that must leave no trace
-      Cluster::Transaction whatIf(world.cluster());
-      for (const auto& [uid, pod] : std::map(model.pods))
-        if (random.chance(0.3)) world.cluster().removePod(uid);
-      world.cluster().live().forEach([&](NodeId node) {
-        if (random.chance(0.3))
-          (void)world.cluster().assume(
-              world.pod(generate.pod(90'000 + static_cast<int>(node), shapes)), node);
-      });
-      continue;
-    }
-    if (dice < 0.33 && nominates) {
-      const std::string node = "n" + std::to_string(random.below(nodes));
-      PodBuilder builder = generate.pod(50'000 + step, shapes);
-      builder.priority(static_cast<std::int32_t>(random.below(3)));
-      world.nominator().add(world.pod(builder), {true, node});
-      model.nominated[node].push_back(builder.build());
-      continue;
-    }
-    if (dice < 0.36 && !model.nominated.empty()) {
-      for (const auto& pod : model.nominated.begin()->second)
-        world.nominator().remove(pod->metadata.uid);
-      model.nominated.erase(model.nominated.begin());
-      continue;
-    }
-    PodBuilder builder = generate.pod(step, shapes);
-    if (nominates) builder.priority(static_cast<std::int32_t>(random.below(3)));
-    const PodPtr pod = world.pod(builder);
+    // Small clusters find most, large ones need several words of a node set.
+    nodes_ = static_cast<int>(1 + random_.below(random_.chance(0.1) ? 90 : 20));
+    for (int n = 0; n < nodes_; ++n) addNode(n);
+    nominates_ = random_.chance(0.5);
+  }
+
+  void step(int step) {
+    step_ = step;
+    const double dice = random_.unit();
+    if (dice < 0.06) return addNode(static_cast<int>(random_.below(nodes_ + 10)));
+    if (dice < 0.09 && model_.nodes.size() > 1) return removeNode();
+    if (dice < 0.2 && !model_.pods.empty()) return removePod();
+    if (dice < 0.25) return playWhatIf();
+    if (dice < 0.33 && nominates_) return nominate();
+    if (dice < 0.36 && !model_.nominated.empty()) return endNominations();
+    place();
+    if (!::testing::Test::HasFatalFailure() && step % 10 == 0)
+      world_.cluster().live().forEach(
+          [&](NodeId node) { ASSERT_EQ(world_.cluster().verifyNode(node), ""); });
+  }
+
+ private:
+  std::string where() const {
+    return "seed " + std::to_string(seed_) + " step " + std::to_string(step_);
+  }
+
+  void addNode(int n) {
+    const NodeBuilder node = generate_.node(n);
+    world_.node(node);
+    model_.nodes["n" + std::to_string(n)] = node.build();
+  }
+
+  void removeNode() {
+    auto gone =
+        std::next(model_.nodes.begin(), static_cast<long>(random_.below(model_.nodes.size())));
+    world_.cluster().removeNode(gone->first);
+    std::erase_if(model_.pods, [&](const auto& entry) {
+      if (entry.second->spec.nodeName != gone->first) return false;
+      world_.cluster().removePod(entry.first);
+      return true;
+    });
+    model_.nodes.erase(gone);
+  }
+
+  void removePod() {
+    auto gone =
+        std::next(model_.pods.begin(), static_cast<long>(random_.below(model_.pods.size())));
+    world_.cluster().removePod(gone->first);
+    model_.pods.erase(gone);
+  }
+
+  // What is tried and taken back must leave no trace.
+  void playWhatIf() {
+    Cluster::Transaction whatIf(world_.cluster());
+    for (const auto& [uid, pod] : std::map(model_.pods))
+      if (random_.chance(0.3)) world_.cluster().removePod(uid);
+    world_.cluster().live().forEach([&](NodeId node) {
+      if (random_.chance(0.3))
+        (void)world_.cluster().assume(
+            world_.pod(generate_.pod(90'000 + static_cast<int>(node), shapes_)), node);
+    });
+  }
+
+  void nominate() {
+    const std::string node = "n" + std::to_string(random_.below(nodes_));
+    PodBuilder builder = generate_.pod(50'000 + step_, shapes_);
+    builder.priority(static_cast<std::int32_t>(random_.below(3)));
+    world_.nominator().add(world_.pod(builder), {true, node});
+    model_.nominated[node].push_back(builder.build());
+  }
+
+  void endNominations() {
+    for (const auto& pod : model_.nominated.begin()->second)
+      world_.nominator().remove(pod->metadata.uid);
+    model_.nominated.erase(model_.nominated.begin());
+  }
+
+  // A pod comes: both say where it can go, and it takes the place that ours has chosen.
+  void place() {
+    PodBuilder builder = generate_.pod(step_, shapes_);
+    if (nominates_) builder.priority(static_cast<std::int32_t>(random_.below(3)));
+    const PodPtr pod = world_.pod(builder);
     // A pod is not in its own way where it is nominated itself.
-    if (nominates && random.chance(0.3))
-      world.nominator().add(pod, {true, "n" + std::to_string(random.below(nodes))});
-    const Reference reference(model, *pod->pod);
+    if (nominates_ && random_.chance(0.3))
+      world_.nominator().add(pod, {true, "n" + std::to_string(random_.below(nodes_))});
+    const Reference reference(model_, *pod->pod);
     const Outcome& expected = reference.outcome();
 
     CycleState state;
-    const SearchResult found = world.search().find(state, pod);
-    world.nominator().remove(pod->uid());
-    ASSERT_EQ(found.feasible, expected.feasible.size()) << "seed " << seed << " step " << step;
+    const SearchResult found = world_.search().find(state, pod);
+    world_.nominator().remove(pod->uid());
+    ASSERT_EQ(found.feasible, expected.feasible.size()) << where();
     if (expected.feasible.empty()) {
-      ASSERT_EQ(found.diagnosis.message(), plainMessage(model, expected))
-          << "seed " << seed << " step " << step;
-      continue;
+      ASSERT_EQ(found.diagnosis.message(), plainMessage(model_, expected)) << where();
+      return;
     }
+    const std::string chosen = world_.cluster().node(found.node).name;
+    compareScores(state, pod, expected, chosen);
+    if (::testing::Test::HasFatalFailure()) return;
+    builder.nodeName(chosen);
+    ASSERT_TRUE(world_.cluster().assume(pod, found.node));
+    const auto boundObject = builder.build();
+    model_.pods[pod->uid()] = boundObject;
+    if (random_.chance(0.7))
+      world_.cluster().observePod(makePodInfo(world_.cluster(), boundObject), chosen);
+  }
+
+  void compareScores(CycleState& state, const PodPtr& pod, const Outcome& expected,
+                     const std::string& chosen) {
     std::int64_t best = -1;
     for (const auto& [name, total] : expected.totals) best = std::max(best, total);
-    const std::string chosen = world.cluster().node(found.node).name;
     if (expected.feasible.size() > 1) {
-      ASSERT_EQ(expected.totals.at(chosen), best)
-          << "seed " << seed << " step " << step << " node " << chosen;
+      ASSERT_EQ(expected.totals.at(chosen), best) << where() << " node " << chosen;
     } else {
       ASSERT_EQ(chosen, *expected.feasible.begin());
     }
     std::vector<NodeId> all;
-    for (const auto& name : expected.feasible) all.push_back(*world.cluster().findNode(name));
+    for (const auto& name : expected.feasible) all.push_back(*world_.cluster().findNode(name));
     std::ranges::sort(all);
-    const auto table = world.search().scoreNodes(state, pod, all);
+    const auto table = world_.search().scoreNodes(state, pod, all);
     ASSERT_TRUE(table);
     for (std::size_t n = 0; n < all.size(); ++n) {
-      const std::string& name = world.cluster().node(all[n]).name;
-      ASSERT_EQ(table->totals[n], expected.totals.at(name))
-          << "seed " << seed << " step " << step << " " << name;
+      const std::string& name = world_.cluster().node(all[n]).name;
+      ASSERT_EQ(table->totals[n], expected.totals.at(name)) << where() << " " << name;
     }
-    builder.nodeName(chosen);
-    ASSERT_TRUE(world.cluster().assume(pod, found.node));
-    const auto boundObject = builder.build();
-    model.pods[pod->uid()] = boundObject;
-    if (random.chance(0.7))
-      world.cluster().observePod(makePodInfo(world.cluster(), boundObject), chosen);
-    if (step % 10 == 0)
-      world.cluster().live().forEach(
-          [&](NodeId node) { ASSERT_EQ(world.cluster().verifyNode(node), ""); });
   }
+
+  const std::uint64_t seed_;
+  Generator generate_;
+  Random& random_;
+  World world_;
+  Model model_;
+  const std::uint64_t shapes_;
+  int nodes_ = 0;
+  bool nominates_ = false;
+  int step_ = 0;
+};
+
+void runSeed(std::uint64_t seed) {
+  Walk walk(seed);
+  walk.begin();
+  for (int step = 0; step < 60 && !::testing::Test::HasFatalFailure(); ++step) walk.step(step);
 }
 
 // The plain evaluation is what takes the time, without optimisation most of all.

@@ -21,7 +21,9 @@ inline constexpr std::string_view kAnnotationResourceStatus =
     "scheduling.koordinator.sh/resource-status";
 inline constexpr std::string_view kAnnotationCpuBurst = "koordinator.sh/cpuBurst";
 inline constexpr std::string_view kAnnotationMemoryQos = "koordinator.sh/memoryQOS";
+inline constexpr std::string_view kAnnotationCpuQos = "koordinator.sh/cpuQOS";
 inline constexpr std::string_view kLabelEvictionEnabled = "koordinator.sh/eviction-enabled";
+inline constexpr std::string_view kAnnotationEvictionPolicy = "koordinator.sh/eviction-policy";
 inline constexpr std::string_view kAnnotationEvictionPriority = "koordinator.sh/eviction-priority";
 inline constexpr std::string_view kAnnotationEvictionCost =
     "scheduling.koordinator.sh/eviction-cost";
@@ -55,6 +57,10 @@ inline constexpr std::string_view kLabelMidStaticCpuReservedRatio =
     "node.koordinator.sh/mid-static-cpu-reserved-ratio";
 inline constexpr std::string_view kLabelMidStaticMemoryReservedRatio =
     "node.koordinator.sh/mid-static-memory-reserved-ratio";
+inline constexpr std::string_view kAnnotationCpuNormalizationRatio =
+    "node.koordinator.sh/cpu-normalization-ratio";
+inline constexpr std::string_view kAnnotationSystemQosResource =
+    "node.koordinator.sh/system-qos-resource";
 inline constexpr std::string_view kAnnotationNetworkBandwidth =
     "node.koordinator.sh/network-bandwidth";
 inline constexpr std::string_view kAnnotationNodeReservation = "node.koordinator.sh/reservation";
@@ -62,6 +68,9 @@ inline constexpr std::string_view kAnnotationOriginExtendedAllocatable =
     "node.koordinator.sh/originExtendedAllocatable";
 inline constexpr std::string_view kAnnotationThirdPartyAllocations =
     "node.koordinator.sh/thirdPartyAllocations";
+
+// Nodes of `koordctl up`: "host" is this machine.
+inline constexpr std::string_view kLabelKoordctlNode = "koordctl.koordinator.sh/node";
 
 // ClusterColocationProfiles and namespaces.
 inline constexpr std::string_view kAnnotationSkipUpdateResources =

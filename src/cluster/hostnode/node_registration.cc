@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "cluster/node/node_agent.h"
 #include "kube/client.h"
+#include "model/well_known.h"
 
 namespace koord::cluster {
 
@@ -53,7 +54,7 @@ Task<Result<>> NodeRegistration::report() {
                                          {{"kubernetes.io/hostname", node_.name},
                                           {"kubernetes.io/os", node_.info.operatingSystem},
                                           {"kubernetes.io/arch", node_.info.architecture},
-                                          {"koordctl.koordinator.sh/node", "host"}}}}}};
+                                          {model::kLabelKoordctlNode, "host"}}}}}};
     auto creating = kube::createObject(api_, api::Node::kType, key, std::move(object));
     auto created = co_await creating;
     if (!created) co_return fail(std::move(created.error()));

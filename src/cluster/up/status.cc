@@ -70,7 +70,7 @@ NodeLine lineOf(const api::Node& node) {
   NodeLine line;
   line.name = node.metadata.name;
   line.simulated = isSimulated(node);
-  line.host = api::findIn(node.metadata.labels, "koordctl.koordinator.sh/node") != nullptr;
+  line.host = api::findIn(node.metadata.labels, model::kLabelKoordctlNode) != nullptr;
   for (const auto& condition : node.status.conditions)
     if (condition.type == "Ready") line.ready = condition.status == "True";
   line.allocatable = amountsOf(node.status.allocatable);

@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <vector>
-
+#include "base/mountinfo.h"
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {
@@ -15,59 +14,10 @@ constexpr std::array<std::string_view, kSubsystems> kNames = {
 constexpr std::array<std::string_view, kSubsystems> kV2Controllers = {"cpu", "cpuset", "", "memory",
                                                                       "io",  "",       ""};
 
-struct Mount {
-  std::string root;  // mount point with a slash at its end
-  bool v2 = false;
-  std::vector<std::string> controllers;  // v1
-};
-
 bool hasWord(std::string_view list, std::string_view word) {
   while (!list.empty())
     if (takeWord(list) == word) return true;
   return false;
-}
-
-std::vector<std::string> splitComma(std::string_view list) {
-  std::vector<std::string> words;
-  while (!list.empty()) {
-    const auto comma = list.find(',');
-    words.emplace_back(list.substr(0, comma));
-    if (comma == std::string_view::npos) break;
-    list.remove_prefix(comma + 1);
-  }
-  return words;
-}
-
-// Blanks and backslashes in paths are written as \040 and so on.
-std::string unescapeOctal(std::string_view text) {
-  std::string plain;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\\' && i + 3 < text.size()) {
-      plain +=
-          static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
-      i += 3;
-    } else {
-      plain += text[i];
-    }
-  }
-  return plain;
-}
-
-// Fields: id parent major:minor root mountpoint options optional... - type source superoptions
-std::vector<Mount> cgroupMounts(std::string_view mountinfo, const std::string& cgroupRoot) {
-  std::vector<Mount> mounts;
-  forEachLine(mountinfo, [&](std::string_view line) {
-    for (int skip = 0; skip < 4; ++skip) takeWord(line);
-    const std::string point = withSlash(unescapeOctal(takeWord(line)));
-    const auto separator = line.find(" - ");
-    if (separator == std::string_view::npos || !point.starts_with(cgroupRoot)) return;
-    line.remove_prefix(separator + 3);
-    const auto type = takeWord(line);
-    takeWord(line);
-    if (type == "cgroup2") mounts.push_back({point, true, {}});
-    if (type == "cgroup") mounts.push_back({point, false, splitComma(takeWord(line))});
-  });
-  return mounts;
 }
 
 }  // namespace
@@ -84,15 +34,15 @@ Result<CgroupLayout> CgroupLayout::detect(const HostDirs& dirs) {
   std::string mountinfo;
   if (auto text = readSmallFile(dirs.procRoot + "self/mountinfo")) mountinfo = *std::move(text);
   std::string unified;  // root of the v2 hierarchy
-  for (const Mount& mount : cgroupMounts(mountinfo, root)) {
-    if (mount.v2) {
-      if (unified.empty() || mount.root == root) unified = mount.root;
-      continue;
-    }
-    for (const auto& controller : mount.controllers)
+  for (const MountInfo& mount : parseMountInfo(mountinfo)) {
+    const std::string point = withSlash(mount.point);
+    if (!point.starts_with(root)) continue;
+    if (mount.type == "cgroup2" && (unified.empty() || point == root)) unified = point;
+    if (mount.type != "cgroup") continue;
+    for (const auto& controller : mount.superOptions)
       for (std::size_t i = 0; i < kSubsystems; ++i)
         if (kNames[i] == controller && !layout.table_[i])
-          layout.table_[i] = Hierarchy{CgroupVersion::V1, mount.root};
+          layout.table_[i] = Hierarchy{CgroupVersion::V1, point};
   }
   if (unified.empty() && pathExists(root + "cgroup.controllers")) unified = root;
   if (unified != root)

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/codec.h"
+#include "base/flags/go_values.h"
 #include "net/profiling.h"
 #include "net/serving.h"
 #include "net/zpages.h"
@@ -24,15 +25,6 @@ void send(net::Responder& to, const Result<json::value>& result) {
   if (result) return net::sendJson(to, 200, *result);
   net::sendJson(to, httpStatusOf(result.error().code),
                 json::object{{"message", result.error().message}});
-}
-
-// strconv.ParseBool
-std::optional<bool> parseFlag(const std::string& text) {
-  for (const char* yes : {"1", "t", "T", "TRUE", "true", "True"})
-    if (text == yes) return true;
-  for (const char* no : {"0", "f", "F", "FALSE", "false", "False"})
-    if (text == no) return false;
-  return std::nullopt;
 }
 
 std::optional<int> parseNumber(const std::string& text) {
@@ -125,8 +117,8 @@ void HttpService::addDebugFlags() {
     add(
         flag, name,
         [this, value](const std::string& body) -> std::string {
-          const auto on = parseFlag(body);
-          if (!on) return fmt::format("strconv.ParseBool: parsing \"{}\": invalid syntax", body);
+          const auto on = flags::parseBool(body);
+          if (!on) return on.error().message;
           scheduler_.debug().*value = *on;
           return {};
         },

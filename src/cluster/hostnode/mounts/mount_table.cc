@@ -7,28 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <sstream>
 
 #include "base/file.h"
+#include "base/mountinfo.h"
 
 namespace koord::cluster {
 
 namespace {
-
-// A path as mountinfo writes it: space, tab, newline and backslash as \ooo.
-std::string unescaped(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\' || i + 3 >= text.size()) {
-      out += text[i];
-      continue;
-    }
-    out +=
-        static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + text[i + 3] - '0');
-    i += 3;
-  }
-  return out;
-}
 
 Result<std::vector<std::string>> mountedBelow(const std::string& path) {
   const auto text = readFile("/proc/self/mountinfo");
@@ -46,15 +31,9 @@ Result<bool> isMounted(const std::string& path) {
 
 std::vector<std::string> mountsBelow(std::string_view mountinfo, const std::string& path) {
   std::vector<std::string> found;
-  std::istringstream lines{std::string(mountinfo)};
-  for (std::string line; std::getline(lines, line);) {
-    // id, parent, device, root, mount point
-    std::istringstream fields(line);
-    std::string field;
-    for (int i = 0; i < 5; ++i) fields >> field;
-    std::string point = unescaped(field);
-    if (point == path || point.starts_with(path + "/")) found.push_back(std::move(point));
-  }
+  for (auto& mount : parseMountInfo(mountinfo))
+    if (mount.point == path || mount.point.starts_with(path + "/"))
+      found.push_back(std::move(mount.point));
   // Later mounts may cover earlier ones.
   std::ranges::reverse(found);
   return found;

@@ -11,7 +11,6 @@
 namespace koord::koordlet {
 namespace {
 
-constexpr std::string_view kNormalizationRatio = "node.koordinator.sh/cpu-normalization-ratio";
 constexpr double kRatioNoise = 0.01;
 
 // -1 when the list has no positive amount of it.
@@ -72,14 +71,15 @@ void BatchResourceHook::prepare(const States& states, HookUpdates&) {
   const EffectiveSlo* slo = states.slo();
   quotaUnset_ = slo && slo->beEnabled() && slo->threshold.cpuSuppressPolicy == "cfsQuota";
   if (!states.node()) return;
-  const auto* text = api::findIn(states.node()->metadata.annotations, kNormalizationRatio);
+  const auto* text =
+      api::findIn(states.node()->metadata.annotations, model::kAnnotationCpuNormalizationRatio);
   if (!text) {
     normalization_ = 1;
   } else if (const auto ratio = parseRatio(*text)) {
     if (std::abs(*ratio - normalization_) >= kRatioNoise) normalization_ = *ratio;
   } else {
     log::v(4, "annotation {} is '{}', not a positive number; {} stays in force",
-           kNormalizationRatio, *text, normalization_);
+           model::kAnnotationCpuNormalizationRatio, *text, normalization_);
   }
 }
 

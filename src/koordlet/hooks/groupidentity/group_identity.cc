@@ -3,11 +3,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
+#include "model/well_known.h"
 
 namespace koord::koordlet {
 namespace {
-
-constexpr std::string_view kPodCpuQos = "koordinator.sh/cpuQOS";
 
 std::string sysctl(const Host& host, std::string_view name) {
   return host.dirs.procRoot + "sys/kernel/" + std::string(name);
@@ -22,7 +21,7 @@ std::int64_t valueOf(const std::optional<api::ResourceQOS>& qos, bool& enabled) 
 // A pod's own {"enable": bool, "groupIdentity": n}; nullopt when it says nothing or nonsense.
 std::optional<std::int64_t> annotated(const PodView& pod) {
   if (pod.qos != model::Qos::LS) return std::nullopt;
-  const auto* text = api::findIn(pod.pod->metadata.annotations, kPodCpuQos);
+  const auto* text = api::findIn(pod.pod->metadata.annotations, model::kAnnotationCpuQos);
   if (!text) return std::nullopt;
   const auto document = parseJson(*text);
   if (!document || !document->is_object()) return std::nullopt;

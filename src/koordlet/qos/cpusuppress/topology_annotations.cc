@@ -7,8 +7,6 @@
 namespace koord::koordlet::cpusuppress {
 namespace {
 
-constexpr std::string_view kSystemQosResource = "node.koordinator.sh/system-qos-resource";
-
 CpuSet cpusIn(std::string_view text) {
   return CpuSet::parse(text).value_or(CpuSet{});
 }
@@ -20,7 +18,7 @@ CpuSet excludedCpus(const api::StringMap& nodeAnnotations) {
   if (const auto reservation = model::readNodeReservation(nodeAnnotations);
       reservation && *reservation)
     excluded = cpusIn((*reservation)->reservedCPUs);
-  if (const auto* text = api::findIn(nodeAnnotations, kSystemQosResource)) {
+  if (const auto* text = api::findIn(nodeAnnotations, model::kAnnotationSystemQosResource)) {
     const auto document = parseJson(*text);
     if (document) {
       const auto* exclusive = find(*document, "cpusetExclusive");

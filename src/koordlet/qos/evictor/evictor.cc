@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "model/well_known.h"
 
 namespace koord::koordlet {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kMemory = 2min;
-constexpr std::string_view kEvictionPolicy = "koordinator.sh/eviction-policy";
 
 // By kind and pod: what the pod gives back, the most that any task says per resource.
 std::map<ReleaseKind, std::map<std::string, Amounts>> contributionsOf(
@@ -38,7 +38,7 @@ bool covers(const Amounts& released, const Amounts& wanted) {
 }  // namespace
 
 bool allowsEviction(const api::Pod& pod, std::string_view feature) {
-  const auto* text = api::findIn(pod.metadata.annotations, kEvictionPolicy);
+  const auto* text = api::findIn(pod.metadata.annotations, model::kAnnotationEvictionPolicy);
   if (!text) return true;
   const auto document = parseJson(*text);
   if (!document || !document->is_array()) return false;

@@ -1,7 +1,7 @@
 # Debian 12 packages only; scripts/install-packages.sh installs them.
 
 find_package(Threads REQUIRED)
-find_package(Boost 1.81 REQUIRED COMPONENTS json)
+find_package(Boost 1.81 REQUIRED COMPONENTS json url)
 find_package(OpenSSL REQUIRED)
 find_package(CURL REQUIRED)
 find_package(SQLite3 REQUIRED)

@@ -3,45 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
+#include <boost/url/authority_view.hpp>
+#include <boost/url/encode.hpp>
+#include <boost/url/pct_string_view.hpp>
+#include <boost/url/rfc/unreserved_chars.hpp>
 
 #include "base/utf8.h"
 
 namespace koord::net {
 namespace {
 
-bool isUnreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-         c == '.' || c == '_' || c == '~';
-}
-
-int hexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
+namespace urls = boost::urls;
 
 Result<std::string> decode(std::string_view text, bool plusIsBlank) {
-  std::string out;
-  out.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '+' && plusIsBlank) {
-      out += ' ';
-    } else if (text[i] == '%') {
-      const int high = i + 2 < text.size() ? hexDigit(text[i + 1]) : -1;
-      const int low = i + 2 < text.size() ? hexDigit(text[i + 2]) : -1;
-      if (high < 0 || low < 0) {
-        return fail(ErrorCode::BadRequest,
-                    fmt::format("\"{}\" has a % that two hexadecimal digits do not follow", text));
-      }
-      out += static_cast<char>(high * 16 + low);
-      i += 2;
-    } else {
-      out += text[i];
-    }
+  const auto escaped = urls::make_pct_string_view(text);
+  if (!escaped) {
+    return fail(ErrorCode::BadRequest,
+                fmt::format("\"{}\" has a % that two hexadecimal digits do not follow", text));
   }
-  return out;
+  return escaped->decode(urls::encoding_opts(plusIsBlank));
 }
 
 // Text of a request that is shown in answers, which are JSON, and stored. Tabs and line breaks are
@@ -106,18 +86,7 @@ Result<Target> parseTarget(std::string_view target) {
 }
 
 std::string percentEncode(std::string_view text) {
-  constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    if (isUnreserved(c)) {
-      out += c;
-    } else {
-      const auto byte = static_cast<unsigned char>(c);
-      out += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-    }
-  }
-  return out;
+  return urls::encode(text, urls::unreserved_chars);
 }
 
 Result<std::string> percentDecode(std::string_view text) {
@@ -158,30 +127,20 @@ Result<Url> parseUrl(std::string_view text) {
 
   auto rest = text.substr(colon + 3);
   const auto end = std::min(rest.find_first_of("/?#"), rest.size());
-  auto authority = rest.substr(0, end);
-  rest.remove_prefix(end);
-  if (authority.find('@') != authority.npos) return bad("must not hold a user name or password");
-
-  std::string_view port;
-  if (authority.starts_with('[')) {
-    const auto close = authority.find(']');
-    if (close == authority.npos) return bad("the bracket of the IPv6 address is not closed");
-    url.host = authority.substr(1, close - 1);
-    port = authority.substr(close + 1);
-  } else {
-    const auto portColon = std::min(authority.find(':'), authority.size());
-    url.host = authority.substr(0, portColon);
-    port = authority.substr(portColon);
+  const auto authority = urls::parse_authority(rest.substr(0, end));
+  if (!authority) {
+    return bad(fmt::format("\"{}\" is no host, or host and port such as localhost:6443",
+                           rest.substr(0, end)));
   }
+  if (authority->has_userinfo()) return bad("must not hold a user name or password");
+  const urls::string_view host = authority->encoded_host_address();
+  url.host.assign(host.data(), host.size());
   if (url.host.empty()) return bad("no host");
-  if (!port.empty()) {
-    if (port.front() != ':') return bad("something that is no port follows the host");
-    port.remove_prefix(1);
-    const auto [stop, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);
-    if (error != std::errc() || stop != port.data() + port.size() || url.port == 0) {
-      return bad("the port must be a number from 1 to 65535");
-    }
+  if (!authority->port().empty()) {
+    url.port = authority->port_number();
+    if (url.port == 0) return bad("the port must be a number from 1 to 65535");
   }
+  rest.remove_prefix(end);
   rest = rest.substr(0, rest.find('#'));
   url.target = rest.starts_with('/') ? std::string(rest) : "/" + std::string(rest);
   return url;

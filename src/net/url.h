@@ -44,6 +44,8 @@ struct Url {
   // "https://127.0.0.1:6443"; the port is always there.
   std::string origin() const;
 };
+// Scheme, host and port are checked; path and query are taken as they are, since people write them
+// with characters that RFC 3986 wants to be escaped.
 Result<Url> parseUrl(std::string_view text);
 
 }  // namespace koord::net

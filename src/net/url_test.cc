@@ -51,6 +51,8 @@ TEST(UrlTest, UrlsAreTakenApart) {
   EXPECT_EQ(parseUrl("http://[::1]:8080")->origin(), "http://[::1]:8080");
   EXPECT_EQ(parseUrl("http://[::1]:8080")->target, "/");
   EXPECT_EQ(parseUrl("http://h?q=1")->target, "/?q=1");
+  EXPECT_EQ(parseUrl("http://my_host.:1/a b?{c}|\u00e4")->target, "/a b?{c}|\u00e4");
+  EXPECT_EQ(parseUrl("http://h:/")->port, 80);
 }
 
 TEST(UrlTest, BrokenUrlsSayWhatIsWrong) {
@@ -60,10 +62,13 @@ TEST(UrlTest, BrokenUrlsSayWhatIsWrong) {
       {"https://", "no host"},
       {"https://h:0", "1 to 65535"},
       {"https://h:70000", "1 to 65535"},
-      {"https://h:12x", "1 to 65535"},
-      {"https://[::1", "is not closed"},
+      {"https://h:12x", "\"h:12x\" is no host"},
+      {"https://[::1", "\"[::1\" is no host"},
       {"https://u:p@h", "user name"},
-      {"https://[::1]443", "is no port"},
+      {"https://[::1]443", "\"[::1]443\" is no host"},
+      {"https://[::g]", "\"[::g]\" is no host"},
+      {"https://a b/", "\"a b\" is no host"},
+      {"https://h%zz/", "\"h%zz\" is no host"},
   };
   for (const auto& [text, why] : cases) {
     const auto url = parseUrl(text);

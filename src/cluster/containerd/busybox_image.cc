@@ -1,12 +1,13 @@
 #include "cluster/containerd/busybox_image.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <fmt/format.h>
 #include <openssl/sha.h>
 
-#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
-#include <cstring>
+#include <memory>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -14,8 +15,6 @@
 namespace koord::cluster {
 
 namespace {
-
-constexpr std::size_t kBlock = 512;
 
 // The programs of busybox that manifests use; busybox is each of them by its name.
 constexpr std::string_view kApplets[] = {
@@ -26,38 +25,66 @@ constexpr std::string_view kApplets[] = {
     "stat",   "tail",  "tee", "test",   "time",     "timeout", "touch", "tr",    "true",
     "uname",  "uniq",  "wc",  "wget",   "xargs",    "yes",     "echo"};
 
-enum class TarType : char { File = '0', Symlink = '2', Folder = '5' };
+// An archive in memory, the same bytes each time: nothing in it has an owner or a date.
+class Tar {
+ public:
+  Tar() : archive_(archive_write_new()) {
+    archive_write_set_format_ustar(archive_.get());
+    archive_write_open(archive_.get(), &bytes_, nullptr, append, nullptr);
+  }
 
-void addEntry(std::string& tar, std::string_view name, TarType type, int mode,
-              std::string_view content, std::string_view target = {}) {
-  char header[kBlock] = {};
-  const auto put = [&](std::size_t offset, std::size_t size, std::string_view text) {
-    std::memcpy(header + offset, text.data(), std::min(size, text.size()));
+  void addFolder(const std::string& name) { add(name, AE_IFDIR, 0755, {}, {}); }
+  void addFile(const std::string& name, int mode, std::string_view content) {
+    add(name, AE_IFREG, mode, content, {});
+  }
+  void addLink(const std::string& name, const std::string& target) {
+    add(name, AE_IFLNK, 0777, {}, target);
+  }
+
+  Result<std::string> finish() {
+    if (archive_write_close(archive_.get()) != ARCHIVE_OK) note();
+    if (!problem_.empty()) return fail(ErrorCode::Internal, "write tar: " + problem_);
+    return std::move(bytes_);
+  }
+
+ private:
+  struct Free {
+    void operator()(archive* a) const { archive_write_free(a); }
   };
-  put(0, 100, name);
-  put(100, 8, fmt::format("{:07o}", mode));
-  put(108, 8, "0000000");
-  put(116, 8, "0000000");
-  put(124, 12, fmt::format("{:011o}", content.size()));
-  put(136, 12, "00000000000");
-  put(148, 8, "        ");
-  header[156] = static_cast<char>(type);
-  put(157, 100, target);
-  put(257, 8,
-      std::string_view("ustar\0"
-                       "00",
-                       8));
-  unsigned sum = 0;
-  for (const char c : header) sum += static_cast<unsigned char>(c);
-  put(148, 8, fmt::format("{:06o}", sum) + std::string("\0 ", 2));
-  tar.append(header, kBlock);
-  tar.append(content);
-  tar.append((kBlock - content.size() % kBlock) % kBlock, '\0');
-}
+  struct FreeEntry {
+    void operator()(archive_entry* entry) const { archive_entry_free(entry); }
+  };
 
-void endTar(std::string& tar) {
-  tar.append(2 * kBlock, '\0');
-}
+  void add(const std::string& name, unsigned type, int mode, std::string_view content,
+           const std::string& target) {
+    const std::unique_ptr<archive_entry, FreeEntry> entry(archive_entry_new());
+    archive_entry_set_pathname(entry.get(), name.c_str());
+    archive_entry_set_filetype(entry.get(), type);
+    archive_entry_set_perm(entry.get(), static_cast<mode_t>(mode));
+    archive_entry_set_size(entry.get(), static_cast<la_int64_t>(content.size()));
+    archive_entry_set_mtime(entry.get(), 0, 0);
+    if (!target.empty()) archive_entry_set_symlink(entry.get(), target.c_str());
+    if (archive_write_header(archive_.get(), entry.get()) != ARCHIVE_OK ||
+        archive_write_data(archive_.get(), content.data(), content.size()) !=
+            static_cast<la_ssize_t>(content.size()))
+      note();
+  }
+
+  // The first problem is what finish() says.
+  void note() {
+    const char* why = archive_error_string(archive_.get());
+    if (problem_.empty()) problem_ = why ? why : "no reason given";
+  }
+
+  static la_ssize_t append(archive*, void* bytes, const void* data, std::size_t size) {
+    static_cast<std::string*>(bytes)->append(static_cast<const char*>(data), size);
+    return static_cast<la_ssize_t>(size);
+  }
+
+  std::string bytes_;
+  std::string problem_;
+  std::unique_ptr<archive, Free> archive_;
+};
 
 std::string sha256(std::string_view data) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
@@ -67,16 +94,13 @@ std::string sha256(std::string_view data) {
   return text;
 }
 
-std::string layerTar(std::string_view binary) {
-  std::string tar;
-  for (const char* folder : {"bin/", "etc/", "tmp/", "root/"})
-    addEntry(tar, folder, TarType::Folder, 0755, {});
-  addEntry(tar, "bin/busybox", TarType::File, 0755, binary);
-  for (const auto applet : kApplets)
-    addEntry(tar, fmt::format("bin/{}", applet), TarType::Symlink, 0777, {}, "busybox");
-  addEntry(tar, "etc/passwd", TarType::File, 0644, "root:x:0:0:root:/root:/bin/sh\n");
-  endTar(tar);
-  return tar;
+Result<std::string> layerTar(std::string_view binary) {
+  Tar tar;
+  for (const char* folder : {"bin/", "etc/", "tmp/", "root/"}) tar.addFolder(folder);
+  tar.addFile("bin/busybox", 0755, binary);
+  for (const auto applet : kApplets) tar.addLink(fmt::format("bin/{}", applet), "busybox");
+  tar.addFile("etc/passwd", 0644, "root:x:0:0:root:/root:/bin/sh\n");
+  return tar.finish();
 }
 
 std::string configJson(const std::string& layerDigest, json::array command) {
@@ -90,31 +114,33 @@ std::string configJson(const std::string& layerDigest, json::array command) {
 
 }  // namespace
 
-std::string busyboxImageTar(std::string_view binary) {
-  const std::string layer = layerTar(binary);
-  const std::string digest = sha256(layer);
+Result<std::string> busyboxImageTar(std::string_view binary) {
+  const auto layer = layerTar(binary);
+  if (!layer) return fail(layer.error());
+  const std::string digest = sha256(*layer);
   const std::string shell = configJson(digest, {"sh"});
   const std::string pause = configJson(digest, {"/bin/busybox", "sleep", "2147483647"});
   const std::string layerName = digest + ".tar";
   json::array manifest;
-  std::string tar;
+  Tar tar;
   for (const auto& [config, tag] :
        {std::pair{&shell, kBusyboxImage}, std::pair{&pause, kSandboxImage}}) {
     const std::string name = sha256(*config) + ".json";
-    addEntry(tar, name, TarType::File, 0644, *config);
+    tar.addFile(name, 0644, *config);
     manifest.push_back(
         json::object{{"Config", name}, {"RepoTags", {std::string(tag)}}, {"Layers", {layerName}}});
   }
-  addEntry(tar, layerName, TarType::File, 0644, layer);
-  addEntry(tar, "manifest.json", TarType::File, 0644, toJson(manifest));
-  endTar(tar);
-  return tar;
+  tar.addFile(layerName, 0644, *layer);
+  tar.addFile("manifest.json", 0644, toJson(manifest));
+  return tar.finish();
 }
 
 Result<> writeBusyboxImage(const std::string& path) {
   for (const char* program : {"/bin/busybox", "/usr/bin/busybox"})
-    if (const auto binary = readFile(program))
-      return writeFileAtomic(path, busyboxImageTar(*binary));
+    if (const auto binary = readFile(program)) {
+      const auto tar = busyboxImageTar(*binary);
+      return tar ? writeFileAtomic(path, *tar) : fail(tar.error());
+    }
   return fail(ErrorCode::NotFound,
               "/bin/busybox is not there: install the Debian package busybox-static");
 }

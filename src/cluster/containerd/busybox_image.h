@@ -14,7 +14,7 @@ inline constexpr std::string_view kBusyboxImage = "docker.io/library/busybox:lat
 inline constexpr std::string_view kSandboxImage = "koordctl.local/pause:1";
 
 // The archive that `ctr images import` takes, as a tar; `binary` is the program.
-std::string busyboxImageTar(std::string_view binary);
+Result<std::string> busyboxImageTar(std::string_view binary);
 // Of /bin/busybox; the error says which package has it.
 Result<> writeBusyboxImage(const std::string& path);
 

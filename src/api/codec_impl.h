@@ -19,6 +19,22 @@
 #include "api/quantity_json.h"
 #include "base/time.h"
 
+// How it works: Boost.Describe lists the members of a struct; read() and write() are chosen by the
+// member's type at compile time, and call each other for structs, lists and maps. There is no
+// intermediate form and no table to keep in step with a struct.
+//
+// Reading keeps no state on success. On the first mistake it notes what is wrong, and each level on
+// the way out puts its own name in front (Context::failure), so the path costs nothing until it is
+// needed.
+//
+// Reading a struct walks the object's members and not the struct's, since objects of the API are
+// sparse: a Pod has some hundred possible fields and a dozen given ones. Members are found by
+// comparing names, lengths first, which for the sizes that occur is faster than hashing.
+//
+// Writing leaves out what Go's omitempty leaves out, so that an object that was read and written
+// again is the same text, but for fields that our structs do not have. Those are lost, which is why
+// writes to the API are patches.
+
 namespace koord::api::codec {
 
 // Where and why reading failed; each level puts its own name in front of the path.

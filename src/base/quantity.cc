@@ -11,6 +11,24 @@
 #include <limits>
 #include <utility>
 
+// An amount is mantissa * 10^scale with a 64-bit mantissa, and in the rare case that this is not
+// enough a big integer in place of the mantissa, shared between copies. A real cluster never leaves
+// the first form: parsing, adding and comparing are then a few integer instructions, with 128 bits
+// in between for products, and no allocation. The second form is there to be right where Go's
+// inf.Dec is, not to be fast.
+//
+// Binary suffixes are multiplied out when the text is read ("1Ki" is 1024 * 10^0), so that there is
+// one arithmetic; the format only says how to print. Printing in BinarySI takes out factors of
+// 1024, in DecimalSI factors of 1000, and gives the shortest text with a whole number in front of
+// the suffix: the canonical form that the API stores.
+//
+// Rounding is away from zero everywhere: at nine digits after the point (nano), and in conversions
+// to integers. A pod that asks for 0.1 m of CPU must not come out as one that asks for nothing.
+//
+// Adding brings both to the smaller scale; the result takes the format of the left side unless that
+// is zero. Rules: k8s.io/apimachinery/pkg/api/resource, of which tests/data/vectors has recorded
+// outputs.
+
 namespace koord {
 
 using boost::multiprecision::cpp_int;

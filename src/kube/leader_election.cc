@@ -8,6 +8,25 @@
 #include "base/time.h"
 #include "kube/client.h"
 
+// Why two never lead: a candidate takes a lease only when it has watched it unchanged for
+// leaseDuration on its own clock. A leader counts renewDeadline from before it sent the last
+// request that succeeded, which is before the lease changed, which is before any candidate could
+// have seen that. It stops by its own timer, whether or not it can reach the server. As
+// renewDeadline < leaseDuration it has stopped before anybody else starts, as long as the clocks
+// run at about the same rate; times written in the lease are for people and are never compared.
+//
+// Writes name the resourceVersion that was last seen. Of two candidates that take a free lease at
+// once, one gets a conflict. A leader renews without reading first, which halves the requests; when
+// that conflicts it reads and decides again.
+//
+// An attempt that hangs is given up after half of renewDeadline, since one dead connection would
+// otherwise use up the time in which the next attempt would succeed. A lease whose write took
+// longer than renewDeadline counts as not taken. A leader that stops in good order clears the
+// holder, so that the next one need not wait.
+//
+// Cost: one write per retryPeriod for the leader, one read for each other candidate. Rules:
+// leaderelection of client-go.
+
 namespace koord::kube {
 
 using namespace std::chrono_literals;

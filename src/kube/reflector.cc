@@ -4,6 +4,28 @@
 
 #include "base/log.h"
 
+// Two states: the whole state has to be read, or a watch goes on from resourceVersion_. Reading is
+// a watch that begins with the state (sendInitialEvents) or, where the server does not know that, a
+// list followed by a watch.
+//
+//   read   -> complete: watch. Cut off or refused: back off, read again; a server that refuses the
+//             streaming list, is silent on it or ends it in good order three times is listed from
+//             then on.
+//   watch  -> ended by the server after its time: watch again from where we are, at once.
+//          -> 410 Gone: the version has left the server's history: read, of the newest version.
+//          -> connection lost: back off, then watch again from where we are. The server's history
+//             covers minutes, so an outage costs nobody a list; reading after every outage is how
+//             fleets take a server down that has just come back.
+//          -> refused four times in a row: read, it may be the version.
+//
+// Versions: a first list takes what the server has in its cache ("0"), a later one nothing older
+// than what was seen, so that time never runs backwards for a sink, also when it talks to another
+// server. resourceVersion_ moves with every event and bookmark once the state is complete.
+//
+// Back-off is 200 ms doubling to 30 s, each up to twice as long by chance; an event resets it.
+// Watches ask for an end after five to ten minutes, by chance, so that a restarted server does not
+// keep all clients for ever. Rules: the reflector of client-go.
+
 namespace koord::kube {
 
 using namespace std::chrono_literals;

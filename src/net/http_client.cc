@@ -13,6 +13,21 @@
 
 #include "net/transfer.h"
 
+// Threads: each I/O thread owns a libcurl multi handle and everything in it; nothing of libcurl is
+// touched by anybody else. A request is handed over in a queue and curl_multi_wakeup; its answer
+// comes back as a posted function on the caller's executor. The easy handle of a finished request
+// is reset and kept for the next, since making one costs more than many requests.
+//
+// A stream (a watch, a log) has a Pipe between its two threads: bytes that the executor has not
+// taken yet, counted. Beyond the window the transfer is paused inside of libcurl, TCP then slows
+// the server down, and the executor lets it go on when half has been taken. So a slow reader costs
+// the window and never the whole answer.
+//
+// Cancellation runs against delivery. The executor side may end a stream at any moment, also from
+// inside of a callback; what is under way from the I/O thread finds active_ false and is dropped.
+// Destroying the client stops the threads, and every request that has not been answered is answered
+// with Cancelled.
+
 namespace koord::net {
 namespace {
 

@@ -6,6 +6,25 @@
 
 #include "api/patch/typed_fields.h"
 
+// Server-side apply, the part that knows values and no owners: put an applied configuration over a
+// live object, and take fields out of it again. Who owns what is decided in apiserver/managed.
+//
+// Merging goes along the schema. Structs and maps merge member by member. A list with keys merges
+// element by element; an atomic list or map, and anything without a schema that is not an object,
+// is replaced as a whole. An element is named by its keys (FieldSet's path elements), so that it is
+// the same element wherever it stands.
+//
+// The order of a merged list is the delicate part: elements of the applied list keep their order
+// among each other, those that only the live list has keep their place relative to the shared ones.
+// mergeLists walks the live list; at an element that only it has it copies; at a shared one it
+// first takes all of the applied list up to that element. A shared element that comes too early or
+// was taken before is passed over. This is the order that structured-merge-diff gives, which
+// matters: what is applied twice must not change the object the second time.
+//
+// Cost: O((m + n) log(m + n)) per list, since names are looked up in a map; lists of a hundred
+// thousand elements occur in custom resources. Rules: sigs.k8s.io/structured-merge-diff,
+// typed/merge.go and remove.go.
+
 namespace koord::api {
 namespace {
 

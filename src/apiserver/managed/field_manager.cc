@@ -6,6 +6,27 @@
 #include "apiserver/managed/managed_fields.h"
 #include "apiserver/objects/edit.h"
 
+// Who owns which fields, write by write. An entry of managedFields is a manager's set of fields; a
+// field may have several owners as long as they agree on its value.
+//
+// Update: whoever changes a field becomes its only owner. The difference between the object before
+// and after is a set of fields; it is subtracted from everybody and added to the writer.
+//
+// Apply: the configuration is all that the manager wants to own. (1) Merge it over the live object.
+// (2) Fields that he owned by his last configuration and does not name any more are removed, unless
+// somebody else owns them (prune). (3) The difference between live and merged, intersected with
+// what others own, are the conflicts: refused, or taken when forced. (4) His set becomes the fields
+// of the configuration.
+//
+// Prune is the hard part. Taking out a field takes out what is below it, which others may own, and
+// an element of a list goes with its keys. So it is done in three steps: take out everything that
+// he owned, find out what is missing that somebody owns, take out only the rest; and again for what
+// went along and was never his. Each step is a set operation on trees of fields.
+//
+// Cost: one walk over both objects per write and a merge of sorted trees per entry. An object whose
+// owners were never known or were reset does not begin to have some by an update. Rules:
+// managedfields of k8s.io/apimachinery and merge/update.go of structured-merge-diff.
+
 namespace koord::apiserver {
 namespace {
 

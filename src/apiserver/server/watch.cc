@@ -8,6 +8,25 @@
 #include "apiserver/server/render.h"
 #include "apiserver/server/server.h"
 
+// A watch is two things one after the other: the state as it is now, if it was asked for, then
+// every change after that. The state is a snapshot: a list of pointers to the entries that match,
+// taken in one turn, which costs nothing but the pointers. It is shown when all of it is durable.
+// From the snapshot's version on the stream is a subscriber of the table; what happens while the
+// snapshot is still being sent is kept, and follows it.
+//
+// The snapshot is rendered a megabyte at a time and only as far ahead as the client reads, so that
+// a hundred clients that start together cost a hundred lists of pointers and not a hundred copies
+// of the cluster. A client that reads too slowly for the changes is cut off with 410 instead: it
+// will read the state again, which is cheaper than any queue for it.
+//
+// With selectors an object can come into view or leave it without being created or deleted: the
+// client is told ADDED or DELETED then, with the last state that it was to see. Hence each event is
+// matched twice, before and after.
+//
+// Bookmarks tell a client that sees no changes how far it is, so that it can come back later
+// without reading everything again. A watch ends after half an hour to an hour, by chance, as those
+// of kube-apiserver do: load spreads over servers again and leaks cannot last.
+
 namespace koord::apiserver {
 namespace {
 

@@ -5,6 +5,27 @@
 
 #include "base/log.h"
 
+// Every change takes the next version of one counter for all tables, as a revision of etcd does,
+// and is an event at the end of its table's history: the entry before, the entry now. An event goes
+// three ways. Observers hear of it at once, inside of the write, and may write on. The journal
+// takes it to disk. Watchers get it when it is durable, so that nobody is told of what a crash
+// would undo.
+//
+// A watch that starts at version V is served from the history: a binary search finds the first
+// event after V, what was delivered before comes at once, and the rest with everybody else's. V
+// below the oldest event is "410 Gone"; the watcher reads the state again and starts from there.
+// That is all there is of a watch cache: the tables are the state, the history is its recent past.
+// A list at an older version, which the pages of one list are, is what is there now with the events
+// after that version turned back.
+//
+// When the disk refuses, everything after the last durable version is turned back in the same way,
+// newest first, and the counter goes back, too. Versions are then given a second time, which is why
+// a change is named by epoch and version.
+//
+// Cost: a write is O(log n) in its table, plus its observers; delivery O(watchers of the table) per
+// event, who share the bytes; memory is the entries and at most historyEvents events per table,
+// whose entries are shared with the tables as long as they are current.
+
 namespace koord::apiserver {
 namespace {
 

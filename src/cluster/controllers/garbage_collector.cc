@@ -7,6 +7,27 @@
 #include "api/codec.h"
 #include "kube/client.h"
 
+// The graph of owners: items by uid, and for each owner the uids of its dependents, kept from a
+// watch of every kind. An edge points to a uid, which may be of an object that has not been seen
+// yet; names say nothing, since an owner that was deleted and made anew is another one.
+//
+// Work begins when an edge may have lost its end: an owner was removed (its dependents are looked
+// at), an object came whose owner is not known (it is looked at itself), or an object is being
+// deleted with a finalizer that is ours. For one object:
+//   - all owners gone: it is deleted, in the background, or in the foreground when its owner was;
+//   - some owners gone: the references to these are taken off;
+//   - it is being deleted with "orphan": its dependents lose the reference, then it loses the
+//     finalizer;
+//   - with "foregroundDeletion": its dependents are deleted first; it loses the finalizer when none
+//     is left that has blockOwnerDeletion.
+//
+// "Gone" is asked of the server and not of the graph, since watches of different kinds are not in
+// step: a new ReplicaSet may be seen before its Deployment. Deletions name the uid, so that a
+// namesake made meanwhile is safe. Nothing is done before every watch has shown its state.
+//
+// Cost: an event is O(owners of the object); a deletion O(dependents). Memory is some hundred bytes
+// per object of the cluster. Rules: the garbage collector of kube-controller-manager.
+
 namespace koord::cluster {
 
 namespace {

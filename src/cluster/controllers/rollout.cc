@@ -5,6 +5,25 @@
 #include <cmath>
 #include <numeric>
 
+// A rollout replaces old pods by new ones in steps that keep two promises at every moment: at most
+// desired + maxSurge pods exist, and at least desired - maxUnavailable are available. Each step
+// looks at the sizes only and is repeated whenever something changes, so there is no state that a
+// restart could lose.
+//
+//   forward   The new set grows into the room that is left below the upper limit.
+//   down      Old sets shrink by what is above the lower limit. Pods of the new set that are not
+//             available yet are counted as missing, since they were promised. Broken old pods go
+//             first: they keep nothing available, and a rollout that is to mend them must not wait
+//             for them.
+//
+// Sizes in the middle of a rollout (shareOut): when a Deployment is scaled then, all sets grow or
+// shrink in proportion to their sizes, measured against the size that the Deployment had when they
+// were last scaled (annotation max-replicas); what rounding leaves over goes to the largest.
+// Percentages are resolved against the desired size, surge upwards and unavailable downwards, so
+// that a rollout is never stuck.
+//
+// Cost: O(sets). Rules: the deployment controller of kube-controller-manager (rolling.go, sync.go).
+
 namespace koord::cluster {
 
 int resolveIntOrPercent(const api::IntOrString& value, int total, bool roundUp) {

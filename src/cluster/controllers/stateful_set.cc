@@ -9,6 +9,23 @@
 
 #include "kube/client.h"
 
+// One sync takes the set one step further, the first that applies (OrderedReady; with Parallel the
+// steps of a phase are taken together):
+//   1. upwards from the first ordinal: make the first pod that is missing, replace one that has
+//      ended, or wait for one that is not ready or is going away;
+//   2. downwards from the last: remove pods whose ordinal is beyond the size;
+//   3. downwards from the last to the partition: remove the first pod that is of an older revision,
+//      or wait for one that is not ready.
+// A removed pod is made again by step 1 of a later sync, below the partition with the old template.
+// So at most one pod is away at any time, and a rollout goes from the last pod to the first.
+//
+// currentRevision is the template of the pods that have not been updated, updateRevision that of
+// the set as it is now; they become the same when all pods are updated and ready. Both are
+// ControllerRevisions, so that the old template is still there when a pod below the partition has
+// to be made again.
+//
+// Cost: O(pods of the set) per sync. Rules: the statefulset controller of kube-controller-manager.
+
 namespace koord::cluster {
 
 namespace {

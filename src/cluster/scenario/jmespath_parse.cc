@@ -11,6 +11,21 @@
 // what stands to its left; an expression goes on while the next token binds stronger than its
 // caller.
 
+// A Pratt parser. The lexer makes the whole text a list of lexemes, each with its place for errors.
+// An expression is then a prefix (a name, a literal, a bracket, a negation) and, while the next
+// operator binds more tightly than the one that asked, that operator with what follows it:
+// expression(power) calls itself with the power of the operator just read, which gives precedence
+// and left association without a grammar rule per level.
+//
+// Projections are what makes JMESPath unlike arithmetic. "a[*].b.c" applies ".b.c" to every
+// element, "a[*] | b" applies "b" to the list. So what stands to the right of a projection is
+// parsed with the projection's own power and hung below it (projected); operators that bind more
+// loosely, a pipe above all, end it. evaluate() needs to know nothing about this.
+//
+// Depth is limited, since an expression comes from a file and each level is a call. Cost:
+// O(length). Source: jmespath.org's grammar, and the community's additions for arithmetic, let and
+// ternaries.
+
 namespace koord::scenario::jmespath {
 namespace {
 

@@ -7,6 +7,22 @@
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
 
+// Strategies say every round what they want; the executor turns that into as few writes as
+// possible. A value that was written or found right is remembered for a minute, and within that
+// nothing is read or written. After it the file is read, and written only when it differs: whoever
+// else writes there (kubelet, a runtime, a person) is overruled once a minute, and the audit shows
+// it. Values are compared by meaning, as the kernel writes "0-3" where "0,1,2,3" was given.
+//
+// Limits of a parent and its children must agree at every moment (updateLeveled). A wider cpuset,
+// or a larger limit, must be set in the parent first; a narrower one in the children first; and a
+// change may be both. So there are two passes: from the top down each file is loosened, to the
+// union of old and new or the larger of both, then from the bottom up each is set to what is
+// wanted. A file that already has its final value after the first pass is left out of the second.
+//
+// A cgroup that is gone is no failure: pods end in the middle of a round. Failures are logged once
+// a minute per file, since the next round will fail, too. Cost: a hash look-up per value in the
+// common case.
+
 namespace koord::koordlet {
 
 using namespace std::chrono_literals;

@@ -7,6 +7,16 @@
 #include <charconv>
 #include <vector>
 
+// A field is a set of numbers, as bits. next() goes day by day from the time given, and within a
+// day that matches, hour by hour and minute by minute, turning each wall-clock time into a point of
+// time by the zone. That is slow against arithmetic on fields, and right where arithmetic is not: a
+// time that the clock skips in spring is no time, and one that it shows twice in autumn is two.
+//
+// A day matches when month, day of month and day of week do; when both kinds of days are
+// restricted, either suffices. That is cron's oldest oddity: "0 0 13 * 5" is every 13th and every
+// Friday. A schedule without a time within five years ("0 0 30 2 *") never runs. Rules:
+// robfig/cron/v3, which the CronJob controller uses.
+
 namespace koord::cluster {
 
 struct CronSchedule::Zone {

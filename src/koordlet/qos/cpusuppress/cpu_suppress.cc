@@ -11,6 +11,27 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
+// One round, every second. (1) The budget (budget.h): what is left of the node's ceiling, from the
+// newest sample of the node and of each pod. (2) The policy turns it into a set of CPUs
+// (cpuset_policy.h) or a quota (quota_policy.h). (3) The kernel is told through the resource
+// executor, which writes only what differs. (4) The other policy's setting is given back, so that a
+// change of policy, or switching the feature off, leaves nothing behind.
+//
+// It is a control loop without a model: what best effort is allowed is recomputed from what others
+// use now. Shrinking takes effect at once, since a service that wants its CPU back must have it;
+// growing goes in steps of a tenth of the node, so that a service's dip of one second does not let
+// batch jobs take all of it and be thrown out again.
+//
+// A cpuset is written on three levels, the besteffort cgroup, its pods and their containers. cgroup
+// v1 refuses a child that has CPUs which its parent lacks, and a parent that drops CPUs which a
+// child still has; ResourceExecutor::updateLeveled widens from the top and then narrows from the
+// bottom. Directories are listed and not taken from the pod list: sandboxes and pods on their way
+// out have processes, too.
+//
+// A missing input (no NodeSLO, no sample within two intervals, no pods) leaves everything as it is:
+// no data is no reason to give CPUs to anybody. Cost: O(pods + CPUs) and some file reads per
+// second. Rules: cpusuppress of upstream's koordlet.
+
 namespace koord::koordlet {
 namespace {
 

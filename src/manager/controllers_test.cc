@@ -2,9 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "apiserver/embedded_cluster.h"
 #include "base/time.h"
-#include "base/virtual_loop.h"
-#include "manager/common/fake_cluster.h"
 
 namespace koord::manager {
 namespace {
@@ -17,6 +16,13 @@ constexpr const char* kEnabled = R"({"enable":true})";
 
 class ControllersTest : public testing::Test {
  protected:
+  ControllersTest() {
+    const std::filesystem::path deploy = KOORD_DEPLOY;
+    for (const char* kind : {"nodemetrics", "nodeslos"})
+      cluster_.install(deploy / "crds" / fmt::format("slo.koordinator.sh_{}.yaml", kind));
+    for (const char* name : {"00-namespace", "priority-classes"})
+      cluster_.install(deploy / "manifests" / fmt::format("{}.yaml", name));
+  }
   void start() {
     controllers_ = std::make_unique<Controllers>(cluster_, loop_, random_, options_, metrics_);
     controllers_->start();
@@ -55,8 +61,8 @@ class ControllersTest : public testing::Test {
   }
   void putPods(std::string_view node) {
     cluster_.put(api::Pod::kType, fmt::format(R"({{"metadata":{{"namespace":"default","name":"ls",
-        "labels":{{"koordinator.sh/qosClass":"LS"}}}},"spec":{{"nodeName":"{}","priority":9500,
-        "containers":[{{"resources":{{"requests":{{"cpu":"40","memory":"60G"}}}}}}]}},
+        "labels":{{"koordinator.sh/qosClass":"LS"}}}},"spec":{{"nodeName":"{}","priorityClassName":"koord-prod",
+        "containers":[{{"name":"c","image":"i","resources":{{"requests":{{"cpu":"40","memory":"60G"}}}}}}]}},
         "status":{{"phase":"Running"}}}})",
                                               node));
   }
@@ -66,7 +72,7 @@ class ControllersTest : public testing::Test {
         textAt(*cluster_.get(api::Node::kType, node), "status", "allocatable", resource));
   }
   std::string spec(const api::ResourceType& type, const std::string& name) {
-    const auto* object = cluster_.get(type, name);
+    const auto object = cluster_.get(type, name);
     return object ? toJson(*find(*object, "spec")) : "none";
   }
   std::int64_t reportInterval(const std::string& node) {
@@ -82,7 +88,7 @@ class ControllersTest : public testing::Test {
   }
 
   VirtualLoop loop_;
-  FakeCluster cluster_{loop_};
+  apiserver::EmbeddedCluster cluster_{loop_};
   Random random_{7};
   ManagerOptions options_;
   Metrics metrics_;
@@ -106,12 +112,12 @@ TEST_F(ControllersTest, EveryNodeHasItsNodeMetricAndNodeSloWhileItLives) {
 
   cluster_.remove(api::NodeSLO::kType, "n2");
   settle();
-  EXPECT_NE(cluster_.get(api::NodeSLO::kType, "n2"), nullptr) << "made again";
+  EXPECT_TRUE(cluster_.get(api::NodeSLO::kType, "n2")) << "made again";
 
   cluster_.remove(api::Node::kType, "n2");
   settle();
-  EXPECT_EQ(cluster_.get(api::NodeMetric::kType, "n2"), nullptr);
-  EXPECT_EQ(cluster_.get(api::NodeSLO::kType, "n2"), nullptr);
+  EXPECT_FALSE(cluster_.get(api::NodeMetric::kType, "n2"));
+  EXPECT_FALSE(cluster_.get(api::NodeSLO::kType, "n2"));
 }
 
 TEST_F(ControllersTest, ASettledClusterIsNotWrittenTo) {
@@ -275,7 +281,7 @@ TEST_F(ControllersTest, FailedWritesAreRepeated) {
   };
   start();
   EXPECT_EQ(failures, 0);
-  EXPECT_NE(cluster_.get(api::NodeMetric::kType, "n1"), nullptr);
+  EXPECT_TRUE(cluster_.get(api::NodeMetric::kType, "n1"));
 }
 
 TEST_F(ControllersTest, ARestartedManagerFindsEverythingAndWritesOnlyWhatIsWrong) {
@@ -320,8 +326,8 @@ TEST_F(ControllersTest, OnlySelectedControllersRun) {
   putConfig("colocation-config", kEnabled);
   putNode("n1");
   start();
-  EXPECT_NE(cluster_.get(api::NodeMetric::kType, "n1"), nullptr);
-  EXPECT_EQ(cluster_.get(api::NodeSLO::kType, "n1"), nullptr);
+  EXPECT_TRUE(cluster_.get(api::NodeMetric::kType, "n1"));
+  EXPECT_FALSE(cluster_.get(api::NodeSLO::kType, "n1"));
 }
 
 TEST(AbsencesTest, WhatIsAskedForAndNotThereIsTold) {

@@ -6,9 +6,8 @@
 #include <filesystem>
 
 #include "api/patch/json_patch.h"
+#include "apiserver/embedded_cluster.h"
 #include "base/log.h"
-#include "base/virtual_loop.h"
-#include "manager/common/fake_cluster.h"
 #include "manager/webhook/certificate_controller.h"
 #include "manager/webhook/pod_webhook.h"
 #include "manager/webhook/webhook_entries.h"
@@ -36,6 +35,8 @@ Task<void> keep(Task<Verdict> task, std::optional<Verdict>& into) {
 class PodWebhookTest : public testing::Test {
  protected:
   PodWebhookTest() {
+    cluster_.install(std::filesystem::path(KOORD_DEPLOY) /
+                     "crds/config.koordinator.sh_clustercolocationprofiles.yaml");
     cluster_.put(
         api::Namespace::kType,
         R"({"metadata":{"name":"demo","labels":{"koordinator.sh/enable-colocation":"true"}}})");
@@ -63,7 +64,7 @@ class PodWebhookTest : public testing::Test {
   }
 
   VirtualLoop loop_;
-  FakeCluster cluster_{loop_};
+  apiserver::EmbeddedCluster cluster_{loop_};
   Metrics metrics_;
   TaskGroup tasks_;
   PodWebhook webhook_{cluster_, loop_, metrics_, Random(1), {}};
@@ -126,12 +127,14 @@ TEST_F(PodWebhookTest, ANamespaceThatTheCacheHasNotSeenIsFetched) {
   fresh.start();
   loop_.advance(1s);
   // Known to the server, but the watch does not deliver it in time: it is asked for.
+  cluster_.deafTo = "namespaces";
   cluster_.put(
       api::Namespace::kType,
       R"({"metadata":{"name":"demo","labels":{"koordinator.sh/enable-colocation":"true"}}})");
   const auto verdict = run(fresh.mutate(podRequest(kPod)));
   EXPECT_TRUE(verdict.allowed) << verdict.message;
   EXPECT_FALSE(verdict.patch.empty());
+  EXPECT_EQ(fetched, 1);
 }
 
 TEST_F(PodWebhookTest, OtherPodsAndRequestsAreLeftAlone) {
@@ -189,6 +192,7 @@ constexpr const char* kHost = "koordinator-webhook-service.koordinator-system.sv
 class CertificateTest : public testing::Test {
  protected:
   CertificateTest() {
+    cluster_.install(std::filesystem::path(KOORD_DEPLOY) / "manifests/00-namespace.yaml");
     put(api::MutatingWebhookConfiguration::kType, "koordinator-mutating-webhook-configuration",
         {"/mutate-pod", "/mutate-reservation"});
     put(api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration",
@@ -200,7 +204,9 @@ class CertificateTest : public testing::Test {
       webhooks.push_back(json::object{
           {"name", path.substr(1) + ".koordinator.sh"},
           {"clientConfig", {{"service", {{"name", "s"}, {"namespace", "n"}, {"path", path}}}}},
-          {"failurePolicy", "Fail"}});
+          {"failurePolicy", "Fail"},
+          {"sideEffects", "None"},
+          {"admissionReviewVersions", {"v1"}}});
     cluster_.put(type, toJson(json::object{{"metadata", {{"name", name}}},
                                            {"webhooks", std::move(webhooks)}}));
   }
@@ -216,15 +222,15 @@ class CertificateTest : public testing::Test {
     return c;
   }
   json::array webhooks(bool mutating = true) {
-    const auto* object = mutating ? cluster_.get(api::MutatingWebhookConfiguration::kType,
-                                                 "koordinator-mutating-webhook-configuration")
-                                  : cluster_.get(api::ValidatingWebhookConfiguration::kType,
-                                                 "koordinator-validating-webhook-configuration");
+    const auto object = mutating ? cluster_.get(api::MutatingWebhookConfiguration::kType,
+                                                "koordinator-mutating-webhook-configuration")
+                                 : cluster_.get(api::ValidatingWebhookConfiguration::kType,
+                                                "koordinator-validating-webhook-configuration");
     return find(*object, "webhooks")->get_array();
   }
 
   VirtualLoop loop_;
-  FakeCluster cluster_{loop_};
+  apiserver::EmbeddedCluster cluster_{loop_};
   std::vector<WebhookCerts> served_;
 };
 

@@ -4,17 +4,13 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace koord::api {
 namespace {
 
-bool isLower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool isAlnum(char c) {
-  return isLower(c) || isDigit(c) || (c >= 'A' && c <= 'Z');
+  return isLower(c) || isDigit(c) || isUpper(c);
 }
 
 bool isDnsLabel(std::string_view text) {

@@ -12,6 +12,7 @@
 #include "apiserver/openapi.h"
 #include "apiserver/protobuf_front.h"
 #include "apiserver/route.h"
+#include "base/ascii.h"
 #include "base/log.h"
 #include "net/tls.h"
 
@@ -68,13 +69,6 @@ constexpr std::size_t kLogBacklog = 4 << 20;
 constexpr Duration kLogPause = std::chrono::milliseconds(50);
 
 constexpr const char* kAnonymous = "system:anonymous";
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
 
 bool isOpenToAll(std::string_view path) {
   return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version" ||

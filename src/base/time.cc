@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace koord {
 namespace {
 
@@ -18,10 +20,6 @@ std::unexpected<Error> textError(std::string_view text, std::string_view what,
   const bool cut = text.size() > 64;
   return fail(ErrorCode::BadRequest, fmt::format("\"{}{}\" is not a {}: {}", text.substr(0, 64),
                                                  cut ? "..." : "", what, why));
-}
-
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 // Takes pieces off the front of a text; every step fails once one has failed.

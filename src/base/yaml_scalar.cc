@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
+
 namespace koord {
 namespace {
 
@@ -30,10 +32,6 @@ std::optional<bool> asBool(std::string_view text) {
   if (isOneOf(text, kTrue)) return true;
   if (isOneOf(text, kFalse)) return false;
   return std::nullopt;
-}
-
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 // Underscores may separate digits, as in 1_000.

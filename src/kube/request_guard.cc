@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 
+#include "base/ascii.h"
 #include "base/log.h"
 #include "kube/client.h"
 #include "net/url.h"
@@ -35,11 +35,8 @@ json::array listOf(const std::vector<std::string>& texts) {
 std::optional<std::string> bearerToken(const net::Headers& headers) {
   const std::string_view value = net::headerOf(headers, "Authorization");
   constexpr std::string_view kScheme = "bearer ";
-  const bool bearer = value.size() > kScheme.size() &&
-                      std::ranges::equal(value.substr(0, kScheme.size()), kScheme, {}, [](char c) {
-                        return std::tolower(static_cast<unsigned char>(c));
-                      });
-  if (!bearer) return std::nullopt;
+  if (value.size() <= kScheme.size() || lowered(value.substr(0, kScheme.size())) != kScheme)
+    return std::nullopt;
   const std::string_view token = value.substr(kScheme.size());
   return token.find(' ') == token.npos ? std::optional(std::string(token)) : std::nullopt;
 }
@@ -62,12 +59,6 @@ bool vouchedFor(const net::PeerIdentity& peer, const GuardOptions& options) {
   if (!options.clientAuthorities.empty())
     return contains(options.clientAuthorities, peer.authority);
   return !contains(options.requestHeaders.authorities, peer.authority);
-}
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
 }
 
 // The values of the first of these headers that has any.
@@ -153,8 +144,7 @@ Task<void> RequestGuard::handle(net::HttpServer::Handler handler, net::ServerReq
     co_return refuse(*responder, 401, "Unauthorized", "Unauthorized");
   }
   const std::string path = request.target.substr(0, request.target.find('?'));
-  std::string verb = request.method;
-  std::ranges::transform(verb, verb.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string verb = lowered(request.method);
   auto authorizing = authorize(*user, verb, path);
   const Result<bool> allowed = co_await authorizing;
   if (!allowed) {

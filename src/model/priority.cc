@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
+#include <limits>
 
+#include "base/flags/go_values.h"
 #include "model/qos.h"
 #include "model/well_known.h"
 
@@ -29,53 +30,6 @@ const Row* rowOf(PriorityClass priorityClass) {
   for (const auto& row : kRows)
     if (row.priorityClass == priorityClass) return &row;
   return nullptr;
-}
-
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-}
-
-// Go allows "_" between digits and after the base prefix, and only there. `text` has no sign.
-bool underscoresOk(std::string_view text) {
-  const char kind = text.size() >= 2 && text[0] == '0' ? lower(text[1]) : 0;
-  const bool prefixed = kind == 'x' || kind == 'o' || kind == 'b';
-  bool afterDigit = prefixed;  // the prefix counts as one
-  for (const char c : text.substr(prefixed ? 2 : 0)) {
-    if (c == '_' && !afterDigit) return false;
-    afterDigit = c != '_';
-  }
-  return afterDigit;
-}
-
-// strconv.ParseInt(text, 0, 32)
-bool parseGoInt(std::string_view text, std::int32_t& out) {
-  std::string_view rest = text;
-  bool negative = false;
-  if (!rest.empty() && (rest[0] == '+' || rest[0] == '-')) {
-    negative = rest[0] == '-';
-    rest.remove_prefix(1);
-  }
-  if (rest.empty()) return false;
-  int base = 10;
-  std::string_view digits = rest;
-  if (rest[0] == '0') {
-    const char kind = rest.size() >= 3 ? lower(rest[1]) : 0;
-    base = kind == 'x' ? 16 : kind == 'b' ? 2 : 8;
-    if (kind == 'x' || kind == 'b' || kind == 'o') {
-      digits.remove_prefix(2);
-    } else {
-      digits.remove_prefix(1);
-      if (digits.empty()) digits = "0";
-    }
-  }
-  std::string plain = negative ? "-" : "";
-  for (const char c : digits) {
-    if (c == '+' || c == '-') return false;
-    if (c != '_') plain += c;
-  }
-  if (plain.size() != digits.size() + negative && !underscoresOk(rest)) return false;
-  const auto [end, error] = std::from_chars(plain.data(), plain.data() + plain.size(), out, base);
-  return error == std::errc{} && end == plain.data() + plain.size();
 }
 
 }  // namespace
@@ -127,8 +81,9 @@ std::int32_t priorityWithDefault(const api::Pod& pod) {
 Result<std::int32_t> subPriority(const api::StringMap& labels) {
   const auto* text = api::findIn(labels, kLabelSubPriority);
   if (!text || text->empty()) return 0;
-  std::int32_t value = 0;
-  if (parseGoInt(*text, value)) return value;
+  using Limits = std::numeric_limits<std::int32_t>;
+  if (const auto value = flags::parseInteger(*text, Limits::min(), Limits::max()))
+    return static_cast<std::int32_t>(*value);
   return fail(ErrorCode::Invalid, fmt::format("metadata.labels[{}]: \"{}\" is not a 32-bit integer",
                                               kLabelSubPriority, *text));
 }

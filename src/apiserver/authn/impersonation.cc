@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "apiserver/authn/service_account_tokens.h"
+#include "base/ascii.h"
 #include "net/url.h"
 
 namespace koord::apiserver {
@@ -22,13 +23,6 @@ struct Wanted {
   std::map<std::string, std::vector<std::string>> extra;
   bool any = false;
 };
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
-  return out;
-}
 
 Wanted readHeaders(const net::Headers& headers) {
   Wanted wanted;

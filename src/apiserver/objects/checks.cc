@@ -7,6 +7,7 @@
 #include <array>
 
 #include "apiserver/objects/formats.h"
+#include "base/ascii.h"
 
 namespace koord::apiserver {
 namespace {
@@ -14,13 +15,6 @@ namespace {
 constexpr const char* kPortRange = "must be between 1 and 65535, inclusive";
 constexpr std::size_t kMaxPortName = 15;
 constexpr std::size_t kMaxDataKey = 253;
-
-bool isLower(char c) {
-  return c >= 'a' && c <= 'z';
-}
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // As 16 bytes; IPv4 addresses are in the last four, as IPv6 embeds them.
 std::array<unsigned char, 16> bytesOf(std::string_view text) {
@@ -44,7 +38,7 @@ std::vector<std::string> checkPortName(std::string_view name) {
     wrong.push_back(fmt::format("must be no more than {} bytes", kMaxPortName));
   if (!std::ranges::all_of(name, [](char c) { return isLower(c) || isDigit(c) || c == '-'; }))
     wrong.push_back("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
-  if (std::ranges::none_of(name, isLower))
+  if (std::ranges::none_of(name, [](char c) { return isLower(c); }))
     wrong.push_back("must contain at least one letter (a-z)");
   if (name.find("--") != std::string_view::npos)
     wrong.push_back("must not contain consecutive hyphens");
@@ -111,7 +105,7 @@ void validateDataKey(std::string_view key, const std::string& path, FieldErrors&
   if (key.size() > kMaxDataKey)
     errors.invalid(path, key, fmt::format("must be no more than {} bytes", kMaxDataKey));
   const bool good = !key.empty() && std::ranges::all_of(key, [](char c) {
-    return isLower(c) || isDigit(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+    return isLower(c) || isDigit(c) || isUpper(c) || c == '-' || c == '_' || c == '.';
   });
   if (!good) {
     errors.invalid(path, key,

@@ -9,6 +9,7 @@
 #include "apiserver/objects/normalize.h"
 #include "apiserver/objects/validate_kinds.h"
 #include "apiserver/objects/validate_limits.h"
+#include "base/ascii.h"
 #include "base/quantity.h"
 
 namespace koord::apiserver {
@@ -17,13 +18,6 @@ namespace {
 using api::Schema;
 
 constexpr std::size_t kMaxAnnotationBytes = 256 << 10;
-
-std::string lowered(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
-  return out;
-}
 
 std::string checkName(std::string_view name, const Resource& resource) {
   if (resource.group == "rbac.authorization.k8s.io") return api::checkPathSegment(name);

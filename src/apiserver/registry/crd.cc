@@ -6,6 +6,7 @@
 
 #include "api/names.h"
 #include "api/schema/builtin.h"
+#include "base/ascii.h"
 
 namespace koord::apiserver {
 namespace {
@@ -24,13 +25,6 @@ std::vector<std::string> texts(const json::value* list) {
 bool flag(const json::value& in, std::string_view name) {
   const auto* member = find(in, name);
   return member && member->is_bool() && member->get_bool();
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
-  return out;
 }
 
 std::unexpected<Error> required(std::string_view field) {
@@ -159,7 +153,7 @@ Result<Resource> resourceOfCrd(const json::value& crd, std::vector<std::string>&
   if (auto set = setNames(resource, *spec, textAt(crd, "metadata", "name")); !set)
     return fail(std::move(set.error()));
   resource.singular = textAt(*spec, "names", "singular");
-  if (resource.singular.empty()) resource.singular = lower(resource.kind);
+  if (resource.singular.empty()) resource.singular = lowered(resource.kind);
   resource.listKind = textAt(*spec, "names", "listKind");
   if (resource.listKind.empty()) resource.listKind = resource.kind + "List";
   resource.shortNames = texts(at(*spec, "names", "shortNames"));
@@ -182,7 +176,7 @@ void completeCrd(json::value& crd, std::string_view now) {
   auto* names = spec && spec->contains("names") ? (*spec)["names"].if_object() : nullptr;
   if (!names) return;
   const std::string kind(textAt((*spec)["names"], "kind"));
-  if (textAt((*spec)["names"], "singular").empty()) (*names)["singular"] = lower(kind);
+  if (textAt((*spec)["names"], "singular").empty()) (*names)["singular"] = lowered(kind);
   if (textAt((*spec)["names"], "listKind").empty()) (*names)["listKind"] = kind + "List";
   const json::value accepted = *names;
   if (!spec->contains("conversion")) (*spec)["conversion"] = {{"strategy", "None"}};

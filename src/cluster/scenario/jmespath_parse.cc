@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "cluster/scenario/jmespath_ast.h"
 
 // A parser by operator precedence (Pratt, 1973): every token has a strength with which it binds
@@ -130,10 +131,7 @@ struct SyntaxError {
 };
 
 bool isNameStart(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-bool isDigit(char c) {
-  return c >= '0' && c <= '9';
+  return isLower(c) || isUpper(c) || c == '_';
 }
 bool isNamePart(char c) {
   return isNameStart(c) || isDigit(c);

@@ -1,0 +1,30 @@
+#pragma once
+
+// Letters and digits of ASCII, whatever the locale says; every other byte is neither and stays as
+// it is.
+
+#include <string>
+#include <string_view>
+
+namespace koord {
+
+constexpr bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+constexpr bool isLower(char c) {
+  return c >= 'a' && c <= 'z';
+}
+constexpr bool isUpper(char c) {
+  return c >= 'A' && c <= 'Z';
+}
+
+constexpr char lowered(char c) {
+  return isUpper(c) ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+inline std::string lowered(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = lowered(c);
+  return out;
+}
+
+}  // namespace koord

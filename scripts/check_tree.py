@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Checks what the compiler does not: include directions between floors, sizes, pragma once, two traps of coroutines."""
+"""Checks what the compiler does not: include directions between floors, sizes, pragma once, two
+traps of coroutines, names that files which are compiled together must not share."""
 
 import pathlib
 import re
 import sys
 
-from cpp_functions import blanked, functions
+from cpp_functions import blanked, functions, own_names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # A folder may include only from folders in its row and from base.
@@ -29,18 +30,23 @@ TESTS_MAY_ALSO_USE = {"apiserver"}
 MAX_LINES, MAX_TEST_LINES = 800, 1500
 # Tests and benchmarks have tables of cases within their functions.
 MAX_FUNCTION, MAX_TEST_FUNCTION = 60, 100
-# Tables that are written as a function, and branches that belong together (one per token, per type).
+# Tables that are written as a function.
 LONG_BY_NATURE = {
     ("src/apiserver/registry/builtin_resources.cc", "rows"),
     ("src/apiserver/tables/builtin_tables.cc", "rows"),
 }
 INCLUDE = re.compile(r'^#include "([^"/]+)/[^"]+"', re.M)
 
-# A lambda that is a coroutine always names its return type. What it captures lives in the lambda, not in the
-# coroutine: when the lambda is gone, the captures are.
+# A lambda that is a coroutine always names its return type. What it captures lives in the lambda,
+# not in the coroutine: when the lambda is gone, the captures are.
 CAPTURING = re.compile(r"\[[^\[\]]+\]\s*(?:\([^{};]*?\))?[\s\w]*->\s*(?:koord::)?Task<")
-COROUTINE = re.compile(r"\bTask<[^;{}()]*?>\s+([\w:]+)\(([^{};]*?)\)\s*(?:const|override|final|;|\{)")
+COROUTINE = re.compile(
+    r"\bTask<[^;{}()]*?>\s+([\w:]+)\(([^{};]*?)\)\s*(?:const|override|final|;|\{)")
 SPAWNED = re.compile(r"\bspawn\(\s*(?:\w+(?:\.|->))*([\w:]+)\(")
+
+
+def is_test(name: pathlib.Path) -> bool:
+    return name.parts[0] in ("tests", "bench") or name.stem.endswith("_test")
 
 
 def check_place(name: pathlib.Path, text: str, test: bool) -> list[str]:
@@ -73,8 +79,8 @@ def check_sizes(name: pathlib.Path, code: str, test: bool) -> list[str]:
 
 
 def check_coroutines(name: pathlib.Path, code: str, test: bool) -> list[str]:
-    """Tasks begin when they are awaited. Who awaits one at once keeps its arguments alive meanwhile, so references
-    are fine there; who spawns one does not."""
+    """Tasks begin when they are awaited. Who awaits one at once keeps its arguments alive
+    meanwhile, so references are fine there; who spawns one does not."""
     problems = []
     for match in CAPTURING.finditer(code):
         line = code.count("\n", 0, match.start()) + 1
@@ -82,7 +88,8 @@ def check_coroutines(name: pathlib.Path, code: str, test: bool) -> list[str]:
                         "write a function with value parameters")
     if test:
         return problems
-    referring = {match.group(1).split("::")[-1] for match in COROUTINE.finditer(code) if "&" in match.group(2)}
+    referring = {match.group(1).split("::")[-1]
+                 for match in COROUTINE.finditer(code) if "&" in match.group(2)}
     for match in SPAWNED.finditer(code):
         called = match.group(1).split("::")[-1]
         if called in referring:
@@ -92,11 +99,29 @@ def check_coroutines(name: pathlib.Path, code: str, test: bool) -> list[str]:
     return problems
 
 
-def check(path: pathlib.Path) -> list[str]:
-    name = path.relative_to(ROOT)
-    text = path.read_text()
-    code = blanked(text)
-    test = name.parts[0] in ("tests", "bench") or path.stem.endswith("_test")
+def check_batches(files: dict[pathlib.Path, str]) -> list[str]:
+    """Files of a folder are compiled several at a time (koord_batches), which ones may change with
+    every new file: what they keep to themselves must have different names."""
+    problems = []
+    owners = {}
+    for name, code in files.items():
+        if name.suffix != ".cc" or name.parts[0] != "src" or name.stem.startswith("codec"):
+            continue
+        folder = name.parent
+        while not (ROOT / folder / "CMakeLists.txt").exists():
+            folder = folder.parent
+        namespace = re.search(r"\bnamespace\s+([\w:]+)\s*\{", code)
+        for own in own_names(code):
+            key = (folder, is_test(name), namespace and namespace.group(1), own)
+            if key in owners:
+                problems.append(f"{name}: {own} of its unnamed namespace is in {owners[key]}, too; "
+                                "rename or share it")
+            owners[key] = name
+    return problems
+
+
+def check(name: pathlib.Path, text: str, code: str) -> list[str]:
+    test = is_test(name)
     problems = check_place(name, text, test) if name.parts[0] == "src" else []
     try:
         problems += check_sizes(name, code, test)
@@ -107,10 +132,14 @@ def check(path: pathlib.Path) -> list[str]:
 
 def main() -> int:
     problems = []
+    files = {}
     for folder in ("src", "cmd", "tests", "bench"):
         for path in sorted((ROOT / folder).glob("**/*")):
             if path.suffix in (".h", ".cc"):
-                problems += check(path)
+                name, text = path.relative_to(ROOT), path.read_text()
+                files[name] = blanked(text)
+                problems += check(name, text, files[name])
+    problems += check_batches(files)
     print("\n".join(problems) or "tree: ok")
     return 1 if problems else 0
 

@@ -1,15 +1,17 @@
-"""Finds the functions of a C++ file by its braces, for check_tree.py.
+"""Finds the functions of a C++ file by its braces, and the names that it keeps to itself, for
+check_tree.py.
 
-No parser: comments, strings and preprocessor lines are blanked, then a stack says what each open brace is. Braces of
-namespaces and classes are looked into; a brace after a head with balanced parentheses opens a function; every other
-brace (initializers, lambdas of an initializer list) belongs to what stands around it. That is enough for formatted
-code without macros that hide braces. The whole tree takes half a second.
+No parser: comments, strings and preprocessor lines are blanked, then a stack says what each open
+brace is. Braces of namespaces and classes are looked into; a brace after a head with balanced
+parentheses opens a function; every other brace (initializers, lambdas of an initializer list)
+belongs to what stands around it. That is enough for formatted code without macros that hide braces.
+The whole tree takes a second.
 """
 
 import re
 from typing import NamedTuple
 
-# What may hold a brace that is none: comments, raw strings, strings, characters, preprocessor lines.
+# What may hold a brace that is none: comments, (raw) strings, characters, preprocessor lines.
 _NOT_CODE = re.compile(
     r'//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
     r"|(?<![0-9a-fA-F])'(?:\\.|[^'\\\n])+'|^[ \t]*#(?:\\\n|[^\n])*",
@@ -70,3 +72,37 @@ def functions(code: str) -> list[Function]:
     if open_braces:
         raise ValueError("the braces do not match")
     return found
+
+
+_UNNAMED = re.compile(r"\bnamespace\s*\{")
+_OWN_NAMES = re.compile(
+    r"\b(?:struct|class|enum class|enum)\s+(\w+)\s*(?:final\s*)?(?::[^{};]*)?\{"
+    r"|\b(k[A-Z]\w*)\s*(?:\[[^\]]*\])?\s*[={]"
+    r"|(\w+\s*\([^(){};]*(?:\([^()]*\)[^(){};]*)*\))\s*(?:const|noexcept|->[^{;]*|\s)*\{")
+
+
+def own_names(code: str) -> set[str]:
+    """Types, constants and functions (with their parameters) of the unnamed namespaces of a blanked
+    file. Such a file must not be compiled together with another one that has the same."""
+    found = set()
+    for match in _UNNAMED.finditer(code):
+        shallow, depth = [], 1  # what stands at the depth of the namespace
+        for char in code[match.end():]:
+            depth -= char == "}"
+            if depth == 0:
+                break
+            if depth == 1 and char != "}":
+                shallow.append(char)
+            depth += char == "{"
+        for names in _OWN_NAMES.finditer("".join(shallow)):
+            type_, constant, function = names.groups()
+            found.add(type_ or constant or _signature(function))
+    return found
+
+
+def _signature(function: str) -> str:
+    """Without the names of the parameters."""
+    name, parameters = function[:-1].split("(", 1)
+    types = [re.sub(r"(?<=[\s&*>])\w+$", "", part.split("=")[0].strip()).strip()
+             for part in parameters.split(",")]
+    return f"{name.strip()}({', '.join(types)})"

@@ -14,7 +14,7 @@ namespace koord::kube {
 
 namespace {
 
-constexpr std::size_t kRemembered = 4096;
+constexpr std::size_t kRememberedAnswers = 4096;
 constexpr api::ResourceType kTokenReview{"authentication.k8s.io", "v1", "tokenreviews",
                                          "TokenReview", false};
 constexpr api::ResourceType kAccessReview{"authorization.k8s.io", "v1", "subjectaccessreviews",
@@ -125,8 +125,8 @@ RequestGuard::RequestGuard(Executor& executor, Api* authentication, Api* authori
       authentication_(authentication),
       authorization_(authorization),
       options_(std::move(options)),
-      users_(kRemembered),
-      decisions_(kRemembered) {}
+      users_(kRememberedAnswers),
+      decisions_(kRememberedAnswers) {}
 
 net::HttpServer::Handler RequestGuard::around(net::HttpServer::Handler handler) {
   return [this, handler = std::move(handler)](net::ServerRequest request,

@@ -52,7 +52,7 @@ struct Place {
 };
 
 // What the operations so far have used up.
-class Budget {
+class JsonPatchBudget {
  public:
   Result<> copied(std::size_t bytes) {
     copiedBytes_ += bytes;
@@ -123,7 +123,7 @@ Result<const json::value*> get(std::string_view op, const Place& place) {
 
 // value has `depth` levels.
 Result<> add(std::string_view op, const Place& place, json::value value, std::size_t depth,
-             Budget& budget) {
+             JsonPatchBudget& budget) {
   if (place.level + depth > kMaxJsonDepth)
     return broken(
         op, place.key,
@@ -147,7 +147,7 @@ Result<> add(std::string_view op, const Place& place, json::value value, std::si
 }
 
 // What was there, which is gone from the document now.
-Result<json::value> take(std::string_view op, const Place& place, Budget& budget) {
+Result<json::value> take(std::string_view op, const Place& place, JsonPatchBudget& budget) {
   json::value taken;
   if (auto* object = place.container->if_object()) {
     const auto it = object->find(place.key);
@@ -172,7 +172,7 @@ std::unexpected<Error> missing(std::string_view op, std::string_view path) {
 }
 
 Result<> moveOrCopy(json::value& document, const json::value& operation, std::string_view op,
-                    std::string_view path, Budget& budget) {
+                    std::string_view path, JsonPatchBudget& budget) {
   const auto* member = find(operation, "from");
   if (!member || !member->is_string())
     return fail(ErrorCode::BadRequest, fmt::format("{} operation: from is missing", op));
@@ -218,7 +218,7 @@ Result<> testOrReplace(const Place& place, std::string_view op, std::string_view
   return {};
 }
 
-Result<> applyOne(json::value& document, const json::value& operation, Budget& budget) {
+Result<> applyOne(json::value& document, const json::value& operation, JsonPatchBudget& budget) {
   if (!operation.is_object()) return fail(ErrorCode::BadRequest, "an operation must be an object");
   const std::string op(textAt(operation, "op"));
   const auto* pathMember = find(operation, "path");
@@ -263,7 +263,7 @@ Result<json::value> applyJsonPatch(const json::value& document, const json::valu
                 fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
                             kMaxPatchOperations, operations->size()));
   json::value out = document;
-  Budget budget;
+  JsonPatchBudget budget;
   for (const auto& operation : *operations)
     if (auto applied = applyOne(out, operation, budget); !applied)
       return fail(std::move(applied.error()));

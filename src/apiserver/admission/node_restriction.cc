@@ -12,7 +12,6 @@
 namespace koord::apiserver {
 namespace {
 
-constexpr std::string_view kUserPrefix = "system:node:";
 constexpr std::string_view kKubeletLabels[] = {
     "kubernetes.io/hostname",
     "kubernetes.io/arch",
@@ -152,12 +151,19 @@ bool isNodeUser(const User& user) {
   return std::ranges::find(user.groups, "system:nodes") != user.groups.end();
 }
 
+std::optional<std::string_view> nodeOfUser(std::string_view userName) {
+  constexpr std::string_view kPrefix = "system:node:";
+  if (!userName.starts_with(kPrefix) || userName.size() == kPrefix.size()) return std::nullopt;
+  return userName.substr(kPrefix.size());
+}
+
 Outcome<> admitNodeWrite(const NodeWrite& write) {
   if (!isNodeUser(write.user)) return {};
-  if (!write.user.name.starts_with(kUserPrefix))
+  const auto known = nodeOfUser(write.user.name);
+  if (!known)
     return forbidden(write,
                      fmt::format("could not determine node from user \"{}\"", write.user.name));
-  const auto node = std::string_view(write.user.name).substr(kUserPrefix.size());
+  const std::string_view node = *known;
   if (write.resource.isCore("nodes")) return admitNode(write, node);
   if (write.resource.isCore("pods")) return admitPod(write, node);
   if (write.resource.is("storage.k8s.io", "csinodes") && write.name != node)

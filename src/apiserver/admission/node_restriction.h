@@ -3,6 +3,9 @@
 // What a kubelet (user system:node:NAME of the group system:nodes) may write: its own Node, its own
 // Lease, and the pods that run on it. Rules and messages are those of upstream's NodeRestriction.
 
+#include <optional>
+#include <string_view>
+
 #include "apiserver/objects/failure.h"
 #include "apiserver/registry/resource.h"
 #include "apiserver/server/call.h"
@@ -21,6 +24,8 @@ struct NodeWrite {
 };
 
 bool isNodeUser(const User& user);
+// NAME of a user system:node:NAME; nothing for other names, and for none.
+std::optional<std::string_view> nodeOfUser(std::string_view userName);
 // Other users may write everything.
 Outcome<> admitNodeWrite(const NodeWrite& write);
 

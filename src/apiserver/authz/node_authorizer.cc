@@ -9,7 +9,6 @@
 namespace koord::apiserver {
 namespace {
 
-constexpr std::string_view kPrefix = "system:node:";
 constexpr std::string_view kReads[] = {"get", "list", "watch"};
 constexpr std::string_view kOwnObjectVerbs[] = {"get", "create", "update", "patch", "delete"};
 
@@ -49,10 +48,9 @@ Decision ownCsiNode(std::string_view node, const Attributes& a) {
 
 Decision NodeAuthorizer::authorize(const Attributes& a) {
   if (!isNodeUser(a.user)) return no();
-  std::string_view node = a.user.name;
-  if (!node.starts_with(kPrefix) || node.size() == kPrefix.size())
-    return no(fmt::format("unknown node for user \"{}\"", a.user.name));
-  node.remove_prefix(kPrefix.size());
+  const auto known = nodeOfUser(a.user.name);
+  if (!known) return no(fmt::format("unknown node for user \"{}\"", a.user.name));
+  const std::string_view node = *known;
   if (!a.isResource()) return byRules(a);
   if (a.group.empty()) return core(node, a);
   if (a.group == "coordination.k8s.io" && a.resource == "leases") return ownLease(node, a);

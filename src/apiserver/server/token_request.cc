@@ -18,14 +18,14 @@ constexpr std::int64_t kDefault = 60 * 60;
 // What may be asked for can be longer than what is given: a token that was lost lives this long.
 constexpr std::int64_t kMost = 365 * 24 * 60 * 60;
 
-struct Wanted {
+struct TokenWanted {
   std::vector<std::string> audiences;
   std::int64_t seconds = kDefault;
   std::string boundKind, boundVersion, boundName, boundUid;
 };
 
-Outcome<Wanted> readWanted(const json::value& body) {
-  Wanted wanted;
+Outcome<TokenWanted> readWanted(const json::value& body) {
+  TokenWanted wanted;
   wanted.audiences = textsOf(at(body, "spec", "audiences"));
   wanted.seconds = integerAt(body, kDefault, "spec", "expirationSeconds");
   FieldErrors errors;
@@ -54,7 +54,7 @@ struct Bound {
   TokenReference TokenClaims::* claim = nullptr;
 };
 
-std::optional<Bound> boundOf(const Wanted& wanted) {
+std::optional<Bound> boundOf(const TokenWanted& wanted) {
   if (wanted.boundVersion == "v1") {
     if (wanted.boundKind == "Pod") return Bound{"pods", true, &TokenClaims::pod};
     if (wanted.boundKind == "Secret") return Bound{"secrets", true, &TokenClaims::secret};
@@ -73,7 +73,7 @@ std::string uidOf(const json::value& object) {
 }
 
 // Fills in what the token is bound to.
-Outcome<> bindClaims(TokenClaims& claims, const Wanted& wanted, Store& store) {
+Outcome<> bindClaims(TokenClaims& claims, const TokenWanted& wanted, Store& store) {
   if (wanted.boundKind.empty()) return {};
   const auto bound = boundOf(wanted);
   if (!bound)
@@ -110,14 +110,12 @@ Outcome<> bindClaims(TokenClaims& claims, const Wanted& wanted, Store& store) {
 
 // A kubelet gets tokens for the pods that run on its node.
 Outcome<> admitKubelet(const User& user, const TokenClaims& claims, std::string_view account) {
-  constexpr std::string_view kPrefix = "system:node:";
   const auto forbidden = [&](const char* why) {
     return refuse(ErrorCode::Forbidden,
                   fmt::format("serviceaccounts \"{}\" is forbidden: {}", account, why));
   };
   if (claims.pod.name.empty()) return forbidden("node requested token not bound to a pod");
-  if (std::string_view(user.name).substr(std::min(kPrefix.size(), user.name.size())) !=
-      claims.node.name)
+  if (nodeOfUser(user.name).value_or("") != claims.node.name)
     return forbidden("node requested token bound to a pod scheduled on a different node");
   return {};
 }

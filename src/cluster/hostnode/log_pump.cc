@@ -11,10 +11,6 @@ namespace koord::cluster {
 
 namespace {
 
-WallTime now() {
-  return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now());
-}
-
 void closeFd(int& fd) {
   if (fd >= 0) ::close(fd);
   fd = -1;
@@ -67,7 +63,7 @@ void LogPump::drain() {
   for (auto& stream : streams_) {
     while (copy(stream)) {
     }
-    put(stream.lines.finish(now()));
+    put(stream.lines.finish(machineNow()));
   }
 }
 
@@ -80,7 +76,7 @@ bool LogPump::copy(Stream& stream) {
     closeFd(stream.reader);
     return false;
   }
-  put(stream.lines.add({bytes, static_cast<std::size_t>(got)}, now()));
+  put(stream.lines.add({bytes, static_cast<std::size_t>(got)}, machineNow()));
   return true;
 }
 

@@ -12,6 +12,11 @@
 
 namespace koord::cluster {
 
+// The shim is a process of its own, without an executor: its time is the machine's.
+inline WallTime machineNow() {
+  return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now());
+}
+
 class LogPump {
  public:
   // False, with errno, when the log or the pipes cannot be made.

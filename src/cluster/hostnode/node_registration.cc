@@ -10,7 +10,7 @@
 namespace koord::cluster {
 
 namespace {
-constexpr Duration kRetry = std::chrono::seconds(1);
+constexpr Duration kRegistrationRetry = std::chrono::seconds(1);
 }
 
 Task<void> NodeRegistration::run() {
@@ -21,7 +21,7 @@ Task<void> NodeRegistration::run() {
       done_ = true;
     } else {
       log::warn("register node {}: {}", node_.name, reported.error().message);
-      auto pause = sleepFor(executor_, kRetry);
+      auto pause = sleepFor(executor_, kRegistrationRetry);
       co_await pause;
     }
   }

@@ -21,10 +21,6 @@ namespace koord::cluster {
 
 namespace {
 
-WallTime now() {
-  return std::chrono::time_point_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now());
-}
-
 // What the child says through the pipe when it cannot become the command.
 struct StartFailure {
   char message[400] = {};
@@ -87,7 +83,7 @@ std::int64_t oomKillsIn(const std::string& file) {
 
 ExitRecord exitOf(int status, const ContainerRecord& record) {
   ExitRecord exit;
-  exit.finishedAt = now();
+  exit.finishedAt = machineNow();
   if (WIFSIGNALED(status)) {
     exit.signal = WTERMSIG(status);
     exit.exitCode = 128 + exit.signal;
@@ -154,7 +150,7 @@ int runContainer(const std::string& dir) {
   ::close(pipe[0]);
   const bool started = got == 0;  // exec closed the pipe without a word
   if (started) {
-    if (!writeFileAtomic(dir + "/started.json", encodeRecord(StartRecord{child, now()}))) {
+    if (!writeFileAtomic(dir + "/started.json", encodeRecord(StartRecord{child, machineNow()}))) {
       ::kill(child, SIGKILL);
       return 1;
     }

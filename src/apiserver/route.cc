@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "apiserver/protobuf_front.h"
+#include "base/split.h"
 #include "base/yaml.h"
 
 namespace koord::apiserver {
@@ -11,16 +12,6 @@ namespace {
 using kube::Verb;
 
 constexpr std::size_t kMaxBodyBytes = 3 << 20;  // as JSON, like that of bodies in general
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    const auto end = text.find(separator);
-    if (end != 0) out.emplace_back(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-  }
-  return out;
-}
 
 std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -99,8 +90,8 @@ Accepts readAccept(std::string_view header) {
   if (header.empty()) return accepts;
   bool json = false;
   bool decided = false;
-  for (const auto& item : split(header, ',')) {
-    const auto params = split(item, ';');
+  for (const auto& item : splitWords(header, ',')) {
+    const auto params = splitWords(item, ';');
     if (params.empty()) continue;
     const auto type = trim(params[0]);
     if (type.find("openapi.spec.v2") != std::string_view::npos &&
@@ -132,7 +123,7 @@ Accepts readAccept(std::string_view header) {
 }
 
 std::optional<Outcome<Call>> routeCall(const net::ServerRequest& in, const net::Target& target) {
-  auto parts = split(target.path, '/');
+  auto parts = splitWords(target.path, '/');
   const bool core = !parts.empty() && parts[0] == "api";
   if (parts.empty() || (!core && parts[0] != "apis")) return std::nullopt;
   std::size_t at = core ? 2 : 3;

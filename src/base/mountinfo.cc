@@ -1,18 +1,12 @@
 #include "base/mountinfo.h"
 
 #include <optional>
-#include <ranges>
+
+#include "base/split.h"
 
 namespace koord {
 
 namespace {
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (const auto part : std::views::split(text, separator))
-    parts.emplace_back(part.begin(), part.end());
-  return parts;
-}
 
 // Blanks, tabs, newlines and backslashes of a path are written as \ooo.
 std::string unescaped(std::string_view text) {
@@ -37,11 +31,11 @@ std::string unescaped(std::string_view text) {
 std::optional<MountInfo> parseLine(std::string_view line) {
   const auto dash = line.find(" - ");
   if (dash == std::string_view::npos) return std::nullopt;
-  const auto mount = split(line.substr(0, dash), ' ');
-  const auto source = split(line.substr(dash + 3), ' ');
+  const auto mount = splitAll(line.substr(0, dash), ' ');
+  const auto source = splitAll(line.substr(dash + 3), ' ');
   if (mount.size() < 6 || source.size() < 3) return std::nullopt;
   MountInfo info{unescaped(mount[4]), std::string(source[0]), {}};
-  for (const auto option : split(source[2], ',')) info.superOptions.emplace_back(option);
+  for (const auto option : splitAll(source[2], ',')) info.superOptions.emplace_back(option);
   return info;
 }
 
@@ -49,7 +43,7 @@ std::optional<MountInfo> parseLine(std::string_view line) {
 
 std::vector<MountInfo> parseMountInfo(std::string_view text) {
   std::vector<MountInfo> mounts;
-  for (const auto line : split(text, '\n'))
+  for (const auto line : splitAll(text, '\n'))
     if (auto mount = parseLine(line)) mounts.push_back(*std::move(mount));
   return mounts;
 }

@@ -6,6 +6,7 @@
 #include "apiserver/authz/bootstrap_roles.h"
 #include "apiserver/authz/rbac.h"
 #include "apiserver/objects/edit.h"
+#include "base/split.h"
 
 namespace koord::apiserver {
 namespace {
@@ -15,19 +16,9 @@ constexpr const char* kAggregate = "rbac.authorization.k8s.io/aggregate-to-";
 
 using Words = std::vector<std::string>;
 
-Words split(std::string_view text, char separator) {
-  Words out;
-  while (!text.empty()) {
-    const auto end = text.find(separator);
-    if (end != 0) out.emplace_back(text.substr(0, end));
-    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-  }
-  return out;
-}
-
 Words verbsOf(const std::string& text) {
   Words out;
-  for (auto& word : split(text, ' ')) {
+  for (auto& word : splitWords(text, ' ')) {
     if (word == "read" || word == "all") out.insert(out.end(), {"get", "list", "watch"});
     if (word == "write" || word == "all")
       out.insert(out.end(), {"create", "delete", "deletecollection", "patch", "update"});
@@ -39,18 +30,18 @@ Words verbsOf(const std::string& text) {
 
 // " read | core apps | pods deployments | names" or " get | /healthz"
 PolicyRule ruleOf(const std::string& line) {
-  const auto parts = split(line, '|');
+  const auto parts = splitWords(line, '|');
   PolicyRule rule;
   rule.verbs = verbsOf(parts.at(0));
   if (parts.size() == 2) {
-    rule.urls = split(parts[1], ' ');
+    rule.urls = splitWords(parts[1], ' ');
     return rule;
   }
-  rule.groups = split(parts.at(1), ' ');
+  rule.groups = splitWords(parts.at(1), ' ');
   for (auto& group : rule.groups)
     if (group == "core") group.clear();
-  rule.resources = split(parts.at(2), ' ');
-  if (parts.size() > 3) rule.names = split(parts[3], ' ');
+  rule.resources = splitWords(parts.at(2), ' ');
+  if (parts.size() > 3) rule.names = splitWords(parts[3], ' ');
   return rule;
 }
 
@@ -74,13 +65,13 @@ struct RoleText {
 // A line that is not indented begins a role: NAME [+LABEL]... [<LABEL] [@NAMESPACE].
 std::vector<RoleText> readRoles(std::string_view text) {
   std::vector<RoleText> out;
-  for (const auto& line : split(text, '\n')) {
+  for (const auto& line : splitWords(text, '\n')) {
     if (line.front() == ' ') {
       out.back().rules.push_back(ruleOf(line));
       continue;
     }
     auto& role = out.emplace_back();
-    for (auto& word : split(line, ' ')) {
+    for (auto& word : splitWords(line, ' ')) {
       if (role.name.empty()) {
         role.name = std::move(word);
       } else if (word.front() == '+') {
@@ -133,7 +124,7 @@ json::value bindingObject(std::string_view name, std::string_view namespace_, st
 
 // NAME [@NAMESPACE] SUBJECT...; the role has the binding's name, but for "ROLE=NAME".
 json::value readBinding(const std::string& line) {
-  auto words = split(line, ' ');
+  auto words = splitWords(line, ' ');
   std::string name = words.front(), role = name, namespace_;
   if (const auto equals = name.find('='); equals != std::string::npos) {
     role = name.substr(0, equals);
@@ -169,7 +160,7 @@ std::vector<json::value> bootstrapPolicy() {
         bindingObject(role.name, "", role.name,
                       {"ServiceAccount:kube-system:" + role.name.substr(kController.size())}));
   }
-  for (const auto& line : split(kBootstrapBindings, '\n')) out.push_back(readBinding(line));
+  for (const auto& line : splitWords(kBootstrapBindings, '\n')) out.push_back(readBinding(line));
   return out;
 }
 

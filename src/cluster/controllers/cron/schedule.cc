@@ -7,6 +7,8 @@
 #include <charconv>
 #include <vector>
 
+#include "base/split.h"
+
 // A field is a set of numbers, as bits. next() goes day by day from the time given, and within a
 // day that matches, hour by hour and minute by minute, turning each wall-clock time into a point of
 // time by the zone. That is slow against arithmetic on fields, and right where arithmetic is not: a
@@ -51,16 +53,6 @@ constexpr Descriptor kDescriptors[] = {
     {"@hourly", "0 * * * *"},
 };
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> out;
-  while (true) {
-    const auto end = text.find(separator);
-    out.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return out;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::optional<int> numberOf(std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -94,13 +86,13 @@ Result<CronSchedule::Field> CronSchedule::parseField(std::string_view text, int 
     return fail(ErrorCode::Invalid, fmt::format("{} \"{}\": {}", bounds.name, text, why));
   };
   Field field;
-  for (const auto item : split(text, ',')) {
-    const auto parts = split(item, '/');
+  for (const auto item : splitAll(text, ',')) {
+    const auto parts = splitAll(item, '/');
     if (parts.size() > 2) return wrong("too many slashes");
     int low = bounds.low, high = bounds.high, step = 1;
     const bool star = parts[0] == "*" || parts[0] == "?";
     if (!star) {
-      const auto ends = split(parts[0], '-');
+      const auto ends = splitAll(parts[0], '-');
       if (ends.size() > 2) return wrong("too many hyphens");
       const auto from = valueOf(ends[0], bounds);
       if (!from) return wrong("expected a number");
@@ -134,9 +126,7 @@ Result<CronSchedule::Field> CronSchedule::parseField(std::string_view text, int 
 Result<CronSchedule> CronSchedule::parse(std::string_view text, const std::string& timeZone) {
   for (const auto& descriptor : kDescriptors)
     if (text == descriptor.name) text = descriptor.schedule;
-  std::vector<std::string_view> words;
-  for (const auto word : split(text, ' '))
-    if (!word.empty()) words.push_back(word);
+  const auto words = splitWords(text, ' ');
   if (words.size() != 5)
     return fail(ErrorCode::Invalid,
                 fmt::format("expected exactly 5 fields, found {}: [{}]", words.size(), text));

@@ -1,0 +1,30 @@
+#pragma once
+
+// Texts taken apart at a character.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace koord {
+
+// Every part, also those with nothing in them; "" is one empty part. Valid as long as the text is.
+inline std::vector<std::string_view> splitAll(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// The parts that have something in them: "/a//b" at '/' is "a" and "b".
+inline std::vector<std::string> splitWords(std::string_view text, char separator) {
+  std::vector<std::string> words;
+  for (const auto part : splitAll(text, separator))
+    if (!part.empty()) words.emplace_back(part);
+  return words;
+}
+
+}  // namespace koord

@@ -11,7 +11,6 @@ find_package(spdlog REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED COMPONENTS core)
 find_package(GTest REQUIRED)
-find_package(benchmark REQUIRED)
 
 # Not by pkg-config: its -pthread would make the precompiled headers unusable.
 find_library(KOORD_RE2 re2 REQUIRED)

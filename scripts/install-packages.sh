@@ -11,7 +11,7 @@ packages=(
   prometheus-cpp-dev libre2-dev
   libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc libjemalloc-dev
   # tests
-  libgtest-dev libgmock-dev libbenchmark-dev python3 nghttp2-server clang-format-19
+  libgtest-dev libgmock-dev python3 nghttp2-server clang-format-19
 )
 # The optional runtime of the host node, and the image that it starts.
 runtime=(containerd runc busybox-static)

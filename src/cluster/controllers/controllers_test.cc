@@ -242,12 +242,36 @@ spec:
       containers: [{name: c, image: v1}]
       tolerations: [{key: ours, operator: Exists}]
 )");
-  ASSERT_TRUE(cluster.until([&] {
-    return cluster.get<api::DaemonSet>("agent")->status.observedGeneration > 0;
-  }));
+  ASSERT_TRUE(cluster.until(
+      [&] { return cluster.get<api::DaemonSet>("agent")->status.observedGeneration > 0; }));
   EXPECT_TRUE(activePods("app=agent").empty());
   cluster.patch<api::Node>("a", "spec: {taints: [{key: ours, effect: NoSchedule}]}");
   EXPECT_TRUE(untilPods(1, "app=agent"));
+}
+
+TEST_F(ControllersTest, APodOfADaemonSetStaysOnANodeThatTakesNoNewOnes) {
+  cluster.create(R"(
+apiVersion: v1
+kind: Node
+metadata: {name: a}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec: {containers: [{name: c, image: v1}]}
+)");
+  ASSERT_TRUE(untilPods(1, "app=agent"));
+  cluster.patch<api::Node>("a", "spec: {taints: [{key: theirs, effect: NoSchedule}]}");
+  EXPECT_TRUE(cluster.until(
+      [&] { return cluster.get<api::DaemonSet>("agent")->status.numberMisscheduled == 1; }));
+  EXPECT_EQ(activePods("app=agent").size(), 1u);
+  EXPECT_EQ(cluster.get<api::DaemonSet>("agent")->status.desiredNumberScheduled, 0);
+  cluster.patch<api::Node>("a", "spec: {taints: [{key: theirs, effect: NoExecute}]}");
+  EXPECT_TRUE(untilPods(0, "app=agent"));
 }
 
 TEST_F(ControllersTest, AStatefulSetStartsItsPodsInOrder) {

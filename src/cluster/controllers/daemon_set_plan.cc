@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 
 #include "api/selector.h"
+#include "cluster/controllers/node_lifecycle.h"
 #include "cluster/controllers/rollout.h"
 
 namespace koord::cluster {
@@ -48,15 +49,16 @@ std::string targetOf(const api::Pod& pod) {
   return {};
 }
 
-bool tolerates(const api::PodSpec& spec, const api::List<api::Taint>& taints) {
+// All taints that keep pods off a node, or only those that drive them away from it.
+enum class Taints { All, NoExecute };
+
+bool tolerates(const api::PodSpec& spec, const api::List<api::Taint>& taints, Taints which) {
   return std::ranges::all_of(taints, [&](const api::Taint& taint) {
-    if (taint.effect == "PreferNoSchedule") return true;
-    return std::ranges::any_of(spec.tolerations, [&](const api::Toleration& toleration) {
-      if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-      if (!toleration.key.empty() && toleration.key != taint.key) return false;
-      if (toleration.operator_ == "Exists") return true;
-      return !toleration.key.empty() && toleration.value == taint.value;
-    });
+    return taint.effect == "PreferNoSchedule" ||
+           (which == Taints::NoExecute && taint.effect != "NoExecute") ||
+           std::ranges::any_of(spec.tolerations, [&](const api::Toleration& toleration) {
+             return tolerates(toleration, taint);
+           });
   });
 }
 
@@ -111,10 +113,11 @@ class Planner {
     }
   }
 
-  // Pods on a node that is not to have any, or is not there.
-  void misscheduled(const std::vector<PodPtr>& pods) {
+  // Pods on a node that is not to have any, or is not there. They stay when nothing but a taint of
+  // NoSchedule speaks against them.
+  void misscheduled(const std::vector<PodPtr>& pods, bool stay) {
     plan_.status.numberMisscheduled += static_cast<std::int32_t>(pods.size());
-    plan_.remove.insert(plan_.remove.end(), pods.begin(), pods.end());
+    if (!stay) plan_.remove.insert(plan_.remove.end(), pods.begin(), pods.end());
   }
 
   DaemonPlan finish() && {
@@ -225,11 +228,15 @@ Result<DaemonPlan> planDaemons(const api::DaemonSet& set, const std::string& has
   for (const auto& node : nodes) {
     const auto& name = node->metadata.name;
     const auto fits = affinity.matches(node->metadata.labels, name);
-    if (!fits || !*fits || !tolerates(sample->spec, node->spec.taints)) continue;
-    const auto here = pods.byNode.extract(name);
-    planner.visit(name, here ? here.mapped() : std::vector<PodPtr>{}, pods.leaving.contains(name));
+    if (!fits || !*fits || !tolerates(sample->spec, node->spec.taints, Taints::NoExecute)) continue;
+    const auto found = pods.byNode.extract(name);
+    const auto here = found ? found.mapped() : std::vector<PodPtr>{};
+    if (tolerates(sample->spec, node->spec.taints, Taints::All))
+      planner.visit(name, here, pods.leaving.contains(name));
+    else
+      planner.misscheduled(here, true);
   }
-  for (const auto& [node, rest] : pods.byNode) planner.misscheduled(rest);
+  for (const auto& [node, rest] : pods.byNode) planner.misscheduled(rest, false);
   return std::move(planner).finish();
 }
 

@@ -10,6 +10,8 @@
 // others as many as the strategy leaves room for. With maxSurge the new pod is made beside the old
 // one, which goes when the new one is available.
 //
+// A taint of NoSchedule keeps new pods off a node and leaves those that run there alone.
+//
 // Cost: O(nodes + pods log pods of one node). Source: the rules of kube-controller-manager's daemon
 // controller.
 

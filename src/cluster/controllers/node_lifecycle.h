@@ -19,6 +19,7 @@
 
 namespace koord::cluster {
 
+bool tolerates(const api::Toleration& toleration, const api::Taint& taint);
 // The taints that belong to this controller, as the node's conditions want them.
 api::List<api::Taint> conditionTaints(const api::Node& node);
 // When the pod has to leave a node with these taints: nothing while it may stay. `seen` is for

@@ -7,6 +7,20 @@
 #include "base/time.h"
 #include "kube/client.h"
 
+// An event goes through three filters, as in client-go, whose figures these are. (1) Aggregation:
+// events of one object, type and reason whose texts differ; from the tenth text within ten minutes
+// on they are one event, "(combined from similar events)". Texts seen before stay what they are.
+// (2) Counting: what is the same as before raises the count of the event that was written, by a
+// patch. (3) Spam: a bucket of 25 per object, refilled by one each five minutes; what is over it is
+// counted and not written.
+//
+// The memories (kRemembered objects each) forget what was noted first, and hold digests instead of
+// texts, since a scheduler may report on a hundred thousand pods. A collision merges two events,
+// which costs a count and nothing else.
+//
+// Writes go one after the other and off the caller's path; beyond a thousand that wait, new ones
+// are dropped. Events are for people and must never slow down what they tell of.
+
 namespace koord::kube {
 
 using namespace std::chrono_literals;

@@ -7,6 +7,21 @@
 #include "apiserver/objects/edit.h"
 #include "apiserver/server/target.h"
 
+// A ledger: for each quota what every object was charged, and the sums. A write asks admit()
+// whether the difference to what the object was charged before fits, in the same turn in which it
+// is stored; the change of the store then moves the charge. So the sums are always those of the
+// stored objects, a replaced object is not charged twice, and there is no window between asking and
+// writing in which two creations could take the same remainder. Upstream has that window and closes
+// it with a compare-and-swap on the quota's status and a controller that counts everything again
+// every few minutes.
+//
+// Charges change with time, too: a pod that is being deleted stops counting when its grace period
+// is over, although nothing is written then. recheckAt() looks again at that moment.
+//
+// A new or changed quota is counted from the stored objects of its namespace. status.used is
+// written after the turn in which the sums have changed, once for all of its changes. Cost: a write
+// is O(quotas of the namespace * resources); nothing at all where there is no quota.
+
 namespace koord::apiserver {
 namespace {
 

@@ -5,6 +5,19 @@
 
 #include "apiserver/store/storage.h"
 
+// Group commit: while one batch is being synced, which takes a disk some milliseconds, further
+// changes gather and become the next batch. So the rate of writes is not that of syncs: a single
+// writer waits for one sync, and a thousand writers share it. There is nothing to tune; batches are
+// as large as the disk is slow.
+//
+// Failure: a batch that could not be written is rolled back as a whole. What has gathered behind it
+// may build upon it (a pod that was bound after it was created) and is dropped, too, and so is what
+// arrives until the store has taken everything back and says so (resume). The store learns one
+// version, or one error; it needs no list.
+//
+// Destroying the journal writes what is queued and tells nobody: the program goes, the promise of
+// durability was not given yet, and keeping more than was promised harms nobody.
+
 namespace koord::apiserver {
 namespace {
 

@@ -9,6 +9,26 @@
 #include "cluster/controllers/job_pods.h"
 #include "kube/client.h"
 
+// Every pod is to be counted once, although pods are deleted by others, the counters are written in
+// one object and the pods are many, and this program may die between any two writes. Three things
+// make that so. A pod carries a finalizer from its birth, so it stays until it is counted. The uids
+// of pods that are counted in this round are written together with the counters
+// (uncountedTerminatedPods), under the resourceVersion that the counting began with. Only then do
+// the pods lose their finalizers. Whoever begins anew finds a pod either with its uid listed, then
+// it is counted already, or not, then it is not.
+//
+// A sync: tally the pods (job_tally.h), judge whether the job is over, write the counters, release
+// what was counted, then make or give up pods until as many are at work as should be. A job that is
+// over goes through SuccessCriteriaMet or FailureTarget first and is Complete or Failed when its
+// last pod has gone.
+//
+// Failures delay what replaces them, by 10 s doubling to ten minutes: of the whole job, or per
+// index when backoffLimitPerIndex is set; then a failed pod keeps its finalizer until its successor
+// exists, which carries the number of failures on.
+//
+// Cost: O(pods of the job + completions) per sync. Rules: the job controller of
+// kube-controller-manager.
+
 namespace koord::cluster {
 
 using namespace std::chrono_literals;

@@ -10,6 +10,20 @@
 #include "cluster/controllers/pod_control.h"
 #include "kube/client.h"
 
+// Two queues. Nodes: the conditions of a node are turned into taints, by a rule without memory
+// (conditionTaints), and a node whose lease was not renewed for kGracePeriod gets the conditions
+// Unknown first. The time of a renewal is when it was seen here, by this machine's clock, and not
+// what the lease says, so clocks of nodes need not be right. After a start every lease is as good
+// as renewed just now: a controller that was away must not take a whole cluster for dead.
+//
+// Pods: a pod on a node with NoExecute taints leaves at the earliest time that its tolerations
+// give: at once for a taint that it does not tolerate, after the shortest tolerationSeconds for
+// those that it does. The time is computed anew whenever the pod or the node changes, so a taint
+// that goes away in time saves the pod.
+//
+// Cost: O(taints * tolerations) per pod of a node that has such taints, and nothing for others.
+// Rules: the node lifecycle and taint eviction controllers of kube-controller-manager.
+
 namespace koord::cluster {
 
 using namespace std::chrono_literals;
@@ -50,13 +64,6 @@ std::string statusOf(const api::Node& node, std::string_view type) {
   return {};
 }
 
-bool matches(const api::Toleration& toleration, const api::Taint& taint) {
-  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
-  if (!toleration.key.empty() && toleration.key != taint.key) return false;
-  if (toleration.operator_ == "Exists") return true;
-  return !toleration.key.empty() && toleration.value == taint.value;
-}
-
 json::object conditionJson(const char* type, const char* status, const char* reason,
                            const char* message, WallTime now) {
   return {{"type", type},
@@ -71,6 +78,13 @@ bool mayBeGone(const Error& error) {
 }
 
 }  // namespace
+
+bool tolerates(const api::Toleration& toleration, const api::Taint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  if (toleration.operator_ == "Exists") return true;
+  return !toleration.key.empty() && toleration.value == taint.value;
+}
 
 api::List<api::Taint> conditionTaints(const api::Node& node) {
   api::List<api::Taint> taints;
@@ -99,7 +113,7 @@ std::optional<WallTime> evictionTime(const api::Pod& pod, const api::List<api::T
     bool tolerated = false;
     std::optional<std::int64_t> seconds;
     for (const auto& toleration : pod.spec.tolerations) {
-      if (!matches(toleration, taint)) continue;
+      if (!tolerates(toleration, taint)) continue;
       tolerated = true;
       if (toleration.tolerationSeconds)
         seconds = std::min(seconds.value_or(*toleration.tolerationSeconds),

@@ -9,6 +9,25 @@
 #include "model/pod_requests.h"
 #include "model/qos.h"
 
+// One pass from what is seen to what is next. Nothing is remembered between passes: how often a
+// container was restarted is the attempt in its runtime record, when its back-off ends follows from
+// when it ended. So a plan that was made and never carried out (a crash in between) is simply made
+// again, and the same pass serves a pod that has just arrived and one that was found running.
+//
+// The order: a deadline that has passed ends everything. Else init containers, one at a time, each
+// until it has succeeded; a sidecar only until it has started, after which it stays. Once a main
+// container has started, init containers are done for good, whatever the runtime still knows of
+// them. Then the main containers, in the order of the spec, of which the next waits for the
+// postStart hook of the one before. A container that has ended comes back by the restartPolicy
+// after its back-off; a run of ten minutes ends a crash loop.
+//
+// The status is a function of the same observation, made after the decision, so that the two never
+// disagree. Of the status before only the start time and the times of unchanged conditions are
+// kept.
+//
+// Cost: O(containers of the pod * runs the runtime still has), two per container since older ones
+// are forgotten. Rules: kubelet's computePodActions and its status generation.
+
 namespace koord::cluster {
 
 using namespace std::chrono_literals;

@@ -7,6 +7,23 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
+// Usage is the difference of two counters over the time between their readings, taken here and not
+// by the kernel. A counter's first reading gives nothing, one that runs backwards (a cgroup that
+// was made anew under its old name) begins again. All readings of a round have the time of its
+// beginning: rounds are a second apart, and reading takes milliseconds.
+//
+// The node's CPU comes from /proc/stat and that of pods from their cgroups; both are in the same
+// unit, nanoseconds of CPU per nanosecond, which is cores. What the node used and neither pods nor
+// host applications did is the system's. It is only computed when all of these are known: with the
+// pods missing, everything would look like the system's, and best effort would be held down for
+// nothing.
+//
+// The limit of best effort (BeCpuRealLimit) is the tightest of what holds it: the CPUs of its
+// cgroup and of its containers, and the quota.
+//
+// Cost: a few files per pod and container each second, which are kept open and read again
+// (open_files.h).
+
 namespace koord::koordlet {
 namespace {
 

@@ -52,7 +52,7 @@ std::string targetOf(const api::Pod& pod) {
 // All taints that keep pods off a node, or only those that drive them away from it.
 enum class Taints { All, NoExecute };
 
-bool tolerates(const api::PodSpec& spec, const api::List<api::Taint>& taints, Taints which) {
+bool toleratesAll(const api::PodSpec& spec, const api::List<api::Taint>& taints, Taints which) {
   return std::ranges::all_of(taints, [&](const api::Taint& taint) {
     return taint.effect == "PreferNoSchedule" ||
            (which == Taints::NoExecute && taint.effect != "NoExecute") ||
@@ -228,10 +228,11 @@ Result<DaemonPlan> planDaemons(const api::DaemonSet& set, const std::string& has
   for (const auto& node : nodes) {
     const auto& name = node->metadata.name;
     const auto fits = affinity.matches(node->metadata.labels, name);
-    if (!fits || !*fits || !tolerates(sample->spec, node->spec.taints, Taints::NoExecute)) continue;
+    if (!fits || !*fits || !toleratesAll(sample->spec, node->spec.taints, Taints::NoExecute))
+      continue;
     const auto found = pods.byNode.extract(name);
     const auto here = found ? found.mapped() : std::vector<PodPtr>{};
-    if (tolerates(sample->spec, node->spec.taints, Taints::All))
+    if (toleratesAll(sample->spec, node->spec.taints, Taints::All))
       planner.visit(name, here, pods.leaving.contains(name));
     else
       planner.misscheduled(here, true);

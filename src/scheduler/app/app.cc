@@ -177,7 +177,7 @@ class App final : public RunningScheduler {
     if (!server) return fail(std::move(server.error()));
     const bool known = !flags.clientCaFile.empty() && !flags.requestHeaderCaFile.empty();
     if (!known && !flags.authenticationSkipLookup && authentication_)
-      tasks_.spawn(followTrust(server->get(), *tls,
+      tasks_.spawn(followTrust(*server, *tls,
                                {flags.clientCaFile.empty(), flags.requestHeaderCaFile.empty()},
                                flags.authenticationTolerateLookupFailure));
     return {};

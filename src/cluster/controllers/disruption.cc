@@ -123,8 +123,8 @@ DisruptionController::Count DisruptionController::count(const api::PodDisruption
   }
   // With a plain minAvailable the pods that are there count; anything else needs the size they
   // should have.
-  const bool byScale = budget.spec.maxUnavailable ||
-                       (budget.spec.minAvailable && budget.spec.minAvailable->isText);
+  const bool byScale =
+      budget.spec.maxUnavailable || (budget.spec.minAvailable && budget.spec.minAvailable->isText);
   count.pods.expected = matching;
   if (byScale && !scales.empty()) {
     count.pods.expected = 0;

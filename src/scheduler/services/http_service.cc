@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <set>
 
 #include "api/codec.h"
 #include "base/flags/go_values.h"
@@ -141,16 +140,16 @@ net::HttpServer::Handler HttpService::handler() const {
   };
 }
 
-void HttpService::addServices() {
-  const auto add = [this](const char* method, const char* path,
-                          std::function<Result<json::value>(const net::RoutedRequest&)> answer) {
-    router_.add(
-        method, path,
-        [this, answer = std::move(answer)](const net::RoutedRequest& in, const ResponderPtr& to) {
-          if (state_.leading()) return send(*to, answer(in));
-          net::sendJson(*to, 503, json::object{{"message", "the instance is not leader"}});
-        });
-  };
+void HttpService::addAnswer(const char* method, const std::string& path, Answer answer) {
+  router_.add(
+      method, path,
+      [this, answer = std::move(answer)](const net::RoutedRequest& in, const ResponderPtr& to) {
+        if (state_.leading()) return send(*to, answer(in));
+        net::sendJson(*to, 503, json::object{{"message", "the instance is not leader"}});
+      });
+}
+
+std::set<std::string> HttpService::addPluginRoutes() {
   std::set<std::string> shown{"/apis/v1/__services__", "/apis/v1/diagnosis/:namespace/:pod",
                               "/apis/v1/explain/pods/:namespace/:name", "/apis/v1/nodes/:nodeName",
                               "/apis/v1/scheduleexplanations/:namespace/:pod"};
@@ -162,25 +161,31 @@ void HttpService::addServices() {
       const std::string base = fmt::format("/apis/v1/plugins/{}/", plugin->name());
       for (auto& route : service->routes()) {
         if (!shown.insert(base + route.shown).second) continue;
-        add("GET", (base + route.path).c_str(),
-            [answer = std::move(route.answer)](const net::RoutedRequest& in) {
-              return answer(in.rest);
-            });
+        addAnswer("GET", base + route.path,
+                  [answer = std::move(route.answer)](const net::RoutedRequest& in) {
+                    return answer(in.rest);
+                  });
       }
     }
   }
+  return shown;
+}
+
+void HttpService::addServices() {
+  const auto shown = addPluginRoutes();
   json::array paths;
   for (const std::string& path : shown) paths.push_back(json::string(path));
-  add("GET", "/apis/v1/__services__", [paths](const net::RoutedRequest&) {
+  addAnswer("GET", "/apis/v1/__services__", [paths](const net::RoutedRequest&) {
     return json::value(
         json::object{{"GET", paths}, {"POST", json::array{"/apis/v1/explain/pods"}}});
   });
-  add("GET", "/apis/v1/nodes/",
-      [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });
+  addAnswer("GET", "/apis/v1/nodes/",
+            [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });
   // About the pod NAMESPACE/NAME that the path ends in.
   const auto addPods = [&](const char* path,
                            std::function<Result<json::value>(const api::ObjectKey&)> answer) {
-    add("GET", path,
+    addAnswer(
+        "GET", path,
         [path, answer = std::move(answer)](const net::RoutedRequest& in) -> Result<json::value> {
           const auto slash = in.rest.find('/');
           if (slash == std::string::npos)
@@ -196,13 +201,14 @@ void HttpService::addServices() {
   addPods("/apis/v1/scheduleexplanations/", [this](const api::ObjectKey& key) {
     return explainSchedule(scheduler_, key, executor_.wallNow());
   });
-  add("POST", "/apis/v1/explain/pods", [this](const net::RoutedRequest& in) -> Result<json::value> {
-    auto pod = api::decodeText<api::Pod>(in.request.body);
-    if (!pod) return fail(std::move(pod.error()));
-    if (pod->spec.schedulerName.empty()) pod->spec.schedulerName = "default-scheduler";
-    transformPod(*pod, scheduler_.podTransforms());
-    return explainPodObject(scheduler_, std::make_shared<const api::Pod>(*std::move(pod)));
-  });
+  addAnswer(
+      "POST", "/apis/v1/explain/pods", [this](const net::RoutedRequest& in) -> Result<json::value> {
+        auto pod = api::decodeText<api::Pod>(in.request.body);
+        if (!pod) return fail(std::move(pod.error()));
+        if (pod->spec.schedulerName.empty()) pod->spec.schedulerName = "default-scheduler";
+        transformPod(*pod, scheduler_.podTransforms());
+        return explainPodObject(scheduler_, std::make_shared<const api::Pod>(*std::move(pod)));
+      });
 }
 
 }  // namespace koord::scheduler

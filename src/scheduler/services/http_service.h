@@ -8,6 +8,7 @@
 // and /apis/v1/scheduleexplanations/NS/POD for programs (diagnose.h).
 
 #include <functional>
+#include <set>
 
 #include "net/metrics_page.h"
 #include "net/router.h"
@@ -37,7 +38,13 @@ class HttpService {
   net::HttpServer::Handler handler() const;
 
  private:
+  using Answer = std::function<Result<json::value>(const net::RoutedRequest&)>;
+
   void addDebugFlags();
+  // Of the service engine: only the leader answers.
+  void addAnswer(const char* method, const std::string& path, Answer answer);
+  // The paths of all services, as __services__ shows them.
+  std::set<std::string> addPluginRoutes();
   void addServices();
 
   Scheduler& scheduler_;

@@ -13,9 +13,27 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   Attempt& attempt = *owned;
   const std::string uid = attempt.pod.uid();
   underWay_.insert(uid);
-  auto waiting = mayBind(attempt);
-  const bool go = co_await waiting;
-  if (!go) co_return;
+  const Status flight = attempt.timer.point("PreBindPreFlight", [&] { return preFlight(attempt); });
+  if (!flight.ok()) {
+    shared_.waiting.remove(uid);
+    co_return endFailed(attempt, flight);
+  }
+  if (!attempt.preBinds.empty() || shared_.waiting.find(uid)) {
+    // Binding will take its time: others (autoscalers, the next leader) must not plan with the
+    // place.
+    auto announcing =
+        shared_.kindOf(*attempt.pod.info).announce(attempt.pod.info, attempt.nodeName);
+    co_await announcing;
+  }
+  if (shared_.waiting.find(uid)) {
+    auto waiting = waitForPermit(uid);
+    const Status allowed = co_await waiting;
+    if (!allowed.ok()) co_return endFailed(attempt, allowed);
+  }
+  queue_->done(uid);
+  const Status again = checkAgain(attempt);
+  if (again.skipped()) co_return endLost(attempt, "it is gone, or another scheduler's by now");
+  if (!again.ok()) co_return endFailed(attempt, again);
   const SteadyTime preBindSince = executor_.steadyNow();
   auto preparing = preBind(attempt);
   Status status = co_await preparing;
@@ -33,62 +51,14 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
       auto question = findOut(attempt);
       const Truth truth = co_await question;
       if (truth == Truth::Bound) status = Status{};
-      if (truth == Truth::Gone || truth == Truth::Elsewhere) {
-        underWay_.erase(uid);
-        lost(attempt, truth);
-        co_return;
-      }
+      if (truth == Truth::Gone) co_return endLost(attempt, "it is gone");
+      if (truth == Truth::Elsewhere) co_return endLost(attempt, "it is bound to another node");
     }
   }
+  if (!status.ok()) co_return endFailed(attempt, status);
   underWay_.erase(uid);
-  if (!status.ok()) {
-    fail(attempt, status);
-    co_return;
-  }
   succeeded(attempt);
   releaseIfDeleted(attempt);
-}
-
-// Up to the first write that binds: pre-flight, the wait for permission, a last look. false: the
-// attempt has ended, and is dealt with.
-Task<bool> Scheduler::mayBind(Attempt& attempt) {
-  const std::string uid = attempt.pod.uid();
-  const Status flight = attempt.timer.point("PreBindPreFlight", [&] { return preFlight(attempt); });
-  if (!flight.ok()) {
-    shared_.waiting.remove(uid);
-    underWay_.erase(uid);
-    fail(attempt, flight);
-    co_return false;
-  }
-  if (!attempt.preBinds.empty() || shared_.waiting.find(uid)) {
-    // Binding will take its time: others (autoscalers, the next leader) must not plan with the
-    // place.
-    auto announcing =
-        shared_.kindOf(*attempt.pod.info).announce(attempt.pod.info, attempt.nodeName);
-    co_await announcing;
-  }
-  if (shared_.waiting.find(uid)) {
-    auto waiting = waitForPermit(uid);
-    const Status allowed = co_await waiting;
-    if (!allowed.ok()) {
-      underWay_.erase(uid);
-      fail(attempt, allowed);
-      co_return false;
-    }
-  }
-  queue_->done(uid);
-  const Status again = checkAgain(attempt);
-  if (again.ok()) co_return true;
-  underWay_.erase(uid);
-  if (!again.skipped()) {
-    fail(attempt, again);
-  } else {
-    log::info("pod {} is not bound: it is gone, or is another scheduler's by now",
-              attempt.pod.info->key());
-    (void)Placement::giveUp(shared_, attempt);
-    placeFreed(*attempt.pod.info, attempt.nodeName);
-  }
-  co_return false;
 }
 
 Task<Status> Scheduler::waitForPermit(std::string uid) {
@@ -101,10 +71,15 @@ Task<Status> Scheduler::waitForPermit(std::string uid) {
   co_return allowed;
 }
 
-// The pod is gone, or somebody else has bound it to another node.
-void Scheduler::lost(Attempt& attempt, Truth truth) {
-  log::info("pod {} cannot be bound to {}: {}", attempt.pod.info->key(), attempt.nodeName,
-            truth == Truth::Gone ? "it is gone" : "it is bound to another node");
+void Scheduler::endFailed(Attempt& attempt, const Status& status) {
+  underWay_.erase(attempt.pod.uid());
+  fail(attempt, status);
+}
+
+// The pod is nobody's, or somebody else's, to bind.
+void Scheduler::endLost(Attempt& attempt, std::string_view why) {
+  underWay_.erase(attempt.pod.uid());
+  log::info("pod {} is not bound to {}: {}", attempt.pod.info->key(), attempt.nodeName, why);
   (void)Placement::giveUp(shared_, attempt);
   placeFreed(*attempt.pod.info, attempt.nodeName);
   // Still pending to us, so our watch is behind: what it will show can be counted already.

@@ -162,7 +162,8 @@ class Scheduler {
   Task<Status> bind(Attempt& attempt);
   enum class Truth { Bound, Unbound, Gone, Elsewhere };
   Task<Truth> findOut(Attempt& attempt);
-  void lost(Attempt& attempt, Truth truth);
+  void endFailed(Attempt& attempt, const Status& status);
+  void endLost(Attempt& attempt, std::string_view why);
   void releaseIfDeleted(const Attempt& attempt);
   void succeeded(Attempt& attempt);
 

@@ -80,18 +80,10 @@ void expand(const ProfileConfig& config, std::string_view point,
     if (noneOfMulti || !has(multiPoint, plugin.name)) add(plugin, weightIn(plugin.name));
 }
 
-}  // namespace
-
-std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registry& registry,
-                                      Handle& handle, std::vector<std::string>& errors) {
-  auto profile = std::make_unique<Profile>();
-  profile->schedulerName = config.schedulerName;
-  profile->percentageOfNodesToScore = config.percentageOfNodesToScore;
-  std::vector<PluginRef> multiPoint = mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
-  // A pod must not be bound whose claims nobody allocates, whatever a profile leaves out.
-  if (registry.contains(kClaimsPlugin) && !has(multiPoint, kClaimsPlugin))
-    multiPoint.push_back({kClaimsPlugin, 0});
-
+// All plugins that some list or some arguments name, in the order in which they are made.
+std::vector<std::string> wantedPlugins(const ProfileConfig& config, const Registry& registry,
+                                       const std::vector<PluginRef>& multiPoint,
+                                       std::vector<std::string>& errors) {
   std::vector<std::string> wanted;
   const auto want = [&](const std::string& name) {
     if (std::ranges::find(wanted, name) == wanted.end()) wanted.push_back(name);
@@ -114,7 +106,12 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   // knows are nobody's, unless some list names the plugin, which is an error of its own.
   for (const PluginArgs& args : config.pluginConfig)
     if (registry.contains(args.name)) want(args.name);
+  return wanted;
+}
 
+Instances makePlugins(Profile& profile, const ProfileConfig& config, const Registry& registry,
+                      Handle& handle, const std::vector<std::string>& wanted,
+                      std::vector<std::string>& errors) {
   Instances instances;
   for (const auto& name : wanted) {
     const auto factory = registry.find(name);
@@ -124,88 +121,122 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
     Fields args(has ? &given->args : nullptr, has ? given->path : config.path + "." + name, errors);
     auto plugin = factory->second(args, handle);
     instances.emplace(name, plugin.get());
-    profile->plugins.push_back(std::move(plugin));
+    profile.plugins.push_back(std::move(plugin));
   }
+  return instances;
+}
 
-  forEachPoint(*profile, [&](std::string_view point, auto& list) {
-    expand(config, point, multiPoint, instances, list, errors);
-  });
-
+void checkPoints(const Profile& profile, const ProfileConfig& config,
+                 std::vector<std::string>& errors) {
   std::int64_t most = 0;
-  for (const auto& plugin : profile->score) {
+  for (const auto& plugin : profile.score) {
     if (__builtin_mul_overflow(plugin.weight, std::int64_t{100}, &most) || most > INT64_MAX / 64)
       errors.push_back(config.path + ".plugins.score: total score of Score plugins could overflow");
   }
-  if (profile->queueSort.size() != 1) {
+  if (profile.queueSort.size() != 1) {
     errors.push_back(
         fmt::format("{}: only one queue sort plugin required for profile with scheduler name "
                     "\"{}\", but got {}",
-                    config.path, config.schedulerName, profile->queueSort.size()));
+                    config.path, config.schedulerName, profile.queueSort.size()));
   }
-  if (profile->bind.empty()) {
+  if (profile.bind.empty()) {
     errors.push_back(
         fmt::format("{}: at least one bind plugin is needed for profile with scheduler name \"{}\"",
                     config.path, config.schedulerName));
   }
+}
 
-  std::erase_if(profile->plugins, [&](const auto& plugin) {
+// Takes out plugins that are not written yet, and those that no list names.
+void dropUnused(Profile& profile, const ProfileConfig& config,
+                const std::vector<PluginRef>& multiPoint) {
+  std::erase_if(profile.plugins, [&](const auto& plugin) {
     if (!dynamic_cast<const AbsentPlugin*>(plugin.get())) return false;
     const std::string name(plugin->name());
     const bool asked =
         has(multiPoint, name) || std::ranges::any_of(kExtensionPoints, [&](auto point) {
           return has(setOf(config, point).enabled, name);
         });
-    if (asked) profile->absent.push_back(name);
+    if (asked) profile.absent.push_back(name);
     return true;
   });
 
   // A plugin takes part where some list names it; the others were only made to check their
   // arguments.
   std::set<std::string> active;
-  forEachPoint(*profile, [&](std::string_view, const auto& list) {
+  forEachPoint(profile, [&](std::string_view, const auto& list) {
     for (const auto& extension : list) active.insert(extension.name);
   });
   // A plugin may have nothing but offers to others.
   for (const PluginRef& plugin : multiPoint) active.insert(plugin.name);
-  std::erase_if(profile->plugins,
+  std::erase_if(profile.plugins,
                 [&](const auto& plugin) { return !active.contains(std::string(plugin->name())); });
-  for (const auto& plugin : profile->plugins) {
+}
+
+// Whether pods may have to wait for what the plugin says.
+bool rejects(const Profile& profile, const Plugin& plugin) {
+  const std::string name(plugin.name());
+  return dynamic_cast<const GroupPlugin*>(&plugin) ||
+         Profile::indexOf(profile.filter, name) != Profile::npos ||
+         Profile::indexOf(profile.preFilter, name) != Profile::npos ||
+         Profile::indexOf(profile.preEnqueue, name) != Profile::npos ||
+         Profile::indexOf(profile.reserve, name) != Profile::npos ||
+         Profile::indexOf(profile.permit, name) != Profile::npos;
+}
+
+// What plugins are beside their extension points.
+void collectRoles(Profile& profile, const ProfileConfig& config, std::vector<std::string>& errors) {
+  for (const auto& plugin : profile.plugins) {
     const std::string name(plugin->name());
     if (const auto* part = dynamic_cast<const Signed*>(plugin.get()))
-      profile->signedPlugins.push_back(part);
+      profile.signedPlugins.push_back(part);
     if (const auto* view = dynamic_cast<const ViewPlugin*>(plugin.get())) {
       if (!dynamic_cast<const Signed*>(plugin.get()))
         errors.push_back(fmt::format("{}: plugin \"{}\" has a view of nodes but no signature",
                                      config.path, name));
-      profile->views.push_back(view);
+      profile.views.push_back(view);
     }
     if (const auto* extension = dynamic_cast<const EnqueueExtensions*>(plugin.get())) {
-      profile->registrations.push_back(
+      profile.registrations.push_back(
           {name, extension->eventsToRegister(), dynamic_cast<const ViewPlugin*>(plugin.get())});
       continue;
     }
     // Asked again on every event, like upstream's plugins without the extension.
-    const bool rejects = dynamic_cast<const GroupPlugin*>(plugin.get()) ||
-                         Profile::indexOf(profile->filter, name) != Profile::npos ||
-                         Profile::indexOf(profile->preFilter, name) != Profile::npos ||
-                         Profile::indexOf(profile->preEnqueue, name) != Profile::npos ||
-                         Profile::indexOf(profile->reserve, name) != Profile::npos ||
-                         Profile::indexOf(profile->permit, name) != Profile::npos;
-    if (rejects)
-      profile->registrations.push_back({name, {{EventResource::Wildcard, action::kAll, "", {}}}});
+    if (rejects(profile, *plugin))
+      profile.registrations.push_back({name, {{EventResource::Wildcard, action::kAll, "", {}}}});
   }
-  profile->admits = profile->offers<const AdmitPlugin>();
-  profile->afterPostFilter = profile->offers<AfterPostFilterPlugin>();
+  profile.admits = profile.offers<const AdmitPlugin>();
+  profile.afterPostFilter = profile.offers<AfterPostFilterPlugin>();
   const auto sole = [&]<class Offer>(Offer*& slot, std::string_view what) {
-    const auto offers = profile->offers<Offer>();
+    const auto offers = profile.offers<Offer>();
     if (!offers.empty()) slot = offers.front();
     if (offers.size() > 1)
       errors.push_back(fmt::format("{}: more than one plugin {}", config.path, what));
   };
-  sole(profile->groups, "forms groups of pods");
-  profile->planners = profile->offers<PlanPlugin>();
-  if (const auto* plugin = dynamic_cast<const Plugin*>(profile->groups))
-    profile->groupsName = plugin->name();
+  sole(profile.groups, "forms groups of pods");
+  profile.planners = profile.offers<PlanPlugin>();
+  if (const auto* plugin = dynamic_cast<const Plugin*>(profile.groups))
+    profile.groupsName = plugin->name();
+}
+
+}  // namespace
+
+std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registry& registry,
+                                      Handle& handle, std::vector<std::string>& errors) {
+  auto profile = std::make_unique<Profile>();
+  profile->schedulerName = config.schedulerName;
+  profile->percentageOfNodesToScore = config.percentageOfNodesToScore;
+  std::vector<PluginRef> multiPoint = mergePlugins(defaultPlugins(), setOf(config, "multiPoint"));
+  // A pod must not be bound whose claims nobody allocates, whatever a profile leaves out.
+  if (registry.contains(kClaimsPlugin) && !has(multiPoint, kClaimsPlugin))
+    multiPoint.push_back({kClaimsPlugin, 0});
+  const auto wanted = wantedPlugins(config, registry, multiPoint, errors);
+  const Instances instances = makePlugins(*profile, config, registry, handle, wanted, errors);
+  forEachPoint(*profile, [&](std::string_view point, auto& list) {
+    expand(config, point, multiPoint, instances, list, errors);
+  });
+  checkPoints(*profile, config, errors);
+  dropUnused(*profile, config, multiPoint);
+  collectRoles(*profile, config, errors);
   // Extenders cannot tell what they wait for.
   if (handle.extenders()) {
     profile->registrations.push_back(

@@ -262,122 +262,123 @@ TEST(Profile, plugins_are_in_the_order_that_upstream_has) {
   }
 }
 
+struct Wrong {
+  const char* profile;
+  const char* problem;
+};
+constexpr Wrong kWrong[] = {
+    {"{plugins: {filter: {enabled: [{name: Nothing}]}}}",
+     "profiles[0].plugins.filter: filter \"Nothing\" does not exist"},
+    {"{plugins: {multiPoint: {enabled: [{name: Nothing}]}}}",
+     "profiles[0].plugins.multiPoint: multiPoint \"Nothing\" does not exist"},
+    {"{plugins: {score: {enabled: [{name: NodeName}]}}}",
+     "profiles[0].plugins.score: plugin \"NodeName\" does not extend score plugin"},
+    {"{plugins: {filter: {enabled: [{name: NodeName}, {name: NodeName}]}}}",
+     "profiles[0].plugins.filter: plugin \"NodeName\" already registered as \"filter\""},
+    {"{plugins: {queueSort: {disabled: [{name: '*'}]}}}",
+     "profiles[0]: only one queue sort plugin required for profile with scheduler name "
+     "\"default-scheduler\", but got 0"},
+    {"{plugins: {bind: {disabled: [{name: '*'}]}}}",
+     "profiles[0]: at least one bind plugin is needed for profile with scheduler name "
+     "\"default-scheduler\""},
+    {"{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}",
+     "profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: not in "
+     "valid range [0-100]"},
+    {"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]}",
+     "args.scoringStrategy.type: Unsupported value: \"Best\""},
+    {"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {resources: "
+     "[{name: cpu, "
+     "weight: 101}]}}}]}",
+     "args.scoringStrategy.resources[0].weight: Invalid value: 101"},
+    {"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: "
+     "RequestedToCapacityRatio}}}]}",
+     "args.scoringStrategy.requestedToCapacityRatio: Required value"},
+    {"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: "
+     "RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 50, "
+     "score: 1}, "
+     "{utilization: 50, score: 2}]}}}}]}",
+     "shape[1].utilization: Invalid value: utilization values must be sorted in "
+     "increasing "
+     "order"},
+    {"{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResourceGroups: [a/b]}}]}",
+     "args.ignoredResourceGroups[0]: Invalid value: resource group name can't contain "
+     "'/'"},
+    {"{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: ['a b']}}]}",
+     "args.ignoredResources[0]: Invalid value: \"a b\": "},
+    {"{pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: [{name: "
+     "cpu, "
+     "weight: 2}, {name: cpu}]}}]}",
+     "args.resources[0].weight: Invalid value: 2: resource weight must be 1"},
+    {"{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints: [{maxSkew: 1, "
+     "topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]}}]}",
+     "args.defaultingType: Invalid value: \"System\": when .defaultConstraints are "
+     "specified"},
+    {"{pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 0, "
+     "minCandidateNodesAbsolute: 0}}]}",
+     "cannot be zero at the same time as minCandidateNodesAbsolute"},
+    {"{plugins: {permit: {enabled: [{name: LoadAwareScheduling}]}}}",
+     "profiles[0].plugins.permit: plugin \"LoadAwareScheduling\" does not extend permit "
+     "plugin"},
+    {"{pluginConfig: [{name: LoadAwareScheduling, args: {nodeMetricExpirationSeconds: "
+     "0}}]}",
+     "args.nodeMetricExpirationSeconds: Invalid value: 0: must be at least 1"},
+    {"{pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: {cpu: 101}}}]}",
+     "args.usageThresholds.cpu: Invalid value: 101: not in valid range [0-100]"},
+    {"{pluginConfig: [{name: LoadAwareScheduling, args: {prodUsageThresholds: {cpu: -1}}}]}",
+     "args.prodUsageThresholds.cpu: Invalid value: -1: not in valid range [0-100]"},
+    {"{pluginConfig: [{name: LoadAwareScheduling, args: {resourceWeights: {cpu: 1, gpu: "
+     "1}}}]}",
+     "args.estimatedScalingFactors: Not found: \"gpu\", which resourceWeights names"},
+    {"{pluginConfig: [{name: LoadAwareScheduling, args: {estimatedScalingFactors: {cpu: "
+     "0}}}]}",
+     "args.estimatedScalingFactors.cpu: Invalid value: 0: not in valid range [1-100]"},
+    {"{pluginConfig: [{name: LoadAwareScheduling, args: {estimator: best}}]}",
+     "args.estimator: Unsupported value: \"best\""},
+    {"{pluginConfig: [{name: LoadAwareScheduling, args: {aggregated: "
+     "{usageAggregationType: p42, usageAggregatedDuration: -1s}}}]}",
+     "args.aggregated.usageAggregationType: Unsupported value: \"p42\""},
+    {"{pluginConfig: [{name: LoadAwareScheduling, args: {aggregated: "
+     "{scoreAggregatedDuration: -1s}}}]}",
+     "args.aggregated.scoreAggregatedDuration: Invalid value: must not be negative"},
+    {"{pluginConfig: [{name: NodeNUMAResource, args: {defaultCPUBindPolicy: Best}}]}",
+     "args.defaultCPUBindPolicy: Unsupported value: \"Best\""},
+    {"{pluginConfig: [{name: NodeNUMAResource, args: {numaScoringStrategy: {}}}]}",
+     "args.numaScoringStrategy.type: Unsupported value: \"\""},
+    {"{pluginConfig: [{name: DeviceShare, args: {scoringStrategy: {type: MostAllocated, "
+     "resources: [{name: gpu, weight: 101}]}}}]}",
+     "args.scoringStrategy.resources[0].weight: Invalid value: 101"},
+    {"{pluginConfig: [{name: DeviceShare, args: {gpuShareUnsupportedModels: [{maker: "
+     "a}]}}]}",
+     "args.gpuShareUnsupportedModels[0].maker: unknown field"},
+    {"{pluginConfig: [{name: NodeResourcesFitPlus, args: {resources: {cpu: {weigth: "
+     "1}}}}]}",
+     "args.resources.cpu.weigth: unknown field"},
+    {"{pluginConfig: [{name: ScarceResourceAvoidance, args: {resources: gpu}}]}",
+     "args.resources: expected a list"},
+    {"{pluginConfig: [{name: SchedulingHint, args: {maxHintNodes: 0}}]}",
+     "args.maxHintNodes: Invalid value: 0"},
+    {"{pluginConfig: [{name: Coscheduling, args: {kind: GangArgs}}]}",
+     "args.kind: Invalid value: \"GangArgs\": must be CoschedulingArgs"},
+    {"{pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -1}}]}",
+     "args.bindTimeoutSeconds: Invalid value: -1"},
+    {"{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: "
+     "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
+     "[{matchExpressions: [{key: a, operator: Near}]}]}}}}]}",
+     "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: "},
+    {"{pluginConfig: [{name: VolumeBinding, args: {x: 1}}]}",
+     "profiles[0].pluginConfig[0].args.x: unknown field"},
+    {"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {}}}]}",
+     "args.scoringStrategy.type: Unsupported value: \"\""},
+    {"{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResourceGroups: ['a b']}}]}",
+     "args.ignoredResourceGroups[0]: Invalid value: \"a b\": "},
+    {"{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, "
+     "defaultConstraints: [{maxSkew: 1, topologyKey: a b, whenUnsatisfiable: "
+     "DoNotSchedule}]}}]}",
+     "args.defaultConstraints[0].topologyKey: Invalid value: \"a b\": "},
+};
+
 TEST(Profile, problems_are_told_by_their_field) {
-  struct Row {
-    const char* profile;
-    const char* problem;
-  };
-  for (const Row& row : {
-           Row{"{plugins: {filter: {enabled: [{name: Nothing}]}}}",
-               "profiles[0].plugins.filter: filter \"Nothing\" does not exist"},
-           Row{"{plugins: {multiPoint: {enabled: [{name: Nothing}]}}}",
-               "profiles[0].plugins.multiPoint: multiPoint \"Nothing\" does not exist"},
-           Row{"{plugins: {score: {enabled: [{name: NodeName}]}}}",
-               "profiles[0].plugins.score: plugin \"NodeName\" does not extend score plugin"},
-           Row{"{plugins: {filter: {enabled: [{name: NodeName}, {name: NodeName}]}}}",
-               "profiles[0].plugins.filter: plugin \"NodeName\" already registered as \"filter\""},
-           Row{"{plugins: {queueSort: {disabled: [{name: '*'}]}}}",
-               "profiles[0]: only one queue sort plugin required for profile with scheduler name "
-               "\"default-scheduler\", but got 0"},
-           Row{"{plugins: {bind: {disabled: [{name: '*'}]}}}",
-               "profiles[0]: at least one bind plugin is needed for profile with scheduler name "
-               "\"default-scheduler\""},
-           Row{"{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: 101}}]}",
-               "profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: 101: not in "
-               "valid range [0-100]"},
-           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: Best}}}]}",
-               "args.scoringStrategy.type: Unsupported value: \"Best\""},
-           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {resources: "
-               "[{name: cpu, "
-               "weight: 101}]}}}]}",
-               "args.scoringStrategy.resources[0].weight: Invalid value: 101"},
-           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: "
-               "RequestedToCapacityRatio}}}]}",
-               "args.scoringStrategy.requestedToCapacityRatio: Required value"},
-           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: "
-               "RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 50, "
-               "score: 1}, "
-               "{utilization: 50, score: 2}]}}}}]}",
-               "shape[1].utilization: Invalid value: utilization values must be sorted in "
-               "increasing "
-               "order"},
-           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResourceGroups: [a/b]}}]}",
-               "args.ignoredResourceGroups[0]: Invalid value: resource group name can't contain "
-               "'/'"},
-           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: ['a b']}}]}",
-               "args.ignoredResources[0]: Invalid value: \"a b\": "},
-           Row{"{pluginConfig: [{name: NodeResourcesBalancedAllocation, args: {resources: [{name: "
-               "cpu, "
-               "weight: 2}, {name: cpu}]}}]}",
-               "args.resources[0].weight: Invalid value: 2: resource weight must be 1"},
-           Row{"{pluginConfig: [{name: PodTopologySpread, args: {defaultConstraints: [{maxSkew: 1, "
-               "topologyKey: zone, whenUnsatisfiable: DoNotSchedule}]}}]}",
-               "args.defaultingType: Invalid value: \"System\": when .defaultConstraints are "
-               "specified"},
-           Row{"{pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 0, "
-               "minCandidateNodesAbsolute: 0}}]}",
-               "cannot be zero at the same time as minCandidateNodesAbsolute"},
-           Row{"{plugins: {permit: {enabled: [{name: LoadAwareScheduling}]}}}",
-               "profiles[0].plugins.permit: plugin \"LoadAwareScheduling\" does not extend permit "
-               "plugin"},
-           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {nodeMetricExpirationSeconds: "
-               "0}}]}",
-               "args.nodeMetricExpirationSeconds: Invalid value: 0: must be at least 1"},
-           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: {cpu: 101}}}]}",
-               "args.usageThresholds.cpu: Invalid value: 101: not in valid range [0-100]"},
-           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {prodUsageThresholds: {cpu: "
-               "-1}}}]}",
-               "args.prodUsageThresholds.cpu: Invalid value: -1: not in valid range [0-100]"},
-           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {resourceWeights: {cpu: 1, gpu: "
-               "1}}}]}",
-               "args.estimatedScalingFactors: Not found: \"gpu\", which resourceWeights names"},
-           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {estimatedScalingFactors: {cpu: "
-               "0}}}]}",
-               "args.estimatedScalingFactors.cpu: Invalid value: 0: not in valid range [1-100]"},
-           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {estimator: best}}]}",
-               "args.estimator: Unsupported value: \"best\""},
-           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {aggregated: "
-               "{usageAggregationType: p42, usageAggregatedDuration: -1s}}}]}",
-               "args.aggregated.usageAggregationType: Unsupported value: \"p42\""},
-           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {aggregated: "
-               "{scoreAggregatedDuration: -1s}}}]}",
-               "args.aggregated.scoreAggregatedDuration: Invalid value: must not be negative"},
-           Row{"{pluginConfig: [{name: NodeNUMAResource, args: {defaultCPUBindPolicy: Best}}]}",
-               "args.defaultCPUBindPolicy: Unsupported value: \"Best\""},
-           Row{"{pluginConfig: [{name: NodeNUMAResource, args: {numaScoringStrategy: {}}}]}",
-               "args.numaScoringStrategy.type: Unsupported value: \"\""},
-           Row{"{pluginConfig: [{name: DeviceShare, args: {scoringStrategy: {type: MostAllocated, "
-               "resources: [{name: gpu, weight: 101}]}}}]}",
-               "args.scoringStrategy.resources[0].weight: Invalid value: 101"},
-           Row{"{pluginConfig: [{name: DeviceShare, args: {gpuShareUnsupportedModels: [{maker: "
-               "a}]}}]}",
-               "args.gpuShareUnsupportedModels[0].maker: unknown field"},
-           Row{"{pluginConfig: [{name: NodeResourcesFitPlus, args: {resources: {cpu: {weigth: "
-               "1}}}}]}",
-               "args.resources.cpu.weigth: unknown field"},
-           Row{"{pluginConfig: [{name: ScarceResourceAvoidance, args: {resources: gpu}}]}",
-               "args.resources: expected a list"},
-           Row{"{pluginConfig: [{name: SchedulingHint, args: {maxHintNodes: 0}}]}",
-               "args.maxHintNodes: Invalid value: 0"},
-           Row{"{pluginConfig: [{name: Coscheduling, args: {kind: GangArgs}}]}",
-               "args.kind: Invalid value: \"GangArgs\": must be CoschedulingArgs"},
-           Row{"{pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -1}}]}",
-               "args.bindTimeoutSeconds: Invalid value: -1"},
-           Row{"{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: "
-               "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
-               "[{matchExpressions: [{key: a, operator: Near}]}]}}}}]}",
-               "args.addedAffinity.requiredDuringSchedulingIgnoredDuringExecution: "},
-           Row{"{pluginConfig: [{name: VolumeBinding, args: {x: 1}}]}",
-               "profiles[0].pluginConfig[0].args.x: unknown field"},
-           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {}}}]}",
-               "args.scoringStrategy.type: Unsupported value: \"\""},
-           Row{"{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResourceGroups: ['a b']}}]}",
-               "args.ignoredResourceGroups[0]: Invalid value: \"a b\": "},
-           Row{"{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, "
-               "defaultConstraints: [{maxSkew: 1, topologyKey: a b, whenUnsatisfiable: "
-               "DoNotSchedule}]}}]}",
-               "args.defaultConstraints[0].topologyKey: Invalid value: \"a b\": "},
-       }) {
+  for (const Wrong& row : kWrong) {
     World world;
     std::string problems;
     for (const auto& problem : world.configure(makeRegistry(), configuration(row.profile)))

@@ -135,6 +135,47 @@ void addFacts(const Scheduler& scheduler, const PodInfo& pod, json::object& out)
   if (!facts.empty()) out.emplace("plugins", std::move(facts));
 }
 
+// Why nodes are rejected, one entry per reason, with the names of some of them.
+json::array rejectionsJson(const Cluster& cluster, const Diagnosis& diagnosis,
+                           const NodeSet& rejected) {
+  const Verdicts& verdicts = *diagnosis.verdicts;
+  json::array rejections;
+  for (VerdictId id = 1; id < verdicts.size(); ++id) {
+    const Rejection& rejection = verdicts.rejection(id);
+    if (verdicts.count(id) == 0) continue;
+    json::array names;
+    rejected.forEach([&](NodeId node) {
+      if (verdicts.at(node) == id && names.size() < kNodesPerReason)
+        names.push_back(json::string(cluster.node(node).name));
+    });
+    rejections.push_back(json::object{{"plugin", diagnosis.filterPlugins[rejection.plugin]},
+                                      {"code", json::string(nameOf(rejection.code))},
+                                      {"reasons", textArray(rejection.reasons)},
+                                      {"count", verdicts.count(id)},
+                                      {"nodes", std::move(names)}});
+  }
+  return rejections;
+}
+
+// Nodes where a single plugin stands in the way, and how much is missing where that is for
+// resources.
+void addNearMisses(const Cluster& cluster, NodeSearch& search, CycleState& state, const PodPtr& pod,
+                   const Diagnosis& diagnosis, const NodeSet& rejected, json::object& out) {
+  const Verdicts& verdicts = *diagnosis.verdicts;
+  const auto objections = search.objections(state, pod, rejected);
+  if (!objections) return;
+  NodeSet nearly, tooFull;  // where one plugin stands in the way, and where that is for resources
+  std::size_t n = 0;
+  rejected.forEach([&](NodeId node) {
+    if (std::popcount((*objections)[n++]) != 1) return;
+    nearly.insert(node);
+    const auto& plugin = diagnosis.filterPlugins[verdicts.rejection(verdicts.at(node)).plugin];
+    if (plugin == "NodeResourcesFit") tooFull.insert(node);
+  });
+  out.emplace("nearestMiss", nearestMiss(cluster, *pod, tooFull));
+  out.emplace("butForOne", butForOne(search.profile(), cluster, *pod, nearly, verdicts));
+}
+
 // What the plugins say now.
 void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   const auto profile = scheduler.profiles().find(pod->pod->spec.schedulerName);
@@ -165,43 +206,17 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
     out.emplace("message", status.message());
     return;
   }
-  json::array rejections;
   Diagnosis diagnosis;
   diagnosis.totalNodes = cluster.liveCount();
   diagnosis.verdicts = &verdicts;
   diagnosis.filterPlugins = search.filterNames();
   NodeSet rejected = cluster.live();
   rejected.subtract(feasible);
-  for (VerdictId id = 1; id < verdicts.size(); ++id) {
-    const Rejection& rejection = verdicts.rejection(id);
-    if (verdicts.count(id) == 0) continue;
-    json::array names;
-    rejected.forEach([&](NodeId node) {
-      if (verdicts.at(node) == id && names.size() < kNodesPerReason)
-        names.push_back(json::string(cluster.node(node).name));
-    });
-    rejections.push_back(json::object{{"plugin", diagnosis.filterPlugins[rejection.plugin]},
-                                      {"code", json::string(nameOf(rejection.code))},
-                                      {"reasons", textArray(rejection.reasons)},
-                                      {"count", verdicts.count(id)},
-                                      {"nodes", std::move(names)}});
-  }
   out.emplace("feasibleNodes", feasible.size());
-  out.emplace("rejections", std::move(rejections));
+  out.emplace("rejections", rejectionsJson(cluster, diagnosis, rejected));
   if (feasible.empty()) {
     out.emplace("message", diagnosis.message());
-    const auto objections = search.objections(state, pod, rejected);
-    if (!objections) return;
-    NodeSet nearly, tooFull;  // where one plugin stands in the way, and where that is for resources
-    std::size_t n = 0;
-    rejected.forEach([&](NodeId node) {
-      if (std::popcount((*objections)[n++]) != 1) return;
-      nearly.insert(node);
-      const auto& plugin = diagnosis.filterPlugins[verdicts.rejection(verdicts.at(node)).plugin];
-      if (plugin == "NodeResourcesFit") tooFull.insert(node);
-    });
-    out.emplace("nearestMiss", nearestMiss(cluster, *pod, tooFull));
-    out.emplace("butForOne", butForOne(search.profile(), cluster, *pod, nearly, verdicts));
+    addNearMisses(cluster, search, state, pod, diagnosis, rejected, out);
     return;
   }
   std::vector<NodeId> nodes;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <set>
 
 #include "api/codec.h"
 #include "base/flags/go_values.h"
@@ -141,8 +140,7 @@ net::HttpServer::Handler HttpService::handler() const {
   };
 }
 
-// Answers on the leader only.
-void HttpService::addAnswer(const char* method, const char* path, Answer answer) {
+void HttpService::addAnswer(const char* method, const std::string& path, Answer answer) {
   router_.add(
       method, path,
       [this, answer = std::move(answer)](const net::RoutedRequest& in, const ResponderPtr& to) {
@@ -151,21 +149,11 @@ void HttpService::addAnswer(const char* method, const char* path, Answer answer)
       });
 }
 
-// About the pod NAMESPACE/NAME that the path ends in.
-void HttpService::addPodAnswer(const char* path,
-                               std::function<Result<json::value>(const api::ObjectKey&)> answer) {
-  addAnswer(
-      "GET", path,
-      [path, answer = std::move(answer)](const net::RoutedRequest& in) -> Result<json::value> {
-        const auto slash = in.rest.find('/');
-        if (slash == std::string::npos)
-          return fail(ErrorCode::NotFound, fmt::format("expected {}NAMESPACE/NAME", path));
-        return answer({in.rest.substr(0, slash), in.rest.substr(slash + 1)});
-      });
-}
-
-// Profiles share what their plugins tell: the first that has a plugin answers for it.
-void HttpService::addPluginServices(std::set<std::string>& shown) {
+std::set<std::string> HttpService::addPluginRoutes() {
+  std::set<std::string> shown{"/apis/v1/__services__", "/apis/v1/diagnosis/:namespace/:pod",
+                              "/apis/v1/explain/pods/:namespace/:name", "/apis/v1/nodes/:nodeName",
+                              "/apis/v1/scheduleexplanations/:namespace/:pod"};
+  // Profiles share what their plugins tell: the first that has a plugin answers for it.
   for (const auto& [name, runtime] : scheduler_.profiles()) {
     for (const auto& plugin : runtime->profile().plugins) {
       auto* service = dynamic_cast<ServicePlugin*>(plugin.get());
@@ -173,24 +161,18 @@ void HttpService::addPluginServices(std::set<std::string>& shown) {
       const std::string base = fmt::format("/apis/v1/plugins/{}/", plugin->name());
       for (auto& route : service->routes()) {
         if (!shown.insert(base + route.shown).second) continue;
-        addAnswer("GET", (base + route.path).c_str(),
-                  [answer = std::move(route.answer),
-                   ask = std::move(route.ask)](const net::RoutedRequest& in) {
-                    if (!ask) return answer(in.rest);
-                    api::StringMap query;
-                    for (const auto& [name, value] : in.target.query) query[name] = value;
-                    return ask(in.rest, query);
+        addAnswer("GET", base + route.path,
+                  [answer = std::move(route.answer)](const net::RoutedRequest& in) {
+                    return answer(in.rest);
                   });
       }
     }
   }
+  return shown;
 }
 
 void HttpService::addServices() {
-  std::set<std::string> shown{"/apis/v1/__services__", "/apis/v1/diagnosis/:namespace/:pod",
-                              "/apis/v1/explain/pods/:namespace/:name", "/apis/v1/nodes/:nodeName",
-                              "/apis/v1/scheduleexplanations/:namespace/:pod"};
-  addPluginServices(shown);
+  const auto shown = addPluginRoutes();
   json::array paths;
   for (const std::string& path : shown) paths.push_back(json::string(path));
   addAnswer("GET", "/apis/v1/__services__", [paths](const net::RoutedRequest&) {
@@ -199,9 +181,21 @@ void HttpService::addServices() {
   });
   addAnswer("GET", "/apis/v1/nodes/",
             [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });
-  addPodAnswer("/apis/v1/explain/pods/",
-               [this](const api::ObjectKey& key) { return explainPod(scheduler_, key); });
-  addPodAnswer("/apis/v1/diagnosis/", [this](const api::ObjectKey& key) {
+  // About the pod NAMESPACE/NAME that the path ends in.
+  const auto addPods = [&](const char* path,
+                           std::function<Result<json::value>(const api::ObjectKey&)> answer) {
+    addAnswer(
+        "GET", path,
+        [path, answer = std::move(answer)](const net::RoutedRequest& in) -> Result<json::value> {
+          const auto slash = in.rest.find('/');
+          if (slash == std::string::npos)
+            return fail(ErrorCode::NotFound, fmt::format("expected {}NAMESPACE/NAME", path));
+          return answer({in.rest.substr(0, slash), in.rest.substr(slash + 1)});
+        });
+  };
+  addPods("/apis/v1/explain/pods/",
+          [this](const api::ObjectKey& key) { return explainPod(scheduler_, key); });
+  addPods("/apis/v1/diagnosis/", [this](const api::ObjectKey& key) {
     return diagnosePod(scheduler_, key, executor_.wallNow());
   });
   addPodAnswer("/apis/v1/scheduleexplanations/", [this](const api::ObjectKey& key) {

@@ -9,7 +9,6 @@
 
 #include <functional>
 #include <set>
-#include <string>
 
 #include "net/metrics_page.h"
 #include "net/router.h"
@@ -39,8 +38,13 @@ class HttpService {
   net::HttpServer::Handler handler() const;
 
  private:
-  void addDebugFlags();
   using Answer = std::function<Result<json::value>(const net::RoutedRequest&)>;
+
+  void addDebugFlags();
+  // Of the service engine: only the leader answers.
+  void addAnswer(const char* method, const std::string& path, Answer answer);
+  // The paths of all services, as __services__ shows them.
+  std::set<std::string> addPluginRoutes();
   void addServices();
   void addPluginServices(std::set<std::string>& shown);
   void addAnswer(const char* method, const char* path, Answer answer);

@@ -71,6 +71,14 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
     result.status = prefixed(Status::unschedulable(std::move(why)));
     return result;
   }
+  const bool possible = preemption_.possible(*pod);
+  const bool full = diagnosis.preFilter.plugin == kName;
+  const Place place = quotas_.placeOf(*pod);
+  if (!full && (!place || place.name() == model::kDefaultQuota) && !possible) {
+    // It is not about quotas: what is to be said others say.
+    result.status.code = Code::Unschedulable;
+    return result;
+  }
   std::vector<NodeId> potential;
   cluster_.live().forEach([&](NodeId node) {
     if (diagnosis.codeOf(node) == Code::Unschedulable) potential.push_back(node);
@@ -78,7 +86,6 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
   std::vector<DryRunOutcomePtr> outcomes;  // keeps alive what the others point to
   std::vector<const Candidate*> candidates;
   std::vector<std::pair<std::string, std::size_t>> reasons;
-  const bool possible = preemption_.possible(*pod);
   if (possible) dryRun_.begin(state, *pod);
   const bool named = potential.size() <= kNodesNamed;
   std::size_t without = 0;
@@ -112,8 +119,7 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
     result.status = prefixed(Status::unschedulable(fmt::format(
         "0/{} nodes are available: {}.", diagnosis.totalNodes, reasonsText(std::move(reasons)))));
     // If it is the quota that is full, no other preemption helps: pods of other quotas give it no room.
-    if (diagnosis.preFilter.plugin == kName)
-      result.status.code = Code::UnschedulableAndUnresolvable;
+    if (full) result.status.code = Code::UnschedulableAndUnresolvable;
     result.nomination = {true, ""};
     return result;
   }

@@ -253,6 +253,19 @@ TEST(ElasticQuota, the_default_quota_is_held_to_its_max_and_takes_from_the_total
   EXPECT_EQ(f.amount("q", "runtime"), "3") << "and what waits in the default quota takes nothing";
 }
 
+TEST(ElasticQuota, the_default_quota_limits_nothing_unless_somebody_says_so) {
+  QuotaFixture f;
+  f.node(aNode("n1").allocatable("memory", "9223372036854775807"));
+  f.run(100ms);
+  f.create(aPod("a").request("memory", "4Ei"));
+  f.create(aPod("b").request("memory", "3Ei"));
+  f.create(aPod("c").request("cpu", "9"));
+  f.run();
+  EXPECT_EQ(f.placed(""), 2);
+  EXPECT_THAT(f.lastCondition("c"), Not(HasSubstr("No victims found on node")))
+      << "it is not about quotas";
+}
+
 // --- What goes wrong.
 
 TEST(ElasticQuota, mistakes_in_a_quota_are_told_and_stop_nobody) {

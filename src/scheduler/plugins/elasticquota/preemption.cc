@@ -86,6 +86,14 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
     result.status = prefixed(Status::unschedulable(std::move(why)));
     return result;
   }
+  const bool possible = preemption_.possible(*pod);
+  const bool full = diagnosis.preFilter.plugin == kName;
+  const Place place = quotas_.placeOf(*pod);
+  if (!full && (!place || place.name() == model::kDefaultQuota) && !possible) {
+    // It is not about quotas: what is to be said others say.
+    result.status.code = Code::Unschedulable;
+    return result;
+  }
   std::vector<NodeId> potential;
   cluster_.live().forEach([&](NodeId node) {
     if (diagnosis.codeOf(node) == Code::Unschedulable) potential.push_back(node);
@@ -93,7 +101,6 @@ PostFilterResult ElasticQuota::postFilter(CycleState& state, const PodPtr& pod,
   std::vector<DryRunOutcomePtr> outcomes;  // keeps alive what the others point to
   std::vector<const Candidate*> candidates;
   Reasons reasons;
-  const bool possible = preemption_.possible(*pod);
   if (possible) dryRun_.begin(state, *pod);
   const bool named = potential.size() <= kNodesNamed;
   std::size_t without = 0;

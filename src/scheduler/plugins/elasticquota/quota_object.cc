@@ -89,6 +89,12 @@ quota::Amounts amountsOf(const api::ResourceList& list, ResourceNames& names) {
   return amounts;
 }
 
+quota::Amounts withoutLimit(quota::Amounts amounts) {
+  for (auto& [resource, amount] : amounts)
+    if (amount >= kNoLimit / 5) amount = kNoLimit;
+  return amounts;
+}
+
 bool isFixed(const api::StringMap& podLabels) {
   const auto* label = api::findIn(podLabels, model::kLabelPreemptible);
   return label && *label == "false";
@@ -105,6 +111,7 @@ QuotaObject readQuota(const api::ElasticQuota& quota, ResourceNames& names) {
   spec.apart =
       quota.metadata.name == model::kDefaultQuota || quota.metadata.name == model::kSystemQuota;
   spec.max = checked(quota.spec.max, "spec.max", names, read.problems);
+  if (spec.apart) spec.max = withoutLimit(std::move(spec.max));
   spec.min = checked(quota.spec.min, "spec.min", names, read.problems);
   for (auto& [resource, min] : spec.min) {
     const auto max = std::ranges::find(spec.max, resource, [](const auto& m) { return m.first; });

@@ -3,6 +3,7 @@
 // What an ElasticQuota object says, and what is wrong with it. A quota with mistakes still counts, with
 // what can be made of it: a typo in one must not stop the pods of others.
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,11 @@ QuotaObject readQuota(const api::ElasticQuota& quota, ResourceNames& names);
 std::int64_t amountOf(std::string_view resource, const Quantity& quantity);
 Quantity quantityOf(std::string_view resource, std::int64_t amount);
 quota::Amounts amountsOf(const api::ResourceList& list, ResourceNames& names);
+
+// A max that is no limit: what the built-in quotas have unless somebody says otherwise.
+inline constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+// The same amounts, where those that are meant to be no limit are none.
+quota::Amounts withoutLimit(quota::Amounts amounts);
 
 // "false" says that a pod is not to be preempted.
 bool isFixed(const api::StringMap& podLabels);

@@ -77,7 +77,7 @@ void Quotas::setBuiltIn(std::string_view name, const api::ResourceList& max) {
   Known& known = known_[std::string(name)];
   known.read = {};
   known.read.spec.apart = true;
-  known.read.spec.max = known.read.spec.weight = amountsOf(max, cluster_.resources());
+  known.read.spec.max = known.read.spec.weight = withoutLimit(amountsOf(max, cluster_.resources()));
   quota::Columns fresh = 0;
   NamedTree& defaultTree = tree("");
   known.place = {&defaultTree, defaultTree.quotas.set(name, known.read.spec, fresh)};
@@ -154,7 +154,7 @@ void Quotas::count(const std::string& name, Known& known) {
     // Built in, and the object says nothing of it.
     const auto& max =
         name == model::kDefaultQuota ? args_.defaultQuotaGroupMax : args_.systemQuotaGroupMax;
-    read.spec.max = read.spec.weight = amountsOf(max, resources());
+    read.spec.max = read.spec.weight = withoutLimit(amountsOf(max, resources()));
   }
   NamedTree& home = tree(manyTrees_ && !read.spec.apart ? read.tree : "");
   treeTotalsChanged_ |= manyTrees_ && (read.treeRoot || before.treeRoot);

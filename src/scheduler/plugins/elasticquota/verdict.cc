@@ -40,7 +40,8 @@ Shortage shortageOf(const Place& place, const QuotaAsk& ask, bool fixed, const Q
   Shortage shortage;
   quota::forEachColumn(tree.maxColumns(place.quota), [&](Column column) {
     const Cell& cell = tree.cell(place.quota, column);
-    if (cell.used + asked(column) > limitOf(cell, rules))
+    const std::int64_t limit = limitOf(cell, rules);
+    if (limit != kNoLimit && cell.used + asked(column) > limit)
       shortage.exceeded |= quota::columnSet(column);
   });
   shortage.quota = place.quota;

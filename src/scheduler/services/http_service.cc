@@ -162,8 +162,12 @@ std::set<std::string> HttpService::addPluginRoutes() {
       for (auto& route : service->routes()) {
         if (!shown.insert(base + route.shown).second) continue;
         addAnswer("GET", base + route.path,
-                  [answer = std::move(route.answer)](const net::RoutedRequest& in) {
-                    return answer(in.rest);
+                  [answer = std::move(route.answer),
+                   ask = std::move(route.ask)](const net::RoutedRequest& in) {
+                    if (!ask) return answer(in.rest);
+                    api::StringMap query;
+                    for (const auto& [key, value] : in.target.query) query[key] = value;
+                    return ask(in.rest, query);
                   });
       }
     }
@@ -198,7 +202,7 @@ void HttpService::addServices() {
   addPods("/apis/v1/diagnosis/", [this](const api::ObjectKey& key) {
     return diagnosePod(scheduler_, key, executor_.wallNow());
   });
-  addPodAnswer("/apis/v1/scheduleexplanations/", [this](const api::ObjectKey& key) {
+  addPods("/apis/v1/scheduleexplanations/", [this](const api::ObjectKey& key) {
     return explainSchedule(scheduler_, key, executor_.wallNow());
   });
   addAnswer(

@@ -46,10 +46,6 @@ class HttpService {
   // The paths of all services, as __services__ shows them.
   std::set<std::string> addPluginRoutes();
   void addServices();
-  void addPluginServices(std::set<std::string>& shown);
-  void addAnswer(const char* method, const char* path, Answer answer);
-  void addPodAnswer(const char* path,
-                    std::function<Result<json::value>(const api::ObjectKey&)> answer);
 
   Scheduler& scheduler_;
   Metrics& metrics_;

@@ -27,7 +27,8 @@ Status prefixed(Status status) {
 }  // namespace
 
 bool QuotaPreemption::mayLeave(const PodInfo& victim, const PodInfo& preemptor) const {
-  if (victim.priority >= preemptor.priority || isFixed(victim.pod->metadata.labels)) return false;
+  if (!PreemptionRules::mayLeave(victim, preemptor) || isFixed(victim.pod->metadata.labels))
+    return false;
   const Place place = quotas_.placeOf(victim);
   if (!place || place != quotas_.placeOf(preemptor)) return false;
   return !spareDefault_ || place.name() != model::kDefaultQuota;

@@ -93,7 +93,16 @@ class InstantBinder final : public Plugin, public BindPlugin {
       : bound_(std::move(bound)) {}
   std::string_view name() const override { return "DefaultBinder"; }
   bool binds(const PodInfo& unit) const override { return !unit.kind; }
-  Task<Status> bind(CycleState&, PodPtr pod, std::string nodeName) override {
+  bool writesAnnotations() const override { return true; }
+  Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) override {
+    if (!state.annotations().empty()) {
+      auto annotated = std::make_shared<api::Pod>(*pod->pod);
+      for (const auto& [key, value] : state.annotations())
+        annotated->metadata.annotations[key] = value;
+      auto info = std::make_shared<PodInfo>(*pod);
+      info->pod = std::move(annotated);
+      pod = std::move(info);
+    }
     bound_(pod, nodeName);
     co_return Status{};
   }

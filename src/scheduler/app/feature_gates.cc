@@ -121,8 +121,8 @@ constexpr Group kGroups[] = {
 // The ones that something here depends on.
 bool isPresent(std::string_view gate) {
   static const std::set<std::string_view> kPresent{
-      "DynamicSchedulerCheck", "PreemptionPolicyTransformer", "PriorityTransformer",
-      "ReplaceResourcesTransformer"};
+      "CleanExpiredReservationAllocated", "DynamicSchedulerCheck", "OmitNodeLabelsForReservation",
+      "PreemptionPolicyTransformer",      "PriorityTransformer",   "ReplaceResourcesTransformer"};
   return kPresent.contains(gate);
 }
 

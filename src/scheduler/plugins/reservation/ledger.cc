@@ -161,8 +161,8 @@ void ReservationLedger::settle(Cluster& cluster) {
 
 bool ReservationLedger::forget(NodeId node) {
   for (auto& [reservation, kept] : uses_) {
-    const auto gone = std::erase_if(
-        kept.use.pods, [&](const auto& entry) { return entry.second.node == node; });
+    const auto gone =
+        std::erase_if(kept.use.pods, [&](const auto& entry) { return entry.second.node == node; });
     if (gone == 0 && kept.use.node != node) continue;
     if (kept.use.node == node) kept.use.node = kNoNode;
     recount(kept.use);

@@ -219,7 +219,7 @@ void Scheduler::succeeded(Attempt& attempt) {
   decision.node = attempt.nodeName;
   decision.profile = attempt.profile->profile().schedulerName;
   decision.message = fmt::format("Successfully assigned {} to {}",
-                                  shared_.kindOf(*pod).nameOf(*pod), attempt.nodeName);
+                                 shared_.kindOf(*pod).nameOf(*pod), attempt.nodeName);
   decision.evaluatedNodes = attempt.evaluated;
   decision.feasibleNodes = attempt.feasible;
   decision.duration = took;

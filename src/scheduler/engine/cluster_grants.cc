@@ -117,7 +117,8 @@ std::vector<Cluster::Drift> Cluster::checkNode(NodeId node) const {
 }
 
 void Cluster::recount(NodeId node) {
-  boost::unordered::erase_if(excess_, [&](const auto& entry) { return entry.first.second == node; });
+  boost::unordered::erase_if(excess_,
+                             [&](const auto& entry) { return entry.first.second == node; });
   for (Column& column : requested_)
     if (node < column.size()) column[node] = 0;
   nonZeroCpu_[node] = 0;

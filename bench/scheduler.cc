@@ -95,7 +95,16 @@ class InstantBinder final : public Plugin, public BindPlugin {
       : bound_(std::move(bound)) {}
   std::string_view name() const override { return "DefaultBinder"; }
   bool binds(const PodInfo& unit) const override { return !unit.kind; }
-  Task<Status> bind(CycleState&, PodPtr pod, std::string nodeName) override {
+  bool writesAnnotations() const override { return true; }
+  Task<Status> bind(CycleState& state, PodPtr pod, std::string nodeName) override {
+    if (!state.annotations().empty()) {
+      auto annotated = std::make_shared<api::Pod>(*pod->pod);
+      for (const auto& [key, value] : state.annotations())
+        annotated->metadata.annotations[key] = value;
+      auto info = std::make_shared<PodInfo>(*pod);
+      info->pod = std::move(annotated);
+      pod = std::move(info);
+    }
     bound_(pod, nodeName);
     co_return Status{};
   }
@@ -254,6 +263,28 @@ constexpr const char* kWithReservations =
     "    multiPoint: {enabled: [{name: Reservation}]}\n"
     "    score: {enabled: [{name: Reservation, weight: 5000}]}\n";
 
+// Seconds until all of them have a node.
+double createReservations(Scheduler& scheduler, VirtualLoop& loop, int count, int teams) {
+  auto& store = scheduler.stores().of<api::Reservation>();
+  std::vector<std::shared_ptr<const api::Reservation>> objects;
+  for (int n = 0; n < count; ++n) {
+    objects.push_back(scheduler::testing::aReservation(fmt::format("reservation-{}", n))
+                          .request("cpu", "5")
+                          .request("memory", "5Gi")
+                          .owner("team", std::to_string(n % teams))
+                          .build());
+  }
+  const bench::Stopwatch creating;
+  for (const auto& object : objects) store.set(object);
+  std::size_t placed = 0;
+  while (placed < objects.size()) {
+    loop.advance(std::chrono::milliseconds(1));
+    placed = 0;
+    for (const auto& [key, object] : store.all()) placed += object->status.phase == "Available";
+  }
+  return creating.seconds();
+}
+
 // Reservations of `teams` are created and placed, then their owners come, five for each, which fill
 // them; the whole scheduler, on an API that binds at once. plain: pods of no team come instead.
 Numbers reservations(const Numbers& params, bool plain) {
@@ -276,26 +307,9 @@ Numbers reservations(const Numbers& params, bool plain) {
   const auto scheduler = *Scheduler::create(std::move(options), registry, loop, nullptr);
   for (int n = 0; n < params.at("nodes"); ++n) scheduler->nodeAdded(node(n).build());
   scheduler->start();
-  auto& store = scheduler->stores().of<api::Reservation>();
   const int count = static_cast<int>(params.at("reservations"));
   const int teams = static_cast<int>(params.at("teams"));
-  std::vector<std::shared_ptr<const api::Reservation>> objects;
-  for (int n = 0; n < count; ++n) {
-    objects.push_back(scheduler::testing::aReservation(fmt::format("reservation-{}", n))
-                          .request("cpu", "5")
-                          .request("memory", "5Gi")
-                          .owner("team", std::to_string(n % teams))
-                          .build());
-  }
-  const bench::Stopwatch creating;
-  for (const auto& object : objects) store.set(object);
-  std::size_t placed = 0;
-  while (placed < objects.size()) {
-    loop.advance(std::chrono::milliseconds(1));
-    placed = 0;
-    for (const auto& [key, object] : store.all()) placed += object->status.phase == "Available";
-  }
-  const double created = creating.seconds();
+  const double created = createReservations(*scheduler, loop, count, teams);
   std::vector<std::shared_ptr<const api::Pod>> pods;
   const int owners = static_cast<int>(params.at("pods"));
   for (int n = 0; n < owners; ++n) {

@@ -120,13 +120,15 @@ constexpr Group kGroups[] = {
 
 // The ones that something here depends on.
 bool isPresent(std::string_view gate) {
-  static const std::set<std::string_view> kPresent{"DisableDefaultQuota",
+  static const std::set<std::string_view> kPresent{"CleanExpiredReservationAllocated",
+                                                   "DisableDefaultQuota",
                                                    "DynamicSchedulerCheck",
                                                    "ElasticQuotaGuaranteeUsage",
                                                    "ElasticQuotaIgnorePodOverhead",
                                                    "ElasticQuotaIgnoreTerminatingPod",
                                                    "ElasticQuotaImmediateIgnoreTerminatingPod",
                                                    "MultiQuotaTree",
+                                                   "OmitNodeLabelsForReservation",
                                                    "PreemptionPolicyTransformer",
                                                    "PriorityTransformer",
                                                    "ReplaceResourcesTransformer"};

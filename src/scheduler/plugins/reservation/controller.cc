@@ -8,6 +8,7 @@
 #include "kube/client.h"
 #include "kube/events.h"
 #include "model/pod_requests.h"
+#include "model/well_known.h"
 #include "scheduler/plugins/reservation/conditions.h"
 #include "scheduler/plugins/reservation/reserve_pod.h"
 #include "scheduler/plugins/reservation/unit_kind.h"
@@ -137,7 +138,10 @@ Task<Result<>> ReservationController::sync(std::string uid) {
   if (!entry || isReservationTerminal(*entry->object)) {
     expectEnd(uid, std::nullopt);
     told_.erase(uid);
-    co_return Result<>{};
+    if (entry || !handle_.enabled("CleanExpiredReservationAllocated")) co_return Result<>{};
+    auto releasing = release(uid);
+    Result<> released = co_await releasing;
+    co_return released;
   }
   const auto over = endOf(*entry->object);
   if (!over) warn(*entry, over.error().message);
@@ -166,6 +170,28 @@ Task<Result<>> ReservationController::sync(std::string uid) {
   Result<> changed = co_await changing;
   if (!changed && changed.error().code == ErrorCode::NotFound) co_return Result<>{};
   co_return changed;
+}
+
+Task<Result<>> ReservationController::release(std::string uid) {
+  const ReservationUse* use = book_.ledger().find(uid);
+  if (!use || !handle_.api()) co_return Result<>{};
+  std::vector<PodPtr> pods;
+  for (const auto& [pod, owner] : use->pods)
+    if (const Cluster::PodRecord* record = cluster_.findPod(pod); record && !record->assumed)
+      pods.push_back(record->info);
+  for (const PodPtr& pod : pods) {
+    json::object annotations;
+    annotations[json::string(model::kAnnotationReservationAllocated)] = nullptr;
+    json::object metadata{{"uid", pod->uid()}, {"annotations", std::move(annotations)}};
+    auto patching =
+        kube::mergePatch(*handle_.api(), api::Pod::kType, api::keyOf(pod->pod->metadata),
+                         json::object{{"metadata", std::move(metadata)}});
+    const Result<json::value> patched = co_await patching;
+    if (!patched && patched.error().code != ErrorCode::NotFound &&
+        patched.error().code != ErrorCode::Conflict)
+      co_return fail(Error(patched.error()));
+  }
+  co_return Result<>{};
 }
 
 // Expired, or its node is gone.

@@ -30,6 +30,8 @@ class ReservationController {
   Task<Result<>> sync(std::string uid);
   Task<Result<>> end(ReservationPtr entry);
   Task<Result<>> tellInvalid(ReservationPtr entry);
+  // Takes the annotation of a reservation that is no more off the pods that still have it.
+  Task<Result<>> release(std::string uid);
   Task<void> collectGarbage();
   void enqueue(const std::string& uid);
   bool lostNode(const api::Reservation& reservation) const;

@@ -38,6 +38,7 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
   if (book_.isReservePod(pod)) return last_;
   last_.wish = ReservationWish::of(*pod.pod);
   if (!book_.owners().empty()) last_.owners = book_.owners().matching(*pod.pod);
+  if (!last_.matchesAnything()) return last_;
   if (last_.wish.exact) last_.requests = model::podRequests(*pod.pod);
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
     if (amount > 0 && !args_.ignores(cluster_.resources().name(id)))

@@ -8,6 +8,19 @@
 
 namespace koord::scheduler {
 
+namespace {
+
+constexpr const char* kNoPreAllocation =
+    "node(s) no pod match reservation with pre allocation required";
+
+bool needsPreAllocation(const PodInfo& reservePod) {
+  const std::string* required =
+      api::findIn(reservePod.pod->metadata.labels, model::kLabelPreAllocationRequired);
+  return required && *required == "true";
+}
+
+}  // namespace
+
 ReservationPlugin::ReservationPlugin(Handle& handle, const ReservationArgs& args)
     : handle_(handle),
       cluster_(handle.cluster()),
@@ -36,6 +49,7 @@ void ReservationPlugin::sign(const PodInfo& pod, Signature& signature) const {
     const std::string* node =
         api::findIn(pod.pod->metadata.annotations, model::kAnnotationReservationNode);
     signature.add(node ? *node : "");
+    signature.add(static_cast<std::int64_t>(needsPreAllocation(pod)));
     const ReservationPtr reservation = book_.find(pod.uid());
     signature.add(
         static_cast<std::int64_t>(reservation ? reservation->policy : AllocatePolicy::Default));
@@ -105,7 +119,10 @@ std::vector<std::pair<NodeId, PodPtr>> ReservationPlugin::hidden(const PodInfo& 
 }
 
 PreFilterResult ReservationPlugin::preFilter(CycleState&, const PodInfo& pod) {
-  if (book_.isReservePod(pod)) return {};
+  if (book_.isReservePod(pod)) {
+    // Room that running pods hold is not taken over, so nobody can be.
+    return {needsPreAllocation(pod) ? Status::unresolvable(kNoPreAllocation) : Status{}, {}};
+  }
   const PodMatch& match = matcher_.of(pod);
   if (!match.wish.error.empty()) return {Status::error(match.wish.error), {}};
   if (!match.wish.required) {
@@ -141,7 +158,19 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
     const bool owned = reservation && std::ranges::binary_search(match.owners, reservation->owners);
     return owned ? Hint::Queue : Hint::Skip;
   };
-  return {{EventResource::Pod, action::kDelete, "", {}},
+  // Upstream waits for pods that go and for reservations only; but room comes with nodes, too, and
+  // a pod can come to be owner of something.
+  const auto onPod = [](const PodInfo& pod, const ClusterEvent& event) {
+    if (!event.newPod || event.newPod->uid() == pod.uid()) return Hint::Queue;
+    const bool elsewhere = !event.oldPod || event.newPod->pod->spec.nodeName.empty();
+    return elsewhere || event.oldPod->request == event.newPod->request ? Hint::Skip : Hint::Queue;
+  };
+  using namespace action;
+  return {{EventResource::Pod, kDelete | kUpdatePodScaleDown | kUpdatePodLabel, "", onPod},
+          {EventResource::Node,
+           kAdd | kUpdateNodeAllocatable | kUpdateNodeLabel | kUpdateNodeTaint,
+           "",
+           {}},
           {EventResource::Custom, action::kAdd | action::kUpdate | action::kDelete,
            std::string(KindOf<api::Reservation>::value.customResource), onReservation}};
 }

@@ -308,6 +308,18 @@ TEST(ReservationScheduling, pods_that_need_one_wait_for_it_and_say_so) {
   EXPECT_EQ(f.annotation("p"), R"({"name":"r","uid":"uid-r"})");
 }
 
+TEST(ReservationScheduling, pods_that_only_reservations_reject_come_when_a_node_does) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "2").policy("Restricted"));
+  f.create(webPod("p", "3"));
+  f.run(1min);
+  EXPECT_EQ(f.nodeOf("p"), "");
+  f.node(aNode("other"));
+  f.run(15s);
+  EXPECT_EQ(f.nodeOf("p"), "other");
+}
+
 TEST(ReservationScheduling, conflicts_and_lost_answers_do_not_place_it_twice) {
   Whole f;
   f.node(aNode("a"));
@@ -423,6 +435,16 @@ TEST(ReservationScheduling, invalid_ones_say_which_field_is_wrong_and_stop_nobod
   f.create(webPod("p", "1"));
   f.run();
   EXPECT_EQ(f.nodeOf("p"), "n");
+}
+
+TEST(ReservationScheduling, one_that_requires_pods_to_be_taken_over_waits_and_says_so) {
+  Whole f;
+  f.node(aNode("n"));
+  f.reserve(forWeb("r", "1").label(std::string(model::kLabelPreAllocationRequired), "true"));
+  f.reserve(forWeb("other", "1"));
+  EXPECT_THAT(f.status("r").conditions[0].message,
+              HasSubstr("no pod match reservation with pre allocation required"));
+  EXPECT_EQ(f.status("other").phase, "Available");
 }
 
 TEST(ReservationScheduling, of_another_scheduler_are_counted_and_not_placed) {

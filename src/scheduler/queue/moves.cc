@@ -47,7 +47,7 @@ bool SchedulingQueue::concernsAnybody(const ClusterEvent& event) const {
   if (event.resource == EventResource::Wildcard) return true;
   for (const auto& [name, profile] : profiles_)
     for (const auto& plugin : profile->registrations)
-      if (rejectors_.contains(plugin.plugin) &&
+      if ((plugin.view || rejectors_.contains(plugin.plugin)) &&
           std::ranges::any_of(plugin.events, [&](const EventRegistration& registration) {
             return matches(registration, event);
           }))

@@ -134,9 +134,14 @@ std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
   const auto hint = [this](const PodInfo& pod, const ClusterEvent&) {
     return cycles_.roomHint(pod);
   };
-  // Labels and annotations may put a member that is held into another gang.
+  // Labels and annotations may put a member that is held into another gang. Its status is what
+  // attempts write themselves.
   const auto itself = [](const PodInfo& pod, const ClusterEvent& event) {
-    return event.newPod && event.newPod->uid() == pod.uid() ? Hint::Queue : Hint::Skip;
+    if (!event.oldPod || !event.newPod || event.newPod->uid() != pod.uid()) return Hint::Skip;
+    const auto& before = event.oldPod->pod->metadata;
+    const auto& after = event.newPod->pod->metadata;
+    return before.labels != after.labels || before.annotations != after.annotations ? Hint::Queue
+                                                                                    : Hint::Skip;
   };
   return {{EventResource::UnscheduledPod, action::kUpdate, "", itself},
           {EventResource::AssignedPod, action::kDelete | action::kUpdatePodScaleDown, "", hint},

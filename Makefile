@@ -39,7 +39,7 @@ asan: packages ## build and test with the address and undefined behaviour saniti
 
 tsan: packages ## build and test with the thread sanitizer
 	@scripts/build.sh build/tsan $(JOBS) all
-	@cd build/tsan && ctest --output-on-failure -j $(JOBS) -LE integration
+	@cd build/tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/cmake/tsan_suppressions.txt ctest --output-on-failure -j $(JOBS) -LE integration
 
 format: ## format the sources
 	@git ls-files '*.h' '*.cc' | xargs clang-format-19 -i

@@ -107,32 +107,69 @@ void addUp(koord::flags::Commands& commands, UpFlags& flags, const std::string& 
   };
 }
 
-void addExplain(koord::flags::Commands& commands, koord::cluster::ExplainOptions& options) {
-  auto& pod = commands.add("explain pod", "Say why a pod is where it is, or why it still waits");
+using koord::cluster::ExplainOptions;
+
+// What every command of "explain" has.
+koord::flags::Command& addExplain(koord::flags::Commands& commands, ExplainOptions& options,
+                                  const char* subject, const char* summary) {
+  auto& command = commands.add(std::string("explain ") + subject, summary);
+  command.flags.text(
+      "scheduler", options.scheduler,
+      "Address of koord-scheduler, as http://127.0.0.1:10251; default: that of 'koordctl "
+      "up'");
+  command.flags.text("kubeconfig", options.kubeconfig,
+                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+  command.flags.boolean("json", options.json, "The scheduler's answer as JSON");
+  return command;
+}
+
+void addExplainPod(koord::flags::Commands& commands, ExplainOptions& options) {
+  auto& pod =
+      addExplain(commands, options, "pod", "Say why a pod is where it is, or why it still waits");
   pod.arguments = "[POD]";
   pod.details =
       "POD is NAMESPACE/NAME, or NAME in the namespace default.\n"
       "  koordctl explain pod shop/web-0      which plugin rejects which nodes, what would make it "
-      "fit\n"
+      "fit,\n"
+      "                                       and how its gang, quota and reservations stand\n"
       "  koordctl explain pod -f web.yaml     the same for the pod of a manifest, without creating "
       "it";
   pod.flags
       .text("filename", options.file,
             "Manifest of a pod or of a workload with a pod template, instead of POD")
       .shortly('f');
-  pod.flags.text(
-      "scheduler", options.scheduler,
-      "Address of koord-scheduler, as http://127.0.0.1:10251; default: that of 'koordctl "
-      "up'");
-  pod.flags.text("kubeconfig", options.kubeconfig,
-                 "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
-  pod.flags.boolean("json", options.json, "The scheduler's answer as JSON");
   pod.run = [&](const std::vector<std::string>& pods) {
     if (pods.size() + (options.file.empty() ? 0 : 1) != 1)
       return commands.refuse("one POD, or --filename", "explain pod");
-    if (!pods.empty()) options.pod = pods.front();
+    if (!pods.empty()) options.name = pods.front();
     return koord::cluster::runExplain(options);
   };
+}
+
+void addExplainOthers(koord::flags::Commands& commands, ExplainOptions& options) {
+  struct Row {
+    ExplainOptions::About about;
+    const char* subject;
+    const char* argument;
+    const char* summary;
+  };
+  using About = ExplainOptions::About;
+  for (const Row& row :
+       {Row{About::Gang, "gang", "[NAMESPACE/]NAME", "Say how the pods of a gang stand"},
+        Row{About::Quota, "quota", "NAME", "Say what a quota has, uses, and may use, and why"},
+        Row{About::Reservation, "reservation", "NAME",
+            "Say what a reservation holds, and for whom"}}) {
+    auto& command = addExplain(commands, options, row.subject, row.summary);
+    command.arguments = row.argument;
+    command.run = [&commands, &options, row](const std::vector<std::string>& names) {
+      if (names.size() != 1)
+        return commands.refuse(std::string("one ") + row.argument,
+                               std::string("explain ") + row.subject);
+      options.about = row.about;
+      options.name = names.front();
+      return koord::cluster::runExplain(options);
+    };
+  }
 }
 
 std::string programPath(const char* fallback) {
@@ -159,7 +196,8 @@ int main(int argc, char** argv) {
                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
   status.run = [&](const auto&) { return koord::cluster::runStatus(kubeconfig); };
   koord::cluster::ExplainOptions explainOptions;
-  addExplain(commands, explainOptions);
+  addExplainPod(commands, explainOptions);
+  addExplainOthers(commands, explainOptions);
   koord::scenario::TestFlags testFlags;
   koord::scenario::addTestCommand(commands, testFlags, program);
   commands.add("version", "Print the version").run = [](const auto&) {

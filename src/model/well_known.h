@@ -30,6 +30,21 @@ inline constexpr std::string_view kLabelMutatingUpdate = "pod.koordinator.sh/mut
 // The pod stands for one that a kubelet runs from a file.
 inline constexpr std::string_view kAnnotationMirrorPod = "kubernetes.io/config.mirror";
 
+// Pods: how they are scheduled.
+inline constexpr std::string_view kAnnotationSchedulingHint =
+    "internal.scheduling.koordinator.sh/scheduling-hint";
+inline constexpr std::string_view kAnnotationSchedulingHintDeprecated =
+    "scheduling.koordinator.sh/scheduling-hint";
+inline constexpr std::string_view kLabelSchedulerName = "scheduling.koordinator.sh/scheduler-name";
+inline constexpr std::string_view kAnnotationOriginalSchedulerName =
+    "internal.scheduling.koordinator.sh/original-scheduler-name";
+inline constexpr std::string_view kLabelPreemptionPolicy =
+    "scheduling.koordinator.sh/preemption-policy";
+inline constexpr std::string_view kAnnotationReplaceResources =
+    "pod.koordinator.sh/replace-resources";
+inline constexpr std::string_view kAnnotationDeviceAllocated =
+    "scheduling.koordinator.sh/device-allocated";
+
 // Nodes.
 inline constexpr std::string_view kAnnotationColocationStrategy =
     "node.koordinator.sh/colocation-strategy";

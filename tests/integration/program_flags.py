@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 
 LIMIT = 30  # seconds; only so that a broken program does not hang the test
@@ -29,6 +30,7 @@ current-context: none
 # Ports are 0 where the originals have numbers, so that tests do not meet.
 SCHEDULER = {
     "manifest": "--port=0 --authentication-skip-lookup=true --v=4 --feature-gates= --config={config}",
+    "configuration of deploy/": "--port=0 --authentication-skip-lookup=true --config={shipped}",
     "chart": "--port=0 --authentication-skip-lookup=true --v=4 --feature-gates= --config={config} "
              "--enable-network-topology-manager=true",
     "chart, older clusters": "--leader-elect=true --port=0 --logtostderr=true "
@@ -157,6 +159,7 @@ REFUSED = {
         ("--tls-min-version=1.2", 1, "unknown tls version"),
         ("--tls-cipher-suites=NULL", 1, "Cipher suite NULL not supported"),
         ("--config", 1, "flag needs an argument: --config"),
+        ("--scheduler-monitor-period=0s", 1, "must be greater than 0"),
     ],
     "koord-manager": [
         ("--nope", 2, "unknown flag: --nope"),
@@ -176,17 +179,25 @@ REFUSED = {
 }
 
 
+def shipped_configuration():
+    """koord-scheduler's configuration out of the ConfigMap in deploy/."""
+    file = pathlib.Path(__file__).parents[2] / "deploy" / "manifests" / "scheduler-config.yaml"
+    _, text = file.read_text().split("  koord-scheduler-config: |\n")
+    return textwrap.dedent(text)
+
+
 class Tour:
     def __init__(self, programs: pathlib.Path, folder: pathlib.Path):
         self.programs = programs
         self.folder = folder
         self.problems = []
         self.names = {"dir": folder, "kubeconfig": folder / "kubeconfig", "config": folder / "config",
-                      "cgroups": folder / "cgroups"}
+                      "cgroups": folder / "cgroups", "shipped": folder / "shipped"}
         self.env = {"PATH": os.environ["PATH"], "HOME": str(folder), "KUBECONFIG": str(folder / "kubeconfig"),
                     "NODE_NAME": "n1", "POD_NAMESPACE": "koordinator-system", "WEBHOOK_PORT": "0",
                     "WEBHOOK_CERT_DIR": str(folder / "certs")}
         (folder / "kubeconfig").write_text(KUBECONFIG)
+        (folder / "shipped").write_text(shipped_configuration())
         (folder / "cgroups").mkdir()
         (folder / "cgroups" / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/yaml.h"
 #include "cluster/explain/explanation.h"
+#include "cluster/explain/plugin_answers.h"
 #include "cluster/explain/pod_in_file.h"
 #include "cluster/up/components.h"
 #include "cluster/up/kubeconfig_choice.h"
@@ -38,6 +39,27 @@ Result<std::string> schedulerUrl(const ExplainOptions& options, const Kubeconfig
                       : fmt::format("that runs beside kubeconfig {}", choice.files.front())));
 }
 
+// The namespace and name of what was asked about.
+std::string keyOf(const std::string& name) {
+  return name.find('/') == std::string::npos ? "default/" + name : name;
+}
+
+struct Subject {
+  const char* plugin;
+  std::vector<std::string>
+      paths;  // below the plugin's; the first that the scheduler knows is asked
+};
+Subject subjectOf(const ExplainOptions& options) {
+  switch (options.about) {
+    case ExplainOptions::About::Gang:
+      return {"Coscheduling", {"gang/" + keyOf(options.name)}};
+    case ExplainOptions::About::Quota:
+      return {"ElasticQuota", {"explain/" + options.name, "quotas/" + options.name}};
+    default:
+      return {"Reservation", {"reservations/" + options.name}};
+  }
+}
+
 class Explainer {
  public:
   Explainer(const ExplainOptions& options, EventLoop& loop) : options_(options), loop_(loop) {}
@@ -46,12 +68,27 @@ class Explainer {
     auto url = schedulerUrl(options_, choice_);
     if (!url) co_return fail(std::move(url.error()));
     while (url->ends_with('/')) url->pop_back();
+    url_ = *std::move(url);
+    if (options_.about != ExplainOptions::About::Pod) {
+      auto asking = runPlugin();
+      auto answer = co_await asking;
+      co_return answer;
+    }
+    auto asking = runPod();
+    auto answer = co_await asking;
+    if (answer && options_.file.empty()) {
+      auto adding = addPlugins(*answer);
+      co_await adding;
+    }
+    co_return answer;
+  }
+
+ private:
+  Task<Result<json::value>> runPod() {
     net::HttpRequest request;
-    request.url = *url + "/apis/v1/explain/pods";
+    request.url = url_ + "/apis/v1/explain/pods";
     if (options_.file.empty()) {
-      const auto slash = options_.pod.find('/');
-      const std::string key = slash == std::string::npos ? "default/" + options_.pod : options_.pod;
-      request.url += "/" + key;
+      request.url += "/" + keyOf(options_.name);
     } else {
       auto reading = podToAskAbout();
       auto pod = co_await reading;
@@ -60,7 +97,56 @@ class Explainer {
       request.headers = {{"Content-Type", "application/json"}};
       request.body = toJson(*pod);
     }
+    auto asking = ask(std::move(request));
+    auto answer = co_await asking;
+    co_return answer;
+  }
+
+  Task<Result<json::value>> runPlugin() {
+    const Subject subject = subjectOf(options_);
+    Result<json::value> answer;
+    for (const std::string& path : subject.paths) {
+      auto asking = askPlugin(subject.plugin, path);
+      answer = co_await asking;
+      if (answer || !unknownPath_) co_return answer;
+    }
+    co_return fail(
+        ErrorCode::NotFound,
+        fmt::format("koord-scheduler at {} has no answer to this: the plugin {} is not in its "
+                    "configuration, or it is of another version",
+                    url_, subject.plugin));
+  }
+
+  // What plugins say besides. A scheduler without them has nothing to say, which is no error.
+  Task<void> addPlugins(json::value& answer) {
+    auto* into = answer.if_object();
+    if (!into) co_return;
+    const std::string key = keyOf(options_.name);
+    auto asking = askPlugin("Coscheduling", "explain/" + key);
+    auto gang = co_await asking;
+    if (gang) into->insert_or_assign("gang", *std::move(gang));
+    auto askingNext = askPlugin("Reservation", "explain/" + key);
+    auto reservations = co_await askingNext;
+    if (reservations) into->insert_or_assign("reservations", *std::move(reservations));
+    const std::string quota(textAt(answer, "plugins", "ElasticQuota", "quota"));
+    if (quota.empty()) co_return;
+    auto askingLast = askPlugin("ElasticQuota", "explain/" + quota);
+    auto levels = co_await askingLast;
+    if (levels) into->insert_or_assign("quota", *std::move(levels));
+  }
+
+  Task<Result<json::value>> askPlugin(std::string plugin, std::string path) {
+    net::HttpRequest request;
+    request.url = fmt::format("{}/apis/v1/plugins/{}/{}", url_, plugin, path);
+    auto asking = ask(std::move(request));
+    auto answer = co_await asking;
+    co_return answer;
+  }
+
+  // Sets unknownPath_.
+  Task<Result<json::value>> ask(net::HttpRequest request) {
     const std::string target = request.url;
+    unknownPath_ = false;
     auto fetching = http_.fetch(loop_, std::move(request));
     auto reply = co_await fetching;
     if (!reply) {
@@ -70,14 +156,16 @@ class Explainer {
     }
     if (reply->status != 200) {
       const auto answer = parseJson(reply->body);
-      const std::string said(answer ? textAt(*answer, "message") : std::string_view(reply->body));
+      const std::string_view message = answer ? textAt(*answer, "message") : std::string_view();
+      // Who knows the path, but not what it names, says so.
+      unknownPath_ = reply->status == 404 && message.empty();
+      const std::string said(answer ? message : std::string_view(reply->body));
       co_return fail(reply->status == 404 ? ErrorCode::NotFound : ErrorCode::Internal,
                      fmt::format("{}: {} (status {})", target, said, reply->status));
     }
     co_return parseJson(reply->body);
   }
 
- private:
   // As it would be stored: with defaults and what webhooks change, which the API server tells in a
   // dry run.
   Task<Result<json::value>> podToAskAbout() {
@@ -106,6 +194,8 @@ class Explainer {
   const ExplainOptions& options_;
   const KubeconfigChoice choice_ = chooseKubeconfig(options_.kubeconfig);
   EventLoop& loop_;
+  std::string url_;           // of the scheduler
+  bool unknownPath_ = false;  // the last answer was that there is nothing of the kind
   net::HttpClient http_{{.userAgent = "koordctl"}};
 };
 
@@ -113,6 +203,19 @@ Task<void> explain(Explainer* explainer, Result<json::value>* result, EventLoop*
   auto asking = explainer->run();
   *result = co_await asking;
   loop->stop();
+}
+
+std::string textOf(const ExplainOptions& options, const json::value& answer) {
+  switch (options.about) {
+    case ExplainOptions::About::Gang:
+      return gangText(answer);
+    case ExplainOptions::About::Quota:
+      return quotaText(answer);
+    case ExplainOptions::About::Reservation:
+      return reservationText(answer);
+    default:
+      return explanationText(answer);
+  }
 }
 
 }  // namespace
@@ -131,7 +234,7 @@ int runExplain(const ExplainOptions& options) {
     std::fprintf(stderr, "koordctl: %s\n", result.error().message.c_str());
     return 1;
   }
-  const std::string text = options.json ? toPrettyJson(*result) + "\n" : explanationText(*result);
+  const std::string text = options.json ? toPrettyJson(*result) + "\n" : textOf(options, *result);
   std::fputs(text.c_str(), stdout);
   return 0;
 }

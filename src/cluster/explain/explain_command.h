@@ -1,15 +1,19 @@
 #pragma once
 
-// "koordctl explain pod": asks a running koord-scheduler why a pod is where it is, why it still
-// waits, or what would become of one that does not exist yet.
+// "koordctl explain": asks a running koord-scheduler why a pod is where it is, why it still waits, or what
+// would become of one that does not exist yet; and how a gang, a quota or a reservation stands.
 
 #include <string>
 
 namespace koord::cluster {
 
 struct ExplainOptions {
-  std::string pod;   // "NAMESPACE/NAME", or "NAME" in the namespace default
-  std::string file;  // instead: YAML or JSON of a pod, or of a workload with a pod template
+  enum class About { Pod, Gang, Quota, Reservation };
+  About about = About::Pod;
+  // Of pods and gangs "NAMESPACE/NAME", or "NAME" in the namespace default.
+  std::string name;
+  std::string
+      file;  // instead of a pod's name: YAML or JSON of a pod, or of a workload with a pod template
   std::string
       scheduler;  // "http://127.0.0.1:10251"; "" = that of 'koordctl up' beside the kubeconfig
   std::string kubeconfig;  // as of 'koordctl status'

@@ -2,50 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
+
+#include "cluster/explain/layout.h"
+#include "cluster/explain/plugin_answers.h"
 
 namespace koord::cluster {
 
 namespace {
-
-using Row = std::vector<std::string>;
-
-const json::array& arrayAt(const json::value& value, std::string_view key) {
-  static const json::array none;
-  const auto* found = at(value, key);
-  return found && found->is_array() ? found->get_array() : none;
-}
-
-std::string scalar(const json::value* value) {
-  if (!value || value->is_null()) return {};
-  return value->is_string() ? std::string(value->get_string()) : toJson(*value);
-}
-
-std::string joined(const json::array& values, std::size_t limit = 100) {
-  std::string text;
-  for (std::size_t i = 0; i < std::min(values.size(), limit); ++i)
-    text += (text.empty() ? "" : ", ") + scalar(&values[i]);
-  return values.size() > limit ? text + ", ..." : text;
-}
-
-// Columns as wide as what they hold; the last one runs free.
-void addTable(std::string& out, const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows)
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      if (widths.size() <= i) widths.push_back(0);
-      widths[i] = std::max(widths[i], row[i].size());
-    }
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += i + 1 == row.size() ? row[i] : fmt::format("{:<{}}  ", row[i], widths[i]);
-    line.insert(0, "  ");
-    while (line.ends_with(' ')) line.pop_back();
-    out += line + "\n";
-  }
-}
 
 void addState(std::string& out, const json::value& answer) {
   out += fmt::format("Pod    {}\n", textAt(answer, "pod"));
@@ -139,6 +103,7 @@ void addDecisions(std::string& out, const json::value& answer) {
 std::string explanationText(const json::value& answer) {
   std::string out;
   addState(out, answer);
+  addPluginAnswers(out, answer);
   addVerdicts(out, answer);
   addNearly(out, answer);
   addScores(out, answer);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 #include <tuple>
 
 #include "api/core.h"
@@ -67,7 +68,7 @@ class App final : public RunningScheduler {
  public:
   App(kube::Component& component, std::unique_ptr<Metrics> metrics,
       std::unique_ptr<Scheduler> scheduler, net::MetricsPage page,
-      std::vector<std::pair<std::string, std::string>> flags)
+      std::vector<std::pair<std::string, std::string>> flags, bool openDebugFlags)
       : component_(component),
         metrics_(std::move(metrics)),
         scheduler_(std::move(scheduler)),
@@ -84,7 +85,8 @@ class App final : public RunningScheduler {
              .clientMetrics =
                  [this] { return component_.metrics()->text(component_.executor().steadyNow()); },
              .page = std::move(page),
-             .flags = std::move(flags)}) {}
+             .flags = std::move(flags),
+             .openDebugFlags = openDebugFlags}) {}
 
   Result<> serve(const Flags& flags) {
     if (flags.port != 0) {
@@ -329,6 +331,14 @@ class App final : public RunningScheduler {
   TaskGroup tasks_;
 };
 
+// The plugins that the configuration names and that are not written yet, with the profiles.
+std::map<std::string, std::vector<std::string>> absentPlugins(const Scheduler& scheduler) {
+  std::map<std::string, std::vector<std::string>> absent;
+  for (const auto& [name, runtime] : scheduler.profiles())
+    for (const auto& plugin : runtime->profile().absent) absent[plugin].push_back(name);
+  return absent;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& component,
@@ -344,9 +354,16 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
   auto scheduler = Scheduler::create(std::move(options), registry, component.executor(),
                                      &component.api(), metrics.get());
   if (!scheduler) return fail(std::move(scheduler.error()));
+  for (const auto& [plugin, profiles] : absentPlugins(**scheduler)) {
+    log::warn(
+        "plugin {} does nothing: it is not part of this version yet, though the configuration "
+        "names "
+        "it in {} {}",
+        plugin, profiles.size() == 1 ? "profile" : "profiles", fmt::join(profiles, ", "));
+  }
   (*scheduler)->debug() = flags.debug;
   auto app = std::make_unique<App>(component, std::move(metrics), *std::move(scheduler),
-                                   std::move(page), flags.shown);
+                                   std::move(page), flags.shown, flags.openDebugFlags);
   if (auto serving = app->serve(flags); !serving) return fail(std::move(serving.error()));
   app->start();
   return app;
@@ -359,6 +376,8 @@ Result<std::string> describeConfiguration(SchedulerOptions options, const Regist
   std::string text;
   for (const auto& [name, profile] : (*scheduler)->profiles())
     text += fmt::format("# {}\n{}", name, describePlugins(profile->profile()));
+  for (const auto& [plugin, profiles] : absentPlugins(**scheduler))
+    text += fmt::format("# {}: not there yet, does nothing\n", plugin);
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "scheduler/app/feature_gates.h"
 
+#include <set>
 #include <sstream>
 
 namespace koord::scheduler {
@@ -117,6 +118,14 @@ constexpr Group kGroups[] = {
      "SeparateCacheWatchRPC WindowsHostNetwork "},
 };
 
+// The ones that something here depends on.
+bool isPresent(std::string_view gate) {
+  static const std::set<std::string_view> kPresent{
+      "DynamicSchedulerCheck", "PreemptionPolicyTransformer", "PriorityTransformer",
+      "ReplaceResourcesTransformer"};
+  return kPresent.contains(gate);
+}
+
 }  // namespace
 
 flags::FeatureGates featureGates() {
@@ -124,7 +133,7 @@ flags::FeatureGates featureGates() {
   for (const Group& group : kGroups) {
     std::istringstream names(group.names);
     for (std::string name; names >> name;)
-      gates.push_back({name, std::string(group.stage), group.enabled});
+      gates.push_back({name, std::string(group.stage), group.enabled, isPresent(name)});
   }
   return flags::FeatureGates(std::move(gates));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The gates of Kubernetes and koord-scheduler, so that existing command lines keep working; none of
-// them changes what is built so far.
+// The gates of Kubernetes and koord-scheduler, so that existing command lines keep working. Plugins ask
+// for theirs with Handle::enabled; which of them change anything is a list in the .cc file.
 
 #include <vector>
 

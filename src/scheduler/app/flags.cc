@@ -26,9 +26,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"show-hidden-metrics-for-version", "string", ""},
     {"allow-metric-labels", "string", ""},
     {"allow-metric-labels-manifest", "string", ""},
-    {"controller-plugins", "strings", "[*]"},
-    {"scheduler-monitor-period", "duration", "10s"},
-    {"scheduling-timeout", "duration", "30s"},
     {"scheduling-drop-unhandled-timeout", "duration", "5s"},
     {"sync-barrier-pod-namespace", "string", "kube-system"},
     {"sync-barrier-pod-name", "string", "koord-scheduler-sync-barrier"},
@@ -120,6 +117,9 @@ void addAccess(flags::FlagSet& set, Flags& flags) {
 
 void addDebugging(flags::FlagSet& set, Flags& flags) {
   set.group("Debugging");
+  set.boolean(
+      "insecure-debug-flags", flags.openDebugFlags,
+      "Let whoever reaches --port set /debug/flags; false: only clients of --secure-port that may");
   set.integer("debug-scores", flags.debug.topScores,
               "Log the scores of this many best nodes for every pod; 0 = none")
       .shortly('s');
@@ -161,6 +161,17 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
   line.featureGates(flags.gates, "kube");
   set.duration("pod-max-in-unschedulable-pods-duration", flags.maxUnschedulable,
                "How long a pod waits for an event before it is tried again anyway");
+  set.duration("scheduler-monitor-period", flags.monitor.period,
+               "How often to look for attempts that take too long")
+      .check([&flags]() -> Result<> {
+        if (flags.monitor.period > Duration::zero()) return {};
+        return fail(ErrorCode::Invalid, "must be greater than 0");
+      });
+  set.duration(
+      "scheduling-timeout", flags.monitor.timeout,
+      "How long an attempt to place a pod may take before a warning is logged and counted");
+  set.list("controller-plugins", flags.controllerPlugins,
+           "Plugins whose controllers run; * = all, -NAME = not this one");
   set.group("API server");
   set.text("kubeconfig", component.client.kubeconfig,
            "kubeconfig file; ignored when --config names one");
@@ -194,11 +205,17 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
     if (!given.given("kube-api-qps")) component.qps = configuration.qps;
     if (!given.given("kube-api-burst")) component.burst = configuration.burst;
   }
+  appendDefaultPreBind(configuration);
   if (flags.config.empty()) {
     configuration.enableProfiling = flags.profiling;
     configuration.enableContentionProfiling = flags.profiling && flags.contentionProfiling;
   }
   options.maxUnschedulable = flags.maxUnschedulable;
+  options.controllerPlugins = flags.controllerPlugins;
+  options.monitor = flags.monitor;
+  options.gates.clear();
+  for (const auto& [name, gate] : flags.gates.known())
+    if (flags.gates.enabled(name)) options.gates.insert(name);
   LeaderElectionConfig& election = configuration.leaderElection;
   const auto override = [&](const char* flag, auto LeaderElectionConfig::* field) {
     if (given.given(flag)) election.*field = flags.election.*field;

@@ -9,6 +9,7 @@
 #include "kube/command_line.h"
 #include "kube/request_guard.h"
 #include "net/http_server.h"
+#include "net/serving.h"
 #include "scheduler/app/feature_gates.h"
 #include "scheduler/core/scheduler.h"
 
@@ -21,9 +22,10 @@ struct Flags {
   std::string writeConfigTo;
   bool profiling = true;
   bool contentionProfiling = true;
-  std::string address = "127.0.0.1";
+  // Probes and scrapers come from outside of the pod.
+  std::string address = net::runsInPod() ? "0.0.0.0" : "127.0.0.1";
   int port = 10251;
-  std::string bindAddress = "127.0.0.1";
+  std::string bindAddress = address;
   int securePort = 10259;
   std::string certDir;
   std::string tlsCertFile;
@@ -40,7 +42,10 @@ struct Flags {
   std::string authorizationKubeconfig;
   kube::GuardOptions guard;
   Scheduler::Debug debug;
+  bool openDebugFlags = true;
   Duration maxUnschedulable = std::chrono::minutes(5);
+  std::vector<std::string> controllerPlugins{"*"};
+  AttemptMonitor::Options monitor;
   LeaderElectionConfig election;
   bool showPlugins = false;
 };

@@ -110,6 +110,19 @@ std::vector<std::string> Fields::texts(std::string_view name) {
   return result;
 }
 
+std::map<std::string, std::int64_t, std::less<>> Fields::integers(std::string_view name,
+                                                                  std::int64_t low,
+                                                                  std::int64_t high) {
+  std::map<std::string, std::int64_t, std::less<>> result;
+  Fields members = object(name);
+  if (!members.object_) return result;
+  for (const auto& member : members.object_->get_object()) {
+    const std::string key(member.key().data(), member.key().size());
+    result[key] = members.integer(key, low, low, high);
+  }
+  return result;
+}
+
 Fields Fields::object(std::string_view name) {
   return Fields(take(name), pathOf(name), errors_);
 }
@@ -124,6 +137,17 @@ std::vector<Fields> Fields::list(std::string_view name) {
   }
   for (std::size_t i = 0; i < value->get_array().size(); ++i)
     result.emplace_back(&value->get_array()[i], pathOf(fmt::format("{}[{}]", name, i)), errors_);
+  return result;
+}
+
+std::vector<std::pair<std::string, Fields>> Fields::objects(std::string_view name) {
+  std::vector<std::pair<std::string, Fields>> result;
+  Fields members = object(name);
+  if (!members.object_) return result;
+  for (const auto& member : members.object_->get_object()) {
+    const std::string key(member.key().data(), member.key().size());
+    result.emplace_back(key, members.object(key));
+  }
   return result;
 }
 

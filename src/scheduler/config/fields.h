@@ -3,6 +3,7 @@
 // Fields: strict reading of one object of a configuration file. Every problem is noted with its path
 // ("profiles[0].pluginConfig[1].args.weight: ...") and reading goes on, so that all of them are told at once.
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -26,8 +27,13 @@ class Fields {
   std::string text(std::string_view name, std::string absent = {});
   Duration duration(std::string_view name, Duration absent);
   std::vector<std::string> texts(std::string_view name);
+  // An object of whole numbers, such as {"cpu": 65}.
+  std::map<std::string, std::int64_t, std::less<>> integers(std::string_view name, std::int64_t low,
+                                                            std::int64_t high);
   Fields object(std::string_view name);
   std::vector<Fields> list(std::string_view name);
+  // An object of objects, by name.
+  std::vector<std::pair<std::string, Fields>> objects(std::string_view name);
   // Any value, taken as known; nullptr when absent or null.
   const json::value* raw(std::string_view name);
 

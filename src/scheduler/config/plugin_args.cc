@@ -1,35 +1,136 @@
 #include "scheduler/config/plugin_args.h"
 
+#include <algorithm>
 #include <map>
 
 namespace koord::scheduler {
 
 namespace {
 
-json::array cpuAndMemory() {
-  return {json::object{{"name", "cpu"}, {"weight", 1}},
-          json::object{{"name", "memory"}, {"weight", 1}}};
+// Each of weight 1.
+json::array weighed(std::initializer_list<std::string_view> resources) {
+  json::array list;
+  for (const std::string_view name : resources)
+    list.push_back(json::object{{"name", std::string(name)}, {"weight", 1}});
+  return list;
 }
 
-const std::map<std::string, json::object, std::less<>>& defaults() {
-  static const std::map<std::string, json::object, std::less<>> kDefaults{
-      {"DefaultPreemption",
-       {{"minCandidateNodesPercentage", 10}, {"minCandidateNodesAbsolute", 100}}},
-      {"InterPodAffinity",
-       {{"hardPodAffinityWeight", 1}, {"ignorePreferredTermsOfExistingPods", false}}},
-      {"NodeAffinity", {}},
-      {"NodeResourcesBalancedAllocation", {{"resources", cpuAndMemory()}}},
-      {"NodeResourcesFit",
+json::array cpuAndMemory() {
+  return weighed({"cpu", "memory"});
+}
+
+json::object leastAllocated(json::array resources) {
+  return {{"type", "LeastAllocated"}, {"resources", std::move(resources)}};
+}
+
+// No limit, of a size that can still be added up.
+json::object boundless() {
+  return {{"cpu", "1844674407370955161"}, {"memory", "1844674407370955161"}};
+}
+
+using Defaults = std::map<std::string, json::object, std::less<>>;
+
+Defaults koordinatorDefaults() {
+  return {
+      {"Coscheduling",
+       {{"defaultTimeout", "10m0s"},
+        {"controllerWorkers", 1},
+        {"enablePreemption", false},
+        {"awareNetworkTopology", false},
+        {"defaultMatchPolicy", "once-satisfied"}}},
+      {"DeviceShare",
        {{"scoringStrategy",
-         json::object{{"type", "LeastAllocated"}, {"resources", cpuAndMemory()}}}}},
-      {"PodTopologySpread", {{"defaultingType", "System"}}},
-      {"VolumeBinding", {{"bindTimeoutSeconds", 600}}}};
+         leastAllocated(weighed({"koordinator.sh/gpu-memory-ratio", "koordinator.sh/gpu-memory",
+                                 "koordinator.sh/rdma", "koordinator.sh/fpga"}))},
+        {"gpuSharedResourceTemplatesConfig",
+         json::object{{"configMapNamespace", "koordinator-system"},
+                      {"configMapName", "gpu-shared-resource-templates"},
+                      {"matchedResources", json::array{"huawei.com/npu-core"}}}}}},
+      {"ElasticQuota",
+       {{"delayEvictTime", "2m0s"},
+        {"revokePodInterval", "1s"},
+        {"defaultQuotaGroupMax", boundless()},
+        {"systemQuotaGroupMax", boundless()},
+        {"quotaGroupNamespace", "koordinator-system"},
+        {"monitorAllQuotas", false},
+        {"enableCheckParentQuota", false},
+        {"enableRuntimeQuota", true},
+        {"enableMinQuotaScale", true},
+        {"disableDefaultQuotaPreemption", true},
+        {"enableQueueHint", false},
+        {"quotaSnapshotUpdateInterval", "2m0s"}}},
+      {"LoadAwareScheduling",
+       {{"filterExpiredNodeMetrics", true},
+        {"enableScheduleWhenNodeMetricsExpired", false},
+        {"nodeMetricExpirationSeconds", 180},
+        {"resourceWeights", json::object{{"cpu", 1}, {"memory", 1}}},
+        {"usageThresholds", json::object{{"cpu", 65}, {"memory", 95}}},
+        {"estimatedScalingFactors", json::object{{"cpu", 85}, {"memory", 70}}}}},
+      {"NodeNUMAResource",
+       {{"defaultCPUBindPolicy", "FullPCPUs"},
+        {"scoringStrategy", leastAllocated(cpuAndMemory())},
+        {"numaScoringStrategy", leastAllocated(cpuAndMemory())}}},
+      {"NodeResourcesFitPlus", {}},
+      {"Reservation",
+       {{"enablePreemption", false},
+        {"minCandidateNodesPercentage", 10},
+        {"minCandidateNodesAbsolute", 100},
+        {"controllerWorkers", 1},
+        {"gcDurationSeconds", 86400},
+        {"gcIntervalSeconds", 60},
+        {"resyncIntervalSeconds", 60}}},
+      {"ScarceResourceAvoidance", {}},
+      {"SchedulingHint", {{"maxHintNodes", 100}}},
+  };
+}
+
+Defaults kubernetesDefaults() {
+  return {{"DefaultPreemption",
+           {{"minCandidateNodesPercentage", 10}, {"minCandidateNodesAbsolute", 100}}},
+          {"InterPodAffinity",
+           {{"hardPodAffinityWeight", 1}, {"ignorePreferredTermsOfExistingPods", false}}},
+          {"NodeAffinity", {}},
+          {"NodeResourcesBalancedAllocation", {{"resources", cpuAndMemory()}}},
+          {"NodeResourcesFit", {{"scoringStrategy", leastAllocated(cpuAndMemory())}}},
+          {"PodTopologySpread", {{"defaultingType", "System"}}},
+          {"VolumeBinding", {{"bindTimeoutSeconds", 600}}}};
+}
+
+const Defaults& defaults() {
+  static const Defaults kDefaults = [] {
+    Defaults all = kubernetesDefaults();
+    all.merge(koordinatorDefaults());
+    return all;
+  }();
   return kDefaults;
 }
 
-// Nothing, or a list of nothing.
+// Nothing, or a list or map of nothing.
 bool isAbsent(const json::value* value) {
-  return !value || value->is_null() || (value->is_array() && value->get_array().empty());
+  if (!value || value->is_null()) return true;
+  if (const auto* list = value->if_array()) return list->empty();
+  const auto* map = value->if_object();
+  return map && map->empty();
+}
+
+// Of these, zero and nothing are the same upstream.
+bool isZero(std::string_view field, const json::value* value) {
+  static constexpr std::string_view kFields[] = {"gcDurationSeconds", "gcIntervalSeconds",
+                                                 "resyncIntervalSeconds", "quotaGroupNamespace"};
+  if (!value || std::ranges::find(kFields, field) == std::end(kFields)) return false;
+  return *value == 0 || *value == "";
+}
+
+// Factors that are not given keep their default each; where only the dominant resource counts, there are
+// no weights.
+void completeLoadAware(json::object& args, const json::object& given) {
+  const auto& usual = defaults().find("LoadAwareScheduling")->second;
+  if (auto* factors = args["estimatedScalingFactors"].if_object())
+    for (const auto& factor : usual.at("estimatedScalingFactors").get_object())
+      factors->emplace(factor.key(), factor.value());
+  const auto* dominant = given.if_contains("dominantResourceWeight");
+  if (dominant && *dominant != 0 && isAbsent(given.if_contains("resourceWeights")))
+    args.erase("resourceWeights");
 }
 
 // No list of resources is that of cpu and memory, and no weight is 1.
@@ -57,9 +158,13 @@ json::value argsInForce(std::string_view plugin, const json::value& args) {
                     {"kind", known->first + "Args"}};
   if (const auto* given = args.if_object())
     for (const auto& member : *given) full[member.key()] = member.value();
-  for (const auto& member : known->second)
-    if (isAbsent(full.if_contains(member.key()))) full[member.key()] = member.value();
+  for (const auto& member : known->second) {
+    const auto* value = full.if_contains(member.key());
+    if (isAbsent(value) || isZero(member.key(), value)) full[member.key()] = member.value();
+  }
   if (plugin == "NodeResourcesBalancedAllocation") completeResources(full);
+  if (plugin == "LoadAwareScheduling")
+    completeLoadAware(full, args.is_object() ? args.get_object() : json::object());
   if (plugin == "NodeResourcesFit")
     if (auto* strategy = full["scoringStrategy"].if_object()) completeResources(*strategy);
   return full;

@@ -1,6 +1,7 @@
 #pragma once
 
-// The arguments of Kubernetes' plugins as documents, with what they come to where nothing is given.
+// The arguments of plugins, Kubernetes' and Koordinator's, as documents, with what they come to where
+// nothing is given.
 
 #include "scheduler/config/types.h"
 

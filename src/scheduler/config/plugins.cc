@@ -8,6 +8,85 @@
 
 namespace koord::scheduler {
 
+namespace {
+
+// What Koordinator's configuration says of its profile.
+constexpr std::string_view kShippedProfile = R"(  plugins:
+    preEnqueue: {enabled: [{name: Coscheduling}]}
+    queueSort: {disabled: [{name: "*"}], enabled: [{name: PrioritySort}]}
+    preFilter:
+      enabled:
+      - {name: SchedulingHint}
+      - {name: Reservation}
+      - {name: NodeNUMAResource}
+      - {name: DeviceShare}
+      - {name: Coscheduling}
+      - {name: ElasticQuota}
+    filter:
+      enabled:
+      - {name: LoadAwareScheduling}
+      - {name: NodeNUMAResource}
+      - {name: DeviceShare}
+      - {name: Reservation}
+    postFilter:
+      disabled: [{name: "*"}]
+      enabled: [{name: Reservation}, {name: Coscheduling}, {name: ElasticQuota}, {name: DefaultPreemption}]
+    preScore: {enabled: [{name: Reservation}, {name: Coscheduling}]}
+    score:
+      enabled:
+      - {name: LoadAwareScheduling, weight: 1}
+      - {name: NodeNUMAResource, weight: 1}
+      - {name: DeviceShare, weight: 1}
+      - {name: Reservation, weight: 5000}
+      - {name: Coscheduling, weight: 1}
+    reserve:
+      enabled:
+      - {name: LoadAwareScheduling}
+      - {name: NodeNUMAResource}
+      - {name: DeviceShare}
+      - {name: Reservation}
+      - {name: Coscheduling}
+      - {name: ElasticQuota}
+    permit: {enabled: [{name: Coscheduling}]}
+    preBind:
+      enabled:
+      - {name: NodeNUMAResource}
+      - {name: DeviceShare}
+      - {name: Reservation}
+      - {name: Coscheduling}
+      - {name: DefaultPreBind}
+    bind: {disabled: [{name: "*"}], enabled: [{name: Reservation}, {name: DefaultBinder}]}
+    postBind: {enabled: [{name: Coscheduling}]}
+  pluginConfig:
+  - name: NodeResourcesFit
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: NodeResourcesFitArgs
+      scoringStrategy:
+        type: LeastAllocated
+        resources:
+        - {name: cpu, weight: 1}
+        - {name: memory, weight: 1}
+        - {name: kubernetes.io/batch-cpu, weight: 1}
+        - {name: kubernetes.io/batch-memory, weight: 1}
+  - name: LoadAwareScheduling
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: LoadAwareSchedulingArgs
+      filterExpiredNodeMetrics: false
+      nodeMetricExpirationSeconds: 300
+      resourceWeights: {cpu: 1, memory: 1}
+      usageThresholds: {cpu: 0, memory: 0}
+      estimatedScalingFactors: {cpu: 85, memory: 70}
+  - name: ElasticQuota
+    args:
+      apiVersion: kubescheduler.config.k8s.io/v1
+      kind: ElasticQuotaArgs
+      quotaGroupNamespace: koordinator-system
+)";
+
+}  // namespace
+
 const std::vector<PluginRef>& defaultPlugins() {
   static const std::vector<PluginRef> kDefaults{{"SchedulingGates", 0},
                                                 {"PrioritySort", 0},
@@ -54,37 +133,30 @@ std::vector<PluginRef> mergePlugins(const std::vector<PluginRef>& defaults, cons
   return merged;
 }
 
-std::string shippedConfiguration(const std::vector<std::string>& schedulerNames) {
-  std::string text =
-      "apiVersion: kubescheduler.config.k8s.io/v1\n"
-      "kind: KubeSchedulerConfiguration\n"
-      "leaderElection:\n"
-      "  leaderElect: true\n"
-      "  resourceLock: leases\n"
-      "  resourceName: koord-scheduler\n"
-      "  resourceNamespace: koordinator-system\n"
-      "profiles:\n";
-  for (const auto& name : schedulerNames) {
-    text += fmt::format(
-        "  - schedulerName: {}\n"
-        "    pluginConfig:\n"
-        "      - name: NodeResourcesFit\n"
-        "        args:\n"
-        "          apiVersion: kubescheduler.config.k8s.io/v1\n"
-        "          kind: NodeResourcesFitArgs\n"
-        "          scoringStrategy:\n"
-        "            type: LeastAllocated\n"
-        "            resources:\n"
-        "              - name: cpu\n"
-        "                weight: 1\n"
-        "              - name: memory\n"
-        "                weight: 1\n"
-        "              - name: kubernetes.io/batch-cpu\n"
-        "                weight: 1\n"
-        "              - name: kubernetes.io/batch-memory\n"
-        "                weight: 1\n",
-        name);
+void appendDefaultPreBind(SchedulerConfiguration& configuration) {
+  const std::string name = "DefaultPreBind";
+  for (ProfileConfig& profile : configuration.profiles) {
+    PluginSet& set = profile.plugins["preBind"];
+    const bool unwanted = std::ranges::any_of(set.disabled, [&](const std::string& disabled) {
+      return disabled == "*" || disabled == name;
+    });
+    if (!unwanted && std::ranges::find(set.enabled, name, &PluginRef::name) == set.enabled.end())
+      set.enabled.push_back({name, 0});
   }
+}
+
+std::string shippedConfiguration(const std::vector<std::string>& schedulerNames) {
+  std::string text = R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection:
+  leaderElect: true
+  resourceLock: leases
+  resourceName: koord-scheduler
+  resourceNamespace: koordinator-system
+profiles:
+)";
+  for (const auto& name : schedulerNames)
+    text += fmt::format("- schedulerName: {}\n{}", name, kShippedProfile);
   return text;
 }
 

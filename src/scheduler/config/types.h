@@ -125,8 +125,13 @@ const std::vector<PluginRef>& defaultPlugins();
 // default's place, everything else comes behind.
 std::vector<PluginRef> mergePlugins(const std::vector<PluginRef>& defaults, const PluginSet& user);
 
-// The configuration that Koordinator ships, for pods of these schedulers: Kubernetes' plugins, with nodes
-// compared by batch resources as well, so that best-effort pods go where most of those is left.
+// As upstream's program does with what it has read: every profile gets the plugin DefaultPreBind, unless it
+// has it or disables it.
+void appendDefaultPreBind(SchedulerConfiguration& configuration);
+
+// The configuration that Koordinator ships (deploy/manifests/scheduler-config.yaml), with a profile for
+// each of these schedulers: Kubernetes' plugins and Koordinator's, and nodes compared by batch resources
+// as well, so that best-effort pods go where most of those is left.
 std::string shippedConfiguration(const std::vector<std::string>& schedulerNames);
 
 }  // namespace koord::scheduler

@@ -2,6 +2,7 @@
 
 // Attempt: one try to place one unit, from the queue until it is bound or back in the queue.
 
+#include "scheduler/core/attempt_monitor.h"
 #include "scheduler/core/profile_runtime.h"
 #include "scheduler/framework/queued_pod.h"
 
@@ -12,6 +13,7 @@ struct Attempt {
   ProfileRuntime* profile = nullptr;
   CycleState state;
   AttemptTimer timer;
+  AttemptMonitor::Watch watch;
   bool sample = false;                                    // plugins are timed one by one
   std::vector<const Extension<PreBindPlugin>*> preBinds;  // those that have something to do
   NodeId node = kNoNode;

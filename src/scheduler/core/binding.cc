@@ -40,6 +40,18 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     }
   }
   queue_->done(uid);
+  if (const Status again = checkAgain(attempt); !again.ok()) {
+    underWay_.erase(uid);
+    if (!again.skipped()) {
+      fail(attempt, again);
+    } else {
+      log::info("pod {} is not bound: it is gone, or is another scheduler's by now",
+                attempt.pod.info->key());
+      (void)Placement::giveUp(shared_, attempt);
+      placeFreed(*attempt.pod.info, attempt.nodeName);
+    }
+    co_return;
+  }
   const SteadyTime preBindSince = executor_.steadyNow();
   auto preparing = preBind(attempt);
   Status status = co_await preparing;
@@ -82,6 +94,20 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     shared_.cluster.removePod(uid);
     placeFreed(*attempt.pod.info, attempt.nodeName);
   }
+}
+
+Status Scheduler::checkAgain(const Attempt& attempt) const {
+  if (!options_.gates.contains("DynamicSchedulerCheck")) return {};
+  const auto known = pending_.find(attempt.pod.uid());
+  if (known != pending_.end()) {
+    const api::Pod& pod = *known->second->pod;
+    if (pod.metadata.deletionTimestamp) return Status::error("pod is being deleted");
+    if (pod.spec.schedulerName == attempt.profile->profile().schedulerName) return {};
+    return Status::error("schedulerName unmatched");
+  }
+  // Where it has been seen on a node meanwhile, binding finds that out.
+  const auto* counted = shared_.cluster.findPod(attempt.pod.uid());
+  return counted && counted->assumed ? Status::skip() : Status{};
 }
 
 // Finds out whose PreBind will run.

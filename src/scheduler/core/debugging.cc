@@ -4,58 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 #include "base/log.h"
-#include "base/time.h"
+#include "scheduler/core/diagnosis_document.h"
 #include "scheduler/core/scheduler.h"
 
 namespace koord::scheduler {
-
-namespace {
-
-// Visits the nodes that filters rejected.
-void forEachRejected(const Cluster& cluster, const Diagnosis& diagnosis,
-                     const std::function<void(NodeId, const Rejection&)>& visit) {
-  if (!diagnosis.verdicts || diagnosis.preFilter.rejected()) return;
-  cluster.live().forEach([&](NodeId node) {
-    const VerdictId verdict = diagnosis.verdicts->at(node);
-    if (verdict != kPasses && !diagnosis.absent.contains(node))
-      visit(node, diagnosis.verdicts->rejection(verdict));
-  });
-}
-
-// Nodes that are alike in why they failed, in one item each; names sorted.
-json::array failedDetails(const Cluster& cluster, const Diagnosis& diagnosis) {
-  std::map<std::tuple<std::string, std::string, bool>, std::vector<std::string>> alike;
-  const auto add = [&](NodeId node, const std::string& plugin, const std::string& reason,
-                       Code code) {
-    alike[{plugin, reason, code != Code::UnschedulableAndUnresolvable}].push_back(
-        cluster.node(node).name);
-  };
-  if (diagnosis.preFilter.rejected()) {
-    const Status& status = diagnosis.preFilter;
-    cluster.live().forEach(
-        [&](NodeId node) { add(node, status.plugin, status.message(), status.code); });
-  }
-  forEachRejected(cluster, diagnosis, [&](NodeId node, const Rejection& rejection) {
-    add(node, diagnosis.filterPlugins[rejection.plugin],
-        fmt::format("{}", fmt::join(rejection.reasons, ", ")), rejection.code);
-  });
-  json::array details;
-  for (auto& [key, nodes] : alike) {
-    const auto& [plugin, reason, preemptable] = key;
-    std::ranges::sort(nodes);
-    details.push_back(json::object{{"failedPlugin", plugin},
-                                   {"reason", reason},
-                                   {"preemptMightHelp", preemptable},
-                                   {"failedNodes", json::array(nodes.begin(), nodes.end())}});
-  }
-  return details;
-}
-
-}  // namespace
 
 void Scheduler::logFilterFailures(Attempt& attempt, const SearchResult& result) {
   const auto write = [&](NodeId node, std::string_view plugin, const Rejection& rejection) {
@@ -90,17 +44,7 @@ void Scheduler::logFilterFailures(Attempt& attempt, const SearchResult& result) 
 
 void Scheduler::dumpDiagnosis(const Attempt& attempt, const Diagnosis& diagnosis) {
   const PodInfo& pod = *attempt.pod.info;
-  json::object document{{"timestamp", formatTime(executor_.wallNow())},
-                        {"questionedKey", pod.key()}};
-  if (const auto& node = pod.pod->status.nominatedNodeName; !node.empty())
-    document.emplace("nominatedNode", std::string(node));
-  if (diagnosis.preFilter.rejected())
-    document.emplace("preFilterMessage", diagnosis.preFilter.message());
-  document.emplace("isRootCausePod", true);
-  document.emplace("scheduleDiagnosis",
-                   json::object{{"alreadyWaitForBound", 0},
-                                {"nodeFailedDetails", failedDetails(shared_.cluster, diagnosis)}});
-  document.emplace("preemptionDiagnosis", nullptr);
+  json::object document = diagnosisDocument(shared_.cluster, pod, diagnosis, executor_.wallNow());
   const auto write = [key = pod.key(), target = pod.key() + "/" + pod.uid(),
                       document = std::move(document)] {
     log::info("dump diagnosis for {}, targetPod: {}: ${}", key, target, toJson(document));

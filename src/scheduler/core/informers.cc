@@ -25,6 +25,7 @@ class Feed final : public StoreFeed {
 std::unique_ptr<StoreFeed> nodeFeed(kube::Api& api, Executor& executor, Scheduler& scheduler,
                                     Random random) {
   auto nodes = std::make_unique<Feed<api::Node>>(api, executor, kube::WatchScope{}, random);
+  nodes->informer.setTransform(transformNode);
   nodes->informer.addHandler({[&scheduler](const auto& node) { scheduler.nodeAdded(node); },
                               [&scheduler](const auto& before, const auto& after) {
                                 scheduler.nodeUpdated(before, after);
@@ -38,7 +39,10 @@ std::unique_ptr<StoreFeed> podFeed(kube::Api& api, Executor& executor, Scheduler
   const kube::WatchScope running{"", "", "status.phase!=Succeeded,status.phase!=Failed"};
   auto pods = std::make_unique<Feed<api::Pod>>(api, executor, running, random);
   pods->informer.setTransform(
-      [keep = scheduler.podFieldsKept()](api::Pod& pod) { slimPod(pod, keep); });
+      [keep = scheduler.podFieldsKept(), transforms = scheduler.podTransforms()](api::Pod& pod) {
+        transformPod(pod, transforms);
+        slimPod(pod, keep);
+      });
   pods->informer.addHandler(
       {[&scheduler](const auto& pod) { scheduler.podAdded(pod); },
        [&scheduler](const auto& before, const auto& after) { scheduler.podUpdated(before, after); },

@@ -2,6 +2,8 @@
 
 // ProfileRuntime: one profile at work, and the Handle of its plugins.
 
+#include <set>
+
 #include "base/random.h"
 #include "kube/events.h"
 #include "scheduler/extender/extenders.h"
@@ -27,6 +29,7 @@ struct Shared {
   Observer* observer = nullptr;
   std::unique_ptr<Extenders> extenders;  // nullptr when there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
+  std::set<std::string, std::less<>> gates;  // those that are on
 
   UnitKind& kindOf(const PodInfo& unit) { return unit.kind ? *unit.kind : podUnits; }
 };
@@ -53,6 +56,7 @@ class ProfileRuntime final : public Handle {
   kube::EventRecorder* events() override { return events_.get(); }
   Observer* observer() override { return shared_.observer; }
   Extenders* extenders() override { return shared_.extenders.get(); }
+  bool enabled(std::string_view gate) const override { return shared_.gates.contains(gate); }
 
  private:
   Shared& shared_;

@@ -24,7 +24,8 @@ Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* ap
       executor_(executor),
       observer_(observer),
       shared_(executor, api),
-      selfCheck_(executor, shared_.cluster, observer) {}
+      selfCheck_(executor, shared_.cluster, observer),
+      monitor_(executor, options_.monitor, observer) {}
 
 Scheduler::~Scheduler() {
   *alive_ = false;
@@ -38,6 +39,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   const SchedulerConfiguration& configuration = self.options_.configuration;
   self.shared_.activate = [&self](const std::vector<PodPtr>& pods) { self.queue_->activate(pods); };
   self.shared_.observer = observer;
+  self.shared_.gates = self.options_.gates;
+  self.shared_.podUnits.transforms = self.podTransforms();
   self.units_ = self.makeUnits();
   self.shared_.units = self.units_.get();
   Random random(self.options_.seed);
@@ -79,11 +82,22 @@ PodFields Scheduler::podFieldsKept() const {
   return fields;
 }
 
+PodTransforms Scheduler::podTransforms() const {
+  return PodTransforms::of([this](std::string_view gate) { return options_.gates.contains(gate); });
+}
+
 void Scheduler::start() {
   running_ = true;
+  startControllers();
   queue_->start();
   selfCheck_.start();
+  monitor_.start();
   wake();
+}
+
+void Scheduler::stop() {
+  running_ = false;
+  controllers_.reset();
 }
 
 void Scheduler::wake() {
@@ -132,6 +146,7 @@ std::unique_ptr<Attempt> Scheduler::begin(QueuedPod pod) {
     attempt->profile = found->second.get();
     attempt->started = executor_.steadyNow();
     attempt->sample = attempts_++ % kSampleEvery == 0;
+    monitor_.begin(attempt->watch, attempt->pod.info, found->first);
     attempt->timer = AttemptTimer(observer_, executor_, found->first, attempt->sample);
     return attempt;
   }

@@ -14,13 +14,16 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_set>
 
+#include "scheduler/core/attempt_monitor.h"
 #include "scheduler/core/decision_log.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/self_check.h"
 #include "scheduler/framework/observer.h"
+#include "scheduler/framework/transforms.h"
 #include "scheduler/queue/scheduling_queue.h"
 
 namespace koord::scheduler {
@@ -30,6 +33,10 @@ struct SchedulerOptions {
   Duration maxUnschedulable = std::chrono::minutes(5);
   std::uint64_t seed = 1;
   net::HttpTransport* http = nullptr;  // the way to extenders, when there are some; must outlive
+  std::vector<std::string> controllerPlugins{
+      "*"};  // whose controllers run (framework/controller.h)
+  std::set<std::string, std::less<>> gates{"DynamicSchedulerCheck"};  // feature gates that are on
+  AttemptMonitor::Options monitor;
 };
 
 class Scheduler {
@@ -56,11 +63,14 @@ class Scheduler {
   Stores& stores() { return shared_.stores; }
   // What the plugins of any profile need of running pods.
   PodFields podFieldsKept() const;
+  // What is to be read differently in pods; informers do that, as they do transformNode.
+  PodTransforms podTransforms() const;
 
-  // Begins to schedule, once the state is complete (and this process leads).
+  // Begins to schedule, and runs the controllers of plugins, once the state is complete (and this
+  // process leads).
   void start();
-  // Stops taking pods from the queue; bindings under way go on.
-  void stop() { running_ = false; }
+  // Stops taking pods from the queue, and the controllers; bindings under way go on.
+  void stop();
   std::size_t bindingsUnderWay() const { return bindings_.size(); }
 
   // --- For services and tests.
@@ -84,6 +94,8 @@ class Scheduler {
   };
   Debug& debug() { return debug_; }
   const SchedulerConfiguration& configuration() const { return options_.configuration; }
+  // How long the oldest attempt of each profile has been going on.
+  std::map<std::string, Duration> oldestAttempts() const { return monitor_.oldest(); }
 
  private:
   // Placing pods is much faster than writing down where they go. So many writes keep the API server
@@ -111,6 +123,9 @@ class Scheduler {
   Task<void> conclude(Attempt& attempt, SearchResult result);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
 
+  // controllers.cc
+  void startControllers();
+
   // debugging.cc
   void printScores(Attempt& attempt);
   void logFilterFailures(Attempt& attempt, const SearchResult& result);
@@ -131,6 +146,9 @@ class Scheduler {
 
   // binding.cc
   Task<void> bindingCycle(std::unique_ptr<Attempt> attempt);
+  // Whether the pod, which may have waited for long, is still to be bound, and by this profile. Skip: it is
+  // gone.
+  Status checkAgain(const Attempt& attempt) const;
   Status preFlight(Attempt& attempt);
   Task<Status> preBind(Attempt& attempt);
   Task<Status> annotateFirst(Attempt& attempt);
@@ -181,6 +199,7 @@ class Scheduler {
   std::unordered_set<std::string> underWay_;  // uids of pods in a binding cycle
   std::size_t binding_ = 0;                   // of these, in Bind
   SelfCheck selfCheck_;
+  AttemptMonitor monitor_;
   DecisionLog decisions_;
   Debug debug_;
   int diagnosesWaiting_ = 0;
@@ -191,6 +210,7 @@ class Scheduler {
   TaskGroup cycles_;
   TaskGroup bindings_;
   TaskGroup reports_;
+  std::unique_ptr<TaskGroup> controllers_;  // while running
   // Cleared on destruction: posted callbacks look at it first.
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -35,6 +35,8 @@ struct SchedulerFixture {
   std::function<Result<std::string>(const std::string& pod)> beforeBind;
   bool losesReplies = false;
   Observer* observer = nullptr;  // for the next create()
+  std::vector<std::string> controllerPlugins{"*"};
+  std::optional<std::set<std::string, std::less<>>> gates;  // absent = the defaults
   Registry registry = makeRegistry();
 
   explicit SchedulerFixture(SchedulerConfiguration configuration = defaultConfiguration()) {
@@ -47,6 +49,8 @@ struct SchedulerFixture {
     SchedulerOptions options;
     options.configuration = configuration_;
     options.http = &network;
+    options.controllerPlugins = controllerPlugins;
+    if (gates) options.gates = *gates;
     auto made = Scheduler::create(options, registry, loop, &api, observer);
     ASSERT_TRUE(made) << made.error().message;
     scheduler = *std::move(made);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "scheduler/framework/absent_plugin.h"
 #include "scheduler/framework/extender_verdicts.h"
 
 namespace koord::scheduler {
@@ -26,6 +27,13 @@ bool has(const std::vector<PluginRef>& list, const std::string& name) {
   return std::ranges::find(list, name, &PluginRef::name) != list.end();
 }
 
+template <class Point>
+bool extends(const Plugin& plugin, std::string_view point) {
+  if (const auto* absent = dynamic_cast<const AbsentPlugin*>(&plugin))
+    return absent->extends(point);
+  return dynamic_cast<const Point*>(&plugin) != nullptr;
+}
+
 // One extension point's final order: what overrides a multiPoint plugin, then multiPoint, then the
 // rest.
 template <class Point>
@@ -43,7 +51,7 @@ void expand(const ProfileConfig& config, std::string_view point,
     const auto it = instances.find(plugin.name);
     if (it == instances.end()) {
       errors.push_back(fmt::format("{}: {} \"{}\" does not exist", path, point, plugin.name));
-    } else if (!dynamic_cast<Point*>(it->second)) {
+    } else if (!extends<Point>(*it->second, point)) {
       errors.push_back(
           fmt::format("{}: plugin \"{}\" does not extend {} plugin", path, plugin.name, point));
     }
@@ -140,6 +148,17 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
                     config.path, config.schedulerName));
   }
 
+  std::erase_if(profile->plugins, [&](const auto& plugin) {
+    if (!dynamic_cast<const AbsentPlugin*>(plugin.get())) return false;
+    const std::string name(plugin->name());
+    const bool asked =
+        has(multiPoint, name) || std::ranges::any_of(kExtensionPoints, [&](auto point) {
+          return has(setOf(config, point).enabled, name);
+        });
+    if (asked) profile->absent.push_back(name);
+    return true;
+  });
+
   // A plugin takes part where some list names it; the others were only made to check their
   // arguments.
   std::set<std::string> active;
@@ -184,7 +203,7 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
       errors.push_back(fmt::format("{}: more than one plugin {}", config.path, what));
   };
   sole(profile->groups, "forms groups of pods");
-  sole(profile->planner, "plans nodes ahead");
+  profile->planners = profile->offers<PlanPlugin>();
   if (const auto* plugin = dynamic_cast<const Plugin*>(profile->groups))
     profile->groupsName = plugin->name();
   // Extenders cannot tell what they wait for.

@@ -39,7 +39,8 @@ class GroupPlugin {
                        std::span<const PodPtr> failed) = 0;
 };
 
-// Looks ahead for one pod, after its PreFilter. The first such plugin of a profile is asked.
+// Looks ahead for one pod, after its PreFilter. A profile's plugins are asked in the order of the
+// configuration, until one has a plan.
 class PlanPlugin {
  public:
   virtual ~PlanPlugin() = default;

@@ -3,6 +3,7 @@
 // Handle: what the scheduler offers its plugins. One per profile.
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "scheduler/engine/cluster.h"
@@ -51,6 +52,8 @@ class Handle {
   virtual Observer* observer() { return nullptr; }
   // nullptr when the configuration has none.
   virtual Extenders* extenders() { return nullptr; }
+  // Whether this feature gate is on.
+  virtual bool enabled(std::string_view /*gate*/) const { return false; }
 };
 
 }  // namespace koord::scheduler

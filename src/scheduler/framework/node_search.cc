@@ -96,16 +96,24 @@ NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod,
   });
   attempt.among = scope.among;
   attempt.preferred.assign(scope.preferred.begin(), scope.preferred.end());
-  if (result.status.ok() && profile_.planner) {
-    result.status = applyPlan(state, pod, attempt);
-    if (!result.status.ok()) result.diagnosis.preFilter = result.status;
+  for (PlanPlugin* planner : profile_.planners) {
+    if (!result.status.ok()) break;
+    result.status = applyPlan(*planner, state, pod, attempt);
+    if (result.status.skipped()) {
+      result.status = {};
+    } else if (result.status.ok()) {
+      break;
+    } else {
+      result.diagnosis.preFilter = result.status;
+    }
   }
   return result.status.ok() ? &attempt : nullptr;
 }
 
-Status NodeSearch::applyPlan(CycleState& state, const PodPtr& pod, Attempt& attempt) {
-  PlanPlugin::Plan plan = profile_.planner->plan(state, pod);
-  if (plan.status.skipped()) return {};
+// Skip: it has no plan for the pod.
+Status NodeSearch::applyPlan(PlanPlugin& planner, CycleState& state, const PodPtr& pod,
+                             Attempt& attempt) {
+  PlanPlugin::Plan plan = planner.plan(state, pod);
   if (!plan.status.ok()) return plan.status;
   std::ranges::copy(plan.first, std::back_inserter(attempt.preferred));
   if (plan.only.empty()) return {};

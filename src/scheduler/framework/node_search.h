@@ -108,7 +108,7 @@ class NodeSearch {
   SearchResult findTimed(CycleState& state, const PodPtr& pod, const SearchScope& scope);
   Attempt* begin(CycleState& state, const PodPtr& pod, const SearchScope& scope,
                  SearchResult& result);
-  Status applyPlan(CycleState& state, const PodPtr& pod, Attempt& attempt);
+  Status applyPlan(PlanPlugin& planner, CycleState& state, const PodPtr& pod, Attempt& attempt);
   bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
   bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                     SearchResult& result);

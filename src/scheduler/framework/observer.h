@@ -42,6 +42,8 @@ class Observer {
   virtual void evicted(bool /*good*/, Duration /*took*/) {}
   // The volumes of a pod could not be bound ("bind").
   virtual void volumesFailed(std::string_view /*stage*/) {}
+  // An attempt to place a pod takes longer than it may. Once for each.
+  virtual void timedOut(const std::string& /*profile*/) {}
   // A pod was counted on one node and seen on another.
   virtual void cacheCorrected() {}
   // What a ledger keeps of a node is not what the node's pods hold.

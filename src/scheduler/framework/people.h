@@ -21,6 +21,14 @@ class RemedyPlugin {
   virtual std::string remedyFor(const PodInfo& pod, NodeId node) const = 0;
 };
 
+// Adds what it knows of a pod to what explain says of it, as "plugins": {NAME: {...}}: which quota it
+// belongs to, which gang.
+class PodFactsPlugin {
+ public:
+  virtual ~PodFactsPlugin() = default;
+  virtual json::value factsOf(const PodInfo& pod) const = 0;  // null = nothing
+};
+
 // Answers GET below /apis/v1/plugins/NAME/ on the leader.
 class ServicePlugin {
  public:

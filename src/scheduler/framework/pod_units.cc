@@ -58,6 +58,7 @@ Task<Result<Whereabouts>> PodUnits::find(PodPtr unit) {
   if (pod->metadata.uid != unit->uid()) co_return Whereabouts{Whereabouts::Kind::Gone, {}, {}};
   if (pod->spec.nodeName.empty()) co_return Whereabouts{};
   auto current = std::make_shared<api::Pod>(*std::move(pod));
+  transformPod(*current, transforms);
   slimPod(*current);
   Whereabouts bound{Whereabouts::Kind::Bound, current->spec.nodeName, current};
   co_return bound;

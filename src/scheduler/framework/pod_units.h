@@ -3,6 +3,7 @@
 // PodUnits: the units that are Pods of the API.
 
 #include "kube/api.h"
+#include "scheduler/framework/transforms.h"
 #include "scheduler/framework/unit.h"
 
 namespace koord::scheduler {
@@ -18,6 +19,8 @@ class PodUnits final : public UnitKind {
   Task<void> announce(PodPtr unit, std::string node) override;
   Task<Result<>> annotate(PodPtr unit, api::StringMap annotations) override;
   Task<bool> evict(PodPtr unit, PodPtr preemptor) override;
+
+  PodTransforms transforms;  // as informers apply them
 
  private:
   Task<void> patchStatus(api::ObjectKey key, json::value patch);

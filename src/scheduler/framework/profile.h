@@ -52,6 +52,9 @@ struct Profile {
   Extensions<PostBindPlugin> postBind;
   std::vector<PluginRegistration> registrations;
 
+  // Plugins that the configuration names and that are not written yet (absent_plugin.h).
+  std::vector<std::string> absent;
+
   // Every plugin once; the extensions point into these.
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::vector<const Signed*> signedPlugins;
@@ -60,7 +63,7 @@ struct Profile {
   std::vector<AfterPostFilterPlugin*> afterPostFilter;
   GroupPlugin* groups = nullptr;  // nullptr: every pod stands alone
   std::string groupsName;
-  PlanPlugin* planner = nullptr;
+  std::vector<PlanPlugin*> planners;
 
   // The plugins in use that derive from Offer, in the order of the configuration: how plugins work
   // together (one gives NUMA hints, another merges them) without knowing each other.

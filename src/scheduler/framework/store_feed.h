@@ -16,6 +16,9 @@ class InformerFeed final : public StoreFeed {
   InformerFeed(Store<T>& store, kube::Api& api, Executor& executor, Random random)
       : informer_(api, executor, kube::WatchScope{}, random) {
     using Object = typename Store<T>::Object;
+    // What is read differently than it stands in the API.
+    if constexpr (requires(T& object) { KindOf<T>::transform(object); })
+      informer_.setTransform([](T& object) { KindOf<T>::transform(object); });
     informer_.addHandler(
         {[&store](const Object& object) { store.set(object); },
          [&store](const Object&, const Object& object) { store.set(object); },

@@ -3,12 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/file.h"
+#include "base/yaml.h"
 #include "scheduler/config/plugin_args.h"
 #include "scheduler/plugins/defaultpreemption/args.h"
+#include "scheduler/plugins/deviceshare/args.h"
 #include "scheduler/plugins/interpodaffinity/args.h"
+#include "scheduler/plugins/loadawarescheduling/args.h"
+#include "scheduler/plugins/nodenumaresource/args.h"
 #include "scheduler/plugins/noderesources/args.h"
 #include "scheduler/plugins/podtopologyspread/args.h"
 #include "scheduler/plugins/registry.h"
+#include "scheduler/plugins/schedulinghint/args.h"
 #include "scheduler/plugins/volumebinding/args.h"
 #include "scheduler/testing/world.h"
 
@@ -74,6 +80,145 @@ TEST(Profile, written_defaults_of_arguments_are_those_in_force) {
       absentAndWritten<NodeResourcesBalancedAllocationArgs>("NodeResourcesBalancedAllocation");
   EXPECT_EQ(balanced.first.resources, balanced.second.resources);
   EXPECT_EQ(balanced.first.mode, balanced.second.mode);
+  const auto load = absentAndWritten<LoadAwareSchedulingArgs>("LoadAwareScheduling");
+  EXPECT_EQ(load.first.filterExpiredNodeMetrics, load.second.filterExpiredNodeMetrics);
+  EXPECT_EQ(load.first.nodeMetricExpirationSeconds, load.second.nodeMetricExpirationSeconds);
+  EXPECT_EQ(load.first.resourceWeights, load.second.resourceWeights);
+  EXPECT_EQ(load.first.usageThresholds, load.second.usageThresholds);
+  EXPECT_EQ(load.first.estimatedScalingFactors, load.second.estimatedScalingFactors);
+  const auto numa = absentAndWritten<NodeNUMAResourceArgs>("NodeNUMAResource");
+  EXPECT_EQ(numa.first.defaultCPUBindPolicy, numa.second.defaultCPUBindPolicy);
+  EXPECT_EQ(numa.first.scoringStrategy, numa.second.scoringStrategy);
+  EXPECT_EQ(numa.first.numaScoringStrategy, numa.second.numaScoringStrategy);
+  const auto devices = absentAndWritten<DeviceShareArgs>("DeviceShare");
+  EXPECT_EQ(devices.first.scoringStrategy, devices.second.scoringStrategy);
+  EXPECT_EQ(devices.first.templates.configMapNamespace,
+            devices.second.templates.configMapNamespace);
+  EXPECT_EQ(devices.first.templates.configMapName, devices.second.templates.configMapName);
+  EXPECT_EQ(devices.first.templates.matchedResources, devices.second.templates.matchedResources);
+  const auto hint = absentAndWritten<SchedulingHintArgs>("SchedulingHint");
+  EXPECT_EQ(hint.first.maxHintNodes, hint.second.maxHintNodes);
+}
+
+TEST(Profile, arguments_in_force_are_filled_in_as_upstream_does) {
+  const auto inForce = [](const char* plugin, const char* args) {
+    json::value full = argsInForce(plugin, *parseJson(args));
+    EXPECT_EQ(textAt(full, "kind"), std::string(plugin) + "Args");
+    for (const char* head : {"apiVersion", "kind"}) full.as_object().erase(head);
+    return full;
+  };
+  const auto load = inForce("LoadAwareScheduling",
+                            R"({"usageThresholds": {}, "estimatedScalingFactors": {"gpu": 50}})");
+  EXPECT_EQ(toJson(*at(load, "usageThresholds")), R"({"cpu":65,"memory":95})");
+  EXPECT_EQ(toJson(*at(load, "estimatedScalingFactors")), R"({"gpu":50,"cpu":85,"memory":70})");
+  EXPECT_EQ(toJson(*at(load, "resourceWeights")), R"({"cpu":1,"memory":1})");
+  EXPECT_FALSE(
+      at(inForce("LoadAwareScheduling", R"({"dominantResourceWeight": 5})"), "resourceWeights"));
+  const auto reservation = inForce("Reservation", R"({"gcDurationSeconds": 0})");
+  EXPECT_EQ(toJson(*at(reservation, "gcDurationSeconds")), "86400");
+  const auto quota =
+      inForce("ElasticQuota", R"({"quotaGroupNamespace": "", "monitorAllQuotas": true})");
+  EXPECT_EQ(textAt(quota, "quotaGroupNamespace"), "koordinator-system");
+  EXPECT_EQ(textAt(quota, "defaultQuotaGroupMax", "cpu"), "1844674407370955161");
+  EXPECT_EQ(toJson(*at(quota, "monitorAllQuotas")), "true");
+  EXPECT_EQ(textAt(inForce("Coscheduling", "{}"), "defaultTimeout"), "10m0s");
+}
+
+// The configuration that deploy/ has for koord-scheduler.
+std::string deployedConfiguration() {
+  const auto text = readFile(KOORD_DEPLOY "/manifests/scheduler-config.yaml");
+  const auto documents = parseYamlDocuments(*text);
+  return std::string(textAt(documents->front(), "data", "koord-scheduler-config"));
+}
+
+TEST(Profile, the_shipped_configuration_loads_as_it_is) {
+  const auto deployed = parseConfiguration(deployedConfiguration());
+  const auto shipped = parseConfiguration(shippedConfiguration({"koord-scheduler"}));
+  ASSERT_TRUE(deployed) << deployed.error().message;
+  ASSERT_TRUE(shipped) << shipped.error().message;
+  EXPECT_EQ(toJson(configurationDocument(*deployed, Secrets::Written)),
+            toJson(configurationDocument(*shipped, Secrets::Written)));
+  World world;
+  EXPECT_THAT(world.configure(makeRegistry(), deployedConfiguration()), ElementsAre());
+}
+
+TEST(Profile, the_shipped_configuration_has_plugins_in_upstreams_order) {
+  World world;
+  ASSERT_THAT(world.configure(makeRegistry(), deployedConfiguration()), ElementsAre());
+  const Profile& profile = world.profile();
+  const auto names = [](const auto& list) {
+    std::vector<std::string> result;
+    for (const auto& extension : list) result.push_back(extension.name);
+    return result;
+  };
+  // Those that are there yet, in this order; what Kubernetes has itself comes first.
+  const auto expectLast = [&](const auto& list, const std::vector<std::string>& all) {
+    std::vector<std::string> expected = all;
+    std::erase_if(expected, [&](const std::string& name) {
+      return std::ranges::find(profile.absent, name) != profile.absent.end();
+    });
+    auto last = names(list);
+    ASSERT_GE(last.size(), expected.size());
+    last.erase(last.begin(), last.end() - static_cast<std::ptrdiff_t>(expected.size()));
+    EXPECT_EQ(last, expected);
+  };
+  expectLast(profile.preFilter, {"SchedulingHint", "Reservation", "NodeNUMAResource", "DeviceShare",
+                                 "Coscheduling", "ElasticQuota"});
+  expectLast(profile.filter,
+             {"LoadAwareScheduling", "NodeNUMAResource", "DeviceShare", "Reservation"});
+  expectLast(profile.postFilter,
+             {"Reservation", "Coscheduling", "ElasticQuota", "DefaultPreemption"});
+  expectLast(profile.reserve, {"LoadAwareScheduling", "NodeNUMAResource", "DeviceShare",
+                               "Reservation", "Coscheduling", "ElasticQuota"});
+  expectLast(profile.preBind,
+             {"NodeNUMAResource", "DeviceShare", "Reservation", "Coscheduling", "DefaultPreBind"});
+  expectLast(profile.bind, {"Reservation", "DefaultBinder"});
+  EXPECT_EQ(profile.queueSort.front().name, "PrioritySort");
+}
+
+TEST(Profile, names_of_plugins_that_are_not_there_yet_are_told) {
+  World world;
+  EXPECT_THAT(
+      world.configure(makeRegistry(),
+                      configuration("{plugins: {score: {enabled: [{name: "
+                                    "NodeResourcesFitPlus}]}}, pluginConfig: [{name: "
+                                    "ScarceResourceAvoidance, args: {resources: [gpu]}}]}")),
+      ElementsAre());
+  EXPECT_THAT(world.profile().absent, ElementsAre("NodeResourcesFitPlus"))
+      << "arguments alone ask for nothing";
+  for (const auto& plugin : world.profile().plugins)
+    EXPECT_NE(plugin->name(), "NodeResourcesFitPlus");
+}
+
+TEST(Profile, the_plugin_itself_takes_the_place_of_one_that_was_not_there) {
+  Registry registry = makeRegistry();
+  registry["NodeResourcesFitPlus"] = registry.at("NodeResourcesBalancedAllocation");
+  World world;
+  EXPECT_THAT(world.configure(registry, configuration("{plugins: {score: {enabled: [{name: "
+                                                      "NodeResourcesFitPlus}]}}}")),
+              ElementsAre());
+  EXPECT_THAT(world.profile().absent, ElementsAre());
+}
+
+TEST(Profile, every_profile_writes_what_prebind_plugins_want) {
+  auto read = parseConfiguration(configuration(
+      "{schedulerName: a}, {schedulerName: b, plugins: {preBind: {disabled: [{name: "
+      "DefaultPreBind}]}}}, {schedulerName: c, plugins: {preBind: {disabled: [{name: '*'}]}}}, "
+      "{schedulerName: d, plugins: {preBind: {enabled: [{name: DefaultPreBind}, {name: "
+      "VolumeBinding}]}}}"));
+  ASSERT_TRUE(read) << read.error().message;
+  appendDefaultPreBind(*read);
+  appendDefaultPreBind(*read);
+  const auto enabled = [&](std::size_t i) {
+    std::vector<std::string> names;
+    for (const auto& plugin : read->profiles[i].plugins.at("preBind").enabled)
+      names.push_back(plugin.name);
+    return names;
+  };
+  EXPECT_THAT(enabled(0), ElementsAre("DefaultPreBind"));
+  EXPECT_THAT(enabled(1), ElementsAre());
+  EXPECT_THAT(enabled(2), ElementsAre());
+  EXPECT_THAT(enabled(3), ElementsAre("DefaultPreBind", "VolumeBinding"));
 }
 
 TEST(Profile, plugins_are_in_the_order_that_upstream_has) {
@@ -172,6 +317,47 @@ TEST(Profile, problems_are_told_by_their_field) {
            Row{"{pluginConfig: [{name: DefaultPreemption, args: {minCandidateNodesPercentage: 0, "
                "minCandidateNodesAbsolute: 0}}]}",
                "cannot be zero at the same time as minCandidateNodesAbsolute"},
+           Row{"{plugins: {permit: {enabled: [{name: LoadAwareScheduling}]}}}",
+               "profiles[0].plugins.permit: plugin \"LoadAwareScheduling\" does not extend permit "
+               "plugin"},
+           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {nodeMetricExpirationSeconds: "
+               "0}}]}",
+               "args.nodeMetricExpirationSeconds: Invalid value: 0: must be at least 1"},
+           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: {cpu: 101}}}]}",
+               "args.usageThresholds.cpu: Invalid value: 101: not in valid range [0-100]"},
+           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {resourceWeights: {cpu: 1, gpu: "
+               "1}}}]}",
+               "args.estimatedScalingFactors: Not found: \"gpu\", which resourceWeights names"},
+           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {estimatedScalingFactors: {cpu: "
+               "0}}}]}",
+               "args.estimatedScalingFactors.cpu: Invalid value: 0: not in valid range [1-100]"},
+           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {estimator: best}}]}",
+               "args.estimator: Unsupported value: \"best\""},
+           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {aggregated: "
+               "{usageAggregationType: p42, usageAggregatedDuration: -1s}}}]}",
+               "args.aggregated.usageAggregationType: Unsupported value: \"p42\""},
+           Row{"{pluginConfig: [{name: LoadAwareScheduling, args: {aggregated: "
+               "{scoreAggregatedDuration: -1s}}}]}",
+               "args.aggregated.scoreAggregatedDuration: Invalid value: must not be negative"},
+           Row{"{pluginConfig: [{name: NodeNUMAResource, args: {defaultCPUBindPolicy: Best}}]}",
+               "args.defaultCPUBindPolicy: Unsupported value: \"Best\""},
+           Row{"{pluginConfig: [{name: NodeNUMAResource, args: {numaScoringStrategy: {}}}]}",
+               "args.numaScoringStrategy.type: Unsupported value: \"\""},
+           Row{"{pluginConfig: [{name: DeviceShare, args: {scoringStrategy: {type: MostAllocated, "
+               "resources: [{name: gpu, weight: 101}]}}}]}",
+               "args.scoringStrategy.resources[0].weight: Invalid value: 101"},
+           Row{"{pluginConfig: [{name: DeviceShare, args: {gpuShareUnsupportedModels: [{maker: "
+               "a}]}}]}",
+               "args.gpuShareUnsupportedModels[0].maker: unknown field"},
+           Row{"{pluginConfig: [{name: NodeResourcesFitPlus, args: {resources: {cpu: {weigth: "
+               "1}}}}]}",
+               "args.resources.cpu.weigth: unknown field"},
+           Row{"{pluginConfig: [{name: ScarceResourceAvoidance, args: {resources: gpu}}]}",
+               "args.resources: expected a list"},
+           Row{"{pluginConfig: [{name: SchedulingHint, args: {maxHintNodes: 0}}]}",
+               "args.maxHintNodes: Invalid value: 0"},
+           Row{"{pluginConfig: [{name: Coscheduling, args: {kind: GangArgs}}]}",
+               "args.kind: Invalid value: \"GangArgs\": must be CoschedulingArgs"},
            Row{"{pluginConfig: [{name: VolumeBinding, args: {bindTimeoutSeconds: -1}}]}",
                "args.bindTimeoutSeconds: Invalid value: -1"},
            Row{"{pluginConfig: [{name: NodeAffinity, args: {addedAffinity: "

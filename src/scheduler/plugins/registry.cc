@@ -1,20 +1,28 @@
 #include "scheduler/plugins/registry.h"
 
+#include "scheduler/framework/absent_plugin.h"
 #include "scheduler/plugins/defaultbinder/plugin.h"
+#include "scheduler/plugins/defaultprebind/plugin.h"
 #include "scheduler/plugins/defaultpreemption/plugin.h"
+#include "scheduler/plugins/deviceshare/args.h"
 #include "scheduler/plugins/dynamicresources/plugin.h"
 #include "scheduler/plugins/imagelocality/plugin.h"
 #include "scheduler/plugins/interpodaffinity/plugin.h"
+#include "scheduler/plugins/loadawarescheduling/args.h"
 #include "scheduler/plugins/nodeaffinity/plugin.h"
 #include "scheduler/plugins/nodename/plugin.h"
+#include "scheduler/plugins/nodenumaresource/args.h"
 #include "scheduler/plugins/nodeports/plugin.h"
 #include "scheduler/plugins/noderesources/balanced.h"
 #include "scheduler/plugins/noderesources/fit.h"
+#include "scheduler/plugins/noderesourcesfitplus/args.h"
 #include "scheduler/plugins/nodeunschedulable/plugin.h"
 #include "scheduler/plugins/nodevolumelimits/plugin.h"
 #include "scheduler/plugins/podtopologyspread/plugin.h"
 #include "scheduler/plugins/prioritysort/plugin.h"
+#include "scheduler/plugins/scarceresourceavoidance/args.h"
 #include "scheduler/plugins/schedulinggates/plugin.h"
+#include "scheduler/plugins/schedulinghint/plugin.h"
 #include "scheduler/plugins/tainttoleration/plugin.h"
 #include "scheduler/plugins/volumebinding/plugin.h"
 #include "scheduler/plugins/volumerestrictions/plugin.h"
@@ -44,6 +52,21 @@ void add(Registry& registry) {
   });
 }
 
+// A plugin that is not written yet: its arguments are checked all the same. A registration of the
+// plugin itself, wherever it stands, takes this one's place.
+template <class Args>
+void addAbsent(Registry& registry, const char* name, std::vector<std::string_view> points) {
+  registry.emplace(name, [name, points = std::move(points)](Fields& args, Handle&) {
+    (void)Args::read(args);
+    return std::make_unique<AbsentPlugin>(name, points);
+  });
+}
+
+// Whose arguments are for whoever writes the plugin to read.
+struct AnyArgs {
+  static AnyArgs read(Fields&) { return {}; }
+};
+
 }  // namespace
 
 Registry makeRegistry() {
@@ -67,6 +90,25 @@ Registry makeRegistry() {
   add<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(registry);
   add<ImageLocality>(registry);
   add<DefaultBinder>(registry);
+  add<DefaultPreBind>(registry);
+  add<SchedulingHint, SchedulingHintArgs>(registry);
+  addAbsent<LoadAwareSchedulingArgs>(registry, "LoadAwareScheduling",
+                                     {"preFilter", "filter", "score", "reserve"});
+  addAbsent<NodeNUMAResourceArgs>(
+      registry, "NodeNUMAResource",
+      {"preFilter", "filter", "preScore", "score", "reserve", "preBind"});
+  addAbsent<DeviceShareArgs>(registry, "DeviceShare",
+                             {"preFilter", "filter", "preScore", "score", "reserve", "preBind"});
+  addAbsent<NodeResourcesFitPlusArgs>(registry, "NodeResourcesFitPlus", {"preScore", "score"});
+  addAbsent<ScarceResourceAvoidanceArgs>(registry, "ScarceResourceAvoidance",
+                                         {"preScore", "score"});
+  addAbsent<AnyArgs>(
+      registry, "Reservation",
+      {"preFilter", "filter", "postFilter", "preScore", "score", "reserve", "preBind", "bind"});
+  addAbsent<AnyArgs>(registry, "Coscheduling",
+                     {"preEnqueue", "preFilter", "postFilter", "preScore", "score", "reserve",
+                      "permit", "preBind", "postBind"});
+  addAbsent<AnyArgs>(registry, "ElasticQuota", {"preFilter", "postFilter", "reserve"});
   return registry;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/time.h"
+#include "scheduler/engine/pod_claims.h"
 #include "scheduler/framework/people.h"
 
 namespace koord::scheduler {
@@ -120,6 +121,20 @@ json::value scoresJson(const Cluster& cluster, const ScoreTable& table) {
   return rows;
 }
 
+// What plugins know of the pod besides.
+void addFacts(const Scheduler& scheduler, const PodInfo& pod, json::object& out) {
+  const auto profile = scheduler.profiles().find(pod.pod->spec.schedulerName);
+  if (profile == scheduler.profiles().end()) return;
+  json::object facts;
+  for (const auto& plugin : profile->second->profile().plugins) {
+    const auto* knowing = dynamic_cast<const PodFactsPlugin*>(plugin.get());
+    if (!knowing) continue;
+    if (json::value known = knowing->factsOf(pod); !known.is_null())
+      facts.emplace(std::string(plugin->name()), std::move(known));
+  }
+  if (!facts.empty()) out.emplace("plugins", std::move(facts));
+}
+
 // What the plugins say now.
 void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
   const auto profile = scheduler.profiles().find(pod->pod->spec.schedulerName);
@@ -199,7 +214,9 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
 
 Result<json::value> explainPodObject(Scheduler& scheduler, std::shared_ptr<const api::Pod> pod) {
   json::object out{{"pod", api::keyOf(pod->metadata).toString()}, {"state", "unknown"}};
-  addVerdicts(scheduler, scheduler.describe(pod), out);
+  const PodPtr described = scheduler.describe(pod);
+  addVerdicts(scheduler, described, out);
+  addFacts(scheduler, *described, out);
   return json::value(std::move(out));
 }
 
@@ -233,6 +250,7 @@ Result<json::value> explainPod(Scheduler& scheduler, const api::ObjectKey& key) 
     }
     addVerdicts(scheduler, pending, out);
   }
+  if (pending || bound) addFacts(scheduler, pending ? *pending : *bound, out);
   json::array log;
   if (decisions)
     for (const Decision& decision : *decisions) log.push_back(decisionJson(decision));
@@ -258,8 +276,18 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
   }
   allocatable.emplace("pods", cluster.allowedPods()[*id]);
   requested.emplace("pods", cluster.podCount()[*id]);
-  json::array pods, ports;
-  for (const PodPtr& pod : row.pods) pods.push_back(json::string(pod->key()));
+  json::array pods, attracted, repelled, ports;
+  std::map<std::string, int> claims;
+  for (const PodPtr& pod : row.pods) {
+    pods.push_back(json::string(pod->key()));
+    if (pod->terms) attracted.push_back(json::string(pod->key()));
+    if (pod->terms && !pod->terms->antiAffinity.empty())
+      repelled.push_back(json::string(pod->key()));
+    for (const PodClaim& claim : claimsOf(*pod->pod))
+      ++claims[pod->pod->metadata.namespace_ + "/" + claim.name];
+  }
+  json::object claimCounts;
+  for (const auto& [claim, users] : claims) claimCounts.emplace(claim, users);
   for (const HostPort& port : row.usedPorts) {
     ports.push_back(json::object{{"hostIP", cluster.addresses().text(port.ip)},
                                  {"protocol", cluster.addresses().text(port.protocol)},
@@ -274,6 +302,8 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
   return json::value(
       json::object{{"node", name},
                    {"pods", std::move(pods)},
+                   {"podsWithAffinity", std::move(attracted)},
+                   {"podsWithRequiredAntiAffinity", std::move(repelled)},
                    {"usedPorts", std::move(ports)},
                    {"requested", std::move(requested)},
                    {"nonZeroRequested",
@@ -281,7 +311,8 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
                                  {"memory", amountText(kMemory, cluster.nonZeroMemory()[*id])}}},
                    {"remaining", std::move(remaining)},
                    {"allocatable", std::move(allocatable)},
-                   {"imageStates", std::move(images)}});
+                   {"imageStates", std::move(images)},
+                   {"pvcRefCounts", std::move(claimCounts)}});
 }
 
 }  // namespace koord::scheduler

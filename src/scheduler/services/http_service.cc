@@ -10,6 +10,7 @@
 #include "net/serving.h"
 #include "net/zpages.h"
 #include "scheduler/framework/people.h"
+#include "scheduler/services/diagnose.h"
 #include "scheduler/services/explain.h"
 #include "scheduler/services/pod_resources.h"
 
@@ -45,7 +46,7 @@ std::optional<int> parseNumber(const std::string& text) {
 
 HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& executor,
                          ServiceState state)
-    : scheduler_(scheduler), metrics_(metrics), state_(std::move(state)) {
+    : scheduler_(scheduler), metrics_(metrics), executor_(executor), state_(std::move(state)) {
   net::StandardEndpoints standard;
   if (scheduler.configuration().leaderElection.leaderElect) {
     standard.healthz.add("leaderElection", state_.unhealthy);
@@ -93,37 +94,59 @@ void HttpService::addDebugFlags() {
                   "<li>db</li></ul></body></html>\n",
                   "text/html; charset=utf-8");
   });
-  router_.add("", "/debug/flags/s", [this](const net::RoutedRequest& in, const ResponderPtr& to) {
-    if (in.request.method != "PUT") return net::sendText(*to, 406, "unsupported http method\n");
-    const std::string& body = in.request.body;
-    const auto number = parseNumber(body);
-    if (!number) {
-      return net::sendText(*to, 400,
-                           fmt::format("failed set debugTopNScores {}: strconv.Atoi: parsing "
-                                       "\"{}\": invalid syntax\n",
-                                       body, body));
-    }
-    scheduler_.debug().topScores = *number;
-    net::sendText(*to, 200, fmt::format("successfully set debugTopNScores to {}\n", body));
-  });
-  const auto addFlag = [this](const std::string& path, bool Scheduler::Debug::* flag) {
-    router_.add("", path, [this, flag](const net::RoutedRequest& in, const ResponderPtr& to) {
-      if (in.request.method != "PUT") return net::sendText(*to, 406, "unsupported http method\n");
-      const std::string& body = in.request.body;
-      const auto value = parseFlag(body);
-      if (!value) {
-        return net::sendText(*to, 400,
-                             fmt::format("failed set debugFilterFailure {}: strconv.ParseBool: "
-                                         "parsing \"{}\": invalid syntax\n",
-                                         body, body));
-      }
-      scheduler_.debug().*flag = *value;
-      net::sendText(*to, 200, fmt::format("successfully set debugFilterFailure to {}\n", body));
-    });
+  // set: takes the body, or says why not. show: the value now.
+  const auto add = [this](const char* flag, const char* name,
+                          std::function<std::string(const std::string& body)> set,
+                          std::function<std::string()> show) {
+    router_.add("", std::string("/debug/flags/") + flag,
+                [name, set = std::move(set), show = std::move(show)](const net::RoutedRequest& in,
+                                                                     const ResponderPtr& to) {
+                  if (in.request.method == "GET") return net::sendText(*to, 200, show() + "\n");
+                  if (in.request.method != "PUT")
+                    return net::sendText(*to, 406, "unsupported http method\n");
+                  const std::string& body = in.request.body;
+                  const std::string wrong = set(body);
+                  if (!wrong.empty())
+                    return net::sendText(*to, 400,
+                                         fmt::format("failed set {} {}: {}\n", name, body, wrong));
+                  net::sendText(*to, 200, fmt::format("successfully set {} to {}\n", name, body));
+                });
   };
-  addFlag("/debug/flags/f", &Scheduler::Debug::filterFailures);
-  addFlag("/debug/flags/d", &Scheduler::Debug::diagnosis);
-  addFlag("/debug/flags/db", &Scheduler::Debug::diagnosisAtOnce);
+  add(
+      "s", "debugTopNScores",
+      [this](const std::string& body) -> std::string {
+        const auto number = parseNumber(body);
+        if (!number) return fmt::format("strconv.Atoi: parsing \"{}\": invalid syntax", body);
+        scheduler_.debug().topScores = *number;
+        return {};
+      },
+      [this] { return std::to_string(scheduler_.debug().topScores); });
+  const auto addSwitch = [&](const char* flag, const char* name, bool Scheduler::Debug::* value) {
+    add(
+        flag, name,
+        [this, value](const std::string& body) -> std::string {
+          const auto on = parseFlag(body);
+          if (!on) return fmt::format("strconv.ParseBool: parsing \"{}\": invalid syntax", body);
+          scheduler_.debug().*value = *on;
+          return {};
+        },
+        [this, value] { return scheduler_.debug().*value ? "true" : "false"; });
+  };
+  addSwitch("f", "debugFilterFailure", &Scheduler::Debug::filterFailures);
+  // Upstream answers for these two as if they were f.
+  addSwitch("d", "debugDiagnosis", &Scheduler::Debug::diagnosis);
+  addSwitch("db", "debugDiagnosisBlocking", &Scheduler::Debug::diagnosisAtOnce);
+}
+
+net::HttpServer::Handler HttpService::handler() const {
+  return [route = router_.handler(), open = state_.openDebugFlags](net::ServerRequest request,
+                                                                   ResponderPtr to) {
+    if (!open && !request.tls && request.method == "PUT" &&
+        request.target.starts_with("/debug/flags/")) {
+      return net::sendText(*to, 403, "debug flags can be set over --secure-port only\n");
+    }
+    route(std::move(request), std::move(to));
+  };
 }
 
 void HttpService::addServices() {
@@ -136,8 +159,9 @@ void HttpService::addServices() {
           net::sendJson(*to, 503, json::object{{"message", "the instance is not leader"}});
         });
   };
-  std::set<std::string> shown{"/apis/v1/__services__", "/apis/v1/explain/pods/:namespace/:name",
-                              "/apis/v1/nodes/:nodeName"};
+  std::set<std::string> shown{"/apis/v1/__services__", "/apis/v1/diagnosis/:namespace/:pod",
+                              "/apis/v1/explain/pods/:namespace/:name", "/apis/v1/nodes/:nodeName",
+                              "/apis/v1/scheduleexplanations/:namespace/:pod"};
   // Profiles share what their plugins tell: the first that has a plugin answers for it.
   for (const auto& [name, runtime] : scheduler_.profiles()) {
     for (const auto& plugin : runtime->profile().plugins) {
@@ -161,16 +185,30 @@ void HttpService::addServices() {
   });
   add("GET", "/apis/v1/nodes/",
       [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });
-  add("GET", "/apis/v1/explain/pods/", [this](const net::RoutedRequest& in) -> Result<json::value> {
-    const auto slash = in.rest.find('/');
-    if (slash == std::string::npos)
-      return fail(ErrorCode::NotFound, "expected /apis/v1/explain/pods/NAMESPACE/NAME");
-    return explainPod(scheduler_, {in.rest.substr(0, slash), in.rest.substr(slash + 1)});
+  // About the pod NAMESPACE/NAME that the path ends in.
+  const auto addPods = [&](const char* path,
+                           std::function<Result<json::value>(const api::ObjectKey&)> answer) {
+    add("GET", path,
+        [path, answer = std::move(answer)](const net::RoutedRequest& in) -> Result<json::value> {
+          const auto slash = in.rest.find('/');
+          if (slash == std::string::npos)
+            return fail(ErrorCode::NotFound, fmt::format("expected {}NAMESPACE/NAME", path));
+          return answer({in.rest.substr(0, slash), in.rest.substr(slash + 1)});
+        });
+  };
+  addPods("/apis/v1/explain/pods/",
+          [this](const api::ObjectKey& key) { return explainPod(scheduler_, key); });
+  addPods("/apis/v1/diagnosis/", [this](const api::ObjectKey& key) {
+    return diagnosePod(scheduler_, key, executor_.wallNow());
+  });
+  addPods("/apis/v1/scheduleexplanations/", [this](const api::ObjectKey& key) {
+    return explainSchedule(scheduler_, key, executor_.wallNow());
   });
   add("POST", "/apis/v1/explain/pods", [this](const net::RoutedRequest& in) -> Result<json::value> {
     auto pod = api::decodeText<api::Pod>(in.request.body);
     if (!pod) return fail(std::move(pod.error()));
     if (pod->spec.schedulerName.empty()) pod->spec.schedulerName = "default-scheduler";
+    transformPod(*pod, scheduler_.podTransforms());
     return explainPodObject(scheduler_, std::make_shared<const api::Pod>(*std::move(pod)));
   });
 }

@@ -3,8 +3,9 @@
 // The scheduler's HTTP endpoints: those that every program has (net/serving.h, net/profiling.h),
 // the debug flags, and the service engine under /apis/v1/.
 //
-// Beyond upstream: /livez and /readyz, and explain: GET /apis/v1/explain/pods/NS/NAME, or POST a
-// pod to /apis/v1/explain/pods to ask about one that does not exist.
+// Beyond upstream: /livez and /readyz; GET of a debug flag; explain: GET /apis/v1/explain/pods/NS/NAME, or
+// POST a pod to /apis/v1/explain/pods to ask about one that does not exist; and /apis/v1/diagnosis/NS/POD
+// and /apis/v1/scheduleexplanations/NS/POD for programs (diagnose.h).
 
 #include <functional>
 
@@ -23,6 +24,7 @@ struct ServiceState {
   std::function<std::string()> clientMetrics;              // those of kube::Metrics
   net::MetricsPage page;                                   // what goes with all metrics
   std::vector<std::pair<std::string, std::string>> flags;  // for /flagz
+  bool openDebugFlags = true;  // can be set without TLS, by whoever reaches the port
 };
 
 class HttpService {
@@ -32,7 +34,7 @@ class HttpService {
   HttpService(const HttpService&) = delete;
   HttpService& operator=(const HttpService&) = delete;
 
-  net::HttpServer::Handler handler() const { return router_.handler(); }
+  net::HttpServer::Handler handler() const;
 
  private:
   void addDebugFlags();
@@ -40,6 +42,7 @@ class HttpService {
 
   Scheduler& scheduler_;
   Metrics& metrics_;
+  Executor& executor_;
   ServiceState state_;
   net::Router router_;
 };

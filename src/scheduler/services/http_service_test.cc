@@ -20,7 +20,8 @@ using ::testing::Not;
 using namespace std::chrono_literals;
 
 struct Service : testing::SchedulerFixture {
-  explicit Service(SchedulerConfiguration configuration = defaultConfiguration())
+  explicit Service(SchedulerConfiguration configuration = defaultConfiguration(),
+                   bool openDebugFlags = true)
       : SchedulerFixture(std::move(configuration)) {
     observer = &metrics;
     create();
@@ -31,7 +32,8 @@ struct Service : testing::SchedulerFixture {
                                  .stopping = [] { return false; },
                                  .clientMetrics = [] { return "rest_client_requests_total 7\n"; },
                                  .page = {.build = {"v1.2.3", "", ""}},
-                                 .flags = {{"v", "2"}, {"config", "/etc/config"}}});
+                                 .flags = {{"v", "2"}, {"config", "/etc/config"}},
+                                 .openDebugFlags = openDebugFlags});
     scheduler->start();
   }
   struct Answer {
@@ -40,15 +42,18 @@ struct Service : testing::SchedulerFixture {
   };
   Answer ask(std::string method, std::string target, std::string body = "") {
     auto responder = std::make_shared<net::FakeResponder>();
-    service->handler()(
-        {.method = std::move(method), .target = std::move(target), .body = std::move(body)},
-        responder);
+    service->handler()({.method = std::move(method),
+                        .target = std::move(target),
+                        .body = std::move(body),
+                        .tls = tls},
+                       responder);
     return {responder->status, responder->body};
   }
   std::string get(std::string target) { return ask("GET", std::move(target)).body; }
 
   Metrics metrics;
   std::optional<HttpService> service;
+  bool tls = false;  // how requests come
   bool leading = true;
   bool synced = true;
   std::string unhealthy;
@@ -184,23 +189,70 @@ TEST(HttpService, takes_debug_flags) {
            Row{"s", "x", 400,
                "failed set debugTopNScores x: strconv.Atoi: parsing \"x\": invalid syntax\n"},
            Row{"f", "1", 200, "successfully set debugFilterFailure to 1\n"},
-           Row{"d", "T", 200, "successfully set debugFilterFailure to T\n"},
-           Row{"db", "true", 200, "successfully set debugFilterFailure to true\n"},
+           Row{"d", "T", 200, "successfully set debugDiagnosis to T\n"},
+           Row{"db", "true", 200, "successfully set debugDiagnosisBlocking to true\n"},
            Row{"db", "maybe", 400,
-               "failed set debugFilterFailure maybe: strconv.ParseBool: parsing \"maybe\": invalid "
+               "failed set debugDiagnosisBlocking maybe: strconv.ParseBool: parsing \"maybe\": "
+               "invalid "
                "syntax\n"},
        }) {
     const auto answer = s.ask("PUT", std::string("/debug/flags/") + row.flag, row.body);
     EXPECT_EQ(answer.status, row.status) << row.flag;
     EXPECT_EQ(answer.body, row.answer);
   }
-  EXPECT_EQ(s.ask("GET", "/debug/flags/s").status, 406);
+  EXPECT_EQ(s.ask("POST", "/debug/flags/s").status, 406);
+  EXPECT_EQ(s.get("/debug/flags/s"), "3\n");
+  EXPECT_EQ(s.get("/debug/flags/db"), "true\n");
   EXPECT_EQ(s.scheduler->debug().topScores, 3);
   EXPECT_TRUE(s.scheduler->debug().filterFailures);
   EXPECT_TRUE(s.scheduler->debug().diagnosis);
   EXPECT_TRUE(s.scheduler->debug().diagnosisAtOnce);
   EXPECT_EQ(log::verbosity(), 5);
   log::setVerbosity(before);
+}
+
+TEST(HttpService, debug_flags_can_be_for_those_only_who_come_over_tls) {
+  Service s(defaultConfiguration(), false);
+  EXPECT_EQ(s.ask("PUT", "/debug/flags/s", "3").status, 403);
+  EXPECT_EQ(s.ask("PUT", "/debug/flags/v", "5").status, 403);
+  EXPECT_EQ(s.get("/debug/flags/s"), "0\n");
+  EXPECT_EQ(s.ask("GET", "/healthz").status, 200);
+  s.tls = true;
+  EXPECT_EQ(s.ask("PUT", "/debug/flags/s", "3").status, 200);
+  EXPECT_EQ(s.get("/debug/flags/s"), "3\n");
+}
+
+TEST(HttpService, diagnoses_pods_that_wait) {
+  Service s;
+  s.node(aNode("a"));
+  s.node(aNode("b").taint("gpu"));
+  s.create(aPod("p").request("cpu", "1"));
+  s.run();
+  const auto diagnosis = parseJson(s.get("/apis/v1/diagnosis/default/p"));
+  EXPECT_FALSE(at(*diagnosis, "scheduleDiagnosis")) << "it runs";
+  EXPECT_EQ(s.ask("GET", "/apis/v1/diagnosis/default/p").status, 404);
+  EXPECT_EQ(s.ask("GET", "/apis/v1/diagnosis/default").status, 404);
+
+  s.create(aPod("more").request("cpu", "3500m"));
+  s.run();
+  const auto waiting = parseJson(s.get("/apis/v1/diagnosis/default/more"));
+  ASSERT_TRUE(waiting);
+  EXPECT_EQ(textAt(*waiting, "questionedKey"), "default/more");
+  EXPECT_EQ(toJson(*at(*waiting, "scheduleDiagnosis", "nodeFailedDetails")),
+            R"x([{"failedPlugin":"NodeResourcesFit","reason":"Insufficient cpu",)x"
+            R"x("preemptMightHelp":true,"failedNodes":["a"]},)x"
+            R"x({"failedPlugin":"TaintToleration","reason":"node(s) had untolerated taint(s)",)x"
+            R"x("preemptMightHelp":false,"failedNodes":["b"]}])x");
+
+  const auto explanation = parseJson(s.get("/apis/v1/scheduleexplanations/default/more"));
+  ASSERT_TRUE(explanation);
+  EXPECT_EQ(textAt(*explanation, "kind"), "ScheduleExplanation");
+  EXPECT_EQ(textAt(*explanation, "spec", "questionObjectKey"), "default/more");
+  EXPECT_EQ(toJson(*at(*explanation, "status", "schedulable")), "false");
+  EXPECT_THAT(textAt(*explanation, "status", "failedMessage"),
+              HasSubstr("0/2 nodes are available: 1 Insufficient cpu"));
+  const json::value& domain = at(*explanation, "status", "detailedExplanation")->get_array()[0];
+  EXPECT_EQ(at(domain, "scheduleExplanation", "nodeFailedDetails")->get_array().size(), 2u);
 }
 
 TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
@@ -215,6 +267,16 @@ TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
               AllOf(HasSubstr("\"pods\":[\"default/p\"]"), HasSubstr("\"port\":80"),
                     HasSubstr("\"requested\":{\"cpu\":\"1\",\"memory\":\"0\",\"pods\":1}")));
   EXPECT_EQ(s.ask("GET", "/apis/v1/nodes/z").status, 404);
+  testing::PodBuilder apart = aPod("apart").apart("zone", "app", "web");
+  api::Volume& volume = apart.object().spec.volumes.emplace_back();
+  volume.persistentVolumeClaim.emplace().claimName = "data";
+  apart.object().spec.nodeName = "a";
+  s.create(apart);
+  s.run();
+  EXPECT_THAT(s.get("/apis/v1/nodes/a"),
+              AllOf(HasSubstr("\"podsWithAffinity\":[\"default/apart\"]"),
+                    HasSubstr("\"podsWithRequiredAntiAffinity\":[\"default/apart\"]"),
+                    HasSubstr("\"pvcRefCounts\":{\"default/data\":1}")));
 
   const auto pending = parseJson(s.get("/apis/v1/explain/pods/default/large"));
   ASSERT_TRUE(pending);

@@ -97,6 +97,12 @@ struct Metrics::Impl {
   Family<Counter>& volumeErrors =
       counterFamily(registry, "scheduler_volume_scheduling_stage_error_total",
                     "[ALPHA] Failures to promise or bind the volumes of a pod, by operation");
+  Family<Counter>& timeouts =
+      counterFamily(registry, "scheduler_scheduling_timeout",
+                    "Attempts that took longer than --scheduling-timeout, by profile");
+  Family<Gauge>& oldestAttempt =
+      gaugeFamily(registry, "scheduler_scheduling_oldest_attempt_seconds",
+                  "How long the oldest attempt under way has taken so far, by profile");
   Counter& corrections = counterFamily(registry, "scheduler_cache_corrections_total",
                                        "Times the cache differed from the API and was corrected")
                              .Add({});
@@ -233,6 +239,10 @@ void Metrics::volumesFailed(std::string_view stage) {
   impl_->volumeErrors.Add({{"operation", std::string(stage)}}).Increment();
 }
 
+void Metrics::timedOut(const std::string& profile) {
+  impl_->timeouts.Add({{"profile", profile}}).Increment();
+}
+
 void Metrics::cacheCorrected() {
   impl_->corrections.Increment();
 }
@@ -254,6 +264,12 @@ std::string Metrics::text(const Scheduler& scheduler) {
   set(impl_->cacheSize, {{"type", "pods"}}, scheduler.cluster().podTotal());
   set(impl_->cacheSize, {{"type", "assumed_pods"}}, scheduler.cluster().assumedTotal());
   set(impl_->goroutines, {{"operation", "binding"}}, scheduler.bindingsUnderWay());
+  const auto oldest = scheduler.oldestAttempts();
+  for (const auto& [profile, runtime] : scheduler.profiles()) {
+    const auto age = oldest.find(profile);
+    impl_->oldestAttempt.Add({{"profile", profile}})
+        .Set(age == oldest.end() ? 0 : inSeconds(age->second));
+  }
   for (auto& [key, count] : impl_->rejecting) count = 0;
   for (const auto& [key, count] : scheduler.queue().rejectedByPlugin())
     impl_->rejecting[key] = count;

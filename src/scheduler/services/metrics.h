@@ -31,6 +31,7 @@ class Metrics final : public Observer {
   void preemption(std::size_t victims) override;
   void evicted(bool good, Duration took) override;
   void volumesFailed(std::string_view stage) override;
+  void timedOut(const std::string& profile) override;
   void cacheCorrected() override;
   void drifted(std::string_view ledger) override;
 

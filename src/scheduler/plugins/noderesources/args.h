@@ -5,17 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "scheduler/config/fields.h"
+#include "scheduler/config/scoring_strategy.h"
 
 namespace koord::scheduler {
 
 enum class ScoringType { LeastAllocated, MostAllocated, RequestedToCapacityRatio };
 
-struct ResourceWeight {
-  std::string name;
-  std::int64_t weight = 1;  // 1 to 100
-  bool operator==(const ResourceWeight&) const = default;
-};
 // Score (0 to 10) at a utilisation in percent; in between it is interpolated.
 struct ShapePoint {
   std::int64_t utilization = 0;

@@ -1,0 +1,27 @@
+// Which plugins' controllers run, and from when until when (framework/controller.h).
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/log.h"
+#include "scheduler/core/scheduler.h"
+#include "scheduler/framework/controller.h"
+
+namespace koord::scheduler {
+
+void Scheduler::startControllers() {
+  if (controllers_) return;
+  controllers_ = std::make_unique<TaskGroup>();
+  std::set<std::string, std::less<>> running;
+  for (const auto& [name, runtime] : profiles_) {
+    for (const auto& plugin : runtime->profile().plugins) {
+      auto* controller = dynamic_cast<ControllerPlugin*>(plugin.get());
+      if (!controller || !runsController(options_.controllerPlugins, plugin->name())) continue;
+      if (running.emplace(plugin->name()).second) controllers_->spawn(controller->run());
+    }
+  }
+  if (!running.empty()) log::info("controllers of plugins run: {}", fmt::join(running, ", "));
+}
+
+}  // namespace koord::scheduler

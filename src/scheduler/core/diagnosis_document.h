@@ -1,0 +1,30 @@
+#pragma once
+
+// What is told of an attempt that failed, as the document that upstream's --debug-diagnosis writes:
+//
+//   {"timestamp", "questionedKey", "nominatedNode", "preFilterMessage", "isRootCausePod",
+//    "scheduleDiagnosis": {"alreadyWaitForBound",
+//                          "nodeFailedDetails": [{"failedPlugin", "reason", "preemptMightHelp",
+//                                                 "failedNodes": [...]}]},
+//    "preemptionDiagnosis"}
+
+#include <functional>
+
+#include "base/executor.h"
+#include "base/json.h"
+#include "scheduler/engine/cluster.h"
+#include "scheduler/framework/diagnosis.h"
+
+namespace koord::scheduler {
+
+// Visits the nodes that filters rejected.
+void forEachRejected(const Cluster& cluster, const Diagnosis& diagnosis,
+                     const std::function<void(NodeId, const Rejection&)>& visit);
+
+// Nodes that are alike in why they failed, in one item each; names sorted.
+json::array failedDetails(const Cluster& cluster, const Diagnosis& diagnosis);
+
+json::object diagnosisDocument(const Cluster& cluster, const PodInfo& pod,
+                               const Diagnosis& diagnosis, WallTime now);
+
+}  // namespace koord::scheduler

@@ -29,9 +29,8 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world) {
 }
 
 void Feature::define(const api::ResourceType& type) {
-  constexpr api::ResourceType kDefinition{"apiextensions.k8s.io", "v1",
-                                          "customresourcedefinitions", "CustomResourceDefinition",
-                                          false};
+  constexpr api::ResourceType kDefinition{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
+                                          "CustomResourceDefinition", false};
   const json::object anything{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
   const auto text = [](std::string_view from) { return json::string(from); };
   create(kDefinition, "",

@@ -137,7 +137,8 @@ class Simulation {
   // The store's pods, and what is scheduled as if it were one.
   std::vector<PodObject> units() const {
     std::vector<PodObject> all = truth_.sortedPods();
-    for (const auto& feature : features_) std::ranges::copy(feature->units(), std::back_inserter(all));
+    for (const auto& feature : features_)
+      std::ranges::copy(feature->units(), std::back_inserter(all));
     return all;
   }
 
@@ -234,8 +235,8 @@ class Simulation {
       if (const auto what = feature->waitsInVain(model); !what.empty())
         journal_.violated("who fits is tried", "{}", what);
     const auto together = [&](const api::Pod& pod) {
-      return std::ranges::any_of(
-          features_, [&](const auto& feature) { return feature->placesTogether(pod); });
+      return std::ranges::any_of(features_,
+                                 [&](const auto& feature) { return feature->placesTogether(pod); });
     };
     for (const auto& pod : units()) {
       if (!pod->spec.nodeName.empty() || !pod->spec.schedulingGates.empty() ||

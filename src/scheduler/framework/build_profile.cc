@@ -180,8 +180,8 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
       profile->views.push_back(view);
     }
     if (const auto* extension = dynamic_cast<const EnqueueExtensions*>(plugin.get())) {
-      profile->registrations.push_back({name, extension->eventsToRegister(),
-                                        dynamic_cast<const ViewPlugin*>(plugin.get())});
+      profile->registrations.push_back(
+          {name, extension->eventsToRegister(), dynamic_cast<const ViewPlugin*>(plugin.get())});
       continue;
     }
     // Asked again on every event, like upstream's plugins without the extension.

@@ -9,8 +9,8 @@
 // Which credits a pod may have belongs to its signature (ViewPlugin), so a class of pods shares one
 // view, kept with its verdicts and brought up to date for nodes that changed.
 
-#include <boost/container/small_vector.hpp>
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <span>
 

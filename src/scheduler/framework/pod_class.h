@@ -98,8 +98,7 @@ class ClassNodes {
   void reset();
   void drop(NodeId node);
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
-  void setRaw(Normalized& scores, std::span<const NodeId> nodes,
-              std::span<const std::int64_t> raw);
+  void setRaw(Normalized& scores, std::span<const NodeId> nodes, std::span<const std::int64_t> raw);
   Status score(const PodInfo& pod, std::size_t position, Normalized* normalized,
                std::span<const NodeId> nodes, std::span<std::int64_t> fixed);
   bool scaled(const Normalized& scores) const;
@@ -112,6 +111,7 @@ class ClassNodes {
   PodClass& class_;
   Scratch& scratch_;
   std::uint64_t position_ = 0;  // in the cluster's change log
+  std::uint64_t nodes_ = 0;     // Cluster::nodesVersion() then
   bool valid_ = false;
   std::vector<std::uint64_t> epochs_;  // of Signed filter and score plugins
   NodeView view_;

@@ -44,7 +44,7 @@ Result<std::unique_ptr<Finding>> lookInto(Scheduler& scheduler, const api::Objec
   Diagnosis& diagnosis = finding->diagnosis;
   diagnosis = std::move(prepared.diagnosis);
   diagnosis.totalNodes = cluster.liveCount();
-  for (const auto& plugin : search.profile().filter) diagnosis.filterPlugins.push_back(plugin.name);
+  diagnosis.filterPlugins = search.filterNames();
   if (!prepared.status.ok()) {
     if (!prepared.status.rejected()) finding->error = prepared.status.message();
     return finding;

@@ -26,8 +26,7 @@ std::vector<NodeSet> Together::domainsOf(const std::string&, std::span<const Pod
   return domains;
 }
 
-Status Together::judge(const std::string& group, std::span<const PodPtr>,
-                       std::span<const PodPtr>) {
+Status Together::judge(const std::string& group, std::span<const PodPtr>, std::span<const PodPtr>) {
   std::size_t needed = 0;
   const std::string_view text = std::string_view(group).substr(group.find('/') + 1);
   std::from_chars(text.data(), text.data() + text.size(), needed);

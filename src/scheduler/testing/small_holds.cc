@@ -155,7 +155,8 @@ std::string HoldLedger::verifyValues(NodeId node, Held held) const {
     ++use.owners;
   }
   const auto there = used.find(node);
-  std::map<std::string, Use> kept = there == used.end() ? std::map<std::string, Use>() : there->second;
+  std::map<std::string, Use> kept =
+      there == used.end() ? std::map<std::string, Use>() : there->second;
   for (const auto& [hold, use] : counted) kept.try_emplace(hold);
   for (const auto& [hold, use] : kept) {
     const Use& right = counted[hold];
@@ -241,8 +242,7 @@ Status Holds::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
 }
 
 Task<Status> Holds::preBind(CycleState& state, PodPtr pod, NodeId) {
-  if (const HoldShare* share = shareOf(*pod))
-    state.annotations()[kShare] = ledger_.textOf(*share);
+  if (const HoldShare* share = shareOf(*pod)) state.annotations()[kShare] = ledger_.textOf(*share);
   co_return Status{};
 }
 
@@ -253,14 +253,14 @@ Task<Status> Holds::bind(CycleState&, PodPtr pod, std::string nodeName) {
 }
 
 std::vector<EventRegistration> Holds::eventsToRegister() const {
-  return {{EventResource::Pod, action::kAdd, "",
-           [this](const PodInfo& pod, const ClusterEvent& event) {
-             const PodPtr& hold = event.newPod;
-             const std::string team = textIn(pod.pod->metadata.labels, kTeam);
-             const bool ours = hold && hold->kind == &kind_ && !team.empty() &&
-                               textIn(hold->pod->metadata.annotations, kFor) == team;
-             return ours ? Hint::Queue : Hint::Skip;
-           }}};
+  return {
+      {EventResource::Pod, action::kAdd, "", [this](const PodInfo& pod, const ClusterEvent& event) {
+         const PodPtr& hold = event.newPod;
+         const std::string team = textIn(pod.pod->metadata.labels, kTeam);
+         const bool ours = hold && hold->kind == &kind_ && !team.empty() &&
+                           textIn(hold->pod->metadata.annotations, kFor) == team;
+         return ours ? Hint::Queue : Hint::Skip;
+       }}};
 }
 
 }  // namespace koord::scheduler::testing

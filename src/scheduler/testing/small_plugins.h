@@ -206,7 +206,7 @@ class AllowanceLedger final : public LedgerOf<std::int64_t> {  // milli cpu
  public:
   std::string_view name() const override { return "allowance"; }
   // Open, to make mistakes with.
-  std::map<std::string, std::int64_t> used;                       // by namespace
+  std::map<std::string, std::int64_t> used;                      // by namespace
   std::map<NodeId, std::map<std::string, std::int64_t>> usedOn;  // likewise, on each node
   std::map<std::string, std::int64_t> limit;
   std::uint64_t version = 0;

@@ -80,8 +80,7 @@ void GroupsFeature::act() {
 
 void GroupsFeature::createMember(const std::string& group, int n, const std::string& cpu,
                                  const std::string& priority, bool gated) {
-  auto pod = scheduler::testing::aPod(
-      fmt::format("{}-{}", group.substr(0, group.find('/')), n));
+  auto pod = scheduler::testing::aPod(fmt::format("{}-{}", group.substr(0, group.find('/')), n));
   pod.request("cpu", cpu).image("img:2");
   api::Pod& object = pod.object();
   object.metadata.uid.clear();

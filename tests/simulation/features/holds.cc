@@ -211,7 +211,8 @@ void HoldsFeature::addRules(scheduler::Handle& handle, const std::string&, Model
   const auto& names = handle.cluster().resources();
   for (const auto& record : handle.cluster().pods()) {
     if (record.info->kind == &Holds::kindOf(handle))
-      given->teams[record.info->uid()] = textOf(record.info->pod->metadata.annotations, Holds::kFor);
+      given->teams[record.info->uid()] =
+          textOf(record.info->pod->metadata.annotations, Holds::kFor);
     if (const auto* held = ledger.in(record.grants)) {
       Share& share = given->shares[record.info->uid()];
       share.hold = held->hold;
@@ -245,11 +246,11 @@ void HoldsFeature::addRules(scheduler::Handle& handle, const std::string&, Model
   };
 }
 
-// What owners use of the hold is what is not kept for others of them.
 void HoldsFeature::bound(const api::Pod& pod, const Choice& choice) {
   const Share own = shareOf(pod);
   if (own.hold.empty()) return;
-  journal_.note("pod {} uses {}", pod.metadata.name, textOf(pod.metadata.annotations, Holds::kShare));
+  journal_.note("pod {} uses {}", pod.metadata.name,
+                textOf(pod.metadata.annotations, Holds::kShare));
   const auto found = ever_.find(own.hold);
   if (found == ever_.end())
     return journal_.violated("holds of owners", "{} uses a hold that never was", pod.metadata.name);
@@ -270,19 +271,22 @@ void HoldsFeature::bound(const api::Pod& pod, const Choice& choice) {
                         hold.metadata.name, sum, all, name);
 }
 
-void HoldsFeature::addUsed(const Choice& choice, const std::string& node,
+// The rest of the pod's own hold is free to it, also where a node has become too small for all.
+void HoldsFeature::addUsed(const api::Pod& pod, const Choice& choice,
                            std::map<std::string, std::int64_t>& used) {
+  const std::string& node = pod.spec.nodeName;
+  const std::string mine = shareOf(pod).hold;
   std::map<std::string, std::map<std::string, std::int64_t>> shares;  // by hold
-  for (const auto& pod : truth_.others(choice, node))
-    for (const auto& [name, amount] : shareOf(*pod).amounts)
-      shares[shareOf(*pod).hold][name] += amount;
+  for (const auto& other : truth_.others(choice, node))
+    for (const auto& [name, amount] : shareOf(*other).amounts)
+      shares[shareOf(*other).hold][name] += amount;
   for (const auto& hold : holds_.objects()) {
     if (hold->status.nodeName != node || !truth_.knew(choice, hold->metadata.uid, node)) continue;
     ++used["pods"];
+    if (hold->metadata.uid == mine) continue;
     for (const auto& [name, quantity] : hold->spec.requests)
-      used[name] +=
-          std::max<std::int64_t>(amountIn(hold->spec.requests, name) -
-                                     shares[hold->metadata.uid][name], 0);
+      used[name] += std::max<std::int64_t>(
+          amountIn(hold->spec.requests, name) - shares[hold->metadata.uid][name], 0);
   }
 }
 

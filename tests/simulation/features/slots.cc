@@ -43,8 +43,8 @@ void SlotsFeature::act() {
   std::map<std::string, Truth::NodeObject> sorted;
   for (const auto& node : truth_.nodes.objects()) sorted[node->metadata.name] = node;
   if (sorted.empty()) return;
-  const auto it = std::next(sorted.begin(),
-                            static_cast<std::ptrdiff_t>(random_.below(sorted.size())));
+  const auto it =
+      std::next(sorted.begin(), static_cast<std::ptrdiff_t>(random_.below(sorted.size())));
   const char* slots = pick({"", "0-1", "2-5", "0-7", "3"});
   journal_.note("node {} has slots {}", it->first, slots);
   patch(api::Node::kType, it->second->metadata,

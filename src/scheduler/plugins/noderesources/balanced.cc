@@ -37,8 +37,7 @@ Status NodeResourcesBalancedAllocation::score(const CycleState& state, const Pod
   for (const ResourceId id : resources_) {
     const std::int64_t amount = pod.request.amount(id);
     if (id >= kFirstScalar && amount == 0) continue;
-    columns.push_back(
-        {id, cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount});
+    columns.push_back({id, cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount});
     small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
   }
   const auto share = [](std::int64_t requested, std::int64_t allocatable) {

@@ -273,7 +273,8 @@ Status NodeResourcesFit::score(const CycleState& state, const PodInfo& pod,
   };
   switch (args_.type) {
     case ScoringType::LeastAllocated:
-      scoreAll([](const auto& all, NodeId node, auto sum) { return meanOf<Least>(all, node, sum); });
+      scoreAll(
+          [](const auto& all, NodeId node, auto sum) { return meanOf<Least>(all, node, sum); });
       break;
     case ScoringType::MostAllocated:
       scoreAll([](const auto& all, NodeId node, auto sum) { return meanOf<Most>(all, node, sum); });

@@ -61,8 +61,9 @@ class Feature : protected Writes {
   // A process reserves a node for the unit; `choice` can keep facts until it is bound.
   virtual void chosen(scheduler::Handle& /*handle*/, const api::Pod& /*pod*/, Choice& /*choice*/) {}
   virtual void bound(const api::Pod& /*pod*/, const Choice& /*choice*/) {}
-  // What is taken of the node beside the pods on it, as far as who chose it has to know.
-  virtual void addUsed(const Choice& /*choice*/, const std::string& /*node*/,
+  // What is taken of the pod's node beside the pods on it and is not for this pod, as far as who
+  // chose the node has to know.
+  virtual void addUsed(const api::Pod& /*pod*/, const Choice& /*choice*/,
                        std::map<std::string, std::int64_t>& /*used*/) {}
   // The store's units that are no Pods, as the scheduler sees them.
   virtual std::vector<PodObject> units() const { return {}; }

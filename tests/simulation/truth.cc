@@ -150,7 +150,7 @@ void Truth::checkRoom(const api::Pod& pod, const Choice& choice) {
     for (const auto& [name, quantity] : model::podRequests(*other))
       used[name] += amountIn({{name, quantity}}, name);
   }
-  for (const auto& feature : features_) feature->addUsed(choice, pod.spec.nodeName, used);
+  for (const auto& feature : features_) feature->addUsed(pod, choice, used);
   for (const auto& [name, sum] : used) {
     std::int64_t most = 0;
     for (const auto& node : versions)

@@ -174,11 +174,6 @@ Cluster::Column& Cluster::columnFor(ColumnsById& columns, ResourceId id) {
   return *column;
 }
 
-void Cluster::noteAmount(ResourceId id, std::int64_t amount) {
-  if (id >= highest_.size()) highest_.resize(id + 1);
-  highest_[id] = std::max(highest_[id], amount);
-}
-
 void Cluster::addRequested(NodeId node, const Resources& amount, bool negative) {
   amount.forEach([&](ResourceId id, std::int64_t value) {
     if (value == 0) return;

@@ -270,7 +270,10 @@ class Cluster {
     return id < columns.size() && columns[id] ? *columns[id] : zeros_;
   }
   Column& columnFor(ColumnsById& columns, ResourceId id);
-  void noteAmount(ResourceId id, std::int64_t amount);
+  void noteAmount(ResourceId id, std::int64_t amount) {
+    if (id >= highest_.size()) highest_.resize(id + 1);
+    if (amount > highest_[id]) highest_[id] = amount;
+  }
   NodeId rowFor(std::string_view name);
   void releaseRow(NodeId id);
   void setAllocatable(NodeId id, const api::ResourceList& list);

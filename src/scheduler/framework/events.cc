@@ -76,7 +76,7 @@ std::string labelOf(const ClusterEvent& event) {
 }
 
 bool matches(const EventRegistration& registration, const ClusterEvent& event) {
-  if (registration.resource == EventResource::Wildcard) return true;
+  if (registration.resource == EventResource::Wildcard) return !event.statusOnly;
   const bool pod = registration.resource == EventResource::Pod &&
                    (event.resource == EventResource::AssignedPod ||
                     event.resource == EventResource::UnscheduledPod);
@@ -119,6 +119,15 @@ std::vector<Actions> podActions(const PodInfo& before, const PodInfo& after) {
     actions.push_back(action::kUpdatePodToleration);
   if (actions.empty()) actions.push_back(action::kUpdate);
   return actions;
+}
+
+bool onlyStatusDiffers(const api::Pod& before, const api::Pod& after) {
+  const api::ObjectMeta& old = before.metadata;
+  const api::ObjectMeta& now = after.metadata;
+  return old.generation > 0 && old.generation == now.generation && old.labels == now.labels &&
+         old.annotations == now.annotations && old.finalizers == now.finalizers &&
+         old.ownerReferences == now.ownerReferences &&
+         old.deletionTimestamp == now.deletionTimestamp;
 }
 
 }  // namespace koord::scheduler

@@ -46,6 +46,9 @@ struct ClusterEvent {
   std::shared_ptr<const api::Node> newNode;
   std::any oldObject;  // std::shared_ptr<const T> of the resource's T
   std::any newObject;
+  // Of a waiting pod nothing but the status differs, which we write ourselves with every failure.
+  // Plugins that ask for every event do not mean this: the pod would wake itself without end.
+  bool statusOnly = false;
   // A wildcard event for this pod only; "" = for all.
   std::string targetUid;
   std::string name;  // for wildcards: "UnschedulableTimeout", "ForceActivate", ...
@@ -102,5 +105,8 @@ bool matches(const EventRegistration& registration, const ClusterEvent& event);
 // always yields at least the generic update.
 std::vector<Actions> nodeActions(const api::Node& before, const api::Node& after);
 std::vector<Actions> podActions(const PodInfo& before, const PodInfo& after);
+// Whether nothing that people say of the pod differs. False where the API does not count versions of
+// the spec.
+bool onlyStatusDiffers(const api::Pod& before, const api::Pod& after);
 
 }  // namespace koord::scheduler

@@ -194,15 +194,18 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
 
   if (!all) {
     verdicts_.pass(changed);
-    NodeSet& gone = scratch_.left;
-    gone = changed;
-    gone.subtract(cluster_.live());
-    gone.forEach([&](NodeId node) {
-      drop(node);
-      view_.erase(node);
-    });
+    if (nodes_ != cluster_.nodesVersion()) {
+      NodeSet& gone = scratch_.left;
+      gone = changed;
+      gone.subtract(cluster_.live());
+      gone.forEach([&](NodeId node) {
+        drop(node);
+        view_.erase(node);
+      });
+    }
     changed.intersect(cluster_.live());
   }
+  nodes_ = cluster_.nodesVersion();
   if (class_.hasView) lookAt(profile_, pod, changed, view_);
   const ViewScope seen(class_.state, view_);
   NodeSet& left = scratch_.left;

@@ -111,6 +111,7 @@ class ClassNodes {
   PodClass& class_;
   Scratch& scratch_;
   std::uint64_t position_ = 0;  // in the cluster's change log
+  std::uint64_t nodes_ = 0;     // Cluster::nodesVersion() then
   bool valid_ = false;
   std::vector<std::uint64_t> epochs_;  // of Signed filter and score plugins
   NodeView view_;

@@ -231,12 +231,14 @@ void SchedulingQueue::add(const PodPtr& pod) {
 
 void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
   const std::vector<Actions> actions = podActions(*before, *after);
+  const bool statusOnly = onlyStatusDiffers(*before->pod, *after->pod);
   const auto eventOf = [&](Actions change) {
     ClusterEvent event;
     event.resource = EventResource::UnscheduledPod;
     event.actions = change;
     event.oldPod = before;
     event.newPod = after;
+    event.statusOnly = statusOnly;
     return event;
   };
   if (markers_.contains(after->uid())) {

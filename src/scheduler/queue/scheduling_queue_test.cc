@@ -382,5 +382,27 @@ TEST(SchedulingQueue, a_pod_that_leaves_its_group_while_it_is_tried_comes_back_w
   EXPECT_TRUE(f.queue->popGroups({"one"}, anyPod).empty());
 }
 
+TEST(SchedulingQueue, a_pod_is_not_woken_by_what_the_scheduler_writes_about_it) {
+  Fixture f;
+  f.profile.registrations.push_back({"Curious", {{EventResource::Wildcard, action::kAll, "", {}}}});
+  PodBuilder pod = aPod("p");
+  pod.object().metadata.generation = 1;
+  const PodPtr first = f.add(pod);
+  EXPECT_EQ(f.next(), "p");
+  pod.object().status.conditions.emplace_back().type = "PodScheduled";
+  const PodPtr told = f.world.pod(pod.version("2"));
+  f.queue->update(first, told);  // while it is tried
+  f.popped.info = told;
+  f.reject({"Curious"});
+  EXPECT_EQ(f.queue->placeOf(told->uid()), QueuePlace::Unschedulable);
+  pod.object().status.conditions.back().message = "another one";
+  const PodPtr again = f.world.pod(pod.version("3"));
+  f.queue->update(told, again);
+  EXPECT_EQ(f.queue->placeOf(told->uid()), QueuePlace::Unschedulable);
+  pod.object().metadata.annotations["hint"] = "x";
+  f.queue->update(again, f.world.pod(pod.version("4")));
+  EXPECT_EQ(f.queue->placeOf(told->uid()), QueuePlace::Backoff);
+}
+
 }  // namespace
 }  // namespace koord::scheduler

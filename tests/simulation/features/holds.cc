@@ -246,7 +246,6 @@ void HoldsFeature::addRules(scheduler::Handle& handle, const std::string&, Model
   };
 }
 
-// What owners use of the hold is what is not kept for others of them.
 void HoldsFeature::bound(const api::Pod& pod, const Choice& choice) {
   const Share own = shareOf(pod);
   if (own.hold.empty()) return;
@@ -272,15 +271,19 @@ void HoldsFeature::bound(const api::Pod& pod, const Choice& choice) {
                         hold.metadata.name, sum, all, name);
 }
 
-void HoldsFeature::addUsed(const Choice& choice, const std::string& node,
+// The rest of the pod's own hold is free to it, also where a node has become too small for all.
+void HoldsFeature::addUsed(const api::Pod& pod, const Choice& choice,
                            std::map<std::string, std::int64_t>& used) {
+  const std::string& node = pod.spec.nodeName;
+  const std::string mine = shareOf(pod).hold;
   std::map<std::string, std::map<std::string, std::int64_t>> shares;  // by hold
-  for (const auto& pod : truth_.others(choice, node))
-    for (const auto& [name, amount] : shareOf(*pod).amounts)
-      shares[shareOf(*pod).hold][name] += amount;
+  for (const auto& other : truth_.others(choice, node))
+    for (const auto& [name, amount] : shareOf(*other).amounts)
+      shares[shareOf(*other).hold][name] += amount;
   for (const auto& hold : holds_.objects()) {
     if (hold->status.nodeName != node || !truth_.knew(choice, hold->metadata.uid, node)) continue;
     ++used["pods"];
+    if (hold->metadata.uid == mine) continue;
     for (const auto& [name, quantity] : hold->spec.requests)
       used[name] += std::max<std::int64_t>(
           amountIn(hold->spec.requests, name) - shares[hold->metadata.uid][name], 0);

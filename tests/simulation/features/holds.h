@@ -21,7 +21,7 @@ class HoldsFeature final : public Feature {
   void tick() override;
   void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
   void bound(const api::Pod& pod, const Choice& choice) override;
-  void addUsed(const Choice& choice, const std::string& node,
+  void addUsed(const api::Pod& pod, const Choice& choice,
                std::map<std::string, std::int64_t>& used) override;
   std::vector<PodObject> units() const override;
 

@@ -242,6 +242,11 @@ void ClassNodes::setRaw(Normalized& scores, NodeId node, std::int64_t raw) {
   if (before == raw) return;
   if (before == scores.max && before != 0) --scores.holders;
   scores.raw.set(node, raw);
+  if (raw != 0) {
+    scores.scored.insert(node);
+  } else {
+    scores.scored.erase(node);
+  }
   if (raw == scores.max) {
     if (raw != 0) ++scores.holders;
   } else if (raw > scores.max) {
@@ -351,10 +356,10 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
       return status;
     }
   }
-  if (rescale(before)) {
-    // The scale changed: nodes that were not scored again keep what is not normalised.
-    NodeSet others = feasible_;
-    others.subtract(unscored_);
+  NodeSet others = rescale(before);
+  others.subtract(unscored_);
+  if (!others.empty()) {
+    // Nodes that were not scored again keep what is not normalised.
     std::vector<NodeId> nodes;
     others.copyTo(nodes);
     std::vector<std::int64_t> kept;
@@ -375,26 +380,28 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
   return {};
 }
 
-// Finds the highest scores anew where nobody has them any more; whether any of them differs from
-// before.
-bool ClassNodes::rescale(const std::vector<std::int64_t>& before) {
-  bool changed = false;
+// Finds the highest scores anew where nobody has them any more. What is 0 is the same on every
+// scale.
+NodeSet ClassNodes::rescale(const std::vector<std::int64_t>& before) {
+  NodeSet rescaled;
   for (std::size_t i = 0; i < normalized_.size(); ++i) {
     Normalized& scores = normalized_[i];
     if (scores.max != 0 && scores.holders == 0) {
       scores.max = 0;
-      feasible_.forEach([&](NodeId node) {
+      scores.scored.forEach([&](NodeId node) {
         const std::int64_t raw = scores.raw.at(node);
         if (raw > scores.max) {
           scores.max = raw;
           scores.holders = 0;
         }
-        if (raw == scores.max && raw != 0) ++scores.holders;
+        if (raw == scores.max) ++scores.holders;
       });
     }
-    changed |= scores.max != before[i];
+    if (scores.max == before[i]) continue;
+    rescaled.unite(scores.scored);
   }
-  return changed;
+  rescaled.intersect(feasible_);
+  return rescaled;
 }
 
 // Whether it matters which of a plugin's scores is the highest.

@@ -88,6 +88,7 @@ class ClassNodes {
     bool reverse = false;
     std::int64_t weight = 1;
     NarrowColumn raw;         // empty while all are 0
+    NodeSet scored;           // nodes where it is not 0
     std::int64_t max = 0;     // over feasible nodes
     std::size_t holders = 0;  // feasible nodes that have max, when it is not 0
   };
@@ -104,7 +105,8 @@ class ClassNodes {
   bool scaled(const Normalized& scores) const;
   void addNormalized(std::span<const NodeId> nodes, std::span<std::int64_t> totals,
                      std::int64_t factor) const;
-  bool rescale(const std::vector<std::int64_t>& before);
+  // The nodes whose scores have another scale than before.
+  NodeSet rescale(const std::vector<std::int64_t>& before);
 
   Cluster& cluster_;
   const Profile& profile_;

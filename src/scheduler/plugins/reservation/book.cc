@@ -215,6 +215,8 @@ void ReservationBook::file(const std::shared_ptr<ReservationEntry>& entry) {
       there, std::string_view(entry->name()), {},
       [](const ReservationPtr& other) { return std::string_view(other->name()); });
   there.insert(place, entry);
+  byOwners_[entry->owners].push_back(entry->node);
+  ++placesVersion_;
   countOrder(entry->order, 1);
   cluster_.touch(entry->node);
 }
@@ -222,6 +224,10 @@ void ReservationBook::file(const std::shared_ptr<ReservationEntry>& entry) {
 void ReservationBook::unfile(const ReservationPtr& entry) {
   if (entry->node == kNoNode) return;
   std::erase(byNode_[entry->node], entry);
+  auto& nodes = byOwners_[entry->owners];
+  nodes.erase(std::ranges::find(nodes, entry->node));
+  if (nodes.empty()) byOwners_.erase(entry->owners);
+  ++placesVersion_;
   countOrder(entry->order, -1);
   cluster_.touch(entry->node);
 }

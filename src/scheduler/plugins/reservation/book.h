@@ -75,6 +75,13 @@ class ReservationBook final : public ClusterListener {
     return node < byNode_.size() ? std::span<const ReservationPtr>(byNode_[node])
                                  : std::span<const ReservationPtr>();
   }
+  // The nodes of those with this list of owners, with repeats.
+  std::span<const NodeId> nodesOf(OwnersId owners) const {
+    const auto it = byOwners_.find(owners);
+    return it == byOwners_.end() ? std::span<const NodeId>() : std::span<const NodeId>(it->second);
+  }
+  // Rises when one comes to a node, leaves it, or has other owners.
+  std::uint64_t placesVersion() const { return placesVersion_; }
   // nullptr when there is none.
   ReservationPtr find(const std::string& uid) const;
   ReservationPtr named(const std::string& name) const;
@@ -124,8 +131,10 @@ class ReservationBook final : public ClusterListener {
   std::unordered_map<std::string, ReservationPtr> byUid_;
   std::map<std::string, ReservationPtr> byName_;
   std::vector<std::vector<ReservationPtr>> byNode_;
+  std::unordered_map<OwnersId, std::vector<NodeId>> byOwners_;
   std::map<std::int64_t, int> orders_;
   std::uint64_t version_ = 1;
+  std::uint64_t placesVersion_ = 1;
   std::uint64_t ordersVersion_ = 1;
 };
 

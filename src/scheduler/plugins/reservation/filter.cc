@@ -37,7 +37,7 @@ Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilt
   const PodMatch& match = matcher_.of(pod);
   if (match.wish.ignoresReservations && !match.wish.required) return {};
   nodes.forEach([&](NodeId node) {
-    if (book_.on(node).empty() && !match.wish.required) return;
+    if (!match.mayMatchOn(node) && !match.wish.required) return;
     Status status = judge(pod, match, node);
     if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, std::move(status.reasons)));
   });

@@ -30,14 +30,20 @@ bool isReservationReason(std::string_view reason) {
 
 const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
   const std::uint64_t version = book_.owners().version();
-  if (last_.pod == pod.pod && lastOwners_ == version) return last_;
+  if (last_.pod == pod.pod && lastOwners_ == version) {
+    findNodes();
+    return last_;
+  }
+  NodeSet nodes = std::move(last_.nodes);  // likely those of this pod, too
   last_ = {};
+  last_.nodes = std::move(nodes);
   last_.pod = pod.pod;
   lastOwners_ = version;
   // A reservation never uses another one.
   if (book_.isReservePod(pod)) return last_;
   last_.wish = ReservationWish::of(*pod.pod);
   if (!book_.owners().empty()) last_.owners = book_.owners().matching(*pod.pod);
+  findNodes();
   if (!last_.matchesAnything()) return last_;
   if (last_.wish.exact) last_.requests = model::podRequests(*pod.pod);
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
@@ -45,6 +51,15 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
       last_.wanted.push_back({id, amount});
   });
   return last_;
+}
+
+void ReservationMatcher::findNodes() const {
+  if (lastPlaces_ == book_.placesVersion() && nodesFor_ == last_.owners) return;
+  lastPlaces_ = book_.placesVersion();
+  nodesFor_ = last_.owners;
+  last_.nodes.clear();
+  for (const OwnersId owners : last_.owners)
+    for (const NodeId node : book_.nodesOf(owners)) last_.nodes.insert(node);
 }
 
 bool ReservationMatcher::matchesAffinity(const PodMatch& match,
@@ -92,7 +107,7 @@ MatchVerdict ReservationMatcher::judge(const PodMatch& match, const ReservationE
 ReservationMatcher::Matched ReservationMatcher::matchedOn(const PodMatch& match,
                                                           NodeId node) const {
   Matched matched;
-  if (!match.matchesAnything()) return matched;
+  if (!match.mayMatchOn(node)) return matched;
   for (const ReservationPtr& reservation : book_.on(node))
     if (reservation->usable() && judge(match, *reservation) == MatchVerdict::Matched)
       matched.push_back(reservation.get());

@@ -25,9 +25,12 @@ struct PodMatch {
   std::shared_ptr<const api::Pod> pod;
   ReservationWish wish;
   std::vector<OwnersId> owners;
+  NodeSet nodes;                     // where reservations are that select it as owner
   api::ResourceList requests;        // for exact matches only
   std::vector<WantedAmount> wanted;  // without what is ignored
   bool matchesAnything() const { return wish.ignoresReservations || !owners.empty(); }
+  // False: certainly none.
+  bool mayMatchOn(NodeId node) const { return wish.ignoresReservations || nodes.contains(node); }
 };
 
 // Why a reservation that selects the pod as owner is not for it.
@@ -89,8 +92,13 @@ class ReservationMatcher {
   const Cluster& cluster_;
   const ReservationArgs args_;
   const bool omitNodeLabels_;
+  // Finds the nodes anew where that is needed.
+  void findNodes() const;
+
   mutable PodMatch last_;
-  mutable std::uint64_t lastOwners_ = 0;  // version of the index
+  mutable std::uint64_t lastOwners_ = 0;    // version of the index
+  mutable std::vector<OwnersId> nodesFor_;  // whose nodes last_ has
+  mutable std::uint64_t lastPlaces_ = 0;    // version of the book
 };
 
 // "Reservation(s) Insufficient cpu"

@@ -76,7 +76,7 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
   const PodMatch& match = matcher_.of(pod);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     scores[n] = 0;
-    if (book_.on(nodes[n]).empty()) continue;
+    if (!match.mayMatchOn(nodes[n])) continue;
     std::int64_t order = 0;
     for (const ReservationEntry* reservation : matcher_.matchedOn(match, nodes[n]))
       if (reservation->order != 0 && (order == 0 || reservation->order < order))

@@ -76,9 +76,10 @@ bool ReservationPlugin::hasCredits(const PodInfo& pod) const {
 }
 
 bool ReservationPlugin::addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const {
-  if (book_.on(node).empty()) return false;
+  const PodMatch& match = matcher_.of(pod);
+  if (!match.mayMatchOn(node)) return false;
   bool any = false;
-  for (const ReservationEntry* reservation : matcher_.matchedOn(matcher_.of(pod), node)) {
+  for (const ReservationEntry* reservation : matcher_.matchedOn(match, node)) {
     const Cluster::PodRecord* record = cluster_.findPod(reservation->uid());
     if (!record) continue;
     any = true;

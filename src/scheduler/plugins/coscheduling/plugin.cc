@@ -152,6 +152,12 @@ std::vector<ServicePlugin::Route> Coscheduling::routes() {
   return gangRoutes(cycles_);
 }
 
+json::value Coscheduling::factsOf(const PodInfo& pod) const {
+  const Gang* gang = gangs_.gangOf(pod);
+  if (!gang) return nullptr;
+  return explainGang(cycles_, gangs_, *gang);
+}
+
 Task<void> Coscheduling::run() {
   if (!handle_.api()) co_return;
   PodGroupController controller(handle_, gangs_);

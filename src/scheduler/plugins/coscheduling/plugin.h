@@ -29,6 +29,7 @@ class Coscheduling final : public Plugin,
                            public PostBindPlugin,
                            public EnqueueExtensions,
                            public ServicePlugin,
+                           public PodFactsPlugin,
                            public ControllerPlugin {
  public:
   static constexpr std::string_view kName = "Coscheduling";
@@ -71,6 +72,7 @@ class Coscheduling final : public Plugin,
   void postBind(CycleState&, const PodPtr&, const std::string&) override {}
   std::vector<EventRegistration> eventsToRegister() const override;
   std::vector<Route> routes() override;
+  json::value factsOf(const PodInfo& pod) const override;
   Task<void> run() override;
 
  private:

@@ -153,7 +153,11 @@ void ClassNodes::reset() {
     const auto& plugin = profile_.score[i];
     const Normalization kind = plugin.point->normalization();
     if (!plugin.signedPlugin || kind == Normalization::None || kind == Normalization::Own) continue;
-    normalized_.push_back({i, kind == Normalization::Lowest, plugin.weight, {}, 0, 0});
+    Normalized& scores = normalized_.emplace_back();
+    scores.position = i;
+    scores.reverse = kind == Normalization::Lowest;
+    scores.weight = plugin.weight;
+    scores.scored.reserve(capacity);
   }
 }
 

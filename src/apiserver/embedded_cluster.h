@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "api/core.h"
 #include "apiserver/local_api.h"
 #include "base/file.h"
 #include "base/virtual_loop.h"

@@ -70,6 +70,7 @@ struct ClusterUp::Actors {
   SimNodes simNodes;
   std::unique_ptr<Host> host;
   Supervisor supervisor;
+  TaskGroup tasks;  // they use the rest, so they end first
 };
 
 ClusterUp::ClusterUp(Executor& executor, net::HttpClient& http, const UpOptions& options,
@@ -168,7 +169,7 @@ Result<> ClusterUp::openServer() {
                                      [this](const std::string& name) {
                                        for (const auto& component : components_)
                                          if (component.child.name == name && component.lease)
-                                           tasks_.spawn(forgetLease(*component.lease));
+                                           actors_->tasks.spawn(forgetLease(*component.lease));
                                      });
   return {};
 }
@@ -252,7 +253,7 @@ Result<> ClusterUp::writeKubeconfigs() {
 }
 
 void ClusterUp::start(std::function<void()> onFailed) {
-  tasks_.spawn(bringUp(std::move(onFailed)));
+  actors_->tasks.spawn(bringUp(std::move(onFailed)));
 }
 
 Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
@@ -301,7 +302,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
     }
   }
   screen_.ready();
-  tasks_.spawn(showForever());
+  actors_->tasks.spawn(showForever());
 }
 
 Task<Result<>> ClusterUp::applyBase() {

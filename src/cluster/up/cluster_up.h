@@ -38,6 +38,7 @@ class ClusterUp {
   // Stops components and pods, removes cgroups, ends the API server's connections.
   Task<void> shutdown();
   // Destroys everything but the API server and its store, which outlive what still refers to them.
+  // Nothing of this cluster runs afterwards. Not to be called from one of its own tasks.
   void releaseActors();
 
  private:
@@ -88,7 +89,6 @@ class ClusterUp {
   std::vector<Component> components_;
   struct Actors;  // what uses the API
   std::unique_ptr<Actors> actors_;
-  TaskGroup tasks_;
 };
 
 }  // namespace koord::cluster

@@ -38,6 +38,7 @@ int runUp(const UpOptions& options, const std::string& program) {
   EventLoop loop;
   Screen screen(options.quiet);
   int status = 0;
+  net::HttpClient http({.userAgent = "koordctl"});
   TaskGroup tasks;
   std::unique_ptr<ClusterUp> cluster;
   bool stopping = false;
@@ -46,7 +47,6 @@ int runUp(const UpOptions& options, const std::string& program) {
     tasks.spawn(stopCluster(cluster.get(), &loop));
   };
   SignalWatcher signals(loop, [&](int) { stop(); });
-  net::HttpClient http({.userAgent = "koordctl"});
   auto opened = ClusterUp::open(loop, http, options, *data, program, screen);
   if (!opened) return refuse(opened.error());
   cluster = *std::move(opened);

@@ -1,4 +1,4 @@
-// From a place that was taken to a bound pod: the binding cycle, a task per pod.
+// The binding cycle, a task per pod: from an assumed pod to a bound one.
 
 #include <fmt/format.h>
 
@@ -13,10 +13,11 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   Attempt& attempt = *owned;
   const std::string uid = attempt.pod.uid();
   underWay_.insert(uid);
-  const Status flight = attempt.timer.point("PreBindPreFlight", [&] { return preFlight(attempt); });
+  const Status flight =
+      attempt.timer.point("PreBindPreFlight", [&] { return runPreBindPreFlight(attempt); });
   if (!flight.ok()) {
     shared_.waiting.remove(uid);
-    co_return endFailed(attempt, flight);
+    co_return handleBindingError(attempt, flight);
   }
   if (!attempt.preBinds.empty() || shared_.waiting.find(uid)) {
     // Binding will take its time: others (autoscalers, the next leader) must not plan with the
@@ -28,36 +29,38 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   if (shared_.waiting.find(uid)) {
     auto waiting = waitForPermit(uid);
     const Status allowed = co_await waiting;
-    if (!allowed.ok()) co_return endFailed(attempt, allowed);
+    if (!allowed.ok()) co_return handleBindingError(attempt, allowed);
   }
   queue_->done(uid);
-  const Status again = checkAgain(attempt);
-  if (again.skipped()) co_return endLost(attempt, "it is gone, or another scheduler's by now");
-  if (!again.ok()) co_return endFailed(attempt, again);
+  const Status again = recheckBeforeBind(attempt);
+  if (again.skipped())
+    co_return abandonBinding(attempt, "it is gone, or another scheduler's by now");
+  if (!again.ok()) co_return handleBindingError(attempt, again);
   const SteadyTime preBindSince = executor_.steadyNow();
   auto preparing = preBind(attempt);
   Status status = co_await preparing;
-  timed(attempt, "PreBind", status.code, preBindSince);
+  observeExtensionPoint(attempt, "PreBind", status.code, preBindSince);
   if (status.ok()) {
     ++binding_;
     const SteadyTime bindSince = executor_.steadyNow();
     auto binding = bind(attempt);
     status = co_await binding;
-    timed(attempt, "Bind", status.code, bindSince);
+    observeExtensionPoint(attempt, "Bind", status.code, bindSince);
     if (binding_-- == kMaxBinding) wake();
     if (!status.ok()) {
       // The request may have been carried out all the same. Until that is known the pod keeps its
       // place, so that nothing is given away twice.
-      auto question = findOut(attempt);
-      const Truth truth = co_await question;
-      if (truth == Truth::Bound) status = Status{};
-      if (truth == Truth::Gone) co_return endLost(attempt, "it is gone");
-      if (truth == Truth::Elsewhere) co_return endLost(attempt, "it is bound to another node");
+      auto confirming = confirmBinding(attempt);
+      const BindOutcome outcome = co_await confirming;
+      if (outcome == BindOutcome::Bound) status = Status{};
+      if (outcome == BindOutcome::Gone) co_return abandonBinding(attempt, "it is gone");
+      if (outcome == BindOutcome::Elsewhere)
+        co_return abandonBinding(attempt, "it is bound to another node");
     }
   }
-  if (!status.ok()) co_return endFailed(attempt, status);
+  if (!status.ok()) co_return handleBindingError(attempt, status);
   underWay_.erase(uid);
-  succeeded(attempt);
+  handleBindingSuccess(attempt);
   releaseIfDeleted(attempt);
 }
 
@@ -71,17 +74,18 @@ Task<Status> Scheduler::waitForPermit(std::string uid) {
   co_return allowed;
 }
 
-void Scheduler::endFailed(Attempt& attempt, const Status& status) {
+void Scheduler::handleBindingError(Attempt& attempt, const Status& status) {
   underWay_.erase(attempt.pod.uid());
-  fail(attempt, status);
+  if (Placement::unreserveAndForget(shared_, attempt))
+    return handlePlacementFailure(attempt, status);
+  queue_->done(attempt.pod.uid());
 }
 
-// The pod is nobody's, or somebody else's, to bind.
-void Scheduler::endLost(Attempt& attempt, std::string_view why) {
+void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
   underWay_.erase(attempt.pod.uid());
   log::info("pod {} is not bound to {}: {}", attempt.pod.info->key(), attempt.nodeName, why);
-  (void)Placement::giveUp(shared_, attempt);
-  placeFreed(*attempt.pod.info, attempt.nodeName);
+  (void)Placement::unreserveAndForget(shared_, attempt);
+  notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
   // Still pending to us, so our watch is behind: what it will show can be counted already.
   if (attempt.elsewhere && pending_.contains(attempt.pod.uid()))
     unitUpdated(attempt.pod.info->pod, attempt.elsewhere, attempt.pod.info->kind);
@@ -93,11 +97,11 @@ void Scheduler::releaseIfDeleted(const Attempt& attempt) {
   const auto* counted = shared_.cluster.findPod(uid);
   if (counted && counted->assumed && !pending_.contains(uid)) {
     shared_.cluster.removePod(uid);
-    placeFreed(*attempt.pod.info, attempt.nodeName);
+    notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
   }
 }
 
-Status Scheduler::checkAgain(const Attempt& attempt) const {
+Status Scheduler::recheckBeforeBind(const Attempt& attempt) const {
   if (!options_.gates.contains("DynamicSchedulerCheck")) return {};
   const auto known = pending_.find(attempt.pod.uid());
   if (known != pending_.end()) {
@@ -111,8 +115,7 @@ Status Scheduler::checkAgain(const Attempt& attempt) const {
   return counted && counted->assumed ? Status::skip() : Status{};
 }
 
-// Finds out whose PreBind will run.
-Status Scheduler::preFlight(Attempt& attempt) {
+Status Scheduler::runPreBindPreFlight(Attempt& attempt) {
   for (const auto& plugin : attempt.profile->profile().preBind) {
     const Status flight =
         plugin.point->preBindPreFlight(attempt.state, attempt.pod.info, attempt.node);
@@ -144,7 +147,7 @@ Task<Status> Scheduler::preBind(Attempt& attempt) {
 }
 
 // For binders that do not write annotations themselves.
-Task<Status> Scheduler::annotateFirst(Attempt& attempt) {
+Task<Status> Scheduler::annotateBeforeBind(Attempt& attempt) {
   if (attempt.state.annotations().empty()) co_return Status{};
   auto annotating = shared_.kindOf(*attempt.pod.info)
                         .annotate(attempt.pod.info, std::exchange(attempt.state.annotations(), {}));
@@ -156,7 +159,7 @@ Task<Status> Scheduler::bind(Attempt& attempt) {
   const PodPtr pod = attempt.pod.info;
   Extender* binder = shared_.extenders ? shared_.extenders->binderOf(*pod->pod) : nullptr;
   if (binder) {
-    auto annotating = annotateFirst(attempt);
+    auto annotating = annotateBeforeBind(attempt);
     const Status annotated = co_await annotating;
     if (!annotated.ok()) co_return annotated;
     auto binding = binder->bind(pod->pod, attempt.nodeName);
@@ -169,7 +172,7 @@ Task<Status> Scheduler::bind(Attempt& attempt) {
   for (const auto& plugin : attempt.profile->profile().bind) {
     if (!plugin.point->binds(*pod)) continue;
     if (!plugin.point->writesAnnotations()) {
-      auto annotating = annotateFirst(attempt);
+      auto annotating = annotateBeforeBind(attempt);
       const Status annotated = co_await annotating;
       if (!annotated.ok()) co_return annotated;
     }
@@ -186,19 +189,18 @@ Task<Status> Scheduler::bind(Attempt& attempt) {
   co_return Status::error("no Bind plugin took the pod");
 }
 
-// After a bind that did not succeed: what does the API say? Asks until there is an answer.
-Task<Scheduler::Truth> Scheduler::findOut(Attempt& attempt) {
+Task<Scheduler::BindOutcome> Scheduler::confirmBinding(Attempt& attempt) {
   const PodPtr pod = attempt.pod.info;
   Duration wait = std::chrono::milliseconds(100);
   for (;;) {
     auto call = shared_.kindOf(*pod).find(pod);
-    const Result<Whereabouts> found = co_await call;
+    const Result<PodLocation> found = co_await call;
     if (found) {
-      if (found->kind == Whereabouts::Kind::Gone) co_return Truth::Gone;
-      if (found->kind == Whereabouts::Kind::Unbound) co_return Truth::Unbound;
-      if (found->node == attempt.nodeName) co_return Truth::Bound;
+      if (found->kind == PodLocation::Kind::Gone) co_return BindOutcome::Gone;
+      if (found->kind == PodLocation::Kind::Unbound) co_return BindOutcome::Unbound;
+      if (found->node == attempt.nodeName) co_return BindOutcome::Bound;
       attempt.elsewhere = found->current;
-      co_return Truth::Elsewhere;
+      co_return BindOutcome::Elsewhere;
     }
     auto pause = sleepFor(executor_, wait);
     co_await pause;
@@ -206,7 +208,7 @@ Task<Scheduler::Truth> Scheduler::findOut(Attempt& attempt) {
   }
 }
 
-void Scheduler::succeeded(Attempt& attempt) {
+void Scheduler::handleBindingSuccess(Attempt& attempt) {
   const PodPtr& pod = attempt.pod.info;
   const Duration took = executor_.steadyNow() - attempt.started;
   if (observer_) {

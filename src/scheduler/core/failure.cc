@@ -20,40 +20,32 @@ std::string shortened(const std::string& note) {
 
 }  // namespace
 
-// A failure in the binding cycle.
-void Scheduler::fail(Attempt& attempt, const Status& status) {
-  if (Placement::giveUp(shared_, attempt)) return notTaken(attempt, status);
-  queue_->done(attempt.pod.uid());
-}
-
-// The pod was given a node and has lost it again.
-void Scheduler::notTaken(Attempt& attempt, const Status& status) {
+void Scheduler::handlePlacementFailure(Attempt& attempt, const Status& status) {
   const std::string uid = attempt.pod.uid();
   if (status.rejected()) {
-    refused(attempt, status, {true, ""});
-    placeFreed(*attempt.pod.info, attempt.nodeName,
-               [&](const PodInfo& other) { return other.uid() != uid; });
+    handleRejection(attempt, status, {true, ""});
+    notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName,
+                         [&](const PodInfo& other) { return other.uid() != uid; });
   } else {
-    placeFreed(*attempt.pod.info, attempt.nodeName);
-    failed(attempt, status, nullptr, {true, ""});
+    notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
+    handleSchedulingFailure(attempt, status, nullptr, {true, ""});
   }
 }
 
-// A plugin would not have it on the node that was found, or its group waits.
-void Scheduler::refused(Attempt& attempt, const Status& status, const Nomination& nomination,
-                        std::size_t nodes) {
-  if (!status.rejected()) return failed(attempt, status, nullptr, nomination);
+void Scheduler::handleRejection(Attempt& attempt, const Status& status,
+                                const Nomination& nomination, std::size_t nodes) {
+  if (!status.rejected()) return handleSchedulingFailure(attempt, status, nullptr, nomination);
   Diagnosis own;
   own.totalNodes = nodes;
   own.preFilter = status;
   own.notePlugin(status.plugin, status.code);
   Status text = status;
   text.reasons = {own.message()};
-  failed(attempt, text, &own, nomination);
+  handleSchedulingFailure(attempt, text, &own, nomination);
 }
 
-void Scheduler::failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
-                       const Nomination& nomination) {
+void Scheduler::handleSchedulingFailure(Attempt& attempt, const Status& status,
+                                        Diagnosis* diagnosis, const Nomination& nomination) {
   const std::string profile = attempt.profile->profile().schedulerName;
   const bool rejected = status.rejected();
   const std::string message = status.message();
@@ -93,7 +85,7 @@ void Scheduler::failed(Attempt& attempt, const Status& status, Diagnosis* diagno
     pod.pendingPlugins = diagnosis->pendingPlugins;
   }
   const PodPtr info = pod.info;
-  queue_->addUnschedulable(std::move(pod));
+  queue_->addUnschedulableIfNotPresent(std::move(pod));
   shared_.nominator.add(info, nomination);
   attempt.pod.info = info;
   event(*attempt.profile, info, "Warning", "FailedScheduling", "Scheduling", message);

@@ -24,7 +24,7 @@ constexpr std::string_view kSucceeded = "gang is already succeed";
 constexpr std::string_view kNotPlaced = "all pending pods is already been attempted";
 
 // Those that have places keep them: to be bound, or to wait for others with them.
-bool goOn(const Status& verdict) {
+bool keepsPlaces(const Status& verdict) {
   return verdict.ok() || verdict.code == Code::Wait;
 }
 
@@ -46,7 +46,7 @@ void Scheduler::scheduleGroup(std::unique_ptr<Attempt> first) {
   members.reserve(others.size() + 1);
   members.emplace_back(std::move(first));
   for (QueuedPod& other : others)
-    if (auto next = begin(std::move(other))) members.emplace_back(std::move(next));
+    if (auto next = beginAttempt(std::move(other))) members.emplace_back(std::move(next));
   cycling_ = true;
   cycles_.spawn(placeGroup(group, std::move(members)));
 }
@@ -62,11 +62,11 @@ Task<void> Scheduler::tryMember(Member& member, const SearchScope& scope, Placem
     member.result =
         attempt.profile->search().find(attempt.state, attempt.pod.info, scope, attempt.timer);
   }
-  searched(attempt, member.result);
-  member.fate = Member::Fate::Failed;
-  if (member.result.status.ok() && stillWanted(attempt)) {
-    member.result.status = placement.take(attempt, member.result.node);
-    member.fate = member.result.status.ok() ? Member::Fate::Placed : Member::Fate::Refused;
+  recordSearch(attempt, member.result);
+  member.outcome = Member::Outcome::Failed;
+  if (member.result.status.ok() && stillNeedsNode(attempt)) {
+    member.result.status = placement.assumeAndReserve(attempt, member.result.node);
+    member.outcome = member.result.status.ok() ? Member::Outcome::Placed : Member::Outcome::Refused;
   } else {
     member.result.diagnosis.keepVerdicts();
   }
@@ -80,13 +80,13 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
   std::vector<PodPtr> placed;
   std::vector<GroupOutcome::Failed> failed;
   placed.reserve(members.size());
-  for (Member& member : members) member.fate = Member::Fate::Untried;
+  for (Member& member : members) member.outcome = Member::Outcome::Untried;
   std::size_t tried = 0;
   for (Member& member : members) {
     auto trying = tryMember(member, scope, placement);
     co_await trying;
     ++tried;
-    if (member.fate == Member::Fate::Placed) {
+    if (member.outcome == Member::Outcome::Placed) {
       placed.push_back(member.attempt->pod.info);
       continue;
     }
@@ -95,13 +95,13 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
   }
   // Extenders take their time, in which pods may go.
   for (Member& member : members) {
-    if (member.fate != Member::Fate::Placed || stillWanted(*member.attempt)) continue;
+    if (member.outcome != Member::Outcome::Placed || stillNeedsNode(*member.attempt)) continue;
     std::erase(placed, member.attempt->pod.info);
     placement.release(*member.attempt);
-    member.fate = Member::Fate::Failed;
+    member.outcome = Member::Outcome::Failed;
   }
   Status verdict = plugin.judge(group, {placed, failed, pods.subspan(tried)});
-  if (goOn(verdict)) placement.commit();
+  if (keepsPlaces(verdict)) placement.commit();
   co_return verdict;
 }
 
@@ -123,28 +123,30 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
     auto trying = tryDomain(group, members, pods, domains.empty() ? nullptr : &domains[i]);
     verdict = co_await trying;
     // A plugin that counts members that run already may be content with a domain that takes nobody.
-    if (goOn(verdict) &&
-        std::ranges::find(members, Member::Fate::Placed, &Member::fate) != members.end())
+    if (keepsPlaces(verdict) &&
+        std::ranges::find(members, Member::Outcome::Placed, &Member::outcome) != members.end())
       break;
   }
   co_return verdict;
 }
 
-Task<void> Scheduler::endMember(Member& member, const Status& verdict, Asking asking) {
+Task<void> Scheduler::finishMember(Member& member, const Status& verdict,
+                                   PostFilterMode postFilters) {
   Attempt& attempt = *member.attempt;
   GroupPlugin& plugin = *attempt.profile->profile().groups;
-  const bool placed = member.fate == Member::Fate::Placed;
-  if (placed && goOn(verdict)) {
+  const bool placed = member.outcome == Member::Outcome::Placed;
+  if (placed && keepsPlaces(verdict)) {
     bindings_.spawn(bindingCycle(std::move(member.attempt)));
-  } else if (!stillWanted(attempt)) {
+  } else if (!stillNeedsNode(attempt)) {
     queue_->done(attempt.pod.uid());
-  } else if (placed || member.fate == Member::Fate::Untried) {
+  } else if (placed || member.outcome == Member::Outcome::Untried) {
     // Nobody else has seen the places that were taken back: nobody has to be woken.
-    refused(attempt, verdict, plugin.nominationOf(*attempt.pod.info), shared_.cluster.liveCount());
-  } else if (member.fate == Member::Fate::Refused) {
-    refused(attempt, member.result.status, {true, ""});
+    handleRejection(attempt, verdict, plugin.nominationOf(*attempt.pod.info),
+                    shared_.cluster.liveCount());
+  } else if (member.outcome == Member::Outcome::Refused) {
+    handleRejection(attempt, member.result.status, {true, ""});
   } else {
-    auto concluding = conclude(attempt, std::move(member.result), asking);
+    auto concluding = handleSearchFailure(attempt, std::move(member.result), postFilters);
     co_await concluding;
   }
 }
@@ -162,17 +164,17 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
   // The one that the others are refused for comes first: preemption may promise nodes to all.
   Member* cause = nullptr;
   if (!verdict.ok()) {
-    const auto first = std::ranges::find(members, Member::Fate::Failed, &Member::fate);
+    const auto first = std::ranges::find(members, Member::Outcome::Failed, &Member::outcome);
     if (first != members.end()) cause = &*first;
   }
   if (cause) {
-    auto ending = endMember(*cause, verdict, Asking::PostFilters);
+    auto ending = finishMember(*cause, verdict, PostFilterMode::Run);
     co_await ending;
   }
-  const Asking asking = verdict.ok() ? Asking::PostFilters : Asking::Nobody;
+  const PostFilterMode postFilters = verdict.ok() ? PostFilterMode::Run : PostFilterMode::Skip;
   for (Member& member : members) {
     if (&member == cause) continue;
-    auto ending = endMember(member, verdict, asking);
+    auto ending = finishMember(member, verdict, postFilters);
     co_await ending;
   }
   endCycle();

@@ -8,8 +8,8 @@ namespace koord::scheduler {
 
 struct Scheduler::Member {
   explicit Member(std::unique_ptr<Attempt> owned) : attempt(std::move(owned)) {}
-  // What became of it in the domain that was tried last.
-  enum class Fate {
+  // In the domain of nodes that was tried last.
+  enum class Outcome {
     Untried,
     Placed,
     Failed,   // it found no node
@@ -17,7 +17,7 @@ struct Scheduler::Member {
   };
   std::unique_ptr<Attempt> attempt;
   SearchResult result;
-  Fate fate = Fate::Untried;
+  Outcome outcome = Outcome::Untried;
 };
 
 }  // namespace koord::scheduler

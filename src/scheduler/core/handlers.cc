@@ -8,15 +8,15 @@
 namespace koord::scheduler {
 
 // Tells the observer, at its end, how long handling something that happened to a pod has taken.
-class Scheduler::Handling {
+class Scheduler::HandlingTimer {
  public:
-  Handling(const Scheduler& scheduler, EventResource resource, Actions actions)
+  HandlingTimer(const Scheduler& scheduler, EventResource resource, Actions actions)
       : observer_(scheduler.observer_), clock_(scheduler.executor_) {
     event_.resource = resource;
     event_.actions = actions;
     if (observer_) since_ = clock_.steadyNow();
   }
-  ~Handling() {
+  ~HandlingTimer() {
     if (!observer_) return;
     const Duration took = clock_.steadyNow() - since_;
     observer_->handled(event_, took);
@@ -25,8 +25,8 @@ class Scheduler::Handling {
       observer_->handled(event_, took);
     }
   }
-  Handling(const Handling&) = delete;
-  Handling& operator=(const Handling&) = delete;
+  HandlingTimer(const HandlingTimer&) = delete;
+  HandlingTimer& operator=(const HandlingTimer&) = delete;
 
   // Of an update: what has changed, which is told beside the update itself.
   void changed(const std::vector<Actions>& changes) {
@@ -71,25 +71,27 @@ PodPtr Scheduler::pending(const api::ObjectKey& key) const {
   return it == pending_.end() ? nullptr : it->second;
 }
 
-void Scheduler::move(EventResource resource, Actions actions, const PodPtr& before,
-                     const PodPtr& after, const std::function<bool(const PodInfo&)>& affects) {
+void Scheduler::notifyPodEvent(EventResource resource, Actions actions, const PodPtr& before,
+                               const PodPtr& after,
+                               const std::function<bool(const PodInfo&)>& affects) {
   ClusterEvent event;
   event.resource = resource;
   event.actions = actions;
   event.oldPod = before;
   event.newPod = after;
-  queue_->moveAll(event, affects);
+  queue_->moveAllToActiveOrBackoffQueue(event, affects);
 }
 
 void Scheduler::notify(const ClusterEvent& event, SteadyTime since) {
-  queue_->moveAll(event);
+  queue_->moveAllToActiveOrBackoffQueue(event);
   if (observer_) observer_->handled(event, executor_.steadyNow() - since);
 }
 
 // Hints look at the node of a pod that goes, which its object does not name yet.
-void Scheduler::placeFreed(const PodInfo& pod, const std::string& node,
-                           const std::function<bool(const PodInfo&)>& affects) {
-  move(EventResource::AssignedPod, action::kDelete, placedOn(pod, node), nullptr, affects);
+void Scheduler::notifyAssumedPodGone(const PodInfo& pod, const std::string& node,
+                                     const std::function<bool(const PodInfo&)>& affects) {
+  notifyPodEvent(EventResource::AssignedPod, action::kDelete, placedOn(pod, node), nullptr,
+                 affects);
 }
 
 // After the plugins have been made: what they keep of these objects is current when pods are woken.
@@ -151,7 +153,7 @@ void Scheduler::podDeleted(const PodObject& pod) {
 }
 
 void Scheduler::pendingAdded(const PodPtr& pod) {
-  const Handling handling(*this, EventResource::UnscheduledPod, action::kAdd);
+  const HandlingTimer handling(*this, EventResource::UnscheduledPod, action::kAdd);
   pending_[pod->uid()] = pod;
   pendingUids_[api::keyOf(pod->pod->metadata)] = pod->uid();
   shared_.seen.tell(nullptr, pod);
@@ -162,7 +164,7 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
 void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   if (before->pod->metadata.resourceVersion == after->pod->metadata.resourceVersion) return;
   const PodPtr old = before;
-  Handling handling(*this, EventResource::UnscheduledPod, action::kUpdate);
+  HandlingTimer handling(*this, EventResource::UnscheduledPod, action::kUpdate);
   if (observer_) handling.changed(podActions(*old, *after));
   pending_[after->uid()] = after;
   shared_.seen.tell(old, after);
@@ -179,15 +181,15 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   const std::string_view was = old->pod->status.nominatedNodeName;
   // Also when the nomination was given up before: whoever it kept away hears of it now.
   if (!was.empty() && was != after->pod->status.nominatedNodeName) {
-    move(EventResource::AssignedPod, action::kDelete, old, nullptr,
-         [&](const PodInfo& other) { return other.priority <= old->priority; });
+    notifyPodEvent(EventResource::AssignedPod, action::kDelete, old, nullptr,
+                   [&](const PodInfo& other) { return other.priority <= old->priority; });
   }
 }
 
 // The pod needs no node any more: it is gone, or has one.
 void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
   const PodPtr gone = pod;
-  const Handling handling(*this, EventResource::UnscheduledPod, action::kDelete);
+  const HandlingTimer handling(*this, EventResource::UnscheduledPod, action::kDelete);
   pending_.erase(gone->uid());
   const auto uid = pendingUids_.find(api::keyOf(gone->pod->metadata));
   if (uid != pendingUids_.end() && uid->second == gone->uid()) pendingUids_.erase(uid);
@@ -200,8 +202,8 @@ void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
     return;
   }
   if (nominated) {
-    move(EventResource::AssignedPod, action::kDelete, gone, nullptr,
-         [&](const PodInfo& other) { return other.priority <= gone->priority; });
+    notifyPodEvent(EventResource::AssignedPod, action::kDelete, gone, nullptr,
+                   [&](const PodInfo& other) { return other.priority <= gone->priority; });
   }
 }
 
@@ -210,7 +212,7 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
   const PodPtr waiting = known == pending_.end() ? nullptr : known->second;
   if (waiting) pendingGone(waiting, false);
   const PodPtr old = before;
-  Handling handling(*this, EventResource::AssignedPod, old ? action::kUpdate : action::kAdd);
+  HandlingTimer handling(*this, EventResource::AssignedPod, old ? action::kUpdate : action::kAdd);
   const Cluster::Seen seen = shared_.cluster.observePod(after, after->pod->spec.nodeName);
   if (seen == Cluster::Seen::Moved) {
     log::error("pod {} was counted on another node than {}; corrected", after->key(),
@@ -219,12 +221,13 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
   }
   shared_.seen.tell(old ? old : waiting, after);
   if (!old) {
-    move(EventResource::AssignedPod, action::kAdd, nullptr, after);
+    notifyPodEvent(EventResource::AssignedPod, action::kAdd, nullptr, after);
     return;
   }
   const std::vector<Actions> changes = podActions(*old, *after);
   handling.changed(changes);
-  for (const Actions change : changes) move(EventResource::AssignedPod, change, old, after);
+  for (const Actions change : changes)
+    notifyPodEvent(EventResource::AssignedPod, change, old, after);
 }
 
 void Scheduler::assignedGone(const PodObject& pod) {
@@ -232,13 +235,13 @@ void Scheduler::assignedGone(const PodObject& pod) {
   if (!counted) return;
   // An assumed pod is let go by its binding cycle, which holds what plugins reserved for it.
   if (counted->assumed && underWay_.contains(pod->metadata.uid)) return;
-  const Handling handling(*this, EventResource::AssignedPod, action::kDelete);
+  const HandlingTimer handling(*this, EventResource::AssignedPod, action::kDelete);
   // The last state tells the node, which hints look at.
   const PodPtr last = pod->spec.nodeName.empty()
                           ? placedOn(*counted->info, shared_.cluster.node(counted->node).name)
                           : makePodInfo(shared_.cluster, pod, counted->info->kind);
   shared_.cluster.removePod(pod->metadata.uid);
-  move(EventResource::AssignedPod, action::kDelete, last, nullptr);
+  notifyPodEvent(EventResource::AssignedPod, action::kDelete, last, nullptr);
 }
 
 void Scheduler::nodeAdded(const NodeObject& node) {

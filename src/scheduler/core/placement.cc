@@ -8,7 +8,7 @@
 
 namespace koord::scheduler {
 
-Status Placement::take(Attempt& attempt, NodeId node) {
+Status Placement::assumeAndReserve(Attempt& attempt, NodeId node) {
   const PodPtr& pod = attempt.pod.info;
   attempt.node = node;
   attempt.nodeName = shared_.cluster.node(node).name;
@@ -20,24 +20,24 @@ Status Placement::take(Attempt& attempt, NodeId node) {
     status = attempt.timer.point("Permit", [&] { return permit(shared_, attempt); });
   }
   if (status.ok()) {
-    taken_.push_back(&attempt);
+    reserved_.push_back(&attempt);
   } else {
-    (void)giveUp(shared_, attempt);
+    (void)unreserveAndForget(shared_, attempt);
   }
   return status;
 }
 
-void Placement::takeBack() {
-  while (!taken_.empty()) release(*taken_.back());
+void Placement::releaseAll() {
+  while (!reserved_.empty()) release(*reserved_.back());
 }
 
 void Placement::release(Attempt& attempt) {
-  if (std::erase(taken_, &attempt) == 0) return;
+  if (std::erase(reserved_, &attempt) == 0) return;
   shared_.waiting.remove(attempt.pod.uid());
-  (void)giveUp(shared_, attempt);
+  (void)unreserveAndForget(shared_, attempt);
 }
 
-bool Placement::giveUp(Shared& shared, Attempt& attempt) {
+bool Placement::unreserveAndForget(Shared& shared, Attempt& attempt) {
   unreserve(attempt);
   const auto forgotten = shared.cluster.forget(attempt.pod.uid());
   if (!forgotten) log::warn("{}", forgotten.error().message);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Placement: units that were given their places in one scheduling cycle but are not on their way
-// yet. Each is counted on its node, has what Reserve plugins gave it, and has been permitted or told
-// to wait. Leaving the scope without commit() takes everything back in reverse order.
+// Placement: units that one scheduling cycle has assumed on nodes but not handed to binding yet.
+// Each is counted on its node, has what Reserve plugins gave it, and has been permitted or told to
+// wait. Leaving the scope without commit() unreserves and forgets all of them in reverse order.
 
 #include "scheduler/core/attempt.h"
 
@@ -11,20 +11,22 @@ namespace koord::scheduler {
 class Placement {
  public:
   explicit Placement(Shared& shared) : shared_(shared) {}
-  ~Placement() { takeBack(); }
+  ~Placement() { releaseAll(); }
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
 
-  // Success, or why the node cannot be taken after all; the attempt holds nothing then.
-  Status take(Attempt& attempt, NodeId node);
+  // Assumes the unit on the node, then runs Reserve and Permit. Success, or why that failed; nothing
+  // is assumed or reserved for the attempt then.
+  Status assumeAndReserve(Attempt& attempt, NodeId node);
   // From here on whoever holds the attempts is responsible for them.
-  void commit() { taken_.clear(); }
-  void takeBack();
-  // Takes back one of them, if it is among them.
+  void commit() { reserved_.clear(); }
+  void releaseAll();
+  // Unreserves and forgets one of them, if it is among them.
   void release(Attempt& attempt);
 
-  // Gives up a place that was committed. False when the API has shown it bound after all: it stays.
-  static bool giveUp(Shared& shared, Attempt& attempt);
+  // The same for one that was committed. False when the API has shown it bound after all: it stays
+  // counted.
+  static bool unreserveAndForget(Shared& shared, Attempt& attempt);
 
  private:
   static Status reserve(Attempt& attempt);
@@ -32,7 +34,7 @@ class Placement {
   static void unreserve(Attempt& attempt);
 
   Shared& shared_;
-  std::vector<Attempt*> taken_;
+  std::vector<Attempt*> reserved_;
 };
 
 }  // namespace koord::scheduler

@@ -127,7 +127,7 @@ void Scheduler::pump() {
 }
 
 void Scheduler::scheduleNext(QueuedPod pod) {
-  auto attempt = begin(std::move(pod));
+  auto attempt = beginAttempt(std::move(pod));
   if (!attempt) return;
   const QueuedPod& first = attempt->pod;
   if (first.group.empty() || !first.profile->groups->together(*first.info))
@@ -135,7 +135,7 @@ void Scheduler::scheduleNext(QueuedPod pod) {
   scheduleGroup(std::move(attempt));
 }
 
-std::unique_ptr<Attempt> Scheduler::begin(QueuedPod pod) {
+std::unique_ptr<Attempt> Scheduler::beginAttempt(QueuedPod pod) {
   const auto found = profiles_.find(pod.info->pod->spec.schedulerName);
   if (found != profiles_.end() && pod.info->pod->metadata.deletionTimestamp) {
     event(*found->second, pod.info, "Warning", "FailedScheduling", "Scheduling",
@@ -157,13 +157,14 @@ std::unique_ptr<Attempt> Scheduler::begin(QueuedPod pod) {
 void Scheduler::scheduleOne(std::unique_ptr<Attempt> attempt) {
   cycling_ = true;
   if (shared_.extenders && shared_.extenders->concerns(*attempt->pod.info->pod))
-    return cycles_.spawn(placeWithExtenders(std::move(attempt)));
+    return cycles_.spawn(scheduleWithExtenders(std::move(attempt)));
   SearchResult result =
       attempt->profile->search().find(attempt->state, attempt->pod.info, {}, attempt->timer);
-  searched(*attempt, result);
-  if (!result.status.ok()) return cycles_.spawn(giveUp(std::move(attempt), std::move(result)));
+  recordSearch(*attempt, result);
+  if (!result.status.ok())
+    return cycles_.spawn(endCycleWithFailure(std::move(attempt), std::move(result)));
   cycling_ = false;
-  if (take(*attempt, result.node)) bindings_.spawn(bindingCycle(std::move(attempt)));
+  if (assumeAndReserve(*attempt, result.node)) bindings_.spawn(bindingCycle(std::move(attempt)));
 }
 
 void Scheduler::endCycle() {
@@ -171,7 +172,7 @@ void Scheduler::endCycle() {
   wake();
 }
 
-void Scheduler::searched(Attempt& attempt, const SearchResult& result) {
+void Scheduler::recordSearch(Attempt& attempt, const SearchResult& result) {
   attempt.evaluated = result.evaluated;
   attempt.feasible = result.feasible;
   if (debug_.filterFailures) logFilterFailures(attempt, result);
@@ -180,23 +181,25 @@ void Scheduler::searched(Attempt& attempt, const SearchResult& result) {
   observer_->searched(result.evaluated, result.feasible);
 }
 
-void Scheduler::timed(const Attempt& attempt, std::string_view point, Code code, SteadyTime since) {
+void Scheduler::observeExtensionPoint(const Attempt& attempt, std::string_view point, Code code,
+                                      SteadyTime since) {
   if (!observer_) return;
   observer_->extensionPoint(point, code, attempt.profile->profile().schedulerName,
                             executor_.steadyNow() - since);
 }
 
-Task<void> Scheduler::giveUp(std::unique_ptr<Attempt> attempt, SearchResult result) {
-  auto concluding = conclude(*attempt, std::move(result));
+Task<void> Scheduler::endCycleWithFailure(std::unique_ptr<Attempt> attempt, SearchResult result) {
+  auto concluding = handleSearchFailure(*attempt, std::move(result));
   co_await concluding;
   endCycle();
 }
 
-Task<void> Scheduler::conclude(Attempt& attempt, SearchResult result, Asking asking) {
+Task<void> Scheduler::handleSearchFailure(Attempt& attempt, SearchResult result,
+                                          PostFilterMode postFilters) {
   Nomination nomination;
   const bool rejected = result.status.rejected() && result.diagnosis.totalNodes > 0;
   if (rejected) {
-    if (asking == Asking::PostFilters) {
+    if (postFilters == PostFilterMode::Run) {
       auto answering = runPostFilter(attempt, result);
       nomination = co_await answering;
     } else {
@@ -209,7 +212,8 @@ Task<void> Scheduler::conclude(Attempt& attempt, SearchResult result, Asking ask
   }
   for (auto* plugin : attempt.profile->profile().afterPostFilter)
     plugin->afterPostFilter(attempt.state, attempt.pod.info, result.status);
-  failed(attempt, result.status, rejected ? &result.diagnosis : nullptr, nomination);
+  handleSchedulingFailure(attempt, result.status, rejected ? &result.diagnosis : nullptr,
+                          nomination);
 }
 
 Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result) {
@@ -233,20 +237,20 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
     if (!answer.status.rejected() || answer.status.code == Code::UnschedulableAndUnresolvable)
       break;
   }
-  if (!plugins.empty()) timed(attempt, "PostFilter", code, since);
+  if (!plugins.empty()) observeExtensionPoint(attempt, "PostFilter", code, since);
   result.diagnosis.postFilterMessage = fmt::format("{}", fmt::join(reasons, ", "));
   co_return nomination;
 }
 
 // A pod that stands alone is a placement of one.
-bool Scheduler::take(Attempt& attempt, NodeId node) {
+bool Scheduler::assumeAndReserve(Attempt& attempt, NodeId node) {
   if (debug_.topScores > 0) printScores(attempt);
   Placement placement(shared_);
-  const Status status = placement.take(attempt, node);
+  const Status status = placement.assumeAndReserve(attempt, node);
   if (status.ok()) {
     placement.commit();
   } else {
-    notTaken(attempt, status);
+    handlePlacementFailure(attempt, status);
   }
   return status.ok();
 }

@@ -110,19 +110,23 @@ class Scheduler {
   void pump();
   void scheduleNext(QueuedPod pod);
   // The beginning of an attempt; nullptr when the pod is not to be scheduled.
-  std::unique_ptr<Attempt> begin(QueuedPod pod);
+  std::unique_ptr<Attempt> beginAttempt(QueuedPod pod);
   void scheduleOne(std::unique_ptr<Attempt> attempt);
-  void searched(Attempt& attempt, const SearchResult& result);
-  // For points whose plugins take their time: says how long it was since then.
-  void timed(const Attempt& attempt, std::string_view point, Code code, SteadyTime since);
-  bool take(Attempt& attempt, NodeId node);
+  // For metrics and the debugging log.
+  void recordSearch(Attempt& attempt, const SearchResult& result);
+  // Tells the metrics how long an extension point took whose plugins may wait for answers.
+  void observeExtensionPoint(const Attempt& attempt, std::string_view point, Code code,
+                             SteadyTime since);
+  // Assumes the pod on the node and runs Reserve and Permit; files the failure where that fails.
+  bool assumeAndReserve(Attempt& attempt, NodeId node);
   // Ends the scheduling cycle: the next pod may come.
   void endCycle();
-  // The attempt found no node, which ends the cycle.
-  Task<void> giveUp(std::unique_ptr<Attempt> attempt, SearchResult result);
-  // Asks PostFilter plugins, then files the failure.
-  enum class Asking { PostFilters, Nobody };
-  Task<void> conclude(Attempt& attempt, SearchResult result, Asking asking = Asking::PostFilters);
+  // The attempt found no node.
+  Task<void> endCycleWithFailure(std::unique_ptr<Attempt> attempt, SearchResult result);
+  // Runs PostFilter plugins (preemption) for a pod that was rejected, then files the failure.
+  enum class PostFilterMode { Run, Skip };
+  Task<void> handleSearchFailure(Attempt& attempt, SearchResult result,
+                                 PostFilterMode postFilters = PostFilterMode::Run);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
 
   // controllers.cc
@@ -133,11 +137,12 @@ class Scheduler {
   void logFilterFailures(Attempt& attempt, const SearchResult& result);
   void dumpDiagnosis(const Attempt& attempt, const Diagnosis& diagnosis);
 
-  // extended.cc
-  Task<void> placeWithExtenders(std::unique_ptr<Attempt> attempt);
+  // extender_cycle.cc
+  Task<void> scheduleWithExtenders(std::unique_ptr<Attempt> attempt);
   // A search in which extenders have a say; the attempt's pod may be gone when it ends.
   Task<SearchResult> searchWithExtenders(Attempt& attempt, SearchScope scope);
-  bool stillWanted(const Attempt& attempt) const;
+  // False when the pod of the attempt was deleted or assigned while something was waited for.
+  bool stillNeedsNode(const Attempt& attempt) const;
   Task<Result<ExtenderVerdicts>> askExtenders(Attempt& attempt, const NodeSet& nodes);
 
   // group_cycle.cc
@@ -148,33 +153,40 @@ class Scheduler {
   Task<Status> tryDomain(const std::string& group, std::vector<Member>& members,
                          std::span<const PodPtr> pods, const NodeSet* domain);
   Task<void> tryMember(Member& member, const SearchScope& scope, Placement& placement);
-  Task<void> endMember(Member& member, const Status& verdict, Asking asking);
+  Task<void> finishMember(Member& member, const Status& verdict, PostFilterMode postFilters);
 
   // binding.cc
   Task<void> bindingCycle(std::unique_ptr<Attempt> attempt);
-  // Whether the pod, which may have waited for long, is still to be bound, and by this profile. Skip: it is
-  // gone.
-  Status checkAgain(const Attempt& attempt) const;
-  Status preFlight(Attempt& attempt);
+  // Whether the pod, which may have waited for long, is still to be bound, and by this profile. Skip:
+  // it is gone.
+  Status recheckBeforeBind(const Attempt& attempt) const;
+  // Finds out whose PreBind will run.
+  Status runPreBindPreFlight(Attempt& attempt);
   Task<Status> waitForPermit(std::string uid);
   Task<Status> preBind(Attempt& attempt);
-  Task<Status> annotateFirst(Attempt& attempt);
+  // For binders that do not write annotations themselves.
+  Task<Status> annotateBeforeBind(Attempt& attempt);
   Task<Status> bind(Attempt& attempt);
-  enum class Truth { Bound, Unbound, Gone, Elsewhere };
-  Task<Truth> findOut(Attempt& attempt);
-  void endFailed(Attempt& attempt, const Status& status);
-  void endLost(Attempt& attempt, std::string_view why);
+  // After a bind that did not succeed: what the API says of the pod. Asks until there is an answer.
+  enum class BindOutcome { Bound, Unbound, Gone, Elsewhere };
+  Task<BindOutcome> confirmBinding(Attempt& attempt);
+  // Forgets the assumed pod and files the failure.
+  void handleBindingError(Attempt& attempt, const Status& status);
+  // The pod is gone, or somebody else's to bind: forgets it without a report.
+  void abandonBinding(Attempt& attempt, std::string_view why);
   void releaseIfDeleted(const Attempt& attempt);
-  void succeeded(Attempt& attempt);
+  void handleBindingSuccess(Attempt& attempt);
 
   // failure.cc
-  void fail(Attempt& attempt, const Status& status);
-  void notTaken(Attempt& attempt, const Status& status);
-  // nodes: how many of them the refusal stands for.
-  void refused(Attempt& attempt, const Status& status, const Nomination& nomination,
-               std::size_t nodes = 1);
-  void failed(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
-              const Nomination& nomination);
+  // The pod was assumed on a node and is forgotten again: files that and wakes others for the room.
+  void handlePlacementFailure(Attempt& attempt, const Status& status);
+  // A plugin rejects the pod as a whole: on the node that was found, or with its group. nodes: how
+  // many of them its message counts.
+  void handleRejection(Attempt& attempt, const Status& status, const Nomination& nomination,
+                       std::size_t nodes = 1);
+  // Puts the pod back into the queue, says why in event, condition and log, keeps its nomination.
+  void handleSchedulingFailure(Attempt& attempt, const Status& status, Diagnosis* diagnosis,
+                               const Nomination& nomination);
   void event(ProfileRuntime& profile, const PodPtr& pod, std::string_view type,
              std::string_view reason, std::string_view action, const std::string& note);
 
@@ -189,15 +201,16 @@ class Scheduler {
   void pendingGone(const PodPtr& pod, bool deleted);
   void assignedSeen(const PodPtr& before, const PodPtr& after);
   void assignedGone(const PodObject& pod);
-  class Handling;
+  class HandlingTimer;
   void watchStores();
   // Tells the queue of something that the scheduler began to deal with at `since`.
   void notify(const ClusterEvent& event, SteadyTime since);
-  void move(EventResource resource, Actions actions, const PodPtr& before, const PodPtr& after,
-            const std::function<bool(const PodInfo&)>& affects = {});
-  // A pod that was counted on a node, but never seen as bound, is there no more.
-  void placeFreed(const PodInfo& pod, const std::string& node,
-                  const std::function<bool(const PodInfo&)>& affects = {});
+  // Moves pods of the queue that this may help.
+  void notifyPodEvent(EventResource resource, Actions actions, const PodPtr& before,
+                      const PodPtr& after, const std::function<bool(const PodInfo&)>& affects = {});
+  // An assumed pod, never seen as bound, has left its node.
+  void notifyAssumedPodGone(const PodInfo& pod, const std::string& node,
+                            const std::function<bool(const PodInfo&)>& affects = {});
 
   SchedulerOptions options_;
   Executor& executor_;

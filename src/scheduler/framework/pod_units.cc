@@ -46,21 +46,21 @@ api::ObjectReference PodUnits::reference(const PodInfo& unit) const {
   return kube::referenceTo(api::Pod::kType, unit.pod->metadata);
 }
 
-Task<Result<Whereabouts>> PodUnits::find(PodPtr unit) {
-  if (!api_) co_return Whereabouts{};
+Task<Result<PodLocation>> PodUnits::find(PodPtr unit) {
+  if (!api_) co_return PodLocation{};
   auto call = kube::get<api::Pod>(*api_, api::keyOf(unit->pod->metadata));
   Result<api::Pod> pod = co_await call;
   if (!pod) {
     if (pod.error().code == ErrorCode::NotFound)
-      co_return Whereabouts{Whereabouts::Kind::Gone, {}, {}};
+      co_return PodLocation{PodLocation::Kind::Gone, {}, {}};
     co_return fail(std::move(pod.error()));
   }
-  if (pod->metadata.uid != unit->uid()) co_return Whereabouts{Whereabouts::Kind::Gone, {}, {}};
-  if (pod->spec.nodeName.empty()) co_return Whereabouts{};
+  if (pod->metadata.uid != unit->uid()) co_return PodLocation{PodLocation::Kind::Gone, {}, {}};
+  if (pod->spec.nodeName.empty()) co_return PodLocation{};
   auto current = std::make_shared<api::Pod>(*std::move(pod));
   transformPod(*current, transforms);
   slimPod(*current);
-  Whereabouts bound{Whereabouts::Kind::Bound, current->spec.nodeName, current};
+  PodLocation bound{PodLocation::Kind::Bound, current->spec.nodeName, current};
   co_return bound;
 }
 

@@ -14,7 +14,7 @@ class PodUnits final : public UnitKind {
   PodUnits(kube::Api* api, Executor& executor) : api_(api), executor_(executor) {}
 
   api::ObjectReference reference(const PodInfo& unit) const override;
-  Task<Result<Whereabouts>> find(PodPtr unit) override;
+  Task<Result<PodLocation>> find(PodPtr unit) override;
   Task<void> report(PodPtr unit, FailureReport failure) override;
   Task<void> announce(PodPtr unit, std::string node) override;
   Task<Result<>> annotate(PodPtr unit, api::StringMap annotations) override;

@@ -28,8 +28,8 @@ struct FailureReport {
   std::optional<std::string> nominatedNode;
 };
 
-// Where a unit is according to the API, after a binding whose end is not known.
-struct Whereabouts {
+// Where a unit is according to the API, asked after a binding that may or may not have succeeded.
+struct PodLocation {
   enum class Kind { Bound, Unbound, Gone } kind = Kind::Unbound;
   std::string node;                         // of Bound
   std::shared_ptr<const api::Pod> current;  // of Bound: what the feed will show
@@ -45,7 +45,7 @@ class UnitKind {
   // Whether preemption may send it away.
   virtual bool mayBeEvicted(const PodInfo& /*unit*/) const { return true; }
   // An error when the API could not tell.
-  virtual Task<Result<Whereabouts>> find(PodPtr unit) = 0;
+  virtual Task<Result<PodLocation>> find(PodPtr unit) = 0;
   // Writes down that no place was found. Nothing is written when the object says the same already.
   virtual Task<void> report(PodPtr unit, FailureReport failure) = 0;
   // Writes down which node the unit is for, because binding will take its time; "" takes that back.

@@ -26,7 +26,7 @@ bool SchedulingQueue::backingOff(const QueuedPod& pod) const {
   return backoffEndOf(pod) >= std::chrono::floor<std::chrono::seconds>(now());
 }
 
-bool SchedulingQueue::ofInterest(const ClusterEvent& event) const {
+bool SchedulingQueue::isEventOfInterest(const ClusterEvent& event) const {
   if (event.resource == EventResource::Wildcard) return true;
   const auto look = [&] {
     for (const auto& [name, profile] : profiles_)
@@ -55,8 +55,8 @@ bool SchedulingQueue::concernsAnybody(const ClusterEvent& event) const {
   return false;
 }
 
-SchedulingQueue::Strategy SchedulingQueue::evaluate(const QueuedPod& pod,
-                                                    const ClusterEvent& event) const {
+SchedulingQueue::Strategy SchedulingQueue::isPodWorthRequeuing(const QueuedPod& pod,
+                                                               const ClusterEvent& event) const {
   if (!pod.hasRejectors()) return Strategy::AfterBackoff;
   if (event.resource == EventResource::Wildcard) {
     return event.targetUid.empty() || event.targetUid == pod.uid() ? Strategy::AfterBackoff
@@ -85,15 +85,15 @@ SchedulingQueue::Strategy SchedulingQueue::evaluate(const QueuedPod& pod,
   return strategy;
 }
 
-void SchedulingQueue::record(const ClusterEvent& event, const std::string& onlyFor) {
-  if (markers_.empty()) return;
-  inFlight_.push_back(InFlight{{}, event, onlyFor});
+void SchedulingQueue::recordForInFlightPods(const ClusterEvent& event, const std::string& onlyFor) {
+  if (inFlightPods_.empty()) return;
+  inFlightEvents_.push_back(InFlightEvent{{}, event, onlyFor});
 }
 
-void SchedulingQueue::moveAll(const ClusterEvent& event,
-                              const std::function<bool(const PodInfo&)>& affects) {
-  if (!ofInterest(event)) return;
-  if (!concernsAnybody(event)) return record(event, {});
+void SchedulingQueue::moveAllToActiveOrBackoffQueue(
+    const ClusterEvent& event, const std::function<bool(const PodInfo&)>& affects) {
+  if (!isEventOfInterest(event)) return;
+  if (!concernsAnybody(event)) return recordForInFlightPods(event, {});
   // Pods can only leave the map while it is walked; those are collected first.
   std::vector<std::pair<Entry*, Strategy>> moves;
   for (const auto& [uid, entry] : unschedulable_) {
@@ -113,21 +113,21 @@ void SchedulingQueue::moveAll(const ClusterEvent& event,
           });
       if (!concerned) continue;
     }
-    const Strategy strategy = evaluate(entry->pod, event);
+    const Strategy strategy = isPodWorthRequeuing(entry->pod, event);
     if (strategy != Strategy::Skip) moves.emplace_back(entry, strategy);
   }
   const std::string label = labelOf(event);
   for (const auto& [entry, strategy] : moves) {
-    take(*entry);
+    leaveQueue(*entry);
     requeue(*entry, strategy, label);
   }
-  record(event, {});
+  recordForInFlightPods(event, {});
 }
 
 void SchedulingQueue::activate(const std::vector<PodPtr>& pods) {
   for (const PodPtr& pod : pods) {
-    if (markers_.contains(pod->uid())) {
-      record(ClusterEvent::wildcard("ForceActivate", pod->uid()), pod->uid());
+    if (inFlightPods_.contains(pod->uid())) {
+      recordForInFlightPods(ClusterEvent::wildcard("ForceActivate", pod->uid()), pod->uid());
       continue;
     }
     const auto it = entries_.find(pod->uid());
@@ -135,9 +135,9 @@ void SchedulingQueue::activate(const std::vector<PodPtr>& pods) {
     Entry& entry = it->second;
     const bool fromBackoff =
         entry.place == QueuePlace::Backoff || entry.place == QueuePlace::ErrorBackoff;
-    take(entry);
+    leaveQueue(entry);
     if (fromBackoff) {
-      place(entry, QueuePlace::Active, "ForceActivate");
+      enterQueue(entry, QueuePlace::Active, "ForceActivate");
     } else {
       requeue(entry, Strategy::Immediately, "ForceActivate");
     }

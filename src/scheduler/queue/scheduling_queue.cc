@@ -5,7 +5,7 @@
 #include "base/log.h"
 
 // Where a pod goes after an attempt is decided by what has happened meanwhile. While a pod is in
-// flight, events are written down (one list for all, each pod marks where its own begins); when it
+// flight, events are written down (one list for all, with where each pod was popped); when it
 // comes back unschedulable its plugins are asked about each of these as if it had been waiting.
 // Without this a node that is added during an attempt would be missed, and the pod would sleep for
 // five minutes.
@@ -112,8 +112,8 @@ void SchedulingQueue::insert(Entry& entry) {
   }
 }
 
-// Puts an entry, which must be nowhere, into a store.
-void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& event) {
+// The entry must be in no queue.
+void SchedulingQueue::enterQueue(Entry& entry, QueuePlace place, const std::string& event) {
   entry.place = place;
   switch (place) {
     case QueuePlace::Active:
@@ -145,8 +145,8 @@ void SchedulingQueue::place(Entry& entry, QueuePlace place, const std::string& e
                        event);
 }
 
-// Takes an entry out of its store, before anything that its order depends on changes.
-void SchedulingQueue::take(Entry& entry) {
+// To be called before anything changes that its order depends on.
+void SchedulingQueue::leaveQueue(Entry& entry) {
   switch (entry.place) {
     case QueuePlace::Active:
       active_.erase(entry.inActive);
@@ -205,20 +205,22 @@ Status SchedulingQueue::preEnqueue(const Profile& profile, Entry& entry) const {
 
 void SchedulingQueue::requeue(Entry& entry, Strategy strategy, const std::string& event) {
   if (strategy == Strategy::Skip) {
-    place(entry, entry.pod.gatingPlugin.empty() ? QueuePlace::Unschedulable : QueuePlace::Gated,
-          event);
+    enterQueue(entry,
+               entry.pod.gatingPlugin.empty() ? QueuePlace::Unschedulable : QueuePlace::Gated,
+               event);
   } else if (gated(entry)) {
-    place(entry, QueuePlace::Gated, event);
+    enterQueue(entry, QueuePlace::Gated, event);
   } else if (strategy == Strategy::AfterBackoff && backingOff(entry.pod)) {
-    place(entry, entry.pod.consecutiveErrors > 0 ? QueuePlace::ErrorBackoff : QueuePlace::Backoff,
-          event);
+    enterQueue(entry,
+               entry.pod.consecutiveErrors > 0 ? QueuePlace::ErrorBackoff : QueuePlace::Backoff,
+               event);
   } else {
-    place(entry, QueuePlace::Active, event);
+    enterQueue(entry, QueuePlace::Active, event);
   }
 }
 
 void SchedulingQueue::add(const PodPtr& pod) {
-  if (pod->uid().empty() || markers_.contains(pod->uid())) return;
+  if (pod->uid().empty() || inFlightPods_.contains(pod->uid())) return;
   QueuedPod queued;
   queued.info = pod;
   queued.profile = profileOf(*pod);
@@ -241,8 +243,8 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
     event.statusOnly = statusOnly;
     return event;
   };
-  if (markers_.contains(after->uid())) {
-    for (const Actions change : actions) record(eventOf(change), after->uid());
+  if (inFlightPods_.contains(after->uid())) {
+    for (const Actions change : actions) recordForInFlightPods(eventOf(change), after->uid());
     return;
   }
   const auto it = entries_.find(after->uid());
@@ -254,18 +256,18 @@ void SchedulingQueue::update(const PodPtr& before, const PodPtr& after) {
   Entry& entry = it->second;
   const QueuePlace where = entry.place;
   if (where != QueuePlace::Unschedulable && where != QueuePlace::Gated) {
-    take(entry);
-    renew(entry, after);
+    leaveQueue(entry);
+    replacePod(entry, after);
     entry.place = where;
     insert(entry);
     return;
   }
-  renew(entry, after);
+  replacePod(entry, after);
   for (const Actions change : actions) {
     const ClusterEvent event = eventOf(change);
-    const Strategy strategy = evaluate(entry.pod, event);
+    const Strategy strategy = isPodWorthRequeuing(entry.pod, event);
     if (strategy == Strategy::Skip) continue;
-    take(entry);
+    leaveQueue(entry);
     requeue(entry, strategy, labelOf(event));
     if (entry.place == QueuePlace::Active || entry.place == QueuePlace::Backoff ||
         entry.place == QueuePlace::ErrorBackoff) {
@@ -278,7 +280,7 @@ void SchedulingQueue::remove(const PodPtr& pod) {
   nominator_.remove(pod->uid());
   const auto it = entries_.find(pod->uid());
   if (it == entries_.end()) return;
-  take(it->second);
+  leaveQueue(it->second);
   eraseEntry(it->second);
 }
 
@@ -287,7 +289,7 @@ std::optional<QueuedPod> SchedulingQueue::pop() {
   const bool early = active_.empty();
   Entry* entry = early ? *backoff_.begin() : *active_.begin();
   if (early && observer) observer->incoming("active", "PopFromBackoffQ");
-  return launch(*entry);
+  return moveToInFlight(*entry);
 }
 
 std::vector<QueuedPod> SchedulingQueue::popGroups(
@@ -303,14 +305,14 @@ std::vector<QueuedPod> SchedulingQueue::popGroups(
   }
   std::ranges::sort(members, ActiveOrder{this});
   std::vector<QueuedPod> pods;
-  for (Entry* entry : members) pods.push_back(launch(*entry));
+  for (Entry* entry : members) pods.push_back(moveToInFlight(*entry));
   return pods;
 }
 
-// Puts the pod at the end, in no store yet; an entry that is there is used again.
+// Puts the pod at the end, in no queue yet; an entry that is there is used again.
 SchedulingQueue::Entry& SchedulingQueue::newEntry(QueuedPod pod) {
   Entry& entry = entries_[pod.uid()];
-  take(entry);
+  leaveQueue(entry);
   leaveGroup(entry);
   entry.sequence = ++lastSequence_;
   entry.pod = std::move(pod);
@@ -318,8 +320,7 @@ SchedulingQueue::Entry& SchedulingQueue::newEntry(QueuedPod pod) {
   return entry;
 }
 
-// The unit as it is now; its labels may have moved it to another group.
-void SchedulingQueue::renew(Entry& entry, const PodPtr& pod) {
+void SchedulingQueue::replacePod(Entry& entry, const PodPtr& pod) {
   leaveGroup(entry);
   entry.pod.info = pod;
   enterGroup(entry);
@@ -345,24 +346,26 @@ QueuedPod SchedulingQueue::eraseEntry(Entry& entry) {
   return std::move(erased.mapped().pod);
 }
 
-QueuedPod SchedulingQueue::launch(Entry& entry) {
-  take(entry);
+QueuedPod SchedulingQueue::moveToInFlight(Entry& entry) {
+  leaveQueue(entry);
   QueuedPod pod = eraseEntry(entry);
   ++pod.attempts;
   pod.backoffExpiration.reset();
-  markers_[pod.uid()] = inFlight_.insert(inFlight_.end(), InFlight{pod.uid(), {}, {}});
+  inFlightPods_[pod.uid()] =
+      inFlightEvents_.insert(inFlightEvents_.end(), InFlightEvent{pod.uid(), {}, {}});
   return pod;
 }
 
 void SchedulingQueue::done(const std::string& uid) {
-  const auto it = markers_.find(uid);
-  if (it == markers_.end()) return;
-  inFlight_.erase(it->second);
-  markers_.erase(it);
-  while (!inFlight_.empty() && inFlight_.front().uid.empty()) inFlight_.pop_front();
+  const auto it = inFlightPods_.find(uid);
+  if (it == inFlightPods_.end()) return;
+  inFlightEvents_.erase(it->second);
+  inFlightPods_.erase(it);
+  while (!inFlightEvents_.empty() && inFlightEvents_.front().uid.empty())
+    inFlightEvents_.pop_front();
 }
 
-void SchedulingQueue::addUnschedulable(QueuedPod pod) {
+void SchedulingQueue::addUnschedulableIfNotPresent(QueuedPod pod) {
   const std::string uid = pod.uid();
   if (entries_.contains(uid)) {
     log::error("pod {} failed to schedule but is queued already", pod.info->key());
@@ -383,10 +386,10 @@ void SchedulingQueue::addUnschedulable(QueuedPod pod) {
   std::string label = "ScheduleAttemptFailure";
   if (!pod.hasRejectors()) {
     strategy = Strategy::AfterBackoff;
-  } else if (const auto marker = markers_.find(uid); marker != markers_.end()) {
-    for (auto it = std::next(marker->second); it != inFlight_.end(); ++it) {
+  } else if (const auto popped = inFlightPods_.find(uid); popped != inFlightPods_.end()) {
+    for (auto it = std::next(popped->second); it != inFlightEvents_.end(); ++it) {
       if (!it->uid.empty() || (!it->onlyFor.empty() && it->onlyFor != uid)) continue;
-      const Strategy answer = evaluate(pod, it->event);
+      const Strategy answer = isPodWorthRequeuing(pod, it->event);
       if (answer == Strategy::Skip) continue;
       strategy = answer;
       label = labelOf(it->event);
@@ -403,8 +406,8 @@ void SchedulingQueue::flushBackoff() {
   for (auto* queue : {&backoff_, &errorBackoff_}) {
     while (!queue->empty() && (*queue->begin())->backoffEnd < current) {
       Entry& entry = **queue->begin();
-      take(entry);
-      place(entry, QueuePlace::Active, "BackoffComplete");
+      leaveQueue(entry);
+      enterQueue(entry, QueuePlace::Active, "BackoffComplete");
     }
   }
 }
@@ -417,14 +420,14 @@ void SchedulingQueue::flushUnschedulable() {
   const ClusterEvent event = ClusterEvent::wildcard("UnschedulableTimeout");
   for (Entry* entry : late) {
     if (entry->place == QueuePlace::Gated) continue;
-    take(*entry);
+    leaveQueue(*entry);
     entry->pod.flushed = true;
-    requeue(*entry, evaluate(entry->pod, event), labelOf(event));
+    requeue(*entry, isPodWorthRequeuing(entry->pod, event), labelOf(event));
   }
 }
 
 QueuePlace SchedulingQueue::placeOf(const std::string& uid) const {
-  if (markers_.contains(uid)) return QueuePlace::InFlight;
+  if (inFlightPods_.contains(uid)) return QueuePlace::InFlight;
   const auto it = entries_.find(uid);
   return it == entries_.end() ? QueuePlace::None : it->second.place;
 }
@@ -436,7 +439,7 @@ const QueuedPod* SchedulingQueue::find(const std::string& uid) const {
 
 QueueCounts SchedulingQueue::counts() const {
   return {active_.size(), backoff_.size() + errorBackoff_.size(),
-          unschedulable_.size() - gatedCount_, gatedCount_, markers_.size()};
+          unschedulable_.size() - gatedCount_, gatedCount_, inFlightPods_.size()};
 }
 
 std::map<std::pair<std::string, std::string>, std::size_t> SchedulingQueue::rejectedByPlugin()
@@ -452,7 +455,7 @@ std::map<std::pair<std::string, std::string>, std::size_t> SchedulingQueue::reje
 
 std::map<std::string, std::size_t> SchedulingQueue::eventsInFlight() const {
   std::map<std::string, std::size_t> counts;
-  for (const auto& entry : inFlight_)
+  for (const auto& entry : inFlightEvents_)
     ++counts[entry.uid.empty() ? labelOf(entry.event) : std::string("PodPopped")];
   return counts;
 }

@@ -72,10 +72,11 @@ class SchedulingQueue {
   void done(const std::string& uid);
   // Ends it by putting the pod back after a failed attempt; where to depends on who rejected it and on
   // what happened while it was in flight.
-  void addUnschedulable(QueuedPod pod);
+  void addUnschedulableIfNotPresent(QueuedPod pod);
 
   // Something happened in the cluster. `affects`, when given, picks the pods to look at.
-  void moveAll(const ClusterEvent& event, const std::function<bool(const PodInfo&)>& affects = {});
+  void moveAllToActiveOrBackoffQueue(const ClusterEvent& event,
+                                     const std::function<bool(const PodInfo&)>& affects = {});
   // Moves these pods to active now, whatever rejected them.
   void activate(const std::vector<PodPtr>& pods);
 
@@ -117,8 +118,8 @@ class SchedulingQueue {
   };
   enum class Strategy { Skip, AfterBackoff, Immediately };
 
-  // A pod in flight (uid set), or an event that happened while some were.
-  struct InFlight {
+  // An event that happened while pods were in flight; with a uid instead: that pod was popped here.
+  struct InFlightEvent {
     std::string uid;
     ClusterEvent event;
     std::string onlyFor;  // the event concerns this pod alone
@@ -127,25 +128,29 @@ class SchedulingQueue {
   const Profile* profileOf(const PodInfo& pod) const;
   Entry& newEntry(QueuedPod pod);
   QueuedPod eraseEntry(Entry& entry);
-  void renew(Entry& entry, const PodPtr& pod);
+  // The unit as it is now; its labels may have moved it to another group.
+  void replacePod(Entry& entry, const PodPtr& pod);
   void enterGroup(Entry& entry);
   void leaveGroup(Entry& entry);
-  void place(Entry& entry, QueuePlace place, const std::string& event);
+  // Into and out of the queue that `place` names.
+  void enterQueue(Entry& entry, QueuePlace place, const std::string& event);
   void insert(Entry& entry);
-  void take(Entry& entry);
-  QueuedPod launch(Entry& entry);
+  void leaveQueue(Entry& entry);
+  // Takes a pod out for an attempt; what happens from here on is remembered for it.
+  QueuedPod moveToInFlight(Entry& entry);
   bool gated(Entry& entry);
   Status preEnqueue(const Profile& profile, Entry& entry) const;
   void requeue(Entry& entry, Strategy strategy, const std::string& event);
-  Strategy evaluate(const QueuedPod& pod, const ClusterEvent& event) const;
-  bool ofInterest(const ClusterEvent& event) const;
+  Strategy isPodWorthRequeuing(const QueuedPod& pod, const ClusterEvent& event) const;
+  bool isEventOfInterest(const ClusterEvent& event) const;
   // Whether somebody was rejected by a plugin that wants to hear of it.
   bool concernsAnybody(const ClusterEvent& event) const;
   void countRejectors(const Entry& entry, bool add);
   Duration backoffOf(const QueuedPod& pod) const;
   WallTime backoffEndOf(const QueuedPod& pod) const;
   bool backingOff(const QueuedPod& pod) const;
-  void record(const ClusterEvent& event, const std::string& onlyFor);
+  // onlyFor: a pod's uid, or "" for all of them.
+  void recordForInFlightPods(const ClusterEvent& event, const std::string& onlyFor);
   void tick();
 
   Executor& executor_;
@@ -167,8 +172,8 @@ class SchedulingQueue {
   std::size_t gatedCount_ = 0;
   std::uint64_t lastSequence_ = 0;
 
-  std::list<InFlight> inFlight_;
-  std::unordered_map<std::string, std::list<InFlight>::iterator> markers_;  // by uid
+  std::list<InFlightEvent> inFlightEvents_;  // in order, with where each pod in flight was popped
+  std::unordered_map<std::string, std::list<InFlightEvent>::iterator> inFlightPods_;  // by uid
   mutable boost::unordered_flat_map<std::pair<EventResource, Actions>, bool> interest_;
   TimerId timer_ = 0;
   int ticks_ = 0;

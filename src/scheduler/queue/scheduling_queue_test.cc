@@ -63,7 +63,7 @@ struct Fixture {
   void reject(std::set<std::string> unschedulable, std::set<std::string> pending = {}) {
     popped.unschedulablePlugins = std::move(unschedulable);
     popped.pendingPlugins = std::move(pending);
-    queue->addUnschedulable(popped);
+    queue->addUnschedulableIfNotPresent(popped);
   }
   static ClusterEvent podGone() {
     ClusterEvent event;
@@ -98,9 +98,9 @@ TEST(SchedulingQueue, a_rejected_pod_waits_for_an_event_of_a_plugin_that_rejecte
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::InFlight);
   f.reject({"Fit"});
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Unschedulable);
-  f.queue->moveAll(Fixture::nodeCame());
+  f.queue->moveAllToActiveOrBackoffQueue(Fixture::nodeCame());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Unschedulable);
-  f.queue->moveAll(Fixture::podGone());
+  f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
   f.loop().advance(3s);
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
@@ -112,7 +112,7 @@ TEST(SchedulingQueue, an_event_after_the_backoff_has_ended_activates_at_once) {
   f.next();
   f.reject({"Fit"});
   f.loop().advance(5s);
-  f.queue->moveAll(Fixture::podGone());
+  f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
 }
 
@@ -121,7 +121,7 @@ TEST(SchedulingQueue, an_event_for_a_pending_plugin_skips_the_backoff) {
   const PodPtr pod = f.add(aPod("p"));
   f.next();
   f.reject({"Fit"}, {"Pending"});
-  f.queue->moveAll(Fixture::nodeCame());
+  f.queue->moveAllToActiveOrBackoffQueue(Fixture::nodeCame());
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Active);
 }
 
@@ -129,7 +129,7 @@ TEST(SchedulingQueue, an_event_while_the_pod_was_in_flight_counts) {
   Fixture f;
   const PodPtr pod = f.add(aPod("p"));
   f.next();
-  f.queue->moveAll(Fixture::podGone());
+  f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
   f.reject({"Fit"});
   EXPECT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
 }
@@ -143,7 +143,7 @@ TEST(SchedulingQueue, the_backoff_doubles_up_to_the_maximum) {
     const auto before = f.queue->now();
     f.reject({"Fit"});
     // Another pod keeps the queue busy: otherwise this one would be tried early.
-    f.queue->moveAll(Fixture::podGone());
+    f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
     ASSERT_EQ(f.queue->placeOf(pod->uid()), QueuePlace::Backoff);
     waits.push_back(std::chrono::duration_cast<std::chrono::seconds>(
                         *f.queue->find(pod->uid())->backoffExpiration - before)
@@ -158,7 +158,7 @@ TEST(SchedulingQueue,
   Fixture f;
   f.add(aPod("rejected"));
   f.next();
-  f.queue->moveAll(Fixture::podGone());
+  f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
   f.reject({"Fit"});
   f.add(aPod("broken"));
   EXPECT_EQ(f.next(), "broken");
@@ -186,7 +186,7 @@ TEST(SchedulingQueue, a_gated_pod_waits_until_its_gates_are_gone) {
   const PodPtr gated = f.add(aPod("p").gate("wait"));
   EXPECT_EQ(f.queue->placeOf(gated->uid()), QueuePlace::Gated);
   EXPECT_EQ(f.queue->counts().gated, 1u);
-  f.queue->moveAll(Fixture::podGone());
+  f.queue->moveAllToActiveOrBackoffQueue(Fixture::podGone());
   f.loop().advance(10min);
   EXPECT_EQ(f.queue->placeOf(gated->uid()), QueuePlace::Gated);
   f.queue->update(gated, f.world.pod(aPod("p").version("2")));
@@ -259,11 +259,12 @@ TEST(SchedulingQueue, no_pod_is_lost_or_doubled_under_random_operations) {
           }
           if (outcome == 1) pod.unschedulablePlugins = {"Fit"};
           if (outcome == 2) pod.pendingPlugins = {"Pending"};
-          f.queue->addUnschedulable(pod);
+          f.queue->addUnschedulableIfNotPresent(pod);
           break;
         }
         case 6:
-          f.queue->moveAll(random.chance(0.5) ? Fixture::podGone() : Fixture::nodeCame());
+          f.queue->moveAllToActiveOrBackoffQueue(random.chance(0.5) ? Fixture::podGone()
+                                                                    : Fixture::nodeCame());
           break;
         case 7: {
           if (alive.empty()) break;

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "scheduler/engine/pod_claims.h"
-#include "scheduler/framework/people.h"
+#include "scheduler/framework/services.h"
 
 namespace koord::scheduler {
 

@@ -9,7 +9,7 @@
 #include "net/profiling.h"
 #include "net/serving.h"
 #include "net/zpages.h"
-#include "scheduler/framework/people.h"
+#include "scheduler/framework/services.h"
 #include "scheduler/services/diagnose.h"
 #include "scheduler/services/explain.h"
 #include "scheduler/services/pod_resources.h"

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "net/prometheus.h"
-#include "scheduler/framework/people.h"
+#include "scheduler/framework/services.h"
 
 namespace koord::scheduler {
 

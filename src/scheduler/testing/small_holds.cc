@@ -33,10 +33,10 @@ api::ObjectReference HoldKind::reference(const PodInfo& unit) const {
   return reference;
 }
 
-Task<Result<Whereabouts>> HoldKind::find(PodPtr unit) {
-  Whereabouts found;
+Task<Result<PodLocation>> HoldKind::find(PodPtr unit) {
+  PodLocation found;
   if (const auto it = boundTo.find(unit->pod->metadata.name); it != boundTo.end())
-    found = {Whereabouts::Kind::Bound, it->second, nullptr};
+    found = {PodLocation::Kind::Bound, it->second, nullptr};
   co_return found;
 }
 

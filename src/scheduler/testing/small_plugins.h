@@ -10,8 +10,8 @@
 #include "scheduler/framework/group.h"
 #include "scheduler/framework/handle.h"
 #include "scheduler/framework/node_filter.h"
-#include "scheduler/framework/people.h"
 #include "scheduler/framework/plugin.h"
+#include "scheduler/framework/services.h"
 #include "scheduler/testing/small_objects.h"
 
 namespace koord::scheduler::testing {
@@ -123,7 +123,7 @@ class HoldKind : public UnitKind {
  public:
   explicit HoldKind(Handle& handle) : handle_(handle) {}
   api::ObjectReference reference(const PodInfo& unit) const override;
-  Task<Result<Whereabouts>> find(PodPtr unit) override;
+  Task<Result<PodLocation>> find(PodPtr unit) override;
   Task<void> report(PodPtr unit, FailureReport failure) override;
   Task<void> announce(PodPtr unit, std::string node) override;
   Task<Result<>> annotate(PodPtr unit, api::StringMap annotations) override;

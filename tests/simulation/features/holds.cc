@@ -8,9 +8,9 @@
 namespace koord::simulation {
 
 using scheduler::PodInfo;
+using scheduler::PodLocation;
 using scheduler::PodPtr;
 using scheduler::Status;
-using scheduler::Whereabouts;
 using scheduler::testing::amountIn;
 using scheduler::testing::Hold;
 using scheduler::testing::HoldKind;
@@ -52,15 +52,15 @@ class ApiHolds final : public HoldKind {
             .uid = unit.uid(),
             .apiVersion = api::apiVersionOf(Hold::kType)};
   }
-  Task<Result<Whereabouts>> find(PodPtr unit) override {
+  Task<Result<PodLocation>> find(PodPtr unit) override {
     auto call = kube::get<Hold>(*handle_.api(), {"", unit->pod->metadata.name});
     const Result<Hold> hold = co_await call;
-    Whereabouts found;
+    PodLocation found;
     if (!hold && hold.error().code != ErrorCode::NotFound) co_return fail(hold.error());
     if (!hold || hold->metadata.uid != unit->uid()) {
-      found.kind = Whereabouts::Kind::Gone;
+      found.kind = PodLocation::Kind::Gone;
     } else if (!hold->status.nodeName.empty()) {
-      found = {Whereabouts::Kind::Bound, hold->status.nodeName, unitOf(*hold)};
+      found = {PodLocation::Kind::Bound, hold->status.nodeName, unitOf(*hold)};
     }
     co_return found;
   }

@@ -8,8 +8,8 @@
 // gang_cycles.h, what is written of them in pod_group_controller.h.
 
 #include "scheduler/framework/controller.h"
-#include "scheduler/framework/people.h"
 #include "scheduler/framework/registry.h"
+#include "scheduler/framework/services.h"
 #include "scheduler/plugins/coscheduling/gang_cycles.h"
 #include "scheduler/plugins/coscheduling/job_preemption.h"
 

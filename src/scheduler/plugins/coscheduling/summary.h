@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "scheduler/framework/people.h"
+#include "scheduler/framework/services.h"
 #include "scheduler/plugins/coscheduling/gang_cycles.h"
 
 namespace koord::scheduler {

@@ -5,7 +5,7 @@
 // place of others of the same quota.
 
 #include "scheduler/framework/controller.h"
-#include "scheduler/framework/people.h"
+#include "scheduler/framework/services.h"
 #include "scheduler/plugins/elasticquota/controller.h"
 #include "scheduler/plugins/elasticquota/verdict.h"
 #include "scheduler/plugins/elasticquota/waker.h"

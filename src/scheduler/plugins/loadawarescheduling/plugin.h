@@ -8,8 +8,8 @@
 // node: its NodeMetric, its pods, its annotations. They are kept until one of these changes, or the
 // NodeMetric expires.
 
-#include "scheduler/framework/people.h"
 #include "scheduler/framework/plugin.h"
+#include "scheduler/framework/services.h"
 #include "scheduler/plugins/loadawarescheduling/expiry.h"
 #include "scheduler/plugins/loadawarescheduling/load_table.h"
 

@@ -5,8 +5,8 @@
 // by a line over utilisation (RequestedToCapacityRatio).
 
 #include "scheduler/framework/counted_resources.h"
-#include "scheduler/framework/people.h"
 #include "scheduler/framework/registry.h"
+#include "scheduler/framework/services.h"
 #include "scheduler/plugins/noderesources/scores.h"
 
 namespace koord::scheduler {

@@ -3,8 +3,8 @@
 // NodeUnschedulable: keeps pods off cordoned nodes unless they tolerate
 // node.kubernetes.io/unschedulable.
 
-#include "scheduler/framework/people.h"
 #include "scheduler/framework/registry.h"
+#include "scheduler/framework/services.h"
 
 namespace koord::scheduler {
 

@@ -7,8 +7,8 @@
 // which in ledger.h. Here is what an attempt makes of them.
 
 #include "scheduler/framework/controller.h"
-#include "scheduler/framework/people.h"
 #include "scheduler/framework/registry.h"
+#include "scheduler/framework/services.h"
 #include "scheduler/plugins/reservation/controller.h"
 #include "scheduler/plugins/reservation/matcher.h"
 #include "scheduler/plugins/reservation/offers.h"

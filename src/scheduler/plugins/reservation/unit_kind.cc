@@ -80,17 +80,17 @@ Task<Result<ReservationKind::Object>> ReservationKind::fetch(std::string name, s
   co_return std::make_shared<const api::Reservation>(*std::move(found));
 }
 
-Task<Result<Whereabouts>> ReservationKind::find(PodPtr unit) {
+Task<Result<PodLocation>> ReservationKind::find(PodPtr unit) {
   auto asking = fetch(reservationNameOf(*unit->pod), unit->uid());
   const Result<Object> found = co_await asking;
   if (!found) co_return fail(Error(found.error()));
-  Whereabouts answer;
+  PodLocation answer;
   if (!*found || isReservationTerminal(**found)) {
-    answer.kind = Whereabouts::Kind::Gone;
+    answer.kind = PodLocation::Kind::Gone;
     co_return answer;
   }
   if (!isReservationAvailable(**found)) co_return answer;
-  answer.kind = Whereabouts::Kind::Bound;
+  answer.kind = PodLocation::Kind::Bound;
   answer.node = (*found)->status.nodeName;
   if (auto current = makeReservePod(**found)) answer.current = *std::move(current);
   co_return answer;

@@ -17,7 +17,7 @@ class ReservationKind final : public UnitKind {
   std::string nameOf(const PodInfo& unit) const override;
   // Whoever owns part of it counts on it.
   bool mayBeEvicted(const PodInfo&) const override { return false; }
-  Task<Result<Whereabouts>> find(PodPtr unit) override;
+  Task<Result<PodLocation>> find(PodPtr unit) override;
   Task<void> report(PodPtr unit, FailureReport failure) override;
   Task<void> announce(PodPtr unit, std::string node) override;
   Task<Result<>> annotate(PodPtr unit, api::StringMap annotations) override;

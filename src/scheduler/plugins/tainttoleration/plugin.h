@@ -3,8 +3,8 @@
 // TaintToleration: rejects nodes with a NoSchedule or NoExecute taint that the pod does not
 // tolerate, and prefers nodes with fewer untolerated PreferNoSchedule taints.
 
-#include "scheduler/framework/people.h"
 #include "scheduler/framework/registry.h"
+#include "scheduler/framework/services.h"
 
 namespace koord::scheduler {
 

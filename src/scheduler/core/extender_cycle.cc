@@ -30,7 +30,7 @@ Task<SearchResult> Scheduler::searchWithExtenders(Attempt& attempt, SearchScope 
     auto asking = askExtenders(attempt, nodes);
     verdicts = co_await asking;
   }
-  if (!stillWanted(attempt)) co_return result;
+  if (!stillNeedsNode(attempt)) co_return result;
   attempt.state = CycleState();
   if (verdicts) {
     result = search.findAmong(attempt.state, pod, scope, *verdicts, attempt.timer);
@@ -41,26 +41,26 @@ Task<SearchResult> Scheduler::searchWithExtenders(Attempt& attempt, SearchScope 
 }
 
 // Whether the pod of the attempt still needs a node, after time has passed.
-bool Scheduler::stillWanted(const Attempt& attempt) const {
+bool Scheduler::stillNeedsNode(const Attempt& attempt) const {
   return running_ && pending_.contains(attempt.pod.uid());
 }
 
-Task<void> Scheduler::placeWithExtenders(std::unique_ptr<Attempt> owned) {
+Task<void> Scheduler::scheduleWithExtenders(std::unique_ptr<Attempt> owned) {
   Attempt& attempt = *owned;
   auto searching = searchWithExtenders(attempt, {});
   SearchResult result = co_await searching;
-  if (!stillWanted(attempt)) {
+  if (!stillNeedsNode(attempt)) {
     queue_->done(attempt.pod.uid());
     endCycle();
     co_return;
   }
-  searched(attempt, result);
+  recordSearch(attempt, result);
   if (!result.status.ok()) {
-    auto ending = giveUp(std::move(owned), std::move(result));
+    auto ending = endCycleWithFailure(std::move(owned), std::move(result));
     co_await ending;
     co_return;
   }
-  const bool taken = take(attempt, result.node);
+  const bool taken = assumeAndReserve(attempt, result.node);
   endCycle();
   if (taken) bindings_.spawn(bindingCycle(std::move(owned)));
 }

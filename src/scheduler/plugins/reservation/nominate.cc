@@ -65,6 +65,12 @@ const ReservationEntry* ReservationPlugin::nominate(const PodInfo& pod, NodeId n
   return first;
 }
 
+std::string ReservationPlugin::nominationOf(const PodInfo& pod, NodeId node, bool counted) const {
+  if (book_.isReservePod(pod)) return "";
+  const ReservationEntry* reservation = nominate(pod, node, counted);
+  return reservation ? reservation->uid() : "";
+}
+
 Status ReservationPlugin::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId>) {
   const PodMatch& match = matcher_.of(pod);
   const bool none = match.owners.empty() || match.wish.ignoresReservations;

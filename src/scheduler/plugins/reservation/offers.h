@@ -56,6 +56,10 @@ class ReservationsOffer {
   // All that are placed on the node and do not match.
   virtual std::vector<ReservationOnNode> otherReservations(const PodInfo& pod,
                                                            NodeId node) const = 0;
+  // The uid of the one that the pod would use on the node, as things are; "" for none. `counted`: the
+  // pod is on the node already. Who comes before the Reservation plugin in Reserve learns from it whose
+  // things to take: it chooses by the same rules.
+  virtual std::string nominationOf(const PodInfo& pod, NodeId node, bool counted) const = 0;
   // The one that the pod uses, once Reserve has chosen; "" for none.
   virtual std::string reservationOf(const std::string& podUid) const = 0;
 };

@@ -92,6 +92,7 @@ class ReservationPlugin final : public Plugin,
   std::vector<ReservationOnNode> matchedReservations(const PodInfo& pod,
                                                      NodeId node) const override;
   std::vector<ReservationOnNode> otherReservations(const PodInfo& pod, NodeId node) const override;
+  std::string nominationOf(const PodInfo& pod, NodeId node, bool counted) const override;
   std::string reservationOf(const std::string& podUid) const override;
 
  private:

@@ -13,7 +13,7 @@
 #include "scheduler/plugins/loadawarescheduling/plugin.h"
 #include "scheduler/plugins/nodeaffinity/plugin.h"
 #include "scheduler/plugins/nodename/plugin.h"
-#include "scheduler/plugins/nodenumaresource/args.h"
+#include "scheduler/plugins/nodenumaresource/plugin.h"
 #include "scheduler/plugins/nodeports/plugin.h"
 #include "scheduler/plugins/noderesources/balanced.h"
 #include "scheduler/plugins/noderesources/fit.h"
@@ -94,9 +94,7 @@ Registry makeRegistry() {
   add<DefaultPreBind>(registry);
   add<SchedulingHint, SchedulingHintArgs>(registry);
   add<ReservationPlugin, ReservationArgs>(registry);
-  addAbsent<NodeNUMAResourceArgs>(
-      registry, "NodeNUMAResource",
-      {"preFilter", "filter", "preScore", "score", "reserve", "preBind"});
+  add<NodeNumaResource, NodeNUMAResourceArgs>(registry);
   addAbsent<DeviceShareArgs>(registry, "DeviceShare",
                              {"preFilter", "filter", "preScore", "score", "reserve", "preBind"});
   addAbsent<NodeResourcesFitPlusArgs>(registry, "NodeResourcesFitPlus", {"preScore", "score"});

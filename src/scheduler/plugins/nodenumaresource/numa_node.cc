@@ -1,0 +1,269 @@
+#include "scheduler/plugins/nodenumaresource/numa_node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "api/codec.h"
+#include "model/node_reservation.h"
+#include "model/well_known.h"
+#include "scheduler/plugins/nodenumaresource/documents.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// Sums of this much for all pods of a node are far from overflowing.
+constexpr std::int64_t kMostOfZone = std::int64_t{1} << 53;
+
+class Reader {
+ public:
+  Reader(ResourceNames& names, NumaNode& node) : names_(names), node_(node) {}
+
+  void readTopology(const api::NodeResourceTopology& topology) {
+    node_.reported = true;
+    const api::StringMap& annotations = topology.metadata.annotations;
+    if (const auto* text = api::findIn(annotations, kAnnotationCpuTopology)) {
+      if (auto cpus = CpuTopology::parse(*text)) {
+        node_.cpus = *std::move(cpus);
+        for (const std::string& problem : node_.cpus.problems())
+          wrong(kAnnotationCpuTopology, problem);
+      } else {
+        wrong(kAnnotationCpuTopology, cpus.error().message);
+      }
+    }
+    readPodCpus(annotations);
+    readKubelet(annotations);
+    readOtherReserved(annotations);
+    for (const std::string& policy : topology.topologyPolicies) {
+      node_.policy = policy == "SingleNUMANodePodLevel" ? NumaPolicy::SingleNumaNode
+                     : policy == "SingleNUMANode"       ? NumaPolicy::None
+                                                        : numaPolicyOf(policy);
+      if (node_.policy != NumaPolicy::None) break;
+    }
+    readZones(topology);
+  }
+
+  void readLabels(const api::Node& node) {
+    const api::StringMap& labels = node.metadata.labels;
+    if (const auto* text = api::findIn(labels, kLabelCpuBindPolicy)) {
+      if (*text == "FullPCPUsOnly") {
+        node_.bind = CpuBindPolicy::FullPCPUs;
+      } else if (*text == "SpreadByPCPUs" && node_.bind == CpuBindPolicy::None) {
+        node_.bind = CpuBindPolicy::SpreadByPCPUs;
+      }
+    }
+    if (const auto* text = api::findIn(labels, kLabelNumaStrategy); text && !text->empty())
+      node_.strategy = numaStrategyOf(*text);
+    if (const auto* text = api::findIn(labels, kLabelNumaPolicy)) {
+      const NumaPolicy policy = numaPolicyOf(*text);
+      if (policy != NumaPolicy::None) node_.policy = policy;
+      if (policy == NumaPolicy::None && !text->empty() && *text != "None")
+        node_.problems.push_back(
+            fmt::format("metadata.labels[{}]: unknown policy \"{}\"", kLabelNumaPolicy, *text));
+    }
+    if (const auto* text = api::findIn(node.metadata.annotations, kAnnotationAmplification))
+      readRatios(*text);
+  }
+
+  // Zones of nodes whose capacity is said to be more than it is; unless the report says so itself.
+  void amplifyZones(const api::NodeResourceTopology* topology) {
+    if (topology && api::findIn(topology->metadata.annotations, kAnnotationAmplification)) return;
+    for (NumaZone& zone : node_.zones) {
+      for (const auto& [name, ratio] : node_.ratios) {
+        const auto id = names_.find(name);
+        if (!id) continue;
+        const std::int64_t amount = zone.total.amount(*id);
+        if (amount > 0) zone.total.set(*id, std::min(amplify(amount, ratio), kMostOfZone));
+      }
+    }
+  }
+
+ private:
+  void wrong(std::string_view annotation, std::string_view what) {
+    node_.problems.push_back(fmt::format("metadata.annotations[{}]: {}", annotation, what));
+  }
+
+  void reserve(std::string_view annotation, std::string_view field, std::string_view list) {
+    const auto cpus = CpuSet::parse(list);
+    if (cpus) {
+      node_.reserved = node_.reserved.unionWith(*cpus);
+    } else {
+      wrong(annotation, fmt::format("{}: {}", field, cpus.error().message));
+    }
+  }
+
+  void readPodCpus(const api::StringMap& annotations) {
+    const auto* text = api::findIn(annotations, kAnnotationPodCpuAllocs);
+    if (!text || *text == "null") return;
+    const auto list =
+        api::decodeText<PodCpusListDocument>(R"({"pods":)" + *text + "}", api::Reading::Go);
+    if (!list) return wrong(kAnnotationPodCpuAllocs, list.error().message);
+    for (std::size_t i = 0; i < list->pods.size(); ++i) {
+      const PodCpusDocument& pod = list->pods[i];
+      if (pod.managedByKubelet && !pod.uid.empty())
+        reserve(kAnnotationPodCpuAllocs, fmt::format("[{}].cpuset", i), pod.cpuset);
+    }
+  }
+
+  void readKubelet(const api::StringMap& annotations) {
+    const auto* text = api::findIn(annotations, kAnnotationKubeletCpus);
+    if (!text) return;
+    const auto kubelet = api::decodeText<KubeletCpusDocument>(*text, api::Reading::Go);
+    if (!kubelet) return wrong(kAnnotationKubeletCpus, kubelet.error().message);
+    node_.kubelet = api::encode(*kubelet);
+    reserve(kAnnotationKubeletCpus, "reservedCPUs", kubelet->reservedCPUs);
+    const auto* whole = api::findIn(kubelet->options, "full-pcpus-only");
+    if (kubelet->policy == "static" && whole && *whole == "true")
+      node_.bind = CpuBindPolicy::FullPCPUs;
+  }
+
+  void readOtherReserved(const api::StringMap& annotations) {
+    const auto reservation = model::readNodeReservation(annotations);
+    if (!reservation) {
+      node_.problems.push_back(reservation.error().message);
+    } else if (*reservation) {
+      reserve(model::kAnnotationNodeReservation, "reservedCPUs", (*reservation)->reservedCPUs);
+    }
+    if (const auto* text = api::findIn(annotations, model::kAnnotationSystemQosResource)) {
+      const auto system = api::decodeText<SystemCpusDocument>(*text, api::Reading::Go);
+      if (!system) return wrong(model::kAnnotationSystemQosResource, system.error().message);
+      if (system->cpusetExclusive.value_or(true))
+        reserve(model::kAnnotationSystemQosResource, "cpuset", system->cpuset);
+    }
+  }
+
+  static std::optional<int> zoneId(std::string_view name) {
+    constexpr std::string_view kPrefix = "node-";
+    if (!name.starts_with(kPrefix)) return std::nullopt;
+    name.remove_prefix(kPrefix.size());
+    int id = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+    if (error != std::errc{} || end != name.data() + name.size() || id < 0) return std::nullopt;
+    return id;
+  }
+
+  void readZones(const api::NodeResourceTopology& topology) {
+    for (std::size_t i = 0; i < topology.zones.size(); ++i) {
+      const api::TopologyZone& zone = topology.zones[i];
+      const auto id = zoneId(zone.name);
+      if (zone.type != "Node" || !id) continue;
+      const std::string path = fmt::format("zones[{}]", i);
+      if (std::ranges::find(node_.zones, *id, &NumaZone::id) != node_.zones.end()) {
+        node_.problems.push_back(fmt::format("{}.name: {} is there twice", path, zone.name));
+        continue;
+      }
+      node_.zones.push_back({*id, readTotal(zone, path)});
+    }
+    std::ranges::sort(node_.zones, {}, &NumaZone::id);
+    if (!node_.zones.empty() && node_.zones.back().id >= kMostNumaNodes) {
+      node_.problems.push_back(fmt::format("zones: node-{} is beyond node-{}, zones are not used",
+                                           node_.zones.back().id, kMostNumaNodes - 1));
+      node_.zones.clear();
+    }
+    std::vector<int> ids;
+    for (const NumaZone& zone : node_.zones) {
+      node_.zoneAt[static_cast<std::size_t>(zone.id)] = static_cast<std::uint8_t>(ids.size());
+      ids.push_back(zone.id);
+    }
+    node_.zoneSets = numaSubsets(ids);
+    if (!node_.zoneSets.empty()) node_.allZones = node_.zoneSets.back();
+  }
+
+  Resources readTotal(const api::TopologyZone& zone, const std::string& path) {
+    api::ResourceList list;
+    for (std::size_t i = 0; i < zone.resources.size(); ++i) {
+      const api::ZoneResource& resource = zone.resources[i];
+      if (resource.allocatable.sign() < 0) {
+        node_.problems.push_back(fmt::format("{}.resources[{}].allocatable: {} is negative", path,
+                                             i, resource.allocatable.toString()));
+        continue;
+      }
+      list[resource.name] = resource.allocatable;
+    }
+    Resources total = toResources(names_, list);
+    Resources held;
+    total.forEach([&](ResourceId id, std::int64_t amount) {
+      held.set(id, std::clamp<std::int64_t>(amount, 0, kMostOfZone));
+    });
+    const int reserved = node_.reserved.intersect(node_.cpus.cpusOfNuma(*zoneId(zone.name))).size();
+    held.base[kCpu] = std::max<std::int64_t>(held.base[kCpu] - std::int64_t{1000} * reserved, 0);
+    return held;
+  }
+
+  void readRatios(const std::string& text) {
+    const auto document = parseJson(text);
+    std::string problem;
+    if (!document) {
+      problem = document.error().message;
+    } else if (!document->is_null() && !document->is_object()) {
+      problem = "expected an object of numbers";
+    }
+    if (problem.empty() && document->is_object()) {
+      for (const auto& [name, value] : document->get_object()) {
+        const double ratio = value.is_double()  ? value.get_double()
+                             : value.is_int64() ? static_cast<double>(value.get_int64())
+                                                : std::nan("");
+        if (!std::isfinite(ratio)) {
+          problem = fmt::format("{}: expected a number", std::string_view(name));
+          break;
+        }
+        if (ratio > 1) node_.ratios[std::string(name)] = std::min(ratio, 1e6);
+      }
+    }
+    if (!problem.empty()) {
+      wrong(kAnnotationAmplification, problem);
+      node_.badRatios = true;
+      node_.ratios.clear();
+      return;
+    }
+    if (const auto cpu = node_.ratios.find(model::kCpu); cpu != node_.ratios.end())
+      node_.cpuRatio = cpu->second;
+  }
+
+  ResourceNames& names_;
+  NumaNode& node_;
+};
+
+}  // namespace
+
+NumaPolicy numaPolicyOf(std::string_view text) {
+  return text == "BestEffort"       ? NumaPolicy::BestEffort
+         : text == "Restricted"     ? NumaPolicy::Restricted
+         : text == "SingleNUMANode" ? NumaPolicy::SingleNumaNode
+                                    : NumaPolicy::None;
+}
+
+std::string_view nameOf(NumaPolicy policy) {
+  switch (policy) {
+    case NumaPolicy::None:
+      return "";
+    case NumaPolicy::BestEffort:
+      return "BestEffort";
+    case NumaPolicy::Restricted:
+      return "Restricted";
+    case NumaPolicy::SingleNumaNode:
+      return "SingleNUMANode";
+  }
+  return "";
+}
+
+std::int64_t amplify(std::int64_t amount, double ratio) {
+  if (ratio <= 1) return amount;
+  const double amplified = std::ceil(static_cast<double>(amount) * ratio);
+  return amplified >= 9e18 ? kMostAmount : static_cast<std::int64_t>(amplified);
+}
+
+NumaNode readNumaNode(ResourceNames& names, const api::Node* node,
+                      const api::NodeResourceTopology* topology) {
+  NumaNode read;
+  Reader reader(names, read);
+  if (topology) reader.readTopology(*topology);
+  if (node) reader.readLabels(*node);
+  reader.amplifyZones(topology);
+  return read;
+}
+
+}  // namespace koord::scheduler

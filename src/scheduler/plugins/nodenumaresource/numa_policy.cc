@@ -1,0 +1,200 @@
+#include "scheduler/plugins/nodenumaresource/numa_policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+
+namespace koord::scheduler {
+
+namespace {
+
+using Hints = std::span<const NumaHint>;
+
+// More sets than this are not followed.
+constexpr std::size_t kMostReached = 1 << 10;
+
+struct Best {
+  NumaMask mask = 0;
+  std::int64_t score = 0;
+  bool any = false;
+};
+
+class Merger {
+ public:
+  Merger(NumaPolicy policy, NumaMask all, const std::function<bool(NumaMask)>& shuns)
+      : policy_(policy), all_(all), shuns_(shuns) {}
+
+  void add(Hints hints) {
+    if (policy_ != NumaPolicy::SingleNumaNode) return lists_.push_back(hints);
+    auto& kept = filtered_.emplace_back();
+    for (const NumaHint& hint : hints)
+      if (hint.preferred && std::popcount(hint.mask) <= 1) kept.push_back(hint);
+    lists_.emplace_back(kept);
+  }
+  void reserve(std::size_t lists) { filtered_.reserve(lists); }
+
+  NumaChoice choose() {
+    const Best preferred = bestOf(true);
+    NumaMask mask = all_;
+    if (preferred.any) {
+      mask = preferred.mask;
+    } else if (policy_ == NumaPolicy::BestEffort) {
+      const Best other = bestOf(false);
+      if (other.any && narrowest() >= std::popcount(other.mask)) mask = other.mask;
+    }
+    if (policy_ == NumaPolicy::SingleNumaNode && mask == all_) mask = kAnyNuma;
+    return {preferred.any || policy_ == NumaPolicy::BestEffort, mask, {}};
+  }
+
+ private:
+  struct Candidate {
+    NumaMask mask = 0;
+    std::int64_t score = 0;
+    std::size_t lists = 0;  // that have it
+  };
+
+  static bool anywhere(Hints hints) {
+    return std::ranges::any_of(hints, [](const NumaHint& hint) { return hint.mask == kAnyNuma; });
+  }
+  bool usable(const NumaHint& hint, bool preferred) const {
+    return (hint.preferred || !preferred) && hint.mask != kAnyNuma && (hint.mask & ~all_) == 0;
+  }
+
+  // Sets that stand in every list that names sets, in the order of the first of these.
+  Best bestOf(bool preferred) {
+    std::vector<Candidate> candidates;
+    boost::unordered_flat_map<NumaMask, std::size_t> position;
+    std::size_t lists = 0;
+    for (const Hints hints : lists_) {
+      if (anywhere(hints)) {
+        if (preferred && std::ranges::none_of(hints, &NumaHint::preferred)) return {};
+        continue;
+      }
+      ++lists;
+      for (const NumaHint& hint : hints) {
+        if (!usable(hint, preferred)) continue;
+        if (lists == 1 && position.emplace(hint.mask, candidates.size()).second) {
+          candidates.push_back({hint.mask, hint.score, 1});
+          continue;
+        }
+        const auto known = position.find(hint.mask);
+        if (known == position.end()) continue;
+        Candidate& candidate = candidates[known->second];
+        if (candidate.lists != lists - 1) continue;
+        candidate.lists = lists;
+        candidate.score += hint.score;
+      }
+    }
+    if (lists == 0) {
+      const bool possible = std::ranges::none_of(lists_, [](Hints hints) { return hints.empty(); });
+      return {all_, 0, possible && !(preferred && shunned(all_))};
+    }
+    Best best;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.lists != lists || (preferred && shunned(candidate.mask))) continue;
+      if (!best.any || better(candidate, best)) best = {candidate.mask, candidate.score, true};
+    }
+    return best;
+  }
+
+  static bool better(const Candidate& candidate, const Best& best) {
+    const int more = std::popcount(candidate.mask) - std::popcount(best.mask);
+    if (more != 0) return more < 0;
+    return candidate.mask < best.mask || candidate.score > best.score;
+  }
+
+  bool shunned(NumaMask mask) const { return shuns_ && shuns_(mask); }
+
+  // How many NUMA nodes the smallest set has that hints can have in common.
+  int narrowest() const {
+    boost::unordered_flat_set<NumaMask> reached{all_};
+    for (const Hints hints : lists_) {
+      if (anywhere(hints)) continue;
+      boost::unordered_flat_set<NumaMask> next;
+      for (const NumaMask mask : reached)
+        for (const NumaHint& hint : hints)
+          if ((mask & hint.mask) != 0) next.insert(mask & hint.mask);
+      if (next.size() > kMostReached) return 0;
+      reached = std::move(next);
+    }
+    int fewest = std::popcount(all_);
+    for (const NumaMask mask : reached) fewest = std::min(fewest, std::popcount(mask));
+    return fewest;
+  }
+
+  NumaPolicy policy_;
+  NumaMask all_;
+  const std::function<bool(NumaMask)>& shuns_;
+  std::vector<std::vector<NumaHint>> filtered_;  // what lists_ shows, if not all
+  std::vector<Hints> lists_;
+};
+
+std::string summaryOf(const NumaResourceHints& resource) {
+  std::string preferred, all;
+  for (const NumaHint& hint : resource.hints) {
+    if (hint.mask == kAnyNuma) continue;
+    const std::string text = textOf(hint.mask);
+    all += (all.empty() ? "" : " ") + text;
+    if (hint.preferred) preferred += (preferred.empty() ? "" : " ") + text;
+  }
+  return fmt::format("{} prefer [{}] among [{}]", resource.resource, preferred, all);
+}
+
+std::string unaligned(NumaPolicy policy, std::span<const NumaHints> providers) {
+  std::vector<std::string> summaries;
+  for (const NumaHints& provider : providers)
+    for (const NumaResourceHints& resource : provider.resources)
+      summaries.push_back(summaryOf(resource));
+  std::ranges::sort(summaries);
+  std::string text;
+  for (const std::string& summary : summaries) {
+    if (!text.empty()) text += policy == NumaPolicy::Restricted ? " & " : ",";
+    text += summary;
+  }
+  return "Unaligned NUMA Hint cause " + text;
+}
+
+}  // namespace
+
+std::string textOf(NumaMask mask) {
+  // As wide as upstream writes it, which is short of a zero for powers of four.
+  int width = 2;
+  for (int k = 62; k >= 2; k -= 2) {
+    if (mask > NumaMask{1} << k) {
+      width = k + 2;
+      break;
+    }
+  }
+  std::string text = fmt::format("{:b}", mask);
+  if (static_cast<int>(text.size()) < width)
+    text.insert(0, static_cast<std::size_t>(width) - text.size(), '0');
+  return text;
+}
+
+NumaChoice chooseNuma(NumaPolicy policy, NumaMask all, std::span<const NumaHints> providers,
+                      const std::function<bool(NumaMask)>& shuns) {
+  Merger merger(policy, all, shuns);
+  std::vector<std::string> impossible;
+  std::size_t lists = 0;
+  for (const NumaHints& provider : providers) lists += provider.resources.size();
+  merger.reserve(lists);
+  for (const NumaHints& provider : providers) {
+    for (const NumaResourceHints& resource : provider.resources) {
+      if (resource.hints.empty()) impossible.push_back("Unsatisfied NUMA " + resource.resource);
+      merger.add(resource.hints);
+    }
+  }
+  if (!impossible.empty() && policy != NumaPolicy::BestEffort) {
+    std::ranges::sort(impossible);
+    return {false, kAnyNuma, std::move(impossible)};
+  }
+  if (!impossible.empty()) return {true, all, {}};
+  NumaChoice choice = merger.choose();
+  if (!choice.admitted) choice.reasons.push_back(unaligned(policy, providers));
+  return choice;
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,278 @@
+#include "scheduler/plugins/nodenumaresource/numa_room.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr const char* kNoZones = "insufficient resources on NUMA Node";
+
+std::int64_t amountIn(const std::vector<NumaAmounts>& parts, int numa, ResourceId id) {
+  std::int64_t sum = 0;
+  for (const NumaAmounts& part : parts)
+    if (part.numa == numa) sum += part.amounts.amount(id);
+  return sum;
+}
+
+}  // namespace
+
+NumaRoom::NumaRoom(const NumaTable& table, NodeId node, const NumaDemand& demand,
+                   const ZoneScorer& scorer, RoomTerms terms)
+    : table_(table),
+      id_(node),
+      node_(table.at(node)),
+      demand_(demand),
+      bind_(bindOn(demand, node_)),
+      scorer_(scorer),
+      terms_(std::move(terms)) {
+  addColumns();
+  total_.resize(node_.zones.size() * columns_.size());
+  free_.resize(total_.size());
+  for (std::size_t zone = 0; zone < node_.zones.size(); ++zone) readZone(zone);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].wanted == 0) continue;
+    for (std::size_t zone = 0; zone < node_.zones.size(); ++zone) {
+      if (total_[zone * columns_.size() + c] <= 0) continue;
+      reported_.push_back(c);
+      break;
+    }
+  }
+  if (terms_.onlyAmounts) capAmounts();
+  if (!bind_.binds()) return;
+  countCpus();
+  trimCpus();
+}
+
+void NumaRoom::addColumns() {
+  for (const NumaDemand::Wanted& wanted : demand_.wants)
+    columns_.push_back({wanted.id, wanted.amount, 0});
+  for (const ZoneScorer::Weighed& weighed : scorer_.resources()) {
+    const auto known = std::ranges::find(columns_, weighed.id, &Column::id);
+    if (known != columns_.end()) {
+      known->weight = weighed.weight;
+    } else if (weighed.id < kFirstScalar) {
+      columns_.push_back({weighed.id, 0, weighed.weight});
+    }
+  }
+}
+
+void NumaRoom::readZone(std::size_t z) {
+  const NumaZone& zone = node_.zones[z];
+  const auto& held = table_.held(id_);
+  const auto taken = std::ranges::lower_bound(held, zone.id, {}, &NumaAmounts::numa);
+  const bool any = taken != held.end() && taken->numa == zone.id;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const ResourceId id = columns_[c].id;
+    std::int64_t used = any ? taken->amounts.amount(id) : 0;
+    if (id == kCpu && node_.cpuRatio > 1) {
+      // CPUs that are bound are real ones.
+      const std::int64_t bound =
+          std::int64_t{1000} *
+          table_.use(id_).held().intersect(node_.cpus.cpusOfNuma(zone.id)).size();
+      used += amplify(bound, node_.cpuRatio) - bound;
+    }
+    if (!terms_.amounts.empty()) used -= amountIn(terms_.amounts, zone.id, id);
+    const std::int64_t total = zone.total.amount(id);
+    total_[z * columns_.size() + c] = total;
+    free_[z * columns_.size() + c] =
+        std::max<std::int64_t>(total - std::max<std::int64_t>(used, 0), 0);
+  }
+}
+
+void NumaRoom::capAmounts() {
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const ResourceId id = columns_[c].id;
+    const bool limited = std::ranges::any_of(*terms_.onlyAmounts, [&](const NumaAmounts& part) {
+      bool named = id < kFirstScalar && part.amounts.base[id] != 0;
+      for (const auto& [scalar, amount] : part.amounts.scalars) named |= scalar == id;
+      return named;
+    });
+    if (!limited) continue;
+    for (std::size_t z = 0; z < node_.zones.size(); ++z) {
+      std::int64_t& free = free_[z * columns_.size() + c];
+      const std::int64_t most = amountIn(*terms_.onlyAmounts, node_.zones[z].id, id);
+      free = std::clamp<std::int64_t>(most, 0, free);
+    }
+  }
+}
+
+CpuOffer NumaRoom::cpuOffer() const {
+  CpuUse use = terms_.cpus.empty() ? table_.use(id_) : table_.use(id_).without(terms_.cpus);
+  CpuSet available = availableCpus(node_.cpus, use, 1, node_.reserved);
+  if (terms_.onlyCpus) available = available.intersect(*terms_.onlyCpus);
+  return {node_.cpus, std::move(use), 1, std::move(available)};
+}
+
+void NumaRoom::countCpus() {
+  if (plain()) {
+    counted_ = table_.free(id_);
+    return;
+  }
+  const CpuUse use = terms_.cpus.empty() ? table_.use(id_) : table_.use(id_).without(terms_.cpus);
+  CpuSet available = availableCpus(node_.cpus, use, 1, node_.reserved);
+  if (terms_.onlyCpus) available = available.intersect(*terms_.onlyCpus);
+  counted_ = countFreeCpus(node_.cpus, available);
+}
+
+int NumaRoom::usableCpus(int numa) const {
+  const auto& ids = node_.cpus.numaIds();
+  const auto it = std::ranges::lower_bound(ids, numa);
+  if (it == ids.end() || *it != numa) return 0;
+  return counted_.byNuma[static_cast<std::size_t>(it - ids.begin())].usable(bind_.policy,
+                                                                            bind_.required);
+}
+
+// No more cpu is free in a zone than CPUs are that the policy allows, and the order of zones by it.
+void NumaRoom::trimCpus() {
+  const auto column = std::ranges::find(columns_, kCpu, &Column::id);
+  if (column == columns_.end()) return;
+  const auto c = static_cast<std::size_t>(column - columns_.begin());
+  for (std::size_t z = 0; z < node_.zones.size(); ++z) {
+    std::int64_t& cpu = free_[z * columns_.size() + c];
+    if (bind_.required && cpu != 0)
+      cpu = std::min(cpu, std::int64_t{1000} * usableCpus(node_.zones[z].id));
+    order_.push_back(static_cast<std::uint8_t>(z));
+  }
+  std::ranges::stable_sort(order_, {}, [&](std::uint8_t z) { return free(z, c); });
+}
+
+// --- Whether a set would do.
+
+bool NumaRoom::enough(NumaMask affinity, std::size_t column) const {
+  std::int64_t sum = 0;
+  forEachOf(affinity, [&](std::size_t zone) { sum += free(zone, column); });
+  return sum >= columns_[column].wanted;
+}
+
+template <class F>
+std::int64_t NumaRoom::split(NumaMask affinity, std::size_t column, F&& fn) const {
+  std::int64_t left = columns_[column].wanted;
+  std::int64_t zones = 0;
+  forEachOf(affinity, [&](std::size_t) { ++zones; });
+  Positions sorted;
+  if (!splits(column)) {
+    forEachOf(affinity, [&](std::size_t z) { sorted.push_back(static_cast<std::uint8_t>(z)); });
+    std::ranges::stable_sort(sorted, {}, [&](std::uint8_t z) { return free(z, column); });
+  }
+  const std::int64_t unit = bind_.required && bind_.policy == CpuBindPolicy::FullPCPUs
+                                ? std::int64_t{1000} * std::max(node_.cpus.cpusPerCore(), 1)
+                                : 1000;
+  for (const std::uint8_t z : splits(column) ? order_ : sorted) {
+    if ((affinity >> node_.zones[z].id & 1) == 0) continue;
+    std::int64_t part = left / zones;
+    if (splits(column)) part = left / unit / zones * unit;
+    --zones;
+    part = std::min(part, free(z, column));
+    if (part <= 0) continue;
+    fn(z, part);
+    left -= part;
+  }
+  return left;
+}
+
+bool NumaRoom::cpusFit(NumaMask affinity) const {
+  const auto column = std::ranges::find(columns_, kCpu, &Column::id);
+  if (column == columns_.end()) return false;
+  const bool whole = bind_.required && bind_.policy == CpuBindPolicy::FullPCPUs;
+  int found = 0;
+  bool aligned = true;
+  const std::int64_t left =
+      split(affinity, static_cast<std::size_t>(column - columns_.begin()),
+            [&](std::size_t zone, std::int64_t amount) {
+              const int cpus =
+                  std::min(static_cast<int>(amount / 1000), usableCpus(node_.zones[zone].id));
+              found += cpus;
+              aligned &= !whole || cpus % std::max(node_.cpus.cpusPerCore(), 1) == 0;
+            });
+  return left == 0 && found == demand_.cpus && aligned;
+}
+
+bool NumaRoom::fits(NumaMask affinity) const {
+  if (affinity == kAnyNuma)
+    return !bind_.binds() || counted_.node.usable(bind_.policy, bind_.required) >= demand_.cpus;
+  if (node_.zones.empty()) return false;
+  for (const std::size_t column : reported_)
+    if (!splits(column) && !enough(affinity, column)) return false;
+  return !bind_.binds() || cpusFit(affinity);
+}
+
+Status NumaRoom::check(NumaMask affinity) const {
+  if (fits(affinity)) return {};
+  if (affinity == kAnyNuma) return Status::unschedulable(std::string(kNotEnoughCpus));
+  if (node_.zones.empty()) return Status::unresolvable(kNoZones);
+  std::vector<std::string> reasons;
+  for (const std::size_t column : reported_) {
+    const bool lacking = splits(column)
+                             ? split(affinity, column, [](std::size_t, std::int64_t) {}) != 0
+                             : !enough(affinity, column);
+    if (lacking) reasons.push_back("Insufficient NUMA " + table_.nameOf(columns_[column].id));
+  }
+  if (reasons.empty()) return Status::unschedulable(std::string(kNotEnoughCpus));
+  std::ranges::sort(reasons);
+  return {Code::Unschedulable, std::move(reasons), {}};
+}
+
+RoomTaken NumaRoom::take(CpuAccumulator& accumulator, NumaMask affinity,
+                         NumaStrategy strategy) const {
+  RoomTaken taken;
+  taken.status = check(affinity);
+  if (!taken.status.ok()) return taken;
+  NumaGrant& grant = taken.grant;
+  grant.affinity = affinity;
+  CpuDemand cpus;
+  if (affinity != kAnyNuma) {
+    forEachOf(affinity,
+              [&](std::size_t zone) { grant.numa.push_back({node_.zones[zone].id, {}}); });
+    for (const std::size_t column : reported_) {
+      split(affinity, column, [&](std::size_t zone, std::int64_t amount) {
+        const int numa = node_.zones[zone].id;
+        std::ranges::find(grant.numa, numa, &NumaAmounts::numa)
+            ->amounts.set(columns_[column].id, amount);
+        if (splits(column)) cpus.byNuma.emplace_back(numa, static_cast<int>(amount / 1000));
+      });
+    }
+    std::erase_if(grant.numa, [](const NumaAmounts& part) { return part.amounts == Resources(); });
+    std::ranges::sort(cpus.byNuma);
+  }
+  if (!bind_.binds()) return taken;
+  cpus.request = {demand_.cpus, bind_.policy, demand_.exclusive, strategy};
+  cpus.required = bind_.required;
+  cpus.preferred = terms_.preferred;
+  CpuChoice choice = chooseCpus(accumulator, cpuOffer(), cpus);
+  if (!choice.ok()) return {Status::unschedulable(choice.failure), {}};
+  grant.cpus = std::move(choice.cpus);
+  grant.exclusive = demand_.exclusive;
+  return taken;
+}
+
+// --- Hints and scores.
+
+NumaMask NumaRoom::lacking(std::size_t i) const {
+  NumaMask zones = 0;
+  for (std::size_t z = 0; z < node_.zones.size(); ++z)
+    if (free(z, reported_[i]) == 0) zones |= NumaMask{1} << node_.zones[z].id;
+  return zones;
+}
+
+std::int64_t NumaRoom::score(NumaMask affinity, std::optional<std::int64_t> boundCpu) const {
+  ZoneScorer::Mean mean = scorer_.mean();
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    const Column& column = columns_[c];
+    if (column.weight == 0) continue;
+    std::int64_t total = 0;
+    std::int64_t left = 0;
+    forEachOf(affinity, [&](std::size_t zone) {
+      total += total_[zone * columns_.size() + c];
+      left += free(zone, c);
+    });
+    const bool cpu = column.id == kCpu;
+    const std::int64_t used = cpu && boundCpu ? *boundCpu : total - left;
+    mean.add(used + (cpu && bind_.binds() ? amplify(column.wanted, node_.cpuRatio) : column.wanted),
+             total, column.weight);
+  }
+  return mean.score();
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,166 @@
+#pragma once
+
+// A world with CPU topologies, for this folder's tests and benchmarks.
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include "model/well_known.h"
+#include "scheduler/plugins/nodenumaresource/plugin.h"
+#include "scheduler/plugins/registry.h"
+#include "scheduler/testing/reservations.h"
+#include "scheduler/testing/world.h"
+
+namespace koord::scheduler::testing {
+
+// CPU ids are sequential, siblings adjacent.
+struct Machine {
+  int sockets = 1;
+  int numaPerSocket = 2;
+  int coresPerNuma = 4;
+  int threads = 2;
+  int memoryGiPerNuma = 16;
+  int cpusPerNuma() const { return coresPerNuma * threads; }
+  int numas() const { return sockets * numaPerSocket; }
+  int cpus() const { return numas() * cpusPerNuma(); }
+};
+
+inline std::string cpuTopologyText(const Machine& machine) {
+  std::string detail;
+  int id = 0;
+  for (int numa = 0; numa < machine.numas(); ++numa)
+    for (int core = 0; core < machine.coresPerNuma; ++core)
+      for (int thread = 0; thread < machine.threads; ++thread, ++id)
+        detail += fmt::format(R"({}{{"id":{},"core":{},"socket":{},"node":{}}})",
+                              detail.empty() ? "" : ",", id, numa * machine.coresPerNuma + core,
+                              numa / machine.numaPerSocket, numa);
+  return fmt::format(R"({{"detail":[{}]}})", detail);
+}
+
+inline std::shared_ptr<api::NodeResourceTopology> topologyOf(const std::string& node,
+                                                             const Machine& machine) {
+  auto topology = std::make_shared<api::NodeResourceTopology>();
+  topology->metadata.name = node;
+  topology->metadata.annotations[std::string(kAnnotationCpuTopology)] = cpuTopologyText(machine);
+  for (int numa = 0; numa < machine.numas(); ++numa) {
+    api::TopologyZone& zone = topology->zones.emplace_back();
+    zone.name = fmt::format("node-{}", numa);
+    zone.type = "Node";
+    const auto add = [&](const char* name, const std::string& amount) {
+      api::ZoneResource& resource = zone.resources.emplace_back();
+      resource.name = name;
+      resource.capacity = resource.allocatable = resource.available = quantity(amount);
+    };
+    add("cpu", std::to_string(machine.cpusPerNuma()));
+    add("memory", fmt::format("{}Gi", machine.memoryGiPerNuma));
+  }
+  return topology;
+}
+
+inline NodeBuilder nodeOf(const std::string& name, const Machine& machine) {
+  NodeBuilder node = aNode(name);
+  node.allocatable("cpu", std::to_string(machine.cpus()))
+      .allocatable("memory", fmt::format("{}Gi", machine.memoryGiPerNuma * machine.numas()));
+  return node;
+}
+
+// A service that asks for CPUs of its own.
+inline PodBuilder aService(const std::string& name, const std::string& cpu,
+                           const std::string& spec = "") {
+  PodBuilder pod = aPod(name);
+  pod.request("cpu", cpu).label(std::string(model::kLabelQos), "LSR").priority(9500);
+  if (!spec.empty())
+    pod.object().metadata.annotations[std::string(model::kAnnotationResourceSpec)] = spec;
+  return pod;
+}
+inline PodBuilder withNumaPolicy(PodBuilder pod, const std::string& policy,
+                                 const std::string& exclusive = "") {
+  pod.object().metadata.annotations[std::string(kAnnotationNumaSpec)] = fmt::format(
+      R"({{"numaTopologyPolicy":"{}","singleNUMANodeExclusive":"{}"}})", policy, exclusive);
+  return pod;
+}
+// A pod that runs and was given this.
+inline PodBuilder given(PodBuilder pod, const std::string& node, const std::string& status) {
+  pod.nodeName(node);
+  pod.object().metadata.annotations[std::string(model::kAnnotationResourceStatus)] = status;
+  return pod;
+}
+
+inline constexpr const char* kWithNuma = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins:
+    preFilter: {enabled: [{name: Reservation}, {name: NodeNUMAResource}]}
+    filter: {enabled: [{name: NodeNUMAResource}, {name: Reservation}]}
+    preScore: {enabled: [{name: Reservation}]}
+    score: {enabled: [{name: NodeNUMAResource, weight: 1}, {name: Reservation, weight: 5000}]}
+    reserve: {enabled: [{name: NodeNUMAResource}, {name: Reservation}]}
+    preBind: {enabled: [{name: NodeNUMAResource}, {name: Reservation}, {name: DefaultPreBind}]}
+    postFilter: {enabled: [{name: Reservation}]}
+    bind: {enabled: [{name: Reservation}]}
+)";
+
+struct NumaWorld {
+  World world;
+  NodeNumaResource* plugin = nullptr;
+
+  // yaml "": the plugin alone in its profile.
+  explicit NumaWorld(const NodeNUMAResourceArgs& args = {}, const std::string& yaml = "") {
+    if (yaml.empty()) {
+      plugin = &dynamic_cast<NodeNumaResource&>(
+          world.only(std::make_unique<NodeNumaResource>(world, args)));
+    } else {
+      const auto problems = world.configure(makeRegistry(), yaml);
+      EXPECT_TRUE(problems.empty()) << (problems.empty() ? "" : problems.front());
+      plugin = world.profile().offers<NodeNumaResource>().front();
+    }
+  }
+  Cluster& cluster() { return world.cluster(); }
+  NodeId id(const std::string& node) { return *cluster().findNode(node); }
+  NumaTable& table() { return NumaTable::of(world); }
+  void report(const std::shared_ptr<api::NodeResourceTopology>& topology) {
+    world.stores().of<api::NodeResourceTopology>().set(topology);
+  }
+  NodeId machine(const std::string& name, const Machine& machine = {},
+                 const api::StringMap& labels = {}, const api::StringMap& annotations = {}) {
+    NodeBuilder node = nodeOf(name, machine);
+    for (const auto& [key, value] : labels) node.label(key, value);
+    node.object().metadata.annotations = annotations;
+    const NodeId added = world.node(node);
+    report(topologyOf(name, machine));
+    return added;
+  }
+  // Why the pod cannot be on the node, "" when it can.
+  std::string ask(const PodBuilder& pod, const std::string& node = "a") {
+    return world.filter(world.pod(pod))[node];
+  }
+  // Gives the pod the node, and what Reserve gives it: its annotation resource-status; or why not.
+  std::string place(const PodBuilder& builder, const std::string& node = "a") {
+    const PodPtr pod = world.pod(builder);
+    EXPECT_TRUE(cluster().assume(pod, id(node)));
+    CycleState state;
+    for (const auto& reserving : world.profile().reserve) {
+      const Status status = reserving.point->reserve(state, pod, id(node));
+      if (status.ok()) continue;
+      (void)cluster().forget(pod->uid());
+      return status.message();
+    }
+    const NumaGrant* grant = table().grantOf(pod->uid());
+    return grant ? resourceStatusText(cluster().resources(), *grant) : "";
+  }
+  std::string placed(const std::string& name) {
+    const NumaGrant* grant = table().grantOf("uid-default-" + name);
+    return grant ? grant->cpus.toString() : "nothing";
+  }
+  std::int64_t score(const PodBuilder& pod, const std::string& node = "a") {
+    return world.scores(world.pod(pod), {node})[node];
+  }
+  void expectSound() {
+    cluster().live().forEach([&](NodeId node) { EXPECT_EQ(cluster().verifyNode(node), ""); });
+  }
+};
+
+}  // namespace koord::scheduler::testing

@@ -1,0 +1,143 @@
+#include "scheduler/plugins/nodenumaresource/plugin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/well_known.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr const char* kNoRoomInReservation =
+    "pod has a nominated reservation but cannot be allocated within its NUMA scope";
+
+}  // namespace
+
+NodeNumaResource::NodeNumaResource(Handle& handle, const NodeNUMAResourceArgs& args)
+    : handle_(handle),
+      cluster_(handle.cluster()),
+      args_(args),
+      defaultBind_(cpuBindPolicyOf(args.defaultCPUBindPolicy)),
+      table_(NumaTable::of(handle)),
+      nodeScorer_(cluster_.resources(), args.scoringStrategy),
+      zoneScorer_(cluster_.resources(), args.numaScoringStrategy) {}
+
+NodeNumaResource::~NodeNumaResource() = default;
+
+const NumaDemand& NodeNumaResource::demandOf(const PodInfo& pod) const {
+  if (lastPod_ != pod.pod) {
+    last_ = readNumaDemand(cluster_.resources(), pod, defaultBind_);
+    lastPod_ = pod.pod;
+  }
+  return last_;
+}
+
+std::optional<NumaPolicy> NodeNumaResource::policyOf(const NumaDemand& demand,
+                                                     const NumaNode& node) {
+  if (node.policy == NumaPolicy::None) return demand.policy;
+  if (demand.policy != NumaPolicy::None && demand.policy != node.policy) return std::nullopt;
+  return node.policy;
+}
+
+void NodeNumaResource::sign(const PodInfo& pod, Signature& signature) const {
+  demandOf(pod).sign(signature);
+}
+
+PreFilterResult NodeNumaResource::preFilter(CycleState&, const PodInfo& pod) {
+  const NumaDemand& demand = demandOf(pod);
+  if (!demand.status.ok()) return {demand.status, {}};
+  return {demand.nothing() ? Status::skip() : Status{}, {}};
+}
+
+NumaMask NodeNumaResource::maskOf(const NumaGrant& grant) {
+  NumaMask mask = 0;
+  for (const NumaAmounts& part : grant.numa)
+    if (part.numa < kMostNumaNodes) mask |= NumaMask{1} << part.numa;
+  return mask;
+}
+
+// --- Reserve.
+
+RoomTaken NodeNumaResource::allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node,
+                                     NumaMask affinity, const std::string& reservation) {
+  const NumaStrategy strategy = strategyOf(table_.at(node));
+  const bool named = !reservation.empty();
+  RoomTaken taken;
+  taken.status = Status::unschedulable(std::string(kNotEnoughCpus));
+  for (Source& source : sourcesOf(pod, demand, node, named ? &reservation : nullptr)) {
+    if (demand.designated) {
+      affinity = maskOf(*demand.designated);
+      source.terms.preferred = demand.designated->cpus;
+      if (!demand.designated->numa.empty()) source.terms.onlyAmounts = demand.designated->numa;
+    }
+    const NumaRoom room(table_, node, demand, zoneScorer_, std::move(source.terms));
+    RoomTaken here = room.take(accumulator_, affinity, strategy);
+    if (here.status.ok() && demand.designated && here.grant.cpus != demand.designated->cpus)
+      here.status = Status::unschedulable(std::string(kNotEnoughCpus));
+    taken = std::move(here);
+    if (taken.status.ok()) break;
+    if (named && !source.reservation.empty())
+      taken.status = Status::unschedulable(kNoRoomInReservation);
+  }
+  return taken;
+}
+
+Status NodeNumaResource::reserve(CycleState&, const PodPtr& pod, NodeId node) {
+  const NumaDemand& demand = demandOf(*pod);
+  if (demand.nothing()) return {};
+  const NumaNode& about = table_.at(node);
+  const bool binds = bindOn(demand, about).binds();
+  const NumaPolicy policy = policyOf(demand, about).value_or(NumaPolicy::None);
+  if (!binds && policy == NumaPolicy::None && !demand.designated) return {};
+  if (binds && !about.valid()) return Status::error("node(s) invalid CPU Topology");
+  NumaMask affinity = kAnyNuma;
+  if (policy != NumaPolicy::None && !demand.designated) {
+    const Decision decision = decide(*pod, demand, node);
+    if (!decision.status.ok()) return decision.status;
+    affinity = decision.mask;
+  }
+  const ReservationsOffer* offer = reservations();
+  const std::string reservation = offer ? offer->reservationFor(*pod, node) : std::string();
+  RoomTaken taken = allocate(*pod, demand, node, affinity, reservation);
+  if (!taken.status.ok()) return taken.status;
+  if (!taken.grant.nothing()) table_.assign(*pod, std::move(taken.grant));
+  return {};
+}
+
+void NodeNumaResource::unreserve(CycleState& state, const PodPtr&, NodeId) {
+  state.annotations().erase(std::string(model::kAnnotationResourceStatus));
+  state.annotations().erase(std::string(model::kAnnotationResourceSpec));
+}
+
+Task<Status> NodeNumaResource::preBind(CycleState& state, PodPtr pod, NodeId node) {
+  const NumaGrant* grant = table_.grantOn(pod->uid(), node);
+  if (!grant) co_return Status{};
+  api::StringMap& annotations = state.annotations();
+  annotations[std::string(model::kAnnotationResourceStatus)] =
+      resourceStatusText(cluster_.resources(), *grant);
+  const NodeBind bind = bindOn(demandOf(*pod), table_.at(node));
+  if (!bind.binds()) co_return Status{};
+  if (auto spec = completedSpec(pod->pod->metadata.annotations, bind))
+    annotations[std::string(model::kAnnotationResourceSpec)] = *std::move(spec);
+  co_return Status{};
+}
+
+// --- What may help.
+
+std::vector<EventRegistration> NodeNumaResource::eventsToRegister() const {
+  using namespace action;
+  // Upstream heeds departures and topologies only; labels and ratios of nodes say as much.
+  return {{EventResource::Pod, kDelete | kUpdatePodScaleDown, "", {}},
+          {EventResource::Node,
+           kAdd | kUpdateNodeLabel | kUpdateNodeAnnotation | kUpdateNodeAllocatable,
+           "",
+           {}},
+          {EventResource::Custom,
+           kAdd | kUpdate | kDelete,
+           std::string(KindOf<api::NodeResourceTopology>::value.customResource),
+           {}}};
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,141 @@
+#pragma once
+
+// NodeNUMAResource: gives pods CPUs of their own, and keeps what they get, of devices too, on as few
+// NUMA nodes as policies of pods and nodes demand.
+//
+// What nodes have and pods hold is in NumaTable, what a pod asks for in NumaDemand, whether and how it
+// fits in NumaRoom, how hints of several plugins become one set of NUMA nodes in chooseNuma. Here is
+// what an attempt makes of them. Nothing is kept from one step of an attempt to the next but the
+// grant: every step works out what it needs from the pod and the node as they are.
+
+#include "scheduler/framework/people.h"
+#include "scheduler/framework/plugin.h"
+#include "scheduler/plugins/nodenumaresource/args.h"
+#include "scheduler/plugins/nodenumaresource/numa_policy.h"
+#include "scheduler/plugins/nodenumaresource/numa_room.h"
+#include "scheduler/plugins/reservation/offers.h"
+
+namespace koord::scheduler {
+
+class NodeNumaResource final : public Plugin,
+                               public Signed,
+                               public PreFilterPlugin,
+                               public FilterPlugin,
+                               public PreScorePlugin,
+                               public ScorePlugin,
+                               public ReservePlugin,
+                               public PreBindPlugin,
+                               public EnqueueExtensions,
+                               public NumaHintProvider,
+                               public NumaAffinityOffer,
+                               public ReservationFilterOffer,
+                               public RemedyPlugin,
+                               public PodFactsPlugin,
+                               public ServicePlugin {
+ public:
+  static constexpr std::string_view kName = "NodeNUMAResource";
+  NodeNumaResource(Handle& handle, const NodeNUMAResourceArgs& args);
+  ~NodeNumaResource() override;
+  std::string_view name() const override { return kName; }
+
+  // plugin.cc
+  void sign(const PodInfo& pod, Signature& signature) const override;
+  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
+  std::vector<EventRegistration> eventsToRegister() const override;
+
+  // filter.cc
+  Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
+  Status filterReservation(const PodInfo& pod, const ReservationOnNode& reservation,
+                           NodeId node) override;
+
+  // hints.cc
+  NumaHints numaHints(const PodInfo& pod, NodeId node) override;
+  Status checkNuma(const PodInfo& pod, NodeId node, NumaMask affinity) override;
+  std::optional<NumaMask> affinityOf(const PodInfo& pod, NodeId node) override;
+
+  // score.cc
+  Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
+  Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+               std::span<std::int64_t> scores) override;
+
+  // services.cc
+  std::string remedyFor(const PodInfo& pod, NodeId node) const override;
+  json::value factsOf(const PodInfo& pod) const override;
+  std::vector<Route> routes() override;
+
+ private:
+  // Where a pod's CPUs and amounts on a node may come from.
+  struct Source {
+    std::string reservation;  // uid; "": what nobody has reserved
+    RoomTerms terms;
+  };
+
+  // The demand of the pod that was asked about last is kept.
+  const NumaDemand& demandOf(const PodInfo& pod) const;
+  // The pod's or the node's; nullopt: they contradict each other.
+  static std::optional<NumaPolicy> policyOf(const NumaDemand& demand, const NumaNode& node);
+  NumaStrategy strategyOf(const NumaNode& node) const {
+    return node.strategy.value_or(args_.numaScoringStrategy.type ==
+                                          ScoringStrategy::Type::MostAllocated
+                                      ? NumaStrategy::MostAllocated
+                                      : NumaStrategy::LeastAllocated);
+  }
+
+  // filter.cc
+  Status judge(const PodInfo& pod, const NumaDemand& demand, NodeId node, const NodeCredit* credit);
+  Status judgeAmplified(const NumaDemand& demand, NodeId node, const NodeCredit* credit,
+                        bool binds) const;
+  Status judgeBinding(const NumaDemand& demand, const NumaNode& about) const;
+  Status judgeAny(const PodInfo& pod, const NumaDemand& demand, NodeId node, NumaMask affinity);
+  Status judgeDesignated(const PodInfo& pod, const NumaDemand& demand, NodeId node);
+
+  // sources.cc
+  // In the order in which they are tried. `only`: this reservation, if it has any.
+  std::vector<Source> sourcesOf(const PodInfo& pod, const NumaDemand& demand, NodeId node,
+                                const std::string* only = nullptr) const;
+  // All that the pod could have of any of them.
+  RoomTerms everything(const PodInfo& pod, NodeId node, const std::vector<Source>& sources) const;
+  const ReservationsOffer* reservations() const;
+
+  // hints.cc
+  struct Decision {
+    Status status;
+    NumaMask mask = kAnyNuma;
+  };
+  Decision decide(const PodInfo& pod, const NumaDemand& demand, NodeId node);
+  bool shuns(NodeId node, NumaMask mask) const;
+  const std::vector<NumaHintProvider*>& providers() const;
+
+  // plugin.cc
+  RoomTaken allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node, NumaMask affinity,
+                     const std::string& reservation);
+  static NumaMask maskOf(const NumaGrant& grant);
+
+  // score.cc
+  std::int64_t scoreOf(const PodInfo& pod, const NumaDemand& demand, NodeId node,
+                       const NodeCredit* credit);
+  std::int64_t scoreWhole(const NumaDemand& demand, NodeId node, const NodeCredit* credit,
+                          std::optional<std::int64_t> boundCpu) const;
+
+  // services.cc
+  Result<json::value> describe(const std::string& name) const;
+
+  Handle& handle_;
+  Cluster& cluster_;
+  const NodeNUMAResourceArgs args_;
+  const CpuBindPolicy defaultBind_;
+  NumaTable& table_;
+  const ZoneScorer nodeScorer_;
+  const ZoneScorer zoneScorer_;
+  CpuAccumulator accumulator_;
+  mutable std::shared_ptr<const api::Pod> lastPod_;
+  mutable NumaDemand last_;
+  // Of the profile, once it is complete.
+  mutable std::optional<std::vector<NumaHintProvider*>> providers_;
+  mutable std::optional<const ReservationsOffer*> reservations_;
+};
+
+}  // namespace koord::scheduler

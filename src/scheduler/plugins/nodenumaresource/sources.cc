@@ -1,0 +1,146 @@
+// Where the CPUs and amounts of a pod may come from: a reservation that matches it, or what nobody has
+// reserved.
+//
+// A reserve pod and the owners of its reservation are both in the table, so what owners use of it is
+// counted twice; that much is given back. What is left of a reservation is free to a pod that uses
+// it, and to no other. A pod's own grant, if it has one already, is free to the pod.
+
+#include <algorithm>
+
+#include "scheduler/framework/profile.h"
+#include "scheduler/plugins/nodenumaresource/plugin.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// Per NUMA node and resource the smaller of the two, or what the first has beyond the second.
+std::vector<NumaAmounts> combine(const std::vector<NumaAmounts>& reserved,
+                                 const std::vector<NumaAmounts>& used, bool beyond) {
+  std::vector<NumaAmounts> result;
+  for (const NumaAmounts& part : reserved) {
+    NumaAmounts& sum = result.emplace_back();
+    sum.numa = part.numa;
+    part.amounts.forEach([&](ResourceId id, std::int64_t amount) {
+      std::int64_t taken = 0;
+      for (const NumaAmounts& other : used)
+        if (other.numa == part.numa) taken += other.amounts.amount(id);
+      const std::int64_t both = std::min(amount, taken);
+      sum.amounts.set(id, beyond ? amount - both : both);
+    });
+  }
+  return result;
+}
+
+void append(std::vector<NumaAmounts>& to, const std::vector<NumaAmounts>& parts) {
+  to.insert(to.end(), parts.begin(), parts.end());
+}
+
+// What a reservation has of a node.
+struct Reserved {
+  std::string uid;
+  bool restricted = false;
+  const NumaGrant* all = nullptr;
+  CpuSet cpus;                     // that no owner has
+  std::vector<NumaAmounts> rest;   // likewise
+  std::vector<NumaAmounts> twice;  // what owners have of it
+};
+
+std::optional<Reserved> read(const NumaTable& table, const ReservationOnNode& reservation,
+                             NodeId node, const std::string& pod) {
+  Reserved read;
+  read.uid = reservation.uid;
+  read.restricted = reservation.restricted;
+  read.all = table.grantOn(reservation.uid, node);
+  if (!read.all) return std::nullopt;
+  std::vector<NumaAmounts> used;
+  read.cpus = read.all->cpus;
+  for (const std::string& owner : reservation.owners) {
+    const NumaGrant* grant = owner == pod ? nullptr : table.grantOn(owner, node);
+    if (!grant) continue;
+    read.cpus = read.cpus.difference(grant->cpus);
+    append(used, grant->numa);
+  }
+  read.rest = combine(read.all->numa, used, true);
+  read.twice = combine(read.all->numa, used, false);
+  return read;
+}
+
+}  // namespace
+
+const ReservationsOffer* NodeNumaResource::reservations() const {
+  if (!reservations_) {
+    const auto offers = handle_.profile().offers<ReservationsOffer>();
+    reservations_ = offers.empty() ? nullptr : offers.front();
+  }
+  return *reservations_;
+}
+
+std::vector<NodeNumaResource::Source> NodeNumaResource::sourcesOf(const PodInfo& pod,
+                                                                  const NumaDemand& demand,
+                                                                  NodeId node,
+                                                                  const std::string* only) const {
+  RoomTerms base;
+  if (const NumaGrant* own = table_.grantOn(pod.uid(), node)) {
+    if (!own->cpus.empty()) base.cpus.push_back(own->cpus);
+    append(base.amounts, own->numa);
+  }
+  std::vector<Source> sources;
+  std::vector<Reserved> matched;
+  if (const ReservationsOffer* offer = reservations()) {
+    for (const ReservationOnNode& reservation : offer->matchedReservations(pod, node)) {
+      auto reserved = read(table_, reservation, node, pod.uid());
+      if (!reserved) continue;
+      append(base.amounts, reserved->twice);
+      if (!pod.kind) matched.push_back(*std::move(reserved));
+    }
+    for (const ReservationOnNode& reservation : offer->otherReservations(pod, node))
+      if (auto reserved = read(table_, reservation, node, pod.uid()))
+        append(base.amounts, reserved->twice);
+  }
+  std::ranges::sort(matched, {}, &Reserved::uid);
+  if (demand.ignoresReservations) {
+    Source& all = sources.emplace_back(Source{"", base});
+    for (const Reserved& reserved : matched) {
+      all.terms.cpus.push_back(reserved.cpus);
+      append(all.terms.amounts, reserved.rest);
+    }
+    return sources;
+  }
+  for (const Reserved& reserved : matched) {
+    if (only && reserved.uid != *only) continue;
+    Source& source = sources.emplace_back(Source{reserved.uid, base});
+    source.terms.cpus.push_back(reserved.cpus);
+    source.terms.preferred = reserved.cpus;
+    append(source.terms.amounts, reserved.rest);
+    if (!reserved.restricted) continue;
+    if (!reserved.all->cpus.empty()) source.terms.onlyCpus = reserved.cpus;
+    source.terms.onlyAmounts =
+        reserved.all->numa.empty() ? std::nullopt : std::optional(reserved.rest);
+  }
+  // Of a reservation without CPUs and zones a pod uses what the node has.
+  const bool mustUseOne = only || demand.needsReservation;
+  if (!mustUseOne || sources.empty()) sources.push_back({"", std::move(base)});
+  return sources;
+}
+
+RoomTerms NodeNumaResource::everything(const PodInfo& pod, NodeId node,
+                                       const std::vector<Source>& sources) const {
+  RoomTerms all;
+  for (const Source& source : sources) {
+    all.cpus.insert(all.cpus.end(), source.terms.cpus.begin(), source.terms.cpus.end());
+    // What all of them have in common is in there once only.
+    if (&source == &sources.front()) append(all.amounts, source.terms.amounts);
+  }
+  if (sources.size() < 2) return all;
+  std::vector<std::string> seen{sources.front().reservation};
+  const ReservationsOffer* offer = reservations();
+  for (const ReservationOnNode& reservation : offer->matchedReservations(pod, node)) {
+    if (std::ranges::find(seen, reservation.uid) != seen.end()) continue;
+    if (const auto reserved = read(table_, reservation, node, pod.uid()))
+      append(all.amounts, reserved->rest);
+  }
+  return all;
+}
+
+}  // namespace koord::scheduler

@@ -2,11 +2,13 @@
 // it accepts makes sense.
 
 #include "fuzz.h"
+#include "model/well_known.h"
 #include "scheduler/plugins/deviceshare/devices/demand.h"
 #include "scheduler/plugins/deviceshare/devices/inventory.h"
 #include "scheduler/plugins/loadawarescheduling/estimator.h"
 #include "scheduler/plugins/loadawarescheduling/node_settings.h"
 #include "scheduler/plugins/nodenumaresource/cpus/choice.h"
+#include "scheduler/plugins/nodenumaresource/numa_demand.h"
 
 namespace koord::fuzz {
 
@@ -25,6 +27,39 @@ void cpuTopology(std::string_view input) {
                                    {.request = {count, bind}});
     check(choice.ok() && choice.cpus.size() == count, "half of the CPUs can be had");
   }
+}
+
+// What pods and nodes say of CPUs and NUMA nodes.
+void numa(std::string_view input) {
+  const std::string text(input);
+  ResourceNames names;
+  const auto grant = readNumaGrant(names, {{std::string(model::kAnnotationResourceStatus), text}});
+  if (grant && *grant) {
+    const auto again = readNumaGrant(names, {{std::string(model::kAnnotationResourceStatus),
+                                              resourceStatusText(names, **grant)}});
+    check(again && *again && (*again)->cpus == (*grant)->cpus, "what is written is what was read");
+  }
+  api::Pod pod;
+  pod.metadata.labels[std::string(model::kLabelQos)] = "LSR";
+  for (const std::string_view key : {std::string_view(model::kAnnotationResourceSpec),
+                                     kAnnotationNumaSpec, model::kAnnotationSchedulingHint})
+    pod.metadata.annotations[std::string(key)] = text;
+  PodInfo info;
+  info.pod = std::make_shared<const api::Pod>(pod);
+  info.request.base[kCpu] = 4000;
+  const NumaDemand demand = readNumaDemand(names, info, CpuBindPolicy::FullPCPUs);
+  check(!demand.binds || demand.cpus == 4, "whoever is bound has whole CPUs");
+  (void)completedSpec(pod.metadata.annotations, {CpuBindPolicy::FullPCPUs, true});
+  api::Node node;
+  node.metadata.annotations[std::string(kAnnotationAmplification)] = text;
+  api::NodeResourceTopology topology;
+  for (const std::string_view key :
+       {kAnnotationCpuTopology, kAnnotationPodCpuAllocs, kAnnotationKubeletCpus,
+        std::string_view(model::kAnnotationNodeReservation),
+        std::string_view(model::kAnnotationSystemQosResource)})
+    topology.metadata.annotations[std::string(key)] = text;
+  const NumaNode read = readNumaNode(names, &node, &topology);
+  check(read.cpuRatio >= 1, "a ratio makes nothing smaller");
 }
 
 void devices(std::string_view input) {
@@ -62,6 +97,7 @@ void load(std::string_view input) {
 
 void schedulerAnnotations(std::string_view input) {
   cpuTopology(input);
+  numa(input);
   devices(input);
   load(input);
 }

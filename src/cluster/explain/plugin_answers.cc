@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "cluster/explain/layout.h"
 
@@ -150,6 +151,44 @@ void addPodQuota(std::string& out, const json::value& answer) {
     if (!arrayAt(level, "full").empty()) addLevel(out, level);
 }
 
+// Of a pod: its CPUs and NUMA nodes, or those that there are.
+void addPodCpus(std::string& out, const json::value& answer) {
+  const auto* facts = at(answer, "plugins", "NodeNUMAResource");
+  if (!facts || !facts->is_object()) return;
+  std::string what = scalar(at(*facts, "cpuset"));
+  if (what.empty() && at(*facts, "cpus")) {
+    const auto* required = at(*facts, "required");
+    what = fmt::format("{}, {} {}", scalar(at(*facts, "cpus")),
+                       required && *required == true ? "which must be" : "if possible",
+                       textAt(*facts, "cpuBindPolicy"));
+  }
+  if (!what.empty()) {
+    out += "\n";
+    addParagraph(out, "CPUs   ", what);
+  }
+  if (const auto policy = textAt(*facts, "numaTopologyPolicy"); !policy.empty())
+    out += fmt::format("NUMA   {}\n", policy);
+  for (const auto& part : arrayAt(*facts, "numaNodeResources")) {
+    std::string amounts;
+    if (const auto* resources = at(part, "resources"); resources && resources->is_object())
+      for (const auto& [name, amount] : resources->get_object())
+        amounts += fmt::format("{}{} {}", amounts.empty() ? "" : ", ", std::string_view(name),
+                               scalar(&amount));
+    out += fmt::format("  on NUMA node {}: {}\n", scalar(at(part, "node")), amounts);
+  }
+  std::vector<Row> rows{{"NODE", "USABLE", "OF", "NUMA", "FREE", "IN WHOLE CORES"}};
+  for (const auto& node : arrayAt(*facts, "nodes")) {
+    Row row{std::string(textAt(node, "name")), scalar(at(node, "usable")),
+            scalar(at(node, "cpus"))};
+    for (const auto& zone : arrayAt(node, "numa")) {
+      for (const char* column : {"node", "free", "inWholeCores"})
+        row.push_back(scalar(at(zone, column)));
+      rows.push_back(std::exchange(row, Row{"", "", ""}));
+    }
+  }
+  if (rows.size() > 1) addTable(out, rows);
+}
+
 void addProblems(std::string& out, const json::value& answer) {
   for (const auto& problem : arrayAt(answer, "problems"))
     addParagraph(out, "Problem: ", scalar(&problem));
@@ -171,6 +210,7 @@ void addMembers(std::string& out, const char* what, const json::value* members) 
 void addPluginAnswers(std::string& out, const json::value& answer) {
   if (const auto* gang = at(answer, "gang")) addGang(out, *gang);
   addPodQuota(out, answer);
+  addPodCpus(out, answer);
   if (const auto* reservations = at(answer, "reservations"); reservations)
     addReservations(out, *reservations);
 }

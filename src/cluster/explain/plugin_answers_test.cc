@@ -162,6 +162,24 @@ Quota  org
 )");
 }
 
+TEST(PluginAnswersTest, APodIsToldItsCpusOrWhereSomeAre) {
+  EXPECT_EQ(ofPod(R"({"plugins": {"NodeNUMAResource": {"cpus": 4, "cpuBindPolicy": "FullPCPUs",
+      "required": true, "nodes": [{"name": "a", "usable": 2, "cpus": 8, "numa": [
+        {"node": 0, "free": 3, "inWholeCores": 2}, {"node": 1, "free": 1, "inWholeCores": 0}]}]}}})"),
+            R"(
+CPUs   4, which must be FullPCPUs
+  NODE  USABLE  OF  NUMA  FREE  IN WHOLE CORES
+  a     2       8   0     3     2
+                    1     1     0
+)");
+  EXPECT_EQ(ofPod(R"({"plugins": {"NodeNUMAResource": {"cpus": 2, "cpuset": "0-1",
+      "numaNodeResources": [{"node": 0, "resources": {"cpu": "2"}}]}}})"),
+            R"(
+CPUs   0-1
+  on NUMA node 0: cpu 2
+)");
+}
+
 TEST(PluginAnswersTest, WhatIsNotThereIsNotMentioned) {
   EXPECT_EQ(ofPod(R"({"pod": "d/p", "state": "bound"})"), "");
   EXPECT_THAT(

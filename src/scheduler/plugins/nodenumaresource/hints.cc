@@ -11,7 +11,7 @@ namespace koord::scheduler {
 
 namespace {
 
-constexpr const char* kNoZones = "node(s) missing NUMA resources";
+constexpr const char* kNoneReported = "node(s) missing NUMA resources";
 constexpr const char* kInsufficient = "node(s) Insufficient NUMA Node resources";
 constexpr const char* kPolicyConflict = "node(s) NUMA Topology policy not match";
 
@@ -86,7 +86,7 @@ NodeNumaResource::Decision NodeNumaResource::decide(const PodInfo& pod, const Nu
   const auto policy = policyOf(demand, about);
   if (!policy) return {Status::unresolvable(kPolicyConflict)};
   if (*policy == NumaPolicy::None) return {};
-  if (about.zones.empty()) return {Status::unresolvable(kNoZones)};
+  if (about.zones.empty()) return {Status::unresolvable(kNoneReported)};
   std::vector<NumaHints> hints;
   std::vector<std::string> refusals;
   for (NumaHintProvider* provider : providers()) {

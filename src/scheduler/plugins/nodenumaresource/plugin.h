@@ -121,6 +121,7 @@ class NodeNumaResource final : public Plugin,
                           std::optional<std::int64_t> boundCpu) const;
 
   // services.cc
+  json::array freest(const NumaDemand& demand) const;
   Result<json::value> describe(const std::string& name) const;
 
   Handle& handle_;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <span>
 
 #include "scheduler/plugins/nodenumaresource/plugin.h"
 
@@ -124,6 +126,34 @@ Result<json::value> NodeNumaResource::describe(const std::string& name) const {
   return json::value(std::move(out));
 }
 
+// Where most is free for it.
+json::array NodeNumaResource::freest(const NumaDemand& demand) const {
+  constexpr std::size_t kShown = 5;
+  std::vector<std::pair<int, NodeId>> nodes;  // by what it could have, most first
+  cluster_.live().forEach([&](NodeId node) {
+    const NodeBind bind = bindOn(demand, table_.at(node));
+    if (!bind.binds() || !table_.at(node).valid()) return;
+    nodes.emplace_back(-table_.free(node).node.usable(bind.policy, bind.required), node);
+  });
+  const std::size_t shown = std::min(kShown, nodes.size());
+  std::ranges::partial_sort(nodes, nodes.begin() + static_cast<std::ptrdiff_t>(shown));
+  json::array list;
+  for (const auto& [usable, node] : std::span(nodes).first(shown)) {
+    const NumaNode& about = table_.at(node);
+    const NodeFreeCpus& free = table_.free(node);
+    json::array zones;
+    for (std::size_t i = 0; i < free.byNuma.size(); ++i)
+      zones.push_back(json::object{{"node", about.cpus.numaIds()[i]},
+                                   {"free", free.byNuma[i].all},
+                                   {"inWholeCores", free.byNuma[i].whole}});
+    list.push_back(json::object{{"name", cluster_.node(node).name},
+                                {"usable", -usable},
+                                {"cpus", about.cpus.cpuCount()},
+                                {"numa", std::move(zones)}});
+  }
+  return list;
+}
+
 json::value NodeNumaResource::factsOf(const PodInfo& pod) const {
   const NumaDemand& demand = demandOf(pod);
   json::object facts;
@@ -138,6 +168,8 @@ json::value NodeNumaResource::factsOf(const PodInfo& pod) const {
     if (!grant->cpus.empty()) facts["cpuset"] = grant->cpus.toString();
     if (!grant->numa.empty())
       facts["numaNodeResources"] = partsJson(cluster_.resources(), grant->numa);
+  } else if (auto nodes = freest(demand); !nodes.empty()) {
+    facts["nodes"] = std::move(nodes);
   }
   return facts.empty() ? json::value(nullptr) : json::value(std::move(facts));
 }

@@ -1,0 +1,212 @@
+// CPUs in a whole scheduler, on virtual time, and together with reservations.
+
+#include <gmock/gmock.h>
+
+#include "scheduler/core/scheduler_fixture.h"
+#include "scheduler/plugins/nodenumaresource/numa_world.h"
+#include "scheduler/plugins/reservation/reservation_object.h"
+
+namespace koord::scheduler {
+namespace {
+
+using testing::aPod;
+using testing::aReservation;
+using testing::aService;
+using ::testing::Contains;
+using testing::given;
+using ::testing::HasSubstr;
+using testing::Machine;
+using testing::NumaWorld;
+using testing::PodBuilder;
+using testing::topologyOf;
+using testing::withNumaPolicy;
+
+const std::string kWholeCores = R"({"requiredCPUBindPolicy":"FullPCPUs"})";
+
+struct Whole : testing::SchedulerFixture {
+  Whole() : SchedulerFixture(parseConfiguration(testing::kWithNuma).value()) { scheduler->start(); }
+  using SchedulerFixture::create;
+  void machine(const std::string& name, const Machine& machine = {}) {
+    node(testing::nodeOf(name, machine));
+    report(name, machine);
+  }
+  void report(const std::string& name, const Machine& machine = {}) {
+    scheduler->stores().of<api::NodeResourceTopology>().set(topologyOf(name, machine));
+  }
+  std::string status(const std::string& pod) {
+    const auto& annotations = pods.at(pod)->metadata.annotations;
+    const auto* text = api::findIn(annotations, model::kAnnotationResourceStatus);
+    return text ? *text : "";
+  }
+  void expectSound() {
+    const Cluster& cluster = scheduler->cluster();
+    cluster.live().forEach([&](NodeId id) { EXPECT_EQ(cluster.verifyNode(id), ""); });
+  }
+  void restart(bool topologyFirst) {
+    create();
+    node(testing::nodeOf("a", Machine{}));
+    if (topologyFirst) report("a");
+    for (const auto& [name, pod] : pods) scheduler->podAdded(pod);
+    if (!topologyFirst) report("a");
+    scheduler->start();
+    run();
+  }
+};
+
+TEST(WholeNuma, cpus_travel_with_the_binding) {
+  Whole f;
+  f.machine("a");
+  f.create(aService("web", "4"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("web"), "a");
+  EXPECT_EQ(f.status("web"), R"({"cpuset":"0-3"})");
+  EXPECT_EQ(f.pods.at("web")->metadata.annotations.at(model::kAnnotationResourceSpec),
+            R"({"preferredCPUBindPolicy":"FullPCPUs"})");
+  EXPECT_EQ(f.bindings["web"], 1);
+  f.expectSound();
+}
+
+TEST(WholeNuma, a_restart_finds_every_cpu_where_it_was_in_any_order) {
+  for (const bool topologyFirst : {true, false}) {
+    Whole f;
+    f.machine("a");
+    f.create(aService("one", "4"));
+    f.create(aService("two", "6", kWholeCores));
+    f.run();
+    const std::string one = f.status("one"), two = f.status("two");
+    f.restart(topologyFirst);
+    f.create(aService("three", "6", kWholeCores));
+    f.run();
+    EXPECT_EQ(f.status("one"), one);
+    EXPECT_EQ(f.status("two"), two);
+    EXPECT_EQ(f.nodeOf("three"), "a");
+    CpuSet all;
+    for (const char* name : {"one", "two", "three"}) {
+      const auto status = parseJson(f.status(name));
+      const CpuSet cpus = CpuSet::parse(textAt(*status, "cpuset")).value();
+      EXPECT_FALSE(all.intersects(cpus)) << name;
+      all = all.unionWith(cpus);
+    }
+    EXPECT_EQ(all.size(), 16);
+    f.expectSound();
+  }
+}
+
+TEST(WholeNuma, a_binding_that_fails_gives_its_cpus_back) {
+  Whole f;
+  f.machine("a", {1, 1, 2, 2});
+  bool refuse = true;
+  f.beforeBind = [&](const std::string&) -> Result<std::string> {
+    if (refuse) return fail(ErrorCode::Invalid, "not now");
+    return "{}";
+  };
+  f.create(aService("one", "4"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("one"), "");
+  refuse = false;
+  f.run(std::chrono::minutes(2));
+  EXPECT_EQ(f.status("one"), R"({"cpuset":"0-3"})");
+}
+
+TEST(WholeNuma, a_topology_wakes_who_waits_for_it) {
+  Whole f;
+  f.node(testing::nodeOf("a", Machine{}));
+  f.create(aService("web", "4"));
+  f.run();
+  EXPECT_EQ(f.nodeOf("web"), "");
+  EXPECT_THAT(f.conditions, Contains(HasSubstr("node(s) invalid CPU Topology")));
+  f.report("a");
+  f.run();
+  EXPECT_EQ(f.nodeOf("web"), "a");
+}
+
+TEST(WholeNuma, a_departure_wakes_who_waits_for_its_cpus) {
+  Whole f;
+  f.machine("a");
+  f.create(aService("one", "16", kWholeCores));
+  f.run();
+  PodBuilder two = aService("two", "2", kWholeCores);
+  two.object().spec.containers[0].resources.requests["cpu"] = testing::quantity("2");
+  f.create(two);
+  f.run();
+  EXPECT_EQ(f.nodeOf("two"), "");
+  f.remove("one");
+  f.run();
+  EXPECT_EQ(f.status("two"), R"({"cpuset":"0-1"})");
+}
+
+TEST(WholeNuma, preemption_frees_cpus) {
+  Whole f;
+  f.machine("a");
+  f.create(aService("low", "16", kWholeCores).priority(9000));
+  f.run();
+  f.create(aService("high", "8", kWholeCores).priority(9900));
+  f.run(std::chrono::minutes(1));
+  EXPECT_THAT(f.deletions, Contains("low"));
+  EXPECT_EQ(f.status("high"), R"({"cpuset":"0-7"})");
+  f.expectSound();
+}
+
+// --- With reservations.
+
+struct Reserving : NumaWorld {
+  Reserving() : NumaWorld({}, testing::kWithNuma) {}
+  void reserve(testing::ReservationBuilder reservation, const std::string& status) {
+    reservation.label(std::string(model::kLabelQos), "LSR");
+    reservation.annotation(std::string(model::kAnnotationResourceStatus), status);
+    world.stores().of<api::Reservation>().set(reservation.owner("app", "web").on("a").build());
+  }
+};
+PodBuilder owner(const std::string& name, const std::string& cpu) {
+  PodBuilder pod = aService(name, cpu, kWholeCores);
+  pod.label("app", "web");
+  return pod;
+}
+
+TEST(WholeNuma, an_owner_gets_the_cpus_of_its_reservation) {
+  Reserving f;
+  f.machine("a");
+  f.reserve(aReservation("r").request("cpu", "4"), R"({"cpuset":"4-7"})");
+  EXPECT_EQ(f.place(aService("other", "4", kWholeCores)), R"({"cpuset":"8-11"})");
+  EXPECT_EQ(f.place(owner("web", "2")), R"({"cpuset":"4-5"})");
+  EXPECT_EQ(f.place(owner("web2", "2")), R"({"cpuset":"6-7"})");
+  f.expectSound();
+}
+
+TEST(WholeNuma, nobody_else_gets_the_cpus_of_a_reservation) {
+  Reserving f;
+  f.machine("a", {1, 1, 4, 2});
+  f.reserve(aReservation("r").request("cpu", "6"), R"({"cpuset":"0-5"})");
+  EXPECT_THAT(f.ask(aService("other", "4", kWholeCores)), HasSubstr("not enough cpus"));
+  EXPECT_EQ(f.ask(aService("other", "2", kWholeCores)), "");
+  EXPECT_EQ(f.ask(owner("web", "4")), "");
+  PodBuilder ignoring = aService("x", "8", kWholeCores);
+  ignoring.label(std::string(model::kLabelReservationIgnored), "true");
+  EXPECT_EQ(f.ask(ignoring), "");
+}
+
+TEST(WholeNuma, a_restricted_reservation_gives_its_own_cpus_only) {
+  Reserving f;
+  f.machine("a");
+  f.reserve(aReservation("r").request("cpu", "4").policy("Restricted"), R"({"cpuset":"4-7"})");
+  EXPECT_EQ(f.place(owner("web", "2")), R"({"cpuset":"4-5"})");
+  EXPECT_EQ(f.place(owner("big", "4")), R"({"cpuset":"0-3"})");
+}
+
+TEST(WholeNuma, what_owners_hold_of_zones_is_counted_once) {
+  Reserving f;
+  f.machine("a", {}, {{std::string(kLabelNumaPolicy), "SingleNUMANode"}});
+  f.reserve(aReservation("r").request("cpu", "6"),
+            R"({"numaNodeResources":[{"node":0,"resources":{"cpu":"6"}}]})");
+  EXPECT_THAT(f.ask(aPod("other").request("cpu", "9")), HasSubstr("NUMA"));
+  PodBuilder web = aPod("web").request("cpu", "6").label("app", "web");
+  EXPECT_EQ(f.place(web), R"({"numaNodeResources":[{"node":0,"resources":{"cpu":"6"}}]})");
+  EXPECT_EQ(f.place(aPod("two").request("cpu", "8")),
+            R"({"numaNodeResources":[{"node":1,"resources":{"cpu":"8"}}]})");
+  EXPECT_EQ(f.place(aPod("three").request("cpu", "2")),
+            R"({"numaNodeResources":[{"node":0,"resources":{"cpu":"2"}}]})");
+  f.expectSound();
+}
+
+}  // namespace
+}  // namespace koord::scheduler

@@ -64,7 +64,8 @@ Status NodeNumaResource::judgeAmplified(const NumaDemand& demand, NodeId node,
   const std::int64_t bound = std::int64_t{1000} * table_.use(node).held().size();
   std::int64_t requested = Cluster::columnAt(cluster_.requested(kCpu), node);
   if (credit) requested = std::max<std::int64_t>(requested - credit->amount.amount(kCpu), 0);
-  if (bound > 0 && requested >= bound) requested += amplify(bound, about.cpuRatio) - bound;
+  if (bound > 0 && requested >= bound)
+    requested = addSaturating(requested, amplify(bound, about.cpuRatio) - bound);
   const std::int64_t allocatable = Cluster::columnAt(cluster_.allocatable(kCpu), node);
   return needed > allocatable - requested ? Status::unschedulable(kInsufficientAmplified)
                                           : Status{};
@@ -98,7 +99,7 @@ Status NodeNumaResource::judgeDesignated(const PodInfo& pod, const NumaDemand& d
                                          NodeId node) {
   if (bindOn(demand, table_.at(node)).binds() && !table_.at(node).valid())
     return Status::unresolvable(kInvalidTopology);
-  return allocate(pod, demand, node, kAnyNuma, "").status;
+  return allocate(pod, demand, node, kAnyNuma, nullptr).status;
 }
 
 Status NodeNumaResource::filterReservation(const PodInfo& pod, const ReservationOnNode& reservation,

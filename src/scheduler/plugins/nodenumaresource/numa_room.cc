@@ -39,7 +39,7 @@ NumaRoom::NumaRoom(const NumaTable& table, NodeId node, const NumaDemand& demand
       break;
     }
   }
-  if (terms_.onlyAmounts) capAmounts();
+  if (!terms_.limited.empty()) capAmounts();
   if (!bind_.binds()) return;
   countCpus();
   trimCpus();
@@ -84,15 +84,10 @@ void NumaRoom::readZone(std::size_t z) {
 void NumaRoom::capAmounts() {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const ResourceId id = columns_[c].id;
-    const bool limited = std::ranges::any_of(*terms_.onlyAmounts, [&](const NumaAmounts& part) {
-      bool named = id < kFirstScalar && part.amounts.base[id] != 0;
-      for (const auto& [scalar, amount] : part.amounts.scalars) named |= scalar == id;
-      return named;
-    });
-    if (!limited) continue;
+    if (std::ranges::find(terms_.limited, id) == terms_.limited.end()) continue;
     for (std::size_t z = 0; z < node_.zones.size(); ++z) {
       std::int64_t& free = free_[z * columns_.size() + c];
-      const std::int64_t most = amountIn(*terms_.onlyAmounts, node_.zones[z].id, id);
+      const std::int64_t most = amountIn(terms_.onlyAmounts, node_.zones[z].id, id);
       free = std::clamp<std::int64_t>(most, 0, free);
     }
   }
@@ -269,7 +264,8 @@ std::int64_t NumaRoom::score(NumaMask affinity, std::optional<std::int64_t> boun
     });
     const bool cpu = column.id == kCpu;
     const std::int64_t used = cpu && boundCpu ? *boundCpu : total - left;
-    mean.add(used + (cpu && bind_.binds() ? amplify(column.wanted, node_.cpuRatio) : column.wanted),
+    mean.add(addSaturating(used, cpu && bind_.binds() ? amplify(column.wanted, node_.cpuRatio)
+                                                      : column.wanted),
              total, column.weight);
   }
   return mean.score();

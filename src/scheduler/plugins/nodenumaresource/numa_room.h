@@ -34,8 +34,9 @@ struct RoomTerms {
   std::vector<NumaAmounts> amounts;
   // It gets nothing else.
   std::optional<CpuSet> onlyCpus;
-  std::optional<std::vector<NumaAmounts>> onlyAmounts;  // of resources that are in here
-  CpuSet preferred;                                     // CPUs that it gets first
+  std::vector<ResourceId> limited;       // of these resources it gets
+  std::vector<NumaAmounts> onlyAmounts;  // no more than this
+  CpuSet preferred;                      // CPUs that it gets first
 };
 
 struct RoomTaken {

@@ -61,24 +61,19 @@ NumaMask NodeNumaResource::maskOf(const NumaGrant& grant) {
 // --- Reserve.
 
 RoomTaken NodeNumaResource::allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node,
-                                     NumaMask affinity, const std::string& reservation) {
+                                     NumaMask affinity, const std::string* reservation) {
   const NumaStrategy strategy = strategyOf(table_.at(node));
-  const bool named = !reservation.empty();
   RoomTaken taken;
   taken.status = Status::unschedulable(std::string(kNotEnoughCpus));
-  for (Source& source : sourcesOf(pod, demand, node, named ? &reservation : nullptr)) {
-    if (demand.designated) {
-      affinity = maskOf(*demand.designated);
-      source.terms.preferred = demand.designated->cpus;
-      if (!demand.designated->numa.empty()) source.terms.onlyAmounts = demand.designated->numa;
-    }
+  for (Source& source : sourcesOf(pod, demand, node, reservation)) {
+    if (demand.designated) affinity = maskOf(*demand.designated);
     const NumaRoom room(table_, node, demand, zoneScorer_, std::move(source.terms));
     RoomTaken here = room.take(accumulator_, affinity, strategy);
     if (here.status.ok() && demand.designated && here.grant.cpus != demand.designated->cpus)
       here.status = Status::unschedulable(std::string(kNotEnoughCpus));
     taken = std::move(here);
     if (taken.status.ok()) break;
-    if (named && !source.reservation.empty())
+    if (reservation && !source.reservation.empty())
       taken.status = Status::unschedulable(kNoRoomInReservation);
   }
   return taken;
@@ -100,7 +95,7 @@ Status NodeNumaResource::reserve(CycleState&, const PodPtr& pod, NodeId node) {
   }
   const ReservationsOffer* offer = reservations();
   const std::string reservation = offer ? offer->reservationFor(*pod, node) : std::string();
-  RoomTaken taken = allocate(*pod, demand, node, affinity, reservation);
+  RoomTaken taken = allocate(*pod, demand, node, affinity, &reservation);
   if (!taken.status.ok()) return taken.status;
   if (!taken.grant.nothing()) table_.assign(*pod, std::move(taken.grant));
   return {};

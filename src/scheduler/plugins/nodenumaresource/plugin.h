@@ -111,7 +111,7 @@ class NodeNumaResource final : public Plugin,
 
   // plugin.cc
   RoomTaken allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node, NumaMask affinity,
-                     const std::string& reservation);
+                     const std::string* reservation);
   static NumaMask maskOf(const NumaGrant& grant);
 
   // score.cc

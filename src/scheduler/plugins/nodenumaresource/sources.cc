@@ -36,6 +36,17 @@ void append(std::vector<NumaAmounts>& to, const std::vector<NumaAmounts>& parts)
   to.insert(to.end(), parts.begin(), parts.end());
 }
 
+// Of the resources that are named, no more than this.
+void limit(RoomTerms& terms, const std::vector<NumaAmounts>& named,
+           std::vector<NumaAmounts> amounts) {
+  for (const NumaAmounts& part : named)
+    part.amounts.forEach([&](ResourceId id, std::int64_t amount) {
+      if (amount != 0 && std::ranges::find(terms.limited, id) == terms.limited.end())
+        terms.limited.push_back(id);
+    });
+  terms.onlyAmounts = std::move(amounts);
+}
+
 // What a reservation has of a node.
 struct Reserved {
   std::string uid;
@@ -81,6 +92,10 @@ std::vector<NodeNumaResource::Source> NodeNumaResource::sourcesOf(const PodInfo&
                                                                   NodeId node,
                                                                   const std::string* only) const {
   RoomTerms base;
+  if (demand.designated) {
+    base.preferred = demand.designated->cpus;
+    limit(base, demand.designated->numa, demand.designated->numa);
+  }
   if (const NumaGrant* own = table_.grantOn(pod.uid(), node)) {
     if (!own->cpus.empty()) base.cpus.push_back(own->cpus);
     append(base.amounts, own->numa);
@@ -107,16 +122,15 @@ std::vector<NodeNumaResource::Source> NodeNumaResource::sourcesOf(const PodInfo&
     }
     return sources;
   }
-  for (const Reserved& reserved : matched) {
+  for (Reserved& reserved : matched) {
     if (only && reserved.uid != *only) continue;
     Source& source = sources.emplace_back(Source{reserved.uid, base});
     source.terms.cpus.push_back(reserved.cpus);
-    source.terms.preferred = reserved.cpus;
+    if (!demand.designated) source.terms.preferred = reserved.cpus;
     append(source.terms.amounts, reserved.rest);
     if (!reserved.restricted) continue;
     if (!reserved.all->cpus.empty()) source.terms.onlyCpus = reserved.cpus;
-    source.terms.onlyAmounts =
-        reserved.all->numa.empty() ? std::nullopt : std::optional(reserved.rest);
+    limit(source.terms, reserved.all->numa, std::move(reserved.rest));
   }
   // Of a reservation without CPUs and zones a pod uses what the node has.
   const bool mustUseOne = only || demand.needsReservation;

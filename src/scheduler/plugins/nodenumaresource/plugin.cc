@@ -106,9 +106,25 @@ void NodeNumaResource::unreserve(CycleState& state, const PodPtr&, NodeId) {
   state.annotations().erase(std::string(model::kAnnotationResourceSpec));
 }
 
+// Somebody else may have given the same CPUs away since they were chosen: another scheduler, or this
+// one before it lost the lead. A reserve pod shares its CPUs with owners.
+std::string NodeNumaResource::takenMeanwhile(const PodInfo& pod, const NumaGrant& grant,
+                                             NodeId node) const {
+  std::string taken;
+  table_.forEachPod(node, [&](const PodInfo& other, const NumaGrant& theirs) {
+    if (other.uid() == pod.uid() || other.kind || pod.kind) return;
+    const CpuSet both = grant.cpus.intersect(theirs.cpus);
+    if (!both.empty() && taken.empty())
+      taken = fmt::format("CPUs {} have been given to {} meanwhile", both.toString(), other.key());
+  });
+  return taken;
+}
+
 Task<Status> NodeNumaResource::preBind(CycleState& state, PodPtr pod, NodeId node) {
   const NumaGrant* grant = table_.grantOn(pod->uid(), node);
   if (!grant) co_return Status{};
+  std::string taken = takenMeanwhile(*pod, *grant, node);
+  if (!taken.empty()) co_return Status::unschedulable(std::move(taken));
   api::StringMap& annotations = state.annotations();
   annotations[std::string(model::kAnnotationResourceStatus)] =
       resourceStatusText(cluster_.resources(), *grant);

@@ -113,6 +113,7 @@ class NodeNumaResource final : public Plugin,
   RoomTaken allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node, NumaMask affinity,
                      const std::string* reservation);
   static NumaMask maskOf(const NumaGrant& grant);
+  std::string takenMeanwhile(const PodInfo& pod, const NumaGrant& grant, NodeId node) const;
 
   // score.cc
   std::int64_t scoreOf(const PodInfo& pod, const NumaDemand& demand, NodeId node,

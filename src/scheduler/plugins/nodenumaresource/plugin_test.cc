@@ -378,6 +378,33 @@ TEST(NodeNuma, a_pod_gets_again_what_it_is_to_have_again) {
   EXPECT_EQ(f.ask(other), kNotEnough);
 }
 
+struct PreBinding {
+  static Task<void> run(NodeNumaResource* plugin, CycleState* state, PodPtr pod, NodeId node,
+                        Status* result) {
+    auto binding = plugin->preBind(*state, pod, node);
+    *result = co_await binding;
+  }
+};
+
+TEST(NodeNuma, cpus_that_somebody_else_gave_away_are_not_bound) {
+  NumaWorld f;
+  f.machine("a");
+  const PodPtr pod = f.world.pod(aService("p", "4"));
+  EXPECT_EQ(f.place(aService("p", "4")), R"({"cpuset":"0-3"})");
+  const auto bind = [&] {
+    CycleState state;
+    Status status;
+    TaskGroup tasks;
+    tasks.spawn(PreBinding::run(f.plugin, &state, pod, f.id("a"), &status));
+    f.world.loop().runReady();
+    return status.ok() ? state.annotations().at(model::kAnnotationResourceStatus)
+                       : status.message();
+  };
+  EXPECT_EQ(bind(), R"({"cpuset":"0-3"})");
+  f.world.bound(given(aService("q", "2"), "a", R"({"cpuset":"3-4"})"));
+  EXPECT_EQ(bind(), "CPUs 3 have been given to default/q meanwhile");
+}
+
 // --- People.
 
 TEST(NodeNuma, tells_what_a_node_has) {

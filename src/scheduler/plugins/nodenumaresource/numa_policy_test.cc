@@ -71,7 +71,7 @@ struct PlainMerge {
 TEST(NumaPolicy, merges_like_the_product_of_all_lists) {
   Random random(7);
   int admitted = 0, narrowed = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     const int zones = 1 + static_cast<int>(random.below(4));
     std::vector<int> ids;
     for (int i = 0; i < zones; ++i) ids.push_back(i);
@@ -108,8 +108,8 @@ TEST(NumaPolicy, merges_like_the_product_of_all_lists) {
       ASSERT_TRUE(choice.admitted);
     }
   }
-  EXPECT_GT(admitted, 500);
-  EXPECT_GT(narrowed, 20);
+  EXPECT_GT(admitted, 150);
+  EXPECT_GT(narrowed, 5);
 }
 
 TEST(NumaPolicy, a_single_node_is_chosen_by_the_sum_of_scores) {

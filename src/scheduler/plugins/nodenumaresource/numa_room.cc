@@ -93,11 +93,9 @@ void NumaRoom::capAmounts() {
   }
 }
 
-CpuOffer NumaRoom::cpuOffer() const {
-  CpuUse use = terms_.cpus.empty() ? table_.use(id_) : table_.use(id_).without(terms_.cpus);
-  CpuSet available = availableCpus(node_.cpus, use, 1, node_.reserved);
-  if (terms_.onlyCpus) available = available.intersect(*terms_.onlyCpus);
-  return {node_.cpus, std::move(use), 1, std::move(available)};
+CpuSet NumaRoom::availableFrom(const CpuUse& use) const {
+  const CpuSet available = availableCpus(node_.cpus, use, 1, node_.reserved);
+  return terms_.onlyCpus ? available.intersect(*terms_.onlyCpus) : available;
 }
 
 void NumaRoom::countCpus() {
@@ -105,10 +103,7 @@ void NumaRoom::countCpus() {
     counted_ = table_.free(id_);
     return;
   }
-  const CpuUse use = terms_.cpus.empty() ? table_.use(id_) : table_.use(id_).without(terms_.cpus);
-  CpuSet available = availableCpus(node_.cpus, use, 1, node_.reserved);
-  if (terms_.onlyCpus) available = available.intersect(*terms_.onlyCpus);
-  counted_ = countFreeCpus(node_.cpus, available);
+  counted_ = countFreeCpus(node_.cpus, availableFrom(table_.use(id_).without(terms_.cpus)));
 }
 
 int NumaRoom::usableCpus(int numa) const {
@@ -235,7 +230,10 @@ RoomTaken NumaRoom::take(CpuAccumulator& accumulator, NumaMask affinity,
   cpus.request = {demand_.cpus, bind_.policy, demand_.exclusive, strategy};
   cpus.required = bind_.required;
   cpus.preferred = terms_.preferred;
-  CpuChoice choice = chooseCpus(accumulator, cpuOffer(), cpus);
+  const CpuUse& all = table_.use(id_);
+  const CpuUse rest = terms_.cpus.empty() ? CpuUse() : all.without(terms_.cpus);
+  const CpuUse& use = terms_.cpus.empty() ? all : rest;
+  CpuChoice choice = chooseCpus(accumulator, {node_.cpus, use, 1, availableFrom(use)}, cpus);
   if (!choice.ok()) return {Status::unschedulable(choice.failure), {}};
   grant.cpus = std::move(choice.cpus);
   grant.exclusive = demand_.exclusive;

@@ -80,7 +80,7 @@ class NumaRoom {
   void countCpus();
   void trimCpus();
   bool plain() const { return terms_.cpus.empty() && !terms_.onlyCpus; }
-  CpuOffer cpuOffer() const;
+  CpuSet availableFrom(const CpuUse& use) const;
 
   // fn(position) for zones of the set.
   template <class F>

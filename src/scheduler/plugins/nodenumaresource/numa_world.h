@@ -67,8 +67,12 @@ struct NumaWorld {
     const PodPtr pod = world.pod(builder);
     EXPECT_TRUE(cluster().assume(pod, id(node)));
     CycleState state;
-    for (const auto& reserving : world.profile().reserve) {
-      const Status status = reserving.point->reserve(state, pod, id(node));
+    // A profile of one plugin has no list of those that reserve.
+    std::vector<ReservePlugin*> reserving;
+    for (const auto& each : world.profile().reserve) reserving.push_back(each.point);
+    if (reserving.empty()) reserving.push_back(plugin);
+    for (ReservePlugin* each : reserving) {
+      const Status status = each->reserve(state, pod, id(node));
       if (status.ok()) continue;
       (void)cluster().forget(pod->uid());
       return status.message();

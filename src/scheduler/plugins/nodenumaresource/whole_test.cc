@@ -176,6 +176,7 @@ TEST(WholeNuma, an_owner_gets_the_cpus_of_its_reservation) {
 TEST(WholeNuma, nobody_else_gets_the_cpus_of_a_reservation) {
   Reserving f;
   f.machine("a", {1, 1, 4, 2});
+  f.world.node(testing::nodeOf("a", {1, 1, 8, 2}));  // so that room is not what is missing
   f.reserve(aReservation("r").request("cpu", "6"), R"({"cpuset":"0-5"})");
   EXPECT_THAT(f.ask(aService("other", "4", kWholeCores)), HasSubstr("not enough cpus"));
   EXPECT_EQ(f.ask(aService("other", "2", kWholeCores)), "");
@@ -190,7 +191,7 @@ TEST(WholeNuma, a_restricted_reservation_gives_its_own_cpus_only) {
   f.machine("a");
   f.reserve(aReservation("r").request("cpu", "4").policy("Restricted"), R"({"cpuset":"4-7"})");
   EXPECT_EQ(f.place(owner("web", "2")), R"({"cpuset":"4-5"})");
-  EXPECT_EQ(f.place(owner("big", "4")), R"({"cpuset":"0-3"})");
+  EXPECT_EQ(f.place(owner("big", "4")), R"({"cpuset":"8-11"})");
 }
 
 TEST(WholeNuma, what_owners_hold_of_zones_is_counted_once) {

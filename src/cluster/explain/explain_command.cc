@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/yaml.h"
 #include "cluster/explain/explanation.h"
+#include "cluster/explain/node_picture.h"
 #include "cluster/explain/plugin_answers.h"
 #include "cluster/explain/pod_in_file.h"
 #include "cluster/up/components.h"
@@ -55,6 +56,8 @@ Subject subjectOf(const ExplainOptions& options) {
       return {"Coscheduling", {"gang/" + keyOf(options.name)}};
     case ExplainOptions::About::Quota:
       return {"ElasticQuota", {"explain/" + options.name, "quotas/" + options.name}};
+    case ExplainOptions::About::Node:
+      return {"NodeNUMAResource", {"nodes/" + options.name}};
     default:
       return {"Reservation", {"reservations/" + options.name}};
   }
@@ -211,6 +214,8 @@ std::string textOf(const ExplainOptions& options, const json::value& answer) {
       return gangText(answer);
     case ExplainOptions::About::Quota:
       return quotaText(answer);
+    case ExplainOptions::About::Node:
+      return nodePicture(answer);
     case ExplainOptions::About::Reservation:
       return reservationText(answer);
     default:

@@ -1,14 +1,14 @@
 #pragma once
 
 // "koordctl explain": asks a running koord-scheduler why a pod is where it is, why it still waits, or what
-// would become of one that does not exist yet; and how a gang, a quota or a reservation stands.
+// would become of one that does not exist yet; and how a gang, a quota, a reservation or a node's CPUs stand.
 
 #include <string>
 
 namespace koord::cluster {
 
 struct ExplainOptions {
-  enum class About { Pod, Gang, Quota, Reservation };
+  enum class About { Pod, Gang, Quota, Reservation, Node };
   About about = About::Pod;
   // Of pods and gangs "NAMESPACE/NAME", or "NAME" in the namespace default.
   std::string name;

@@ -36,7 +36,7 @@ Status NodeNumaResource::filter(const CycleState& state, const PodInfo& pod, Nod
 }
 
 Status NodeNumaResource::judge(const PodInfo& pod, const NumaDemand& demand, NodeId node,
-                               const NodeCredit* credit) {
+                               const NodeCredit* credit) const {
   const NumaNode& about = table_.at(node);
   const auto policy = policyOf(demand, about);
   if (!policy) return Status::unresolvable(kPolicyMismatch);
@@ -83,7 +83,7 @@ Status NodeNumaResource::judgeBinding(const NumaDemand& demand, const NumaNode& 
 
 // Whether some reservation, or the node, has it.
 Status NodeNumaResource::judgeAny(const PodInfo& pod, const NumaDemand& demand, NodeId node,
-                                  NumaMask affinity) {
+                                  NumaMask affinity) const {
   Status status;
   for (Source& source : sourcesOf(pod, demand, node)) {
     const NumaRoom room(table_, node, demand, zoneScorer_, std::move(source.terms));
@@ -96,7 +96,7 @@ Status NodeNumaResource::judgeAny(const PodInfo& pod, const NumaDemand& demand, 
 }
 
 Status NodeNumaResource::judgeDesignated(const PodInfo& pod, const NumaDemand& demand,
-                                         NodeId node) {
+                                         NodeId node) const {
   if (bindOn(demand, table_.at(node)).binds() && !table_.at(node).valid())
     return Status::unresolvable(kInvalidTopology);
   return allocate(pod, demand, node, kAnyNuma, nullptr).status;

@@ -81,7 +81,7 @@ bool NodeNumaResource::shuns(NodeId node, NumaMask mask) const {
 }
 
 NodeNumaResource::Decision NodeNumaResource::decide(const PodInfo& pod, const NumaDemand& demand,
-                                                    NodeId node) {
+                                                    NodeId node) const {
   const NumaNode& about = table_.at(node);
   const auto policy = policyOf(demand, about);
   if (!policy) return {Status::unresolvable(kPolicyConflict)};

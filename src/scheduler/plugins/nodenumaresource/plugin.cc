@@ -61,7 +61,7 @@ NumaMask NodeNumaResource::maskOf(const NumaGrant& grant) {
 // --- Reserve.
 
 RoomTaken NodeNumaResource::allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node,
-                                     NumaMask affinity, const std::string* reservation) {
+                                     NumaMask affinity, const std::string* reservation) const {
   const NumaStrategy strategy = strategyOf(table_.at(node));
   RoomTaken taken;
   taken.status = Status::unschedulable(std::string(kNotEnoughCpus));
@@ -137,18 +137,31 @@ Task<Status> NodeNumaResource::preBind(CycleState& state, PodPtr pod, NodeId nod
 
 // --- What may help.
 
+Hint NodeNumaResource::onNode(const PodInfo& pod, const std::string& name) const {
+  const auto node = cluster_.findNode(name);
+  // What a pod sees as free of a reservation is not known here.
+  if (!node || table_.at(*node).cpuRatio > 1) return Hint::Queue;
+  const NumaDemand& demand = demandOf(pod);
+  if (!demand.status.ok()) return Hint::Skip;
+  return judge(pod, demand, *node, nullptr).ok() ? Hint::Queue : Hint::Skip;
+}
+
 std::vector<EventRegistration> NodeNumaResource::eventsToRegister() const {
+  const auto onReport = [this](const PodInfo& pod, const ClusterEvent& event) {
+    const auto after = event.after<api::NodeResourceTopology>();
+    return after ? onNode(pod, after->metadata.name) : Hint::Queue;
+  };
+  const auto onNodeEvent = [this](const PodInfo& pod, const ClusterEvent& event) {
+    return event.newNode ? onNode(pod, event.newNode->metadata.name) : Hint::Skip;
+  };
   using namespace action;
   // Upstream heeds departures and topologies only; labels and ratios of nodes say as much.
-  return {{EventResource::Pod, kDelete | kUpdatePodScaleDown, "", {}},
-          {EventResource::Node,
-           kAdd | kUpdateNodeLabel | kUpdateNodeAnnotation | kUpdateNodeAllocatable,
-           "",
-           {}},
-          {EventResource::Custom,
-           kAdd | kUpdate | kDelete,
-           std::string(KindOf<api::NodeResourceTopology>::value.customResource),
-           {}}};
+  return {
+      {EventResource::Pod, kDelete | kUpdatePodScaleDown, "", {}},
+      {EventResource::Node,
+       kAdd | kUpdateNodeLabel | kUpdateNodeAnnotation | kUpdateNodeAllocatable, "", onNodeEvent},
+      {EventResource::Custom, kAdd | kUpdate | kDelete,
+       std::string(KindOf<api::NodeResourceTopology>::value.customResource), onReport}};
 }
 
 }  // namespace koord::scheduler

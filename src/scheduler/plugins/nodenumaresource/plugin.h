@@ -85,12 +85,14 @@ class NodeNumaResource final : public Plugin,
   }
 
   // filter.cc
-  Status judge(const PodInfo& pod, const NumaDemand& demand, NodeId node, const NodeCredit* credit);
+  Status judge(const PodInfo& pod, const NumaDemand& demand, NodeId node,
+               const NodeCredit* credit) const;
   Status judgeAmplified(const NumaDemand& demand, NodeId node, const NodeCredit* credit,
                         bool binds) const;
   Status judgeBinding(const NumaDemand& demand, const NumaNode& about) const;
-  Status judgeAny(const PodInfo& pod, const NumaDemand& demand, NodeId node, NumaMask affinity);
-  Status judgeDesignated(const PodInfo& pod, const NumaDemand& demand, NodeId node);
+  Status judgeAny(const PodInfo& pod, const NumaDemand& demand, NodeId node,
+                  NumaMask affinity) const;
+  Status judgeDesignated(const PodInfo& pod, const NumaDemand& demand, NodeId node) const;
 
   // sources.cc
   // In the order in which they are tried. `only`: this reservation, if it has any.
@@ -105,13 +107,14 @@ class NodeNumaResource final : public Plugin,
     Status status;
     NumaMask mask = kAnyNuma;
   };
-  Decision decide(const PodInfo& pod, const NumaDemand& demand, NodeId node);
+  Decision decide(const PodInfo& pod, const NumaDemand& demand, NodeId node) const;
   bool shuns(NodeId node, NumaMask mask) const;
   const std::vector<NumaHintProvider*>& providers() const;
 
   // plugin.cc
   RoomTaken allocate(const PodInfo& pod, const NumaDemand& demand, NodeId node, NumaMask affinity,
-                     const std::string* reservation);
+                     const std::string* reservation) const;
+  Hint onNode(const PodInfo& pod, const std::string& name) const;
   static NumaMask maskOf(const NumaGrant& grant);
   std::string takenMeanwhile(const PodInfo& pod, const NumaGrant& grant, NodeId node) const;
 
@@ -132,7 +135,7 @@ class NodeNumaResource final : public Plugin,
   NumaTable& table_;
   const ZoneScorer nodeScorer_;
   const ZoneScorer zoneScorer_;
-  CpuAccumulator accumulator_;
+  mutable CpuAccumulator accumulator_;
   mutable std::shared_ptr<const api::Pod> lastPod_;
   mutable NumaDemand last_;
   // Of the profile, once it is complete.

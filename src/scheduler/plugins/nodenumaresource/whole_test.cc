@@ -120,6 +120,20 @@ TEST(WholeNuma, a_topology_wakes_who_waits_for_it) {
   EXPECT_EQ(f.nodeOf("web"), "a");
 }
 
+TEST(WholeNuma, topologies_that_do_not_help_wake_nobody) {
+  Whole f;
+  for (const char* name : {"a", "b"}) f.node(testing::nodeOf(name, Machine{}));
+  f.create(aService("web", "12"));
+  f.run(std::chrono::minutes(1));
+  const auto told = f.conditions.size();
+  f.report("a", {1, 1, 4, 2});
+  f.run(std::chrono::minutes(1));
+  EXPECT_EQ(f.conditions.size(), told);
+  f.report("b");
+  f.run(std::chrono::minutes(1));
+  EXPECT_EQ(f.nodeOf("web"), "b");
+}
+
 TEST(WholeNuma, a_departure_wakes_who_waits_for_its_cpus) {
   Whole f;
   f.machine("a");

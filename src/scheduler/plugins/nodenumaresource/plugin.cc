@@ -94,7 +94,8 @@ Status NodeNumaResource::reserve(CycleState&, const PodPtr& pod, NodeId node) {
     affinity = decision.mask;
   }
   const ReservationsOffer* offer = reservations();
-  const std::string reservation = offer ? offer->reservationFor(*pod, node) : std::string();
+  std::string reservation = offer ? offer->reservationOf(pod->uid()) : std::string();
+  if (offer && reservation.empty()) reservation = offer->nominationOf(*pod, node, true);
   RoomTaken taken = allocate(*pod, demand, node, affinity, &reservation);
   if (!taken.status.ok()) return taken.status;
   if (!taken.grant.nothing()) table_.assign(*pod, std::move(taken.grant));

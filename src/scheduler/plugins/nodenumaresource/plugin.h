@@ -8,8 +8,8 @@
 // what an attempt makes of them. Nothing is kept from one step of an attempt to the next but the
 // grant: every step works out what it needs from the pod and the node as they are.
 
-#include "scheduler/framework/services.h"
 #include "scheduler/framework/plugin.h"
+#include "scheduler/framework/services.h"
 #include "scheduler/plugins/nodenumaresource/args.h"
 #include "scheduler/plugins/nodenumaresource/numa_policy.h"
 #include "scheduler/plugins/nodenumaresource/numa_room.h"

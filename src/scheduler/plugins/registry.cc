@@ -5,7 +5,7 @@
 #include "scheduler/plugins/defaultbinder/plugin.h"
 #include "scheduler/plugins/defaultprebind/plugin.h"
 #include "scheduler/plugins/defaultpreemption/plugin.h"
-#include "scheduler/plugins/deviceshare/args.h"
+#include "scheduler/plugins/deviceshare/plugin.h"
 #include "scheduler/plugins/dynamicresources/plugin.h"
 #include "scheduler/plugins/elasticquota/plugin.h"
 #include "scheduler/plugins/imagelocality/plugin.h"
@@ -95,8 +95,7 @@ Registry makeRegistry() {
   add<SchedulingHint, SchedulingHintArgs>(registry);
   add<ReservationPlugin, ReservationArgs>(registry);
   add<NodeNumaResource, NodeNUMAResourceArgs>(registry);
-  addAbsent<DeviceShareArgs>(registry, "DeviceShare",
-                             {"preFilter", "filter", "preScore", "score", "reserve", "preBind"});
+  add<DeviceShare, DeviceShareArgs>(registry);
   addAbsent<NodeResourcesFitPlusArgs>(registry, "NodeResourcesFitPlus", {"preScore", "score"});
   addAbsent<ScarceResourceAvoidanceArgs>(registry, "ScarceResourceAvoidance",
                                          {"preScore", "score"});

@@ -151,12 +151,14 @@ Task<Result<>> ReservationKind::changeStatus(std::string name, std::string uid, 
 }
 
 Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringMap annotations) {
+  auto pod = std::make_shared<api::Pod>(*unit->pod);
+  for (const auto& [key, value] : annotations) pod->metadata.annotations.insert_or_assign(key, value);
   if (!annotations.empty()) {
     auto annotating = annotate(unit, std::move(annotations));
     const Result<> annotated = co_await annotating;
     if (!annotated) co_return fail(Error(annotated.error()));
   }
-  Change change = [this, unit, node](
+  Change change = [this, pod, node](
                       const api::Reservation& reservation) -> Result<std::optional<json::object>> {
     if (isReservationTerminal(reservation)) return fail(ErrorCode::Conflict, kNotActive);
     if (isReservationAvailable(reservation)) {
@@ -164,7 +166,7 @@ Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringM
       return fail(ErrorCode::Conflict,
                   "reservation is on node " + reservation.status.nodeName + " already");
     }
-    auto allocatable = allocatableOf(reservation, *unit->pod);
+    auto allocatable = allocatableOf(reservation, *pod);
     if (!allocatable) return fail(std::move(allocatable.error()));
     return std::optional<json::object>(
         availableStatus(reservation, node, *std::move(allocatable), executor_.wallNow()));

@@ -27,5 +27,19 @@ struct PartitionDocument {
   std::optional<Quantity> ringBusBandwidth;
   std::int64_t allocationScore = 0;
 };
+struct GivenFunctionDocument {
+  std::int64_t minor = 0;
+  std::string busID;
+};
+struct GivenExtensionDocument {
+  api::List<GivenFunctionDocument> vfs;
+  std::string gpuSharedResourceTemplate;
+};
+struct GivenDeviceDocument {
+  std::int64_t minor = 0;
+  api::ResourceList resources;
+  std::string id;
+  std::optional<GivenExtensionDocument> extension;
+};
 
 }  // namespace koord::scheduler

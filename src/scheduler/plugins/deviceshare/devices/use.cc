@@ -34,4 +34,13 @@ void DeviceUse::remove(const GivenDevices& given) {
   }
 }
 
+bool DeviceUse::operator==(const DeviceUse& other) const {
+  const auto same = [](const auto& a, const auto& b) {
+    return a.first == b.first && a.second.covers(b.second) && b.second.covers(a.second);
+  };
+  for (const DeviceType type : kDeviceTypes)
+    if (!std::ranges::equal(at(used_, type), at(other.used_, type), same)) return false;
+  return functions_ == other.functions_;
+}
+
 }  // namespace koord::scheduler

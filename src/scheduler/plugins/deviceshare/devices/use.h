@@ -3,6 +3,7 @@
 // What pods have been given of a node's devices: one pod's share, and the sum over all pods. Both
 // know of no Device object, so they are right before it has been read and after it is gone.
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -43,7 +44,12 @@ class DeviceUse {
   bool hasFunction(DeviceType type, int minor, const std::string& busId) const {
     return at(functions_, type).contains({minor, busId});
   }
-  bool operator==(const DeviceUse&) const = default;
+  bool empty() const {
+    return std::ranges::all_of(used_, [](const auto& used) { return used.empty(); }) &&
+           std::ranges::all_of(functions_, [](const auto& taken) { return taken.empty(); });
+  }
+  // Whether the amounts are the same; a resource that is named with nothing of it is no difference.
+  bool operator==(const DeviceUse& other) const;
 
  private:
   ByDeviceType<AmountsByMinor> used_;

@@ -1,0 +1,19 @@
+#pragma once
+
+// Device as a kind that plugins look at: what koordlet finds of accelerators and network cards.
+
+#include "api/device.h"
+#include "scheduler/framework/object_kind.h"
+
+namespace koord::scheduler {
+
+template <>
+struct KindOf<api::Device> {
+  static constexpr ObjectKind value{.event = EventResource::Custom,
+                                    .customResource = "devices.v1alpha1.scheduling.koordinator.sh",
+                                    .firstList = FirstList::BeforePods};
+  // Old names of resources become those of today.
+  static void transform(api::Device& device);
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,88 @@
+#pragma once
+
+// DeviceTable: the devices of every node, from Device objects, and what pods were given of them, from
+// the grants of the pods that the Cluster counts. Which of the two is seen first does not matter: what
+// is in use is known without the Device, and outlives it. One for all profiles.
+
+#include "api/device.h"
+#include "scheduler/framework/handle.h"
+#include "scheduler/plugins/deviceshare/devices/inventory.h"
+#include "scheduler/plugins/deviceshare/reserved_devices.h"
+
+namespace koord::scheduler {
+
+struct DeviceGrant {
+  GivenDevices given;
+  std::string reservation;  // the uid of the one within which it was given; nearly always none
+  bool reserves = false;    // what is given is for the owners of the reservation with the pod's uid
+  bool operator==(const DeviceGrant&) const = default;
+};
+
+struct NodeDevices {
+  std::string name;  // of the node that the rest was read for
+  // The node has a Device, or had one: then no devices means none, and not that nobody knows.
+  bool listed = false;
+  DeviceInventory inventory;
+  NodeGpus gpus;
+  std::string isolationProvider;
+  DeviceUse use;
+  std::map<std::string, ReservedDevices> reserved;  // by uid of the reservation
+  // False: devices are none of the scheduler's business there.
+  bool known() const { return listed || !use.empty(); }
+};
+
+class DeviceTable final : public LedgerOf<DeviceGrant>, private ClusterListener {
+ public:
+  explicit DeviceTable(Handle& handle);
+  static DeviceTable& of(Handle& handle);
+
+  std::string_view name() const override { return "devices"; }
+  // nullptr where nothing is known of devices.
+  const NodeDevices* at(NodeId node) const {
+    return node < rows_.size() && rows_[node].known() ? &rows_[node] : nullptr;
+  }
+  // What is known of the node, be it only labels.
+  const NodeDevices& rowOf(NodeId node) const {
+    static const NodeDevices kNothing;
+    return node < rows_.size() ? rows_[node] : kNothing;
+  }
+  // What the pod holds; nullptr: nothing, or it is on no node.
+  const DeviceGrant* grantOf(const std::string& podUid) const;
+  void give(const PodInfo& pod, DeviceGrant grant);
+  void takeBack(const PodInfo& pod);
+  // fn(pod, grant) for the node's pods that hold something.
+  template <class F>
+  void forEachPod(NodeId node, F&& fn) const {
+    for (const PodPtr& pod : cluster_.node(node).pods)
+      if (const DeviceGrant* grant = grantOf(pod->uid())) fn(*pod, *grant);
+  }
+  // Called with every Device that has been read. One listener.
+  using Listener = std::function<void(const DeviceInventory&)>;
+  void onDevice(Listener fn) { onDevice_ = std::move(fn); }
+
+ private:
+  std::optional<DeviceGrant> readValue(const PodInfo& pod, NodeId node,
+                                       const DeviceGrant* held) override;
+  void addValue(NodeId node, const PodInfo& pod, const DeviceGrant& grant) override;
+  void removeValue(NodeId node, const PodInfo& pod, const DeviceGrant& grant) override;
+  std::string verifyValues(NodeId node, Held held) const override;
+  bool forget(NodeId node) override;
+  void podAdded(NodeId, const PodPtr&) override {}
+  void podRemoved(NodeId, const PodPtr&) override {}
+  void nodeChanging(NodeId) override {}
+  void nodeChanged(NodeId node) override;
+
+  NodeDevices& row(NodeId node);
+  void readDevice(NodeId node);
+  // The one of the pod's reservation, changed by `change`, and what the node counts for it.
+  template <class Change>
+  static void changeReserved(NodeDevices& devices, const std::string& reservation, Change&& change);
+  static void count(NodeDevices& devices, const PodInfo& pod, const DeviceGrant& grant, bool add);
+
+  Cluster& cluster_;
+  Store<api::Device>& objects_;
+  std::vector<NodeDevices> rows_;  // by node
+  Listener onDevice_;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,22 @@
+#pragma once
+
+// What a pod says it was given of its node's devices, as its annotation has it:
+//
+//   scheduling.koordinator.sh/device-allocated:
+//     {"gpu": [{"minor": 0, "resources": {"koordinator.sh/gpu-core": "50", ...}, "id": "GPU-8c25ea37",
+//               "extension": {"vfs": [{"minor": 1, "busID": "0000:09:00.2"}]}}]}
+
+#include "base/json.h"
+#include "base/result.h"
+#include "scheduler/plugins/deviceshare/devices/inventory.h"
+#include "scheduler/plugins/deviceshare/devices/use.h"
+
+namespace koord::scheduler {
+
+// Types that nobody knows are left out, negative amounts are none. Errors name the field, as
+// "gpu[0].minor".
+Result<GivenDevices> parseGivenDevices(std::string_view annotation);
+// With the ids that the node's Device has for them.
+json::object describeGivenDevices(const GivenDevices& given, const DeviceInventory& inventory);
+
+}  // namespace koord::scheduler

@@ -1,0 +1,243 @@
+#include "scheduler/plugins/deviceshare/plugin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scheduler/framework/profile.h"
+#include "scheduler/plugins/deviceshare/adaption.h"
+#include "scheduler/plugins/deviceshare/device_object.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::string_view kPod = "DeviceShare/pod";
+constexpr const char* kNoProvider = "GPUIsolationProviderHAMICore not found on the node";
+
+DeviceScoring scoringOf(const ScoringStrategy& strategy) {
+  DeviceScoring scoring;
+  scoring.most = strategy.type == ScoringStrategy::Type::MostAllocated;
+  for (const auto& resource : strategy.resources)
+    if (const auto known = deviceResourceOf(resource.name))
+      scoring.weights.emplace_back(*known, resource.weight);
+  return scoring;
+}
+
+Code codeOf(DeviceAnswer::Outcome outcome) {
+  return outcome == DeviceAnswer::Outcome::Unresolvable ? Code::UnschedulableAndUnresolvable
+                                                        : Code::Unschedulable;
+}
+
+Status statusOf(DeviceAnswer answer) {
+  if (answer.ok()) return {};
+  return {codeOf(answer.outcome), std::move(answer.reasons), {}};
+}
+
+}  // namespace
+
+DeviceShare::DeviceShare(Handle& handle, const DeviceShareArgs& args, DeviceRules rules)
+    : handle_(handle),
+      cluster_(handle.cluster()),
+      args_(args),
+      allocator_(rules),
+      scoring_(scoringOf(args.scoringStrategy)),
+      table_(DeviceTable::of(handle)),
+      templates_(GpuTemplates::of(
+          handle, {args.templates.configMapNamespace, args.templates.configMapName})),
+      reader_(cluster_, templates_, args.templates.matchedResources) {
+  if (handle.enabled("DevicePluginAdaption")) adaption_ = std::make_unique<DeviceAdaption>(handle);
+}
+
+DeviceShare::~DeviceShare() = default;
+
+// --- The pod, and who else is in the profile.
+
+bool DeviceShare::heedsHints() const {
+  if (!heedsHints_) {
+    heedsHints_ = std::ranges::any_of(handle_.profile().plugins, [](const auto& plugin) {
+      return plugin->name() == "SchedulingHint";
+    });
+  }
+  return *heedsHints_;
+}
+
+ReservationsOffer* DeviceShare::reservations() const {
+  if (!reservations_) {
+    const auto offers = handle_.profile().offers<ReservationsOffer>();
+    reservations_ = offers.empty() ? nullptr : offers.front();
+  }
+  return *reservations_;
+}
+
+NumaAffinityOffer* DeviceShare::numaAffinity() const {
+  if (!numaAffinity_) {
+    const auto offers = handle_.profile().offers<NumaAffinityOffer>();
+    numaAffinity_ = offers.empty() ? nullptr : offers.front();
+  }
+  return *numaAffinity_;
+}
+
+const PodDevices& DeviceShare::of(const PodInfo& pod) const {
+  return reader_.of(pod, heedsHints());
+}
+
+void DeviceShare::sign(const PodInfo& pod, Signature& signature) const {
+  reader_.sign(pod, signature);
+}
+
+// What templates there are matters to those alone that have to be of one; which those are is known
+// from the pod, and nearly none is.
+std::uint64_t DeviceShare::epoch(const CycleState& state, const PodInfo&) const {
+  const auto* devices = state.get<PodDevices>(kPod);
+  return devices && devices->byTemplate ? templates_.version() : 0;
+}
+
+std::uint64_t DeviceShare::preFilterEpoch(const PodInfo& pod) const {
+  return reader_.concerns(pod) ? templates_.version() : 0;
+}
+
+PreFilterResult DeviceShare::preFilter(CycleState& state, const PodInfo& pod) {
+  const PodDevices& devices = state.put(kPod, of(pod));
+  if (!devices.error.empty()) return {Status::unresolvable(devices.error), {}};
+  return {devices.wanted() ? Status{} : Status::skip(), {}};
+}
+
+// --- One node.
+
+Status DeviceShare::admits(const PodDevices& pod, const NodeDevices& node) const {
+  if (!pod.demand.wants(DeviceType::Gpu) || !pod.demand.gpu.shared) return {};
+  // Upstream calls the former an error, which ends the attempt for all nodes.
+  if (!pod.isolationProvider.empty() && pod.isolationProvider != node.isolationProvider)
+    return Status::unresolvable(kNoProvider);
+  for (const auto& unsupported : args_.gpuShareUnsupportedModels) {
+    if (unsupported.vendor == node.gpus.vendor && unsupported.model == node.gpus.model)
+      return Status::unresolvable(
+          fmt::format("model \"{}\" of vendor \"{}\" does not support GPU "
+                      "Share",
+                      node.gpus.model, node.gpus.vendor));
+  }
+  return {};
+}
+
+std::vector<ReservationOnNode> DeviceShare::matched(const PodInfo& pod, NodeId node) const {
+  ReservationsOffer* offer = reservations();
+  return offer ? offer->matchedReservations(pod, node) : std::vector<ReservationOnNode>();
+}
+
+NumaMask DeviceShare::affinityOf(const PodInfo& pod, NodeId node) const {
+  NumaAffinityOffer* offer = args_.disableDeviceNUMATopologyAlignment ? nullptr : numaAffinity();
+  return offer ? offer->affinityOf(pod, node).value_or(kAnyNuma) : kAnyNuma;
+}
+
+// mayMatch: reservations of the node may be for the pod.
+Status DeviceShare::judge(const PodDevices& devices, const PodInfo& pod, NodeId node,
+                          bool mayMatch) const {
+  if (Status status = admits(devices, table_.rowOf(node)); !status.ok()) return status;
+  const NodeDevices* here = table_.at(node);
+  if (!here) return {};  // left to NodeResourcesFit and kubelet
+  if (devices.plain && !mayMatch) {
+    const QuickFit fit = quickFit(devices.demand, here->inventory, here->use, here->gpus);
+    if (fit == QuickFit::Fits) return {};
+    if (fit == QuickFit::Lacks)
+      return Status::unschedulable(quickReason(devices.demand, here->inventory));
+  }
+  const auto reservations = mayMatch ? matched(pod, node) : std::vector<ReservationOnNode>();
+  return statusOf(allocate(devices, pod, *here, {.reservations = reservations}).answer);
+}
+
+Status DeviceShare::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
+  const PodDevices* known = state.get<PodDevices>(kPod);
+  const PodDevices& devices = known ? *known : of(pod);
+  std::vector<std::pair<Status, VerdictId>> rejections;  // few differ
+  nodes.forEach([&](NodeId node) {
+    const bool mayMatch = devices.ignoresReservations || state.view().on(node) != nullptr;
+    Status status = judge(devices, pod, node, mayMatch);
+    if (status.ok()) return;
+    const auto same = [&](const auto& each) {
+      return each.first.code == status.code && each.first.reasons == status.reasons;
+    };
+    auto it = std::ranges::find_if(rejections, same);
+    if (it == rejections.end()) {
+      const VerdictId id = nodes.rejection(status.code, status.reasons);
+      rejections.emplace_back(std::move(status), id);
+      it = std::prev(rejections.end());
+    }
+    nodes.reject(node, it->second);
+  });
+  return {};
+}
+
+// --- Scores.
+
+Status DeviceShare::preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId>) {
+  const PodDevices* known = state.get<PodDevices>(kPod);
+  return (known ? *known : of(pod)).wanted() ? Status{} : Status::skip();
+}
+
+std::int64_t DeviceShare::scoreOn(const PodDevices& devices, const PodInfo& pod, NodeId node,
+                                  bool mayMatch) const {
+  const NodeDevices* here = table_.at(node);
+  if (!here) return 0;
+  const NumaMask affinity = affinityOf(pod, node);
+  if (devices.plain && !mayMatch && affinity == kAnyNuma) {
+    const auto score = quickScore(devices.demand, scoring_, here->inventory, here->use);
+    if (score) return *score;
+  }
+  DeviceUse use = useWithout(pod, *here);
+  DeviceOffer offer{here->inventory, use, here->gpus, std::nullopt};
+  if (affinity != kAnyNuma) offer.numas = affinity;
+  ReservationsOffer* others = mayMatch ? reservations() : nullptr;
+  if (others) {
+    const std::string nominated = others->nominationOf(pod, node, false);
+    if (const auto left = leftOf(pod, *here, nominated)) use.remove(*left);
+  }
+  DeviceQuestion question = questionFor(devices, *here, offer, {});
+  question.scoring = &scoring_;
+  return allocator_.score(question).value_or(0);
+}
+
+Status DeviceShare::score(const CycleState& state, const PodInfo& pod,
+                          std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
+  const PodDevices* known = state.get<PodDevices>(kPod);
+  const PodDevices& devices = known ? *known : of(pod);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    scores[n] = devices.wanted()
+                    ? scoreOn(devices, pod, nodes[n], state.view().on(nodes[n]) != nullptr)
+                    : 0;
+  }
+  return {};
+}
+
+// --- What may help.
+
+Hint DeviceShare::onNode(const PodInfo& pod, const std::string& name) const {
+  const auto node = cluster_.findNode(name);
+  if (!node || !of(pod).error.empty()) return Hint::Queue;
+  return judge(of(pod), pod, *node, true).ok() ? Hint::Queue : Hint::Skip;
+}
+
+std::vector<EventRegistration> DeviceShare::eventsToRegister() const {
+  const auto onDeparture = [this](const PodInfo&, const ClusterEvent& event) {
+    return !event.oldPod || reader_.concerns(*event.oldPod) ? Hint::Queue : Hint::Skip;
+  };
+  const auto onDevice = [this](const PodInfo& pod, const ClusterEvent& event) {
+    const auto after = event.after<api::Device>();
+    return after ? onNode(pod, after->metadata.name) : Hint::Queue;
+  };
+  const auto onNodeEvent = [this](const PodInfo& pod, const ClusterEvent& event) {
+    return event.newNode ? onNode(pod, event.newNode->metadata.name) : Hint::Skip;
+  };
+  const auto onTemplates = [this](const PodInfo& pod, const ClusterEvent&) {
+    return of(pod).error.empty() ? Hint::Queue : Hint::Skip;
+  };
+  // Upstream waits for pods and Devices only; but a node without a Device takes the pod, too, and
+  // labels say what it can share.
+  return {{EventResource::Pod, action::kDelete, "", onDeparture},
+          {EventResource::Node, action::kAdd | action::kUpdateNodeLabel, "", onNodeEvent},
+          {EventResource::Custom, action::kUpdate, std::string(kTemplatesChanged), onTemplates},
+          {EventResource::Custom, action::kAdd | action::kUpdate | action::kDelete,
+           std::string(KindOf<api::Device>::value.customResource), onDevice}};
+}
+
+}  // namespace koord::scheduler

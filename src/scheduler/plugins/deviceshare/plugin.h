@@ -1,0 +1,156 @@
+#pragma once
+
+// DeviceShare: gives pods GPUs, network cards and FPGAs of a node, whole or in parts.
+//
+// What devices nodes have and who holds them is in device_table.h, what a pod asks for in
+// pod_devices.h, and which devices it gets is worked out by devices/allocator.h. Here is what an
+// attempt makes of them.
+//
+// Answers for a node depend on what the pod asks for, on reservations that match it (whose changes
+// touch their nodes), on the node's devices and who holds them, and on its labels; so they are kept for
+// the pod's class until the node changes.
+
+#include "scheduler/framework/controller.h"
+#include "scheduler/framework/numa_hints.h"
+#include "scheduler/framework/people.h"
+#include "scheduler/framework/plugin.h"
+#include "scheduler/plugins/deviceshare/args.h"
+#include "scheduler/plugins/deviceshare/device_table.h"
+#include "scheduler/plugins/deviceshare/pod_devices.h"
+#include "scheduler/plugins/reservation/offers.h"
+
+namespace koord::scheduler {
+
+class DeviceAdaption;
+
+class DeviceShare final : public Plugin,
+                          public Signed,
+                          public PreFilterPlugin,
+                          public FilterPlugin,
+                          public PreScorePlugin,
+                          public ScorePlugin,
+                          public ReservePlugin,
+                          public PreBindPlugin,
+                          public EnqueueExtensions,
+                          public RemedyPlugin,
+                          public PodFactsPlugin,
+                          public MetricsPlugin,
+                          public ServicePlugin,
+                          public ControllerPlugin,
+                          public ReservationFilterOffer,
+                          public ReservationScoreOffer,
+                          public NumaHintProvider {
+ public:
+  static constexpr std::string_view kName = "DeviceShare";
+  DeviceShare(Handle& handle, const DeviceShareArgs& args, DeviceRules rules = DeviceRules::Ours);
+  ~DeviceShare() override;
+  std::string_view name() const override { return kName; }
+
+  // plugin.cc
+  void sign(const PodInfo& pod, Signature& signature) const override;
+  std::uint64_t epoch(const CycleState& state, const PodInfo& pod) const override;
+  std::uint64_t preFilterEpoch(const PodInfo& pod) const override;
+  PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
+  Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
+  Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
+  Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+               std::span<std::int64_t> scores) override;
+  Normalization normalization() const override { return Normalization::Highest; }
+  std::vector<EventRegistration> eventsToRegister() const override;
+
+  // reserve.cc
+  Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
+
+  // reservations.cc
+  Status filterReservation(const PodInfo& pod, const ReservationOnNode& reservation,
+                           NodeId node) override;
+  std::int64_t scoreReservation(const PodInfo& pod, const ReservationOnNode& reservation,
+                                NodeId node) override;
+
+  // numa.cc
+  NumaHints numaHints(const PodInfo& pod, NodeId node) override;
+  Status checkNuma(const PodInfo& pod, NodeId node, NumaMask affinity) override;
+
+  // services.cc
+  std::string remedyFor(const PodInfo& pod, NodeId node) const override;
+  json::value factsOf(const PodInfo& pod) const override;
+  std::string metrics() const override;
+  std::vector<Route> routes() override;
+
+  // controller.cc: follows the ConfigMaps of templates, and tells of mistakes in Devices.
+  Task<void> run() override;
+
+ private:
+  // What a trial allocation may take, and what for.
+  struct Trial {
+    bool reserving = false;  // the answer is for keeps
+    NumaMask affinity = kAnyNuma;
+    // The matched reservations of the node that come into question; empty: the node alone.
+    std::span<const ReservationOnNode> reservations;
+  };
+  struct Outcome {
+    DeviceAnswer answer;
+    std::string reservation;  // within which; "" is the node alone
+    // Why no reservation would do, as they say it.
+    std::vector<std::string> ofReservations;
+  };
+  enum class Within : std::uint8_t { Only, Preferred };
+
+  // plugin.cc
+  const PodDevices& of(const PodInfo& pod) const;
+  bool heedsHints() const;
+  ReservationsOffer* reservations() const;
+  NumaAffinityOffer* numaAffinity() const;
+  // Before any device is looked at.
+  Status admits(const PodDevices& pod, const NodeDevices& node) const;
+  Status judge(const PodDevices& devices, const PodInfo& pod, NodeId node, bool mayMatch) const;
+  std::int64_t scoreOn(const PodDevices& devices, const PodInfo& pod, NodeId node,
+                       bool mayMatch) const;
+  NumaMask affinityOf(const PodInfo& pod, NodeId node) const;
+  std::vector<ReservationOnNode> matched(const PodInfo& pod, NodeId node) const;
+  Hint onNode(const PodInfo& pod, const std::string& name) const;
+
+  // trial.cc
+  // The node's use as the pod sees it: without what it holds itself.
+  DeviceUse useWithout(const PodInfo& pod, const NodeDevices& node) const;
+  Outcome allocate(const PodDevices& devices, const PodInfo& pod, const NodeDevices& node,
+                   const Trial& trial) const;
+  DeviceAnswer allocateOnNode(const PodDevices& devices, const NodeDevices& node,
+                              const DeviceUse& use, const Trial& trial) const;
+  DeviceAnswer allocateWithin(const PodDevices& devices, const NodeDevices& node,
+                              const DeviceUse& use, const GivenDevices& left, Within within,
+                              const Trial& trial) const;
+  DeviceAnswer allocateFrom(const PodDevices& devices, const NodeDevices& node,
+                            const DeviceUse& use, const GivenDevices& left,
+                            const ReservationOnNode& reservation, const Trial& trial) const;
+  DeviceQuestion questionFor(const PodDevices& devices, const NodeDevices& node,
+                             const DeviceOffer& offer, const Trial& trial) const;
+  // What is left of the reservation but for the pod; nullopt: it holds no devices.
+  std::optional<GivenDevices> leftOf(const PodInfo& pod, const NodeDevices& node,
+                                     const std::string& reservation) const;
+
+  // reserve.cc
+  std::string notThereAnyMore(const PodInfo& pod, NodeId node, const GivenDevices& given) const;
+
+  // services.cc
+  json::object describe(NodeId node) const;
+  Result<json::value> summaryOf(const std::string& name) const;
+
+  Handle& handle_;
+  Cluster& cluster_;
+  const DeviceShareArgs args_;
+  const DeviceAllocator allocator_;
+  DeviceScoring scoring_;
+  DeviceTable& table_;
+  GpuTemplates& templates_;
+  PodDevicesReader reader_;
+  std::unique_ptr<DeviceAdaption> adaption_;  // nullptr: the gate is off
+  // Of the profile, once it is complete.
+  mutable std::optional<bool> heedsHints_;
+  mutable std::optional<ReservationsOffer*> reservations_;
+  mutable std::optional<NumaAffinityOffer*> numaAffinity_;
+};
+
+}  // namespace koord::scheduler

@@ -1,0 +1,129 @@
+#include "scheduler/plugins/deviceshare/pod_devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "model/pod_requests.h"
+#include "model/well_known.h"
+#include "scheduler/plugins/deviceshare/devices/allocation.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+constexpr std::string_view kDeviceNames[] = {"nvidia.com/gpu",
+                                             "amd.com/gpu",
+                                             "dcu.com/gpu",
+                                             "koordinator.sh/gpu",
+                                             "koordinator.sh/gpu.shared",
+                                             "koordinator.sh/gpu-core",
+                                             "koordinator.sh/gpu-memory",
+                                             "koordinator.sh/gpu-memory-ratio",
+                                             "huawei.com/npu-core",
+                                             "huawei.com/npu-cpu",
+                                             "huawei.com/npu-dvpp",
+                                             "koordinator.sh/rdma",
+                                             "koordinator.sh/fpga"};
+
+constexpr std::string_view kLabelProvider = "koordinator.sh/gpu-isolation-provider";
+
+// What else the plugin's answers depend on.
+const std::string_view kReadAnnotations[] = {kAnnotationDeviceHint, kAnnotationDeviceJoint,
+                                             kAnnotationPartitionSpec,
+                                             model::kAnnotationDeviceAllocated};
+
+// {"extensions": {"DeviceShare": {}}} in a scheduling hint: what was recorded before is wanted again.
+bool asksForRecorded(const api::StringMap& annotations) {
+  for (const std::string_view key :
+       {model::kAnnotationSchedulingHint, model::kAnnotationSchedulingHintDeprecated}) {
+    const std::string* text = api::findIn(annotations, key);
+    if (!text || text->empty()) continue;
+    const auto hint = parseJson(*text);
+    return hint && koord::at(*hint, "extensions", "DeviceShare") != nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+PodDevicesReader::PodDevicesReader(Cluster& cluster, const GpuTemplates& templates,
+                                   std::vector<std::string> templatedResources)
+    : cluster_(cluster), templates_(templates) {
+  for (const std::string& name : templatedResources)
+    if (const auto resource = deviceResourceOf(name)) templated_.push_back(*resource);
+  for (const std::string_view name : kDeviceNames)
+    resources_.push_back(cluster_.resources().intern(name));
+  std::ranges::sort(resources_);
+}
+
+bool PodDevicesReader::concerns(const PodInfo& pod) const {
+  return std::ranges::any_of(pod.request.scalars, [&](const auto& entry) {
+    return entry.second != 0 && std::ranges::binary_search(resources_, entry.first);
+  });
+}
+
+void PodDevicesReader::sign(const PodInfo& pod, Signature& signature) const {
+  if (!concerns(pod)) return signature.add(std::int64_t{0});
+  signature.add(std::int64_t{1});
+  for (const auto& [id, amount] : pod.request.scalars) {
+    if (!std::ranges::binary_search(resources_, id)) continue;
+    signature.add(std::int64_t{id});
+    signature.add(amount);
+  }
+  const api::StringMap& annotations = pod.pod->metadata.annotations;
+  for (const std::string_view key : kReadAnnotations) {
+    const std::string* text = api::findIn(annotations, key);
+    signature.add(text ? std::string_view(*text) : std::string_view());
+  }
+  signature.add(asksForRecorded(annotations) ? 1 : 0);
+  const std::string* provider = api::findIn(pod.pod->metadata.labels, kLabelProvider);
+  signature.add(provider ? std::string_view(*provider) : std::string_view());
+}
+
+const PodDevices& PodDevicesReader::of(const PodInfo& pod, bool hints) const {
+  if (last_.pod != pod.pod || lastTemplates_ != templates_.version()) {
+    last_ = read(pod, hints);
+    lastTemplates_ = templates_.version();
+  }
+  return last_;
+}
+
+PodDevices PodDevicesReader::read(const PodInfo& pod, bool hints) const {
+  PodDevices devices;
+  devices.pod = pod.pod;
+  if (!concerns(pod)) return devices;
+  const api::ObjectMeta& meta = pod.pod->metadata;
+  auto demand = readDeviceDemand(model::podRequests(*pod.pod), meta.annotations);
+  if (!demand) {
+    devices.error = demand.error().message;
+    return devices;
+  }
+  devices.demand = *std::move(demand);
+  if (!devices.wanted()) return devices;
+  if (const std::string* text = api::findIn(meta.annotations, model::kAnnotationDeviceAllocated)) {
+    auto given = parseGivenDevices(*text);
+    if (!given) {
+      devices.error = fmt::format("metadata.annotations[{}]: {}", model::kAnnotationDeviceAllocated,
+                                  given.error().message);
+      return devices;
+    }
+    if (hints && !isEmpty(*given) && asksForRecorded(meta.annotations))
+      devices.designated = *std::move(given);
+  }
+  if (const std::string* provider = api::findIn(meta.labels, kLabelProvider))
+    devices.isolationProvider = *provider;
+  const std::string* ignored = api::findIn(meta.labels, model::kLabelReservationIgnored);
+  devices.ignoresReservations = ignored && *ignored == "true";
+  const GpuRequirement& gpu = devices.demand.gpu;
+  devices.byTemplate =
+      devices.demand.wants(DeviceType::Gpu) && gpu.shared &&
+      std::ranges::any_of(templated_, [&](DeviceResource each) { return gpu.each.has(each); });
+  if (devices.byTemplate && !templates_.anyOf(gpu.each))
+    devices.error = "no matched GPU shared resource template";
+  devices.plain = isPlain(devices.demand) && !devices.byTemplate && !devices.designated;
+  return devices;
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,101 @@
+// What becomes of the choice: Reserve gives the devices to the pod, PreBind writes them down.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/well_known.h"
+#include "scheduler/plugins/deviceshare/adaption.h"
+#include "scheduler/plugins/deviceshare/devices/allocation.h"
+#include "scheduler/plugins/deviceshare/plugin.h"
+
+namespace koord::scheduler {
+
+Status DeviceShare::reserve(CycleState&, const PodPtr& pod, NodeId node) {
+  const PodDevices& devices = of(*pod);
+  if (!devices.wanted()) return {};
+  const NodeDevices* here = table_.at(node);
+  if (!here) return {};
+  std::vector<ReservationOnNode> usable = matched(*pod, node);
+  if (!usable.empty() && !devices.ignoresReservations) {
+    const std::string nominated = reservations()->nominationOf(*pod, node, true);
+    std::erase_if(usable, [&](const auto& reservation) { return reservation.uid != nominated; });
+  }
+  Outcome outcome =
+      allocate(devices, *pod, *here,
+               {.reserving = true, .affinity = affinityOf(*pod, node), .reservations = usable});
+  if (!outcome.answer.ok()) {
+    const bool unresolvable = outcome.answer.outcome == DeviceAnswer::Outcome::Unresolvable;
+    return {unresolvable ? Code::UnschedulableAndUnresolvable : Code::Unschedulable,
+            std::move(outcome.answer.reasons),
+            {}};
+  }
+  DeviceUse use = useWithout(*pod, *here);
+  if (const auto left = leftOf(*pod, *here, outcome.reservation)) use.remove(*left);
+  GivenDevices given = std::move(outcome.answer.given);
+  if (const auto filled = allocator_.fillGpuMemory(given, here->inventory, use); !filled)
+    return Status::error(
+        fmt::format("{}, node: {}", filled.error().message, cluster_.node(node).name));
+  const bool reserves =
+      pod->kind && api::findIn(pod->pod->metadata.annotations, model::kAnnotationReservePod);
+  table_.give(*pod, {std::move(given), std::move(outcome.reservation), reserves});
+  return {};
+}
+
+Status DeviceShare::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
+  return table_.grantOf(pod->uid()) ? Status{} : Status::skip();
+}
+
+// Between Reserve and now the Device may have changed, or somebody else may have been seen with the
+// same devices (another leader's choice): then it is better not to bind.
+std::string DeviceShare::notThereAnyMore(const PodInfo& pod, NodeId node,
+                                         const GivenDevices& given) const {
+  const NodeDevices& here = table_.rowOf(node);
+  if (!here.inventory.device())
+    return fmt::format("device.scheduling.koordinator.sh \"{}\" not found",
+                       cluster_.node(node).name);
+  for (const DeviceType type : kDeviceTypes) {
+    for (const GivenDevice& device : at(given, type)) {
+      const KnownDevice* known = here.inventory.find(type, device.minor);
+      if (!known || known->total.isZero())
+        return fmt::format("{} {} of node {} is not healthy any more", nameOf(type), device.minor,
+                           cluster_.node(node).name);
+      const auto used = here.use.of(type).find(device.minor);
+      if (used == here.use.of(type).end() || of(pod).ignoresReservations) continue;
+      if (!known->total.covers(used->second))
+        return fmt::format("{} {} of node {} was given to another pod meanwhile", nameOf(type),
+                           device.minor, cluster_.node(node).name);
+    }
+  }
+  return "";
+}
+
+Task<Status> DeviceShare::preBind(CycleState& state, PodPtr pod, NodeId node) {
+  const DeviceGrant* grant = table_.grantOf(pod->uid());
+  if (!grant) co_return Status{};
+  if (std::string problem = notThereAnyMore(*pod, node, grant->given); !problem.empty())
+    co_return Status::error(std::move(problem));
+  const NodeDevices& here = table_.rowOf(node);
+  state.annotations()[std::string(model::kAnnotationDeviceAllocated)] =
+      toJson(describeGivenDevices(grant->given, here.inventory));
+  if (grant->reserves && handle_.enabled("ResizePod")) {
+    DeviceAmounts sum;
+    for (const DeviceType type : kDeviceTypes)
+      for (const GivenDevice& device : at(grant->given, type)) sum.add(device.amounts);
+    json::object resources;
+    for (const auto& [name, amount] : sum.toList()) resources[name] = amount.toString();
+    state.annotations()[std::string(model::kAnnotationReservationResizeAllocatable)] =
+        toJson(json::object{{"resources", std::move(resources)}});
+  }
+  if (!adaption_) co_return Status{};
+  std::vector<std::string> ids;
+  for (const GivenDevice& gpu : at(grant->given, DeviceType::Gpu))
+    ids.push_back(here.inventory.find(DeviceType::Gpu, gpu.minor)->info->id);
+  const std::string name = cluster_.node(node).name;
+  const api::StringMap labels = here.inventory.device()->metadata.labels;
+  auto adapting = adaption_->adapt(&state, pod, name, grant->given, labels, std::move(ids));
+  const Result<> adapted = co_await adapting;
+  co_return adapted ? Status{} : Status::of(adapted.error());
+}
+
+}  // namespace koord::scheduler

@@ -1,0 +1,93 @@
+#include "scheduler/plugins/deviceshare/reserved_devices.h"
+
+#include <algorithm>
+
+namespace koord::scheduler {
+
+namespace {
+
+bool hasFunction(const GivenDevice& device, const GivenFunction& function) {
+  return std::ranges::any_of(
+      device.functions, [&](const GivenFunction& each) { return each.busId == function.busId; });
+}
+
+}  // namespace
+
+void ReservedDevices::setReserved(const GivenDevices* devices) {
+  if (devices) {
+    reserved_ = *devices;
+  } else {
+    reserved_.reset();
+  }
+}
+
+void ReservedDevices::addOwner(const std::string& uid, const GivenDevices& devices) {
+  owners_[uid] = devices;
+}
+
+void ReservedDevices::removeOwner(const std::string& uid) {
+  owners_.erase(uid);
+}
+
+void ReservedDevices::sumUp(const std::vector<GivenDevice>& devices, ByMinor& sums) {
+  for (const GivenDevice& device : devices) {
+    const auto [it, fresh] = sums.try_emplace(device.minor, device);
+    if (fresh) continue;
+    it->second.amounts.add(device.amounts);
+    for (const GivenFunction& function : device.functions) it->second.functions.push_back(function);
+  }
+}
+
+ByDeviceType<ReservedDevices::ByMinor> ReservedDevices::sumOfOwners() const {
+  ByDeviceType<ByMinor> sums;
+  for (const auto& [uid, devices] : owners_)
+    for (const DeviceType type : kDeviceTypes) sumUp(at(devices, type), at(sums, type));
+  return sums;
+}
+
+GivenDevices ReservedDevices::counted() const {
+  ByDeviceType<ByMinor> sums = sumOfOwners();
+  GivenDevices counted;
+  for (const DeviceType type : kDeviceTypes) {
+    ByMinor reserved;
+    if (reserved_) sumUp(at(*reserved_, type), reserved);
+    for (auto& [minor, device] : reserved) {
+      const auto [it, fresh] = at(sums, type).try_emplace(minor, device);
+      if (fresh) continue;
+      // What is missing to the larger of both.
+      it->second.amounts.add(device.amounts.minus(it->second.amounts));
+      for (const GivenFunction& function : device.functions)
+        if (!hasFunction(it->second, function)) it->second.functions.push_back(function);
+    }
+    for (auto& [minor, device] : at(sums, type)) at(counted, type).push_back(std::move(device));
+  }
+  return counted;
+}
+
+GivenDevices ReservedDevices::left() const {
+  GivenDevices left;
+  if (!reserved_) return left;
+  const ByDeviceType<ByMinor> sums = sumOfOwners();
+  for (const DeviceType type : kDeviceTypes) {
+    ByMinor reserved;
+    sumUp(at(*reserved_, type), reserved);
+    for (auto& [minor, device] : reserved) {
+      if (const auto taken = at(sums, type).find(minor); taken != at(sums, type).end()) {
+        device.amounts.subtract(taken->second.amounts);
+        std::erase_if(device.functions, [&](const GivenFunction& function) {
+          return hasFunction(taken->second, function);
+        });
+      }
+      at(left, type).push_back(std::move(device));
+    }
+  }
+  return left;
+}
+
+ReservedDevices ReservedDevices::without(const std::string& uid) const {
+  ReservedDevices rest = *this;
+  rest.removeOwner(uid);
+  return rest;
+}
+
+}  // namespace koord::scheduler

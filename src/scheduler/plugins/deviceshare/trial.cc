@@ -1,0 +1,155 @@
+// Which devices of a node a pod would get: of the reservations that it may use, or of the node alone.
+//
+// A reservation's devices are in use, as far as others are concerned; what its owners have not taken
+// is free to the pod within it. Reservations are asked in the order of their names; under the policy
+// Restricted the pod gets nothing else of the types that are reserved. Under other policies it gets
+// the reservation's devices where they are enough, and only else those together with free ones of the
+// node. Upstream lets the allocator choose among all of these at once, so that an owner may end up
+// beside its reservation, which then holds devices for nobody.
+//
+// Cost: one to three runs of the allocator for each matching reservation; without any, one.
+
+#include <algorithm>
+
+#include "scheduler/plugins/deviceshare/plugin.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+std::vector<std::string> prefixed(std::vector<std::string> reasons) {
+  for (std::string& reason : reasons) reason = "Reservation(s) " + reason;
+  return reasons;
+}
+
+AmountsByMinor amountsOf(const std::vector<GivenDevice>& devices) {
+  AmountsByMinor amounts;
+  for (const GivenDevice& device : devices) amounts[device.minor].add(device.amounts);
+  return amounts;
+}
+
+Minors minorsOf(const std::vector<GivenDevice>& devices) {
+  Minors minors;
+  for (const GivenDevice& device : devices) minors.add(device.minor);
+  return minors;
+}
+
+}  // namespace
+
+DeviceUse DeviceShare::useWithout(const PodInfo& pod, const NodeDevices& node) const {
+  DeviceUse use = node.use;
+  const DeviceGrant* held = table_.grantOf(pod.uid());
+  const Cluster::PodRecord* record = held ? cluster_.findPod(pod.uid()) : nullptr;
+  if (!record || table_.at(record->node) != &node) return use;
+  const std::string& reservation = held->reserves ? pod.uid() : held->reservation;
+  const auto reserved = node.reserved.find(reservation);
+  if (reserved == node.reserved.end()) {
+    use.remove(held->given);
+    return use;
+  }
+  ReservedDevices rest = reserved->second.without(pod.uid());
+  if (held->reserves) rest.setReserved(nullptr);
+  use.remove(reserved->second.counted());
+  use.add(rest.counted());
+  return use;
+}
+
+std::optional<GivenDevices> DeviceShare::leftOf(const PodInfo& pod, const NodeDevices& node,
+                                                const std::string& reservation) const {
+  const auto reserved = node.reserved.find(reservation);
+  if (reserved == node.reserved.end() || !reserved->second.isReserved()) return std::nullopt;
+  return reserved->second.without(pod.uid()).left();
+}
+
+DeviceQuestion DeviceShare::questionFor(const PodDevices& devices, const NodeDevices& node,
+                                        const DeviceOffer& offer, const Trial& trial) const {
+  DeviceQuestion question{.offer = offer, .demand = devices.demand};
+  question.reserving = trial.reserving;
+  if (trial.reserving) question.scoring = &scoring_;
+  if (devices.byTemplate) question.templates = &templates_.of(node.gpus);
+  if (devices.designated) {
+    for (const DeviceType type : kDeviceTypes) {
+      for (const GivenDevice& device : at(*devices.designated, type)) {
+        at(question.required, type).add(device.minor);
+        for (const GivenFunction& function : device.functions)
+          at(question.functions, type).emplace(device.minor, function.busId);
+      }
+    }
+  }
+  return question;
+}
+
+DeviceAnswer DeviceShare::allocateOnNode(const PodDevices& devices, const NodeDevices& node,
+                                         const DeviceUse& use, const Trial& trial) const {
+  DeviceOffer offer{node.inventory, use, node.gpus, std::nullopt};
+  if (trial.affinity != kAnyNuma) offer.numas = trial.affinity;
+  if (devices.designated) {
+    GivenDevices wanted = *devices.designated;
+    if (const auto filled = allocator_.fillGpuMemory(wanted, node.inventory, use); !filled)
+      return {DeviceAnswer::Outcome::Unschedulable, {filled.error().message}, {}};
+    for (const DeviceType type : kDeviceTypes) at(offer.only, type) = amountsOf(at(wanted, type));
+  }
+  return allocator_.allocate(questionFor(devices, node, offer, trial));
+}
+
+// `use` counts what is left of the reservation as taken.
+DeviceAnswer DeviceShare::allocateWithin(const PodDevices& devices, const NodeDevices& node,
+                                         const DeviceUse& use, const GivenDevices& left,
+                                         Within within, const Trial& trial) const {
+  DeviceUse open = use;
+  open.remove(left);
+  DeviceOffer offer{node.inventory, open, node.gpus, std::nullopt};
+  if (trial.affinity != kAnyNuma) offer.numas = trial.affinity;
+  for (const DeviceType type : kDeviceTypes)
+    if (within == Within::Only) at(offer.only, type) = amountsOf(at(left, type));
+  DeviceQuestion question = questionFor(devices, node, offer, trial);
+  for (const DeviceType type : kDeviceTypes) {
+    at(question.preferred, type) = minorsOf(at(left, type));
+    if (within == Within::Only) at(question.required, type) = at(question.preferred, type);
+  }
+  return allocator_.allocate(question);
+}
+
+DeviceAnswer DeviceShare::allocateFrom(const PodDevices& devices, const NodeDevices& node,
+                                       const DeviceUse& use, const GivenDevices& left,
+                                       const ReservationOnNode& reservation,
+                                       const Trial& trial) const {
+  if (devices.designated) {
+    DeviceUse open = use;
+    open.remove(left);
+    return allocateOnNode(devices, node, open, trial);
+  }
+  DeviceAnswer answer = allocateWithin(devices, node, use, left, Within::Only, trial);
+  if (answer.ok() || reservation.restricted) return answer;
+  return allocateWithin(devices, node, use, left, Within::Preferred, trial);
+}
+
+DeviceShare::Outcome DeviceShare::allocate(const PodDevices& devices, const PodInfo& pod,
+                                           const NodeDevices& node, const Trial& trial) const {
+  Outcome outcome;
+  const DeviceUse use = useWithout(pod, node);
+  if (devices.ignoresReservations) {
+    // All that reservations hold and nobody uses is free to it.
+    DeviceUse open = use;
+    for (const ReservationOnNode& reservation : trial.reservations)
+      if (const auto left = leftOf(pod, node, reservation.uid)) open.remove(*left);
+    outcome.answer = allocateOnNode(devices, node, open, trial);
+    return outcome;
+  }
+  for (const ReservationOnNode& reservation : trial.reservations) {
+    const auto left = leftOf(pod, node, reservation.uid);
+    if (!left) continue;
+    DeviceAnswer answer = allocateFrom(devices, node, use, *left, reservation, trial);
+    if (answer.ok()) {
+      outcome.answer = std::move(answer);
+      outcome.reservation = reservation.uid;
+      return outcome;
+    }
+    std::ranges::move(prefixed(std::move(answer.reasons)),
+                      std::back_inserter(outcome.ofReservations));
+  }
+  outcome.answer = allocateOnNode(devices, node, use, trial);
+  return outcome;
+}
+
+}  // namespace koord::scheduler

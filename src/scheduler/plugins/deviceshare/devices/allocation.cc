@@ -74,7 +74,8 @@ Result<GivenDevices> parseGivenDevices(std::string_view annotation) {
       const auto read = api::decode<GivenDeviceDocument>(list.get_array()[i], api::Reading::Go);
       if (!read) return fail(Error(read.error()).within(path));
       auto device = givenOf(*read);
-      if (!device) return fail(std::move(device.error()).within(path));
+      if (!device)
+        return fail(ErrorCode::Invalid, fmt::format("{}.{}", path, device.error().message));
       at(given, *type).push_back(*std::move(device));
     }
   }

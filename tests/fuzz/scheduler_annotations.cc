@@ -3,8 +3,11 @@
 
 #include "fuzz.h"
 #include "model/well_known.h"
+#include "scheduler/plugins/deviceshare/adaption.h"
+#include "scheduler/plugins/deviceshare/devices/allocation.h"
 #include "scheduler/plugins/deviceshare/devices/demand.h"
 #include "scheduler/plugins/deviceshare/devices/inventory.h"
+#include "scheduler/plugins/deviceshare/templates.h"
 #include "scheduler/plugins/loadawarescheduling/estimator.h"
 #include "scheduler/plugins/loadawarescheduling/node_settings.h"
 #include "scheduler/plugins/nodenumaresource/cpus/choice.h"
@@ -68,6 +71,23 @@ void devices(std::string_view input) {
   for (const std::string_view key :
        {kAnnotationDeviceHint, kAnnotationDeviceJoint, kAnnotationPartitionSpec})
     (void)readDeviceDemand(requests, {{std::string(key), std::string(input)}});
+  (void)parseDeviceLock(input);
+  GpuTemplates templates;
+  (void)templates.set(input);
+  if (const auto given = parseGivenDevices(input)) {
+    // What is read and written again is the same, and counting it leaves no trace.
+    const auto again = parseGivenDevices(toJson(describeGivenDevices(*given, DeviceInventory())));
+    check(again && *again == *given, "devices are written as they were read");
+    DeviceUse use;
+    use.add(*given);
+    use.add(*given);
+    use.remove(*given);
+    DeviceUse once;
+    once.add(*given);
+    check(use == once, "what was added and taken away is gone");
+    use.remove(*given);
+    check(use == DeviceUse(), "nothing is left");
+  }
   const auto partitions = parsePartitions(input);
   if (!partitions) return;
   for (const auto& [size, list] : *partitions)

@@ -98,23 +98,57 @@ void SimNodes::start() {
   tasks_.spawn(reportMetrics());
 }
 
-Task<Result<>> SimNodes::createNodes(int count, SimNodeShape shape) {
-  fillDefaults(shape.capacity);
+Task<Result<>> SimNodes::createNodes(int count, SimNodeShape given) {
+  const auto shape = std::make_shared<const SimNodeShape>(std::move(given));
   for (int i = 0; i < count; ++i) {
-    const std::string name = fmt::format("sim-{}", i);
+    const std::string name = fmt::format("{}-{}", shape->name, i);
     api::Node node;
     node.metadata.name = name;
+    node.metadata.annotations = shape->annotations;
     node.metadata.annotations[std::string(kKwokNode)] = "fake";
-    node.metadata.labels = {{"kubernetes.io/hostname", name},
-                            {"kubernetes.io/os", "linux"},
-                            {"kubernetes.io/arch", "amd64"},
-                            {"type", "kwok"}};
-    node.status.capacity = shape.capacity;
-    node.status.allocatable = shape.capacity;
+    node.metadata.labels = labelsOf(*shape);
+    for (const auto& [key, value] : api::StringMap{{"kubernetes.io/hostname", name},
+                                                   {"kubernetes.io/os", "linux"},
+                                                   {"kubernetes.io/arch", "amd64"},
+                                                   {"type", "kwok"}})
+      node.metadata.labels.try_emplace(key, value);
+    node.status.capacity = capacityOf(*shape);
+    node.status.allocatable = node.status.capacity;
     auto creating = kube::create(api_, node);
     auto created = co_await creating;
     if (!created && created.error().code != ErrorCode::AlreadyExists)
       co_return fail(std::move(created.error()).within("simulated node " + name));
+    if (!created) continue;
+    auto adding = createParts(shape, name, created->metadata.uid);
+    auto added = co_await adding;
+    if (!added) co_return fail(std::move(added.error()).within("simulated node " + name));
+  }
+  co_return Result<>{};
+}
+
+// They go with their node.
+Task<Result<>> SimNodes::createParts(std::shared_ptr<const SimNodeShape> shape, std::string node,
+                                     std::string uid) {
+  const json::array owners{json::object{
+      {"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}, {"uid", uid}, {"controller", true}}};
+  if (auto topology = topologyOf(*shape, node)) {
+    static constexpr api::ResourceType kTopology{"topology.node.k8s.io", "v1alpha1",
+                                                 "noderesourcetopologies", "NodeResourceTopology",
+                                                 false};
+    topology->at("metadata").as_object()["ownerReferences"] = owners;
+    auto creating =
+        kube::createObject(api_, kTopology, {"", node}, json::value(*std::move(topology)));
+    auto created = co_await creating;
+    if (!created && created.error().code != ErrorCode::AlreadyExists)
+      co_return fail(std::move(created.error()));
+  }
+  if (const auto device = deviceOf(*shape, node)) {
+    json::value document = api::encodeObject(*device);
+    document.as_object().at("metadata").as_object()["ownerReferences"] = owners;
+    auto creating = kube::createObject(api_, api::Device::kType, {"", node}, std::move(document));
+    auto created = co_await creating;
+    if (!created && created.error().code != ErrorCode::AlreadyExists)
+      co_return fail(std::move(created.error()));
   }
   co_return Result<>{};
 }

@@ -12,14 +12,11 @@
 #include "api/slo.h"
 #include "base/task.h"
 #include "cluster/simnode/kwok.h"
+#include "cluster/simnode/node_shape.h"
 #include "kube/informer.h"
 #include "kube/work_queue.h"
 
 namespace koord::cluster {
-
-struct SimNodeShape {
-  api::ResourceList capacity;  // 32 CPUs, 128Gi, 110 pods where it says nothing
-};
 
 class SimNodes {
  public:
@@ -28,7 +25,8 @@ class SimNodes {
            kube::Informer<api::Pod>& pods, Random random);
 
   void start();
-  // Makes the nodes sim-0 ... sim-<count-1> where they are missing.
+  // Makes the nodes NAME-0 ... NAME-<count-1> where they are missing, and of each what koordlet would
+  // say of its CPUs and devices. What was made before stays as it is.
   Task<Result<>> createNodes(int count, SimNodeShape shape);
   std::size_t size() const { return nodesByName_.size(); }
 
@@ -44,6 +42,8 @@ class SimNodes {
   void podGone(const api::Pod& pod);
   Task<Result<>> syncNode(std::string name);
   Task<Result<>> syncPod(std::string key);
+  Task<Result<>> createParts(std::shared_ptr<const SimNodeShape> shape, std::string node,
+                             std::string uid);
   Task<Result<>> setStatus(std::shared_ptr<const api::Pod> pod, std::string phase);
   Task<void> renewLeases();
   Task<void> reportMetrics();

@@ -93,6 +93,13 @@ Result<std::unique_ptr<ClusterUp>> ClusterUp::open(Executor& executor, net::Http
       options.kubeconfig.empty()
           ? data.file("kubeconfig")
           : std::filesystem::absolute(options.kubeconfig).lexically_normal().string();
+  if (!options.nodeShape.empty()) {
+    const auto text = readFile(options.nodeShape);
+    if (!text) return fail(Error(text.error()).within("--node-shape"));
+    auto shape = parseNodeShape(*text);
+    if (!shape) return fail(std::move(shape.error()).within("--node-shape " + options.nodeShape));
+    self->nodeShape_ = *std::move(shape);
+  }
   if (auto done = self->openCredentials(); !done) return fail(std::move(done.error()));
   if (auto done = self->openServer(); !done) return fail(std::move(done.error()));
   if (auto done = self->openHost(program); !done) return fail(std::move(done.error()));
@@ -285,7 +292,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   for (const auto& component : components_) actors_->supervisor.start(component.child);
   const int simulated = options_.nodes.value_or(actors_->host ? 0 : kDefaultSimulatedNodes);
   if (simulated > 0) {
-    auto creating = actors_->simNodes.createNodes(simulated, {});
+    auto creating = actors_->simNodes.createNodes(simulated, nodeShape_);
     auto created = co_await creating;
     if (!created) log::error("{}", created.error().message);
   }

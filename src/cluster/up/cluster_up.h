@@ -72,6 +72,7 @@ class ClusterUp {
   const DataDir& data_;
   Screen& screen_;
   Random random_;
+  SimNodeShape nodeShape_;
   SteadyTime startedAt_;
   std::string kubeconfig_;
   std::vector<std::pair<std::string, std::string>> kubeconfigs_;  // path and text of those written

@@ -12,6 +12,7 @@ enum class HostNodeMode { Auto, On, Off };
 
 struct UpOptions {
   std::optional<int> nodes;  // simulated ones; absent: 3 when there is no host node, else none
+  std::string nodeShape;     // a file that says what machines they are; "" = 32 CPUs and 128Gi
   HostNodeMode hostNode = HostNodeMode::Auto;
   std::vector<std::string> components = {"koord-manager", "koord-scheduler", "koordlet"};
   std::string dataDir;  // "" = defaultDataDir()

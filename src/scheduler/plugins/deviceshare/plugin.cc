@@ -40,6 +40,7 @@ DeviceShare::DeviceShare(Handle& handle, const DeviceShareArgs& args, DeviceRule
     : handle_(handle),
       cluster_(handle.cluster()),
       args_(args),
+      rules_(rules),
       allocator_(rules),
       scoring_(scoringOf(args.scoringStrategy)),
       table_(DeviceTable::of(handle)),
@@ -180,7 +181,7 @@ std::int64_t DeviceShare::scoreOn(const PodDevices& devices, const PodInfo& pod,
   const NodeDevices* here = table_.at(node);
   if (!here) return 0;
   const NumaMask affinity = affinityOf(pod, node);
-  if (devices.plain && !mayMatch && affinity == kAnyNuma) {
+  if (devices.plain && !mayMatch && affinity == kAnyNuma && rules_ == DeviceRules::Ours) {
     const auto score = quickScore(devices.demand, scoring_, here->inventory, here->use);
     if (score) return *score;
   }

@@ -141,6 +141,7 @@ class DeviceShare final : public Plugin,
   Handle& handle_;
   Cluster& cluster_;
   const DeviceShareArgs args_;
+  const DeviceRules rules_;
   const DeviceAllocator allocator_;
   DeviceScoring scoring_;
   DeviceTable& table_;

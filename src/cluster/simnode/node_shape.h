@@ -1,0 +1,63 @@
+#pragma once
+
+// What machine a simulated node is: its capacity, and beyond that its CPUs, NUMA nodes, GPUs and network
+// cards, which koordlet would publish as NodeResourceTopology and Device. Written in YAML:
+//
+//   name: gpu                         # nodes are called gpu-0, gpu-1, ...
+//   labels: {pool: training}
+//   capacity: {memory: 1Ti}           # cpu and devices follow from the rest
+//   cpus: {sockets: 2, numaNodesPerSocket: 1, coresPerNumaNode: 48, threadsPerCore: 2}
+//   gpus: {count: 8, perSwitch: 2, memory: 80Gi, vendor: nvidia, model: A100, partitions: NVLink}
+//   rdma: {perSwitch: 1, functions: 8}
+
+#include <optional>
+
+#include "api/core.h"
+#include "api/device.h"
+#include "base/json.h"
+
+namespace koord::cluster {
+
+struct SimNodeShape {
+  struct Cpus {
+    int sockets = 1;
+    int numaNodesPerSocket = 1;
+    int coresPerNumaNode = 1;
+    int threadsPerCore = 1;
+    int numaNodes() const { return sockets * numaNodesPerSocket; }
+    int cores() const { return numaNodes() * coresPerNumaNode; }
+    int threads() const { return cores() * threadsPerCore; }
+  };
+  struct Gpus {
+    int count = 0;      // spread evenly over NUMA nodes
+    int perSwitch = 1;  // that hang on one PCIe switch
+    Quantity memory;    // of each
+    std::string vendor = "nvidia";
+    std::string model;
+    bool nvLink = false;  // joins them to pairs, fours and all
+  };
+  struct Rdma {
+    int perSwitch = 1;
+    int functions = 0;  // virtual ones of each card
+  };
+
+  std::string name = "sim";
+  api::StringMap labels;
+  api::StringMap annotations;
+  api::ResourceList capacity;  // 32 CPUs, 128Gi, 110 pods where nothing says otherwise
+  std::optional<Cpus> cpus;
+  std::optional<Gpus> gpus;
+  std::optional<Rdma> rdma;
+};
+
+// Errors name the field: "gpus.count: must be 1 to 64".
+Result<SimNodeShape> parseNodeShape(std::string_view yaml);
+
+// With all that follows from CPUs and devices.
+api::ResourceList capacityOf(const SimNodeShape& shape);
+api::StringMap labelsOf(const SimNodeShape& shape);
+// As koordlet would write them; nullopt where the shape says nothing of it.
+std::optional<json::object> topologyOf(const SimNodeShape& shape, const std::string& node);
+std::optional<api::Device> deviceOf(const SimNodeShape& shape, const std::string& node);
+
+}  // namespace koord::cluster

@@ -85,6 +85,68 @@ void addReservations(std::string& out, const json::value& answer) {
   addRest(out, order.size());
 }
 
+// "0,1: idle; 2: 50 gpu-core free", of what is said of each device of a type.
+std::string devicesText(const json::value& devices) {
+  std::vector<std::pair<std::string, std::string>> groups;  // what is said, and of which
+  if (!devices.is_object()) return "";
+  for (const auto& [minor, said] : devices.get_object()) {
+    const std::string text = scalar(&said);
+    const auto same = std::ranges::find(groups, text, &std::pair<std::string, std::string>::first);
+    if (same == groups.end()) {
+      groups.emplace_back(text, std::string(minor));
+    } else {
+      same->second += "," + std::string(minor);
+    }
+  }
+  std::string all;
+  for (const auto& [text, minors] : groups)
+    all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", minors, text);
+  return all;
+}
+
+// Of a pod: the devices that it has, or where there are some.
+void addDevices(std::string& out, const json::value& answer) {
+  const auto* facts = at(answer, "plugins", "DeviceShare");
+  if (!facts || !facts->is_object()) return;
+  out += "\nDevices\n";
+  if (const auto message = textAt(*facts, "message"); !message.empty())
+    addParagraph(out, "  ", message);
+  const auto* devices = at(*facts, "devices");
+  if (devices && devices->is_object()) {
+    std::vector<Row> rows{{"TYPE", "NUMBER", "ID", "HAS"}};
+    for (const auto& [type, list] : devices->get_object()) {
+      for (const auto& device : list.is_array() ? list.get_array() : json::array()) {
+        std::string amounts;
+        if (const auto* resources = at(device, "resources"); resources && resources->is_object())
+          for (const auto& [name, amount] : resources->get_object()) {
+            const std::string full(name);
+            amounts += fmt::format("{}{} {}", amounts.empty() ? "" : ", ", scalar(&amount),
+                                   full.substr(full.find('/') + 1));
+          }
+        rows.push_back({std::string(type), scalar(at(device, "minor")),
+                        std::string(textAt(device, "id")), amounts});
+      }
+    }
+    addTable(out, rows);
+    if (const auto name = textAt(*facts, "reservation"); !name.empty())
+      out += fmt::format("  of reservation {}\n", name);
+  }
+  const auto& nodes = arrayAt(*facts, "nodes");
+  for (const auto& node : nodes) {
+    const auto* fits = at(node, "fits");
+    std::string text = fmt::format("{}: {}", textAt(node, "node"),
+                                   fits && *fits == true ? "enough" : textAt(node, "reason"));
+    if (const auto* types = at(node, "devices"); types && types->is_object())
+      for (const auto& [type, each] : types->get_object())
+        text += fmt::format("; {} {}", std::string(type), devicesText(each));
+    addParagraph(out, "  ", text);
+  }
+  const auto* all = at(*facts, "nodesWithDevices");
+  if (all && all->is_int64() && all->get_int64() > static_cast<std::int64_t>(nodes.size()))
+    out += fmt::format("  and {} more nodes with less\n",
+                       all->get_int64() - static_cast<std::int64_t>(nodes.size()));
+}
+
 struct Column {
   const char* field;
   const char* title;
@@ -213,6 +275,7 @@ void addPluginAnswers(std::string& out, const json::value& answer) {
   addPodCpus(out, answer);
   if (const auto* reservations = at(answer, "reservations"); reservations)
     addReservations(out, *reservations);
+  addDevices(out, answer);
 }
 
 std::string gangText(const json::value& answer) {

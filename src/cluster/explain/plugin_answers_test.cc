@@ -180,6 +180,25 @@ CPUs   0-1
 )");
 }
 
+TEST(PluginAnswersTest, DevicesAreThoseThePodHasOrWhereThereAreSome) {
+  EXPECT_EQ(ofPod(R"({"plugins": {"DeviceShare": {"node": "n", "reservation": "r", "devices": {
+      "gpu": [{"minor": 3, "id": "GPU-3", "resources": {"koordinator.sh/gpu-core": "50"}}]}}}})"),
+            R"(
+Devices
+  TYPE  NUMBER  ID     HAS
+  gpu   3       GPU-3  50 gpu-core
+  of reservation r
+)");
+  EXPECT_EQ(ofPod(R"({"plugins": {"DeviceShare": {"nodesWithDevices": 3, "nodes": [
+      {"node": "a", "fits": false, "reason": "Insufficient GPU Devices",
+       "devices": {"gpu": {"0": "idle", "1": "full", "2": "idle"}}}]}}})"),
+            R"(
+Devices
+  a: Insufficient GPU Devices; gpu 0,2: idle; 1: full
+  and 2 more nodes with less
+)");
+}
+
 TEST(PluginAnswersTest, WhatIsNotThereIsNotMentioned) {
   EXPECT_EQ(ofPod(R"({"pod": "d/p", "state": "bound"})"), "");
   EXPECT_THAT(

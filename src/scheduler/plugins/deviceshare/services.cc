@@ -72,9 +72,10 @@ std::string textOfFree(const DeviceAmounts& total, const DeviceAmounts& used) {
   if (used.isZero()) return "idle";
   std::string text;
   for (const auto& [name, amount] : total.minus(used).toList())
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", amount.toString(),
-                        name.substr(name.find('/') + 1));
-  return text + " free";
+    if (!amount.isZero())
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", amount.toString(),
+                          name.substr(name.find('/') + 1));
+  return text.empty() ? "full" : text + " free";
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 
 #include "scheduler/framework/controller.h"
 #include "scheduler/framework/numa_hints.h"
-#include "scheduler/framework/people.h"
 #include "scheduler/framework/plugin.h"
+#include "scheduler/framework/services.h"
 #include "scheduler/plugins/deviceshare/args.h"
 #include "scheduler/plugins/deviceshare/device_table.h"
 #include "scheduler/plugins/deviceshare/pod_devices.h"
@@ -136,6 +136,7 @@ class DeviceShare final : public Plugin,
 
   // services.cc
   json::object describe(NodeId node) const;
+  void addNodes(const PodDevices& devices, const PodInfo& pod, json::object& facts) const;
   Result<json::value> summaryOf(const std::string& name) const;
 
   Handle& handle_;

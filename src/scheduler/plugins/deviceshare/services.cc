@@ -150,32 +150,9 @@ std::string DeviceShare::remedyFor(const PodInfo& pod, NodeId node) const {
   return fmt::format("free GPUs there: {}", textOfGpus(*here));
 }
 
-// What it asks for and what it has; and where there is something left.
-json::value DeviceShare::factsOf(const PodInfo& pod) const {
-  const PodDevices& devices = of(pod);
-  const DeviceGrant* grant = table_.grantOf(pod.uid());
-  if (!devices.wanted() && devices.error.empty() && !grant) return nullptr;
-  json::object facts;
-  if (!devices.error.empty()) facts["message"] = devices.error;
-  json::object requests;
-  for (const DeviceType type : kDeviceTypes) {
-    if (!devices.demand.wants(type)) continue;
-    json::object amounts;
-    for (const auto& [name, amount] : at(devices.demand.requests, type))
-      amounts[name] = amount.toString();
-    requests[nameOf(type)] = std::move(amounts);
-  }
-  if (!requests.empty()) facts["requests"] = std::move(requests);
-  if (grant) {
-    const Cluster::PodRecord* record = cluster_.findPod(pod.uid());
-    const NodeDevices& here = table_.rowOf(record->node);
-    facts["node"] = cluster_.node(record->node).name;
-    facts["devices"] = describeGivenDevices(grant->given, here.inventory);
-    if (!grant->reservation.empty()) facts["reservation"] = grant->reservation;
-    return facts;
-  }
-  if (!devices.wanted()) return facts;
-  // The nodes with most left come first.
+// Where there is something of what it asks for. The nodes with most left come first.
+void DeviceShare::addNodes(const PodDevices& devices, const PodInfo& pod,
+                           json::object& facts) const {
   std::vector<std::pair<std::int64_t, NodeId>> order;
   cluster_.live().forEach([&](NodeId node) {
     const NodeDevices* here = table_.at(node);
@@ -210,6 +187,34 @@ json::value DeviceShare::factsOf(const PodInfo& pod) const {
   }
   facts["nodes"] = std::move(nodes);
   facts["nodesWithDevices"] = order.size();
+}
+
+// What it asks for and what it has; and where there is something left.
+json::value DeviceShare::factsOf(const PodInfo& pod) const {
+  const PodDevices& devices = of(pod);
+  const DeviceGrant* grant = table_.grantOf(pod.uid());
+  if (!devices.wanted() && devices.error.empty() && !grant) return nullptr;
+  json::object facts;
+  if (!devices.error.empty()) facts["message"] = devices.error;
+  json::object requests;
+  for (const DeviceType type : kDeviceTypes) {
+    if (!devices.demand.wants(type)) continue;
+    json::object amounts;
+    for (const auto& [name, amount] : at(devices.demand.requests, type))
+      amounts[name] = amount.toString();
+    requests[nameOf(type)] = std::move(amounts);
+  }
+  if (!requests.empty()) facts["requests"] = std::move(requests);
+  if (grant) {
+    const Cluster::PodRecord* record = cluster_.findPod(pod.uid());
+    const NodeDevices& here = table_.rowOf(record->node);
+    facts["node"] = cluster_.node(record->node).name;
+    facts["devices"] = describeGivenDevices(grant->given, here.inventory);
+    if (!grant->reservation.empty()) facts["reservation"] = grant->reservation;
+    return facts;
+  }
+  if (!devices.wanted()) return facts;
+  addNodes(devices, pod, facts);
   return facts;
 }
 

@@ -152,7 +152,8 @@ Task<Result<>> ReservationKind::changeStatus(std::string name, std::string uid, 
 
 Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringMap annotations) {
   auto pod = std::make_shared<api::Pod>(*unit->pod);
-  for (const auto& [key, value] : annotations) pod->metadata.annotations.insert_or_assign(key, value);
+  for (const auto& [key, value] : annotations)
+    pod->metadata.annotations.insert_or_assign(key, value);
   if (!annotations.empty()) {
     auto annotating = annotate(unit, std::move(annotations));
     const Result<> annotated = co_await annotating;

@@ -48,7 +48,6 @@ DeviceTable& DeviceTable::of(Handle& handle) {
 
 DeviceTable::DeviceTable(Handle& handle)
     : cluster_(handle.cluster()), objects_(handle.stores().of<api::Device>()) {
-  cluster_.watchPodAnnotation(std::string(model::kAnnotationDeviceAllocated));
   cluster_.addLedger(*this);
   cluster_.addListener(*this);
   objects_.listen([this](const auto& before, const auto& after) {

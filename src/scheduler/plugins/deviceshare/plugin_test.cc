@@ -312,7 +312,12 @@ TEST_F(Devices, a_pod_is_not_bound_to_a_device_that_broke_meanwhile) {
   DeviceMachine broken = DeviceMachine::eightGpus();
   broken.device.spec.devices[0].health = false;
   set("n", broken);
-  EXPECT_EQ(reserve(state, pod, id("n")), "gpu 0 of node n is not healthy any more");
+  std::optional<Status> status;
+  TaskGroup tasks;
+  tasks.spawn(preBind(plugin, &state, pod, id("n"), &status));
+  world.loop().runReady();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->message(), "gpu 0 of node n is not healthy any more");
 }
 
 TEST_F(Devices, recorded_devices_are_given_again_where_a_hint_asks_for_that) {
@@ -332,7 +337,7 @@ TEST_F(Devices, recorded_devices_are_given_again_where_a_hint_asks_for_that) {
 // --- Reservations.
 
 struct Reserved : Devices {
-  // Two GPUs for pods with the label app: web, on 0 and 1 of n.
+  // Two GPUs, 2 and 3 of n, for pods with the label app: web.
   Reserved() {
     machine("n");
     reserve2();

@@ -37,6 +37,7 @@ BOOST_DESCRIBE_STRUCT(TopologySpreadConstraint, (),
                       (maxSkew, topologyKey, whenUnsatisfiable, labelSelector, minDomains,
                        nodeAffinityPolicy, nodeTaintsPolicy, matchLabelKeys))
 BOOST_DESCRIBE_STRUCT(PodSchedulingGate, (), (name))
+BOOST_DESCRIBE_STRUCT(PodSchedulingGroup, (), (podGroupName))
 BOOST_DESCRIBE_STRUCT(PersistentVolumeClaimVolumeSource, (), (claimName, readOnly))
 BOOST_DESCRIBE_STRUCT(Volume, (),
                       (name, persistentVolumeClaim, ephemeral, gcePersistentDisk,
@@ -46,7 +47,8 @@ BOOST_DESCRIBE_STRUCT(PodSpec, (),
                        terminationGracePeriodSeconds, activeDeadlineSeconds, nodeSelector, nodeName,
                        hostNetwork, affinity, schedulerName, tolerations, priorityClassName,
                        priority, preemptionPolicy, overhead, runtimeClassName,
-                       topologySpreadConstraints, schedulingGates, resources, resourceClaims))
+                       topologySpreadConstraints, schedulingGates, schedulingGroup, resources,
+                       resourceClaims))
 BOOST_DESCRIBE_STRUCT(PodCondition, (),
                       (type, status, observedGeneration, lastProbeTime, lastTransitionTime, reason,
                        message))

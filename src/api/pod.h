@@ -106,6 +106,10 @@ struct TopologySpreadConstraint {
   List<std::string> matchLabelKeys;
 };
 
+// The group that Kubernetes' own scheduling API places the pod with (podgroup.h, WorkloadPodGroup).
+struct PodSchedulingGroup {
+  std::string podGroupName;
+};
 struct PodSchedulingGate {
   std::string name;
 };
@@ -145,6 +149,7 @@ struct PodSpec {
   Text runtimeClassName;
   List<TopologySpreadConstraint> topologySpreadConstraints;
   List<PodSchedulingGate> schedulingGates;
+  Boxed<PodSchedulingGroup> schedulingGroup;
   Boxed<ResourceRequirements> resources;  // pod level
   json::value resourceClaims;
 };

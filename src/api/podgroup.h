@@ -1,6 +1,7 @@
 #pragma once
 
-// scheduling.sigs.k8s.io/v1alpha1 PodGroup: pods that are placed together (a gang).
+// The two PodGroups, pods that are placed together (a gang): that of scheduling.sigs.k8s.io, which
+// labels of pods name, and Kubernetes' own, which spec.schedulingGroup of pods names.
 
 #include "api/meta.h"
 
@@ -28,6 +29,36 @@ struct PodGroup {
   ObjectMeta metadata;
   PodGroupSpec spec;
   PodGroupStatus status;
+};
+
+struct GangSchedulingPolicy {
+  std::int32_t minCount = 0;
+};
+// One of the two is set.
+struct PodGroupSchedulingPolicy {
+  json::value basic;  // an object without fields: each pod by itself
+  std::optional<GangSchedulingPolicy> gang;
+};
+struct PodGroupTopologyConstraint {
+  std::string key;  // of a label of nodes
+};
+struct PodGroupSchedulingConstraints {
+  List<PodGroupTopologyConstraint> topology;
+};
+struct WorkloadPodGroupSpec {
+  PodGroupSchedulingPolicy schedulingPolicy;
+  std::optional<PodGroupSchedulingConstraints> schedulingConstraints;
+};
+struct WorkloadPodGroupStatus {
+  List<Condition> conditions;
+};
+// Of the workload API of Kubernetes 1.36. Servers have it behind the feature gate GenericWorkload.
+struct WorkloadPodGroup {
+  static constexpr ResourceType kType{"scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup",
+                                      true};
+  ObjectMeta metadata;
+  WorkloadPodGroupSpec spec;
+  WorkloadPodGroupStatus status;
 };
 
 }  // namespace koord::api

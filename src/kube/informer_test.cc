@@ -77,6 +77,21 @@ TEST_F(InformerTest, ListsThenFollowsTheWatch) {
   EXPECT_EQ(informer_.get({"", "b"}), nullptr);
 }
 
+TEST_F(InformerTest, AnOptionalResourceThatIsNotThereHasNoObjectsAndIsAskedForAgain) {
+  int syncs = 0;
+  Informer<api::Node> optional(api_, loop_, {.optional = true});
+  optional.onSynced([&] { ++syncs; });
+  lists_ = {fail(ErrorCode::NotFound, "the server could not find the requested resource"),
+            fail(ErrorCode::Forbidden, "not for you"), listOf(10, {node("a", 3)})};
+  optional.start();
+  loop_.advance(10ms);
+  EXPECT_TRUE(optional.synced());
+  EXPECT_EQ(optional.size(), 0u);
+  loop_.advance(3min);
+  EXPECT_EQ(optional.size(), 1u);
+  EXPECT_EQ(syncs, 1);
+}
+
 TEST_F(InformerTest, AClosedWatchGoesOnFromTheLastVersionSeenBookmarksIncluded) {
   lists_ = {listOf(10, {})};
   informer_.start();

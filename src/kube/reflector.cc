@@ -11,6 +11,7 @@
 //   read   -> complete: watch. Cut off or refused: back off, read again; a server that refuses the
 //             streaming list, is silent on it or ends it in good order three times is listed from
 //             then on.
+//          -> not there, and optional: nothing, complete; read again after a minute.
 //   watch  -> ended by the server after its time: watch again from where we are, at once.
 //          -> 410 Gone: the version has left the server's history: read, of the newest version.
 //          -> connection lost: back off, then watch again from where we are. The server's history
@@ -35,6 +36,7 @@ namespace {
 // A server that streams a list is not silent for longer than this before the list is complete; one
 // that does not know what it was asked for may be.
 constexpr Duration kInitialEventsGap = 10s;
+constexpr Duration kAbsentPeriod = 1min;
 // Incomplete streams in a row until lists are asked for instead.
 constexpr int kStreamAttempts = 3;
 
@@ -102,6 +104,11 @@ class Reflector::Loop {
       auto reply = co_await call;
       auto page = reply ? openList(*reply, [this](const Received& item) { sink_.upsert(item); })
                         : fail(std::move(reply.error()));
+      if (!page && isAbsent(page.error())) {
+        auto absence = absent(page.error());
+        co_await absence;
+        co_return false;
+      }
       if (!page) {
         failed("list", page.error());
         if (page.error().code == ErrorCode::Gone) {
@@ -153,6 +160,11 @@ class Reflector::Loop {
     const bool complete = !std::exchange(initial_, false);
     const bool lasted = executor_.steadyNow() - began > 1s;
 
+    if (!complete && isAbsent(error)) {
+      auto absence = absent(error);
+      co_await absence;
+      co_return Next::State;
+    }
     if (expired_ || error.code == ErrorCode::Gone) {
       expired_ = true;
       log::v(2, "watch of {}: resource version {} is too old, reading all again", type_.plural,
@@ -174,6 +186,20 @@ class Reflector::Loop {
     // answered says nothing about that: a whole fleet that lists after an outage would be the next.
     const bool refused = isRefusal(error) && failures_ > 3;
     co_return complete && !expired_ && !refused ? Next::Watch : Next::State;
+  }
+
+  bool isAbsent(const Error& error) const {
+    return scope_.optional &&
+           (error.code == ErrorCode::NotFound || error.code == ErrorCode::Forbidden);
+  }
+
+  // A resource that the server does not offer us has no objects.
+  Task<void> absent(const Error& error) {
+    log::v(2, "{}.{} is not there: {}", type_.plural, type_.group, error.message);
+    sink_.endReplace();
+    failures_ = 0;
+    auto pause = sleepFor(executor_, kAbsentPeriod);
+    co_await pause;
   }
 
   static bool isRefusal(const Error& error) {

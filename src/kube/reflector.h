@@ -21,6 +21,9 @@ struct WatchScope {
   std::string namespace_;  // "" = all
   std::string labelSelector;
   std::string fieldSelector;
+  // The server may not have the resource, or not let us read it: then there are no objects, which
+  // is known at once, and it is asked again each minute.
+  bool optional = false;
 };
 
 // Where a Reflector delivers. Objects of a list arrive between beginReplace and endReplace; what

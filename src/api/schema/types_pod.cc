@@ -20,7 +20,7 @@ PodSpec: volumes#1 [Volume] merge=name retainKeys; initContainers#20 [Container]
   overhead#32 {quantity}
   topologySpreadConstraints#33 [TopologySpreadConstraint] merge=topologyKey keys=topologyKey,whenUnsatisfiable
   setHostnameAsFQDN#35? bool; os#36? PodOS; hostUsers#37? bool
-  schedulingGates#38 [PodSchedulingGate] merge=name
+  schedulingGates#38 [PodSchedulingGate] merge=name; schedulingGroup#43? PodSchedulingGroup
   resourceClaims#39 [PodResourceClaim] merge=name retainKeys; resources#40? ResourceRequirements
   hostnameOverride#41? string
 Container: *name#1 string; image#2 string; command#3 [string]; args#4 [string]
@@ -113,6 +113,7 @@ TopologySpreadConstraint: *maxSkew#1 int; *topologyKey#2 string; *whenUnsatisfia
   nodeTaintsPolicy#7? string; matchLabelKeys#8 [string]
 PodOS: *name#1 string
 PodSchedulingGate: *name#1 string
+PodSchedulingGroup: podGroupName#1? string
 PodResourceClaim: *name#1 string; resourceClaimName#3? string
   resourceClaimTemplateName#4? string; source any
 Volume: *name#1 string; hostPath#2.1? HostPathVolumeSource; emptyDir#2.2? EmptyDirVolumeSource

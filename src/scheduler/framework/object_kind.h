@@ -42,6 +42,8 @@ struct ObjectKind {
   std::optional<EventResource> event;
   std::string_view customResource;  // with Custom: "plural.version.group"
   FirstList firstList = FirstList::AnyTime;
+  // Not every API server has the kind, or lets us read it: then there are no objects.
+  bool optional = false;
 };
 
 // Specialised for every kind that is kept.

@@ -14,7 +14,7 @@ template <class T>
 class InformerFeed final : public StoreFeed {
  public:
   InformerFeed(Store<T>& store, kube::Api& api, Executor& executor, Random random)
-      : informer_(api, executor, kube::WatchScope{}, random) {
+      : informer_(api, executor, {.optional = KindOf<T>::value.optional}, random) {
     using Object = typename Store<T>::Object;
     // What is read differently than it stands in the API.
     if constexpr (requires(T& object) { KindOf<T>::transform(object); })

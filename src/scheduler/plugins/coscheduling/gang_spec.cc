@@ -38,6 +38,24 @@ std::optional<std::int64_t> parseInt32(std::string_view text) {
   return number;
 }
 
+// The name in spec.schedulingGroup, for pods whose labels and annotations name no gang.
+std::string_view workloadGroupOf(const api::Pod& pod) {
+  return pod.spec.schedulingGroup ? std::string_view(pod.spec.schedulingGroup->podGroupName)
+                                  : std::string_view();
+}
+
+std::string workloadId(std::string_view namespace_, std::string_view name) {
+  return fmt::format("{}/{}/{}", api::WorkloadPodGroup::kType.group, namespace_, name);
+}
+
+// The gang that labels and annotations name.
+std::string_view markedGangOf(const api::Pod& pod) {
+  const api::ObjectMeta& meta = pod.metadata;
+  for (const std::string_view label : {model::kLabelPodGroup, model::kLabelPodGroupName})
+    if (const auto name = textOf(meta.labels, label); !name.empty()) return name;
+  return textOf(meta.annotations, model::kAnnotationGangName);
+}
+
 // Reads annotations and notes what is wrong with them.
 class Reader {
  public:
@@ -156,23 +174,28 @@ std::string GangSpec::groupId() const {
 }
 
 std::string_view gangNameOf(const api::Pod& pod) {
-  const api::ObjectMeta& meta = pod.metadata;
-  for (const std::string_view label : {model::kLabelPodGroup, model::kLabelPodGroupName})
-    if (const auto name = textOf(meta.labels, label); !name.empty()) return name;
-  return textOf(meta.annotations, model::kAnnotationGangName);
+  const std::string_view marked = markedGangOf(pod);
+  return marked.empty() ? workloadGroupOf(pod) : marked;
 }
 
 std::string gangIdOf(const api::Pod& pod) {
-  const std::string_view name = gangNameOf(pod);
-  if (name.empty()) return {};
+  const std::string_view name = markedGangOf(pod);
+  if (name.empty()) {
+    const std::string_view workload = workloadGroupOf(pod);
+    return workload.empty() ? std::string() : workloadId(pod.metadata.namespace_, workload);
+  }
   std::string id;
   id.reserve(pod.metadata.namespace_.size() + 1 + name.size());
   id.append(pod.metadata.namespace_).append("/").append(name);
   return id;
 }
 
+std::string gangIdOf(const api::WorkloadPodGroup& group) {
+  return workloadId(group.metadata.namespace_, group.metadata.name);
+}
+
 bool maySpecify(const api::Pod& pod) {
-  return textOf(pod.metadata.labels, model::kLabelPodGroup).empty();
+  return textOf(pod.metadata.labels, model::kLabelPodGroup).empty() && !markedGangOf(pod).empty();
 }
 
 GangSpec gangSpecOf(const api::PodGroup& group, const CoschedulingArgs& args) {
@@ -195,6 +218,40 @@ GangSpec gangSpecOf(const api::PodGroup& group, const CoschedulingArgs& args) {
       spec.problems.push_back(
           fmt::format("spec.scheduleTimeoutSeconds: Invalid value: {}: must be above 0", *seconds));
     }
+  }
+  return spec;
+}
+
+GangSpec gangSpecOf(const api::WorkloadPodGroup& group, const CoschedulingArgs& args) {
+  GangSpec spec;
+  spec.fromPodGroup = true;
+  spec.created = group.metadata.creationTimestamp.value_or(WallTime());
+  spec.waitTime = args.defaultTimeout;
+  spec.policy = MatchPolicy::WaitingAndRunning;
+  spec.policyText = "waiting-and-running";
+  spec.group = {gangIdOf(group)};
+  const api::PodGroupSchedulingPolicy& policy = group.spec.schedulingPolicy;
+  spec.basic = !policy.gang;
+  if (policy.gang) spec.minimum = policy.gang->minCount;
+  if (policy.gang && spec.minimum < 1) {
+    spec.problems.push_back(
+        fmt::format("spec.schedulingPolicy.gang.minCount: Invalid value: {}: must be above 0; no "
+                    "member waits for others",
+                    spec.minimum));
+  }
+  if (!policy.gang && !policy.basic.is_object())
+    spec.problems.emplace_back(
+        "spec.schedulingPolicy: Required value: one of basic and gang; each member is placed by "
+        "itself");
+  spec.total = spec.minimum;
+  if (group.spec.schedulingConstraints) {
+    const auto& keys = group.spec.schedulingConstraints->topology;
+    if (!keys.empty()) spec.topologyKey = keys[0].key;
+    if (keys.size() > 1)
+      spec.problems.push_back(
+          fmt::format("spec.schedulingConstraints.topology: Too many: {}: must have at most 1 item;"
+                      " only {} is kept to",
+                      keys.size(), spec.topologyKey));
   }
   return spec;
 }

@@ -3,6 +3,9 @@
 // GangSpec: what a gang asks for, as its PodGroup says it, or a member in the lightweight protocol
 // (annotations and deprecated labels of the pods alone). Values that cannot be read take their
 // defaults, as upstream's do, and are named in `problems`.
+//
+// A gang's id is "namespace/name"; one of Kubernetes' own PodGroups (scheduling.k8s.io) has the id
+// "scheduling.k8s.io/namespace/name", since the two kinds may have objects of one name.
 
 #include <memory>
 #include <string>
@@ -36,6 +39,8 @@ struct GangSpec {
   std::vector<std::string> group;  // ids of the gangs that are bound together, sorted, with itself
   api::ResourceList minResources;
   bool fromPodGroup = false;
+  bool basic = false;       // each member is placed by itself
+  std::string topologyKey;  // all members are placed on nodes with one value of this label
   std::vector<std::string> problems;  // "spec.minMember: ...", "metadata.annotations[...]: ..."
 
   // The group's name: its ids joined by commas.
@@ -45,12 +50,14 @@ struct GangSpec {
 
 // "" for a pod that is in no gang.
 std::string_view gangNameOf(const api::Pod& pod);
-// "namespace/name", or "".
+// "" for a pod that is in no gang.
 std::string gangIdOf(const api::Pod& pod);
+std::string gangIdOf(const api::WorkloadPodGroup& group);
 // Whether a member may say what its gang is: those that name a PodGroup wait for it instead.
 bool maySpecify(const api::Pod& pod);
 
 GangSpec gangSpecOf(const api::PodGroup& group, const CoschedulingArgs& args);
+GangSpec gangSpecOf(const api::WorkloadPodGroup& group, const CoschedulingArgs& args);
 // An error names the annotation or label that cannot be read, or is missing.
 Result<GangSpec> gangSpecOf(const api::Pod& pod, const CoschedulingArgs& args);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kube/events.h"
 #include "scheduler/plugins/coscheduling/messages.h"
 
 namespace koord::scheduler {
@@ -29,11 +30,26 @@ bool older(const PodInfo& a, const PodInfo& b) {
 
 }  // namespace
 
+api::ObjectReference Gang::reference() const {
+  return object ? kube::referenceTo(api::PodGroup::kType, object->metadata)
+                : kube::referenceTo(api::WorkloadPodGroup::kType, workload->metadata);
+}
+
+std::string_view Gang::minimumField() const {
+  return object     ? "spec.minMember"
+         : workload ? "spec.schedulingPolicy.gang.minCount"
+                    : "the gang's minimum";
+}
+
 Gangs::Gangs(Handle& handle, const CoschedulingArgs& args) : handle_(handle), args_(args) {
   handle.seenPods().listen(
       [this](const PodPtr& before, const PodPtr& after) { podSeen(before, after); });
-  handle.stores().of<api::PodGroup>().listen(
-      [this](const auto& before, const auto& after) { podGroupSeen(before, after); });
+  handle.stores().of<api::PodGroup>().listen([this](const auto& before, const auto& after) {
+    objectSeen(api::keyOf((after ? after : before)->metadata).toString(), &Gang::object, after);
+  });
+  handle.stores().of<api::WorkloadPodGroup>().listen([this](const auto& before, const auto& after) {
+    objectSeen(gangIdOf(after ? *after : *before), &Gang::workload, after);
+  });
 }
 
 Gangs& gangsOf(Handle& handle, const CoschedulingArgs& args) {
@@ -75,7 +91,8 @@ bool Gangs::satisfied(const Gang& gang) const {
 }
 
 bool Gangs::free(const Gang& gang) const {
-  return gang.spec && gang.spec->policy == MatchPolicy::OnceSatisfied && satisfied(gang);
+  if (!gang.spec) return false;
+  return gang.spec->basic || (gang.spec->policy == MatchPolicy::OnceSatisfied && satisfied(gang));
 }
 
 Status Gangs::check(const PodInfo& pod) const {
@@ -196,11 +213,11 @@ void Gangs::leave(const std::string& id, const PodInfo& pod) {
   dropIfEmpty(id);
 }
 
-void Gangs::podGroupSeen(const std::shared_ptr<const api::PodGroup>& before,
-                         const std::shared_ptr<const api::PodGroup>& after) {
-  const std::string id = api::keyOf((after ? after : before)->metadata).toString();
+template <class T>
+void Gangs::objectSeen(const std::string& id, std::shared_ptr<const T> Gang::* slot,
+                       const std::shared_ptr<const T>& after) {
   Gang& gang = gangNamed(id);
-  gang.object = after;
+  gang.*slot = after;
   gang.deleted = false;
   if (specify(gang)) activate(id);
   if (!after && !gang.spec) gang.deleted = true;
@@ -212,6 +229,7 @@ bool Gangs::specify(Gang& gang) {
   gang.unreadable.clear();
   gang.source.clear();
   if (gang.object) return setSpec(gang, gangSpecOf(*gang.object, args_));
+  if (gang.workload) return setSpec(gang, gangSpecOf(*gang.workload, args_));
   std::optional<GangSpec> spec;
   const PodInfo* source = nullptr;
   for (const auto& [uid, pod] : gang.members) {
@@ -229,7 +247,7 @@ bool Gangs::specify(Gang& gang) {
 }
 
 bool Gangs::specifyBy(Gang& gang, const PodInfo& member) {
-  if (gang.object || !maySpecify(*member.pod)) return false;
+  if (gang.hasObject() || !maySpecify(*member.pod)) return false;
   if (gang.source == member.uid()) return specify(gang);
   const auto source = gang.members.find(gang.source);
   if (gang.spec && source != gang.members.end() && !older(member, *source->second)) return false;
@@ -266,7 +284,7 @@ void Gangs::relist(const std::string& id, const std::vector<std::string>& before
 
 void Gangs::dropIfEmpty(const std::string& id) {
   const auto it = gangs_.find(id);
-  if (it == gangs_.end() || it->second.object || !it->second.members.empty()) return;
+  if (it == gangs_.end() || it->second.hasObject() || !it->second.members.empty()) return;
   satisfied_.erase(groupIdOf(it->second));
   relist(id, groupOf(it->second), {id});
   gangs_.erase(it);

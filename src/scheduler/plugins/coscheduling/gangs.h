@@ -33,6 +33,10 @@ struct KindOf<api::PodGroup> {
   // It wakes nobody by itself: members are told when it makes a difference.
   static constexpr ObjectKind value{.firstList = FirstList::BeforePods};
 };
+template <>
+struct KindOf<api::WorkloadPodGroup> {
+  static constexpr ObjectKind value{.firstList = FirstList::BeforePods, .optional = true};
+};
 
 // Members that were let go together.
 struct GangRelease {
@@ -42,8 +46,9 @@ struct GangRelease {
 
 struct Gang {
   std::string id;
-  std::shared_ptr<const api::PodGroup> object;  // nullptr: there is none
-  std::optional<GangSpec> spec;                 // absent: nothing says it yet
+  std::shared_ptr<const api::PodGroup> object;            // nullptr: there is none
+  std::shared_ptr<const api::WorkloadPodGroup> workload;  // Kubernetes' own, likewise
+  std::optional<GangSpec> spec;                           // absent: nothing says it yet
   std::string source;      // uid of the member that says it, when no PodGroup does
   std::string unreadable;  // why a member's annotations do not say it
   bool deleted = false;    // its PodGroup went while members were there
@@ -52,6 +57,11 @@ struct Gang {
   std::size_t bound = 0;     // of these, on a node as the API shows it
   std::unordered_map<std::string, std::shared_ptr<const GangRelease>> released;  // not bound yet
 
+  bool hasObject() const { return object || workload; }
+  // To be shown with events; one of the objects is there.
+  api::ObjectReference reference() const;
+  // Where the object, or a member, says how many pods it needs.
+  std::string_view minimumField() const;
   std::size_t ready() const { return members.size() - notReady; }
   bool complete() const { return spec && static_cast<std::int64_t>(ready()) >= spec->minimum; }
 };
@@ -76,8 +86,8 @@ class Gangs {
   std::vector<const Gang*> partnersOf(const Gang& gang) const;
   // Some member of the gang's group is bound, or on its way.
   bool satisfied(const Gang& gang) const;
-  // The group is satisfied, and its gang does not look at more than that: its members are placed as
-  // if they stood alone.
+  // Its members are placed as if they stood alone: the group is satisfied, and the gang does not look
+  // at more than that; or it never asked for anything else.
   bool free(const Gang& gang) const;
   // Success, or why the pod has to wait for others to come.
   Status check(const PodInfo& pod) const;
@@ -110,8 +120,10 @@ class Gangs {
 
  private:
   void podSeen(const PodPtr& before, const PodPtr& after);
-  void podGroupSeen(const std::shared_ptr<const api::PodGroup>& before,
-                    const std::shared_ptr<const api::PodGroup>& after);
+  // One of its two kinds of objects has come, changed or gone.
+  template <class T>
+  void objectSeen(const std::string& id, std::shared_ptr<const T> Gang::* slot,
+                  const std::shared_ptr<const T>& after);
   Gang& gangNamed(const std::string& id);
   void join(const std::string& id, const PodPtr& pod);
   void leave(const std::string& id, const PodInfo& pod);

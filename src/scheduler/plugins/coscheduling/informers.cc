@@ -1,4 +1,4 @@
-// The informer of PodGroups, compiled once.
+// The informers of both kinds of PodGroups, compiled once.
 
 #include "scheduler/framework/store_feed.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
@@ -7,5 +7,7 @@ namespace koord::scheduler {
 
 template std::unique_ptr<StoreFeed> makeStoreFeed(Store<api::PodGroup>&, kube::Api&, Executor&,
                                                   Random);
+template std::unique_ptr<StoreFeed> makeStoreFeed(Store<api::WorkloadPodGroup>&, kube::Api&,
+                                                  Executor&, Random);
 
 }  // namespace koord::scheduler

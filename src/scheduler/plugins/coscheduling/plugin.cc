@@ -7,6 +7,8 @@
 #include "scheduler/plugins/coscheduling/gang_check.h"
 #include "scheduler/plugins/coscheduling/pod_group_controller.h"
 #include "scheduler/plugins/coscheduling/summary.h"
+#include "scheduler/plugins/coscheduling/topology_domains.h"
+#include "scheduler/plugins/coscheduling/workload_controller.h"
 
 namespace koord::scheduler {
 
@@ -74,6 +76,13 @@ Status Coscheduling::begin(const std::string& group, std::span<const PodPtr> mem
 std::vector<std::size_t> Coscheduling::orderOf(const std::string& group,
                                                std::span<const PodPtr> members) const {
   return cycles_.orderOf(group, members);
+}
+
+std::vector<NodeSet> Coscheduling::domainsOf(const std::string& group,
+                                             std::span<const PodPtr> /*members*/) {
+  const Gang* gang = gangs_.find(group);
+  if (!gang || !gang->spec || gang->spec->topologyKey.empty()) return {};
+  return topologyDomains(gangs_, *gang);
 }
 
 bool Coscheduling::goesOn(const std::string& group, const GroupOutcome& soFar) {
@@ -161,11 +170,14 @@ json::value Coscheduling::factsOf(const PodInfo& pod) const {
 Task<void> Coscheduling::run() {
   if (!handle_.api()) co_return;
   PodGroupController controller(handle_, gangs_);
+  WorkloadController workloads(handle_, cycles_);
   controller.start();
+  workloads.start();
   for (;;) {
     auto pause = sleepFor(handle_.executor(), PodGroupController::kPeriod);
     co_await pause;
     controller.tellOfWaiting();
+    workloads.look();
   }
 }
 

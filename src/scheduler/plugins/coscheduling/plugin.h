@@ -55,6 +55,8 @@ class Coscheduling final : public Plugin,
   Status begin(const std::string& group, std::span<const PodPtr> members) override;
   std::vector<std::size_t> orderOf(const std::string& group,
                                    std::span<const PodPtr> members) const override;
+  std::vector<NodeSet> domainsOf(const std::string& group,
+                                 std::span<const PodPtr> members) override;
   bool goesOn(const std::string& group, const GroupOutcome& soFar) override;
   Status judge(const std::string& group, const GroupOutcome& outcome) override;
   Nomination nominationOf(const PodInfo& pod) const override;

@@ -40,6 +40,13 @@ std::string ownersOf(const api::Pod& pod) {
   return fmt::format("{}", fmt::join(owners, ","));
 }
 
+// The field of a gang's pods by which they belong to it.
+std::string namingField(const std::string& id) {
+  return id.starts_with(api::WorkloadPodGroup::kType.group)
+             ? std::string("spec.schedulingGroup")
+             : fmt::format("metadata.labels[{}]", model::kLabelPodGroup);
+}
+
 // A merge patch of the fields that differ.
 json::object statusPatch(const api::PodGroupStatus& before, const api::PodGroupStatus& after) {
   const json::value was = api::encode(before);
@@ -148,9 +155,8 @@ Task<Result<>> PodGroupController::sync(std::string id) {
 // About the PodGroup, or the member that says what the gang is, or any that waits.
 void PodGroupController::tell(const Gang& gang, std::string_view reason, const std::string& text) {
   if (!handle_.events()) return;
-  if (gang.object) {
-    handle_.events()->record(kube::referenceTo(api::PodGroup::kType, gang.object->metadata),
-                             "Warning", reason, text, "Scheduling");
+  if (gang.hasObject()) {
+    handle_.events()->record(gang.reference(), "Warning", reason, text, "Scheduling");
     return;
   }
   PodPtr about;
@@ -180,18 +186,16 @@ void PodGroupController::tellOfProblems(const Gang& gang) {
 // Which pods or objects the gang itself waits for; "" when it has all.
 std::string PodGroupController::lackOf(const Gang& gang) const {
   if (gang.deleted)
-    return fmt::format("PodGroup {} was deleted; metadata.labels[{}] of its pods names it", gang.id,
-                       model::kLabelPodGroup);
+    return fmt::format("PodGroup {} was deleted; {} of its pods names it", gang.id,
+                       namingField(gang.id));
   if (!gang.spec) {
-    return gang.unreadable.empty()
-               ? fmt::format("there is no PodGroup {}; metadata.labels[{}] of its pods names it",
-                             gang.id, model::kLabelPodGroup)
-               : gang.unreadable;
+    return gang.unreadable.empty() ? fmt::format("there is no PodGroup {}; {} of its pods names it",
+                                                 gang.id, namingField(gang.id))
+                                   : gang.unreadable;
   }
   if (gang.complete() || gangs_.free(gang)) return {};
-  return fmt::format("{}: {} pods are needed, and {} are there{}",
-                     gang.object ? "spec.minMember" : "the gang's minimum", gang.spec->minimum,
-                     gang.members.size(),
+  return fmt::format("{}: {} pods are needed, and {} are there{}", gang.minimumField(),
+                     gang.spec->minimum, gang.members.size(),
                      gang.notReady > 0 ? fmt::format(", of which {} are held back", gang.notReady)
                                        : std::string());
 }

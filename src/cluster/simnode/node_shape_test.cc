@@ -41,12 +41,13 @@ TEST(NodeShape, WhatFollowsFromCpusAndDevicesIsCapacity) {
 TEST(NodeShape, CpusAreNumberedAsLinuxDoes) {
   const auto topology = *topologyOf(*parseNodeShape(kGpuMachine), "n");
   const auto detail = parseJson(std::string(
-      at(topology, "metadata", "annotations", "node.koordinator.sh/cpu-topology")->get_string()));
-  const auto& cpus = arrayAt(*detail, "detail");
+      at(json::value(topology), "metadata", "annotations", "node.koordinator.sh/cpu-topology")
+          ->get_string()));
+  const json::array& cpus = at(*detail, "detail")->get_array();
   ASSERT_EQ(cpus.size(), 16u);
   EXPECT_EQ(toJson(cpus[5]), R"({"id":5,"core":5,"socket":1,"node":1})");
   EXPECT_EQ(toJson(cpus[8]), R"({"id":8,"core":0,"socket":0,"node":0})");
-  EXPECT_EQ(arrayAt(topology, "zones").size(), 2u);
+  EXPECT_EQ(topology.at("zones").as_array().size(), 2u);
 }
 
 TEST(NodeShape, DevicesHangOnSwitchesBelowTheirNumaNode) {
@@ -60,7 +61,7 @@ TEST(NodeShape, DevicesHangOnSwitchesBelowTheirNumaNode) {
   EXPECT_EQ(device.spec.devices[9].vfGroups[0].vfs.size(), 2u);
   const auto table =
       parseJson(device.metadata.annotations.at("scheduling.koordinator.sh/gpu-partitions"));
-  EXPECT_EQ(arrayAt(*table, "4").size(), 2u);
+  EXPECT_EQ(at(*table, "4")->get_array().size(), 2u);
 }
 
 TEST(NodeShape, MistakesAreNamedByField) {

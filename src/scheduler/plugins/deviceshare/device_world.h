@@ -11,6 +11,7 @@
 #include "scheduler/plugins/deviceshare/devices/machine.h"
 #include "scheduler/plugins/deviceshare/plugin.h"
 #include "scheduler/plugins/registry.h"
+#include "scheduler/plugins/reservation/reservation_object.h"
 #include "scheduler/testing/reservations.h"
 #include "scheduler/testing/world.h"
 

@@ -228,7 +228,9 @@ TEST_F(Devices, counting_gpus_says_what_the_allocator_says) {
     const DeviceQuestion question{.offer = offer, .demand = *demand, .scoring = &scoring};
     const DeviceAnswer exact = allocator.allocate(question);
     const QuickFit quick = quickFit(*demand, inventory, machine.used, machine.node);
-    if (quick == QuickFit::Fits) EXPECT_TRUE(exact.ok()) << round << " " << amount;
+    if (quick == QuickFit::Fits) {
+      EXPECT_TRUE(exact.ok()) << round << " " << amount;
+    }
     if (quick == QuickFit::Lacks) {
       ASSERT_FALSE(exact.ok()) << round << " " << amount;
       EXPECT_EQ(exact.reasons.front(), quickReason(*demand, inventory));
@@ -450,7 +452,7 @@ TEST_F(Devices, explain_says_what_is_free_where) {
   machine("n");
   schedule(wholeGpus("a", "7"));
   const json::value facts = plugin->factsOf(*world.pod(wholeGpus("p", "2")));
-  const auto& node = arrayAt(facts, "nodes")[0];
+  const json::value& node = facts.as_object().at("nodes").as_array().at(0);
   EXPECT_EQ(textAt(node, "reason"), "Insufficient GPU Devices");
   EXPECT_EQ(textAt(node, "devices", "gpu", "7"), "idle");
   const json::value own = plugin->factsOf(*world.pod(wholeGpus("a", "7")));

@@ -35,6 +35,10 @@ profiles:
 - schedulerName: default-scheduler
   plugins: {multiPoint: {enabled: [{name: DeviceShare}]}}
 )";
+constexpr const char* kPacking = R"(  pluginConfig:
+  - name: DeviceShare
+    args: {scoringStrategy: {type: MostAllocated, resources: [{name: koordinator.sh/gpu-memory-ratio, weight: 1}]}}
+)";
 
 class InstantBinder final : public Plugin, public BindPlugin {
  public:
@@ -82,7 +86,7 @@ struct Bed {
   std::vector<std::pair<std::shared_ptr<const api::Pod>, std::shared_ptr<const api::Pod>>> fresh;
   std::size_t bound = 0;
 
-  Bed(int nodes, DeviceRules rules) {
+  Bed(int nodes, DeviceRules rules, bool packing) {
     registry["DefaultBinder"] = [this](Fields&, Handle&) -> std::unique_ptr<Plugin> {
       return std::make_unique<InstantBinder>([this](std::shared_ptr<const api::Pod> before,
                                                     api::Pod after) {
@@ -95,7 +99,8 @@ struct Bed {
       return std::make_unique<DeviceShare>(handle, read, rules);
     };
     SchedulerOptions options;
-    options.configuration = parseConfiguration(kProfile).value();
+    options.configuration =
+        parseConfiguration(std::string(kProfile) + (packing ? kPacking : "")).value();
     scheduler = Scheduler::create(std::move(options), registry, loop, nullptr).value();
     auto& devices = scheduler->stores().of<api::Device>();
     for (int n = 0; n < nodes; ++n) {
@@ -120,7 +125,7 @@ struct Bed {
 };
 
 Numbers place(const Numbers& params) {
-  Bed bed(static_cast<int>(params.at("nodes")), DeviceRules::Ours);
+  Bed bed(static_cast<int>(params.at("nodes")), DeviceRules::Ours, false);
   std::vector<std::shared_ptr<const api::Pod>> pods;
   for (int n = 0; n < params.at("pods"); ++n) pods.push_back(pod(n, 4));
   const double cpu = bench::cpuSeconds();
@@ -137,9 +142,9 @@ Numbers place(const Numbers& params) {
           {"peak_rss_mib", bench::peakRssMib()}};
 }
 
-Numbers fill(const Numbers& params, DeviceRules rules) {
+Numbers fill(const Numbers& params, DeviceRules rules, bool packing) {
   const int nodes = static_cast<int>(params.at("nodes"));
-  Bed bed(nodes, rules);
+  Bed bed(nodes, rules, packing);
   for (int n = 0; n < params.at("pods"); ++n) {
     bed.scheduler->podAdded(pod(n, 8));
     if (n % 512 == 511) bed.confirm();
@@ -182,9 +187,12 @@ Numbers fill(const Numbers& params, DeviceRules rules) {
 int main(int argc, char** argv) {
   std::vector<bench::Benchmark> all;
   all.push_back({"Devices/2000Nodes_6000Pods", {{"nodes", 2000}, {"pods", 6000}}, place});
-  for (const auto rules : {DeviceRules::Ours, DeviceRules::AsUpstream})
-    all.push_back({rules == DeviceRules::Ours ? "Filling/500Nodes" : "Filling/500Nodes_AsUpstream",
-                   {{"nodes", 500}, {"pods", 5000}},
-                   [rules](const Numbers& params) { return fill(params, rules); }});
+  for (const bool packing : {false, true})
+    for (const auto rules : {DeviceRules::Ours, DeviceRules::AsUpstream})
+      all.push_back(
+          {fmt::format("Filling{}/500Nodes{}", packing ? "Packing" : "",
+                       rules == DeviceRules::Ours ? "" : "_AsUpstream"),
+           {{"nodes", 500}, {"pods", 5000}},
+           [rules, packing](const Numbers& params) { return fill(params, rules, packing); }});
   return bench::runAll(argc, argv, all);
 }

@@ -56,12 +56,13 @@ void numa(std::string_view input) {
   api::Node node;
   node.metadata.annotations[std::string(kAnnotationAmplification)] = text;
   api::NodeResourceTopology topology;
+  CpuTopologies topologies;
   for (const std::string_view key :
        {kAnnotationCpuTopology, kAnnotationPodCpuAllocs, kAnnotationKubeletCpus,
         std::string_view(model::kAnnotationNodeReservation),
         std::string_view(model::kAnnotationSystemQosResource)})
     topology.metadata.annotations[std::string(key)] = text;
-  const NumaNode read = readNumaNode(names, &node, &topology);
+  const NumaNode read = readNumaNode(names, topologies, &node, &topology);
   check(read.cpuRatio >= 1, "a ratio makes nothing smaller");
 }
 

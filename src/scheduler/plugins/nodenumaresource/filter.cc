@@ -76,7 +76,7 @@ Status NodeNumaResource::judgeBinding(const NumaDemand& demand, const NumaNode& 
   const CpuBindPolicy required = about.bind != CpuBindPolicy::None ? about.bind : demand.required;
   if (demand.required != CpuBindPolicy::None && demand.required != required)
     return Status::unresolvable(kBindConflict);
-  if (required == CpuBindPolicy::FullPCPUs && demand.cpus % about.cpus.cpusPerCore() != 0)
+  if (required == CpuBindPolicy::FullPCPUs && demand.cpus % about.cpus().cpusPerCore() != 0)
     return Status::unresolvable(kNotWholeCores);
   return {};
 }

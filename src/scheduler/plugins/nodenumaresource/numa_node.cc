@@ -20,15 +20,16 @@ constexpr std::int64_t kMostOfZone = std::int64_t{1} << 53;
 
 class Reader {
  public:
-  Reader(ResourceNames& names, NumaNode& node) : names_(names), node_(node) {}
+  Reader(ResourceNames& names, CpuTopologies& topologies, NumaNode& node)
+      : names_(names), topologies_(topologies), node_(node) {}
 
   void readTopology(const api::NodeResourceTopology& topology) {
     node_.reported = true;
     const api::StringMap& annotations = topology.metadata.annotations;
     if (const auto* text = api::findIn(annotations, kAnnotationCpuTopology)) {
-      if (auto cpus = CpuTopology::parse(*text)) {
-        node_.cpus = *std::move(cpus);
-        for (const std::string& problem : node_.cpus.problems())
+      if (auto cpus = topologies_.parse(*text)) {
+        node_.topology = *std::move(cpus);
+        for (const std::string& problem : node_.cpus().problems())
           wrong(kAnnotationCpuTopology, problem);
       } else {
         wrong(kAnnotationCpuTopology, cpus.error().message);
@@ -188,7 +189,8 @@ class Reader {
     total.forEach([&](ResourceId id, std::int64_t amount) {
       held.set(id, std::clamp<std::int64_t>(amount, 0, kMostOfZone));
     });
-    const int reserved = node_.reserved.intersect(node_.cpus.cpusOfNuma(*zoneId(zone.name))).size();
+    const int reserved =
+        node_.reserved.intersect(node_.cpus().cpusOfNuma(*zoneId(zone.name))).size();
     held.base[kCpu] = std::max<std::int64_t>(held.base[kCpu] - std::int64_t{1000} * reserved, 0);
     return held;
   }
@@ -224,10 +226,33 @@ class Reader {
   }
 
   ResourceNames& names_;
+  CpuTopologies& topologies_;
   NumaNode& node_;
 };
 
 }  // namespace
+
+Result<std::shared_ptr<const CpuTopology>> CpuTopologies::parse(const std::string& annotation) {
+  auto& known = byText_[annotation];
+  if (auto topology = known.lock()) return topology;
+  auto read = CpuTopology::parse(annotation);
+  if (!read) {
+    byText_.erase(annotation);
+    return fail(std::move(read.error()));
+  }
+  auto topology = std::make_shared<const CpuTopology>(*std::move(read));
+  known = topology;
+  if (byText_.size() >= sweep_) {
+    std::erase_if(byText_, [](const auto& entry) { return entry.second.expired(); });
+    sweep_ = 2 * byText_.size() + 8;
+  }
+  return topology;
+}
+
+const CpuTopology& NumaNode::cpus() const {
+  static const CpuTopology kNone;
+  return topology ? *topology : kNone;
+}
 
 NumaPolicy numaPolicyOf(std::string_view text) {
   return text == "BestEffort"       ? NumaPolicy::BestEffort
@@ -256,10 +281,10 @@ std::int64_t amplify(std::int64_t amount, double ratio) {
   return amplified >= 9e18 ? kMostAmount : static_cast<std::int64_t>(amplified);
 }
 
-NumaNode readNumaNode(ResourceNames& names, const api::Node* node,
+NumaNode readNumaNode(ResourceNames& names, CpuTopologies& topologies, const api::Node* node,
                       const api::NodeResourceTopology* topology) {
   NumaNode read;
-  Reader reader(names, read);
+  Reader reader(names, topologies, read);
   if (topology) reader.readTopology(*topology);
   if (node) reader.readLabels(*node);
   reader.amplifyZones(topology);

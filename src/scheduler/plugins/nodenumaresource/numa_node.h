@@ -6,7 +6,9 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "api/core.h"
@@ -45,8 +47,8 @@ struct NumaZone {
 
 struct NumaNode {
   bool reported = false;  // there is a NodeResourceTopology
-  CpuTopology cpus;       // not valid: nothing can be bound
-  CpuSet reserved;        // CPUs that pods of ours do not get
+  std::shared_ptr<const CpuTopology> topology;
+  CpuSet reserved;  // CPUs that pods of ours do not get
   // By id, which are below kMostNumaNodes: of a node with others the zones are not used at all.
   std::vector<NumaZone> zones;
   std::vector<NumaMask> zoneSets;  // numaSubsets of them
@@ -61,15 +63,26 @@ struct NumaNode {
   json::value kubelet;  // its CPU policy as it was reported; null without
   std::vector<std::string> problems;
 
-  bool valid() const { return cpus.valid(); }
+  const CpuTopology& cpus() const;  // not valid: nothing can be bound
+  bool valid() const { return cpus().valid(); }
   bool special() const {
     return reported || bind != CpuBindPolicy::None || policy != NumaPolicy::None || cpuRatio > 1 ||
            badRatios;
   }
 };
 
+// CPU topologies by what was reported: most nodes of a cluster are one of a few machines.
+class CpuTopologies {
+ public:
+  Result<std::shared_ptr<const CpuTopology>> parse(const std::string& annotation);
+
+ private:
+  std::unordered_map<std::string, std::weak_ptr<const CpuTopology>> byText_;
+  std::size_t sweep_ = 64;  // entries when those of nobody are dropped
+};
+
 // Either object may be missing.
-NumaNode readNumaNode(ResourceNames& names, const api::Node* node,
+NumaNode readNumaNode(ResourceNames& names, CpuTopologies& known, const api::Node* node,
                       const api::NodeResourceTopology* topology);
 
 }  // namespace koord::scheduler

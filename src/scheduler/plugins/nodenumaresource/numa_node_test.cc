@@ -19,6 +19,7 @@ using testing::topologyOf;
 
 struct Reading {
   ResourceNames names;
+  CpuTopologies topologies;
   std::shared_ptr<api::NodeResourceTopology> topology = topologyOf("a", Machine{});
   testing::NodeBuilder node = nodeOf("a", Machine{});
   Reading& say(std::string_view annotation, std::string text) {
@@ -29,7 +30,7 @@ struct Reading {
     node.label(std::string(key), std::move(text));
     return *this;
   }
-  NumaNode read() { return readNumaNode(names, &node.object(), topology.get()); }
+  NumaNode read() { return readNumaNode(names, topologies, &node.object(), topology.get()); }
 };
 
 TEST(NumaNode, adds_up_everybody_who_reserves_cpus) {
@@ -131,6 +132,23 @@ TEST(NumaNode, zones_are_amplified_like_the_node) {
     EXPECT_TRUE(node.badRatios) << wrong;
     EXPECT_EQ(node.cpuRatio, 1) << wrong;
   }
+}
+
+TEST(NumaNode, equal_machines_share_one_topology) {
+  Reading r;
+  const NumaNode one = r.read();
+  const NumaNode two = r.read();
+  EXPECT_EQ(one.topology, two.topology);
+  r.say(kAnnotationCpuTopology, testing::cpuTopologyText({1, 1, 1, 2}));
+  EXPECT_NE(r.read().topology, one.topology);
+}
+
+TEST(NumaNode, what_nobody_reads_of_a_report_is_dropped) {
+  Reading r;
+  r.say("node.koordinator.sh/cpu-basic-info", "{}");
+  KindOf<api::NodeResourceTopology>::transform(*r.topology);
+  EXPECT_EQ(r.topology->metadata.annotations.size(), 1U);
+  EXPECT_TRUE(r.read().valid());
 }
 
 TEST(NumaNode, amounts_are_rounded_up_when_amplified) {

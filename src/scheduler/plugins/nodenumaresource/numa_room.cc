@@ -70,7 +70,7 @@ void NumaRoom::readZone(std::size_t z) {
       // CPUs that are bound are real ones.
       const std::int64_t bound =
           std::int64_t{1000} *
-          table_.use(id_).held().intersect(node_.cpus.cpusOfNuma(zone.id)).size();
+          table_.use(id_).held().intersect(node_.cpus().cpusOfNuma(zone.id)).size();
       used += amplify(bound, node_.cpuRatio) - bound;
     }
     if (!terms_.amounts.empty()) used -= amountIn(terms_.amounts, zone.id, id);
@@ -94,7 +94,7 @@ void NumaRoom::capAmounts() {
 }
 
 CpuSet NumaRoom::availableFrom(const CpuUse& use) const {
-  const CpuSet available = availableCpus(node_.cpus, use, 1, node_.reserved);
+  const CpuSet available = availableCpus(node_.cpus(), use, 1, node_.reserved);
   return terms_.onlyCpus ? available.intersect(*terms_.onlyCpus) : available;
 }
 
@@ -103,11 +103,11 @@ void NumaRoom::countCpus() {
     counted_ = table_.free(id_);
     return;
   }
-  counted_ = countFreeCpus(node_.cpus, availableFrom(table_.use(id_).without(terms_.cpus)));
+  counted_ = countFreeCpus(node_.cpus(), availableFrom(table_.use(id_).without(terms_.cpus)));
 }
 
 int NumaRoom::usableCpus(int numa) const {
-  const auto& ids = node_.cpus.numaIds();
+  const auto& ids = node_.cpus().numaIds();
   const auto it = std::ranges::lower_bound(ids, numa);
   if (it == ids.end() || *it != numa) return 0;
   return counted_.byNuma[static_cast<std::size_t>(it - ids.begin())].usable(bind_.policy,
@@ -147,7 +147,7 @@ std::int64_t NumaRoom::split(NumaMask affinity, std::size_t column, F&& fn) cons
     std::ranges::stable_sort(sorted, {}, [&](std::uint8_t z) { return free(z, column); });
   }
   const std::int64_t unit = bind_.required && bind_.policy == CpuBindPolicy::FullPCPUs
-                                ? std::int64_t{1000} * std::max(node_.cpus.cpusPerCore(), 1)
+                                ? std::int64_t{1000} * std::max(node_.cpus().cpusPerCore(), 1)
                                 : 1000;
   for (const std::uint8_t z : splits(column) ? order_ : sorted) {
     if ((affinity >> node_.zones[z].id & 1) == 0) continue;
@@ -174,7 +174,7 @@ bool NumaRoom::cpusFit(NumaMask affinity) const {
               const int cpus =
                   std::min(static_cast<int>(amount / 1000), usableCpus(node_.zones[zone].id));
               found += cpus;
-              aligned &= !whole || cpus % std::max(node_.cpus.cpusPerCore(), 1) == 0;
+              aligned &= !whole || cpus % std::max(node_.cpus().cpusPerCore(), 1) == 0;
             });
   return left == 0 && found == demand_.cpus && aligned;
 }
@@ -233,7 +233,7 @@ RoomTaken NumaRoom::take(CpuAccumulator& accumulator, NumaMask affinity,
   const CpuUse& all = table_.use(id_);
   const CpuUse rest = terms_.cpus.empty() ? CpuUse() : all.without(terms_.cpus);
   const CpuUse& use = terms_.cpus.empty() ? all : rest;
-  CpuChoice choice = chooseCpus(accumulator, {node_.cpus, use, 1, availableFrom(use)}, cpus);
+  CpuChoice choice = chooseCpus(accumulator, {node_.cpus(), use, 1, availableFrom(use)}, cpus);
   if (!choice.ok()) return {Status::unschedulable(choice.failure), {}};
   grant.cpus = std::move(choice.cpus);
   grant.exclusive = demand_.exclusive;

@@ -121,7 +121,8 @@ const NodeFreeCpus& NumaTable::free(NodeId node) const {
   const Row& here = rows_[node];
   if (!here.counted) {
     const NumaNode& about = at(node);
-    here.free = countFreeCpus(about.cpus, availableCpus(about.cpus, here.use, 1, about.reserved));
+    here.free =
+        countFreeCpus(about.cpus(), availableCpus(about.cpus(), here.use, 1, about.reserved));
     here.counted = true;
   }
   return here.free;
@@ -139,7 +140,7 @@ const NumaGrant* NumaTable::grantOn(const std::string& uid, NodeId node) const {
 
 NumaTable::Residents NumaTable::residents(NodeId node, int numa) const {
   Residents residents;
-  const CpuTopology& topology = at(node).cpus;
+  const CpuTopology& topology = at(node).cpus();
   const CpuSet& here = topology.cpusOfNuma(numa);
   forEachPod(node, [&](const PodInfo&, const NumaGrant& grant) {
     if (!grant.cpus.intersects(here)) return;
@@ -169,7 +170,7 @@ void NumaTable::read(NodeId node) {
   here.name = known.name;
   if (!known.object) return;
   const auto topology = topologies_.get({"", known.name});
-  NumaNode now = readNumaNode(cluster_.resources(), known.object.get(), topology.get());
+  NumaNode now = readNumaNode(cluster_.resources(), machines_, known.object.get(), topology.get());
   if (!now.special() && now.problems.empty()) return;
   here.node = std::make_unique<NumaNode>(std::move(now));
   tell(node, before ? *before : NumaNode());

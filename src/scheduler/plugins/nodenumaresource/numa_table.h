@@ -10,11 +10,10 @@
 #include "scheduler/framework/handle.h"
 #include "scheduler/plugins/nodenumaresource/cpus/cpu_use.h"
 #include "scheduler/plugins/nodenumaresource/numa_grant.h"
+#include "scheduler/plugins/nodenumaresource/numa_node.h"
 #include "scheduler/plugins/nodenumaresource/topology_object.h"
 
 namespace koord::scheduler {
-
-struct NumaNode;
 
 // How many CPUs there are for the taking, of one NUMA node or all.
 struct FreeCpus {
@@ -93,6 +92,7 @@ class NumaTable final : public LedgerOf<NumaGrant>, public ClusterListener {
   Handle& handle_;
   Cluster& cluster_;
   Store<api::NodeResourceTopology>& topologies_;
+  CpuTopologies machines_;
   std::vector<Row> rows_;  // by node
 };
 

@@ -92,9 +92,9 @@ Result<json::value> NodeNumaResource::describe(const std::string& name) const {
   std::vector<NumaAmounts> totals;
   for (const NumaZone& zone : about.zones) totals.push_back({zone.id, zone.total});
   json::object allocated;
-  for (int i = 0; i < about.cpus.cpuCount(); ++i) {
-    const int id = about.cpus.id(static_cast<CpuTopology::Index>(i));
-    if (use.holders(id) > 0) allocated[std::to_string(id)] = cpuJson(about.cpus, &use, i);
+  for (int i = 0; i < about.cpus().cpuCount(); ++i) {
+    const int id = about.cpus().id(static_cast<CpuTopology::Index>(i));
+    if (use.holders(id) > 0) allocated[std::to_string(id)] = cpuJson(about.cpus(), &use, i);
   }
   json::array pods;
   table_.forEachPod(*node, [&](const PodInfo& pod, const NumaGrant& grant) {
@@ -109,9 +109,9 @@ Result<json::value> NodeNumaResource::describe(const std::string& name) const {
   });
   json::object out{
       {"name", name},
-      {"cpuTopology", topologyJson(about.cpus)},
+      {"cpuTopology", topologyJson(about.cpus())},
       {"reservedCPUs", about.reserved.toString()},
-      {"availableCPUs", availableCpus(about.cpus, use, 1, about.reserved).toString()},
+      {"availableCPUs", availableCpus(about.cpus(), use, 1, about.reserved).toString()},
       {"maxRefCount", 1},
       {"numaTopologyPolicy", json::string(nameOf(about.policy))},
       {"numaNodeResources", partsJson(names, totals)},
@@ -143,12 +143,12 @@ json::array NodeNumaResource::freest(const NumaDemand& demand) const {
     const NodeFreeCpus& free = table_.free(node);
     json::array zones;
     for (std::size_t i = 0; i < free.byNuma.size(); ++i)
-      zones.push_back(json::object{{"node", about.cpus.numaIds()[i]},
+      zones.push_back(json::object{{"node", about.cpus().numaIds()[i]},
                                    {"free", free.byNuma[i].all},
                                    {"inWholeCores", free.byNuma[i].whole}});
     list.push_back(json::object{{"name", cluster_.node(node).name},
                                 {"usable", -usable},
-                                {"cpus", about.cpus.cpuCount()},
+                                {"cpus", about.cpus().cpuCount()},
                                 {"numa", std::move(zones)}});
   }
   return list;
@@ -194,7 +194,7 @@ std::string NodeNumaResource::remedyFor(const PodInfo& pod, NodeId node) const {
     return fmt::format("prefer {} instead of requiring it: {} CPUs are free, {} of them so",
                        nameOf(bind.policy), free.all, usable);
   return fmt::format("free {} more CPUs: {} of {} are neither held nor reserved",
-                     demand.cpus - usable, usable, about.cpus.cpuCount());
+                     demand.cpus - usable, usable, about.cpus().cpuCount());
 }
 
 }  // namespace koord::scheduler

@@ -27,11 +27,19 @@ NumaHints NodeNumaResource::numaHints(const PodInfo& pod, NodeId node) {
   const NumaNode& about = table_.at(node);
   if (about.zones.empty()) return {Status::unschedulable(kInsufficient), {}};
   std::vector<Source> sources = sourcesOf(pod, demand, node);
-  const NumaRoom widest(table_, node, demand, zoneScorer_, everything(pod, node, sources));
-  std::vector<std::unique_ptr<NumaRoom>> rooms;
-  for (Source& source : sources)
+  NumaRoom widest(table_, node, demand, zoneScorer_, everything(pod, node, sources));
+  widest.addUpSets();
+  std::vector<std::unique_ptr<NumaRoom>> rooms;  // if there are several
+  for (Source& source : sources) {
+    if (sources.size() == 1 && source.reservation.empty()) break;
     rooms.push_back(
         std::make_unique<NumaRoom>(table_, node, demand, zoneScorer_, std::move(source.terms)));
+    rooms.back()->addUpSets();
+  }
+  const auto fits = [&](NumaMask mask) {
+    if (rooms.empty()) return widest.fits(mask);
+    return std::ranges::any_of(rooms, [&](const auto& room) { return room->fits(mask); });
+  };
 
   struct List {
     std::vector<NumaHint> hints;
@@ -44,7 +52,7 @@ NumaHints NodeNumaResource::numaHints(const PodInfo& pod, NodeId node) {
     lists[i].hints.reserve(about.zoneSets.size());
   }
   for (const NumaMask mask : about.zoneSets) {
-    if (std::ranges::none_of(rooms, [&](const auto& room) { return room->fits(mask); })) continue;
+    if (!fits(mask)) continue;
     const NumaHint hint{mask, false, widest.score(mask)};
     for (List& list : lists) {
       if ((list.lacking & mask) != 0) continue;

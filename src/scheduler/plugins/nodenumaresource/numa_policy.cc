@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
 
 namespace koord::scheduler {
@@ -66,26 +65,18 @@ class Merger {
   // Sets that stand in every list that names sets, in the order of the first of these.
   Best bestOf(bool preferred) {
     std::vector<Candidate> candidates;
-    boost::unordered_flat_map<NumaMask, std::size_t> position;
     std::size_t lists = 0;
     for (const Hints hints : lists_) {
       if (anywhere(hints)) {
         if (preferred && std::ranges::none_of(hints, &NumaHint::preferred)) return {};
         continue;
       }
-      ++lists;
-      for (const NumaHint& hint : hints) {
-        if (!usable(hint, preferred)) continue;
-        if (lists == 1 && position.emplace(hint.mask, candidates.size()).second) {
-          candidates.push_back({hint.mask, hint.score, 1});
-          continue;
-        }
-        const auto known = position.find(hint.mask);
-        if (known == position.end()) continue;
-        Candidate& candidate = candidates[known->second];
-        if (candidate.lists != lists - 1) continue;
-        candidate.lists = lists;
-        candidate.score += hint.score;
+      if (lists++ == 0) {
+        candidates.reserve(hints.size());
+        for (const NumaHint& hint : hints)
+          if (usable(hint, preferred)) candidates.push_back({hint.mask, hint.score, 1});
+      } else {
+        keepCommon(candidates, lists, hints, preferred);
       }
     }
     if (lists == 0) {
@@ -98,6 +89,28 @@ class Merger {
       if (!best.any || better(candidate, best)) best = {candidate.mask, candidate.score, true};
     }
     return best;
+  }
+
+  // Counts the list for candidates that stand in it. Lists are nearly always in the same order, so
+  // looking on from the last one finds the next.
+  void keepCommon(std::vector<Candidate>& candidates, std::size_t lists, Hints hints,
+                  bool preferred) const {
+    std::size_t next = 0;
+    for (const NumaHint& hint : hints) {
+      if (!usable(hint, preferred)) continue;
+      const auto matches = [&](const Candidate& candidate) {
+        return candidate.mask == hint.mask && candidate.lists == lists - 1;
+      };
+      const auto from = candidates.begin() + static_cast<std::ptrdiff_t>(next);
+      auto found = std::find_if(from, candidates.end(), matches);
+      if (found == candidates.end()) {
+        found = std::find_if(candidates.begin(), from, matches);
+        if (found == from) continue;
+      }
+      found->lists = lists;
+      found->score += hint.score;
+      next = static_cast<std::size_t>(found - candidates.begin()) + 1;
+    }
   }
 
   static bool better(const Candidate& candidate, const Best& best) {

@@ -10,12 +10,12 @@
 //
 // How. Upstream goes through all products: with eight NUMA nodes and four resources 255^4. But a
 // preferred candidate is a set that stands, preferred, in every list; there are no more of them than
-// the shortest list has hints, and each costs one look-up for each list. Only the policy BestEffort
+// the first list has hints, and lists that are in the same order, as they are, are walked side by side. Only the policy BestEffort
 // makes use of a candidate that is not preferred, and only of one that every list names: any other is
 // "unsatisfied" and stands for all NUMA nodes. Whether a narrower one exists is then found out from the
 // sets that can be reached, list by list.
 //
-// Cost: the sum of the lengths of the lists.
+// Cost: the sum of the lengths of the lists; of lists in other orders, the product of two.
 
 #include <functional>
 #include <span>

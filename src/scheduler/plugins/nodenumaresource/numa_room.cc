@@ -130,10 +130,54 @@ void NumaRoom::trimCpus() {
 
 // --- Whether a set would do.
 
-bool NumaRoom::enough(NumaMask affinity, std::size_t column) const {
+void NumaRoom::addUpSets() {
+  constexpr std::size_t kMostZones = 8;
+  const std::size_t zones = node_.zones.size();
+  if (zones == 0 || zones > kMostZones || node_.allZones != (NumaMask{1} << zones) - 1) return;
+  const std::size_t width = columns_.size();
+  setCount_ = NumaMask{1} << zones;
+  setFree_.resize(setCount_ * width);
+  setTotal_.resize(setCount_ * width);
+  for (std::size_t set = 1; set < setCount_; ++set) {
+    const std::size_t rest = set & (set - 1);
+    const auto zone = static_cast<std::size_t>(std::countr_zero(set));
+    for (std::size_t c = 0; c < width; ++c) {
+      setFree_[set * width + c] = setFree_[rest * width + c] + free_[zone * width + c];
+      setTotal_[set * width + c] = setTotal_[rest * width + c] + total_[zone * width + c];
+    }
+  }
+  const auto cpu = std::ranges::find(columns_, kCpu, &Column::id);
+  if (!bind_.binds() || cpu == columns_.end()) return;
+  const auto column = static_cast<std::size_t>(cpu - columns_.begin());
+  setLeastCpu_.assign(setCount_, kMostAmount);
+  for (std::size_t set = 1; set < setCount_; ++set) {
+    const auto zone = static_cast<std::size_t>(std::countr_zero(set));
+    const std::int64_t least =
+        std::min(free(zone, column), std::int64_t{1000} * usableCpus(node_.zones[zone].id));
+    setLeastCpu_[set] = std::min(setLeastCpu_[set & (set - 1)], least);
+  }
+  const std::int64_t units = cpu->wanted / unit();
+  for (std::size_t count = 1; count <= zones; ++count) {
+    const auto shares = static_cast<std::int64_t>(count);
+    largestShare_[count] = (units + shares - 1) / shares * unit();
+  }
+}
+
+std::int64_t NumaRoom::freeIn(NumaMask affinity, std::size_t column) const {
+  if (summed(affinity)) return setFree_[affinity * columns_.size() + column];
   std::int64_t sum = 0;
   forEachOf(affinity, [&](std::size_t zone) { sum += free(zone, column); });
-  return sum >= columns_[column].wanted;
+  return sum;
+}
+
+bool NumaRoom::enough(NumaMask affinity, std::size_t column) const {
+  return freeIn(affinity, column) >= columns_[column].wanted;
+}
+
+// What bound cpu is given out in.
+std::int64_t NumaRoom::unit() const {
+  const bool whole = bind_.required && bind_.policy == CpuBindPolicy::FullPCPUs;
+  return std::int64_t{1000} * (whole ? std::max(node_.cpus().cpusPerCore(), 1) : 1);
 }
 
 template <class F>
@@ -146,9 +190,7 @@ std::int64_t NumaRoom::split(NumaMask affinity, std::size_t column, F&& fn) cons
     forEachOf(affinity, [&](std::size_t z) { sorted.push_back(static_cast<std::uint8_t>(z)); });
     std::ranges::stable_sort(sorted, {}, [&](std::uint8_t z) { return free(z, column); });
   }
-  const std::int64_t unit = bind_.required && bind_.policy == CpuBindPolicy::FullPCPUs
-                                ? std::int64_t{1000} * std::max(node_.cpus().cpusPerCore(), 1)
-                                : 1000;
+  const std::int64_t unit = this->unit();
   for (const std::uint8_t z : splits(column) ? order_ : sorted) {
     if ((affinity >> node_.zones[z].id & 1) == 0) continue;
     std::int64_t part = left / zones;
@@ -165,6 +207,10 @@ std::int64_t NumaRoom::split(NumaMask affinity, std::size_t column, F&& fn) cons
 bool NumaRoom::cpusFit(NumaMask affinity) const {
   const auto column = std::ranges::find(columns_, kCpu, &Column::id);
   if (column == columns_.end()) return false;
+  // Where every zone has the largest share there is nothing to find out.
+  if (summed(affinity) && demand_.milliCpu % unit() == 0 &&
+      setLeastCpu_[affinity] >= largestShare_[static_cast<std::size_t>(std::popcount(affinity))])
+    return true;
   const bool whole = bind_.required && bind_.policy == CpuBindPolicy::FullPCPUs;
   int found = 0;
   bool aligned = true;
@@ -254,12 +300,13 @@ std::int64_t NumaRoom::score(NumaMask affinity, std::optional<std::int64_t> boun
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const Column& column = columns_[c];
     if (column.weight == 0) continue;
+    const std::int64_t left = freeIn(affinity, c);
     std::int64_t total = 0;
-    std::int64_t left = 0;
-    forEachOf(affinity, [&](std::size_t zone) {
-      total += total_[zone * columns_.size() + c];
-      left += free(zone, c);
-    });
+    if (summed(affinity)) {
+      total = setTotal_[affinity * columns_.size() + c];
+    } else {
+      forEachOf(affinity, [&](std::size_t zone) { total += total_[zone * columns_.size() + c]; });
+    }
     const bool cpu = column.id == kCpu;
     const std::int64_t used = cpu && boundCpu ? *boundCpu : total - left;
     mean.add(addSaturating(used, cpu && bind_.binds() ? amplify(column.wanted, node_.cpuRatio)

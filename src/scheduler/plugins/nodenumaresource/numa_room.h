@@ -13,9 +13,10 @@
 // last zone, which has most, takes the rest). Only bound CPUs are split to find out, and only counted:
 // whoever has enough CPUs, or whole cores, finds them (accumulator.h).
 //
-// Cost: sets x zones x resources, a few additions each. Eight zones with four resources, 255 sets: some
-// microseconds.
+// Cost: sets x zones x resources, a few additions each; where many sets of few zones are asked about, sets
+// x resources. Eight zones with four resources, 255 sets: some microseconds.
 
+#include <array>
 #include <bit>
 #include <boost/container/small_vector.hpp>
 
@@ -57,6 +58,9 @@ class NumaRoom {
   // kAnyNuma: no amounts by zone.
   RoomTaken take(CpuAccumulator& accumulator, NumaMask affinity, NumaStrategy strategy) const;
 
+  // To be called before many sets are asked about.
+  void addUpSets();
+
   // --- For hints. Resources that some zone reports, of those that the pod asks for.
   std::size_t reported() const { return reported_.size(); }
   ResourceId reportedId(std::size_t i) const { return columns_[reported_[i]].id; }
@@ -92,7 +96,10 @@ class NumaRoom {
     return free_[zone * columns_.size() + column];
   }
   bool splits(std::size_t column) const { return columns_[column].id == kCpu && bind_.binds(); }
+  std::int64_t unit() const;
   bool enough(NumaMask affinity, std::size_t column) const;
+  bool summed(NumaMask affinity) const { return affinity < setCount_; }
+  std::int64_t freeIn(NumaMask affinity, std::size_t column) const;
   // fn(zone, amount) for what is taken of each; what is left over.
   template <class F>
   std::int64_t split(NumaMask affinity, std::size_t column, F&& fn) const;
@@ -111,6 +118,12 @@ class NumaRoom {
   Amounts total_;                                            // by zone, column
   Amounts free_;
   Positions order_;  // zones by free cpu, then id; only if CPUs are bound
+  // Of all sets of few zones, by the set as a number; a set's sum is that of a smaller one and a zone.
+  NumaMask setCount_ = 0;
+  std::vector<std::int64_t> setFree_;      // by set, column
+  std::vector<std::int64_t> setTotal_;     // likewise
+  std::vector<std::int64_t> setLeastCpu_;  // what each zone of it has of CPUs to bind, at least
+  std::array<std::int64_t, kMostNumaNodes + 1> largestShare_{};  // of bound cpu, by number of zones
   NodeFreeCpus counted_;
 };
 

@@ -9,28 +9,62 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ClusterUp, NothingRunsOnOnceItsActorsAreReleased) {
-  auto data = DataDir::temporary();
-  ASSERT_TRUE(data) << data.error().message;
-  UpOptions options;
-  options.nodes = 2;
-  options.hostNode = HostNodeMode::Off;
-  options.components = {};
-  options.inMemory = true;
-  options.listen = "127.0.0.1:0";
-  options.quiet = true;
+// A cluster without components and without this machine as a node: nothing but the API server,
+// controllers and simulated nodes, all on virtual time.
+struct OneMachine {
   VirtualLoop loop;
-  net::HttpClient http({.userAgent = "test"});
-  Screen screen(true);
-  auto cluster = ClusterUp::open(loop, http, options, *data, "koordctl", screen);
-  ASSERT_TRUE(cluster) << cluster.error().message;
+  net::HttpClient http;
+  Screen screen{true};
+  UpOptions options;
+  Result<DataDir> data = DataDir::temporary();
+  std::unique_ptr<ClusterUp> cluster;
   bool failed = false;
-  (*cluster)->start([&] { failed = true; });
-  loop.advance(3s);  // the status is shown each second
-  EXPECT_FALSE(failed);
 
-  (*cluster)->releaseActors();
-  loop.advance(3s);
+  OneMachine() {
+    options.hostNode = HostNodeMode::Off;
+    options.components = {};
+    options.inMemory = true;
+    options.listen = "127.0.0.1:0";
+    options.quiet = true;
+  }
+  void start() {
+    ASSERT_TRUE(data) << data.error().message;
+    auto opened = ClusterUp::open(loop, http, options, *data, "koordctl", screen);
+    ASSERT_TRUE(opened) << opened.error().message;
+    cluster = *std::move(opened);
+    cluster->start([this] { failed = true; });
+  }
+};
+
+TEST(ClusterUp, NothingOfItRunsOnceItsActorsAreReleased) {
+  OneMachine machine;
+  machine.start();
+  ASSERT_FALSE(HasFatalFailure());
+  machine.loop.advance(10s);  // it is up, and shows its status once a second
+  EXPECT_FALSE(machine.failed);
+  machine.cluster->releaseActors();
+  machine.loop.advance(10s);
+}
+
+// Everything is posted at once on virtual time, so a moment is a number of turns of the loop.
+struct ReleaseAfter {
+  OneMachine* machine;
+  int turns;
+  void operator()() const {
+    if (turns == 0) return machine->cluster->releaseActors();
+    machine->loop.post(ReleaseAfter{machine, turns - 1});
+  }
+};
+
+TEST(ClusterUp, CanBeReleasedAtAnyMomentOfItsStart) {
+  for (int turns = 0; turns < 100; turns += 4) {
+    OneMachine machine;
+    machine.start();
+    ASSERT_FALSE(HasFatalFailure());
+    machine.loop.post(ReleaseAfter{&machine, turns});
+    machine.loop.advance(10s);
+    EXPECT_FALSE(machine.failed);
+  }
 }
 
 }  // namespace

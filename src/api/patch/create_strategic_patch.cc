@@ -1,3 +1,26 @@
+// The difference of two objects as a strategic merge patch: applied to the first it gives the
+// second. Like a JSON merge patch it names what changed and null for what is gone; lists are the
+// hard part, since a merge patch can only replace them. Which of them merge, and by which field
+// their elements are told apart (containers by name, ports by port), is what the schema says.
+//
+//   other lists   replaced as a whole, as are objects that the schema marks `replace`.
+//   keyed lists   Both lists are sorted by key and walked side by side. An element of both becomes
+//                 its own difference with the key; one of the second only is added; one of the
+//                 first only becomes {"$patch": "delete", key}. Changes stand in the order of the
+//                 second list.
+//   plain values  the same walk over the sorted values; those that are gone are named in
+//                 "$deleteFromPrimitiveList/NAME".
+//   order         Merging appends, so wherever a list changes "$setElementOrder/NAME" says the order
+//                 of all keys or values that there is to be.
+//   unions        Objects of which only some fields go together (a volume's source, a strategy's
+//                 parameters) list the fields that stay in "$retainKeys".
+//
+// The reference compares keys as printed text, takes the last of several elements with one key
+// first, and states the order of plain values against the sorted original: patches are sent to
+// servers and compared by people, so these oddities are kept.
+//
+// Cost: O(n log n) per list. Rules: strategicpatch.CreateTwoWayMergePatch of apimachinery.
+
 #include "api/patch/create_strategic_patch.h"
 
 #include <fmt/format.h>
@@ -104,7 +127,7 @@ Result<> diffPlain(const json::array& original, const json::array& modified, Lis
   auto ordered = patch::sortByOrder(std::move(out.changes), modified, {});
   if (!ordered) return fail(std::move(ordered.error()));
   out.changes = *std::move(ordered);
-  // The reference compares with the sorted original here.
+  // As the reference, against the sorted original.
   if (!out.deletions.empty() || before != modified) out.order = modified;
   return {};
 }

@@ -1,3 +1,23 @@
+// What an object must be before it is stored. By then its types are right and its defaults filled in
+// (normalize.h, defaults.h); what is left are rules between values. All of them are checked and all
+// that is wrong is reported at once, each by its field's path and in the words of kube-apiserver:
+// people search for these, and kubectl shows nothing else.
+//
+//   metadata   of every kind: names, labels, annotations, finalizers, owners.
+//   pods       validate_pod.cc; what may change later validate_pod_update.cc.
+//   custom     by the schema of the CustomResourceDefinition (validate_custom.cc).
+//   built-in   required fields by the type table, then what people rely on: a workload selects the
+//              pods of its own template (else it would make pods for ever), amounts are not
+//              negative, what cannot change does not. Kinds with many rules have files of their
+//              own (validate_kinds.h, validate_limits.h).
+//
+// Not every rule of kube-apiserver is here: the measure is what clients and controllers rely on, and
+// what would break a component of this cluster if it were stored.
+//
+// Checks work on the JSON document, not on structs: what is wrong is often a field that a struct
+// could not hold, and the document is there anyway. Cost: O(size of the object), and for custom
+// resources at most kMaxValidationSteps.
+
 #include "apiserver/objects/validate.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,20 @@
+// Custom resources against the schema of their CustomResourceDefinition: a walk over value and schema
+// together. At each place the type is checked first and what is below only if it is right; then
+// limits (ranges, lengths, patterns, formats, allowed values), combinations (anyOf, oneOf, allOf,
+// not) and the kind of list: sets and maps must not hold an element twice.
+//
+// Alternatives are tried with errors of their own. Where none fits, the rule itself is reported and
+// what is wrong by the first of them, as kube-openapi does; messages are its, too.
+//
+// The schema is the user's, and both it and the object may be hostile: alternatives nested in
+// alternatives take exponential time, and a set of a million equal elements quadratic. So every
+// comparison is a step, of which a validation has kMaxValidationSteps; when they are used up the
+// object is refused, even where nothing was found wrong. Elements of sets are found by their hash.
+// Paths become text only when there is something to say (place.h). Patterns are RE2's, which are
+// linear in the text.
+//
+// Cost: O(size of the object) without alternatives, and never more than the steps.
+
 #include <fmt/format.h>
 #include <re2/re2.h>
 

@@ -1,4 +1,6 @@
-// ConfigMaps and Secrets.
+// ConfigMaps and Secrets: keys that can be names of files, at most a megabyte in all (every node that
+// mounts one keeps it in memory), what secrets of known types must hold so that their readers need
+// not check, and nothing that changes once it was marked immutable.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,9 @@
-// Endpoints and EndpointSlices.
+// Endpoints and EndpointSlices: where a service's traffic goes, and autoscalers. Addresses must reach
+// another machine: those of loopback or link-local ranges would send one pod's traffic to the node
+// it comes from. A slice has one type of address for good, and limits of size, since every node
+// reads all of them with every change.
+//
+// Cost: O(endpoints). Rules: ValidateEndpoints of core and ValidateEndpointSlice of discovery.
 
 #include <fmt/format.h>
 

@@ -1,3 +1,17 @@
+// LimitRanges, ResourceQuotas and PriorityClasses: objects that decide about other objects. What is
+// wrong in them is not seen where it is written but when somebody else's pod is refused or preempts
+// the wrong one, so the rules are strict.
+//
+//   LimitRange      per type of thing at most one entry, with min <= default request <= default <=
+//                   max, and ratios of at least 1 that min and max can satisfy.
+//   ResourceQuota   names of amounts that exist, scopes that do not contradict each other and never
+//                   change: usage was counted by them.
+//   PriorityClass   user-defined values stay below the system's, and a value never changes: pods hold
+//                   copies of it.
+//
+// Cost: O(entries). Rules: ValidateLimitRange, ValidateResourceQuota and ValidatePriorityClass of
+// kube-apiserver.
+
 #include "apiserver/objects/validate_limits.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,17 @@
+// The rules of a pod's spec, for pods and for the templates of workloads: whoever stores a template
+// that makes no valid pod would only find out from events of its controller.
+//
+// Names come first: volumes, containers and init containers share one set each, and mounts must name
+// a volume that is there (a StatefulSet's claim templates bring more of them). Containers that run
+// at the same time must not want the same port of the node, init containers may, since they run one
+// after the other. Requests stay below limits; extended resources are whole numbers and cannot be
+// overcommitted, so for them both are equal.
+//
+// Scheduling terms (affinity, spreading, tolerations) are decoded and compiled as the scheduler does,
+// so that nothing is stored that it would have to refuse.
+//
+// Cost: O(size of the spec). Rules: pkg/apis/core/validation of kube-apiserver.
+
 #include <fmt/format.h>
 
 #include <algorithm>

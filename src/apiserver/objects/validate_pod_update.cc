@@ -1,5 +1,18 @@
 // What of a pod may change, and through which door: its spec hardly, its resources by /resize, its
 // status by whoever runs it.
+//
+// An update of the spec is judged by subtraction. Where a change is allowed it is checked by its own
+// rule (a deadline only gets shorter, tolerations only more, scheduling gates only fewer, and behind
+// gates node affinity only narrower); then the old values are put in place of those that may change,
+// and what still differs is forbidden. A field that nobody thought of is therefore forbidden by
+// default, and the message shows the difference, a line per value.
+//
+// A resize is the reverse: of all fields only cpu and memory of containers may differ, nothing that
+// is requested may vanish, the QoS class must stay what it was (it decides about cgroups that exist
+// already), and the node must have told that it can resize.
+//
+// Cost: O(size of the spec). Rules: ValidatePodUpdate, ValidatePodResize and ValidatePodStatusUpdate
+// of kube-apiserver.
 
 #include <fmt/format.h>
 

@@ -1,3 +1,14 @@
+// Services. Their fields depend on the type: a headless service has no address and needs no port, an
+// ExternalName neither address nor endpoints, NodePort and LoadBalancer a port on every node. What is
+// given out by the server (addresses, node ports) is there already when this runs
+// (service_addresses.h), so that a client's wish is checked like a gift of the server.
+//
+// Addresses may not change once given: clients have them in connections and in DNS caches. A change
+// to ExternalName and back gives them up, and is how one gets others.
+//
+// The order of the checks is that of kube-apiserver, since causes are shown in it. Cost: O(ports).
+// Rules: ValidateService and ValidateServiceUpdate of kube-apiserver.
+
 #include <fmt/format.h>
 
 #include <set>

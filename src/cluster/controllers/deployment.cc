@@ -1,3 +1,30 @@
+// Every pod template of a Deployment has a ReplicaSet of its own, found by its contents. sync() looks
+// at the Deployment and its sets as they are now, does one step, and is called again when one of
+// them changes; apart from when progress was last made, nothing is remembered, so a restart in the
+// midst of a rollout goes on with it.
+//
+//   claimSets  Which sets are the Deployment's (by controller reference; orphans that its selector
+//              matches are adopted), and which one has the template of today. That is told by the
+//              label pod-template-hash, or by comparing the templates: a set made by another
+//              version of the hash must not be replaced, which would restart every pod. A hash that
+//              another template has already is tried again with a collision count.
+//   revision   The newest set has a number above all others, which `kubectl rollout history` shows.
+//              Going back to an old template makes its set the newest, with a new number.
+//   resize     While it is paused, or when the Deployment's size is not the one that its sets were
+//              last scaled for (annotation desired-replicas): all sets grow or shrink by their
+//              share, and nothing is rolled out. Without this a rollout would give all new pods to
+//              the new template, which may be the broken one.
+//   rollOut    One step of the rollout, as rollout.cc works it out. Recreate lets all old pods end
+//              first; a pod that goes therefore leads to a sync, too.
+//   forgetOld  Empty sets beyond revisionHistoryLimit go, the oldest first.
+//   report     The status: sums over the sets, and two conditions. Available: enough pods for the
+//              strategy. Progressing: since when numbers moved, against progressDeadlineSeconds;
+//              the sync for the moment at which that passes is put into the queue.
+//
+// Cost of a sync: O(sets of the namespace) look-ups, at most one write per set that changes, and one
+// of the status if a reader could see a difference. Rules and texts: the deployment controller of
+// kube-controller-manager (sync.go, progress.go, util/deployment_util.go).
+
 #include "cluster/controllers/deployment.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,24 @@
+// Simulated nodes do what a kubelet and a koordlet would tell the API, and nothing else: no process
+// runs. All nodes share one actor; a node costs an entry in a map, and a write when something is due.
+//
+//   nodes    A node with KWOK's mark that is not Ready gets a status: capacity (its own, completed),
+//            conditions, an address nobody answers at. Its lease is renewed every ten seconds; that
+//            is what keeps the node lifecycle controller from tainting it.
+//   pods     A pod that is bound to such a node is Running at once, containers ready. It Succeeds
+//            after the delay of its annotation. One that is deleted goes after its delay, at most
+//            its grace period; a finalizer holds it back as it would on a real node, ended first.
+//            Amounts that a resize asks for are given at once.
+//   metrics  The NodeMetric of a node, once koord-manager has made it, gets a report per interval of
+//            its spec, and the first one at once, so that batch resources are there in a second.
+//
+// Handlers only sort out what has to be done and put it into work queues, by name. There the object
+// is read anew, so events that come in a burst cost one write, and a write that fails is tried again
+// with back-off. Writes name the pod's uid: a pod of the same name made anew is not touched by what
+// was meant for the old one (Conflict), and one that is gone is fine (NotFound).
+//
+// Cost: O(1) per pod event; each tick of a second looks at all nodes for a report that is due.
+// Stages and annotations: KWOK's default stages (kwok.h).
+
 #include "cluster/simnode/sim_nodes.h"
 
 #include <fmt/format.h>

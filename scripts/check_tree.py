@@ -35,12 +35,6 @@ LONG_BY_NATURE = {
     ("src/apiserver/registry/builtin_resources.cc", "rows"),
     ("src/apiserver/tables/builtin_tables.cc", "rows"),
 }
-# Still to be split.
-LONG_FOR_NOW = {
-    ("src/scheduler/framework/node_search.cc", "NodeSearch::runPreFilter"),
-    ("src/scheduler/framework/pod_class.cc", "ClassNodes::sync"),
-    ("src/scheduler/plugins/noderesources/fit.cc", "NodeResourcesFit::filter"),
-}
 INCLUDE = re.compile(r'^#include "([^"/]+)/[^"]+"', re.M)
 
 # A lambda that is a coroutine always names its return type. What it captures lives in the lambda,
@@ -78,8 +72,7 @@ def check_sizes(name: pathlib.Path, code: str, test: bool) -> list[str]:
         problems.append(f"{name}: {lines} lines, the limit is {limit}; split it")
     limit = MAX_TEST_FUNCTION if test else MAX_FUNCTION
     for function in functions(code):
-        if function.lines > limit and \
-                (str(name), function.name) not in LONG_BY_NATURE | LONG_FOR_NOW:
+        if function.lines > limit and (str(name), function.name) not in LONG_BY_NATURE:
             problems.append(f"{name}:{function.line}: {function.name} has {function.lines} lines, "
                             f"the limit is {limit}; split it")
     return problems

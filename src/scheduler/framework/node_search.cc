@@ -193,8 +193,7 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
                               SearchResult& result) {
   attempt.podClass = classes_.of(*pod);
   PodClass& podClass = *attempt.podClass;
-  Status remembered;
-  std::vector<std::string>& restricting = attempt.restrictedBy;
+  Status remembered;  // of a rejection after which the other plugins are asked all the same
   std::uint64_t skipped = 0;
   std::optional<PreFilterResult> own;
   for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
@@ -225,51 +224,60 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
       return false;
     }
     if (!answer.nodeNames) continue;
-    restricting.push_back(plugin.name);
-    NodeSet named;
-    for (const auto& name : *answer.nodeNames)
-      if (const auto id = cluster_.findNode(name); id && cluster_.live().contains(*id))
-        named.insert(*id);
-    if (attempt.restricted) {
-      attempt.allowed.intersect(named);
-    } else {
-      attempt.restricted = true;
-      attempt.allowed = std::move(named);
-    }
-    // As upstream, by the names alone: a name without a node is found out by having no candidates.
-    if (answer.nodeNames->empty() || (restricting.size() > 1 && attempt.allowed.empty())) {
-      std::ranges::sort(restricting);
-      result.status = restricting.size() == 1
-                          ? Status::unresolvable(
-                                fmt::format("node(s) didn't satisfy plugin {}", restricting[0]))
-                          : Status::unresolvable(
-                                fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously",
-                                            fmt::join(restricting, " ")));
-      for (const auto& name : restricting)
+    if (Status left = restrictTo(*answer.nodeNames, plugin.name, attempt); !left.ok()) {
+      for (const auto& name : attempt.restrictedBy)
         result.diagnosis.notePlugin(name, Code::UnschedulableAndUnresolvable);
-      result.diagnosis.preFilter = result.status;
+      result.diagnosis.preFilter = left;
+      result.status = std::move(left);
       return false;
     }
   }
   // Also when the pod is rejected: preemption asks the filters.
-  for (std::size_t f = 0; f < profile_.filter.size(); ++f)
-    if (preFilterOf_[f] != Profile::npos && (skipped >> preFilterOf_[f] & 1) != 0)
-      attempt.skipFilter |= PluginMask{1} << f;
-  if (podClass.hasView && (otherFilters_ & ~attempt.skipFilter) != 0) {
-    for (const ViewPlugin* view : profile_.views)
-      std::ranges::copy(view->hidden(*pod), std::back_inserter(attempt.hidden));
-  }
+  skipFilters(*pod, skipped, attempt);
   if (!remembered.ok()) {
     result.diagnosis.preFilter = remembered;
     result.status = remembered;
     return false;
   }
   if (attempt.restricted) {
-    std::ranges::sort(restricting);
+    std::ranges::sort(attempt.restrictedBy);
     attempt.absentStatus = Status::unresolvable(
-        fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(restricting, " ")));
+        fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(attempt.restrictedBy, " ")));
   }
   return true;
+}
+
+void NodeSearch::skipFilters(const PodInfo& pod, std::uint64_t skippedPreFilters,
+                             Attempt& attempt) const {
+  for (std::size_t f = 0; f < profile_.filter.size(); ++f)
+    if (preFilterOf_[f] != Profile::npos && (skippedPreFilters >> preFilterOf_[f] & 1) != 0)
+      attempt.skipFilter |= PluginMask{1} << f;
+  if (!attempt.podClass->hasView || (otherFilters_ & ~attempt.skipFilter) == 0) return;
+  for (const ViewPlugin* view : profile_.views)
+    std::ranges::copy(view->hidden(pod), std::back_inserter(attempt.hidden));
+}
+
+Status NodeSearch::restrictTo(const std::vector<std::string>& names, const std::string& plugin,
+                              Attempt& attempt) {
+  NodeSet named;
+  for (const auto& name : names)
+    if (const auto id = cluster_.findNode(name); id && cluster_.live().contains(*id))
+      named.insert(*id);
+  if (attempt.restricted) {
+    attempt.allowed.intersect(named);
+  } else {
+    attempt.restricted = true;
+    attempt.allowed = std::move(named);
+  }
+  std::vector<std::string>& plugins = attempt.restrictedBy;
+  plugins.push_back(plugin);
+  // As upstream, by the names alone: a name without a node is found out by having no candidates.
+  if (!names.empty() && (plugins.size() == 1 || !attempt.allowed.empty())) return {};
+  std::ranges::sort(plugins);
+  if (plugins.size() == 1)
+    return Status::unresolvable(fmt::format("node(s) didn't satisfy plugin {}", plugins[0]));
+  return Status::unresolvable(
+      fmt::format("node(s) didn't satisfy plugin(s) [{}] simultaneously", fmt::join(plugins, " ")));
 }
 
 bool NodeSearch::tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,

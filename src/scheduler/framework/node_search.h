@@ -113,6 +113,11 @@ class NodeSearch {
                  SearchResult& result);
   Status applyPlan(PlanPlugin& planner, CycleState& state, const PodPtr& pod, Attempt& attempt);
   bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
+  // What follows for filters from the PreFilter plugins that have nothing to say.
+  void skipFilters(const PodInfo& pod, std::uint64_t skippedPreFilters, Attempt& attempt) const;
+  // Keeps only nodes that a PreFilter plugin names. Other than Success: none is left.
+  Status restrictTo(const std::vector<std::string>& names, const std::string& plugin,
+                    Attempt& attempt);
   bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                     SearchResult& result);
   bool tryNode(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeId node,

@@ -170,49 +170,49 @@ void ClassNodes::drop(NodeId node) {
   totals_.set(node, ScoreIndex::kInfeasible);
 }
 
-Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer) {
+bool ClassNodes::takeChanges(const PodInfo& pod, NodeSet& changed) {
   std::vector<std::uint64_t> epochs;
   epochs.reserve(profile_.signedPlugins.size());
   for (const Signed* part : profile_.signedPlugins)
     epochs.push_back(part->epoch(class_.state, pod));
 
   const auto changes = cluster_.changesSince(position_);
-  NodeSet& changed = scratch_.changed;
   const bool all =
       !valid_ || !changes || changes->size() >= cluster_.liveCount() || epochs != epochs_;
+  position_ = cluster_.changeEnd();
+  epochs_ = std::move(epochs);
+  const bool nodesChanged =
+      std::exchange(nodes_, cluster_.nodesVersion()) != cluster_.nodesVersion();
   if (all) {
     reset();
     changed = cluster_.live();
-  } else {
-    changed.clear();
-    const std::size_t capacity = cluster_.capacity();
-    verdicts_.reserve(capacity);
-    totals_.reserve(capacity);
-    for (Normalized& scores : normalized_)
-      if (!scores.raw.empty()) scores.raw.resize(capacity);
-    for (const NodeId node : *changes) changed.insert(node);
+    return true;
   }
-  position_ = cluster_.changeEnd();
-  epochs_ = std::move(epochs);
-  valid_ = false;  // until all is done
+  const std::size_t capacity = cluster_.capacity();
+  verdicts_.reserve(capacity);
+  totals_.reserve(capacity);
+  for (Normalized& scores : normalized_)
+    if (!scores.raw.empty()) scores.raw.resize(capacity);
+  changed.clear();
+  for (const NodeId node : *changes) changed.insert(node);
+  verdicts_.pass(changed);
+  if (nodesChanged) {
+    NodeSet& gone = scratch_.left;
+    gone = changed;
+    gone.subtract(cluster_.live());
+    gone.forEach([&](NodeId node) {
+      drop(node);
+      view_.erase(node);
+    });
+  }
+  changed.intersect(cluster_.live());
+  return false;
+}
 
-  if (!all) {
-    verdicts_.pass(changed);
-    if (nodes_ != cluster_.nodesVersion()) {
-      NodeSet& gone = scratch_.left;
-      gone = changed;
-      gone.subtract(cluster_.live());
-      gone.forEach([&](NodeId node) {
-        drop(node);
-        view_.erase(node);
-      });
-    }
-    changed.intersect(cluster_.live());
-  }
-  nodes_ = cluster_.nodesVersion();
+Status ClassNodes::runFilters(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer,
+                              const NodeSet& changed, NodeSet& left) {
   if (class_.hasView) lookAt(profile_, pod, changed, view_);
   const ViewScope seen(class_.state, view_);
-  NodeSet& left = scratch_.left;
   left = changed;
   for (std::size_t i = 0; i < profile_.filter.size(); ++i) {
     const auto& plugin = profile_.filter[i];
@@ -223,6 +223,16 @@ Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const Attempt
     if (!status.ok()) return status;
     if (left.empty()) break;
   }
+  return {};
+}
+
+Status ClassNodes::sync(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer) {
+  NodeSet& changed = scratch_.changed;
+  NodeSet& left = scratch_.left;
+  const bool all = takeChanges(pod, changed);
+  valid_ = false;  // until all is done
+  if (Status status = runFilters(pod, skipFilter, timer, changed, left); !status.ok())
+    return status;
   if (all) {
     feasible_ = left;
     unscored_ = left;

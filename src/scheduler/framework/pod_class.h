@@ -97,6 +97,12 @@ class ClassNodes {
   static constexpr std::size_t kChunk = 8192;
 
   void reset();
+  // Fills `changed` with the existing nodes that are to be judged again, and forgets those that are
+  // gone; true: that is all of them, and nothing is kept.
+  bool takeChanges(const PodInfo& pod, NodeSet& changed);
+  // Those of `changed` that pass, into `left`.
+  Status runFilters(const PodInfo& pod, PluginMask skipFilter, const AttemptTimer& timer,
+                    const NodeSet& changed, NodeSet& left);
   void drop(NodeId node);
   void setRaw(Normalized& scores, NodeId node, std::int64_t raw);
   void setRaw(Normalized& scores, std::span<const NodeId> nodes, std::span<const std::int64_t> raw);

@@ -175,67 +175,99 @@ PreFilterResult NodeResourcesFit::preFilter(CycleState& state, const PodInfo& po
   return {};
 }
 
-Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
-  const auto& wanted = *state.get<std::vector<Wanted>>(kWanted);
+// The columns that the filter reads for one pod. fits() is the hot loop: nearly all nodes pass it or
+// are out at the first resource; all the rest is for nodes that do not fit as everybody sees them.
+class NodeResourcesFit::Room {
+ public:
+  // One bit per resource that is short, the last two for "too many pods" and "can never fit". Of
+  // resources beyond the 62nd all share a bit, so such sets do not tell the reasons.
+  using Shortage = std::uint64_t;
+  static constexpr Shortage kPods = 1ULL << 62;
+  static constexpr Shortage kNever = 1ULL << 63;
+  static constexpr std::size_t kToldApart = 62;
+
+  Room(const Cluster& cluster, const std::vector<Wanted>& wanted)
+      : wanted_(wanted),
+        podCount_(cluster.podCount().data()),
+        allowedPods_(cluster.allowedPods().data()),
+        nothing_(std::ranges::any_of(wanted, &Wanted::beyond) ? cluster.podCount().size() : 0) {
+    for (const Wanted& resource : wanted) {
+      // Of what is asked beyond measure no node has anything.
+      const auto allocatable =
+          resource.beyond ? std::span(nothing_) : cluster.allocatable(resource.id);
+      columns_.push_back(
+          {allocatable.data(), cluster.requested(resource.id).data(), resource.amount});
+    }
+  }
+  Room(const Room&) = delete;
+  Room& operator=(const Room&) = delete;
+
+  // As everybody sees the node. A credit can only make it better.
+  bool fits(NodeId node) const {
+    if (podCount_[node] >= allowedPods_[node]) return false;
+    for (const Column& column : columns_)
+      if (column.amount > column.allocatable[node] - column.requested[node]) return false;
+    return true;
+  }
+  // As the pod sees it, with its credit, which may be nullptr. 0: it fits.
+  Shortage shortageOn(NodeId node, const NodeCredit* credit) const {
+    const std::int64_t pods = podCount_[node] - (credit ? credit->pods : 0);
+    Shortage shortage = pods >= allowedPods_[node] ? kPods : 0;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (!isShort(i, node, credit)) continue;
+      const bool never = columns_[i].amount > columns_[i].allocatable[node];
+      shortage |= 1ULL << std::min<std::size_t>(i, 61) | (never ? kNever : 0);
+    }
+    return shortage;
+  }
+  bool tellsApart() const { return columns_.size() < kToldApart; }
+  std::vector<std::string> reasonsOn(NodeId node, const NodeCredit* credit,
+                                     Shortage shortage) const {
+    std::vector<std::string> reasons;
+    if ((shortage & kPods) != 0) reasons.emplace_back("Too many pods");
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (isShort(i, node, credit)) reasons.push_back(wanted_[i].reason);
+    return reasons;
+  }
+
+ private:
   struct Column {
     const std::int64_t* allocatable;
     const std::int64_t* requested;
     std::int64_t amount;
   };
-  boost::container::small_vector<Column, 4> columns;
-  const std::vector<std::int64_t> nothing(
-      std::ranges::any_of(wanted, &Wanted::beyond) ? cluster_.podCount().size() : 0);
-  for (const Wanted& resource : wanted) {
-    // Of what is asked beyond measure no node has anything.
-    const auto allocatable =
-        resource.beyond ? std::span(nothing) : cluster_.allocatable(resource.id);
-    columns.push_back(
-        {allocatable.data(), cluster_.requested(resource.id).data(), resource.amount});
-  }
-  const std::int64_t* const podCount = cluster_.podCount().data();
-  const std::int64_t* const allowedPods = cluster_.allowedPods().data();
-  // As everybody sees the node. A credit can only make it better.
-  const auto fits = [&](NodeId node) {
-    if (podCount[node] >= allowedPods[node]) return false;
-    for (const Column& column : columns)
-      if (column.amount > column.allocatable[node] - column.requested[node]) return false;
-    return true;
-  };
 
-  // One bit per resource that is short, the last two for "too many pods" and "can never fit".
-  constexpr std::uint64_t kPods = 1ULL << 62;
-  constexpr std::uint64_t kNever = 1ULL << 63;
-  const auto bitOf = [](std::size_t i) { return 1ULL << std::min<std::size_t>(i, 61); };
-  // What others hold of a resource, as the pod sees it.
-  const auto taken = [&](std::size_t i, NodeId node, const NodeCredit* credit) {
-    const std::int64_t requested = columns[i].requested[node];
-    if (!credit) return requested;
-    return std::max<std::int64_t>(requested - credit->amount.amount(wanted[i].id), 0);
-  };
-  boost::container::small_vector<std::pair<std::uint64_t, VerdictId>, 8> known;
+  bool isShort(std::size_t i, NodeId node, const NodeCredit* credit) const {
+    const Column& column = columns_[i];
+    std::int64_t taken = column.requested[node];
+    if (credit) taken = std::max<std::int64_t>(taken - credit->amount.amount(wanted_[i].id), 0);
+    return column.amount > column.allocatable[node] - taken;
+  }
+
+  const std::vector<Wanted>& wanted_;
+  const std::int64_t* podCount_;
+  const std::int64_t* allowedPods_;
+  std::vector<std::int64_t> nothing_;  // a column of zeros, where one is needed
+  boost::container::small_vector<Column, 4> columns_;
+};
+
+Status NodeResourcesFit::filter(const CycleState& state, const PodInfo&, NodeFilter& nodes) {
+  const Room room(cluster_, *state.get<std::vector<Wanted>>(kWanted));
+  boost::container::small_vector<std::pair<Room::Shortage, VerdictId>, 8> known;
   nodes.forEach([&](NodeId node) {
-    if (fits(node)) return;
+    if (room.fits(node)) return;
     const NodeCredit* const credit = state.view().empty() ? nullptr : state.view().on(node);
-    const std::int64_t pods = podCount[node] - (credit ? credit->pods : 0);
-    std::uint64_t lacks = pods >= allowedPods[node] ? kPods : 0;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const std::int64_t allocatable = columns[i].allocatable[node];
-      if (columns[i].amount <= allocatable - taken(i, node, credit)) continue;
-      lacks |= bitOf(i) | (columns[i].amount > allocatable ? kNever : 0);
-    }
-    if (lacks == 0) return;
-    for (const auto& [bits, id] : known)
-      if (bits == lacks && columns.size() < 62) return nodes.reject(node, id);
-    std::vector<std::string> reasons;
-    if ((lacks & kPods) != 0) reasons.emplace_back("Too many pods");
-    for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (columns[i].amount > columns[i].allocatable[node] - taken(i, node, credit))
-        reasons.push_back(wanted[i].reason);
+    const Room::Shortage shortage = room.shortageOn(node, credit);
+    if (shortage == 0) return;
+    if (room.tellsApart()) {
+      const auto same =
+          std::ranges::find(known, shortage, [](const auto& pair) { return pair.first; });
+      if (same != known.end()) return nodes.reject(node, same->second);
     }
     const VerdictId id = nodes.rejection(
-        (lacks & kNever) != 0 ? Code::UnschedulableAndUnresolvable : Code::Unschedulable,
-        std::move(reasons));
-    known.emplace_back(lacks, id);
+        (shortage & Room::kNever) != 0 ? Code::UnschedulableAndUnresolvable : Code::Unschedulable,
+        room.reasonsOn(node, credit, shortage));
+    known.emplace_back(shortage, id);
     nodes.reject(node, id);
   });
   return {};

@@ -43,6 +43,7 @@ class NodeResourcesFit final : public Plugin,
     bool beyond = false;  // more than the amount can say
     std::string reason;
   };
+  class Room;
   struct Scored {
     ResourceId id = 0;
     std::int64_t weight = 1;

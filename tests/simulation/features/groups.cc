@@ -41,7 +41,8 @@ std::size_t roomFor(Model model, const std::vector<PodObject>& members, bool fir
 
 }  // namespace
 
-GroupsFeature::GroupsFeature(const Surroundings& world, Random random) : Feature(world, random) {
+// Not in a constructor: not all features that are made are tried, and the truth outlives them.
+void GroupsFeature::begin() {
   const auto seen = [this](const PodObject& pod) {
     if (placesTogether(*pod)) members_[groupOf(*pod)].insert(pod->metadata.uid);
   };

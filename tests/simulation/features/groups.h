@@ -11,9 +11,10 @@ namespace koord::simulation {
 
 class GroupsFeature final : public Feature {
  public:
-  GroupsFeature(const Surroundings& world, Random random);
+  using Feature::Feature;
   void join(scheduler::Registry& registry) override;
   std::vector<std::string> plugins() const override;
+  void begin() override;
   void act() override;
   void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
   bool placesTogether(const api::Pod& pod) const override;

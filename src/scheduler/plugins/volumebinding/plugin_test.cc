@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/fake_api.h"
 #include "scheduler/testing/volumes.h"
 #include "scheduler/testing/world.h"
 
@@ -25,7 +24,6 @@ const std::string kNoVolume = kUU + "node(s) didn't find available persistent vo
 // n1 in zone a, n2 in zone b; class "fast" has no provisioner and waits for the first consumer.
 struct Fixture : ::testing::Test {
   World world;
-  kube::FakeApi api{world.loop()};
   VolumeBinding* plugin = nullptr;
   Stores& stores = world.stores();
 
@@ -38,8 +36,6 @@ struct Fixture : ::testing::Test {
     world.node(aNode("n2").label("zone", "b"));
     stores.of<api::StorageClass>().set(
         aClass("fast", "WaitForFirstConsumer", "kubernetes.io/no-provisioner"));
-    world.apiToUse = &api;
-    api.answer = [](const kube::Request&) { return "{}"; };
   }
   Answers filter(const PodBuilder& pod) { return world.filter(world.pod(pod)); }
   Status reserveOn(CycleState& state, const PodPtr& pod, const char* node) {
@@ -219,94 +215,6 @@ TEST_F(Fixture, a_claim_that_is_being_provisioned_stays_on_its_node) {
   stores.of<api::PersistentVolumeClaim>().set(
       aClaim("c").annotation("volume.kubernetes.io/selected-node", "n2").build());
   EXPECT_EQ(filter(aPod("p").claim("c")), (Answers{{"n1", kNoVolume}, {"n2", ""}}));
-}
-
-// Runs PreBind until it ends.
-struct Waiting {
-  std::optional<Status> status;
-  TaskGroup tasks;
-  static Task<void> run(VolumeBinding* plugin, CycleState* state, PodPtr pod, NodeId node,
-                        std::optional<Status>* out) {
-    auto task = plugin->preBind(*state, pod, node);
-    *out = co_await task;
-  }
-};
-
-struct PreBind : Fixture {
-  CycleState state;
-  PodPtr pod;
-  Waiting waiting;
-
-  // A pod with a claim for which a volume is to be made on n2.
-  void begin() {
-    stores.of<api::StorageClass>().set(aClass("fast", "WaitForFirstConsumer", "disk.csi"));
-    stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
-    pod = world.pod(aPod("p").claim("c"));
-    ASSERT_TRUE(reserveOn(state, pod, "n2").ok());
-    const NodeId node = *world.cluster().findNode("n2");
-    EXPECT_TRUE(plugin->preBindPreFlight(state, pod, node).ok());
-    waiting.tasks.spawn(Waiting::run(plugin, &state, pod, node, &waiting.status));
-    world.loop().advance(2s);
-  }
-  testing::ClaimBuilder selected() {
-    return aClaim("c").version("2").annotation("volume.kubernetes.io/selected-node", "n2");
-  }
-};
-
-TEST_F(PreBind, the_pod_waits_until_its_claim_has_been_given_a_volume) {
-  begin();
-  ASSERT_EQ(api.calls.size(), 1u);
-  EXPECT_EQ(api.calls[0].resource, "persistentvolumeclaims");
-  EXPECT_EQ(textAt(*parseJson(api.calls[0].body), "metadata", "annotations",
-                   "volume.kubernetes.io/selected-node"),
-            "n2");
-  stores.of<api::PersistentVolumeClaim>().set(selected().build());
-  world.loop().advance(5s);
-  EXPECT_FALSE(waiting.status);
-  stores.of<api::PersistentVolume>().set(aVolume("made").build());
-  stores.of<api::PersistentVolumeClaim>().set(selected().bound("made").version("3").build());
-  world.loop().advance(2s);
-  ASSERT_TRUE(waiting.status);
-  EXPECT_TRUE(waiting.status->ok());
-}
-
-TEST_F(PreBind, a_provisioner_that_gives_up_ends_the_wait) {
-  begin();
-  stores.of<api::PersistentVolumeClaim>().set(
-      aClaim("c").version("3").annotation("some", "other").build());
-  world.loop().advance(2s);
-  ASSERT_TRUE(waiting.status);
-  EXPECT_EQ(waiting.status->message(), "binding volumes: provisioning failed for PVC \"c\"");
-}
-
-TEST_F(PreBind, the_wait_has_an_end) {
-  begin();
-  world.loop().advance(60s);
-  ASSERT_TRUE(waiting.status);
-  EXPECT_EQ(waiting.status->message(), "binding volumes: context deadline exceeded");
-}
-
-TEST_F(PreBind, a_promised_volume_is_written_with_its_claim) {
-  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").build());
-  stores.of<api::PersistentVolume>().set(aVolume("v").build());
-  pod = world.pod(aPod("p").claim("c"));
-  ASSERT_TRUE(reserveOn(state, pod, "n1").ok());
-  const NodeId node = *world.cluster().findNode("n1");
-  waiting.tasks.spawn(Waiting::run(plugin, &state, pod, node, &waiting.status));
-  world.loop().advance(2s);
-  ASSERT_EQ(api.calls.size(), 1u);
-  EXPECT_EQ(api.calls[0].name, "v");
-  const auto body = parseJson(api.calls[0].body);
-  EXPECT_EQ(textAt(*body, "spec", "claimRef", "name"), "c");
-  EXPECT_EQ(textAt(*body, "metadata", "resourceVersion"), "1");
-  auto volume = aVolume("v").promised("c");
-  volume.object().spec.claimRef->uid = "uid-c";
-  volume.object().metadata.resourceVersion = "2";
-  stores.of<api::PersistentVolume>().set(volume.build());
-  stores.of<api::PersistentVolumeClaim>().set(aClaim("c").version("2").bound("v").build());
-  world.loop().advance(2s);
-  ASSERT_TRUE(waiting.status);
-  EXPECT_TRUE(waiting.status->ok()) << waiting.status->message();
 }
 
 TEST_F(Fixture, a_pod_whose_claims_are_bound_has_nothing_to_wait_for) {

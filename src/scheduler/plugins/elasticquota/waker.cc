@@ -29,9 +29,11 @@ std::vector<std::int64_t> QuotaWaker::leftOf(const Place& place) const {
 
 void QuotaWaker::full(const Place& place) {
   Room& room = full_[{place.tree->id, place.quota}];
+  const std::uint64_t serial = place.quotas().serial(place.quota);
+  if (room.serial != serial) room.left.clear();
   room.name = place.name();
-  room.serial = place.quotas().serial(place.quota);
-  room.left = leftOf(place);
+  room.serial = serial;
+  changed();
 }
 
 void QuotaWaker::changed() {
@@ -66,8 +68,8 @@ void QuotaWaker::look() {
     }
     quotas_.refresh(place);
     std::vector<std::int64_t> left = leftOf(place);
-    bool more = left.size() != room.left.size();
-    for (std::size_t n = 0; !more && n < left.size(); ++n) more = left[n] > room.left[n];
+    bool more = !room.left.empty() && left.size() != room.left.size();
+    for (std::size_t n = 0; !more && n < room.left.size(); ++n) more = left[n] > room.left[n];
     relieved |= more;
     room.left = std::move(left);
     it = idle(place) ? full_.erase(it) : std::next(it);

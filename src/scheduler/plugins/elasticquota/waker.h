@@ -26,7 +26,9 @@ class QuotaWaker {
   struct Room {
     std::string name;
     std::uint64_t serial = 0;
-    std::vector<std::int64_t> left;  // by column, on the way to the root
+    // By column, on the way to the root, since somebody last looked. Empty at first: an attempt may still take room
+    // and give it back, as members of a gang do from one another, and that is no news.
+    std::vector<std::int64_t> left;
   };
   std::vector<std::int64_t> leftOf(const Place& place) const;
   static bool idle(const Place& place);

@@ -124,6 +124,7 @@ TEST_F(HttpFrontTest, pathsLeadToTheirObjects) {
   EXPECT_EQ(send("GET", "/api/v1/namespaces/default/pods/web")->status, 200);
   EXPECT_EQ(send("GET", "/api/v1/namespaces/default")->status, 200);
   EXPECT_EQ(send("GET", "/api/v1/namespaces/default/status")->status, 200);
+  EXPECT_EQ(send("POST", "/api/v1/namespaces/default/pods/other", pod("other"))->status, 405);
   EXPECT_EQ(send("PUT", "/api/v1/pods")->status, 400);
   EXPECT_EQ(send("GET", "/nothing")->status, 404);
   EXPECT_EQ(send("GET", "/apis/nothing/v1")->status, 404);

@@ -121,6 +121,8 @@ Task<Result<ListHead>> listEach(Api& api, Request request,
 
 Task<Result<json::value>> createObject(Api& api, const api::ResourceType& type, api::ObjectKey key,
                                        json::value object, std::string subresource) {
+  // An object is posted to its collection; its name is in the body.
+  if (subresource.empty()) key.name.clear();
   Request request = makeRequest(Verb::Create, type, key);
   request.body = subresource.empty() ? bodyOf(api, type, object) : toJson(object);
   request.subresource = std::move(subresource);

@@ -80,7 +80,7 @@ Task<Outcome<Written>> WriteCall::run() {
 }
 
 Task<Outcome<Written>> WriteCall::create() {
-  if (!call_.request.subresource.empty())
+  if (!call_.request.subresource.empty() || !call_.request.name.empty())
     co_return refuse(ErrorCode::MethodNotAllowed,
                      "the server does not allow this method on the requested resource");
   auto object = readBody(call_.request, target_, warnings_);

@@ -29,6 +29,9 @@ KINDS = {
     "CSIDriver": ("/apis/storage.k8s.io/v1", "csidrivers", False),
     "CSIStorageCapacity": ("/apis/storage.k8s.io/v1", "csistoragecapacities", True),
     "VolumeAttachment": ("/apis/storage.k8s.io/v1", "volumeattachments", False),
+    "PodGroup": ("/apis/scheduling.sigs.k8s.io/v1alpha1", "podgroups", True),
+    "ElasticQuota": ("/apis/scheduling.sigs.k8s.io/v1alpha1", "elasticquotas", True),
+    "Reservation": ("/apis/scheduling.koordinator.sh/v1alpha1", "reservations", False),
     "Event": ("/apis/events.k8s.io/v1", "events", True),
 }
 API_VERSIONS = {kind: path.removeprefix("/apis/").removeprefix("/api/") for kind, (path, _, _) in KINDS.items()}
@@ -68,18 +71,20 @@ class Cluster:
 
     def request(self, verb, path, body=None, content="application/json"):
         text = None if body is None else json.dumps(body)
-        for attempt in range(3):
+        for attempt in range(5):
             connection = getattr(self.local, "connection", None) or self.connect()
             self.local.connection = connection
             try:
                 connection.request(verb, path, text, {**self.headers, "Content-Type": content})
                 response = connection.getresponse()
                 answer = response.read()
-                break
+                if response.status != 429 or attempt == 4:
+                    break
+                time.sleep(1)  # a custom kind whose storage is being made ready
             except (OSError, http.client.HTTPException):
                 connection.close()
                 self.local.connection = None
-                if attempt == 2:
+                if attempt >= 2:
                     raise
         value = json.loads(answer) if answer else {}
         if response.status >= 300:

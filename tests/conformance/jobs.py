@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Jobs side by side: upstream's koord-scheduler and this one, on the same random worlds of gangs, quotas and reservations.
+
+    jobs.py --kubeconfig FILE --config FILE --reference koord-scheduler --scheduler build/release/bin/koord-scheduler --seeds 40
+
+The cluster is a kube-apiserver as side_by_side.py wants it, with the CustomResourceDefinitions of deploy/crds. --config is a
+KubeSchedulerConfiguration in JSON with one profile, koord-scheduler, that both programs read; its kubeconfig must be in it.
+Whatever is labelled sbs=true on the server is deleted.
+
+All worlds (job_worlds.py) are played with the one scheduler and then with the other, some at a time. After each step it is
+waited until nothing moves any more. Compared are: who is bound, and where; the phases of reservations, and who was given
+one. Where both bound a pod, but to different nodes, a world is no longer the same and is left there; the last line counts those.
+A difference counts when it is there a second time. The exit status is 0 when there is none.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+import job_worlds
+from cluster import ApiError, Cluster, Store
+
+QUIET, LIMIT = 3.0, 20.0  # seconds without a change that end a step, and in which it must come to that
+KINDS = ["Pod", "Reservation", "PodGroup", "ElasticQuota", "Node"]
+
+
+class Process:
+    """One koord-scheduler; both makes take the same flags."""
+
+    def __init__(self, binary, config, port, log):
+        self.log = open(log, "wb")
+        command = [binary, "--config", config, "--bind-address", "127.0.0.1", "--address", "127.0.0.1", "--port", str(port),
+                   "--secure-port", "0", "--authentication-skip-lookup=true", "--v", "4", "--debug-scores", "20"]
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
+        end = time.monotonic() + 30
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5).close()
+                break
+            except OSError:
+                if time.monotonic() > end or self.process.poll() is not None:
+                    raise SystemExit(f"{binary} does not start; its log: {log}") from None
+                time.sleep(0.2)
+        time.sleep(3)  # informers
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(15)
+        self.log.close()
+
+
+def looks(store, world):
+    """What there is of the world: pods with their nodes and reservations, gangs with those of their members, reservations
+    with their nodes and phases."""
+    state, gangs = {}, {}
+    with store.changed:
+        for (kind, namespace, name), item in store.objects.items():
+            if kind == "Pod" and namespace == world.prefix:
+                owned = json.loads(item["metadata"].get("annotations", {}).get("scheduling.koordinator.sh/reservation-allocated", "{}"))
+                here = (item["spec"].get("nodeName"), owned.get("name"))
+                gang = item["metadata"].get("labels", {}).get(job_worlds.GANG)
+                if gang:
+                    gangs.setdefault(gang, []).append(str(here[0]))
+                else:
+                    state[name] = here
+            elif kind == "Reservation" and name.startswith(world.prefix + "-"):
+                status = item.get("status", {})
+                state[name] = (status.get("nodeName"), status.get("phase") or "Pending")
+    for gang, nodes in gangs.items():  # its members are alike: which of them is where is chance
+        waiting = nodes.count("None")
+        state[gang] = (" ".join(sorted(node for node in nodes if node != "None")), f"{waiting} of {len(nodes)} wait")
+    return state
+
+
+def settle(store, world):
+    end, since, before = time.monotonic() + LIMIT, time.monotonic(), looks(store, world)
+    while time.monotonic() < min(end, since + QUIET):
+        time.sleep(0.1)
+        now = looks(store, world)
+        if now != before:
+            since, before = time.monotonic(), now
+    return before
+
+
+def apply(cluster, verb, item, change):
+    try:
+        if verb == "create":
+            cluster.create(item)
+            if item["kind"] == "Node":  # born with taints where its controllers are to look first
+                cluster.patch(item, {"spec": {"taints": None}})
+        elif verb == "delete":
+            cluster.delete(item)
+        else:
+            cluster.patch(item, change)
+    except ApiError as error:
+        if error.code not in (404, 409):
+            raise
+
+
+def play(cluster, store, seed):
+    """The states after each step."""
+    world = job_worlds.JobWorld(seed)
+    for item in world.things:
+        apply(cluster, "create", item, None)
+    time.sleep(1)
+    states = []
+    for step in world.steps:
+        for action in step:
+            apply(cluster, *action)
+        states.append(settle(store, world))
+    return states
+
+
+def clear(cluster):
+    for kind in KINDS:
+        for item in cluster.list(kind)[0]:
+            if "sbs" in item["metadata"].get("labels", {}):
+                cluster.delete(item, "finalizers" in item["metadata"])
+
+
+def describe(step):
+    return "; ".join(f"{verb} {item['kind']} {item['metadata']['name']}" + (f" {json.dumps(change)}" if change else "")
+                     for verb, item, change in step)
+
+
+def differences(world, reference, candidate):
+    """Texts of what differs; and where the worlds parted, since a pod went to another node."""
+    for number, (step, one, other) in enumerate(zip(world.steps, reference, candidate)):
+        found = []
+        for name in sorted(one.keys() | other.keys()):
+            a, b = one.get(name), other.get(name)
+            if a == b:
+                continue
+            if a and b and a[0] and b[0] and a[0] != b[0] and a[1] == b[1]:
+                return [], f"step {number + 1} ({describe(step)}): {name} on {a[0]} but {b[0]}"
+            found.append(f"{name}: {a} but {b}")
+        if found:
+            return [f"step {number + 1} ({describe(step)}):"] + found, None
+    return [], None
+
+
+def run_all(cluster, options, binary, log, seeds):
+    clear(cluster)
+    time.sleep(1)
+    store = Store(cluster, ["Pod", "Reservation"], lambda verb, item: None)
+    process = Process(binary, options.config, options.port, log)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
+            return dict(zip(seeds, pool.map(lambda seed: play(cluster, store, seed), seeds)))
+    finally:
+        process.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kubeconfig", required=True, help="of a kube-apiserver; everything labelled sbs=true there is deleted")
+    parser.add_argument("--config", required=True, help="KubeSchedulerConfiguration of both")
+    parser.add_argument("--reference", required=True, help="upstream's koord-scheduler")
+    parser.add_argument("--scheduler", required=True, help="this koord-scheduler")
+    parser.add_argument("--seeds", type=int, default=20, help="how many worlds")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--parallel", type=int, default=8, help="how many worlds at a time")
+    parser.add_argument("--port", type=int, default=21600, help="on which the schedulers say that they are there")
+    parser.add_argument("--verbose", action="store_true", help="show the states of worlds that differ")
+    options = parser.parse_args()
+
+    cluster = Cluster(options.kubeconfig)
+    for priority in sorted(set(job_worlds.PRIORITIES)):
+        apply(cluster, "create", {"kind": "PriorityClass", "metadata": {"name": f"sbs-{priority}"}, "value": priority}, None)
+    folder = tempfile.mkdtemp(prefix="jobs-")
+    print(f"logs in {folder}", flush=True)
+    seeds = list(range(options.first_seed, options.first_seed + options.seeds))
+    found, parted, pods = {}, 0, 0
+    for attempt in ("first", "second"):
+        programs = {"reference": options.reference, "candidate": options.scheduler}
+        results = [run_all(cluster, options, binary, f"{folder}/{name}-{attempt}.log", seeds) for name, binary in programs.items()]
+        now = {}
+        for seed in seeds:
+            texts, elsewhere = differences(job_worlds.JobWorld(seed), results[0][seed], results[1][seed])
+            if texts:
+                now[seed] = texts
+            if attempt == "first":
+                if elsewhere:
+                    parted += 1
+                    print(f"seed {seed} parts at {elsewhere}", flush=True)
+                made = [thing for step in job_worlds.JobWorld(seed).steps for _, thing, _ in step if thing["kind"] == "Pod"]
+                pods += len({pod["metadata"]["name"] for pod in made})
+        found = now if attempt == "first" else {seed: now[seed] for seed in now if seed in found}
+        seeds = sorted(found)
+        if not seeds:
+            break
+    for seed, texts in found.items():
+        print(f"seed {seed}:")
+        for text in texts:
+            print(f"  {text}")
+        if options.verbose:
+            for one, other in zip(results[0][seed], results[1][seed]):
+                print(f"    {json.dumps(one, sort_keys=True)}\n    {json.dumps(other, sort_keys=True)}\n")
+    clear(cluster)
+    print(f"{options.seeds} worlds, {pods} pods; {parted} worlds parted at other nodes; {len(found)} worlds with differences")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -53,7 +53,7 @@ TEST(NodePictureTest, ManyCoresAreSeveralLines) {
   std::size_t begin = 0;
   for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
     EXPECT_LE(end - begin, 80U);
-  EXPECT_THAT(text, HasSubstr("\n          .. .."));
+  EXPECT_THAT(text, HasSubstr("\n           .. .."));
 }
 
 TEST(NodePictureTest, WhateverTheAnswerIsItDoesNotCrash) {

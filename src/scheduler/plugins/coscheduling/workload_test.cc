@@ -192,7 +192,7 @@ struct StatusTest : ::testing::Test {
     }
     if (request.verb == kube::Verb::List)
       return std::string(R"({"metadata": {"resourceVersion": "1"}, "items": []})");
-    return std::string("{}");
+    return f.SchedulerFixture::answer(request);
   }
 };
 

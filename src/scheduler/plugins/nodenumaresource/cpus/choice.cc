@@ -40,6 +40,7 @@ std::vector<std::pair<int, int>> evenShares(const CpuTopology& topology, const C
   Shares shares;
   for (const int numa : topology.numaIds())
     shares.emplace_back(numa, usable.intersect(topology.cpusOfNuma(numa)).size() / unit);
+  if (shares.empty()) return shares;  // an unknown topology, without cores, too
   // Those that have least come first, so that the others make up for what they cannot give.
   std::ranges::stable_sort(shares, std::ranges::less{}, &std::pair<int, int>::second);
   int left = count / unit;

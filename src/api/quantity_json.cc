@@ -22,6 +22,9 @@ Result<Quantity> readQuantity(const json::value& value) {
     return Quantity::parse(trimmed({text.data(), text.size()}));
   }
   if (value.is_int64()) return Quantity::of(value.get_int64());
+  if (!value.is_number())
+    return fail(ErrorCode::Invalid,
+                "expected a quantity such as 500m or 2Gi, not " + toJson(value));
   // The number as a person writes it: 0.5 and not 5E-1, which is a quantity of another format.
   std::array<char, 512> digits;
   char* const begin = digits.data();

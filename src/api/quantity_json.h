@@ -8,7 +8,7 @@
 
 namespace koord::api {
 
-// The value must be a string or a number.
+// Invalid for values that are neither, and for text that is no quantity.
 Result<Quantity> readQuantity(const json::value& value);
 
 }  // namespace koord::api

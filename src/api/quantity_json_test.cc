@@ -21,6 +21,12 @@ TEST(QuantityJson, ReadsStringsAndNumbersInTheSameFormat) {
   EXPECT_EQ(canonical("1e20"), "100E");
 }
 
+TEST(QuantityJson, RefusesWhatIsNeitherTextNorNumber) {
+  for (const char* document : {"null", "true", "{}", "[1]", R"({"cpu": 1})"})
+    EXPECT_EQ(canonical(document), std::string("expected a quantity such as 500m or 2Gi, not ") +
+                                       toJson(parseJson(document).value()));
+}
+
 TEST(QuantityJson, IgnoresSpacesAroundAStringButNotInside) {
   EXPECT_EQ(canonical(R"(" 1Gi\n")"), "1Gi");
   EXPECT_FALSE(readQuantity("1 Gi"));

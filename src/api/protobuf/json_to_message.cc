@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "api/protobuf/small.h"
@@ -84,7 +85,7 @@ class Encoder {
     std::int64_t integer = 0;
     if (value.is_int64()) {
       integer = value.get_int64();
-    } else if (value.is_double()) {
+    } else if (value.is_double() && std::abs(value.get_double()) < 0x1p63) {
       integer = static_cast<std::int64_t>(value.get_double());
     } else {
       complete = false;

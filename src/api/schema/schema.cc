@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "api/quantity_json.h"
 #include "base/time.h"
@@ -56,9 +57,8 @@ class TypeCheck {
         return value.is_string() || expected("base64 text", value);
       case Type::Integer:
         if (value.is_int64() || value.is_uint64()) return true;
-        if (value.is_double() &&
-            value.get_double() ==
-                static_cast<double>(static_cast<std::int64_t>(value.get_double())))
+        if (value.is_double() && std::abs(value.get_double()) < 0x1p63 &&
+            value.get_double() == std::trunc(value.get_double()))
           return true;
         return expected("an integer", value);
       case Type::Number:

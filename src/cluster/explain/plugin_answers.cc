@@ -108,6 +108,7 @@ std::string devicesText(const json::value& devices) {
 void addDevices(std::string& out, const json::value& answer) {
   const auto* facts = at(answer, "plugins", "DeviceShare");
   if (!facts || !facts->is_object()) return;
+  if (!at(*facts, "message") && !at(*facts, "devices") && arrayAt(*facts, "nodes").empty()) return;
   out += "\nDevices\n";
   if (const auto message = textAt(*facts, "message"); !message.empty())
     addParagraph(out, "  ", message);

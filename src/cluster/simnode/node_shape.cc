@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
@@ -145,11 +146,17 @@ std::string switchName(int index) {
   return fmt::format("pci0000:{:02x}", 0x10 + index * 0x10);
 }
 
-api::DeviceTopology placeOf(const SimNodeShape& shape, int pcie, int slot) {
+std::string busOf(int pcie, int slot) {
+  return fmt::format("0000:{:02x}:00.0", 0x10 + pcie * 0x10 + slot + 1);
+}
+
+json::object placeOf(const SimNodeShape& shape, int pcie, int slot) {
   const int numa = pcie * numaNodesOf(shape) / switchesOf(shape);
   const int perSocket = shape.cpus ? shape.cpus->numaNodesPerSocket : 1;
-  return {numa / perSocket, numa, switchName(pcie),
-          fmt::format("0000:{:02x}:00.{}", 0x10 + pcie * 0x10 + slot + 1, 0)};
+  return {{"socketID", numa / perSocket},
+          {"nodeID", numa},
+          {"pcieID", switchName(pcie)},
+          {"busID", busOf(pcie, slot)}};
 }
 
 json::object nvLinkTable(int count) {
@@ -167,38 +174,40 @@ json::object nvLinkTable(int count) {
   return table;
 }
 
-void addGpus(const SimNodeShape& shape, const std::string& node, api::Device& device) {
+void addGpus(const SimNodeShape& shape, const std::string& node, json::array& devices) {
   for (int minor = 0; minor < shape.gpus->count; ++minor) {
-    api::DeviceInfo& info = device.spec.devices.emplace_back();
-    info.type = "gpu";
-    info.minor = minor;
-    info.id = fmt::format("GPU-{}-{}", node, minor);
-    info.health = true;
-    info.resources = {{std::string(model::kGpuCore), Quantity::of(100)},
-                      {std::string(model::kGpuMemory), shape.gpus->memory},
-                      {std::string(model::kGpuMemoryRatio), Quantity::of(100)}};
-    info.topology = placeOf(shape, minor / shape.gpus->perSwitch, minor % shape.gpus->perSwitch);
+    json::object resources{{json::string(model::kGpuCore), "100"},
+                           {json::string(model::kGpuMemory), shape.gpus->memory.toString()},
+                           {json::string(model::kGpuMemoryRatio), "100"}};
+    devices.push_back(json::object{{"type", "gpu"},
+                                   {"minor", minor},
+                                   {"id", fmt::format("GPU-{}-{}", node, minor)},
+                                   {"health", true},
+                                   {"resources", std::move(resources)},
+                                   {"topology", placeOf(shape, minor / shape.gpus->perSwitch,
+                                                        minor % shape.gpus->perSwitch)}});
   }
-  if (shape.gpus->nvLink)
-    device.metadata.annotations["scheduling.koordinator.sh/gpu-partitions"] =
-        toJson(nvLinkTable(shape.gpus->count));
 }
 
-void addCards(const SimNodeShape& shape, api::Device& device) {
+void addCards(const SimNodeShape& shape, json::array& devices) {
   int minor = 0;
   for (int pcie = 0; pcie < switchesOf(shape); ++pcie) {
     for (int slot = 0; slot < shape.rdma->perSwitch; ++slot, ++minor) {
-      api::DeviceInfo& info = device.spec.devices.emplace_back();
-      info.type = "rdma";
-      info.minor = minor;
-      info.health = true;
-      info.resources = {{"koordinator.sh/rdma", Quantity::of(100)}};
-      info.topology = placeOf(shape, pcie, 8 + slot);
-      info.id = info.topology->busID;
-      if (shape.rdma->functions == 0) continue;
-      auto& group = info.vfGroups.emplace_back();
-      for (int i = 0; i < shape.rdma->functions; ++i)
-        group.vfs.push_back({i, fmt::format("0000:{:02x}:{:02x}.{}", 0x80 + minor, i / 8, i % 8)});
+      json::object card{{"type", "rdma"},
+                        {"minor", minor},
+                        {"id", busOf(pcie, 8 + slot)},
+                        {"health", true},
+                        {"resources", json::object{{"koordinator.sh/rdma", "100"}}},
+                        {"topology", placeOf(shape, pcie, 8 + slot)}};
+      json::array functions;
+      for (int i = 0; i < shape.rdma->functions; ++i) {
+        functions.push_back(json::object{
+            {"minor", i},
+            {"busID", fmt::format("0000:{:02x}:{:02x}.{}", 0x80 + minor, i / 8, i % 8)}});
+      }
+      if (!functions.empty())
+        card["vfGroups"] = json::array{json::object{{"vfs", std::move(functions)}}};
+      devices.push_back(std::move(card));
     }
   }
 }
@@ -296,16 +305,25 @@ std::optional<json::object> topologyOf(const SimNodeShape& shape, const std::str
       {"zones", std::move(zones)}};
 }
 
-std::optional<api::Device> deviceOf(const SimNodeShape& shape, const std::string& node) {
+std::optional<json::object> deviceOf(const SimNodeShape& shape, const std::string& node) {
   if (!shape.gpus && !shape.rdma) return std::nullopt;
-  api::Device device;
-  device.metadata.name = node;
+  json::object metadata{{"name", node}};
+  json::array devices;
   if (shape.gpus) {
-    device.metadata.labels = labelsOf({.gpus = shape.gpus});
-    addGpus(shape, node, device);
+    json::object labels;
+    for (const auto& [key, value] : labelsOf({.gpus = shape.gpus})) labels[key] = value;
+    metadata["labels"] = std::move(labels);
+    if (shape.gpus->nvLink) {
+      metadata["annotations"] = json::object{
+          {"scheduling.koordinator.sh/gpu-partitions", toJson(nvLinkTable(shape.gpus->count))}};
+    }
+    addGpus(shape, node, devices);
   }
-  if (shape.rdma) addCards(shape, device);
-  return device;
+  if (shape.rdma) addCards(shape, devices);
+  return json::object{{"apiVersion", "scheduling.koordinator.sh/v1alpha1"},
+                      {"kind", "Device"},
+                      {"metadata", std::move(metadata)},
+                      {"spec", json::object{{"devices", std::move(devices)}}}};
 }
 
 }  // namespace koord::cluster

@@ -13,7 +13,6 @@
 #include <optional>
 
 #include "api/core.h"
-#include "api/device.h"
 #include "base/json.h"
 
 namespace koord::cluster {
@@ -58,6 +57,6 @@ api::ResourceList capacityOf(const SimNodeShape& shape);
 api::StringMap labelsOf(const SimNodeShape& shape);
 // As koordlet would write them; nullopt where the shape says nothing of it.
 std::optional<json::object> topologyOf(const SimNodeShape& shape, const std::string& node);
-std::optional<api::Device> deviceOf(const SimNodeShape& shape, const std::string& node);
+std::optional<json::object> deviceOf(const SimNodeShape& shape, const std::string& node);
 
 }  // namespace koord::cluster

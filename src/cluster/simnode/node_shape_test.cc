@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "api/codec.h"
+#include "api/device.h"
 #include "base/file.h"
 #include "cluster/simnode/sim_nodes.h"
 #include "cluster/testing/test_cluster.h"
@@ -51,7 +53,10 @@ TEST(NodeShape, CpusAreNumberedAsLinuxDoes) {
 }
 
 TEST(NodeShape, DevicesHangOnSwitchesBelowTheirNumaNode) {
-  const auto device = *deviceOf(*parseNodeShape(kGpuMachine), "n");
+  const auto decoded =
+      api::decode<api::Device>(json::value(*deviceOf(*parseNodeShape(kGpuMachine), "n")));
+  ASSERT_TRUE(decoded) << decoded.error().message;
+  const api::Device& device = *decoded;
   ASSERT_EQ(device.spec.devices.size(), 12u);
   EXPECT_EQ(device.spec.devices[3].topology->nodeID, 0);
   EXPECT_EQ(device.spec.devices[4].topology->nodeID, 1);

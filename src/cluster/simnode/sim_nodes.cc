@@ -26,6 +26,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "api/device.h"
 #include "base/log.h"
 #include "cluster/node/node_agent.h"
 #include "cluster/simnode/node_metric.h"
@@ -163,10 +164,10 @@ Task<Result<>> SimNodes::createParts(std::shared_ptr<const SimNodeShape> shape, 
     if (!created && created.error().code != ErrorCode::AlreadyExists)
       co_return fail(std::move(created.error()));
   }
-  if (const auto device = deviceOf(*shape, node)) {
-    json::value document = api::encodeObject(*device);
-    document.as_object().at("metadata").as_object()["ownerReferences"] = owners;
-    auto creating = kube::createObject(api_, api::Device::kType, {"", node}, std::move(document));
+  if (auto device = deviceOf(*shape, node)) {
+    device->at("metadata").as_object()["ownerReferences"] = owners;
+    auto creating =
+        kube::createObject(api_, api::Device::kType, {"", node}, json::value(*std::move(device)));
     auto created = co_await creating;
     if (!created && created.error().code != ErrorCode::AlreadyExists)
       co_return fail(std::move(created.error()));

@@ -23,9 +23,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"pod-enhanced-validator-config-namespace", "string", "koordinator-system"},
     {"pod-enhanced-validator-config-name", "string", "pod-enhanced-validator-config"},
     {"pod-enhanced-validator-reconcile-interval", "duration", "5m0s"},
-    {"quota-update-max-retries", "int", "3"},
-    {"quota-update-retry-jitter", "duration", "0s"},
-    {"quota-update-max-total-jitter", "duration", "1s"},
     {"quota-update-conflict-fresh-get", "bool", "false"},
     {"binding-admission-user-name", "string", ""},
     {"binding-admission-dry-run", "bool", "false"},
@@ -56,6 +53,13 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
   set.text("namespace", options.watchNamespace, "Watch pods of this namespace only");
   set.text("config-namespace", options.configNamespace, "Namespace of the SLO ConfigMap");
   set.text("slo-config-name", options.sloConfigName, "Name of the SLO ConfigMap");
+  set.group("Elastic quotas");
+  set.integer("quota-update-max-retries", options.quotaUpdates.maxRetries,
+              "How often the write of admitted pods to their quota is tried again; 3 at least");
+  set.duration("quota-update-retry-jitter", options.quotaUpdates.retryJitter,
+               "The most to wait before such a write after a conflict; 0 = no time");
+  set.duration("quota-update-max-total-jitter", options.quotaUpdates.maxTotalJitter,
+               "The most to wait in all for pods that were admitted together");
   set.group("Serving");
   set.text("metrics-addr", options.metricsAddress,
            "Address of /metrics; 0 = none. Without a host: loopback, in a pod every address");

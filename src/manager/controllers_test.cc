@@ -336,12 +336,9 @@ TEST(AbsencesTest, WhatIsAskedForAndNotThereIsTold) {
               testing::ElementsAre(
                   "controllers that this version does not have: colocationprofile, quotaprofile",
                   "plugins of noderesource that this version does not have: CPUNormalization, "
-                  "ResourceAmplification, GPUDeviceResource, RDMADeviceResource",
-                  "feature gates that are on, for what this version does not have: "
-                  "ElasticMutatingWebhook, ElasticValidatingWebhook"));
+                  "ResourceAmplification, GPUDeviceResource, RDMADeviceResource"));
   options.controllers = {"*", "-quotaprofile", "nodeslo", ""};
   options.nodeResourcePlugins = {"BatchResource"};
-  ASSERT_TRUE(options.gates.set("ElasticMutatingWebhook=false,ElasticValidatingWebhook=f"));
   EXPECT_THAT(absences(options), IsEmpty());
 }
 

@@ -88,28 +88,18 @@ Result<> Manager::listen() {
 }
 
 void Manager::startWebhooks() {
-  const auto on = [this](std::string_view gate) { return options_.gates.enabled(gate); };
-  const PodWebhook::Options podOptions{
-      {on("ColocationProfileSkipMutatingResources"), on("DisableExtendedResourceSpec"),
-       on("DisableDeviceResourceSpec")},
-      {on("ColocationProfileSkipValidatingPriority")}};
-  podWebhook_ = std::make_unique<PodWebhook>(component_.api(), component_.executor(), metrics_,
-                                             component_.random().fork(), podOptions);
+  webhooks_ = std::make_unique<Webhooks>(component_.api(), component_.executor(), metrics_,
+                                         component_.random().fork(),
+                                         WebhooksOptions{options_.gates, options_.quotaUpdates});
   webhookServer_ =
       std::make_unique<WebhookServer>(component_.executor(), options_.webhook.listenAddress());
-  if (on("PodMutatingWebhook"))
-    webhookServer_->handle("/mutate-pod", [this](api::AdmissionRequest r) {
-      return podWebhook_->mutate(std::move(r));
-    });
-  if (on("PodValidatingWebhook"))
-    webhookServer_->handle("/validate-pod", [this](api::AdmissionRequest r) {
-      return podWebhook_->validate(std::move(r));
-    });
+  for (const auto& [path, handler] : webhooks_->handlers()) webhookServer_->handle(path, handler);
+  webhookServer_->page("/elasticQuota", [this] { return toJson(webhooks_->quotaSummary()); });
   certificates_ = std::make_unique<CertificateController>(
       component_.api(), component_.executor(), options_.webhook, webhookServer_->paths(),
       component_.random().fork(),
       [this](const WebhookCerts& certs) { return webhookServer_->setCerts(certs); });
-  podWebhook_->start();
+  webhooks_->start();
   certificates_->start();
   webhookDeadline_ = component_.executor().runAfter(kWebhookStartLimit, [this] {
     webhookDeadline_ = 0;
@@ -189,7 +179,7 @@ Task<void> Manager::answerReadiness(std::shared_ptr<net::Responder> responder) {
     responder->respond(200, kText, "ok");
     co_return;
   }
-  if (!certificates_->initialised() || !podWebhook_->synced()) {
+  if (!certificates_->initialised() || !webhooks_->synced()) {
     responder->respond(500, kText,
                        fmt::format("webhook-ready failed: {}\n", certificates_->problem()));
     co_return;

@@ -8,8 +8,8 @@
 #include "manager/controllers.h"
 #include "manager/options.h"
 #include "manager/webhook/certificate_controller.h"
-#include "manager/webhook/pod_webhook.h"
 #include "manager/webhook/server.h"
+#include "manager/webhook/webhooks.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
 #include "net/router.h"
@@ -43,7 +43,7 @@ class Manager final : public kube::Running {
   std::unique_ptr<net::HttpServer> pprofServer_;
   std::unique_ptr<net::HttpServer> metricsServer_;
   std::unique_ptr<net::HttpServer> healthServer_;
-  std::unique_ptr<PodWebhook> podWebhook_;
+  std::unique_ptr<Webhooks> webhooks_;
   std::unique_ptr<WebhookServer> webhookServer_;
   std::unique_ptr<CertificateController> certificates_;
   std::unique_ptr<kube::LeaderElector> elector_;

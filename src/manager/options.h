@@ -7,6 +7,7 @@
 
 #include "manager/common/selection.h"
 #include "manager/webhook/webhook_settings.h"
+#include "manager/webhook/webhooks.h"
 
 namespace koord::manager {
 
@@ -29,6 +30,7 @@ struct ManagerOptions {
   std::string sloConfigName = "slo-controller-config";
   FeatureGates gates;
   WebhookSettings webhook;
+  QuotaEvaluator::Options quotaUpdates;
 };
 
 }  // namespace koord::manager

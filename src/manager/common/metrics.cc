@@ -48,6 +48,9 @@ struct Metrics::Families {
   Family<Histogram>& webhook =
       net::histogramFamily(internal, "koord_manager_webhook_webhook_duration_milliseconds",
                            "Time that a step of an admission webhook took");
+  Family<Gauge>& sharedWeight =
+      net::gaugeFamily(internal, "koord_manager_webhook_quota_shared_weight",
+                       "Shared weight of an elastic quota by resource");
   Gauge& leader = net::gaugeFamily(process, "koordinator_manager_is_leader",
                                    "1 when this process runs the controllers")
                       .Add({});
@@ -107,6 +110,13 @@ void Metrics::webhookRan(std::string_view type, std::string_view objectType,
             {"status", allowed ? "allowed" : "rejected"}},
            durationBuckets())
       .Observe(net::inMilliseconds(took));
+}
+
+void Metrics::setQuotaSharedWeight(std::string_view quota, std::string_view resource,
+                                   double weight) {
+  families_->sharedWeight
+      .Add({{"elasticquota_name", std::string(quota)}, {"resource_name", std::string(resource)}})
+      .Set(weight);
 }
 
 void Metrics::setLeader(bool leader) {

@@ -28,12 +28,13 @@ bool lendNamespace(const api::AdmissionRequest& request, json::value& pod) {
 }  // namespace
 
 PodWebhook::PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
-                       Options options)
+                       Options options, PodQuota* quotas)
     : api_(api),
       executor_(executor),
       metrics_(metrics),
       random_(random),
       options_(options),
+      quotas_(quotas),
       types_(api::builtinTypes()),
       profiles_(api, executor, {}, random_.fork()),
       namespaces_(api, executor, {}, random_.fork()),
@@ -168,27 +169,43 @@ Verdict PodWebhook::finishMutation(const api::AdmissionRequest& request, json::v
   return verdict;
 }
 
+Task<Result<>> PodWebhook::checkPod(const api::AdmissionRequest& request, const api::Pod& pod,
+                                    const api::Pod* old) {
+  SteadyTime began = executor_.steadyNow();
+  const auto judged = [&](std::string_view plugin, std::optional<std::string> problem) -> Result<> {
+    const SteadyTime now = executor_.steadyNow();
+    metrics_.webhookRan("validate", "Pod", request.operation, plugin, !problem, now - began);
+    began = now;
+    if (problem) return fail(ErrorCode::Invalid, *std::move(problem));
+    return {};
+  };
+  if (auto ok = judged("ClusterReservation", checkReservedAnnotation(pod)); !ok) co_return ok;
+  auto ok = judged("ClusterColocationProfile", checkQosAndPriority(pod, old, options_.validation));
+  if (!ok || !quotas_) co_return ok;
+  ok = judged("QuotaMetaChecker", quotas_->check(pod, old));
+  if (!ok) co_return ok;
+  auto evaluating = quotas_->evaluate(pod, old);
+  const Result<> evaluated = co_await evaluating;
+  (void)judged("EvaluateQuota",
+               evaluated ? std::nullopt : std::optional(evaluated.error().message));
+  co_return evaluated;
+}
+
 Task<Verdict> PodWebhook::validate(api::AdmissionRequest request) {
   if (!isPod(request) || (request.operation != "CREATE" && request.operation != "UPDATE"))
     co_return allow();
-  const SteadyTime began = executor_.steadyNow();
-  const auto pod = api::decode<api::Pod>(request.object);
+  auto pod = api::decode<api::Pod>(request.object);
   if (!pod) co_return refuse(400, pod.error().message);
+  if (pod->metadata.namespace_.empty()) pod->metadata.namespace_ = request.namespace_;
   std::optional<api::Pod> old;
   if (request.operation == "UPDATE") {
     auto decoded = api::decode<api::Pod>(request.oldObject);
     if (!decoded) co_return refuse(400, decoded.error().message);
     old = *std::move(decoded);
   }
-  auto problem = checkReservedAnnotation(*pod);
-  metrics_.webhookRan("validate", "Pod", request.operation, "ClusterReservation", !problem,
-                      executor_.steadyNow() - began);
-  if (!problem) {
-    problem = checkQosAndPriority(*pod, old ? &*old : nullptr, options_.validation);
-    metrics_.webhookRan("validate", "Pod", request.operation, "ClusterColocationProfile", !problem,
-                        executor_.steadyNow() - began);
-  }
-  if (problem) co_return refuse(400, *std::move(problem));
+  auto checking = checkPod(request, *pod, old ? &*old : nullptr);
+  const Result<> checked = co_await checking;
+  if (!checked) co_return refuse(400, checked.error().message);
   co_return allow();
 }
 

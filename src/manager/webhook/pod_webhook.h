@@ -13,6 +13,7 @@
 #include "manager/webhook/admission.h"
 #include "manager/webhook/pod_mutation.h"
 #include "manager/webhook/pod_validation.h"
+#include "manager/webhook/quota/pod_quota.h"
 
 namespace koord::manager {
 
@@ -23,7 +24,9 @@ class PodWebhook {
     PodValidationOptions validation;
   };
 
-  PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random, Options options);
+  // quotas: null when quotas have no say.
+  PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random, Options options,
+             PodQuota* quotas = nullptr);
 
   void start();
   bool synced() const;
@@ -37,6 +40,9 @@ class PodWebhook {
   // The classes that the profiles name; missing ones are left out.
   Task<Result<api::Map<api::PriorityClass>>> priorityClasses(std::vector<ProfilePtr> profiles);
   Task<Result<>> applyMatchingProfiles(std::string namespace_, json::value& pod);
+  // The steps of validation, in order; the first that refuses the pod says why.
+  Task<Result<>> checkPod(const api::AdmissionRequest& request, const api::Pod& pod,
+                          const api::Pod* old);
   // Runs the steps that need no answer from the API; the first failure refuses the pod.
   Verdict finishMutation(const api::AdmissionRequest& request, json::value pod, SteadyTime began,
                          const Result<>& profiles);
@@ -46,6 +52,7 @@ class PodWebhook {
   Metrics& metrics_;
   Random random_;
   Options options_;
+  PodQuota* quotas_;
   api::SchemaSet types_;
   kube::Informer<api::ClusterColocationProfile> profiles_;
   kube::Informer<api::Namespace> namespaces_;

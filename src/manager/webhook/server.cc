@@ -40,6 +40,8 @@ void WebhookServer::serve(net::ServerRequest request, std::shared_ptr<net::Respo
   const auto target = net::parseTarget(request.target);
   const std::string path = target ? target->path : "";
   if (path == "/healthz") return responder->respond(200, kText, "ok");
+  if (const auto page = pages_.find(path); page != pages_.end())
+    return responder->respond(200, kJson, page->second());
   const auto handler = handlers_.find(path);
   if (handler == handlers_.end()) return responder->respond(404, kText, "404 page not found\n");
   if (request.method != "POST")

@@ -23,6 +23,10 @@ class WebhookServer {
   void handle(std::string path, AdmissionHandler handler) {
     handlers_[std::move(path)] = std::move(handler);
   }
+  // A page of JSON to be read with GET.
+  void page(std::string path, std::function<std::string()> text) {
+    pages_[std::move(path)] = std::move(text);
+  }
   std::set<std::string> paths() const;
 
   Result<> setCerts(const WebhookCerts& certs);
@@ -37,6 +41,7 @@ class WebhookServer {
   Executor& executor_;
   std::string listen_;
   std::map<std::string, AdmissionHandler> handlers_;
+  std::map<std::string, std::function<std::string()>> pages_;
   std::unique_ptr<net::HttpServer> server_;
   TaskGroup tasks_;
 };

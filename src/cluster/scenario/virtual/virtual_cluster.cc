@@ -12,7 +12,7 @@
 #include "cluster/simnode/sim_nodes.h"
 #include "kube/client.h"
 #include "manager/controllers.h"
-#include "manager/webhook/pod_webhook.h"
+#include "manager/webhook/webhooks.h"
 #include "net/tls.h"
 #include "scheduler/config/types.h"
 #include "scheduler/core/informers.h"
@@ -63,7 +63,7 @@ class VirtualCluster final : public Environment {
   std::optional<cluster::Controllers> workloads_;
   std::optional<cluster::SimNodes> simNodes_;
   manager::Metrics metrics_;
-  std::optional<manager::PodWebhook> podWebhook_;
+  std::optional<manager::Webhooks> webhooks_;
   std::optional<manager::Controllers> manager_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::optional<scheduler::Informers> schedulerInformers_;
@@ -74,7 +74,7 @@ VirtualCluster::~VirtualCluster() {
   schedulerInformers_.reset();
   scheduler_.reset();
   manager_.reset();
-  podWebhook_.reset();
+  webhooks_.reset();
   simNodes_.reset();
   workloads_.reset();
   nodes_.reset();
@@ -105,14 +105,15 @@ Result<> VirtualCluster::openServer() {
 
 Task<Result<std::string>> VirtualCluster::callWebhook(apiserver::WebhookRequest request) {
   const std::string& path = request.url.empty() ? request.service.path : request.url;
-  const bool mutating = path.ends_with("/mutate-pod");
-  if (!podWebhook_ || (!mutating && !path.ends_with("/validate-pod"))) {
+  const manager::AdmissionHandler* handler = nullptr;
+  if (webhooks_)
+    for (const auto& [served, answer] : webhooks_->handlers())
+      if (path.ends_with(served)) handler = &answer;
+  if (!handler)
     co_return fail(ErrorCode::Unavailable, fmt::format("no webhook answers at {}", path));
-  }
   const auto review = manager::readReview(request.body);
   if (!review) co_return fail(review.error());
-  auto asking =
-      mutating ? podWebhook_->mutate(*review->request) : podWebhook_->validate(*review->request);
+  auto asking = (*handler)(*review->request);
   const auto verdict = co_await asking;
   co_return manager::writeReview(review->apiVersion, review->request->uid, verdict);
 }
@@ -146,8 +147,8 @@ Task<void> VirtualCluster::createAll(const std::vector<json::value>* manifests,
 }
 
 void VirtualCluster::startManager() {
-  podWebhook_.emplace(*api_, loop_, metrics_, random_.fork(), manager::PodWebhook::Options{});
-  podWebhook_->start();
+  webhooks_.emplace(*api_, loop_, metrics_, random_.fork(), manager::WebhooksOptions{});
+  webhooks_->start();
   manager_.emplace(*api_, loop_, random_, manager::ManagerOptions{}, metrics_);
   manager_->start();
 }
@@ -189,7 +190,7 @@ Result<> VirtualCluster::start(const std::vector<json::value>& manifests) {
   startManager();
   if (auto started = startScheduler(); !started) return started;
   const auto ready = [this] {
-    return pods_->synced() && nodes_->synced() && podWebhook_->synced() &&
+    return pods_->synced() && nodes_->synced() && webhooks_->synced() &&
            schedulerInformers_->synced();
   };
   if (!loop_.advanceUntil(ready, kStartLimit)) {

@@ -1,0 +1,81 @@
+#include "manager/webhook/quota/pod_quota.h"
+
+#include <fmt/format.h>
+
+#include "api/codec.h"
+#include "model/pod_requests.h"
+#include "model/well_known.h"
+
+namespace koord::manager {
+
+namespace {
+
+std::string labelOf(const api::Pod& pod, std::string_view key) {
+  const auto* text = api::findIn(pod.metadata.labels, key);
+  return text ? *text : std::string();
+}
+
+// Requests as the scheduler will see them, when an annotation gives others.
+api::ResourceList requestsToCharge(const api::Pod& pod, bool replaced) {
+  if (replaced)
+    if (const auto* text =
+            api::findIn(pod.metadata.annotations, model::kAnnotationReplaceResources))
+      if (auto list = api::decodeText<api::ResourceList>(*text, api::Reading::Go))
+        return *std::move(list);
+  return model::podRequests(pod);
+}
+
+}  // namespace
+
+PodQuota::PodQuota(kube::Api& api, Executor& executor, Random random, Options options)
+    : options_(options),
+      quotas_(api, executor, {}, random.fork()),
+      evaluator_(api, executor, random.fork(), options.evaluator) {
+  quotas_.addHandler({[this](const auto& quota) { topology_.put(*quota); },
+                      [this](const auto&, const auto& quota) { topology_.put(*quota); },
+                      [this](const auto& quota) { topology_.remove(*quota); }});
+}
+
+std::string PodQuota::quotaOf(const api::Pod& pod) const {
+  std::string name = labelOf(pod, model::kLabelQuotaName);
+  if (!name.empty() || options_.noDefaultQuota) return name;
+  const std::string& ns = pod.metadata.namespace_;
+  if (quotas_.get({ns, ns})) return ns;
+  if (const QuotaInfo* quota = topology_.ofNamespace(ns)) return quota->name;
+  return std::string(model::kDefaultQuota);
+}
+
+std::optional<std::string> PodQuota::check(const api::Pod& pod, const api::Pod* old) const {
+  if (old && labelOf(*old, model::kLabelPreemptible) != labelOf(pod, model::kLabelPreemptible))
+    return "Preemptible label is forbidden modify now.";
+  if (options_.parentsHavePods) return std::nullopt;
+  const std::string name = quotaOf(pod);
+  if (name == model::kDefaultQuota) return std::nullopt;
+  const QuotaInfo* quota = topology_.find(name);
+  if (!quota || !quota->isParent) return std::nullopt;
+  return fmt::format("pod can not be linked to a parentQuotaGroup,quota:{}, pod:{}", name,
+                     pod.metadata.name);
+}
+
+Task<Result<>> PodQuota::evaluate(const api::Pod& pod, const api::Pod* old) {
+  if (!options_.evaluate || (old && !options_.evaluateUpdates)) co_return Result<>();
+  const std::string name = quotaOf(pod);
+  if (old && quotaOf(*old) == name) co_return Result<>();
+  if (name.empty() || name == model::kDefaultQuota || name == model::kSystemQuota ||
+      name == model::kRootQuota)
+    co_return Result<>();
+  const QuotaInfo* info = topology_.find(name);
+  if (!info) co_return fail(ErrorCode::Invalid, fmt::format("elastic quota {} not found", name));
+  std::size_t count = 0;
+  for (const auto& quota : quotas_.objects()) count += quota->metadata.name == name;
+  if (count > 1)
+    co_return fail(ErrorCode::Invalid, fmt::format("more than one elastic quota {} found", name));
+  api::ResourceList request;
+  if (pod.status.phase != "Failed" && pod.status.phase != "Succeeded")
+    request = requestsToCharge(pod, options_.replaceResources);
+  auto task = evaluator_.evaluate({info->namespace_, name}, std::move(request));
+  const Result<> charged = co_await task;
+  co_return charged;
+}
+
+}  // namespace koord::manager

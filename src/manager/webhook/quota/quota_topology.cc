@@ -1,0 +1,261 @@
+#include "manager/webhook/quota/quota_topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/codec.h"
+#include "manager/common/names.h"
+#include "manager/webhook/quota/quota_checks.h"
+#include "model/well_known.h"
+
+namespace koord::manager {
+
+namespace {
+
+std::string textOf(const api::StringMap& map, std::string_view key) {
+  const auto* text = api::findIn(map, key);
+  return text ? *text : std::string();
+}
+
+bool isTrue(const api::StringMap& labels, std::string_view key) {
+  return textOf(labels, key) == "true";
+}
+
+// As upstream reads it: what is no list of names counts as no list.
+std::vector<std::string> namespacesIn(const api::ElasticQuota& quota) {
+  std::vector<std::string> names;
+  const auto document =
+      parseJson(textOf(quota.metadata.annotations, model::kAnnotationQuotaNamespaces));
+  const auto* list = document ? document->if_array() : nullptr;
+  if (!list || !std::ranges::all_of(*list, [](const auto& item) { return item.is_string(); }))
+    return names;
+  for (const auto& item : *list) names.emplace_back(item.get_string());
+  return names;
+}
+
+Result<> refused(std::string message) {
+  return fail(ErrorCode::Invalid, std::move(message));
+}
+
+std::string listText(const std::set<std::string>& names) {
+  return fmt::format("[{}]", fmt::join(names, " "));
+}
+
+std::set<std::string> negativeNames(const api::ResourceList& list) {
+  std::set<std::string> names;
+  for (const auto& [name, amount] : list)
+    if (amount.sign() < 0) names.insert(name);
+  return names;
+}
+
+Result<> checkWeight(const api::ElasticQuota& quota) {
+  const std::string text = textOf(quota.metadata.annotations, model::kAnnotationSharedWeight);
+  if (text.empty()) return {};
+  const auto weight = api::decodeText<api::ResourceList>(text, api::Reading::Go);
+  if (!weight)
+    return fail(
+        Error(weight.error())
+            .within(fmt::format("metadata.annotations[{}]", model::kAnnotationSharedWeight)));
+  if (const auto names = negativeNames(*weight); !names.empty())
+    return refused(fmt::format("{} quota.Annotation[{}]'s value < 0, in dimension :{}",
+                               quota.metadata.name, model::kAnnotationSharedWeight,
+                               listText(names)));
+  return {};
+}
+
+Result<> checkStrictKeys(const api::ElasticQuota& quota) {
+  const std::string text = textOf(quota.metadata.annotations, kAnnotationQuotaStrictKeys);
+  if (text.empty()) return {};
+  const auto document = parseJson(text);
+  const auto* keys = document ? document->if_array() : nullptr;
+  if (!keys || !std::ranges::all_of(*keys, [](const auto& key) { return key.is_string(); }))
+    return refused(
+        fmt::format("{} quota.Annotation[{}]'s value is invalid: expected a list of resource names",
+                    quota.metadata.name, kAnnotationQuotaStrictKeys));
+  for (const auto& item : *keys) {
+    const std::string key(item.get_string());
+    const auto used = quota.status.used.find(key);
+    if (used == quota.status.used.end()) continue;
+    const auto max = quota.spec.max.find(key);
+    if (max == quota.spec.max.end())
+      return refused(
+          fmt::format("resourceKey {} of quota {} is included in used, which is not included in "
+                      "max but should check max >= used",
+                      key, quota.metadata.name));
+    if (max->second < used->second)
+      return refused(fmt::format("resourceKey {} of quota {} max {} < used {}", key,
+                                 quota.metadata.name, max->second.toString(),
+                                 used->second.toString()));
+  }
+  return {};
+}
+
+json::value summaryOf(const QuotaInfo& quota) {
+  return json::object{{"name", quota.name},
+                      {"parentName", quota.parent},
+                      {"isParent", quota.isParent},
+                      {"allowLentResource", quota.lends},
+                      {"max", api::encode(quota.max)},
+                      {"min", api::encode(quota.min)}};
+}
+
+}  // namespace
+
+QuotaInfo quotaInfoOf(const api::ElasticQuota& quota) {
+  const api::StringMap& labels = quota.metadata.labels;
+  QuotaInfo info;
+  info.namespace_ = quota.metadata.namespace_;
+  info.name = quota.metadata.name;
+  info.parent = textOf(labels, model::kLabelQuotaParent);
+  if (info.parent.empty() && info.name != model::kRootQuota) info.parent = model::kRootQuota;
+  info.tree = textOf(labels, model::kLabelQuotaTree);
+  info.isParent = isTrue(labels, model::kLabelQuotaIsParent);
+  info.lends = textOf(labels, model::kLabelQuotaLends) != "false";
+  info.forceUpdate = isTrue(labels, kLabelQuotaForceUpdate);
+  info.isTreeRoot = isTrue(labels, model::kLabelQuotaIsRoot);
+  info.min = quota.spec.min;
+  info.max = quota.spec.max;
+  const std::string text = textOf(quota.metadata.annotations, model::kAnnotationQuotaGuaranteed);
+  if (const auto guaranteed = api::decodeText<api::ResourceList>(text, api::Reading::Go))
+    info.guaranteed = *guaranteed;
+  info.namespaces = namespacesIn(quota);
+  return info;
+}
+
+void QuotaTopology::put(const api::ElasticQuota& quota) {
+  if (const auto old = quotas_.find(quota.metadata.name); old != quotas_.end()) {
+    children_[old->second.parent].erase(old->first);
+    for (const auto& name : old->second.namespaces) byNamespace_.erase(name);
+  }
+  QuotaInfo info = quotaInfoOf(quota);
+  children_[info.parent].insert(info.name);
+  for (const auto& name : info.namespaces) byNamespace_[name] = info.name;
+  quotas_[info.name] = std::move(info);
+}
+
+void QuotaTopology::remove(const api::ElasticQuota& quota) {
+  const auto it = quotas_.find(quota.metadata.name);
+  if (it == quotas_.end() || it->second.namespace_ != quota.metadata.namespace_) return;
+  children_[it->second.parent].erase(it->first);
+  for (const auto& name : it->second.namespaces)
+    if (const auto bound = byNamespace_.find(name);
+        bound != byNamespace_.end() && bound->second == it->first)
+      byNamespace_.erase(bound);
+  quotas_.erase(it);
+}
+
+const QuotaInfo* QuotaTopology::find(std::string_view name) const {
+  const auto it = quotas_.find(name);
+  return it == quotas_.end() ? nullptr : &it->second;
+}
+
+const QuotaInfo* QuotaTopology::ofNamespace(std::string_view namespace_) const {
+  const auto it = byNamespace_.find(namespace_);
+  return it == byNamespace_.end() ? nullptr : find(it->second);
+}
+
+const std::set<std::string>& QuotaTopology::childrenOf(std::string_view name) const {
+  static const std::set<std::string> none;
+  const auto it = children_.find(name);
+  return it == children_.end() ? none : it->second;
+}
+
+Result<> QuotaTopology::checkAdd(const api::ElasticQuota& quota, const QuotaRules& rules) const {
+  const std::string& name = quota.metadata.name;
+  if (find(name)) return refused(fmt::format("AddQuota quota already exist:{}", name));
+  const QuotaInfo info = quotaInfoOf(quota);
+  for (const auto& ns : info.namespaces)
+    if (const auto bound = byNamespace_.find(ns); bound != byNamespace_.end())
+      return refused(
+          fmt::format("AddQuota quota {}'s annotation namespace {} is already bound to quota {}",
+                      name, ns, bound->second));
+  if (auto itself = checkQuotaItself(quota); !itself) return itself;
+  return QuotaChecks(*this, rules, info, nullptr, false).run();
+}
+
+Result<> QuotaTopology::checkUpdate(const api::ElasticQuota& quota, const QuotaRules& rules,
+                                    bool hasPods) const {
+  const std::string& name = quota.metadata.name;
+  if (name == model::kSystemQuota || name == model::kRootQuota)
+    return refused(fmt::format("invalid quota {}", name));
+  const QuotaInfo info = quotaInfoOf(quota);
+  for (const auto& ns : info.namespaces)
+    if (const auto bound = byNamespace_.find(ns);
+        bound != byNamespace_.end() && bound->second != name)
+      return refused(fmt::format(
+          "UpdadteQuota, quota {} update namespaces, but namespace {} is already bound to quota {}",
+          name, ns, bound->second));
+  const QuotaInfo* old = find(name);
+  if (!old) return refused(fmt::format("UpdateQuota quota not exist in quotaInfoMap:{}", name));
+  if (auto itself = checkQuotaItself(quota); !itself) return itself;
+  return QuotaChecks(*this, rules, info, old, hasPods).run();
+}
+
+Result<> QuotaTopology::checkDelete(std::string_view name,
+                                    const std::vector<std::string>& podNames) const {
+  if (name == model::kSystemQuota || name == model::kRootQuota || name == model::kDefaultQuota)
+    return refused(fmt::format("can not delete quotaGroup :{}", name));
+  if (!find(name)) return refused(fmt::format("not found quota:{}", name));
+  if (const auto& children = childrenOf(name); !children.empty())
+    return refused(
+        fmt::format("delete quota failed, quota {} has {} child quotas", name, children.size()));
+  if (podNames.empty()) return {};
+  std::vector<std::string> shown(podNames.begin(),
+                                 podNames.begin() + std::min<std::size_t>(podNames.size(), 2));
+  if (podNames.size() > 2) shown.emplace_back("...");
+  return refused(fmt::format("delete quota failed, quota {} has {} child pods: {}", name,
+                             podNames.size(), fmt::join(shown, ", ")));
+}
+
+json::value QuotaTopology::summary() const {
+  json::object quotas;
+  for (const auto& [name, quota] : quotas_) quotas[name] = summaryOf(quota);
+  json::object hierarchy;
+  for (const auto& [name, quota] : quotas_) hierarchy[name] = json::array();
+  for (const auto& [name, children] : children_) {
+    if (name.empty()) continue;
+    hierarchy[name] = json::array(children.begin(), children.end());
+  }
+  return json::object{{"quotaInfoMap", std::move(quotas)},
+                      {"quotaHierarchyInfo", std::move(hierarchy)}};
+}
+
+bool sameQuota(const api::ElasticQuota& before, const api::ElasticQuota& after) {
+  const auto same = [](const api::StringMap& a, const api::StringMap& b, std::string_view key) {
+    return textOf(a, key) == textOf(b, key);
+  };
+  return std::ranges::all_of(
+             std::initializer_list<std::string_view>{
+                 model::kLabelQuotaParent, model::kLabelQuotaIsParent, model::kLabelQuotaTree},
+             [&](std::string_view key) {
+               return same(before.metadata.labels, after.metadata.labels, key);
+             }) &&
+         same(before.metadata.annotations, after.metadata.annotations,
+              model::kAnnotationQuotaNamespaces) &&
+         before.spec.min == after.spec.min && before.spec.max == after.spec.max;
+}
+
+Result<> checkQuotaItself(const api::ElasticQuota& quota) {
+  const std::string& name = quota.metadata.name;
+  if (const auto names = negativeNames(quota.spec.max); !names.empty())
+    return refused(
+        fmt::format("{} quota.Spec.Max's value < 0, in dimensions :{}", name, listText(names)));
+  if (const auto names = negativeNames(quota.spec.min); !names.empty())
+    return refused(
+        fmt::format("{} quota.Spec.Min's value < 0, in dimensions :{}", name, listText(names)));
+  if (auto weight = checkWeight(quota); !weight) return weight;
+  for (const auto& [key, min] : quota.spec.min) {
+    const auto max = quota.spec.max.find(key);
+    if (max == quota.spec.max.end())
+      return refused(
+          fmt::format("resourceKey {} of quota {} is included in min, which is not included in max",
+                      key, name));
+    if (max->second < min)
+      return refused(fmt::format("resourceKey {} of quota {} min {} > max {}", key, name,
+                                 min.toString(), max->second.toString()));
+  }
+  return checkStrictKeys(quota);
+}
+
+}  // namespace koord::manager

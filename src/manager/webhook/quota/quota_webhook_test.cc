@@ -1,0 +1,255 @@
+// The quota webhooks and pods' quotas against an API server.
+
+#include "manager/webhook/quota/quota_webhook.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "api/patch/json_patch.h"
+#include "apiserver/embedded_cluster.h"
+#include "kube/client.h"
+#include "manager/webhook/quota/pod_quota.h"
+
+namespace koord::manager {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+Task<void> keepVerdict(Task<Verdict> task, std::optional<Verdict>& into) {
+  into = co_await task;
+}
+Task<void> keepCharge(PodQuota* quotas, api::Pod pod, std::vector<std::string>* into,
+                      std::size_t index) {
+  auto task = quotas->evaluate(pod, nullptr);
+  const auto result = co_await task;
+  (*into)[index] = result ? "ok" : result.error().message;
+}
+
+class QuotaWebhookTest : public testing::Test {
+ protected:
+  QuotaWebhookTest() {
+    cluster_.install(std::filesystem::path(KOORD_DEPLOY) /
+                     "crds/scheduling.sigs.k8s.io_elasticquotas.yaml");
+  }
+  static std::string document(std::string_view name, std::string_view labels, std::string_view spec,
+                              std::string_view annotations = "{}") {
+    return fmt::format(
+        R"({{"metadata":{{"namespace":"default","name":"{}","labels":{},"annotations":{}}},"spec":{}}})",
+        name, labels, annotations, spec);
+  }
+  void put(std::string_view name, std::string_view labels, std::string_view spec,
+           std::string_view annotations = "{}") {
+    cluster_.put(api::ElasticQuota::kType, document(name, labels, spec, annotations));
+  }
+  static api::AdmissionRequest request(std::string_view operation, const std::string& object,
+                                       const std::string& old = "") {
+    api::AdmissionRequest request;
+    request.operation = operation;
+    request.resource = {"scheduling.sigs.k8s.io", "v1alpha1", "elasticquotas"};
+    if (!object.empty()) request.object = parseJson(object).value();
+    if (!old.empty()) request.oldObject = parseJson(old).value();
+    return request;
+  }
+  Verdict run(Task<Verdict> task) {
+    std::optional<Verdict> verdict;
+    tasks_.spawn(keepVerdict(std::move(task), verdict));
+    loop_.advanceUntil([&] { return verdict.has_value(); }, 20s);
+    return verdict.value_or(refuse(0, "no answer"));
+  }
+  json::value filled(const std::string& object) {
+    const Verdict verdict = run(webhook_.mutate(request("CREATE", object)));
+    EXPECT_TRUE(verdict.allowed) << verdict.message;
+    return api::applyJsonPatch(parseJson(object).value(), verdict.patch).value();
+  }
+
+  VirtualLoop loop_;
+  apiserver::EmbeddedCluster cluster_{loop_};
+  Metrics metrics_;
+  TaskGroup tasks_;
+  QuotaWebhook webhook_{cluster_, loop_, metrics_, {}};
+};
+
+constexpr const char* kParent = R"({"quota.scheduling.koordinator.sh/parent":"p"})";
+constexpr const char* kSpec = R"({"min":{"cpu":"4"},"max":{"cpu":"8"}})";
+
+TEST_F(QuotaWebhookTest, ANewQuotaIsCompleted) {
+  auto object = filled(document("a", "{}", kSpec));
+  EXPECT_EQ(textAt(object, "metadata", "labels", "quota.scheduling.koordinator.sh/parent"),
+            "koordinator-root-quota");
+  EXPECT_EQ(
+      textAt(object, "metadata", "annotations", "quota.scheduling.koordinator.sh/shared-weight"),
+      R"({"cpu":"8"})");
+  EXPECT_THAT(metrics_.internalText(),
+              HasSubstr(R"(quota_shared_weight{elasticquota_name="a",resource_name="cpu"} 8)"));
+
+  put("p",
+      R"({"quota.scheduling.koordinator.sh/tree-id":"t","quota.scheduling.koordinator.sh/is-parent":"true"})",
+      kSpec);
+  object = filled(
+      document("b", kParent, R"({"max":{"cpu":"8","memory":"1Gi"}})",
+               R"({"quota.scheduling.koordinator.sh/shared-weight":"{\"cpu\":\"3\",\"gpu\":1}"})"));
+  EXPECT_EQ(textAt(object, "metadata", "labels", "quota.scheduling.koordinator.sh/tree-id"), "t");
+  EXPECT_EQ(
+      textAt(object, "metadata", "annotations", "quota.scheduling.koordinator.sh/shared-weight"),
+      R"({"cpu":"3","memory":"1Gi"})");
+  const std::string root = document("koordinator-root-quota", "{}", kSpec);
+  EXPECT_EQ(filled(root), parseJson(root).value());
+}
+
+TEST_F(QuotaWebhookTest, WhatCannotBeCompletedIsRefused) {
+  auto verdict = run(webhook_.mutate(request("CREATE", document("a", kParent, kSpec))));
+  EXPECT_EQ(verdict.code, 400);
+  EXPECT_EQ(verdict.message, "fill quota a failed, parent not exist");
+  verdict = run(webhook_.mutate(request(
+      "CREATE",
+      document("a", "{}", kSpec, R"({"quota.scheduling.koordinator.sh/shared-weight":"x"})"))));
+  EXPECT_THAT(verdict.message, HasSubstr("fillDefaultQuotaInfo unmarshal sharedWeight failed:"));
+  EXPECT_FALSE(run(webhook_.mutate(request("CREATE", "[]"))).allowed);
+  EXPECT_FALSE(
+      run(webhook_.validate(request("CREATE", R"({"spec":{"max":{"cpu":"x"}}})"))).allowed);
+}
+
+TEST_F(QuotaWebhookTest, ChecksSeeWhatTheServerHoldsAndNothingElse) {
+  const std::string child = document("c", kParent, R"({"max":{"cpu":"8"}})");
+  EXPECT_THAT(run(webhook_.validate(request("CREATE", child))).message,
+              HasSubstr("not find parentInfo"));
+  put("p", R"({"quota.scheduling.koordinator.sh/is-parent":"true"})", kSpec);
+  EXPECT_TRUE(run(webhook_.validate(request("CREATE", child))).allowed);
+  EXPECT_TRUE(run(webhook_.validate(request("CREATE", child))).allowed)
+      << "what was admitted and never stored is not in the way";
+  put("c", kParent, R"({"max":{"cpu":"8"}})");
+  EXPECT_EQ(run(webhook_.validate(request("CREATE", child))).message,
+            "AddQuota quota already exist:c");
+  EXPECT_EQ(run(webhook_.validate(request("DELETE", "", document("p", "{}", kSpec)))).message,
+            "delete quota failed, quota p has 1 child quotas");
+
+  cluster_.failure = [](const kube::Request& asked) -> std::optional<Error> {
+    if (asked.resource != "elasticquotas") return std::nullopt;
+    return Error{ErrorCode::Unavailable, "no answer"};
+  };
+  const auto lost = run(webhook_.validate(request("CREATE", child)));
+  EXPECT_EQ(lost.code, 500);
+  EXPECT_THAT(lost.message, HasSubstr("elastic quotas"));
+}
+
+TEST_F(QuotaWebhookTest, PodsKeepTheirQuotaFromBecomingAParentOrLeaving) {
+  const char* asParent = R"({"quota.scheduling.koordinator.sh/is-parent":"true"})";
+  put("c", "{}", kSpec);
+  const std::string before = document("c", "{}", kSpec);
+  EXPECT_TRUE(
+      run(webhook_.validate(request("UPDATE", document("c", asParent, kSpec), before))).allowed);
+  cluster_.put(api::Pod::kType, R"({"metadata":{"namespace":"default","name":"one",
+      "labels":{"quota.scheduling.koordinator.sh/name":"c"}},"spec":{"containers":[{"name":"c","image":"i"}]}})");
+  EXPECT_THAT(
+      run(webhook_.validate(request("UPDATE", document("c", asParent, kSpec), before))).message,
+      HasSubstr("quota has bound pods"));
+  EXPECT_EQ(run(webhook_.validate(request("DELETE", "", before))).message,
+            "delete quota failed, quota c has 1 child pods: one");
+}
+
+class PodQuotaTest : public QuotaWebhookTest {
+ protected:
+  static api::Pod pod(std::string_view quota, std::string_view cpu = "1") {
+    return api::decode<api::Pod>(parseJson(fmt::format(
+                                               R"({{"metadata":{{"namespace":"team","name":"x",
+      "labels":{{"quota.scheduling.koordinator.sh/name":"{}"}}}},"spec":{{"containers":[
+      {{"name":"c","resources":{{"requests":{{"cpu":"{}"}}}}}}]}}}})",
+                                               quota, cpu))
+                                     .value())
+        .value();
+  }
+  std::vector<std::string> charge(PodQuota& quotas, const std::vector<api::Pod>& pods) {
+    std::vector<std::string> results(pods.size());
+    for (std::size_t i = 0; i < pods.size(); ++i)
+      tasks_.spawn(keepCharge(&quotas, pods[i], &results, i));
+    loop_.advance(15s);
+    return results;
+  }
+  std::string charged(const std::string& name) {
+    return std::string(textAt(*cluster_.get(api::ElasticQuota::kType, name, "default"), "metadata",
+                              "annotations", "quota.scheduling.koordinator.sh/child-request"));
+  }
+};
+
+TEST_F(PodQuotaTest, PodsAreNotOfQuotasThatOthersAreBelow) {
+  put("p", R"({"quota.scheduling.koordinator.sh/is-parent":"true"})", kSpec);
+  put("leaf", "{}", kSpec, R"({"quota.scheduling.koordinator.sh/namespaces":"[\"team\"]"})");
+  PodQuota quotas(cluster_, loop_, Random(1), {});
+  quotas.start();
+  loop_.advance(1s);
+  EXPECT_EQ(quotas.check(pod("p"), nullptr),
+            "pod can not be linked to a parentQuotaGroup,quota:p, pod:x");
+  EXPECT_EQ(quotas.check(pod("leaf"), nullptr), std::nullopt);
+  EXPECT_EQ(quotas.check(pod("nobody"), nullptr), std::nullopt);
+  EXPECT_EQ(quotas.quotaOf(pod("")), "leaf") << "by its namespace";
+  auto changed = pod("leaf");
+  changed.metadata.labels["quota.scheduling.koordinator.sh/preemptible"] = "false";
+  const auto before = pod("leaf");
+  EXPECT_EQ(quotas.check(changed, &before), "Preemptible label is forbidden modify now.");
+  PodQuota::Options open;
+  open.parentsHavePods = true;
+  PodQuota free(cluster_, loop_, Random(1), open);
+  free.start();
+  loop_.advance(1s);
+  EXPECT_EQ(free.check(pod("p"), nullptr), std::nullopt);
+}
+
+TEST_F(PodQuotaTest, PodsAreAdmittedInTheOrderOfTheirArrivalWhileTheyFit) {
+  put("q", "{}", R"({"max":{"cpu":"10"}})",
+      R"({"quota.scheduling.koordinator.sh/child-request":"{\"cpu\":\"9\"}"})");
+  PodQuota::Options options;
+  options.evaluate = true;
+  PodQuota quotas(cluster_, loop_, Random(1), options);
+  quotas.start();
+  loop_.advance(1s);
+  EXPECT_THAT(charge(quotas, {pod("q", "2"), pod("q", "1"), pod("q", "100m"), pod("none", "1")}),
+              testing::ElementsAre(
+                  "exceeded quota: default/q, requested: cpu=2, used: cpu=9, limited: cpu=10", "ok",
+                  "exceeded quota: default/q, requested: cpu=100m, used: cpu=10, limited: cpu=10",
+                  "elastic quota none not found"));
+  EXPECT_EQ(charged("q"), R"({"cpu":"10"})");
+}
+
+TEST_F(PodQuotaTest, AThousandPodsAtOnceTakeAFewWritesAndConflictsAreJudgedAgain) {
+  put("q", "{}", R"({"max":{"cpu":"600"}})");
+  PodQuota::Options options;
+  options.evaluate = true;
+  PodQuota quotas(cluster_, loop_, Random(1), options);
+  quotas.start();
+  loop_.advance(1s);
+  int conflicts = 2;
+  cluster_.failure = [&](const kube::Request& asked) -> std::optional<Error> {
+    if (asked.verb != kube::Verb::Patch || conflicts == 0) return std::nullopt;
+    --conflicts;
+    return Error{ErrorCode::Conflict, "somebody else wrote"};
+  };
+  cluster_.writes.clear();
+  const auto results = charge(quotas, std::vector<api::Pod>(1000, pod("q", "1")));
+  EXPECT_EQ(std::ranges::count(results, "ok"), 600);
+  EXPECT_EQ(charged("q"), R"({"cpu":"600"})");
+  EXPECT_LE(cluster_.writes.size(), 3u);
+}
+
+TEST_F(PodQuotaTest, WhatCannotBeWrittenIsNotAdmitted) {
+  put("q", "{}", R"({"max":{"cpu":"600"}})");
+  PodQuota::Options options;
+  options.evaluate = true;
+  PodQuota quotas(cluster_, loop_, Random(1), options);
+  quotas.start();
+  loop_.advance(1s);
+  cluster_.failure = [](const kube::Request& asked) -> std::optional<Error> {
+    if (asked.verb != kube::Verb::Patch) return std::nullopt;
+    return Error{ErrorCode::Unavailable, "no answer"};
+  };
+  EXPECT_THAT(charge(quotas, {pod("q")}), testing::ElementsAre(HasSubstr("no answer")));
+  EXPECT_EQ(retriesForBatch(1, 10), 3);
+  EXPECT_EQ(retriesForBatch(8, 10), 6);
+  EXPECT_EQ(retriesForBatch(1 << 20, 10), 10);
+  EXPECT_EQ(retriesForBatch(1 << 20, 3), 3);
+}
+
+}  // namespace
+}  // namespace koord::manager

@@ -1,0 +1,44 @@
+#pragma once
+
+// All admission webhooks of this process: which paths it answers, and what they share. Each path is
+// there when its gate is on.
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "manager/common/selection.h"
+#include "manager/webhook/pod_webhook.h"
+#include "manager/webhook/quota/pod_quota.h"
+#include "manager/webhook/quota/quota_webhook.h"
+
+namespace koord::manager {
+
+struct WebhooksOptions {
+  FeatureGates gates;
+  QuotaEvaluator::Options quotaUpdates;
+};
+
+class Webhooks {
+ public:
+  Webhooks(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
+           const WebhooksOptions& options);
+
+  void start();
+  // What is asked for can be answered: the caches are full.
+  bool synced() const;
+  const std::map<std::string, AdmissionHandler>& handlers() const { return handlers_; }
+  // The tree of quotas as this replica sees it, for people.
+  json::value quotaSummary() const { return podQuota_.topology().summary(); }
+
+ private:
+  void handleQuotas(kube::Api& api, Executor& executor, Metrics& metrics,
+                    const FeatureGates& gates);
+
+  PodQuota podQuota_;
+  PodWebhook podWebhook_;
+  std::unique_ptr<QuotaWebhook> quotaWebhook_;
+  std::map<std::string, AdmissionHandler> handlers_;
+};
+
+}  // namespace koord::manager

@@ -13,13 +13,6 @@ namespace {
 // For what this version does not have.
 constexpr koord::flags::UnusedFlag kUnused[] = {
     {"sync-period", "string", ""},
-    {"node-strategy-name-need-check", "string", "false"},
-    {"colocation-profile-reconcile-by-default", "bool", "false"},
-    {"colocation-profile-reconcile-interval", "duration", "30s"},
-    {"colocation-profile-force-update-pod-duration", "duration", "5m0s"},
-    {"colocation-profile-expire-pod-cache-duration", "duration", "10m0s"},
-    {"colocation-profile-update-pod-qps", "float", "10"},
-    {"colocation-profile-update-pod-qps-burst", "int", "100"},
     {"pod-enhanced-validator-config-namespace", "string", "koordinator-system"},
     {"pod-enhanced-validator-config-name", "string", "pod-enhanced-validator-config"},
     {"pod-enhanced-validator-reconcile-interval", "duration", "5m0s"},
@@ -32,6 +25,30 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"binding-admission-bypass-annotations", "string", ""},
     {"disable-no-deepcopy", "bool", "false"},
 };
+
+// What is admitted, and what profiles do to pods that were.
+void addAdmissionFlags(koord::flags::FlagSet& set, ManagerOptions& options) {
+  set.group("Colocation profiles for pods that exist");
+  ColocationProfileOptions& profiles = options.colocationProfile;
+  set.boolean("colocation-profile-reconcile-by-default", profiles.reconcileByDefault,
+              "Apply profiles that do not have the label config.koordinator.sh/controller-managed");
+  set.duration("colocation-profile-reconcile-interval", profiles.interval,
+               "How often the pods of a profile are looked at");
+  set.duration("colocation-profile-force-update-pod-duration", profiles.forceUpdate,
+               "How long a pod that was given a profile is left alone");
+  set.duration("colocation-profile-expire-pod-cache-duration", profiles.expireCache,
+               "How often pods that were given a profile are forgotten, where that is over");
+  set.real("colocation-profile-update-pod-qps", profiles.qps, "Pods to change per second");
+  set.integer("colocation-profile-update-pod-qps-burst", profiles.burst,
+              "Pods to change at once beyond the rate");
+  set.group("Elastic quotas");
+  set.integer("quota-update-max-retries", options.quotaUpdates.maxRetries,
+              "How often the write of admitted pods to their quota is tried again; 3 at least");
+  set.duration("quota-update-retry-jitter", options.quotaUpdates.retryJitter,
+               "The most to wait before such a write after a conflict; 0 = no time");
+  set.duration("quota-update-max-total-jitter", options.quotaUpdates.maxTotalJitter,
+               "The most to wait in all for pods that were admitted together");
+}
 
 }  // namespace
 
@@ -53,13 +70,10 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
   set.text("namespace", options.watchNamespace, "Watch pods of this namespace only");
   set.text("config-namespace", options.configNamespace, "Namespace of the SLO ConfigMap");
   set.text("slo-config-name", options.sloConfigName, "Name of the SLO ConfigMap");
-  set.group("Elastic quotas");
-  set.integer("quota-update-max-retries", options.quotaUpdates.maxRetries,
-              "How often the write of admitted pods to their quota is tried again; 3 at least");
-  set.duration("quota-update-retry-jitter", options.quotaUpdates.retryJitter,
-               "The most to wait before such a write after a conflict; 0 = no time");
-  set.duration("quota-update-max-total-jitter", options.quotaUpdates.maxTotalJitter,
-               "The most to wait in all for pods that were admitted together");
+  set.text("node-strategy-name-need-check", options.nodeStrategyNamesNeeded,
+           "true: entries for nodes in the SLO ConfigMap need names of their own")
+      .oneOf({"true", "false"});
+  addAdmissionFlags(set, options);
   set.group("Serving");
   set.text("metrics-addr", options.metricsAddress,
            "Address of /metrics; 0 = none. Without a host: loopback, in a pod every address");

@@ -22,4 +22,18 @@ struct ElasticQuota {
   ElasticQuotaStatus status;
 };
 
+// quota.koordinator.sh/v1alpha1: ElasticQuotaProfile, a tree of quotas for some nodes.
+struct ElasticQuotaProfileSpec {
+  std::string quotaName;
+  StringMap quotaLabels;
+  std::optional<std::string> resourceRatio;  // "0.9": the share of the nodes that the tree gets
+  std::optional<LabelSelector> nodeSelector;
+};
+struct ElasticQuotaProfile {
+  static constexpr ResourceType kType{"quota.koordinator.sh", "v1alpha1", "elasticquotaprofiles",
+                                      "ElasticQuotaProfile", true};
+  ObjectMeta metadata;
+  ElasticQuotaProfileSpec spec;
+};
+
 }  // namespace koord::api

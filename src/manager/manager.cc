@@ -89,8 +89,7 @@ Result<> Manager::listen() {
 
 void Manager::startWebhooks() {
   webhooks_ = std::make_unique<Webhooks>(component_.api(), component_.executor(), metrics_,
-                                         component_.random().fork(),
-                                         WebhooksOptions{options_.gates, options_.quotaUpdates});
+                                         component_.random().fork(), options_.webhooks());
   webhookServer_ =
       std::make_unique<WebhookServer>(component_.executor(), options_.webhook.listenAddress());
   for (const auto& [path, handler] : webhooks_->handlers()) webhookServer_->handle(path, handler);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "manager/colocationprofile/controller.h"
 #include "manager/common/selection.h"
 #include "manager/webhook/webhook_settings.h"
 #include "manager/webhook/webhooks.h"
@@ -31,6 +32,13 @@ struct ManagerOptions {
   FeatureGates gates;
   WebhookSettings webhook;
   QuotaEvaluator::Options quotaUpdates;
+  ColocationProfileOptions colocationProfile;
+  std::string nodeStrategyNamesNeeded = "false";  // "true": entries of the SLO ConfigMap have names
+
+  WebhooksOptions webhooks() const {
+    return {
+        gates, quotaUpdates, {configNamespace, sloConfigName, nodeStrategyNamesNeeded == "true"}};
+  }
 };
 
 }  // namespace koord::manager

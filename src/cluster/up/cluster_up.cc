@@ -343,7 +343,9 @@ Task<Result<>> ClusterUp::applyWebhooks() {
               object->is_object() ? object->get_object().if_contains("webhooks") : nullptr;
           entries && entries->is_array())
         // koord-manager starts with this cluster: no pod has a reason to get around it.
-        for (auto& entry : entries->get_array()) entry.get_object()["failurePolicy"] = "Fail";
+        for (auto& entry : entries->get_array())
+          if (textAt(entry, "clientConfig", "service", "path").ends_with("-pod"))
+            entry.get_object()["failurePolicy"] = "Fail";
       auto applying =
           applyObject(*api_, server_->registry(), *std::move(object), ApplyMode::CreateOnly);
       auto applied = co_await applying;

@@ -14,5 +14,27 @@ inline constexpr std::string_view kAnnotationQuotaAdmission =
     "quota.scheduling.koordinator.sh/admission";
 inline constexpr std::string_view kAnnotationQuotaStrictKeys =
     "quota.scheduling.koordinator.sh/max-strict-check-resource-keys";
+inline constexpr std::string_view kLabelQuotaProfile = "quota.scheduling.koordinator.sh/profile";
+inline constexpr std::string_view kAnnotationQuotaResourceKeys =
+    "quota.scheduling.koordinator.sh/resource-keys";
+
+// Colocation profiles.
+inline constexpr std::string_view kLabelControllerManaged =
+    "config.koordinator.sh/controller-managed";
+
+// Nodes.
+inline constexpr std::string_view kLabelCpuNormalizationEnabled =
+    "node.koordinator.sh/cpu-normalization-enabled";
+inline constexpr std::string_view kAnnotationAmplificationRatio =
+    "node.koordinator.sh/resource-amplification-ratio";
+inline constexpr std::string_view kAnnotationRawAllocatable = "node.koordinator.sh/raw-allocatable";
+inline constexpr std::string_view kLabelGpuVendor = "node.koordinator.sh/gpu-vendor";
+inline constexpr std::string_view kLabelGpuModel = "node.koordinator.sh/gpu-model";
+inline constexpr std::string_view kLabelGpuDriverVersion = "node.koordinator.sh/gpu-driver-version";
+// NodeResourceTopologies.
+inline constexpr std::string_view kAnnotationCpuBasicInfo = "node.koordinator.sh/cpu-basic-info";
+
+// Resources.
+inline constexpr std::string_view kRdma = "koordinator.sh/rdma";
 
 }  // namespace koord::manager

@@ -58,13 +58,20 @@ void copyKeys(json::object& target, const api::StringMap& mapping) {
   }
 }
 
+// Where the object says how its pods run; null when it does not.
+json::object* podSpecIn(json::value& object, ProfileTarget target) {
+  if (target != ProfileTarget::Reservation) return &specOf(object);
+  json::value* podTemplate = specOf(object).if_contains("template");
+  if (!podTemplate || !podTemplate->is_object()) return nullptr;
+  return &objectIn(podTemplate->get_object(), "spec");
+}
+
 Result<> setPriorityClass(std::string_view name, const PriorityClassLookup& lookup,
-                          json::value& pod) {
+                          json::object& spec) {
   const api::PriorityClass* priorityClass = lookup(name);
   if (!priorityClass)
     return fail(ErrorCode::NotFound,
                 fmt::format("spec.priorityClassName: there is no PriorityClass {}", name));
-  json::object& spec = specOf(pod);
   spec["priorityClassName"] = textValue(name);
   spec["priority"] = priorityClass->value;
   if (priorityClass->preemptionPolicy) {
@@ -75,29 +82,59 @@ Result<> setPriorityClass(std::string_view name, const PriorityClassLookup& look
   return {};
 }
 
+}  // namespace
+
 Result<> applyProfile(const api::ClusterColocationProfileSpec& spec, const ProfileContext& context,
-                      json::value& pod) {
-  if (!spec.labels.empty()) setAll(labelsOf(pod), spec.labels);
-  if (!spec.annotations.empty()) setAll(annotationsOf(pod), spec.annotations);
-  if (!spec.labelKeysMapping.empty()) copyKeys(labelsOf(pod), spec.labelKeysMapping);
-  if (!spec.annotationKeysMapping.empty()) copyKeys(annotationsOf(pod), spec.annotationKeysMapping);
+                      json::value& object) {
+  if (!spec.labels.empty()) setAll(labelsOf(object), spec.labels);
+  if (!spec.annotations.empty()) setAll(annotationsOf(object), spec.annotations);
+  if (!spec.labelKeysMapping.empty()) copyKeys(labelsOf(object), spec.labelKeysMapping);
+  if (!spec.annotationKeysMapping.empty())
+    copyKeys(annotationsOf(object), spec.annotationKeysMapping);
   for (const auto& [key, suffix] : spec.labelSuffixes) {
-    json::object& labels = labelsOf(pod);
+    json::object& labels = labelsOf(object);
     json::value* label = labels.if_contains(key);
     if (label && label->is_string()) label->get_string().append(suffix);
   }
-  if (!spec.schedulerName.empty()) specOf(pod)["schedulerName"] = textValue(spec.schedulerName);
-  if (!spec.qosClass.empty()) labelsOf(pod)[model::kLabelQos] = textValue(spec.qosClass);
-  if (!spec.priorityClassName.empty())
-    if (auto set = setPriorityClass(spec.priorityClassName, context.priorityClass, pod); !set)
+  const bool setsSpec = context.target != ProfileTarget::ExistingPod;
+  json::object* podSpec = setsSpec ? podSpecIn(object, context.target) : nullptr;
+  if (podSpec && !spec.schedulerName.empty())
+    (*podSpec)["schedulerName"] = textValue(spec.schedulerName);
+  if (!spec.qosClass.empty()) labelsOf(object)[model::kLabelQos] = textValue(spec.qosClass);
+  if (podSpec && !spec.priorityClassName.empty())
+    if (auto set = setPriorityClass(spec.priorityClassName, context.priorityClass, *podSpec); !set)
       return set;
   if (spec.koordinatorPriority)
-    labelsOf(pod)[model::kLabelSubPriority] = textValue(std::to_string(*spec.koordinatorPriority));
+    labelsOf(object)[model::kLabelSubPriority] =
+        textValue(std::to_string(*spec.koordinatorPriority));
   if (spec.patch.is_null()) return {};
-  auto patched = api::applyStrategicPatch(pod, spec.patch, context.podSchema);
+  auto patched = api::applyStrategicPatch(object, spec.patch, context.schema);
   if (!patched) return fail(std::move(patched.error()).within("spec.patch"));
-  pod = *std::move(patched);
+  object = *std::move(patched);
   return {};
+}
+
+Result<bool> drawn(const api::ClusterColocationProfile& profile, Random& random) {
+  const auto percent = probabilityOf(profile);
+  if (!percent) return fail(percent.error());
+  return *percent >= 100 || static_cast<int>(random.below(100)) < *percent;
+}
+
+namespace {
+
+template <class Matches>
+std::vector<ProfilePtr> matching(const std::vector<ProfilePtr>& profiles, Matches matches,
+                                 std::vector<std::string>* broken) {
+  std::vector<ProfilePtr> found;
+  for (const auto& profile : profiles) {
+    const auto match = matches(*profile);
+    if (match && *match) found.push_back(profile);
+    if (!match && broken)
+      broken->push_back(fmt::format("{}: {}", profile->metadata.name, match.error().message));
+  }
+  std::ranges::sort(found, {},
+                    [](const ProfilePtr& p) -> const std::string& { return p->metadata.name; });
+  return found;
 }
 
 }  // namespace
@@ -106,16 +143,22 @@ std::vector<ProfilePtr> matchProfiles(const std::vector<ProfilePtr>& profiles,
                                       const api::StringMap& namespaceLabels,
                                       const api::StringMap& podLabels,
                                       std::vector<std::string>* broken) {
-  std::vector<ProfilePtr> matching;
-  for (const auto& profile : profiles) {
-    const auto match = matches(*profile, namespaceLabels, podLabels);
-    if (match && *match) matching.push_back(profile);
-    if (!match && broken)
-      broken->push_back(fmt::format("{}: {}", profile->metadata.name, match.error().message));
-  }
-  std::ranges::sort(matching, {},
-                    [](const ProfilePtr& p) -> const std::string& { return p->metadata.name; });
-  return matching;
+  return matching(
+      profiles, [&](const auto& profile) { return matches(profile, namespaceLabels, podLabels); },
+      broken);
+}
+
+std::vector<ProfilePtr> matchProfilesByLabels(const std::vector<ProfilePtr>& profiles,
+                                              const api::StringMap& labels,
+                                              std::vector<std::string>* broken) {
+  return matching(
+      profiles,
+      [&](const auto& profile) -> Result<bool> {
+        auto selected = selects(profile.spec.selector, labels);
+        if (!selected) return fail(std::move(selected.error()).within("spec.selector"));
+        return *selected;
+      },
+      broken);
 }
 
 bool dependsOnNamespace(const std::vector<ProfilePtr>& profiles, const api::StringMap& podLabels) {
@@ -129,16 +172,16 @@ bool dependsOnNamespace(const std::vector<ProfilePtr>& profiles, const api::Stri
 }
 
 Result<ProfileOutcome> applyProfiles(const std::vector<ProfilePtr>& matching,
-                                     const ProfileContext& context, json::value& pod) {
+                                     const ProfileContext& context, json::value& object) {
   ProfileOutcome outcome;
   for (const auto& profile : matching) {
     const std::string where = fmt::format("ClusterColocationProfile {}", profile->metadata.name);
     if (profile->metadata.annotations.contains(model::kAnnotationSkipUpdateResources))
       outcome.skipResources = true;
-    const auto percent = probabilityOf(*profile);
-    if (!percent) return fail(Error(percent.error()).within(where));
-    if (*percent < 100 && static_cast<int>(context.random.below(100)) >= *percent) continue;
-    if (auto applied = applyProfile(profile->spec, context, pod); !applied)
+    const auto mine = drawn(*profile, context.random);
+    if (!mine) return fail(Error(mine.error()).within(where));
+    if (!*mine) continue;
+    if (auto applied = applyProfile(profile->spec, context, object); !applied)
       return fail(std::move(applied.error()).within(where));
   }
   return outcome;

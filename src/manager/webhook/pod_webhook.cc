@@ -2,7 +2,6 @@
 
 #include "api/codec.h"
 #include "api/schema/builtin.h"
-#include "kube/client.h"
 #include "manager/webhook/device_resources.h"
 #include "manager/webhook/json_diff.h"
 #include "manager/webhook/pod_edit.h"
@@ -10,8 +9,6 @@
 namespace koord::manager {
 
 namespace {
-
-using namespace std::chrono_literals;
 
 bool isPod(const api::AdmissionRequest& request) {
   return request.resource.group.empty() && request.resource.resource == "pods" &&
@@ -29,76 +26,30 @@ bool lendNamespace(const api::AdmissionRequest& request, json::value& pod) {
 
 PodWebhook::PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
                        Options options, PodQuota* quotas)
-    : api_(api),
-      executor_(executor),
+    : executor_(executor),
       metrics_(metrics),
       random_(random),
       options_(options),
       quotas_(quotas),
       types_(api::builtinTypes()),
-      profiles_(api, executor, {}, random_.fork()),
-      namespaces_(api, executor, {}, random_.fork()),
-      priorityClasses_(api, executor, {}, random_.fork()) {}
+      profiles_(api, executor, random_.fork()) {}
 
 void PodWebhook::start() {
   profiles_.start();
-  namespaces_.start();
-  priorityClasses_.start();
 }
 
 bool PodWebhook::synced() const {
-  return profiles_.synced() && namespaces_.synced() && priorityClasses_.synced();
-}
-
-Task<Result<>> PodWebhook::waitForCaches() {
-  for (int i = 0; i < 100 && !synced(); ++i) {
-    auto pause = sleepFor(executor_, 50ms);
-    co_await pause;
-  }
-  if (synced()) co_return Result<>();
-  co_return fail(ErrorCode::Unavailable,
-                 "the webhook has not read the cluster's profiles yet; try again");
-}
-
-Task<Result<api::StringMap>> PodWebhook::namespaceLabels(std::string name) {
-  if (const auto known = namespaces_.get({"", name})) co_return known->metadata.labels;
-  // It may be newer than what the informer has seen.
-  auto task = kube::get<api::Namespace>(api_, {"", name});
-  auto fetched = co_await task;
-  if (!fetched) co_return fail(std::move(fetched.error()).within("namespace " + name));
-  co_return fetched->metadata.labels;
-}
-
-Task<Result<api::Map<api::PriorityClass>>> PodWebhook::priorityClasses(
-    std::vector<ProfilePtr> profiles) {
-  api::Map<api::PriorityClass> classes;
-  for (const auto& profile : profiles) {
-    const std::string& name = profile->spec.priorityClassName;
-    if (name.empty() || classes.contains(name)) continue;
-    if (const auto known = priorityClasses_.get({"", name})) {
-      classes[name] = *known;
-      continue;
-    }
-    auto task = kube::get<api::PriorityClass>(api_, {"", name});
-    auto fetched = co_await task;
-    if (fetched) {
-      classes[name] = *std::move(fetched);
-    } else if (fetched.error().code != ErrorCode::NotFound) {
-      co_return fail(std::move(fetched.error()).within("PriorityClass " + name));
-    }
-  }
-  co_return classes;
+  return profiles_.synced();
 }
 
 Task<Result<>> PodWebhook::applyMatchingProfiles(std::string namespace_, json::value& pod) {
   const auto before = api::decode<api::Pod>(pod);
   if (!before) co_return fail(before.error());
-  std::vector<ProfilePtr> all;
-  for (const auto& profile : profiles_.objects()) all.push_back(profile);
+  const std::vector<ProfilePtr> all = profiles_.profiles();
   // A namespace that cannot be found is a reason to refuse the pods of its profiles only.
   api::StringMap labels;
   if (dependsOnNamespace(all, before->metadata.labels)) {
-    auto labelsTask = namespaceLabels(std::move(namespace_));
+    auto labelsTask = profiles_.namespaceLabels(std::move(namespace_));
     auto found = co_await labelsTask;
     if (!found) co_return fail(std::move(found.error()));
     labels = *std::move(found);
@@ -110,14 +61,10 @@ Task<Result<>> PodWebhook::applyMatchingProfiles(std::string namespace_, json::v
     log::warn("ClusterColocationProfile {} matches nothing", problem);
   if (matching.empty()) co_return Result<>();
 
-  auto classesTask = priorityClasses(matching);
+  auto classesTask = profiles_.priorityClasses(matching);
   const auto classes = co_await classesTask;
   if (!classes) co_return fail(classes.error());
-  const ProfileContext context{[&classes](std::string_view name) -> const api::PriorityClass* {
-                                 const auto it = classes->find(name);
-                                 return it == classes->end() ? nullptr : &it->second;
-                               },
-                               *types_.find("Pod"), random_};
+  const ProfileContext context{lookupIn(*classes), *types_.find("Pod"), random_};
   co_return mutateByProfiles(matching, context, options_.mutation, pod);
 }
 
@@ -127,7 +74,7 @@ Task<Verdict> PodWebhook::mutate(api::AdmissionRequest request) {
   json::value pod = request.object;
   if (!pod.is_object()) co_return refuse(400, "request.object: is not a pod");
   lendNamespace(request, pod);
-  auto ready = waitForCaches();
+  auto ready = profiles_.waitUntilSynced();
   Result<> profiles = co_await ready;
   if (profiles) {
     auto task = applyMatchingProfiles(std::string(textAt(pod, "metadata", "namespace")), pod);

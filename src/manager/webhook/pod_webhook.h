@@ -5,14 +5,12 @@
 
 #include <optional>
 
-#include "api/config.h"
-#include "api/core.h"
 #include "api/schema/schema.h"
-#include "kube/informer.h"
 #include "manager/common/metrics.h"
 #include "manager/webhook/admission.h"
 #include "manager/webhook/pod_mutation.h"
 #include "manager/webhook/pod_validation.h"
+#include "manager/webhook/profile_cache.h"
 #include "manager/webhook/quota/pod_quota.h"
 
 namespace koord::manager {
@@ -30,15 +28,12 @@ class PodWebhook {
 
   void start();
   bool synced() const;
+  ProfileCache& profiles() { return profiles_; }
 
   Task<Verdict> mutate(api::AdmissionRequest request);
   Task<Verdict> validate(api::AdmissionRequest request);
 
  private:
-  Task<Result<>> waitForCaches();
-  Task<Result<api::StringMap>> namespaceLabels(std::string name);
-  // The classes that the profiles name; missing ones are left out.
-  Task<Result<api::Map<api::PriorityClass>>> priorityClasses(std::vector<ProfilePtr> profiles);
   Task<Result<>> applyMatchingProfiles(std::string namespace_, json::value& pod);
   // The steps of validation, in order; the first that refuses the pod says why.
   Task<Result<>> checkPod(const api::AdmissionRequest& request, const api::Pod& pod,
@@ -47,16 +42,13 @@ class PodWebhook {
   Verdict finishMutation(const api::AdmissionRequest& request, json::value pod, SteadyTime began,
                          const Result<>& profiles);
 
-  kube::Api& api_;
   Executor& executor_;
   Metrics& metrics_;
   Random random_;
   Options options_;
   PodQuota* quotas_;
   api::SchemaSet types_;
-  kube::Informer<api::ClusterColocationProfile> profiles_;
-  kube::Informer<api::Namespace> namespaces_;
-  kube::Informer<api::PriorityClass> priorityClasses_;
+  ProfileCache profiles_;
 };
 
 }  // namespace koord::manager

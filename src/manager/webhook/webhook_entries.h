@@ -15,7 +15,8 @@ namespace koord::manager {
 // The path that an entry is called at, of its service or its URL; "" when it has none.
 std::string pathOfEntry(const json::value& entry);
 
-// "NAME, path PATH" of each entry that asks for what the server does not handle.
+// "NAME, path PATH" of each entry that asks for what the server does not handle, apart from what is
+// off by default.
 std::vector<std::string> unservedEntries(const json::array& wanted,
                                          const std::set<std::string>& servedPaths);
 

@@ -29,35 +29,38 @@ PodWebhook::Options podOptions(const FeatureGates& gates) {
 
 }  // namespace
 
+template <class Webhook>
+void Webhooks::handle(const FeatureGates& gates, std::string_view gate, const char* path,
+                      Webhook& webhook, Task<Verdict> (Webhook::*answer)(api::AdmissionRequest)) {
+  if (!gates.enabled(gate)) return;
+  handlers_[path] = [&webhook, answer](api::AdmissionRequest request) {
+    return (webhook.*answer)(std::move(request));
+  };
+}
+
 Webhooks::Webhooks(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
                    const WebhooksOptions& options)
     : podQuota_(api, executor, random.fork(), podQuotaOptions(options)),
-      podWebhook_(api, executor, metrics, random.fork(), podOptions(options.gates), &podQuota_) {
-  if (options.gates.enabled("PodMutatingWebhook"))
-    handlers_["/mutate-pod"] = [this](api::AdmissionRequest request) {
-      return podWebhook_.mutate(std::move(request));
-    };
-  if (options.gates.enabled("PodValidatingWebhook"))
-    handlers_["/validate-pod"] = [this](api::AdmissionRequest request) {
-      return podWebhook_.validate(std::move(request));
-    };
-  handleQuotas(api, executor, metrics, options.gates);
-}
-
-void Webhooks::handleQuotas(kube::Api& api, Executor& executor, Metrics& metrics,
-                            const FeatureGates& gates) {
-  quotaWebhook_ = std::make_unique<QuotaWebhook>(
-      api, executor, metrics,
-      QuotaRules{gates.enabled("ElasticQuotaEnableUpdateResourceKey"),
-                 gates.enabled("ElasticQuotaGuaranteeUsage")});
-  if (gates.enabled("ElasticMutatingWebhook"))
-    handlers_[kMutateQuota] = [this](api::AdmissionRequest request) {
-      return quotaWebhook_->mutate(std::move(request));
-    };
-  if (gates.enabled("ElasticValidatingWebhook"))
-    handlers_[kValidateQuota] = [this](api::AdmissionRequest request) {
-      return quotaWebhook_->validate(std::move(request));
-    };
+      podWebhook_(api, executor, metrics, random.fork(), podOptions(options.gates), &podQuota_),
+      quotaWebhook_(api, executor, metrics,
+                    {options.gates.enabled("ElasticQuotaEnableUpdateResourceKey"),
+                     options.gates.enabled("ElasticQuotaGuaranteeUsage")}),
+      configWebhook_(api, executor, metrics, options.config),
+      reservationWebhook_(podWebhook_.profiles(), executor, metrics, random.fork()),
+      nodeWebhook_(executor, metrics) {
+  const FeatureGates& gates = options.gates;
+  handle(gates, "PodMutatingWebhook", "/mutate-pod", podWebhook_, &PodWebhook::mutate);
+  handle(gates, "PodValidatingWebhook", "/validate-pod", podWebhook_, &PodWebhook::validate);
+  handle(gates, "ElasticMutatingWebhook", kMutateQuota, quotaWebhook_, &QuotaWebhook::mutate);
+  handle(gates, "ElasticValidatingWebhook", kValidateQuota, quotaWebhook_, &QuotaWebhook::validate);
+  handle(gates, "ConfigMapValidatingWebhook", "/validate-configmap", configWebhook_,
+         &ConfigWebhook::validateConfig);
+  handle(gates, "NodeValidatingWebhook", "/validate-node", configWebhook_,
+         &ConfigWebhook::validateNode);
+  handle(gates, "ReservationMutatingWebhook", "/mutate-reservation", reservationWebhook_,
+         &ReservationWebhook::mutate);
+  handle(gates, "NodeMutatingWebhook", "/mutate-node-status", nodeWebhook_,
+         &NodeWebhook::mutateStatus);
 }
 
 void Webhooks::start() {

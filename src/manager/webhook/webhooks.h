@@ -4,19 +4,22 @@
 // there when its gate is on.
 
 #include <map>
-#include <memory>
 #include <string>
 
 #include "manager/common/selection.h"
+#include "manager/webhook/config/config_webhook.h"
+#include "manager/webhook/node_webhook.h"
 #include "manager/webhook/pod_webhook.h"
 #include "manager/webhook/quota/pod_quota.h"
 #include "manager/webhook/quota/quota_webhook.h"
+#include "manager/webhook/reservation_webhook.h"
 
 namespace koord::manager {
 
 struct WebhooksOptions {
   FeatureGates gates;
   QuotaEvaluator::Options quotaUpdates;
+  ConfigWebhook::Options config;
 };
 
 class Webhooks {
@@ -32,12 +35,17 @@ class Webhooks {
   json::value quotaSummary() const { return podQuota_.topology().summary(); }
 
  private:
-  void handleQuotas(kube::Api& api, Executor& executor, Metrics& metrics,
-                    const FeatureGates& gates);
+  // The webhook answers at the path when the gate is on.
+  template <class Webhook>
+  void handle(const FeatureGates& gates, std::string_view gate, const char* path, Webhook& webhook,
+              Task<Verdict> (Webhook::*answer)(api::AdmissionRequest));
 
   PodQuota podQuota_;
   PodWebhook podWebhook_;
-  std::unique_ptr<QuotaWebhook> quotaWebhook_;
+  QuotaWebhook quotaWebhook_;
+  ConfigWebhook configWebhook_;
+  ReservationWebhook reservationWebhook_;
+  NodeWebhook nodeWebhook_;
   std::map<std::string, AdmissionHandler> handlers_;
 };
 

@@ -6,6 +6,7 @@
 
 #include "apiserver/discovery.h"
 #include "apiserver/local_api.h"
+#include "base/log.h"
 #include "base/virtual_loop.h"
 #include "cluster/controllers/controllers.h"
 #include "cluster/scenario/resolver.h"
@@ -25,6 +26,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kStartLimit = 2min;
+
+constexpr const char* kTriedGates[] = {"ColocationProfileController", "ConfigMapValidatingWebhook",
+                                       "NodeMutatingWebhook", "NodeValidatingWebhook",
+                                       "ReservationMutatingWebhook"};
 
 class VirtualCluster final : public Environment {
  public:
@@ -147,9 +152,15 @@ Task<void> VirtualCluster::createAll(const std::vector<json::value>* manifests,
 }
 
 void VirtualCluster::startManager() {
-  webhooks_.emplace(*api_, loop_, metrics_, random_.fork(), manager::WebhooksOptions{});
+  manager::ManagerOptions options;
+  // What is off by default can be tried, too. Pods beyond their quota wait; they are not refused.
+  for (const char* gate : kTriedGates) {
+    if (auto on = options.gates.set(fmt::format("{}=true", gate)); !on)
+      log::error("{}", on.error().message);
+  }
+  webhooks_.emplace(*api_, loop_, metrics_, random_.fork(), options.webhooks());
   webhooks_->start();
-  manager_.emplace(*api_, loop_, random_, manager::ManagerOptions{}, metrics_);
+  manager_.emplace(*api_, loop_, random_, options, metrics_);
   manager_->start();
 }
 

@@ -230,7 +230,7 @@ TEST_F(PodQuotaTest, AThousandPodsAtOnceTakeAFewWritesAndConflictsAreJudgedAgain
   const auto results = charge(quotas, std::vector<api::Pod>(1000, pod("q", "1")));
   EXPECT_EQ(std::ranges::count(results, "ok"), 600);
   EXPECT_EQ(charged("q"), R"({"cpu":"600"})");
-  EXPECT_LE(cluster_.writes.size(), 3u);
+  EXPECT_LE(cluster_.writes.size(), 4u) << "two conflicts, the first pod, all others";
 }
 
 TEST_F(PodQuotaTest, WhatCannotBeWrittenIsNotAdmitted) {

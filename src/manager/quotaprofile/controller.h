@@ -1,0 +1,44 @@
+#pragma once
+
+// The quotaprofile controller: keeps the root quota of every ElasticQuotaProfile at what the profile's
+// nodes can hold. Changes of many nodes within a second are one change. A profile that is deleted
+// leaves its quota, which pods may be using.
+
+#include <string>
+
+#include "api/elasticquota.h"
+#include "kube/events.h"
+#include "kube/informer.h"
+#include "kube/work_queue.h"
+#include "manager/common/metrics.h"
+
+namespace koord::manager {
+
+class QuotaProfileController {
+ public:
+  QuotaProfileController(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
+                         kube::EventRecorder& events, Metrics& metrics, Random random);
+  ~QuotaProfileController();
+
+  void start();
+
+ private:
+  void startWhenSynced();
+  void enqueueAll();
+  void nodesChanged();
+  void quotaChanged(const api::ElasticQuota& quota);
+  Task<Result<>> reconcile(std::string key);
+  Task<Result<>> ensureTree(const api::ElasticQuotaProfile& profile, std::string tree);
+  Task<Result<>> writeQuota(const api::ElasticQuotaProfile& profile, std::string tree);
+
+  kube::Api& api_;
+  Executor& executor_;
+  kube::Informer<api::Node>& nodes_;
+  kube::EventRecorder& events_;
+  kube::Informer<api::ElasticQuotaProfile> profiles_;
+  kube::Informer<api::ElasticQuota> quotas_;
+  kube::WorkQueue queue_;
+  TimerId nodesTimer_ = 0;
+};
+
+}  // namespace koord::manager

@@ -6,6 +6,8 @@
 #include <span>
 
 #include "manager/noderesource/batch_resource.h"
+#include "manager/noderesource/cpu_ratios.h"
+#include "manager/noderesource/device_resources.h"
 #include "manager/noderesource/mid_resource.h"
 
 namespace koord::manager {
@@ -32,10 +34,18 @@ std::vector<std::string> absences(const ManagerOptions& options) {
   return lines;
 }
 
-std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>& selection) {
+std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>& selection,
+                                                 const FeatureGates& gates) {
   std::vector<std::unique_ptr<Plugin>> plugins;
-  if (isSelected(selection, "MidResource")) plugins.push_back(std::make_unique<MidResource>());
-  if (isSelected(selection, "BatchResource")) plugins.push_back(std::make_unique<BatchResource>());
+  const auto on = [&](std::string_view name) { return isSelected(selection, name); };
+  if (on("CPUNormalization")) plugins.push_back(std::make_unique<CpuNormalizationPlugin>());
+  if (on("ResourceAmplification")) plugins.push_back(std::make_unique<ResourceAmplification>());
+  if (on("MidResource")) plugins.push_back(std::make_unique<MidResource>());
+  if (on("BatchResource")) plugins.push_back(std::make_unique<BatchResource>());
+  if (on("GPUDeviceResource"))
+    plugins.push_back(
+        std::make_unique<GpuDeviceResource>(gates.enabled("EnableSyncGPUSharedResource")));
+  if (on("RDMADeviceResource")) plugins.push_back(std::make_unique<RdmaDeviceResource>());
   return plugins;
 }
 
@@ -53,7 +63,12 @@ Controllers::Controllers(kube::Api& api, Executor& executor, Random& random,
   if (on("nodeslo")) nodeSlo_.emplace(api, executor, nodes_, nodeSlos_, config_, events_, metrics);
   if (on("noderesource"))
     nodeResource_.emplace(api, executor, nodes_, nodeMetrics_, pods_, config_, metrics,
-                          makePlugins(options.nodeResourcePlugins));
+                          random.fork(), makePlugins(options.nodeResourcePlugins, options.gates));
+  if (on("quotaprofile"))
+    quotaProfile_.emplace(api, executor, nodes_, events_, metrics, random.fork());
+  if (on("colocationprofile") && options.gates.enabled("ColocationProfileController"))
+    colocationProfile_.emplace(api, executor, pods_, metrics, random.fork(),
+                               options.colocationProfile);
 }
 
 void Controllers::start() {
@@ -61,7 +76,10 @@ void Controllers::start() {
   nodes_.start();
   if (nodeMetric_ || nodeResource_) nodeMetrics_.start();
   if (nodeSlo_) nodeSlos_.start();
-  if (nodeResource_) pods_.start();
+  if (nodeResource_ || colocationProfile_) pods_.start();
+  if (nodeResource_) nodeResource_->start();
+  if (quotaProfile_) quotaProfile_->start();
+  if (colocationProfile_) colocationProfile_->start();
 }
 
 }  // namespace koord::manager

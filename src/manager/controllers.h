@@ -7,10 +7,12 @@
 #include <optional>
 
 #include "kube/component.h"
+#include "manager/colocationprofile/controller.h"
 #include "manager/nodemetric/controller.h"
 #include "manager/noderesource/controller.h"
 #include "manager/nodeslo/controller.h"
 #include "manager/options.h"
+#include "manager/quotaprofile/controller.h"
 
 namespace koord::manager {
 
@@ -29,18 +31,24 @@ class Controllers {
   kube::Informer<api::NodeSLO> nodeSlos_;
   kube::Informer<api::Pod> pods_;
   std::optional<NodeMetricController> nodeMetric_;
+  std::optional<QuotaProfileController> quotaProfile_;
+  std::optional<ColocationProfileController> colocationProfile_;
   std::optional<NodeSloController> nodeSlo_;
   std::optional<NodeResourceController> nodeResource_;
 };
 
 // What this version has of upstream's controllers and of the plugins of noderesource.
-inline constexpr std::string_view kControllers[] = {"nodemetric", "noderesource", "nodeslo"};
-inline constexpr std::string_view kNodeResourcePlugins[] = {"MidResource", "BatchResource"};
+inline constexpr std::string_view kControllers[] = {"colocationprofile", "nodemetric",
+                                                    "noderesource", "nodeslo", "quotaprofile"};
+inline constexpr std::string_view kNodeResourcePlugins[] = {
+    "MidResource",           "BatchResource",     "CPUNormalization",
+    "ResourceAmplification", "GPUDeviceResource", "RDMADeviceResource"};
 // One line each about controllers, plugins and gates that are asked for, by default or by name, and
 // are not there.
 std::vector<std::string> absences(const ManagerOptions& options);
 
 // The plugins of the list that this build has, in the order in which they run.
-std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>& selection);
+std::vector<std::unique_ptr<Plugin>> makePlugins(const std::vector<std::string>& selection,
+                                                 const FeatureGates& gates);
 
 }  // namespace koord::manager

@@ -332,11 +332,13 @@ TEST_F(ControllersTest, OnlySelectedControllersRun) {
 
 TEST(AbsencesTest, WhatIsAskedForAndNotThereIsTold) {
   ManagerOptions options;
-  EXPECT_THAT(absences(options),
-              testing::ElementsAre(
-                  "controllers that this version does not have: colocationprofile, quotaprofile",
-                  "plugins of noderesource that this version does not have: CPUNormalization, "
-                  "ResourceAmplification, GPUDeviceResource, RDMADeviceResource"));
+  EXPECT_THAT(absences(options), IsEmpty());
+  ASSERT_TRUE(options.gates.set("BindingAdmissionWebhook=true"));
+  EXPECT_THAT(
+      absences(options),
+      testing::ElementsAre("feature gates that are on, for what this version does not have: "
+                           "BindingAdmissionWebhook"));
+  options.gates = {};
   options.controllers = {"*", "-quotaprofile", "nodeslo", ""};
   options.nodeResourcePlugins = {"BatchResource"};
   EXPECT_THAT(absences(options), IsEmpty());

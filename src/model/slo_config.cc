@@ -145,6 +145,34 @@ void fillNetworkDefaults(api::ResourceQOSStrategy& strategy) {
   }
 }
 
+// Lays a node's own strategy over another, field by field: a mistake in one concerns that one only.
+void overlayFields(std::string_view text, ColocationStrategy& strategy,
+                   std::vector<std::string>* problems) {
+  const auto told = [&](std::string message) {
+    if (problems)
+      problems->push_back(
+          fmt::format("metadata.annotations[{}]: {}", kAnnotationColocationStrategy, message));
+  };
+  const auto document = parseJson(text);
+  if (!document) return told(document.error().message);
+  const auto* fields = document->if_object();
+  if (!fields) return document->is_null() ? void() : told("expected an object");
+  for (const auto& field : *fields) {
+    const json::value one = json::object{{field.key(), field.value()}};
+    const auto overlay = api::decode<ColocationStrategy>(one, Reading::Go);
+    if (!overlay) {
+      told(overlay.error().message);
+      continue;
+    }
+    auto merged = merge(strategy, *overlay);
+    if (const auto valid = validate(merged); !valid) {
+      told(valid.error().message);
+    } else {
+      strategy = std::move(merged);
+    }
+  }
+}
+
 // A ratio label as a percentage, cut off; nothing when it is not a number of at least 0.
 std::optional<std::int64_t> percentLabel(const api::StringMap& labels, std::string_view key) {
   const auto* text = api::findIn(labels, key);
@@ -188,14 +216,11 @@ ConfigUpdate ColocationConfig::update(const api::ConfigMap* configMap) {
   return update;
 }
 
-ColocationStrategy ColocationConfig::strategyOf(const api::ObjectMeta& node) const {
+ColocationStrategy ColocationConfig::strategyOf(const api::ObjectMeta& node,
+                                                std::vector<std::string>* problems) const {
   ColocationStrategy strategy = strategies_.of(node.labels);
-  if (const auto* text = api::findIn(node.annotations, kAnnotationColocationStrategy)) {
-    if (auto overlay = api::decodeText<ColocationStrategy>(*text, Reading::Go)) {
-      auto merged = merge(strategy, *overlay);
-      if (validate(merged)) strategy = std::move(merged);
-    }
-  }
+  if (const auto* text = api::findIn(node.annotations, kAnnotationColocationStrategy))
+    overlayFields(*text, strategy, problems);
   const auto override = [&](std::string_view label, std::optional<std::int64_t>& percent) {
     if (const auto value = percentLabel(node.labels, label)) percent = value;
   };

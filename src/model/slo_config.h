@@ -60,8 +60,10 @@ class ColocationConfig {
   // defaults.
   bool broken() const { return broken_; }
   const ColocationStrategy& cluster() const { return strategies_.cluster; }
-  // With the node's own annotation and labels on top.
-  ColocationStrategy strategyOf(const api::ObjectMeta& node) const;
+  // With the node's own annotation and labels on top. Fields of the annotation that cannot be used are
+  // named in `problems`; the others count.
+  ColocationStrategy strategyOf(const api::ObjectMeta& node,
+                                std::vector<std::string>* problems = nullptr) const;
 
  private:
   NodeStrategies<ColocationStrategy> strategies_;

@@ -152,6 +152,28 @@ TEST(ColocationConfig, ABrokenSelectorSkipsItsEntryOnly) {
   EXPECT_EQ(config.strategyOf(node()).enable, true);
 }
 
+TEST(ColocationConfig, AMistakeInANodesAnnotationConcernsThatFieldOnly) {
+  ColocationConfig config;
+  const auto map = colocation(R"({"enable":true})");
+  config.update(&map);
+  std::vector<std::string> problems;
+  const auto strategy = config.strategyOf(
+      node({}, {{"node.koordinator.sh/colocation-strategy",
+                 R"({"enable":"maybe","cpuReclaimThresholdPercent":90,"degradeTimeMinutes":0,
+                     "memoryReclaimThresholdPercent":80})"}}),
+      &problems);
+  EXPECT_EQ(strategy.enable, true);
+  EXPECT_EQ(strategy.cpuReclaimThresholdPercent, 90);
+  EXPECT_EQ(strategy.memoryReclaimThresholdPercent, 80);
+  EXPECT_EQ(strategy.degradeTimeMinutes, 15);
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_THAT(problems[0],
+              testing::HasSubstr("colocation-strategy]: enable: expected true or false"));
+  EXPECT_THAT(problems[1], testing::HasSubstr("degradeTimeMinutes: 0 is less than 1"));
+  config.strategyOf(node({}, {{"node.koordinator.sh/colocation-strategy", "[]"}}), &problems);
+  EXPECT_EQ(problems.size(), 3u);
+}
+
 TEST(ColocationConfig, FieldNamesMatchWithoutCase) {
   ColocationConfig config;
   const auto map = colocation(R"({"Enable":true,"CPUReclaimThresholdPercent":90,"unknown":[]})");

@@ -28,10 +28,14 @@ void ConfigWatcher::update(const api::ConfigMap* configMap) {
   const auto nodeSlo = nodeSlo_.update(configMap);
   report(configMap, colocation.problems);
   report(configMap, nodeSlo.problems);
+  const auto ratios = ratios_.update(configMap);
+  report(configMap, ratios.problems);
   if (colocation.changed)
     for (const auto& listener : colocationListeners_) listener();
   if (nodeSlo.changed)
     for (const auto& listener : nodeSloListeners_) listener();
+  if (ratios.changed)
+    for (const auto& listener : ratioListeners_) listener();
 }
 
 void ConfigWatcher::report(const api::ConfigMap* configMap,

@@ -9,6 +9,7 @@
 
 #include "kube/events.h"
 #include "kube/informer.h"
+#include "manager/common/ratio_config.h"
 #include "model/slo_config.h"
 
 namespace koord::manager {
@@ -22,10 +23,12 @@ class ConfigWatcher {
 
   const model::ColocationConfig& colocation() const { return colocation_; }
   const model::NodeSloConfig& nodeSlo() const { return nodeSlo_; }
+  const RatioConfig& ratios() const { return ratios_; }
   // Called when the values of some nodes may have changed, the first time included.
   void onColocationChanged(std::function<void()> fn) {
     colocationListeners_.push_back(std::move(fn));
   }
+  void onRatiosChanged(std::function<void()> fn) { ratioListeners_.push_back(std::move(fn)); }
   void onNodeSloChanged(std::function<void()> fn) { nodeSloListeners_.push_back(std::move(fn)); }
 
  private:
@@ -36,8 +39,10 @@ class ConfigWatcher {
   api::ObjectKey key_;
   model::ColocationConfig colocation_;
   model::NodeSloConfig nodeSlo_;
+  RatioConfig ratios_;
   std::vector<std::function<void()>> colocationListeners_;
   std::vector<std::function<void()>> nodeSloListeners_;
+  std::vector<std::function<void()>> ratioListeners_;
   kube::Informer<api::ConfigMap> informer_;
 };
 

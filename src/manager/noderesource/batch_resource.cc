@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/time.h"
+#include "manager/noderesource/cpu_ratios.h"
 #include "manager/noderesource/extended_resources.h"
 #include "manager/noderesource/node_usage.h"
 
@@ -22,18 +23,24 @@ bool is(const std::optional<std::string>& policy, std::string_view name) {
   return policy == name;
 }
 
+// Batch CPU counts in cores of the slowest model.
+ResourceTable scaled(ResourceTable table) {
+  const auto ratio = normalizationIn(table);
+  const auto cpu = table.find(model::kBatchCpu);
+  if (ratio && *ratio > 1 && cpu != table.end())
+    cpu->second.amount = milliShare(cpu->second.amount, *ratio);
+  return table;
+}
+
 }  // namespace
 
-CpuMemory batchAllocatable(const NodeView& view) {
-  const auto& strategy = view.strategy;
-  const CpuMemory capacity = CpuMemory::of(view.node.status.capacity);
+CpuMemory batchOf(const model::ColocationStrategy& strategy, const BatchInputs& inputs) {
+  const CpuMemory& capacity = inputs.capacity;
+  const CpuMemory& reserved = inputs.reserved;
+  const HighPriorityUsage& highPriority = inputs.highPriority;
   const CpuMemory margin = share(capacity, shareBeyond(strategy.cpuReclaimThresholdPercent, 60),
                                  shareBeyond(strategy.memoryReclaimThresholdPercent, 65));
-  const CpuMemory reserved = nodeReserved(view.node);
-  const CpuMemory systemUsed = CpuMemory::of(view.metric.status.nodeMetric->systemUsage.resources) +
-                               hostApplicationUsage(view.metric, model::PriorityClass::Batch);
-  const CpuMemory systemMax = max(systemUsed, reserved);
-  const HighPriorityUsage highPriority = highPriorityUsage(view);
+  const CpuMemory systemMax = max(inputs.systemUsed, reserved);
 
   const CpuMemory zero;
   const CpuMemory byUsage = max(capacity - margin - systemMax - highPriority.used, zero);
@@ -56,6 +63,16 @@ CpuMemory batchAllocatable(const NodeView& view) {
   return result;
 }
 
+CpuMemory systemUsage(const NodeView& view) {
+  return CpuMemory::of(view.metric.status.nodeMetric->systemUsage.resources) +
+         hostApplicationUsage(view.metric, model::PriorityClass::Batch);
+}
+
+CpuMemory batchAllocatable(const NodeView& view) {
+  return batchOf(view.strategy, {CpuMemory::of(view.node.status.capacity), nodeReserved(view.node),
+                                 systemUsage(view), highPriorityUsage(view)});
+}
+
 std::string explainBatchCpu(const NodeView& view) {
   const auto& status = view.metric.status;
   if (!status.updateTime || !status.nodeMetric)
@@ -72,8 +89,7 @@ std::string explainBatchCpu(const NodeView& view) {
   const CpuMemory capacity = CpuMemory::of(view.node.status.capacity);
   const CpuMemory margin = share(capacity, shareBeyond(percent, 60), 0);
   const CpuMemory reserved = nodeReserved(view.node);
-  const CpuMemory system = CpuMemory::of(status.nodeMetric->systemUsage.resources) +
-                           hostApplicationUsage(view.metric, model::PriorityClass::Batch);
+  const CpuMemory system = systemUsage(view);
   const HighPriorityUsage services = highPriorityUsage(view);
   const bool byMax = is(view.strategy.cpuCalculatePolicy, "maxUsageRequest");
   return fmt::format(
@@ -102,7 +118,7 @@ std::vector<ResourceItem> BatchResource::reset(std::string_view message) const {
 }
 
 Result<> BatchResource::prepare(const ResourceTable& table, api::Node& copy) const {
-  const bool known = writeExtendedResources(table, kBatchNames, copy);
+  const bool known = writeExtendedResources(scaled(table), kBatchNames, copy);
   if (!known) return {};
   noteOriginalAmounts(kBatchNames, copy);
   return subtractThirdParty(kBatchNames, copy);

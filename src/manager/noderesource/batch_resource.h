@@ -11,12 +11,24 @@
 // below zero. Stale metrics withdraw the resources.
 
 #include "manager/noderesource/cpu_memory.h"
+#include "manager/noderesource/node_usage.h"
 #include "manager/noderesource/plugin.h"
 
 namespace koord::manager {
 
-// The formula alone; the metrics must not be stale.
+// What the formula is about: a node, or one of its zones.
+struct BatchInputs {
+  CpuMemory capacity;
+  CpuMemory reserved;    // NodeReserved
+  CpuMemory systemUsed;  // of the system and of host applications
+  HighPriorityUsage highPriority;
+};
+CpuMemory batchOf(const model::ColocationStrategy& strategy, const BatchInputs& inputs);
+
+// For a node; the metrics must not be stale.
 CpuMemory batchAllocatable(const NodeView& view);
+// What the system and host applications that batch pods yield to use.
+CpuMemory systemUsage(const NodeView& view);
 
 // The same for CPU as a sentence's middle, in cores: "2 cores x 60% = 1.20, less system 0.90, less
 // services 0.45: leaves 0". Also says when the metrics are missing or stale.

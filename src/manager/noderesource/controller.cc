@@ -1,6 +1,7 @@
 #include "manager/noderesource/controller.h"
 
 #include "kube/client.h"
+#include "manager/noderesource/cpu_ratios.h"
 #include "manager/noderesource/node_patch.h"
 #include "manager/noderesource/node_usage.h"
 
@@ -30,12 +31,15 @@ NodeResourceController::NodeResourceController(kube::Api& api, Executor& executo
                                                kube::Informer<api::NodeMetric>& nodeMetrics,
                                                kube::Informer<api::Pod>& pods,
                                                ConfigWatcher& config, Metrics& metrics,
+                                               Random random,
                                                std::vector<std::unique_ptr<Plugin>> plugins)
     : api_(api),
       executor_(executor),
       nodes_(nodes),
       nodeMetrics_(nodeMetrics),
       pods_(pods),
+      devices_(api, executor, {}, random.fork()),
+      topologies_(api, executor, {}, random.fork()),
       config_(config),
       metrics_(metrics),
       plugins_(std::move(plugins)),
@@ -53,10 +57,22 @@ NodeResourceController::NodeResourceController(kube::Api& api, Executor& executo
          records_.erase(metric->metadata.name);
          queue_.add(metric->metadata.name);
        }});
+  const auto add = [this](const auto& object) { queue_.add(object->metadata.name); };
+  devices_.addHandler({add, [add](const auto&, const auto& device) { add(device); }, add});
+  topologies_.addHandler({add, [add](const auto&, const auto& topology) { add(topology); }, add});
   config_.onColocationChanged([this] { enqueueAll(); });
+  config_.onRatiosChanged([this] { enqueueAll(); });
   nodes_.onSynced([this] { startWhenSynced(); });
   nodeMetrics_.onSynced([this] { startWhenSynced(); });
   pods_.onSynced([this] { startWhenSynced(); });
+  // Nothing waits for these: a cluster may lack the kinds.
+  devices_.onSynced([this] { enqueueAll(); });
+  topologies_.onSynced([this] { enqueueAll(); });
+}
+
+void NodeResourceController::start() {
+  devices_.start();
+  topologies_.start();
 }
 
 NodeResourceController::~NodeResourceController() {
@@ -93,15 +109,28 @@ Task<Result<>> NodeResourceController::reconcile(std::string name) {
     co_return Result<>();
   }
   const auto metric = nodeMetrics_.get({"", name});
-  const model::ColocationStrategy strategy = config_.colocation().strategyOf(node->metadata);
-  const NodeView view{strategy, *node, metric ? *metric : emptyMetric(), podIndex_.of(name),
-                      executor_.wallNow()};
+  std::vector<std::string> problems;
+  const model::ColocationStrategy strategy =
+      config_.colocation().strategyOf(node->metadata, &problems);
+  const auto device = devices_.get({"", name});
+  const auto topology = topologies_.get({"", name});
+  NodeView view{strategy, *node, metric ? *metric : emptyMetric(), podIndex_.of(name),
+                executor_.wallNow()};
+  view.device = device.get();
+  view.topology = topology.get();
+  fillView(view);
   const ResourceTable table = calculate(view);
   publish(name, table);
+  const double ratio = normalizationIn(table).value_or(1);
+  auto zones = zonesToWrite(view, table, ratio);
   api::Node copy = *node;
   prepare(table, copy);
 
   Record& record = records_[name];
+  if (record.told != problems) {
+    for (const auto& problem : problems) log::warn("node {}: {}", name, problem);
+    record.told = std::move(problems);
+  }
   const SteadyTime now = executor_.steadyNow();
   const auto interval = std::chrono::seconds(strategy.updateTimeThresholdSeconds.value_or(300));
   const bool overdue = !record.written || now - *record.written > interval;
@@ -109,6 +138,13 @@ Task<Result<>> NodeResourceController::reconcile(std::string name) {
   const bool write = patch && (overdue || needsWrite(strategy, *node, copy));
   if (!patch && overdue) record.written = now;
   setDue(record, view, patch && !write);
+  if (zones) {
+    auto writing = writeTopology(name, *std::move(zones), ratio);
+    if (Result<> written = co_await writing; !written) {
+      metrics_.nodeResourceReconciled(false, "updateNodeResourceTopology");
+      log::warn("zones of node {}: {}", name, written.error().message);
+    }
+  }
   if (!write) co_return Result<>();
 
   auto task = kube::mergePatch(api_, api::Node::kType, {"", name}, *std::move(patch), "status");
@@ -122,14 +158,65 @@ Task<Result<>> NodeResourceController::reconcile(std::string name) {
   co_return Result<>();
 }
 
+void NodeResourceController::fillView(NodeView& view) const {
+  view.devicesKnown = devices_.synced();
+  view.topologiesKnown = topologies_.synced();
+  view.normalization = config_.ratios().normalizationOf(view.node.metadata.labels);
+  view.amplification = config_.ratios().amplificationOf(view.node.metadata.labels);
+}
+
+std::optional<ZoneAmounts> NodeResourceController::zonesToWrite(const NodeView& view,
+                                                                const ResourceTable& table,
+                                                                double ratio) {
+  const auto batch = table.find(model::kBatchCpu);
+  if (!view.topology || batch == table.end()) return std::nullopt;
+  ZoneAmounts amounts = batchZones(view, !batch->second.reset);
+  if (amounts.empty()) return std::nullopt;
+  json::value zones = *find(api::encode(*view.topology), "zones");
+  Record& record = records_[view.node.metadata.name];
+  const SteadyTime now = executor_.steadyNow();
+  const bool overdue =
+      !record.zonesWritten ||
+      now - *record.zonesWritten >
+          std::chrono::seconds(view.strategy.updateTimeThresholdSeconds.value_or(300));
+  const double threshold = overdue ? 0 : view.strategy.resourceDiffThreshold.value_or(0.1);
+  if (overdue) record.zonesWritten = now;
+  if (!writeZones(zones, amounts, ratio, threshold)) return std::nullopt;
+  return amounts;
+}
+
+Task<Result<>> NodeResourceController::writeTopology(std::string name, ZoneAmounts amounts,
+                                                     double ratio) {
+  auto reading = kube::getObject(api_, NodeTopology::kType, {"", name});
+  auto document = co_await reading;
+  if (!document) {
+    if (document.error().code == ErrorCode::NotFound) co_return Result<>();
+    co_return fail(std::move(document.error()));
+  }
+  json::value* zones = find(*document, "zones");
+  if (!zones || !writeZones(*zones, amounts, ratio, 0)) co_return Result<>();
+  json::value patch = json::object{
+      {"metadata",
+       json::object{{"resourceVersion", *at(*document, "metadata", "resourceVersion")}}},
+      {"zones", std::move(*zones)}};
+  auto writing = kube::patchOnly(api_, NodeTopology::kType, {"", name}, kube::PatchType::Merge,
+                                 std::move(patch));
+  const Result<> written = co_await writing;
+  // Somebody wrote in between; the event of that brings the node back.
+  if (!written && written.error().code == ErrorCode::Conflict) co_return Result<>();
+  records_[name].zonesWritten = executor_.steadyNow();
+  co_return written;
+}
+
 ResourceTable NodeResourceController::calculate(const NodeView& view) {
   const bool enabled =
       config_.colocation().cluster().enable.value_or(false) && view.strategy.enable.value_or(false);
   ResourceTable table;
   for (const auto& plugin : plugins_) {
-    auto items = enabled ? plugin->calculate(view) : plugin->reset(kDisabled);
+    const bool runs = enabled || !plugin->ofColocation();
+    auto items = runs ? plugin->calculateAfter(table, view) : plugin->reset(kDisabled);
     metrics_.pluginRan(plugin->name(), items.has_value(),
-                       enabled ? "ResourceCalculate" : "ResourceReset");
+                       runs ? "ResourceCalculate" : "ResourceReset");
     if (!items) {
       log::warn("{} of node {}: {}", plugin->name(), view.node.metadata.name,
                 items.error().message);

@@ -12,6 +12,7 @@
 #include "kube/work_queue.h"
 #include "manager/common/config_watcher.h"
 #include "manager/common/metrics.h"
+#include "manager/noderesource/batch_zones.h"
 #include "manager/noderesource/plugin.h"
 #include "manager/noderesource/pod_index.h"
 
@@ -22,21 +23,30 @@ class NodeResourceController {
   NodeResourceController(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
                          kube::Informer<api::NodeMetric>& nodeMetrics,
                          kube::Informer<api::Pod>& pods, ConfigWatcher& config, Metrics& metrics,
-                         std::vector<std::unique_ptr<Plugin>> plugins);
+                         Random random, std::vector<std::unique_ptr<Plugin>> plugins);
   ~NodeResourceController();
+
+  void start();
 
  private:
   // What is remembered of a node, in this process only.
   struct Record {
     std::optional<SteadyTime> written;  // when the status was last found or made right
     std::optional<SteadyTime> due;      // look again then
+    std::optional<SteadyTime> zonesWritten;
+    std::vector<std::string> told;  // of what is wrong in its annotation
   };
 
   void startWhenSynced();
   void enqueueAll();
   void lookForDue();
   Task<Result<>> reconcile(std::string name);
+  void fillView(NodeView& view) const;
   ResourceTable calculate(const NodeView& view);
+  // What the zones should say, when that is worth a write.
+  std::optional<ZoneAmounts> zonesToWrite(const NodeView& view, const ResourceTable& table,
+                                          double ratio);
+  Task<Result<>> writeTopology(std::string name, ZoneAmounts amounts, double ratio);
   void prepare(const ResourceTable& table, api::Node& copy);
   bool needsWrite(const model::ColocationStrategy& strategy, const api::Node& before,
                   const api::Node& after) const;
@@ -48,6 +58,8 @@ class NodeResourceController {
   kube::Informer<api::Node>& nodes_;
   kube::Informer<api::NodeMetric>& nodeMetrics_;
   kube::Informer<api::Pod>& pods_;
+  kube::Informer<api::Device> devices_;
+  kube::Informer<NodeTopology> topologies_;
   ConfigWatcher& config_;
   Metrics& metrics_;
   std::vector<std::unique_ptr<Plugin>> plugins_;

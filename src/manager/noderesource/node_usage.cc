@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "api/codec.h"
+#include "manager/common/names.h"
 #include "model/node_reservation.h"
 #include "model/pod_requests.h"
 #include "model/priority.h"
@@ -24,8 +26,15 @@ bool metricIsStale(const NodeView& view) {
 
 CpuMemory nodeReserved(const api::Node& node) {
   const CpuMemory zero;
-  const CpuMemory byKubelet =
-      max(CpuMemory::of(node.status.capacity) - CpuMemory::of(node.status.allocatable), zero);
+  CpuMemory allocatable = CpuMemory::of(node.status.allocatable);
+  // Of an amplified node, what it offered before.
+  if (const auto* text = api::findIn(node.metadata.annotations, kAnnotationRawAllocatable))
+    if (const auto raw = api::decodeText<api::ResourceList>(*text, api::Reading::Go)) {
+      if (model::has(*raw, model::kCpu)) allocatable.cpu = model::amountOf(*raw, model::kCpu);
+      if (model::has(*raw, model::kMemory))
+        allocatable.memory = model::amountOf(*raw, model::kMemory);
+    }
+  const CpuMemory byKubelet = max(CpuMemory::of(node.status.capacity) - allocatable, zero);
   return max(byKubelet, CpuMemory::of(model::reservedResources(node.metadata.annotations)));
 }
 
@@ -46,7 +55,7 @@ bool isActive(const api::Pod& pod) {
   return pod.status.phase == "Running" || pod.status.phase == "Pending";
 }
 
-HighPriorityUsage highPriorityUsage(const NodeView& view) {
+void visitHighPriority(const NodeView& view, const UsageVisitor& visit) {
   struct Metric {
     const api::PodMetricInfo* info;
     bool ofKnownPod = false;
@@ -58,7 +67,6 @@ HighPriorityUsage highPriorityUsage(const NodeView& view) {
   const auto yields = [](PriorityClass c) {
     return c == PriorityClass::Batch || c == PriorityClass::Free;
   };
-  HighPriorityUsage sum;
   for (const auto& pod : view.pods) {
     if (!isActive(*pod)) continue;
     const auto metric = metrics.find(api::keyOf(pod->metadata));
@@ -66,23 +74,30 @@ HighPriorityUsage highPriorityUsage(const NodeView& view) {
     if (yields(model::priorityClassWithDefault(*pod))) continue;
 
     const CpuMemory request = requestOf(*pod);
-    sum.request += request;
     if (metric == metrics.end()) {
-      sum.used += request;
+      visit(pod.get(), {request, request, {}});
       continue;
     }
     const CpuMemory used = CpuMemory::of(metric->second.info->podUsage.resources);
     const bool exclusive = model::qosWithDefault(*pod) == model::Qos::LSE;
-    sum.used += exclusive ? CpuMemory{request.cpu, used.memory} : used;
-    sum.usedOrAsked += max(request, used);
+    visit(pod.get(),
+          {request, exclusive ? CpuMemory{request.cpu, used.memory} : used, max(request, used)});
   }
   // Measured, but gone from the list or ended since: it may still hold what was measured.
   for (const auto& [key, metric] : metrics) {
     if (metric.ofKnownPod || yields(model::parsePriorityClass(metric.info->priority))) continue;
     const CpuMemory used = CpuMemory::of(metric.info->podUsage.resources);
-    sum.used += used;
-    sum.usedOrAsked += used;
+    visit(nullptr, {{}, used, used});
   }
+}
+
+HighPriorityUsage highPriorityUsage(const NodeView& view) {
+  HighPriorityUsage sum;
+  visitHighPriority(view, [&sum](const api::Pod*, const HighPriorityUsage& part) {
+    sum.request += part.request;
+    sum.used += part.used;
+    sum.usedOrAsked += part.usedOrAsked;
+  });
   return sum;
 }
 

@@ -2,6 +2,8 @@
 
 // What batch and mid formulas share: the reserved part of a node, its pods' amounts, stale metrics.
 
+#include <functional>
+
 #include "manager/noderesource/cpu_memory.h"
 #include "manager/noderesource/plugin.h"
 
@@ -31,5 +33,10 @@ struct HighPriorityUsage {
   CpuMemory usedOrAsked;  // the larger of both, pod by pod
 };
 HighPriorityUsage highPriorityUsage(const NodeView& view);
+
+// What one pod adds to these sums; pod is null for usage that was measured of a pod that is not there
+// any more. What is not measured is not in usedOrAsked, as upstream has it for whole nodes.
+using UsageVisitor = std::function<void(const api::Pod* pod, const HighPriorityUsage& part)>;
+void visitHighPriority(const NodeView& view, const UsageVisitor& visit);
 
 }  // namespace koord::manager

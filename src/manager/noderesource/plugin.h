@@ -12,8 +12,11 @@
 #include <vector>
 
 #include "api/core.h"
+#include "api/device.h"
 #include "api/slo.h"
 #include "base/result.h"
+#include "manager/common/ratio_config.h"
+#include "manager/noderesource/topology.h"
 #include "model/colocation_strategy.h"
 
 namespace koord::manager {
@@ -25,6 +28,15 @@ struct NodeView {
   const api::NodeMetric& metric;                          // empty when there is none
   std::span<const std::shared_ptr<const api::Pod>> pods;  // bound to the node
   WallTime now;
+  // What others say of the node; null when there is none. Of a kind that has not been read yet nothing
+  // is known, and what the node has of it stays.
+  const api::Device* device = nullptr;
+  bool devicesKnown = false;
+  const NodeTopology* topology = nullptr;
+  bool topologiesKnown = false;
+  // Null while there is no configuration that can be used.
+  const CpuNormalization* normalization = nullptr;
+  const Amplification* amplification = nullptr;
 };
 
 // One calculated value. Reset means that the node must not offer the resource now.
@@ -33,6 +45,9 @@ struct ResourceItem {
   Quantity amount;
   bool reset = false;
   std::string message;  // how the value came about, for people
+  // Of the node, instead of an amount; an item with these is named after its plugin.
+  api::StringMap labels = {};
+  api::StringMap annotations = {};
 };
 
 // The values of one round by resource name.
@@ -43,8 +58,16 @@ class Plugin {
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
 
+  // False for what a node has whether or not co-location is enabled on it.
+  virtual bool ofColocation() const { return true; }
   // The values for this round. An error drops the plugin's values: what the node has stays.
   virtual Result<std::vector<ResourceItem>> calculate(const NodeView& view) const = 0;
+  // The same, for plugins that look at what those before them worked out.
+  virtual Result<std::vector<ResourceItem>> calculateAfter(const ResourceTable& earlier,
+                                                           const NodeView& view) const {
+    (void)earlier;
+    return calculate(view);
+  }
   // The values while co-location is disabled on the node.
   virtual std::vector<ResourceItem> reset(std::string_view message) const = 0;
   // Writes the round's values into the copy of the node. On an error what was written so far

@@ -91,7 +91,9 @@ TEST_F(ColocationProfileTest, APodIsLeftAloneForAWhileAndThenGivenTheProfileAgai
   putPod("waiting");
   putProfile();
   start();
-  putPod("waiting");
+  json::value pod = *cluster_.get(api::Pod::kType, "waiting", "team");
+  pod.as_object()["metadata"].as_object()["labels"].as_object().erase("made");
+  cluster_.put(api::Pod::kType, toJson(pod));
   EXPECT_EQ(label("waiting", "made"), "");
   loop_.advance(2min);
   EXPECT_EQ(label("waiting", "made"), "") << "somebody took it off";

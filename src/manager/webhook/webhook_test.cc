@@ -194,7 +194,7 @@ class CertificateTest : public testing::Test {
   CertificateTest() {
     cluster_.install(std::filesystem::path(KOORD_DEPLOY) / "manifests/00-namespace.yaml");
     put(api::MutatingWebhookConfiguration::kType, "koordinator-mutating-webhook-configuration",
-        {"/mutate-pod", "/mutate-reservation"});
+        {"/mutate-pod", "/mutate-something"});
     put(api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration",
         {"/validate-pod"});
   }
@@ -265,15 +265,15 @@ TEST_F(CertificateTest, EntriesThatNobodyServesAreToldOnceAndWhenTheyChange) {
       warnings([&] { c = controller(); }),
       testing::HasSubstr(
           "MutatingWebhookConfiguration koordinator-mutating-webhook-configuration asks for "
-          "the webhook mutate-reservation.koordinator.sh, path /mutate-reservation, which"));
+          "the webhook mutate-something.koordinator.sh, path /mutate-something, which"));
   EXPECT_THAT(warnings([&] { loop_.advance(5min); }), testing::Not(testing::HasSubstr("asks for")));
   const auto changed = warnings([&] {
     put(api::ValidatingWebhookConfiguration::kType, "koordinator-validating-webhook-configuration",
-        {"/validate-pod", "/validate-node"});
+        {"/validate-pod", "/validate-other"});
     loop_.advance(5s);
   });
-  EXPECT_THAT(changed, testing::HasSubstr("validate-node.koordinator.sh, path /validate-node"));
-  EXPECT_THAT(changed, testing::Not(testing::HasSubstr("mutate-reservation")));
+  EXPECT_THAT(changed, testing::HasSubstr("validate-other.koordinator.sh, path /validate-other"));
+  EXPECT_THAT(changed, testing::Not(testing::HasSubstr("mutate-something")));
 }
 
 TEST_F(CertificateTest, ASecondReplicaUsesTheSameAuthority) {
@@ -343,7 +343,7 @@ TEST_F(CertificateTest, AGateThatComesBackBringsItsEntryBack) {
   EXPECT_EQ(webhooks().size(), 1u);
   c.reset();
   CertificateController more(cluster_, loop_, {},
-                             {"/mutate-pod", "/validate-pod", "/mutate-reservation"}, Random(5),
+                             {"/mutate-pod", "/validate-pod", "/mutate-something"}, Random(5),
                              [](const WebhookCerts&) { return Result<>(); });
   more.start();
   loop_.advance(3s);

@@ -5,7 +5,6 @@
 #include "api/patch/merge_patch.h"
 #include "base/log.h"
 #include "kube/client.h"
-#include "manager/common/names.h"
 #include "manager/quotaprofile/quota_of_nodes.h"
 #include "model/well_known.h"
 
@@ -46,7 +45,8 @@ QuotaProfileController::QuotaProfileController(kube::Api& api, Executor& executo
     queue_.add(api::keyOf(profile->metadata).toString());
   };
   profiles_.addHandler({add, [add](const auto&, const auto& profile) { add(profile); }, nullptr});
-  quotas_.addHandler({nullptr, [this](const auto&, const auto& quota) { quotaChanged(*quota); },
+  quotas_.addHandler({[this](const auto& quota) { quotaChanged(*quota); },
+                      [this](const auto&, const auto& quota) { quotaChanged(*quota); },
                       [this](const auto& quota) { quotaChanged(*quota); }});
   nodes_.addHandler({[this](const auto&) { nodesChanged(); },
                      [this](const auto& before, const auto& after) {
@@ -85,7 +85,6 @@ void QuotaProfileController::nodesChanged() {
 }
 
 void QuotaProfileController::quotaChanged(const api::ElasticQuota& quota) {
-  if (!quota.metadata.labels.contains(kLabelQuotaProfile)) return;
   for (const auto& profile : profiles_.objects())
     if (profile->spec.quotaName == quota.metadata.name &&
         profile->metadata.namespace_ == quota.metadata.namespace_)
@@ -134,11 +133,13 @@ Task<Result<>> QuotaProfileController::writeQuota(const api::ElasticQuotaProfile
   if (!existing) {
     quota.metadata.namespace_ = quotaKey.namespace_;
     quota.metadata.name = quotaKey.name;
+    auto looking = kube::get<api::ElasticQuota>(api_, quotaKey);
+    const auto there = co_await looking;
+    // Made a moment ago: its event brings it, and then what it says is compared.
+    if (there) co_return Result<>();
     auto task = kube::create(api_, quota);
     const auto created = co_await task;
-    // Its event brings it, and then what it says is compared.
-    if (!created && created.error().code != ErrorCode::AlreadyExists)
-      written = fail(created.error());
+    if (!created) written = fail(created.error());
   } else {
     const auto patch = api::createMergePatch(writtenPart(*existing), writtenPart(quota));
     if (!patch || patch->as_object().empty()) co_return Result<>();

@@ -135,6 +135,33 @@ INSTANTIATE_TEST_SUITE_P(
         DeviceCase{"another_vendors", R"({"nvidia.com/gpu":"1"})", R"({"nvidia.com/gpu":"1"})"}),
     [](const auto& info) { return info.param.name; });
 
+std::string devicesOf(std::string_view requests) {
+  const auto problem = checkDeviceResources(pod(
+      fmt::format(R"({{"spec":{{"containers":[{{"resources":{{"requests":{}}}}}]}}}})", requests)));
+  return problem.value_or("ok");
+}
+
+TEST(DeviceRules, OnlyWhatADeviceCanGiveIsAskedFor) {
+  const std::string field = "pod.spec.containers[*].resources.requests: ";
+  EXPECT_EQ(devicesOf(R"({"koordinator.sh/gpu":"1","koordinator.sh/gpu.shared":"1"})"),
+            field + "Forbidden: Forbidden declare GPU and GPU share at same time");
+  EXPECT_EQ(devicesOf(R"({"koordinator.sh/gpu":"0"})"),
+            field + "Invalid value: \"0\": the requested GPU must be greater than zero");
+  EXPECT_EQ(devicesOf(R"({"koordinator.sh/gpu":"150"})"),
+            field + "Invalid value: \"150\": the requested GPU must be percentage of 100");
+  EXPECT_EQ(devicesOf(R"({"koordinator.sh/gpu":"200"})"), "ok");
+  EXPECT_EQ(devicesOf(R"({"koordinator.sh/gpu.shared":"1","koordinator.sh/gpu-core":"50"})"),
+            field + "Forbidden: GPU memory and GPU memory ratio all is zero");
+  EXPECT_EQ(devicesOf(R"({"koordinator.sh/gpu.shared":"2","koordinator.sh/gpu-core":"75",
+                          "koordinator.sh/gpu-memory-ratio":"100"})"),
+            field + "Invalid value: \"75\": the requested gpuCore must multiple of shared");
+  EXPECT_EQ(devicesOf(R"({"koordinator.sh/gpu.shared":"0"})"),
+            "[" + field + "Invalid value: \"0\": the requested GPU must be greater than zero, " +
+                field + "Forbidden: GPU memory and GPU memory ratio all is zero]");
+  EXPECT_EQ(devicesOf(R"({"koordinator.sh/gpu.shared":"0","huawei.com/npu-core":"1"})"),
+            field + "Invalid value: \"0\": the requested GPU must be greater than zero");
+}
+
 TEST(Translation, MovesRequestsLimitsAndOverheadOfBatchPods) {
   json::value p = document(R"({"spec":{
       "initContainers":[{"resources":{"requests":{"cpu":"0.1"}}}],

@@ -44,6 +44,48 @@ bool allowed(Qos qos, PriorityClass priorityClass) {
   return qos != Qos::LSR || priorityClass == PriorityClass::Prod;
 }
 
+std::optional<std::string> joined(const std::vector<std::string>& problems) {
+  if (problems.empty()) return std::nullopt;
+  if (problems.size() == 1) return problems.front();
+  return fmt::format("[{}]", fmt::join(problems, ", "));
+}
+
+// What a container asks for of GPUs.
+void checkGpus(const api::ResourceList& requests, std::vector<std::string>& problems) {
+  constexpr std::string_view kField = "pod.spec.containers[*].resources.requests";
+  const auto forbidden = [&](std::string_view why) {
+    problems.push_back(fmt::format("{}: Forbidden: {}", kField, why));
+  };
+  const auto invalid = [&](const Quantity& amount, std::string_view why) {
+    problems.push_back(
+        fmt::format("{}: Invalid value: \"{}\": {}", kField, amount.toString(), why));
+  };
+  const bool whole = model::has(requests, model::kGpu);
+  const bool shared = model::has(requests, model::kGpuShared);
+  if (whole && shared) return forbidden("Forbidden declare GPU and GPU share at same time");
+  if (whole) {
+    const Quantity gpu = model::amountOf(requests, model::kGpu);
+    if (gpu.isZero()) invalid(gpu, "the requested GPU must be greater than zero");
+    if (gpu.value() > 100 && gpu.value() % 100 != 0)
+      invalid(gpu, "the requested GPU must be percentage of 100");
+  }
+  if (!shared) return;
+  const Quantity count = model::amountOf(requests, model::kGpuShared);
+  if (count.isZero()) invalid(count, "the requested GPU must be greater than zero");
+  if (!model::amountOf(requests, "huawei.com/npu-core").isZero()) return;
+  const Quantity memory = model::amountOf(requests, model::kGpuMemory);
+  const Quantity ratio = model::amountOf(requests, model::kGpuMemoryRatio);
+  const Quantity core = model::amountOf(requests, model::kGpuCore);
+  if (memory.isZero() && ratio.isZero()) forbidden("GPU memory and GPU memory ratio all is zero");
+  if (!memory.isZero() && !ratio.isZero())
+    forbidden("declare GPU memory and GPU memory ratio at same time");
+  if (count.isZero()) return;
+  if (core.value() % count.value() != 0)
+    invalid(core, "the requested gpuCore must multiple of shared");
+  if (ratio.value() % count.value() != 0)
+    invalid(ratio, "the requested gpuMemoryRatio must multiple of shared");
+}
+
 }  // namespace
 
 std::optional<std::string> checkReservedAnnotation(const api::Pod& pod) {
@@ -83,9 +125,14 @@ std::optional<std::string> checkQosAndPriority(const api::Pod& pod, const api::P
                       kField, cpu.toString()));
     }
   }
-  if (problems.empty()) return std::nullopt;
-  if (problems.size() == 1) return problems.front();
-  return fmt::format("[{}]", fmt::join(problems, ", "));
+  return joined(problems);
+}
+
+std::optional<std::string> checkDeviceResources(const api::Pod& pod) {
+  std::vector<std::string> problems;
+  for (const auto& container : pod.spec.containers)
+    checkGpus(container.resources.requests, problems);
+  return joined(problems);
 }
 
 }  // namespace koord::manager

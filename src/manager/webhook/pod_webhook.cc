@@ -99,6 +99,10 @@ Verdict PodWebhook::finishMutation(const api::AdmissionRequest& request, json::v
     observe("ExtendedResourceSpec", noted.has_value());
     if (!noted) return refuse(500, noted.error().message);
   }
+  if (quotas_) {
+    quotas_->requireNodesOfTree(std::string(textAt(pod, "metadata", "namespace")), pod);
+    observe("MultiQuotaTree", true);
+  }
   if (!options_.mutation.disableDeviceResourceSpec) {
     spellOutDeviceResources(pod);
     observe("DeviceResourceSpec", true);
@@ -135,7 +139,8 @@ Task<Result<>> PodWebhook::checkPod(const api::AdmissionRequest& request, const 
   const Result<> evaluated = co_await evaluating;
   (void)judged("EvaluateQuota",
                evaluated ? std::nullopt : std::optional(evaluated.error().message));
-  co_return evaluated;
+  if (!evaluated || !options_.validation.checkDevices) co_return evaluated;
+  co_return judged("DeviceResource", checkDeviceResources(pod));
 }
 
 Task<Verdict> PodWebhook::validate(api::AdmissionRequest request) {

@@ -14,6 +14,7 @@ PodQuota::Options podQuotaOptions(const WebhooksOptions& options) {
   quota.parentsHavePods = on("SupportParentQuotaSubmitPod");
   quota.evaluate = on("EnableQuotaAdmission");
   quota.evaluateUpdates = on("EnableQuotaAdmissionOnUpdate");
+  quota.trees = on("MultiQuotaTree");
   quota.replaceResources =
       on("ElasticQuotaEvaluationTransformPod") && on("ReplaceResourcesTransformer");
   quota.evaluator = options.quotaUpdates;
@@ -24,7 +25,7 @@ PodWebhook::Options podOptions(const FeatureGates& gates) {
   const auto on = [&](std::string_view gate) { return gates.enabled(gate); };
   return {{on("ColocationProfileSkipMutatingResources"), on("DisableExtendedResourceSpec"),
            on("DisableDeviceResourceSpec")},
-          {on("ColocationProfileSkipValidatingPriority")}};
+          {on("ColocationProfileSkipValidatingPriority"), on("ValidatePodDeviceResource")}};
 }
 
 }  // namespace

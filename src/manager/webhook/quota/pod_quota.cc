@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "api/codec.h"
+#include "manager/webhook/quota/tree_affinity.h"
 #include "model/pod_requests.h"
 #include "model/well_known.h"
 
@@ -30,10 +33,34 @@ api::ResourceList requestsToCharge(const api::Pod& pod, bool replaced) {
 PodQuota::PodQuota(kube::Api& api, Executor& executor, Random random, Options options)
     : options_(options),
       quotas_(api, executor, {}, random.fork()),
+      profiles_(api, executor, {}, random.fork()),
       evaluator_(api, executor, random.fork(), options.evaluator) {
   quotas_.addHandler({[this](const auto& quota) { topology_.put(*quota); },
                       [this](const auto&, const auto& quota) { topology_.put(*quota); },
                       [this](const auto& quota) { topology_.remove(*quota); }});
+}
+
+void PodQuota::start() {
+  quotas_.start();
+  if (options_.trees) profiles_.start();
+}
+
+void PodQuota::requireNodesOfTree(const std::string& namespace_, json::value& pod) const {
+  if (!options_.trees) return;
+  const std::string_view label = textAt(pod, "metadata", "labels", model::kLabelQuotaName);
+  const QuotaInfo* quota = topology_.find(label.empty() ? namespace_ : label);
+  if (!quota) quota = topology_.ofNamespace(namespace_);
+  if (!quota || quota->tree.empty()) return;
+  std::map<std::string, api::LabelSelector>
+      selectors;  // by profile, so that the order is always one
+  for (const auto& profile : profiles_.objects()) {
+    const auto* tree = api::findIn(profile->metadata.labels, model::kLabelQuotaTree);
+    if (tree && *tree == quota->tree && profile->spec.nodeSelector)
+      selectors[api::keyOf(profile->metadata).toString()] = *profile->spec.nodeSelector;
+  }
+  std::vector<api::LabelSelector> ordered;
+  for (auto& [name, selector] : selectors) ordered.push_back(std::move(selector));
+  requireNodes(ordered, pod);
 }
 
 std::string PodQuota::quotaOf(const api::Pod& pod) const {

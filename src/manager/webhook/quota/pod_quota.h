@@ -24,6 +24,7 @@ class PodQuota {
     bool parentsHavePods = false;   // gate SupportParentQuotaSubmitPod
     bool evaluate = false;          // gate EnableQuotaAdmission
     bool evaluateUpdates = false;   // gate EnableQuotaAdmissionOnUpdate
+    bool trees = false;             // gate MultiQuotaTree
     bool replaceResources = false;  // gates ElasticQuotaEvaluationTransformPod and
                                     // ReplaceResourcesTransformer
     QuotaEvaluator::Options evaluator;
@@ -31,12 +32,14 @@ class PodQuota {
 
   PodQuota(kube::Api& api, Executor& executor, Random random, Options options);
 
-  void start() { quotas_.start(); }
-  bool synced() const { return quotas_.synced(); }
+  void start();
+  bool synced() const { return quotas_.synced() && (!options_.trees || profiles_.synced()); }
   const QuotaTopology& topology() const { return topology_; }
 
   // The name, which need not be that of a quota that is there; "" without a default quota.
   std::string quotaOf(const api::Pod& pod) const;
+  // Keeps a pod of a tree on the nodes of the tree's profiles.
+  void requireNodesOfTree(const std::string& namespace_, json::value& pod) const;
   // Why the pod is refused; old is null for a create.
   std::optional<std::string> check(const api::Pod& pod, const api::Pod* old) const;
   Task<Result<>> evaluate(const api::Pod& pod, const api::Pod* old);
@@ -45,6 +48,7 @@ class PodQuota {
   Options options_;
   QuotaTopology topology_;
   kube::Informer<api::ElasticQuota> quotas_;
+  kube::Informer<api::ElasticQuotaProfile> profiles_;
   QuotaEvaluator evaluator_;
 };
 

@@ -197,6 +197,28 @@ TEST_F(PodQuotaTest, PodsAreNotOfQuotasThatOthersAreBelow) {
   EXPECT_EQ(free.check(pod("p"), nullptr), std::nullopt);
 }
 
+TEST_F(PodQuotaTest, PodsOfATreeStayOnItsNodes) {
+  cluster_.install(std::filesystem::path(KOORD_DEPLOY) /
+                   "crds/quota.koordinator.sh_elasticquotaprofiles.yaml");
+  put("leaf", R"({"quota.scheduling.koordinator.sh/tree-id":"t"})", kSpec);
+  cluster_.put(api::ElasticQuotaProfile::kType, R"({"metadata":{"namespace":"default","name":"p",
+      "labels":{"quota.scheduling.koordinator.sh/tree-id":"t"}},"spec":{"quotaName":"root",
+      "nodeSelector":{"matchLabels":{"pool":"a"}}}})");
+  PodQuota::Options options;
+  options.trees = true;
+  PodQuota quotas(cluster_, loop_, Random(1), options);
+  quotas.start();
+  loop_.advance(1s);
+  json::value document =
+      parseJson(R"({"metadata":{"labels":{"quota.scheduling.koordinator.sh/name":"leaf"}}})")
+          .value();
+  quotas.requireNodesOfTree("team", document);
+  EXPECT_THAT(toJson(document), HasSubstr(R"({"key":"pool","operator":"In","values":["a"]})"));
+  document = parseJson(R"({"metadata":{}})").value();
+  quotas.requireNodesOfTree("team", document);
+  EXPECT_EQ(toJson(document), R"({"metadata":{}})");
+}
+
 TEST_F(PodQuotaTest, PodsAreAdmittedInTheOrderOfTheirArrivalWhileTheyFit) {
   put("q", "{}", R"({"max":{"cpu":"10"}})",
       R"({"quota.scheduling.koordinator.sh/child-request":"{\"cpu\":\"9\"}"})");

@@ -105,11 +105,12 @@ void Scheduler::watchStores() {
 void Scheduler::unitAdded(const PodObject& pod, UnitKind* kind) {
   if (api::isTerminal(*pod)) return;
   const PodPtr info = makePodInfo(shared_.cluster, pod, kind);
-  known_.set(info);
   if (!pod->spec.nodeName.empty()) {
     assignedSeen(nullptr, info);
   } else if (responsible(*pod)) {
     pendingAdded(info);
+  } else {
+    shared_.known.setOther(info);
   }
 }
 
@@ -120,7 +121,6 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
     return podDeleted(after);
   }
   const PodPtr info = makePodInfo(shared_.cluster, after, kind);
-  known_.set(info);
   if (!after->spec.nodeName.empty()) {
     const PodPtr old = counted && !before->spec.nodeName.empty()
                            ? shared_.cluster.findPod(info->uid())->info
@@ -129,9 +129,11 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
   }
   const auto known = pending_.find(info->uid());
   if (!responsible(*after)) {
-    if (known == pending_.end()) return;
-    shared_.seen.tell(known->second, nullptr);
-    pendingGone(known->second, true);
+    if (known != pending_.end()) {
+      shared_.known.tell(known->second, nullptr);
+      pendingGone(known->second, true);
+    }
+    shared_.known.setOther(info);
   } else if (known == pending_.end()) {
     pendingAdded(info);
   } else {
@@ -140,13 +142,15 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
 }
 
 void Scheduler::podDeleted(const PodObject& pod) {
-  known_.erase(pod->metadata.uid);
   const auto known = pending_.find(pod->metadata.uid);
   if (known != pending_.end()) {
-    shared_.seen.tell(known->second, nullptr);
+    shared_.known.tell(known->second, nullptr);
     pendingGone(PodPtr(known->second), true);
-  } else if (const auto* counted = shared_.cluster.findPod(pod->metadata.uid)) {
-    shared_.seen.tell(PodPtr(counted->info), nullptr);
+  } else if (const PodPtr other = shared_.known.takeOther(pod->metadata.uid)) {
+    shared_.known.tell(other, nullptr);
+  } else if (const auto* counted = shared_.cluster.findPod(pod->metadata.uid);
+             counted && !counted->assumed) {
+    shared_.known.tell(PodPtr(counted->info), nullptr);
   }
   assignedGone(pod);
   decisions_.forget(pod->metadata.namespace_ + "/" + pod->metadata.name);
@@ -156,7 +160,7 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
   const HandlingTimer handling(*this, EventResource::UnscheduledPod, action::kAdd);
   pending_[pod->uid()] = pod;
   pendingUids_[api::keyOf(pod->pod->metadata)] = pod->uid();
-  shared_.seen.tell(nullptr, pod);
+  shared_.known.tell(shared_.known.takeOther(pod->uid()), pod);
   if (shared_.cluster.findPod(pod->uid())) return;  // being bound
   queue_->add(pod);
 }
@@ -167,7 +171,7 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
   HandlingTimer handling(*this, EventResource::UnscheduledPod, action::kUpdate);
   if (observer_) handling.changed(podActions(*old, *after));
   pending_[after->uid()] = after;
-  shared_.seen.tell(old, after);
+  shared_.known.tell(old, after);
   if (const auto* counted = shared_.cluster.findPod(after->uid()); counted && counted->assumed) {
     const bool leaving =
         after->pod->metadata.deletionTimestamp && !old->pod->metadata.deletionTimestamp;
@@ -210,6 +214,7 @@ void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
 void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
   const auto known = pending_.find(after->uid());
   const PodPtr waiting = known == pending_.end() ? nullptr : known->second;
+  const PodPtr other = shared_.known.takeOther(after->uid());
   if (waiting) pendingGone(waiting, false);
   const PodPtr old = before;
   HandlingTimer handling(*this, EventResource::AssignedPod, old ? action::kUpdate : action::kAdd);
@@ -219,7 +224,7 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
                after->pod->spec.nodeName);
     if (observer_) observer_->cacheCorrected();
   }
-  shared_.seen.tell(old ? old : waiting, after);
+  shared_.known.tell(old ? old : waiting ? waiting : other, after);
   if (!old) {
     notifyPodEvent(EventResource::AssignedPod, action::kAdd, nullptr, after);
     return;

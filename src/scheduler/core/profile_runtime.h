@@ -23,7 +23,7 @@ struct Shared {
   Nominator nominator;
   WaitingPods waiting;
   Stores stores;
-  SeenPods seen;
+  KnownPods known;
   SharedStates states;
   PodUnits podUnits;
   UnitFeed* units = nullptr;
@@ -49,7 +49,7 @@ class ProfileRuntime final : public Handle {
   Nominator& nominator() override { return shared_.nominator; }
   WaitingPods& waitingPods() override { return shared_.waiting; }
   Stores& stores() override { return shared_.stores; }
-  SeenPods& seenPods() override { return shared_.seen; }
+  KnownPods& knownPods() override { return shared_.known; }
   SharedStates& shared() override { return shared_.states; }
   NodeSearch& search() override { return *search_; }
   UnitFeed& units() override { return *shared_.units; }

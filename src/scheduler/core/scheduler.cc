@@ -22,8 +22,7 @@ Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* ap
       executor_(executor),
       observer_(observer),
       shared_(executor, api),
-      known_(shared_.states.of<KnownPods>([] { return std::make_unique<KnownPods>(); })),
-      pending_(shared_.seen.pending_),
+      pending_(shared_.known.ours_),
       selfCheck_(executor, shared_.cluster, observer),
       monitor_(executor, options_.monitor, observer) {}
 
@@ -250,7 +249,8 @@ bool Scheduler::assumeAndReserve(Attempt& attempt, NodeId node) {
   if (status.ok()) {
     placement.commit();
   } else {
-    handlePlacementFailure(attempt, status);
+    // Nobody has seen the place that was given back: nobody has to be woken.
+    handleRejection(attempt, status, {true, ""});
   }
   return status.ok();
 }

@@ -216,11 +216,10 @@ class Scheduler {
   Executor& executor_;
   Observer* observer_;
   Shared shared_;
-  KnownPods& known_;
   std::unique_ptr<UnitFeed> units_;
   std::map<std::string, std::unique_ptr<ProfileRuntime>, std::less<>> profiles_;
   std::unique_ptr<SchedulingQueue> queue_;
-  SeenPods::Pending& pending_;  // unassigned pods of our profiles, by uid
+  KnownPods::Waiting& pending_;  // unassigned pods of our profiles, by uid
   std::unordered_map<api::ObjectKey, std::string> pendingUids_;
   std::unordered_set<std::string> underWay_;  // uids of pods in a binding cycle
   std::size_t binding_ = 0;                   // of these, in Bind

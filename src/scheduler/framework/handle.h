@@ -8,7 +8,7 @@
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/framework/nominator.h"
-#include "scheduler/framework/seen_pods.h"
+#include "scheduler/framework/known_pods.h"
 #include "scheduler/framework/shared_states.h"
 #include "scheduler/framework/stores.h"
 #include "scheduler/framework/unit.h"
@@ -34,7 +34,7 @@ class Handle {
   virtual Nominator& nominator() = 0;
   virtual WaitingPods& waitingPods() = 0;
   virtual Stores& stores() = 0;
-  virtual SeenPods& seenPods() = 0;
+  virtual KnownPods& knownPods() = 0;
   virtual SharedStates& shared() = 0;
   // The profile, with what its other plugins offer (Profile::offers). Not while plugins are made.
   virtual const Profile& profile() const = 0;

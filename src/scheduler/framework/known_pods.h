@@ -1,53 +1,68 @@
 #pragma once
 
-// KnownPods: every pod that the API shows and that has not ended, placed or waiting, whoever schedules
-// it, and the units that plugins handed in. The Cluster has those on nodes only, and the queue those of
-// this scheduler's profiles; who counts what pods ask for has to see all of them.
+// KnownPods: every unit as the API shows it that has not ended, placed or waiting, whoever schedules it,
+// for plugins that keep count of pods which are on no node yet: the members of a gang that are still to be
+// placed, what a quota is asked for.
 //
-//   handle.shared().of<KnownPods>([] { return std::make_unique<KnownPods>(); }).listen(...)
-//
-// Nothing is kept unless somebody listened before the first pod came. What-if changes are not heard of.
+// Those that wait are kept here; who is on which node is the Cluster's to say (engine/cluster.h). Listeners
+// hear of a change before the queue and waiting pods do: what they keep is current when PreEnqueue and
+// hints are asked. What-if changes are not heard of.
 
 #include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "scheduler/engine/pod_info.h"
+#include "scheduler/engine/cluster.h"
 
 namespace koord::scheduler {
 
 class KnownPods {
  public:
-  // before or after is nullptr for a pod that came or went.
+  // before or after is nullptr for one that came or went; a unit that was on no node and is on one
+  // now is a change. The departure of a unit may be told with another object than the last one.
   using Listener = std::function<void(const PodPtr& before, const PodPtr& after)>;
-
   void listen(Listener listener) { listeners_.push_back(std::move(listener)); }
-  bool listening() const { return !listeners_.empty(); }
-  const std::unordered_map<std::string, PodPtr>& all() const { return pods_; }  // by uid
-  PodPtr find(const std::string& uid) const {
-    const auto it = pods_.find(uid);
-    return it == pods_.end() ? nullptr : it->second;
-  }
 
-  // --- For who feeds it.
-  void set(const PodPtr& pod) {
-    if (!listening()) return;
-    PodPtr& slot = pods_[pod->uid()];
-    const PodPtr before = std::exchange(slot, pod);
-    for (const Listener& listener : listeners_) listener(before, pod);
+  // Those without a node, by uid; while they are bound, too.
+  using Waiting = std::unordered_map<std::string, PodPtr>;
+  const Waiting& ours() const { return ours_; }      // that our profiles are responsible for
+  const Waiting& others() const { return others_; }  // that other schedulers are
+  // All of them, on nodes or not.
+  template <class F>
+  void forEach(const Cluster& cluster, F&& fn) const {
+    for (const auto* waiting : {&ours_, &others_})
+      for (const auto& [uid, pod] : *waiting) fn(pod);
+    for (const auto& record : cluster.pods())
+      if (!record.assumed) fn(record.info);
   }
-  void erase(const std::string& uid) {
-    const auto it = pods_.find(uid);
-    if (it == pods_.end()) return;
-    const PodPtr before = it->second;
-    pods_.erase(it);
-    for (const Listener& listener : listeners_) listener(before, nullptr);
+  // nullptr: there is none.
+  PodPtr find(const Cluster& cluster, const std::string& uid) const {
+    for (const auto* waiting : {&ours_, &others_})
+      if (const auto it = waiting->find(uid); it != waiting->end()) return it->second;
+    const auto* record = cluster.findPod(uid);
+    return record && !record->assumed ? record->info : nullptr;
   }
 
  private:
-  std::unordered_map<std::string, PodPtr> pods_;
+  friend class Scheduler;
+  void tell(const PodPtr& before, const PodPtr& after) const {
+    for (const Listener& listener : listeners_) listener(before, after);
+  }
+  void setOther(const PodPtr& pod) {
+    PodPtr& slot = others_[pod->uid()];
+    const PodPtr before = std::exchange(slot, pod);
+    tell(before, pod);
+  }
+  // It is gone, or somebody else's now; what it was, nullptr: it was not there.
+  PodPtr takeOther(const std::string& uid) {
+    const auto node = others_.extract(uid);
+    return node.empty() ? nullptr : node.mapped();
+  }
+
   std::vector<Listener> listeners_;
+  Waiting ours_;
+  Waiting others_;
 };
 
 }  // namespace koord::scheduler

@@ -27,7 +27,7 @@ class World final : public Handle {
   Nominator& nominator() override { return nominator_; }
   WaitingPods& waitingPods() override { return waiting_; }
   Stores& stores() override { return stores_; }
-  SeenPods& seenPods() override { return seen_; }
+  KnownPods& knownPods() override { return known_; }
   SharedStates& shared() override { return states_; }
   NodeSearch& search() override { return *search_; }
   UnitFeed& units() override { return units_; }
@@ -91,7 +91,7 @@ class World final : public Handle {
   Nominator nominator_;
   WaitingPods waiting_;
   Stores stores_;
-  SeenPods seen_;
+  KnownPods known_;
   SharedStates states_;
   Units units_{*this};
   PodUnits podKind_{nullptr, loop_};

@@ -42,7 +42,7 @@ std::string_view Gang::minimumField() const {
 }
 
 Gangs::Gangs(Handle& handle, const CoschedulingArgs& args) : handle_(handle), args_(args) {
-  handle.seenPods().listen(
+  handle.knownPods().listen(
       [this](const PodPtr& before, const PodPtr& after) { podSeen(before, after); });
   handle.stores().of<api::PodGroup>().listen([this](const auto& before, const auto& after) {
     objectSeen(api::keyOf((after ? after : before)->metadata).toString(), &Gang::object, after);
@@ -166,7 +166,10 @@ void Gangs::podSeen(const PodPtr& before, const PodPtr& after) {
   const std::string was = before ? gangIdOf(*before->pod) : std::string();
   const std::string is = after ? gangIdOf(*after->pod) : std::string();
   if (!was.empty() && was != is) leave(was, *before);
-  if (!is.empty()) join(is, after);
+  // Who waits for another scheduler will have no place by ours.
+  const bool ours =
+      after && (assigned(*after) || handle_.knownPods().ours().contains(after->uid()));
+  if (!is.empty() && ours) join(is, after);
 }
 
 void Gangs::count(Gang& gang, const PodInfo& pod, bool add) {
@@ -357,7 +360,7 @@ std::string Gangs::verify(const std::string& id) {
     notReady += heldBack(*pod);
     const auto* record = handle_.cluster().findPod(uid);
     const bool known =
-        assigned(*pod) ? record != nullptr : handle_.seenPods().pending().contains(uid);
+        assigned(*pod) ? record != nullptr : handle_.knownPods().ours().contains(uid);
     if (!known || gangIdOf(*pod->pod) != id) strangers.push_back(pod);
   }
   for (const PodPtr& pod : strangers) {

@@ -2,7 +2,7 @@
 
 // Gangs: which gangs there are, what they ask for and who belongs to them. One for all profiles.
 //
-// Members are pods as the API shows them (framework/seen_pods.h), what a gang asks for follows from
+// Members are pods as the API shows them (framework/known_pods.h), what a gang asks for follows from
 // its PodGroup or its oldest member that says it. That is all that is kept. Who has a place, waits or
 // is bound is asked of the Cluster, whose records change with every try and its undoing.
 //

@@ -27,7 +27,7 @@ Quotas::Quotas(Handle& handle, const ElasticQuotaArgs& args)
       defaultQuota_(!handle.enabled("DisableDefaultQuota")),
       manyTrees_(handle.enabled("MultiQuotaTree")),
       settings_{args.enableMinQuotaScale, handle.enabled("ElasticQuotaGuaranteeUsage")},
-      pods_(handle.shared().of<KnownPods>([] { return std::make_unique<KnownPods>(); })),
+      pods_(handle.knownPods()),
       ledger_(*this),
       latencies_(handle.executor()) {
   setBuiltIn(model::kDefaultQuota, args_.defaultQuotaGroupMax);
@@ -356,7 +356,7 @@ void Quotas::ignoreOverdue() {
   const WallTime now = handle_.executor().wallNow();
   std::vector<PodPtr> over;
   for (const std::string& uid : leaving_) {
-    const PodPtr pod = pods_.find(uid);
+    const PodPtr pod = pods_.find(cluster_, uid);
     if (pod && leaves(*pod) && *pod->pod->metadata.deletionTimestamp < now) over.push_back(pod);
   }
   for (const PodPtr& pod : over) {
@@ -453,10 +453,10 @@ std::string Quotas::verifyRequests() {
       if (fixed) sums[resource].fixedRequest += sign * quota::Sum{amount};
     });
   };
-  for (const auto& [uid, pod] : pods_.all()) {
-    if (ignores(*pod)) continue;
+  pods_.forEach(cluster_, [&](const PodPtr& pod) {
+    if (ignores(*pod)) return;
     if (const AccountPtr account = accountOf(*pod)) add(account.get(), *pod, nullptr, 1);
-  }
+  });
   for (const auto& record : cluster_.pods()) {
     const Charge* charge = ledger_.in(record.grants);
     if (!charge || !charge->within) continue;

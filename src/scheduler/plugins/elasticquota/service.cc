@@ -39,11 +39,12 @@ json::object requestJson(const Quotas& quotas, const PodInfo& pod) {
 
 json::object podCacheJson(const Quotas& quotas, const Place& place) {
   json::object cache;
-  for (const auto& [uid, pod] : quotas.pods().all()) {
-    if (quotas.placeOf(*pod) != place || quotas.ignores(*pod)) continue;
-    cache.emplace(pod->key(), json::object{{"isAssigned", quotas.cluster().findPod(uid) != nullptr},
-                                           {"resource", requestJson(quotas, *pod)}});
-  }
+  quotas.pods().forEach(quotas.cluster(), [&](const PodPtr& pod) {
+    if (quotas.placeOf(*pod) != place || quotas.ignores(*pod)) return;
+    const bool assigned = quotas.cluster().findPod(pod->uid()) != nullptr;
+    cache.emplace(pod->key(),
+                  json::object{{"isAssigned", assigned}, {"resource", requestJson(quotas, *pod)}});
+  });
   return cache;
 }
 
@@ -258,8 +259,10 @@ json::object explainQuota(const Quotas& quotas, const Place& place, const std::s
                       arithmetic(quotas, place, column));
   });
   std::size_t waiting = 0, assigned = 0;
-  for (const auto& [uid, pod] : quotas.pods().all())
-    if (quotas.placeOf(*pod) == place) ++(quotas.cluster().findPod(uid) ? assigned : waiting);
+  quotas.pods().forEach(quotas.cluster(), [&](const PodPtr& pod) {
+    if (quotas.placeOf(*pod) == place)
+      ++(quotas.cluster().findPod(pod->uid()) ? assigned : waiting);
+  });
   json::array problems;
   for (const std::string& problem : quotas.problemsOf(name))
     problems.push_back(json::string(problem));

@@ -193,7 +193,8 @@ json::array levelsJson(const Quotas& quotas, const Place& place) {
     json::array full, lines;
     quota::forEachColumn(tree.maxColumns(next), [&](Column column) {
       const Cell& cell = tree.cell(next, column);
-      if (cell.used >= cell.limit)
+      // A limit of nothing that nobody asks for keeps nobody out.
+      if (cell.used >= cell.limit && (cell.used > 0 || cell.request > 0 || cell.max == 0))
         full.push_back(json::string(fmt::format("{}: uses {} of {}",
                                                 quotas.resources().name(tree.resource(column)),
                                                 amountText(quotas, tree, column, cell.used),

@@ -6,6 +6,8 @@
 #include <unordered_map>
 
 #include "scheduler/framework/node_search.h"
+#include "scheduler/framework/profile.h"
+#include "scheduler/framework/tentative.h"
 #include "scheduler/preemption/candidate.h"
 
 namespace koord::scheduler {
@@ -16,7 +18,11 @@ namespace {
 class Planner {
  public:
   Planner(Handle& handle, const PreemptionRules& rules, std::span<const PodPtr> members)
-      : handle_(handle), cluster_(handle.cluster()), rules_(rules), members_(members) {}
+      : handle_(handle),
+        cluster_(handle.cluster()),
+        rules_(rules),
+        members_(members),
+        granting_(handle.profile().offers<TentativePlugin>()) {}
 
   void clear(const NodeSet& nodes);
   // Success, or which member fits nowhere and why.
@@ -31,6 +37,7 @@ class Planner {
   Cluster& cluster_;
   const PreemptionRules& rules_;
   std::span<const PodPtr> members_;
+  const std::vector<TentativePlugin*> granting_;
   std::map<NodeId, std::vector<PodPtr>> gone_;  // most important first
   std::unordered_map<const PodInfo*, Grants> held_;
 };
@@ -83,6 +90,7 @@ Status Planner::placeAll(const NodeSet& nodes, JobPlan& plan) {
     }
     if (const auto counted = cluster_.assume(member, found.node); !counted)
       return Status::of(counted.error());
+    for (TentativePlugin* plugin : granting_) plugin->grant(member, found.node);
     plan.places.push_back({member, found.node});
   }
   return {};

@@ -3,8 +3,9 @@
 // JobPlan: who would have to leave for all pods of a group to find a node at once.
 //
 // 1. Everybody who may leave for the group leaves, on all of the nodes in question.
-// 2. The members are placed one after the other, each on the cheapest node that takes it, where the
-//    cost of a node is what the rules say its victims are worth. If one finds no node, preemption
+// 2. The members are placed one after the other, each on the cheapest node that takes it and with what
+//    plugins would give it there (framework/tentative.h); the cost of a node is what the rules say its
+//    victims are worth. If one finds no node, preemption
 //    cannot help: nothing that a smaller set of victims frees is more than this.
 // 3. Victims come back, the most important first, as long as the members on their node still fit
 //    there; those whose disruption budget forbids an eviction come back before all others. Nodes

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/well_known.h"
+#include "scheduler/plugins/elasticquota/quotas.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/testing/world.h"
 
@@ -73,6 +75,39 @@ TEST_F(JobPlans, are_all_or_nothing) {
   running("low", "n1", 1, "2");
   EXPECT_FALSE(plan(2, "3").status.ok());
   expectUntouched();
+}
+
+TEST(JobPlansOfQuotas, charge_every_member) {
+  World world;
+  ASSERT_TRUE(world
+                  .configure(makeRegistry(), R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+  plugins: {multiPoint: {enabled: [{name: ElasticQuota}]}}
+  pluginConfig: [{name: ElasticQuota, args: {enableRuntimeQuota: false}}]
+)")
+                  .empty());
+  world.node(aNode("n1").allocatable("cpu", "16"));
+  api::ElasticQuota quota;
+  quota.metadata.name = "q";
+  quota.spec.max["cpu"] = testing::quantity("4");
+  world.stores().of<api::ElasticQuota>().set(std::make_shared<const api::ElasticQuota>(quota));
+  world.bound(aPod("low").request("cpu", "14").priority(1).nodeName("n1"));
+  const auto planFor = [&](int members) {
+    std::vector<PodPtr> pods;
+    for (int i = 0; i < members; ++i)
+      pods.push_back(world.pod(aPod("m" + std::to_string(i))
+                                   .request("cpu", "3")
+                                   .priority(10)
+                                   .label(std::string(model::kLabelQuotaName), "q")));
+    return planJob(world, PreemptionRules(), pods, world.cluster().live());
+  };
+  EXPECT_TRUE(planFor(1).status.ok()) << planFor(1).status.message();
+  const JobPlan two = planFor(2);
+  EXPECT_THAT(two.status.message(), HasSubstr("Insufficient quotas, quotaName: q"));
+  EXPECT_THAT(two.places, IsEmpty());
 }
 
 TEST_F(JobPlans, go_where_fewest_have_to_leave) {

@@ -74,23 +74,34 @@ std::optional<std::string> ElasticQuota::admitKey(const PodInfo& pod) const {
   return place.tree->id + '/' + roomOf(place, isFixed(pod.pod->metadata.labels), rules_);
 }
 
+std::optional<Charge> ElasticQuota::chargeOf(const PodInfo& pod) const {
+  const auto* record = cluster_.findPod(pod.uid());
+  if (!record || quotas_.ignores(pod)) return std::nullopt;
+  Charge charge{quotas_.accountOf(pod), isFixed(pod.pod->metadata.labels), nullptr};
+  if (!charge.account) return std::nullopt;
+  charge.within = coveredOf(record->grants);
+  return charge;
+}
+
 Status ElasticQuota::reserve(CycleState&, const PodPtr& pod, NodeId) {
   const Latencies::Timer timer(quotas_.latencies(), QuotaOperation::ReservePod);
-  const auto* record = cluster_.findPod(pod->uid());
-  if (!record || quotas_.ignores(*pod)) return {};
-  Charge charge{quotas_.accountOf(*pod), isFixed(pod->pod->metadata.labels), nullptr};
-  if (!charge.account) return {};
-  charge.within = coveredOf(record->grants);
-  if (const Place& place = charge.account->place) {
+  std::optional<Charge> charge = chargeOf(*pod);
+  if (!charge) return {};
+  if (const Place& place = charge->account->place) {
     // What its reservation covers is known now.
-    const QuotaAsk ask = askOf(quotas_, place, *pod, charge.within.get());
-    if (const Shortage shortage = shortageOf(place, ask, charge.fixed, rules_)) {
+    const QuotaAsk ask = askOf(quotas_, place, *pod, charge->within.get());
+    if (const Shortage shortage = shortageOf(place, ask, charge->fixed, rules_)) {
       waker_.full(place);
       return Status::unschedulable(textOf(quotas_, place, ask, shortage, rules_));
     }
   }
-  cluster_.regrant(pod->uid(), quotas_.ledger().id(), ChargeLedger::grantOf(std::move(charge)));
+  cluster_.regrant(pod->uid(), quotas_.ledger().id(), ChargeLedger::grantOf(*std::move(charge)));
   return {};
+}
+
+void ElasticQuota::grant(const PodPtr& pod, NodeId) {
+  if (std::optional<Charge> charge = chargeOf(*pod))
+    cluster_.regrant(pod->uid(), quotas_.ledger().id(), ChargeLedger::grantOf(*std::move(charge)));
 }
 
 // Whether a pod that was turned away would not be now.

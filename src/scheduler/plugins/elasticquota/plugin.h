@@ -6,6 +6,7 @@
 
 #include "scheduler/framework/controller.h"
 #include "scheduler/framework/services.h"
+#include "scheduler/framework/tentative.h"
 #include "scheduler/plugins/elasticquota/controller.h"
 #include "scheduler/plugins/elasticquota/verdict.h"
 #include "scheduler/plugins/elasticquota/waker.h"
@@ -37,6 +38,7 @@ class ElasticQuota final : public Plugin,
                            public PostFilterPlugin,
                            public AdmitPlugin,
                            public ReservePlugin,
+                           public TentativePlugin,
                            public EnqueueExtensions,
                            public ControllerPlugin,
                            public ServicePlugin,
@@ -54,6 +56,7 @@ class ElasticQuota final : public Plugin,
   bool spares(const PodInfo& victim) const override;
   std::optional<std::string> admitKey(const PodInfo& pod) const override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  void grant(const PodPtr& pod, NodeId node) override;
   std::vector<EventRegistration> eventsToRegister() const override;
   Task<void> run() override { return controller_.run(); }
   std::vector<Route> routes() override;
@@ -65,6 +68,8 @@ class ElasticQuota final : public Plugin,
 
  private:
   Shortage judge(const Place& place, const PodInfo& pod) const;
+  // What a pod that is counted on a node is charged for; nothing for one that is not limited.
+  std::optional<Charge> chargeOf(const PodInfo& pod) const;
   // Nodes on which a reservation has been charged for so much of the pod that the rest fits.
   std::vector<std::string> reservedNodes(const Place& place, const PodInfo& pod) const;
   bool hasCredits(const PodInfo& pod) const;

@@ -110,6 +110,13 @@ Status ReservationPlugin::reserve(CycleState& state, const PodPtr& pod, NodeId n
   return {};
 }
 
+void ReservationPlugin::grant(const PodPtr& pod, NodeId node) {
+  if (book_.isReservePod(*pod)) return;
+  if (const ReservationEntry* reservation = nominate(*pod, node, true))
+    cluster_.regrant(pod->uid(), book_.ledgerId(),
+                     ReservationLedger::grantOf({reservation->uid(), reservation->name(), {}}));
+}
+
 void ReservationPlugin::unreserve(CycleState& state, const PodPtr& pod, NodeId) {
   state.annotations().erase(model::kAnnotationReservationAllocated);
   // A binder that could not write it with the binding has written it before.

@@ -9,6 +9,7 @@
 #include "scheduler/framework/controller.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/framework/services.h"
+#include "scheduler/framework/tentative.h"
 #include "scheduler/plugins/reservation/controller.h"
 #include "scheduler/plugins/reservation/matcher.h"
 #include "scheduler/plugins/reservation/offers.h"
@@ -33,6 +34,7 @@ class ReservationPlugin final : public Plugin,
                                 public PreScorePlugin,
                                 public ScorePlugin,
                                 public ReservePlugin,
+                                public TentativePlugin,
                                 public PreBindPlugin,
                                 public BindPlugin,
                                 public EnqueueExtensions,
@@ -69,6 +71,7 @@ class ReservationPlugin final : public Plugin,
   Normalization normalization() const override { return Normalization::Highest; }
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  void grant(const PodPtr& pod, NodeId node) override;
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
   bool writesAnnotations() const override { return true; }

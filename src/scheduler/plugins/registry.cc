@@ -1,6 +1,5 @@
 #include "scheduler/plugins/registry.h"
 
-#include "scheduler/framework/absent_plugin.h"
 #include "scheduler/plugins/coscheduling/plugin.h"
 #include "scheduler/plugins/defaultbinder/plugin.h"
 #include "scheduler/plugins/defaultprebind/plugin.h"
@@ -17,13 +16,13 @@
 #include "scheduler/plugins/nodeports/plugin.h"
 #include "scheduler/plugins/noderesources/balanced.h"
 #include "scheduler/plugins/noderesources/fit.h"
-#include "scheduler/plugins/noderesourcesfitplus/args.h"
+#include "scheduler/plugins/noderesourcesfitplus/plugin.h"
 #include "scheduler/plugins/nodeunschedulable/plugin.h"
 #include "scheduler/plugins/nodevolumelimits/plugin.h"
 #include "scheduler/plugins/podtopologyspread/plugin.h"
 #include "scheduler/plugins/prioritysort/plugin.h"
 #include "scheduler/plugins/reservation/plugin.h"
-#include "scheduler/plugins/scarceresourceavoidance/args.h"
+#include "scheduler/plugins/scarceresourceavoidance/plugin.h"
 #include "scheduler/plugins/schedulinggates/plugin.h"
 #include "scheduler/plugins/schedulinghint/plugin.h"
 #include "scheduler/plugins/tainttoleration/plugin.h"
@@ -55,16 +54,6 @@ void add(Registry& registry) {
   });
 }
 
-// A plugin that is not written yet: its arguments are checked all the same. A registration of the
-// plugin itself, wherever it stands, takes this one's place.
-template <class Args>
-void addAbsent(Registry& registry, const char* name, std::vector<std::string_view> points) {
-  registry.emplace(name, [name, points = std::move(points)](Fields& args, Handle&) {
-    (void)Args::read(args);
-    return std::make_unique<AbsentPlugin>(name, points);
-  });
-}
-
 }  // namespace
 
 Registry makeRegistry() {
@@ -89,6 +78,8 @@ Registry makeRegistry() {
   add<DefaultPreemption, DefaultPreemptionArgs>(registry);
   add<ElasticQuota, ElasticQuotaArgs>(registry);
   add<NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs>(registry);
+  add<NodeResourcesFitPlus, NodeResourcesFitPlusArgs>(registry);
+  add<ScarceResourceAvoidance, ScarceResourceAvoidanceArgs>(registry);
   add<ImageLocality>(registry);
   add<DefaultBinder>(registry);
   add<DefaultPreBind>(registry);
@@ -96,9 +87,6 @@ Registry makeRegistry() {
   add<ReservationPlugin, ReservationArgs>(registry);
   add<NodeNumaResource, NodeNUMAResourceArgs>(registry);
   add<DeviceShare, DeviceShareArgs>(registry);
-  addAbsent<NodeResourcesFitPlusArgs>(registry, "NodeResourcesFitPlus", {"preScore", "score"});
-  addAbsent<ScarceResourceAvoidanceArgs>(registry, "ScarceResourceAvoidance",
-                                         {"preScore", "score"});
   return registry;
 }
 

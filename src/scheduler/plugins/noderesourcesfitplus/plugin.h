@@ -1,0 +1,50 @@
+#pragma once
+
+// NodeResourcesFitPlus: prefers nodes by how full the pod would leave them, with a strategy for each
+// resource: pods that ask for GPUs are packed onto few nodes, while cpu is spread. The score is the
+// weighted mean over the configured resources that the pod asks for; 100 when it asks for none.
+
+#include <boost/container/small_vector.hpp>
+
+#include "scheduler/framework/registry.h"
+#include "scheduler/plugins/noderesourcesfitplus/args.h"
+
+namespace koord::scheduler {
+
+class NodeResourcesFitPlus final : public Plugin,
+                                   public Signed,
+                                   public PreScorePlugin,
+                                   public ScorePlugin {
+ public:
+  static constexpr std::string_view kName = "NodeResourcesFitPlus";
+  NodeResourcesFitPlus(Handle& handle, const NodeResourcesFitPlusArgs& args);
+  std::string_view name() const override { return kName; }
+  void sign(const PodInfo& pod, Signature& signature) const override;
+  Status preScore(CycleState&, const PodInfo&, std::span<const NodeId>) override { return {}; }
+  Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+               std::span<std::int64_t> scores) override;
+
+ private:
+  enum class Kind : std::uint8_t { Least, Most, Unknown };
+  struct Strategy {
+    ResourceId id = 0;
+    Kind kind = Kind::Unknown;  // scores 0, and its weight counts
+    std::int64_t weight = 0;
+  };
+  // One that counts for a pod.
+  struct Asked {
+    Strategy strategy;
+    std::int64_t amount = 0;
+    std::span<const std::int64_t> allocatable, used;  // by node
+  };
+  using AskedList = boost::container::small_vector<Asked, 4>;
+  // As scores count it: with 100 milli and 200 MiB for each container that asks for none.
+  std::int64_t amountOf(const PodInfo& pod, ResourceId id) const;
+  AskedList askedBy(const PodInfo& pod) const;
+  static std::int64_t scoreOn(const AskedList& asked, NodeId node, const NodeCredit* credit);
+
+  Cluster& cluster_;
+  std::vector<Strategy> strategies_;
+};
+
+}  // namespace koord::scheduler

@@ -15,9 +15,11 @@
 // Features have a source of random numbers of their own: a seed without them goes as it ever did.
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "scheduler/config/types.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/testing/builders.h"
 #include "simulation/truth.h"
@@ -42,6 +44,7 @@ class Feature : protected Writes {
   // --- Of every scheduler process.
   virtual void join(scheduler::Registry& registry) = 0;
   virtual std::vector<std::string> plugins() const = 0;  // all of their points are enabled
+  virtual void configure(scheduler::ProfileConfig& profile) const;
 
   // --- The life of the cluster.
   virtual void begin() {}
@@ -59,22 +62,31 @@ class Feature : protected Writes {
 
   // --- What must hold.
   // A process reserves a node for the unit; `choice` can keep facts until it is bound.
-  virtual void chosen(scheduler::Handle& /*handle*/, const api::Pod& /*pod*/, Choice& /*choice*/) {}
+  virtual void chosen(scheduler::Handle& /*handle*/, const api::Pod& /*pod*/,
+                      const Model& /*before*/, Choice& /*choice*/) {}
   virtual void bound(const api::Pod& /*pod*/, const Choice& /*choice*/) {}
   // What is taken of the pod's node beside the pods on it and is not for this pod, as far as who
   // chose the node has to know.
   virtual void addUsed(const api::Pod& /*pod*/, const Choice& /*choice*/,
                        std::map<std::string, std::int64_t>& /*used*/) {}
+  // Whether the feature's own kind of preemption may have sent the pod away.
+  virtual bool mayEvict(const api::Pod& /*pod*/) const { return false; }
   // The store's units that are no Pods, as the scheduler sees them.
   virtual std::vector<PodObject> units() const { return {}; }
   // When all is quiet: how what the process believes differs from the store; "" when it does not.
-  virtual std::string differences(scheduler::Handle& /*handle*/) { return ""; }
+  virtual std::string differences(scheduler::Handle& /*handle*/, const Model& /*model*/) {
+    return "";
+  }
   // Likewise: whether somebody waits who could run, in words, beside pods that stand alone.
   virtual std::string waitsInVain(const Model& /*model*/) { return ""; }
 
  protected:
-  // A custom resource of any content, with a status of its own.
-  void define(const api::ResourceType& type);
+  // A custom resource of any content, with or without a status of its own.
+  enum class Status { Apart, Within };
+  void define(const api::ResourceType& type, Status status = Status::Apart);
+  // All points of the plugin, and preemption in the order of the configuration that is shipped:
+  // DefaultPreemption comes last, and the witness looks first.
+  static void enableAsShipped(scheduler::ProfileConfig& profile, const std::string& plugin);
   template <class T>
   const T* anyOf(const std::vector<T>& all) {
     return all.empty() ? nullptr : &all[random_.below(all.size())];
@@ -88,8 +100,10 @@ class Feature : protected Writes {
   Random random_;
 };
 
-// Those that this seed is tried with: none for most.
-Features featuresOf(std::uint64_t seed, const Surroundings& world);
+// Those that this seed is tried with: none for a third, small ones for another, plugins of jobs for
+// the last; `only` names those that every seed has instead.
+Features featuresOf(std::uint64_t seed, const Surroundings& world,
+                    const std::set<std::string>& only);
 
 // The text of an annotation or label; "" when there is none.
 inline std::string textOf(const api::StringMap& map, const char* key) {

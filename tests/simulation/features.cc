@@ -1,38 +1,67 @@
+#include <type_traits>
+
 #include "simulation/features/allowances.h"
+#include "simulation/features/gangs.h"
 #include "simulation/features/groups.h"
 #include "simulation/features/holds.h"
+#include "simulation/features/quotas.h"
+#include "simulation/features/reservations.h"
 #include "simulation/features/slots.h"
 
 namespace koord::simulation {
 
 namespace {
 
-// Every third seed has features, and not always all of them.
+// Of three seeds one has small features and one those of jobs, and not always all of them.
 constexpr std::uint64_t kEvery = 3;
 constexpr double kShare = 0.7;
 constexpr std::uint64_t kSalt = 0x9e3779b97f4a7c15U;
 
 }  // namespace
 
-Features featuresOf(std::uint64_t seed, const Surroundings& world) {
+Features featuresOf(std::uint64_t seed, const Surroundings& world,
+                    const std::set<std::string>& only) {
   Features features;
-  if (seed % kEvery != 0) return features;
+  const bool small = seed % kEvery == 0, jobs = seed % kEvery == 1;
   Random random(seed ^ kSalt);
-  const auto add = [&]<class F>(std::unique_ptr<F> feature) {
-    if (random.chance(kShare)) features.push_back(std::move(feature));
+  const auto add = [&]<class F>(const char* name, bool wanted, std::type_identity<F>) {
+    if (only.empty() && !wanted) return;
+    auto feature = std::make_unique<F>(world, random.fork());
+    if (only.empty() ? random.chance(kShare) : only.contains(name))
+      features.push_back(std::move(feature));
   };
-  add(std::make_unique<SlotsFeature>(world, random.fork()));
-  add(std::make_unique<HoldsFeature>(world, random.fork()));
-  add(std::make_unique<GroupsFeature>(world, random.fork()));
-  add(std::make_unique<AllowancesFeature>(world, random.fork()));
+  add("slots", small, std::type_identity<SlotsFeature>());
+  add("holds", small, std::type_identity<HoldsFeature>());
+  add("groups", small, std::type_identity<GroupsFeature>());
+  add("allowances", small, std::type_identity<AllowancesFeature>());
+  add("reservations", jobs, std::type_identity<ReservationsFeature>());
+  add("gangs", jobs, std::type_identity<GangsFeature>());
+  add("quotas", jobs, std::type_identity<QuotasFeature>());
   return features;
 }
 
-void Feature::define(const api::ResourceType& type) {
+void Feature::configure(scheduler::ProfileConfig& profile) const {
+  for (const std::string& name : plugins())
+    profile.plugins["multiPoint"].enabled.push_back({name, 0});
+}
+
+void Feature::enableAsShipped(scheduler::ProfileConfig& profile, const std::string& plugin) {
+  profile.plugins["multiPoint"].enabled.push_back({plugin, 0});
+  scheduler::PluginSet& postFilter = profile.plugins["postFilter"];
+  if (postFilter.enabled.empty()) {
+    postFilter.disabled = {"*"};
+    postFilter.enabled = {{std::string(Witness::kName), 0}, {std::string(Witness::kPreemption), 0}};
+  }
+  postFilter.enabled.insert(postFilter.enabled.end() - 1, {plugin, 0});
+}
+
+void Feature::define(const api::ResourceType& type, Status status) {
   constexpr api::ResourceType kDefinition{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                                           "CustomResourceDefinition", false};
   const json::object anything{{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
   const auto text = [](std::string_view from) { return json::string(from); };
+  json::object subresources;
+  if (status == Status::Apart) subresources["status"] = json::object{};
   create(kDefinition, "",
          {{"metadata", {{"name", fmt::format("{}.{}", type.plural, type.group)}}},
           {"spec",
@@ -42,7 +71,7 @@ void Feature::define(const api::ResourceType& type) {
             {"versions", json::array{{{"name", text(type.version)},
                                       {"served", true},
                                       {"storage", true},
-                                      {"subresources", {{"status", json::object{}}}},
+                                      {"subresources", subresources},
                                       {"schema", {{"openAPIV3Schema", anything}}}}}}}}});
 }
 

@@ -14,9 +14,12 @@ int main(int argc, char** argv) {
   using koord::simulation::Outcome;
   std::uint64_t first = 1, seeds = 1;
   bool verbose = false, repeat = false;
+  std::set<std::string> features;
   CLI::App app("Simulates clusters to find bugs of the scheduler");
   app.add_option("--seeds", seeds, "how many seeds to run");
   app.add_option("--first-seed", first, "the first of them");
+  app.add_option("--features", features, "names of those that every seed has, by commas")
+      ->delimiter(',');
   app.add_flag("--verbose", verbose, "print everything that happens");
   app.add_flag("--repeat", repeat, "run each seed twice; both have to go the same way");
   CLI11_PARSE(app, argc, argv);
@@ -27,8 +30,9 @@ int main(int argc, char** argv) {
   std::size_t attempts = 0, bound = 0, preempted = 0;
   std::uint64_t failed = 0;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    Outcome outcome = koord::simulation::simulate(seed, verbose);
-    if (repeat && koord::simulation::simulate(seed, false).fingerprint != outcome.fingerprint)
+    Outcome outcome = koord::simulation::simulate(seed, verbose, features);
+    if (repeat &&
+        koord::simulation::simulate(seed, false, features).fingerprint != outcome.fingerprint)
       outcome.violation = "determinism: a second run of the seed went another way";
     attempts += outcome.attempts;
     bound += outcome.bound;

@@ -70,6 +70,8 @@ std::optional<PlainPlan> planOn(const Model& model, const api::Pod& pod, const s
   std::vector<PodObject> lower;
   for (const auto& [uid, other] : model.pods) {
     if (other->spec.nodeName != node || priorityOf(*other) >= priorityOf(pod)) continue;
+    if (std::ranges::any_of(model.staying, [&](const auto& stays) { return stays(*other); }))
+      continue;
     lower.push_back(other);
     without.pods.erase(uid);
   }

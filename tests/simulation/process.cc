@@ -59,10 +59,9 @@ void Process::start() {
   if (!configuration) throw std::runtime_error(configuration.error().message);
   scheduler::SchedulerOptions options;
   options.configuration = *std::move(configuration);
-  auto& plugins = options.configuration.profiles.front().plugins["multiPoint"].enabled;
   for (const auto& feature : features_) {
     feature->join(registry);
-    for (const std::string& name : feature->plugins()) plugins.push_back({name, 0});
+    feature->configure(options.configuration.profiles.front());
   }
   options.seed = random_.next();
   scheduler::Flags flags;

@@ -18,7 +18,7 @@ namespace {
 
 class Simulation {
  public:
-  Simulation(std::uint64_t seed, bool verbose)
+  Simulation(std::uint64_t seed, bool verbose, const std::set<std::string>& features)
       : random_(seed),
         journal_(loop_, verbose),
         server_(openServer(loop_, seed)),
@@ -26,7 +26,7 @@ class Simulation {
         api_(*server_, loop_),
         truth_(api_, loop_, journal_, decisions_, features_),
         life_(api_, loop_, truth_, journal_, features_, random_.fork()),
-        features_(featuresOf(seed, {api_, loop_, journal_, truth_})),
+        features_(featuresOf(seed, {api_, loop_, journal_, truth_}, features)),
         extra_(~seed) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
       processes_[i] =
@@ -223,8 +223,11 @@ class Simulation {
         counts.active + counts.backoff + counts.unschedulable + counts.gated + counts.inFlight;
     if (queued != waiting || counts.gated != gated)
       return fmt::format("{} pods are queued, {} wait", queued, waiting);
+    if (features_.empty()) return "";
+    const Model model = process.witness().model();
     for (const auto& feature : features_)
-      if (auto what = feature->differences(process.witness().handle()); !what.empty()) return what;
+      if (auto what = feature->differences(process.witness().handle(), model); !what.empty())
+        return what;
     return "";
   }
 
@@ -272,8 +275,8 @@ class Simulation {
 
 }  // namespace
 
-Outcome simulate(std::uint64_t seed, bool verbose) {
-  return Simulation(seed, verbose).run();
+Outcome simulate(std::uint64_t seed, bool verbose, const std::set<std::string>& features) {
+  return Simulation(seed, verbose, features).run();
 }
 
 }  // namespace koord::simulation

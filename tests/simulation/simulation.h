@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <string>
 
 namespace koord::simulation {
@@ -21,6 +22,7 @@ struct Outcome {
   std::size_t preempted = 0;
 };
 
-Outcome simulate(std::uint64_t seed, bool verbose);
+// `features`: names of those that it has whatever the seed says; none: the seed says it.
+Outcome simulate(std::uint64_t seed, bool verbose, const std::set<std::string>& features = {});
 
 }  // namespace koord::simulation

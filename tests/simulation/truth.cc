@@ -295,7 +295,8 @@ void Truth::evicted(const api::Pod& pod) {
   });
   if (!preempted) return;
   journal_.note("pod {} is preempted on {}", pod.metadata.name, pod.spec.nodeName);
-  if (!decisions_.victims.contains(pod.metadata.uid))
+  if (!decisions_.victims.contains(pod.metadata.uid) &&
+      std::ranges::none_of(features_, [&](const auto& each) { return each->mayEvict(pod); }))
     journal_.violated("victims", "{} need not leave {}", pod.metadata.name, pod.spec.nodeName);
 }
 

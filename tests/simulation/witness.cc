@@ -16,6 +16,7 @@ using scheduler::testing::Reference;
 
 class Witness::AtWork final : public scheduler::Plugin,
                               public scheduler::PreFilterPlugin,
+                              public scheduler::PostFilterPlugin,
                               public scheduler::ReservePlugin,
                               public scheduler::EnqueueExtensions {
  public:
@@ -24,6 +25,14 @@ class Witness::AtWork final : public scheduler::Plugin,
   scheduler::PreFilterResult preFilter(CycleState&, const PodInfo& pod) override {
     witness_.tried(pod);
     return {Status::skip(), {}};
+  }
+  // Where others than DefaultPreemption may end the attempt.
+  PostFilterResult postFilter(CycleState&, const PodPtr& pod,
+                              const scheduler::Diagnosis&) override {
+    witness_.rejected(pod);
+    PostFilterResult none;
+    none.status.code = scheduler::Code::Unschedulable;
+    return none;
   }
   Status reserve(CycleState&, const PodPtr& pod, NodeId node) override {
     witness_.chosen(pod, node);
@@ -175,9 +184,12 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
   for (const auto& record : handle_->cluster().pods())
     choice.known[record.info->uid()] = handle_->cluster().node(record.node).name;
   choice.time = handle_->executor().steadyNow();
-  for (const auto& feature : features_) feature->chosen(*handle_, *pod->pod, choice);
-  decisions_.choices[pod->uid()].push_back(std::move(choice));
   const Model now = model(pod->uid(), &*storage_);
+  for (const auto& feature : features_) feature->chosen(*handle_, *pod->pod, now, choice);
+  // Of several choices of a node the last one counts; groups are tried a thousand times.
+  auto& choices = decisions_.choices[pod->uid()];
+  std::erase_if(choices, [&](const Choice& earlier) { return earlier.node == choice.node; });
+  choices.push_back(std::move(choice));
   const Reference reference(now, *pod->pod);
   const auto& outcome = reference.outcome();
   if (!outcome.feasible.contains(row.name)) {

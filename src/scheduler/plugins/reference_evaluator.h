@@ -35,9 +35,19 @@ struct Model {
   // Whether two pods are placed together: they do not keep each other off promised nodes.
   std::function<bool(const api::Pod&, const api::Pod&)> sameGroup;
   // What of the amount that pods take of a node does not count for this one: it is theirs only once,
-  // or kept for this one.
+  // or kept for this one. Of "pods", how many.
   std::function<std::int64_t(const Model&, const api::Pod&, const api::Node&, const std::string&)>
       given;
+  // What of a pod's own requests is not its own any more: others are counted for it.
+  std::function<std::int64_t(const Model&, const api::Pod&, const std::string&)> covered;
+  // Why a node does not come into question at all, whoever leaves it.
+  std::vector<Rule> excluding;
+  // Whether affinity and spreading of the first pod do not see the second one.
+  std::function<bool(const Model&, const api::Pod&, const api::Pod&)> hidden;
+  // Whether a pod can be preempted by nobody.
+  std::vector<std::function<bool(const api::Pod&)>> staying;
+  // Adds to the totals of nodes.
+  std::function<void(const Model&, const api::Pod&, struct Outcome&)> score;
 };
 
 struct Outcome {
@@ -103,6 +113,7 @@ class Reference {
     }
     scorePodAffinity();
     scoreSpread();
+    if (model_.score) model_.score(model_, pod_, outcome_);
   }
   const Outcome& outcome() const { return outcome_; }
 
@@ -145,6 +156,9 @@ class Reference {
     return Reference(then, pod_, OneNode{}).judge(node);
   }
 
+  bool sees(const api::Pod& other) const {
+    return !model_.hidden || !model_.hidden(model_, pod_, other);
+  }
   template <class F>
   void forEachPodOn(const api::Node& node, F&& fn) const {
     for (const auto& [uid, pod] : model_.pods)
@@ -166,6 +180,8 @@ class Reference {
   std::vector<std::string> judge(const api::Node& node) const {
     if (model_.admit)
       if (std::string why = model_.admit(model_, pod_); !why.empty()) return {std::move(why)};
+    for (const auto& rule : model_.excluding)
+      if (auto why = rule(model_, pod_, node); !why.empty()) return why;
     if (node.spec.unschedulable &&
         !plainTolerates(pod_, {"node.kubernetes.io/unschedulable", "", "NoSchedule", {}})) {
       return {"node(s) were unschedulable"};
@@ -186,6 +202,7 @@ class Reference {
     std::vector<std::string> reasons;
     std::int64_t count = 0;
     forEachPodOn(node, [&](const api::Pod&) { ++count; });
+    count = withoutGiven(node, "pods", count);
     if (count + 1 > amountIn(node.status.allocatable, "pods"))
       reasons.emplace_back("Too many pods");
     const auto requests = model::podRequests(pod_);
@@ -241,6 +258,7 @@ class Reference {
   }
   void addUpAffinity() {
     for (const auto& [uid, other] : model_.pods) {
+      if (!sees(*other)) continue;
       const auto& wanted = required(pod_, false);
       const bool all = !wanted.empty() && std::ranges::all_of(wanted, [&](const auto& term) {
         return isAbout(pod_, term, *other);
@@ -280,6 +298,7 @@ class Reference {
   void scorePodAffinity() {
     PerValue sums;
     for (const auto& [uid, other] : model_.pods) {
+      if (!sees(*other)) continue;
       for (const bool anti : {false, true}) {
         const std::int64_t sign = anti ? -1 : 1;
         for (const auto& [weight, term] : preferred(pod_, anti))
@@ -320,7 +339,8 @@ class Reference {
     std::int64_t count = 0;
     forEachPodOn(node, [&](const api::Pod& other) {
       count += other.metadata.namespace_ == pod_.metadata.namespace_ &&
-               !other.metadata.deletionTimestamp && selector.matches(other.metadata.labels);
+               !other.metadata.deletionTimestamp && selector.matches(other.metadata.labels) &&
+               sees(other);
     });
     return count;
   }

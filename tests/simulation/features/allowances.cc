@@ -104,7 +104,8 @@ void AllowancesFeature::addRules(scheduler::Handle& handle, const std::string& w
   };
 }
 
-void AllowancesFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, Choice& choice) {
+void AllowancesFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const Model&,
+                               Choice& choice) {
   const std::string& namespace_ = pod.metadata.namespace_;
   known_[{choice.process, namespace_}].push_back({choice.time, limitOf(handle, namespace_)});
 }
@@ -123,7 +124,7 @@ void AllowancesFeature::bound(const api::Pod& pod, const Choice& choice) {
                       sum, limit);
 }
 
-std::string AllowancesFeature::differences(scheduler::Handle& handle) {
+std::string AllowancesFeature::differences(scheduler::Handle& handle, const Model&) {
   std::map<std::string, std::int64_t> sums;
   for (const auto& pod : truth_.pods.objects())
     if (!pod->spec.nodeName.empty() && !api::isTerminal(*pod))

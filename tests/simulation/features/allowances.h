@@ -17,9 +17,10 @@ class AllowancesFeature final : public Feature {
   void start() override;
   void act() override;
   void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
-  void chosen(scheduler::Handle& handle, const api::Pod& pod, Choice& choice) override;
+  void chosen(scheduler::Handle& handle, const api::Pod& pod, const Model& before,
+              Choice& choice) override;
   void bound(const api::Pod& pod, const Choice& choice) override;
-  std::string differences(scheduler::Handle& handle) override;
+  std::string differences(scheduler::Handle& handle, const Model& model) override;
 
  private:
   using Limit = scheduler::testing::AllowanceLimit;

@@ -102,7 +102,7 @@ bool GroupsFeature::placesTogether(const api::Pod& pod) const {
   return !groupOf(pod).empty();
 }
 
-void GroupsFeature::chosen(scheduler::Handle&, const api::Pod& pod, Choice& choice) {
+void GroupsFeature::chosen(scheduler::Handle&, const api::Pod& pod, const Model&, Choice& choice) {
   if (!placesTogether(pod)) return;
   chosen_[{choice.process, choice.time, groupOf(pod)}].insert(pod.metadata.uid);
 }

@@ -18,7 +18,8 @@ class GroupsFeature final : public Feature {
   void act() override;
   void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
   bool placesTogether(const api::Pod& pod) const override;
-  void chosen(scheduler::Handle& handle, const api::Pod& pod, Choice& choice) override;
+  void chosen(scheduler::Handle& handle, const api::Pod& pod, const Model& before,
+              Choice& choice) override;
   void bound(const api::Pod& pod, const Choice& choice) override;
   std::string waitsInVain(const Model& model) override;
 

@@ -1,0 +1,72 @@
+#pragma once
+
+// Gangs (plugins/coscheduling): PodGroups and gangs that their members describe, Strict and NonStrict,
+// alone and bound together with others. Whoever binds a member has places for as many as every gang of
+// its group needs, and no gang waits that would fit.
+
+#include <set>
+
+#include "api/podgroup.h"
+#include "simulation/feature.h"
+
+namespace koord::simulation {
+
+class GangsFeature final : public Feature {
+ public:
+  GangsFeature(const Surroundings& world, Random random);
+  void join(scheduler::Registry&) override {}
+  std::vector<std::string> plugins() const override { return {"Coscheduling"}; }
+  void configure(scheduler::ProfileConfig& profile) const override;
+  void begin() override;
+  void start() override;
+  void act() override;
+  void tick() override;
+  void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
+  bool placesTogether(const api::Pod& pod) const override;
+  bool mayEvict(const api::Pod& pod) const override;
+  void chosen(scheduler::Handle& handle, const api::Pod& pod, const Model& before,
+              Choice& choice) override;
+  void bound(const api::Pod& pod, const Choice& choice) override;
+  std::string differences(scheduler::Handle& handle, const Model& model) override;
+  std::string waitsInVain(const Model& model) override;
+
+ private:
+  // What it asks for, as it was made.
+  struct Plan {
+    std::string name, namespace_;
+    int minimum = 0;
+    bool podGroup = false;  // its PodGroup says so, else its members
+    std::string mode, policy, wait;
+    std::vector<std::string> group;  // ids of the gangs that are bound together; none: it alone
+    std::string cpu, priority, quota;
+    std::string id() const { return namespace_ + '/' + name; }
+  };
+  // How far a gang had come when somebody of its group was chosen a node, as the process knew it.
+  struct Standing {
+    std::string id;
+    int minimum = 0;
+    std::string policy;
+    int waiting = 0;  // with a node that the API does not show yet
+    int running = 0;
+    bool satisfied = false;  // somebody of its group runs
+  };
+
+  void plan(Plan& plan);
+  void createGang(const Plan& plan);
+  void createMember(const Plan& plan, int n, bool gated);
+  void changeOne();
+  std::vector<std::string> groupOf(const std::string& id) const;
+  std::string groupIdOf(const api::Pod& pod) const;
+  // By the store; 0 when nothing says it.
+  int minimumOf(const std::string& id) const;
+  std::string whyVain(const Model& model, const std::vector<std::string>& group) const;
+
+  kube::Informer<api::PodGroup> groups_;
+  std::map<std::string, Plan> plans_;  // by id, of all that ever were
+  // All gangs of a group at one moment, by process and group.
+  std::map<std::pair<std::string, std::string>, std::map<SteadyTime, std::vector<Standing>>> past_;
+  const bool preempts_;
+  int lastGang_ = 0;
+};
+
+}  // namespace koord::simulation

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "scheduler/engine/cluster.h"
-#include "scheduler/framework/nominator.h"
 #include "scheduler/framework/known_pods.h"
+#include "scheduler/framework/nominator.h"
 #include "scheduler/framework/shared_states.h"
 #include "scheduler/framework/stores.h"
 #include "scheduler/framework/unit.h"

@@ -263,8 +263,11 @@ void GangsFeature::bound(const api::Pod& pod, const Choice& choice) {
       return gang.id == gangOf(pod) && gang.policy == "once-satisfied" && gang.satisfied;
     });
     if (free) return;
-    const auto lack = std::ranges::find_if(it->second, [](const Standing& gang) {
-      return lacks(gang.minimum, gang.policy, gang.waiting, gang.running, gang.satisfied) > 0;
+    // A minimum that was lowered since counts from when the process heard of it.
+    const auto lack = std::ranges::find_if(it->second, [&](const Standing& gang) {
+      const int now = minimumOf(gang.id);
+      return lacks(now < 0 ? gang.minimum : std::min(gang.minimum, now), gang.policy, gang.waiting,
+                   gang.running, gang.satisfied) > 0;
     });
     if (lack == it->second.end()) return;
     if (!lacking) lacking = &*lack;

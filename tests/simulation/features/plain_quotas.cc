@@ -53,15 +53,15 @@ void PlainQuotas::addNode(const api::Node& node) {
     tree_.total[resource] += amountIn(node.status.allocatable, kResources[resource]);
 }
 
-void PlainQuotas::addPod(const api::Pod& pod, const api::ResourceList& covered, bool runs) {
+void PlainQuotas::addPod(const api::Pod& pod, const api::ResourceList& covered, Counts counts) {
   auto& quota = tree_.quotas.at(quotaOf(pod));
   const auto requests = model::podRequests(pod);
   for (const int resource : {0, 1}) {
     const char* key = kResources[resource];
     const std::int64_t amount = amountIn(requests, key) - amountIn(covered, key);
-    quota.request[resource] += amount;
-    if (isFixed(pod)) quota.fixedRequest[resource] += amount;
-    if (!runs) continue;
+    if (counts.asks) quota.request[resource] += amount;
+    if (counts.asks && isFixed(pod)) quota.fixedRequest[resource] += amount;
+    if (!counts.runs) continue;
     quota.used[resource] += amount;
     if (isFixed(pod)) quota.fixedUsed[resource] += amount;
   }

@@ -22,8 +22,11 @@ class PlainQuotas {
 
   // What there is to share. All of it comes before the rest.
   void addNode(const api::Node& node);
-  // A pod that asks for something, `covered` of it not by itself; `runs`: it is charged, too.
-  void addPod(const api::Pod& pod, const api::ResourceList& covered, bool runs);
+  // A pod's amounts, without what is covered, as something that is asked for, or used, or both.
+  struct Counts {
+    bool asks = false, runs = false;
+  };
+  void addPod(const api::Pod& pod, const api::ResourceList& covered, Counts counts);
 
   std::string quotaOf(const api::Pod& pod) const;
   bool isFixed(const api::Pod& pod) const;

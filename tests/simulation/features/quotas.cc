@@ -117,11 +117,14 @@ std::shared_ptr<PlainQuotas> QuotasFeature::plainOf(scheduler::Handle& handle,
         covered[resource] = resource == PlainQuotas::kResources[0] ? Quantity::ofMilli(amount)
                                                                    : Quantity::of(amount);
       }
-    plain->addPod(*pod, covered, true);
+    // One that was deleted while it was being bound has its place still, and asks for nothing.
+    const auto& known = handle.knownPods();
+    const bool asks = !record.assumed || known.ours().contains(record.info->uid());
+    plain->addPod(*pod, covered, {.asks = asks, .runs = true});
     if (!model.pods.contains(record.info->uid())) plain->hidden.push_back(pod);
   }
   handle.knownPods().forEach(handle.cluster(), [&](const scheduler::PodPtr& pod) {
-    if (!running.contains(pod->uid())) plain->addPod(*pod->pod, {}, false);
+    if (!running.contains(pod->uid())) plain->addPod(*pod->pod, {}, {.asks = true});
   });
   return plain;
 }

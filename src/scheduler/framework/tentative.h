@@ -4,6 +4,7 @@
 // that come after it must find the rest only. Grants and nothing else, which the end of the question takes
 // back (Cluster::Transaction); Reserve is for pods that are placed in earnest.
 
+#include "scheduler/engine/node_set.h"
 #include "scheduler/engine/pod_info.h"
 
 namespace koord::scheduler {

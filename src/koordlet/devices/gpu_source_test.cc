@@ -1,0 +1,42 @@
+#include "koordlet/devices/gpu_source.h"
+
+#include <gmock/gmock.h>
+
+#include "base/event_loop.h"
+#include "koordlet/testing/nvml/fake_nvml.h"
+
+namespace koord::koordlet {
+namespace {
+
+TEST(NvmlSourceTest, AnswersOnTheExecutorAndTakesOneQuestionAtATime) {
+  FakeNvml fake;
+  fake.addGpu();
+  EventLoop loop;
+  NvmlSource source(loop, GpuReader(fake.path()));
+  std::size_t gpus = 0;
+  bool second = true;
+  EXPECT_TRUE(source.read([&](Result<GpuReading> reading) {
+    gpus = reading ? reading->gpus.size() : 0;
+    second = source.read([&](const Result<GpuReading>&) { loop.stop(); });
+  }));
+  EXPECT_FALSE(source.read([](const Result<GpuReading>&) {}));
+  loop.run();
+  EXPECT_EQ(gpus, 1U);
+  EXPECT_TRUE(second);
+}
+
+TEST(NvmlSourceTest, ASourceThatIsGoneAnswersNobody) {
+  FakeNvml fake;
+  EventLoop loop;
+  bool answered = false;
+  {
+    NvmlSource source(loop, GpuReader(fake.path()));
+    source.read([&](const Result<GpuReading>&) { answered = true; });
+  }
+  loop.post([&] { loop.stop(); });
+  loop.run();
+  EXPECT_FALSE(answered);
+}
+
+}  // namespace
+}  // namespace koord::koordlet

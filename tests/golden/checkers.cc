@@ -11,6 +11,7 @@ std::vector<Checker> allCheckers() {
       koordletCgroupChecker(),
       koordletCpuSuppressChecker(),
       koordletMemoryEvictChecker(),
+      koordletPredictChecker(),
       loadawareChecker(),
       patchesChecker(),
       placementChecker(),

@@ -13,6 +13,7 @@ Checker deviceChecker();
 Checker koordletCgroupChecker();
 Checker koordletCpuSuppressChecker();
 Checker koordletMemoryEvictChecker();
+Checker koordletPredictChecker();
 Checker loadawareChecker();
 Checker patchesChecker();
 Checker placementChecker();

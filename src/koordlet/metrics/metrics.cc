@@ -62,6 +62,16 @@ struct Metrics::Impl {
       gauge(internal, "node_metric_node_usage", "node usage as reported in NodeMetric");
   Family<Gauge>& reportedSystem =
       gauge(internal, "node_metric_system_usage", "system usage as reported in NodeMetric");
+  Family<Gauge>& predictedReclaimable =
+      gauge(internal, "node_predicted_resource_reclaimable",
+            "the predicted reclaimable resources of the node, by predictor");
+  Family<Gauge>& predictedPeak = gauge(internal, "node_predicted_resource_peak",
+                                       "the predicted peak of the node, by predictor");
+  Family<Gauge>& reclaimable = gauge(external, "node_priority_resource_reclaimable",
+                                     "the node resource reclaimable of the priority class");
+  Family<Gauge>& reclaimableStatus =
+      gauge(external, "node_resource_priority_reclaimable_status",
+            "whether the reclaimable resources are known: 0 yes, 1 no");
   Family<Gauge>& allocatable = gauge(external, "node_resource_allocatable",
                                      "the node allocatable of resources updated by koordinator");
   Family<Gauge>& requests =
@@ -183,6 +193,35 @@ void Metrics::reportedUsage(bool system, const std::string& resource, const std:
   if (impl_->node.empty()) return;
   auto& family = system ? impl_->reportedSystem : impl_->reportedNode;
   family.Add({{"node", impl_->node}, {"resource", resource}, {"unit", unit}}).Set(value);
+}
+
+void Metrics::predicted(const std::string& predictor, const Predicted& predicted) {
+  if (impl_->node.empty()) return;
+  const auto set = [&](Family<Gauge>& family, double cores, double bytes) {
+    const std::string& node = impl_->node;
+    family.Add({{"node", node}, {"predictor", predictor}, {"resource", "cpu"}, {"unit", "core"}})
+        .Set(cores);
+    family.Add({{"node", node}, {"predictor", predictor}, {"resource", "memory"}, {"unit", "byte"}})
+        .Set(bytes);
+  };
+  set(impl_->predictedReclaimable, predicted.reclaimableCores, predicted.reclaimableBytes);
+  set(impl_->predictedPeak, predicted.peakCores, predicted.peakBytes);
+}
+
+void Metrics::prodReclaimable(bool known, double cores, double bytes) {
+  if (impl_->node.empty()) return;
+  const auto set = [&](const char* resource, const char* unit, double value) {
+    impl_->reclaimable
+        .Add({{"node", impl_->node},
+              {"priority", "koord-prod"},
+              {"resource", resource},
+              {"unit", unit}})
+        .Set(value);
+  };
+  set("cpu", "core", cores);
+  set("memory", "byte", bytes);
+  impl_->reclaimableStatus.Add({{"node", impl_->node}, {"priority", "koord-prod"}})
+      .Set(known ? 0 : 1);
 }
 
 void Metrics::nodeAllocatable(const std::string& resource, const std::string& unit, double value) {

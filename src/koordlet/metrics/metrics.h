@@ -43,6 +43,13 @@ class Metrics {
   void reportedUsage(bool system, const std::string& resource, const std::string& unit,
                      double value);
 
+  struct Predicted {  // cores and bytes
+    double reclaimableCores, reclaimableBytes, peakCores, peakBytes;
+  };
+  void predicted(const std::string& predictor, const Predicted& predicted);
+  // What prod pods will not need; zeros where it could not be said.
+  void prodReclaimable(bool known, double cores, double bytes);
+
   void nodeAllocatable(const std::string& resource, const std::string& unit, double value);
   struct ContainerResource {
     std::string resource, podUid, podName, podNamespace, containerId, containerName;

@@ -1,0 +1,153 @@
+#include "koordlet/prediction/histogram.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace koord::koordlet::prediction {
+namespace {
+
+constexpr std::int64_t kMaxExponent = 100;
+constexpr double kSavedMaximum = 10'000;
+
+// The nearest multiple of the half-life since the year 1, which is where Go's clock begins.
+WallTime roundTo(WallTime time, Duration unit) {
+  constexpr __int128 kYearOneToEpoch = __int128{62'135'596'800} * 1'000'000'000;
+  const __int128 since = kYearOneToEpoch + time.time_since_epoch().count();
+  const auto rest = Duration(static_cast<std::int64_t>(since % unit.count()));
+  return rest + rest < unit ? time - rest : time + (unit - rest);
+}
+
+double ratioOf(Duration a, Duration b) {
+  return static_cast<double>(a.count()) / static_cast<double>(b.count());
+}
+
+double subtracted(double value, double amount, double epsilon) {
+  value -= amount;
+  return value < epsilon ? 0 : value;
+}
+
+}  // namespace
+
+Buckets Buckets::exponential(double max, double first, double ratio) {
+  const double last = std::log(max * (ratio - 1) / first + 1) / std::log(ratio);
+  return {static_cast<int>(std::ceil(last)) + 1, first, ratio};
+}
+
+Buckets Buckets::linear(double max, double width) {
+  return {static_cast<int>(std::ceil(max / width)) + 1, width, 1};
+}
+
+int Buckets::indexOf(double value) const {
+  if (!(value >= first_)) return 0;
+  const double index =
+      ratio_ == 1 ? value / first_ : std::log(value * (ratio_ - 1) / first_ + 1) / std::log(ratio_);
+  return index >= count_ - 1 ? count_ - 1 : static_cast<int>(index);
+}
+
+double Buckets::startOf(int index) const {
+  if (index <= 0) return 0;
+  if (ratio_ == 1) return index * first_;
+  return first_ * (std::pow(ratio_, index) - 1) / (ratio_ - 1);
+}
+
+Histogram::Histogram(const Buckets& buckets, double epsilon, Duration halfLife)
+    : buckets_(&buckets),
+      epsilon_(epsilon),
+      halfLife_(halfLife),
+      weights_(static_cast<std::size_t>(buckets.count())) {}
+
+double& Histogram::weightOf(double value) {
+  return weights_[static_cast<std::size_t>(buckets_->indexOf(value))];
+}
+
+std::pair<int, int> Histogram::used() const {
+  const auto filled = [&](double weight) { return weight >= epsilon_; };
+  const auto first = std::ranges::find_if(weights_, filled);
+  if (first == weights_.end()) return {buckets_->count() - 1, 0};
+  const auto last = std::find_if(weights_.rbegin(), weights_.rend(), filled);
+  return {static_cast<int>(first - weights_.begin()), static_cast<int>(weights_.rend() - last) - 1};
+}
+
+void Histogram::moveReference(WallTime time) {
+  const WallTime moved = roundTo(time, halfLife_);
+  if (reference_) {
+    const double exponent = std::floor(ratioOf(*reference_ - moved, halfLife_) + 0.5);
+    const double factor = std::exp2(exponent);
+    for (double& weight : weights_) weight *= factor;
+    total_ *= factor;
+  }
+  reference_ = moved;
+}
+
+double Histogram::decayed(double weight, WallTime time) {
+  if (halfLife_ <= Duration::zero()) return weight;
+  if (!reference_ || time - *reference_ > halfLife_ * kMaxExponent) moveReference(time);
+  return weight * std::exp2(ratioOf(time - *reference_, halfLife_));
+}
+
+void Histogram::add(double value, double weight, WallTime time) {
+  weight = decayed(weight, time);
+  weightOf(value) += weight;
+  total_ += weight;
+}
+
+void Histogram::subtract(double value, double weight, WallTime time) {
+  weight = decayed(weight, time);
+  total_ = subtracted(total_, weight, epsilon_);
+  double& bucket = weightOf(value);
+  bucket = subtracted(bucket, weight, epsilon_);
+}
+
+bool Histogram::empty() const {
+  return weights_[static_cast<std::size_t>(used().first)] < epsilon_;
+}
+
+double Histogram::percentile(double share) const {
+  const auto [first, last] = used();
+  if (first > last) return 0;
+  const double threshold = share * total_;
+  double sum = 0;
+  int bucket = first;
+  for (; bucket < last; ++bucket) {
+    sum += weights_[static_cast<std::size_t>(bucket)];
+    if (sum >= threshold) break;
+  }
+  // The last bucket has no end.
+  return buckets_->startOf(bucket < buckets_->count() - 1 ? bucket + 1 : bucket);
+}
+
+HistogramCheckpoint Histogram::save() const {
+  HistogramCheckpoint checkpoint{reference_, {}, total_};
+  const auto [first, last] = used();
+  if (first > last) return checkpoint;
+  const double largest = *std::ranges::max_element(weights_);
+  for (int bucket = first; bucket <= last; ++bucket) {
+    const double share = weights_[static_cast<std::size_t>(bucket)] * (kSavedMaximum / largest);
+    const auto saved = static_cast<std::uint32_t>(std::floor(share + 0.5));
+    if (saved > 0) checkpoint.weights[bucket] = saved;
+  }
+  return checkpoint;
+}
+
+Result<> Histogram::load(const HistogramCheckpoint& checkpoint) {
+  if (!(checkpoint.total >= 0) || !std::isfinite(checkpoint.total))
+    return fail(ErrorCode::Invalid, fmt::format("totalWeight: {} is no weight", checkpoint.total));
+  double sum = 0;
+  for (const auto& [bucket, weight] : checkpoint.weights) {
+    if (bucket < 0 || bucket >= buckets_->count())
+      return fail(ErrorCode::Invalid, fmt::format("bucketWeights[{}]: there are {} buckets", bucket,
+                                                  buckets_->count()));
+    sum += weight;
+  }
+  reference_ = checkpoint.reference;
+  if (sum == 0) return {};
+  const double ratio = checkpoint.total / sum;
+  for (const auto& [bucket, weight] : checkpoint.weights)
+    weights_[static_cast<std::size_t>(bucket)] += weight * ratio;
+  total_ += checkpoint.total;
+  return {};
+}
+
+}  // namespace koord::koordlet::prediction

@@ -1,0 +1,80 @@
+#pragma once
+
+// A histogram that forgets: what was seen one half-life ago counts half. Made to answer "how much
+// does this pod need at its busiest", where yesterday says more than last week.
+//
+// A sample's weight is not divided as it ages; instead new ones weigh more, 2^(age of the reference
+// time / half-life), which gives the same percentiles without touching old buckets. Before the
+// weights become too large for a double, the reference moves on and all are scaled once.
+//
+// Buckets grow by a constant ratio, so that the relative error of a percentile is the same for
+// small and large values; a percentile is the end of the bucket that it falls into, never less than
+// the true value. Adding is O(1), a percentile O(buckets). As in Kubernetes' vertical pod
+// autoscaler, whose rules and constants upstream took over.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/executor.h"
+#include "base/result.h"
+
+namespace koord::koordlet::prediction {
+
+class Buckets {
+ public:
+  // Bucket i is `ratio` times as wide as bucket i - 1; the last one takes all that is above `max`.
+  static Buckets exponential(double max, double first, double ratio);
+  static Buckets linear(double max, double width);
+
+  int count() const { return count_; }
+  int indexOf(double value) const;
+  double startOf(int index) const;
+
+ private:
+  Buckets(int count, double first, double ratio) : count_(count), first_(first), ratio_(ratio) {}
+  int count_;
+  double first_;
+  double ratio_;  // 1 = linear
+};
+
+// A histogram as it is saved: weights as shares of the largest, which is 10,000.
+struct HistogramCheckpoint {
+  std::optional<WallTime> reference;
+  std::map<int, std::uint32_t> weights;  // by bucket; none of 0
+  double total = 0;
+};
+
+class Histogram {
+ public:
+  // `buckets` outlives the histogram. Weights below `epsilon` count as none. Without a half-life
+  // nothing is forgotten.
+  Histogram(const Buckets& buckets, double epsilon, Duration halfLife);
+
+  void add(double value, double weight, WallTime time);
+  void subtract(double value, double weight, WallTime time);
+  bool empty() const;
+  // The least bound that so much of the weight (0..1) is below; 0 when empty.
+  double percentile(double share) const;
+
+  HistogramCheckpoint save() const;
+  // Into an empty histogram. An error when it is not one of such a histogram.
+  Result<> load(const HistogramCheckpoint& checkpoint);
+
+ private:
+  double decayed(double weight, WallTime time);
+  void moveReference(WallTime time);
+  // First and last bucket that are not empty; the last and the first one when all are.
+  std::pair<int, int> used() const;
+  double& weightOf(double value);
+
+  const Buckets* buckets_;
+  double epsilon_;
+  Duration halfLife_;
+  std::optional<WallTime> reference_;  // a multiple of the half-life
+  std::vector<double> weights_;
+  double total_ = 0;
+};
+
+}  // namespace koord::koordlet::prediction

@@ -20,7 +20,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"pod-resources-proxy-path", "string", "/var/run/koordlet/pod-resources"},
     {"xpu-device-infos-dir", "string", "/var/run/koordlet/xpu-device-infos/"},
     {"disable-query-kubelet-config", "bool", "false"},
-    {"node-topology-sync-interval", "duration", "3s"},
     {"report-interval", "duration", "1m0s"},
     {"enable-pod-taskids", "bool", "false"},
     {"xpu-enforce-collect-from-device-infos", "bool", "false"},
@@ -69,15 +68,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"audit-max-disk-space-mb", "int", "16"},
     {"audit-max-concurrent-readers", "int", "4"},
     {"audit-max-events-limit", "int", "2048"},
-    {"prediction-checkpoint-filepath", "string", "/prediction-checkpoints"},
-    {"prediction-cold-start-duration", "duration", "24h0m0s"},
-    {"prediction-safety-margin-percent", "int", "10"},
-    {"prediction-memory-histogram-decay-halflife", "duration", "24h0m0s"},
-    {"prediction-cpu-histogram-decay-halflife", "duration", "12h0m0s"},
-    {"prediction-training-interval", "duration", "1m0s"},
-    {"prediction-model-expiration-duration", "duration", "30m0s"},
-    {"prediction-model-checkpoint-interval", "duration", "10m0s"},
-    {"prediction-model-checkpoint-max-per-step", "int", "12"},
 };
 
 void addDirectories(flags::FlagSet& set, HostDirs& dirs) {
@@ -110,6 +100,8 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
   set.duration("collect-node-cpu-info-interval", agent.cpuInfoInterval,
                "how often to look at the CPUs' topology");
   set.boolean("enable-pagecache-collector", agent.pageCache, "also measure memory with page cache");
+  set.duration("node-topology-sync-interval", agent.topologyInterval,
+               "how often to look at the devices for the Device object; 0 is never");
   set.boolean("enable-node-metric-report", agent.reportNodeMetric, "report NodeMetric");
   set.group("Protecting");
   set.seconds("cpu-suppress-interval-seconds", agent.suppressInterval, "CPU suppress; 0 is off");
@@ -122,6 +114,29 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
                "how often to repair cgroup values");
   set.seconds("resource-force-update-seconds", agent.resourceForceUpdate,
               "look at a cgroup file again after this long");
+}
+
+void addPrediction(flags::FlagSet& set, PredictionOptions& options) {
+  set.group("Learning");
+  set.text("prediction-checkpoint-filepath", options.directory,
+           "where what was learnt of pods is kept");
+  set.duration("prediction-cold-start-duration", options.reclaim.coldStart,
+               "younger pods count with all that they request");
+  set.integer("prediction-safety-margin-percent", options.reclaim.safetyMarginPercent,
+              "on top of the peaks that are expected")
+      .within(0, 1000);
+  set.duration("prediction-memory-histogram-decay-halflife", options.halfLives.memory,
+               "after so long a sample of memory counts half");
+  set.duration("prediction-cpu-histogram-decay-halflife", options.halfLives.cpu,
+               "after so long a sample of CPU counts half");
+  set.duration("prediction-training-interval", options.trainingInterval, "how often to learn");
+  set.duration("prediction-model-expiration-duration", options.expiry,
+               "what was learnt of a pod is dropped so long after its last sample");
+  set.duration("prediction-model-checkpoint-interval", options.saveInterval,
+               "how often a pod's file is written at most");
+  set.integer("prediction-model-checkpoint-max-per-step", options.savesPerStep,
+              "files written in a minute")
+      .within(0, 10'000);
 }
 
 void addGeneral(kube::CommandLine& line, Flags& flags) {
@@ -167,6 +182,7 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   addDirectories(line.flags(), flags.agent.dirs);
   addKubelet(line.flags(), flags.agent, flags.kubelet, kubeletTimeout);
   addWork(line.flags(), flags.agent);
+  addPrediction(line.flags(), flags.agent.prediction);
   for (const auto& unused : kUnused)
     line.flags().unused(unused.name, unused.type, unused.byDefault);
 

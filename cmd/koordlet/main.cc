@@ -17,8 +17,11 @@ class Program final : public kube::Running {
       : executor_(component.executor()),
         clientMetrics_(component.metrics()),
         agent_(component.executor(), component.api(), flags.agent, std::move(host), metrics_,
-               std::make_unique<KubeletSource>(component.executor(), component.http(),
-                                               std::move(kubelet), metrics_),
+               {std::make_unique<KubeletSource>(component.executor(), component.http(),
+                                                std::move(kubelet), metrics_),
+                flags.agent.gates.enabled("Accelerators")
+                    ? std::make_unique<NvmlSource>(component.executor(), GpuReader())
+                    : nullptr},
                component.random().fork()) {
     for (const auto& line : agent_.report()) log::info("{}", line);
     agent_.start();

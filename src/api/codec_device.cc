@@ -8,7 +8,8 @@ BOOST_DESCRIBE_STRUCT(DeviceTopology, (), (socketID, nodeID, pcieID, busID))
 BOOST_DESCRIBE_STRUCT(VirtualFunction, (), (minor, busID))
 BOOST_DESCRIBE_STRUCT(VirtualFunctionGroup, (), (labels, vfs))
 BOOST_DESCRIBE_STRUCT(DeviceInfo, (),
-                      (type, labels, id, minor, moduleID, health, resources, topology, vfGroups))
+                      (type, labels, id, minor, moduleID, health, resources, topology, vfGroups,
+                       conditions))
 BOOST_DESCRIBE_STRUCT(DeviceSpec, (), (devices))
 BOOST_DESCRIBE_STRUCT(Device, (), (metadata, spec))
 

@@ -31,6 +31,7 @@ struct DeviceInfo {
   ResourceList resources;
   std::optional<DeviceTopology> topology;
   List<VirtualFunctionGroup> vfGroups;
+  List<Condition> conditions;  // Healthy, on devices that are not
 };
 struct DeviceSpec {
   List<DeviceInfo> devices;

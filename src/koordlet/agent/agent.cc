@@ -45,14 +45,14 @@ MemoryEvict::Features memoryFeatures(const FeatureGates& gates) {
 }  // namespace
 
 Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host, Metrics& metrics,
-             std::unique_ptr<PodSource> pods, Random random)
+             AgentSources sources, Random random)
     : executor_(executor),
       options_(std::move(options)),
       host_(std::move(host)),
       metrics_(metrics),
       cache_(options_.collectInterval, {}),
       resources_(host_, executor, {.forceUpdate = options_.resourceForceUpdate}, audit_),
-      podSource_(std::move(pods)),
+      sources_(std::move(sources)),
       events_(api, executor, "koordlet-qosManager", random.fork()),
       evictor_(api, executor, events_, audit_, metrics_),
       collector_(host_, executor, states_, cache_, metrics_,
@@ -63,10 +63,19 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
                    options_.collectInterval, options_.memoryEvictCoolDown),
       reconciler_(executor, states_, resources_, options_.hookReconcileInterval),
       informers_(api, executor, options_.nodeName, states_, metrics_, random.fork()),
-      poller_(executor, host_, states_, *podSource_, options_.kubeletSyncInterval),
-      reporter_(api, executor, cache_, states_, metrics_,
-                {options_.nodeName, options_.gates.enabled("NodeMetricPromMetrics")},
-                random.fork()) {
+      poller_(executor, host_, states_, *sources_.pods, options_.kubeletSyncInterval),
+      prediction_(executor, states_, cache_, metrics_, options_.prediction),
+      reporter_(
+          api, executor, cache_, states_, metrics_,
+          {options_.nodeName, options_.gates.enabled("NodeMetricPromMetrics")},
+          [this] { return forecast(); }, random.fork()),
+      deviceReporter_(api, executor, states_,
+                      {options_.nodeName, options_.dirs, options_.topologyInterval,
+                       sources_.gpus != nullptr, options_.gates.enabled("RDMADevices")},
+                      random.fork()) {
+  if (sources_.gpus)
+    gpuCollector_ =
+        std::make_unique<GpuCollector>(host_.dirs, executor, states_, cache_, *sources_.gpus);
   resources_.setObserver([this](CgroupFile file, bool ok, Duration took) {
     metrics_.resourceUpdate(std::string(nameOf(file)), ok, took);
   });
@@ -85,9 +94,11 @@ void Agent::start() {
   poller_.start();
   reconciler_.start();
   if (options_.reportNodeMetric) reporter_.start();
+  if (sources_.gpus || options_.gates.enabled("RDMADevices")) deviceReporter_.start();
   tasks_.spawn(findDriver());
   tasks_.spawn(every(1min, &Agent::collectGarbage));
   if (options_.collectInterval < 1s) return;
+  prediction_.start();
   tasks_.spawn(collectLoop());
   if (options_.gates.enabled("BECPUSuppress"))
     tasks_.spawn(every(options_.suppressInterval, &Agent::suppress));
@@ -115,6 +126,7 @@ Task<void> Agent::collectLoop() {
   SteadyTime next = executor_.steadyNow();
   for (;;) {
     collector_.collect();
+    if (gpuCollector_) gpuCollector_->collect();
     // Even steps; rounds that were missed (a suspended machine) are not made up for.
     next = std::max(next + options_.collectInterval, executor_.steadyNow());
     auto pause = sleepUntil(executor_, next);
@@ -141,6 +153,16 @@ void Agent::publishContainerResources() {
   for (const auto& pod : states_.pods())
     if (pod.active()) addContainerResources(pod, requests, limits);
   metrics_.containerResources(requests, limits);
+}
+
+std::optional<ProdForecast> Agent::forecast() const {
+  const auto prod = prediction_.prod();
+  if (!prod) {
+    log::v(4, "prod reclaimable not known: {}", prod.error().message);
+    return std::nullopt;
+  }
+  return ProdForecast{prod->reclaimable.milli, prod->reclaimable.bytes, prod->peak.milli,
+                      prod->peak.bytes};
 }
 
 std::string Agent::notReady() const {

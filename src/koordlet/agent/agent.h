@@ -11,19 +11,28 @@
 
 #include "koordlet/agent/options.h"
 #include "koordlet/collect/collector.h"
+#include "koordlet/collect/gpu_collector.h"
 #include "koordlet/hooks/reconciler.h"
+#include "koordlet/prediction/prediction.h"
 #include "koordlet/services/http_service.h"
+#include "koordlet/states/device_reporter.h"
 #include "koordlet/states/informers.h"
 #include "koordlet/states/node_metric_reporter.h"
 #include "koordlet/states/pod_poller.h"
 
 namespace koord::koordlet {
 
+// What the agent asks besides files and the API server.
+struct AgentSources {
+  std::unique_ptr<PodSource> pods;
+  std::unique_ptr<GpuSource> gpus = nullptr;  // null: GPUs are not looked at
+};
+
 class Agent {
  public:
   // All of them outlive the agent. Calls and callbacks on the executor's thread.
   Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host, Metrics& metrics,
-        std::unique_ptr<PodSource> pods, Random random);
+        AgentSources sources, Random random);
   ~Agent();
 
   void start();
@@ -46,6 +55,7 @@ class Agent {
   void publishContainerResources();
   json::value qosView() const;
   std::string notReady() const;
+  std::optional<ProdForecast> forecast() const;
 
   Executor& executor_;
   AgentOptions options_;
@@ -55,16 +65,19 @@ class Agent {
   MetricCache cache_;
   AuditRing audit_;
   ResourceExecutor resources_;
-  std::unique_ptr<PodSource> podSource_;
+  AgentSources sources_;
   kube::EventRecorder events_;
   Evictor evictor_;
   Collector collector_;
+  std::unique_ptr<GpuCollector> gpuCollector_;  // null without a source
   CpuSuppress suppress_;
   MemoryEvict memoryEvict_;
   Reconciler reconciler_;
   NodeInformers informers_;
   PodPoller poller_;
+  Prediction prediction_;
   NodeMetricReporter reporter_;
+  DeviceReporter deviceReporter_;
   TaskGroup tasks_;
 };
 

@@ -124,7 +124,8 @@ class AgentTest : public testing::TestWithParam<CgroupVersion> {
 
   void startAgent() {
     agent_ = std::make_unique<Agent>(loop_, cluster_.api, options_, *Host::detect(files_.dirs()),
-                                     metrics_, std::make_unique<BorrowedPods>(pods_), Random(7));
+                                     metrics_, AgentSources{std::make_unique<BorrowedPods>(pods_)},
+                                     Random(7));
     agent_->start();
   }
 

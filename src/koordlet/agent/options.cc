@@ -20,6 +20,7 @@ json::value describe(const AgentOptions& options) {
       {"enablePageCacheCollector", options.pageCache},
       {"kubeletSyncInterval", formatDuration(options.kubeletSyncInterval)},
       {"enableNodeMetricReport", options.reportNodeMetric},
+      {"nodeTopologySyncInterval", formatDuration(options.topologyInterval)},
       {"cpuSuppressInterval", formatDuration(options.suppressInterval)},
       {"memoryEvictInterval", formatDuration(options.memoryEvictInterval)},
       {"memoryEvictCoolTime", formatDuration(options.memoryEvictCoolDown)},

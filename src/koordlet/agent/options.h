@@ -8,6 +8,7 @@
 #include "base/executor.h"
 #include "base/json.h"
 #include "koordlet/agent/feature_gates.h"
+#include "koordlet/prediction/prediction.h"
 #include "koordlet/system/host_dirs.h"
 
 namespace koord::koordlet {
@@ -25,7 +26,9 @@ struct AgentOptions {
 
   Duration kubeletSyncInterval = std::chrono::seconds(10);
   bool reportNodeMetric = true;
+  Duration topologyInterval = std::chrono::seconds(3);  // of Device; 0 = never
 
+  PredictionOptions prediction;
   Duration suppressInterval = std::chrono::seconds(1);  // 0 switches a strategy off
   Duration memoryEvictInterval = std::chrono::seconds(1);
   Duration memoryEvictCoolDown = std::chrono::seconds(4);

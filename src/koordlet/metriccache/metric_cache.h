@@ -38,6 +38,14 @@ enum class Metric : std::uint8_t {
   ContainerThrottled,
   HostAppCpu,
   HostAppMemory,
+  // Percent of a GPU and bytes. The subject is the GPU's UUID, after "<pod uid>/" or
+  // "<container id>/" where it is what these use of it.
+  NodeGpuCore,
+  NodeGpuMemory,
+  PodGpuCore,
+  PodGpuMemory,
+  ContainerGpuCore,
+  ContainerGpuMemory,
 };
 
 class MetricCache {

@@ -32,13 +32,14 @@ json::value statusPatch(const api::NodeMetricStatus& status) {
 
 NodeMetricReporter::NodeMetricReporter(kube::Api& api, Executor& executor, MetricCache& cache,
                                        const States& states, Metrics& metrics, Options options,
-                                       Random random)
+                                       ProdForecaster forecaster, Random random)
     : api_(api),
       executor_(executor),
       cache_(cache),
       states_(states),
       metrics_(metrics),
       options_(std::move(options)),
+      forecaster_(std::move(forecaster)),
       informer_(api, executor, scopeOf(options_.nodeName), random),
       policy_(reportPolicyOf({})),
       tokens_(kReportBurst),
@@ -86,6 +87,7 @@ void NodeMetricReporter::mirror(const api::NodeMetricInfo& info) {
 Task<void> NodeMetricReporter::report() {
   auto status = nodeMetricStatus(policy_, cache_, states_, executor_.wallNow());
   if (!status) co_return;
+  if (forecaster_) addForecast(forecaster_(), *status);
   if (!spendToken()) {
     log::warn("NodeMetric {} not reported: more than one report in 10 s", options_.nodeName);
     co_return;

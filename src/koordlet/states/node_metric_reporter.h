@@ -23,6 +23,16 @@ struct ReportPolicy {
 // The spec over the defaults, with what is too small raised to the minimum.
 ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec);
 
+// What prod pods will not need of what they requested, and what they will need at most. CPU in
+// milli-cores, memory in bytes.
+struct ProdForecast {
+  std::int64_t reclaimableMilli = 0, reclaimableBytes = 0;
+  std::int64_t peakMilli = 0, peakBytes = 0;
+};
+// nullopt while nothing can be said.
+using ProdForecaster = std::function<std::optional<ProdForecast>()>;
+void addForecast(const std::optional<ProdForecast>& forecast, api::NodeMetricStatus& status);
+
 // The status to report at `now`; nullopt while there is no sample of the node in the window.
 std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy,
                                                       const MetricCache& cache,
@@ -35,7 +45,7 @@ class NodeMetricReporter {
     bool mirrorToMetrics = false;  // gate NodeMetricPromMetrics
   };
   NodeMetricReporter(kube::Api& api, Executor& executor, MetricCache& cache, const States& states,
-                     Metrics& metrics, Options options, Random random);
+                     Metrics& metrics, Options options, ProdForecaster forecaster, Random random);
   void start();
   bool memoryWithPageCacheWanted() const { return policy_.memoryWithPageCache; }
 
@@ -52,6 +62,7 @@ class NodeMetricReporter {
   const States& states_;
   Metrics& metrics_;
   Options options_;
+  ProdForecaster forecaster_;
   kube::Informer<api::NodeMetric> informer_;
   std::optional<std::int64_t> generation_;
   ReportPolicy policy_;

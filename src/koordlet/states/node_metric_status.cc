@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "koordlet/states/node_metric_reporter.h"
 #include "model/priority.h"
+#include "model/well_known.h"
 
 // From samples to the numbers of NodeMetric's status.
 
@@ -10,12 +13,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-api::ResourceMap resourceMap(double cores, double bytes) {
+api::ResourceMap amounts(std::int64_t milli, std::int64_t bytes) {
   api::ResourceMap map;
-  map.resources["cpu"] = Quantity::ofMilli(static_cast<std::int64_t>(cores * 1000));
-  map.resources["memory"] =
-      Quantity::of(static_cast<std::int64_t>(bytes), Quantity::Format::BinarySI);
+  map.resources["cpu"] = Quantity::ofMilli(milli);
+  map.resources["memory"] = Quantity::of(bytes, Quantity::Format::BinarySI);
   return map;
+}
+
+api::ResourceMap resourceMap(double cores, double bytes) {
+  return amounts(static_cast<std::int64_t>(cores * 1000), static_cast<std::int64_t>(bytes));
+}
+
+std::string withOwner(std::string_view owner, const std::string& uuid) {
+  return owner.empty() ? uuid : fmt::format("{}/{}", owner, uuid);
 }
 
 class Windows {
@@ -28,6 +38,32 @@ class Windows {
     const auto bytes = cache_.average(memory, subject, now_ - window, now_);
     if (!cores || !bytes) return std::nullopt;
     return resourceMap(*cores, *bytes);
+  }
+
+  // What was used of each GPU, by a pod or, without one, by all.
+  std::vector<api::DeviceUsage> devices(const GpuState& gpus, std::string_view pod,
+                                        Duration window) const {
+    std::vector<api::DeviceUsage> result;
+    if (!gpus.reading) return result;
+    const Metric coreMetric = pod.empty() ? Metric::NodeGpuCore : Metric::PodGpuCore;
+    const Metric memoryMetric = pod.empty() ? Metric::NodeGpuMemory : Metric::PodGpuMemory;
+    for (const auto& gpu : gpus.reading->gpus) {
+      const std::string subject = withOwner(pod, gpu.identity.uuid);
+      const auto core = cache_.average(coreMetric, subject, now_ - window, now_);
+      const auto bytes = cache_.average(memoryMetric, subject, now_ - window, now_);
+      if (!core || !bytes || gpu.memoryTotal == 0) continue;
+      api::DeviceUsage usage;
+      usage.type = "gpu";
+      usage.id = gpu.identity.uuid;
+      usage.minor = gpu.identity.minor;
+      const auto memory = static_cast<std::int64_t>(*bytes);
+      const double ratio = 100 * *bytes / static_cast<double>(gpu.memoryTotal);
+      usage.resources[model::kGpuCore] = Quantity::of(static_cast<std::int64_t>(*core));
+      usage.resources[model::kGpuMemory] = Quantity::of(memory, Quantity::Format::BinarySI);
+      usage.resources[model::kGpuMemoryRatio] = Quantity::of(static_cast<std::int64_t>(ratio));
+      result.push_back(std::move(usage));
+    }
+    return result;
   }
 
   // One entry per window. Without samples over at least half of the window its values are empty: a
@@ -83,6 +119,15 @@ ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec) {
   return policy;
 }
 
+void addForecast(const std::optional<ProdForecast>& forecast, api::NodeMetricStatus& status) {
+  // Present and empty while nothing is known, as upstream.
+  status.prodReclaimableMetric.emplace();
+  if (!forecast) return;
+  status.prodReclaimableMetric->resource =
+      amounts(forecast->reclaimableMilli, forecast->reclaimableBytes);
+  status.prodPeakMetric.emplace().resource = amounts(forecast->peakMilli, forecast->peakBytes);
+}
+
 std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy,
                                                       const MetricCache& cache,
                                                       const States& states, WallTime now) {
@@ -97,6 +142,7 @@ std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy
   status.updateTime = now;
   api::NodeMetricInfo& info = status.nodeMetric.emplace();
   info.nodeUsage = *std::move(node);
+  info.nodeUsage.devices = windows.devices(states.gpus(), "", policy.window);
   info.aggregatedNodeUsages =
       windows.aggregated(Metric::NodeCpu, nodeMemory, policy.aggregateWindows);
   if (auto system = windows.averages(Metric::SystemCpu, Metric::SystemMemory, "", policy.window))
@@ -111,6 +157,7 @@ std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy
     pod.name = view.pod->metadata.name;
     pod.namespace_ = view.pod->metadata.namespace_;
     pod.podUsage = *std::move(usage);
+    pod.podUsage.devices = windows.devices(states.gpus(), view.uid(), policy.window);
     pod.priority = model::textOf(model::priorityClassWithDefault(*view.pod));
     pod.qos = model::textOf(model::qosWithDefault(*view.pod));
     status.podsMetric.push_back(std::move(pod));

@@ -24,4 +24,13 @@ void States::setSlo(EffectiveSlo slo) {
   call(sloFns_);
 }
 
+void States::setGpus(Result<GpuReading> reading, SteadyTime now) {
+  if (reading) {
+    gpus_ = {*std::move(reading), {}, {}};
+    return;
+  }
+  if (gpus_.problem.empty()) gpus_.problemSince = now;
+  gpus_.problem = std::move(reading.error().message);
+}
+
 }  // namespace koord::koordlet

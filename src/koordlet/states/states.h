@@ -9,10 +9,18 @@
 #include <vector>
 
 #include "api/core.h"
+#include "koordlet/devices/gpu_reader.h"
 #include "koordlet/states/node_slo.h"
 #include "koordlet/states/pod_view.h"
 
 namespace koord::koordlet {
+
+// The GPUs as they were read last, and since when reading fails, if it does.
+struct GpuState {
+  std::optional<GpuReading> reading;  // none before the first success
+  std::string problem;                // empty while reading works
+  SteadyTime problemSince{};
+};
 
 class States {
  public:
@@ -25,9 +33,12 @@ class States {
   // nullptr until a NodeSLO was seen; a deleted one stays in force.
   const EffectiveSlo* slo() const { return slo_ ? &*slo_ : nullptr; }
 
+  const GpuState& gpus() const { return gpus_; }
+
   void setPods(std::vector<PodView> pods);
   void setNode(std::shared_ptr<const api::Node> node);
   void setSlo(EffectiveSlo slo);
+  void setGpus(Result<GpuReading> reading, SteadyTime now);
 
   void onPods(std::function<void()> fn) { podsFns_.push_back(std::move(fn)); }
   void onNode(std::function<void()> fn) { nodeFns_.push_back(std::move(fn)); }
@@ -43,6 +54,7 @@ class States {
   bool podsSynced_ = false;
   std::shared_ptr<const api::Node> node_;
   std::optional<EffectiveSlo> slo_;
+  GpuState gpus_;
   Fns podsFns_, nodeFns_, sloFns_;
 };
 

@@ -150,5 +150,41 @@ TEST(NodeMetricStatus, ValuesAreCutToMilliCoresAndBytes) {
   EXPECT_EQ(status->nodeMetric->nodeUsage.resources.at("memory").toString(), "40000Mi");
 }
 
+TEST(NodeMetricStatus, GpusAreReportedOfTheNodeAndOfPodsThatUseThem) {
+  const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
+  MetricCache cache(1s, {});
+  for (const auto* subject : {"", "web"}) {
+    const bool node = *subject == 0;
+    cache.append(node ? Metric::NodeCpu : Metric::PodCpu, subject, now, 1);
+    cache.append(node ? Metric::NodeMemory : Metric::PodMemory, subject, now, 1024);
+  }
+  cache.append(Metric::NodeGpuCore, "GPU-1", now, 61.7);
+  cache.append(Metric::NodeGpuMemory, "GPU-1", now, 4096);
+  cache.append(Metric::PodGpuCore, "web/GPU-1", now, 30);
+  cache.append(Metric::PodGpuMemory, "web/GPU-1", now, 1024);
+  States states;
+  auto pod = std::make_shared<api::Pod>();
+  pod->metadata.uid = "web";
+  states.setPods({viewOf(pod, CgroupDriver::Systemd)});
+  GpuReading reading;
+  for (const auto* uuid : {"GPU-0", "GPU-1"})
+    reading.gpus.push_back({.identity = {uuid, "H200", uuid[4] - '0', ""}, .memoryTotal = 16'384});
+  states.setGpus(reading, {});
+
+  const auto status = nodeMetricStatus(reportPolicyOf({}), cache, states, now);
+  ASSERT_TRUE(status);
+  const auto& devices = status->nodeMetric->nodeUsage.devices;
+  ASSERT_THAT(devices, SizeIs(1));  // nothing was measured of the other one
+  EXPECT_EQ(devices[0].id, "GPU-1");
+  EXPECT_EQ(devices[0].minor, 1);
+  EXPECT_EQ(devices[0].resources.at("koordinator.sh/gpu-core").toString(), "61");
+  EXPECT_EQ(devices[0].resources.at("koordinator.sh/gpu-memory").toString(), "4Ki");
+  EXPECT_EQ(devices[0].resources.at("koordinator.sh/gpu-memory-ratio").toString(), "25");
+  ASSERT_THAT(status->podsMetric.at(0).podUsage.devices, SizeIs(1));
+  EXPECT_EQ(
+      status->podsMetric[0].podUsage.devices[0].resources.at("koordinator.sh/gpu-core").toString(),
+      "30");
+}
+
 }  // namespace
 }  // namespace koord::koordlet

@@ -81,7 +81,7 @@ Result<json::object> chosenCpuset(const json::object& testCase) {
   const auto annotations = api::decode<api::Node>(
       json::object{{"metadata", {{"annotations", testCase.at("topologyAnnotations")}}}});
   if (!annotations) return fail(annotations.error());
-  input.excluded = suppress::excludedCpus(annotations->metadata.annotations);
+  input.excluded = suppress::excludedCpus(annotations->metadata.annotations, nullptr);
   const auto current = cpuset(testCase, "oldCPUSet");
   if (!current) return fail(current.error());
   input.current = *current;

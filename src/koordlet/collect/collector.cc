@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "koordlet/states/host_application.h"
 #include "koordlet/system/conversions.h"
 #include "model/resources.h"
 #include "model/well_known.h"
@@ -190,30 +191,12 @@ void Collector::collectBestEffort() {
   if (limit) cache_.append(Metric::BeCpuRealLimit, "", wall_, static_cast<double>(*limit));
 }
 
-std::string Collector::hostApplicationDir(const api::HostApplicationSpec& application,
-                                          CgroupDriver driver) {
-  if (!application.cgroupPath) {
-    const auto qos = model::parseQos(application.qos);
-    if (qos == model::Qos::BE) return joinPath("host-best-effort", application.name);
-    if (qos == model::Qos::LSE || qos == model::Qos::LSR || qos == model::Qos::LS)
-      return joinPath("host-latency-sensitive", application.name);
-    return application.name;
-  }
-  const auto& path = *application.cgroupPath;
-  std::string base;
-  if (path.base == "Kubepods") base = kubepodsDir(driver);
-  if (path.base == "KubepodsBurstable") base = qosDir(driver, KubeQos::Burstable);
-  if (path.base == "KubepodsBesteffort") base = qosDir(driver, KubeQos::BestEffort);
-  return joinPath(joinPath(base, path.parentDir), path.relativePath);
-}
-
 void Collector::collectHostApplications() {
   if (!states_.slo()) return;
   metrics_.resetHostApplications();
   for (const auto& application : states_.slo()->hostApplications) {
     const std::string dir = hostApplicationDir(application, host_.driver);
-    // Names come from a ConfigMap; they must not lead out of the hierarchy.
-    if (dir.empty() || dir.find("..") != std::string::npos) continue;
+    if (dir.empty()) continue;
     const auto ns = reader_.cpuUsageNs(dir);
     const auto stat = reader_.memoryStat(dir);
     if (!ns || !stat) continue;
@@ -223,6 +206,9 @@ void Collector::collectHostApplications() {
     const auto bytes = static_cast<double>(stat->usage());
     cache_.append(Metric::HostAppCpu, application.name, wall_, cores);
     cache_.append(Metric::HostAppMemory, application.name, wall_, bytes);
+    if (options_.pageCache)
+      cache_.append(Metric::HostAppMemoryWithPageCache, application.name, wall_,
+                    static_cast<double>(stat->usageWithPageCache()));
     metrics_.hostApplication(application.name, "cpu", application.priority, application.qos, cores);
     metrics_.hostApplication(application.name, "memory", application.priority, application.qos,
                              bytes);

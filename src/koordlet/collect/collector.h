@@ -32,9 +32,8 @@ class Collector {
   // Every kind of measurement that does not depend on pods has worked once.
   bool ready() const { return nodeReady_; }
 
-  // Relative cgroup directory of a host application.
-  static std::string hostApplicationDir(const api::HostApplicationSpec& application,
-                                        CgroupDriver driver);
+  // Whether memory is also to be measured with page cache: somebody reports it.
+  void setPageCache(bool wanted) { options_.pageCache = wanted; }
 
  private:
   struct Usage {

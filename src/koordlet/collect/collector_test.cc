@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/virtual_loop.h"
+#include "koordlet/states/host_application.h"
 #include "koordlet/testing/fake_host.h"
 
 namespace koord::koordlet {
@@ -120,18 +121,27 @@ TEST_P(Collecting, GarbageInOneFileLeavesTheOthersAlone) {
   EXPECT_THAT(last(Metric::NodeCpu), Optional(DoubleNear(2, 0.02)));
 }
 
+TEST_P(Collecting, MemoryWithPageCacheIsSampledOnceSomebodyWantsIt) {
+  collector_->collect();
+  round(1, 1, 0);
+  EXPECT_EQ(last(Metric::PodMemoryWithPageCache, "ls"), std::nullopt);
+  collector_->setPageCache(true);
+  round(1, 1, 0);
+  EXPECT_NE(last(Metric::PodMemoryWithPageCache, "ls"), std::nullopt);
+  EXPECT_NE(last(Metric::ContainerMemoryWithPageCache, "b"), std::nullopt);
+}
+
 TEST(HostApplications, LiveWhereTheirPathSays) {
   api::HostApplicationSpec application;
   application.name = "nginx";
   application.qos = "LS";
-  EXPECT_EQ(Collector::hostApplicationDir(application, CgroupDriver::Systemd),
-            "host-latency-sensitive/nginx");
+  EXPECT_EQ(hostApplicationDir(application, CgroupDriver::Systemd), "host-latency-sensitive/nginx");
   application.qos = "BE";
-  EXPECT_EQ(Collector::hostApplicationDir(application, CgroupDriver::Systemd),
-            "host-best-effort/nginx");
+  EXPECT_EQ(hostApplicationDir(application, CgroupDriver::Systemd), "host-best-effort/nginx");
   application.cgroupPath = api::CgroupPath{"KubepodsBesteffort", "a", "b"};
-  EXPECT_EQ(Collector::hostApplicationDir(application, CgroupDriver::Cgroupfs),
-            "kubepods/besteffort/a/b");
+  EXPECT_EQ(hostApplicationDir(application, CgroupDriver::Cgroupfs), "kubepods/besteffort/a/b");
+  application.cgroupPath = api::CgroupPath{"Kubepods", "../..", "etc"};
+  EXPECT_EQ(hostApplicationDir(application, CgroupDriver::Cgroupfs), "");
 }
 
 }  // namespace

@@ -149,5 +149,41 @@ TEST(GroupIdentity, APodsOwnAnnotationCountsForLsOnly) {
   EXPECT_EQ(bvtOf(active, pod("LS", R"({\"enable\":true,\"groupIdentity\":9})")), 2);
 }
 
+TEST(GroupIdentity, AnAnnotationDoesNotOutvoteAnotherPolicy) {
+  const auto other = rule(R"({"policies":{"cpuPolicy":"coreSched"},
+                              "lsClass":{"cpuQOS":{"enable":true,"groupIdentity":2}}})");
+  EXPECT_EQ(bvtOf(other, podOf(R"({"metadata":{"labels":{"koordinator.sh/qosClass":"LS"},
+      "annotations":{"koordinator.sh/cpuQOS":"{\"enable\":true,\"groupIdentity\":1}"}}})")),
+            0);
+}
+
+TEST(GroupIdentity, PodsThatNobodyListsAndHostApplicationsHaveTheirClassesValue) {
+  FakeHost files(CgroupVersion::V1, {});
+  files.addPod(KubeQos::BestEffort, "listed", {"containerd://a"});
+  files.addPod(KubeQos::BestEffort, "dangling", {"containerd://b"});
+  files.setCgroupText(CgroupFile::CpuBvtWarpNs, kubepodsDir(CgroupDriver::Cgroupfs), "0");
+  const auto host = Host::detect(files.dirs());
+  ASSERT_TRUE(host);
+  States states;
+  EffectiveSlo slo = defaultSlo();
+  slo.qos = *api::decodeText<api::ResourceQOSStrategy>(
+      R"({"lsClass":{"cpuQOS":{"enable":true,"groupIdentity":2}},
+          "beClass":{"cpuQOS":{"enable":true,"groupIdentity":-1}}})");
+  api::HostApplicationSpec nginx;
+  nginx.name = "nginx";
+  nginx.qos = "LS";
+  slo.hostApplications = {nginx};
+  states.setSlo(slo);
+  states.setPods({podOf(R"({"metadata":{"uid":"listed"},
+                            "status":{"phase":"Running","qosClass":"BestEffort"}})")});
+  GroupIdentityHook hook(*host);
+  HookUpdates updates;
+  hook.prepare(states, updates);
+  EXPECT_THAT(texts(updates.pods),
+              ElementsAre("kubepods/besteffort/poddangling cpu.bvt_warp_ns=-1"));
+  EXPECT_THAT(texts(updates.qos),
+              testing::Contains("host-latency-sensitive/nginx cpu.bvt_warp_ns=2"));
+}
+
 }  // namespace
 }  // namespace koord::koordlet

@@ -29,10 +29,10 @@ Duration MetricCache::horizonOf(Metric metric) const {
     case Metric::NodeMemoryWithPageCache:
     case Metric::SystemCpu:
     case Metric::SystemMemory:
-      return horizons_.node;
     case Metric::BeCpuUsage:
     case Metric::BeCpuRealLimit:
     case Metric::BeCpuRequest:
+      return horizons_.node;
     case Metric::PodThrottled:
     case Metric::ContainerThrottled:
       return horizons_.brief;
@@ -137,6 +137,17 @@ std::optional<MetricCache::Window> MetricCache::aggregates(Metric metric, std::s
   for (std::size_t i = begin; i < end; ++i) values.push_back(series->sample(i).value);
   const Duration span = kTick * (series->sample(end - 1).at - series->sample(begin).at);
   return Window{aggregate(std::move(values)), span};
+}
+
+std::vector<std::pair<WallTime, double>> MetricCache::samples(Metric metric,
+                                                              std::string_view subject) const {
+  std::vector<std::pair<WallTime, double>> result;
+  const Series* series = find(metric, subject);
+  if (!series) return result;
+  result.reserve(series->size);
+  for (std::size_t i = 0; i < series->size; ++i)
+    result.emplace_back(epoch_ + kTick * series->sample(i).at, series->sample(i).value);
+  return result;
 }
 
 void MetricCache::collectGarbage(WallTime now) {

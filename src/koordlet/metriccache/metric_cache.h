@@ -38,6 +38,7 @@ enum class Metric : std::uint8_t {
   ContainerThrottled,
   HostAppCpu,
   HostAppMemory,
+  HostAppMemoryWithPageCache,
   // Percent of a GPU and bytes. The subject is the GPU's UUID, after "<pod uid>/" or
   // "<container id>/" where it is what these use of it.
   NodeGpuCore,
@@ -55,7 +56,7 @@ class MetricCache {
     Duration node = std::chrono::minutes(31);
     Duration subject =
         std::chrono::minutes(5) + std::chrono::seconds(10);  // pods, containers, host apps
-    Duration brief = std::chrono::minutes(1);  // BE totals and throttling, which only now matter
+    Duration brief = std::chrono::minutes(1);                // throttling, which only now matters
     bool operator==(const Horizons&) const = default;
   };
 
@@ -77,6 +78,10 @@ class MetricCache {
   };
   std::optional<Window> aggregates(Metric metric, std::string_view subject, WallTime from,
                                    WallTime to) const;
+
+  // All samples of a series, oldest first.
+  std::vector<std::pair<WallTime, double>> samples(Metric metric, std::string_view subject) const;
+  Duration nodeHorizon() const { return horizons_.node; }
 
   // Drops series whose last sample has left its horizon: pods that are gone.
   void collectGarbage(WallTime now);

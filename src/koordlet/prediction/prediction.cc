@@ -1,16 +1,14 @@
 #include "koordlet/prediction/prediction.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <filesystem>
 
 #include "base/file.h"
 #include "base/log.h"
+#include "koordlet/system/small_file.h"
 #include "model/pod_requests.h"
 #include "model/resources.h"
 #include "model/well_known.h"
@@ -72,23 +70,6 @@ PodDemand demandOf(const PodView& view, WallTime now) {
   return {view.uid(), model::priorityClassWithDefault(pod), amountIn(model::podRequests(pod)),
           pod.metadata.creationTimestamp ? now - *pod.metadata.creationTimestamp : Duration::max(),
           pod.metadata.deletionTimestamp || !view.active()};
-}
-
-// Readers see the old file or the new one. It is not forced to the disk, which may take seconds
-// when jobs write: after a power failure a torn file is found out and dropped.
-Result<> writeRenamed(const std::string& path, std::string_view text) {
-  const std::string half = path + std::string(kHalfWritten);
-  const int fd = ::open(half.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return fail(errnoError("open " + half, errno));
-  const auto written = ::write(fd, text.data(), text.size());
-  const int problem = written < 0                                       ? errno
-                      : static_cast<std::size_t>(written) < text.size() ? ENOSPC
-                                                                        : 0;
-  ::close(fd);
-  if (problem == 0 && ::rename(half.c_str(), path.c_str()) == 0) return {};
-  const int why = problem ? problem : errno;
-  ::unlink(half.c_str());
-  return fail(errnoError("write " + path, why));
 }
 
 }  // namespace
@@ -253,7 +234,7 @@ void Prediction::save() {
     // Uids are file names here; what would lead elsewhere is not kept.
     if (key.find('/') != std::string::npos || key.starts_with('.')) continue;
     Model& model = models_.find(key)->second;
-    const auto written = writeRenamed(fileOf(key), toJson(model.save(key, now)) + "\n");
+    const auto written = replaceFile(fileOf(key), toJson(model.save(key, now)) + "\n");
     if (!written) problem = written.error().message;
     model.saved = now;
   }

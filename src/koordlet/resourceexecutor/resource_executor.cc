@@ -147,12 +147,12 @@ ResourceExecutor::BatchResult ResourceExecutor::updateBatch(std::span<const Cgro
   return result;
 }
 
-bool ResourceExecutor::loosen(const CgroupUpdate& update, BatchResult& result) {
+bool ResourceExecutor::loosen(const CgroupUpdate& update, Caching caching, BatchResult& result) {
   const auto path = cgroupFilePath(host_.layout, update.file, update.dir);
   if (!path) return true;
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
   const std::string key = *path + '#' + std::string(nameOf(update.file));
-  if (fresh(key, update, version)) return true;
+  if (caching == Caching::Yes && fresh(key, update, version)) return true;
   if (!supported(update.file, update.dir)) return true;
   const auto current = readSmallFile(*path);
   if (!current) return current.error().code == ErrorCode::NotFound;
@@ -166,24 +166,23 @@ bool ResourceExecutor::loosen(const CgroupUpdate& update, BatchResult& result) {
   }
   if (*outcome == UpdateOutcome::Written) ++result.written;
   if (**merged != update.value) return false;
-  remember(key, update.value);
+  if (caching == Caching::Yes) remember(key, update.value);
   return true;
 }
 
 ResourceExecutor::BatchResult ResourceExecutor::updateLeveled(
-    std::span<const std::vector<CgroupUpdate>> levels) {
+    std::span<const std::vector<CgroupUpdate>> levels, Caching caching) {
   BatchResult result;
   std::vector<const CgroupUpdate*> second;
   for (const auto& level : levels)
     for (const auto& one : level) {
       if (!isMergeable(one.file)) {
-        updateOne(one, Caching::Yes, result);
-      } else if (!loosen(one, result)) {
+        updateOne(one, caching, result);
+      } else if (!loosen(one, caching, result)) {
         second.push_back(&one);
       }
     }
-  for (const CgroupUpdate* one : second | std::views::reverse)
-    updateOne(*one, Caching::Yes, result);
+  for (const CgroupUpdate* one : second | std::views::reverse) updateOne(*one, caching, result);
   return result;
 }
 

@@ -60,7 +60,8 @@ class ResourceExecutor {
   // Levels from top (QoS class) to bottom (container). First pass, top down: what grows is written,
   // so that a parent is never tighter than its child wants; cpusets become the union of old and
   // new. Second pass, bottom up: everything gets its target.
-  BatchResult updateLeveled(std::span<const std::vector<CgroupUpdate>> levels);
+  BatchResult updateLeveled(std::span<const std::vector<CgroupUpdate>> levels,
+                            Caching caching = Caching::Yes);
 
   // Forgets values not handed in for a while. Call about once a minute.
   void collectGarbage();
@@ -81,7 +82,7 @@ class ResourceExecutor {
   Result<UpdateOutcome> writeIfDifferent(const CgroupUpdate& update, const std::string& path,
                                          std::string_view value);
   // First pass for one update; true when it needs no second pass.
-  bool loosen(const CgroupUpdate& update, BatchResult& result);
+  bool loosen(const CgroupUpdate& update, Caching caching, BatchResult& result);
   void updateOne(const CgroupUpdate& update, Caching caching, BatchResult& result);
   void logFailure(const CgroupUpdate& update, const Error& error);
 

@@ -4,6 +4,7 @@
 
 #include "koordlet/states/node_metric_reporter.h"
 #include "model/priority.h"
+#include "model/resources.h"
 #include "model/well_known.h"
 
 // From samples to the numbers of NodeMetric's status.
@@ -22,6 +23,15 @@ api::ResourceMap amounts(std::int64_t milli, std::int64_t bytes) {
 
 api::ResourceMap resourceMap(double cores, double bytes) {
   return amounts(static_cast<std::int64_t>(cores * 1000), static_cast<std::int64_t>(bytes));
+}
+
+// The system is sampled from when the pods are known, the node from the start: over the first
+// window the average of the part can be above that of the whole.
+api::ResourceMap notMore(api::ResourceMap part, const api::ResourceMap& whole) {
+  for (const auto* name : {"cpu", "memory"})
+    if (model::amountOf(whole.resources, name) < model::amountOf(part.resources, name))
+      part.resources[name] = model::amountOf(whole.resources, name);
+  return part;
 }
 
 std::string withOwner(std::string_view owner, const std::string& uuid) {
@@ -146,7 +156,7 @@ std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy
   info.aggregatedNodeUsages =
       windows.aggregated(Metric::NodeCpu, nodeMemory, policy.aggregateWindows);
   if (auto system = windows.averages(Metric::SystemCpu, Metric::SystemMemory, "", policy.window))
-    info.systemUsage = *std::move(system);
+    info.systemUsage = notMore(*std::move(system), info.nodeUsage);
   info.aggregatedSystemUsages =
       windows.aggregated(Metric::SystemCpu, Metric::SystemMemory, policy.aggregateWindows);
 
@@ -168,8 +178,9 @@ std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy
 
   if (states.slo()) {
     for (const auto& application : states.slo()->hostApplications) {
-      auto usage = windows.averages(Metric::HostAppCpu, Metric::HostAppMemory, application.name,
-                                    policy.window);
+      auto usage = windows.averages(
+          Metric::HostAppCpu, cached ? Metric::HostAppMemoryWithPageCache : Metric::HostAppMemory,
+          application.name, policy.window);
       if (!usage) continue;
       status.hostApplicationMetric.push_back(
           {application.name, *std::move(usage), application.priority, application.qos});

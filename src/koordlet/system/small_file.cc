@@ -67,6 +67,24 @@ Result<> writeSmallFile(const std::string& path, std::string_view text) {
   return {};
 }
 
+Result<> replaceFile(const std::string& path, std::string_view text) {
+  const std::string half = path + ".tmp";
+  const int fd = ::open(half.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return fail(fileError("open", half, errno));
+  int problem = 0;
+  for (std::size_t done = 0; done < text.size() && problem == 0;) {
+    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n > 0) done += static_cast<std::size_t>(n);
+    if (n == 0) problem = ENOSPC;
+    if (n < 0 && errno != EINTR) problem = errno;
+  }
+  ::close(fd);
+  if (problem == 0 && ::rename(half.c_str(), path.c_str()) != 0) problem = errno;
+  if (problem == 0) return {};
+  ::unlink(half.c_str());
+  return fail(fileError("write", path, problem));
+}
+
 bool pathExists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }

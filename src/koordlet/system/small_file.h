@@ -20,6 +20,11 @@ Result<> readSmallFile(const std::string& path, std::string& content);
 // value.
 Result<> writeSmallFile(const std::string& path, std::string_view text);
 
+// Puts a file with that text in the place of the old one, in one step: readers and the next start see
+// either of both. It is not forced to the disk, which may take seconds while jobs write, so after a
+// power failure the file may be damaged.
+Result<> replaceFile(const std::string& path, std::string_view text);
+
 bool pathExists(const std::string& path);
 // Names of the directories in a directory, sorted; empty when it cannot be read.
 std::vector<std::string> listDirs(const std::string& path);

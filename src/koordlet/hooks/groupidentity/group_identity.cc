@@ -1,7 +1,10 @@
 #include "koordlet/hooks/groupidentity/group_identity.h"
 
+#include <unordered_set>
+
 #include "base/json.h"
 #include "base/log.h"
+#include "koordlet/states/host_application.h"
 #include "koordlet/system/small_file.h"
 #include "model/well_known.h"
 
@@ -40,6 +43,7 @@ GroupIdentityRule groupIdentityRule(const api::ResourceQOSStrategy& strategy) {
   const std::string policy =
       strategy.policies ? strategy.policies->cpuPolicy.value_or("") : std::string();
   if (!policy.empty() && policy != "groupIdentity") return rule;
+  rule.active = true;
   bool beEnabled = false;
   rule.lsr = valueOf(strategy.lsrClass, rule.lsrEnabled);
   rule.ls = valueOf(strategy.lsClass, rule.lsEnabled);
@@ -48,6 +52,7 @@ GroupIdentityRule groupIdentityRule(const api::ResourceQOSStrategy& strategy) {
 }
 
 std::int64_t bvtOf(const GroupIdentityRule& rule, const PodView& pod) {
+  if (!rule.active) return 0;
   if (const auto own = annotated(pod)) return *own;
   switch (pod.qos) {
     case model::Qos::LSE:
@@ -60,15 +65,26 @@ std::int64_t bvtOf(const GroupIdentityRule& rule, const PodView& pod) {
     default:
       break;
   }
-  switch (pod.kubeQos) {
-    case KubeQos::Guaranteed:
-      return rule.lsrEnabled ? rule.lsr : rule.lsEnabled ? rule.ls : 0;
-    case KubeQos::Burstable:
+  return bvtOfUnknownPod(rule, pod.kubeQos);
+}
+
+std::int64_t bvtOfUnknownPod(const GroupIdentityRule& rule, KubeQos qos) {
+  if (qos != KubeQos::Guaranteed) return bvtOf(rule, qos);
+  return rule.lsrEnabled ? rule.lsr : rule.lsEnabled ? rule.ls : 0;
+}
+
+std::int64_t bvtOf(const GroupIdentityRule& rule, const api::HostApplicationSpec& application) {
+  switch (model::parseQos(application.qos)) {
+    case model::Qos::LSE:
+    case model::Qos::LSR:
+      return rule.lsr;
+    case model::Qos::LS:
       return rule.ls;
-    case KubeQos::BestEffort:
-      break;
+    case model::Qos::BE:
+      return rule.be;
+    default:
+      return 0;
   }
-  return rule.be;
 }
 
 std::int64_t bvtOf(const GroupIdentityRule& rule, KubeQos qosDirectory) {
@@ -116,9 +132,30 @@ void GroupIdentityHook::prepare(const States& states, HookUpdates& updates) {
     active_ = !current || *current != "0";
   }
   if (!active_) return;
-  for (const KubeQos qos : {KubeQos::Guaranteed, KubeQos::Burstable, KubeQos::BestEffort})
-    updates.qos.push_back({CgroupFile::CpuBvtWarpNs, qosDir(host_.driver, qos),
-                           std::to_string(bvtOf(rule_, qos)), "GroupIdentity"});
+  addDirectories(states, updates);
+}
+
+// Besides the pods: the QoS classes, host applications, and pods that nobody lists any more, whose
+// processes may run for a while yet.
+void GroupIdentityHook::addDirectories(const States& states, HookUpdates& updates) const {
+  const auto set = [](std::vector<CgroupUpdate>& to, std::string dir, std::int64_t value) {
+    to.push_back(
+        {CgroupFile::CpuBvtWarpNs, std::move(dir), std::to_string(value), "GroupIdentity"});
+  };
+  std::unordered_set<std::string_view> known;
+  for (const auto& pod : states.pods())
+    if (pod.active()) known.insert(pod.dir);
+  for (const KubeQos qos : kKubeQosClasses) {
+    const std::string top = qosDir(host_.driver, qos);
+    set(updates.qos, top, bvtOf(rule_, qos));
+    for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpu, top)))
+      if (std::string dir = joinPath(top, name);
+          parsePodDirName(host_.driver, name) && !known.contains(dir))
+        set(updates.pods, std::move(dir), bvtOfUnknownPod(rule_, qos));
+  }
+  for (const auto& application : states.slo()->hostApplications)
+    if (std::string dir = hostApplicationDir(application, host_.driver); !dir.empty())
+      set(updates.qos, std::move(dir), bvtOf(rule_, application));
 }
 
 void GroupIdentityHook::wanted(const PodView& pod, HookUpdates& updates) {

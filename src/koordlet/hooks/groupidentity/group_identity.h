@@ -12,6 +12,7 @@ struct GroupIdentityRule {
   std::int64_t lsr = 0;
   std::int64_t ls = 0;
   std::int64_t be = 0;
+  bool active = false;  // the policy is group identity
   bool lsrEnabled = false;
   bool lsEnabled = false;
   bool enabled() const { return lsr != 0 || ls != 0 || be != 0; }
@@ -19,6 +20,9 @@ struct GroupIdentityRule {
 GroupIdentityRule groupIdentityRule(const api::ResourceQOSStrategy& strategy);
 std::int64_t bvtOf(const GroupIdentityRule& rule, const PodView& pod);
 std::int64_t bvtOf(const GroupIdentityRule& rule, KubeQos qosDirectory);
+// Of a pod of which only the directory is known, and of a host application.
+std::int64_t bvtOfUnknownPod(const GroupIdentityRule& rule, KubeQos qos);
+std::int64_t bvtOf(const GroupIdentityRule& rule, const api::HostApplicationSpec& application);
 
 class GroupIdentityHook final : public Hook {
  public:
@@ -29,6 +33,7 @@ class GroupIdentityHook final : public Hook {
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
  private:
+  void addDirectories(const States& states, HookUpdates& updates) const;
   // The kernel's switch for all of it; false when it cannot be turned on.
   bool switchOn() const;
 

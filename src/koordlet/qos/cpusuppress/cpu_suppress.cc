@@ -28,6 +28,12 @@
 // bottom. Directories are listed and not taken from the pod list: sandboxes and pods on their way
 // out have processes, too.
 //
+// Kubelet's static CPU manager gives CPUs to single pods, and resets the cpusets of all other
+// containers every ten seconds. CPUs that it has given away are never best effort's, suppressed or
+// not. Pods and the QoS class then get all that best effort may ever have, and only containers, on
+// which kubelet insists as well, the chosen set: it is looked at again every second, so that a reset
+// lasts no longer.
+//
 // A missing input (no NodeSLO, no sample within two intervals, no pods) leaves everything as it is:
 // no data is no reason to give CPUs to anybody. Cost: O(pods + CPUs) and some file reads per
 // second. Rules: cpusuppress of upstream's koordlet.
@@ -131,6 +137,19 @@ Result<cpusuppress::Budget> CpuSuppress::budget() {
   return cpusuppress::computeBudget(input);
 }
 
+Result<CpuSet> CpuSuppress::currentCpus() {
+  const std::string top = host_.besteffort();
+  auto least = reader_.cpuset(top);
+  if (!kubelet_.isStatic() || !least) return least;
+  // Only containers have the chosen set; those with more were reset, or are sandboxes.
+  for (const auto& pod : listDirs(host_.layout.dir(Subsystem::Cpuset, top)))
+    for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpuset, joinPath(top, pod)))) {
+      auto cpus = reader_.cpuset(joinPath(joinPath(top, pod), name));
+      if (cpus && !cpus->empty() && cpus->size() < least->size()) least = std::move(cpus);
+    }
+  return least;
+}
+
 std::vector<CpuPlace> CpuSuppress::usableCpus() {
   std::vector<CpuPlace> cpus = host_.topology->cpus;
   const auto allowed = reader_.cpuset(host_.kubepods());
@@ -139,8 +158,29 @@ std::vector<CpuPlace> CpuSuppress::usableCpus() {
   return cpus;
 }
 
+CpuSet CpuSuppress::excluded() {
+  if (auto state = readCpuManagerState(host_.dirs)) {
+    kubelet_ = *std::move(state);
+  } else {
+    log::v(4, "the last known state of kubelet's CPU manager stays: {}", state.error().message);
+  }
+  const CpuTopology* topology = host_.topology ? &*host_.topology : nullptr;
+  const CpuSet owned = cpusuppress::ownedByKubelet(kubelet_, states_.pods());
+  if (!states_.node()) return owned;
+  return owned.unionWith(cpusuppress::excludedCpus(states_.node()->metadata.annotations, topology));
+}
+
+void CpuSuppress::policyChanged() {
+  const EffectiveSlo* slo = states_.slo();
+  if (!slo) return;
+  const bool byQuota =
+      slo->beEnabled() && slo->threshold.cpuSuppressPolicy.value_or("") == kQuotaPolicy;
+  if (!byQuota) recoverQuota();
+}
+
 void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
-  const auto current = reader_.cpuset(host_.besteffort());
+  const CpuSet forbidden = excluded();  // also learns kubelet's policy
+  const auto current = currentCpus();
   if (!current) {
     log::v(4, "best effort not suppressed: {}", current.error().message);
     return;
@@ -148,7 +188,7 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
   cpusuppress::CpusetInput input;
   input.cpus = usableCpus();
   input.pods = cpusuppress::pinnedPods(states_.pods());
-  input.excluded = cpusuppress::excludedCpus(states_.node()->metadata.annotations);
+  input.excluded = forbidden;
   input.current = *current;
   input.budgetMilli = budgetMilli;
   const CpuSet chosen = cpusuppress::chooseCpuset(input);
@@ -157,7 +197,10 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
     return;
   }
   status_.reason += fmt::format(", on CPUs {}", chosen.toString());
-  writeCpuset(chosen, "AdjustBEByNodeCPUUsage");
+  const CpuSet above = kubelet_.isStatic()
+                           ? cpusuppress::unsuppressedCpuset(input.cpus, input.pods, input.excluded)
+                           : chosen;
+  writeCpuset(chosen, above, "AdjustBEByNodeCPUUsage");
   metrics_.beSuppress("cpuset", chosen.size());
 }
 
@@ -185,11 +228,9 @@ void CpuSuppress::adjustQuota(std::int64_t budgetMilli) {
 
 void CpuSuppress::recoverCpuset() {
   if (!host_.topology) return;
-  const auto excluded =
-      states_.node() ? cpusuppress::excludedCpus(states_.node()->metadata.annotations) : CpuSet{};
   const CpuSet all = cpusuppress::unsuppressedCpuset(
-      usableCpus(), cpusuppress::pinnedPods(states_.pods()), excluded);
-  if (!all.empty()) writeCpuset(all, "suppressBECPU");
+      usableCpus(), cpusuppress::pinnedPods(states_.pods()), excluded());
+  if (!all.empty()) writeCpuset(all, all, "suppressBECPU");
 }
 
 void CpuSuppress::recoverQuota() {
@@ -201,23 +242,25 @@ void CpuSuppress::recoverQuota() {
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
 }
 
-void CpuSuppress::writeCpuset(const CpuSet& cpus, const std::string& reason) {
+void CpuSuppress::writeCpuset(const CpuSet& cpus, const CpuSet& above, const std::string& reason) {
   const std::string value = cpus.toString();
+  const std::string upper = above.toString();
   const std::string top = host_.besteffort();
   std::vector<CgroupUpdate> levels[3];
-  levels[0].push_back({CgroupFile::CpusetCpus, top, value, reason});
+  levels[0].push_back({CgroupFile::CpusetCpus, top, upper, reason});
   // By directory, not by pod: sandboxes and pods that are on their way out are in nobody's list.
   for (const auto& podName : listDirs(host_.layout.dir(Subsystem::Cpuset, top))) {
     const std::string pod = joinPath(top, podName);
-    levels[1].push_back({CgroupFile::CpusetCpus, pod, value, reason});
+    levels[1].push_back({CgroupFile::CpusetCpus, pod, upper, reason});
     for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpuset, pod)))
       levels[2].push_back({CgroupFile::CpusetCpus, joinPath(pod, name), value, reason});
   }
-  executor_.updateLeveled(levels);
+  executor_.updateLeveled(
+      levels, kubelet_.isStatic() ? ResourceExecutor::Caching::No : ResourceExecutor::Caching::Yes);
 }
 
 void CpuSuppress::readBack() {
-  if (const auto cpus = reader_.cpuset(host_.besteffort())) status_.beCpuset = cpus->toString();
+  if (const auto cpus = currentCpus()) status_.beCpuset = cpus->toString();
   if (const auto quota = reader_.cfsQuotaUs(host_.besteffort())) status_.beQuotaUs = *quota;
 }
 

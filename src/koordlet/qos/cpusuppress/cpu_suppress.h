@@ -13,6 +13,7 @@
 #include "koordlet/resourceexecutor/resource_executor.h"
 #include "koordlet/states/states.h"
 #include "koordlet/system/cgroup_reader.h"
+#include "koordlet/system/cpu_manager_state.h"
 
 namespace koord::koordlet {
 
@@ -38,17 +39,24 @@ class CpuSuppress {
 
   // One round.
   void run();
+  // NodeSLO changed: a quota that is no longer wanted is given back now, since pods are about to be
+  // told quotas of their own, and the kernel takes none above their parent's.
+  void policyChanged();
   const Status& status() const { return status_; }
 
  private:
   Result<cpusuppress::Budget> budget();
+  // What best effort has now.
+  Result<CpuSet> currentCpus();
   // Of the machine, those that kubepods may use: nothing below it can have others.
   std::vector<CpuPlace> usableCpus();
   void adjustCpuset(std::int64_t budgetMilli);
   void adjustQuota(std::int64_t budgetMilli);
   void recoverCpuset();
   void recoverQuota();
-  void writeCpuset(const CpuSet& cpus, const std::string& reason);
+  // CPUs that best effort must not have, whatever the budget.
+  CpuSet excluded();
+  void writeCpuset(const CpuSet& cpus, const CpuSet& above, const std::string& reason);
   void readBack();
 
   const Host& host_;
@@ -59,6 +67,7 @@ class CpuSuppress {
   Metrics& metrics_;
   Duration collectInterval_;
   CgroupReader reader_;
+  CpuManagerState kubelet_;  // as last read
   bool quotaRecovered_ = false;
   Status status_;
 };

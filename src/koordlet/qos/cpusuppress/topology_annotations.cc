@@ -1,7 +1,11 @@
 #include "koordlet/qos/cpusuppress/topology_annotations.h"
 
+#include <algorithm>
+
 #include "base/json.h"
+#include "koordlet/system/take_cpus.h"
 #include "model/node_reservation.h"
+#include "model/resources.h"
 #include "model/well_known.h"
 
 namespace koord::koordlet::cpusuppress {
@@ -11,13 +15,40 @@ CpuSet cpusIn(std::string_view text) {
   return CpuSet::parse(text).value_or(CpuSet{});
 }
 
+CpuSet reservedIn(const model::NodeReservation& reservation, const CpuTopology* topology) {
+  if (!reservation.reservedCPUs.empty()) return cpusIn(reservation.reservedCPUs);
+  // Quantities round up: a part of a CPU cannot be set aside.
+  const std::int64_t count = model::amountOf(reservation.resources, model::kCpu).value();
+  if (!topology || count <= 0) return {};
+  const auto all = static_cast<std::int64_t>(topology->count());
+  return takeByTopology(*topology, topology->all(), static_cast<int>(std::min(count, all)))
+      .value_or(CpuSet{});
+}
+
+bool pinnedByKoordinator(const PodView& view) {
+  if (view.qos == model::Qos::LS || view.qos == model::Qos::BE) return true;
+  const auto* text = api::findIn(view.pod->metadata.annotations, model::kAnnotationResourceStatus);
+  const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
+  return document && !textAt(*document, "cpuset").empty();
+}
+
 }  // namespace
 
-CpuSet excludedCpus(const api::StringMap& nodeAnnotations) {
+CpuSet ownedByKubelet(const CpuManagerState& state, const std::vector<PodView>& pods) {
+  CpuSet owned;
+  for (const auto& [uid, cpus] : state.owned) {
+    const auto view = std::ranges::find(pods, uid, [](const PodView& pod) { return pod.uid(); });
+    // A pod that is not listed yet owns them, too.
+    if (view == pods.end() || !pinnedByKoordinator(*view)) owned = owned.unionWith(cpus);
+  }
+  return owned;
+}
+
+CpuSet excludedCpus(const api::StringMap& nodeAnnotations, const CpuTopology* topology) {
   CpuSet excluded;
   if (const auto reservation = model::readNodeReservation(nodeAnnotations);
       reservation && *reservation)
-    excluded = cpusIn((*reservation)->reservedCPUs);
+    excluded = reservedIn(**reservation, topology);
   if (const auto* text = api::findIn(nodeAnnotations, model::kAnnotationSystemQosResource)) {
     const auto document = parseJson(*text);
     if (document) {

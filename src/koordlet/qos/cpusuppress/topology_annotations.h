@@ -6,12 +6,18 @@
 #include "base/cpuset.h"
 #include "koordlet/qos/cpusuppress/cpuset_policy.h"
 #include "koordlet/states/pod_view.h"
+#include "koordlet/system/cpu_manager_state.h"
 
 namespace koord::koordlet::cpusuppress {
 
 // Of a node: CPUs reserved for what runs outside Kubernetes, and those that the system QoS has to
-// itself. What cannot be read excludes nothing.
-CpuSet excludedCpus(const api::StringMap& nodeAnnotations);
+// itself. What cannot be read excludes nothing. Where only a number of CPUs is reserved, the
+// topology says which; nullptr when it is not known.
+CpuSet excludedCpus(const api::StringMap& nodeAnnotations, const CpuTopology* topology);
+
+// CPUs that kubelet gave to single pods for good. Pods that Koordinator pins itself do not count:
+// kubelet's record of them is wrong.
+CpuSet ownedByKubelet(const CpuManagerState& state, const std::vector<PodView>& pods);
 
 // The pods that the scheduler pinned to CPUs.
 std::vector<PinnedPod> pinnedPods(const std::vector<PodView>& pods);

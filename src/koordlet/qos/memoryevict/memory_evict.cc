@@ -138,8 +138,9 @@ Task<void> MemoryEvict::evict(std::vector<EvictionTask> tasks) {
   auto evicting = evictor_.evict(std::move(tasks));
   const EvictionResult result = co_await evicting;
   evicting_ = false;
+  // A refused eviction also waits: what refused it (a budget) changes slower than once a second.
+  if (!result.evicted.empty() || !result.refused.empty()) lastEviction_ = executor_.steadyNow();
   if (!result.evicted.empty()) {
-    lastEviction_ = executor_.steadyNow();
     const std::string pods = fmt::format("{}", fmt::join(result.evicted, ", "));
     status_.lastEviction = fmt::format("{} {}", formatTime(executor_.wallNow()), pods);
     status_.reason += "; evicted " + pods;

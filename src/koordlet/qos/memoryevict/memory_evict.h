@@ -52,7 +52,7 @@ class MemoryEvict {
   Duration collectInterval_;
   Duration coolDown_;
   bool evicting_ = false;
-  std::optional<SteadyTime> lastEviction_;
+  std::optional<SteadyTime> lastEviction_;  // or attempt at one
   Status status_;
   TaskGroup tasks_;
 };

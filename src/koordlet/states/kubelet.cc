@@ -8,7 +8,8 @@
 
 namespace koord::koordlet {
 
-Result<std::string> kubeletPodsUrl(const api::Node& node, const KubeletOptions& options) {
+Result<std::string> kubeletUrl(const api::Node& node, const KubeletOptions& options,
+                               std::string_view path) {
   std::string host;
   for (const auto& address : node.status.addresses)
     if (address.type == options.addressType && host.empty()) host = address.address;
@@ -17,13 +18,13 @@ Result<std::string> kubeletPodsUrl(const api::Node& node, const KubeletOptions& 
                 fmt::format("node {} has no address of type {} (--kubelet-preferred-address-type)",
                             node.metadata.name, options.addressType));
   if (host.find(':') != std::string::npos) host = fmt::format("[{}]", host);
-  if (options.insecure) return fmt::format("http://{}:{}/pods/", host, options.readOnlyPort);
+  if (options.insecure) return fmt::format("http://{}:{}{}", host, options.readOnlyPort, path);
   const auto& endpoint = node.status.daemonEndpoints.kubeletEndpoint;
   if (!endpoint || endpoint->Port <= 0)
     return fail(
         ErrorCode::NotFound,
         fmt::format("node {} has no status.daemonEndpoints.kubeletEndpoint", node.metadata.name));
-  return fmt::format("https://{}:{}/pods/", host, endpoint->Port);
+  return fmt::format("https://{}:{}{}", host, endpoint->Port, path);
 }
 
 Result<std::vector<std::shared_ptr<const api::Pod>>> decodePodList(std::string_view body) {
@@ -71,9 +72,8 @@ Task<Result<>> KubeletSource::authenticate(net::HttpRequest& request) {
   co_return Result<>{};
 }
 
-Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> KubeletSource::list(
-    const api::Node& node) {
-  auto url = kubeletPodsUrl(node, options_);
+Task<Result<std::string>> KubeletSource::fetch(const api::Node& node, std::string path) {
+  auto url = kubeletUrl(node, options_, path);
   if (!url) co_return fail(std::move(url.error()));
   net::HttpRequest request;
   request.url = *url;
@@ -89,7 +89,7 @@ Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> KubeletSource::list(
   auto task = client_.fetch(executor_, std::move(request));
   auto response = co_await task;
   if (!response) co_return fail(std::move(response.error()));
-  metrics_.kubeletRequest("/pods/", response->status, executor_.steadyNow() - start);
+  metrics_.kubeletRequest(path, response->status, executor_.steadyNow() - start);
   if (response->status != 200) {
     Error error{
         codeOfHttpStatus(response->status),
@@ -97,7 +97,22 @@ Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> KubeletSource::list(
         {}};
     co_return fail(std::move(error));
   }
-  co_return decodePodList(response->body);
+  co_return std::move(response->body);
+}
+
+Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> KubeletSource::list(
+    const api::Node& node) {
+  auto fetching = fetch(node, "/pods/");
+  auto body = co_await fetching;
+  if (!body) co_return fail(std::move(body.error()));
+  co_return decodePodList(*body);
+}
+
+Task<Result<json::value>> KubeletSource::config(const api::Node& node) {
+  auto fetching = fetch(node, "/configz");
+  auto body = co_await fetching;
+  if (!body) co_return fail(std::move(body.error()));
+  co_return parseJson(*body);
 }
 
 }  // namespace koord::koordlet

@@ -22,6 +22,13 @@ class PodSource {
       const api::Node& node) = 0;
 };
 
+// Kubelet's answer to GET /configz. NotFound where it has none.
+class KubeletConfigSource {
+ public:
+  virtual ~KubeletConfigSource() = default;
+  virtual Task<Result<json::value>> config(const api::Node& node) = 0;
+};
+
 struct KubeletOptions {
   std::string addressType = "InternalIP";  // which of the node's addresses
   std::chrono::milliseconds timeout{3000};
@@ -33,13 +40,16 @@ struct KubeletOptions {
   std::shared_ptr<kube::CredentialSource> credentials;  // null = those of tls alone
 };
 
-class KubeletSource final : public PodSource {
+class KubeletSource final : public PodSource, public KubeletConfigSource {
  public:
   KubeletSource(Executor& executor, net::HttpClient& client, KubeletOptions options,
                 Metrics& metrics);
   Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(const api::Node& node) override;
+  Task<Result<json::value>> config(const api::Node& node) override;
 
  private:
+  // The body of the answer to GET of a path, "/pods/".
+  Task<Result<std::string>> fetch(const api::Node& node, std::string path);
   Task<Result<>> authenticate(net::HttpRequest& request);
 
   Executor& executor_;
@@ -50,7 +60,8 @@ class KubeletSource final : public PodSource {
 };
 
 // "https://10.0.0.7:10250/pods/"; an error names what the Node lacks.
-Result<std::string> kubeletPodsUrl(const api::Node& node, const KubeletOptions& options);
+Result<std::string> kubeletUrl(const api::Node& node, const KubeletOptions& options,
+                               std::string_view path);
 // A PodList; items that cannot be read are left out and logged.
 Result<std::vector<std::shared_ptr<const api::Pod>>> decodePodList(std::string_view body);
 

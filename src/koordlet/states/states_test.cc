@@ -74,12 +74,12 @@ TEST(Kubelet, TheUrlComesFromTheNode) {
   const auto node = *api::decodeText<api::Node>(
       R"({"metadata":{"name":"n"},"status":{"addresses":[{"type":"Hostname","address":"h"},
           {"type":"InternalIP","address":"fd00::7"}],"daemonEndpoints":{"kubeletEndpoint":{"Port":10250}}}})");
-  EXPECT_EQ(kubeletPodsUrl(node, {}).value(), "https://[fd00::7]:10250/pods/");
-  EXPECT_EQ(kubeletPodsUrl(node, {.addressType = "Hostname", .insecure = true}).value(),
+  EXPECT_EQ(kubeletUrl(node, {}, "/pods/").value(), "https://[fd00::7]:10250/pods/");
+  EXPECT_EQ(kubeletUrl(node, {.addressType = "Hostname", .insecure = true}, "/pods/").value(),
             "http://h:10255/pods/");
-  EXPECT_THAT(kubeletPodsUrl(node, {.addressType = "ExternalIP"}).error().message,
+  EXPECT_THAT(kubeletUrl(node, {.addressType = "ExternalIP"}, "/pods/").error().message,
               HasSubstr("ExternalIP"));
-  EXPECT_THAT(kubeletPodsUrl(api::Node{}, {}).error().message, HasSubstr("InternalIP"));
+  EXPECT_THAT(kubeletUrl(api::Node{}, {}, "/pods/").error().message, HasSubstr("InternalIP"));
 }
 
 TEST(Kubelet, APodThatCannotBeReadDoesNotHideTheOthers) {

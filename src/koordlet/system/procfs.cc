@@ -111,6 +111,39 @@ Result<MemInfo> readMemInfo(const std::string& procRoot) {
   return info;
 }
 
+Result<std::vector<std::int64_t>> readZoneMemory(const HostDirs& dirs) {
+  const std::string base = dirs.sysRoot + "devices/system/node/";
+  std::vector<std::int64_t> zones;
+  for (;;) {
+    const std::string dir = fmt::format("{}node{}", base, zones.size());
+    const auto text = readSmallFile(dir + "/meminfo");
+    if (!text && text.error().code == ErrorCode::NotFound) break;
+    if (!text) return fail(text.error());
+    std::int64_t bytes = -1;
+    forEachLine(*text, [&](std::string_view line) {  // "Node 0 MemTotal:  65 kB"
+      takeWord(line);
+      takeWord(line);
+      if (takeWord(line) != "MemTotal:") return;
+      if (const auto kib = parseInt(takeWord(line))) bytes = *kib * 1024;
+    });
+    if (bytes < 0) return fail(ErrorCode::Invalid, dir + "/meminfo: no MemTotal");
+    for (const auto& size : listDirs(dir + "/hugepages")) {  // "hugepages-2048kB"
+      const auto kib =
+          parseInt(std::string_view(size)
+                       .substr(0, size.size() - 2)
+                       .substr(std::min(size.size() - 2, std::string_view("hugepages-").size())));
+      const auto pages = readSmallFile(fmt::format("{}/hugepages/{}/nr_hugepages", dir, size));
+      const auto count = pages ? parseInt(*pages) : Result<std::int64_t>(0);
+      if (kib && count) bytes -= *kib * 1024 * *count;
+    }
+    zones.push_back(std::max<std::int64_t>(bytes, 0));
+  }
+  if (!zones.empty()) return zones;
+  const auto memory = readMemInfo(dirs.procRoot);
+  if (!memory) return fail(memory.error());
+  return std::vector<std::int64_t>{memory->total};
+}
+
 Result<std::string> cgroupDriverOfKubelet(const std::string& procRoot) {
   for (const auto& pid : listDirs(procRoot)) {
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "koordlet/system/host_dirs.h"
 
 namespace koord::koordlet {
 
@@ -28,6 +29,10 @@ struct MemInfo {  // bytes
   std::int64_t used() const { return total - available; }
 };
 Result<MemInfo> readMemInfo(const std::string& procRoot);
+
+// Bytes of ordinary memory (without huge pages) of each NUMA node, from 0 on without gaps; a machine
+// that does not show any has one.
+Result<std::vector<std::int64_t>> readZoneMemory(const HostDirs& dirs);
 
 // How kubelet on this machine was told to make cgroups; NotFound when no kubelet runs.
 Result<std::string> cgroupDriverOfKubelet(const std::string& procRoot);

@@ -1,0 +1,239 @@
+#include "koordlet/topology/node_topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/codec.h"
+#include "koordlet/system/take_cpus.h"
+#include "model/node_reservation.h"
+#include "model/resources.h"
+#include "model/well_known.h"
+
+namespace koord::koordlet {
+namespace {
+
+constexpr std::string_view kLabelNumaReservation = "node.koordinator.sh/enable-numa-reservation";
+
+// How many CPUs an amount stands for; a part of one counts as one.
+int wholeCpus(std::int64_t milli, const CpuTopology& cpus) {
+  const auto all = static_cast<std::int64_t>(cpus.count());
+  return static_cast<int>(std::clamp<std::int64_t>((milli + 999) / 1000, 0, all));
+}
+
+CpuSet listed(std::string_view text) {
+  return CpuSet::parse(text).value_or(CpuSet{});
+}
+
+struct Status {
+  CpuSet cpus;
+  model::Qos qos = model::Qos::None;
+};
+std::optional<Status> pinnedBy(const PodView& view) {
+  const auto* text = api::findIn(view.pod->metadata.annotations, model::kAnnotationResourceStatus);
+  const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
+  if (!document) return std::nullopt;
+  CpuSet cpus = listed(textAt(*document, "cpuset"));
+  if (cpus.empty()) return std::nullopt;
+  return Status{std::move(cpus), view.qos};
+}
+
+json::value cpuDetail(const CpuTopology& topology) {
+  std::vector<CpuPlace> places = topology.cpus;
+  std::ranges::sort(places, {}, &CpuPlace::cpu);
+  json::array detail;
+  for (const auto& place : places)
+    detail.push_back(json::object{
+        {"id", place.cpu}, {"core", place.core}, {"socket", place.socket}, {"node", place.node}});
+  return json::object{{"detail", std::move(detail)}};
+}
+
+json::value basicInfo(const CpuBasicInfo& basic) {
+  json::object info;
+  if (!basic.model.empty()) info["cpuModel"] = basic.model;
+  if (basic.hyperThreading) info["hyperThreadEnabled"] = true;
+  if (!basic.vendor.empty()) info["vendorID"] = basic.vendor;
+  return info;
+}
+
+// Each NUMA node of each socket with those of its CPUs that are in the pool; none is an entry, too.
+json::value poolsOf(const CpuTopology& topology, const CpuSet& pool) {
+  std::map<std::pair<int, int>, CpuSet> places;
+  for (const auto& place : topology.cpus) {
+    CpuSet& cpus = places[{place.socket, place.node}];
+    if (pool.contains(place.cpu)) cpus.add(place.cpu);
+  }
+  json::array pools;
+  for (const auto& [place, cpus] : places) {
+    json::object entry{{"socket", place.first}, {"node", place.second}};
+    if (!cpus.empty()) entry["cpuset"] = cpus.toString();
+    pools.push_back(std::move(entry));
+  }
+  return pools;
+}
+
+// The part of the answer about kubelet's CPU manager; with a static policy also its own CPUs.
+json::value managerPolicy(const NodeTopologyInput& input) {
+  json::object policy;
+  if (!input.kubelet) return policy;
+  const KubeletCpuConfig& kubelet = *input.kubelet;
+  if (!kubelet.cpuManagerPolicy.empty()) policy["policy"] = kubelet.cpuManagerPolicy;
+  json::object options;
+  for (const auto& [name, value] : kubelet.cpuManagerOptions) options[name] = value;
+  if (!options.empty()) policy["options"] = std::move(options);
+  if (kubelet.cpuManagerPolicy != "static") return policy;
+  CpuSet reserved = listed(kubelet.reservedCpus);
+  if (reserved.empty())
+    reserved =
+        takeByTopology(input.cpus, input.cpus.all(), wholeCpus(kubelet.reservedMilli, input.cpus))
+            .value_or(CpuSet{});
+  if (!reserved.empty()) policy["reservedCPUs"] = reserved.toString();
+  return policy;
+}
+
+// Pods to which kubelet itself gave CPUs.
+json::value kubeletAllocs(const NodeTopologyInput& input, CpuSet& base) {
+  json::array allocs;
+  if (!input.state.isStatic()) return nullptr;
+  for (const auto& [uid, cpus] : input.state.owned) {
+    const auto view =
+        std::ranges::find(input.pods, uid, [](const PodView& pod) { return pod.uid(); });
+    if (cpus.empty() || view == input.pods.end()) continue;
+    if (view->qos == model::Qos::LS || view->qos == model::Qos::BE || pinnedBy(*view)) continue;
+    base = base.difference(cpus);
+    allocs.push_back(json::object{{"namespace", view->pod->metadata.namespace_},
+                                  {"name", view->pod->metadata.name},
+                                  {"uid", uid},
+                                  {"cpuset", cpus.toString()},
+                                  {"managedByKubelet", true}});
+  }
+  return allocs.empty() ? json::value() : json::value(std::move(allocs));
+}
+
+// CPUs reserved for what runs outside of Kubernetes; fills in the annotation.
+CpuSet reservation(const NodeTopologyInput& input, json::object& annotation) {
+  const auto read = model::readNodeReservation(input.node.metadata.annotations);
+  if (!read || !*read) return {};
+  const model::NodeReservation& given = **read;
+  if (!given.resources.empty()) {
+    json::object resources;
+    for (const auto& [name, amount] : given.resources)
+      resources[std::string_view(name)] = amount.toString();
+    annotation["resources"] = std::move(resources);
+  }
+  if (!given.applyPolicy.empty()) annotation["applyPolicy"] = given.applyPolicy;
+  const std::int64_t milli = model::amountOf(given.resources, model::kCpu).milliValue();
+  const CpuSet reserved = !given.reservedCPUs.empty() ? listed(given.reservedCPUs)
+                                                      : takeByTopology(input.cpus, input.cpus.all(),
+                                                                       wholeCpus(milli, input.cpus))
+                                                            .value_or(CpuSet{});
+  if (!reserved.empty()) annotation["reservedCPUs"] = reserved.toString();
+  return reserved;
+}
+
+// The system QoS's CPUs that nobody else may use.
+CpuSet systemQos(const NodeTopologyInput& input, json::value& annotation) {
+  annotation = json::object();
+  const auto* text =
+      api::findIn(input.node.metadata.annotations, model::kAnnotationSystemQosResource);
+  auto document = text ? parseJson(*text) : Result<json::value>(json::object());
+  if (!document || !document->is_object()) return {};
+  const auto* exclusive = find(*document, "cpusetExclusive");
+  const bool shared = exclusive && exclusive->is_bool() && !exclusive->get_bool();
+  const CpuSet cpus = shared ? CpuSet{} : listed(textAt(*document, "cpuset"));
+  annotation = *std::move(document);
+  return cpus;
+}
+
+std::string policyName(const KubeletCpuConfig& kubelet) {
+  const std::string level = kubelet.topologyScope == "pod" ? "PodLevel" : "ContainerLevel";
+  if (kubelet.topologyPolicy == "single-numa-node") return "SingleNUMANode" + level;
+  if (kubelet.topologyPolicy == "restricted") return "Restricted" + level;
+  if (kubelet.topologyPolicy == "best-effort") return "BestEffort" + level;
+  return "None";
+}
+
+void addZones(const NodeTopologyInput& input, NodeTopology& result) {
+  const bool reserves = result.numaReservation == "true";
+  const auto count = static_cast<std::int64_t>(input.zoneMemory.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto cpus = std::ranges::count(input.cpus.cpus, static_cast<int>(i), &CpuPlace::node);
+    NodeTopology::Zone zone;
+    zone.name = fmt::format("node-{}", i);
+    zone.capacity[model::kCpu] = Quantity::of(cpus);
+    zone.capacity[model::kMemory] =
+        Quantity::of(input.zoneMemory[static_cast<std::size_t>(i)], Quantity::Format::BinarySI);
+    zone.allocatable = zone.capacity;
+    // What the node keeps from pods is shared by its zones.
+    const auto& status = input.node.status;
+    const auto kept = [&](std::string_view name) {
+      const std::int64_t milli = model::amountOf(status.capacity, name).milliValue() -
+                                 model::amountOf(status.allocatable, name).milliValue();
+      return reserves && milli > 0 ? (milli + count - 1) / count : 0;
+    };
+    zone.allocatable[model::kCpu] =
+        Quantity::ofMilli(std::max<std::int64_t>(cpus * 1000 - kept(model::kCpu), 0));
+    zone.allocatable[model::kMemory] = Quantity::of(
+        std::max<std::int64_t>(
+            input.zoneMemory[static_cast<std::size_t>(i)] - (kept(model::kMemory) + 999) / 1000, 0),
+        Quantity::Format::BinarySI);
+    result.zones.push_back(std::move(zone));
+  }
+}
+
+}  // namespace
+
+Result<KubeletCpuConfig> kubeletCpuConfigOf(const json::value& configz) {
+  const auto* config = find(configz, "kubeletconfig");
+  if (!config || !config->is_object())
+    return fail(ErrorCode::Invalid, "kubelet's /configz has no kubeletconfig");
+  KubeletCpuConfig result;
+  result.cpuManagerPolicy = textAt(*config, "cpuManagerPolicy");
+  result.reservedCpus = textAt(*config, "reservedSystemCPUs");
+  result.topologyPolicy = textAt(*config, "topologyManagerPolicy");
+  result.topologyScope = textAt(*config, "topologyManagerScope");
+  if (const auto* options = find(*config, "cpuManagerPolicyOptions");
+      options && options->is_object())
+    for (const auto& [name, value] : options->get_object())
+      if (value.is_string()) result.cpuManagerOptions[name] = std::string(value.get_string());
+  for (const auto* section : {"systemReserved", "kubeReserved"})
+    if (const auto amount = Quantity::parse(textAt(*config, section, "cpu")))
+      result.reservedMilli += amount->milliValue();
+  return result;
+}
+
+Result<NodeTopology> nodeTopology(const NodeTopologyInput& input) {
+  int nodes = 0;
+  for (const auto& place : input.cpus.cpus) nodes = std::max(nodes, place.node + 1);
+  if (nodes != static_cast<int>(input.zoneMemory.size()))
+    return fail(ErrorCode::Invalid, fmt::format("CPUs are on {} NUMA nodes, memory on {}", nodes,
+                                                input.zoneMemory.size()));
+  NodeTopology result;
+  CpuSet base = input.cpus.all();
+  json::object reserved;
+  json::value system;
+  result.annotations["node.koordinator.sh/pod-cpu-allocs"] = kubeletAllocs(input, base);
+  const CpuSet taken = reservation(input, reserved).unionWith(systemQos(input, system));
+  CpuSet shared = base.difference(taken), bestEffort = shared;
+  for (const auto& view : input.pods) {
+    const auto pinned = view.active() ? pinnedBy(view) : std::nullopt;
+    if (!pinned) continue;
+    shared = shared.difference(pinned->cpus);
+    if (pinned->qos == model::Qos::LSE) bestEffort = bestEffort.difference(pinned->cpus);
+  }
+  result.annotations["node.koordinator.sh/cpu-basic-info"] = basicInfo(input.basic);
+  result.annotations["node.koordinator.sh/cpu-topology"] = cpuDetail(input.cpus);
+  result.annotations["node.koordinator.sh/cpu-shared-pools"] = poolsOf(input.cpus, shared);
+  result.annotations["node.koordinator.sh/be-cpu-shared-pools"] = poolsOf(input.cpus, bestEffort);
+  result.annotations["kubelet.koordinator.sh/cpu-manager-policy"] = managerPolicy(input);
+  result.annotations["node.koordinator.sh/reservation"] = std::move(reserved);
+  result.annotations["node.koordinator.sh/system-qos-resource"] = std::move(system);
+  if (const auto* label = api::findIn(input.node.metadata.labels, kLabelNumaReservation);
+      label && !label->empty())
+    result.numaReservation = *label;
+  result.policies = {input.kubelet ? policyName(*input.kubelet) : "None"};
+  addZones(input, result);
+  return result;
+}
+
+}  // namespace koord::koordlet

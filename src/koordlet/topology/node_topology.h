@@ -1,0 +1,67 @@
+#pragma once
+
+// What the NodeResourceTopology of this node has to say: its CPUs, which of them pods may share,
+// what kubelet's own managers do, and its NUMA zones. The scheduler places pods by it.
+//
+// Shared pools, per NUMA node:
+//   LS = CPUs - those kubelet gave to single pods - those pinned by any pod - reserved - system QoS
+//   BE = the same, but only what LSE pods pinned is taken away
+// Rules: upstream's koordlet.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/core.h"
+#include "base/json.h"
+#include "koordlet/states/pod_view.h"
+#include "koordlet/system/cpu_manager_state.h"
+#include "koordlet/system/cpu_topology.h"
+
+namespace koord::koordlet {
+
+// Of kubelet's configuration, what concerns CPUs and NUMA nodes.
+struct KubeletCpuConfig {
+  std::string cpuManagerPolicy;
+  std::map<std::string, std::string> cpuManagerOptions;
+  std::string reservedCpus;        // a list
+  std::int64_t reservedMilli = 0;  // for the system and kubelet itself; used without a list
+  std::string topologyPolicy;      // "single-numa-node", ...
+  std::string topologyScope;       // "container", "pod"
+};
+// From the answer of GET /configz.
+Result<KubeletCpuConfig> kubeletCpuConfigOf(const json::value& configz);
+
+struct NodeTopologyInput {
+  const api::Node& node;
+  const CpuTopology& cpus;
+  const CpuBasicInfo& basic;
+  const std::optional<KubeletCpuConfig>& kubelet;  // none: it is not to be asked
+  const CpuManagerState& state;
+  const std::vector<PodView>& pods;
+  const std::vector<std::int64_t>& zoneMemory;  // bytes, by NUMA node
+};
+
+struct NodeTopology {
+  std::map<std::string, json::value> annotations;  // as documents
+  std::optional<std::string> numaReservation;      // the label; none: to be removed
+  std::vector<std::string> policies;
+  // "node-0" and so on; each with the amounts of cpu and memory.
+  struct Zone {
+    std::string name;
+    api::ResourceList capacity;
+    api::ResourceList allocatable;
+  };
+  std::vector<Zone> zones;
+};
+
+// An error when the machine's CPUs and memory do not tell of the same NUMA nodes.
+Result<NodeTopology> nodeTopology(const NodeTopologyInput& input);
+
+// The object to create, and the merge patch that makes an existing one say the same; null when it
+// does. Zones of other names go; what others wrote into ours (resources, costs) stays.
+json::value newTopologyObject(const NodeTopology& wanted, const api::Node& node);
+json::value topologyPatch(const NodeTopology& wanted, const json::value& existing);
+
+}  // namespace koord::koordlet

@@ -1,0 +1,50 @@
+#pragma once
+
+// Keeps this node's NodeResourceTopology in step with the machine (gate NodeTopologyReport). What
+// is wanted is worked out every few seconds; the object is read when that changed, and once a
+// minute in case somebody else wrote into it.
+
+#include "base/task.h"
+#include "koordlet/states/kubelet.h"
+#include "koordlet/states/states.h"
+#include "koordlet/system/host.h"
+#include "koordlet/topology/node_topology.h"
+#include "kube/client.h"
+
+namespace koord::koordlet {
+
+class TopologyReporter {
+ public:
+  struct Options {
+    std::string nodeName;
+    Duration interval = std::chrono::seconds(3);  // 0 = never
+  };
+  // `kubelet` may be null: then its policies are not reported.
+  TopologyReporter(kube::Api& api, Executor& executor, const Host& host, const States& states,
+                   KubeletConfigSource* kubelet, Options options);
+  void start();
+  // Why nothing was reported last; empty after a success.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  Task<void> loop();
+  Task<Result<>> report();
+  // Asked again once a minute; none where kubelet does not say.
+  Task<Result<>> refreshKubelet(const api::Node& node);
+  Task<Result<>> write(NodeTopology wanted, std::shared_ptr<const api::Node> node);
+
+  kube::Api& api_;
+  Executor& executor_;
+  const Host& host_;
+  const States& states_;
+  KubeletConfigSource* kubelet_;
+  Options options_;
+  std::optional<KubeletCpuConfig> config_;
+  std::optional<SteadyTime> configAt_;
+  std::optional<json::value> reported_;  // the object as it would be made, when last compared
+  SteadyTime compared_{};
+  std::string problem_;
+  TaskGroup tasks_;
+};
+
+}  // namespace koord::koordlet

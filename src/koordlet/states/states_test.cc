@@ -186,5 +186,21 @@ TEST(NodeMetricStatus, GpusAreReportedOfTheNodeAndOfPodsThatUseThem) {
       "30");
 }
 
+TEST(NodeMetricStatus, TheSystemNeverUsesMoreThanTheNode) {
+  const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
+  MetricCache cache(1s, {});
+  for (int i = 0; i < 4; ++i) {  // memory grows, and the system is known for the last second only
+    cache.append(Metric::NodeCpu, "", now + i * 1s, 1);
+    cache.append(Metric::NodeMemory, "", now + i * 1s, 1000 * (i + 1));
+  }
+  cache.append(Metric::SystemCpu, "", now + 3s, 0.5);
+  cache.append(Metric::SystemMemory, "", now + 3s, 3900);
+  const auto status = nodeMetricStatus(reportPolicyOf({}), cache, States(), now + 3s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->nodeMetric->nodeUsage.resources.at("memory").value(), 2500);
+  EXPECT_EQ(status->nodeMetric->systemUsage.resources.at("memory").value(), 2500);
+  EXPECT_EQ(status->nodeMetric->systemUsage.resources.at("cpu").milliValue(), 500);
+}
+
 }  // namespace
 }  // namespace koord::koordlet

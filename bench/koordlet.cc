@@ -117,9 +117,10 @@ bench::Numbers live(const HostDirs& dirs) {
   AgentOptions options;
   options.nodeName = "n";
   options.dirs = dirs;
+  options.prediction.directory = dirs.runRoot + "predictions";
   options.gates = *FeatureGates::parse("BEMemoryEvict=true");
-  Agent agent(loop, api, options, *Host::detect(dirs), metrics, std::make_unique<JsonPods>(),
-              Random(1));
+  Agent agent(loop, api, options, *Host::detect(dirs), metrics,
+              AgentSources{std::make_unique<JsonPods>()}, Random(1));
   agent.start();
   loop.advance(30s);
   const double cpu = bench::cpuSeconds();

@@ -127,6 +127,8 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
   } else if (name == "koordlet") {
     argv.push_back(fmt::format("--addr=127.0.0.1:{}", first));
     argv.push_back("--cgroup-root-dir=" + options.cgroupRoot);
+    argv.push_back("--tsdb-path=" + options.dataDir + "/koordlet/metrics");
+    argv.push_back("--prediction-checkpoint-filepath=" + options.dataDir + "/koordlet/predictions");
     // Off by default upstream; a machine of one's own should not be driven out of memory by batch
     // pods.
     argv.push_back("--feature-gates=BEMemoryEvict=true");

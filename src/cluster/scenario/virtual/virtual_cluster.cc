@@ -27,9 +27,9 @@ using namespace std::chrono_literals;
 
 constexpr Duration kStartLimit = 2min;
 
-constexpr const char* kTriedGates[] = {"ColocationProfileController", "ConfigMapValidatingWebhook",
-                                       "NodeMutatingWebhook", "NodeValidatingWebhook",
-                                       "ReservationMutatingWebhook"};
+constexpr const char* kTriedGates[] = {
+    "ColocationProfileController", "ConfigMapValidatingWebhook", "NodeMutatingWebhook",
+    "NodeValidatingWebhook",       "ReservationMutatingWebhook", "EnableSyncGPUSharedResource"};
 
 class VirtualCluster final : public Environment {
  public:

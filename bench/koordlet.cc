@@ -117,6 +117,7 @@ bench::Numbers live(const HostDirs& dirs) {
   AgentOptions options;
   options.nodeName = "n";
   options.dirs = dirs;
+  options.historyDir = dirs.runRoot + "history";
   options.prediction.directory = dirs.runRoot + "predictions";
   options.gates = *FeatureGates::parse("BEMemoryEvict=true");
   Agent agent(loop, api, options, *Host::detect(dirs), metrics,

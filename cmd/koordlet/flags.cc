@@ -19,7 +19,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"hami-core-library-directory-path", "string", "/usr/local/vgpu/libvgpu.so"},
     {"pod-resources-proxy-path", "string", "/var/run/koordlet/pod-resources"},
     {"xpu-device-infos-dir", "string", "/var/run/koordlet/xpu-device-infos/"},
-    {"disable-query-kubelet-config", "bool", "false"},
     {"report-interval", "duration", "1m0s"},
     {"enable-pod-taskids", "bool", "false"},
     {"xpu-enforce-collect-from-device-infos", "bool", "false"},
@@ -32,7 +31,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"resctrl-collector-interval", "duration", "10s"},
     {"metric-gc-interval-seconds", "int", "300"},
     {"metric-expire-seconds", "int", "1800"},
-    {"tsdb-path", "string", "/metric-data/"},
     {"tsdb-retention-duration", "duration", "12h0m0s"},
     {"tsdb-enable-prometheus-metric", "bool", "true"},
     {"tsdb-stripe-size", "int", "16384"},
@@ -42,9 +40,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"tsdb-min-block-duration", "duration", "10m0s"},
     {"tsdb-max-block-duration", "duration", "10m0s"},
     {"tsdb-head-chunks-write-buffer-size", "int", "1048576"},
-    {"reconcile-interval-seconds", "int", "1"},
-    {"cpu-evict-interval-seconds", "int", "1"},
-    {"cpu-evict-cool-time-seconds", "int", "20"},
     {"qos-extension-plugins", "map", ""},
     {"runtime-hooks-network", "string", "unix"},
     {"runtime-hooks-addr", "string", "/host-var-run-koordlet/koordlet.sock"},
@@ -82,11 +77,13 @@ void addDirectories(flags::FlagSet& set, HostDirs& dirs) {
 }
 
 void addKubelet(flags::FlagSet& set, AgentOptions& agent, KubeletOptions& kubelet,
-                Duration& timeout) {
+                bool& disableConfig, Duration& timeout) {
   set.group("Kubelet");
   set.text("kubelet-preferred-address-type", kubelet.addressType, "which address of the node");
   set.duration("kubelet-sync-interval", agent.kubeletSyncInterval, "how often to list the pods");
   set.duration("kubelet-sync-timeout", timeout, "how long to wait for the list");
+  set.boolean("disable-query-kubelet-config", disableConfig,
+              "do not ask kubelet for its configuration");
   set.boolean("kubelet-insecure-tls", kubelet.insecure, "plain HTTP on the read-only port");
   set.integer("kubelet-read-only-port", kubelet.readOnlyPort, "kubelet's read-only port")
       .within(0, 65535);
@@ -99,12 +96,16 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
                "older samples do not count for system usage");
   set.duration("collect-node-cpu-info-interval", agent.cpuInfoInterval,
                "how often to look at the CPUs' topology");
+  set.text("tsdb-path", agent.historyDir, "where the node's history outlives a restart");
   set.boolean("enable-pagecache-collector", agent.pageCache, "also measure memory with page cache");
   set.duration("node-topology-sync-interval", agent.topologyInterval,
                "how often to look at the devices for the Device object; 0 is never");
   set.boolean("enable-node-metric-report", agent.reportNodeMetric, "report NodeMetric");
   set.group("Protecting");
   set.seconds("cpu-suppress-interval-seconds", agent.suppressInterval, "CPU suppress; 0 is off");
+  set.seconds("reconcile-interval-seconds", agent.reconcileInterval, "CPU burst; 0 is off");
+  set.seconds("cpu-evict-interval-seconds", agent.cpuEvictInterval, "CPU evict; 0 is off");
+  set.seconds("cpu-evict-cool-time-seconds", agent.cpuEvictCoolDown, "pause after an eviction");
   set.seconds("memory-evict-interval-seconds", agent.memoryEvictInterval, "memory evict; 0 is off");
   set.seconds("memory-evict-cool-time-seconds", agent.memoryEvictCoolDown,
               "pause after an eviction");
@@ -180,7 +181,7 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   Duration kubeletTimeout = flags.kubelet.timeout;
   addGeneral(line, flags);
   addDirectories(line.flags(), flags.agent.dirs);
-  addKubelet(line.flags(), flags.agent, flags.kubelet, kubeletTimeout);
+  addKubelet(line.flags(), flags.agent, flags.kubelet, flags.disableKubeletConfig, kubeletTimeout);
   addWork(line.flags(), flags.agent);
   addPrediction(line.flags(), flags.agent.prediction);
   for (const auto& unused : kUnused)

@@ -15,6 +15,7 @@ namespace koord::koordlet {
 struct Flags {
   AgentOptions agent;
   KubeletOptions kubelet;
+  bool disableKubeletConfig = false;  // report no policies of kubelet
   kube::ComponentOptions component;
   std::string addr = ":9316";
   bool enablePprof = false;

@@ -17,12 +17,7 @@ class Program final : public kube::Running {
       : executor_(component.executor()),
         clientMetrics_(component.metrics()),
         agent_(component.executor(), component.api(), flags.agent, std::move(host), metrics_,
-               {std::make_unique<KubeletSource>(component.executor(), component.http(),
-                                                std::move(kubelet), metrics_),
-                flags.agent.gates.enabled("Accelerators")
-                    ? std::make_unique<NvmlSource>(component.executor(), GpuReader())
-                    : nullptr},
-               component.random().fork()) {
+               sources(component, flags, std::move(kubelet), metrics_), component.random().fork()) {
     for (const auto& line : agent_.report()) log::info("{}", line);
     agent_.start();
     ServiceViews views = agent_.views();
@@ -33,6 +28,18 @@ class Program final : public kube::Running {
   }
 
  private:
+  static AgentSources sources(kube::Component& component, const Flags& flags,
+                              KubeletOptions options, Metrics& metrics) {
+    auto kubelet = std::make_unique<KubeletSource>(component.executor(), component.http(),
+                                                   std::move(options), metrics);
+    AgentSources result;
+    if (!flags.disableKubeletConfig) result.kubeletConfig = kubelet.get();
+    result.pods = std::move(kubelet);
+    if (flags.agent.gates.enabled("Accelerators"))
+      result.gpus = std::make_unique<NvmlSource>(component.executor(), GpuReader());
+    return result;
+  }
+
   // Protecting pods does not depend on being watched: a busy port is tried again.
   Task<void> serve(std::string addr, net::HttpServer::Handler handler, std::string flag) {
     addr = net::listenAddress(std::move(addr), net::runsInPod());

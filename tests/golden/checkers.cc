@@ -4,22 +4,12 @@ namespace koord::golden {
 
 std::vector<Checker> allCheckers() {
   return {
-      batchresourceChecker(),
-      cpuAccumulatorChecker(),
-      cpusetChecker(),
-      deviceChecker(),
-      koordletCgroupChecker(),
-      koordletCpuSuppressChecker(),
-      koordletMemoryEvictChecker(),
-      koordletPredictChecker(),
-      loadawareChecker(),
-      patchesChecker(),
-      placementChecker(),
-      podrequestsChecker(),
-      profileChecker(),
-      quantityChecker(),
-      quotaRuntimeChecker(),
-      scoresChecker(),
+      batchresourceChecker(),    cpuAccumulatorChecker(),      cpusetChecker(),
+      deviceChecker(),           koordletCgroupChecker(),      koordletCpuBurstChecker(),
+      koordletCpuEvictChecker(), koordletCpuSuppressChecker(), koordletMemoryEvictChecker(),
+      koordletPredictChecker(),  loadawareChecker(),           patchesChecker(),
+      placementChecker(),        podrequestsChecker(),         profileChecker(),
+      quantityChecker(),         quotaRuntimeChecker(),        scoresChecker(),
       selectorsChecker(),
   };
 }

@@ -11,6 +11,8 @@ Checker cpuAccumulatorChecker();
 Checker cpusetChecker();
 Checker deviceChecker();
 Checker koordletCgroupChecker();
+Checker koordletCpuBurstChecker();
+Checker koordletCpuEvictChecker();
 Checker koordletCpuSuppressChecker();
 Checker koordletMemoryEvictChecker();
 Checker koordletPredictChecker();

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "koordlet/hooks/batchresource/batch_resource.h"
 #include "koordlet/hooks/groupidentity/group_identity.h"
+#include "koordlet/metriccache/history_file.h"
 #include "model/resources.h"
 #include "model/well_known.h"
 
@@ -59,6 +61,10 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
                  {options_.collectInterval, options_.systemOutdated, options_.cpuInfoInterval,
                   options_.pageCache}),
       suppress_(host_, executor, states_, cache_, resources_, metrics_, options_.collectInterval),
+      burst_(host_, executor, states_, cache_, resources_, random.fork(),
+             options_.reconcileInterval, options_.collectInterval),
+      cpuEvict_(executor, states_, cache_, evictor_, options_.collectInterval,
+                options_.cpuEvictCoolDown),
       memoryEvict_(executor, states_, cache_, evictor_, memoryFeatures(options_.gates),
                    options_.collectInterval, options_.memoryEvictCoolDown),
       reconciler_(executor, states_, resources_, options_.hookReconcileInterval),
@@ -72,7 +78,9 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
       deviceReporter_(api, executor, states_,
                       {options_.nodeName, options_.dirs, options_.topologyInterval,
                        sources_.gpus != nullptr, options_.gates.enabled("RDMADevices")},
-                      random.fork()) {
+                      random.fork()),
+      topologyReporter_(api, executor, host_, states_, sources_.kubeletConfig,
+                        {options_.nodeName, options_.topologyInterval}) {
   if (sources_.gpus)
     gpuCollector_ =
         std::make_unique<GpuCollector>(host_.dirs, executor, states_, cache_, *sources_.gpus);
@@ -89,10 +97,15 @@ Agent::~Agent() = default;
 
 void Agent::start() {
   metrics_.started(options_.nodeName, executor_.wallNow());
+  loadHistory();
+  // Before the hooks: what best effort as a whole is held to must be lifted before its pods are
+  // given more.
+  if (options_.gates.enabled("BECPUSuppress")) states_.onSlo([this] { suppress_.policyChanged(); });
   states_.onPods([this] { publishContainerResources(); });
   informers_.start();
   poller_.start();
   reconciler_.start();
+  if (options_.gates.enabled("NodeTopologyReport")) topologyReporter_.start();
   if (options_.reportNodeMetric) reporter_.start();
   if (sources_.gpus || options_.gates.enabled("RDMADevices")) deviceReporter_.start();
   tasks_.spawn(findDriver());
@@ -102,6 +115,10 @@ void Agent::start() {
   tasks_.spawn(collectLoop());
   if (options_.gates.enabled("BECPUSuppress"))
     tasks_.spawn(every(options_.suppressInterval, &Agent::suppress));
+  if (options_.gates.enabled("CPUBurst"))
+    tasks_.spawn(every(options_.reconcileInterval, &Agent::burst));
+  if (options_.gates.enabled("BECPUEvict"))
+    tasks_.spawn(every(options_.cpuEvictInterval, &Agent::evictCpu));
   if (memoryFeatures(options_.gates).any())
     tasks_.spawn(every(options_.memoryEvictInterval, &Agent::evictMemory));
 }
@@ -125,6 +142,7 @@ Task<void> Agent::findDriver() {
 Task<void> Agent::collectLoop() {
   SteadyTime next = executor_.steadyNow();
   for (;;) {
+    collector_.setPageCache(options_.pageCache || reporter_.memoryWithPageCacheWanted());
     collector_.collect();
     if (gpuCollector_) gpuCollector_->collect();
     // Even steps; rounds that were missed (a suspended machine) are not made up for.
@@ -143,7 +161,24 @@ Task<void> Agent::every(Duration interval, void (Agent::*round)()) {
   }
 }
 
+void Agent::loadHistory() {
+  if (auto made = makeDirs(options_.historyDir, 0755); !made)
+    log::warn("the node's history is not kept over restarts: {}", made.error().message);
+  const auto loaded = koordlet::loadHistory(cache_, historyFile(), executor_.wallNow());
+  if (!loaded && loaded.error().code != ErrorCode::NotFound)
+    log::warn("the node's history begins anew: {}", loaded.error().message);
+}
+
+void Agent::saveHistory() {
+  const auto saved = koordlet::saveHistory(cache_, historyFile());
+  const std::string problem = saved ? "" : saved.error().message;
+  if (!problem.empty() && problem != historyProblem_)
+    log::warn("the node's history is not kept over restarts: {}", problem);
+  historyProblem_ = problem;
+}
+
 void Agent::collectGarbage() {
+  if (options_.collectInterval >= 1s) saveHistory();
   resources_.collectGarbage();
   metrics_.collectGarbage(executor_.wallNow());
 }
@@ -186,8 +221,13 @@ json::value Agent::qosView() const {
         "switched off: none of the feature gates BEMemoryEvict, MemoryEvict and "
         "MemoryAllocatableEvict is on";
   }
+  json::value cpuEvict = viewOf(cpuEvict_.status());
+  if (!options_.gates.enabled("BECPUEvict"))
+    cpuEvict =
+        json::object{{"enabled", false}, {"reason", "switched off by feature gate BECPUEvict"}};
   return json::object{{"node", options_.nodeName},
                       {"time", formatTime(executor_.wallNow())},
+                      {"cpuEvict", std::move(cpuEvict)},
                       {"cpuSuppress", std::move(suppress)},
                       {"memoryEvict", std::move(evict)}};
 }

@@ -14,18 +14,22 @@
 #include "koordlet/collect/gpu_collector.h"
 #include "koordlet/hooks/reconciler.h"
 #include "koordlet/prediction/prediction.h"
+#include "koordlet/qos/cpuburst/cpu_burst.h"
+#include "koordlet/qos/cpuevict/cpu_evict.h"
 #include "koordlet/services/http_service.h"
 #include "koordlet/states/device_reporter.h"
 #include "koordlet/states/informers.h"
 #include "koordlet/states/node_metric_reporter.h"
 #include "koordlet/states/pod_poller.h"
+#include "koordlet/topology/topology_reporter.h"
 
 namespace koord::koordlet {
 
 // What the agent asks besides files and the API server.
 struct AgentSources {
   std::unique_ptr<PodSource> pods;
-  std::unique_ptr<GpuSource> gpus = nullptr;  // null: GPUs are not looked at
+  KubeletConfigSource* kubeletConfig = nullptr;  // null: kubelet's policies are not looked at
+  std::unique_ptr<GpuSource> gpus = nullptr;     // null: GPUs are not looked at
 };
 
 class Agent {
@@ -50,8 +54,13 @@ class Agent {
   Task<void> collectLoop();
   Task<void> every(Duration interval, void (Agent::*round)());
   void suppress() { suppress_.run(); }
+  void burst() { burst_.run(); }
+  void evictCpu() { cpuEvict_.run(); }
   void evictMemory() { memoryEvict_.run(); }
   void collectGarbage();
+  std::string historyFile() const { return withSlash(options_.historyDir) + "node-history"; }
+  void loadHistory();
+  void saveHistory();
   void publishContainerResources();
   json::value qosView() const;
   std::string notReady() const;
@@ -71,6 +80,8 @@ class Agent {
   Collector collector_;
   std::unique_ptr<GpuCollector> gpuCollector_;  // null without a source
   CpuSuppress suppress_;
+  CpuBurst burst_;
+  CpuEvict cpuEvict_;
   MemoryEvict memoryEvict_;
   Reconciler reconciler_;
   NodeInformers informers_;
@@ -78,6 +89,8 @@ class Agent {
   Prediction prediction_;
   NodeMetricReporter reporter_;
   DeviceReporter deviceReporter_;
+  TopologyReporter topologyReporter_;
+  std::string historyProblem_;  // told once
   TaskGroup tasks_;
 };
 

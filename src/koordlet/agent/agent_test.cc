@@ -102,6 +102,8 @@ class AgentTest : public testing::TestWithParam<CgroupVersion> {
   AgentTest() {
     options_.nodeName = "n1";
     options_.dirs = files_.dirs();
+    options_.historyDir = files_.tree().path("history");
+    options_.prediction.directory = files_.tree().path("predictions");
     options_.gates = *FeatureGates::parse("BEMemoryEvict=true");
     ls_ = addPod("ls", KubeQos::Burstable, "LS", 9500, "");
   }
@@ -256,6 +258,77 @@ TEST_P(AgentTest, ABrokenSectionLeavesTheLastGoodOneInForce) {
   EXPECT_EQ(beCpus().size(), suppressed);
 }
 
+TEST_P(AgentTest, UnderTheStaticPolicyOnlyContainersAreHeldDownAndOwnedCpusAreNobodyElses) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  files_.tree().write("kubelet/cpu_manager_state",
+                      R"({"policyName":"static","defaultCpuSet":"0-11",
+                          "entries":{"guaranteed":{"c":"12-15"}},"checksum":1})");
+  cluster_.putSlo(R"({"enable":true})");
+  startAgent();
+  seconds(15, 6, 4);
+  const auto containerCpus = [&] {
+    return *CpuSet::parse(files_.cgroupText(CgroupFile::CpusetCpus, be_));
+  };
+  const std::string pod = podDir(CgroupDriver::Cgroupfs, KubeQos::BestEffort, "be");
+  EXPECT_EQ(beCpus().toString(), "0-11");
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, pod), "0-11");
+  EXPECT_EQ(containerCpus().size(), 4);
+  EXPECT_TRUE(containerCpus().isSubsetOf(beCpus()));
+  // Kubelet puts the container back.
+  const CpuSet chosen = containerCpus();
+  files_.setCgroupText(CgroupFile::CpusetCpus, be_, "0-11");
+  files_.settle();
+  second(6, 4);
+  EXPECT_EQ(containerCpus(), chosen);
+  cluster_.putSlo(R"({"enable":false})");
+  seconds(2, 6, 4);
+  EXPECT_EQ(containerCpus().toString(), "0-11");
+}
+
+TEST_P(AgentTest, CpusReservedByNumberAreNotBestEfforts) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.put("nodes", R"({"metadata":{"name":"n1","uid":"node","annotations":{
+      "node.koordinator.sh/reservation":"{\"resources\":{\"cpu\":\"1500m\"}}"}},
+    "status":{"capacity":{"cpu":"16","memory":"64Gi"},"allocatable":{"cpu":"16","memory":"64Gi"}}})");
+  cluster_.putSlo(R"({"enable":false})");
+  startAgent();
+  seconds(3, 1, 1);
+  // One whole core of two threads.
+  EXPECT_EQ(beCpus().size(), 14);
+  EXPECT_FALSE(beCpus().contains(0));
+}
+
+TEST_P(AgentTest, TheQuotaOfBestEffortIsLiftedBeforeItsPodsGetTheirsBack) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true,"cpuSuppressPolicy":"cfsQuota"})");
+  startAgent();
+  seconds(15, 8, 2);
+  ASSERT_GT(beQuota(), 0);
+  const std::uint64_t before = agent_->audit().added();
+  cluster_.putSlo(R"({"enable":true,"cpuSuppressPolicy":"cpuset"})");
+  seconds(1, 8, 2);
+  std::vector<std::string> quotas;
+  const auto& entries = agent_->audit().entries();
+  for (std::size_t i = before; i < entries.size(); ++i)
+    if (entries[i].file.starts_with("cpu.cfs_quota") || entries[i].file == "cpu.max")
+      quotas.push_back(entries[i].cgroup);
+  ASSERT_GE(quotas.size(), 2U);
+  EXPECT_EQ(quotas.front(), beDir());
+}
+
+TEST_P(AgentTest, ARestartDoesNotBlankTheLongAggregates) {
+  startAgent();
+  seconds(1000, 3, 0);
+  agent_.reset();
+  seconds(20, 3, 0);
+  cluster_.reports.clear();
+  startAgent();
+  seconds(10, 3, 0);
+  ASSERT_THAT(cluster_.reports, SizeIs(1));
+  const auto report = *api::decode<api::NodeMetric>(cluster_.reports.back());
+  EXPECT_FALSE(report.status.nodeMetric->aggregatedNodeUsages[2].usage.at("p95").resources.empty());
+}
+
 TEST_P(AgentTest, BatchResourcesBecomeCgroupLimitsOfPodAndContainer) {
   be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
   startAgent();
@@ -311,7 +384,25 @@ TEST_P(AgentTest, APodThatABudgetProtectsIsPassedOver) {
   seconds(4, 1, 0);
   EXPECT_THAT(cluster_.evictions, ElementsAre("b"));
   EXPECT_THAT(metrics_.internalText(),
-              HasSubstr("koordlet_pod_eviction_failed{node=\"n1\",reason=\"TooManyRequests\"}"));
+              HasSubstr("koordlet_pod_eviction_failed{node=\"n1\",reason=\"TooManyRequests\"} 1"));
+}
+
+TEST_P(AgentTest, StarvingBestEffortPodsAreEvictedUntilTheOthersAreSatisfied) {
+  options_.gates = *FeatureGates::parse("BECPUEvict=true");
+  be_ = addPod("a", KubeQos::BestEffort, "BE", 5000,
+               R"("requests":{"kubernetes.io/batch-cpu":"6000"})");
+  addPod("b", KubeQos::BestEffort, "BE", 5500, R"("requests":{"kubernetes.io/batch-cpu":"6000"})");
+  cluster_.putSlo(R"({"enable":true,"cpuEvictBESatisfactionLowerPercent":40,
+                      "cpuEvictBESatisfactionUpperPercent":60,"cpuEvictTimeWindowSeconds":30})");
+  startAgent();
+  seconds(60, 2, 5);
+  EXPECT_THAT(cluster_.evictions, IsEmpty());  // 8 of 12 cores
+  seconds(18, 8, 2);
+  EXPECT_THAT(cluster_.evictions, IsEmpty());  // not for long enough
+  // Two CPUs of 12 requested and both used: less than 40%.
+  seconds(20, 8, 2);
+  EXPECT_THAT(cluster_.evictions, ElementsAre("a"));
+  EXPECT_THAT(textAt(qos(), "cpuEvict", "lastEviction"), HasSubstr("d/a"));
 }
 
 TEST_P(AgentTest, NodeMetricIsReportedAtOnceAndThenEveryInterval) {
@@ -384,7 +475,8 @@ TEST_P(AgentTest, TheReportSaysWhatIsOffAndWhy) {
   const auto lines = agent_->report();
   EXPECT_THAT(lines, testing::Contains(HasSubstr("cgroup driver cgroupfs")));
   EXPECT_THAT(lines, testing::Contains(HasSubstr("resctrl: off")));
-  EXPECT_THAT(lines, testing::Contains(HasSubstr("not in this version, therefore off: CPUBurst")));
+  EXPECT_THAT(lines,
+              testing::Contains(HasSubstr("not in this version, therefore off: RdtResctrl")));
 }
 
 TEST(FeatureGatesTest, UnknownNamesAndValuesAreErrorsThatNameThem) {
@@ -396,7 +488,7 @@ TEST(FeatureGatesTest, UnknownNamesAndValuesAreErrorsThatNameThem) {
   ASSERT_TRUE(gates);
   EXPECT_FALSE(gates->enabled("BatchResource"));
   EXPECT_TRUE(gates->enabled("BEMemoryEvict"));
-  EXPECT_FALSE(gates->enabled("CPUBurst"));  // on by default, not in this version
+  EXPECT_FALSE(gates->enabled("RdtResctrl"));  // on by default, not in this version
 }
 
 }  // namespace

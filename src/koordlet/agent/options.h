@@ -24,12 +24,16 @@ struct AgentOptions {
   Duration cpuInfoInterval = std::chrono::seconds(60);
   bool pageCache = false;
 
+  std::string historyDir = "/metric-data/";  // where the node's samples outlive a restart
   Duration kubeletSyncInterval = std::chrono::seconds(10);
   bool reportNodeMetric = true;
   Duration topologyInterval = std::chrono::seconds(3);  // of Device; 0 = never
 
   PredictionOptions prediction;
-  Duration suppressInterval = std::chrono::seconds(1);  // 0 switches a strategy off
+  Duration suppressInterval = std::chrono::seconds(1);   // 0 switches a strategy off
+  Duration reconcileInterval = std::chrono::seconds(1);  // CPU burst
+  Duration cpuEvictInterval = std::chrono::seconds(1);
+  Duration cpuEvictCoolDown = std::chrono::seconds(20);
   Duration memoryEvictInterval = std::chrono::seconds(1);
   Duration memoryEvictCoolDown = std::chrono::seconds(4);
   Duration hookReconcileInterval = std::chrono::seconds(10);

@@ -476,7 +476,7 @@ TEST_P(AgentTest, TheReportSaysWhatIsOffAndWhy) {
   EXPECT_THAT(lines, testing::Contains(HasSubstr("cgroup driver cgroupfs")));
   EXPECT_THAT(lines, testing::Contains(HasSubstr("resctrl: off")));
   EXPECT_THAT(lines,
-              testing::Contains(HasSubstr("not in this version, therefore off: RdtResctrl")));
+              testing::Contains(HasSubstr("not in this version, therefore off: CPUSetAllocator, RdtResctrl")));
 }
 
 TEST(FeatureGatesTest, UnknownNamesAndValuesAreErrorsThatNameThem) {

@@ -475,8 +475,8 @@ TEST_P(AgentTest, TheReportSaysWhatIsOffAndWhy) {
   const auto lines = agent_->report();
   EXPECT_THAT(lines, testing::Contains(HasSubstr("cgroup driver cgroupfs")));
   EXPECT_THAT(lines, testing::Contains(HasSubstr("resctrl: off")));
-  EXPECT_THAT(lines,
-              testing::Contains(HasSubstr("not in this version, therefore off: CPUSetAllocator, RdtResctrl")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr(
+                         "not in this version, therefore off: CPUSetAllocator, RdtResctrl")));
 }
 
 TEST(FeatureGatesTest, UnknownNamesAndValuesAreErrorsThatNameThem) {

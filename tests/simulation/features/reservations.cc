@@ -273,8 +273,8 @@ void ReservationsFeature::addUsed(const api::Pod& pod, const Choice& choice,
         owners[name] += amountIn(model::podRequests(*other), name);
     }
     if (uid == mine) continue;
-    // The reserve pod of one that matches is in nobody's way.
-    if (!PlainReservations::owns(pod, *one)) ++used["pods"];
+    // An owner has the place of the reserve pod, and that of one which matches is in nobody's way.
+    if (owners.empty() && !PlainReservations::owns(pod, *one)) ++used["pods"];
     for (const auto& [name, quantity] : one->status.allocatable)
       used[name] +=
           std::max<std::int64_t>(amountIn(one->status.allocatable, name) - owners[name], 0);

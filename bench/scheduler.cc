@@ -220,6 +220,10 @@ bench::Benchmark ofClasses(const std::string& name, const Numbers& params, int c
   return {name, params, [shape](const Numbers& given) { return whole(given, {shape, shape}); }};
 }
 
+// Everything that Koordinator's shipped configuration enables, for pods that use nothing of it.
+SchedulerConfiguration shippedProfile() {
+  return *parseConfiguration(shippedConfiguration({"default-scheduler"}));
+}
 PodBuilder coloured(int n, const std::string& color) {
   return pod(n, 1).label("color", color);
 }
@@ -341,6 +345,15 @@ Numbers sized(int nodes, int pods, int classes) {
   return {{"nodes", nodes}, {"pods", pods}, {"classes", classes}};
 }
 
+bench::Benchmark withShippedProfile(int nodes, int pods, int classes) {
+  const auto shape = [classes](int n) { return pod(n, classes); };
+  return {fmt::format("ShippedProfile/{}Classes/{}Nodes_{}Pods", classes, nodes, pods),
+          sized(nodes, pods, classes), [shape](const Numbers& given) {
+            return whole(given,
+                         {.initial = shape, .measured = shape, .configuration = shippedProfile});
+          }};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -441,6 +454,7 @@ int main(int argc, char** argv) {
   all.push_back({"Reservations/PlainPodsBeside",
                  {{"nodes", 5000}, {"reservations", 2000}, {"pods", 10'000}, {"teams", 20}},
                  [](const Numbers& given) { return reservations(given, true); }});
+  for (const int classes : {1, 200}) all.push_back(withShippedProfile(5000, 10'000, classes));
   bench::addHostile(all);
   const Workload inQuotas{.initial = {},
                           .measured = bench::podOfSomeQuota,

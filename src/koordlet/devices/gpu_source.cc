@@ -21,7 +21,12 @@ struct NvmlSource::Shared {
 
 NvmlSource::NvmlSource(Executor& executor, GpuReader reader)
     : executor_(executor), shared_(std::make_shared<Shared>(executor, std::move(reader))) {
-  std::thread(&NvmlSource::run, shared_).detach();
+  ++threads_;
+  std::thread([shared = shared_]() mutable {
+    run(shared);
+    shared.reset();  // closes the library
+    --threads_;
+  }).detach();
 }
 
 NvmlSource::~NvmlSource() {

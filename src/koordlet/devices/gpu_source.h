@@ -4,6 +4,7 @@
 // it is asked on a thread of its own, and as long as it does not answer there are no new readings,
 // and nothing else waits.
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -26,8 +27,11 @@ class NvmlSource final : public GpuSource {
   // Does not wait for a driver that hangs.
   ~NvmlSource() override;
   bool read(Done done) override;
+  // Of all sources; those of sources that are gone may wait for the driver still.
+  static int runningThreads() { return threads_; }
 
  private:
+  static inline std::atomic<int> threads_ = 0;
   struct Shared;
   static void run(const std::shared_ptr<Shared>& shared);
 

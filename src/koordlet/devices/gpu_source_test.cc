@@ -2,14 +2,23 @@
 
 #include <gmock/gmock.h>
 
+#include <thread>
+
 #include "base/event_loop.h"
 #include "koordlet/testing/nvml/fake_nvml.h"
 
 namespace koord::koordlet {
 namespace {
 
-TEST(NvmlSourceTest, AnswersOnTheExecutorAndTakesOneQuestionAtATime) {
+// The stand-in's state is everybody's: threads of one test end before the next one begins.
+struct NvmlSourceTest : testing::Test {
+  ~NvmlSourceTest() override {
+    while (NvmlSource::runningThreads() > 0) std::this_thread::yield();
+  }
   FakeNvml fake;
+};
+
+TEST_F(NvmlSourceTest, AnswersOnTheExecutorAndTakesOneQuestionAtATime) {
   fake.addGpu();
   EventLoop loop;
   NvmlSource source(loop, GpuReader(fake.path()));
@@ -25,8 +34,7 @@ TEST(NvmlSourceTest, AnswersOnTheExecutorAndTakesOneQuestionAtATime) {
   EXPECT_TRUE(second);
 }
 
-TEST(NvmlSourceTest, ASourceThatIsGoneAnswersNobody) {
-  FakeNvml fake;
+TEST_F(NvmlSourceTest, ASourceThatIsGoneAnswersNobody) {
   EventLoop loop;
   bool answered = false;
   {

@@ -1,7 +1,6 @@
 #include "koordlet/qos/cpuevict/cpu_evict.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -139,14 +138,8 @@ Task<void> CpuEvict::evict(std::vector<EvictionTask> tasks) {
   auto evicting = evictor_.evict(std::move(tasks));
   const EvictionResult result = co_await evicting;
   evicting_ = false;
-  if (!result.evicted.empty() || !result.refused.empty()) lastAttempt_ = executor_.steadyNow();
-  if (!result.evicted.empty()) {
-    const std::string pods = fmt::format("{}", fmt::join(result.evicted, ", "));
-    status_.lastEviction = fmt::format("{} {}", formatTime(executor_.wallNow()), pods);
-    status_.reason += "; evicted " + pods;
-  }
-  if (!result.refused.empty())
-    status_.reason += fmt::format("; refused: {}", fmt::join(result.refused, "; "));
+  if (result.attempted()) lastAttempt_ = executor_.steadyNow();
+  result.tell(executor_.wallNow(), status_.lastEviction, status_.reason);
 }
 
 json::value viewOf(const CpuEvict::Status& status) {

@@ -1,11 +1,13 @@
 #include "koordlet/qos/evictor/evictor.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "model/well_known.h"
 
 namespace koord::koordlet {
@@ -105,6 +107,15 @@ Task<EvictionResult> Evictor::evict(std::vector<EvictionTask> tasks) {
     }
   }
   co_return result;
+}
+
+void EvictionResult::tell(WallTime now, std::string& lastEviction, std::string& reason) const {
+  if (!evicted.empty()) {
+    const std::string pods = fmt::format("{}", fmt::join(evicted, ", "));
+    lastEviction = fmt::format("{} {}", formatTime(now), pods);
+    reason += "; evicted " + pods;
+  }
+  if (!refused.empty()) reason += fmt::format("; refused: {}", fmt::join(refused, "; "));
 }
 
 }  // namespace koord::koordlet

@@ -37,6 +37,12 @@ struct EvictionTask {
 struct EvictionResult {
   std::vector<std::string> evicted;  // namespace/name, newly evicted
   std::vector<std::string> refused;  // "namespace/name: reason"
+  // A refused eviction is an attempt as well: what refused it (a budget) changes slower than once a
+  // second.
+  bool attempted() const { return !evicted.empty() || !refused.empty(); }
+  // Writes into a strategy's status what came of it: appends to `reason`, sets `lastEviction` when
+  // somebody went.
+  void tell(WallTime now, std::string& lastEviction, std::string& reason) const;
 };
 
 class Evictor {

@@ -1,9 +1,7 @@
 #include "koordlet/qos/memoryevict/memory_evict.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
-#include "base/time.h"
 #include "model/resources.h"
 #include "model/well_known.h"
 
@@ -138,15 +136,8 @@ Task<void> MemoryEvict::evict(std::vector<EvictionTask> tasks) {
   auto evicting = evictor_.evict(std::move(tasks));
   const EvictionResult result = co_await evicting;
   evicting_ = false;
-  // A refused eviction also waits: what refused it (a budget) changes slower than once a second.
-  if (!result.evicted.empty() || !result.refused.empty()) lastEviction_ = executor_.steadyNow();
-  if (!result.evicted.empty()) {
-    const std::string pods = fmt::format("{}", fmt::join(result.evicted, ", "));
-    status_.lastEviction = fmt::format("{} {}", formatTime(executor_.wallNow()), pods);
-    status_.reason += "; evicted " + pods;
-  }
-  if (!result.refused.empty())
-    status_.reason += fmt::format("; refused: {}", fmt::join(result.refused, "; "));
+  if (result.attempted()) lastEviction_ = executor_.steadyNow();
+  result.tell(executor_.wallNow(), status_.lastEviction, status_.reason);
 }
 
 }  // namespace koord::koordlet

@@ -1,39 +1,11 @@
 #pragma once
 
-// What the scheduler reads differently than it stands in the API: old names of resources, capacity that a
-// node keeps for others, and what labels and annotations say in place of fields. Informers apply it, once,
-// before anybody sees an object; in the API nothing changes.
-
-#include <functional>
-#include <string>
-
-#include "api/core.h"
+#include "model/transforms.h"
 
 namespace koord::scheduler {
-
-// Feature gates: what is not done unless asked for.
-struct PodTransforms {
-  // Annotation pod.koordinator.sh/replace-resources: "from:to,..." renames, "from:" takes away.
-  bool replaceResources = false;
-  // No priority, or 0, becomes the usual value of the pod's koordinator priority class.
-  bool priority = false;
-  // The preemption policy is that of a label; without one pods do not preempt.
-  bool preemptionPolicy = false;
-
-  static PodTransforms of(const std::function<bool(std::string_view gate)>& enabled);
-};
-
-// Deprecated names become those of today, unless these are there, too. True when something changed.
-bool renameBatchResources(api::ResourceList& amounts);
-bool renameDeviceResources(api::ResourceList& amounts);
-
-// Names of resources, and whose scheduler the pod waits for: the label
-// scheduling.koordinator.sh/scheduler-name has the last word over spec.schedulerName, which is kept in
-// an annotation.
-void transformPod(api::Pod& pod, const PodTransforms& transforms);
-
-// Names of resources; what the annotation node.koordinator.sh/reservation keeps for processes outside of
-// Kubernetes is not allocatable.
-void transformNode(api::Node& node);
-
+using model::PodTransforms;
+using model::renameBatchResources;
+using model::renameDeviceResources;
+using model::transformNode;
+using model::transformPod;
 }  // namespace koord::scheduler

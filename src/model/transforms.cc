@@ -1,4 +1,4 @@
-#include "scheduler/framework/transforms.h"
+#include "model/transforms.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include "model/priority.h"
 #include "model/well_known.h"
 
-namespace koord::scheduler {
+namespace koord::model {
 
 namespace {
 
@@ -16,22 +16,20 @@ struct Renaming {
   std::string_view from;
   std::string_view to;
 };
-constexpr std::array<Renaming, 2> kBatch{{{"koordinator.sh/batch-cpu", model::kBatchCpu},
-                                          {"koordinator.sh/batch-memory", model::kBatchMemory}}};
-constexpr std::array<Renaming, 6> kDevices{
-    {{"kubernetes.io/rdma", "koordinator.sh/rdma"},
-     {"kubernetes.io/fpga", "koordinator.sh/fpga"},
-     {"kubernetes.io/gpu", model::kGpu},
-     {"kubernetes.io/gpu-core", model::kGpuCore},
-     {"kubernetes.io/gpu-memory", model::kGpuMemory},
-     {"kubernetes.io/gpu-memory-ratio", model::kGpuMemoryRatio}}};
+constexpr std::array<Renaming, 2> kBatch{
+    {{"koordinator.sh/batch-cpu", kBatchCpu}, {"koordinator.sh/batch-memory", kBatchMemory}}};
+constexpr std::array<Renaming, 6> kDevices{{{"kubernetes.io/rdma", "koordinator.sh/rdma"},
+                                            {"kubernetes.io/fpga", "koordinator.sh/fpga"},
+                                            {"kubernetes.io/gpu", kGpu},
+                                            {"kubernetes.io/gpu-core", kGpuCore},
+                                            {"kubernetes.io/gpu-memory", kGpuMemory},
+                                            {"kubernetes.io/gpu-memory-ratio", kGpuMemoryRatio}}};
 
 // What is called cpu is counted in cores, under all other names in thousandths.
 bool rename(api::ResourceList& amounts, std::string_view from, std::string_view to) {
   const auto found = amounts.find(from);
   if (found == amounts.end() || amounts.contains(to)) return false;
-  const Quantity amount =
-      from == model::kCpu ? Quantity::of(found->second.milliValue()) : found->second;
+  const Quantity amount = from == kCpu ? Quantity::of(found->second.milliValue()) : found->second;
   amounts.erase(from);
   amounts[to] = amount;
   return true;
@@ -59,7 +57,7 @@ void forEachAmounts(api::Pod& pod, F&& visit) {
 // The names of resources in what a pod says it was given of devices:
 // {"gpu": [{"minor": 0, "resources": {...}}]}
 void renameAllocatedDevices(api::StringMap& annotations) {
-  const auto found = annotations.find(model::kAnnotationDeviceAllocated);
+  const auto found = annotations.find(kAnnotationDeviceAllocated);
   if (found == annotations.end() || found->second.find("\"kubernetes.io/") == std::string::npos)
     return;
   auto allocated = parseJson(found->second);
@@ -93,7 +91,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 void replaceResources(api::Pod& pod) {
-  const auto* text = api::findIn(pod.metadata.annotations, model::kAnnotationReplaceResources);
+  const auto* text = api::findIn(pod.metadata.annotations, kAnnotationReplaceResources);
   if (!text) return;
   const std::string wanted = *text;
   std::string_view rest = wanted;
@@ -116,29 +114,29 @@ void replaceResources(api::Pod& pod) {
 }
 
 void overrideSchedulerName(api::Pod& pod) {
-  const auto* label = api::findIn(pod.metadata.labels, model::kLabelSchedulerName);
+  const auto* label = api::findIn(pod.metadata.labels, kLabelSchedulerName);
   if (!label || pod.spec.schedulerName == *label) return;
-  pod.metadata.annotations[model::kAnnotationOriginalSchedulerName] = pod.spec.schedulerName.str();
+  pod.metadata.annotations[kAnnotationOriginalSchedulerName] = pod.spec.schedulerName.str();
   pod.spec.schedulerName = *label;
 }
 
 std::string_view preemptionPolicyOf(const api::Pod& pod) {
-  const auto* label = api::findIn(pod.metadata.labels, model::kLabelPreemptionPolicy);
+  const auto* label = api::findIn(pod.metadata.labels, kLabelPreemptionPolicy);
   return label && *label == "PreemptLowerPriority" ? "PreemptLowerPriority" : "Never";
 }
 
 // What the manager gives out for batch pods is without the reserved part already.
 void trimReserved(api::Node& node) {
-  const auto reservation = model::readNodeReservation(node.metadata.annotations);
+  const auto reservation = readNodeReservation(node.metadata.annotations);
   if (!reservation || !*reservation) return;
   const std::string& policy = (*reservation)->applyPolicy;
   if (!policy.empty() && policy != "Default") return;
-  const api::ResourceList reserved = model::reservedResources(node.metadata.annotations);
+  const api::ResourceList reserved = reservedResources(node.metadata.annotations);
   if (std::ranges::all_of(reserved, [](const auto& entry) { return entry.second.isZero(); }))
     return;
   api::ResourceList& allocatable = node.status.allocatable;
   for (const auto& [name, amount] : reserved) {
-    if (name == model::kBatchCpu || name == model::kBatchMemory) continue;
+    if (name == kBatchCpu || name == kBatchMemory) continue;
     Quantity left = allocatable[name];
     left.sub(amount);
     allocatable[name] = left.sign() < 0 ? Quantity::of(0, left.format()) : left;
@@ -168,7 +166,7 @@ void transformPod(api::Pod& pod, const PodTransforms& transforms) {
   });
   renameAllocatedDevices(pod.metadata.annotations);
   if (transforms.replaceResources) replaceResources(pod);
-  if (transforms.priority) pod.spec.priority = model::priorityWithDefault(pod);
+  if (transforms.priority) pod.spec.priority = priorityWithDefault(pod);
   if (transforms.preemptionPolicy) pod.spec.preemptionPolicy = preemptionPolicyOf(pod);
   overrideSchedulerName(pod);
 }
@@ -181,4 +179,4 @@ void transformNode(api::Node& node) {
   }
 }
 
-}  // namespace koord::scheduler
+}  // namespace koord::model

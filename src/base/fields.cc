@@ -1,10 +1,10 @@
-#include "scheduler/config/fields.h"
+#include "base/fields.h"
 
 #include <fmt/format.h>
 
 #include "base/time.h"
 
-namespace koord::scheduler {
+namespace koord {
 
 Fields::Fields(const json::value* object, std::string path, std::vector<std::string>& errors)
     : object_(object), path_(std::move(path)), errors_(errors) {
@@ -159,4 +159,4 @@ void Fields::refuseUnknown() {
   }
 }
 
-}  // namespace koord::scheduler
+}  // namespace koord

@@ -1,0 +1,101 @@
+#pragma once
+
+// A pod as the descheduler keeps it: api::Pod without what no decision needs (commands, environments, ports),
+// with what api::Pod leaves out, and with the facts that every plugin asks for, worked out once when the pod
+// changes. Whoever copies a pod into something that he writes (the template of a Reservation) must read it from
+// the API first: this one is not whole.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/codec.h"
+#include "api/pod.h"
+#include "api/shape.h"
+#include "model/priority.h"
+#include "model/qos.h"
+
+namespace koord::descheduler {
+
+// What a pod is, in a few bytes. All derived from the pod; kept beside it in arrays, so that a look at all pods
+// of the cluster does not have to visit every pod.
+struct PodFacts {
+  enum Flag : std::uint32_t {
+    Terminal = 1U << 0,      // Succeeded or Failed
+    Failed = 1U << 1,        // Failed
+    Terminating = 1U << 2,   // has a deletionTimestamp
+    Ready = 1U << 3,         // condition Ready is True
+    DaemonSet = 1U << 4,     // some owner is a DaemonSet
+    Mirror = 1U << 5,        // annotation kubernetes.io/config.mirror
+    Static = 1U << 6,        // annotation kubernetes.io/config.source, and not "api"
+    Bare = 1U << 7,          // no owner at all
+    LocalStorage = 1U << 8,  // a volume is a hostPath or an emptyDir
+    Claims = 1U << 9,        // a volume is a PersistentVolumeClaim
+    EvictMe = 1U << 10,     // annotation descheduler.alpha.kubernetes.io/evict: filters do not hold
+    PreferStay = 1U << 11,  // annotation descheduler.alpha.kubernetes.io/prefer-no-eviction
+    Gang = 1U << 12,        // belongs to a PodGroup or gang, by label or annotation
+    AntiAffinity = 1U << 13,   // has required anti-affinity to pods
+    Spread = 1U << 14,         // has topology spread constraints
+    NodeRequired = 1U << 15,   // has required node affinity
+    NodePreferred = 1U << 16,  // has preferred node affinity
+    NodeSelected = 1U << 17,   // has a nodeSelector
+    HasPriority = 1U << 18,    // spec.priority is there
+    Waiting = 1U << 19,        // some container, init ones included, waits or has ended
+    Beyond = 1U << 20,         // asks for more than 64 bits can say
+  };
+  std::uint32_t flags = 0;
+  std::int32_t priority = 0;      // 0 when absent
+  std::int32_t deletionCost = 0;  // annotation controller.kubernetes.io/pod-deletion-cost
+  std::int32_t evictionCost = 0;  // annotation scheduling.koordinator.sh/eviction-cost
+  std::int32_t restarts = 0;      // of containers, init ones not among them
+  std::int32_t initRestarts = 0;
+  model::PriorityClass priorityClass = model::PriorityClass::None;  // with what QoS says
+  model::KubernetesQos kubernetesQos = model::KubernetesQos::BestEffort;
+  model::Qos qos = model::Qos::None;
+  std::int64_t milliCpu = 0;   // requests
+  std::int64_t memory = 0;     // bytes
+  std::int64_t createdAt = 0;  // seconds since the epoch; 0 = unknown
+
+  bool is(Flag flag) const { return (flags & flag) != 0; }
+};
+
+struct Pod : api::Pod {
+  PodFacts facts;
+  // Requests for other resources than cpu and memory, by name: bytes for ephemeral-storage, else whole units.
+  api::Map<std::int64_t> scalars;
+  api::List<api::ContainerStatus> ephemeralContainerStatuses;
+};
+using PodPtr = std::shared_ptr<const Pod>;
+
+// Works the facts out anew; for whoever has changed or made a pod. What api::Pod does not hold (volumes that are
+// local) stays as it was.
+void establishFacts(Pod& pod);
+// Drops what no decision needs.
+void slim(Pod& pod);
+
+// The pods of one node, by namespace and name, and what those that are not terminal ask for together.
+struct NodePods {
+  struct Entry {
+    PodPtr pod;
+    PodFacts facts;
+  };
+  std::vector<Entry> entries;
+  std::int64_t milliCpu = 0;
+  std::int64_t memory = 0;
+  api::Map<std::int64_t> scalars;
+  std::int64_t running = 0;  // pods that are not terminal
+};
+
+}  // namespace koord::descheduler
+
+namespace koord::api {
+template <>
+Result<descheduler::Pod> decode<descheduler::Pod>(const json::value& document, Reading reading);
+// None: pods are asked for in JSON, as only this tells volumes apart.
+template <>
+inline const Shape* shapeOf<descheduler::Pod>() {
+  return nullptr;
+}
+}  // namespace koord::api

@@ -454,7 +454,13 @@ int main(int argc, char** argv) {
   all.push_back({"Reservations/PlainPodsBeside",
                  {{"nodes", 5000}, {"reservations", 2000}, {"pods", 10'000}, {"teams", 20}},
                  [](const Numbers& given) { return reservations(given, true); }});
-  for (const int classes : {1, 200}) all.push_back(withShippedProfile(5000, 10'000, classes));
+  // The same pods on both profiles; so many that the rest of a run does not count.
+  for (const int classes : {1, 200}) {
+    all.push_back(withShippedProfile(5000, 10'000, classes));
+    all.push_back(withShippedProfile(5000, 100'000, classes));
+    all.push_back(ofClasses(fmt::format("DefaultProfile/{}Classes/5000Nodes_100000Pods", classes),
+                            sized(5000, 100'000, classes), classes));
+  }
   bench::addHostile(all);
   const Workload inQuotas{.initial = {},
                           .measured = bench::podOfSomeQuota,

@@ -14,6 +14,7 @@ const OwnerReference* controllerOf(const ObjectMeta& meta) {
 }
 
 const std::string* findIn(const StringMap& map, std::string_view key) {
+  if (map.empty()) return nullptr;  // of most pods: annotations
   const auto it = map.find(key);
   return it == map.end() ? nullptr : &it->second;
 }

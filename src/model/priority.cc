@@ -70,7 +70,7 @@ PriorityClass rawPriorityClass(const api::Pod& pod) {
 PriorityClass priorityClassWithDefault(const api::Pod& pod) {
   const PriorityClass raw = rawPriorityClass(pod);
   if (raw != PriorityClass::None) return raw;
-  return qosWithDefault(pod) == Qos::BE ? PriorityClass::Batch : PriorityClass::Prod;
+  return isBestEffortByDefault(pod) ? PriorityClass::Batch : PriorityClass::Prod;
 }
 
 std::int32_t priorityWithDefault(const api::Pod& pod) {

@@ -1,5 +1,6 @@
 #include "model/qos.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -112,6 +113,22 @@ Qos qosWithDefault(const api::Pod& pod) {
       return Qos::BE;
   }
   return Qos::BE;
+}
+
+bool isBestEffortByDefault(const api::Pod& pod) {
+  const Qos raw = rawQos(pod);
+  if (raw != Qos::None) return raw == Qos::BE;
+  if (!pod.status.qosClass.empty()) return kubernetesQos(pod) == KubernetesQos::BestEffort;
+  const auto asks = [](const api::ResourceRequirements& resources) {
+    for (const auto* list : {&resources.requests, &resources.limits})
+      for (const auto& [name, amount] : *list)
+        if ((name == kCpu || name == kMemory) && amount.sign() > 0) return true;
+    return false;
+  };
+  if (pod.spec.resources) return !asks(*pod.spec.resources);
+  const auto asksToo = [&](const auto& container) { return asks(container.resources); };
+  return std::ranges::none_of(pod.spec.containers, asksToo) &&
+         std::ranges::none_of(pod.spec.initContainers, asksToo);
 }
 
 }  // namespace koord::model

@@ -30,5 +30,7 @@ KubernetesQos kubernetesQos(const api::Pod& pod);
 
 // The label; without one Guaranteed means LSR, Burstable LS and BestEffort BE.
 Qos qosWithDefault(const api::Pod& pod);
+// Whether that is BE, without adding anything up.
+bool isBestEffortByDefault(const api::Pod& pod);
 
 }  // namespace koord::model

@@ -3,6 +3,7 @@
 // NodeSet: a set of dense node ids as a bitset with a summary level (one bit per word of 64), so that
 // walking a nearly empty set of 100,000 nodes touches a handful of words.
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -60,6 +61,17 @@ class NodeSet {
       for (std::uint64_t top = summary_[s]; top != 0; top &= top - 1) {
         const std::size_t w = s * 64 + static_cast<std::size_t>(std::countr_zero(top));
         for (std::uint64_t bits = words_[w]; bits != 0; bits &= bits - 1)
+          fn(static_cast<NodeId>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits))));
+      }
+    }
+  }
+  // Calls fn with those that are in the other set, too.
+  template <class F>
+  void forEachIn(const NodeSet& other, F&& fn) const {
+    for (std::size_t s = 0; s < std::min(summary_.size(), other.summary_.size()); ++s) {
+      for (std::uint64_t top = summary_[s] & other.summary_[s]; top != 0; top &= top - 1) {
+        const std::size_t w = s * 64 + static_cast<std::size_t>(std::countr_zero(top));
+        for (std::uint64_t bits = words_[w] & other.words_[w]; bits != 0; bits &= bits - 1)
           fn(static_cast<NodeId>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits))));
       }
     }

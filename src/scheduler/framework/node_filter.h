@@ -24,6 +24,11 @@ class NodeFilter {
   void forEach(F&& fn) {
     nodes_.forEach(fn);
   }
+  // Of these nodes only.
+  template <class F>
+  void forEachIn(const NodeSet& some, F&& fn) {
+    nodes_.forEachIn(some, fn);
+  }
 
   // A rejection to hand out to many nodes.
   VerdictId rejection(Code code, std::vector<std::string> reasons) {

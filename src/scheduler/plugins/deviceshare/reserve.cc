@@ -12,6 +12,7 @@
 namespace koord::scheduler {
 
 Status DeviceShare::reserve(CycleState&, const PodPtr& pod, NodeId node) {
+  if (!reader_.concerns(*pod)) return {};
   const PodDevices& devices = of(*pod);
   if (!devices.wanted()) return {};
   const NodeDevices* here = table_.at(node);

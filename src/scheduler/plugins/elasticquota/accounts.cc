@@ -29,22 +29,22 @@ bool Account::idle() const {
   return std::ranges::all_of(sums, [](const quota::Change& sum) { return sum.isZero(); });
 }
 
-AccountPtr Accounts::find(bool labelled, std::string_view text) const {
+Account* Accounts::find(bool labelled, std::string_view text) const {
   const Map& map = labelled ? byLabel_ : byNamespace_;
   const auto it = map.find(text);
-  return it == map.end() ? nullptr : it->second;
+  return it == map.end() ? nullptr : it->second.get();
 }
 
-AccountPtr Accounts::get(bool labelled, std::string_view text, bool& fresh) {
-  fresh = false;
-  if (AccountPtr known = find(labelled, text)) return known;
+const AccountPtr& Accounts::get(bool labelled, std::string_view text, bool& fresh) {
+  const Map& map = labelled ? byLabel_ : byNamespace_;
+  const auto known = map.find(text);
+  fresh = known == map.end();
+  if (!fresh) return known->second;
   if (size() >= sweepAt_) sweep();
-  fresh = true;
   auto account = std::make_shared<Account>();
   account->text = text;
   account->labelled = labelled;
-  (labelled ? byLabel_ : byNamespace_).emplace(account->text, account);
-  return account;
+  return (labelled ? byLabel_ : byNamespace_).emplace(account->text, account).first->second;
 }
 
 void Accounts::sweep() {

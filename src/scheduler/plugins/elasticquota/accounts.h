@@ -55,9 +55,10 @@ using AccountPtr = std::shared_ptr<Account>;
 class Accounts {
  public:
   // nullptr: nobody has asked for it yet.
-  AccountPtr find(bool labelled, std::string_view text) const;
-  // Makes it when it is not there; `fresh` says so: its place is to be set.
-  AccountPtr get(bool labelled, std::string_view text, bool& fresh);
+  Account* find(bool labelled, std::string_view text) const;
+  // Makes it when it is not there; `fresh` says so: its place is to be set. The reference is good
+  // until the next call.
+  const AccountPtr& get(bool labelled, std::string_view text, bool& fresh);
   template <class F>
   void forEach(F&& fn) const {
     for (const auto* map : {&byLabel_, &byNamespace_})

@@ -272,7 +272,7 @@ Place Quotas::placeOf(const PodInfo& pod) const {
   const bool labelled = label && !label->empty();
   if (!labelled && !defaultQuota_) return {};
   const std::string_view text = labelled ? std::string_view(*label) : pod.pod->metadata.namespace_;
-  if (const AccountPtr account = accounts_.find(labelled, text)) return account->place;
+  if (const Account* account = accounts_.find(labelled, text)) return account->place;
   return resolve(labelled, text);
 }
 
@@ -281,7 +281,7 @@ AccountPtr Quotas::accountOf(const PodInfo& pod) {
   const bool labelled = label && !label->empty();
   if (!labelled && !defaultQuota_) return nullptr;
   bool fresh = false;
-  AccountPtr account =
+  const AccountPtr& account =
       accounts_.get(labelled, labelled ? *label : pod.pod->metadata.namespace_, fresh);
   if (fresh) account->place = resolve(account->labelled, account->text);
   return account;
@@ -291,7 +291,7 @@ AccountPtr Quotas::accountOf(const PodInfo& pod) {
 // where they belong now.
 void Quotas::rehome(std::string_view label, std::span<const std::string> namespaces) {
   const auto move = [&](bool labelled, std::string_view text) {
-    const AccountPtr account = accounts_.find(labelled, text);
+    Account* const account = accounts_.find(labelled, text);
     if (account) Accounts::move(*account, resolve(labelled, text));
   };
   move(true, label);

@@ -1,5 +1,6 @@
 #include "scheduler/plugins/loadawarescheduling/estimator.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -21,8 +22,7 @@ constexpr std::int64_t kMostSeconds = 10LL * 365 * 86400;
 struct Asked {
   const api::ResourceList* requests = nullptr;
   const api::ResourceList* limits = nullptr;
-  api::ResourceList ownRequests;
-  api::ResourceList ownLimits;
+  std::optional<std::pair<api::ResourceList, api::ResourceList>> sums;
 
   explicit Asked(const api::Pod& pod) {
     if (pod.spec.containers.size() == 1 && pod.spec.initContainers.empty() &&
@@ -31,28 +31,33 @@ struct Asked {
       limits = &pod.spec.containers.front().resources.limits;
       return;
     }
-    ownRequests = model::podRequests(pod);
-    ownLimits = model::podLimits(pod);
-    requests = &ownRequests;
-    limits = &ownLimits;
+    sums.emplace(model::podRequests(pod), model::podLimits(pod));
+    requests = &sums->first;
+    limits = &sums->second;
   }
 };
 
+std::int64_t amountIn(const api::ResourceList& list, std::string_view name) {
+  const auto it = list.find(name);
+  return it == list.end() ? 0 : loadAmount(name, it->second);
+}
+
 // Of what is asked for under this name.
-std::int64_t estimated(const Asked& asked, std::string_view name, std::int64_t factor) {
-  const Quantity limit = model::amountOf(*asked.limits, name);
-  const Quantity request = model::amountOf(*asked.requests, name);
-  const std::int64_t most = loadAmount(name, limit);
-  const std::int64_t amount = std::max(most, loadAmount(name, request));
-  if (amount == 0) {
-    if (name == model::kCpu || name == model::kBatchCpu) return kGuessedCpu;
-    if (name == model::kMemory || name == model::kBatchMemory) return kGuessedMemory;
-    return 0;
-  }
+std::int64_t estimated(const Asked& asked, std::string_view name, std::int64_t factor,
+                       std::int64_t guess) {
+  const std::int64_t most = amountIn(*asked.limits, name);
+  const std::int64_t amount = std::max(most, amountIn(*asked.requests, name));
+  if (amount == 0) return guess;
   const double share = std::round(static_cast<double>(amount) * static_cast<double>(factor) / 100);
   const auto estimate =
       static_cast<std::int64_t>(std::clamp(share, 0.0, static_cast<double>(kMostLoad)));
   return most > 0 ? std::min(estimate, most) : estimate;
+}
+
+std::int64_t guessOf(std::string_view name) {
+  if (name == model::kCpu || name == model::kBatchCpu) return kGuessedCpu;
+  if (name == model::kMemory || name == model::kBatchMemory) return kGuessedMemory;
+  return 0;
 }
 
 const api::PodCondition* trueCondition(const api::Pod& pod, std::string_view type) {
@@ -82,36 +87,49 @@ Estimator::Settings Estimator::settingsOf(const LoadAwareSchedulingArgs& args) {
 Estimator::Estimator(const LoadResources& resources, Settings settings)
     : resources_(resources),
       settings_(std::move(settings)),
-      factors_(resources.of(settings_.factors)) {}
+      factors_(resources.of(settings_.factors)) {
+  using model::PriorityClass;
+  for (const std::string& resource : resources.names()) {
+    known_.push_back(settings_.factors.contains(resource));
+    auto& names = names_.emplace_back();
+    for (const auto priority : {PriorityClass::None, PriorityClass::Prod, PriorityClass::Mid,
+                                PriorityClass::Batch, PriorityClass::Free}) {
+      const std::string_view name = model::resourceNameOf(priority, resource);
+      names.at(static_cast<std::size_t>(priority)) = {name, guessOf(name)};
+    }
+  }
+}
 
 std::int64_t Estimator::factorOf(std::size_t resource, const json::object* custom) const {
   const json::value* own = custom ? custom->if_contains(resources_.name(resource)) : nullptr;
   return own ? own->get_int64() : factors_[resource];
 }
 
+// An object of numbers, or null.
+json::value Estimator::customFactors(const api::Pod& pod) const {
+  const auto* text = api::findIn(pod.metadata.annotations, kAnnotationLoadFactors);
+  if (!text) return nullptr;
+  auto document = parseJson(*text);
+  const json::object* factors = document ? document->if_object() : nullptr;
+  if (!factors) return nullptr;
+  const bool numbers =
+      std::ranges::all_of(*factors, [](const auto& factor) { return factor.value().is_int64(); });
+  return numbers ? *std::move(document) : nullptr;
+}
+
 Estimator::Estimate Estimator::estimate(const api::Pod& pod) const {
   json::value parsed;
-  const json::object* custom = nullptr;
-  if (settings_.customizable) {
-    if (const auto* text = api::findIn(pod.metadata.annotations, kAnnotationLoadFactors)) {
-      auto document = parseJson(*text);
-      if (document) parsed = *std::move(document);
-      custom = parsed.if_object();
-      for (const auto& factor : custom ? *custom : json::object())
-        if (!factor.value().is_int64()) custom = nullptr;
-    }
-  }
+  if (settings_.customizable) parsed = customFactors(pod);
+  const json::object* const custom = parsed.if_object();
   const model::PriorityClass priority = model::priorityClassWithDefault(pod);
   const Asked asked(pod);
-  LoadAmounts amounts = resources_.none();
+  Estimate estimate{resources_.none(), priority == model::PriorityClass::Prod};
   for (std::size_t i = 0; i < resources_.size(); ++i) {
-    const std::string_view name = model::resourceNameOf(priority, resources_.name(i));
-    const std::int64_t factor = factorOf(i, custom);
-    const bool known = settings_.factors.contains(resources_.name(i)) ||
-                       (custom && custom->contains(resources_.name(i)));
-    if (!name.empty() && known) amounts[i] = estimated(asked, name, factor);
+    const auto& [name, guess] = names_[i][static_cast<std::size_t>(priority)];
+    if (name.empty() || !(known_[i] || (custom && custom->contains(resources_.name(i))))) continue;
+    estimate.amounts[i] = estimated(asked, name, factorOf(i, custom), guess);
   }
-  return {std::move(amounts), priority == model::PriorityClass::Prod};
+  return estimate;
 }
 
 const Estimator::Estimate& Estimator::estimateOf(const std::shared_ptr<const api::Pod>& pod) const {

@@ -3,6 +3,8 @@
 // Estimator: how much of a node a pod will use, before anybody has measured it, and for how long
 // that estimate counts for more than what is measured.
 
+#include <array>
+
 #include "scheduler/engine/pod_info.h"
 #include "scheduler/plugins/loadawarescheduling/amounts.h"
 
@@ -50,13 +52,25 @@ class Estimator {
   AssignedLoad assigned(const std::shared_ptr<const api::Pod>& pod, WallTime placed) const;
 
  private:
+  // What pods of a priority class ask for where others ask for the resource, and what counts where
+  // they ask for none of it. "": they have no such thing.
+  struct Named {
+    std::string_view name;
+    std::int64_t guess = 0;
+  };
+  static constexpr std::size_t kClasses = 5;
+
   std::int64_t factorOf(std::size_t resource, const json::object* custom) const;
+  json::value customFactors(const api::Pod& pod) const;
   std::int64_t secondsFor(const api::Pod& pod, std::string_view annotation,
                           const std::optional<std::int64_t>& usual) const;
 
   const LoadResources& resources_;
   Settings settings_;
   LoadAmounts factors_;
+  // By resource.
+  std::vector<std::array<Named, kClasses>> names_;
+  std::vector<bool> known_;  // to the arguments
   mutable std::shared_ptr<const api::Pod> lastPod_;
   mutable Estimate last_;
 };

@@ -97,6 +97,7 @@ std::int64_t LoadTable::capacity(NodeId node, const NodeSettings* settings,
 void LoadTable::nodeChanged(NodeId node) {
   Row& here = row(node);
   const NodeRow& known = cluster_.node(node);
+  withSettings_ -= here.settings ? 1 : 0;
   if (!known.object) {
     const NodeLoad before = std::exchange(here, Row()).load;
     return changed(node, before);
@@ -106,6 +107,7 @@ void LoadTable::nodeChanged(NodeId node) {
         log::warn("node {}: {}; it is ignored", known.name, problem);
       });
   here.settings = settings.empty() ? nullptr : std::make_unique<NodeSettings>(std::move(settings));
+  withSettings_ += here.settings ? 1 : 0;
   if (here.name != known.name) report(node);
 }
 
@@ -128,6 +130,8 @@ void LoadTable::report(NodeId node) {
 
 void LoadTable::changed(NodeId node, const NodeLoad& before) {
   if (!before.reported() && !rows_[node].load.reported()) return;
+  reported_ -= before.reported() ? 1 : 0;
+  reported_ += rows_[node].load.reported() ? 1 : 0;
   if (!rows_[node].load.sameAnswers(before)) cluster_.touch(node);
   for (const auto& fn : listeners_) fn(node);
 }

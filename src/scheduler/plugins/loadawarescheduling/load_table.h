@@ -34,6 +34,9 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   const NodeLoad* at(NodeId node) const;
   // nullptr for a node without annotations about its load; nearly every one.
   const NodeSettings* settingsOf(NodeId node) const;
+  // How many nodes have a NodeMetric, or annotations about their load.
+  std::size_t reports() const { return reported_; }
+  std::size_t settings() const { return withSettings_; }
   // What the node has of the resource for its pods.
   std::int64_t capacity(NodeId node, const NodeSettings* settings, std::size_t resource) const;
 
@@ -53,9 +56,9 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
 
  private:
   struct Row {
-    std::string name;  // of the node that the report is of
-    NodeLoad load;
     std::unique_ptr<NodeSettings> settings;
+    NodeLoad load;
+    std::string name;  // of the node that the report is of
   };
   std::optional<AssignedLoad> readValue(const PodInfo& pod, NodeId node,
                                         const AssignedLoad* held) override;
@@ -79,6 +82,8 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   Estimator estimator_;
   std::vector<ResourceId> ids_;  // of the resources
   std::vector<Row> rows_;        // by node
+  std::size_t reported_ = 0;
+  std::size_t withSettings_ = 0;
   std::vector<std::function<void(NodeId)>> listeners_;
 };
 

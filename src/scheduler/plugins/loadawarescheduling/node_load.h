@@ -76,9 +76,12 @@ class NodeLoad {
   void count(const PodInfo& pod, const AssignedLoad& load, int sign);
   const LoadAmounts* usageOver(const Aggregation& wanted, bool exact) const;
 
+  // What is asked for most stands first.
   bool reported_ = false;
   bool measured_ = false;
   std::optional<WallTime> updated_;
+  LoadAmounts all_;
+  LoadAmounts prod_;
   Duration interval_{};
   LoadAmounts usage_;
   std::vector<Aggregate> aggregates_;
@@ -101,8 +104,6 @@ class NodeLoad {
   LoadAmounts prodDelta_;
   LoadAmounts delta_;
   LoadAmounts estimated_;
-  LoadAmounts prod_;
-  LoadAmounts all_;
 };
 
 }  // namespace koord::scheduler

@@ -40,6 +40,9 @@ LoadAwareScheduling::LoadAwareScheduling(Handle& handle, const LoadAwareScheduli
       table_(LoadTable::of(handle, args)),
       tables_(LoadTable::all(handle)),
       limits_(limitsOf(table_.resources(), args)),
+      limited_((limits_.usage && !isNothing(*limits_.usage)) ||
+               (limits_.prod && !isNothing(*limits_.prod)) ||
+               (limits_.aggregated && !isNothing(limits_.aggregated->limits))),
       weights_(table_.resources().of(args.resourceWeights)),
       expiry_(executor_, [this](NodeId node) { cluster_.touch(node); }) {
   for (const std::int64_t weight : weights_) weightSum_ += weight;
@@ -151,7 +154,8 @@ std::string LoadAwareScheduling::reasonOf(const Excess& excess) const {
 Status LoadAwareScheduling::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
   Incoming room;
   const Incoming& asked = incoming(state, pod, room);
-  if (asked.daemon) return {};
+  const bool limited = limited_ || table_.settings() > 0;
+  if (asked.daemon || !limited || table_.reports() == 0) return {};
   const WallTime now = executor_.wallNow();
   std::vector<std::pair<std::pair<Excess::Kind, std::size_t>, VerdictId>> known;
   nodes.forEach([&](NodeId node) {
@@ -195,6 +199,10 @@ Status LoadAwareScheduling::score(const CycleState& state, const PodInfo& pod,
                                   std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
   Incoming room;
   const Incoming& asked = incoming(state, pod, room);
+  if (table_.reports() == 0) {
+    std::ranges::fill(scores, 0);
+    return {};
+  }
   const WallTime now = executor_.wallNow();
   for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = scoreOf(asked, nodes[n], now);
   return {};

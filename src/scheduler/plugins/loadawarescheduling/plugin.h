@@ -75,6 +75,7 @@ class LoadAwareScheduling final : public Plugin,
   LoadTable& table_;
   const std::vector<std::unique_ptr<LoadTable>>& tables_;  // of all profiles
   UsageLimits limits_;
+  const bool limited_;  // by any of them
   LoadAmounts weights_;
   std::int64_t weightSum_ = 0;
   std::optional<Aggregation> scoredOver_;

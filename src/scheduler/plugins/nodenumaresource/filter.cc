@@ -1,8 +1,8 @@
 // Which nodes have the CPUs and NUMA zones for a pod.
 //
-// Most pods are not bound and most nodes have no policy: for these it costs a look at the node. A bound
-// pod's CPUs are counted and not chosen: where there are enough of the kind that its policy takes,
-// they are found in Reserve.
+// Most pods are not bound and most nodes have no policy: these are not even looked at. A bound pod's
+// CPUs are counted and not chosen: where there are enough of the kind that its policy takes, they
+// are found in Reserve.
 
 #include <algorithm>
 
@@ -28,10 +28,11 @@ Status NodeNumaResource::filter(const CycleState& state, const PodInfo& pod, Nod
   const NumaDemand& demand = demandOf(pod);
   if (demand.nothing()) return {};
   const NodeView& view = state.view();
-  nodes.forEach([&](NodeId node) {
+  const auto judgeOn = [&](NodeId node) {
     Status status = judge(pod, demand, node, view.on(node));
     if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, std::move(status.reasons)));
-  });
+  };
+  demand.plain() ? nodes.forEachIn(table_.particular(), judgeOn) : nodes.forEach(judgeOn);
   return {};
 }
 

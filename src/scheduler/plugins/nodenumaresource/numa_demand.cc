@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "api/codec.h"
 #include "base/json.h"
 #include "model/priority.h"
@@ -21,6 +23,19 @@ Result<Document> documentIn(const api::StringMap& annotations, std::string_view 
   if (!read)
     return fail(std::move(read.error()).within(fmt::format("metadata.annotations[{}]", key)));
   return read;
+}
+
+Status readDocuments(const api::StringMap& annotations, std::optional<ResourceSpecDocument>& spec,
+                     std::optional<NumaSpecDocument>& numa) {
+  const auto read = [&]<class Document>(std::string_view key, std::optional<Document>& document) {
+    if (!api::findIn(annotations, key)) return Status();
+    auto parsed = documentIn<Document>(annotations, key);
+    if (!parsed) return Status::of(parsed.error());
+    document = *std::move(parsed);
+    return Status();
+  };
+  if (Status status = read(model::kAnnotationResourceSpec, spec); !status.ok()) return status;
+  return read(kAnnotationNumaSpec, numa);
 }
 
 // Only services of the highest classes get CPUs of their own because they ask for it.
@@ -72,10 +87,11 @@ NumaDemand readNumaDemand(ResourceNames& names, const PodInfo& pod, CpuBindPolic
   NumaDemand demand;
   const api::Pod& object = *pod.pod;
   const api::StringMap& annotations = object.metadata.annotations;
-  const auto spec = documentIn<ResourceSpecDocument>(annotations, model::kAnnotationResourceSpec);
-  const auto numa = documentIn<NumaSpecDocument>(annotations, kAnnotationNumaSpec);
-  if (!spec || !numa) {
-    demand.status = Status::of(!spec ? spec.error() : numa.error());
+  // Documents that are there. Most pods have none.
+  std::optional<ResourceSpecDocument> spec;
+  std::optional<NumaSpecDocument> numa;
+  if (Status status = readDocuments(annotations, spec, numa); !status.ok()) {
+    demand.status = std::move(status);
     return demand;
   }
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
@@ -84,13 +100,15 @@ NumaDemand readNumaDemand(ResourceNames& names, const PodInfo& pod, CpuBindPolic
   if (demand.nothing()) return demand;
   demand.milliCpu = pod.request.base[kCpu];
   demand.cpus = static_cast<int>(std::min<std::int64_t>(demand.milliCpu / 1000, CpuSet::kMaxCpus));
-  demand.policy = numaPolicyOf(numa->numaTopologyPolicy);
-  demand.apart = numa->singleNUMANodeExclusive == "Required" ||
-                 (numa->singleNUMANodeExclusive.empty() && demand.policy != NumaPolicy::None);
+  if (numa) {
+    demand.policy = numaPolicyOf(numa->numaTopologyPolicy);
+    demand.apart = numa->singleNUMANodeExclusive == "Required" ||
+                   (numa->singleNUMANodeExclusive.empty() && demand.policy != NumaPolicy::None);
+  }
   const auto* ignored = api::findIn(object.metadata.labels, model::kLabelReservationIgnored);
   demand.ignoresReservations = ignored && *ignored == "true";
   demand.needsReservation = api::findIn(annotations, model::kAnnotationReservationAffinity);
-  if (mayBind(object)) readBinding(*spec, defaultBind, demand);
+  if (mayBind(object)) readBinding(spec.value_or(ResourceSpecDocument{}), defaultBind, demand);
   if (asksForTheSame(annotations)) {
     auto held = readNumaGrant(names, annotations);
     if (held && *held) demand.designated = std::make_shared<const NumaGrant>(**std::move(held));

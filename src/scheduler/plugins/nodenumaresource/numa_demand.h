@@ -37,6 +37,8 @@ struct NumaDemand {
   bool needsReservation = false;
 
   bool nothing() const { return wants.empty(); }
+  // Nothing but amounts: what most nodes have to say does not matter to it (NumaNode::particular).
+  bool plain() const { return !binds && policy == NumaPolicy::None && !designated; }
   void sign(Signature& signature) const;
 };
 

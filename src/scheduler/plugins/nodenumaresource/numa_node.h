@@ -65,10 +65,11 @@ struct NumaNode {
 
   const CpuTopology& cpus() const;  // not valid: nothing can be bound
   bool valid() const { return cpus().valid(); }
-  bool special() const {
-    return reported || bind != CpuBindPolicy::None || policy != NumaPolicy::None || cpuRatio > 1 ||
-           badRatios;
+  // It demands something of every pod.
+  bool particular() const {
+    return bind != CpuBindPolicy::None || policy != NumaPolicy::None || cpuRatio > 1 || badRatios;
   }
+  bool special() const { return reported || particular(); }
 };
 
 // CPU topologies by what was reported: most nodes of a cluster are one of a few machines.

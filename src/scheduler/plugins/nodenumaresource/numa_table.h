@@ -42,6 +42,8 @@ class NumaTable final : public LedgerOf<NumaGrant>, public ClusterListener {
 
   const std::string& nameOf(ResourceId id) const { return cluster_.resources().name(id); }
   const NumaNode& at(NodeId node) const;
+  // The nodes that make a difference to pods which ask for nothing in particular.
+  const NodeSet& particular() const { return particular_; }
   const CpuUse& use(NodeId node) const;
   // By id; amounts of NUMA nodes that are not there are those of pods that were there before it.
   const std::vector<NumaAmounts>& held(NodeId node) const;
@@ -94,6 +96,7 @@ class NumaTable final : public LedgerOf<NumaGrant>, public ClusterListener {
   Store<api::NodeResourceTopology>& topologies_;
   CpuTopologies machines_;
   std::vector<Row> rows_;  // by node
+  NodeSet particular_;
 };
 
 }  // namespace koord::scheduler

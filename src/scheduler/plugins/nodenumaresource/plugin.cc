@@ -121,6 +121,10 @@ std::string NodeNumaResource::takenMeanwhile(const PodInfo& pod, const NumaGrant
   return taken;
 }
 
+Status NodeNumaResource::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId node) {
+  return table_.grantOn(pod->uid(), node) ? Status{} : Status::skip();
+}
+
 Task<Status> NodeNumaResource::preBind(CycleState& state, PodPtr pod, NodeId node) {
   const NumaGrant* grant = table_.grantOn(pod->uid(), node);
   if (!grant) co_return Status{};

@@ -43,6 +43,7 @@ class NodeNumaResource final : public Plugin,
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
   std::vector<EventRegistration> eventsToRegister() const override;
 
@@ -121,6 +122,8 @@ class NodeNumaResource final : public Plugin,
   // score.cc
   std::int64_t scoreOf(const PodInfo& pod, const NumaDemand& demand, NodeId node,
                        const NodeCredit* credit);
+  void scorePlain(const NumaDemand& demand, std::span<const NodeId> nodes,
+                  std::span<std::int64_t> scores) const;
   std::int64_t scoreWhole(const NumaDemand& demand, NodeId node, const NodeCredit* credit,
                           std::optional<std::int64_t> boundCpu) const;
 

@@ -2,6 +2,7 @@
 // (or is used); with one, that of the NUMA nodes that the pod would get.
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 
 #include "scheduler/plugins/nodenumaresource/plugin.h"
 
@@ -15,9 +16,51 @@ Status NodeNumaResource::score(const CycleState& state, const PodInfo& pod,
                                std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
   const NumaDemand& demand = demandOf(pod);
   const NodeView& view = state.view();
-  for (std::size_t n = 0; n < nodes.size(); ++n)
-    scores[n] = demand.nothing() ? 0 : scoreOf(pod, demand, nodes[n], view.on(nodes[n]));
+  if (demand.nothing()) {
+    std::ranges::fill(scores, 0);
+    return {};
+  }
+  if (!demand.plain()) {
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      scores[n] = scoreOf(pod, demand, nodes[n], view.on(nodes[n]));
+    return {};
+  }
+  scorePlain(demand, nodes, scores);
+  // Some nodes are not like all the others to the pod.
+  const NodeSet& particular = table_.particular();
+  for (std::size_t n = 0; !particular.empty() && n < nodes.size(); ++n)
+    if (particular.contains(nodes[n]))
+      scores[n] = scoreOf(pod, demand, nodes[n], view.on(nodes[n]));
+  view.forEachOf(nodes, [&](std::size_t n, const NodeCredit& credit) {
+    scores[n] = scoreOf(pod, demand, nodes[n], &credit);
+  });
   return {};
+}
+
+// What scoreWhole says of nodes that are not particular, read from the columns of the cluster.
+void NodeNumaResource::scorePlain(const NumaDemand& demand, std::span<const NodeId> nodes,
+                                  std::span<std::int64_t> scores) const {
+  struct Column {
+    const std::int64_t* allocatable;
+    const std::int64_t* requested;
+    std::int64_t amount;
+    std::int64_t weight;
+  };
+  boost::container::small_vector<Column, 4> columns;
+  for (const auto& [id, weight] : nodeScorer_.resources()) {
+    const auto wanted = std::ranges::find(demand.wants, id, &NumaDemand::Wanted::id);
+    const std::int64_t amount = wanted == demand.wants.end() ? 0 : wanted->amount;
+    if (amount == 0 && id >= kFirstScalar) continue;
+    columns.push_back(
+        {cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount, weight});
+  }
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    ZoneScorer::Mean mean = nodeScorer_.mean();
+    for (const Column& column : columns)
+      mean.add(addSaturating(column.requested[nodes[n]], column.amount),
+               column.allocatable[nodes[n]], column.weight);
+    scores[n] = mean.score();
+  }
 }
 
 std::int64_t NodeNumaResource::scoreOf(const PodInfo& pod, const NumaDemand& demand, NodeId node,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "model/pod_requests.h"
 #include "scheduler/engine/tolerations.h"
@@ -34,14 +35,17 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
     findNodes();
     return last_;
   }
-  NodeSet nodes = std::move(last_.nodes);  // likely those of this pod, too
-  last_ = {};
-  last_.nodes = std::move(nodes);
+  // The nodes are likely those of this pod, too.
   last_.pod = pod.pod;
+  last_.owners.clear();
+  last_.requests.clear();
+  last_.wanted.clear();
+  if (std::exchange(wished_, false)) last_.wish = {};
   lastOwners_ = version;
   // A reservation never uses another one.
   if (book_.isReservePod(pod)) return last_;
-  last_.wish = ReservationWish::of(*pod.pod);
+  wished_ = ReservationWish::isThere(*pod.pod);
+  if (wished_) last_.wish = ReservationWish::of(*pod.pod);
   if (!book_.owners().empty()) last_.owners = book_.owners().matching(*pod.pod);
   findNodes();
   if (!last_.matchesAnything()) return last_;

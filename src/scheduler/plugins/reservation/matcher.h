@@ -96,6 +96,7 @@ class ReservationMatcher {
   void findNodes() const;
 
   mutable PodMatch last_;
+  mutable bool wished_ = false;             // last_.wish says something
   mutable std::uint64_t lastOwners_ = 0;    // version of the index
   mutable std::vector<OwnersId> nodesFor_;  // whose nodes last_ has
   mutable std::uint64_t lastPlaces_ = 0;    // version of the book

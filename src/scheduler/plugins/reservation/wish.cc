@@ -27,6 +27,12 @@ bool readAnnotation(const api::Pod& pod, std::string_view key, T& read, std::str
 
 }  // namespace
 
+bool ReservationWish::isThere(const api::Pod& pod) {
+  return api::findIn(pod.metadata.labels, model::kLabelReservationIgnored) ||
+         api::findIn(pod.metadata.annotations, model::kAnnotationReservationAffinity) ||
+         api::findIn(pod.metadata.annotations, model::kAnnotationExactMatchReservation);
+}
+
 ReservationWish ReservationWish::of(const api::Pod& pod) {
   ReservationWish wish;
   if (const auto* ignored = api::findIn(pod.metadata.labels, model::kLabelReservationIgnored))

@@ -27,6 +27,8 @@ struct ReservationWish {
   std::string error;  // an annotation that cannot be read: which, and why
 
   static ReservationWish of(const api::Pod& pod);
+  // False: it says nothing of it.
+  static bool isThere(const api::Pod& pod);
   // Everything that `of` looks at.
   static void sign(const api::Pod& pod, Signature& signature);
   bool anything() const { return ignoresReservations || required || exact || !error.empty(); }

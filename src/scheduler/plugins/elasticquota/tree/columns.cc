@@ -7,11 +7,8 @@
 namespace koord::scheduler::quota {
 
 std::optional<Column> QuotaTree::columnOf(ResourceKey resource) const {
-  std::optional<Column> found;
-  forEachColumn(inUse_, [&](Column column) {
-    if (resources_[column] == resource) found = column;
-  });
-  return found;
+  if (resource >= columnOf_.size() || columnOf_[resource] == kNoColumn) return std::nullopt;
+  return columnOf_[resource];
 }
 
 std::optional<Column> QuotaTree::hold(ResourceKey resource, Columns& fresh) {
@@ -25,6 +22,8 @@ std::optional<Column> QuotaTree::hold(ResourceKey resource, Columns& fresh) {
     holders_.resize(column + 1);
   }
   resources_[column] = resource;
+  if (resource >= columnOf_.size()) columnOf_.resize(resource + 1, kNoColumn);
+  columnOf_[resource] = column;
   holders_[column] = 0;
   fresh |= columnSet(column);
   return column;
@@ -35,6 +34,7 @@ void QuotaTree::release(Columns columns) {
   forEachColumn(columns, [&](Column column) {
     if (--holders_[column] > 0) return;
     inUse_ &= ~columnSet(column);
+    columnOf_[resources_[column]] = kNoColumn;
     for (QuotaId quota = 0; quota < nodes_.size(); ++quota) {
       at(quota, column) = Cell{};
       nodes_[quota].dirty &= ~columnSet(column);

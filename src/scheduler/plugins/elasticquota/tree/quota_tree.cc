@@ -70,15 +70,19 @@ void QuotaTree::push(QuotaId parent, Column column, const Upward& before, const 
                       after.change.used - before.change.used,
                       after.change.fixedRequest - before.change.fixedRequest,
                       after.change.fixedUsed - before.change.fixedUsed};
-  const Sum allocated = after.guaranteed - before.guaranteed;
+  pushChange(parent, column, change, after.guaranteed - before.guaranteed);
+}
+
+void QuotaTree::pushChange(QuotaId parent, Column column, const Change& change, Sum allocated) {
   if (change.request != 0 || allocated != 0) markDirty(parent, columnSet(column));
   if (!change.isZero() || allocated != 0) count(parent, column, change, allocated);
 }
 
 // Adds to a quota's sums, and to those above it.
 void QuotaTree::count(QuotaId quota, Column column, const Change& change, Sum allocated) {
-  const Upward before = upward(quota, column);
   Cell& c = at(quota, column);
+  const Sum limitedBefore = limited(quota, column);
+  const Sum guaranteedBefore = c.guaranteed;
   c.childRequest += change.request;
   c.used += change.used;
   c.fixedRequest += change.fixedRequest;
@@ -89,7 +93,12 @@ void QuotaTree::count(QuotaId quota, Column column, const Change& change, Sum al
   ++version_;
   // Less is left for everybody else.
   if (nodes_[quota].spec.apart && change.used != 0) markDirty(kRoot, columnSet(column));
-  push(nodes_[quota].parent, column, before, upward(quota, column));
+  const QuotaId parent = nodes_[quota].parent;
+  if (parent == kNoQuota) return;
+  pushChange(
+      parent, column,
+      {limited(quota, column) - limitedBefore, change.used, change.fixedRequest, change.fixedUsed},
+      c.guaranteed - guaranteedBefore);
 }
 
 void QuotaTree::addSelf(QuotaId quota, Column column, const Change& change) {
@@ -235,7 +244,8 @@ void QuotaTree::redistributeAll(QuotaId quota) {
 }
 
 void QuotaTree::refresh(QuotaId quota) {
-  if (refreshed_ == version_) return;
+  // The limit of one that is apart is its max, whatever the others get.
+  if (refreshed_ == version_ || nodes_[quota].spec.apart) return;
   boost::container::small_vector<QuotaId, 16> path;
   for (QuotaId next = nodes_[quota].parent; next != kNoQuota; next = nodes_[next].parent)
     path.push_back(next);

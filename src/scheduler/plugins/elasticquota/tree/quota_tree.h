@@ -196,6 +196,7 @@ class QuotaTree {
     std::uint64_t stamp = 0;
     bool alive = false;
   };
+  static constexpr Column kNoColumn = ~Column{0};
   // What a parent adds up of a child.
   struct Upward {
     Change change;  // with request limited
@@ -224,6 +225,7 @@ class QuotaTree {
   void apply(QuotaId quota, const Spec& spec, Columns& fresh);
   Upward upward(QuotaId quota, Column column) const;
   void push(QuotaId parent, Column column, const Upward& before, const Upward& after);
+  void pushChange(QuotaId parent, Column column, const Change& change, Sum allocated);
   void derive(QuotaId quota, Column column);
   void count(QuotaId quota, Column column, const Change& change, Sum allocated);
   void markDirty(QuotaId quota, Columns columns);
@@ -249,6 +251,7 @@ class QuotaTree {
   std::size_t stride_ = 4;
   Columns inUse_ = 0;
   std::vector<ResourceKey> resources_;               // by column
+  std::vector<Column> columnOf_;                     // by resource
   std::vector<std::uint32_t> holders_;               // by column: quotas that name it
   std::vector<std::optional<std::int64_t>> totals_;  // by resource
   std::vector<Claim> claims_;                        // scratch

@@ -188,6 +188,7 @@ void Cluster::addRequested(NodeId node, const Resources& amount, bool negative) 
 Cluster::Transaction::Transaction(Cluster& cluster)
     : cluster_(cluster), mark_(cluster.journal_.size()), logEnd_(cluster.changeEnd()) {
   ++cluster_.openTransactions_;
+  cluster_.logFence_ = logEnd_;
 }
 
 void Cluster::Transaction::commit() {
@@ -226,7 +227,9 @@ void Cluster::undoTo(std::size_t mark) {
 }
 
 void Cluster::touch(NodeId node) {
-  if (changeEnd() > logRead_ && !log_.empty() && log_.back() == node) return;
+  // An entry of before a transaction does not tell of what happens in it: whoever reads up to that one must
+  // hear of the change and of its undoing.
+  if (changeEnd() > std::max(logRead_, logFence_) && !log_.empty() && log_.back() == node) return;
   log_.push_back(node);
   // Readers that are further behind than this look at every node anyway.
   const std::size_t keep = 2 * rows_.size() + 1024;

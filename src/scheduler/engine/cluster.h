@@ -345,6 +345,8 @@ class Cluster {
   std::vector<NodeId> log_;
   std::uint64_t logBase_ = 0;
   std::uint64_t logRead_ = 0;  // no reader has gone beyond
+  std::uint64_t logFence_ =
+      0;  // where the last transaction began: entries before it are not its own
   std::vector<ClusterListener*> listeners_;
   std::vector<Ledger*> ledgers_;   // by id
   std::vector<Ledger*> deriving_;  // those of them that derive grants

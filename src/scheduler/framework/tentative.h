@@ -6,14 +6,15 @@
 
 #include "scheduler/engine/node_set.h"
 #include "scheduler/engine/pod_info.h"
+#include "scheduler/framework/status.h"
 
 namespace koord::scheduler {
 
 class TentativePlugin {
  public:
   virtual ~TentativePlugin() = default;
-  // The pod is counted on the node.
-  virtual void grant(const PodPtr& pod, NodeId node) = 0;
+  // The pod is counted on the node. Other than Success: Reserve would not have it there.
+  virtual Status grant(const PodPtr& pod, NodeId node) = 0;
 };
 
 }  // namespace koord::scheduler

@@ -90,7 +90,8 @@ Status Planner::placeAll(const NodeSet& nodes, JobPlan& plan) {
     }
     if (const auto counted = cluster_.assume(member, found.node); !counted)
       return Status::of(counted.error());
-    for (TentativePlugin* plugin : granting_) plugin->grant(member, found.node);
+    for (TentativePlugin* plugin : granting_)
+      if (Status given = plugin->grant(member, found.node); !given.ok()) return given;
     plan.places.push_back({member, found.node});
   }
   return {};

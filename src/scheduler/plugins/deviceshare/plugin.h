@@ -14,6 +14,7 @@
 #include "scheduler/framework/numa_hints.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/framework/services.h"
+#include "scheduler/framework/tentative.h"
 #include "scheduler/plugins/deviceshare/args.h"
 #include "scheduler/plugins/deviceshare/device_table.h"
 #include "scheduler/plugins/deviceshare/pod_devices.h"
@@ -30,6 +31,7 @@ class DeviceShare final : public Plugin,
                           public PreScorePlugin,
                           public ScorePlugin,
                           public ReservePlugin,
+                          public TentativePlugin,
                           public PreBindPlugin,
                           public EnqueueExtensions,
                           public RemedyPlugin,
@@ -60,6 +62,10 @@ class DeviceShare final : public Plugin,
 
   // reserve.cc
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Status grant(const PodPtr& pod, NodeId node) override {
+    CycleState none;
+    return reserve(none, pod, node);
+  }
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
 

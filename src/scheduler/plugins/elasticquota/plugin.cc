@@ -99,9 +99,10 @@ Status ElasticQuota::reserve(CycleState&, const PodPtr& pod, NodeId) {
   return {};
 }
 
-void ElasticQuota::grant(const PodPtr& pod, NodeId) {
+Status ElasticQuota::grant(const PodPtr& pod, NodeId) {
   if (std::optional<Charge> charge = chargeOf(*pod))
     cluster_.regrant(pod->uid(), quotas_.ledger().id(), ChargeLedger::grantOf(*std::move(charge)));
+  return {};
 }
 
 // Whether a pod that was turned away would not be now.

@@ -56,7 +56,7 @@ class ElasticQuota final : public Plugin,
   bool spares(const PodInfo& victim) const override;
   std::optional<std::string> admitKey(const PodInfo& pod) const override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
-  void grant(const PodPtr& pod, NodeId node) override;
+  Status grant(const PodPtr& pod, NodeId node) override;
   std::vector<EventRegistration> eventsToRegister() const override;
   Task<void> run() override { return controller_.run(); }
   std::vector<Route> routes() override;

@@ -10,6 +10,7 @@
 
 #include "scheduler/framework/plugin.h"
 #include "scheduler/framework/services.h"
+#include "scheduler/framework/tentative.h"
 #include "scheduler/plugins/loadawarescheduling/expiry.h"
 #include "scheduler/plugins/loadawarescheduling/load_table.h"
 
@@ -21,6 +22,7 @@ class LoadAwareScheduling final : public Plugin,
                                   public FilterPlugin,
                                   public ScorePlugin,
                                   public ReservePlugin,
+                                  public TentativePlugin,
                                   public EnqueueExtensions,
                                   public RemedyPlugin,
                                   public ServicePlugin {
@@ -39,6 +41,10 @@ class LoadAwareScheduling final : public Plugin,
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Status grant(const PodPtr& pod, NodeId node) override {
+    CycleState none;
+    return reserve(none, pod, node);
+  }
   std::vector<EventRegistration> eventsToRegister() const override;
   std::string remedyFor(const PodInfo& pod, NodeId node) const override;
   std::vector<Route> routes() override;

@@ -10,6 +10,7 @@
 
 #include "scheduler/framework/plugin.h"
 #include "scheduler/framework/services.h"
+#include "scheduler/framework/tentative.h"
 #include "scheduler/plugins/nodenumaresource/args.h"
 #include "scheduler/plugins/nodenumaresource/numa_policy.h"
 #include "scheduler/plugins/nodenumaresource/numa_room.h"
@@ -24,6 +25,7 @@ class NodeNumaResource final : public Plugin,
                                public PreScorePlugin,
                                public ScorePlugin,
                                public ReservePlugin,
+                               public TentativePlugin,
                                public PreBindPlugin,
                                public EnqueueExtensions,
                                public NumaHintProvider,
@@ -42,6 +44,10 @@ class NodeNumaResource final : public Plugin,
   void sign(const PodInfo& pod, Signature& signature) const override;
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  Status grant(const PodPtr& pod, NodeId node) override {
+    CycleState none;
+    return reserve(none, pod, node);
+  }
   void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;

@@ -110,11 +110,12 @@ Status ReservationPlugin::reserve(CycleState& state, const PodPtr& pod, NodeId n
   return {};
 }
 
-void ReservationPlugin::grant(const PodPtr& pod, NodeId node) {
-  if (book_.isReservePod(*pod)) return;
+Status ReservationPlugin::grant(const PodPtr& pod, NodeId node) {
+  if (book_.isReservePod(*pod)) return {};
   if (const ReservationEntry* reservation = nominate(*pod, node, true))
     cluster_.regrant(pod->uid(), book_.ledgerId(),
                      ReservationLedger::grantOf({reservation->uid(), reservation->name(), {}}));
+  return {};
 }
 
 void ReservationPlugin::unreserve(CycleState& state, const PodPtr& pod, NodeId) {

@@ -71,7 +71,7 @@ class ReservationPlugin final : public Plugin,
   Normalization normalization() const override { return Normalization::Highest; }
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   void unreserve(CycleState& state, const PodPtr& pod, NodeId node) override;
-  void grant(const PodPtr& pod, NodeId node) override;
+  Status grant(const PodPtr& pod, NodeId node) override;
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
   bool writesAnnotations() const override { return true; }

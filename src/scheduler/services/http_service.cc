@@ -13,6 +13,7 @@
 #include "scheduler/services/diagnose.h"
 #include "scheduler/services/explain.h"
 #include "scheduler/services/pod_resources.h"
+#include "scheduler/services/what_if.h"
 
 namespace koord::scheduler {
 
@@ -181,7 +182,8 @@ void HttpService::addServices() {
   for (const std::string& path : shown) paths.push_back(json::string(path));
   addAnswer("GET", "/apis/v1/__services__", [paths](const net::RoutedRequest&) {
     return json::value(
-        json::object{{"GET", paths}, {"POST", json::array{"/apis/v1/explain/pods"}}});
+        json::object{{"GET", paths},
+                     {"POST", json::array{"/apis/v1/explain/pods", "/apis/v1/whatif/pods"}}});
   });
   addAnswer("GET", "/apis/v1/nodes/",
             [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });
@@ -213,6 +215,12 @@ void HttpService::addServices() {
         transformPod(*pod, scheduler_.podTransforms());
         return explainPodObject(scheduler_, std::make_shared<const api::Pod>(*std::move(pod)));
       });
+  addAnswer("POST", "/apis/v1/whatif/pods",
+            [this](const net::RoutedRequest& in) -> Result<json::value> {
+              const auto moves = readWhatIf(scheduler_, in.request.body);
+              if (!moves) return fail(Error(moves.error()));
+              return whatIfJson(*moves, whatIf(scheduler_, *moves));
+            });
 }
 
 }  // namespace koord::scheduler

@@ -1,0 +1,258 @@
+#include "scheduler/services/what_if.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "model/well_known.h"
+#include "scheduler/framework/tentative.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// Of a pod's new incarnation: what only the old one was given, or told.
+constexpr std::string_view kGivenToTheOld[] = {
+    model::kAnnotationResourceStatus,
+    model::kAnnotationDeviceAllocated,
+    model::kAnnotationReservationAllocated,
+};
+constexpr const char* kAvoided = "node(s) are left or avoided by the pod";
+
+// One question; lives inside of a transaction.
+class Question {
+ public:
+  Question(Scheduler& scheduler, Cluster& cluster, const std::vector<WhatIfMove>& moves,
+           WhatIfAnswer& answer)
+      : scheduler_(scheduler), cluster_(cluster), moves_(moves), answer_(answer) {}
+
+  // All moves of the group of the move at this position, or that alone.
+  void makeMoves(const std::vector<std::size_t>& together);
+  void describeNodes();
+
+ private:
+  WhatIfPlace& placeOf(std::size_t i) { return answer_.places[i]; }
+  // The pod leaves its node; false: the move makes no sense.
+  bool leave(std::size_t i);
+  void land(std::size_t i);
+  SearchResult search(ProfileRuntime& profile, CycleState& state, const PodPtr& pod,
+                      const NodeSet& avoided);
+  Status give(const Profile& profile, const PodPtr& pod, NodeId node);
+  void refuse(WhatIfPlace& place, const SearchResult& result);
+  void remember(NodeId node);
+  void refuseGroup(const std::vector<std::size_t>& together, std::size_t culprit);
+
+  Scheduler& scheduler_;
+  Cluster& cluster_;
+  const std::vector<WhatIfMove>& moves_;
+  WhatIfAnswer& answer_;
+  std::map<std::string, std::pair<NodeId, WhatIfNode>> nodes_;
+};
+
+// As a controller would make it anew.
+std::shared_ptr<const api::Pod> successorOf(const WhatIfMove& move) {
+  auto pod = std::make_shared<api::Pod>(*move.pod);
+  if (move.stays) pod->metadata.uid += "/what-if";
+  pod->metadata.deletionTimestamp.reset();
+  for (const std::string_view key : kGivenToTheOld)
+    pod->metadata.annotations.erase(std::string(key));
+  pod->spec.nodeName.clear();
+  pod->status = {};
+  return pod;
+}
+
+void Question::remember(NodeId node) {
+  const std::string& name = cluster_.node(node).name;
+  if (nodes_.contains(name)) return;
+  WhatIfNode picture{.name = name,
+                     .podsAllowed = cluster_.allowedPods()[node],
+                     .podsBefore = cluster_.podCount()[node]};
+  for (ResourceId id = 0; id < cluster_.resources().size(); ++id) {
+    const std::int64_t all = Cluster::columnAt(cluster_.allocatable(id), node);
+    const std::int64_t used = Cluster::columnAt(cluster_.requested(id), node);
+    picture.amounts.push_back({cluster_.resources().name(id), id, all, used, used});
+  }
+  nodes_.emplace(name, std::pair(node, std::move(picture)));
+}
+
+void Question::describeNodes() {
+  for (auto& [name, entry] : nodes_) {
+    auto& [node, picture] = entry;
+    picture.podsAfter = cluster_.podCount()[node];
+    for (auto& amount : picture.amounts)
+      amount.after = Cluster::columnAt(cluster_.requested(amount.id), node);
+    std::erase_if(picture.amounts, [](const WhatIfNode::Amount& amount) {
+      return amount.allocatable == 0 && amount.before == 0 && amount.after == 0;
+    });
+    answer_.nodes.push_back(std::move(picture));
+  }
+}
+
+bool Question::leave(std::size_t i) {
+  const WhatIfMove& move = moves_[i];
+  WhatIfPlace& place = placeOf(i);
+  place.state = WhatIfPlace::State::Invalid;
+  if (!scheduler_.profiles().contains(move.pod->spec.schedulerName)) {
+    place.message = fmt::format("no profile of this scheduler has the name {}",
+                                std::string_view(move.pod->spec.schedulerName));
+    return false;
+  }
+  const Cluster::PodRecord* record = cluster_.findPod(move.pod->metadata.uid);
+  const std::string at = record ? cluster_.node(record->node).name : std::string();
+  if (!move.from.empty() && at != move.from) {
+    place.message = at.empty()
+                        ? fmt::format("the pod is not on node {}, nor on any other", move.from)
+                        : fmt::format("the pod is on node {}, not on {}", at, move.from);
+    return false;
+  }
+  if (record) {
+    remember(record->node);
+    if (!move.stays) cluster_.removePod(move.pod->metadata.uid);
+  }
+  return true;
+}
+
+// Nearly always nothing is avoided by chance, and a search of all nodes is the fast one.
+SearchResult Question::search(ProfileRuntime& profile, CycleState& state, const PodPtr& pod,
+                              const NodeSet& avoided) {
+  SearchResult result = profile.search().find(state, pod);
+  if (!result.status.ok() || !avoided.contains(result.node)) return result;
+  NodeSet others = cluster_.live();
+  others.subtract(avoided);
+  state = CycleState();
+  result = profile.search().find(state, pod, {&others, {}});
+  Diagnosis& diagnosis = result.diagnosis;
+  diagnosis.filterPlugins = profile.search().filterNames();
+  if (diagnosis.absent.size() == cluster_.liveCount() - others.size())
+    diagnosis.absentStatus = Status::unresolvable(kAvoided);
+  return result;
+}
+
+// In the order of Reserve: what one plugin gives depends on what others gave before it.
+Status Question::give(const Profile& profile, const PodPtr& pod, NodeId node) {
+  for (const auto& plugin : profile.reserve) {
+    auto* tentative = dynamic_cast<TentativePlugin*>(plugin.point);
+    if (!tentative) continue;
+    if (Status given = tentative->grant(pod, node); !given.ok()) {
+      given.plugin = plugin.name;
+      return given;
+    }
+  }
+  return {};
+}
+
+void Question::refuse(WhatIfPlace& place, const SearchResult& result) {
+  place.state = WhatIfPlace::State::Unschedulable;
+  const bool diagnosed = result.status.rejected() && result.diagnosis.totalNodes > 0;
+  place.message = diagnosed ? result.diagnosis.message() : result.status.message();
+  if (diagnosed) place.reasons = result.diagnosis.entries();
+}
+
+void Question::land(std::size_t i) {
+  const WhatIfMove& move = moves_[i];
+  WhatIfPlace& place = placeOf(i);
+  ProfileRuntime& profile = *scheduler_.profiles().find(move.pod->spec.schedulerName)->second;
+  const PodPtr pod = scheduler_.describe(successorOf(move));
+  NodeSet avoided;
+  for (const std::string& name : move.avoid)
+    if (const auto node = cluster_.findNode(name)) avoided.insert(*node);
+  CycleState state;
+  SearchResult result = search(profile, state, pod, avoided);
+  if (!result.status.ok()) return refuse(place, result);
+  remember(result.node);
+  if (const auto counted = cluster_.assume(pod, result.node); !counted) {
+    place.state = WhatIfPlace::State::Invalid;
+    place.message = counted.error().message;
+    return;
+  }
+  if (const Status given = give(profile.profile(), pod, result.node); !given.ok()) {
+    place.state = WhatIfPlace::State::Unschedulable;
+    place.message = fmt::format("node {}: {}", cluster_.node(result.node).name, given.message());
+    place.reasons = {{given.plugin, given.code, given.reasons, 1}};
+    return;
+  }
+  place.state = WhatIfPlace::State::Placed;
+  place.node = cluster_.node(result.node).name;
+  place.feasible = result.feasible;
+}
+
+void Question::refuseGroup(const std::vector<std::size_t>& together, std::size_t culprit) {
+  for (const std::size_t i : together) {
+    if (i == culprit) continue;
+    placeOf(i) = {.state = WhatIfPlace::State::GroupRefused,
+                  .message = fmt::format("pod {} of its group has no place: {}",
+                                         api::keyOf(moves_[culprit].pod->metadata).toString(),
+                                         placeOf(culprit).message)};
+  }
+}
+
+void Question::makeMoves(const std::vector<std::size_t>& together) {
+  Cluster::Transaction attempt(cluster_);
+  for (const std::size_t i : together)
+    if (!leave(i)) return refuseGroup(together, i);
+  for (const std::size_t i : together) {
+    land(i);
+    if (placeOf(i).state != WhatIfPlace::State::Placed) return refuseGroup(together, i);
+  }
+  attempt.commit();
+}
+
+// Moves that are made together, in the order of the first of each group.
+std::vector<std::vector<std::size_t>> inGroups(const std::vector<WhatIfMove>& moves) {
+  std::vector<std::vector<std::size_t>> groups;
+  std::map<std::string_view, std::size_t> known;
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    if (moves[i].group.empty()) {
+      groups.push_back({i});
+    } else if (const auto [it, fresh] = known.emplace(moves[i].group, groups.size()); fresh) {
+      groups.push_back({i});
+    } else {
+      groups[it->second].push_back(i);
+    }
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::string_view nameOf(WhatIfPlace::State state) {
+  switch (state) {
+    case WhatIfPlace::State::Placed:
+      return "placed";
+    case WhatIfPlace::State::Unschedulable:
+      return "unschedulable";
+    case WhatIfPlace::State::GroupRefused:
+      return "groupRefused";
+    case WhatIfPlace::State::Invalid:
+      return "invalid";
+    case WhatIfPlace::State::NotAsked:
+      break;
+  }
+  return "notAsked";
+}
+
+WhatIfAnswer whatIf(Scheduler& scheduler, const std::vector<WhatIfMove>& moves, Duration limit) {
+  WhatIfAnswer answer;
+  answer.places.resize(moves.size());
+  if (moves.empty() || scheduler.profiles().empty()) return answer;
+  Handle& handle = *scheduler.profiles().begin()->second;
+  Executor& executor = handle.executor();
+  const SteadyTime since = executor.steadyNow();
+  {
+    Cluster::Transaction whatIf(handle.cluster());
+    Question question(scheduler, handle.cluster(), moves, answer);
+    for (const auto& together : inGroups(moves)) {
+      if (executor.steadyNow() - since > limit) break;
+      question.makeMoves(together);
+    }
+    question.describeNodes();
+  }
+  for (WhatIfPlace& place : answer.places)
+    if (place.state == WhatIfPlace::State::NotAsked)
+      place.message = "the scheduler had no more time for this question: ask again";
+  answer.took = executor.steadyNow() - since;
+  return answer;
+}
+
+}  // namespace koord::scheduler

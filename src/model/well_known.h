@@ -22,6 +22,15 @@ inline constexpr std::string_view kAnnotationResourceStatus =
 inline constexpr std::string_view kAnnotationCpuBurst = "koordinator.sh/cpuBurst";
 inline constexpr std::string_view kAnnotationMemoryQos = "koordinator.sh/memoryQOS";
 inline constexpr std::string_view kAnnotationCpuQos = "koordinator.sh/cpuQOS";
+inline constexpr std::string_view kAnnotationBlkioQos = "koordinator.sh/blkioQOS";
+inline constexpr std::string_view kAnnotationNetworkQos = "koordinator.sh/networkQOS";
+inline constexpr std::string_view kAnnotationResctrl = "node.koordinator.sh/resctrl";
+inline constexpr std::string_view kAnnotationOomScoreAdj = "koordinator.sh/oom-score-adj";
+inline constexpr std::string_view kAnnotationOomScoreAdjSpec = "koordinator.sh/oom-score-adj-spec";
+inline constexpr std::string_view kLabelCoreSchedGroup = "koordinator.sh/core-sched-group-id";
+inline constexpr std::string_view kLabelCoreSchedPolicy = "koordinator.sh/core-sched-policy";
+inline constexpr std::string_view kLabelGpuIsolationProvider =
+    "koordinator.sh/gpu-isolation-provider";
 inline constexpr std::string_view kLabelEvictionEnabled = "koordinator.sh/eviction-enabled";
 inline constexpr std::string_view kAnnotationEvictionPolicy = "koordinator.sh/eviction-policy";
 inline constexpr std::string_view kAnnotationEvictionPriority = "koordinator.sh/eviction-priority";

@@ -4,12 +4,25 @@ namespace koord::golden {
 
 std::vector<Checker> allCheckers() {
   return {
-      batchresourceChecker(),    cpuAccumulatorChecker(),      cpusetChecker(),
-      deviceChecker(),           koordletCgroupChecker(),      koordletCpuBurstChecker(),
-      koordletCpuEvictChecker(), koordletCpuSuppressChecker(), koordletMemoryEvictChecker(),
-      koordletPredictChecker(),  loadawareChecker(),           patchesChecker(),
-      placementChecker(),        podrequestsChecker(),         profileChecker(),
-      quantityChecker(),         quotaRuntimeChecker(),        scoresChecker(),
+      batchresourceChecker(),
+      cpuAccumulatorChecker(),
+      cpusetChecker(),
+      deviceChecker(),
+      koordletCgroupChecker(),
+      koordletCpuBurstChecker(),
+      koordletCpuEvictChecker(),
+      koordletCpuSuppressChecker(),
+      koordletMemoryEvictChecker(),
+      koordletPredictChecker(),
+      koordletResctrlChecker(),
+      loadawareChecker(),
+      patchesChecker(),
+      placementChecker(),
+      podrequestsChecker(),
+      profileChecker(),
+      quantityChecker(),
+      quotaRuntimeChecker(),
+      scoresChecker(),
       selectorsChecker(),
   };
 }

@@ -16,6 +16,7 @@ Checker koordletCpuEvictChecker();
 Checker koordletCpuSuppressChecker();
 Checker koordletMemoryEvictChecker();
 Checker koordletPredictChecker();
+Checker koordletResctrlChecker();
 Checker loadawareChecker();
 Checker patchesChecker();
 Checker placementChecker();

@@ -84,8 +84,8 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
   if (sources_.gpus)
     gpuCollector_ =
         std::make_unique<GpuCollector>(host_.dirs, executor, states_, cache_, *sources_.gpus);
-  resources_.setObserver([this](CgroupFile file, bool ok, Duration took) {
-    metrics_.resourceUpdate(std::string(nameOf(file)), ok, took);
+  resources_.setObserver([this](std::string_view type, bool ok, Duration took) {
+    metrics_.resourceUpdate(std::string(type), ok, took);
   });
   if (options_.gates.enabled("BatchResource"))
     reconciler_.add(std::make_unique<BatchResourceHook>());

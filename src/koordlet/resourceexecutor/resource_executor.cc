@@ -96,7 +96,8 @@ Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupUpdate& upd
   const SteadyTime start = clock_.steadyNow();
   auto wrote = writeSmallFile(path, *encoded);
   const bool gone = !wrote && wrote.error().code == ErrorCode::NotFound;
-  if (observer_ && !gone) observer_(update.file, wrote.has_value(), clock_.steadyNow() - start);
+  if (observer_ && !gone)
+    observer_(nameOf(update.file), wrote.has_value(), clock_.steadyNow() - start);
   if (gone) return UpdateOutcome::Gone;
   if (!wrote) return fail(std::move(wrote.error()));
   audit_.add({clock_.wallNow(), update.dir, std::string(fileNameIn(update.file, version)),
@@ -121,13 +122,82 @@ Result<UpdateOutcome> ResourceExecutor::update(const CgroupUpdate& update, Cachi
   return outcome;
 }
 
-void ResourceExecutor::logFailure(const CgroupUpdate& update, const Error& error) {
+bool ResourceExecutor::worthLogging(const std::string& key) {
   const SteadyTime now = clock_.steadyNow();
-  const auto [it, first] = failures_.try_emplace(failureKey(update), now);
-  if (!first && now - it->second < 1min) return;
+  const auto [it, first] = failures_.try_emplace(key, now);
+  if (!first && now - it->second < 1min) return false;
   it->second = now;
-  log::warn("{} of {} not set ({}): {}", nameOf(update.file), update.dir, update.reason,
-            error.message);
+  return true;
+}
+
+void ResourceExecutor::logFailure(const CgroupUpdate& update, const Error& error) {
+  if (worthLogging(failureKey(update)))
+    log::warn("{} of {} not set ({}): {}", nameOf(update.file), update.dir, update.reason,
+              error.message);
+}
+
+Result<UpdateOutcome> ResourceExecutor::writeFile(const FileUpdate& update) {
+  const auto current = readSmallFile(update.path);
+  if (!current) {
+    if (current.error().code == ErrorCode::NotFound) return UpdateOutcome::Gone;
+    return fail(current.error());
+  }
+  const auto says = update.says ? update.says : +[](std::string_view is, std::string_view wanted) {
+    return trim(is) == trim(wanted);
+  };
+  if (says(*current, update.value)) return UpdateOutcome::Unchanged;
+  const SteadyTime start = clock_.steadyNow();
+  auto wrote = writeSmallFile(update.path, update.value);
+  if (observer_) observer_(update.type, wrote.has_value(), clock_.steadyNow() - start);
+  if (!wrote) return fail(std::move(wrote.error()));
+  const auto slash = update.path.rfind('/') + 1;
+  audit_.add({clock_.wallNow(), update.path.substr(0, slash), update.path.substr(slash),
+              std::string(trim(*current)), std::string(trim(update.value)), update.reason});
+  return UpdateOutcome::Written;
+}
+
+Result<UpdateOutcome> ResourceExecutor::updateFile(const FileUpdate& update, Caching caching) {
+  const std::string key = fmt::format("{}#{}", update.path, update.part);
+  if (caching == Caching::Yes) {
+    const auto it = cache_.find(key);
+    if (it != cache_.end() && it->second.value == update.value &&
+        clock_.steadyNow() - it->second.at < options_.forceUpdate)
+      return UpdateOutcome::Unchanged;
+  }
+  auto outcome = writeFile(update);
+  if (!outcome) {
+    if (worthLogging(key))
+      log::warn("{} not set ({}): {}", update.path, update.reason, outcome.error().message);
+    return outcome;
+  }
+  failures_.erase(key);
+  if (caching == Caching::Yes && *outcome != UpdateOutcome::Gone) remember(key, update.value);
+  return outcome;
+}
+
+Result<int> ResourceExecutor::moveTasks(const std::string& path, std::span<const int> ids,
+                                        const std::string& reason) {
+  int moved = 0;
+  std::optional<Error> problem;
+  for (const int id : ids) {
+    const auto wrote = appendSmallFile(path, std::to_string(id));
+    if (wrote) {
+      ++moved;
+    } else if (wrote.error().code == ErrorCode::NotFound && !pathExists(path)) {
+      return fail(wrote.error());
+    } else if (wrote.error().code != ErrorCode::NotFound) {
+      problem = wrote.error();
+    }
+  }
+  const auto slash = path.rfind('/') + 1;
+  if (moved > 0)
+    audit_.add({clock_.wallNow(), path.substr(0, slash), path.substr(slash), "",
+                fmt::format("{} more", moved), reason});
+  if (problem) {
+    if (worthLogging(path)) log::warn("{} not set ({}): {}", path, reason, problem->message);
+    if (moved == 0) return fail(*std::move(problem));
+  }
+  return moved;
 }
 
 void ResourceExecutor::updateOne(const CgroupUpdate& update, Caching caching, BatchResult& result) {

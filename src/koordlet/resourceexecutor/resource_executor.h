@@ -28,6 +28,17 @@ struct CgroupUpdate {
   std::string reason;  // for the audit
 };
 
+// A file that is no cgroup's: of resctrl, /proc/sys, /sys.
+struct FileUpdate {
+  std::string path;
+  std::string value;
+  std::string reason;
+  std::string type = "default";  // for the metric, "resctrl-schema"
+  // Whether a file that reads `current` says the value already; null compares texts.
+  bool (*says)(std::string_view current, std::string_view value) = nullptr;
+  std::string part = {};  // which setting, where one file holds several
+};
+
 enum class UpdateOutcome {
   Written,
   Unchanged,    // the file has the value already, or had it when last looked at
@@ -41,8 +52,9 @@ class ResourceExecutor {
     Duration forceUpdate = std::chrono::seconds(60);  // look at a file again after this
     Duration cacheExpiry = std::chrono::minutes(2);
   };
-  // Called for each write attempt: how long it took and whether it worked.
-  using Observer = std::function<void(CgroupFile file, bool ok, Duration took)>;
+  // Called for each write attempt: what (the cgroup file's name or a FileUpdate's type), how long it
+  // took and whether it worked.
+  using Observer = std::function<void(std::string_view type, bool ok, Duration took)>;
 
   ResourceExecutor(const Host& host, const Clock& clock, Options options, AuditRing& audit);
 
@@ -63,6 +75,13 @@ class ResourceExecutor {
   BatchResult updateLeveled(std::span<const std::vector<CgroupUpdate>> levels,
                             Caching caching = Caching::Yes);
 
+  // One file that is no cgroup's; missing ones are Gone. Failures are logged as those of cgroups.
+  Result<UpdateOutcome> updateFile(const FileUpdate& update, Caching caching = Caching::Yes);
+  // Writes the thread ids one by one to a file that takes one a write; those of threads that ended
+  // are no failure. How many were taken.
+  Result<int> moveTasks(const std::string& path, std::span<const int> ids,
+                        const std::string& reason);
+
   // Forgets values not handed in for a while. Call about once a minute.
   void collectGarbage();
   std::size_t cacheSize() const { return cache_.size(); }
@@ -78,6 +97,7 @@ class ResourceExecutor {
 
   bool fresh(const std::string& path, const CgroupUpdate& update, CgroupVersion version) const;
   void remember(const std::string& path, std::string value);
+  Result<UpdateOutcome> writeFile(const FileUpdate& update);
   // Writes `value` unless the file has it.
   Result<UpdateOutcome> writeIfDifferent(const CgroupUpdate& update, const std::string& path,
                                          std::string_view value);
@@ -85,6 +105,8 @@ class ResourceExecutor {
   bool loosen(const CgroupUpdate& update, Caching caching, BatchResult& result);
   void updateOne(const CgroupUpdate& update, Caching caching, BatchResult& result);
   void logFailure(const CgroupUpdate& update, const Error& error);
+  // Whether a failure of that key is to be logged: once a minute.
+  bool worthLogging(const std::string& key);
 
   const Host& host_;
   const Clock& clock_;

@@ -54,17 +54,32 @@ Result<std::string> readSmallFile(const std::string& path) {
   return content;
 }
 
-Result<> writeSmallFile(const std::string& path, std::string_view text) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+namespace {
+
+Result<> writeOnce(const std::string& path, std::string_view text, int flag) {
+  const int fd = ::open(path.c_str(), O_WRONLY | flag | O_CLOEXEC);
   if (fd < 0) return fail(fileError("open", path, errno));
   const ssize_t n = ::write(fd, text.data(), text.size());
   const int errnum = errno;
   ::close(fd);
-  if (n < 0) return fail(fileError(fmt::format("write '{}' to", text), path, errnum));
+  if (n < 0)
+    return fail(
+        fileError(fmt::format("write '{}' to", text), path, errnum == ESRCH ? ENOENT : errnum));
   if (static_cast<std::size_t>(n) != text.size())
     return fail(ErrorCode::Io,
                 fmt::format("write '{}' to {}: only {} bytes were taken", text, path, n));
   return {};
+}
+
+}  // namespace
+
+Result<> writeSmallFile(const std::string& path, std::string_view text) {
+  return writeOnce(path, text, O_TRUNC);
+}
+
+Result<> appendSmallFile(const std::string& path, std::string_view text) {
+  // A regular file, of a test, keeps one id a line; the kernel's files take a newline as well.
+  return writeOnce(path, std::string(text) + '\n', O_APPEND);
 }
 
 Result<> replaceFile(const std::string& path, std::string_view text) {

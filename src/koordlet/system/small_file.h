@@ -20,6 +20,10 @@ Result<> readSmallFile(const std::string& path, std::string& content);
 // value.
 Result<> writeSmallFile(const std::string& path, std::string_view text);
 
+// The same for files to which each write adds, such as lists of tasks; nothing is truncated. NotFound
+// also when the task named is gone (ESRCH).
+Result<> appendSmallFile(const std::string& path, std::string_view text);
+
 // Puts a file with that text in the place of the old one, in one step: readers and the next start see
 // either of both. It is not forced to the disk, which may take seconds while jobs write, so after a
 // power failure the file may be damaged.

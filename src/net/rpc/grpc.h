@@ -1,0 +1,67 @@
+#pragma once
+
+// What gRPC adds to HTTP/2: messages with five bytes before each, a status at the end, deadlines.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/executor.h"
+#include "base/result.h"
+#include "net/rpc/http2_session.h"
+
+namespace koord::net {
+
+enum class GrpcCode : int {
+  Ok = 0,
+  Cancelled = 1,
+  Unknown = 2,
+  InvalidArgument = 3,
+  DeadlineExceeded = 4,
+  NotFound = 5,
+  AlreadyExists = 6,
+  PermissionDenied = 7,
+  ResourceExhausted = 8,
+  FailedPrecondition = 9,
+  Aborted = 10,
+  OutOfRange = 11,
+  Unimplemented = 12,
+  Internal = 13,
+  Unavailable = 14,
+  DataLoss = 15,
+  Unauthenticated = 16,
+};
+std::string_view nameOf(GrpcCode code);  // "DeadlineExceeded"
+
+struct GrpcStatus {
+  GrpcCode code = GrpcCode::Ok;
+  std::string message;
+  bool ok() const { return code == GrpcCode::Ok; }
+  // "Unavailable: connect to /run/x.sock: No such file or directory"
+  std::string text() const;
+};
+
+// The other side's answer: a message, or why there is none.
+using GrpcReply = std::expected<std::string, GrpcStatus>;
+// As an Error of ours, whose code is the nearest.
+Error errorOf(const GrpcStatus& status);
+
+inline constexpr std::size_t kGrpcPrefix = 5;
+std::string grpcFrame(std::string_view message);
+// The message of a body that has exactly one. InvalidArgument: it has not; Unimplemented: it is
+// compressed.
+std::expected<std::string_view, GrpcStatus> grpcMessage(std::string_view body);
+
+// grpc-timeout: at most eight digits and a unit; nullopt when it says none or nonsense.
+std::optional<Duration> parseGrpcTimeout(std::string_view text);
+std::string formatGrpcTimeout(Duration timeout);
+
+// A status as the headers that end an answer.
+Http2Headers grpcTrailers(const GrpcStatus& status);
+// The same for an answer that has nothing else.
+Http2Headers grpcFailure(const GrpcStatus& status);
+// What trailers say; Unknown when they say nothing.
+GrpcStatus grpcStatusOf(const Http2Headers& trailers);
+
+}  // namespace koord::net

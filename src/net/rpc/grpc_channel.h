@@ -1,0 +1,54 @@
+#pragma once
+
+// Unary gRPC calls to the server behind one unix socket. It connects with the first call and again
+// after the connection was lost; where nobody listens a call fails at once (Unavailable).
+//
+//   auto calling = channel.call("/runtime.v1.RuntimeService/Version", message, 5s);
+//   GrpcReply reply = co_await calling;
+//
+// Calls and answers on the loop's thread. A Future that is dropped leaves its call to its end.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "base/task.h"
+#include "net/rpc/grpc.h"
+
+namespace koord::net {
+
+class GrpcChannel final : private Http2User {
+ public:
+  GrpcChannel(IoLoop& loop, std::string socketPath);
+  ~GrpcChannel();
+
+  // The deadline is told to the server, and enforced here: DeadlineExceeded.
+  Future<GrpcReply> call(const std::string& method, std::string_view message, Duration timeout);
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Call {
+    Completer<GrpcReply> completer;
+    std::string body;
+    Http2Headers headers;  // the last that came, which have the status
+    TimerId timer = 0;
+  };
+
+  void onHeaders(std::int32_t stream, Http2Headers headers, bool last) override;
+  void onData(std::int32_t stream, std::string_view bytes) override;
+  void onEnd(std::int32_t stream) override;
+  void onClosed(std::int32_t stream, std::uint32_t code) override;
+  void onLost(const std::string& why) override;
+
+  Result<> connect();
+  void finish(std::int32_t stream, GrpcReply reply);
+  void conclude(std::int32_t stream);
+
+  IoLoop& loop_;
+  std::string path_;
+  std::shared_ptr<Http2Session> session_;
+  std::unordered_map<std::int32_t, Call> calls_;
+};
+
+}  // namespace koord::net

@@ -1,0 +1,139 @@
+#include "net/rpc/grpc_server.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <unordered_map>
+
+#include "base/log.h"
+
+namespace koord::net {
+namespace {
+
+constexpr std::size_t kMostAsked = 16 << 20;  // bytes of one request
+
+}  // namespace
+
+GrpcAnswer::GrpcAnswer(std::move_only_function<void(GrpcReply)> send) : send_(std::move(send)) {}
+
+GrpcAnswer::~GrpcAnswer() {
+  if (send_) (*this)(std::unexpected(GrpcStatus{GrpcCode::Internal, "the server gave no answer"}));
+}
+
+void GrpcAnswer::operator()(GrpcReply reply) {
+  if (auto send = std::exchange(send_, nullptr)) send(std::move(reply));
+}
+
+class GrpcServer::Connection final : public Http2User,
+                                     public std::enable_shared_from_this<Connection> {
+ public:
+  explicit Connection(GrpcServer& server) : server_(&server), loop_(server.loop_) {}
+
+  void start(Fd socket) {
+    session_ = Http2Session::start(loop_, std::move(socket), Http2Session::Role::Server, *this);
+  }
+  void close() {
+    session_->close();
+    server_ = nullptr;
+  }
+
+  void onHeaders(std::int32_t stream, Http2Headers headers, bool last) override {
+    Call& call = calls_[stream];
+    call.headers = std::move(headers);
+    if (last) dispatch(stream);
+  }
+  void onData(std::int32_t stream, std::string_view bytes) override {
+    session_->consume(stream, bytes.size());
+    const auto found = calls_.find(stream);
+    if (found == calls_.end()) return;
+    found->second.body += bytes;
+    if (found->second.body.size() > kMostAsked + kGrpcPrefix)
+      refuse(stream, {GrpcCode::ResourceExhausted,
+                      fmt::format("the request has more than {} bytes", kMostAsked)});
+  }
+  void onEnd(std::int32_t stream) override { dispatch(stream); }
+  void onClosed(std::int32_t stream, std::uint32_t) override { calls_.erase(stream); }
+  void onLost(const std::string&) override {
+    if (server_) server_->connections_.erase(shared_from_this());
+  }
+
+ private:
+  struct Call {
+    Http2Headers headers;
+    std::string body;
+  };
+
+  void refuse(std::int32_t stream, const GrpcStatus& status) {
+    session_->headers(stream, grpcFailure(status), true);
+    calls_.erase(stream);
+  }
+
+  void dispatch(std::int32_t stream) {
+    auto node = calls_.extract(stream);
+    if (node.empty() || !server_) return;
+    Call& call = node.mapped();
+    const auto message = grpcMessage(call.body);
+    if (!message) return refuse(stream, message.error());
+    GrpcRequest request{std::string(headerOf(call.headers, ":path")), std::string(*message),
+                        parseGrpcTimeout(headerOf(call.headers, "grpc-timeout")),
+                        std::move(call.headers)};
+    server_->handler_(std::move(request),
+                      GrpcAnswer([&loop = loop_, self = weak_from_this(), stream](GrpcReply reply) {
+                        loop.post([self, stream, reply = std::move(reply)]() mutable {
+                          if (const auto connection = self.lock())
+                            connection->answer(stream, std::move(reply));
+                        });
+                      }));
+  }
+
+  void answer(std::int32_t stream, GrpcReply reply) {
+    if (!reply) return session_->headers(stream, grpcFailure(reply.error()), true);
+    session_->headers(stream, {{":status", "200"}, {"content-type", "application/grpc"}}, false);
+    session_->data(stream, grpcFrame(*reply), false);
+    session_->trailers(stream, grpcTrailers({}));
+  }
+
+  GrpcServer* server_;
+  IoLoop& loop_;
+  std::shared_ptr<Http2Session> session_;
+  std::unordered_map<std::int32_t, Call> calls_;
+};
+
+Result<std::unique_ptr<GrpcServer>> GrpcServer::start(IoLoop& loop, std::string socketPath,
+                                                      Handler handler) {
+  auto listener = listenUnix(socketPath);
+  if (!listener) return fail(std::move(listener.error()));
+  auto server = std::unique_ptr<GrpcServer>(
+      new GrpcServer(loop, std::move(socketPath), *std::move(listener), std::move(handler)));
+  server->watch_ = loop.watch(server->listener_.get(),
+                              [server = server.get()](IoLoop::Ready) { server->accept(); });
+  server->watch_->want({.read = true});
+  return server;
+}
+
+GrpcServer::GrpcServer(IoLoop& loop, std::string path, Fd listener, Handler handler)
+    : loop_(loop),
+      path_(std::move(path)),
+      listener_(std::move(listener)),
+      handler_(std::move(handler)) {}
+
+GrpcServer::~GrpcServer() {
+  ::unlink(path_.c_str());
+  for (const auto& connection : connections_) connection->close();
+}
+
+void GrpcServer::accept() {
+  for (;;) {
+    auto socket = acceptUnix(listener_);
+    if (!socket) {
+      if (socket.error().code != ErrorCode::Invalid)
+        log::warn("{}: {}", path_, socket.error().message);
+      return;
+    }
+    const auto connection = std::make_shared<Connection>(*this);
+    connections_.insert(connection);
+    connection->start(*std::move(socket));
+  }
+}
+
+}  // namespace koord::net

@@ -2,9 +2,11 @@
 // them on nodes with eight, on an API that binds at once.
 //
 //   Devices/...   pods placed a second, while there is room.
-//   Filling/...   pods come until no more fits: how much of the GPUs is given then, and what part of
-//                 the rest lies on GPUs that are shared, where no whole request can have it. AsUpstream
-//                 chooses devices as upstream does, among the nodes that we would choose from.
+//   Filling/...   pods come until no more fits: how much of the GPUs' memory is given then, in bytes,
+//                 what part of the rest lies on GPUs that are shared, where no whole request can have
+//                 it, and how many GPUs were given out beyond what they have. AsUpstream chooses devices
+//                 as upstream does, among the nodes that we would choose from; InPercent has no pods
+//                 that ask for bytes, which upstream rounds down to percent and we round up.
 
 #include <fmt/format.h>
 
@@ -13,6 +15,7 @@
 #include "model/well_known.h"
 #include "scheduler/core/scheduler.h"
 #include "scheduler/plugins/deviceshare/device_object.h"
+#include "scheduler/plugins/deviceshare/devices/allocation.h"
 #include "scheduler/plugins/deviceshare/devices/machine.h"
 #include "scheduler/plugins/deviceshare/plugin.h"
 #include "scheduler/plugins/registry.h"
@@ -64,14 +67,14 @@ std::string nodeName(int n) {
 }
 
 // Twenty classes: half of the pods take whole GPUs, up to `most`, the others parts of one.
-std::shared_ptr<const api::Pod> pod(int n, int most) {
+std::shared_ptr<const api::Pod> pod(int n, int most, bool inPercent = false) {
   static constexpr int kWhole[] = {1, 1, 1, 2, 2, 2, 4, 4, 8, 1};
   const int c = n % 20;
   auto builder = aPod(fmt::format("pod-{}", n));
   builder.request("cpu", fmt::format("{}m", 500 + 100 * c)).request("memory", "2Gi");
   if (c % 2 == 0) {
     builder.request("nvidia.com/gpu", std::to_string(std::min(kWhole[c / 2], most)));
-  } else if (c % 4 == 1) {
+  } else if (c % 4 == 1 || inPercent) {
     builder.request("koordinator.sh/gpu", std::to_string(10 + 8 * (c / 2)));
   } else {
     builder.request("koordinator.sh/gpu-memory", fmt::format("{}Gi", 1 + c / 2));
@@ -143,43 +146,48 @@ Numbers place(const Numbers& params) {
 }
 
 Numbers fill(const Numbers& params, DeviceRules rules, bool packing) {
+  const bool inPercent = params.contains("in_percent");
   const int nodes = static_cast<int>(params.at("nodes"));
   Bed bed(nodes, rules, packing);
   for (int n = 0; n < params.at("pods"); ++n) {
-    bed.scheduler->podAdded(pod(n, 8));
+    bed.scheduler->podAdded(pod(n, 8, inPercent));
     if (n % 512 == 511) bed.confirm();
   }
   for (std::size_t before = ~std::size_t{0}; before != bed.bound;) {
     before = bed.bound;
     for (int i = 0; i < 3; ++i) bed.confirm();
   }
-  double used = 0, free = 0, shared = 0;
+  constexpr double kGpu = 16.0 * (1 << 30);  // bytes
+  double used = 0, free = 0, shared = 0, annotated = 0;
+  int beyond = 0;
   for (int n = 0; n < nodes; ++n) {
-    DeviceUse use;
     const Cluster& cluster = bed.scheduler->cluster();
-    std::map<int, std::int64_t> ratios;
+    std::map<int, double> bytes, percent;
     for (const PodPtr& each : cluster.node(*cluster.findNode(nodeName(n))).pods) {
       const auto& annotations = each->pod->metadata.annotations;
       const auto* text = api::findIn(annotations, model::kAnnotationDeviceAllocated);
-      const auto devices = text ? parseJson(*text) : Result<json::value>();
-      if (!devices) continue;
-      const json::value* gpus = at(*devices, "gpu");
-      if (!gpus || !gpus->is_array()) continue;
-      for (const json::value& device : gpus->get_array())
-        ratios[static_cast<int>(at(device, "minor")->to_number<std::int64_t>())] +=
-            std::stoll(std::string(textAt(device, "resources", "koordinator.sh/gpu-memory-ratio")));
+      const auto given = text ? parseGivenDevices(*text) : Result<GivenDevices>();
+      if (!given) continue;
+      for (const GivenDevice& gpu : scheduler::at(*given, DeviceType::Gpu)) {
+        bytes[gpu.minor] += static_cast<double>(gpu.amounts[DeviceResource::GpuMemory]);
+        percent[gpu.minor] += static_cast<double>(gpu.amounts[DeviceResource::GpuMemoryRatio]);
+      }
     }
     for (int minor = 0; minor < 8; ++minor) {
-      const double taken = static_cast<double>(std::min<std::int64_t>(ratios[minor], 100));
+      const double taken = std::min(bytes[minor] / kGpu, 1.0);
+      beyond += bytes[minor] > kGpu ? 1 : 0;
+      annotated += std::min(percent[minor], 100.0) / 100;
       used += taken;
-      free += 100 - taken;
-      if (taken > 0) shared += 100 - taken;
+      free += 1 - taken;
+      if (taken > 0) shared += 1 - taken;
     }
   }
-  return {{"gpus_used_percent", 100 * used / (used + free)},
+  return {{"memory_used_percent", 100 * used / (used + free)},
+          {"memory_used_percent_as_annotated", 100 * annotated / (used + free)},
+          {"gpus_with_more_than_they_have", static_cast<double>(beyond)},
           {"pods", static_cast<double>(bed.bound)},
           {"free_on_shared_percent", free == 0 ? 0 : 100 * shared / free},
-          {"free_gpus", free / 100}};
+          {"free_gpus", free}};
 }
 
 }  // namespace
@@ -187,12 +195,19 @@ Numbers fill(const Numbers& params, DeviceRules rules, bool packing) {
 int main(int argc, char** argv) {
   std::vector<bench::Benchmark> all;
   all.push_back({"Devices/2000Nodes_6000Pods", {{"nodes", 2000}, {"pods", 6000}}, place});
-  for (const bool packing : {false, true})
-    for (const auto rules : {DeviceRules::Ours, DeviceRules::AsUpstream})
-      all.push_back(
-          {fmt::format("Filling{}/500Nodes{}", packing ? "Packing" : "",
-                       rules == DeviceRules::Ours ? "" : "_AsUpstream"),
-           {{"nodes", 500}, {"pods", 5000}},
-           [rules, packing](const Numbers& params) { return fill(params, rules, packing); }});
+  for (const bool packing : {false, true}) {
+    for (const bool inPercent : {false, true}) {
+      Numbers params{{"nodes", 500}, {"pods", 5000}};
+      if (inPercent) params["in_percent"] = 1;
+      for (const auto rules : {DeviceRules::Ours, DeviceRules::AsUpstream}) {
+        all.push_back({fmt::format("Filling{}{}/500Nodes{}", packing ? "Packing" : "",
+                                   inPercent ? "InPercent" : "",
+                                   rules == DeviceRules::Ours ? "" : "_AsUpstream"),
+                       params, [rules, packing](const Numbers& given) {
+                         return fill(given, rules, packing);
+                       }});
+      }
+    }
+  }
   return bench::runAll(argc, argv, all);
 }

@@ -31,6 +31,7 @@ TEST_P(Readers, AgreeWithTheTable) {
   const api::Pod p = podOf(c.pod);
   EXPECT_EQ(rawQos(p), c.rawQos);
   EXPECT_EQ(qosWithDefault(p), c.qos);
+  EXPECT_EQ(isBestEffortByDefault(p), c.qos == Qos::BE);
   EXPECT_EQ(rawPriorityClass(p), c.rawClass);
   EXPECT_EQ(priorityClassWithDefault(p), c.priorityClass);
   EXPECT_EQ(priorityWithDefault(p), c.value);
@@ -71,6 +72,22 @@ TEST(KubernetesQos, StatusWinsOverTheSpec) {
       podOf(R"({"spec":{"containers":[{"name":"c"}]},"status":{"qosClass":"Burstable"}})");
   EXPECT_EQ(kubernetesQos(p), KubernetesQos::Burstable);
   EXPECT_EQ(computeKubernetesQos(p.spec), KubernetesQos::BestEffort);
+}
+
+TEST(KubernetesQos, BestEffortIsToldWithoutAddingUp) {
+  for (const char* text :
+       {R"({"spec":{"containers":[{"name":"c"}]}})",
+        R"({"spec":{"containers":[{"name":"c"},{"resources":{"limits":{"memory":"1Gi"}}}]}})",
+        R"({"spec":{"containers":[{"name":"c"}],
+            "initContainers":[{"resources":{"requests":{"cpu":"1"}}}]}})",
+        R"({"spec":{"containers":[{"resources":{"requests":{"cpu":"0","memory":"0"}}}]}})",
+        R"({"spec":{"containers":[{"resources":{"requests":{"kubernetes.io/batch-cpu":"500"}}}]}})",
+        R"({"spec":{"resources":{"requests":{"cpu":"1"}},"containers":[{"name":"c"}]}})",
+        R"({"spec":{"resources":{"limits":{"cpu":"0"}},
+            "containers":[{"resources":{"requests":{"cpu":"1"}}}]}})",
+        R"({"spec":{"containers":[{"name":"c"}]},"status":{"qosClass":"Guaranteed"}})"}) {
+    EXPECT_EQ(isBestEffortByDefault(podOf(text)), qosWithDefault(podOf(text)) == Qos::BE) << text;
+  }
 }
 
 TEST(KubernetesQos, LimitsWithoutRequestsAreBurstable) {

@@ -65,6 +65,11 @@ TEST(NodeSet, behaves_like_a_set_of_numbers_under_random_operations) {
       ASSERT_EQ(a.empty(), plainA.empty());
       ASSERT_EQ(a.smallerThan(5), plainA.size() < 5);
       ASSERT_EQ(a.contains(node), plainA.contains(node));
+      std::set<NodeId> both;
+      a.forEachIn(b, [&](NodeId n) { both.insert(n); });
+      NodeSet intersection = a;
+      intersection.intersect(b);
+      ASSERT_EQ(both, members(intersection)) << "seed " << seed;
     }
   }
 }

@@ -62,8 +62,8 @@ const Gang* Gangs::find(const std::string& id) const {
 }
 
 const Gang* Gangs::gangOf(const PodInfo& pod) const {
-  const std::string id = gangIdOf(*pod.pod);
-  return id.empty() ? nullptr : find(id);
+  if (gangNameOf(*pod.pod).empty()) return nullptr;
+  return find(gangIdOf(*pod.pod));
 }
 
 std::vector<std::string> Gangs::groupOf(const Gang& gang) const {
@@ -163,6 +163,8 @@ Gang& Gangs::gangNamed(const std::string& id) {
 }
 
 void Gangs::podSeen(const PodPtr& before, const PodPtr& after) {
+  const auto alone = [](const PodPtr& pod) { return !pod || gangNameOf(*pod->pod).empty(); };
+  if (alone(before) && alone(after)) return;  // nearly every one
   const std::string was = before ? gangIdOf(*before->pod) : std::string();
   const std::string is = after ? gangIdOf(*after->pod) : std::string();
   if (!was.empty() && was != is) leave(was, *before);

@@ -117,6 +117,7 @@ PermitResult Coscheduling::permit(CycleState& /*state*/, const PodPtr& pod, Node
 
 // Nearly always the whole work is done here, so that the pod needs no write besides its binding.
 Status Coscheduling::preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId /*node*/) {
+  if (gangNameOf(*pod->pod).empty() && !hasBindAnnotations(*pod)) return Status::skip();
   const auto release = gangs_.releaseOf(*pod);
   if (release) addBindAnnotations(state, *release);
   const bool waits = handle_.waitingPods().find(pod->uid()) != nullptr;

@@ -202,11 +202,12 @@ Status DeviceShare::score(const CycleState& state, const PodInfo& pod,
                           std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
   const PodDevices* known = state.get<PodDevices>(kPod);
   const PodDevices& devices = known ? *known : of(pod);
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    scores[n] = devices.wanted()
-                    ? scoreOn(devices, pod, nodes[n], state.view().on(nodes[n]) != nullptr)
-                    : 0;
+  if (!devices.wanted()) {
+    std::ranges::fill(scores, 0);
+    return {};
   }
+  for (std::size_t n = 0; n < nodes.size(); ++n)
+    scores[n] = scoreOn(devices, pod, nodes[n], state.view().on(nodes[n]) != nullptr);
   return {};
 }
 

@@ -44,7 +44,7 @@ Status DeviceShare::reserve(CycleState&, const PodPtr& pod, NodeId node) {
 }
 
 Status DeviceShare::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
-  return table_.grantOf(pod->uid()) ? Status{} : Status::skip();
+  return reader_.concerns(*pod) && table_.grantOf(pod->uid()) ? Status{} : Status::skip();
 }
 
 // Between Reserve and now the Device may have changed, or somebody else may have been seen with the

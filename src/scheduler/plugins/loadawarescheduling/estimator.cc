@@ -37,9 +37,11 @@ struct Asked {
   }
 };
 
+// These lists have two or three entries.
 std::int64_t amountIn(const api::ResourceList& list, std::string_view name) {
-  const auto it = list.find(name);
-  return it == list.end() ? 0 : loadAmount(name, it->second);
+  for (const auto& [key, amount] : list)
+    if (key == name) return loadAmount(name, amount);
+  return 0;
 }
 
 // Of what is asked for under this name.

@@ -152,10 +152,11 @@ std::string LoadAwareScheduling::reasonOf(const Excess& excess) const {
 }
 
 Status LoadAwareScheduling::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {
+  const bool limited = limited_ || table_.settings() > 0;
+  if (!limited || table_.reports() == 0) return {};
   Incoming room;
   const Incoming& asked = incoming(state, pod, room);
-  const bool limited = limited_ || table_.settings() > 0;
-  if (asked.daemon || !limited || table_.reports() == 0) return {};
+  if (asked.daemon) return {};
   const WallTime now = executor_.wallNow();
   std::vector<std::pair<std::pair<Excess::Kind, std::size_t>, VerdictId>> known;
   nodes.forEach([&](NodeId node) {
@@ -197,12 +198,12 @@ std::int64_t LoadAwareScheduling::scoreOf(const Incoming& pod, NodeId node, Wall
 
 Status LoadAwareScheduling::score(const CycleState& state, const PodInfo& pod,
                                   std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
-  Incoming room;
-  const Incoming& asked = incoming(state, pod, room);
   if (table_.reports() == 0) {
     std::ranges::fill(scores, 0);
     return {};
   }
+  Incoming room;
+  const Incoming& asked = incoming(state, pod, room);
   const WallTime now = executor_.wallNow();
   for (std::size_t n = 0; n < nodes.size(); ++n) scores[n] = scoreOf(asked, nodes[n], now);
   return {};

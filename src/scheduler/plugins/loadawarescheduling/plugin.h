@@ -40,6 +40,8 @@ class LoadAwareScheduling final : public Plugin,
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
+  // As long as nobody reports anything.
+  bool indifferent(const PodInfo&) override { return table_.reports() == 0; }
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   Status grant(const PodPtr& pod, NodeId node) override {
     CycleState none;

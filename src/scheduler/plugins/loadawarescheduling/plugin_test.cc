@@ -181,6 +181,20 @@ TEST(LoadAware, heeds_limits_of_the_node_before_its_own) {
   EXPECT_EQ(f.ask("a"), kHotCpu);
 }
 
+TEST(LoadAware, heeds_limits_of_a_node_where_nothing_else_has_any) {
+  LoadAwareSchedulingArgs args;
+  args.usageThresholds = {};
+  LoadWorld f(args);
+  f.node("a");
+  f.node("b", limits(R"({"usageThresholds": {"cpu": 60}})"));
+  EXPECT_EQ(f.ask("b"), "");
+  for (const char* node : {"a", "b"}) f.report(node, "9");
+  EXPECT_EQ(f.ask("a"), "");
+  EXPECT_EQ(f.ask("b"), kHotCpu);
+  f.node("b");  // without its annotation
+  EXPECT_EQ(f.ask("b"), "");
+}
+
 TEST(LoadAware, ignores_annotations_that_are_malformed) {
   const LoadResources resources{LoadAwareSchedulingArgs()};
   for (const auto& [text, error] :

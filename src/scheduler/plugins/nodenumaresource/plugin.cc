@@ -122,6 +122,8 @@ std::string NodeNumaResource::takenMeanwhile(const PodInfo& pod, const NumaGrant
 }
 
 Status NodeNumaResource::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId node) {
+  // Nobody on the node holds anything.
+  if (table_.held(node).empty() && table_.use(node).held().empty()) return Status::skip();
   return table_.grantOn(pod->uid(), node) ? Status{} : Status::skip();
 }
 

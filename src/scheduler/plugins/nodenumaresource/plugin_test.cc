@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "scheduler/plugins/nodenumaresource/numa_world.h"
 
 namespace koord::scheduler {
@@ -14,6 +15,7 @@ using testing::aService;
 using testing::given;
 using ::testing::HasSubstr;
 using testing::Machine;
+using testing::NodeBuilder;
 using testing::NumaWorld;
 using testing::topologyOf;
 using testing::withNumaPolicy;
@@ -278,6 +280,50 @@ TEST(NodeNuma, scores_by_what_stays_free) {
   most.world.node(aNode("a").allocatable("cpu", "100").allocatable("memory", "200Gi"));
   most.world.bound(aPod("x").request("cpu", "20").request("memory", "60Gi").nodeName("a"));
   EXPECT_EQ(most.score(aPod("p").request("cpu", "10").request("memory", "20Gi")), 35);
+}
+
+// Pods that ask for nothing in particular are scored by columns, but for nodes that differ.
+TEST(NodeNuma, scores_a_node_alike_alone_and_among_others) {
+  NumaWorld f;
+  Random random(3);
+  for (int n = 0; n < 200; ++n) {
+    const std::string name = fmt::format("n{}", n);
+    const Machine machine{1, 1 + static_cast<int>(random.below(2)), 4, 2,
+                          8 + static_cast<int>(random.below(40))};
+    api::StringMap labels, annotations;
+    if (n % 10 == 0) labels[std::string(kLabelNumaPolicy)] = "SingleNUMANode";
+    if (n % 10 == 1) labels[std::string(kLabelCpuBindPolicy)] = "FullPCPUsOnly";
+    if (n % 10 == 2) annotations[std::string(kAnnotationAmplification)] = R"({"cpu":1.5})";
+    if (n % 2 == 0) {
+      f.machine(name, machine, labels, annotations);
+    } else {
+      NodeBuilder node = testing::nodeOf(name, machine);
+      for (const auto& [key, value] : labels) node.label(key, value);
+      node.object().metadata.annotations = annotations;
+      f.world.node(node);
+    }
+    if (random.below(3) != 0)
+      f.world.bound(aPod(fmt::format("old-{}", n))
+                        .request("cpu", fmt::format("{}m", random.below(4000)))
+                        .request("memory", fmt::format("{}Mi", random.below(4000)))
+                        .nodeName(name));
+  }
+  const PodPtr pod = f.world.pod(aPod("p").request("cpu", "700m").request("memory", "3Gi"));
+  const auto all = f.world.scores(pod);
+  ASSERT_EQ(all.size(), 200u);
+  const Cluster& cluster = f.cluster();
+  for (const auto& [name, score] : all) {
+    EXPECT_EQ(f.world.scores(pod, {name}).at(name), score) << name;
+    const NodeId node = f.id(name);
+    if (f.table().particular().contains(node)) continue;
+    std::int64_t sum = 0;
+    for (const ResourceId id : {kCpu, kMemory}) {
+      const std::int64_t there = cluster.allocatable(id)[node];
+      sum += (there - cluster.requested(id)[node] - pod->request.amount(id)) * 100 / there;
+    }
+    EXPECT_EQ(score, sum / 2) << name;
+  }
+  EXPECT_EQ(f.table().particular().size(), 60u);
 }
 
 TEST(NodeNuma, scores_the_zones_that_the_pod_would_get) {

@@ -5,8 +5,39 @@
 #include <boost/container/small_vector.hpp>
 
 #include "scheduler/plugins/nodenumaresource/plugin.h"
+#include "scheduler/plugins/noderesources/scores.h"
 
 namespace koord::scheduler {
+
+namespace {
+
+// Of one resource, by node.
+struct ScoredColumn {
+  const std::int64_t* allocatable;
+  const std::int64_t* requested;
+  std::int64_t amount;  // that the pod asks for
+  std::int64_t weight;
+};
+using ScoredColumns = boost::container::small_vector<ScoredColumn, 4>;
+
+// The weighted mean over the resources that the node has. What differs between kinds of scores is a
+// template argument: the loop over nodes asks nothing.
+template <bool most, class Percent>
+std::int64_t meanOf(const ScoredColumns& columns, NodeId node) {
+  std::int64_t sum = 0;
+  std::int64_t weights = 0;
+  for (const ScoredColumn& column : columns) {
+    const std::int64_t allocatable = column.allocatable[node];
+    if (allocatable == 0) continue;
+    const std::int64_t requested = addSaturating(column.requested[node], column.amount);
+    sum += column.weight * (most ? mostAllocatedScore<Percent>(requested, allocatable)
+                                 : leastAllocatedScore<Percent>(requested, allocatable));
+    weights += column.weight;
+  }
+  return weights == 0 ? 0 : sum / weights;
+}
+
+}  // namespace
 
 Status NodeNumaResource::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId>) {
   return demandOf(pod).nothing() ? Status::skip() : Status{};
@@ -40,26 +71,26 @@ Status NodeNumaResource::score(const CycleState& state, const PodInfo& pod,
 // What scoreWhole says of nodes that are not particular, read from the columns of the cluster.
 void NodeNumaResource::scorePlain(const NumaDemand& demand, std::span<const NodeId> nodes,
                                   std::span<std::int64_t> scores) const {
-  struct Column {
-    const std::int64_t* allocatable;
-    const std::int64_t* requested;
-    std::int64_t amount;
-    std::int64_t weight;
-  };
-  boost::container::small_vector<Column, 4> columns;
+  ScoredColumns columns;
+  bool small = true;
   for (const auto& [id, weight] : nodeScorer_.resources()) {
     const auto wanted = std::ranges::find(demand.wants, id, &NumaDemand::Wanted::id);
     const std::int64_t amount = wanted == demand.wants.end() ? 0 : wanted->amount;
     if (amount == 0 && id >= kFirstScalar) continue;
     columns.push_back(
         {cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount, weight});
+    small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
   }
-  for (std::size_t n = 0; n < nodes.size(); ++n) {
-    ZoneScorer::Mean mean = nodeScorer_.mean();
-    for (const Column& column : columns)
-      mean.add(addSaturating(column.requested[nodes[n]], column.amount),
-               column.allocatable[nodes[n]], column.weight);
-    scores[n] = mean.score();
+  const auto with = [&]<bool most, class Percent>() {
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      scores[n] = meanOf<most, Percent>(columns, nodes[n]);
+  };
+  if (nodeScorer_.prefersUsed()) {
+    small ? with.template operator()<true, SmallPercent>()
+          : with.template operator()<true, AnyPercent>();
+  } else {
+    small ? with.template operator()<false, SmallPercent>()
+          : with.template operator()<false, AnyPercent>();
   }
 }
 

@@ -42,10 +42,13 @@ void QuotaTree::markBelowDirty(QuotaId quota, Columns columns) {
 
 // --- Sums.
 
-Sum QuotaTree::limited(QuotaId quota, Column column) const {
-  const Cell& c = cell(quota, column);
-  const bool bounded = (nodes_[quota].hasMax & columnSet(column)) != 0;
+Sum QuotaTree::limited(const Node& node, const Cell& c, Column column) {
+  const bool bounded = (node.hasMax & columnSet(column)) != 0;
   return bounded ? std::min<Sum>(c.request, c.max) : c.request;
+}
+
+Sum QuotaTree::limited(QuotaId quota, Column column) const {
+  return limited(nodes_[quota], cell(quota, column), column);
 }
 
 QuotaTree::Upward QuotaTree::upward(QuotaId quota, Column column) const {
@@ -70,35 +73,36 @@ void QuotaTree::push(QuotaId parent, Column column, const Upward& before, const 
                       after.change.used - before.change.used,
                       after.change.fixedRequest - before.change.fixedRequest,
                       after.change.fixedUsed - before.change.fixedUsed};
-  pushChange(parent, column, change, after.guaranteed - before.guaranteed);
-}
-
-void QuotaTree::pushChange(QuotaId parent, Column column, const Change& change, Sum allocated) {
+  const Sum allocated = after.guaranteed - before.guaranteed;
   if (change.request != 0 || allocated != 0) markDirty(parent, columnSet(column));
   if (!change.isZero() || allocated != 0) count(parent, column, change, allocated);
 }
 
-// Adds to a quota's sums, and to those above it.
-void QuotaTree::count(QuotaId quota, Column column, const Change& change, Sum allocated) {
-  Cell& c = at(quota, column);
-  const Sum limitedBefore = limited(quota, column);
-  const Sum guaranteedBefore = c.guaranteed;
-  c.childRequest += change.request;
-  c.used += change.used;
-  c.fixedRequest += change.fixedRequest;
-  c.fixedUsed += change.fixedUsed;
-  if (settings_.guarantee) c.allocated += allocated;
-  derive(quota, column);
-  ++nodes_[quota].stamp;
-  ++version_;
-  // Less is left for everybody else.
-  if (nodes_[quota].spec.apart && change.used != 0) markDirty(kRoot, columnSet(column));
-  const QuotaId parent = nodes_[quota].parent;
-  if (parent == kNoQuota) return;
-  pushChange(
-      parent, column,
-      {limited(quota, column) - limitedBefore, change.used, change.fixedRequest, change.fixedUsed},
-      c.guaranteed - guaranteedBefore);
+// Adds to a quota's sums, and to those above it: what a parent counts of a child differs from what
+// the child counts in its request, which is limited, and in what is guaranteed to it.
+void QuotaTree::count(QuotaId quota, Column column, Change change, Sum allocated) {
+  for (;;) {
+    Node& node = nodes_[quota];
+    Cell& c = at(quota, column);
+    const Sum limitedBefore = limited(node, c, column);
+    const Sum guaranteedBefore = c.guaranteed;
+    c.childRequest += change.request;
+    c.used += change.used;
+    c.fixedRequest += change.fixedRequest;
+    c.fixedUsed += change.fixedUsed;
+    if (settings_.guarantee) c.allocated += allocated;
+    derive(quota, column);
+    ++node.stamp;
+    ++version_;
+    // Less is left for everybody else.
+    if (node.spec.apart && change.used != 0) markDirty(kRoot, columnSet(column));
+    quota = node.parent;
+    if (quota == kNoQuota) return;
+    change.request = limited(node, c, column) - limitedBefore;
+    allocated = c.guaranteed - guaranteedBefore;
+    if (change.request != 0 || allocated != 0) markDirty(quota, columnSet(column));
+    if (change.isZero() && allocated == 0) return;
+  }
 }
 
 void QuotaTree::addSelf(QuotaId quota, Column column, const Change& change) {

@@ -225,9 +225,9 @@ class QuotaTree {
   void apply(QuotaId quota, const Spec& spec, Columns& fresh);
   Upward upward(QuotaId quota, Column column) const;
   void push(QuotaId parent, Column column, const Upward& before, const Upward& after);
-  void pushChange(QuotaId parent, Column column, const Change& change, Sum allocated);
   void derive(QuotaId quota, Column column);
-  void count(QuotaId quota, Column column, const Change& change, Sum allocated);
+  void count(QuotaId quota, Column column, Change change, Sum allocated);
+  static Sum limited(const Node& node, const Cell& cell, Column column);
   void markDirty(QuotaId quota, Columns columns);
   void markBelowDirty(QuotaId quota, Columns columns);
   void redistributeAll(QuotaId quota);

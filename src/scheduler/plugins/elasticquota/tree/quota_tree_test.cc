@@ -125,6 +125,10 @@ TEST(QuotaTree, quotas_apart_use_up_the_total_and_share_in_nothing) {
   tree.use("default", 30);
   EXPECT_EQ(tree.runtime("q"), 70);
   EXPECT_EQ(tree.of("default").limit, 1'000'000);
+  tree.use("default", 10);
+  tree.refresh(tree.find("default"));
+  EXPECT_EQ(tree.of("default").limit, 1'000'000);
+  EXPECT_EQ(tree.runtime("q"), 60) << "who asked for it first does not matter";
 }
 
 TEST(QuotaTree, a_missing_parent_is_replaced_by_the_root_until_it_comes) {

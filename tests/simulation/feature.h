@@ -64,7 +64,10 @@ class Feature : protected Writes {
   // A process reserves a node for the unit; `choice` can keep facts until it is bound.
   virtual void chosen(scheduler::Handle& /*handle*/, const api::Pod& /*pod*/,
                       const Model& /*before*/, Choice& /*choice*/) {}
+  // With every pod that the store shows bound, and again when one that was chosen before it is bound
+  // after it.
   virtual void bound(const api::Pod& /*pod*/, const Choice& /*choice*/) {}
+  virtual void told(const api::Pod& /*pod*/) {}  // the first time only, before
   // What is taken of the pod's node beside the pods on it and is not for this pod, as far as who
   // chose the node has to know.
   virtual void addUsed(const api::Pod& /*pod*/, const Choice& /*choice*/,

@@ -37,10 +37,7 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   add("allowances", small, std::type_identity<AllowancesFeature>());
   add("reservations", jobs, std::type_identity<ReservationsFeature>());
   add("gangs", jobs, std::type_identity<GangsFeature>());
-  // Not beside reservations: plain evaluation does not know which part of a preemptor's charge they cover.
-  const bool alone = std::ranges::none_of(
-      features, [](const auto& feature) { return feature->plugins().front() == "Reservation"; });
-  add("quotas", jobs && alone, std::type_identity<QuotasFeature>());
+  add("quotas", jobs, std::type_identity<QuotasFeature>());
   return features;
 }
 

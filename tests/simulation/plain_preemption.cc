@@ -98,10 +98,12 @@ std::optional<PlainPlan> planOn(const Model& model, const api::Pod& pod, const s
 std::map<std::string, PlainPlan> plansFor(const Model& model, const api::Pod& pod,
                                           const std::vector<BudgetObject>& budgets, WallTime now) {
   std::map<std::string, PlainPlan> plans;
-  // Who may run nowhere has not been judged on any node.
-  const bool admitted = !model.admit || model.admit(model, pod).empty();
   for (const auto& [name, node] : model.nodes) {
-    if (admitted && unresolvable(Reference::judgeOn(model, pod, name))) continue;
+    const bool excluded = std::ranges::any_of(
+        model.excluding, [&](const auto& rule) { return !rule(model, pod, *node).empty(); });
+    // Who is not admitted has not been judged on the node.
+    const bool admitted = !model.admit || model.admit(model, pod, *node).empty();
+    if (excluded || (admitted && unresolvable(Reference::judgeOn(model, pod, name)))) continue;
     if (auto plan = planOn(model, pod, name, budgets, now)) plans[name] = *std::move(plan);
   }
   return plans;

@@ -173,9 +173,14 @@ class Simulation {
     life_.createPod();
     // A watch whose connection has gone silent is given up by its own timeout, after ten minutes.
     const SteadyTime limit = loop_.steadyNow() + 12min;
+    // A binding that is given up after half a minute sends its pod into back-off once more.
+    SteadyTime lastBinding{};
     const auto quiet = [&] {
+      if (!leader() || leader()->scheduler().cluster().assumedTotal() > 0)
+        lastBinding = loop_.steadyNow();
       return decisions_.attempts > attempts && leader() &&
-             loop_.steadyNow() - truth_.lastChange() > 15s && differences(*leader()).empty();
+             loop_.steadyNow() - std::max(truth_.lastChange(), lastBinding) > 15s &&
+             differences(*leader()).empty();
     };
     while (!quiet() && loop_.steadyNow() < limit && !journal_.failed()) pass(1s);
     if (journal_.failed()) return;

@@ -1,5 +1,7 @@
 #include "simulation/truth.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -88,8 +90,8 @@ bool Truth::knew(const Choice& choice, const std::string& uid, const std::string
   if (binding == bindings_.end()) return false;  // not by a scheduler
   // What a leader has not heard of yet it may believe elsewhere, too: it has just put it there.
   const auto known = choice.known.find(uid);
-  return binding->second.process == choice.process ||
-         binding->second.time < decisions_.starts.at(choice.process) ||
+  if (binding->second.process == choice.process) return binding->second.number <= choice.number;
+  return binding->second.time < decisions_.starts.at(choice.process) ||
          (known != choice.known.end() && known->second == node);
 }
 
@@ -110,29 +112,43 @@ void Truth::changed(const PodObject& before, const PodObject& after) {
   if (!was.empty() && was != after->spec.nodeName)
     journal_.violated("bound once", "{} moves from {} to {}", after->metadata.name, was,
                       after->spec.nodeName);
-  if (was.empty() && !after->spec.nodeName.empty()) bound(*after);
+  if (was.empty() && !after->spec.nodeName.empty()) bound(after);
   const bool left = before && before->metadata.deletionTimestamp;
   if (after->metadata.deletionTimestamp && !left) evicted(*after);
 }
 
-void Truth::bound(const api::Pod& pod) {
-  journal_.note("pod {} is bound to {}", pod.metadata.name, pod.spec.nodeName);
+const Choice* Truth::choiceOf(const api::Pod& pod) const {
   const auto choices = decisions_.choices.find(pod.metadata.uid);
-  const Choice* choice = nullptr;
-  if (choices != decisions_.choices.end())
-    for (const Choice& one : choices->second)
-      if (one.node == pod.spec.nodeName) choice = &one;
-  if (!choice) {
-    journal_.violated("chosen node", "nobody chose {} for {}", pod.spec.nodeName,
-                      pod.metadata.name);
-    return;
+  if (choices == decisions_.choices.end()) return nullptr;
+  const auto one = std::ranges::find(choices->second, pod.spec.nodeName, &Choice::node);
+  return one == choices->second.end() ? nullptr : &*one;
+}
+
+void Truth::bound(const PodObject& pod) {
+  journal_.note("pod {} is bound to {}", pod->metadata.name, pod->spec.nodeName);
+  const Choice* choice = choiceOf(*pod);
+  if (!choice)
+    return journal_.violated("chosen node", "nobody chose {} for {}", pod->spec.nodeName,
+                             pod->metadata.name);
+  const Binding own{choice->process, loop_.steadyNow(), choice->number, pod};
+  bindings_[pod->metadata.uid] = own;
+  for (const auto& feature : features_) feature->told(*pod);
+  check(*pod, *choice);
+  std::map<std::uint64_t, const Binding*> later;
+  for (const auto& [uid, other] : bindings_)
+    if (other.process == own.process && other.number > own.number) later[other.number] = &other;
+  for (const auto& [number, other] : later) {
+    const Choice* its = choiceOf(*other->pod);
+    if (its && its->number == number) check(*other->pod, *its);
   }
-  bindings_[pod.metadata.uid] = {choice->process, loop_.steadyNow()};
-  checkRoom(pod, *choice);
-  checkPorts(pod, *choice);
-  checkApart(pod, *choice);
-  checkVolumes(pod, *choice);
-  for (const auto& feature : features_) feature->bound(pod, *choice);
+}
+
+void Truth::check(const api::Pod& pod, const Choice& choice) {
+  checkRoom(pod, choice);
+  checkPorts(pod, choice);
+  checkApart(pod, choice);
+  checkVolumes(pod, choice);
+  for (const auto& feature : features_) feature->bound(pod, choice);
 }
 
 std::vector<Truth::NodeObject> Truth::versionsSince(const Choice& choice) const {
@@ -155,9 +171,15 @@ void Truth::checkRoom(const api::Pod& pod, const Choice& choice) {
     std::int64_t most = 0;
     for (const auto& node : versions)
       most = std::max(most, amountIn(node->status.allocatable, name));
-    if (sum > most && sum > 0 && (name == "pods" || model::podRequests(pod).contains(name)))
-      journal_.violated("allocatable", "{} takes {} to {} of {} {}", pod.metadata.name,
-                        pod.spec.nodeName, sum, most, name);
+    if (sum > most && sum > 0 && (name == "pods" || model::podRequests(pod).contains(name))) {
+      std::vector<std::string> there;
+      for (const auto& other : others(choice, pod.spec.nodeName))
+        there.push_back(fmt::format("{} ({})", other->metadata.name,
+                                    amountIn(model::podRequests(*other), name)));
+      journal_.violated("allocatable", "{} takes {} to {} of {} {}; there are {}",
+                        pod.metadata.name, pod.spec.nodeName, sum, most, name,
+                        fmt::join(there, ", "));
+    }
   }
 }
 

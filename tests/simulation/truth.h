@@ -13,6 +13,10 @@
 // A node that changed on the way counts as it was when the scheduler chose it, or as it was at any
 // moment since: nobody can know better. Likewise a scheduler that was a standby may not have seen
 // yet what its predecessor bound last; what was bound before it even started it has to know.
+//
+// Each pod is judged by those that had been chosen a node before it: what is free to one may not be
+// to another (a reservation that matches), so sums alone say nothing. Bindings arrive in any order;
+// one that is late has those judged anew that were chosen after it.
 
 #include <map>
 #include <string>
@@ -52,7 +56,7 @@ class Truth {
   // --- For features.
   using NodeObject = std::shared_ptr<const api::Node>;
   // A unit that is no Pod, as if it were one, has been bound.
-  void bound(const api::Pod& pod);
+  void bound(const PodObject& pod);
   // Something else than a pod or node has changed.
   void touched() { lastChange_ = loop_.steadyNow(); }
   // What the node was since the scheduler chose it; the first is what the scheduler saw.
@@ -64,6 +68,9 @@ class Truth {
 
  private:
   void changed(const PodObject& before, const PodObject& after);
+  // The last choice of the node it is on; nullptr: nobody's.
+  const Choice* choiceOf(const api::Pod& pod) const;
+  void check(const api::Pod& pod, const Choice& choice);
   void evicted(const api::Pod& pod);
   void promised(const api::PersistentVolume* before, const api::PersistentVolume& after);
   void claimed(const api::PersistentVolumeClaim& before, const api::PersistentVolumeClaim& after);
@@ -82,6 +89,8 @@ class Truth {
   struct Binding {
     std::string process;
     SteadyTime time{};
+    std::uint64_t number = 0;  // of the choice
+    PodObject pod;
   };
   std::map<std::string, Binding> bindings_;  // by the pod's uid
   SteadyTime lastChange_{};

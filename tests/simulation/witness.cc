@@ -184,6 +184,7 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
   for (const auto& record : handle_->cluster().pods())
     choice.known[record.info->uid()] = handle_->cluster().node(record.node).name;
   choice.time = handle_->executor().steadyNow();
+  choice.number = ++decisions_.chosen;
   const Model now = model(pod->uid(), &*storage_);
   for (const auto& feature : features_) feature->chosen(*handle_, *pod->pod, now, choice);
   // Of several choices of a node the last one counts; groups are tried a thousand times.

@@ -31,6 +31,7 @@ struct Choice {
   std::map<std::string, std::string> known;  // the nodes it saw pods on, by their uids
   bool limited = false;                      // it had seen how many volumes the node can attach
   SteadyTime time{};
+  std::uint64_t number = 0;                   // of all choices
   std::map<std::string, std::int64_t> facts;  // what features want to know later
 };
 
@@ -40,6 +41,7 @@ struct Decisions {
   std::set<std::string> victims;                       // uids
   std::map<std::string, SteadyTime> starts;            // of processes
   std::size_t attempts = 0;
+  std::uint64_t chosen = 0;        // times
   std::string leader;              // the process that tried a pod last
   std::set<std::string> followed;  // processes that led before it
 };

@@ -16,7 +16,8 @@ void forEachRejected(const Cluster& cluster, const Diagnosis& diagnosis,
   if (!diagnosis.verdicts || diagnosis.preFilter.rejected()) return;
   cluster.live().forEach([&](NodeId node) {
     const VerdictId verdict = diagnosis.verdicts->at(node);
-    if (verdict != kPasses && !diagnosis.absent.contains(node))
+    if (verdict != kPasses && !diagnosis.absent.contains(node) &&
+        !diagnosis.declined.contains(node))
       visit(node, diagnosis.verdicts->rejection(verdict));
   });
 }

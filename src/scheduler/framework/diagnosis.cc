@@ -10,6 +10,7 @@ namespace koord::scheduler {
 Code Diagnosis::codeOf(NodeId node) const {
   if (preFilter.rejected()) return preFilter.code;
   if (absent.contains(node)) return absentStatus.code;
+  if (declined.contains(node)) return declinedStatus.code;
   if (!verdicts) return Code::UnschedulableAndUnresolvable;
   return verdicts->rejection(verdicts->at(node)).code;
 }
@@ -28,8 +29,10 @@ std::vector<Diagnosis::Entry> Diagnosis::entries() const {
                          verdicts->count(id)});
     }
   }
-  if (const std::size_t missing = absent.size(); missing > 0)
-    entries.push_back({absentStatus.plugin, absentStatus.code, absentStatus.reasons, missing});
+  for (const auto& [nodes, status] :
+       {std::pair(&absent, &absentStatus), {&declined, &declinedStatus}})
+    if (!nodes->empty())
+      entries.push_back({status->plugin, status->code, status->reasons, nodes->size()});
   return entries;
 }
 

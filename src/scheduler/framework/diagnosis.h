@@ -19,6 +19,9 @@ class Diagnosis {
   // Nodes that PreFilter results left out, and their status.
   NodeSet absent;
   Status absentStatus;
+  // Nodes for which a PreFilter plugin turned the pod away, and its words.
+  NodeSet declined;
+  Status declinedStatus;
   // The other nodes. Borrowed: valid until the next attempt, unless it is kept.
   const Verdicts* verdicts = nullptr;
   void keepVerdicts();

@@ -93,13 +93,14 @@ class PlanPlugin {
   virtual Plan plan(CycleState& state, const PodPtr& pod) = 0;
 };
 
-// Judges a pod as a whole by something that pods on nodes use up (a quota). PreFilter says it first;
-// this is asked again wherever pods come and go in a what-if question, so that preemption knows
-// whether its victims are enough.
+// Judges a pod by something that pods on nodes use up (a quota). PreFilter says it first; this is
+// asked again wherever pods come and go in a what-if question, so that preemption knows whether its
+// victims are enough.
 class AdmitPlugin {
  public:
   virtual ~AdmitPlugin() = default;
-  virtual Status admit(const CycleState& state, const PodInfo& pod) const = 0;
+  // As if the pod went to this node, where it is not counted.
+  virtual Status admit(const CycleState& state, const PodPtr& pod, NodeId node) const = 0;
   // Whether the pod must never be made to leave for another, whatever the rules of a preemption say.
   virtual bool spares(const PodInfo& /*victim*/) const { return false; }
   // What its answers rest on besides the pod's class and the pods of the one node that a what-if

@@ -122,6 +122,7 @@ Status NodeSearch::applyPlan(PlanPlugin& planner, CycleState& state, const PodPt
     if (attempt.allows(node) && cluster_.live().contains(node)) only.insert(node);
   attempt.restricted = true;
   attempt.allowed = std::move(only);
+  attempt.declined.clear();
   attempt.absentStatus = Status::unresolvable("node(s) are not those planned for the pod");
   return {};
 }
@@ -178,6 +179,10 @@ void NodeSearch::describe(const Attempt& attempt, const Verdicts& verdicts,
     diagnosis.absent.subtract(attempt.of(cluster_.live()));
     diagnosis.absentStatus =
         attempt.restricted ? attempt.absentStatus : Status::unresolvable(std::string(kOutOfScope));
+    diagnosis.declined = attempt.declined;
+    if (attempt.among) diagnosis.declined.intersect(*attempt.among);
+    diagnosis.declinedStatus = attempt.declinedStatus;
+    diagnosis.absent.subtract(diagnosis.declined);
     if (!diagnosis.absent.empty())
       for (const std::string& plugin : attempt.restrictedBy)
         diagnosis.notePlugin(plugin, Code::UnschedulableAndUnresolvable);
@@ -196,6 +201,7 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
   Status remembered;  // of a rejection after which the other plugins are asked all the same
   std::uint64_t skipped = 0;
   std::optional<PreFilterResult> own;
+  std::vector<PreFilterResult> declined;  // all nodes but some
   for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
     const auto& plugin = profile_.preFilter[i];
     if (!plugin.signedPlugin) {
@@ -208,7 +214,8 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
       skipped |= std::uint64_t{1} << i;
       continue;
     }
-    if (answer.status.rejected()) {
+    const bool elsewhere = answer.status.code == Code::Unschedulable && answer.nodeNames;
+    if (answer.status.rejected() && !elsewhere) {
       result.diagnosis.notePlugin(plugin.name, answer.status.code);
       if (answer.status.code != Code::Unschedulable) {
         result.diagnosis.preFilter = answer.status;
@@ -218,10 +225,15 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
       if (remembered.ok()) remembered = answer.status;
       continue;
     }
-    if (!answer.status.ok()) {
+    if (!answer.status.ok() && !elsewhere) {
       result.status = Status::error(
           fmt::format("running PreFilter plugin \"{}\": {}", plugin.name, answer.status.message()));
       return false;
+    }
+    if (elsewhere) {
+      result.diagnosis.notePlugin(plugin.name, answer.status.code);
+      declined.push_back(answer);
+      continue;
     }
     if (!answer.nodeNames) continue;
     if (Status left = restrictTo(*answer.nodeNames, plugin.name, attempt); !left.ok()) {
@@ -234,12 +246,14 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
   }
   // Also when the pod is rejected: preemption asks the filters.
   skipFilters(*pod, skipped, attempt);
+  for (PreFilterResult& answer : declined)
+    if (remembered.ok() && !declineOthers(answer, attempt)) remembered = std::move(answer.status);
   if (!remembered.ok()) {
     result.diagnosis.preFilter = remembered;
     result.status = remembered;
     return false;
   }
-  if (attempt.restricted) {
+  if (!attempt.restrictedBy.empty()) {
     std::ranges::sort(attempt.restrictedBy);
     attempt.absentStatus = Status::unresolvable(
         fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(attempt.restrictedBy, " ")));
@@ -257,12 +271,30 @@ void NodeSearch::skipFilters(const PodInfo& pod, std::uint64_t skippedPreFilters
     std::ranges::copy(view->hidden(pod), std::back_inserter(attempt.hidden));
 }
 
-Status NodeSearch::restrictTo(const std::vector<std::string>& names, const std::string& plugin,
-                              Attempt& attempt) {
+NodeSet NodeSearch::nodesNamed(const std::vector<std::string>& names) const {
   NodeSet named;
   for (const auto& name : names)
     if (const auto id = cluster_.findNode(name); id && cluster_.live().contains(*id))
       named.insert(*id);
+  return named;
+}
+
+bool NodeSearch::declineOthers(const PreFilterResult& answer, Attempt& attempt) const {
+  NodeSet left = nodesNamed(*answer.nodeNames);
+  if (attempt.restricted) left.intersect(attempt.allowed);
+  if (left.empty()) return false;
+  NodeSet others = attempt.restricted ? attempt.allowed : cluster_.live();
+  others.subtract(left);
+  if (attempt.declinedStatus.ok()) attempt.declinedStatus = answer.status;
+  attempt.declined.unite(others);
+  attempt.restricted = true;
+  attempt.allowed = std::move(left);
+  return true;
+}
+
+Status NodeSearch::restrictTo(const std::vector<std::string>& names, const std::string& plugin,
+                              Attempt& attempt) {
+  NodeSet named = nodesNamed(names);
   if (attempt.restricted) {
     attempt.allowed.intersect(named);
   } else {
@@ -478,7 +510,7 @@ Status NodeSearch::filterNode(CycleState& state, const PodPtr& pod, NodeId node)
   if (attempt.podClass->hasView) lookAt(profile_, *pod, one, view);
   const auto judge = [&]() -> Status {
     for (const AdmitPlugin* plugin : profile_.admits)
-      if (Status status = plugin->admit(state, *pod); !status.ok()) return status;
+      if (Status status = plugin->admit(state, pod, node); !status.ok()) return status;
     Verdicts verdicts;
     verdicts.reserve(node + 1);
     NodeSet left = one;

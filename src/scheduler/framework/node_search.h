@@ -86,6 +86,8 @@ class NodeSearch {
     bool restricted = false;
     NodeSet allowed;  // when restricted
     Status absentStatus;
+    NodeSet declined;  // for which PreFilter plugins turned the pod away
+    Status declinedStatus;
     std::vector<std::string> restrictedBy;  // PreFilter plugins
     const NodeSet* among = nullptr;         // of the scope
     std::vector<NodeId> preferred;          // of the scope and the planner
@@ -118,6 +120,9 @@ class NodeSearch {
   // Keeps only nodes that a PreFilter plugin names. Other than Success: none is left.
   Status restrictTo(const std::vector<std::string>& names, const std::string& plugin,
                     Attempt& attempt);
+  // The same for one that turns the pod away from all others. False: none is left, nothing is done.
+  bool declineOthers(const PreFilterResult& answer, Attempt& attempt) const;
+  NodeSet nodesNamed(const std::vector<std::string>& names) const;
   bool tryNominated(CycleState& state, const PodPtr& pod, const Attempt& attempt,
                     SearchResult& result);
   bool tryNode(CycleState& state, const PodPtr& pod, const Attempt& attempt, NodeId node,

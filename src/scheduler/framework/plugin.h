@@ -94,7 +94,8 @@ class QueueSortPlugin {
 };
 
 struct PreFilterResult {
-  // Skip: Filter of this plugin is not called. A rejection is the verdict for all nodes.
+  // Skip: Filter of this plugin is not called. A rejection is the verdict for all nodes; Unschedulable
+  // with names is that for all others, where preemption may help.
   Status status;
   // Only these nodes come into question; absent = all.
   std::optional<std::vector<std::string>> nodeNames;

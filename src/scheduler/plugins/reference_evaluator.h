@@ -30,8 +30,8 @@ struct Model {
   Rule volumes;  // why volumes keep a pod from a node; without it volumes are left out
   // --- Of plugins beyond Kubernetes' own.
   std::vector<Rule> rules;  // why a node will not do
-  // Why the pod may run nowhere; "" when it may.
-  std::function<std::string(const Model&, const api::Pod&)> admit;
+  // Why the pod may not run whatever room nodes have, if it went to this one; "" when it may.
+  std::function<std::string(const Model&, const api::Pod&, const api::Node&)> admit;
   // Whether two pods are placed together: they do not keep each other off promised nodes.
   std::function<bool(const api::Pod&, const api::Pod&)> sameGroup;
   // What of the amount that pods take of a node does not count for this one: it is theirs only once,
@@ -40,6 +40,10 @@ struct Model {
       given;
   // What of a pod's own requests is not its own any more: others are counted for it.
   std::function<std::int64_t(const Model&, const api::Pod&, const std::string&)> covered;
+  // Whose requests it takes over if it goes to the node, and how much of them: a uid, "" = nobody's.
+  std::function<std::pair<std::string, std::int64_t>(const Model&, const api::Pod&,
+                                                     const api::Node&, const std::string&)>
+      takesOver;
   // Why a node does not come into question at all, whoever leaves it.
   std::vector<Rule> excluding;
   // Whether affinity and spreading of the first pod do not see the second one.
@@ -179,7 +183,7 @@ class Reference {
 
   std::vector<std::string> judge(const api::Node& node) const {
     if (model_.admit)
-      if (std::string why = model_.admit(model_, pod_); !why.empty()) return {std::move(why)};
+      if (std::string why = model_.admit(model_, pod_, node); !why.empty()) return {std::move(why)};
     for (const auto& rule : model_.excluding)
       if (auto why = rule(model_, pod_, node); !why.empty()) return why;
     if (node.spec.unschedulable &&

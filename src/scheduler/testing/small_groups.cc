@@ -100,11 +100,15 @@ void Allowance::sign(const PodInfo& pod, Signature& signature) const {
   signature.add(pod.request.amount(kCpu));
 }
 
-PreFilterResult Allowance::preFilter(CycleState& state, const PodInfo& pod) {
-  return {admit(state, pod), {}};
+PreFilterResult Allowance::preFilter(CycleState&, const PodInfo& pod) {
+  return {judge(pod), {}};
 }
 
-Status Allowance::admit(const CycleState&, const PodInfo& pod) const {
+Status Allowance::admit(const CycleState&, const PodPtr& pod, NodeId) const {
+  return judge(*pod);
+}
+
+Status Allowance::judge(const PodInfo& pod) const {
   const std::string& name = pod.pod->metadata.namespace_;
   const auto limit = ledger_.limit.find(name);
   if (limit == ledger_.limit.end()) return {};

@@ -12,6 +12,7 @@
 #include "scheduler/framework/node_filter.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/framework/services.h"
+#include "scheduler/framework/tentative.h"
 #include "scheduler/testing/small_objects.h"
 
 namespace koord::scheduler::testing {
@@ -143,6 +144,7 @@ class Holds final : public Plugin,
                     public ViewPlugin,
                     public FilterPlugin,
                     public ReservePlugin,
+                    public TentativePlugin,
                     public PreBindPlugin,
                     public BindPlugin,
                     public EnqueueExtensions {
@@ -158,6 +160,7 @@ class Holds final : public Plugin,
   bool addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
+  void grant(const PodPtr& pod, NodeId node) override;
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
   bool writesAnnotations() const override { return true; }
@@ -232,13 +235,15 @@ class Allowance final : public Plugin,
   void sign(const PodInfo& pod, Signature& signature) const override;
   std::uint64_t preFilterEpoch(const PodInfo&) const override { return ledger_.version; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
-  Status admit(const CycleState& state, const PodInfo& pod) const override;
+  Status admit(const CycleState& state, const PodPtr& pod, NodeId node) const override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   std::vector<EventRegistration> eventsToRegister() const override;
 
   static AllowanceLedger& ledgerOf(Handle& handle);
 
  private:
+  Status judge(const PodInfo& pod) const;
+
   Cluster& cluster_;
   AllowanceLedger& ledger_;
 };

@@ -92,7 +92,7 @@ void AllowancesFeature::addRules(scheduler::Handle& handle, const std::string& w
   }
   for (const char* namespace_ : {"default", "other"})
     charges->limits[namespace_] = limitOf(handle, namespace_);
-  model.admit = [charges](const Model& now, const api::Pod& pod) -> std::string {
+  model.admit = [charges](const Model& now, const api::Pod& pod, const api::Node&) -> std::string {
     const std::string& namespace_ = pod.metadata.namespace_;
     const auto limit = charges->limits.find(namespace_);
     if (limit == charges->limits.end() || limit->second == kNone) return "";

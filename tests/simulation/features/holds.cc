@@ -191,7 +191,7 @@ void HoldsFeature::changed(const HoldObject& before, const HoldObject& after) {
   const std::string& is = after->status.nodeName;
   if (!was.empty() && was != is)
     journal_.violated("bound once", "{} moves from {} to {}", after->metadata.name, was, is);
-  if (was.empty() && !is.empty()) truth_.bound(*unitOf(*after));
+  if (was.empty() && !is.empty()) truth_.bound(unitOf(*after));
 }
 
 std::vector<PodObject> HoldsFeature::units() const {
@@ -246,11 +246,14 @@ void HoldsFeature::addRules(scheduler::Handle& handle, const std::string&, Model
   };
 }
 
+void HoldsFeature::told(const api::Pod& pod) {
+  if (const std::string text = textOf(pod.metadata.annotations, Holds::kShare); !text.empty())
+    journal_.note("pod {} uses {}", pod.metadata.name, text);
+}
+
 void HoldsFeature::bound(const api::Pod& pod, const Choice& choice) {
   const Share own = shareOf(pod);
   if (own.hold.empty()) return;
-  journal_.note("pod {} uses {}", pod.metadata.name,
-                textOf(pod.metadata.annotations, Holds::kShare));
   const auto found = ever_.find(own.hold);
   if (found == ever_.end())
     return journal_.violated("holds of owners", "{} uses a hold that never was", pod.metadata.name);

@@ -20,6 +20,7 @@ class HoldsFeature final : public Feature {
   void act() override;
   void tick() override;
   void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
+  void told(const api::Pod& pod) override;
   void bound(const api::Pod& pod, const Choice& choice) override;
   void addUsed(const api::Pod& pod, const Choice& choice,
                std::map<std::string, std::int64_t>& used) override;

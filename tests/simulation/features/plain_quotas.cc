@@ -103,7 +103,7 @@ std::int64_t PlainQuotas::usedOf(const std::string& quota, const std::string& re
   return values(quota, resource == "cpu" ? 0 : 1).used;
 }
 
-std::string PlainQuotas::admit(const Model& now, const api::Pod& pod) {
+std::string PlainQuotas::admit(const Model& now, const api::Pod& pod, const api::Node& node) {
   const std::string quota = quotaOf(pod);
   if (isApart(quota)) return "";
   const auto requests = model::podRequests(pod);
@@ -120,11 +120,14 @@ std::string PlainQuotas::admit(const Model& now, const api::Pod& pod) {
     const auto limit = limitOf(quota, resource);
     const int index = resource == kResources[0] ? 0 : 1;
     std::int64_t used = 0, fixed = 0;
+    std::pair<std::string, std::int64_t> over;
+    if (now.takesOver) over = now.takesOver(now, pod, node, resource);
     const auto add = [&](const api::Pod& other) {
       const std::string its = quotaOf(other);
       if (!within(its) || !tree_.has(its, index)) return;
       std::int64_t amount = amountIn(model::podRequests(other), resource);
       if (now.covered) amount -= now.covered(now, other, resource);
+      if (other.metadata.uid == over.first) amount -= over.second;
       used += amount;
       if (isFixed(other)) fixed += amount;
     };

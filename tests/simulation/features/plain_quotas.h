@@ -34,9 +34,9 @@ class PlainQuotas {
   std::optional<std::int64_t> limitOf(const std::string& quota, const std::string& resource);
   std::int64_t runtimeOf(const std::string& quota, const std::string& resource);
   std::int64_t usedOf(const std::string& quota, const std::string& resource);
-  // "" when its quota takes the pod. `runs` is what plain evaluation lets run, `hidden` counts the
-  // same and is not among it.
-  std::string admit(const Model& now, const api::Pod& pod);
+  // "" when its quota takes the pod on this node. `runs` is what plain evaluation lets run, `hidden`
+  // counts the same and is not among it.
+  std::string admit(const Model& now, const api::Pod& pod, const api::Node& node);
   const std::map<std::string, Object>& objects() const { return objects_; }
 
   // Pods that are charged and that plain evaluation does not know.

@@ -235,6 +235,38 @@ std::int64_t PlainReservations::fullness(const Model& now, const api::Pod& pod,
   return count == 0 ? 0 : sum / count;
 }
 
+// The lowest order wins; without one, what is fullest with the pod, first by name.
+std::string PlainReservations::nominated(const Model& now, const api::Pod& pod,
+                                         const api::Node& node) const {
+  Matched matched = matchedOn(now, pod, node.metadata.name);
+  if (matched.empty() || ignores(pod)) return "";
+  if (matched.size() == 1 && required(pod)) return *matched.front();
+  std::ranges::sort(matched, {}, [&](const std::string* uid) -> const std::string& {
+    return held.at(*uid).object->metadata.name;
+  });
+  const std::size_t all = matched.size();
+  std::erase_if(matched, [&](const auto* uid) { return !takes(now, pod, node, *uid, all); });
+  const std::string* best = nullptr;
+  std::pair<std::int64_t, std::int64_t> least;
+  for (const std::string* uid : matched) {
+    const std::int64_t order = orderOf(*held.at(*uid).object);
+    const std::pair rank{order == 0 ? INT64_MAX : order,
+                         order == 0 ? -fullness(now, pod, *uid) : std::int64_t{0}};
+    if (best && rank >= least) continue;
+    best = uid;
+    least = rank;
+  }
+  return best ? *best : "";
+}
+
+std::pair<std::string, std::int64_t> PlainReservations::takesOver(
+    const Model& now, const api::Pod& pod, const api::Node& node,
+    const std::string& resource) const {
+  const std::string uid = nominated(now, pod, node);
+  if (uid.empty()) return {};
+  return {uid, std::min(unusedOf(now, uid, resource), asksFor(pod, resource))};
+}
+
 // The lowest order wins; without one, what is fullest with the pod.
 void PlainReservations::score(const Model& now, const api::Pod& pod, Outcome& outcome) const {
   if (isReservePod(pod) || ignores(pod)) return;

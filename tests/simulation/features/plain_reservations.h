@@ -41,6 +41,10 @@ class PlainReservations {
                                    const api::Node& node) const;
   std::vector<std::string> judge(const Model& now, const api::Pod& pod,
                                  const api::Node& node) const;
+  // The reservation that the pod would use on the node and what of it, as takesOver() tells it.
+  std::pair<std::string, std::int64_t> takesOver(const Model& now, const api::Pod& pod,
+                                                 const api::Node& node,
+                                                 const std::string& resource) const;
   bool hides(const Model& now, const api::Pod& pod, const api::Pod& other) const;
   void score(const Model& now, const api::Pod& pod, scheduler::testing::Outcome& outcome) const;
 
@@ -58,6 +62,8 @@ class PlainReservations {
                 const std::string* with, std::size_t matched) const;
   bool takes(const Model& now, const api::Pod& pod, const api::Node& node, const std::string& uid,
              std::size_t matched) const;
+  // The uid of the one that the pod would use; "": none.
+  std::string nominated(const Model& now, const api::Pod& pod, const api::Node& node) const;
   bool concerns(const Model& now, const api::Pod& pod, const std::string& uid) const;
   std::int64_t fullness(const Model& now, const api::Pod& pod, const std::string& uid) const;
 };

@@ -131,7 +131,9 @@ std::shared_ptr<PlainQuotas> QuotasFeature::plainOf(scheduler::Handle& handle,
 
 void QuotasFeature::addRules(scheduler::Handle& handle, const std::string& without, Model& model) {
   auto plain = plainOf(handle, without, model);
-  model.admit = [plain](const Model& now, const api::Pod& pod) { return plain->admit(now, pod); };
+  model.admit = [plain](const Model& now, const api::Pod& pod, const api::Node& node) {
+    return plain->admit(now, pod, node);
+  };
   model.staying.push_back([plain](const api::Pod& pod) { return plain->isFixed(pod); });
 }
 

@@ -178,7 +178,7 @@ void ReservationsFeature::changed(const Object& before, const Object& after) {
       before->status.phase != after->status.phase)
     journal_.violated("over is over", "{} was {} and is {}", name, before->status.phase,
                       after->status.phase);
-  if (was.empty() && !is.empty()) truth_.bound(*unitOf(*after));
+  if (was.empty() && !is.empty()) truth_.bound(unitOf(*after));
 }
 
 void ReservationsFeature::addRules(scheduler::Handle& handle, const std::string& without,
@@ -213,10 +213,19 @@ void ReservationsFeature::addRules(scheduler::Handle& handle, const std::string&
   model.hidden = [plain](const auto& now, const auto& pod, const auto& other) {
     return plain->hides(now, pod, other);
   };
+  model.takesOver = [plain](const auto& now, const auto& pod, const auto& node,
+                            const auto& resource) {
+    return plain->takesOver(now, pod, node, resource);
+  };
   model.staying.push_back(PlainReservations::isReservePod);
   model.score = [plain](const auto& now, const auto& pod, auto& outcome) {
     plain->score(now, pod, outcome);
   };
+}
+
+void ReservationsFeature::told(const api::Pod& pod) {
+  if (const std::string name = allocatedTo(pod).name; !name.empty())
+    journal_.note("pod {} uses {}", pod.metadata.name, name);
 }
 
 void ReservationsFeature::bound(const api::Pod& pod, const Choice& choice) {
@@ -233,7 +242,6 @@ void ReservationsFeature::bound(const api::Pod& pod, const Choice& choice) {
     return journal_.violated("owners", "{} uses a reservation that never was", name);
   const api::Reservation& reservation = *found->second;
   const std::string& its = reservation.metadata.name;
-  journal_.note("pod {} uses {}", name, its);
   if (!PlainReservations::owns(pod, reservation))
     journal_.violated("owners", "{} uses {}, which is not for it", name, its);
   if (reservation.status.nodeName != pod.spec.nodeName)

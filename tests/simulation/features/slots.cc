@@ -69,10 +69,14 @@ void SlotsFeature::addRules(scheduler::Handle& handle, const std::string&, Model
   });
 }
 
+void SlotsFeature::told(const api::Pod& pod) {
+  if (const CpuSet own = slotsOf(pod.metadata); !own.empty())
+    journal_.note("pod {} has slots {}", pod.metadata.name, own.toString());
+}
+
 void SlotsFeature::bound(const api::Pod& pod, const Choice& choice) {
   const CpuSet own = slotsOf(pod.metadata);
   const std::string& name = pod.metadata.name;
-  if (!own.empty()) journal_.note("pod {} has slots {}", name, own.toString());
   if (own.size() != wantedBy(pod))
     journal_.violated("slots that are wanted", "{} wants {} and has {}", name, wantedBy(pod),
                       own.toString());

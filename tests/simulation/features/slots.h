@@ -16,6 +16,7 @@ class SlotsFeature final : public Feature {
   void shape(scheduler::testing::NodeBuilder& node) override;
   void act() override;
   void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
+  void told(const api::Pod& pod) override;
   void bound(const api::Pod& pod, const Choice& choice) override;
 };
 

@@ -4,8 +4,9 @@
 // as long as the pod is, and goes and comes back with it in every what-if question. What a quota uses is
 // the sum of charges, and of nothing else.
 //
-// A pod that uses what a reservation holds for it is charged for the part beyond: the reservation has been
-// charged for the rest, to its own quota.
+// What is counted once on a node is charged once. Of a reserve pod and its owners (plugins/reservation) the
+// owners are charged for all they ask for, and the reserve pod for what they leave of it: a reservation
+// that is used moves to the quotas of its owners.
 
 #include "scheduler/engine/grants.h"
 #include "scheduler/plugins/elasticquota/accounts.h"

@@ -28,15 +28,27 @@ bool ElasticQuota::hasCredits(const PodInfo& pod) const {
                              [&](const ViewPlugin* view) { return view->hasCredits(pod); });
 }
 
-std::vector<std::string> ElasticQuota::reservedNodes(const Place& place, const PodInfo& pod) const {
+// What a reservation frees for the pod, and in which quota, is found out by letting the pod have it.
+Shortage ElasticQuota::judgeOn(const Place& place, const PodPtr& pod, NodeId node) const {
+  Cluster::Transaction whatIf(cluster_);
+  if (!cluster_.assume(pod, node)) return judge(place, *pod);
+  for (TentativePlugin* plugin : handle_.profile().offers<TentativePlugin>())
+    if (plugin != this) plugin->grant(pod, node);
+  const auto within = coveredOf(cluster_.findPod(pod->uid())->grants);
+  return shortageOf(place, askOf(quotas_, place, *pod, within.get()),
+                    isFixed(pod->pod->metadata.labels), rules_);
+}
+
+std::vector<std::string> ElasticQuota::reservedNodes(const Place& place, const PodPtr& pod) const {
   std::vector<std::string> names;
-  const bool fixed = isFixed(pod.pod->metadata.labels);
+  const bool fixed = isFixed(pod->pod->metadata.labels);
   cluster_.live().forEach([&](NodeId node) {
     NodeCredit credit;
     bool any = false;
     for (const ViewPlugin* view : handle_.profile().views)
-      any |= view->addCredit(pod, node, credit);
-    if (any && !shortageOf(place, askOf(quotas_, place, pod, &credit.amount), fixed, rules_))
+      any |= view->addCredit(*pod, node, credit);
+    if (any && !shortageOf(place, askOf(quotas_, place, *pod, &credit.amount), fixed, rules_) &&
+        !judgeOn(place, pod, node))
       names.push_back(cluster_.node(node).name);
   });
   return names;
@@ -48,24 +60,24 @@ PreFilterResult ElasticQuota::preFilter(CycleState&, const PodInfo& pod) {
   quotas_.refresh(place);
   const Shortage shortage = judge(place, pod);
   if (!shortage) return {};
-  if (hasCredits(pod)) {
-    // What a reservation holds for it has been charged to a quota already.
-    std::vector<std::string> nodes = reservedNodes(place, pod);
-    if (!nodes.empty()) return {Status(), std::move(nodes)};
-  }
   waker_.full(place);
-  return {
-      Status::unschedulable(textOf(quotas_, place, askOf(quotas_, place, pod), shortage, rules_)),
-      {}};
+  PreFilterResult result;
+  result.status =
+      Status::unschedulable(textOf(quotas_, place, askOf(quotas_, place, pod), shortage, rules_));
+  if (!hasCredits(pod)) return result;
+  // What a reservation holds for it may have been charged to its quota already.
+  std::vector<std::string> nodes = reservedNodes(place, std::make_shared<const PodInfo>(pod));
+  if (!nodes.empty()) result.nodeNames = std::move(nodes);
+  return result;
 }
 
-Status ElasticQuota::admit(const CycleState&, const PodInfo& pod) const {
-  const Place place = quotas_.placeOf(pod);
+Status ElasticQuota::admit(const CycleState&, const PodPtr& pod, NodeId node) const {
+  const Place place = quotas_.placeOf(*pod);
   if (!place) return {};
-  const Shortage shortage = judge(place, pod);
-  if (!shortage || hasCredits(pod)) return {};  // with credits, Reserve decides
+  const Shortage shortage = judge(place, *pod);
+  if (!shortage || (hasCredits(*pod) && !judgeOn(place, pod, node))) return {};
   return Status::unschedulable(
-      textOf(quotas_, place, askOf(quotas_, place, pod), shortage, rules_));
+      textOf(quotas_, place, askOf(quotas_, place, *pod), shortage, rules_));
 }
 
 std::optional<std::string> ElasticQuota::admitKey(const PodInfo& pod) const {

@@ -51,7 +51,7 @@ class ElasticQuota final : public Plugin,
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   PostFilterResult postFilter(CycleState& state, const PodPtr& pod,
                               const Diagnosis& diagnosis) override;
-  Status admit(const CycleState& state, const PodInfo& pod) const override;
+  Status admit(const CycleState& state, const PodPtr& pod, NodeId node) const override;
   // Those that say they are not preemptible.
   bool spares(const PodInfo& victim) const override;
   std::optional<std::string> admitKey(const PodInfo& pod) const override;
@@ -70,8 +70,10 @@ class ElasticQuota final : public Plugin,
   Shortage judge(const Place& place, const PodInfo& pod) const;
   // What a pod that is counted on a node is charged for; nothing for one that is not limited.
   std::optional<Charge> chargeOf(const PodInfo& pod) const;
+  // What is short on this node, where a reservation may have been charged for the pod already.
+  Shortage judgeOn(const Place& place, const PodPtr& pod, NodeId node) const;
   // Nodes on which a reservation has been charged for so much of the pod that the rest fits.
-  std::vector<std::string> reservedNodes(const Place& place, const PodInfo& pod) const;
+  std::vector<std::string> reservedNodes(const Place& place, const PodPtr& pod) const;
   bool hasCredits(const PodInfo& pod) const;
   bool helps(const PodInfo& pod) const;
   std::string mayNotPreempt(const PodInfo& pod, const Diagnosis& diagnosis) const;

@@ -28,7 +28,7 @@ struct WithHolds : QuotaFixture {
     enabled.insert(enabled.begin(), {std::string(Holds::kName), 0});
     create();
     scheduler->start();
-    node(aNode("n1"));
+    node(aNode("n1").label("kubernetes.io/hostname", "n1"));
     set(aQuota("q").max("cpu", "4"));
     run(100ms);
   }
@@ -76,6 +76,39 @@ TEST(ElasticQuotaReservations, let_owners_in_when_the_quota_is_full_and_nobody_e
   EXPECT_EQ(f.nodeOf("o"), "n1") << "where the hold is";
   f.owner("large", "2");
   EXPECT_EQ(f.nodeOf("large"), "") << "1 of it would be beyond";
+  f.expectSound();
+}
+
+TEST(ElasticQuotaReservations, nobody_leaves_for_an_owner_whose_quota_stays_full) {
+  WithHolds f;
+  f.set(aQuota("others").max("cpu", "10"));
+  f.hold("h", "1");
+  f.node(aNode("n2"));
+  f.create(f.of("neighbour", "others", "3").nodeSelector("kubernetes.io/hostname", "n1"));
+  f.create(f.of("mine", "q", "3").priority(100));
+  f.run();
+  ASSERT_EQ(f.nodeOf("neighbour"), "n1");
+  ASSERT_EQ(f.nodeOf("mine"), "n2");
+  f.create(f.of("o", "q", "2").label(Holds::kTeam, "blue").priority(50));
+  f.run();
+  EXPECT_EQ(f.nodeOf("o"), "");
+  EXPECT_EQ(f.nodeOf("neighbour"), "n1") << "with its room on n1 the quota would still be full";
+}
+
+TEST(ElasticQuotaReservations, pods_of_the_quota_leave_for_an_owner_where_nothing_is_held_for_it) {
+  WithHolds f;
+  f.hold("h", "2");
+  f.node(aNode("n2").label("kubernetes.io/hostname", "n2"));
+  f.create(f.of("low", "q", "2").nodeSelector("kubernetes.io/hostname", "n2"));
+  f.run();
+  ASSERT_EQ(f.nodeOf("low"), "n2");
+  // It would have room in the quota on n1, where it may not go.
+  f.create(f.of("o", "q", "2")
+               .label(Holds::kTeam, "blue")
+               .nodeSelector("kubernetes.io/hostname", "n2")
+               .priority(50));
+  f.run(30s);
+  EXPECT_EQ(f.nodeOf("o"), "n2");
   f.expectSound();
 }
 

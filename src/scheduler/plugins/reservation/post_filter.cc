@@ -21,6 +21,7 @@ const std::vector<std::string>& reasonsOn(const Diagnosis& diagnosis, NodeId nod
   static const std::vector<std::string> kNone;
   if (!diagnosis.preFilter.ok()) return diagnosis.preFilter.reasons;
   if (diagnosis.absent.contains(node)) return diagnosis.absentStatus.reasons;
+  if (diagnosis.declined.contains(node)) return diagnosis.declinedStatus.reasons;
   if (!diagnosis.verdicts) return kNone;
   const VerdictId verdict = diagnosis.verdicts->at(node);
   return verdict == kPasses ? kNone : diagnosis.verdicts->rejection(verdict).reasons;

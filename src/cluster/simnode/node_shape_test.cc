@@ -109,6 +109,15 @@ TEST(NodeShape, NodesAreMadeWithTheirDevicesWhichGoWithThem) {
   ASSERT_TRUE(device);
   EXPECT_EQ(device->spec.devices.size(), 12u);
   EXPECT_EQ(device->metadata.ownerReferences.at(0).uid, node->metadata.uid);
+
+  // What is missing of nodes that are there is made at the next start, and nobody else's is touched.
+  cluster.create("apiVersion: v1\nkind: Node\nmetadata: {name: gpu-2}");
+  ASSERT_TRUE(cluster.run(kube::deleteObject(cluster.api, api::Device::kType, {"", "gpu-1"})));
+  SimNodes again(cluster.api, cluster.loop, cluster.nodes, cluster.pods, Random(4));
+  ASSERT_TRUE(cluster.run(again.createNodes(3, *parseNodeShape(kGpuMachine))));
+  EXPECT_EQ(cluster.get<api::Device>("gpu-1")->metadata.ownerReferences.at(0).uid,
+            node->metadata.uid);
+  EXPECT_FALSE(cluster.get<api::Device>("gpu-2"));
 }
 
 }  // namespace

@@ -140,7 +140,13 @@ Task<Result<>> SimNodes::createNodes(int count, SimNodeShape given) {
     auto created = co_await creating;
     if (!created && created.error().code != ErrorCode::AlreadyExists)
       co_return fail(std::move(created.error()).within("simulated node " + name));
-    if (!created) continue;
+    if (!created) {
+      // Of one that was there before, a part may be missing: this ended before it was made, or
+      // somebody deleted it.
+      auto reading = kube::get<api::Node>(api_, {"", name});
+      created = co_await reading;
+      if (!created || !isSimulated(*created)) continue;
+    }
     auto adding = createParts(shape, name, created->metadata.uid);
     auto added = co_await adding;
     if (!added) co_return fail(std::move(added.error()).within("simulated node " + name));

@@ -32,6 +32,8 @@ KINDS = {
     "PodGroup": ("/apis/scheduling.sigs.k8s.io/v1alpha1", "podgroups", True),
     "ElasticQuota": ("/apis/scheduling.sigs.k8s.io/v1alpha1", "elasticquotas", True),
     "Reservation": ("/apis/scheduling.koordinator.sh/v1alpha1", "reservations", False),
+    "Device": ("/apis/scheduling.koordinator.sh/v1alpha1", "devices", False),
+    "NodeResourceTopology": ("/apis/topology.node.k8s.io/v1alpha1", "noderesourcetopologies", False),
     "Event": ("/apis/events.k8s.io/v1", "events", True),
 }
 API_VERSIONS = {kind: path.removeprefix("/apis/").removeprefix("/api/") for kind, (path, _, _) in KINDS.items()}

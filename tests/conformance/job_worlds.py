@@ -18,7 +18,7 @@ class JobWorld:
     """things: what stands at the beginning. steps: lists of (verb, object, change), each carried out at once."""
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        self.seed, self.random = seed, random.Random(seed)
         self.prefix = f"jobs-{seed}"
         self.resource = f"sbs.test/{self.prefix}"
         self.count = 0
@@ -26,6 +26,9 @@ class JobWorld:
         self.preempting = self.chance(0.3)
         self.sizes = self.random.sample((1900, 2600, 3300, 4700, 5900, 7700, 10100, 13700), 8)
         self.things = [{"kind": "Namespace", "metadata": {"name": self.prefix, "labels": {OWNER: "true"}}}]
+        self.build()
+
+    def build(self):
         self.things += [self.node() for _ in range(self.random.randint(1, 4))]
         if self.chance(0.6):
             self.make_quotas()

@@ -8,8 +8,8 @@ KubeSchedulerConfiguration in JSON with one profile, koord-scheduler, that both 
 Whatever is labelled sbs=true on the server is deleted.
 
 All worlds (job_worlds.py) are played with the one scheduler and then with the other, some at a time. After each step it is
-waited until nothing moves any more. Compared are: who is bound, and where; the phases of reservations, and who was given
-one. A difference counts when it is there a second time. The exit status is 0 when there is none.
+waited until nothing moves any more. Compared are: who is bound, and where; which CPUs and devices he got; the phases of
+reservations, and who was given one. --worlds machines plays worlds of CPUs and GPUs (machine_worlds.py). A difference counts when it is there a second time. The exit status is 0 when there is none.
 
 Where both bound a pod, but to different nodes, a world is no longer the same and is left there; these are told one by one. So
 are worlds in which upstream, as it often does, lets the members of a gang sleep that come after its minimum has nodes.
@@ -28,10 +28,13 @@ import time
 import urllib.request
 
 import job_worlds
+import machine_worlds
 from cluster import ApiError, Cluster, Store
 
 QUIET, LIMIT = 3.0, 20.0  # seconds without a change that end a step, and in which it must come to that
-KINDS = ["Pod", "Reservation", "PodGroup", "ElasticQuota", "Node"]
+KINDS = ["Pod", "Reservation", "PodGroup", "ElasticQuota", "Node", "Device", "NodeResourceTopology"]
+WORLDS = {"jobs": job_worlds.JobWorld, "machines": machine_worlds.MachineWorld}
+GIVEN = "scheduling.koordinator.sh/"
 
 
 class Process:
@@ -59,6 +62,15 @@ class Process:
         self.log.close()
 
 
+def holds(item):
+    """The CPUs and devices that a pod or reservation has, in words; None when there are none."""
+    notes = item["metadata"].get("annotations", {})
+    status = json.loads(notes.get(GIVEN + "resource-status", "{}"))
+    devices = json.loads(notes.get(GIVEN + "device-allocated", "{}"))
+    given = {kind: [(each["minor"], each["resources"]) for each in each_kind] for kind, each_kind in devices.items()}
+    return json.dumps([status, given], sort_keys=True) if status or given else None
+
+
 def looks(store, world):
     """What there is of the world: pods with their nodes and reservations, gangs with those of their members, reservations
     with their nodes and phases."""
@@ -66,8 +78,8 @@ def looks(store, world):
     with store.changed:
         for (kind, namespace, name), item in store.objects.items():
             if kind == "Pod" and namespace == world.prefix:
-                owned = json.loads(item["metadata"].get("annotations", {}).get("scheduling.koordinator.sh/reservation-allocated", "{}"))
-                here = (item["spec"].get("nodeName"), owned.get("name"))
+                owned = json.loads(item["metadata"].get("annotations", {}).get(GIVEN + "reservation-allocated", "{}"))
+                here = (item["spec"].get("nodeName"), owned.get("name"), holds(item))
                 gang = item["metadata"].get("labels", {}).get(job_worlds.GANG)
                 if gang:
                     gangs.setdefault(gang, []).append(str(here[0]))
@@ -75,7 +87,7 @@ def looks(store, world):
                     state[name] = here
             elif kind == "Reservation" and name.startswith(world.prefix + "-"):
                 status = item.get("status", {})
-                state[name] = (status.get("nodeName"), status.get("phase") or "Pending")
+                state[name] = (status.get("nodeName"), status.get("phase") or "Pending", holds(item))
     for gang, nodes in gangs.items():  # its members are alike: which of them is where is chance
         waiting = nodes.count("None")
         state[gang] = (" ".join(sorted(node for node in nodes if node != "None")), f"{waiting} of {len(nodes)} wait")
@@ -107,9 +119,9 @@ def apply(cluster, verb, item, change):
             raise
 
 
-def play(cluster, store, seed):
+def play(cluster, store, make, seed):
     """The states after each step."""
-    world = job_worlds.JobWorld(seed)
+    world = make(seed)
     for item in world.things:
         apply(cluster, "create", item, None)
     time.sleep(1)
@@ -135,9 +147,9 @@ def describe(step):
 
 def parted(reference, candidate):
     """Whether two states of something that both have bound differ by chance, or by members of a gang that sleep."""
-    if reference[1] == candidate[1]:
+    if reference[0] != candidate[0] and reference[1] == candidate[1]:
         return True  # on other nodes
-    return str(reference[1]).endswith(" wait") and set(reference[0].split()) <= set(candidate[0].split())
+    return reference[0] != candidate[0] and str(reference[1]).endswith(" wait") and set(reference[0].split()) <= set(candidate[0].split())
 
 
 def differences(world, reference, candidate):
@@ -163,7 +175,7 @@ def run_all(cluster, options, binary, log, seeds):
     process = Process(binary, options.config, options.port, log)
     try:
         with concurrent.futures.ThreadPoolExecutor(options.parallel) as pool:
-            return dict(zip(seeds, pool.map(lambda seed: play(cluster, store, seed), seeds)))
+            return dict(zip(seeds, pool.map(lambda seed: play(cluster, store, WORLDS[options.worlds], seed), seeds)))
     finally:
         process.stop()
 
@@ -174,6 +186,7 @@ def main():
     parser.add_argument("--config", required=True, help="KubeSchedulerConfiguration of both")
     parser.add_argument("--reference", required=True, help="upstream's koord-scheduler")
     parser.add_argument("--scheduler", required=True, help="this koord-scheduler")
+    parser.add_argument("--worlds", choices=sorted(WORLDS), default="jobs", help="of what kind")
     parser.add_argument("--seeds", type=int, default=20, help="how many worlds")
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--parallel", type=int, default=8, help="how many worlds at a time")
@@ -181,7 +194,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="show the states of worlds that differ")
     options = parser.parse_args()
 
-    cluster = Cluster(options.kubeconfig)
+    cluster, make = Cluster(options.kubeconfig), WORLDS[options.worlds]
     for priority in sorted(set(job_worlds.PRIORITIES)):
         apply(cluster, "create", {"kind": "PriorityClass", "metadata": {"name": f"sbs-{priority}"}, "value": priority}, None)
     folder = tempfile.mkdtemp(prefix="jobs-")
@@ -193,14 +206,14 @@ def main():
         results = [run_all(cluster, options, binary, f"{folder}/{name}-{attempt}.log", seeds) for name, binary in programs.items()]
         now = {}
         for seed in seeds:
-            texts, elsewhere = differences(job_worlds.JobWorld(seed), results[0][seed], results[1][seed])
+            texts, elsewhere = differences(make(seed), results[0][seed], results[1][seed])
             if texts:
                 now[seed] = texts
             if attempt == "first":
                 if elsewhere:
                     parted += 1
                     print(f"seed {seed} parts at {elsewhere}", flush=True)
-                made = [thing for step in job_worlds.JobWorld(seed).steps for _, thing, _ in step if thing["kind"] == "Pod"]
+                made = [thing for step in make(seed).steps for _, thing, _ in step if thing["kind"] == "Pod"]
                 pods += len({pod["metadata"]["name"] for pod in made})
         found = now if attempt == "first" else {seed: now[seed] for seed in now if seed in found}
         seeds = sorted(found)

@@ -55,63 +55,11 @@ void addServing(flags::FlagSet& set, Flags& flags) {
   set.group("Serving");
   set.text("address", flags.address, "Address of the plain HTTP endpoints");
   set.integer("port", flags.port, "Port of the plain HTTP endpoints; 0 = off").within(0, 65535);
-  set.text("bind-address", flags.bindAddress, "Address of the HTTPS endpoints");
-  set.integer("secure-port", flags.securePort, "Port of the HTTPS endpoints; 0 = off")
-      .within(0, 65535);
-  set.text("tls-cert-file", flags.tlsCertFile,
-           "Certificate of the HTTPS endpoints; by default one made at start");
-  set.text("tls-private-key-file", flags.tlsKeyFile, "Its key");
-  set.text(
-      "cert-dir", flags.certDir,
-      "Folder with kube-scheduler.crt and kube-scheduler.key, which are made when they are not "
-      "there; for when --tls-cert-file is not given");
-  set.text("tls-min-version", flags.tlsLimits.minVersion,
-           "Oldest version of TLS: VersionTLS12 or VersionTLS13")
-      .check([&flags] { return net::checkTlsLimits(flags.tlsLimits); });
-  set.list("tls-cipher-suites", flags.tlsLimits.cipherSuites,
-           "Cipher suites for TLS 1.2, as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256; default: all good "
-           "ones")
-      .check([&flags] { return net::checkTlsLimits(flags.tlsLimits); });
+  kube::addSecureServingFlags(set, flags.secure);
   set.list("disabled-metrics", flags.disabledMetrics, "Metrics that are not shown");
   set.boolean("profiling", flags.profiling,
               "Serve profiles and /debug/flags; a --config file says it itself");
   set.boolean("contention-profiling", flags.contentionProfiling, "As enableContentionProfiling");
-}
-
-void addAccess(flags::FlagSet& set, Flags& flags) {
-  kube::RequestHeaderOptions& headers = flags.requestHeaders;
-  set.group("Who may ask the HTTPS endpoints");
-  set.text("client-ca-file", flags.clientCaFile,
-           "Clients are who a certificate signed by these says");
-  set.text(
-      "requestheader-client-ca-file", flags.requestHeaderCaFile,
-      "Front proxies have certificates signed by these; they say in headers who the client is");
-  set.list("requestheader-allowed-names", headers.allowedNames,
-           "Common names of front proxies; none = any");
-  set.list("requestheader-username-headers", headers.usernameHeaders,
-           "Headers for the user's name");
-  set.list("requestheader-uid-headers", headers.uidHeaders, "Headers for the user's uid");
-  set.list("requestheader-group-headers", headers.groupHeaders, "Headers for groups");
-  set.list("requestheader-extra-headers-prefix", headers.extraPrefixes,
-           "What the names of headers begin with that say more about the user");
-  set.text(
-      "authentication-kubeconfig", flags.authenticationKubeconfig,
-      "Whom to ask whose a bearer token is; without it, and outside of pods, tokens mean nothing");
-  set.boolean("authentication-skip-lookup", flags.authenticationSkipLookup,
-              "Do not look up the authorities of client certificates in the cluster");
-  set.boolean("authentication-tolerate-lookup-failure", flags.authenticationTolerateLookupFailure,
-              "Serve also when that look-up fails");
-  set.duration("authentication-token-webhook-cache-ttl", flags.guard.tokensHold,
-               "How long an answer about a token holds");
-  set.text("authorization-kubeconfig", flags.authorizationKubeconfig,
-           "Whom to ask what clients may; without it, and outside of pods, only what needs no "
-           "permission");
-  set.list("authorization-always-allow-paths", flags.guard.alwaysAllowPaths,
-           "HTTPS paths that need no permission");
-  set.duration("authorization-webhook-cache-authorized-ttl", flags.guard.grantsHold,
-               "How long a permission holds");
-  set.duration("authorization-webhook-cache-unauthorized-ttl", flags.guard.refusalsHold,
-               "How long a refusal holds");
 }
 
 void addDebugging(flags::FlagSet& set, Flags& flags) {
@@ -133,18 +81,6 @@ void addDebugging(flags::FlagSet& set, Flags& flags) {
   set.integer("debug-diagnosis-queue-size", flags.debug.diagnosisQueue,
               "Documents that may wait to be written; more are dropped")
       .within(0, 1'000'000);
-}
-
-void addElection(flags::FlagSet& set, LeaderElectionConfig& election) {
-  set.group("Leader election");
-  set.boolean("leader-elect", election.leaderElect, "Schedule only while holding the lease");
-  set.duration("leader-elect-lease-duration", election.leaseDuration, "How long a lease is valid");
-  set.duration("leader-elect-renew-deadline", election.renewDeadline,
-               "How long the leader tries to renew");
-  set.duration("leader-elect-retry-period", election.retryPeriod, "Pause between tries");
-  set.text("leader-elect-resource-lock", election.resourceLock, "Kind of the lock; only leases");
-  set.text("leader-elect-resource-name", election.resourceName, "Name of the lease");
-  set.text("leader-elect-resource-namespace", election.resourceNamespace, "Namespace of the lease");
 }
 
 }  // namespace
@@ -181,8 +117,8 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
            "What requests and answers about Kubernetes' own kinds are written in: this or "
            "application/json");
   addServing(set, flags);
-  addAccess(set, flags);
-  addElection(set, flags.election);
+  kube::addAccessFlags(set, flags.secure);
+  kube::addElectionFlags(set, flags.election, "Schedule");
   addDebugging(set, flags);
   for (const auto& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);
 }
@@ -220,17 +156,7 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
   options.gates.clear();
   for (const auto& [name, gate] : flags.gates.known())
     if (flags.gates.enabled(name)) options.gates.insert(name);
-  LeaderElectionConfig& election = configuration.leaderElection;
-  const auto override = [&](const char* flag, auto LeaderElectionConfig::* field) {
-    if (given.given(flag)) election.*field = flags.election.*field;
-  };
-  override("leader-elect", &LeaderElectionConfig::leaderElect);
-  override("leader-elect-lease-duration", &LeaderElectionConfig::leaseDuration);
-  override("leader-elect-renew-deadline", &LeaderElectionConfig::renewDeadline);
-  override("leader-elect-retry-period", &LeaderElectionConfig::retryPeriod);
-  override("leader-elect-resource-lock", &LeaderElectionConfig::resourceLock);
-  override("leader-elect-resource-name", &LeaderElectionConfig::resourceName);
-  override("leader-elect-resource-namespace", &LeaderElectionConfig::resourceNamespace);
+  kube::overrideElection(given, flags.election, configuration.leaderElection);
   if (const auto errors = validate(configuration); !errors.empty())
     return fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));
   return options;

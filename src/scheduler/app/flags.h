@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kube/command_line.h"
-#include "kube/request_guard.h"
+#include "kube/secure_serving.h"
 #include "net/http_server.h"
 #include "net/serving.h"
 #include "scheduler/app/feature_gates.h"
@@ -25,28 +25,16 @@ struct Flags {
   // Probes and scrapers come from outside of the pod.
   std::string address = net::runsInPod() ? "0.0.0.0" : "127.0.0.1";
   int port = 10251;
-  std::string bindAddress = address;
-  int securePort = 10259;
-  std::string certDir;
-  std::string tlsCertFile;
-  std::string tlsKeyFile;
-  net::TlsLimits tlsLimits;
-  std::string clientCaFile;
-  std::string requestHeaderCaFile;
-  kube::RequestHeaderOptions requestHeaders;
+  kube::SecureServingOptions secure{
+      .program = "koord-scheduler", .certificate = "kube-scheduler", .port = 10259};
   flags::FeatureGates gates = featureGates();
   std::vector<std::string> disabledMetrics;
-  std::string authenticationKubeconfig;
-  bool authenticationSkipLookup = false;
-  bool authenticationTolerateLookupFailure = true;
-  std::string authorizationKubeconfig;
-  kube::GuardOptions guard;
   Scheduler::Debug debug;
   bool openDebugFlags = true;
   Duration maxUnschedulable = std::chrono::minutes(5);
   std::vector<std::string> controllerPlugins{"*"};
   AttemptMonitor::Options monitor;
-  LeaderElectionConfig election;
+  kube::ElectionConfig election = defaultElection();
   bool showPlugins = false;
 };
 

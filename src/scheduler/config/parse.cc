@@ -4,7 +4,6 @@
 #include <limits>
 #include <set>
 
-#include "base/time.h"
 #include "base/yaml.h"
 #include "scheduler/config/extenders.h"
 #include "scheduler/config/fields.h"
@@ -22,17 +21,6 @@ constexpr std::int64_t kAny = std::numeric_limits<std::int64_t>::max();
 template <class T>
 void keepUnlessZero(T& into, T given) {
   if (given != T{}) into = std::move(given);
-}
-
-void readLeaderElection(Fields fields, LeaderElectionConfig& out) {
-  out.leaderElect = fields.boolean("leaderElect", out.leaderElect);
-  keepUnlessZero(out.leaseDuration, fields.duration("leaseDuration", {}));
-  keepUnlessZero(out.renewDeadline, fields.duration("renewDeadline", {}));
-  keepUnlessZero(out.retryPeriod, fields.duration("retryPeriod", {}));
-  keepUnlessZero(out.resourceLock, fields.text("resourceLock"));
-  keepUnlessZero(out.resourceName, fields.text("resourceName"));
-  keepUnlessZero(out.resourceNamespace, fields.text("resourceNamespace"));
-  fields.refuseUnknown();
 }
 
 void readClient(Fields fields, SchedulerConfiguration& out) {
@@ -131,35 +119,6 @@ struct Problems {
   }
 };
 
-void checkElection(const LeaderElectionConfig& election, Problems& problems) {
-  const auto quoted = [](const std::string& text) { return fmt::format("\"{}\"", text); };
-  const auto shown = [&](Duration duration) { return quoted(formatDuration(duration)); };
-  constexpr std::string_view kPositive = "must be greater than zero";
-  if (election.leaseDuration <= Duration::zero())
-    problems.refuse("leaderElection.leaseDuration", shown(election.leaseDuration), kPositive);
-  if (election.renewDeadline <= Duration::zero())
-    problems.refuse("leaderElection.renewDeadline", shown(election.renewDeadline), kPositive);
-  if (election.retryPeriod <= Duration::zero())
-    problems.refuse("leaderElection.retryPeriod", shown(election.retryPeriod), kPositive);
-  if (election.leaseDuration <= election.renewDeadline) {
-    problems.refuse("leaderElection.leaseDuration", shown(election.renewDeadline),
-                    "must be greater than `RenewDeadline`");
-  }
-  // Upstream finds this out when it is about to take part in the election.
-  if (election.renewDeadline * 10 <= election.retryPeriod * 12) {
-    problems.refuse("leaderElection.renewDeadline", shown(election.renewDeadline),
-                    "must be greater than retryPeriod*JitterFactor");
-  }
-  if (election.resourceLock != "leases") {
-    problems.refuse("leaderElection.resourceLock", quoted(election.resourceLock),
-                    "resourceLock value must be \"leases\"");
-  }
-  if (election.resourceName.empty())
-    problems.refuse("leaderElection.resourceName", "\"\"", "resourceName is required");
-  if (election.resourceNamespace.empty())
-    problems.refuse("leaderElection.resourceNamespace", "\"\"", "resourceNamespace is required");
-}
-
 void checkProfiles(const std::vector<ProfileConfig>& profiles, Problems& problems) {
   if (profiles.empty()) problems.note("profiles", "Required value");
   std::set<std::string> names;
@@ -207,8 +166,7 @@ std::vector<std::string> validate(const SchedulerConfiguration& configuration) {
                     "should be an integer value greater than zero");
   if (configuration.burst < 0)
     problems.refuse("clientConnection.burst", configuration.burst, "must be non-negative");
-  if (configuration.leaderElection.leaderElect)
-    checkElection(configuration.leaderElection, problems);
+  kube::checkElection(configuration.leaderElection, problems.errors);
   if (configuration.podInitialBackoffSeconds <= 0) {
     problems.refuse("podInitialBackoffSeconds", configuration.podInitialBackoffSeconds,
                     "must be greater than 0");
@@ -247,7 +205,7 @@ SchedulerConfiguration readConfiguration(std::string_view text, std::vector<std:
   constexpr auto kInt32 = std::numeric_limits<std::int32_t>::max();
   constexpr auto kInt32Low = std::numeric_limits<std::int32_t>::min();
   out.parallelism = static_cast<std::int32_t>(fields.integer("parallelism", 16, kInt32Low, kInt32));
-  readLeaderElection(fields.object("leaderElection"), out.leaderElection);
+  kube::readElection(fields.object("leaderElection"), out.leaderElection);
   readClient(fields.object("clientConnection"), out);
   out.enableProfiling = fields.boolean("enableProfiling", true);
   out.enableContentionProfiling = fields.boolean("enableContentionProfiling", out.enableProfiling);

@@ -11,6 +11,7 @@
 #include "base/executor.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "kube/election_config.h"
 
 namespace koord::scheduler {
 
@@ -43,15 +44,10 @@ struct ProfileConfig {
   std::string path;  // "profiles[0]"
 };
 
-struct LeaderElectionConfig {
-  bool leaderElect = true;
-  Duration leaseDuration = std::chrono::seconds(15);
-  Duration renewDeadline = std::chrono::seconds(10);
-  Duration retryPeriod = std::chrono::seconds(2);
-  std::string resourceLock = "leases";
-  std::string resourceName = "kube-scheduler";
-  std::string resourceNamespace = "kube-system";
-};
+// The lease of kube-scheduler, unless the configuration says otherwise.
+inline kube::ElectionConfig defaultElection() {
+  return {.resourceName = "kube-scheduler", .resourceNamespace = "kube-system"};
+}
 
 // An HTTP service that is asked about nodes beside the plugins (scheduler extender).
 struct ExtenderConfig {
@@ -86,7 +82,7 @@ struct ExtenderConfig {
 
 struct SchedulerConfiguration {
   std::int32_t parallelism = 16;  // accepted; the engine needs no worker threads
-  LeaderElectionConfig leaderElection;
+  kube::ElectionConfig leaderElection = defaultElection();
   std::string kubeconfig;
   std::string acceptContentTypes;
   std::string contentType = "application/vnd.kubernetes.protobuf";

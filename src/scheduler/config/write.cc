@@ -114,7 +114,6 @@ json::value numberOf(double number) {
 }  // namespace
 
 json::value configurationDocument(const SchedulerConfiguration& configuration, Secrets secrets) {
-  const LeaderElectionConfig& election = configuration.leaderElection;
   json::array profiles, extenders;
   for (const auto& profile : configuration.profiles) profiles.push_back(profileDocument(profile));
   for (const auto& extender : configuration.extenders)
@@ -123,13 +122,7 @@ json::value configurationDocument(const SchedulerConfiguration& configuration, S
       {"apiVersion", "kubescheduler.config.k8s.io/v1"},
       {"kind", "KubeSchedulerConfiguration"},
       {"parallelism", configuration.parallelism},
-      {"leaderElection", json::object{{"leaderElect", election.leaderElect},
-                                      {"leaseDuration", formatDuration(election.leaseDuration)},
-                                      {"renewDeadline", formatDuration(election.renewDeadline)},
-                                      {"retryPeriod", formatDuration(election.retryPeriod)},
-                                      {"resourceLock", election.resourceLock},
-                                      {"resourceName", election.resourceName},
-                                      {"resourceNamespace", election.resourceNamespace}}},
+      {"leaderElection", kube::electionDocument(configuration.leaderElection)},
       {"clientConnection", json::object{{"kubeconfig", configuration.kubeconfig},
                                         {"acceptContentTypes", configuration.acceptContentTypes},
                                         {"contentType", configuration.contentType},

@@ -123,6 +123,17 @@ std::map<std::string, std::int64_t, std::less<>> Fields::integers(std::string_vi
   return result;
 }
 
+std::map<std::string, double, std::less<>> Fields::numbers(std::string_view name) {
+  std::map<std::string, double, std::less<>> result;
+  Fields members = object(name);
+  if (!members.object_) return result;
+  for (const auto& member : members.object_->get_object()) {
+    const std::string key(member.key().data(), member.key().size());
+    result[key] = members.number(key, 0);
+  }
+  return result;
+}
+
 Fields Fields::object(std::string_view name) {
   return Fields(take(name), pathOf(name), errors_);
 }

@@ -30,6 +30,8 @@ class Fields {
   // An object of whole numbers, such as {"cpu": 65}.
   std::map<std::string, std::int64_t, std::less<>> integers(std::string_view name, std::int64_t low,
                                                             std::int64_t high);
+  // An object of numbers, such as {"cpu": 65.5}.
+  std::map<std::string, double, std::less<>> numbers(std::string_view name);
   Fields object(std::string_view name);
   std::vector<Fields> list(std::string_view name);
   // An object of objects, by name.

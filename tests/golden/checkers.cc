@@ -16,6 +16,7 @@ std::vector<Checker> allCheckers() {
       koordletPredictChecker(),
       koordletResctrlChecker(),
       loadawareChecker(),
+      lownodeloadChecker(),
       patchesChecker(),
       placementChecker(),
       podrequestsChecker(),

@@ -18,6 +18,7 @@ Checker koordletMemoryEvictChecker();
 Checker koordletPredictChecker();
 Checker koordletResctrlChecker();
 Checker loadawareChecker();
+Checker lownodeloadChecker();
 Checker patchesChecker();
 Checker placementChecker();
 Checker podrequestsChecker();

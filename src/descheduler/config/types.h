@@ -11,6 +11,7 @@
 #include "base/executor.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "kube/election_config.h"
 
 namespace koord::descheduler {
 
@@ -43,18 +44,13 @@ struct ProfileConfig {
   std::vector<PluginRef>& at(std::string_view point);
 };
 
-struct LeaderElectionConfig {
-  bool leaderElect = true;
-  Duration leaseDuration = std::chrono::seconds(15);
-  Duration renewDeadline = std::chrono::seconds(10);
-  Duration retryPeriod = std::chrono::seconds(2);
-  std::string resourceLock = "leases";
-  std::string resourceName = "koord-descheduler";
-  std::string resourceNamespace = "koordinator-system";
-};
+// Koordinator's own lease, unless the configuration says otherwise.
+inline kube::ElectionConfig defaultElection() {
+  return {.resourceName = "koord-descheduler", .resourceNamespace = "koordinator-system"};
+}
 
 struct DeschedulerConfiguration {
-  LeaderElectionConfig leaderElection;
+  kube::ElectionConfig leaderElection = defaultElection();
   std::string kubeconfig;
   std::string acceptContentTypes;
   std::string contentType = "application/vnd.kubernetes.protobuf";

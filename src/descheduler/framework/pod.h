@@ -19,6 +19,13 @@
 
 namespace koord::descheduler {
 
+// Annotations of pods that only deschedulers look at.
+inline constexpr std::string_view kAnnotationEvict = "descheduler.alpha.kubernetes.io/evict";
+inline constexpr std::string_view kAnnotationPreferNoEviction =
+    "descheduler.alpha.kubernetes.io/prefer-no-eviction";
+inline constexpr std::string_view kAnnotationDeletionCost =
+    "controller.kubernetes.io/pod-deletion-cost";
+
 // What a pod is, in a few bytes. All derived from the pod; kept beside it in arrays, so that a look at all pods
 // of the cluster does not have to visit every pod.
 struct PodFacts {
@@ -57,9 +64,14 @@ struct PodFacts {
   std::int64_t milliCpu = 0;   // requests
   std::int64_t memory = 0;     // bytes
   std::int64_t createdAt = 0;  // seconds since the epoch; 0 = unknown
+  std::uint64_t key = 0;       // keyHash of namespace and name
 
   bool is(Flag flag) const { return (flags & flag) != 0; }
 };
+
+inline std::uint64_t keyHash(std::string_view namespace_, std::string_view name) {
+  return std::hash<api::ObjectKey>::of(namespace_, name);
+}
 
 struct Pod : api::Pod {
   PodFacts facts;
@@ -86,6 +98,9 @@ struct NodePods {
   std::int64_t memory = 0;
   api::Map<std::int64_t> scalars;
   std::int64_t running = 0;  // pods that are not terminal
+
+  void add(PodPtr pod);
+  void remove(const api::ObjectMeta& meta);
 };
 
 }  // namespace koord::descheduler

@@ -44,7 +44,7 @@ class Stores {
   }
 
   PodPtr pod(const api::ObjectKey& key) { return pods().get(key); }
-  // The pods of a node; never null. A pod that is not terminal any more is still there until it is deleted.
+  // The pods of a node; never null. Terminal pods stay until they are deleted.
   std::shared_ptr<const NodePods> podsOn(std::string_view node) const;
   // The pods that name this uid among their owners, by namespace and name.
   std::vector<PodPtr> podsOwnedBy(std::string_view uid) const;
@@ -75,6 +75,7 @@ class Stores {
   void index(const PodPtr& pod);
   void unindex(const PodPtr& pod);
   void checkSynced();
+  NodePods& podsToChange(std::string_view node);
 
   kube::Api& api_;
   Executor& executor_;

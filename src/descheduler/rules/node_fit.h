@@ -26,12 +26,27 @@ class NodeDemand {
 // NoSchedule and NoExecute; PreferNoSchedule does not count.
 bool toleratesTaints(const api::Pod& pod, const api::Node& node);
 
-// Requests of the pod against what the node has left, name by name; pods that are terminal need nothing.
-bool hasRoom(const Pod& pod, const NodeView& node);
+// Of whatever effect.
+bool toleratesTaint(const api::Pod& pod, const api::Taint& taint);
+
+// What pods ask for that are going to land on a node, beside those that run there.
+struct Arrivals {
+  std::int64_t milliCpu = 0;
+  std::int64_t memory = 0;
+  api::Map<std::int64_t> scalars;
+  std::int64_t pods = 0;
+
+  void add(const Pod& pod);
+  void remove(const Pod& pod);
+};
+
+// Requests of the pod against what the node has left, name by name.
+bool hasRoom(const Pod& pod, const NodeView& node, const Arrivals* arrivals = nullptr);
 
 // Koordinator's: selector, affinity, taints, room, not cordoned. Pod slots and affinity between pods are not
 // looked at.
-bool fitsKoordinator(const Pod& pod, const NodeDemand& demand, const NodeView& node);
+bool fitsKoordinator(const Pod& pod, const NodeDemand& demand, const NodeView& node,
+                     const Arrivals* arrivals = nullptr);
 
 // Kubernetes': cordoned, selector and affinity, taints, the pod's required anti-affinity, room and a free
 // slot (not asked on the pod's own node). The reason is "" when it fits.

@@ -1,0 +1,47 @@
+// koord-descheduler: moves pods away from nodes that became hot, fragmented or wrong.
+
+#include <cstdio>
+
+#include "base/file.h"
+#include "descheduler/app/app.h"
+#include "descheduler/plugins/registry.h"
+
+// jemalloc reads it. The work is done by one thread, and what a cycle took is given back soon after.
+// MALLOC_CONF in the environment has the last word.
+extern "C" const char* const malloc_conf;
+const char* const malloc_conf = "narenas:1,dirty_decay_ms:200,muzzy_decay_ms:0";
+
+int main(int argc, char** argv) {
+  koord::descheduler::Flags flags;
+  koord::kube::ComponentOptions component;
+  component.name = "koord-descheduler";
+  component.version = "v" KOORD_VERSION;
+  component.qps = 50;
+  component.burst = 100;
+  flags.version = component.version;
+  koord::kube::CommandLine line(
+      {}, component,
+      "Moves pods away from nodes that became hot, fragmented or wrong: descheduling plugins of\n"
+      "Koordinator and Kubernetes, and the controller of PodMigrationJobs.");
+  koord::descheduler::addFlags(line, flags, component);
+  if (const auto status = line.parse(argc, argv)) return *status;
+  flags.shown = line.flags().values();
+
+  const auto refuse = [](const koord::Error& error) {
+    std::fprintf(stderr, "koord-descheduler: %s\n", error.message.c_str());
+    return 1;
+  };
+  const koord::descheduler::Registry registry = koord::descheduler::makeRegistry();
+  const auto prepared = koord::descheduler::resolve(line.flags(), flags, registry, component);
+  if (!prepared) return refuse(prepared.error());
+  if (!flags.writeConfigTo.empty()) {
+    const auto written = koord::writeFileAtomic(
+        flags.writeConfigTo, koord::descheduler::writeConfiguration(prepared->configuration), 0644);
+    return written ? 0 : refuse(written.error());
+  }
+  return koord::kube::runComponent(
+      component,
+      [&](koord::kube::Component& c) -> koord::Result<std::unique_ptr<koord::kube::Running>> {
+        return koord::descheduler::startDescheduler(c, flags, *prepared, registry);
+      });
+}

@@ -1,0 +1,17 @@
+#pragma once
+
+// koord-descheduler as a process: the endpoints on every replica, the descheduler on the leader.
+
+#include "descheduler/app/flags.h"
+#include "descheduler/framework/descheduler.h"
+#include "kube/component.h"
+
+namespace koord::descheduler {
+
+// Listeners are up when it returns.
+Result<std::unique_ptr<kube::Running>> startDescheduler(kube::Component& component,
+                                                        const Flags& flags,
+                                                        PreparedConfiguration prepared,
+                                                        const Registry& registry);
+
+}  // namespace koord::descheduler

@@ -1,0 +1,115 @@
+#include "descheduler/framework/descheduler.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+
+namespace koord::descheduler {
+
+Descheduler::Descheduler(kube::Api& api, Executor& executor, Random random, Options options,
+                         const Registry& registry, Metrics& metrics)
+    : options_(std::move(options)),
+      metrics_(metrics),
+      executor_(executor),
+      stores_(api, executor, random.fork(), model::PodTransforms::of(options_.gate)),
+      limiter_({options_.prepared.configuration.maxPerNode,
+                options_.prepared.configuration.maxPerNamespace,
+                options_.prepared.configuration.maxTotal}),
+      shared_{.api = api,
+              .executor = executor,
+              .random = random.fork(),
+              .stores = stores_,
+              .metrics = metrics,
+              .limiter = limiter_,
+              .journal = journal_,
+              .http = options_.http,
+              .gate = options_.gate,
+              .prepared = options_.prepared,
+              .plugins = {}} {
+  tasks_.emplace();
+  for (const PreparedProfile& profile : options_.prepared.profiles) {
+    profiles_.push_back(std::make_unique<Profile>(shared_, profile, registry));
+    for (const auto& plugin : profiles_.back()->plugins()) plugins_.push_back(plugin);
+  }
+}
+
+Descheduler::~Descheduler() {
+  tasks_.reset();  // what is under way uses the plugins
+}
+
+void Descheduler::start() {
+  stores_.start();
+  stores_.onSynced([this] {
+    if (auto started = startPlugins(); !started) {
+      options_.onFatal(started.error());
+      return;
+    }
+    running_ = true;
+    log::info("descheduling {} nodes; profiles: {}", stores_.nodes().size(), profiles_.size());
+    tasks_->spawn(run());
+  });
+}
+
+Result<> Descheduler::startPlugins() {
+  for (const auto& plugin : plugins_) {
+    auto started = plugin->start();
+    if (!started)
+      return fail(std::move(started.error())
+                      .within(fmt::format("initializing plugin \"{}\"", plugin->name())));
+  }
+  return {};
+}
+
+Task<void> Descheduler::run() {
+  const Duration interval = options_.prepared.configuration.interval;
+  for (;;) {
+    const SteadyTime begun = executor_.steadyNow();
+    auto task = cycle();
+    const auto done = co_await task;
+    metrics_.cycleRan(executor_.steadyNow() - begun, done.has_value());
+    if (!done) log::error("Error descheduling pods: {}", done.error().message);
+    if (interval == Duration::zero()) co_return;
+    auto pause = sleepUntil(executor_, begun + interval);
+    co_await pause;
+  }
+}
+
+Task<Result<>> Descheduler::cycle() {
+  ++shared_.cycle;
+  std::size_t nodes = 0;
+  for (const NodePtr& node : stores_.nodes().objects())
+    nodes += isReady(*node) && options_.prepared.nodes.matches(node->metadata.labels);
+  if (nodes <= 1) {
+    co_return fail(
+        ErrorCode::Invalid,
+        "the cluster size is 0 or 1 meaning eviction causes service disruption or degradation");
+  }
+  limiter_.reset();
+  std::vector<std::string> failures;
+  for (const bool balancing : {false, true}) {
+    for (const auto& profile : profiles_) {
+      auto task = balancing ? profile->balance() : profile->deschedule();
+      const auto done = co_await task;
+      if (!done)
+        failures.push_back(fmt::format("profile {}: {}", profile->profile(), done.error().message));
+    }
+  }
+  if (failures.empty()) co_return Result<>{};
+  co_return fail(ErrorCode::Internal, fmt::format("{}", fmt::join(failures, "; ")));
+}
+
+void Descheduler::stop(Callback done) {
+  tasks_.emplace();  // ends the loop
+  running_ = false;
+  stopNext(0, std::move(done));
+}
+
+void Descheduler::stopNext(std::size_t index, Callback done) {
+  if (index == plugins_.size()) return done();
+  plugins_[index]->stop(
+      [this, index, done = std::make_shared<Callback>(std::move(done))]() mutable {
+        stopNext(index + 1, std::move(*done));
+      });
+}
+
+}  // namespace koord::descheduler

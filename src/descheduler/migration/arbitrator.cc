@@ -1,0 +1,221 @@
+#include "descheduler/migration/arbitrator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "descheduler/migration/arbitration_order.h"
+#include "descheduler/migration/keys.h"
+
+namespace koord::descheduler {
+
+namespace {
+
+// Jobs that move together are made one after the other; after so long the rest does not come.
+constexpr Duration kGroupComesWithin = std::chrono::seconds(30);
+// Limits of time may have let go without anything that is watched having changed.
+constexpr Duration kLookAnyway = std::chrono::seconds(10);
+
+}  // namespace
+
+Arbitrator::Arbitrator(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs,
+                       const Gates& gates, Workloads& workloads,
+                       std::function<bool(const api::PodMigrationJob&)> mine)
+    : args_(args),
+      handle_(handle),
+      jobs_(jobs),
+      gates_(gates),
+      workloads_(workloads),
+      mine_(std::move(mine)),
+      writer_(handle, jobs) {}
+
+void Arbitrator::start() {
+  const auto look = [this] { dirty_ = true; };
+  handle_.stores().pods().addHandler({[look](const PodPtr&) { look(); },
+                                      [look](const PodPtr&, const PodPtr&) { look(); },
+                                      [look](const PodPtr&) { look(); }});
+  tasks_.spawn(runForever());
+}
+
+Task<void> Arbitrator::runForever() {
+  for (;;) {
+    auto pause = sleepFor(handle_.executor(), args_.arbitrationInterval);
+    co_await pause;
+    const SteadyTime now = handle_.executor().steadyNow();
+    if (!dirty_ && now - looked_ < kLookAnyway) continue;
+    dirty_ = false;
+    looked_ = now;
+    auto looking = round();
+    co_await looking;
+  }
+}
+
+std::vector<WaitingJob> Arbitrator::collect() {
+  std::vector<WaitingJob> waiting;
+  for (const std::string& name : jobs_.open()) {
+    const JobPtr job = jobs_.get(name);
+    if (!isPending(*job) || hasPassedArbitration(*job) || !mine_(*job) ||
+        job->metadata.deletionTimestamp || !defectOf(*job).message.empty())
+      continue;
+    WaitingJob entry{job, handle_.stores().pod(podKeyOf(*job)), 0};
+    const api::OwnerReference* owner = entry.pod ? api::controllerOf(entry.pod->metadata) : nullptr;
+    if (owner && owner->kind == "Job") {
+      for (const PodPtr& sibling : handle_.stores().podsOwnedBy(owner->uid))
+        for (const JobPtr& other : jobs_.of(api::keyOf(sibling->metadata), sibling->metadata.uid))
+          if (hasPassedArbitration(*other) || isRunning(*other)) ++entry.movingOfJob;
+    }
+    waiting.push_back(std::move(entry));
+  }
+  orderWaiting(waiting);
+  return waiting;
+}
+
+Task<void> Arbitrator::round() {
+  const std::vector<WaitingJob> waiting = collect();
+  waiting_ = waiting.size();
+  for (const WaitingJob& each : waiting) {
+    // It may have passed with others of its group, or be gone.
+    const JobPtr job = jobs_.get(each.job->metadata.name);
+    if (!job || !isPending(*job) || hasPassedArbitration(*job)) continue;
+    if (annotationOf(*job, kAnnotationMoveTogether).empty()) {
+      auto deciding = decide(job, each.pod);
+      co_await deciding;
+      continue;
+    }
+    auto group = together(job);
+    if (group) {
+      auto deciding = decideGroup(*std::move(group));
+      co_await deciding;
+      continue;
+    }
+    dirty_ = true;  // time alone decides
+    const auto created = job->metadata.creationTimestamp;
+    if (created && handle_.executor().wallNow() - *created > kGroupComesWithin) {
+      auto refusing = refuse(job, reason::kGangBroken,
+                             "Not all jobs of its gang are there: none of them moves");
+      co_await refusing;
+    }
+  }
+}
+
+std::optional<std::vector<JobPtr>> Arbitrator::together(const JobPtr& job) const {
+  const auto group = annotationOf(*job, kAnnotationMoveTogether);
+  std::vector<JobPtr> jobs;
+  for (const JobPtr& other : jobs_.inNamespace(job->spec.podRef.namespace_))
+    if (annotationOf(*other, kAnnotationMoveTogether) == group) jobs.push_back(other);
+  if (std::to_string(jobs.size()) != annotationOf(*job, kAnnotationMoveTogetherSize))
+    return std::nullopt;
+  return jobs;
+}
+
+Arbitrator::Answer Arbitrator::judge(const api::PodMigrationJob& job, const PodPtr& pod,
+                                     const Gates::Together& together) const {
+  if (!args_.arbitration) return {};
+  // Whether it is really missing is found out by asking the API (Reconciler).
+  if (!pod) return {};
+  for (const JobPtr& other : jobs_.of(api::keyOf(pod->metadata), pod->metadata.uid)) {
+    const bool through = isRunning(*other) || (isPending(*other) && hasPassedArbitration(*other));
+    if (other->metadata.uid != job.metadata.uid && through)
+      return {"", fmt::format("job {} moves the pod already", other->metadata.name)};
+  }
+  if (std::string why = gates_.never(*pod); !why.empty()) {
+    // What is not known yet may become known.
+    const auto workload = workloads_.of(*pod);
+    if (workload.state == Workloads::State::Unknown) return {"", std::move(why)};
+    return {std::move(why), ""};
+  }
+  return {"", gates_.notNow(*pod, Gates::Counting::Passed, together)};
+}
+
+Task<void> Arbitrator::decide(JobPtr job, PodPtr pod) {
+  const Answer answer = judge(*job, pod, {});
+  if (!answer.never.empty()) {
+    auto refusing =
+        refuse(job, reason::kForbidden,
+               fmt::format("Pod \"{}\" is forbidden to migrate because it does not meet the "
+                           "requirements: {}",
+                           podKeyOf(*job).toString(), answer.never));
+    co_await refusing;
+  } else if (!answer.notNow.empty()) {
+    auto saying = sayWhy(job, answer.notNow);
+    co_await saying;
+  } else {
+    auto passing = pass(job);
+    co_await passing;
+  }
+}
+
+Task<void> Arbitrator::decideGroup(std::vector<JobPtr> jobs) {
+  Gates::Together uids;
+  bool begun = false, over = false;
+  for (const JobPtr& job : jobs) {
+    uids.insert(job->spec.podRef.uid);
+    begun |= hasPassedArbitration(*job) && !isOver(*job);
+    over |= isOver(*job) && job->status.phase != phase::kSucceeded;
+  }
+  std::string never = over ? "others of its gang cannot move" : "";
+  std::string notNow;
+  for (const JobPtr& job : jobs) {
+    // After a crash in between, the rest follows.
+    if (begun || !never.empty() || !isPending(*job)) continue;
+    Answer answer = judge(*job, handle_.stores().pod(podKeyOf(*job)), uids);
+    const std::string of = fmt::format("pod {} of its gang: ", podKeyOf(*job).toString());
+    if (!answer.never.empty()) never = of + answer.never;
+    if (!answer.notNow.empty() && notNow.empty()) notNow = of + answer.notNow;
+  }
+  for (const JobPtr& job : jobs) {
+    if (!isPending(*job) || hasPassedArbitration(*job)) continue;
+    if (!never.empty()) {
+      auto refusing =
+          refuse(job, reason::kGangBroken,
+                 fmt::format("Pod \"{}\" is forbidden to migrate because its gang moves "
+                             "whole or not at all: {}",
+                             podKeyOf(*job).toString(), never));
+      co_await refusing;
+    } else if (!notNow.empty()) {
+      auto saying = sayWhy(job, notNow);
+      co_await saying;
+    } else {
+      auto passing = pass(job);
+      co_await passing;
+    }
+  }
+}
+
+Task<void> Arbitrator::pass(JobPtr job) {
+  json::object annotations;
+  annotations[kAnnotationPassedArbitration] = "true";
+  auto changing =
+      writer_.change(job, {{"metadata", json::object{{"annotations", std::move(annotations)}}}});
+  auto changed = co_await changing;
+  if (changed) co_return;
+  dirty_ = true;
+  log::v(2, "job {} could not be let through: {}", job->metadata.name, changed.error().message);
+}
+
+Task<void> Arbitrator::refuse(JobPtr job, std::string reason, std::string message) {
+  api::PodMigrationJobStatus status = job->status;
+  endWith(status, phase::kFailed, reason, message);
+  auto writing = writer_.setStatus(job, std::move(status));
+  auto written = co_await writing;
+  if (written) {
+    writer_.tell(**written, "Warning", reason, std::move(message));
+  } else {
+    dirty_ = true;
+  }
+}
+
+Task<void> Arbitrator::sayWhy(JobPtr job, std::string why) {
+  if (job->status.message == why) co_return;
+  // Numbers in it may change with every job that passes: what is said stays for a while.
+  api::PodMigrationJobStatus status = job->status;
+  status.phase = phase::kPending;
+  status.reason = reason::kWaiting;
+  status.message = std::move(why);
+  if (job->status.reason == reason::kWaiting) co_return;
+  auto writing = writer_.setStatus(job, std::move(status));
+  (void)co_await writing;
+}
+
+}  // namespace koord::descheduler

@@ -1,0 +1,50 @@
+#include "descheduler/migration/budgets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "kube/client.h"
+
+namespace koord::descheduler {
+
+namespace {
+
+std::string refusalOf(const api::PodDisruptionBudget& budget,
+                      const std::vector<std::shared_ptr<const api::Pod>>& pods) {
+  const auto selector = api::Selector::compile(budget.spec.selector);
+  if (!selector) return {};
+  const auto concerned = std::ranges::count_if(pods, [&](const auto& pod) {
+    return selector->matches(pod->metadata.labels) &&
+           !budget.status.disruptedPods.contains(pod->metadata.name);
+  });
+  if (concerned == 0 || concerned <= budget.status.disruptionsAllowed) return {};
+  return fmt::format("PodDisruptionBudget {} allows {} evictions now, {} are needed",
+                     budget.metadata.name, budget.status.disruptionsAllowed, concerned);
+}
+
+}  // namespace
+
+Task<std::string> Budgets::refusal(std::vector<std::shared_ptr<const api::Pod>> pods) {
+  if (pods.empty()) co_return std::string();
+  const std::string namespace_ = pods.front()->metadata.namespace_;
+  const SteadyTime now = handle_.executor().steadyNow();
+  const auto it = known_.find(namespace_);
+  if (it == known_.end() || now - it->second.at > kKept) {
+    auto listing = kube::list<api::PodDisruptionBudget>(handle_.api(), namespace_);
+    auto listed = co_await listing;
+    std::erase_if(known_, [&](const auto& entry) { return now - entry.second.at > kKept; });
+    if (!listed) {
+      log::v(1, "disruption budgets of namespace {} cannot be read: {}", namespace_,
+             listed.error().message);
+      co_return std::string();
+    }
+    known_[namespace_] = {now, std::move(listed->items)};
+  }
+  for (const auto& budget : known_[namespace_].budgets)
+    if (std::string why = refusalOf(budget, pods); !why.empty()) co_return why;
+  co_return std::string();
+}
+
+}  // namespace koord::descheduler

@@ -1,0 +1,587 @@
+#include "descheduler/migration/controller.h"
+
+#include "descheduler/migration/fixture.h"
+
+namespace koord::descheduler {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::MigrationWorld;
+using ::testing::Not;
+
+// --- A job from its beginning to its end.
+
+TEST(MigrationController, moves_a_pod_into_room_that_was_reserved_first) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  w.move("j", "web-0");
+  w.run(10s);
+  EXPECT_THAT(w.stateOf("j"),
+              HasSubstr("Succeeded : Bind Pod \"default/web-new-1\" in Reservation"));
+  EXPECT_THAT(
+      w.conditionsOf("j"),
+      ElementsAre("ReservationCreated True", "ReservationScheduled True", "Eviction True",
+                  "PodBoundReservation True", "ReservationBound True", "BoundPodReady True"));
+  EXPECT_EQ(w.job("j").status.nodeName, "n2");
+  EXPECT_EQ(w.job("j").status.podRef->name, "web-new-1");
+  EXPECT_EQ(w.evictionsOf("web-0"), 1);
+}
+
+TEST(MigrationController, evicts_directly_where_it_is_told_to) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  w.moveDirectly("j", "web-0");
+  w.run(10s);
+  EXPECT_EQ(w.stateOf("j"), "Succeeded : Pod \"default/web-0\" has been evicted");
+  EXPECT_EQ(w.evictions(), 1);
+  EXPECT_TRUE(w.list(api::Reservation::kType).empty());
+}
+
+TEST(MigrationController, gives_up_in_time_where_there_is_no_room_and_leaves_nothing) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  w.workload("web", 4);
+  w.start();
+  w.move("j", "web-0");
+  w.run(10s);
+  EXPECT_EQ(w.list(api::Reservation::kType).size(), 1u);
+  EXPECT_THAT(w.stateOf("j"), HasSubstr("Running"));
+  w.run(5min);
+  EXPECT_EQ(w.stateOf("j"), "Failed Timeout: Abort job caused by timeout");
+  EXPECT_TRUE(w.list(api::Reservation::kType).empty());
+  EXPECT_EQ(w.evictions(), 0);
+}
+
+TEST(MigrationController, does_not_move_a_pod_to_where_it_is) {
+  MigrationWorld w;
+  w.reservationsGoTo = "n1";
+  w.workload("web", 4);
+  w.start();
+  w.move("j", "web-0");
+  w.run(10s);
+  EXPECT_THAT(w.stateOf("j"),
+              HasSubstr("Failed ForbiddenMigratePod: Scheduler assignes the Reservation"));
+  EXPECT_TRUE(w.list(api::Reservation::kType).empty());
+  EXPECT_EQ(w.evictions(), 0);
+}
+
+TEST(MigrationController, lets_a_pod_be_whose_room_somebody_else_took) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  w.workload("web", 4);
+  w.start();
+  w.move("j", "web-0");
+  w.run(3s);
+  w.reservationsGoTo = "n2";
+  w.schedule();
+  w.pod("web", "web-extra", "n2");
+  w.bind("web-extra");
+  w.run(5s);
+  EXPECT_EQ(w.stateOf("j"),
+            "Failed ForbiddenMigratePod: Reservation is already bound by another Pod");
+  EXPECT_EQ(w.evictions(), 0);
+}
+
+TEST(MigrationController, notices_a_pod_that_somebody_deletes_meanwhile) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  w.workload("web", 4);
+  w.start();
+  w.move("j", "web-0");
+  w.run(3s);
+  w.api.remove(api::Pod::kType, "web-0", "default");
+  w.reservationsGoTo = "n2";
+  w.run(5s);
+  EXPECT_THAT(w.stateOf("j"), HasSubstr("Failed MissingPod"));
+  EXPECT_TRUE(w.list(api::Reservation::kType).empty());
+}
+
+TEST(MigrationController, ends_at_once_when_its_reservation_is_gone) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  w.workload("web", 4);
+  w.start();
+  w.move("j", "web-0");
+  w.run(3s);
+  w.api.remove(api::Reservation::kType, w.job("j").metadata.uid);
+  w.run(2s);
+  EXPECT_THAT(w.stateOf("j"), HasSubstr("Failed MissingReservation"));
+}
+
+TEST(MigrationController, retries_an_eviction_that_a_budget_forbids) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  bool full = true;
+  w.api.failure = [&](const kube::Request& request) -> std::optional<Error> {
+    if (full && request.subresource == "eviction")
+      return Error{ErrorCode::TooManyRequests, "Cannot evict pod as it would violate the budget"};
+    return std::nullopt;
+  };
+  w.moveDirectly("j", "web-0");
+  w.run(40s);
+  EXPECT_THAT(w.stateOf("j"), HasSubstr("Running Evicting"));
+  EXPECT_LT(w.evictions(), 20);
+  full = false;
+  w.run(5s);
+  EXPECT_THAT(w.stateOf("j"), HasSubstr("Succeeded"));
+}
+
+TEST(MigrationController, soft_evictions_are_asked_for_and_taken_back) {
+  MigrationWorld w;
+  w.args.evictionPolicy = "SoftEviction";
+  w.workload("web", 4);
+  w.start();
+  w.moveDirectly("j", "web-0");
+  w.run(10s);
+  const auto asked = w.api.get(api::Pod::kType, "web-0", "default");
+  ASSERT_TRUE(asked);
+  EXPECT_THAT(std::string(textAt(*asked, "metadata", "annotations",
+                                 "scheduling.koordinator.sh/soft-eviction")),
+              HasSubstr("\"reason\":\"NotSet\""));
+  w.run(5min);
+  EXPECT_THAT(w.stateOf("j"), HasSubstr("Failed Timeout"));
+  EXPECT_TRUE(textAt(*w.api.get(api::Pod::kType, "web-0", "default"), "metadata", "annotations",
+                     "scheduling.koordinator.sh/soft-eviction")
+                  .empty());
+  EXPECT_EQ(w.evictions(), 0);
+}
+
+TEST(MigrationController, paused_jobs_wait) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  w.makeJob(
+      "j",
+      R"({"mode":"EvictDirectly","paused":true,"podRef":{"namespace":"default","name":"web-0"}})");
+  w.run(10s);
+  EXPECT_EQ(w.evictions(), 0);
+  w.patch(api::PodMigrationJob::kType, "j", R"({"spec":{"paused":false}})");
+  w.run(5s);
+  EXPECT_THAT(w.stateOf("j"), HasSubstr("Succeeded"));
+}
+
+TEST(MigrationController, old_jobs_are_deleted_with_their_reservations) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  w.workload("web", 4);
+  w.start();
+  w.moveDirectly("short", "web-0");
+  w.makeJob("paused", R"({"paused":true,"podRef":{"namespace":"default","name":"web-1"}})");
+  w.run(9min);
+  EXPECT_EQ(w.jobs().size(), 2u);
+  w.run(3min);
+  EXPECT_EQ(w.jobs().size(), 1u);
+  w.run(20min);
+  EXPECT_TRUE(w.jobs().empty());
+}
+
+// --- Jobs that make no sense.
+
+TEST(MigrationController, hand_made_nonsense_is_told_and_nobody_is_evicted) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  const std::string pod = R"("podRef":{"namespace":"default","name":"web-0"})";
+  w.makeJob("mode", "{" + pod + R"(,"mode":"Jump"})");
+  w.makeJob("ttl", "{" + pod + R"(,"ttl":"soon"})");
+  w.makeJob("nameless", R"({"podRef":{"namespace":"default"}})");
+  w.makeJob("missing",
+            R"({"mode":"EvictDirectly","podRef":{"namespace":"default","name":"nobody"}})");
+  w.makeJob(
+      "other",
+      R"({"mode":"EvictDirectly","podRef":{"namespace":"default","name":"web-1","uid":"x"}})");
+  w.makeJob(
+      "ref",
+      "{" + pod +
+          R"(,"mode":"ReservationFirst","reservationOptions":{"reservationRef":{"name":"none"}}})");
+  w.run(10s);
+  EXPECT_THAT(w.stateOf("mode"), HasSubstr("Failed InvalidSpec: spec.mode: \"Jump\""));
+  EXPECT_THAT(w.stateOf("ttl"), HasSubstr("Failed InvalidSpec: spec.ttl"));
+  EXPECT_EQ(w.stateOf("nameless"), "Failed InvalidPodRef: Abort job caused by invalid PodRef");
+  EXPECT_EQ(w.stateOf("missing"),
+            "Failed MissingPod: Abort job caused by missing Pod \"default/nobody\"");
+  EXPECT_THAT(w.stateOf("other"), HasSubstr("Failed MissingPod"));
+  EXPECT_THAT(w.stateOf("ref"), HasSubstr("Failed MissingReservation"));
+  EXPECT_EQ(w.evictions(), 0);
+}
+
+TEST(MigrationController, a_bare_pod_gets_no_reservation_that_nobody_could_own) {
+  MigrationWorld w;
+  w.args.evictor.evictAllBarePods = true;
+  w.pod("", "bare", "n1");
+  w.start();
+  w.move("j", "bare");
+  w.run(5s);
+  EXPECT_THAT(w.stateOf("j"),
+              HasSubstr("Failed FailedCreateReservation: the pod has no controller"));
+  EXPECT_EQ(w.evictions(), 0);
+}
+
+TEST(MigrationController, two_jobs_for_one_pod_evict_it_once) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  w.moveDirectly("first", "web-0");
+  w.moveDirectly("second", "web-0");
+  w.run(30s);
+  EXPECT_EQ(w.evictionsOf("web-0"), 1);
+  int succeeded = 0;
+  for (const auto& job : w.jobs()) succeeded += job.status.phase == "Succeeded" ? 1 : 0;
+  EXPECT_EQ(succeeded, 1);
+}
+
+TEST(MigrationController, jobs_of_somebody_else_are_left_alone) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  w.makeJob("j", R"({"mode":"EvictDirectly","podRef":{"namespace":"default","name":"web-0"}})",
+            R"({"koordinator.sh/job-created-by":"another"})");
+  w.run(10s);
+  EXPECT_EQ(w.evictions(), 0);
+  EXPECT_TRUE(w.job("j").status.phase.empty());
+}
+
+// --- Limits.
+
+TEST(MigrationController, forbids_for_good_what_can_never_be) {
+  MigrationWorld w;
+  w.workload("one", 1);
+  w.workload("costly", 4, "n1",
+             R"(,"annotations":{"scheduling.koordinator.sh/eviction-cost":"2147483647"})");
+  w.start();
+  w.moveDirectly("one", "one-0");
+  w.moveDirectly("costly", "costly-0");
+  w.run(5s);
+  EXPECT_THAT(
+      w.stateOf("one"),
+      HasSubstr("Failed ForbiddenMigratePod: Pod \"default/one-0\" is forbidden to migrate because "
+                "it does not meet the requirements"));
+  EXPECT_THAT(w.stateOf("costly"), HasSubstr("eviction-cost says never"));
+  EXPECT_EQ(w.evictions(), 0);
+}
+
+TEST(MigrationController, at_most_so_many_leave_a_node_at_once) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  for (const char* name : {"a", "b", "c"}) w.workload(name, 4);
+  w.start();
+  for (const char* name : {"a", "b", "c"}) w.move(name, std::string(name) + "-0");
+  w.run(5s);
+  int running = 0;
+  std::string waiting;
+  for (const auto& job : w.jobs()) {
+    running += job.status.phase == "Running" ? 1 : 0;
+    if (job.status.phase == "Pending") waiting = job.status.message;
+  }
+  EXPECT_EQ(running, 2);
+  EXPECT_EQ(waiting, "2 other pods leave node n1 already (maxMigratingPerNode: 2)");
+  w.reservationsGoTo = "n2";
+  w.run(20s);
+  for (const auto& job : w.jobs()) EXPECT_EQ(job.status.phase, "Succeeded");
+}
+
+TEST(MigrationController, workloads_lose_no_more_than_they_may) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  w.workload("web", 10);
+  w.args.maxMigratingPerNode = 0;
+  w.start();
+  for (int i = 0; i < 4; ++i) w.move(fmt::format("j{}", i), fmt::format("web-{}", i));
+  w.run(5s);
+  int running = 0;
+  for (const auto& job : w.jobs()) running += job.status.phase == "Running" ? 1 : 0;
+  EXPECT_EQ(running, 2);
+}
+
+TEST(MigrationController, a_pod_that_is_not_ready_itself_may_be_moved) {
+  MigrationWorld w;
+  w.workload("web", 2);
+  w.pod("web", "web-0", "n1", "", false);
+  w.start();
+  w.moveDirectly("healthy", "web-1");
+  w.run(5s);
+  EXPECT_THAT(w.stateOf("healthy"), HasSubstr("Pending WaitingForArbitration: 1 other pods"));
+  w.api.remove(api::PodMigrationJob::kType, "healthy");
+  w.moveDirectly("sick", "web-0");
+  w.run(5s);
+  EXPECT_THAT(w.stateOf("sick"), HasSubstr("Succeeded"));
+}
+
+TEST(MigrationController, pods_of_one_workload_go_one_after_the_other) {
+  MigrationWorld w;
+  w.workload("web", 3);
+  w.start();
+  w.moveDirectly("first", "web-0");
+  w.run(10s);
+  EXPECT_THAT(w.stateOf("first"), HasSubstr("Succeeded"));
+  w.moveDirectly("second", "web-1");
+  w.run(1min);
+  EXPECT_EQ(w.evictions(), 1);
+  EXPECT_THAT(w.stateOf("second"), HasSubstr("Running"));
+}
+
+TEST(MigrationController, a_job_that_waits_too_long_ends) {
+  MigrationWorld w;
+  w.workload("web", 2);
+  w.pod("web", "web-0", "n1", "", false);
+  w.start();
+  w.moveDirectly("j", "web-1");
+  w.run(6min);
+  EXPECT_THAT(w.stateOf("j"), HasSubstr("Failed Timeout"));
+}
+
+// --- The evict plugin.
+
+TEST(MigrationController, makes_a_job_that_says_where_the_pod_will_land) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  const std::string name = w.evict("web-0");
+  const auto job = w.job(name);
+  EXPECT_EQ(annotationOf(job, kAnnotationPlannedNode), "n2");
+  EXPECT_EQ(annotationOf(job, kAnnotationFromNode), "n1");
+  EXPECT_EQ(annotationOf(job, kAnnotationEvictTrigger), "LowNodeLoad");
+  EXPECT_EQ(annotationOf(job, kAnnotationEvictReason), "the node is hot");
+  EXPECT_EQ(annotationOf(job, kAnnotationJobCreatedBy), "koord-descheduler");
+  EXPECT_EQ(job.spec.podRef.uid, w.podOf("web-0")->metadata.uid);
+  EXPECT_EQ(job.spec.ttl->view(), "5m0s");
+  ASSERT_EQ(w.process->landing->asked.size(), 1u);
+  EXPECT_TRUE(w.process->landing->asked[0].stays);
+  EXPECT_THAT(w.process->landing->asked[0].avoid, ElementsAre("n1"));
+  // The whole pod, with what is not kept of it here.
+  EXPECT_TRUE(at(*w.process->landing->asked[0].whole, "spec", "containers"));
+  w.run(10s);
+  EXPECT_THAT(w.stateOf(name), HasSubstr("Succeeded"));
+}
+
+TEST(MigrationController, evicts_nobody_who_would_find_no_better_place) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  w.process->landing->refused["web-0"] = "0/3 nodes are available: 3 Insufficient cpu.";
+  EXPECT_EQ(w.evict("web-0"),
+            "pod web-0 would find no better place: 0/3 nodes are available: 3 Insufficient cpu.");
+  EXPECT_TRUE(w.jobs().empty());
+}
+
+TEST(MigrationController, by_itself_sees_whether_another_node_would_do) {
+  MigrationWorld w;
+  w.args.nodeFit = true;
+  w.workload("web", 4);
+  w.start();
+  w.process->landing->silent = true;
+  EXPECT_THAT(w.evict("web-0"), Not(HasSubstr("no other node")));
+  for (const char* node : {"n2", "n3"})
+    w.patch(api::Node::kType, node, R"({"spec":{"unschedulable":true}})");
+  w.run(1s);
+  EXPECT_EQ(w.evict("web-1"), "no other node takes pod web-1 (nodeFit)");
+}
+
+TEST(MigrationController, no_second_job_for_a_pod_also_right_after_the_first) {
+  MigrationWorld w;
+  w.workload("web", 10);
+  w.start();
+  const std::string name = w.evict("web-0");
+  EXPECT_EQ(w.evict("web-0"), fmt::format("job {} moves it already", name));
+  EXPECT_FALSE(w.process->controller->filter(*w.podOf("web-0")));
+}
+
+TEST(MigrationController, nobody_goes_back_to_where_its_workload_left_lately) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.workload("web", 4);
+  w.start();
+  ASSERT_THAT(w.stateOf(w.evict("web-0")), Not(HasSubstr("Failed")));
+  w.run(10s);
+  // One that came back to n2 has to go elsewhere, but not to n1.
+  w.process->landing->node = "n1";
+  w.run(1s);
+  const auto job = w.job(w.evict("web-new-1"));
+  EXPECT_EQ(annotationOf(job, kAnnotationAvoidNodes), "n1");
+  EXPECT_EQ(annotationOf(job, kAnnotationPlannedNode), "n3");
+  w.run(5s);
+  for (const auto& reservation : w.list(api::Reservation::kType))
+    if (textAt(reservation, "metadata", "name") == job.metadata.uid)
+      EXPECT_THAT(toJson(reservation), HasSubstr(R"("values":["n1","n2"])"));
+}
+
+TEST(MigrationController, a_budget_that_is_used_up_keeps_jobs_from_being_made) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.api.put(
+      api::PodDisruptionBudget::kType,
+      R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b",)"
+      R"("namespace":"default"},"spec":{"minAvailable":4,"selector":{"matchLabels":{"app":"web"}}},)"
+      R"("status":{"disruptionsAllowed":0,"currentHealthy":4,"desiredHealthy":4,"expectedPods":4}})");
+  w.start();
+  EXPECT_EQ(w.evict("web-0"), "PodDisruptionBudget b allows 0 evictions now, 1 are needed");
+}
+
+TEST(MigrationController, in_a_dry_run_nothing_is_written) {
+  MigrationWorld w;
+  w.args.dryRun = true;
+  w.workload("web", 4);
+  w.start();
+  const std::size_t writes = w.api.writes.size();
+  EXPECT_EQ(w.evict("web-0"), "");
+  EXPECT_EQ(w.api.writes.size(), writes);
+}
+
+TEST(MigrationController, a_class_of_priority_that_is_missing_is_an_error_at_start) {
+  MigrationWorld w;
+  w.args.priorityName = "nobody";
+  w.process = std::make_unique<testing::Process>(w.api, w.loop, w.args);
+  w.run(1s);
+  ASSERT_TRUE(w.process->started);
+  ASSERT_FALSE(*w.process->started);
+  EXPECT_EQ(w.process->started->error().message,
+            "priorityThreshold.name: there is no PriorityClass \"nobody\"");
+}
+
+// --- Gangs.
+
+const char* kGang = R"(,"annotations":{"gang.scheduling.koordinator.sh/name":"train"})";
+
+TEST(MigrationController, a_gang_moves_whole) {
+  MigrationWorld w;
+  w.workload("train", 2, "n1", kGang);
+  w.start();
+  EXPECT_THAT(w.evict("train-0"), Not(HasSubstr(" ")));
+  ASSERT_EQ(w.jobs().size(), 2u);
+  w.run(20s);
+  for (const auto& job : w.jobs()) EXPECT_EQ(job.status.phase, "Succeeded") << job.status.message;
+  EXPECT_EQ(w.evictions(), 2);
+}
+
+TEST(MigrationController, or_not_at_all) {
+  MigrationWorld w;
+  w.workload("train", 2, "n1", kGang);
+  w.start();
+  w.process->landing->refused["train-1"] = "no room";
+  EXPECT_EQ(w.evict("train-0"), "pod train-1 would find no better place: no room");
+  w.args.maxMigratingPerNode = 1;
+  w.start();
+  EXPECT_THAT(w.evict("train-0"), HasSubstr("2 pods of its gang are on node n1"));
+  EXPECT_TRUE(w.jobs().empty());
+}
+
+TEST(MigrationController, a_gang_of_which_one_gets_no_room_stays) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  w.workload("train", 2, "n1", kGang);
+  w.start();
+  w.evict("train-0");
+  w.run(5s);
+  // One of the two gets a node, the other does not.
+  w.reservationsGoTo = "n2";
+  const auto reservations = w.list(api::Reservation::kType);
+  ASSERT_EQ(reservations.size(), 2u);
+  w.api.remove(api::Reservation::kType, std::string(textAt(reservations[0], "metadata", "name")));
+  w.run(10s);
+  EXPECT_EQ(w.evictions(), 0);
+  for (const auto& job : w.jobs()) EXPECT_EQ(job.status.phase, "Failed") << job.status.message;
+  EXPECT_TRUE(w.list(api::Reservation::kType).empty());
+}
+
+TEST(MigrationController, a_gang_whose_jobs_were_not_all_made_stays) {
+  MigrationWorld w;
+  w.workload("train", 2, "n1", kGang);
+  w.start(2);  // dies while it makes the second
+  w.evict("train-0");
+  ASSERT_EQ(w.jobs().size(), 1u);
+  w.start();
+  w.run(1min);
+  EXPECT_THAT(w.stateOf(w.jobs()[0].metadata.name), HasSubstr("Failed GangCannotMove"));
+  EXPECT_EQ(w.evictions(), 0);
+}
+
+// --- Death at any moment.
+
+struct Death {
+  int at;
+  bool afterwards;
+};
+
+// What becomes of one job when the process dies at a write, and another one takes over.
+std::string afterDeath(Death death, bool directly, int* evictions, int* reservations) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start(death.at, death.afterwards);
+  if (directly) {
+    w.moveDirectly("j", "web-0");
+  } else {
+    w.move("j", "web-0");
+  }
+  w.run(5s);
+  const bool died = w.process->mortal().dead;
+  w.start();
+  w.run(20s);
+  *evictions = w.evictionsOf("web-0");
+  *reservations = 0;
+  for (const auto& each : w.list(api::Reservation::kType))
+    *reservations += textAt(each, "status", "phase") == "Succeeded" ? 0 : 1;
+  return died ? w.job("j").status.phase.str() : "lived";
+}
+
+TEST(MigrationController, dies_at_any_write_and_still_evicts_once_and_finishes) {
+  for (const bool directly : {false, true}) {
+    int deaths = 0;
+    for (int at = 1; at < 40; ++at) {
+      bool lived = true;
+      for (const bool afterwards : {false, true}) {
+        int evictions = 0, reservations = 0;
+        const std::string phase = afterDeath({at, afterwards}, directly, &evictions, &reservations);
+        if (phase == "lived") continue;
+        lived = false;
+        ++deaths;
+        EXPECT_EQ(phase, "Succeeded") << "write " << at << (afterwards ? " after" : " before");
+        // A call that never arrived is no eviction; one whose answer was lost is the only one.
+        EXPECT_EQ(evictions, 1) << "write " << at << (afterwards ? " after" : " before");
+        EXPECT_EQ(reservations, 0) << "write " << at;
+      }
+      if (lived) break;
+    }
+    EXPECT_GE(deaths, directly ? 8 : 14);
+  }
+}
+
+TEST(MigrationController, what_was_evicted_before_a_restart_counts_against_rates_and_limits) {
+  MigrationWorld w;
+  w.workload("web", 3);
+  w.start();
+  w.moveDirectly("first", "web-0");
+  w.run(10s);
+  w.start();
+  w.moveDirectly("second", "web-1");
+  w.run(1min);
+  EXPECT_EQ(w.evictions(), 1);
+  w.run(5min);
+  EXPECT_EQ(w.evictions(), 1) << "it had timed out before its turn came";
+}
+
+TEST(MigrationController, jobs_that_wait_write_nothing_while_nothing_changes) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  w.podsComeBack = false;
+  w.workload("web", 40);
+  w.args.maxMigratingPerNode = 0;
+  w.args.maxMigratingPerWorkload = NumberOrPercent{30, false};
+  w.start();
+  for (int i = 0; i < 20; ++i) {
+    w.makeJob(fmt::format("j{}", i),
+              fmt::format(R"({{"podRef":{{"namespace":"default","name":"web-{}"}}}})", i));
+  }
+  w.run(20s);
+  const std::size_t writes = w.api.writes.size();
+  w.loop.advance(10min);
+  EXPECT_EQ(w.api.writes.size(), writes);
+}
+
+}  // namespace
+}  // namespace koord::descheduler

@@ -1,0 +1,151 @@
+#include "descheduler/migration/gates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace koord::descheduler {
+
+namespace {
+
+bool isExempt(const Pod& pod) {
+  return pod.facts.is(PodFacts::EvictMe);
+}
+
+}  // namespace
+
+bool Gates::counts(const api::PodMigrationJob& job, Counting counting) const {
+  if (isOver(job)) return false;
+  return counting == Counting::Open || isRunning(job) || hasPassedArbitration(job);
+}
+
+bool Gates::migrates(const api::Pod& pod, Counting counting) const {
+  const auto jobs = jobs_.of(api::keyOf(pod.metadata), pod.metadata.uid);
+  return std::ranges::any_of(jobs, [&](const JobPtr& job) {
+    const std::string& uid = job->spec.podRef.uid;
+    return (uid.empty() || uid == pod.metadata.uid) && counts(*job, counting);
+  });
+}
+
+std::string Gates::otherJob(const api::Pod& pod) const {
+  for (const JobPtr& job : jobs_.of(api::keyOf(pod.metadata), pod.metadata.uid))
+    if (!isOver(*job)) return fmt::format("job {} moves it already", job->metadata.name);
+  return {};
+}
+
+std::string Gates::wrongScheduler(const api::Pod& pod) const {
+  if (args_.defaultJobMode != "ReservationFirst") return {};
+  const auto name = pod.spec.schedulerName.view();
+  if (std::ranges::find(args_.schedulerNames, name) != args_.schedulerNames.end()) return {};
+  return fmt::format("its scheduler {} knows no reservations (schedulerNames: {})", name,
+                     fmt::join(args_.schedulerNames, ", "));
+}
+
+std::string Gates::never(const Pod& pod) const {
+  if (isExempt(pod)) return {};
+  if (!args_.namespaces.allows(pod.metadata.namespace_))
+    return fmt::format("namespace {} is left alone (namespaces)", pod.metadata.namespace_);
+  if (pod.facts.evictionCost == kNeverEvict)
+    return "its annotation scheduling.koordinator.sh/eviction-cost says never";
+  if (const auto refusal = args_.evictor.refusal(pod); !refusal.empty())
+    return std::string(refusal);
+  if (args_.skipCheckExpectedReplicas || pod.facts.is(PodFacts::Gang)) return {};
+  const auto workload = workloads_.of(pod);
+  if (workload.state == Workloads::State::None) return {};
+  if (workload.state == Workloads::State::Unknown) return workload.why;
+  const std::int64_t replicas = workload.replicas;
+  const std::int64_t migrating = limitFor(replicas, args_.maxMigratingPerWorkload);
+  const std::int64_t unavailable = limitFor(replicas, args_.maxUnavailablePerWorkload);
+  if (replicas == 1) return "its workload has one replica";
+  if (replicas == migrating || replicas == unavailable)
+    return fmt::format("its workload has {} replicas, and as many could be moved at once",
+                       replicas);
+  return {};
+}
+
+std::string Gates::globalLimit(const Pod&, Counting counting, const Together& together) const {
+  if (args_.maxMigratingGlobally <= 0 || args_.skips("MaxMigratingGlobally")) return {};
+  std::int64_t count = 0;
+  const auto others = static_cast<std::int64_t>(std::max<std::size_t>(together.size(), 1)) - 1;
+  for (const std::string& name : jobs_.open()) {
+    const JobPtr job = jobs_.get(name);
+    if (counts(*job, counting) && !together.contains(job->spec.podRef.uid)) ++count;
+  }
+  if (count + others < args_.maxMigratingGlobally) return {};
+  return fmt::format("{} pods move already (maxMigratingGlobally: {})", count,
+                     args_.maxMigratingGlobally);
+}
+
+std::string Gates::nodeLimit(const Pod& pod, Counting counting, const Together& together) const {
+  if (args_.maxMigratingPerNode <= 0 || pod.spec.nodeName.empty() ||
+      args_.skips("MaxMigratingPerNode"))
+    return {};
+  std::int64_t count = 0, others = 0;
+  const auto here = handle_.stores().podsOn(pod.spec.nodeName);
+  for (const auto& entry : here->entries) {
+    if (entry.pod->metadata.uid == pod.metadata.uid) continue;
+    if (together.contains(entry.pod->metadata.uid)) {
+      ++others;
+    } else if (migrates(*entry.pod, counting)) {
+      ++count;
+    }
+  }
+  if (count + others < args_.maxMigratingPerNode) return {};
+  if (others > 0 && count == 0)
+    return fmt::format("{} pods of its gang are on node {} (maxMigratingPerNode: {})", others + 1,
+                       pod.spec.nodeName, args_.maxMigratingPerNode);
+  return fmt::format("{} other pods leave node {} already (maxMigratingPerNode: {})", count,
+                     pod.spec.nodeName, args_.maxMigratingPerNode);
+}
+
+std::string Gates::namespaceLimit(const Pod& pod, Counting counting,
+                                  const Together& together) const {
+  if (args_.maxMigratingPerNamespace <= 0 || args_.skips("MaxMigratingPerNamespace")) return {};
+  std::int64_t count = 0;
+  const auto others = static_cast<std::int64_t>(std::max<std::size_t>(together.size(), 1)) - 1;
+  for (const JobPtr& job : jobs_.inNamespace(pod.metadata.namespace_)) {
+    const std::string& uid = job->spec.podRef.uid;
+    const bool own = uid.empty() ? job->spec.podRef.name == pod.metadata.name
+                                 : uid == pod.metadata.uid || together.contains(uid);
+    if (!own && counts(*job, counting)) ++count;
+  }
+  if (count + others < args_.maxMigratingPerNamespace) return {};
+  return fmt::format("{} pods of namespace {} move already (maxMigratingPerNamespace: {})", count,
+                     pod.metadata.namespace_, args_.maxMigratingPerNamespace);
+}
+
+std::string Gates::workloadLimit(const Pod& pod, Counting counting) const {
+  const auto workload = workloads_.of(pod);
+  if (workload.state == Workloads::State::None) return {};
+  if (workload.state == Workloads::State::Unknown) return workload.why;
+  std::set<std::string> moving;
+  for (const PodPtr& other : workloads_.podsOf(workload))
+    if (other->metadata.uid != pod.metadata.uid && migrates(*other, counting))
+      moving.insert(other->metadata.uid);
+  const std::int64_t most = limitFor(workload.replicas, args_.maxMigratingPerWorkload);
+  const auto count = static_cast<std::int64_t>(moving.size());
+  if (!args_.skips("MaxMigratingPerWorkload") && count > 0 && count >= most)
+    return fmt::format("{} other pods of its workload move already (maxMigratingPerWorkload: {})",
+                       count, most);
+  if (args_.skips("MaxUnavailablePerWorkload")) return {};
+  // Whether the pod itself is ready makes no difference to what its leaving costs the others.
+  for (const std::string& uid : workloads_.unavailableOf(workload))
+    if (uid != pod.metadata.uid) moving.insert(uid);
+  const std::int64_t missing = limitFor(workload.replicas, args_.maxUnavailablePerWorkload);
+  const auto lost = static_cast<std::int64_t>(moving.size());
+  if (lost < missing) return {};
+  return fmt::format(
+      "{} other pods of its workload are moving or not ready (maxUnavailablePerWorkload: {})", lost,
+      missing);
+}
+
+std::string Gates::notNow(const Pod& pod, Counting counting, const Together& together) const {
+  if (isExempt(pod)) return {};
+  Together own = together;
+  own.insert(pod.metadata.uid);
+  for (const auto gate : {&Gates::globalLimit, &Gates::nodeLimit, &Gates::namespaceLimit})
+    if (std::string why = (this->*gate)(pod, counting, own); !why.empty()) return why;
+  return pod.facts.is(PodFacts::Gang) ? std::string() : workloadLimit(pod, counting);
+}
+
+}  // namespace koord::descheduler

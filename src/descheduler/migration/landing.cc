@@ -1,0 +1,164 @@
+#include "descheduler/migration/landing.h"
+
+#include <fmt/format.h>
+
+#include "api/codec.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "kube/client.h"
+
+namespace koord::descheduler {
+
+namespace {
+
+constexpr Duration kAskAgain = std::chrono::minutes(1);
+constexpr Duration kPatience = std::chrono::seconds(5);
+constexpr const char* kTokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+// What of a pod decides where it goes is its metadata and spec; of these, what makes them long is left out.
+constexpr const char* kContainerFields[] = {"command", "args", "env", "workingDir"};
+
+void shorten(json::value& containers) {
+  if (!containers.is_array()) return;
+  for (json::value& container : containers.get_array())
+    if (auto* object = container.if_object())
+      for (const char* field : kContainerFields) object->erase(field);
+}
+
+json::value podDocument(const LandingMove& move) {
+  json::value document = move.whole ? *move.whole : api::encode(*move.pod);
+  json::object& object = document.get_object();
+  object.erase("status");
+  if (json::value* metadata = find(document, "metadata"))
+    if (auto* fields = metadata->if_object()) fields->erase("managedFields");
+  if (json::value* spec = find(document, "spec"))
+    for (const char* list : {"containers", "initContainers"})
+      if (json::value* containers = find(*spec, list)) shorten(*containers);
+  return document;
+}
+
+}  // namespace
+
+std::string landingQuestion(const std::vector<LandingMove>& moves) {
+  json::array pods;
+  for (const LandingMove& move : moves) {
+    json::object each{{"pod", podDocument(move)}, {"from", move.pod->spec.nodeName}};
+    if (move.stays) each["stays"] = true;
+    if (!move.group.empty()) each["group"] = move.group;
+    json::array avoid;
+    for (const std::string& node : move.avoid) avoid.push_back(json::string(node));
+    if (!avoid.empty()) each["avoid"] = std::move(avoid);
+    pods.push_back(std::move(each));
+  }
+  return toJson(json::value(json::object{{"pods", std::move(pods)}}));
+}
+
+Result<std::vector<LandingPlace>> readLandingAnswer(std::string_view body, std::size_t count) {
+  auto document = parseJson(body);
+  if (!document) return fail(std::move(document.error()));
+  const json::value* pods = find(*document, "pods");
+  if (!pods || !pods->is_array() || pods->get_array().size() != count)
+    return fail(ErrorCode::Internal,
+                fmt::format("expected answers about {} pods in \"pods\"", count));
+  std::vector<LandingPlace> places;
+  for (const json::value& each : pods->get_array()) {
+    LandingPlace place{std::string(textAt(each, "node")), std::string(textAt(each, "message"))};
+    if (place.node.empty() && place.why.empty()) place.why = "no reason was given";
+    places.push_back(std::move(place));
+  }
+  return places;
+}
+
+std::string SchedulerLanding::token() const {
+  if (!args_.schedulerURL.empty()) return {};
+  const auto text = readFile(kTokenFile);
+  return text ? *text : std::string();
+}
+
+// The holder of the lease is <host name>_<uuid>; in a cluster that is the name of its pod.
+Task<Result<std::string>> SchedulerLanding::findScheduler() {
+  if (!args_.schedulerURL.empty()) {
+    std::string url = args_.schedulerURL;
+    while (url.ends_with('/')) url.pop_back();
+    co_return url;
+  }
+  const api::ObjectKey leaseKey{args_.leaseNamespace, args_.leaseName};
+  auto reading = kube::get<api::Lease>(handle_.api(), leaseKey);
+  auto lease = co_await reading;
+  if (!lease) co_return fail(std::move(lease.error()).within("the lease of koord-scheduler"));
+  const std::string holder =
+      lease->spec.holderIdentity.substr(0, lease->spec.holderIdentity.rfind('_'));
+  const api::ObjectKey podKey{args_.leaseNamespace, holder};
+  auto readingPod = kube::get<api::Pod>(handle_.api(), podKey);
+  auto pod = co_await readingPod;
+  if (!pod) co_return fail(std::move(pod.error()).within("the pod that holds the lease"));
+  if (pod->status.podIP.empty())
+    co_return fail(ErrorCode::Unavailable, fmt::format("pod {} has no address", podKey.toString()));
+  const auto address = pod->status.podIP.view();
+  const bool six = address.find(':') != address.npos;
+  co_return fmt::format("https://{}{}{}:{}", six ? "[" : "", address, six ? "]" : "", args_.port);
+}
+
+Task<Result<std::vector<LandingPlace>>> SchedulerLanding::askAt(std::string url, std::string body,
+                                                                std::size_t count) {
+  net::HttpRequest request;
+  request.method = "POST";
+  request.url = url + "/apis/v1/whatif/pods";
+  request.headers = {{"Content-Type", "application/json"}};
+  if (const std::string bearer = token(); !bearer.empty())
+    request.headers.push_back({"Authorization", "Bearer " + bearer});
+  request.body = std::move(body);
+  request.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kPatience);
+  auto tls = std::make_shared<net::TlsConfig>();
+  if (args_.caFile.empty()) {
+    // Unless it is given one, its certificate is made at its start and signed by itself, as upstream's.
+    tls->insecureSkipVerify = true;
+  } else {
+    auto authorities = readFile(args_.caFile);
+    if (!authorities) co_return fail(std::move(authorities.error()).within("landing.caFile"));
+    tls->caPem = *std::move(authorities);
+  }
+  request.tls = std::move(tls);
+  auto fetching = http_->fetch(handle_.executor(), std::move(request));
+  auto reply = co_await fetching;
+  if (!reply) co_return fail(std::move(reply.error()));
+  if (reply->status == 404) {
+    notBefore_ = handle_.executor().steadyNow() + kAskAgain;
+    co_return fail(ErrorCode::NotFound, "it does not know the question");
+  }
+  if (reply->status != 200)
+    co_return fail(ErrorCode::Unavailable,
+                   fmt::format("it answers with status {}: {}", reply->status, reply->body));
+  co_return readLandingAnswer(reply->body, count);
+}
+
+Task<std::optional<std::vector<LandingPlace>>> SchedulerLanding::ask(
+    std::vector<LandingMove> moves) {
+  if (!http_ || !args_.enabled || handle_.executor().steadyNow() < notBefore_)
+    co_return std::nullopt;
+  const std::string body = landingQuestion(moves);
+  Error problem;
+  // Another may lead since it was found.
+  for (int tries = 0; tries < 2; ++tries) {
+    if (url_.empty()) {
+      auto finding = findScheduler();
+      auto found = co_await finding;
+      if (!found) {
+        problem = std::move(found.error());
+        break;
+      }
+      url_ = *std::move(found);
+    }
+    auto asking = askAt(url_, body, moves.size());
+    auto answer = co_await asking;
+    if (answer) co_return *std::move(answer);
+    problem = std::move(answer.error());
+    url_.clear();
+    if (problem.code == ErrorCode::NotFound) break;
+  }
+  log::v(1, "where pods would land cannot be asked of koord-scheduler: {}", problem.message);
+  if (problem.code != ErrorCode::NotFound)
+    notBefore_ = handle_.executor().steadyNow() + std::chrono::seconds(5);
+  co_return std::nullopt;
+}
+
+}  // namespace koord::descheduler

@@ -1,0 +1,62 @@
+#pragma once
+
+// Where pods would land if they were evicted now: asked before anybody is.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "descheduler/framework/handle.h"
+#include "descheduler/migration/args.h"
+#include "net/http_transport.h"
+
+namespace koord::descheduler {
+
+struct LandingMove {
+  std::shared_ptr<const api::Pod> pod;
+  std::shared_ptr<const json::value>
+      whole;                    // as the API shows it; nullptr: what is in `pod` has to do
+  bool stays = false;           // it is evicted only when its new place is held
+  std::set<std::string> avoid;  // nodes that it is not to land on
+  std::string group;            // those of a group move all or not at all
+};
+struct LandingPlace {
+  std::string node;  // "" = nowhere: why
+  std::string why;
+};
+
+class Landing {
+ public:
+  virtual ~Landing() = default;
+  // In the order of the moves, each seeing those before. nullopt: nobody can tell.
+  virtual Task<std::optional<std::vector<LandingPlace>>> ask(std::vector<LandingMove> moves) = 0;
+};
+
+// Asks the leader of koord-scheduler (scheduler/services/what_if.h). One that does not know the question,
+// upstream's, is not asked again for a while.
+class SchedulerLanding final : public Landing {
+ public:
+  // http may be nullptr: nobody can tell then.
+  SchedulerLanding(const LandingArgs& args, Handle& handle, net::HttpTransport* http)
+      : args_(args), handle_(handle), http_(http) {}
+  Task<std::optional<std::vector<LandingPlace>>> ask(std::vector<LandingMove> moves) override;
+
+ private:
+  Task<Result<std::string>> findScheduler();
+  Task<Result<std::vector<LandingPlace>>> askAt(std::string url, std::string body,
+                                                std::size_t count);
+  std::string token() const;
+
+  const LandingArgs& args_;
+  Handle& handle_;
+  net::HttpTransport* http_;
+  std::string url_;
+  SteadyTime notBefore_{};
+};
+
+// The question as the service reads it, without what no decision needs.
+std::string landingQuestion(const std::vector<LandingMove>& moves);
+Result<std::vector<LandingPlace>> readLandingAnswer(std::string_view body, std::size_t count);
+
+}  // namespace koord::descheduler

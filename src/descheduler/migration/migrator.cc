@@ -1,0 +1,231 @@
+#include "descheduler/migration/migrator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/selector.h"
+#include "base/time.h"
+#include "descheduler/migration/keys.h"
+#include "descheduler/migration/reconciler.h"
+#include "descheduler/rules/node_fit.h"
+#include "kube/client.h"
+
+namespace koord::descheduler {
+
+namespace {
+
+// Of moves that are decided, how many are told to the scheduler with the next question.
+constexpr std::size_t kMovesTold = 200;
+
+}  // namespace
+
+Migrator::Migrator(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs,
+                   const Gates& gates, Workloads& workloads, Gangs& gangs, ObjectLimiter& limiter,
+                   Landing& landing)
+    : args_(args),
+      handle_(handle),
+      jobs_(jobs),
+      gates_(gates),
+      workloads_(workloads),
+      gangs_(gangs),
+      limiter_(limiter),
+      landing_(landing),
+      budgets_(handle),
+      writer_(handle, jobs) {}
+
+std::set<std::string> Migrator::leftLately(const api::Pod& pod) const {
+  std::set<std::string> nodes;
+  const auto workload = workloads_.of(pod);
+  if (workload.key.empty() || args_.landing.noReturnPeriod <= Duration::zero()) return nodes;
+  const WallTime now = handle_.executor().wallNow();
+  for (const JobPtr& job : jobs_.inNamespace(pod.metadata.namespace_)) {
+    if (annotationOf(*job, kAnnotationWorkload) != workload.key) continue;
+    const auto* eviction = conditionOf(job->status, condition::kEviction);
+    const auto from = annotationOf(*job, kAnnotationFromNode);
+    if (!eviction || from.empty() || !eviction->lastTransitionTime) continue;
+    if (now - *eviction->lastTransitionTime < args_.landing.noReturnPeriod) nodes.emplace(from);
+  }
+  return nodes;
+}
+
+bool Migrator::fitsElsewhere(const Pod& pod) const {
+  const auto selector = api::Selector::parse(args_.nodeSelector);
+  Nodes nodes = handle_.nodes();
+  std::erase_if(nodes, [&](const NodeView& view) {
+    return selector && !selector->matches(view.node->metadata.labels);
+  });
+  return fitsAnyOtherNode(pod, nodes);
+}
+
+// What is known here; "" = nothing is in the way.
+Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
+  Gates::Together together;
+  for (const PodPtr& each : pods) together.insert(each->metadata.uid);
+  for (const PodPtr& each : pods) {
+    auto preparing = workloads_.prepare(each);
+    co_await preparing;
+    std::string why = gates_.otherJob(*each);
+    if (why.empty()) why = gates_.wrongScheduler(*each);
+    if (why.empty()) why = gates_.never(*each);
+    if (why.empty()) why = gates_.notNow(*each, Gates::Counting::Open, together);
+    // A pod that was evicted a moment ago takes the next one's turn.
+    if (why.empty() && pods.size() == 1) {
+      const Duration wait = limiter_.wait(*each);
+      if (wait > Duration::zero())
+        why = fmt::format("of its workload or namespace pods were evicted lately: wait {}",
+                          formatDuration(std::chrono::ceil<std::chrono::seconds>(wait)));
+    }
+    if (!why.empty())
+      co_return each == pod ? why
+                            : fmt::format("its gang moves whole or not at all, and of pod {}: {}",
+                                          each->metadata.name, why);
+  }
+  std::vector<std::shared_ptr<const api::Pod>> plain(pods.begin(), pods.end());
+  if (args_.evictionPolicy != "Eviction") co_return std::string();
+  auto asking = budgets_.refusal(std::move(plain));
+  std::string why = co_await asking;
+  co_return why;
+}
+
+std::vector<LandingMove> Migrator::movesUnderWay() const {
+  std::vector<LandingMove> moves;
+  for (const std::string& name : jobs_.open()) {
+    const JobPtr job = jobs_.get(name);
+    const auto planned = annotationOf(*job, kAnnotationPlannedNode);
+    const bool held =
+        isTrue(job->status, condition::kReservationScheduled) ||
+        (job->spec.reservationOptions && job->spec.reservationOptions->reservationRef);
+    if (planned.empty() || held || conditionOf(job->status, condition::kEviction)) continue;
+    const PodPtr pod = handle_.stores().pod(podKeyOf(*job));
+    if (!pod || pod->metadata.uid != job->spec.podRef.uid || moves.size() >= kMovesTold) continue;
+    moves.push_back({.pod = pod,
+                     .whole = nullptr,
+                     .stays = job->spec.mode != "EvictDirectly",
+                     .avoid = {pod->spec.nodeName},
+                     .group = std::string(annotationOf(*job, kAnnotationMoveTogether))});
+  }
+  return moves;
+}
+
+// "" = there is a place for each; else why not.
+Task<std::string> Migrator::findPlaces(Plan* plan) {
+  plan->landing.assign(plan->pods.size(), "");
+  const bool stays = args_.defaultJobMode == "ReservationFirst";
+  std::vector<LandingMove> moves = movesUnderWay();
+  const std::size_t before = moves.size();
+  const std::string group = plan->pods.size() > 1 ? "this" : "";
+  for (std::size_t i = 0; i < plan->pods.size(); ++i) {
+    const Pod& pod = *plan->pods[i];
+    // What the watch keeps of pods leaves out what a scheduler looks at (ports of the host).
+    const api::ObjectKey key = api::keyOf(pod.metadata);
+    auto reading = kube::getObject(handle_.api(), api::Pod::kType, key);
+    auto whole = co_await reading;
+    if (!whole || textAt(*whole, "metadata", "uid") != pod.metadata.uid)
+      co_return fmt::format("pod {} is not there any more", key.toString());
+    moves.push_back({plan->pods[i], std::make_shared<const json::value>(*std::move(whole)), stays,
+                     plan->avoid[i], group});
+  }
+  auto asking = landing_.ask(std::move(moves));
+  const auto places = co_await asking;
+  if (!places) {
+    if (!args_.nodeFit) co_return std::string();
+    for (const PodPtr& pod : plan->pods)
+      if (!fitsElsewhere(*pod))
+        co_return fmt::format("no other node takes pod {} (nodeFit)", pod->metadata.name);
+    co_return std::string();
+  }
+  plan->plannedBy = "koord-scheduler";
+  for (std::size_t i = 0; i < plan->pods.size(); ++i) {
+    const LandingPlace& place = (*places)[before + i];
+    if (place.node.empty())
+      co_return fmt::format("pod {} would find no better place: {}", plan->pods[i]->metadata.name,
+                            place.why);
+    plan->landing[i] = place.node;
+  }
+  co_return std::string();
+}
+
+std::string Migrator::newName() const {
+  Random& random = handle_.random();
+  const std::uint64_t a = random.next(), b = random.next();
+  return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", a >> 32, a >> 16 & 0xffff, a & 0xfff,
+                     (b >> 48 & 0x3fff) | 0x8000, b & 0xffffffffffff);
+}
+
+json::object Migrator::jobFor(const Plan& plan, std::size_t i, const EvictOptions& options,
+                              const std::string& group) const {
+  const Pod& pod = *plan.pods[i];
+  json::object annotations;
+  annotations[kAnnotationEvictReason] = options.reason;
+  annotations[kAnnotationEvictTrigger] = options.plugin;
+  annotations[kAnnotationJobCreatedBy] = Reconciler::creator(handle_);
+  annotations[kAnnotationFromNode] = pod.spec.nodeName;
+  if (const auto workload = workloads_.of(pod); !workload.key.empty())
+    annotations[kAnnotationWorkload] = workload.key;
+  if (!plan.landing[i].empty()) {
+    annotations[kAnnotationPlannedNode] = plan.landing[i];
+    annotations[kAnnotationPlannedBy] = plan.plannedBy;
+  }
+  std::set<std::string> avoid = plan.avoid[i];
+  avoid.erase(pod.spec.nodeName);
+  if (!avoid.empty()) annotations[kAnnotationAvoidNodes] = fmt::format("{}", fmt::join(avoid, ","));
+  if (!group.empty()) {
+    annotations[kAnnotationMoveTogether] = group;
+    annotations[kAnnotationMoveTogetherSize] = std::to_string(plan.pods.size());
+  }
+  json::object spec{{"podRef", json::object{{"namespace", pod.metadata.namespace_},
+                                            {"name", pod.metadata.name},
+                                            {"uid", pod.metadata.uid}}},
+                    {"mode", args_.defaultJobMode},
+                    {"ttl", formatDuration(args_.defaultJobTTL)}};
+  if (options.deleteOptions.is_object()) {
+    spec["deleteOptions"] = options.deleteOptions;
+  } else if (args_.defaultDeleteOptions.is_object()) {
+    spec["deleteOptions"] = args_.defaultDeleteOptions;
+  }
+  return {{"apiVersion", "scheduling.koordinator.sh/v1alpha1"},
+          {"kind", "PodMigrationJob"},
+          {"metadata", json::object{{"name", newName()}, {"annotations", std::move(annotations)}}},
+          {"spec", std::move(spec)}};
+}
+
+Task<Result<std::string>> Migrator::makeJobs(Plan plan, EvictOptions options) {
+  const std::string group = plan.pods.size() > 1 ? newName() : "";
+  std::string first;
+  for (std::size_t i = 0; i < plan.pods.size(); ++i) {
+    auto creating = writer_.create(jobFor(plan, i, options, group));
+    auto job = co_await creating;
+    // Those of a gang that were made already find out that the rest does not come.
+    if (!job) co_return fail(std::move(job.error()).within("creating a PodMigrationJob"));
+    if (first.empty()) first = (*job)->metadata.name;
+  }
+  co_return first;
+}
+
+Task<Result<Evicted>> Migrator::evict(PodPtr pod, EvictOptions options) {
+  Plan plan;
+  plan.pods = {pod};
+  for (const PodPtr& member : gangs_.membersOf(gangOf(*pod)))
+    if (member->metadata.uid != pod->metadata.uid) plan.pods.push_back(member);
+  auto refusing = refusal(pod, plan.pods);
+  std::string why = co_await refusing;
+  if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
+  for (const PodPtr& each : plan.pods) {
+    std::set<std::string> avoid = leftLately(*each);
+    avoid.insert(each->spec.nodeName);
+    plan.avoid.push_back(std::move(avoid));
+  }
+  auto finding = findPlaces(&plan);
+  why = co_await finding;
+  if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
+  Evicted done{.node = plan.landing.front()};
+  if (args_.dryRun || options.dryRun) co_return done;
+  auto making = makeJobs(std::move(plan), std::move(options));
+  auto made = co_await making;
+  if (!made) co_return fail(std::move(made.error()));
+  done.job = *std::move(made);
+  co_return done;
+}
+
+}  // namespace koord::descheduler

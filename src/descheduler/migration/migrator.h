@@ -1,0 +1,58 @@
+#pragma once
+
+// Migrator: from "this pod should go" to the jobs that move it. Looks first: the pod and its gang must be allowed to
+// move, nothing that is known must forbid it now, and there must be a place for each of them that is not the one they
+// leave, nor one that pods of their workload left lately. Otherwise nothing is made, and the answer says why.
+
+#include "descheduler/framework/plugin.h"
+#include "descheduler/migration/budgets.h"
+#include "descheduler/migration/gangs.h"
+#include "descheduler/migration/gates.h"
+#include "descheduler/migration/landing.h"
+#include "descheduler/migration/object_limiter.h"
+#include "descheduler/migration/writer.h"
+
+namespace koord::descheduler {
+
+class Migrator {
+ public:
+  Migrator(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs, const Gates& gates,
+           Workloads& workloads, Gangs& gangs, ObjectLimiter& limiter, Landing& landing);
+
+  Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options);
+
+  // Whether the pod fits some other node, by what can be seen from here.
+  bool fitsElsewhere(const Pod& pod) const;
+
+ private:
+  struct Plan {
+    std::vector<PodPtr> pods;  // the one that was asked for first
+    std::vector<std::set<std::string>> avoid;
+    std::vector<std::string> landing;  // "" = not known
+    std::string plannedBy;
+  };
+
+  Task<std::string> refusal(PodPtr pod, std::vector<PodPtr> pods);
+  Task<std::string> findPlaces(Plan* plan);
+  Task<Result<std::string>> makeJobs(Plan plan, EvictOptions options);
+  json::object jobFor(const Plan& plan, std::size_t i, const EvictOptions& options,
+                      const std::string& group) const;
+  // Nodes that pods of its workload left lately.
+  std::set<std::string> leftLately(const api::Pod& pod) const;
+  // Moves that are decided, and that the scheduler does not know of yet.
+  std::vector<LandingMove> movesUnderWay() const;
+  std::string newName() const;
+
+  const MigrationControllerArgs& args_;
+  Handle& handle_;
+  Jobs& jobs_;
+  const Gates& gates_;
+  Workloads& workloads_;
+  Gangs& gangs_;
+  ObjectLimiter& limiter_;
+  Landing& landing_;
+  Budgets budgets_;
+  JobWriter writer_;
+};
+
+}  // namespace koord::descheduler

@@ -1,0 +1,175 @@
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "descheduler/framework/pod.h"
+#include "descheduler/migration/keys.h"
+#include "descheduler/migration/reconciler_work.h"
+#include "kube/client.h"
+
+namespace koord::descheduler {
+
+namespace {
+
+// After an eviction that was refused, by a budget nearly always.
+constexpr Duration kTryAgain = std::chrono::seconds(3);
+
+std::shared_ptr<const api::Pod> shared(api::Pod pod) {
+  return std::make_shared<const api::Pod>(std::move(pod));
+}
+
+}  // namespace
+
+// From the watch; what is not there is asked for, since the watch may be behind. nullptr: it is not there.
+Task<Result<std::shared_ptr<const api::Pod>>> Reconciler::readPod(api::ObjectKey key) {
+  if (const PodPtr known = handle_.stores().pod(key)) co_return known;
+  auto reading = kube::get<api::Pod>(handle_.api(), key);
+  auto pod = co_await reading;
+  if (pod) co_return shared(*std::move(pod));
+  if (pod.error().code == ErrorCode::NotFound) co_return std::shared_ptr<const api::Pod>();
+  co_return fail(std::move(pod.error()));
+}
+
+Reconciler::Step Reconciler::missingPod(Work* work, std::string why) {
+  std::string message = fmt::format("Abort job caused by missing Pod {}", work->podText());
+  if (!why.empty()) message += ": " + why;
+  auto ending = end(work, reason::kMissingPod, std::move(message));
+  auto ended = co_await ending;
+  co_return ended;
+}
+
+std::string Reconciler::othersLag(const Work& work, bool& broken) const {
+  const std::string group(annotationOf(*work.job, kAnnotationMoveTogether));
+  const auto it = byGroup_.find(group);
+  if (group.empty() || it == byGroup_.end()) return {};
+  std::string lagging;
+  bool begun = false, over = false;
+  for (const std::string& name : it->second) {
+    const JobPtr other = jobs_.get(name);
+    if (!other || name == work.name()) continue;
+    begun |= conditionOf(other->status, condition::kEviction) != nullptr;
+    if (isOver(*other)) {
+      over |= other->status.phase != phase::kSucceeded;
+    } else if (!isRunning(*other) || (!work.directly(args_) &&
+                                      !isTrue(other->status, condition::kReservationScheduled))) {
+      lagging = fmt::format("pod {} of its gang, job {}, is not ready to move",
+                            podKeyOf(*other).toString(), name);
+    }
+  }
+  // Once the first has gone, the rest has to follow.
+  if (begun) return {};
+  broken = over;
+  const std::string size(annotationOf(*work.job, kAnnotationMoveTogetherSize));
+  if (lagging.empty() && size != std::to_string(it->second.size()))
+    lagging = fmt::format("of {} jobs of its gang {} are there", size, it->second.size());
+  return lagging;
+}
+
+Reconciler::Step Reconciler::evict(Work* work) {
+  if (isTrue(work->status, condition::kEviction)) {
+    auto ending = evictionEnded(work);
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  const std::string uid = work->job->spec.podRef.uid;
+  const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
+  // While it is known to be leaving, there is nothing to ask.
+  const PodPtr known = handle_.stores().pod(podKeyOf(*work->job));
+  if (begun && known && known->metadata.uid == uid &&
+      (known->metadata.deletionTimestamp || isSoftEvicted(*known)))
+    co_return Next::Stop;
+  const api::ObjectKey key = podKeyOf(*work->job);
+  auto reading = kube::get<api::Pod>(handle_.api(), key);
+  auto pod = co_await reading;
+  if (!pod && pod.error().code != ErrorCode::NotFound) co_return fail(std::move(pod.error()));
+  if (pod && pod->metadata.uid == uid) {
+    auto evicting = evictPresent(work, shared(*std::move(pod)));
+    auto evicted = co_await evicting;
+    co_return evicted;
+  }
+  if (!begun) {
+    auto ending = missingPod(work);
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  const std::string message = fmt::format("Pod {} has been evicted", work->podText());
+  work->set(condition::kEviction, true, reason::kEvictComplete, message);
+  auto saving = save(work);
+  auto saved = co_await saving;
+  if (!saved) co_return fail(std::move(saved.error()));
+  writer_.tell(*work->job, "Normal", reason::kEvictComplete, message);
+  auto ending = evictionEnded(work);
+  auto ended = co_await ending;
+  co_return ended;
+}
+
+Reconciler::Step Reconciler::evictionEnded(Work* work) {
+  if (!work->directly(args_)) co_return Next::GoOn;
+  auto succeeding = succeed(work, fmt::format("Pod {} has been evicted", work->podText()));
+  auto ended = co_await succeeding;
+  co_return ended;
+}
+
+// Everything that has to hold before it is evicted.
+Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api::Pod> pod) {
+  const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
+  if (pod->metadata.deletionTimestamp || (begun && isSoftEvicted(*pod))) {
+    if (begun) co_return Next::Stop;
+    auto ending = missingPod(work, "somebody else is deleting it");
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  if (work->reservation && work->reservation->status.phase == "Succeeded") {
+    auto ending = end(work, reason::kForbidden, "Reservation is already bound by another Pod");
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  bool broken = false;
+  if (const std::string lag = othersLag(*work, broken); broken) {
+    auto ending = end(work, reason::kGangBroken, "Others of its gang cannot move");
+    auto ended = co_await ending;
+    co_return ended;
+  } else if (!lag.empty()) {
+    co_return Next::Stop;
+  }
+  const bool exempt = api::findIn(work->job->metadata.annotations, kAnnotationEvict) != nullptr ||
+                      !annotationOf(*work->job, kAnnotationMoveTogether).empty();
+  if (const Duration wait = exempt ? Duration{} : limiter_.wait(*pod); wait > Duration::zero()) {
+    wakeups_.in(work->name(), wait);
+    co_return Next::Stop;
+  }
+  if (const Duration wait = evictor_.takeToken(); wait > Duration::zero()) {
+    wakeups_.in(work->name(), wait);
+    co_return Next::Stop;
+  }
+  auto calling = callEvictor(work, std::move(pod));
+  auto called = co_await calling;
+  co_return called;
+}
+
+Reconciler::Step Reconciler::callEvictor(Work* work, std::shared_ptr<const api::Pod> pod) {
+  const std::string message =
+      fmt::format("Pod {} evicted from node \"{}\" by the reason \"{}\"", work->podText(),
+                  pod->spec.nodeName, evictReasonOf(*work->job));
+  // Before the call: see reconciler.h.
+  work->set(condition::kEviction, false, reason::kEvicting, message);
+  auto saving = save(work);
+  auto saved = co_await saving;
+  if (!saved) co_return fail(std::move(saved.error()));
+  auto evicting = evictor_.evict(work->job, pod);
+  auto evicted = co_await evicting;
+  if (!evicted) {
+    writer_.tell(
+        *work->job, "Warning", reason::kEvicting,
+        fmt::format("Failed evict Pod {} caused by {}", work->podText(), evicted.error().message));
+    log::v(2, "job {}: {}", work->name(), evicted.error().message);
+    wakeups_.in(work->name(), kTryAgain);
+    co_return Next::Stop;
+  }
+  const api::OwnerReference* owner = api::controllerOf(pod->metadata);
+  limiter_.spend(pod->metadata.namespace_, owner ? owner->uid : std::string(),
+                 workloads_.of(*pod).replicas);
+  writer_.tell(*work->job, "Normal", reason::kEvicting, message);
+  co_return Next::Stop;
+}
+
+}  // namespace koord::descheduler

@@ -1,0 +1,303 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "descheduler/migration/keys.h"
+#include "descheduler/migration/reconciler_work.h"
+#include "descheduler/migration/reservation_template.h"
+#include "kube/client.h"
+
+namespace koord::descheduler {
+
+namespace {
+
+using ReservationPtr = std::shared_ptr<const api::Reservation>;
+
+const api::ReservationCondition* conditionIn(const api::Reservation& reservation,
+                                             std::string_view type) {
+  const auto& list = reservation.status.conditions;
+  const auto it = std::ranges::find(list, type, &api::ReservationCondition::type);
+  return it == list.end() ? nullptr : it;
+}
+
+bool isScheduled(const api::Reservation& reservation) {
+  const auto* scheduled = conditionIn(reservation, "Scheduled");
+  return !reservation.status.nodeName.empty() && scheduled && scheduled->status == "True" &&
+         scheduled->reason == "Scheduled";
+}
+
+// The same for a request that will not become right by itself.
+bool isHopeless(ErrorCode code) {
+  return code == ErrorCode::Invalid || code == ErrorCode::BadRequest;
+}
+
+std::set<std::string> avoidedBy(const api::PodMigrationJob& job, const api::Pod& pod) {
+  std::set<std::string> avoid;
+  if (!pod.spec.nodeName.empty()) avoid.insert(pod.spec.nodeName);
+  std::string_view more = annotationOf(job, kAnnotationAvoidNodes);
+  while (!more.empty()) {
+    const auto comma = more.find(',');
+    avoid.emplace(more.substr(0, comma));
+    more = comma == more.npos ? std::string_view() : more.substr(comma + 1);
+  }
+  return avoid;
+}
+
+}  // namespace
+
+Task<Result<ReservationPtr>> Reconciler::readReservation(std::string name) {
+  if (auto known = reservations_.get({"", name})) co_return known;
+  const api::ObjectKey key{"", name};
+  auto reading = kube::get<api::Reservation>(handle_.api(), key);
+  auto reservation = co_await reading;
+  if (reservation) co_return std::make_shared<const api::Reservation>(*std::move(reservation));
+  if (reservation.error().code == ErrorCode::NotFound) co_return ReservationPtr();
+  co_return fail(std::move(reservation.error()));
+}
+
+// Until the Reservation has a node that is better than none.
+Reconciler::Step Reconciler::holdRoom(Work* work) {
+  if (work->directly(args_)) co_return Next::GoOn;
+  if (work->reservationName().empty()) {
+    auto creating = createReservation(work);
+    auto created = co_await creating;
+    co_return created;
+  }
+  auto reading = readReservation(work->reservationName());
+  auto reservation = co_await reading;
+  if (!reservation) co_return fail(std::move(reservation.error()));
+  work->reservation = *std::move(reservation);
+  // Afterwards it is the new pod that counts.
+  if (!work->reservation && isTrue(work->status, condition::kReservationBound))
+    co_return Next::GoOn;
+  if (!work->reservation) {
+    auto ending = end(
+        work, reason::kMissingReservation,
+        fmt::format("Abort job caused by missing Reservation \"/{}\"", work->reservationName()));
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  work->set(condition::kReservationCreated, true, "", "");
+  auto judging = judgeReservation(work);
+  auto judged = co_await judging;
+  co_return judged;
+}
+
+Reconciler::Step Reconciler::createReservation(Work* work) {
+  const api::ObjectKey podKey = podKeyOf(*work->job);
+  // Whole: what the watch keeps of pods is not enough for a template.
+  auto reading = kube::getObject(handle_.api(), api::Pod::kType, podKey);
+  auto pod = co_await reading;
+  if (!pod && pod.error().code != ErrorCode::NotFound) co_return fail(std::move(pod.error()));
+  if (!pod || textAt(*pod, "metadata", "uid") != work->job->spec.podRef.uid) {
+    auto ending = missingPod(work);
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  auto decoded = api::decode<api::Pod>(*pod);
+  if (!decoded) co_return fail(std::move(decoded.error()));
+  const auto workload = workloads_.of(*decoded);
+  auto reservation = reservationFor(*work->job, *pod, avoidedBy(*work->job, *decoded), work->now,
+                                    handle_.gate("DisablePVCReservation"), workload.labels);
+  if (!reservation) {
+    auto ending = end(work, reason::kFailedCreateReservation, reservation.error().message);
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  auto creating = kube::createObject(handle_.api(), api::Reservation::kType, {}, *reservation);
+  auto created = co_await creating;
+  const bool there = !created && created.error().code == ErrorCode::AlreadyExists;
+  if (!created && !there) {
+    const std::string message =
+        fmt::format("Failed to create Reservation caused by {}", created.error().message);
+    if (work->set(condition::kReservationCreated, false, reason::kFailedCreateReservation, message))
+      writer_.tell(*work->job, "Warning", reason::kFailedCreateReservation, message);
+    if (isHopeless(created.error().code)) {
+      auto ending = end(work, reason::kFailedCreateReservation, message, false);
+      auto ended = co_await ending;
+      co_return ended;
+    }
+    auto saving = save(work);
+    (void)co_await saving;
+    co_return fail(std::move(created.error()));
+  }
+  auto persisting = persistReservation(work, *std::move(reservation));
+  auto persisted = co_await persisting;
+  co_return persisted;
+}
+
+Reconciler::Step Reconciler::persistReservation(Work* work, json::object reservation) {
+  const std::string name(textAt(reservation, "metadata", "name"));
+  const api::ObjectKey key{"", name};
+  auto reading = kube::get<api::Reservation>(handle_.api(), key);
+  auto made = co_await reading;
+  if (!made) co_return fail(std::move(made.error()));
+  reservation.erase("apiVersion");
+  reservation.erase("kind");
+  json::object options{
+      {"template", std::move(reservation)},
+      {"reservationRef", json::object{{"apiVersion", "scheduling.koordinator.sh/v1alpha1"},
+                                      {"kind", "Reservation"},
+                                      {"name", name},
+                                      {"uid", made->metadata.uid}}}};
+  json::object patch{{"spec", json::object{{"reservationOptions", std::move(options)}}}};
+  auto changing = writer_.change(work->job, std::move(patch));
+  auto changed = co_await changing;
+  if (!changed) co_return fail(std::move(changed.error()));
+  work->job = *std::move(changed);
+  writer_.tell(*work->job, "Normal", condition::kReservationCreated,
+               fmt::format("Successfully create Reservation \"{}\"", name));
+  // The change of the job wakes it.
+  co_return Next::Stop;
+}
+
+Reconciler::Step Reconciler::judgeReservation(Work* work) {
+  const api::Reservation& reservation = *work->reservation;
+  if (isTrue(work->status, condition::kReservationScheduled)) co_return Next::GoOn;
+  const auto* scheduled = conditionIn(reservation, "Scheduled");
+  std::string why;
+  if (scheduled && scheduled->reason == "Unschedulable") {
+    why = scheduled->message;
+    if (work->set(condition::kReservationScheduled, false, reason::kUnschedulable, why))
+      writer_.tell(*work->job, "Warning", reason::kUnschedulable, why);
+  }
+  const auto phase = reservation.status.phase.view();
+  if (phase.empty() || phase == "Pending") co_return Next::Stop;
+  const auto* ready = conditionIn(reservation, "Ready");
+  if (phase == "Failed" && ready && ready->reason == "Expired") {
+    auto ending = end(work, reason::kReservationExpired, "Reservation expired", false);
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  if (!isScheduled(reservation)) {
+    auto ending = end(work, reason::kUnschedulable, why, false);
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  auto taking = takePlace(work);
+  auto taken = co_await taking;
+  co_return taken;
+}
+
+Reconciler::Step Reconciler::takePlace(Work* work) {
+  const api::Reservation& reservation = *work->reservation;
+  auto reading = readPod(podKeyOf(*work->job));
+  auto pod = co_await reading;
+  if (!pod) co_return fail(std::move(pod.error()));
+  const std::string& node = reservation.status.nodeName;
+  const bool same =
+      *pod && (*pod)->metadata.uid == work->job->spec.podRef.uid && (*pod)->spec.nodeName == node;
+  if (same) {
+    auto ending =
+        end(work, reason::kForbidden,
+            fmt::format("Scheduler assignes the Reservation \"{}\" on the same node as the Pod",
+                        reservation.metadata.name));
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  work->status.nodeName = node;
+  work->set(condition::kReservationScheduled, true, "", "");
+  auto saving = save(work);
+  auto saved = co_await saving;
+  if (!saved) co_return fail(std::move(saved.error()));
+  writer_.tell(
+      *work->job, "Normal", condition::kReservationScheduled,
+      fmt::format("Assigned Reservation \"{}\" to node \"{}\"", reservation.metadata.name, node));
+  co_return Next::GoOn;
+}
+
+// A pod that waits for a node itself is not evicted: it takes the room.
+Reconciler::Step Reconciler::waitForPendingPod(Work* work) {
+  if (work->directly(args_) || !work->reservation) co_return Next::GoOn;
+  const auto& owners = work->reservation->spec.owners;
+  const bool byName = std::ranges::any_of(owners, [](const api::ReservationOwner& owner) {
+    return owner.object && !owner.controller && !owner.labelSelector;
+  });
+  if (!byName) co_return Next::GoOn;
+  auto reading = readPod(podKeyOf(*work->job));
+  auto read = co_await reading;
+  if (!read) co_return fail(std::move(read.error()));
+  const auto pod = *read;
+  if (!pod || pod->metadata.uid != work->job->spec.podRef.uid) {
+    auto ending = missingPod(work);
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  const auto& conditions = pod->status.conditions;
+  const auto scheduled =
+      std::ranges::find(conditions, std::string_view("PodScheduled"), &api::PodCondition::type);
+  if (scheduled == conditions.end() || scheduled->status != "True") {
+    const auto& users = work->reservation->status.currentOwners;
+    if (work->reservation->status.phase == "Succeeded" &&
+        (users.empty() || users.front().uid != pod->metadata.uid)) {
+      auto ending = end(work, reason::kForbidden, "Reservation is already bound by another Pod");
+      auto ended = co_await ending;
+      co_return ended;
+    }
+    work->set(condition::kPodScheduled, false, reason::kUnschedulable,
+              scheduled == conditions.end() ? std::string() : scheduled->message);
+    co_return Next::Stop;
+  }
+  const std::string message =
+      fmt::format("Assign Pod {} to node \"{}\"", work->podText(), pod->spec.nodeName);
+  work->set(condition::kPodScheduled, true, "", "");
+  auto succeeding = succeed(work, message);
+  auto ended = co_await succeeding;
+  if (ended) writer_.tell(*work->job, "Normal", "Complete", message);
+  co_return ended;
+}
+
+Reconciler::Step Reconciler::waitForBinding(Work* work) {
+  if (isTrue(work->status, condition::kReservationBound) && work->status.podRef)
+    co_return Next::GoOn;
+  const auto& users = work->reservation->status.currentOwners;
+  if (users.empty()) {
+    const std::string message =
+        fmt::format("Reservation \"{}\" waits for a pod", work->reservation->metadata.name);
+    if (work->set(condition::kPodBoundReservation, false, reason::kWaitForPodBind, message))
+      writer_.tell(*work->job, "Normal", reason::kWaitForPodBind, message);
+    co_return Next::Stop;
+  }
+  api::ObjectReference bound = users.front();
+  const std::string pod = fmt::format("\"{}/{}\"", bound.namespace_, bound.name);
+  work->status.podRef = std::move(bound);
+  work->set(condition::kReservationBound, true, "", "");
+  auto saving = save(work);
+  auto saved = co_await saving;
+  if (!saved) co_return fail(std::move(saved.error()));
+  writer_.tell(*work->job, "Normal", condition::kPodBoundReservation,
+               fmt::format("Reservation bound by pod {}", pod));
+  co_return Next::GoOn;
+}
+
+Reconciler::Step Reconciler::waitForReady(Work* work) {
+  const auto& reference = *work->status.podRef;
+  const std::string text = fmt::format("\"{}/{}\"", reference.namespace_, reference.name);
+  auto reading = readPod({reference.namespace_, reference.name});
+  auto pod = co_await reading;
+  if (!pod) co_return fail(std::move(pod.error()));
+  const auto isReady = [](const api::Pod& each) {
+    return std::ranges::any_of(each.status.conditions, [](const api::PodCondition& condition) {
+      return condition.type == "Ready" && condition.status == "True";
+    });
+  };
+  // One that is gone again needs nothing any more.
+  if (*pod && (*pod)->metadata.uid == reference.uid && !isReady(**pod)) {
+    const std::string message = fmt::format("Bind pod {} is not ready", text);
+    if (work->set(condition::kBoundPodReady, false, reason::kWaitForBoundPodReady, message))
+      writer_.tell(*work->job, "Normal", reason::kWaitForBoundPodReady, message);
+    co_return Next::Stop;
+  }
+  work->set(condition::kBoundPodReady, true, "", "");
+  writer_.tell(*work->job, "Normal", condition::kBoundPodReady,
+               fmt::format("Bind pod {} is ready", text));
+  const std::string message =
+      fmt::format("Bind Pod {} in Reservation \"{}\"", text, work->reservationName());
+  work->set(condition::kPodBoundReservation, true, "", message);
+  auto succeeding = succeed(work, message);
+  auto ended = co_await succeeding;
+  if (ended) writer_.tell(*work->job, "Normal", "Complete", message);
+  co_return ended;
+}
+
+}  // namespace koord::descheduler

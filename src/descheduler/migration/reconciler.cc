@@ -1,0 +1,270 @@
+#include "descheduler/migration/reconciler.h"
+
+#include <fmt/format.h>
+
+#include "descheduler/migration/keys.h"
+#include "descheduler/migration/reconciler_work.h"
+#include "kube/client.h"
+
+namespace koord::descheduler {
+
+namespace {
+
+// Whatever was missed is seen after so long.
+constexpr Duration kLookAgain = std::chrono::seconds(60);
+
+void changeIndex(auto& index, const auto& key, const std::string& name, bool add) {
+  if (add) {
+    index[key].insert(name);
+    return;
+  }
+  const auto it = index.find(key);
+  if (it == index.end()) return;
+  it->second.erase(name);
+  if (it->second.empty()) index.erase(it);
+}
+
+}  // namespace
+
+Reconciler::Reconciler(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs,
+                       Workloads& workloads, ObjectLimiter& limiter)
+    : args_(args),
+      handle_(handle),
+      jobs_(jobs),
+      workloads_(workloads),
+      limiter_(limiter),
+      evictor_(args, handle),
+      writer_(handle, jobs),
+      reservations_(handle.stores().of<api::Reservation>()),
+      creator_(creator(handle)),
+      wakeups_(handle.executor(), [this](const std::string& name) { wake(name); }) {
+  for (std::int64_t n = 0; n < args.maxConcurrentReconciles; ++n)
+    workers_.push_back(std::make_unique<kube::WorkQueue>(
+        handle.executor(), "podmigrationjob",
+        [this](std::string name) { return reconcile(std::move(name)); }));
+}
+
+Reconciler::~Reconciler() = default;
+
+std::string Reconciler::creator(const Handle& handle) {
+  return handle.profile();
+}
+
+bool Reconciler::isOurs(const api::PodMigrationJob& job) const {
+  const auto by = annotationOf(job, kAnnotationJobCreatedBy);
+  return by.empty() || by == creator_;
+}
+
+void Reconciler::wake(const std::string& name) {
+  workers_[std::hash<std::string>{}(name) % workers_.size()]->add(name);
+}
+
+void Reconciler::wakeJobsOf(const api::Pod& pod) {
+  const api::ObjectKey key = api::keyOf(pod.metadata);
+  for (const JobPtr& job : jobs_.of(key, pod.metadata.uid))
+    if (isRunning(*job)) wake(job->metadata.name);
+  if (const auto it = byBoundPod_.find(key); it != byBoundPod_.end())
+    for (const std::string& name : it->second) wake(name);
+}
+
+void Reconciler::start() {
+  handle_.stores().pods().addHandler(
+      {[this](const PodPtr& pod) { wakeJobsOf(*pod); },
+       [this](const PodPtr&, const PodPtr& after) { wakeJobsOf(*after); },
+       [this](const PodPtr& last) { wakeJobsOf(*last); }});
+  using ReservationPtr = std::shared_ptr<const api::Reservation>;
+  const auto wakeFor = [this](const ReservationPtr& reservation) {
+    const auto it = byReservation_.find(reservation->metadata.name);
+    if (it == byReservation_.end()) return;
+    for (const std::string& name : it->second) wake(name);
+  };
+  reservations_.addHandler(
+      {wakeFor, [wakeFor](const ReservationPtr&, const ReservationPtr& after) { wakeFor(after); },
+       wakeFor});
+  for (const auto& worker : workers_) worker->start();
+}
+
+void Reconciler::jobChanged(const JobPtr& before, const JobPtr& after) {
+  const auto index = [&](const JobPtr& job, bool add) {
+    const std::string& name = job->metadata.name;
+    const auto& options = job->spec.reservationOptions;
+    if (options && options->reservationRef && !isOver(*job))
+      changeIndex(byReservation_, options->reservationRef->name, name, add);
+    if (job->status.podRef && !isOver(*job))
+      changeIndex(byBoundPod_,
+                  api::ObjectKey{job->status.podRef->namespace_, job->status.podRef->name}, name,
+                  add);
+    if (const auto group = annotationOf(*job, kAnnotationMoveTogether); !group.empty())
+      changeIndex(byGroup_, std::string(group), name, add);
+  };
+  if (before) index(before, false);
+  if (after) index(after, true);
+  const JobPtr& job = after ? after : before;
+  if (after && !isOver(*after)) {
+    wake(after->metadata.name);
+  } else {
+    wakeups_.forget(job->metadata.name);
+  }
+  // What one of those that move together does, the others wait for.
+  const auto group = byGroup_.find(std::string(annotationOf(*job, kAnnotationMoveTogether)));
+  if (group == byGroup_.end()) return;
+  for (const std::string& name : group->second)
+    if (const JobPtr other = jobs_.get(name); other && other != after && isRunning(*other))
+      wake(name);
+}
+
+Task<Result<>> Reconciler::reconcile(std::string name) {
+  const JobPtr job = jobs_.get(name);
+  if (!job || isOver(*job) || !isOurs(*job) || job->metadata.deletionTimestamp)
+    co_return Result<>();
+  Work work(job);
+  work.now = handle_.executor().wallNow();
+  auto running = run(&work);
+  auto done = co_await running;
+  if (!done) {
+    // Somebody has changed it: the watch brings that.
+    if (done.error().code == ErrorCode::Conflict || done.error().code == ErrorCode::NotFound) {
+      wakeups_.in(name, std::chrono::seconds(1));
+      co_return Result<>();
+    }
+    co_return done;
+  }
+  auto saving = save(&work);
+  auto saved = co_await saving;
+  if (const JobPtr after = jobs_.get(name); after && isRunning(*after))
+    wakeups_.in(name, kLookAgain);
+  if (!saved && saved.error().code == ErrorCode::Conflict) co_return Result<>();
+  co_return saved;
+}
+
+Task<Result<>> Reconciler::save(Work* work) {
+  if (!work->changed) co_return Result<>();
+  work->changed = false;
+  auto writing = writer_.setStatus(work->job, work->status);
+  auto written = co_await writing;
+  if (!written) co_return fail(std::move(written.error()));
+  work->job = *std::move(written);
+  work->status = work->job->status;
+  co_return Result<>();
+}
+
+Task<Result<>> Reconciler::run(Work* work) {
+  if (work->job->spec.paused) co_return Result<>();
+  // Each finds out by itself whether it has been done.
+  static constexpr Step (Reconciler::* kSteps[])(Work*) = {
+      &Reconciler::checkTime,         &Reconciler::begin, &Reconciler::holdRoom,
+      &Reconciler::waitForPendingPod, &Reconciler::evict, &Reconciler::waitForBinding,
+      &Reconciler::waitForReady,
+  };
+  for (const auto step : kSteps) {
+    auto taking = (this->*step)(work);
+    auto next = co_await taking;
+    if (!next) co_return fail(std::move(next.error()));
+    if (*next == Next::Stop) break;
+  }
+  co_return Result<>();
+}
+
+Reconciler::Step Reconciler::checkTime(Work* work) {
+  const Defect defect = defectOf(*work->job);
+  if (!defect.message.empty()) {
+    auto ending = end(work, defect.reason, defect.message);
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  const auto ttl = ttlOf(*work->job);
+  if (!ttl || !*ttl || !work->job->metadata.creationTimestamp) co_return Next::GoOn;
+  const Duration left = *work->job->metadata.creationTimestamp + **ttl - work->now;
+  if (left > Duration::zero()) {
+    wakeups_.in(work->name(), left);
+    co_return Next::GoOn;
+  }
+  // Nobody has made it leave so far: it may stay.
+  const auto* eviction = conditionOf(work->status, condition::kEviction);
+  if (eviction && eviction->status != "True") {
+    const PodPtr pod = handle_.stores().pod(podKeyOf(*work->job));
+    if (pod && pod->metadata.uid == work->job->spec.podRef.uid && isSoftEvicted(*pod)) {
+      auto taking = evictor_.takeBack(api::keyOf(pod->metadata), pod->metadata.uid);
+      (void)co_await taking;
+    }
+  }
+  auto ending = end(work, reason::kTimeout, "Abort job caused by timeout");
+  auto ended = co_await ending;
+  co_return ended;
+}
+
+// Lets it run, once it may and its pod is there.
+Reconciler::Step Reconciler::begin(Work* work) {
+  if (!isPending(*work->job)) co_return Next::GoOn;
+  if (!hasPassedArbitration(*work->job)) co_return Next::Stop;
+  auto reading = readPod(podKeyOf(*work->job));
+  auto pod = co_await reading;
+  if (!pod) co_return fail(std::move(pod.error()));
+  const std::string uid = work->job->spec.podRef.uid;
+  if (!*pod || (!uid.empty() && (*pod)->metadata.uid != uid)) {
+    auto ending = missingPod(
+        work, *pod ? fmt::format("the one with that name is another ({})", (*pod)->metadata.uid)
+                   : std::string());
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  json::object patch, annotations;
+  if (uid.empty())
+    patch["spec"] = json::object{{"podRef", json::object{{"uid", (*pod)->metadata.uid}}}};
+  if (annotationOf(*work->job, kAnnotationFromNode).empty() && !(*pod)->spec.nodeName.empty())
+    annotations[kAnnotationFromNode] = (*pod)->spec.nodeName;
+  const auto workload = workloads_.of(**pod);
+  if (annotationOf(*work->job, kAnnotationWorkload).empty() && !workload.key.empty())
+    annotations[kAnnotationWorkload] = workload.key;
+  if (!annotations.empty())
+    patch["metadata"] = json::object{{"annotations", std::move(annotations)}};
+  if (!patch.empty()) {
+    auto changing = writer_.change(work->job, std::move(patch));
+    auto changed = co_await changing;
+    if (!changed) co_return fail(std::move(changed.error()));
+    work->job = *std::move(changed);
+  }
+  endWith(work->status, phase::kRunning, "", "");
+  work->changed = true;
+  auto saving = save(work);
+  auto saved = co_await saving;
+  if (!saved) co_return fail(std::move(saved.error()));
+  co_return Next::GoOn;
+}
+
+Reconciler::Step Reconciler::end(Work* work, std::string reason, std::string message, bool tell) {
+  auto dropping = dropReservation(work);
+  auto dropped = co_await dropping;
+  if (!dropped) co_return fail(std::move(dropped.error()));
+  endWith(work->status, phase::kFailed, reason, message);
+  work->changed = true;
+  auto saving = save(work);
+  auto saved = co_await saving;
+  if (!saved) co_return fail(std::move(saved.error()));
+  if (tell) writer_.tell(*work->job, "Warning", reason, std::move(message));
+  co_return Next::Stop;
+}
+
+Reconciler::Step Reconciler::succeed(Work* work, std::string message) {
+  endWith(work->status, phase::kSucceeded, "", std::move(message));
+  work->changed = true;
+  auto saving = save(work);
+  auto saved = co_await saving;
+  if (!saved) co_return fail(std::move(saved.error()));
+  co_return Next::Stop;
+}
+
+Task<Result<>> Reconciler::dropReservation(Work* work) {
+  // One that was not written down yet has the job's uid as its name, unless the template says another.
+  std::string name = work->reservationName();
+  if (name.empty() && !work->directly(args_) && isRunning(*work->job))
+    name = work->job->metadata.uid;
+  if (name.empty()) co_return Result<>();
+  const api::ObjectKey key{"", name};
+  auto deleting = kube::deleteObject(handle_.api(), api::Reservation::kType, key);
+  auto deleted = co_await deleting;
+  if (deleted || deleted.error().code == ErrorCode::NotFound) co_return Result<>();
+  co_return fail(std::move(deleted.error()));
+}
+
+}  // namespace koord::descheduler

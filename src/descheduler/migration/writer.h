@@ -1,0 +1,31 @@
+#pragma once
+
+// Writes of the controller, each conditional on what it was decided from: somebody else's change makes it fail
+// with a conflict, and the job is looked at again.
+
+#include "descheduler/framework/handle.h"
+#include "descheduler/migration/jobs.h"
+
+namespace koord::descheduler {
+
+class JobWriter {
+ public:
+  JobWriter(Handle& handle, Jobs& jobs) : handle_(handle), jobs_(jobs) {}
+
+  // The job as it is now.
+  Task<Result<JobPtr>> create(json::object job);
+  // `patch`: of metadata and spec.
+  Task<Result<JobPtr>> change(JobPtr job, json::object patch);
+  Task<Result<JobPtr>> setStatus(JobPtr job, api::PodMigrationJobStatus status);
+  // An event of the job.
+  void tell(const api::PodMigrationJob& job, std::string_view type, std::string_view reason,
+            std::string message);
+
+ private:
+  Task<Result<JobPtr>> keep(Task<Result<json::value>> writing);
+
+  Handle& handle_;
+  Jobs& jobs_;
+};
+
+}  // namespace koord::descheduler

@@ -16,6 +16,7 @@
 #include "scheduler/plugins/reservation/reservation_object.h"
 #include "scheduler/testing/reservations.h"
 #include "scheduler/testing/world.h"
+#include "what_if.h"
 
 namespace {
 
@@ -477,6 +478,7 @@ int main(int argc, char** argv) {
   all.push_back(social("Quotas/Preemption_20000Victims", 5000, 20'000, 5000, inOne));
   bench::addQuotaTreeBenchmarks(all);
   bench::addGangs(all);
+  bench::addWhatIf(all);
   for (const int nodes : {100, 300, 1000, 3000, 10'000, 30'000, 100'000}) {
     const std::string size = fmt::format("{}Nodes", nodes);
     all.push_back({"Scale/OneClass/" + size, sized(nodes, 10'000, 1), engine});

@@ -162,7 +162,9 @@ void addExplainOthers(koord::flags::Commands& commands, ExplainOptions& options)
         Row{About::Quota, "quota", "NAME", "Say what a quota has, uses, and may use, and why"},
         Row{About::Reservation, "reservation", "NAME",
             "Say what a reservation holds, and for whom"},
-        Row{About::Node, "node", "NAME", "Show the CPUs of a node, and who holds them"}}) {
+        Row{About::Node, "node", "NAME", "Show the CPUs of a node, and who holds them"},
+        Row{About::Migration, "migration", "JOB|NAMESPACE/POD",
+            "Say where a pod is moved to, why, and how far that is"}}) {
     auto& command = addExplain(commands, options, row.subject, row.summary);
     command.arguments = row.argument;
     command.run = [&commands, &options, row](const std::vector<std::string>& names) {

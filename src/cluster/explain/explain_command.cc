@@ -6,11 +6,14 @@
 #include <filesystem>
 
 #include "api/core.h"
+#include "api/migration.h"
+#include "api/reservation.h"
 #include "base/event_loop.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/yaml.h"
 #include "cluster/explain/explanation.h"
+#include "cluster/explain/migration_text.h"
 #include "cluster/explain/node_picture.h"
 #include "cluster/explain/plugin_answers.h"
 #include "cluster/explain/pod_in_file.h"
@@ -68,6 +71,11 @@ class Explainer {
   Explainer(const ExplainOptions& options, EventLoop& loop) : options_(options), loop_(loop) {}
 
   Task<Result<json::value>> run() {
+    if (options_.about == ExplainOptions::About::Migration) {
+      auto asking = runMigration();
+      auto answer = co_await asking;
+      co_return answer;
+    }
     auto url = schedulerUrl(options_, choice_);
     if (!url) co_return fail(std::move(url.error()));
     while (url->ends_with('/')) url->pop_back();
@@ -87,6 +95,58 @@ class Explainer {
   }
 
  private:
+  Task<Result<json::value>> runMigration() {
+    auto config = loadChoice(choice_);
+    if (!config) co_return fail(explainFailure(choice_, std::move(config.error())));
+    kube::HttpApi api(http_, loop_, *std::move(config));
+    auto finding = findMigration(api);
+    auto job = co_await finding;
+    if (!job) co_return fail(explainFailure(choice_, std::move(job.error())));
+    const std::string uid(textAt(*job, "metadata", "uid"));
+    const std::string name(textAt(*job, "spec", "reservationOptions", "reservationRef", "name"));
+    json::object answer{{"job", *std::move(job)}, {"reservation", nullptr}};
+    if (!name.empty()) {
+      const api::ObjectKey key{"", name};
+      auto reading = kube::getObject(api, api::Reservation::kType, key);
+      auto reservation = co_await reading;
+      if (reservation) answer["reservation"] = *std::move(reservation);
+    }
+    const std::string about = "involvedObject.uid=" + uid;
+    auto listing = kube::listObjects(api, api::Event::kType, "", "", about);
+    auto events = co_await listing;
+    const json::value* items = events ? find(*events, "items") : nullptr;
+    answer["events"] = items ? *items : json::value(json::array());
+    co_return json::value(std::move(answer));
+  }
+
+  // By its name, or the latest one of a pod.
+  Task<Result<json::value>> findMigration(kube::Api& api) {
+    const auto slash = options_.name.find('/');
+    if (slash == std::string::npos) {
+      const api::ObjectKey key{"", options_.name};
+      auto reading = kube::getObject(api, api::PodMigrationJob::kType, key);
+      auto job = co_await reading;
+      co_return job;
+    }
+    auto listing = kube::listObjects(api, api::PodMigrationJob::kType, "", "", "");
+    auto jobs = co_await listing;
+    if (!jobs) co_return fail(std::move(jobs.error()));
+    const json::value* latest = nullptr;
+    const json::value* items = find(*jobs, "items");
+    for (const json::value& job : items->get_array()) {
+      if (textAt(job, "spec", "podRef", "namespace") != options_.name.substr(0, slash) ||
+          textAt(job, "spec", "podRef", "name") != options_.name.substr(slash + 1))
+        continue;
+      if (!latest || textAt(*latest, "metadata", "creationTimestamp") <=
+                         textAt(job, "metadata", "creationTimestamp"))
+        latest = &job;
+    }
+    if (!latest)
+      co_return fail(ErrorCode::NotFound,
+                     fmt::format("no PodMigrationJob is about pod {}", options_.name));
+    co_return *latest;
+  }
+
   Task<Result<json::value>> runPod() {
     net::HttpRequest request;
     request.url = url_ + "/apis/v1/explain/pods";
@@ -218,6 +278,8 @@ std::string textOf(const ExplainOptions& options, const json::value& answer) {
       return nodePicture(answer);
     case ExplainOptions::About::Reservation:
       return reservationText(answer);
+    case ExplainOptions::About::Migration:
+      return migrationText(answer);
     default:
       return explanationText(answer);
   }

@@ -2,15 +2,17 @@
 
 // "koordctl explain": asks a running koord-scheduler why a pod is where it is, why it still waits, or what
 // would become of one that does not exist yet; and how a gang, a quota, a reservation or a node's CPUs stand.
+// How a pod's migration stands is asked of the API server.
 
 #include <string>
 
 namespace koord::cluster {
 
 struct ExplainOptions {
-  enum class About { Pod, Gang, Quota, Reservation, Node };
+  enum class About { Pod, Gang, Quota, Reservation, Node, Migration };
   About about = About::Pod;
-  // Of pods and gangs "NAMESPACE/NAME", or "NAME" in the namespace default.
+  // Of pods and gangs "NAMESPACE/NAME", or "NAME" in the namespace default. Of a migration the name of its
+  // job, or of its pod as NAMESPACE/NAME.
   std::string name;
   std::string
       file;  // instead of a pod's name: YAML or JSON of a pod, or of a workload with a pod template

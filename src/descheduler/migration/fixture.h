@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "api/reservation.h"
 #include "apiserver/embedded_cluster.h"
 #include "descheduler/framework/metrics.h"
 #include "descheduler/migration/controller.h"
@@ -182,7 +183,7 @@ struct MigrationWorld {
   // Time passes, and the rest of the cluster does its part.
   void run(Duration time) {
     for (const SteadyTime end = loop.steadyNow() + time; loop.steadyNow() < end;) {
-      loop.advance(100ms);
+      loop.advance(200ms);
       schedule();
       finishDeletions();
       if (podsComeBack) replace();
@@ -222,6 +223,10 @@ struct MigrationWorld {
                 R"({{"phase":"Running","conditions":[{{"type":"Ready","status":"{}"}}]}}}})",
                 name, set, owners, extra, node, ready ? "True" : "False"));
   }
+  void unready(const std::string& name) {
+    patch(api::Pod::kType, name, R"({"status":{"conditions":[{"type":"Ready","status":"False"}]}})",
+          "default", "status");
+  }
   std::map<std::string, int> wanted;
   std::map<std::string, std::string> extras;
 
@@ -255,10 +260,11 @@ struct MigrationWorld {
       }
     }
   }
-  void bind(const std::string& podName) {
+  void bind(const std::string& podName, std::string_view phase = "Available") {
     const auto made = api.get(api::Pod::kType, podName, "default");
     for (const auto& item : list(api::Reservation::kType)) {
-      if (textAt(item, "status", "phase") != "Available") continue;
+      const auto now = textAt(item, "status", "phase");
+      if ((now.empty() ? "Pending" : now) != phase) continue;
       statusOf(item,
                fmt::format(
                    R"({{"phase":"Succeeded","nodeName":"{}","conditions":[)"

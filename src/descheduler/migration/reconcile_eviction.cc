@@ -131,7 +131,9 @@ Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api:
   } else if (!lag.empty()) {
     co_return Next::Stop;
   }
-  const bool exempt = api::findIn(work->job->metadata.annotations, kAnnotationEvict) != nullptr ||
+  // Its turn has come once it has begun.
+  const bool exempt = begun ||
+                      api::findIn(work->job->metadata.annotations, kAnnotationEvict) != nullptr ||
                       !annotationOf(*work->job, kAnnotationMoveTogether).empty();
   if (const Duration wait = exempt ? Duration{} : limiter_.wait(*pod); wait > Duration::zero()) {
     wakeups_.in(work->name(), wait);
@@ -151,10 +153,16 @@ Reconciler::Step Reconciler::callEvictor(Work* work, std::shared_ptr<const api::
       fmt::format("Pod {} evicted from node \"{}\" by the reason \"{}\"", work->podText(),
                   pod->spec.nodeName, evictReasonOf(*work->job));
   // Before the call: see reconciler.h.
+  const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
   work->set(condition::kEviction, false, reason::kEvicting, message);
   auto saving = save(work);
   auto saved = co_await saving;
   if (!saved) co_return fail(std::move(saved.error()));
+  if (!begun) {
+    const api::OwnerReference* owner = api::controllerOf(pod->metadata);
+    limiter_.spend(pod->metadata.namespace_, owner ? owner->uid : std::string(),
+                   workloads_.of(*pod).replicas);
+  }
   auto evicting = evictor_.evict(work->job, pod);
   auto evicted = co_await evicting;
   if (!evicted) {
@@ -165,9 +173,6 @@ Reconciler::Step Reconciler::callEvictor(Work* work, std::shared_ptr<const api::
     wakeups_.in(work->name(), kTryAgain);
     co_return Next::Stop;
   }
-  const api::OwnerReference* owner = api::controllerOf(pod->metadata);
-  limiter_.spend(pod->metadata.namespace_, owner ? owner->uid : std::string(),
-                 workloads_.of(*pod).replicas);
   writer_.tell(*work->job, "Normal", reason::kEvicting, message);
   co_return Next::Stop;
 }

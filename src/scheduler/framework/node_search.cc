@@ -171,14 +171,20 @@ SearchResult NodeSearch::findTimed(CycleState& state, const PodPtr& pod, const S
   return result;
 }
 
+Status NodeSearch::absentStatusOf(const Attempt& attempt) {
+  if (!attempt.absentStatus.ok()) return attempt.absentStatus;
+  if (attempt.restrictedBy.empty()) return Status::unresolvable(std::string(kOutOfScope));
+  return Status::unresolvable(
+      fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(attempt.restrictedBy, " ")));
+}
+
 void NodeSearch::describe(const Attempt& attempt, const Verdicts& verdicts,
                           Diagnosis& diagnosis) const {
   diagnosis.verdicts = &verdicts;
   if (attempt.restricted || attempt.among) {
     diagnosis.absent = cluster_.live();
     diagnosis.absent.subtract(attempt.of(cluster_.live()));
-    diagnosis.absentStatus =
-        attempt.restricted ? attempt.absentStatus : Status::unresolvable(std::string(kOutOfScope));
+    diagnosis.absentStatus = absentStatusOf(attempt);
     diagnosis.declined = attempt.declined;
     if (attempt.among) diagnosis.declined.intersect(*attempt.among);
     diagnosis.declinedStatus = attempt.declinedStatus;
@@ -214,26 +220,24 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
       skipped |= std::uint64_t{1} << i;
       continue;
     }
-    const bool elsewhere = answer.status.code == Code::Unschedulable && answer.nodeNames;
-    if (answer.status.rejected() && !elsewhere) {
+    if (answer.status.rejected()) {
       result.diagnosis.notePlugin(plugin.name, answer.status.code);
       if (answer.status.code != Code::Unschedulable) {
         result.diagnosis.preFilter = answer.status;
         result.status = answer.status;
         return false;
       }
-      if (remembered.ok()) remembered = answer.status;
+      if (answer.nodeNames) {
+        declined.push_back(answer);
+      } else if (remembered.ok()) {
+        remembered = answer.status;
+      }
       continue;
     }
-    if (!answer.status.ok() && !elsewhere) {
+    if (!answer.status.ok()) {
       result.status = Status::error(
           fmt::format("running PreFilter plugin \"{}\": {}", plugin.name, answer.status.message()));
       return false;
-    }
-    if (elsewhere) {
-      result.diagnosis.notePlugin(plugin.name, answer.status.code);
-      declined.push_back(answer);
-      continue;
     }
     if (!answer.nodeNames) continue;
     if (Status left = restrictTo(*answer.nodeNames, plugin.name, attempt); !left.ok()) {
@@ -253,11 +257,7 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
     result.status = remembered;
     return false;
   }
-  if (!attempt.restrictedBy.empty()) {
-    std::ranges::sort(attempt.restrictedBy);
-    attempt.absentStatus = Status::unresolvable(
-        fmt::format("node(s) didn't satisfy plugin(s) [{}]", fmt::join(attempt.restrictedBy, " ")));
-  }
+  std::ranges::sort(attempt.restrictedBy);
   return true;
 }
 

@@ -84,9 +84,9 @@ class NodeSearch {
     std::shared_ptr<PodClass> podClass;
     PluginMask skipFilter = 0;
     bool restricted = false;
-    NodeSet allowed;  // when restricted
-    Status absentStatus;
-    NodeSet declined;  // for which PreFilter plugins turned the pod away
+    NodeSet allowed;      // when restricted
+    Status absentStatus;  // of a plan
+    NodeSet declined;     // for which PreFilter plugins turned the pod away
     Status declinedStatus;
     std::vector<std::string> restrictedBy;  // PreFilter plugins
     const NodeSet* among = nullptr;         // of the scope
@@ -120,6 +120,7 @@ class NodeSearch {
   // Keeps only nodes that a PreFilter plugin names. Other than Success: none is left.
   Status restrictTo(const std::vector<std::string>& names, const std::string& plugin,
                     Attempt& attempt);
+  static Status absentStatusOf(const Attempt& attempt);
   // The same for one that turns the pod away from all others. False: none is left, nothing is done.
   bool declineOthers(const PreFilterResult& answer, Attempt& attempt) const;
   NodeSet nodesNamed(const std::vector<std::string>& names) const;

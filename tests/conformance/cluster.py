@@ -33,6 +33,7 @@ KINDS = {
     "ElasticQuota": ("/apis/scheduling.sigs.k8s.io/v1alpha1", "elasticquotas", True),
     "Reservation": ("/apis/scheduling.koordinator.sh/v1alpha1", "reservations", False),
     "Device": ("/apis/scheduling.koordinator.sh/v1alpha1", "devices", False),
+    "NodeMetric": ("/apis/slo.koordinator.sh/v1alpha1", "nodemetrics", False),
     "NodeResourceTopology": ("/apis/topology.node.k8s.io/v1alpha1", "noderesourcetopologies", False),
     "Event": ("/apis/events.k8s.io/v1", "events", True),
 }

@@ -103,12 +103,26 @@ class JobWorld:
         return {QUOTA + "name": self.pick(*self.quotas)["metadata"]["name"]} if self.quotas and self.chance(0.6) else {}
 
     def step(self):
-        kinds = [self.plain] * 3 + [self.gang] * 3 + [self.reservation, self.owners, self.owners, self.departure, self.departure, self.growth]
+        kinds = [self.plain] * 3 + [self.gang] * 3 + [self.reservation, self.owners, self.owners, self.departure, self.departure,
+                                                                self.growth, self.takeover]
         return self.pick(*kinds)()
 
     def plain(self):
-        labels, priority = self.quota_label(), self.priority()
+        labels, priority = {"team": self.pick("a", "b"), **self.quota_label()}, self.priority()
         return [self.pod(self.name("p"), self.cpu(), labels, priority) for _ in range(self.random.randint(1, 3))]
+
+    def takeover(self):
+        """A reservation that may be placed on the room of pods that run."""
+        name, cpu = f"{self.prefix}-{self.name('t')}", self.pick(1000, 2000, 3500, 5000)
+        template = {"spec": {"schedulerName": "koord-scheduler", "nodeSelector": {"world": self.prefix}, "priority": 0,
+                             "containers": [{"name": "main", "image": "none", "resources": {"requests": {"cpu": f"{cpu}m", "memory": f"{cpu}Mi"}}}]}}
+        spec = {"template": template, "ttl": "1h", "allocateOnce": self.chance(0.5), "preAllocation": True,
+                "allocatePolicy": "Restricted" if self.chance(0.9) else "Aligned",
+                "owners": [{"object": {"namespace": self.prefix}, "labelSelector": {"matchLabels": {"team": self.pick("a", "b")}}}]}
+        if self.chance(0.3):
+            spec["preAllocationPolicy"] = {"enableMultiple": True}
+        labels = {"scheduling.koordinator.sh/pre-allocation-required": "true"} if self.chance(0.3) else {}
+        return [("create", self.thing("Reservation", name, False, labels=labels, spec=spec), None)]
 
     def gang(self):
         minimum = self.random.randint(1, 4)

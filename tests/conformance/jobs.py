@@ -9,7 +9,8 @@ Whatever is labelled sbs=true on the server is deleted.
 
 All worlds (job_worlds.py) are played with the one scheduler and then with the other, some at a time. After each step it is
 waited until nothing moves any more. Compared are: who is bound, and where; which CPUs and devices he got; the phases of
-reservations, and who was given one. --worlds machines plays worlds of CPUs and GPUs (machine_worlds.py). A difference counts when it is there a second time. The exit status is 0 when there is none.
+reservations, and who was given one. --worlds machines plays worlds of CPUs and GPUs (machine_worlds.py),
+--worlds loads those of nodes that are more or less busy (load_worlds.py). A difference counts when it is there a second time. The exit status is 0 when there is none.
 
 Where both bound a pod, but to different nodes, a world is no longer the same and is left there; these are told one by one. So
 are worlds in which upstream, as it often does, lets the members of a gang sleep that come after its minimum has nodes.
@@ -20,6 +21,7 @@ to the room of a reservation, which nobody can evict, and keep others out; room 
 
 import argparse
 import concurrent.futures
+import datetime
 import json
 import subprocess
 import sys
@@ -28,12 +30,13 @@ import time
 import urllib.request
 
 import job_worlds
+import load_worlds
 import machine_worlds
 from cluster import ApiError, Cluster, Store
 
 QUIET, LIMIT = 3.0, 20.0  # seconds without a change that end a step, and in which it must come to that
-KINDS = ["Pod", "Reservation", "PodGroup", "ElasticQuota", "Node", "Device", "NodeResourceTopology"]
-WORLDS = {"jobs": job_worlds.JobWorld, "machines": machine_worlds.MachineWorld}
+KINDS = ["Pod", "Reservation", "PodGroup", "ElasticQuota", "Node", "Device", "NodeResourceTopology", "NodeMetric"]
+WORLDS = {"jobs": job_worlds.JobWorld, "machines": machine_worlds.MachineWorld, "loads": load_worlds.LoadWorld}
 GIVEN = "scheduling.koordinator.sh/"
 
 
@@ -107,6 +110,9 @@ def settle(store, world):
 def apply(cluster, verb, item, change):
     try:
         if verb == "create":
+            if item["kind"] == "NodeMetric":
+                now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+                item = {**item, "status": {**item["status"], "updateTime": now}}
             cluster.create(item)
             if item["kind"] == "Node":  # born with taints where its controllers are to look first
                 cluster.patch(item, {"spec": {"taints": None}})

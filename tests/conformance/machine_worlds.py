@@ -1,8 +1,8 @@
 """Random worlds of machines: pods that get CPUs and GPUs of their own on a few nodes, reservations of these, and what happens
 to them one after the other. Played by jobs.py like the worlds of jobs (job_worlds.py), whose rules they keep.
 
-They stay away from where koord-scheduler is meant to differ (docs/scheduler-configuration.md): shares of GPUs on switches, partitions,
-and CPUs spread evenly over NUMA nodes.
+They stay away from where koord-scheduler is meant to differ (docs/scheduler-configuration.md): shares of GPUs on switches, bytes of
+memory that are no whole hundredths, partitions, and CPUs spread evenly over NUMA nodes. Pods with several GPUs may part a world.
 """
 
 import json
@@ -47,8 +47,7 @@ class MachineWorld(JobWorld):
         made = [self.topology(name, numas, cores, memory)] + ([self.device(name, gpus, numas)] if gpus else [])
         node = self.thing("Node", name, False, labels=labels, status={"capacity": amounts, "allocatable": amounts})
         self.nodes.append(node)
-        self.things += made + [node]
-        return [("create", item, None) for item in made + [node]]
+        self.things += [node] + made
 
     def topology(self, name, numas, cores, memory):
         details, zones = [], []
@@ -111,7 +110,7 @@ class MachineWorld(JobWorld):
         if self.shares and self.chance(0.7):
             part = self.pick("20", "30", "50", "60")
             amounts |= self.pick({f"{GPU}": part}, {f"{GPU}-core": part, f"{GPU}-memory-ratio": part}, {f"{GPU}-memory-ratio": part},
-                                 {f"{GPU}-memory": self.pick("4Gi", "6Gi", "8Gi")})
+                                 {f"{GPU}-memory": self.pick("4Gi", "8Gi")})
         else:
             amounts["nvidia.com/gpu"] = self.pick("1", "1", "2", "3", "4")
         labels = {"koordinator.sh/qosClass": "LSR"} if self.chance(0.3) else {}

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <map>
 #include <tuple>
 
 #include "api/core.h"
@@ -20,6 +19,7 @@
 #include "net/tls.h"
 #include "scheduler/app/feature_gates.h"
 #include "scheduler/core/informers.h"
+#include "scheduler/services/explanation_writer.h"
 #include "scheduler/services/http_service.h"
 
 namespace koord::scheduler {
@@ -38,6 +38,7 @@ class App final : public RunningScheduler {
                 scheduler_->configuration().profiles.front().schedulerName,
                 component.random().fork()),
         informers_(component.api(), component.executor(), *scheduler_, component.random().fork()),
+        explanations_(*scheduler_, component.api(), component.executor()),
         service_(
             *scheduler_, *metrics_, component.executor(),
             {.leading = [this] { return leading_; },
@@ -133,6 +134,7 @@ class App final : public RunningScheduler {
       log::info("scheduling {} nodes; profiles: {}", scheduler_->cluster().liveCount(),
                 scheduler_->profiles().size());
       scheduler_->start();
+      explanations_.start();
     });
   }
 
@@ -156,20 +158,13 @@ class App final : public RunningScheduler {
   Informers informers_;
   bool leading_ = false;
   bool stopping_ = false;
+  ExplanationWriter explanations_;
   HttpService service_;
   std::unique_ptr<kube::SecureServing> secure_;
   std::vector<std::unique_ptr<net::HttpServer>> servers_;
   std::unique_ptr<kube::LeaderElector> elector_;
   TimerId draining_ = 0;
 };
-
-// The plugins that the configuration names and that are not written yet, with the profiles.
-std::map<std::string, std::vector<std::string>> absentPlugins(const Scheduler& scheduler) {
-  std::map<std::string, std::vector<std::string>> absent;
-  for (const auto& [name, runtime] : scheduler.profiles())
-    for (const auto& plugin : runtime->profile().absent) absent[plugin].push_back(name);
-  return absent;
-}
 
 }  // namespace
 
@@ -186,13 +181,6 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
   auto scheduler = Scheduler::create(std::move(options), registry, component.executor(),
                                      &component.api(), metrics.get());
   if (!scheduler) return fail(std::move(scheduler.error()));
-  for (const auto& [plugin, profiles] : absentPlugins(**scheduler)) {
-    log::warn(
-        "plugin {} does nothing: it is not part of this version yet, though the configuration "
-        "names "
-        "it in {} {}",
-        plugin, profiles.size() == 1 ? "profile" : "profiles", fmt::join(profiles, ", "));
-  }
   (*scheduler)->debug() = flags.debug;
   auto app = std::make_unique<App>(component, std::move(metrics), *std::move(scheduler),
                                    std::move(page), flags.shown, flags.openDebugFlags);
@@ -208,8 +196,6 @@ Result<std::string> describeConfiguration(SchedulerOptions options, const Regist
   std::string text;
   for (const auto& [name, profile] : (*scheduler)->profiles())
     text += fmt::format("# {}\n{}", name, describePlugins(profile->profile()));
-  for (const auto& [plugin, profiles] : absentPlugins(**scheduler))
-    text += fmt::format("# {}: not there yet, does nothing\n", plugin);
   return text;
 }
 

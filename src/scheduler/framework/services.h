@@ -48,6 +48,8 @@ class ServicePlugin {
     // Instead, where the query matters (?includePods=true).
     std::function<Result<json::value>(const std::string& rest, const api::StringMap& query)> ask =
         {};
+    // Where it was once, below /apis/v1/plugins/; it answers there, too.
+    std::string formerly = {};
   };
   virtual std::vector<Route> routes() = 0;
 };

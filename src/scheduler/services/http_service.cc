@@ -162,14 +162,16 @@ std::set<std::string> HttpService::addPluginRoutes() {
       const std::string base = fmt::format("/apis/v1/plugins/{}/", plugin->name());
       for (auto& route : service->routes()) {
         if (!shown.insert(base + route.shown).second) continue;
-        addAnswer("GET", base + route.path,
-                  [answer = std::move(route.answer),
-                   ask = std::move(route.ask)](const net::RoutedRequest& in) {
-                    if (!ask) return answer(in.rest);
-                    api::StringMap query;
-                    for (const auto& [key, value] : in.target.query) query[key] = value;
-                    return ask(in.rest, query);
-                  });
+        const Answer answers = [answer = std::move(route.answer),
+                                ask = std::move(route.ask)](const net::RoutedRequest& in) {
+          if (!ask) return answer(in.rest);
+          api::StringMap query;
+          for (const auto& [key, value] : in.target.query) query[key] = value;
+          return ask(in.rest, query);
+        };
+        addAnswer("GET", base + route.path, answers);
+        if (!route.formerly.empty())
+          addAnswer("GET", "/apis/v1/plugins/" + route.formerly, answers);
       }
     }
   }

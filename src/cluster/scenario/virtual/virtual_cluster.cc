@@ -1,5 +1,7 @@
 #include "cluster/scenario/virtual/virtual_cluster.h"
 
+#include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include <fmt/format.h>
@@ -19,6 +21,7 @@
 #include "scheduler/core/informers.h"
 #include "scheduler/core/scheduler.h"
 #include "scheduler/plugins/registry.h"
+#include "scheduler/services/explanation_writer.h"
 
 namespace koord::scenario {
 namespace {
@@ -30,6 +33,28 @@ constexpr Duration kStartLimit = 2min;
 constexpr const char* kTriedGates[] = {
     "ColocationProfileController", "ConfigMapValidatingWebhook", "NodeMutatingWebhook",
     "NodeValidatingWebhook",       "ReservationMutatingWebhook", "EnableSyncGPUSharedResource"};
+
+// A profile with the plugins that the shipped configuration leaves out, for the scenarios in profiles/.
+// tests/scenarios/README.md has the same for other clusters.
+constexpr const char* kFurtherProfile = R"(
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: plus-scheduler
+  plugins:
+    score:
+      enabled: [{name: NodeResourcesFitPlus, weight: 100}, {name: ScarceResourceAvoidance, weight: 50}]
+    preScore:
+      enabled: [{name: NodeResourcesFitPlus}, {name: ScarceResourceAvoidance}]
+  pluginConfig:
+  - name: NodeResourcesFitPlus
+    args:
+      resources:
+        nvidia.com/gpu: {type: MostAllocated, weight: 2}
+        cpu: {type: LeastAllocated, weight: 1}
+  - name: ScarceResourceAvoidance
+    args: {resources: [nvidia.com/gpu]}
+)";
 
 class VirtualCluster final : public Environment {
  public:
@@ -72,10 +97,12 @@ class VirtualCluster final : public Environment {
   std::optional<manager::Controllers> manager_;
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::optional<scheduler::Informers> schedulerInformers_;
+  std::optional<scheduler::ExplanationWriter> explanations_;
 };
 
 // Watches end on the server's executor after their clients, and before the server.
 VirtualCluster::~VirtualCluster() {
+  explanations_.reset();
   schedulerInformers_.reset();
   scheduler_.reset();
   manager_.reset();
@@ -168,6 +195,9 @@ Result<> VirtualCluster::startScheduler() {
   auto configuration = scheduler::parseConfiguration(
       scheduler::shippedConfiguration({"koord-scheduler", "default-scheduler"}));
   if (!configuration) return fail(std::move(configuration.error()));
+  auto further = scheduler::parseConfiguration(kFurtherProfile);
+  if (!further) return fail(std::move(further.error()));
+  std::ranges::move(further->profiles, std::back_inserter(configuration->profiles));
   scheduler::SchedulerOptions options;
   options.configuration = *std::move(configuration);
   options.seed = random_.next();
@@ -176,7 +206,11 @@ Result<> VirtualCluster::startScheduler() {
   if (!created) return fail(std::move(created.error()).within("scheduler"));
   scheduler_ = *std::move(created);
   schedulerInformers_.emplace(*api_, loop_, *scheduler_, random_.fork());
-  schedulerInformers_->onSynced([this] { scheduler_->start(); });
+  explanations_.emplace(*scheduler_, *api_, loop_);
+  schedulerInformers_->onSynced([this] {
+    scheduler_->start();
+    explanations_->start();
+  });
   schedulerInformers_->start();
   return {};
 }

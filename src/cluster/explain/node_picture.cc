@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <map>
 #include <optional>
 
 #include "base/cpuset.h"
+#include "base/quantity.h"
 #include "cluster/explain/layout.h"
 
 namespace koord::cluster {
@@ -65,6 +67,26 @@ void addCores(std::string& out, std::int64_t numa, const Cores& cores,
   out += line + "\n";
 }
 
+// What is left of a zone counts what pods were given by zone. CPUs that are bound without that are taken,
+// too: no more is left than free CPUs.
+std::string leftOf(const json::value& answer, std::int64_t numa, std::string_view resource,
+                   const std::string& amount) {
+  const auto* details = at(answer, "cpuTopology", "cpuDetails");
+  const auto left = Quantity::parse(amount);
+  if (resource != "cpu" || !left || !details || !details->is_object()) return amount;
+  const CpuSet free = cpusAt(answer, "availableCPUs");
+  std::int64_t cpus = 0;
+  for (const auto& [name, cpu] : details->get_object()) {
+    const auto id = numberAt(cpu, "cpuID");
+    if (!id || *id < 0 || *id >= CpuSet::kMaxCpus || numberAt(cpu, "nodeID") != numa) continue;
+    if (free.contains(static_cast<int>(*id))) ++cpus;
+  }
+  const auto* ratio = at(answer, "amplificationRatios", "cpu");
+  const double worth = ratio && ratio->is_number() ? ratio->to_number<double>() : 1;
+  const auto most = static_cast<std::int64_t>(std::ceil(1000 * worth * static_cast<double>(cpus)));
+  return left->milliValue() <= most ? amount : Quantity::ofMilli(most).toString();
+}
+
 }  // namespace
 
 std::string nodePicture(const json::value& answer) {
@@ -104,16 +126,21 @@ std::string nodePicture(const json::value& answer) {
   for (const auto& zone : arrayAt(answer, "numaNodeResources")) {
     std::string all, left;
     const std::string id = scalar(at(zone, "node"));
-    const auto add = [](std::string& text, const json::value& part) {
+    const auto add = [](std::string& text, const json::value& part, auto&& shown) {
       const auto* resources = at(part, "resources");
       if (!resources || !resources->is_object()) return;
       for (const auto& [name, amount] : resources->get_object())
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", std::string_view(name),
-                            scalar(&amount));
+                            shown(std::string_view(name), scalar(&amount)));
     };
-    add(all, zone);
-    for (const auto& part : arrayAt(answer, "remainingNUMANodeResources"))
-      if (scalar(at(part, "node")) == id) add(left, part);
+    add(all, zone, [](std::string_view, const std::string& amount) { return amount; });
+    const std::int64_t numa = numberAt(zone, "node").value_or(-1);
+    for (const auto& part : arrayAt(answer, "remainingNUMANodeResources")) {
+      if (scalar(at(part, "node")) != id) continue;
+      add(left, part, [&](std::string_view name, const std::string& amount) {
+        return leftOf(answer, numa, name, amount);
+      });
+    }
     zones.push_back({id, all, left});
   }
   if (zones.size() > 1) addTable(out, zones);

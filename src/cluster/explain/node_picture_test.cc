@@ -42,6 +42,20 @@ Socket 0
 )");
 }
 
+TEST(NodePictureTest, CpusThatAreBoundWithoutAZoneAreNotLeft) {
+  const std::string text = nodePicture(*parseJson(R"({"name": "a", "availableCPUs": "1-2",
+    "cpuTopology": {"cpuDetails": {
+      "0": {"cpuID": 0, "coreID": 0, "nodeID": 0}, "1": {"cpuID": 1, "coreID": 0, "nodeID": 0},
+      "2": {"cpuID": 2, "coreID": 1, "nodeID": 1}, "3": {"cpuID": 3, "coreID": 1, "nodeID": 1}}},
+    "amplificationRatios": {"cpu": 1.5},
+    "numaNodeResources": [{"node": 0, "resources": {"cpu": "3", "memory": "1Gi"}},
+                          {"node": 1, "resources": {"cpu": "3"}}],
+    "remainingNUMANodeResources": [{"node": 0, "resources": {"cpu": "3", "memory": "1Gi"}},
+                                   {"node": 1, "resources": {"cpu": "1"}}]})"));
+  EXPECT_THAT(text, HasSubstr("0     cpu 3, memory 1Gi  cpu 1500m, memory 1Gi\n"));
+  EXPECT_THAT(text, HasSubstr("1     cpu 3               cpu 1\n"));
+}
+
 TEST(NodePictureTest, ManyCoresAreSeveralLines) {
   std::string details;
   for (int cpu = 0; cpu < 192; ++cpu)

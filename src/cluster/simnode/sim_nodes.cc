@@ -140,14 +140,19 @@ Task<Result<>> SimNodes::createNodes(int count, SimNodeShape given) {
     auto created = co_await creating;
     if (!created && created.error().code != ErrorCode::AlreadyExists)
       co_return fail(std::move(created.error()).within("simulated node " + name));
-    if (!created) {
-      // Of one that was there before, a part may be missing: this ended before it was made, or
-      // somebody deleted it.
-      auto reading = kube::get<api::Node>(api_, {"", name});
-      created = co_await reading;
-      if (!created || !isSimulated(*created)) continue;
+    std::string uid;
+    if (created) {
+      uid = created->metadata.uid;
+    } else {
+      // It may have been stopped before all of it was there.
+      auto reading = kube::get<api::Node>(api_, api::ObjectKey{"", name});
+      auto known = co_await reading;
+      if (!known && known.error().code == ErrorCode::NotFound) continue;
+      if (!known) co_return fail(std::move(known.error()).within("simulated node " + name));
+      if (!isSimulated(*known)) continue;
+      uid = known->metadata.uid;
     }
-    auto adding = createParts(shape, name, created->metadata.uid);
+    auto adding = createParts(shape, name, std::move(uid));
     auto added = co_await adding;
     if (!added) co_return fail(std::move(added.error()).within("simulated node " + name));
   }

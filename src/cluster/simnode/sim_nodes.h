@@ -25,8 +25,8 @@ class SimNodes {
            kube::Informer<api::Pod>& pods, Random random);
 
   void start();
-  // Makes the nodes NAME-0 ... NAME-<count-1> where they are missing, and of each, where that is, what
-  // koordlet would say of its CPUs and devices. What was made before stays as it is.
+  // Makes the nodes NAME-0 ... NAME-<count-1> where they are missing, and of each what koordlet would
+  // say of its CPUs and devices. What was made before stays as it is; what is missing of it is added.
   Task<Result<>> createNodes(int count, SimNodeShape shape);
   std::size_t size() const { return nodesByName_.size(); }
 

@@ -7,6 +7,8 @@ namespace koord::scheduler {
 
 namespace {
 
+constexpr const char* kOperatingMode = "scheduling.koordinator.sh/operating-mode";
+
 // Empties it and gives back its memory, which an assignment would keep.
 template <class T>
 void drop(T& value) {
@@ -71,9 +73,11 @@ void slimPod(api::Pod& pod, PodFields keep) {
     if (pod.spec.affinity) pod.spec.affinity->nodeAffinity.reset();
   }
   api::PodStatus& status = pod.status;
+  // Of the few pods that other pods use as a reservation it matters whether they are ready.
+  const bool reservation = pod.metadata.labels.contains(kOperatingMode);
   erase_if(status.conditions, [&](const api::PodCondition& condition) {
     return (keep & field::kConditions) == 0 && condition.type != "PodResizePending" &&
-           condition.type != "DisruptionTarget";
+           condition.type != "DisruptionTarget" && !(reservation && condition.type == "Ready");
   });
   status.conditions.shrink_to_fit();
   drop(status.message);

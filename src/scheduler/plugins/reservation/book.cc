@@ -8,6 +8,8 @@
 #include "model/node_reservation.h"
 #include "model/pod_requests.h"
 #include "model/well_known.h"
+#include "scheduler/framework/known_pods.h"
+#include "scheduler/plugins/reservation/operating_pod.h"
 #include "scheduler/plugins/reservation/reserve_pod.h"
 #include "scheduler/plugins/reservation/unit_kind.h"
 
@@ -27,6 +29,12 @@ std::int64_t orderOf(const api::Reservation& reservation) {
   if (!text) return 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), order);
   return error == std::errc{} && end == text->data() + text->size() ? order : 0;
+}
+
+// Under which it is listed. No Reservation has a name with a slash.
+std::string listedAs(const ReservationEntry& entry) {
+  if (!entry.operating) return entry.name();
+  return entry.object->metadata.namespace_ + "/" + entry.name();
 }
 
 // Whether the reserve pods of both are the same but for their version.
@@ -57,6 +65,8 @@ ReservationBook::ReservationBook(Handle& handle)
   cluster_.addListener(*this);
   handle.stores().of<api::Reservation>().listen(
       [this](const Object& before, const Object& after) { changed(before, after); });
+  handle.knownPods().listen(
+      [this](const PodPtr& before, const PodPtr& after) { podChanged(before, after); });
 }
 
 ReservationBook::~ReservationBook() = default;
@@ -109,7 +119,7 @@ void ReservationBook::gone(const Object& last) {
   if (it == byUid_.end()) return;
   const ReservationPtr entry = it->second;
   byUid_.erase(it);
-  byName_.erase(entry->name());
+  byName_.erase(listedAs(*entry));
   unfile(entry);
   feed(entry.get(), nullptr);
   owners_.release(entry->owners);
@@ -119,12 +129,49 @@ void ReservationBook::gone(const Object& last) {
 void ReservationBook::seen(const Object& object) {
   const ReservationPtr before = find(object->metadata.uid);
   auto entry = read(object, before.get());
+  put(entry, before);
+}
+
+void ReservationBook::put(const std::shared_ptr<ReservationEntry>& entry,
+                          const ReservationPtr& before) {
   if (before) unfile(before);
   byUid_[entry->uid()] = entry;
-  byName_[entry->name()] = entry;
+  byName_[listedAs(*entry)] = entry;
   feed(before.get(), entry.get());
   file(entry);
   if (before) owners_.release(before->owners);
+}
+
+void ReservationBook::podChanged(const PodPtr& before, const PodPtr& after) {
+  const bool was = before && !before->kind && isOperatingPod(*before->pod);
+  const bool is = after && !after->kind && isOperatingPod(*after->pod);
+  if (!was && !is) return;
+  const std::string& uid = (after ? after : before)->uid();
+  if (is) {
+    podSeen(after);
+  } else if (const ReservationPtr entry = find(uid)) {
+    gone(entry->object);
+  }
+  ++version_;
+  if (onChange) onChange(uid);
+}
+
+void ReservationBook::podSeen(const PodPtr& pod) {
+  const ReservationPtr before = find(pod->uid());
+  auto entry = std::make_shared<ReservationEntry>();
+  entry->operating = true;
+  std::string error;
+  entry->object = std::make_shared<const api::Reservation>(reservationOf(*pod->pod, error));
+  entry->use = &ledger_->keep(entry->uid());
+  entry->available = isReservationAvailable(*entry->object);
+  entry->closed = pod->pod->metadata.deletionTimestamp.has_value();
+  entry->policy = AllocatePolicy::Aligned;
+  entry->order = orderOf(*entry->object);
+  entry->owners = owners_.add(entry->object->spec.owners, entry->ownersError);
+  if (!error.empty()) entry->ownersError = std::move(error);
+  entry->unit = pod->pod;
+  readRoom(*entry);
+  put(entry, before);
 }
 
 std::shared_ptr<ReservationEntry> ReservationBook::read(const Object& object,
@@ -189,6 +236,8 @@ void ReservationBook::readRoom(ReservationEntry& entry) {
 
 // Tells the scheduler of the reserve pod what has become of it.
 void ReservationBook::feed(const ReservationEntry* before, const ReservationEntry* after) {
+  // A pod that is a reservation comes by itself.
+  if ((before && before->operating) || (after && after->operating)) return;
   const auto was = before ? before->unit : nullptr;
   const auto is = after ? after->unit : nullptr;
   if (was == is) return;

@@ -29,6 +29,9 @@ struct ReservationEntry {
   std::shared_ptr<const api::Reservation> object;
   // While it waits for a node or has one; nullptr: it is over, or cannot be scheduled.
   std::shared_ptr<const api::Pod> unit;
+  // In operating mode "Reservation": the pod that is one. There is no object of its own, nobody writes a
+  // status, and `unit` is the pod.
+  bool operating = false;
   std::string error;        // why it cannot be scheduled, with the field
   std::string ownersError;  // why nobody can use it
   OwnersId owners = kNoOwners;
@@ -85,10 +88,12 @@ class ReservationBook final : public ClusterListener {
   // nullptr when there is none.
   ReservationPtr find(const std::string& uid) const;
   ReservationPtr named(const std::string& name) const;
+  // By name; pods in operating mode by namespace and name.
   const std::map<std::string, ReservationPtr>& all() const { return byName_; }
 
   const OwnerIndex& owners() const { return owners_; }
   const ReservationLedger& ledger() const { return *ledger_; }
+  ReservationLedger& ledger() { return *ledger_; }
   LedgerId ledgerId() const { return ledger_->id(); }
   ReservationKind& kind() const { return *kind_; }
   bool isReservePod(const PodInfo& pod) const;
@@ -116,6 +121,9 @@ class ReservationBook final : public ClusterListener {
   void changed(const Object& before, const Object& after);
   void gone(const Object& last);
   void seen(const Object& object);
+  void podChanged(const PodPtr& before, const PodPtr& after);
+  void podSeen(const PodPtr& pod);
+  void put(const std::shared_ptr<ReservationEntry>& entry, const ReservationPtr& before);
   std::shared_ptr<ReservationEntry> read(const Object& object, const ReservationEntry* before);
   void readRoom(ReservationEntry& entry);
   void feed(const ReservationEntry* before, const ReservationEntry* after);

@@ -105,7 +105,8 @@ void ReservationController::enqueue(const std::string& uid) {
 
 Task<void> ReservationController::run() {
   book_.onChange = [this](const std::string& uid) { enqueue(uid); };
-  for (const auto& [name, entry] : book_.all()) enqueue(entry->uid());
+  for (const auto& [name, entry] : book_.all())
+    if (!entry->operating) enqueue(entry->uid());
   for (const auto& worker : workers_) worker->start();
   for (;;) {
     auto pause = sleepFor(executor_, args_.gcInterval);
@@ -128,13 +129,18 @@ void ReservationController::warn(const ReservationEntry& entry, const std::strin
   told = what;
   log::warn("reservation {}: {}", entry.name(), what);
   if (handle_.events()) {
-    handle_.events()->record(kube::referenceTo(api::Reservation::kType, entry.object->metadata),
-                             "Warning", "InvalidReservation", what, "Scheduling");
+    const auto& type = entry.operating ? api::Pod::kType : api::Reservation::kType;
+    handle_.events()->record(kube::referenceTo(type, entry.object->metadata), "Warning",
+                             "InvalidReservation", what, "Scheduling");
   }
 }
 
 Task<Result<>> ReservationController::sync(std::string uid) {
   const ReservationPtr entry = book_.find(uid);
+  if (entry && entry->operating) {  // there is no status to write
+    if (!entry->ownersError.empty()) warn(*entry, entry->ownersError);
+    co_return Result<>{};
+  }
   if (!entry || isReservationTerminal(*entry->object)) {
     expectEnd(uid, std::nullopt);
     told_.erase(uid);

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "model/well_known.h"
+#include "scheduler/plugins/reservation/operating_pod.h"
 #include "scheduler/plugins/reservation/plugin.h"
 #include "scheduler/plugins/reservation/unit_kind.h"
 
@@ -21,6 +22,8 @@ namespace {
 
 constexpr const char* kOtherNode = "node(s) didn't match the nodeName specified by reservation";
 constexpr const char* kPolicyConflict = "node(s) reservation allocate policy conflict";
+constexpr const char* kNobodyToTakeOver =
+    "node(s) no pod match reservation with pre allocation required";
 constexpr const char* kNoneFits = "node(s) no reservation(s) to meet the requirements";
 
 std::vector<std::string> byNode(const auto& resources) {
@@ -32,8 +35,39 @@ std::vector<std::string> byNode(const auto& resources) {
 
 }  // namespace
 
+PreFilterResult ReservationPlugin::preFilterReservePod(const PodInfo& pod) const {
+  if (!PreAllocation::allowed(pod))
+    return {PreAllocation::demanded(pod) ? Status::unresolvable(kNobodyToTakeOver) : Status{}, {}};
+  const ReservationPtr own = book_.find(pod.uid());
+  if (!own) return {};  // Filter says so
+  if (std::string why = preAllocation_.refusal(*own); !why.empty())
+    return {Status::unresolvable(std::move(why)), {}};
+  if (!PreAllocation::demanded(pod)) return {};
+  std::vector<std::string> nodes;
+  cluster_.live().forEach([&](NodeId node) {
+    if (preAllocation_.hasCandidates(*own, node)) nodes.push_back(cluster_.node(node).name);
+  });
+  if (nodes.empty()) return {Status::unresolvable(kNobodyToTakeOver), {}};
+  return {{}, std::move(nodes)};
+}
+
+// One that is to be a reservation itself is of policy Aligned.
+bool ReservationPlugin::conflicts(AllocatePolicy own, NodeId node) const {
+  return std::ranges::any_of(book_.on(node), [&](const ReservationPtr& other) {
+    const bool anyDefault =
+        own == AllocatePolicy::Default || other->policy == AllocatePolicy::Default;
+    return other->usable() && anyDefault && own != other->policy;
+  });
+}
+
 Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes) {
   if (book_.isReservePod(pod)) return filterReservePod(pod, nodes);
+  if (isOperatingPod(*pod.pod)) {
+    nodes.forEach([&](NodeId node) {
+      if (conflicts(AllocatePolicy::Aligned, node))
+        nodes.reject(node, Code::UnschedulableAndUnresolvable, kPolicyConflict);
+    });
+  }
   const PodMatch& match = matcher_.of(pod);
   if (match.wish.ignoresReservations && !match.wish.required) return {};
   nodes.forEach([&](NodeId node) {
@@ -55,16 +89,14 @@ Status ReservationPlugin::filterReservePod(const PodInfo& pod, NodeFilter& nodes
   }
   const std::string* wanted =
       api::findIn(pod.pod->metadata.annotations, model::kAnnotationReservationNode);
-  const auto conflicts = [&](const ReservationPtr& other) {
-    const bool anyDefault =
-        own->policy == AllocatePolicy::Default || other->policy == AllocatePolicy::Default;
-    return other->usable() && anyDefault && own->policy != other->policy;
-  };
   nodes.forEach([&](NodeId node) {
     if (wanted && *wanted != cluster_.node(node).name) {
       nodes.reject(node, Code::UnschedulableAndUnresolvable, kOtherNode);
-    } else if (std::ranges::any_of(book_.on(node), conflicts)) {
+    } else if (conflicts(own->policy, node)) {
       nodes.reject(node, Code::UnschedulableAndUnresolvable, kPolicyConflict);
+    } else if (PreAllocation::allowed(pod)) {
+      Status status = preAllocation_.choose(pod, *own, node, false).status;
+      if (!status.ok()) nodes.reject(node, nodes.rejection(status.code, std::move(status.reasons)));
     }
   });
   return {};

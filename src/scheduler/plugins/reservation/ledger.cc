@@ -7,6 +7,7 @@
 #include "api/codec.h"
 #include "api/reservation.h"
 #include "model/well_known.h"
+#include "scheduler/plugins/reservation/operating_pod.h"
 
 namespace koord::scheduler {
 
@@ -39,6 +40,8 @@ const ReservationUse& ReservationLedger::keep(const std::string& reservation) {
 void ReservationLedger::release(const std::string& reservation) {
   const auto it = uses_.find(reservation);
   if (it == uses_.end()) return;
+  std::erase_if(promises_,
+                [&](const auto& entry) { return entry.second.reservation == reservation; });
   it->second.pinned = false;
   tidy(reservation);
 }
@@ -49,9 +52,30 @@ void ReservationLedger::tidy(const std::string& reservation) {
   if (it->second.use.pods.empty() && !it->second.use.counted()) uses_.erase(it);
 }
 
+void ReservationLedger::promise(Cluster& cluster, const std::string& pod, ReservationShare share) {
+  promises_[pod] = share;
+  cluster.regrant(pod, id(), grantOf(std::move(share)));
+}
+
+std::vector<std::string> ReservationLedger::withdraw(Cluster& cluster,
+                                                     const std::string& reservation) {
+  std::vector<std::string> pods;
+  for (const auto& [pod, share] : promises_)
+    if (share.reservation == reservation) pods.push_back(pod);
+  for (const std::string& pod : pods) {
+    promises_.erase(pod);
+    cluster.regrant(pod, id(), nullptr);
+  }
+  return pods;
+}
+
 const ReservationUse* ReservationLedger::find(const std::string& reservation) const {
   const auto it = uses_.find(reservation);
   return it == uses_.end() ? nullptr : &it->second.use;
+}
+
+bool ReservationLedger::reserves(const PodInfo& pod) const {
+  return pod.kind ? pod.kind == &kind_ : isOperatingPod(*pod.pod);
 }
 
 void ReservationLedger::changed(const std::string& reservation) {
@@ -71,7 +95,7 @@ Resources ReservationLedger::usedOf(const PodInfo& reservePod, const Reservation
 
 std::optional<ReservationShare> ReservationLedger::readValue(const PodInfo& pod, NodeId node,
                                                              const ReservationShare*) {
-  if (pod.kind == &kind_) {
+  if (reserves(pod)) {
     ReservationShare share;
     const ReservationUse* use = find(pod.uid());
     if (!use) return share;
@@ -87,7 +111,12 @@ std::optional<ReservationShare> ReservationLedger::readValue(const PodInfo& pod,
   }
   const std::string* text =
       api::findIn(pod.pod->metadata.annotations, model::kAnnotationReservationAllocated);
-  if (!text) return std::nullopt;
+  if (!text) {
+    const auto promised = promises_.find(pod.uid());
+    if (promised == promises_.end()) return std::nullopt;
+    return promised->second;
+  }
+  promises_.erase(pod.uid());
   auto read = api::decodeText<api::ReservationAllocated>(*text, api::Reading::Go);
   if (!read || read->uid.empty()) return std::nullopt;
   // What was assumed is bound now: whoever waits for that looks again.
@@ -152,7 +181,7 @@ void ReservationLedger::settle(Cluster& cluster) {
     const Cluster::PodRecord* record = cluster.findPod(reservation);
     const ReservationUse* use = find(reservation);
     // One that is only assumed has no owners yet.
-    if (!record || !use || !use->counted() || record->info->kind != &kind_) continue;
+    if (!record || !use || !use->counted() || !reserves(*record->info)) continue;
     ReservationShare share;
     share.used = usedOf(*record->info, *use);
     cluster.regrant(reservation, id(), grantOf(std::move(share)));

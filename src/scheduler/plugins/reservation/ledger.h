@@ -59,6 +59,13 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
   void release(const std::string& reservation);
   // nullptr when nothing is known of it.
   const ReservationUse* find(const std::string& reservation) const;
+  // Pods that a reservation is taking over: each has its share, though nothing is written down yet. Until
+  // the annotation is seen, or it is taken back.
+  void promise(Cluster& cluster, const std::string& pod, ReservationShare share);
+  // All that the reservation has promised: their uids.
+  std::vector<std::string> withdraw(Cluster& cluster, const std::string& reservation);
+  const std::map<std::string, ReservationShare>& promises() const { return promises_; }
+
   // Rises with every change.
   std::uint64_t version() const { return version_; }
 
@@ -81,6 +88,8 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
   bool derives() const override { return true; }
   void settle(Cluster& cluster) override;
 
+  // Whether the pod keeps the room of a reservation: a reserve pod, or one in operating mode.
+  bool reserves(const PodInfo& pod) const;
   void changed(const std::string& reservation);
   void recount(ReservationUse& use) const;
   void tidy(const std::string& reservation);
@@ -88,6 +97,7 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
 
   const UnitKind& kind_;
   std::unordered_map<std::string, Kept> uses_;
+  std::map<std::string, ReservationShare> promises_;  // by the pod's uid
   std::vector<std::string> unsettled_;
   std::uint64_t version_ = 0;
 };

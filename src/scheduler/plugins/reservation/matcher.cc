@@ -48,8 +48,8 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
   if (wished_) last_.wish = ReservationWish::of(*pod.pod);
   if (!book_.owners().empty()) last_.owners = book_.owners().matching(*pod.pod);
   findNodes();
-  if (!last_.matchesAnything()) return last_;
   if (last_.wish.exact) last_.requests = model::podRequests(*pod.pod);
+  if (!last_.matchesAnything()) return last_;
   pod.request.forEach([&](ResourceId id, std::int64_t amount) {
     if (amount > 0 && !args_.ignores(cluster_.resources().name(id)))
       last_.wanted.push_back({id, amount});
@@ -66,8 +66,8 @@ void ReservationMatcher::findNodes() const {
     for (const NodeId node : book_.nodesOf(owners)) last_.nodes.insert(node);
 }
 
-bool ReservationMatcher::matchesAffinity(const PodMatch& match,
-                                         const ReservationEntry& reservation) const {
+bool ReservationMatcher::matchesAffinity(const PodMatch& match, const ReservationEntry& reservation,
+                                         NodeId at) const {
   const ReservationWish& wish = match.wish;
   if (wish.labels.empty() && !wish.terms) return true;
   const api::StringMap& own = reservation.object->metadata.labels;
@@ -76,7 +76,8 @@ bool ReservationMatcher::matchesAffinity(const PodMatch& match,
            (!wish.terms || wish.terms->matches(labels, reservation.name()).value_or(false));
   };
   if (omitNodeLabels_) return holds(own);
-  const auto& node = cluster_.node(reservation.node).object;
+  if (at == kNoNode) return holds(own);
+  const auto& node = cluster_.node(at).object;
   if (!node) return holds(own);
   api::StringMap labels = node->metadata.labels;
   for (const auto& [key, value] : own) labels.insert_or_assign(key, value);
@@ -88,6 +89,13 @@ MatchVerdict ReservationMatcher::judge(const PodMatch& match, const ReservationE
   const ReservationWish& wish = match.wish;
   if (wish.ignoresReservations) return MatchVerdict::Matched;
   if (!std::ranges::binary_search(match.owners, reservation.owners)) return MatchVerdict::NotOwner;
+  return judgeWish(match, reservation, reservation.node, taint);
+}
+
+MatchVerdict ReservationMatcher::judgeWish(const PodMatch& match,
+                                           const ReservationEntry& reservation, NodeId node,
+                                           const api::Taint** taint) const {
+  const ReservationWish& wish = match.wish;
   const auto exact = [&] {
     return !wish.exact || matchesExactly(*wish.exact, match.requests, reservation.allocatable);
   };
@@ -104,7 +112,7 @@ MatchVerdict ReservationMatcher::judge(const PodMatch& match, const ReservationE
       return MatchVerdict::Taint;
     }
   }
-  if (!matchesAffinity(match, reservation)) return MatchVerdict::Affinity;
+  if (!matchesAffinity(match, reservation, node)) return MatchVerdict::Affinity;
   return exact() ? MatchVerdict::Matched : MatchVerdict::NotExact;
 }
 
@@ -125,6 +133,11 @@ bool ReservationMatcher::concerns(const PodMatch& match,
   });
 }
 
+bool ReservationMatcher::concerns(const PodInfo& pod, const ReservationEntry& reservation) const {
+  return std::ranges::any_of(reservation.names,
+                             [&](ResourceId id) { return pod.request.amount(id) > 0; });
+}
+
 // The node counts for each reservation what it reserves or what its owners ask for, whichever is
 // more. To a pod that uses this one the rest of it is free, and of all others nothing is.
 void ReservationMatcher::addNodeShortage(const PodMatch& match, const PodInfo& pod, NodeId node,
@@ -143,19 +156,20 @@ void ReservationMatcher::addNodeShortage(const PodMatch& match, const PodInfo& p
   }
 }
 
-void ReservationMatcher::addReservationShortage(const PodInfo& pod,
+void ReservationMatcher::addReservationShortage(const Resources& amount, std::size_t pods,
                                                 const ReservationEntry& reservation, bool detailed,
                                                 Shortage& shortage) const {
   const auto owners = static_cast<std::int64_t>(reservation.use->owners);
-  if (reservation.pods && owners + 1 > *reservation.pods) {
+  const auto more = static_cast<std::int64_t>(pods);
+  if (reservation.pods && owners + more > *reservation.pods) {
     shortage.ofReservation.push_back(reservationReason(
-        detailed ? fmt::format("Too many pods, requested: 1, used: {}, capacity: {}", owners,
+        detailed ? fmt::format("Too many pods, requested: {}, used: {}, capacity: {}", more, owners,
                                *reservation.pods)
                  : "Too many pods"));
   }
   for (const ResourceId id : reservation.names) {
     const std::string& name = cluster_.resources().name(id);
-    const std::int64_t requested = pod.request.amount(id);
+    const std::int64_t requested = amount.amount(id);
     if (requested <= 0 || args_.ignores(name)) continue;
     const std::int64_t capacity = reservation.room.amount(id) - reservation.reserved.amount(id);
     const std::int64_t used = reservation.use->requests.amount(id);
@@ -173,8 +187,17 @@ ReservationMatcher::Shortage ReservationMatcher::shortage(const PodMatch& match,
   Shortage shortage;
   addNodeShortage(match, pod, reservation.node, &reservation, matched, counted, shortage);
   if (reservation.policy == AllocatePolicy::Restricted)
-    addReservationShortage(pod, reservation, match.wish.name == reservation.name(), shortage);
+    addReservationShortage(pod.request, 1, reservation, match.wish.name == reservation.name(),
+                           shortage);
   return shortage;
+}
+
+std::vector<std::string> ReservationMatcher::shortageWithin(const ReservationEntry& reservation,
+                                                            const Resources& amount,
+                                                            std::size_t pods) const {
+  Shortage shortage;
+  addReservationShortage(amount, pods, reservation, false, shortage);
+  return {shortage.ofReservation.begin(), shortage.ofReservation.end()};
 }
 
 ReservationMatcher::Shortage ReservationMatcher::shortageOfNode(const PodMatch& match,

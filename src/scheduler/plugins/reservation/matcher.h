@@ -57,6 +57,9 @@ class ReservationMatcher {
   // `taint` is set with the verdict Taint.
   MatchVerdict judge(const PodMatch& match, const ReservationEntry& reservation,
                      const api::Taint** taint = nullptr) const;
+  // The same of a reservation that could be on the node, without asking who its owners are.
+  MatchVerdict judgeWish(const PodMatch& match, const ReservationEntry& reservation, NodeId node,
+                         const api::Taint** taint = nullptr) const;
   using Matched = boost::container::small_vector<const ReservationEntry*, 4>;
   // Those of the node that the pod may use.
   Matched matchedOn(const PodMatch& match, NodeId node) const;
@@ -76,17 +79,23 @@ class ReservationMatcher {
                           std::size_t matched, bool counted) const;
   // Whether the reservation has anything that the pod asks for.
   bool concerns(const PodMatch& match, const ReservationEntry& reservation) const;
+  bool concerns(const PodInfo& pod, const ReservationEntry& reservation) const;
+  // Why so much, of so many pods, is more than what is left of the reservation; nothing when it fits.
+  std::vector<std::string> shortageWithin(const ReservationEntry& reservation,
+                                          const Resources& amount, std::size_t pods) const;
   // 0 to 100: how full it would be.
   std::int64_t fullness(const PodInfo& pod, const ReservationEntry& reservation) const;
 
  private:
-  bool matchesAffinity(const PodMatch& match, const ReservationEntry& reservation) const;
+  bool matchesAffinity(const PodMatch& match, const ReservationEntry& reservation,
+                       NodeId node) const;
   // `reservation`: nullptr is the node alone.
   void addNodeShortage(const PodMatch& match, const PodInfo& pod, NodeId node,
                        const ReservationEntry* reservation, std::size_t matched, bool counted,
                        Shortage& shortage) const;
-  void addReservationShortage(const PodInfo& pod, const ReservationEntry& reservation,
-                              bool detailed, Shortage& shortage) const;
+  void addReservationShortage(const Resources& amount, std::size_t pods,
+                              const ReservationEntry& reservation, bool detailed,
+                              Shortage& shortage) const;
 
   const ReservationBook& book_;
   const Cluster& cluster_;

@@ -25,6 +25,14 @@ namespace {
 constexpr std::int64_t kOrdered = 1000;
 constexpr int kMostOrders = 40;
 
+// Sets the pod's annotation, or takes it away.
+json::value annotationPatch(const std::string& uid, json::value text) {
+  json::object annotations;
+  annotations[json::string(model::kAnnotationReservationAllocated)] = std::move(text);
+  return json::object{
+      {"metadata", json::object{{"uid", uid}, {"annotations", std::move(annotations)}}}};
+}
+
 }  // namespace
 
 std::int64_t ReservationPlugin::preference(const PodInfo& pod,
@@ -72,6 +80,8 @@ std::string ReservationPlugin::nominationOf(const PodInfo& pod, NodeId node, boo
 }
 
 Status ReservationPlugin::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId>) {
+  if (book_.isReservePod(pod))
+    return PreAllocation::allowed(pod) && book_.find(pod.uid()) ? Status{} : Status::skip();
   const PodMatch& match = matcher_.of(pod);
   const bool none = match.owners.empty() || match.wish.ignoresReservations;
   return none ? Status::skip() : Status{};
@@ -79,6 +89,11 @@ Status ReservationPlugin::preScore(CycleState&, const PodInfo& pod, std::span<co
 
 Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
                                 std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
+  if (const ReservationPtr own = book_.isReservePod(pod) ? book_.find(pod.uid()) : nullptr) {
+    for (std::size_t n = 0; n < nodes.size(); ++n)
+      scores[n] = preAllocation_.score(*own, preAllocation_.choose(pod, *own, nodes[n], false));
+    return {};
+  }
   const PodMatch& match = matcher_.of(pod);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     scores[n] = 0;
@@ -97,7 +112,7 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
 }
 
 Status ReservationPlugin::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
-  if (book_.isReservePod(*pod)) return {};
+  if (book_.isReservePod(*pod)) return takeOver(pod, node);
   const PodMatch& match = matcher_.of(*pod);
   if (!match.matchesAnything() && !match.wish.required) return {};
   if (match.wish.ignoresReservations) return {};
@@ -118,7 +133,26 @@ Status ReservationPlugin::grant(const PodPtr& pod, NodeId node) {
   return {};
 }
 
+// They hold their share from now on, so that nobody else takes them over, or their room; it is written down
+// before the reservation becomes available.
+Status ReservationPlugin::takeOver(const PodPtr& pod, NodeId node) {
+  if (!PreAllocation::allowed(*pod)) return {};
+  const ReservationPtr own = book_.find(pod->uid());
+  if (!own) return {};
+  const PreAllocation::Choice choice = preAllocation_.choose(*pod, *own, node, true);
+  if (!choice.status.ok() || choice.pods.empty()) return choice.status;
+  cluster_.regrant(pod->uid(), book_.ledgerId(), ReservationLedger::grantOf({}));
+  for (const PodPtr& each : choice.pods)
+    book_.ledger().promise(cluster_, each->uid(), {own->uid(), own->name(), {}});
+  return {};
+}
+
 void ReservationPlugin::unreserve(CycleState& state, const PodPtr& pod, NodeId) {
+  if (book_.isReservePod(*pod)) {
+    std::vector<std::string> pods = book_.ledger().withdraw(cluster_, pod->uid());
+    if (!pods.empty() && handle_.api()) tasks_.spawn(dropTakenOver(std::move(pods), pod->uid()));
+    return;
+  }
   state.annotations().erase(model::kAnnotationReservationAllocated);
   // A binder that could not write it with the binding has written it before.
   if (handle_.api() && !pod->kind &&
@@ -144,13 +178,61 @@ Task<void> ReservationPlugin::dropStaleAnnotation(PodPtr pod) {
               patched.error().message);
 }
 
-// The annotation is there since Reserve, and travels with the binding.
-Status ReservationPlugin::preBindPreFlight(CycleState&, const PodPtr&, NodeId) {
-  return Status::skip();
+// A failed attempt may have written it for some.
+Task<void> ReservationPlugin::dropTakenOver(std::vector<std::string> pods,
+                                            std::string reservation) {
+  for (const std::string& uid : pods) {
+    const Cluster::PodRecord* record = cluster_.findPod(uid);
+    if (!record) continue;
+    const api::ObjectKey key = api::keyOf(record->info->pod->metadata);
+    auto reading = kube::get<api::Pod>(*handle_.api(), key);
+    const Result<api::Pod> now = co_await reading;
+    if (!now || now->metadata.uid != uid) continue;
+    const std::string* text =
+        api::findIn(now->metadata.annotations, model::kAnnotationReservationAllocated);
+    if (!text || text->find(reservation) == std::string::npos) continue;
+    auto patching =
+        kube::mergePatch(*handle_.api(), api::Pod::kType, key, annotationPatch(uid, nullptr));
+    const Result<json::value> patched = co_await patching;
+    if (!patched && patched.error().code != ErrorCode::NotFound)
+      log::warn("pod {}/{} keeps the annotation of a reservation that was not placed: {}",
+                key.namespace_, key.name, patched.error().message);
+  }
 }
 
-Task<Status> ReservationPlugin::preBind(CycleState&, PodPtr, NodeId) {
+Task<Status> ReservationPlugin::writeTakenOver(PodPtr pod) {
+  const ReservationPtr own = book_.find(pod->uid());
+  if (!own || !handle_.api()) co_return Status{};
+  const api::ReservationAllocated allocated{own->name(), own->uid()};
+  const std::string text = toJson(api::encode(allocated));
+  std::vector<std::pair<std::string, api::ObjectKey>> pods;
+  for (const auto& [uid, share] : book_.ledger().promises()) {
+    const Cluster::PodRecord* record = cluster_.findPod(uid);
+    if (share.reservation == pod->uid() && record)
+      pods.emplace_back(uid, api::keyOf(record->info->pod->metadata));
+  }
+  for (const auto& [uid, key] : pods) {
+    auto patching = kube::mergePatch(*handle_.api(), api::Pod::kType, key,
+                                     annotationPatch(uid, json::string(text)));
+    const Result<json::value> patched = co_await patching;
+    if (!patched)
+      co_return Status::of(Error(patched.error()).within("taking over pod " + key.name));
+  }
   co_return Status{};
+}
+
+// The annotation of a pod is there since Reserve, and travels with the binding. Those of pods that a
+// reservation takes over are written here.
+Status ReservationPlugin::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {
+  const bool writes = book_.isReservePod(*pod) && PreAllocation::allowed(*pod);
+  return writes ? Status{} : Status::skip();
+}
+
+Task<Status> ReservationPlugin::preBind(CycleState&, PodPtr pod, NodeId) {
+  if (!book_.isReservePod(*pod)) co_return Status{};
+  auto writing = writeTakenOver(pod);
+  Status written = co_await writing;
+  co_return written;
 }
 
 Task<Status> ReservationPlugin::bind(CycleState& state, PodPtr pod, std::string nodeName) {

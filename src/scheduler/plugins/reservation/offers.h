@@ -60,6 +60,9 @@ class ReservationsOffer {
   // pod is on the node already. Who comes before the Reservation plugin in Reserve learns from it whose
   // things to take: it chooses by the same rules.
   virtual std::string nominationOf(const PodInfo& pod, NodeId node, bool counted) const = 0;
+  // The pods of the node that a reserve pod would take over (pre-allocation), as things are: what they hold of
+  // CPUs and devices has to be part of what it gets.
+  virtual std::vector<PodPtr> takenOver(const PodInfo& reservePod, NodeId node) const = 0;
   // The one that the pod uses, once Reserve has chosen; "" for none.
   virtual std::string reservationOf(const std::string& podUid) const = 0;
 };

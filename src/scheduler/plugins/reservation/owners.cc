@@ -60,6 +60,18 @@ bool OwnerMatcher::matches(const api::Pod& pod) const {
   return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.matches(pod); });
 }
 
+bool OwnerMatcher::matchesByLabels(const api::Pod& pod) const {
+  const auto selects = [&](const Entry& entry) {
+    return entry.owner.labelSelector && entry.labels.matches(pod.metadata.labels);
+  };
+  return std::ranges::any_of(entries_, selects) && matches(pod);
+}
+
+bool OwnerIndex::selectsByLabels(OwnersId id, const api::Pod& pod) const {
+  const auto list = lists_.find(id);
+  return list != lists_.end() && list->second.matcher.matchesByLabels(pod);
+}
+
 std::vector<std::vector<OwnersId>*> OwnerIndex::placesOf(const OwnerMatcher::Entry& entry) {
   if (const auto& object = entry.owner.object) {
     if (!object->uid.empty()) return {&podUids_[object->uid]};

@@ -32,6 +32,8 @@ class OwnerMatcher {
   // The error names the entry and its field.
   static Result<OwnerMatcher> compile(const api::List<api::ReservationOwner>& owners);
   bool matches(const api::Pod& pod) const;
+  // Whether it does, and the labels of an entry that asks for any do.
+  bool matchesByLabels(const api::Pod& pod) const;
 
  private:
   friend class OwnerIndex;
@@ -50,6 +52,8 @@ class OwnerIndex {
   OwnersId add(const api::List<api::ReservationOwner>& owners, std::string& error);
   void release(OwnersId id);
   bool empty() const { return lists_.empty(); }
+  // Whether the list matches the pod, and asks for labels that it has.
+  bool selectsByLabels(OwnersId id, const api::Pod& pod) const;
   // The lists that match the pod, ascending.
   std::vector<OwnersId> matching(const api::Pod& pod) const;
   // Rises when a list comes or goes.

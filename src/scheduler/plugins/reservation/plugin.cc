@@ -4,19 +4,26 @@
 
 #include "api/selector.h"
 #include "model/well_known.h"
+#include "scheduler/plugins/reservation/operating_pod.h"
 #include "scheduler/plugins/reservation/unit_kind.h"
 
 namespace koord::scheduler {
 
 namespace {
 
-constexpr const char* kNoPreAllocation =
-    "node(s) no pod match reservation with pre allocation required";
-
-bool needsPreAllocation(const PodInfo& reservePod) {
-  const std::string* required =
-      api::findIn(reservePod.pod->metadata.labels, model::kLabelPreAllocationRequired);
-  return required && *required == "true";
+// What pre-allocation goes by, of the reservation and not of its reserve pod.
+void signPreAllocation(const PodInfo& pod, const ReservationPtr& reservation,
+                       Signature& signature) {
+  signature.add(static_cast<std::int64_t>(PreAllocation::allowed(pod)));
+  signature.add(static_cast<std::int64_t>(PreAllocation::demanded(pod)));
+  if (!reservation || !PreAllocation::allowed(pod)) return;
+  signature.add(pod.uid());
+  signature.add(reservation->object->metadata.generation);
+  for (const auto key :
+       {model::kAnnotationReservationRestrictedOptions, model::kAnnotationNodeReservation}) {
+    const std::string* text = api::findIn(reservation->object->metadata.annotations, key);
+    signature.add(text ? *text : "");
+  }
 }
 
 }  // namespace
@@ -27,6 +34,8 @@ ReservationPlugin::ReservationPlugin(Handle& handle, const ReservationArgs& args
       book_(ReservationBook::of(handle)),
       args_(args),
       matcher_(book_, cluster_, args, handle.enabled("OmitNodeLabelsForReservation")),
+      preAllocation_(book_, matcher_, cluster_, args),
+      selectorIndex_(book_, cluster_, args),
       random_(handle.random()),
       dryRun_(handle, rules_),
       evictions_(evictionsOf(handle)) {}
@@ -49,13 +58,14 @@ void ReservationPlugin::sign(const PodInfo& pod, Signature& signature) const {
     const std::string* node =
         api::findIn(pod.pod->metadata.annotations, model::kAnnotationReservationNode);
     signature.add(node ? *node : "");
-    signature.add(static_cast<std::int64_t>(needsPreAllocation(pod)));
     const ReservationPtr reservation = book_.find(pod.uid());
     signature.add(
         static_cast<std::int64_t>(reservation ? reservation->policy : AllocatePolicy::Default));
+    signPreAllocation(pod, reservation, signature);
     return;
   }
   const PodMatch& match = matcher_.of(pod);
+  signature.add(static_cast<std::int64_t>(isOperatingPod(*pod.pod)));
   signature.add(static_cast<std::int64_t>(match.owners.size()));
   for (const OwnersId owners : match.owners) signature.add(std::int64_t{owners});
   ReservationWish::sign(*pod.pod, signature);
@@ -68,14 +78,33 @@ std::uint64_t ReservationPlugin::epoch(const CycleState&, const PodInfo& pod) co
 }
 
 std::uint64_t ReservationPlugin::preFilterEpoch(const PodInfo& pod) const {
+  // Which nodes have somebody to take over may change with any pod.
+  if (book_.isReservePod(pod)) return PreAllocation::demanded(pod) ? cluster_.changeEnd() : 0;
   return matcher_.of(pod).wish.required ? book_.version() : 0;
 }
 
 bool ReservationPlugin::hasCredits(const PodInfo& pod) const {
+  if (book_.isReservePod(pod)) return PreAllocation::allowed(pod);
   return matcher_.of(pod).matchesAnything();
 }
 
+// The room of those whom it could take over. Which of them it may, and how many, Filter says.
+bool ReservationPlugin::addTakeable(const PodInfo& pod, NodeId node, NodeCredit& credit) const {
+  const ReservationPtr own = book_.find(pod.uid());
+  if (!own || !PreAllocation::allowed(pod) || !preAllocation_.refusal(*own).empty()) return false;
+  const std::vector<PodPtr> pods = preAllocation_.candidates(*own, node);
+  for (const PodPtr& each : pods) {
+    credit.amount.add(each->request);
+    credit.nonZeroCpu += each->nonZeroCpu;
+    credit.nonZeroMemory += each->nonZeroMemory;
+    credit.pods += 1;
+    credit.ports.insert(credit.ports.end(), each->ports.begin(), each->ports.end());
+  }
+  return !pods.empty();
+}
+
 bool ReservationPlugin::addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const {
+  if (book_.isReservePod(pod)) return addTakeable(pod, node, credit);
   const PodMatch& match = matcher_.of(pod);
   if (!match.mayMatchOn(node)) return false;
   bool any = false;
@@ -108,6 +137,15 @@ bool ReservationPlugin::addCredit(const PodInfo& pod, NodeId node, NodeCredit& c
 
 std::vector<std::pair<NodeId, PodPtr>> ReservationPlugin::hidden(const PodInfo& pod) const {
   std::vector<std::pair<NodeId, PodPtr>> reservePods;
+  if (book_.isReservePod(pod)) {
+    const ReservationPtr own = book_.find(pod.uid());
+    if (!own || !PreAllocation::allowed(pod) || !preAllocation_.refusal(*own).empty()) return {};
+    cluster_.live().forEach([&](NodeId node) {
+      for (PodPtr& each : preAllocation_.candidates(*own, node))
+        reservePods.emplace_back(node, std::move(each));
+    });
+    return reservePods;
+  }
   const PodMatch& match = matcher_.of(pod);
   if (!match.matchesAnything()) return reservePods;
   for (const auto& [name, reservation] : book_.all()) {
@@ -120,16 +158,15 @@ std::vector<std::pair<NodeId, PodPtr>> ReservationPlugin::hidden(const PodInfo& 
 }
 
 PreFilterResult ReservationPlugin::preFilter(CycleState&, const PodInfo& pod) {
-  if (book_.isReservePod(pod)) {
-    // Room that running pods hold is not taken over, so nobody can be.
-    return {needsPreAllocation(pod) ? Status::unresolvable(kNoPreAllocation) : Status{}, {}};
-  }
+  if (book_.isReservePod(pod)) return preFilterReservePod(pod);
   const PodMatch& match = matcher_.of(pod);
   if (!match.wish.error.empty()) return {Status::error(match.wish.error), {}};
   if (!match.wish.required) {
-    const bool judged = !match.owners.empty() && !match.wish.ignoresReservations;
+    const bool judged =
+        (!match.owners.empty() && !match.wish.ignoresReservations) || isOperatingPod(*pod.pod);
     return {judged ? Status{} : Status::skip(), {}};
   }
+  selectorIndex_.count(match.wish);
   const api::RequiredNodeAffinity demanded(pod.pod->spec);
   std::set<std::string> nodes;
   for (const auto& [name, reservation] : book_.all()) {
@@ -161,13 +198,17 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
   };
   // Upstream waits for pods that go and for reservations only; but room comes with nodes, too, and
   // a pod can come to be owner of something.
-  const auto onPod = [](const PodInfo& pod, const ClusterEvent& event) {
+  const auto onPod = [this](const PodInfo& pod, const ClusterEvent& event) {
+    if (book_.isReservePod(pod) && PreAllocation::allowed(pod)) return Hint::Queue;
+    if (event.newPod && isOperatingPod(*event.newPod->pod)) return Hint::Queue;
+    if (event.actions & (action::kAdd | action::kUpdateOther)) return Hint::Skip;
     if (!event.newPod || event.newPod->uid() == pod.uid()) return Hint::Queue;
     const bool elsewhere = !event.oldPod || event.newPod->pod->spec.nodeName.empty();
     return elsewhere || event.oldPod->request == event.newPod->request ? Hint::Skip : Hint::Queue;
   };
   using namespace action;
-  return {{EventResource::Pod, kDelete | kUpdatePodScaleDown | kUpdatePodLabel, "", onPod},
+  return {{EventResource::Pod,
+           kAdd | kDelete | kUpdatePodScaleDown | kUpdatePodLabel | kUpdateOther, "", onPod},
           {EventResource::Node,
            kAdd | kUpdateNodeAllocatable | kUpdateNodeLabel | kUpdateNodeTaint,
            "",
@@ -192,6 +233,14 @@ std::vector<ReservationOnNode> ReservationPlugin::otherReservations(const PodInf
     if (std::ranges::find(matched, reservation.get()) == matched.end())
       others.push_back(shownTo(*reservation));
   return others;
+}
+
+std::vector<PodPtr> ReservationPlugin::takenOver(const PodInfo& reservePod, NodeId node) const {
+  if (!book_.isReservePod(reservePod) || !PreAllocation::allowed(reservePod)) return {};
+  const ReservationPtr own = book_.find(reservePod.uid());
+  if (!own || !preAllocation_.refusal(*own).empty()) return {};
+  const bool counted = cluster_.findPod(reservePod.uid()) != nullptr;
+  return preAllocation_.choose(reservePod, *own, node, counted).pods;
 }
 
 std::string ReservationPlugin::reservationOf(const std::string& podUid) const {

@@ -13,6 +13,8 @@
 #include "scheduler/plugins/reservation/controller.h"
 #include "scheduler/plugins/reservation/matcher.h"
 #include "scheduler/plugins/reservation/offers.h"
+#include "scheduler/plugins/reservation/pre_allocation.h"
+#include "scheduler/plugins/reservation/selector_index.h"
 #include "scheduler/preemption/dry_run.h"
 #include "scheduler/preemption/evictions.h"
 
@@ -96,11 +98,15 @@ class ReservationPlugin final : public Plugin,
                                                      NodeId node) const override;
   std::vector<ReservationOnNode> otherReservations(const PodInfo& pod, NodeId node) const override;
   std::string nominationOf(const PodInfo& pod, NodeId node, bool counted) const override;
+  std::vector<PodPtr> takenOver(const PodInfo& reservePod, NodeId node) const override;
   std::string reservationOf(const std::string& podUid) const override;
 
  private:
   // filter.cc
   Status filterReservePod(const PodInfo& pod, NodeFilter& nodes) const;
+  // Whether a reservation of this policy cannot be on the node, because of another one there.
+  bool conflicts(AllocatePolicy own, NodeId node) const;
+  PreFilterResult preFilterReservePod(const PodInfo& pod) const;
   // What one node answers: Success, or the rejection.
   Status judge(const PodInfo& pod, const PodMatch& match, NodeId node) const;
   // Whether the reservation itself takes the pod.
@@ -109,11 +115,18 @@ class ReservationPlugin final : public Plugin,
                                       bool counted, bool nominating) const;
   ReservationOnNode shownTo(const ReservationEntry& reservation) const;
 
+  // plugin.cc
+  bool addTakeable(const PodInfo& pod, NodeId node, NodeCredit& credit) const;
+
   // nominate.cc
   // The reservation of the node that the pod is to use; nullptr: none.
   const ReservationEntry* nominate(const PodInfo& pod, NodeId node, bool counted) const;
   std::int64_t preference(const PodInfo& pod, const ReservationEntry& reservation) const;
   Task<void> dropStaleAnnotation(PodPtr pod);
+  // The pods that are taken over with it.
+  Status takeOver(const PodPtr& pod, NodeId node);
+  Task<Status> writeTakenOver(PodPtr pod);
+  Task<void> dropTakenOver(std::vector<std::string> pods, std::string reservation);
 
   // post_filter.cc
   std::vector<std::string> reasonsFor(const PodInfo& pod, const Diagnosis& diagnosis) const;
@@ -136,6 +149,8 @@ class ReservationPlugin final : public Plugin,
   ReservationBook& book_;
   const ReservationArgs args_;
   ReservationMatcher matcher_;
+  const PreAllocation preAllocation_;
+  SelectorIndex selectorIndex_;
   Random random_;
   const ReservationPreemptionRules rules_;
   DryRun dryRun_;

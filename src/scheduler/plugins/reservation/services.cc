@@ -85,7 +85,8 @@ json::object ReservationPlugin::describe(const ReservationEntry& reservation) co
   json::object item{
       {"name", reservation.name()},
       {"uid", reservation.uid()},
-      {"kind", "Reservation"},
+      {"namespace", reservation.object->metadata.namespace_},
+      {"kind", reservation.operating ? "Pod" : "Reservation"},
       {"available", reservation.available},
       {"allocateOnce", reservation.allocateOnce},
       {"allocatable",
@@ -184,6 +185,7 @@ std::string ReservationPlugin::whyUnused(const PodInfo& pod, const PodMatch& mat
     default:
       break;
   }
+  if (!reservation.available && reservation.operating) return "it does not run, or is not ready";
   if (!reservation.available) return fmt::format("its phase is {}", phaseOf(*reservation.object));
   if (reservation.allocateOnce && reservation.use->owners > 0)
     return "its one owner has it (allocateOnce)";
@@ -262,19 +264,17 @@ std::vector<ServicePlugin::Route> ReservationPlugin::routes() {
            [this](const std::string& name) { return reservationNamed(name); }},
           {"explain/", "explain/:namespace/:name",
            [this](const std::string& pod) { return explain(pod); }},
-          {"reservationSelectorIndex", "reservationSelectorIndex",
-           [this](const std::string&) -> Result<json::value> {
-             json::array prefixes, keys;
-             for (const auto& prefix : args_.indexKeyPrefixes)
-               prefixes.push_back(json::string(prefix));
-             for (const auto& key : args_.indexKeys) keys.push_back(json::string(key));
-             return json::value(json::object{
-                 {"enabled", false}, {"prefixes", std::move(prefixes)}, {"keys", std::move(keys)}});
+          {"reservationSelectorIndex",
+           "reservationSelectorIndex",
+           {},
+           [this](const std::string&, const api::StringMap& query) -> Result<json::value> {
+             const std::string* detail = api::findIn(query, "detail");
+             return json::value(selectorIndex_.show(detail && *detail == "true"));
            }}};
 }
 
 std::string ReservationPlugin::metrics() const {
-  if (book_.all().empty()) return "";
+  if (book_.all().empty()) return selectorIndex_.metrics();
   std::string phases =
       "# HELP scheduler_reservation_status_phase 1 for the phase that a reservation is in\n"
       "# TYPE scheduler_reservation_status_phase gauge\n";
@@ -289,6 +289,7 @@ std::string ReservationPlugin::metrics() const {
         label(reservation.name()), label(resource), type, unit, value);
   };
   for (const auto& [name, reservation] : book_.all()) {
+    if (reservation->operating) continue;
     const std::string_view is = phaseOf(*reservation->object);
     for (const std::string_view phase :
          {"Pending", "Available", "Waiting", "Succeeded", "Failed"}) {
@@ -310,7 +311,7 @@ std::string ReservationPlugin::metrics() const {
       if (all > 0) add("utilization", *reservation, resource, "ratio", used / all);
     }
   }
-  return phases + resources;
+  return phases + resources + selectorIndex_.metrics();
 }
 
 }  // namespace koord::scheduler

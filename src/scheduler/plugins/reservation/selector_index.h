@@ -1,0 +1,50 @@
+#pragma once
+
+// The selector index as upstream shows it: which reservations that can be used have a label by which pods may
+// select them (args reservationSelectorIndex). Nothing depends on it here, where reservations are found by
+// their owners; it is worked out when somebody asks, and counted as upstream counts its queries.
+
+#include <array>
+
+#include "base/json.h"
+#include "scheduler/plugins/reservation/args.h"
+#include "scheduler/plugins/reservation/matcher.h"
+
+namespace koord::scheduler {
+
+class SelectorIndex {
+ public:
+  SelectorIndex(const ReservationBook& book, const Cluster& cluster, ReservationArgs args)
+      : book_(book), cluster_(cluster), args_(std::move(args)) {}
+
+  // What /reservationSelectorIndex answers; `detail`: with the uids by node.
+  json::object show(bool detail) const;
+  // A pod asks for reservations by labels. Costs a walk over all reservations, where it is enabled.
+  void count(const ReservationWish& wish);
+  std::string metrics() const;
+
+ private:
+  // The uids of usable reservations by node.
+  using Bucket = std::map<std::string, std::vector<std::string>>;
+  struct Buckets {
+    std::size_t reservations = 0;
+    std::map<std::string, Bucket> byPrefix;
+    std::map<std::string, std::map<std::string, Bucket>> byKeyValue;
+  };
+  static constexpr int kSteps = 16;  // of the histogram: 1, 2, 4, ...
+
+  Buckets buckets() const;
+  // The prefix of the arguments that the label begins with; "" for none.
+  std::string prefixOf(const std::string& key) const;
+  bool isKey(const std::string& key) const;
+
+  const ReservationBook& book_;
+  const Cluster& cluster_;
+  const ReservationArgs args_;
+  std::uint64_t hits_ = 0;
+  std::uint64_t misses_ = 0;
+  std::uint64_t candidates_ = 0;  // sum over hits that had some
+  std::array<std::uint64_t, kSteps + 1> counts_{};
+};
+
+}  // namespace koord::scheduler

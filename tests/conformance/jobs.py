@@ -109,15 +109,17 @@ def settle(store, world):
 
 def apply(cluster, verb, item, change):
     try:
+        if item["kind"] == "NodeMetric":
+            now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            item = {**item, "status": {**item["status"], "updateTime": now}}
         if verb == "create":
-            if item["kind"] == "NodeMetric":
-                now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-                item = {**item, "status": {**item["status"], "updateTime": now}}
             cluster.create(item)
             if item["kind"] == "Node":  # born with taints where its controllers are to look first
                 cluster.patch(item, {"spec": {"taints": None}})
         elif verb == "delete":
             cluster.delete(item)
+        elif verb == "status":
+            cluster.patch(item, {"status": item["status"]}, "status")
         else:
             cluster.patch(item, change)
     except ApiError as error:

@@ -17,7 +17,7 @@ class LoadWorld(JobWorld):
     def build(self):
         self.prefix = f"loads-{self.seed}"
         self.things[0]["metadata"]["name"] = self.prefix
-        self.placed = []
+        self.placed, self.measured = [], []
         for _ in range(self.random.randint(2, 4)):
             self.things += self.machine()
         self.steps = [self.step() for _ in range(self.random.randint(6, 10))]
@@ -31,7 +31,10 @@ class LoadWorld(JobWorld):
         node["cpu"] = cpu
         self.nodes.append(node)
         made = [{key: value for key, value in node.items() if key != "cpu"}]
-        return made + ([self.report(node)] if self.chance(0.8) else [])
+        if self.chance(0.2):
+            return made
+        self.measured.append(node)
+        return made + [self.report(node)]
 
     def limits(self):
         if self.chance(0.3):
@@ -69,9 +72,7 @@ class LoadWorld(JobWorld):
         return made
 
     def reported(self):
-        node = self.pick(*self.nodes)
-        made = self.report(node)
-        return [("delete", made, None), ("create", made, None)]
+        return [("status", self.report(self.pick(*self.measured)), None)] if self.measured else self.departure()
 
     def step(self):
         return self.pick(*[self.pods_of_a_class] * 5, self.reported, self.reported, self.departure)()

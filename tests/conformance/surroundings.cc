@@ -2,7 +2,10 @@
 // that is reached through a kubeconfig. With it, `koordctl test DIR --kubeconfig FILE` holds any scheduler against the
 // scenarios. It reads the CustomResourceDefinitions once, at its start.
 
+#include <algorithm>
+
 #include "api/core.h"
+#include "api/podgroup.h"
 #include "apiserver/registry/crd.h"
 #include "apiserver/registry/registry.h"
 #include "base/log.h"
@@ -16,6 +19,9 @@
 namespace {
 
 using namespace koord;
+using namespace std::chrono_literals;
+
+constexpr const char* kPodGroupProtection = "scheduling.k8s.io/podgroup-protection";
 
 const api::ResourceType kCrds{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                               "CustomResourceDefinition", false};
@@ -51,6 +57,42 @@ class Surroundings final : public kube::Running {
     controllers_.start();
     nodes_.start();
     pods_.start();
+    tasks_.spawn(releasePodGroups());
+  }
+
+  bool isNamed(const api::WorkloadPodGroup& group) const {
+    return std::ranges::any_of(pods_.objects(), [&](const auto& pod) {
+      const auto& named = pod->spec.schedulingGroup;
+      return pod->metadata.namespace_ == group.metadata.namespace_ && named &&
+             named->podGroupName == group.metadata.name;
+    });
+  }
+
+  // Kubernetes' own PodGroups, where the server has them, stay until no pod names them.
+  // kube-controller-manager sees to that; here they are looked at once a second.
+  Task<void> releasePodGroups() {
+    for (;;) {
+      auto pause = sleepFor(component_.executor(), 1s);
+      co_await pause;
+      auto listing = kube::list<api::WorkloadPodGroup>(component_.api(), "", "", "");
+      const auto groups = co_await listing;
+      if (!groups && groups.error().code == ErrorCode::NotFound) co_return;
+      if (!groups) continue;
+      for (const auto& group : groups->items) {
+        if (!group.metadata.deletionTimestamp || isNamed(group)) continue;
+        json::array others;
+        for (const auto& finalizer : group.metadata.finalizers)
+          if (finalizer != kPodGroupProtection) others.push_back(json::string(finalizer));
+        if (others.size() == group.metadata.finalizers.size()) continue;
+        json::object metadata{{"resourceVersion", group.metadata.resourceVersion},
+                              {"finalizers", std::move(others)}};
+        json::value patch = json::object{{"metadata", std::move(metadata)}};
+        auto patching = kube::mergePatch(component_.api(), api::WorkloadPodGroup::kType,
+                                         api::keyOf(group.metadata), std::move(patch));
+        const auto patched = co_await patching;
+        if (!patched) log::warn("PodGroup {}: {}", group.metadata.name, patched.error().message);
+      }
+    }
   }
 
   kube::Component& component_;

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "scheduler/framework/absent_plugin.h"
 #include "scheduler/framework/extender_verdicts.h"
 
 namespace koord::scheduler {
@@ -27,13 +26,6 @@ bool has(const std::vector<PluginRef>& list, const std::string& name) {
   return std::ranges::find(list, name, &PluginRef::name) != list.end();
 }
 
-template <class Point>
-bool extends(const Plugin& plugin, std::string_view point) {
-  if (const auto* absent = dynamic_cast<const AbsentPlugin*>(&plugin))
-    return absent->extends(point);
-  return dynamic_cast<const Point*>(&plugin) != nullptr;
-}
-
 // One extension point's final order: what overrides a multiPoint plugin, then multiPoint, then the
 // rest.
 template <class Point>
@@ -51,7 +43,7 @@ void expand(const ProfileConfig& config, std::string_view point,
     const auto it = instances.find(plugin.name);
     if (it == instances.end()) {
       errors.push_back(fmt::format("{}: {} \"{}\" does not exist", path, point, plugin.name));
-    } else if (!extends<Point>(*it->second, point)) {
+    } else if (!dynamic_cast<const Point*>(it->second)) {
       errors.push_back(
           fmt::format("{}: plugin \"{}\" does not extend {} plugin", path, plugin.name, point));
     }
@@ -146,20 +138,8 @@ void checkPoints(const Profile& profile, const ProfileConfig& config,
   }
 }
 
-// Takes out plugins that are not written yet, and those that no list names.
-void dropUnused(Profile& profile, const ProfileConfig& config,
-                const std::vector<PluginRef>& multiPoint) {
-  std::erase_if(profile.plugins, [&](const auto& plugin) {
-    if (!dynamic_cast<const AbsentPlugin*>(plugin.get())) return false;
-    const std::string name(plugin->name());
-    const bool asked =
-        has(multiPoint, name) || std::ranges::any_of(kExtensionPoints, [&](auto point) {
-          return has(setOf(config, point).enabled, name);
-        });
-    if (asked) profile.absent.push_back(name);
-    return true;
-  });
-
+// Takes out plugins that no list names.
+void dropUnused(Profile& profile, const std::vector<PluginRef>& multiPoint) {
   // A plugin takes part where some list names it; the others were only made to check their
   // arguments.
   std::set<std::string> active;
@@ -235,7 +215,7 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
     expand(config, point, multiPoint, instances, list, errors);
   });
   checkPoints(*profile, config, errors);
-  dropUnused(*profile, config, multiPoint);
+  dropUnused(*profile, multiPoint);
   collectRoles(*profile, config, errors);
   // Extenders cannot tell what they wait for.
   if (handle.extenders()) {

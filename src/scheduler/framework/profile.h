@@ -52,9 +52,6 @@ struct Profile {
   Extensions<PostBindPlugin> postBind;
   std::vector<PluginRegistration> registrations;
 
-  // Plugins that the configuration names and that are not written yet (absent_plugin.h).
-  std::vector<std::string> absent;
-
   // Every plugin once; the extensions point into these.
   std::vector<std::unique_ptr<Plugin>> plugins;
   std::vector<const Signed*> signedPlugins;

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/yaml.h"
 #include "scheduler/config/plugin_args.h"
-#include "scheduler/framework/absent_plugin.h"
 #include "scheduler/plugins/defaultpreemption/args.h"
 #include "scheduler/plugins/deviceshare/args.h"
 #include "scheduler/plugins/interpodaffinity/args.h"
@@ -152,12 +151,8 @@ TEST(Profile, the_shipped_configuration_has_plugins_in_upstreams_order) {
     for (const auto& extension : list) result.push_back(extension.name);
     return result;
   };
-  // Those that are there yet, in this order; what Kubernetes has itself comes first.
-  const auto expectLast = [&](const auto& list, const std::vector<std::string>& all) {
-    std::vector<std::string> expected = all;
-    std::erase_if(expected, [&](const std::string& name) {
-      return std::ranges::find(profile.absent, name) != profile.absent.end();
-    });
+  // In this order; what Kubernetes has itself comes first.
+  const auto expectLast = [&](const auto& list, const std::vector<std::string>& expected) {
     auto last = names(list);
     ASSERT_GE(last.size(), expected.size());
     last.erase(last.begin(), last.end() - static_cast<std::ptrdiff_t>(expected.size()));
@@ -175,19 +170,6 @@ TEST(Profile, the_shipped_configuration_has_plugins_in_upstreams_order) {
              {"NodeNUMAResource", "DeviceShare", "Reservation", "Coscheduling", "DefaultPreBind"});
   expectLast(profile.bind, {"Reservation", "DefaultBinder"});
   EXPECT_EQ(profile.queueSort.front().name, "PrioritySort");
-}
-
-TEST(Profile, names_of_plugins_that_are_not_there_yet_are_told) {
-  Registry registry = makeRegistry();
-  registry["NotYet"] = [](Fields&, Handle&) -> std::unique_ptr<Plugin> {
-    return std::make_unique<AbsentPlugin>("NotYet", std::vector<std::string_view>{"score"});
-  };
-  World world;
-  EXPECT_THAT(
-      world.configure(registry, configuration("{plugins: {score: {enabled: [{name: NotYet}]}}}")),
-      ElementsAre());
-  EXPECT_THAT(world.profile().absent, ElementsAre("NotYet"));
-  for (const auto& plugin : world.profile().plugins) EXPECT_NE(plugin->name(), "NotYet");
 }
 
 TEST(Profile, every_profile_writes_what_prebind_plugins_want) {

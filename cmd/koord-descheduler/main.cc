@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "descheduler/app/app.h"
-#include "descheduler/plugins/registry.h"
+#include "descheduler/app/plugin_table.h"
 
 // jemalloc reads it. The work is done by one thread, and what a cycle took is given back soon after.
 // MALLOC_CONF in the environment has the last word.
@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "koord-descheduler: %s\n", error.message.c_str());
     return 1;
   };
-  const koord::descheduler::Registry registry = koord::descheduler::makeRegistry();
+  const koord::descheduler::Registry registry = koord::descheduler::pluginTable();
   const auto prepared = koord::descheduler::resolve(line.flags(), flags, registry, component);
   if (!prepared) return refuse(prepared.error());
   if (!flags.writeConfigTo.empty()) {

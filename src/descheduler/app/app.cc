@@ -7,6 +7,7 @@
 #include "descheduler/config/bind_address.h"
 #include "kube/events.h"
 #include "kube/leader_election.h"
+#include "net/http_client.h"
 
 namespace koord::descheduler {
 

@@ -20,7 +20,7 @@ class Descheduler {
   struct Options {
     PreparedConfiguration prepared;
     std::function<bool(std::string_view)> gate = [](std::string_view) { return false; };
-    net::HttpClient* http = nullptr;
+    net::HttpTransport* http = nullptr;
     // Told once when the work cannot be begun; the process then ends.
     std::function<void(const Error& error)> onFatal = [](const Error&) {};
   };

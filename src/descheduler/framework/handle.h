@@ -11,7 +11,7 @@
 #include "kube/events.h"
 
 namespace koord::net {
-class HttpClient;
+class HttpTransport;
 }
 
 namespace koord::descheduler {
@@ -50,7 +50,7 @@ class Handle {
   virtual Duration interval() const = 0;  // between cycles; 0 = there is one cycle
   virtual bool gate(std::string_view feature) const = 0;
   // The component's client, for calls to other programs (koord-scheduler); null in tests.
-  virtual net::HttpClient* http() = 0;
+  virtual net::HttpTransport* http() = 0;
   // Ready nodes within the program's and the profile's selectors, with their pods, as they are now.
   virtual Nodes nodes() const = 0;
 };

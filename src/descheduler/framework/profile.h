@@ -24,7 +24,7 @@ struct Shared {
   Metrics& metrics;
   EvictionLimiter& limiter;
   Journal& journal;
-  net::HttpClient* http = nullptr;
+  net::HttpTransport* http = nullptr;
   std::function<bool(std::string_view)> gate;
   const PreparedConfiguration& prepared;
   std::uint64_t cycle = 0;
@@ -54,7 +54,7 @@ class Profile final : public Handle, private Evictor {
   bool dryRun() const override { return shared_.prepared.configuration.dryRun; }
   Duration interval() const override { return shared_.prepared.configuration.interval; }
   bool gate(std::string_view feature) const override { return shared_.gate(feature); }
-  net::HttpClient* http() override { return shared_.http; }
+  net::HttpTransport* http() override { return shared_.http; }
   Nodes nodes() const override;
 
  private:

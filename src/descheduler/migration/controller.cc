@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "descheduler/migration/keys.h"
-#include "net/http_client.h"
 
 namespace koord::descheduler {
 

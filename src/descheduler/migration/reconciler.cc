@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "descheduler/migration/keys.h"
 #include "descheduler/migration/reconciler_work.h"
 #include "kube/client.h"
@@ -105,6 +106,7 @@ void Reconciler::jobChanged(const JobPtr& before, const JobPtr& after) {
   } else {
     wakeups_.forget(job->metadata.name);
   }
+  if (!after && isOurs(*before)) tasks_.spawn(dropOrphan(before));
   // What one of those that move together does, the others wait for.
   const auto group = byGroup_.find(std::string(annotationOf(*job, kAnnotationMoveTogether)));
   if (group == byGroup_.end()) return;
@@ -233,7 +235,7 @@ Reconciler::Step Reconciler::begin(Work* work) {
 }
 
 Reconciler::Step Reconciler::end(Work* work, std::string reason, std::string message, bool tell) {
-  auto dropping = dropReservation(work);
+  auto dropping = dropReservation(work->job);
   auto dropped = co_await dropping;
   if (!dropped) co_return fail(std::move(dropped.error()));
   endWith(work->status, phase::kFailed, reason, message);
@@ -254,17 +256,33 @@ Reconciler::Step Reconciler::succeed(Work* work, std::string message) {
   co_return Next::Stop;
 }
 
-Task<Result<>> Reconciler::dropReservation(Work* work) {
+std::string Reconciler::ownReservationOf(const api::PodMigrationJob& job) const {
+  const auto& options = job.spec.reservationOptions;
+  if (options && options->reservationRef) {
+    // What it was made from is kept with the job, and says by whom.
+    const auto by = textAt(options->template_, "metadata", "labels", kLabelCreatedBy);
+    return by == kCreatedBy ? options->reservationRef->name : std::string();
+  }
+  const auto mode = job.spec.mode.empty() ? args_.defaultJobMode : job.spec.mode.view();
   // One that was not written down yet has the job's uid as its name, unless the template says another.
-  std::string name = work->reservationName();
-  if (name.empty() && !work->directly(args_) && isRunning(*work->job))
-    name = work->job->metadata.uid;
-  if (name.empty()) co_return Result<>();
-  const api::ObjectKey key{"", name};
+  return isRunning(job) && mode != "EvictDirectly" ? job.metadata.uid : std::string();
+}
+
+Task<Result<>> Reconciler::dropReservation(JobPtr job) {
+  const api::ObjectKey key{"", ownReservationOf(*job)};
+  if (key.name.empty()) co_return Result<>();
   auto deleting = kube::deleteObject(handle_.api(), api::Reservation::kType, key);
   auto deleted = co_await deleting;
   if (deleted || deleted.error().code == ErrorCode::NotFound) co_return Result<>();
   co_return fail(std::move(deleted.error()));
+}
+
+Task<void> Reconciler::dropOrphan(JobPtr job) {
+  auto dropping = dropReservation(job);
+  const auto dropped = co_await dropping;
+  if (!dropped)
+    log::warn("the reservation of job {}, which was deleted, stays until its time is over: {}",
+              job->metadata.name, dropped.error().message);
 }
 
 }  // namespace koord::descheduler

@@ -63,7 +63,10 @@ class Reconciler {
   // Over: the Reservation goes first. `tell`: with an event.
   Step end(Work* work, std::string reason, std::string message, bool tell = true);
   Step succeed(Work* work, std::string message);
-  Task<Result<>> dropReservation(Work* work);
+  // Of a job whose Reservation was made here; "" = it has none.
+  std::string ownReservationOf(const api::PodMigrationJob& job) const;
+  Task<Result<>> dropReservation(JobPtr job);
+  Task<void> dropOrphan(JobPtr job);
 
   // reconcile_reservation.cc
   Step holdRoom(Work* work);
@@ -100,6 +103,7 @@ class Reconciler {
   std::unordered_map<std::string, std::set<std::string>> byGroup_;        // that move together
   std::vector<std::unique_ptr<kube::WorkQueue>> workers_;
   Wakeups wakeups_;
+  TaskGroup tasks_;
 };
 
 }  // namespace koord::descheduler

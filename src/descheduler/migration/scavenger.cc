@@ -4,6 +4,7 @@
 
 #include "api/reservation.h"
 #include "base/log.h"
+#include "descheduler/migration/keys.h"
 #include "kube/client.h"
 
 namespace koord::descheduler {
@@ -40,7 +41,9 @@ Task<Result<>> Scavenger::sweep() {
       old.push_back(job);
   for (const JobPtr& job : old) {
     const auto& options = job->spec.reservationOptions;
-    if (options && options->reservationRef) {
+    // One that the user made is his.
+    if (options && options->reservationRef &&
+        textAt(options->template_, "metadata", "labels", kLabelCreatedBy) == kCreatedBy) {
       const api::ObjectKey key{"", options->reservationRef->name};
       auto deleting = kube::deleteObject(handle_.api(), api::Reservation::kType, key);
       auto deleted = co_await deleting;

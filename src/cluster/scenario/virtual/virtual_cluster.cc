@@ -12,7 +12,11 @@
 #include "base/virtual_loop.h"
 #include "cluster/controllers/controllers.h"
 #include "cluster/scenario/resolver.h"
+#include "cluster/scenario/virtual/direct_scheduler.h"
 #include "cluster/simnode/sim_nodes.h"
+#include "descheduler/app/plugin_table.h"
+#include "descheduler/framework/descheduler.h"
+#include "descheduler/framework/metrics.h"
 #include "kube/client.h"
 #include "manager/controllers.h"
 #include "manager/webhook/webhooks.h"
@@ -56,6 +60,14 @@ profiles:
     args: {resources: [nvidia.com/gpu]}
 )";
 
+// The controller of PodMigrationJobs, and no policy that would make any.
+std::string deschedulerConfiguration() {
+  return fmt::format(R"({{"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerConfiguration",
+      "profiles": [{{"name": "koord-descheduler", "pluginConfig": [{{"name": "MigrationController",
+        "args": {{"landing": {{"schedulerURL": "{}"}}}}}}]}}]}})",
+                     DirectScheduler::kUrl);
+}
+
 class VirtualCluster final : public Environment {
  public:
   explicit VirtualCluster(std::uint64_t seed) : random_(seed) {}
@@ -77,6 +89,7 @@ class VirtualCluster final : public Environment {
  private:
   Result<> openServer();
   Result<> startScheduler();
+  Result<> startDescheduler();
   void startManager();
   Task<void> createAll(const std::vector<json::value>* manifests, std::optional<Result<>>* result);
   Task<Result<>> create(const json::value& manifest);
@@ -98,11 +111,16 @@ class VirtualCluster final : public Environment {
   std::unique_ptr<scheduler::Scheduler> scheduler_;
   std::optional<scheduler::Informers> schedulerInformers_;
   std::optional<scheduler::ExplanationWriter> explanations_;
+  DirectScheduler toScheduler_;
+  descheduler::Registry deschedulerPlugins_ = descheduler::pluginTable();
+  descheduler::Metrics deschedulerMetrics_;
+  std::optional<descheduler::Descheduler> descheduler_;
 };
 
 // Watches end on the server's executor after their clients, and before the server.
 VirtualCluster::~VirtualCluster() {
   explanations_.reset();
+  descheduler_.reset();
   schedulerInformers_.reset();
   scheduler_.reset();
   manager_.reset();
@@ -215,6 +233,23 @@ Result<> VirtualCluster::startScheduler() {
   return {};
 }
 
+Result<> VirtualCluster::startDescheduler() {
+  std::vector<std::string> errors;
+  auto configuration = descheduler::readConfiguration(deschedulerConfiguration(), errors);
+  auto prepared = descheduler::prepare(std::move(configuration), deschedulerPlugins_, errors);
+  if (!errors.empty())
+    return fail(ErrorCode::Invalid, fmt::format("descheduler: {}", fmt::join(errors, "\n")));
+  toScheduler_.set(scheduler_.get());
+  descheduler::Descheduler::Options options;
+  options.prepared = std::move(prepared);
+  options.http = &toScheduler_;
+  options.onFatal = [](const Error& error) { log::error("descheduler: {}", error.message); };
+  descheduler_.emplace(*api_, loop_, random_.fork(), std::move(options), deschedulerPlugins_,
+                       deschedulerMetrics_);
+  descheduler_->start();
+  return {};
+}
+
 Result<> VirtualCluster::start(const std::vector<json::value>& manifests) {
   if (auto opened = openServer(); !opened) return opened;
   std::optional<Result<>> created;
@@ -234,9 +269,10 @@ Result<> VirtualCluster::start(const std::vector<json::value>& manifests) {
   simNodes_->start();
   startManager();
   if (auto started = startScheduler(); !started) return started;
+  if (auto started = startDescheduler(); !started) return started;
   const auto ready = [this] {
     return pods_->synced() && nodes_->synced() && webhooks_->synced() &&
-           schedulerInformers_->synced();
+           schedulerInformers_->synced() && descheduler_->started();
   };
   if (!loop_.advanceUntil(ready, kStartLimit)) {
     return fail(ErrorCode::Timeout,

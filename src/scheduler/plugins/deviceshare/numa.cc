@@ -93,7 +93,9 @@ NumaHints DeviceShare::numaHints(const PodInfo& pod, NodeId node) {
   const auto trialOn = [&](NumaMask mask) {
     if (tooFew(here->inventory, devices.demand, mask))
       return DeviceAnswer{DeviceAnswer::Outcome::Unresolvable, {kFewOnNuma}, {}};
-    return allocate(devices, pod, *here, {.affinity = mask, .reservations = reservations}).answer;
+    return allocate(devices, pod, *here,
+                    {.affinity = mask, .reservations = reservations, .takingOver = node})
+        .answer;
   };
   const DeviceAnswer best = trialOn(all);
   if (!best.ok()) return refused(asStatus(best));
@@ -118,8 +120,9 @@ Status DeviceShare::checkNuma(const PodInfo& pod, NodeId node, NumaMask affinity
   const PodDevices& devices = of(pod);
   if (args_.disableDeviceNUMATopologyAlignment || !here || !devices.wanted()) return {};
   const auto reservations = matched(pod, node);
-  return asStatus(
-      allocate(devices, pod, *here, {.affinity = affinity, .reservations = reservations}).answer);
+  return asStatus(allocate(devices, pod, *here,
+                           {.affinity = affinity, .reservations = reservations, .takingOver = node})
+                      .answer);
 }
 
 }  // namespace koord::scheduler

@@ -144,7 +144,8 @@ Status DeviceShare::judge(const PodDevices& devices, const PodInfo& pod, NodeId 
       return Status::unschedulable(quickReason(devices.demand, here->inventory));
   }
   const auto reservations = mayMatch ? matched(pod, node) : std::vector<ReservationOnNode>();
-  return statusOf(allocate(devices, pod, *here, {.reservations = reservations}).answer);
+  return statusOf(
+      allocate(devices, pod, *here, {.reservations = reservations, .takingOver = node}).answer);
 }
 
 Status DeviceShare::filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) {

@@ -95,6 +95,8 @@ class DeviceShare final : public Plugin,
     NumaMask affinity = kAnyNuma;
     // The matched reservations of the node that come into question; empty: the node alone.
     std::span<const ReservationOnNode> reservations;
+    // Set for a reserve pod: where it may take pods over.
+    NodeId takingOver = kNoNode;
   };
   struct Outcome {
     DeviceAnswer answer;
@@ -133,6 +135,10 @@ class DeviceShare final : public Plugin,
                             const ReservationOnNode& reservation, const Trial& trial) const;
   DeviceQuestion questionFor(const PodDevices& devices, const NodeDevices& node,
                              const DeviceOffer& offer, const Trial& trial) const;
+  // A reserve pod that takes pods over has to get what these have of its types; nullopt: they have nothing.
+  std::optional<DeviceAnswer> allocateAround(const PodDevices& devices, const PodInfo& pod,
+                                             const NodeDevices& node, const DeviceUse& use,
+                                             const Trial& trial) const;
   // What is left of the reservation but for the pod; nullopt: it holds no devices.
   std::optional<GivenDevices> leftOf(const PodInfo& pod, const NodeDevices& node,
                                      const std::string& reservation) const;

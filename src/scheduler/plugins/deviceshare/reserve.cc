@@ -22,9 +22,11 @@ Status DeviceShare::reserve(CycleState&, const PodPtr& pod, NodeId node) {
     const std::string nominated = reservations()->nominationOf(*pod, node, true);
     std::erase_if(usable, [&](const auto& reservation) { return reservation.uid != nominated; });
   }
-  Outcome outcome =
-      allocate(devices, *pod, *here,
-               {.reserving = true, .affinity = affinityOf(*pod, node), .reservations = usable});
+  Outcome outcome = allocate(devices, *pod, *here,
+                             {.reserving = true,
+                              .affinity = affinityOf(*pod, node),
+                              .reservations = usable,
+                              .takingOver = node});
   if (!outcome.answer.ok()) {
     const bool unresolvable = outcome.answer.outcome == DeviceAnswer::Outcome::Unresolvable;
     return {unresolvable ? Code::UnschedulableAndUnresolvable : Code::Unschedulable,
@@ -63,6 +65,9 @@ std::string DeviceShare::notThereAnyMore(const PodInfo& pod, NodeId node,
                            cluster_.node(node).name);
       const auto used = here.use.of(type).find(device.minor);
       if (used == here.use.of(type).end() || of(pod).ignoresReservations) continue;
+      // The pod that it takes over has it, too, and is told so after this.
+      if (pod.kind && api::findIn(pod.pod->metadata.annotations, model::kAnnotationIsPreAllocation))
+        continue;
       if (rules_ == DeviceRules::AsUpstream) continue;  // its rounding gives out more than there is
       if (!known->total.covers(used->second))
         return fmt::format("{} {} of node {} was given to another pod meanwhile", nameOf(type),

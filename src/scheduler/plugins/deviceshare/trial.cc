@@ -17,6 +17,9 @@ namespace koord::scheduler {
 
 namespace {
 
+constexpr const char* kNotTheirs =
+    "node(s) the devices of pods that are taken over are not among those of the reservation";
+
 std::vector<std::string> prefixed(std::vector<std::string> reasons) {
   for (std::string& reason : reasons) reason = "Reservation(s) " + reason;
   return reasons;
@@ -124,6 +127,35 @@ DeviceAnswer DeviceShare::allocateFrom(const PodDevices& devices, const NodeDevi
   return allocateWithin(devices, node, use, left, Within::Preferred, trial);
 }
 
+std::optional<DeviceAnswer> DeviceShare::allocateAround(const PodDevices& devices,
+                                                        const PodInfo& pod, const NodeDevices& node,
+                                                        const DeviceUse& use,
+                                                        const Trial& trial) const {
+  const ReservationsOffer* offer = pod.kind ? reservations() : nullptr;
+  if (!offer || trial.takingOver == kNoNode) return std::nullopt;
+  GivenDevices theirs;
+  bool any = false;
+  for (const PodPtr& other : offer->takenOver(pod, trial.takingOver)) {
+    const DeviceGrant* held = table_.grantOf(other->uid());
+    if (!held) continue;
+    for (const DeviceType type : kDeviceTypes) {
+      std::ranges::copy(at(held->given, type), std::back_inserter(at(theirs, type)));
+      any |= !at(held->given, type).empty();
+    }
+  }
+  if (!any) return std::nullopt;
+  DeviceAnswer answer = allocateFrom(devices, node, use, theirs, {}, trial);
+  if (!answer.ok()) return answer;
+  for (const DeviceType type : kDeviceTypes) {
+    const Minors given = minorsOf(at(answer.given, type));
+    const bool all = std::ranges::all_of(
+        at(theirs, type), [&](const GivenDevice& device) { return given.contains(device.minor); });
+    if (!at(answer.given, type).empty() && !all)
+      return DeviceAnswer{DeviceAnswer::Outcome::Unschedulable, {kNotTheirs}, {}};
+  }
+  return answer;
+}
+
 DeviceShare::Outcome DeviceShare::allocate(const PodDevices& devices, const PodInfo& pod,
                                            const NodeDevices& node, const Trial& trial) const {
   Outcome outcome;
@@ -148,7 +180,8 @@ DeviceShare::Outcome DeviceShare::allocate(const PodDevices& devices, const PodI
     std::ranges::move(prefixed(std::move(answer.reasons)),
                       std::back_inserter(outcome.ofReservations));
   }
-  outcome.answer = allocateOnNode(devices, node, use, trial);
+  auto around = allocateAround(devices, pod, node, use, trial);
+  outcome.answer = around ? *std::move(around) : allocateOnNode(devices, node, use, trial);
   return outcome;
 }
 

@@ -108,12 +108,15 @@ void NodeNumaResource::unreserve(CycleState& state, const PodPtr&, NodeId) {
 }
 
 // Somebody else may have given the same CPUs away since they were chosen: another scheduler, or this
-// one before it lost the lead. A reserve pod shares its CPUs with owners.
+// one before it lost the lead. A reserve pod shares its CPUs with owners, and so does a pod that stands for a
+// reservation.
 std::string NodeNumaResource::takenMeanwhile(const PodInfo& pod, const NumaGrant& grant,
                                              NodeId node) const {
   std::string taken;
+  const ReservationsOffer* offer = reservations();
+  const std::string reservation = offer ? offer->reservationOf(pod.uid()) : std::string();
   table_.forEachPod(node, [&](const PodInfo& other, const NumaGrant& theirs) {
-    if (other.uid() == pod.uid() || other.kind || pod.kind) return;
+    if (other.uid() == pod.uid() || other.kind || pod.kind || other.uid() == reservation) return;
     const CpuSet both = grant.cpus.intersect(theirs.cpus);
     if (!both.empty() && taken.empty())
       taken = fmt::format("CPUs {} have been given to {} meanwhile", both.toString(), other.key());

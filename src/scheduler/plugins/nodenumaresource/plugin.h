@@ -33,6 +33,7 @@ class NodeNumaResource final : public Plugin,
                                public ReservationFilterOffer,
                                public RemedyPlugin,
                                public PodFactsPlugin,
+                               public MetricsPlugin,
                                public ServicePlugin {
  public:
   static constexpr std::string_view kName = "NodeNUMAResource";
@@ -72,6 +73,7 @@ class NodeNumaResource final : public Plugin,
   // services.cc
   std::string remedyFor(const PodInfo& pod, NodeId node) const override;
   json::value factsOf(const PodInfo& pod) const override;
+  std::string metrics() const override;
   std::vector<Route> routes() override;
 
  private:

@@ -470,6 +470,8 @@ TEST(NodeNuma, tells_what_a_node_has) {
   EXPECT_EQ(toJson(*at(*answer, "remainingNUMANodeResources")),
             R"([{"node":0,"resources":{"cpu":"2","memory":"16Gi"}}])");
   EXPECT_EQ(textAt(at(*answer, "allocatedPods")->as_array()[0], "cpuset"), "0-1");
+  EXPECT_THAT(f.plugin->metrics(), HasSubstr("{node_name=\"a\",numa=\"0\",state=\"bound\"} 2\n"));
+  EXPECT_THAT(f.plugin->metrics(), HasSubstr("{node_name=\"a\",numa=\"0\",state=\"free\"} 2\n"));
 }
 
 TEST(NodeNuma, says_what_would_help) {

@@ -75,8 +75,11 @@ std::vector<NumaAmounts> without(const std::vector<NumaAmounts>& all,
 }  // namespace
 
 std::vector<ServicePlugin::Route> NodeNumaResource::routes() {
-  return {
-      {"nodes/", "nodes/:nodeName", [this](const std::string& name) { return describe(name); }}};
+  return {{"nodes/",
+           "nodes/:nodeName",
+           [this](const std::string& name) { return describe(name); },
+           {},
+           "NodeNUMAResources/cpuTopologyOptions/"}};
 }
 
 Result<json::value> NodeNumaResource::describe(const std::string& name) const {
@@ -124,6 +127,38 @@ Result<json::value> NodeNumaResource::describe(const std::string& name) const {
   for (const auto& [resource, ratio] : about.ratios) ratios[resource] = ratio;
   if (!ratios.empty()) out["amplificationRatios"] = std::move(ratios);
   return json::value(std::move(out));
+}
+
+// Of nodes on which pods have CPUs of their own; elsewhere all are free.
+std::string NodeNumaResource::metrics() const {
+  std::string text =
+      "# HELP scheduler_numa_cpus CPUs of nodes on which some are bound to pods, by NUMA node\n"
+      "# TYPE scheduler_numa_cpus gauge\n";
+  cluster_.live().forEach([&](NodeId node) {
+    const NumaNode& about = table_.at(node);
+    if (!about.valid()) return;
+    const CpuTopology& cpus = about.cpus();
+    const CpuUse& use = table_.use(node);
+    struct Count {
+      int bound = 0, reserved = 0, free = 0;
+    };
+    std::map<int, Count> byNuma;
+    bool any = false;
+    for (int i = 0; i < cpus.cpuCount(); ++i) {
+      const auto at = static_cast<CpuTopology::Index>(i);
+      Count& count = byNuma[cpus.numaIds()[cpus.numaOf(at)]];
+      const bool held = use.holders(cpus.id(at)) > 0;
+      any |= held;
+      ++(held ? count.bound : about.reserved.contains(cpus.id(at)) ? count.reserved : count.free);
+    }
+    if (!any) return;
+    for (const auto& [numa, count] : byNuma)
+      for (const auto& [state, amount] :
+           {std::pair{"bound", count.bound}, {"free", count.free}, {"reserved", count.reserved}})
+        text += fmt::format("scheduler_numa_cpus{{node_name=\"{}\",numa=\"{}\",state=\"{}\"}} {}\n",
+                            cluster_.node(node).name, numa, state, amount);
+  });
+  return text;
 }
 
 // Where most is free for it.

@@ -3,7 +3,7 @@
 //
 // A reserve pod and the owners of its reservation are both in the table, so what owners use of it is
 // counted twice; that much is given back. What is left of a reservation is free to a pod that uses
-// it, and to no other. A pod's own grant, if it has one already, is free to the pod.
+// it, and to no other. What the pods hold that a reserve pod takes over it gets first. A pod's own grant, if it has one already, is free to the pod.
 
 #include <algorithm>
 
@@ -108,6 +108,13 @@ std::vector<NodeNumaResource::Source> NodeNumaResource::sourcesOf(const PodInfo&
       if (!reserved) continue;
       append(base.amounts, reserved->twice);
       if (!pod.kind) matched.push_back(*std::move(reserved));
+    }
+    for (const PodPtr& other : offer->takenOver(pod, node)) {
+      const NumaGrant* theirs = table_.grantOn(other->uid(), node);
+      if (!theirs) continue;
+      if (!theirs->cpus.empty()) base.cpus.push_back(theirs->cpus);
+      base.preferred = base.preferred.unionWith(theirs->cpus);
+      append(base.amounts, theirs->numa);
     }
     for (const ReservationOnNode& reservation : offer->otherReservations(pod, node))
       if (auto reserved = read(table_, reservation, node, pod.uid()))

@@ -85,6 +85,7 @@ Task<Result<>> Descheduler::cycle() {
         "the cluster size is 0 or 1 meaning eviction causes service disruption or degradation");
   }
   limiter_.reset();
+  shared_.evicted.clear();
   std::vector<std::string> failures;
   for (const bool balancing : {false, true}) {
     for (const auto& profile : profiles_) {

@@ -99,6 +99,18 @@ std::int32_t restartsOf(const api::List<api::ContainerStatus>& statuses) {
   return sum;
 }
 
+std::uint64_t signatureOf(const api::Pod& pod) {
+  if (pod.metadata.ownerReferences.empty()) return 0;
+  std::vector<std::string> parts;
+  for (const auto& owner : pod.metadata.ownerReferences)
+    parts.push_back("o" + owner.kind + "/" + owner.name);
+  for (const auto& container : pod.spec.containers) parts.push_back("i" + container.image.str());
+  std::ranges::sort(parts);
+  std::string text = pod.metadata.namespace_;
+  for (const std::string& part : parts) text += "#" + part;
+  return std::max<std::uint64_t>(1, std::hash<std::string>{}(text));
+}
+
 bool isLocal(const json::value& volume) {
   return find(volume, "emptyDir") || find(volume, "hostPath");
 }
@@ -121,6 +133,7 @@ void establishFacts(Pod& pod) {
   facts = {};
   facts.flags = flagsOf(pod) | kept;
   facts.key = keyHash(pod.metadata.namespace_, pod.metadata.name);
+  facts.signature = signatureOf(pod);
   facts.priority = pod.spec.priority.value_or(0);
   facts.deletionCost = costIn(pod, kAnnotationDeletionCost);
   facts.evictionCost = costIn(pod, model::kAnnotationEvictionCost);

@@ -65,6 +65,8 @@ struct PodFacts {
   std::int64_t memory = 0;     // bytes
   std::int64_t createdAt = 0;  // seconds since the epoch; 0 = unknown
   std::uint64_t key = 0;       // keyHash of namespace and name
+  // Of namespace, owners and images: pods that are copies of each other have the same. 0 = no owner.
+  std::uint64_t signature = 0;
 
   bool is(Flag flag) const { return (flags & flag) != 0; }
 };

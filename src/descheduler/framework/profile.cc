@@ -98,6 +98,11 @@ bool Profile::nodeExhausted(std::string_view node) const {
 
 Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
   if (options.plugin.empty()) options.plugin = running_;
+  // Plugins look at the pods as they were when the cycle began.
+  const PodPtr now = shared_.stores.pod(api::keyOf(pod->metadata));
+  if (!now || now->metadata.uid != pod->metadata.uid || now->facts.is(PodFacts::Terminating) ||
+      shared_.evicted.contains(pod->metadata.uid))
+    co_return false;
   if (const std::string_view limit = shared_.limiter.denies(*pod); !limit.empty()) {
     shared_.metrics.limited(limit);
     log::v(4, "pod {} stays: the limit per {} of this cycle is reached",
@@ -115,6 +120,7 @@ Task<bool> Profile::evict(PodPtr pod, EvictOptions options) {
     co_return false;
   }
   shared_.limiter.count(*pod);
+  shared_.evicted.insert(pod->metadata.uid);
   log::v(1, "{} pod={} node={} plugin={} reason=\"{}\"",
          options.dryRun ? "Evicted pod in dry run mode" : "Evicted pod",
          api::keyOf(pod->metadata).toString(), pod->spec.nodeName, options.plugin, options.reason);

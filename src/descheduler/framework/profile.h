@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct Shared {
   std::function<bool(std::string_view)> gate;
   const PreparedConfiguration& prepared;
   std::uint64_t cycle = 0;
+  std::set<std::string, std::less<>> evicted;  // uids, in this cycle: what plugins see is older
   std::map<std::string, std::shared_ptr<Plugin>, std::less<>> plugins;  // of kinds that are shared
 };
 

@@ -1,7 +1,11 @@
 #include "descheduler/plugins/registry.h"
 
+#include "descheduler/plugins/custompriority/plugin.h"
 #include "descheduler/plugins/defaultevictor/plugin.h"
+#include "descheduler/plugins/fragmentationaware/plugin.h"
+#include "descheduler/plugins/kubernetes/kinds.h"
 #include "descheduler/plugins/lownodeload/plugin.h"
+#include "descheduler/plugins/scaledownbinpack/plugin.h"
 
 namespace koord::descheduler {
 
@@ -10,8 +14,12 @@ Registry makeRegistry() {
   const auto add = [&](std::string_view name, PluginKind kind) {
     registry.emplace(name, std::move(kind));
   };
+  add(CustomPriority::kName, CustomPriority::kind());
   add(DefaultEvictor::kName, DefaultEvictor::kind());
+  add(FragmentationAware::kName, FragmentationAware::kind());
   add(LowNodeLoad::kName, LowNodeLoad::kind());
+  add(ScaleDownBinPack::kName, ScaleDownBinPack::kind());
+  addKubernetesPlugins(registry);
   return registry;
 }
 

@@ -1,0 +1,209 @@
+#include "descheduler/plugins/custompriority/plugin.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <tuple>
+
+#include "base/log.h"
+#include "kube/client.h"
+#include "model/resources.h"
+
+namespace koord::descheduler {
+
+namespace {
+
+constexpr int kMisses = 5;  // in a row end the walk over a node's pods
+
+std::vector<CustomPriority::Level> readLevels(Fields& args) {
+  std::vector<CustomPriority::Level> levels;
+  std::set<std::string> names;
+  for (Fields& item : args.list("evictionOrder")) {
+    CustomPriority::Level level{item.text("name"), {}};
+    if (level.name.empty()) item.error("name", "Required value");
+    if (!level.name.empty() && !names.insert(level.name).second)
+      item.error("name", fmt::format("Duplicate value: \"{}\"", level.name));
+    if (auto selector = readArgsSelector(item, "nodeSelector")) {
+      level.nodes = *std::move(selector);
+    } else {
+      item.error("nodeSelector", "Required value");
+    }
+    for (const char* unused : {"keepThreshold", "rejectThreshold"})
+      if (item.raw(unused)) item.error(unused, "has no effect; remove it");
+    item.refuseUnknown();
+    levels.push_back(std::move(level));
+  }
+  if (levels.size() < 2)
+    args.error("evictionOrder", "Required value: name at least two classes of nodes");
+  return levels;
+}
+
+}  // namespace
+
+CustomPriority::Args CustomPriority::Args::read(Fields& args) {
+  Args out;
+  out.paused = args.boolean("paused", false);
+  out.dryRun = args.boolean("dryRun", false);
+  out.namespaces = Namespaces::read(args, "evictableNamespaces");
+  out.nodes = readArgsSelector(args, "nodeSelector");
+  out.pods = PodSelectors::read(args);
+  out.nodeFit = args.boolean("nodeFit", true);
+  const std::string mode = args.text("mode", "BestEffort");
+  if (!mode.empty() && mode != "BestEffort" && mode != "DrainNode")
+    args.error(
+        "mode",
+        fmt::format("Unsupported value: \"{}\": supported values: BestEffort, DrainNode", mode));
+  out.drain = mode == "DrainNode";
+  out.autoCordon = args.boolean("autoCordon", false);
+  if (out.autoCordon && !out.drain)
+    args.error("autoCordon", "has no effect without mode DrainNode");
+  out.levels = readLevels(args);
+  for (const std::string_view field :
+       {"paused", "dryRun", "evictableNamespaces", "nodeSelector", "podSelectors", "nodeFit",
+        "mode", "autoCordon", "evictionOrder"})
+    if (const json::value* given = args.raw(field)) out.effective.emplace(field, *given);
+  out.effective.emplace("nodeFit", out.nodeFit);
+  out.effective.emplace("mode", out.drain ? "DrainNode" : "BestEffort");
+  return out;
+}
+
+PluginKind CustomPriority::kind() {
+  PluginKind kind;
+  kind.balance = true;
+  kind.native = true;
+  kind.prepare = [](Fields& fields) {
+    Args args = Args::read(fields);
+    json::object effective = args.effective;
+    return PreparedPlugin{std::move(effective), [args](Handle& handle) {
+                            return std::make_shared<CustomPriority>(handle, args);
+                          }};
+  };
+  return kind;
+}
+
+std::vector<PodPtr> CustomPriority::movable(const NodeView& source) {
+  std::vector<PodPtr> pods;
+  for (const auto& entry : source.pods->entries)
+    if (!entry.facts.is(PodFacts::Terminal) && args_.pods.matches(entry.pod->metadata.labels) &&
+        args_.namespaces.allows(entry.pod->metadata.namespace_) &&
+        handle_.evictor().filter(*entry.pod))
+      pods.push_back(entry.pod);
+  std::ranges::stable_sort(pods, {}, [](const PodPtr& pod) {
+    return std::tuple(pod->facts.milliCpu, pod->facts.memory);
+  });
+  return pods;
+}
+
+CustomPriority::Target* CustomPriority::targetFor(const Pod& pod, const Targets& targets) const {
+  const NodeDemand demand(pod);
+  for (Target* target : targets) {
+    if (args_.nodeFit ? !fitsKoordinator(pod, demand, *target->node, &target->arrivals)
+                      : !hasRoom(pod, *target->node, &target->arrivals))
+      continue;
+    const auto slots = model::amountOf(target->node->node->status.allocatable, "pods").value();
+    if (target->node->pods->running + target->arrivals.pods < slots) return target;
+  }
+  return nullptr;
+}
+
+Task<bool> CustomPriority::evict(PodPtr pod, std::string reason) {
+  EvictOptions options;
+  options.reason = std::move(reason);
+  options.dryRun = args_.dryRun;
+  auto task = handle_.evictor().evict(std::move(pod), std::move(options));
+  const bool evicted = co_await task;
+  co_return evicted;
+}
+
+Task<void> CustomPriority::relieve(const NodeView& source, const Level& level,
+                                   const Targets& targets) {
+  int misses = 0;
+  const std::vector<PodPtr> pods = movable(source);
+  for (const PodPtr& pod : pods) {
+    Target* target = args_.nodeFit ? targetFor(*pod, targets) : targets.front();
+    if (!target) {
+      if (++misses == kMisses) co_return;
+      continue;
+    }
+    misses = 0;
+    auto task = evict(
+        pod,
+        fmt::format("evicting from {} priority resource to lower priority resource", level.name));
+    const bool evicted = co_await task;
+    if (evicted) target->arrivals.add(*pod);
+  }
+}
+
+Task<Result<>> CustomPriority::cordon(const NodeView& node, bool closed) {
+  json::value patch = json::object{{"spec", json::object{{"unschedulable", closed}}}};
+  auto call = kube::patchOnly(handle_.api(), api::Node::kType, {"", node.name()},
+                              kube::PatchType::Merge, std::move(patch));
+  auto done = co_await call;
+  if (!done)
+    log::warn("node {} could not be {}: {}", node.name(), closed ? "cordoned" : "opened",
+              done.error().message);
+  co_return done;
+}
+
+Task<void> CustomPriority::drain(const NodeView& source, const Level& level,
+                                 const Targets& targets) {
+  const std::vector<PodPtr> pods = movable(source);
+  std::vector<std::pair<PodPtr, Target*>> moves;
+  for (const PodPtr& pod : pods) {
+    Target* target = targetFor(*pod, targets);
+    if (!target) {
+      for (const auto& [moved, to] : moves) to->arrivals.remove(*moved);
+      co_return;
+    }
+    target->arrivals.add(*pod);
+    moves.emplace_back(pod, target);
+  }
+  if (moves.empty()) co_return;
+  const bool closes =
+      args_.autoCordon && !args_.dryRun && !handle_.dryRun() && !source.node->spec.unschedulable;
+  if (closes) {
+    auto task = cordon(source, true);
+    const auto closed = co_await task;
+    if (!closed) co_return;
+  }
+  for (const auto& [pod, target] : moves) {
+    auto task =
+        evict(pod, fmt::format("drain node {} (sourcePriority={})", source.name(), level.name));
+    const bool evicted = co_await task;
+    if (evicted) continue;
+    if (closes) {
+      auto opening = cordon(source, false);
+      const auto opened = co_await opening;
+    }
+    co_return;
+  }
+}
+
+Task<Result<>> CustomPriority::balance(const Nodes& nodes) {
+  if (args_.paused) co_return Result<>{};
+  std::vector<std::vector<Target>> levels(args_.levels.size());
+  for (const NodeView& node : nodes) {
+    const api::StringMap& labels = node.node->metadata.labels;
+    if (args_.nodes && !args_.nodes->matches(labels)) continue;
+    const auto level = std::ranges::find_if(
+        args_.levels, [&](const Level& one) { return one.nodes.matches(labels); });
+    if (level != args_.levels.end())
+      levels[static_cast<std::size_t>(level - args_.levels.begin())].push_back({&node, {}});
+  }
+  for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
+    Targets targets;
+    for (std::size_t later = i + 1; later < levels.size(); ++later)
+      for (Target& target : levels[later]) targets.push_back(&target);
+    if (targets.empty()) continue;
+    for (const Target& source : levels[i]) {
+      auto task = args_.drain ? drain(*source.node, args_.levels[i], targets)
+                              : relieve(*source.node, args_.levels[i], targets);
+      co_await task;
+    }
+  }
+  co_return Result<>{};
+}
+
+}  // namespace koord::descheduler

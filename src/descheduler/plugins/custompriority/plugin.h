@@ -1,0 +1,63 @@
+#pragma once
+
+// CustomPriority (balance): moves pods from expensive classes of nodes to cheaper ones.
+//
+// evictionOrder names the classes, the most expensive first; a node is in the first whose selector it matches. Pods
+// of every class but the last may move to nodes of any later one, small pods first. BestEffort: those that fit
+// somewhere, until five in a row do not. DrainNode: all pods of a node or none; with autoCordon the node is cordoned
+// for it, and opened again when that fails. What moves is counted against the room of its target.
+
+#include "api/selector.h"
+#include "descheduler/framework/registry.h"
+#include "descheduler/rules/namespaces.h"
+#include "descheduler/rules/node_fit.h"
+#include "descheduler/rules/pod_selectors.h"
+
+namespace koord::descheduler {
+
+class CustomPriority final : public Plugin, public BalancePlugin {
+ public:
+  static constexpr std::string_view kName = "CustomPriority";
+  static PluginKind kind();
+
+  struct Level {
+    std::string name;
+    api::Selector nodes;
+  };
+  struct Args {
+    bool paused = false;
+    bool dryRun = false;
+    Namespaces namespaces;
+    std::optional<api::Selector> nodes;
+    PodSelectors pods;
+    bool nodeFit = true;
+    bool drain = false;  // mode DrainNode
+    bool autoCordon = false;
+    std::vector<Level> levels;
+    json::object effective;
+    static Args read(Fields& args);
+  };
+  CustomPriority(Handle& handle, Args args) : handle_(handle), args_(std::move(args)) {}
+
+  std::string_view name() const override { return kName; }
+  Task<Result<>> balance(const Nodes& nodes) override;
+
+ private:
+  struct Target {
+    const NodeView* node = nullptr;
+    Arrivals arrivals;
+  };
+  using Targets = std::vector<Target*>;
+
+  std::vector<PodPtr> movable(const NodeView& source);
+  Target* targetFor(const Pod& pod, const Targets& targets) const;
+  Task<void> relieve(const NodeView& source, const Level& level, const Targets& targets);
+  Task<void> drain(const NodeView& source, const Level& level, const Targets& targets);
+  Task<bool> evict(PodPtr pod, std::string reason);
+  Task<Result<>> cordon(const NodeView& node, bool closed);
+
+  Handle& handle_;
+  Args args_;
+};
+
+}  // namespace koord::descheduler

@@ -1,0 +1,51 @@
+#pragma once
+
+// FragmentationAware (balance): takes a pod off nodes whose resources are asked for unevenly, so that what is left
+// of them can be used.
+//
+//   imbalance = standard deviation, over the resources that the node has, of requests / allocatable
+//   gain      = imbalance with all pods - imbalance without the pod
+//
+// On a node above imbalanceThreshold the pod with the largest gain goes, if that is more than
+// minImprovementThreshold: one pod a node and cycle.
+
+#include "api/selector.h"
+#include "descheduler/framework/registry.h"
+#include "descheduler/rules/namespaces.h"
+#include "descheduler/rules/pod_selectors.h"
+
+namespace koord::descheduler {
+
+class FragmentationAware final : public Plugin, public BalancePlugin {
+ public:
+  static constexpr std::string_view kName = "FragmentationAware";
+  static PluginKind kind();
+
+  struct Args {
+    bool paused = false;
+    bool dryRun = false;
+    Namespaces namespaces;
+    std::optional<api::Selector> nodes;
+    PodSelectors pods;
+    bool nodeFit = true;
+    std::vector<std::string> resources{"cpu", "memory"};
+    double imbalance = 0.15;
+    double improvement = 0.02;
+    json::object effective;
+    static Args read(Fields& args);
+  };
+  FragmentationAware(Handle& handle, Args args) : handle_(handle), args_(std::move(args)) {}
+
+  std::string_view name() const override { return kName; }
+  Task<Result<>> balance(const Nodes& nodes) override;
+
+  // Of what the node's pods ask for, `without` not counted.
+  double imbalanceOf(const NodeView& node, const Pod* without = nullptr) const;
+
+ private:
+  bool fitsElsewhere(const Pod& pod, const std::vector<const NodeView*>& nodes) const;
+  Handle& handle_;
+  Args args_;
+};
+
+}  // namespace koord::descheduler

@@ -1,0 +1,75 @@
+#pragma once
+
+// What the plugins of the Kubernetes descheduler have in common: namespaces and labels of the pods that they are
+// about, and the way to the evictor.
+
+#include <string>
+#include <vector>
+
+#include "api/selector.h"
+#include "base/fields.h"
+#include "descheduler/framework/registry.h"
+#include "descheduler/rules/namespaces.h"
+
+namespace koord::descheduler {
+
+struct PodScope {
+  Namespaces namespaces;
+  std::optional<api::Selector> labels;
+
+  bool covers(const Pod& pod) const {
+    return namespaces.allows(pod.metadata.namespace_) &&
+           (!labels || labels->matches(pod.metadata.labels));
+  }
+  // withLabels: labelSelector is an argument, too.
+  static PodScope read(Fields& args, bool withLabels = true);
+};
+
+// What was given of these, as the arguments in force.
+json::object givenOf(Fields& args, std::initializer_list<std::string_view> names);
+// A list of texts, each one of those that are known.
+std::vector<std::string> readChoices(Fields& args, std::string_view name,
+                                     std::initializer_list<std::string_view> known);
+// Whether a status of the list waits for, or has ended with, one of these reasons, or exit codes.
+bool anyReason(const api::List<api::ContainerStatus>& statuses,
+               const std::vector<std::string>& reasons);
+bool anyExitCode(const api::List<api::ContainerStatus>& statuses,
+                 const std::vector<std::int64_t>& codes);
+std::vector<std::int64_t> readExitCodes(Fields& args);
+bool ownedByAny(const Pod& pod, const std::vector<std::string>& kinds);
+
+class PluginBase : public Plugin {
+ public:
+  PluginBase(std::string_view name, Handle& handle) : name_(name), handle_(handle) {}
+  std::string_view name() const override { return name_; }
+
+ protected:
+  Handle& handle() { return handle_; }
+  bool mayGo(const Pod& pod) { return handle_.evictor().filter(pod); }
+  std::int64_t ageSeconds(const PodFacts& facts) const;
+  // In this order; whatever fails, the others are tried.
+  Task<void> evictAll(std::vector<PodPtr> pods);
+  Task<bool> evictOne(PodPtr pod);
+
+ private:
+  std::string_view name_;
+  Handle& handle_;
+};
+
+// The kind of a plugin class P with arguments P::Args.
+template <class P>
+PluginKind kindOf() {
+  PluginKind kind;
+  kind.deschedule = std::is_base_of_v<DeschedulePlugin, P>;
+  kind.balance = std::is_base_of_v<BalancePlugin, P>;
+  kind.prepare = [](Fields& fields) {
+    typename P::Args args = P::Args::read(fields);
+    json::object effective = args.effective;
+    return PreparedPlugin{std::move(effective), [args](Handle& handle) -> std::shared_ptr<Plugin> {
+                            return std::make_shared<P>(handle, args);
+                          }};
+  };
+  return kind;
+}
+
+}  // namespace koord::descheduler

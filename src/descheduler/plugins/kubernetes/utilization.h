@@ -1,0 +1,99 @@
+#pragma once
+
+// LowNodeUtilization and HighNodeUtilization (balance): by what pods ask for, not by what they use.
+//
+//   percent = requests of the node's pods / allocatable * 100; of "pods": how many there are
+//
+// LowNodeUtilization: pods leave nodes that are over a target threshold of some resource while there are nodes
+// under the thresholds of all; with deviation the thresholds are distances from the average. HighNodeUtilization:
+// pods leave nodes that are under the thresholds, so that these can be taken away. In both, what the receiving
+// nodes can take up to their limit is what may move, resource by resource; thresholds' resources and cpu, memory
+// and pods are counted.
+
+#include <map>
+
+#include "descheduler/plugins/kubernetes/plugin_base.h"
+
+namespace koord::descheduler {
+
+using UtilizationPercentages = std::map<std::string, double, std::less<>>;
+
+// One node's part in it; amounts by resource, cpu in thousandths of a core.
+struct NodeUtilization {
+  const NodeView* view = nullptr;
+  std::map<std::string, std::int64_t, std::less<>> usage;
+  std::map<std::string, std::int64_t, std::less<>> capacity;
+
+  double percent(const std::string& resource) const;
+  std::int64_t sum() const;  // of raw amounts, for comparing nodes
+};
+
+// Moves pods off the sources, in their order.
+class UtilizationBase : public PluginBase, public BalancePlugin {
+ public:
+  struct Common {
+    Namespaces namespaces;  // of pods that may go; exclude only
+    std::int64_t numberOfNodes = 0;
+    UtilizationPercentages thresholds;
+  };
+
+ protected:
+  using PluginBase::PluginBase;
+  using Amounts = std::map<std::string, std::int64_t, std::less<>>;
+
+  struct Eviction {
+    std::vector<NodeUtilization*> sources;
+    std::vector<const NodeUtilization*> targets;
+    Amounts available;
+    std::optional<std::int64_t> mostPerNode;
+    std::function<bool(const NodeUtilization&)> goOn;  // the source is still to be relieved
+    std::function<bool(const Pod&)> mayLeave;
+  };
+  std::vector<NodeUtilization> measure(const Nodes& nodes,
+                                       const UtilizationPercentages& thresholds) const;
+  Task<void> evictFrom(Eviction& eviction);
+
+ private:
+  Task<void> evictFromNode(Eviction& eviction, NodeUtilization& source);
+};
+
+class LowNodeUtilization final : public UtilizationBase {
+ public:
+  static constexpr std::string_view kName = "LowNodeUtilization";
+  struct Args : Common {
+    UtilizationPercentages targets;
+    bool deviation = false;
+    std::optional<std::int64_t> mostPerNode;  // evictionLimits.node
+    json::object effective;
+    static Args read(Fields& args);
+  };
+  LowNodeUtilization(Handle& handle, Args args)
+      : UtilizationBase(kName, handle), args_(std::move(args)) {}
+  Task<Result<>> balance(const Nodes& nodes) override;
+
+ private:
+  struct Limits {
+    UtilizationPercentages low;
+    UtilizationPercentages high;
+  };
+  Limits limitsOf(const std::vector<NodeUtilization>& nodes) const;
+  Args args_;
+};
+
+class HighNodeUtilization final : public UtilizationBase {
+ public:
+  static constexpr std::string_view kName = "HighNodeUtilization";
+  struct Args : Common {
+    bool onlyThresholding = false;  // evictionModes: [OnlyThresholdingResources]
+    json::object effective;
+    static Args read(Fields& args);
+  };
+  HighNodeUtilization(Handle& handle, Args args)
+      : UtilizationBase(kName, handle), args_(std::move(args)) {}
+  Task<Result<>> balance(const Nodes& nodes) override;
+
+ private:
+  Args args_;
+};
+
+}  // namespace koord::descheduler

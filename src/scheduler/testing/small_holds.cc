@@ -226,19 +226,19 @@ Status Holds::filter(const CycleState&, const PodInfo&, NodeFilter&) {
 }
 
 Status Holds::reserve(CycleState&, const PodPtr& pod, NodeId node) {
-  grant(pod, node);
-  return {};
+  return grant(pod, node);
 }
 
-void Holds::grant(const PodPtr& pod, NodeId node) {
+Status Holds::grant(const PodPtr& pod, NodeId node) {
   const PodPtr hold = holdFor(*pod, node);
-  if (!hold) return;
+  if (!hold) return {};
   const Resources rest = ledger_.restOf(*hold, node);
   HoldShare share{hold->uid(), {}};
   pod->request.forEach([&](ResourceId id, std::int64_t amount) {
     share.part.set(id, std::min(amount, rest.amount(id)));
   });
   cluster_.regrant(pod->uid(), ledger_.id(), HoldLedger::grantOf(std::move(share)));
+  return {};
 }
 
 Status Holds::preBindPreFlight(CycleState&, const PodPtr& pod, NodeId) {

@@ -160,7 +160,7 @@ class Holds final : public Plugin,
   bool addCredit(const PodInfo& pod, NodeId node, NodeCredit& credit) const override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
-  void grant(const PodPtr& pod, NodeId node) override;
+  Status grant(const PodPtr& pod, NodeId node) override;
   Status preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId node) override;
   Task<Status> preBind(CycleState& state, PodPtr pod, NodeId node) override;
   bool writesAnnotations() const override { return true; }

@@ -7,6 +7,7 @@
 
 #include "base/file_limit.h"
 #include "base/flags/command.h"
+#include "cluster/deschedule/deschedule_command.h"
 #include "cluster/explain/explain_command.h"
 #include "cluster/hostnode/shim.h"
 #include "cluster/scenario/cli/test_command.h"
@@ -178,6 +179,29 @@ void addExplainOthers(koord::flags::Commands& commands, ExplainOptions& options)
   }
 }
 
+void addDeschedule(koord::flags::Commands& commands, koord::cluster::DescheduleOptions& options) {
+  auto& command = commands.add("deschedule", "Show which pods koord-descheduler would move now");
+  command.details =
+      "Runs one cycle here, on the cluster as it is, and writes nothing: each pod with the node it "
+      "would leave,\nthe one where koord-scheduler says it would land, why, and how full both are "
+      "before and after.";
+  command.flags.boolean("dry-run", options.dryRun, "Only show; has to be given");
+  command.flags.text("config", options.config,
+                     "DeschedulerConfiguration; default: the ConfigMap "
+                     "koordinator-system/koord-descheduler-config");
+  command.flags.text("scheduler", options.scheduler,
+                     "Address of koord-scheduler, as http://127.0.0.1:10251; default: that of "
+                     "'koordctl up', or the leader");
+  command.flags.text("kubeconfig", options.kubeconfig,
+                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+  command.flags.boolean("json", options.json, "The plan as JSON");
+  command.run = [&](const std::vector<std::string>& names) {
+    if (!names.empty()) return commands.refuse("no arguments", "deschedule");
+    if (!options.dryRun) return commands.refuse("--dry-run: koordctl moves nobody", "deschedule");
+    return koord::cluster::runDeschedule(options);
+  };
+}
+
 std::string programPath(const char* fallback) {
   std::error_code ec;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
@@ -204,6 +228,8 @@ int main(int argc, char** argv) {
   koord::cluster::ExplainOptions explainOptions;
   addExplainPod(commands, explainOptions);
   addExplainOthers(commands, explainOptions);
+  koord::cluster::DescheduleOptions descheduleOptions;
+  addDeschedule(commands, descheduleOptions);
   koord::scenario::TestFlags testFlags;
   koord::scenario::addTestCommand(commands, testFlags, program);
   commands.add("version", "Print the version").run = [](const auto&) {

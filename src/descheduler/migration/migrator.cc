@@ -17,6 +17,8 @@ namespace {
 
 // Of moves that are decided, how many are told to the scheduler with the next question.
 constexpr std::size_t kMovesTold = 200;
+// A cycle takes less, and the next one begins anew.
+constexpr Duration kDryRunLasts = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -108,11 +110,27 @@ std::vector<LandingMove> Migrator::movesUnderWay() const {
   return moves;
 }
 
+void Migrator::rememberDryRun(const Plan& plan) {
+  const SteadyTime now = handle_.executor().steadyNow();
+  for (std::size_t i = 0; i < plan.pods.size(); ++i) {
+    LandingMove move;
+    move.pod = plan.pods[i];
+    move.stays = args_.defaultJobMode == "ReservationFirst";
+    move.avoid = plan.avoid[i];
+    if (plan.pods.size() > 1) move.group = plan.pods.front()->metadata.uid;
+    dryMoves_[plan.pods[i]->metadata.uid] = {now, std::move(move)};
+  }
+}
+
 // "" = there is a place for each; else why not.
 Task<std::string> Migrator::findPlaces(Plan* plan) {
   plan->landing.assign(plan->pods.size(), "");
   const bool stays = args_.defaultJobMode == "ReservationFirst";
   std::vector<LandingMove> moves = movesUnderWay();
+  const SteadyTime now = handle_.executor().steadyNow();
+  std::erase_if(dryMoves_, [&](const auto& entry) { return now - entry.second.at > kDryRunLasts; });
+  for (const auto& [uid, dry] : dryMoves_)
+    if (moves.size() < kMovesTold) moves.push_back(dry.move);
   const std::size_t before = moves.size();
   const std::string group = plan->pods.size() > 1 ? "this" : "";
   for (std::size_t i = 0; i < plan->pods.size(); ++i) {
@@ -220,7 +238,10 @@ Task<Result<Evicted>> Migrator::evict(PodPtr pod, EvictOptions options) {
   why = co_await finding;
   if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
   Evicted done{.node = plan.landing.front()};
-  if (args_.dryRun || options.dryRun) co_return done;
+  if (args_.dryRun || options.dryRun) {
+    rememberDryRun(plan);
+    co_return done;
+  }
   auto making = makeJobs(std::move(plan), std::move(options));
   auto made = co_await making;
   if (!made) co_return fail(std::move(made.error()));

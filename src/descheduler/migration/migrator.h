@@ -41,6 +41,7 @@ class Migrator {
   std::set<std::string> leftLately(const api::Pod& pod) const;
   // Moves that are decided, and that the scheduler does not know of yet.
   std::vector<LandingMove> movesUnderWay() const;
+  void rememberDryRun(const Plan& plan);
   std::string newName() const;
 
   const MigrationControllerArgs& args_;
@@ -53,6 +54,12 @@ class Migrator {
   Landing& landing_;
   Budgets budgets_;
   JobWriter writer_;
+  // Of dry runs, which leave no jobs: what was planned lately, so that the next one finds the rest only.
+  struct DryMove {
+    SteadyTime at{};
+    LandingMove move;
+  };
+  std::map<std::string, DryMove> dryMoves_;  // by uid of the pod
 };
 
 }  // namespace koord::descheduler

@@ -65,7 +65,7 @@ void Process::start() {
   }
   options.seed = random_.next();
   scheduler::Flags flags;
-  flags.port = flags.securePort = 0;
+  flags.port = flags.secure.port = 0;
   auto program = scheduler::startScheduler(*this, flags, std::move(options), registry);
   if (!program) throw std::runtime_error(program.error().message);
   program_ = *std::move(program);

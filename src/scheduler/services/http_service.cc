@@ -183,9 +183,8 @@ void HttpService::addServices() {
   json::array paths;
   for (const std::string& path : shown) paths.push_back(json::string(path));
   addAnswer("GET", "/apis/v1/__services__", [paths](const net::RoutedRequest&) {
-    return json::value(
-        json::object{{"GET", paths},
-                     {"POST", json::array{"/apis/v1/explain/pods", "/apis/v1/whatif/pods"}}});
+    return json::value(json::object{
+        {"GET", paths}, {"POST", json::array{"/apis/v1/explain/pods", "/apis/v1/whatif/pods"}}});
   });
   addAnswer("GET", "/apis/v1/nodes/",
             [this](const net::RoutedRequest& in) { return describeNode(scheduler_, in.rest); });

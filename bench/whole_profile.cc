@@ -7,9 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "api/codec.h"
 #include "api/device.h"
+#include "api/patch/merge_patch.h"
 #include "base/virtual_loop.h"
 #include "bench.h"
+#include "kube/api.h"
 #include "scheduler/core/scheduler.h"
 #include "scheduler/framework/slim_pod.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
@@ -70,8 +73,54 @@ class InstantBinder final : public Plugin, public BindPlugin {
   std::function<void(PodObject, api::Pod)> bound_;
 };
 
+// Patches of custom resources change what is in the store, as an API server and an informer would; all
+// else is answered, and nothing comes of it.
+class PatchingApi final : public kube::Api {
+ public:
+  explicit PatchingApi(VirtualLoop& loop) : loop_(loop) {}
+  Scheduler* scheduler = nullptr;
+
+  Task<Result<std::string>> call(kube::Request request) override {
+    if (request.verb == kube::Verb::Patch) {
+      if (request.resource == "reservations") co_return patch<api::Reservation>(request);
+      if (request.resource == "podgroups") co_return patch<api::PodGroup>(request);
+      if (request.resource == "elasticquotas") co_return patch<api::ElasticQuota>(request);
+    }
+    co_return std::string("{}");
+  }
+  std::unique_ptr<kube::Watch> watch(kube::Request, kube::WatchSink) override { return nullptr; }
+
+ private:
+  template <class T>
+  Result<std::string> patch(const kube::Request& request) {
+    auto& store = scheduler->stores().of<T>();
+    const std::string key = request.resource + "/" + request.namespace_ + "/" + request.name;
+    json::value& object = objects_[key];
+    if (object.is_null()) {
+      const auto known = store.get({request.namespace_, request.name});
+      if (!known) return fail(ErrorCode::NotFound, key + " is not there");
+      object = api::encode(*known);
+    }
+    const auto body = parseJson(request.body);
+    auto merged = body ? api::applyMergePatch(object, *body) : body;
+    if (!merged) return fail(merged.error());
+    object = *std::move(merged);
+    object.as_object()["metadata"].as_object()["resourceVersion"] = std::to_string(++version_);
+    auto after = api::decode<T>(object);
+    if (!after) return fail(after.error());
+    loop_.post(
+        [&store, object = std::make_shared<const T>(*std::move(after))] { store.set(object); });
+    return toJson(object);
+  }
+
+  VirtualLoop& loop_;
+  std::map<std::string, json::value> objects_;
+  int version_ = 10;
+};
+
 struct Bed {
   VirtualLoop loop;
+  PatchingApi api{loop};
   Registry registry = makeRegistry();
   std::unique_ptr<Scheduler> scheduler;
   std::vector<std::pair<PodObject, PodObject>> fresh;
@@ -86,7 +135,8 @@ struct Bed {
     };
     SchedulerOptions options;
     options.configuration = parseConfiguration(shippedConfiguration({"default-scheduler"})).value();
-    scheduler = Scheduler::create(std::move(options), registry, loop, nullptr).value();
+    scheduler = Scheduler::create(std::move(options), registry, loop, &api).value();
+    api.scheduler = scheduler.get();
     for (int n = 0; n < nodes; ++n) addNode(n);
     scheduler->start();
     loop.runReady();
@@ -125,6 +175,7 @@ struct Bed {
       added.podUsage.resources = {{"cpu", quantity("90m")}, {"memory", quantity("200Mi")}};
       added.priority = "koord-prod";
     }
+    KindOf<api::NodeMetric>::transform(*metric);
     scheduler->stores().of<api::NodeMetric>().set(std::move(metric));
   }
 

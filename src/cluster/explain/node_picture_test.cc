@@ -38,7 +38,7 @@ Socket 0
   A        shop/web  0-2
   B        shop/db   3
   NUMA  OF     LEFT
-  0     cpu 4  cpu 1
+  0     cpu 4  cpu 0
 )");
 }
 
@@ -53,7 +53,7 @@ TEST(NodePictureTest, CpusThatAreBoundWithoutAZoneAreNotLeft) {
     "remainingNUMANodeResources": [{"node": 0, "resources": {"cpu": "3", "memory": "1Gi"}},
                                    {"node": 1, "resources": {"cpu": "1"}}]})"));
   EXPECT_THAT(text, HasSubstr("0     cpu 3, memory 1Gi  cpu 1500m, memory 1Gi\n"));
-  EXPECT_THAT(text, HasSubstr("1     cpu 3               cpu 1\n"));
+  EXPECT_THAT(text, HasSubstr("1     cpu 3              cpu 1\n"));
 }
 
 TEST(NodePictureTest, ManyCoresAreSeveralLines) {

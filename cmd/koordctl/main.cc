@@ -69,8 +69,8 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
            "Where to write the kubeconfig of an administrator, removed at the end; default: "
            "DATA-DIR/kubeconfig");
   set.text("config", options.configDir,
-           "Folder of component configuration files: koord-scheduler.yaml is handed to "
-           "koord-scheduler")
+           "Folder of component configuration files: koord-scheduler.yaml and "
+           "koord-descheduler.yaml are handed to these programs")
       .check([&options] { return isFolder(options.configDir); });
   set.text("runtime", options.runtime,
            "How the host node runs containers: process (their command, on this machine's files; "
@@ -90,7 +90,8 @@ void addUp(koord::flags::Commands& commands, UpFlags& flags, const std::string& 
   auto& up = commands.add("up", "Run a cluster on this machine until Ctrl-C or SIGTERM");
   up.details =
       "The cluster has an API server (TLS, SQLite), the workload controllers, koord-manager,\n"
-      "koord-scheduler, simulated nodes and, as root, this machine as a node with koordlet. Use it "
+      "koord-scheduler, koord-descheduler, simulated nodes and, as root, this machine as a node "
+      "with koordlet. Use it "
       "with\n"
       "kubectl --kubeconfig FILE. Stopping it ends all pods and leaves the data folder only; the "
       "next\n"

@@ -20,14 +20,47 @@ std::string url(int port, const char* path) {
   return fmt::format("http://127.0.0.1:{}{}", port, path);
 }
 
-// The user's, or the one the scheduler ships with: pods name either of these two schedulers.
+// Hot nodes are relieved, by jobs; the scheduler next door says where pods would land. A simulated cluster is small,
+// and its load does not flicker.
+std::string deschedulerConfiguration(const ComponentOptions& options) {
+  const std::string landing = options.schedulerUrl.empty()
+                                  ? "{enabled: false}"
+                                  : "{schedulerURL: " + options.schedulerUrl + "}";
+  return fmt::format(R"(apiVersion: descheduler/v1alpha2
+kind: DeschedulerConfiguration
+deschedulingInterval: 15s
+clientConnection: {{qps: 20000, burst: 20000}}
+profiles:
+- name: koord-descheduler
+  plugins:
+    balance: {{enabled: [{{name: LowNodeLoad}}]}}
+  pluginConfig:
+  - name: MigrationController
+    args: {{landing: {0}, evictLocalStoragePods: true, namespaces: {{exclude: [kube-system, koordinator-system]}}}}
+  - name: LowNodeLoad
+    args:
+      evictableNamespaces: {{exclude: [kube-system, koordinator-system]}}
+      lowThresholds: {{cpu: 45, memory: 55}}
+      highThresholds: {{cpu: 75, memory: 80}}
+      anomalyCondition: {{timeout: 2m, consecutiveAbnormalities: 2, consecutiveNormalities: 2}}
+)",
+                     landing);
+}
+
+// The user's, or the one the program ships with: pods name either of these two schedulers.
 Result<std::string> configFile(const std::string& component, const ComponentOptions& options) {
-  if (component != "koord-scheduler") return std::string();  // the others have flags and ConfigMaps
+  // The others have flags and ConfigMaps.
+  if (component != "koord-scheduler" && component != "koord-descheduler") return std::string();
   if (!options.configDir.empty()) {
     std::string file = options.configDir + "/" + component + ".yaml";
     if (::access(file.c_str(), F_OK) == 0) return file;
   }
-  std::string file = options.dataDir + "/koord-scheduler.yaml";
+  std::string file = options.dataDir + "/" + component + ".yaml";
+  if (component == "koord-descheduler") {
+    auto done = writeFileAtomic(file, deschedulerConfiguration(options));
+    if (!done) return fail(std::move(done.error()));
+    return file;
+  }
   // The API server is next door and serves nobody else: 50 requests a second would be all that is slow here.
   auto written = writeFileAtomic(
       file, scheduler::shippedConfiguration({"default-scheduler", "koord-scheduler"}) +
@@ -124,6 +157,12 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.metricsUrl = url(first, "/metrics");
     component.readyUrl = url(first, "/healthz");
     component.lease = api::ObjectKey{"koordinator-system", "koord-scheduler"};
+  } else if (name == "koord-descheduler") {
+    argv.insert(argv.end(),
+                {"--address=127.0.0.1", fmt::format("--port={}", first), "--secure-port=0"});
+    component.metricsUrl = url(first, "/metrics");
+    component.readyUrl = url(first, "/healthz");
+    component.lease = api::ObjectKey{"koordinator-system", "koord-descheduler"};
   } else if (name == "koordlet") {
     argv.push_back(fmt::format("--addr=127.0.0.1:{}", first));
     argv.push_back("--cgroup-root-dir=" + options.cgroupRoot);
@@ -136,9 +175,10 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.metricsUrl = url(first, "/metrics");
     component.readyUrl = url(first, "/healthz");
   } else {
-    return fail(
-        ErrorCode::Invalid,
-        fmt::format("--components: {} is none of koord-manager, koord-scheduler, koordlet", name));
+    return fail(ErrorCode::Invalid,
+                fmt::format("--components: {} is none of koord-manager, koord-scheduler, "
+                            "koord-descheduler, koordlet",
+                            name));
   }
   return component;
 }

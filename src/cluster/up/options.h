@@ -14,7 +14,8 @@ struct UpOptions {
   std::optional<int> nodes;  // simulated ones; absent: 3 when there is no host node, else none
   std::string nodeShape;     // a file that says what machines they are; "" = 32 CPUs and 128Gi
   HostNodeMode hostNode = HostNodeMode::Auto;
-  std::vector<std::string> components = {"koord-manager", "koord-scheduler", "koordlet"};
+  std::vector<std::string> components = {"koord-manager", "koord-scheduler", "koord-descheduler",
+                                         "koordlet"};
   std::string dataDir;  // "" = defaultDataDir()
   bool inMemory = false;
   std::string listen = "127.0.0.1:6443";
@@ -22,7 +23,7 @@ struct UpOptions {
   bool anonymousAuth = true;  // requests without credentials are system:anonymous, not 401
   std::string auditLog;       // a file that gets a line per request; "" = none
   std::string kubeconfig;     // "" = <data folder>/kubeconfig
-  std::string configDir;      // its koord-scheduler.yaml is handed to koord-scheduler
+  std::string configDir;      // its koord-scheduler.yaml and koord-descheduler.yaml are handed over
   std::string runtime = "process";
   std::string containerdSocket;  // "" = a containerd of our own
   bool quiet = false;

@@ -52,12 +52,12 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
            "kubeconfig file; ignored when --config names one");
   set.text("master", component.client.server, "Address of the API server, instead of kubeconfig's");
   set.group("Serving");
-  set.text("address", flags.address, "Address of the plain HTTP endpoints without --config")
+  set.text("address", flags.address, "Address of the plain HTTP endpoints, unless --config has one")
       .check([&flags]() -> Result<> {
         if (isIpAddress(flags.address)) return {};
         return fail(ErrorCode::Invalid, "must be an IP address");
       });
-  set.integer("port", flags.port, "Their port without --config; 0 = off").within(0, 65535);
+  set.integer("port", flags.port, "Their port, likewise; 0 = off").within(0, 65535);
   kube::addSecureServingFlags(set, flags.secure);
   set.list("disabled-metrics", flags.disabledMetrics, "Metrics that are not shown");
   kube::addAccessFlags(set, flags.secure);
@@ -74,7 +74,9 @@ Result<PreparedConfiguration> resolve(const flags::FlagSet& given, const Flags& 
     if (!text) return fail(Error(text.error()).within("--config"));
     configuration = readConfiguration(*text, problems);
     if (!configuration.kubeconfig.empty()) component.client.kubeconfig = configuration.kubeconfig;
-  } else {
+  }
+  // With a file they are only looked at when they are given; upstream ignores them then.
+  if (flags.config.empty() || given.given("address") || given.given("port")) {
     const bool v6 = flags.address.find(':') != std::string::npos;
     configuration.healthzBindAddress =
         fmt::format("{}{}{}:{}", v6 ? "[" : "", flags.address, v6 ? "]" : "", flags.port);

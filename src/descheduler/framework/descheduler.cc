@@ -67,7 +67,10 @@ Task<void> Descheduler::run() {
     auto task = cycle();
     const auto done = co_await task;
     metrics_.cycleRan(executor_.steadyNow() - begun, done.has_value());
-    if (!done) log::error("Error descheduling pods: {}", done.error().message);
+    // What is wrong is told once, not with every cycle.
+    const std::string problem = done ? "" : done.error().message;
+    if (problem != problem_ && !done) log::error("Error descheduling pods: {}", problem);
+    problem_ = problem;
     if (interval == Duration::zero()) co_return;
     auto pause = sleepUntil(executor_, begun + interval);
     co_await pause;
@@ -79,6 +82,8 @@ Task<Result<>> Descheduler::cycle() {
   std::size_t nodes = 0;
   for (const NodePtr& node : stores_.nodes().objects())
     nodes += isReady(*node) && options_.prepared.nodes.matches(node->metadata.labels);
+  // Nothing is selected yet: nothing to do.
+  if (nodes == 0 && !options_.prepared.nodes.empty()) co_return Result<>{};
   if (nodes <= 1) {
     co_return fail(
         ErrorCode::Invalid,

@@ -59,6 +59,7 @@ class Descheduler {
   std::vector<std::unique_ptr<Profile>> profiles_;
   std::vector<std::shared_ptr<Plugin>> plugins_;
   bool running_ = false;
+  std::string problem_;  // of the last cycle
   std::optional<TaskGroup> tasks_;
 };
 

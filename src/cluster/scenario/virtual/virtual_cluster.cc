@@ -28,6 +28,9 @@
 #include "scheduler/services/explanation_writer.h"
 
 namespace koord::scenario {
+
+extern const std::string_view kDeschedulerConfiguration;  // made from the file by CMake
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -60,12 +63,14 @@ profiles:
     args: {resources: [nvidia.com/gpu]}
 )";
 
-// The controller of PodMigrationJobs, and no policy that would make any.
-std::string deschedulerConfiguration() {
-  return fmt::format(R"({{"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerConfiguration",
-      "profiles": [{{"name": "koord-descheduler", "pluginConfig": [{{"name": "MigrationController",
-        "args": {{"landing": {{"schedulerURL": "{}"}}}}}}]}}]}})",
-                     DirectScheduler::kUrl);
+// tests/scenarios/descheduler/configuration.yaml, with the way to the scheduler of this cluster.
+descheduler::DeschedulerConfiguration deschedulerConfiguration(std::vector<std::string>& errors) {
+  auto configuration = descheduler::readConfiguration(kDeschedulerConfiguration, errors);
+  for (auto& profile : configuration.profiles)
+    for (auto& plugin : profile.pluginConfig)
+      if (auto* args = plugin.args.if_object(); args && plugin.name == "MigrationController")
+        args->insert_or_assign("landing", json::object{{"schedulerURL", DirectScheduler::kUrl}});
+  return configuration;
 }
 
 class VirtualCluster final : public Environment {
@@ -235,8 +240,8 @@ Result<> VirtualCluster::startScheduler() {
 
 Result<> VirtualCluster::startDescheduler() {
   std::vector<std::string> errors;
-  auto configuration = descheduler::readConfiguration(deschedulerConfiguration(), errors);
-  auto prepared = descheduler::prepare(std::move(configuration), deschedulerPlugins_, errors);
+  auto prepared =
+      descheduler::prepare(deschedulerConfiguration(errors), deschedulerPlugins_, errors);
   if (!errors.empty())
     return fail(ErrorCode::Invalid, fmt::format("descheduler: {}", fmt::join(errors, "\n")));
   toScheduler_.set(scheduler_.get());

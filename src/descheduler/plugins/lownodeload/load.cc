@@ -62,8 +62,9 @@ bool isOver(const NodeLoad& load, Scope scope) {
 }
 
 PoolLoad::PoolLoad(const NodePool& pool, std::vector<const NodeView*> nodes,
-                   const ReportOf& reportOf, Duration expiration, WallTime now, LoadRules rules)
-    : pool_(pool), rules_(rules) {
+                   const ReportOf& reportOf, Duration expiration, WallTime now, LoadRules rules,
+                   Leaving leaving)
+    : pool_(pool), rules_(rules), leaving_(std::move(leaving)) {
   chooseResources();
   completeThresholds();
   nodes_.reserve(nodes.size());
@@ -137,13 +138,18 @@ Amounts PoolLoad::podAmounts(const LoadReport::Usage& usage) const {
 void PoolLoad::measure(NodeLoad& load) {
   LoadReport::Usage usage = load.report->system;
   LoadReport::Usage prod;
-  for (const auto& pod : load.report->pods) usage.add(pod.usage);
-  if (rules_ == LoadRules::Ours) {
+  if (rules_ == LoadRules::AsUpstream) {
+    for (const auto& pod : load.report->pods) usage.add(pod.usage);
+  } else {
     usage.add(load.report->hostApplications);
     prod.add(load.report->prodHostApplications);
   }
   for (const auto& entry : load.view->pods->entries) {
     if (entry.facts.is(PodFacts::Terminal)) continue;
+    if (rules_ == LoadRules::Ours) {
+      if (entry.facts.is(PodFacts::Terminating) || (leaving_ && leaving_(*entry.pod))) continue;
+      if (const auto* own = load.report->podUsage(entry.facts.key)) usage.add(*own);
+    }
     ++load.pods;
     if (entry.facts.priorityClass != model::PriorityClass::Prod) continue;
     ++load.prodPods;

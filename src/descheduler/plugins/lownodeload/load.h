@@ -29,6 +29,8 @@ namespace koord::descheduler {
 //     with deviation a low one of 0 switches the resource off.
 //   - Host applications are not counted, nor resources other than cpu and memory where the node says its raw
 //     allocatable, which is not reduced by what the node keeps for itself.
+//   - What pods used counts after they are gone, or evicted, until the next report: nodes that were cured give
+//     away more pods meanwhile.
 //   - Whether a pod fits somewhere is found out, and its room taken, in the order of the list rather than in that
 //     of evictions.
 enum class LoadRules { Ours, AsUpstream };
@@ -76,10 +78,12 @@ bool isOver(const NodeLoad& load, Scope scope);
 class PoolLoad {
  public:
   using ReportOf = std::function<std::shared_ptr<const LoadReport>(const std::string& node)>;
+  // Pods that are on their way to somewhere else: a report is older than their eviction.
+  using Leaving = std::function<bool(const Pod& pod)>;
 
   // `nodes` must outlive this.
   PoolLoad(const NodePool& pool, std::vector<const NodeView*> nodes, const ReportOf& reportOf,
-           Duration expiration, WallTime now, LoadRules rules);
+           Duration expiration, WallTime now, LoadRules rules, Leaving leaving = {});
 
   const std::vector<std::string>& resources() const { return resources_; }
   std::size_t size() const { return resources_.size(); }
@@ -111,6 +115,7 @@ class PoolLoad {
 
   const NodePool& pool_;
   LoadRules rules_;
+  Leaving leaving_;
   std::vector<std::string> resources_;  // by name
   std::vector<Percent> percent_;        // as configured, completed
   std::vector<NodeLoad> nodes_;

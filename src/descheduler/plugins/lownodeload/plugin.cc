@@ -13,6 +13,13 @@ template class Informer<descheduler::LoadReport>;
 
 namespace koord::descheduler {
 
+namespace {
+
+// A migration that takes longer has failed: its job's default time is the same.
+constexpr Duration kLeavingLimit = std::chrono::minutes(5);
+
+}  // namespace
+
 PluginKind LowNodeLoad::kind() {
   PluginKind kind;
   kind.balance = true;
@@ -40,6 +47,7 @@ Task<Result<>> LowNodeLoad::balance(const Nodes& nodes) {
   const SteadyTime now = handle_.executor().steadyNow();
   detectors_.forget(now);
   prodDetectors_.forget(now);
+  std::erase_if(leaving_, [&](const auto& entry) { return now >= entry.second; });
   for (const NodePool& pool : args_.pools) {
     auto task = balancePool(pool, nodes);
     co_await task;
@@ -80,7 +88,8 @@ Task<void> LowNodeLoad::balancePool(const NodePool& pool, const Nodes& nodes) {
   PoolLoad load(
       pool, std::move(members),
       [this](const std::string& node) { return reports_.get({"", node}); }, args_.expiration,
-      handle_.executor().wallNow(), LoadRules::Ours);
+      handle_.executor().wallNow(), LoadRules::Ours,
+      [this](const Pod& pod) { return leaving_.contains(pod.metadata.uid); });
   tell(pool, load);
 
   const SteadyTime now = handle_.executor().steadyNow();
@@ -105,6 +114,10 @@ Task<void> LowNodeLoad::balancePool(const NodePool& pool, const Nodes& nodes) {
   options.evictable = [this](const Pod& pod) {
     return args_.pods.matches(pod.metadata.labels) &&
            args_.namespaces.allows(pod.metadata.namespace_);
+  };
+  options.moved = [this](const Pod& pod) {
+    if (!handle_.dryRun())
+      leaving_[pod.metadata.uid] = handle_.executor().steadyNow() + kLeavingLimit;
   };
   options.cured = [this](const NodeLoad& node, Scope scope) {
     (scope == Scope::All ? detectors_ : prodDetectors_).reset(node.name());

@@ -3,6 +3,7 @@
 // LowNodeLoad (balance): moves pods from nodes whose real load is over the high thresholds to nodes below the low
 // ones (load.h, relief.h), pool by pool, once a node is over for a while (detector.h).
 
+#include <map>
 #include <set>
 
 #include "descheduler/framework/registry.h"
@@ -34,6 +35,8 @@ class LowNodeLoad final : public Plugin, public BalancePlugin {
   kube::Informer<LoadReport>& reports_;
   AnomalyDetectors detectors_;
   AnomalyDetectors prodDetectors_;
+  std::map<std::string, SteadyTime>
+      leaving_;                      // evicted pods by uid, and until when that is believed
   std::set<std::string> processed_;  // nodes that a pool has relieved in this cycle
 };
 

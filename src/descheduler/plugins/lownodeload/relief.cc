@@ -150,6 +150,7 @@ Task<bool> Relief::carryOut(Phase& phase, NodeLoad& source, const Candidate& can
   options.dryRun = options_.dryRun;
   auto task = evictor_.evict(pod, std::move(options));
   const bool evicted = co_await task;
+  if (evicted && !options_.dryRun) options_.moved(*pod);
   if (!evicted || !candidate.usage) co_return evicted;
   addTo(phase.available, pool_.podAmounts(*candidate.usage), -1);
   takeFrom(source, candidate, -1);

@@ -34,6 +34,8 @@ class Relief {
     LoadRules rules = LoadRules::Ours;
     // Pods that the arguments let go: selectors and namespaces.
     std::function<bool(const Pod&)> evictable;
+    // A pod was evicted, and may still be there for a while.
+    std::function<void(const Pod&)> moved = [](const Pod&) {};
     // A node is no longer over.
     std::function<void(const NodeLoad&, Scope)> cured = [](const NodeLoad&, Scope) {};
   };

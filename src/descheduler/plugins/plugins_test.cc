@@ -1,0 +1,505 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/slo.h"
+#include "apiserver/embedded_cluster.h"
+#include "base/time.h"
+#include "descheduler/framework/descheduler.h"
+#include "descheduler/plugins/registry.h"
+
+// Every plugin against the embedded API server: nodes and pods as tests want them, one cycle at a time.
+
+namespace koord::descheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+using namespace std::chrono_literals;
+
+struct PodSpecText {
+  std::string node = "a";
+  std::string labels = "";       // "k": "v"
+  std::string annotations = "";  // likewise
+  std::string spec = "";         // further members
+  std::string requests = R"("cpu": "100m")";
+  std::string status = "";
+  std::string owner = "set";  // "" = none
+  std::string image = "web:1";
+};
+
+class Cluster {
+ public:
+  // plugins: "balance: {enabled: [...]}", args: the list pluginConfig.
+  explicit Cluster(const std::string& plugins, const std::string& args = "[]",
+                   const std::string& top = "")
+      : cluster_(loop_) {
+    cluster_.install(KOORD_DEPLOY "/crds/slo.koordinator.sh_nodemetrics.yaml");
+    const std::string text = fmt::format(
+        "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\n{}\nprofiles:\n"
+        "- name: test\n  plugins:\n    evict: {{disabled: [{{name: '*'}}], enabled: [{{name: "
+        "DefaultEvictor}}]}}\n    filter: {{disabled: [{{name: '*'}}], enabled: [{{name: "
+        "DefaultEvictor}}]}}\n    {}\n  pluginConfig: {}\n",
+        top, plugins, args);
+    auto prepared = prepare(readConfiguration(text, errors), registry_, errors);
+    if (errors.empty())
+      descheduler_.emplace(cluster_, loop_, Random(1), Descheduler::Options{std::move(prepared)},
+                           registry_, metrics_);
+  }
+  ~Cluster() {
+    descheduler_.reset();
+    loop_.runReady();
+  }
+
+  void node(const std::string& name, const std::string& labels = "", const std::string& spec = "{}",
+            const std::string& allocatable = R"("cpu": "4", "memory": "8Gi", "pods": "20")") {
+    cluster_.put(api::Node::kType,
+                 fmt::format(R"({{"apiVersion": "v1", "kind": "Node", "metadata": {{"name": "{}",
+          "labels": {{{}}}}}, "spec": {}, "status": {{"allocatable": {{{}}}}}}})",
+                             name, labels, spec, allocatable));
+  }
+  void pod(const std::string& name, const PodSpecText& text = {}) {
+    const std::string owner =
+        text.owner.empty()
+            ? ""
+            : fmt::format(R"("ownerReferences": [{{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "name": "{0}", "uid": "{0}", "controller": true}}],)",
+                          text.owner);
+    cluster_.put(
+        api::Pod::kType,
+        fmt::format(R"({{"apiVersion": "v1", "kind": "Pod", "metadata": {{"namespace": "default",
+          {} "name": "{}", "labels": {{{}}}, "annotations": {{{}}}}}, "spec": {{"nodeName": "{}", {}
+          "containers": [{{"name": "main", "image": "{}", "resources": {{"requests": {{{}}}}}}}]}},
+          "status": {{{}}}}})",
+                    owner, name, text.labels, text.annotations, text.node,
+                    text.spec.empty() ? "" : text.spec + ",", text.image, text.requests,
+                    text.status.empty() ? R"("phase": "Running")" : text.status));
+    names_.push_back(name);
+  }
+  // What a node and its pods ("name": millicores) use.
+  void usage(const std::string& node, const std::map<std::string, int>& pods, int system = 100) {
+    std::string list;
+    for (const auto& [name, milli] : pods)
+      list += fmt::format(R"({}{{"namespace": "default", "name": "{}", "podUsage": {{"resources":
+        {{"cpu": "{}m", "memory": "1Mi"}}}}}})",
+                          list.empty() ? "" : ", ", name, milli);
+    cluster_.put(api::NodeMetric::kType,
+                 fmt::format(R"({{"apiVersion": "slo.koordinator.sh/v1alpha1", "kind": "NodeMetric",
+          "metadata": {{"name": "{}"}}, "spec": {{}}, "status": {{"updateTime": "{}",
+          "nodeMetric": {{"systemUsage": {{"resources": {{"cpu": "{}m", "memory": "1Mi"}}}}}},
+          "podsMetric": [{}]}}}})",
+                             node, formatTime(loop_.wallNow()), system, list));
+  }
+
+  // Runs cycles and says who has left, in order.
+  std::vector<std::string> cycle(int count = 1) {
+    if (!started_) {
+      started_ = true;
+      descheduler_->start();
+      loop_.advance(1s);
+    }
+    std::vector<std::string> left;
+    for (int i = 0; i < count; ++i) {
+      const std::size_t before = cluster_.writes.size();
+      std::optional<Result<>> done;
+      TaskGroup tasks;
+      tasks.spawn(run(&done));
+      EXPECT_TRUE(loop_.advanceUntil([&] { return done.has_value(); }, 10s));
+      result = *done;
+      for (std::size_t w = before; w < cluster_.writes.size(); ++w)
+        if (cluster_.writes[w].subresource == "eviction") left.push_back(cluster_.writes[w].name);
+      loop_.advance(10s);
+    }
+    return left;
+  }
+
+  VirtualLoop& loop() { return loop_; }
+  apiserver::EmbeddedCluster& api() { return cluster_; }
+  Descheduler& descheduler() { return *descheduler_; }
+  std::vector<std::string> errors;
+  Result<> result;
+
+ private:
+  Task<void> run(std::optional<Result<>>* out) {
+    auto task = descheduler_->cycle();
+    auto done = co_await task;
+    *out = std::move(done);
+  }
+
+  VirtualLoop loop_;
+  apiserver::EmbeddedCluster cluster_;
+  Registry registry_ = makeRegistry();
+  Metrics metrics_;
+  std::optional<Descheduler> descheduler_;
+  std::vector<std::string> names_;
+  bool started_ = false;
+};
+
+// --- Configuration.
+
+std::string problemsOf(const std::string& plugins, const std::string& args = "[]") {
+  const Cluster cluster(plugins, args);
+  return fmt::format("{}", fmt::join(cluster.errors, "\n"));
+}
+
+TEST(DeschedulerConfigurationTest, everyProblemIsToldWithItsPath) {
+  const std::string problems = problemsOf(
+      "balance: {enabled: [{name: LowNodeLoad}, {name: Nope}, {name: PodLifeTime}]}",
+      "[{name: LowNodeLoad, args: {lowThresholds: {cpu: 80}, highThresholds: {cpu: 50}, foo: 1}}]");
+  EXPECT_THAT(problems, HasSubstr("profiles[0].plugins.balance.enabled[1].name: BalancePlugin "
+                                  "\"Nope\" does not exist"));
+  EXPECT_THAT(problems, HasSubstr("plugin \"PodLifeTime\" does not extend BalancePlugin plugin"));
+  EXPECT_THAT(problems, HasSubstr("profiles[0].pluginConfig[0].args.lowThresholds[cpu]"));
+  EXPECT_THAT(problems, HasSubstr("profiles[0].pluginConfig[0].args.foo: unknown field"));
+}
+
+TEST(DeschedulerConfigurationTest, argumentsThatContradictEachOtherAreRefused) {
+  const auto with = [](const char* plugin, const char* point, const char* args) {
+    return problemsOf(fmt::format("{}: {{enabled: [{{name: {}}}]}}", point, plugin),
+                      fmt::format("[{{name: {}, args: {}}}]", plugin, args));
+  };
+  EXPECT_THAT(with("PodLifeTime", "deschedule", "{}"), HasSubstr("at least one of"));
+  EXPECT_THAT(with("RemovePodsHavingTooManyRestarts", "deschedule", "{}"),
+              HasSubstr("podRestartThreshold: Required value"));
+  EXPECT_THAT(with("RemovePodsViolatingNodeTaints", "deschedule",
+                   "{excludedTaints: [a], includedTaints: [b]}"),
+              HasSubstr("only one of"));
+  EXPECT_THAT(with("RemoveFailedPods", "deschedule", "{namespaces: {include: [a], exclude: [b]}}"),
+              HasSubstr("args.namespaces: only one of Include/Exclude"));
+  EXPECT_THAT(with("LowNodeUtilization", "balance",
+                   "{thresholds: {cpu: 60}, targetThresholds: {cpu: 50, memory: 1}}"),
+              HasSubstr("thresholds[cpu]: Invalid value: 60"));
+  EXPECT_THAT(with("CustomPriority", "balance", "{autoCordon: true}"),
+              HasSubstr("autoCordon: has no effect without mode DrainNode"));
+  EXPECT_THAT(with("ScaleDownBinPack", "balance", "{strategy: EvictDirectly}"),
+              HasSubstr("maxPodsToEvict: Required value"));
+  EXPECT_THAT(with("FragmentationAware", "balance", "{resources: [cpu, cpu]}"),
+              HasSubstr("resources: Duplicate value"));
+}
+
+TEST(DeschedulerConfigurationTest, twoEvictPluginsAreOneTooMany) {
+  Registry registry = makeRegistry();
+  std::vector<std::string> errors;
+  prepare(readConfiguration("apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\n"
+                            "profiles: [{plugins: {evict: {enabled: [{name: DefaultEvictor}]}}}]",
+                            errors),
+          registry, errors);
+  EXPECT_THAT(errors, testing::Contains(HasSubstr("only one evict plugin can be enabled")));
+}
+
+TEST(DeschedulerConfigurationTest, whatWasWrittenReadsTheSame) {
+  std::vector<std::string> errors;
+  const auto first = readConfiguration(
+      "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\ndeschedulingInterval: "
+      "10s\n"
+      "maxNoOfPodsToEvictTotal: 3\nhealthzBindAddress: ':8080'\nprofiles: [{plugins: {balance: "
+      "{enabled: [{name: LowNodeLoad}]}}}]",
+      errors);
+  const auto again = readConfiguration(writeConfiguration(first), errors);
+  EXPECT_THAT(errors, IsEmpty());
+  EXPECT_EQ(configurationDocument(again), configurationDocument(first));
+  EXPECT_EQ(again.healthzBindAddress, "0.0.0.0:8080");
+}
+
+// --- Cycles.
+
+constexpr const char* kTaints = "deschedule: {enabled: [{name: RemovePodsViolatingNodeTaints}]}";
+constexpr const char* kTainted =
+    R"({"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]})";
+
+TEST(CycleTest, limitsPerNodeNamespaceAndInAllHold) {
+  Cluster cluster(kTaints, "[]", "maxNoOfPodsToEvictPerNode: 2\nmaxNoOfPodsToEvictTotal: 3");
+  cluster.node("a", "", kTainted);
+  cluster.node("b", "", kTainted);
+  for (const char* name : {"a1", "a2", "a3"}) cluster.pod(name, {.node = "a"});
+  for (const char* name : {"b1", "b2"}) cluster.pod(name, {.node = "b"});
+  EXPECT_THAT(cluster.cycle(), ElementsAre("a1", "a2", "b1"));
+  EXPECT_THAT(cluster.cycle(), UnorderedElementsAre("a3", "b2"));
+}
+
+TEST(CycleTest, aDryRunPlansAndWritesNothing) {
+  Cluster cluster(kTaints, "[]", "dryRun: true");
+  cluster.node("a", "", kTainted);
+  cluster.node("b");
+  cluster.pod("web");
+  EXPECT_THAT(cluster.cycle(), IsEmpty());
+  ASSERT_THAT(cluster.descheduler().journal().all(), SizeIs(1));
+  const Decision& plan = cluster.descheduler().journal().all().front();
+  EXPECT_EQ(plan.pod, "web");
+  EXPECT_EQ(plan.node, "a");
+  EXPECT_EQ(plan.plugin, "RemovePodsViolatingNodeTaints");
+  EXPECT_EQ(plan.outcome, "planned");
+}
+
+TEST(CycleTest, aSingleNodeIsNoCluster) {
+  Cluster cluster(kTaints);
+  cluster.node("a", "", kTainted);
+  cluster.pod("web");
+  EXPECT_THAT(cluster.cycle(), IsEmpty());
+  EXPECT_THAT(cluster.result.error().message, HasSubstr("the cluster size is 0 or 1"));
+}
+
+TEST(CycleTest, twoPluginsEvictAPodOnce) {
+  Cluster cluster(
+      "deschedule: {enabled: [{name: RemovePodsViolatingNodeTaints}, {name: PodLifeTime}]}",
+      "[{name: PodLifeTime, args: {states: [Running]}}]");
+  cluster.node("a", "", kTainted);
+  cluster.node("b");
+  cluster.pod("web");
+  EXPECT_THAT(cluster.cycle(), ElementsAre("web"));
+}
+
+TEST(CycleTest, anEvictionThatTheServerRefusesIsNotCounted) {
+  Cluster cluster(kTaints, "[]", "maxNoOfPodsToEvictTotal: 1");
+  cluster.node("a", "", kTainted);
+  cluster.node("b");
+  cluster.pod("one");
+  cluster.pod("two");
+  cluster.api().failure = [](const kube::Request& request) -> std::optional<Error> {
+    if (request.subresource == "eviction" && request.name == "one")
+      return Error{ErrorCode::TooManyRequests, "a budget", {}};
+    return std::nullopt;
+  };
+  EXPECT_THAT(cluster.cycle(), ElementsAre("one", "two"));
+}
+
+// --- DefaultEvictor.
+
+TEST(DefaultEvictorTest, protectsWhatItIsToldTo) {
+  Cluster cluster(kTaints,
+                  "[{name: DefaultEvictor, args: {priorityThreshold: {value: 100}, "
+                  "minReplicas: 2, labelSelector: {matchLabels: {go: 'yes'}}}}]");
+  cluster.node("a", "", kTainted);
+  cluster.node("b");
+  const std::string go = R"("go": "yes")";
+  cluster.pod("goes1", {.labels = go, .owner = "two"});
+  cluster.pod("goes2", {.labels = go, .owner = "two"});
+  cluster.pod("alone", {.labels = go, .owner = "one"});
+  cluster.pod("bare", {.labels = go, .owner = ""});
+  cluster.pod("other", {.owner = "two"});
+  cluster.pod(
+      "local",
+      {.labels = go, .spec = R"("volumes": [{"name": "v", "emptyDir": {}}])", .owner = "two"});
+  cluster.pod("told",
+              {.annotations = R"("descheduler.alpha.kubernetes.io/evict": "")", .owner = ""});
+  EXPECT_THAT(cluster.cycle(), UnorderedElementsAre("goes1", "goes2", "told"));
+}
+
+// --- The plugins of Kubernetes.
+
+constexpr const char* kSpread =
+    "balance: {enabled: [{name: RemovePodsViolatingTopologySpreadConstraint}]}";
+
+int evictedFrom(const std::vector<int>& sizes, int maxSkew) {
+  Cluster cluster(kSpread,
+                  "[{name: RemovePodsViolatingTopologySpreadConstraint, args: "
+                  "{topologyBalanceNodeFit: false}}]");
+  const std::string spec = fmt::format(
+      R"("topologySpreadConstraints": [{{"maxSkew": {}, "topologyKey": "zone", "whenUnsatisfiable":
+        "DoNotSchedule", "labelSelector": {{"matchLabels": {{"app": "web"}}}}}}])",
+      maxSkew);
+  for (std::size_t zone = 0; zone < sizes.size(); ++zone) {
+    cluster.node(fmt::format("n{}", zone), fmt::format(R"("zone": "z{}")", zone));
+    for (int i = 0; i < sizes[zone]; ++i)
+      cluster.pod(fmt::format("p{}-{}", zone, i),
+                  {.node = fmt::format("n{}", zone), .labels = R"("app": "web")", .spec = spec});
+  }
+  return static_cast<int>(cluster.cycle().size());
+}
+
+TEST(TopologySpreadTest, movesAsManyAsItTakes) {
+  EXPECT_EQ(evictedFrom({1, 3, 5}, 1), 2);
+  EXPECT_EQ(evictedFrom({0, 1, 3, 5}, 1), 3);
+  EXPECT_EQ(evictedFrom({2, 6}, 2), 1);
+  EXPECT_EQ(evictedFrom({2, 3, 5, 5, 7, 8}, 1), 5);
+  EXPECT_EQ(evictedFrom({2, 2, 3}, 1), 0);
+}
+
+TEST(DuplicatesTest, leaveNoNodeMoreThanItsShare) {
+  const auto evicted = [](const std::vector<int>& copies) {
+    Cluster cluster("balance: {enabled: [{name: RemoveDuplicates}]}");
+    for (std::size_t node = 0; node < copies.size(); ++node) {
+      cluster.node(fmt::format("n{}", node));
+      for (int i = 0; i < copies[node]; ++i)
+        cluster.pod(fmt::format("p{}-{}", node, i), {.node = fmt::format("n{}", node)});
+    }
+    return cluster.cycle().size();
+  };
+  EXPECT_EQ(evicted({4, 2, 0}), 2U);
+  EXPECT_EQ(evicted({3, 0}), 1U);
+  EXPECT_EQ(evicted({2, 2}), 0U);
+}
+
+TEST(UtilizationTest, movesPodsUntilTheNodeIsAtItsTarget) {
+  Cluster cluster("balance: {enabled: [{name: LowNodeUtilization}]}",
+                  "[{name: LowNodeUtilization, args: {thresholds: {cpu: 20, memory: 20, pods: 20}, "
+                  "targetThresholds: {cpu: 50, memory: 50, pods: 50}}}]");
+  for (const char* name : {"n1", "n2", "n3"}) cluster.node(name);
+  const std::string requests = R"("cpu": "400m", "memory": "300Mi")";
+  for (int i = 0; i < 8; ++i)
+    cluster.pod(fmt::format("a{}", i), {.node = "n1", .requests = requests});
+  cluster.pod("b", {.node = "n2", .requests = requests});
+  for (int i = 0; i < 2; ++i)
+    cluster.pod(fmt::format("c{}", i), {.node = "n3", .requests = requests});
+  EXPECT_THAT(cluster.cycle(), SizeIs(3));
+}
+
+TEST(UtilizationTest, clearsNodesThatHardlyAnybodyAsksFor) {
+  Cluster cluster("balance: {enabled: [{name: HighNodeUtilization}]}",
+                  "[{name: HighNodeUtilization, args: {thresholds: {cpu: 20, memory: 20}}}]");
+  cluster.node("a");
+  cluster.node("b");
+  cluster.pod("one", {.node = "a"});
+  cluster.pod("two", {.node = "a"});
+  cluster.pod("large", {.node = "b", .requests = R"("cpu": "2")"});
+  EXPECT_THAT(cluster.cycle(), UnorderedElementsAre("one", "two"));
+}
+
+TEST(NodeAffinityTest, aPodLeavesForANodeThatItPrefersOrRequires) {
+  Cluster cluster("deschedule: {enabled: [{name: RemovePodsViolatingNodeAffinity}]}",
+                  "[{name: RemovePodsViolatingNodeAffinity, args: {nodeAffinityType: "
+                  "[requiredDuringSchedulingIgnoredDuringExecution, "
+                  "preferredDuringSchedulingIgnoredDuringExecution]}}]");
+  cluster.node("a");
+  cluster.node("b", R"("zone": "x")");
+  const std::string term =
+      R"({"matchExpressions": [{"key": "zone", "operator": "In", "values": ["x"]}]})";
+  cluster.pod("required", {.spec = fmt::format(R"("affinity": {{"nodeAffinity":
+                {{"requiredDuringSchedulingIgnoredDuringExecution": {{"nodeSelectorTerms": [{}]}}}}}})",
+                                               term)});
+  cluster.pod("preferred", {.spec = fmt::format(R"("affinity": {{"nodeAffinity":
+                {{"preferredDuringSchedulingIgnoredDuringExecution": [{{"weight": 10, "preference": {}}}]}}}})",
+                                                term)});
+  cluster.pod("content", {.node = "b"});
+  EXPECT_THAT(cluster.cycle(), UnorderedElementsAre("required", "preferred"));
+}
+
+TEST(PodStatesTest, ageRestartsAndFailuresDecide) {
+  Cluster cluster(
+      "deschedule: {enabled: [{name: PodLifeTime}, {name: RemoveFailedPods}, {name: "
+      "RemovePodsHavingTooManyRestarts}]}",
+      "[{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 600, labelSelector: {matchLabels: {l: "
+      "'1'}}}}, {name: RemoveFailedPods, args: {minPodLifetimeSeconds: 0, reasons: [Evicted]}}, "
+      "{name: RemovePodsHavingTooManyRestarts, args: {podRestartThreshold: 10}}]");
+  cluster.node("a");
+  cluster.node("b");
+  cluster.pod("old", {.labels = R"("l": "1")"});
+  cluster.pod("failed", {.status = R"("phase": "Failed", "reason": "Evicted")"});
+  cluster.pod("kept", {.status = R"("phase": "Failed", "reason": "Other")"});
+  const auto restarted = [](int count) {
+    return fmt::format(R"("phase": "Running", "containerStatuses": [{{"name": "main", "image": "i",
+      "imageID": "i", "ready": true, "restartCount": {}}}])",
+                       count);
+  };
+  cluster.pod("r12", {.status = restarted(12)});
+  cluster.pod("r9", {.status = restarted(9)});
+  EXPECT_THAT(cluster.cycle(), ElementsAre("failed", "r12"));
+  cluster.loop().advance(11min);
+  EXPECT_THAT(cluster.cycle(), ElementsAre("old"));
+}
+
+// --- Koordinator's own.
+
+TEST(FragmentationAwareTest, takesThePodThatMakesTheNodeUneven) {
+  Cluster cluster("balance: {enabled: [{name: FragmentationAware}]}");
+  const std::string room = R"("cpu": "10", "memory": "20Gi", "pods": "20")";
+  cluster.node("a", "", "{}", room);
+  cluster.node("b", "", "{}", room);
+  cluster.pod("aa", {.requests = R"("cpu": "6", "memory": "2Gi")"});
+  cluster.pod("bb", {.requests = R"("cpu": "2", "memory": "4Gi")"});
+  EXPECT_THAT(cluster.cycle(), ElementsAre("aa"));
+}
+
+TEST(CustomPriorityTest, movesNoMoreThanCheaperNodesCanTake) {
+  Cluster cluster("balance: {enabled: [{name: CustomPriority}]}",
+                  "[{name: CustomPriority, args: {mode: DrainNode, evictionOrder: [{name: dear, "
+                  "nodeSelector: {matchLabels: {t: dear}}}, {name: cheap, nodeSelector: "
+                  "{matchLabels: {t: cheap}}}]}}]");
+  cluster.node("s1", R"("t": "dear")");
+  cluster.node("s2", R"("t": "dear")");
+  cluster.node("t1", R"("t": "cheap")", "{}", R"("cpu": "1", "memory": "8Gi", "pods": "20")");
+  cluster.pod("p1", {.node = "s1", .requests = R"("cpu": "300m")"});
+  cluster.pod("p2", {.node = "s1", .requests = R"("cpu": "500m")"});
+  cluster.pod("p3", {.node = "s2", .requests = R"("cpu": "300m")"});
+  EXPECT_THAT(cluster.cycle(), ElementsAre("p1", "p2"));
+}
+
+constexpr const char* kLoad = "balance: {enabled: [{name: LowNodeLoad}]}";
+std::string loadArgs(const std::string& more = "") {
+  return "[{name: LowNodeLoad, args: {lowThresholds: {cpu: 30}, highThresholds: {cpu: 50}, "
+         "nodeMetricExpirationSeconds: 3600, anomalyCondition: {timeout: 5m, "
+         "consecutiveAbnormalities: 2, consecutiveNormalities: 1}" +
+         more + "}}]";
+}
+
+TEST(LowNodeLoadTest, aNodeThatIsHotForAWhileGivesThePodThatJustCuresIt) {
+  Cluster cluster(kLoad, loadArgs());
+  cluster.node("a");
+  cluster.node("b");
+  cluster.pod("tiny");
+  cluster.pod("right");
+  cluster.pod("large");
+  cluster.usage("a",
+                {{"tiny", 200}, {"right", 900}, {"large", 1600}});  // 2800 of 4000, 2000 is high
+  cluster.usage("b", {});
+  EXPECT_THAT(cluster.cycle(), IsEmpty()) << "once is a moment";
+  EXPECT_THAT(cluster.cycle(), ElementsAre("right"));
+}
+
+TEST(LowNodeLoadTest, anOldReportDoesNotMakeItGiveMore) {
+  Cluster cluster(kLoad, loadArgs());
+  cluster.node("a");
+  cluster.node("b");
+  for (const char* name : {"one", "two", "three"}) cluster.pod(name);
+  cluster.usage("a", {{"one", 900}, {"two", 900}, {"three", 900}});
+  cluster.usage("b", {});
+  EXPECT_THAT(cluster.cycle(8), SizeIs(1));
+}
+
+TEST(LowNodeLoadTest, whatIsLeftOutWasNotNeeded) {
+  Cluster cluster(kLoad, loadArgs());
+  cluster.node("a");
+  cluster.node("b", "", "{}", R"("cpu": "8", "memory": "8Gi", "pods": "20")");
+  const std::string batch = R"("koordinator.sh/priority-class": "koord-batch")";
+  cluster.pod("small", {.labels = batch});
+  cluster.pod("prod");
+  cluster.usage("a", {{"small", 300}, {"prod", 2600}});  // 3000: 1000 too much
+  cluster.usage("b", {});
+  EXPECT_THAT(cluster.cycle(2), ElementsAre("prod"));
+}
+
+TEST(LowNodeLoadTest, noTargetBecomesHot) {
+  Cluster cluster(kLoad, loadArgs());
+  cluster.node("a");
+  cluster.node("b");
+  cluster.pod("huge");
+  cluster.usage("a", {{"huge", 3500}});
+  cluster.usage("b", {});
+  EXPECT_THAT(cluster.cycle(4), IsEmpty()) << "it would be hot there, too";
+}
+
+TEST(ScaleDownBinPackTest, ranksPodsAndTakesBackWhatItWrote) {
+  Cluster cluster("balance: {enabled: [{name: ScaleDownBinPack}]}",
+                  "[{name: ScaleDownBinPack, args: {podSelectors: [{name: s, selector: "
+                  "{matchLabels: {go: 'yes'}}}]}}]");
+  cluster.node("a");
+  cluster.node("b");
+  const std::string go = R"("go": "yes")";
+  cluster.pod("first", {.node = "b", .labels = go});
+  cluster.pod("second", {.node = "a", .labels = go});
+  cluster.pod("other", {.node = "a"});
+  cluster.cycle();
+  const auto costOf = [&](const char* name) {
+    return std::string(textAt(*cluster.api().get(api::Pod::kType, name, "default"), "metadata",
+                              "annotations", "controller.kubernetes.io/pod-deletion-cost"));
+  };
+  EXPECT_EQ(costOf("first"), "0");
+  EXPECT_EQ(costOf("second"), "1");
+  EXPECT_EQ(costOf("other"), "");
+}
+
+}  // namespace
+}  // namespace koord::descheduler

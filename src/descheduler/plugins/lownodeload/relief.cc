@@ -121,11 +121,11 @@ Task<void> Relief::relieveNode(Phase& phase, NodeLoad& source) {
     std::vector<Move> moves = asUpstream ? planAsUpstream(phase, source, std::move(candidates))
                                          : plan(phase, source, candidates);
     if (moves.empty()) break;
-    bool failed = false;
+    bool over = false;  // the plan: what follows in it does not happen
     for (const Move& move : moves) {
-      if (!isOver(source, phase.scope) || anyUsedUp(phase.available)) break;
-      if (failed && !asUpstream) {
-        send(move.target, move.candidate, -1);  // there will be a new plan
+      over = over || !isOver(source, phase.scope) || anyUsedUp(phase.available);
+      if (over) {
+        send(move.target, move.candidate, -1);
         continue;
       }
       std::erase_if(candidates, [&](const Candidate& candidate) {
@@ -134,8 +134,8 @@ Task<void> Relief::relieveNode(Phase& phase, NodeLoad& source) {
       auto task = carryOut(phase, source, move.candidate);
       const bool evicted = co_await task;
       if (evicted) continue;
-      failed = true;
-      if (!asUpstream) send(move.target, move.candidate, -1);
+      send(move.target, move.candidate, -1);
+      over = !asUpstream;  // there will be a new one
     }
     if (asUpstream || evictor_.nodeExhausted(source.name())) break;
   }

@@ -69,6 +69,20 @@ Result<std::string> configFile(const std::string& component, const ComponentOpti
   return file;
 }
 
+void beKoordlet(Component& component, int port, const ComponentOptions& options) {
+  auto& argv = component.child.argv;
+  argv.push_back(fmt::format("--addr=127.0.0.1:{}", port));
+  argv.push_back("--cgroup-root-dir=" + options.cgroupRoot);
+  argv.push_back("--tsdb-path=" + options.dataDir + "/koordlet/metrics");
+  argv.push_back("--prediction-checkpoint-filepath=" + options.dataDir + "/koordlet/predictions");
+  // Off by default upstream; a machine of one's own should not be driven out of memory by batch
+  // pods.
+  argv.push_back("--feature-gates=BEMemoryEvict=true");
+  component.child.env = {"NODE_NAME=" + options.nodeName, "agent_mode=hostMode"};
+  component.metricsUrl = url(port, "/metrics");
+  component.readyUrl = url(port, "/healthz");
+}
+
 constexpr const char* kUrlsFile = "/components.json";
 
 }  // namespace
@@ -164,16 +178,7 @@ Result<Component> makeComponent(const std::string& name, const std::string& kube
     component.readyUrl = url(first, "/healthz");
     component.lease = api::ObjectKey{"koordinator-system", "koord-descheduler"};
   } else if (name == "koordlet") {
-    argv.push_back(fmt::format("--addr=127.0.0.1:{}", first));
-    argv.push_back("--cgroup-root-dir=" + options.cgroupRoot);
-    argv.push_back("--tsdb-path=" + options.dataDir + "/koordlet/metrics");
-    argv.push_back("--prediction-checkpoint-filepath=" + options.dataDir + "/koordlet/predictions");
-    // Off by default upstream; a machine of one's own should not be driven out of memory by batch
-    // pods.
-    argv.push_back("--feature-gates=BEMemoryEvict=true");
-    component.child.env = {"NODE_NAME=" + options.nodeName, "agent_mode=hostMode"};
-    component.metricsUrl = url(first, "/metrics");
-    component.readyUrl = url(first, "/healthz");
+    beKoordlet(component, first, options);
   } else {
     return fail(ErrorCode::Invalid,
                 fmt::format("--components: {} is none of koord-manager, koord-scheduler, "

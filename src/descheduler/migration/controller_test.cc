@@ -633,6 +633,21 @@ TEST(MigrationController, two_jobs_for_one_pod_evict_it_once) {
   EXPECT_EQ(succeeded, 1);
 }
 
+TEST(MigrationController, a_job_that_names_no_uid_means_the_pod_that_was_there_when_it_was_made) {
+  MigrationWorld w;
+  w.podsComeBack = false;
+  w.workload("web", 4);
+  w.moveDirectly("j", "web-0");
+  w.run(5s);
+  w.api.remove(api::Pod::kType, "web-0", "default");
+  w.pod("web", "web-0", "n1");
+  w.start();
+  w.run(5s);
+  EXPECT_THAT(w.stateOf("j"),
+              AllOf(HasSubstr("Failed MissingPod"), HasSubstr("made after the job")));
+  EXPECT_EQ(w.evictions(), 0);
+}
+
 TEST(MigrationController, jobs_of_somebody_else_are_left_alone) {
   MigrationWorld w;
   w.workload("web", 4);

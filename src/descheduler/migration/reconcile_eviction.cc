@@ -77,6 +77,13 @@ Reconciler::Step Reconciler::evict(Work* work) {
   if (begun && known && known->metadata.uid == uid &&
       (known->metadata.deletionTimestamp || isSoftEvicted(*known)))
     co_return Next::Stop;
+  // Nor while its turn has not come.
+  if (known && known->metadata.uid == uid) {
+    if (const Duration wait = turnOf(*work, *known); wait > Duration::zero()) {
+      wakeups_.in(work->name(), wait);
+      co_return Next::Stop;
+    }
+  }
   const api::ObjectKey key = podKeyOf(*work->job);
   auto reading = kube::get<api::Pod>(handle_.api(), key);
   auto pod = co_await reading;
@@ -109,6 +116,15 @@ Reconciler::Step Reconciler::evictionEnded(Work* work) {
   co_return ended;
 }
 
+// How long until its workload and namespace may lose another pod. Once it has begun, its turn has come; a gang
+// goes at once.
+Duration Reconciler::turnOf(const Work& work, const api::Pod& pod) {
+  const bool exempt = conditionOf(work.status, condition::kEviction) != nullptr ||
+                      api::findIn(work.job->metadata.annotations, kAnnotationEvict) != nullptr ||
+                      !annotationOf(*work.job, kAnnotationMoveTogether).empty();
+  return exempt ? Duration{} : limiter_.wait(pod);
+}
+
 // Everything that has to hold before it is evicted.
 Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api::Pod> pod) {
   const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
@@ -131,15 +147,9 @@ Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api:
   } else if (!lag.empty()) {
     co_return Next::Stop;
   }
-  // Its turn has come once it has begun.
-  const bool exempt = begun ||
-                      api::findIn(work->job->metadata.annotations, kAnnotationEvict) != nullptr ||
-                      !annotationOf(*work->job, kAnnotationMoveTogether).empty();
-  if (const Duration wait = exempt ? Duration{} : limiter_.wait(*pod); wait > Duration::zero()) {
-    wakeups_.in(work->name(), wait);
-    co_return Next::Stop;
-  }
-  if (const Duration wait = evictor_.takeToken(); wait > Duration::zero()) {
+  Duration wait = turnOf(*work, *pod);
+  if (wait == Duration::zero()) wait = evictor_.takeToken();
+  if (wait > Duration::zero()) {
     wakeups_.in(work->name(), wait);
     co_return Next::Stop;
   }
@@ -154,15 +164,15 @@ Reconciler::Step Reconciler::callEvictor(Work* work, std::shared_ptr<const api::
                   pod->spec.nodeName, evictReasonOf(*work->job));
   // Before the call: see reconciler.h.
   const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
-  work->set(condition::kEviction, false, reason::kEvicting, message);
-  auto saving = save(work);
-  auto saved = co_await saving;
-  if (!saved) co_return fail(std::move(saved.error()));
   if (!begun) {
     const api::OwnerReference* owner = api::controllerOf(pod->metadata);
     limiter_.spend(pod->metadata.namespace_, owner ? owner->uid : std::string(),
                    workloads_.of(*pod).replicas);
   }
+  work->set(condition::kEviction, false, reason::kEvicting, message);
+  auto saving = save(work);
+  auto saved = co_await saving;
+  if (!saved) co_return fail(std::move(saved.error()));
   auto evicting = evictor_.evict(work->job, pod);
   auto evicted = co_await evicting;
   if (!evicted) {

@@ -203,10 +203,15 @@ Reconciler::Step Reconciler::begin(Work* work) {
   auto pod = co_await reading;
   if (!pod) co_return fail(std::move(pod.error()));
   const std::string uid = work->job->spec.podRef.uid;
-  if (!*pod || (!uid.empty() && (*pod)->metadata.uid != uid)) {
-    auto ending = missingPod(
-        work, *pod ? fmt::format("the one with that name is another ({})", (*pod)->metadata.uid)
-                   : std::string());
+  std::string another;
+  if (*pod && !uid.empty() && (*pod)->metadata.uid != uid) {
+    another = fmt::format("the one with that name is another ({})", (*pod)->metadata.uid);
+  } else if (*pod && uid.empty() &&
+             (*pod)->metadata.creationTimestamp > work->job->metadata.creationTimestamp) {
+    another = "the one with that name was made after the job";
+  }
+  if (!*pod || !another.empty()) {
+    auto ending = missingPod(work, another);
     auto ended = co_await ending;
     co_return ended;
   }

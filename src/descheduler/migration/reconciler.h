@@ -85,6 +85,7 @@ class Reconciler {
   Step callEvictor(Work* work, std::shared_ptr<const api::Pod> pod);
   Step evictionEnded(Work* work);
   Step missingPod(Work* work, std::string why = {});
+  Duration turnOf(const Work& work, const api::Pod& pod);
   // "" = those that move together with it are as far; a text with `broken`: they cannot be any more.
   std::string othersLag(const Work& work, bool& broken) const;
   Task<Result<std::shared_ptr<const api::Pod>>> readPod(api::ObjectKey key);

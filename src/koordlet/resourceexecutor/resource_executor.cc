@@ -19,6 +19,10 @@
 // union of old and new or the larger of both, then from the bottom up each is set to what is
 // wanted. A file that already has its final value after the first pass is left out of the second.
 //
+// Somebody else may want another value for good, such as kubelet's static CPU manager. What is changed
+// back a few times a minute is not fought over: it is left alone for some minutes, which is logged,
+// counted and on record, and then tried again.
+//
 // A cgroup that is gone is no failure: pods end in the middle of a round. Failures are logged once
 // a minute per file, since the next round will fail, too. Cost: a hash look-up per value in the
 // common case.
@@ -28,6 +32,15 @@ namespace koord::koordlet {
 using namespace std::chrono_literals;
 
 namespace {
+
+constexpr int kLosses = 6;  // in kLossWindow: a fight
+constexpr Duration kLossWindow = 1min;
+constexpr Duration kRest = 5min;
+
+// Quota and period share a file in v2; the key tells them apart.
+std::string contestKey(const std::string& path, CgroupFile file) {
+  return path + '#' + std::string(nameOf(file));
+}
 
 std::string failureKey(const CgroupUpdate& update) {
   return fmt::format("{}/{}", update.dir, nameOf(update.file));
@@ -78,6 +91,57 @@ void ResourceExecutor::remember(const std::string& path, std::string value) {
   cache_.insert_or_assign(path, Cached{std::move(value), clock_.steadyNow()});
 }
 
+bool ResourceExecutor::contested(const CgroupUpdate& update, CgroupVersion version,
+                                 const std::string& path, std::string_view current) {
+  const auto it = contests_.find(contestKey(path, update.file));
+  if (it == contests_.end()) return false;
+  Contest& contest = it->second;
+  const SteadyTime now = clock_.steadyNow();
+  contest.at = now;
+  if (now < contest.restUntil) return true;
+  if (sameCgroupValue(update.file, version, current, contest.ours)) return false;
+  if (contest.lost == 0 || now - contest.since > kLossWindow) {
+    contest.lost = 0;
+    contest.since = now;
+  }
+  if (++contest.lost < kLosses) return false;
+  contest.lost = 0;
+  contest.restUntil = now + kRest;
+  contest.dir = update.dir;
+  contest.file = nameOf(update.file);
+  contest.theirs = trim(current);
+  log::warn("{} of {}: somebody keeps changing {} to {}; left alone for {} minutes", contest.file,
+            update.dir, contest.ours, contest.theirs,
+            std::chrono::duration_cast<std::chrono::minutes>(kRest).count());
+  audit_.add(
+      {clock_.wallNow(), update.dir, contest.file, contest.theirs, contest.theirs,
+       fmt::format("{}: left alone, others keep changing {} back", update.reason, contest.ours)});
+  if (onFight_) onFight_(contest.file, update.dir);
+  return true;
+}
+
+void ResourceExecutor::forget(const std::string& path) {
+  // The parts of a file have keys that begin alike; there are at most two.
+  for (const auto file : {CgroupFile::CpusetCpus, CgroupFile::CpuCfsQuota, CgroupFile::CpuShares,
+                          CgroupFile::MemoryLimit})
+    cache_.erase(contestKey(path, file));
+}
+
+json::value ResourceExecutor::fightsView() const {
+  json::array fights;
+  const SteadyTime now = clock_.steadyNow();
+  for (const auto& [path, contest] : contests_)
+    if (now < contest.restUntil)
+      fights.push_back(json::object{
+          {"cgroup", contest.dir},
+          {"file", contest.file},
+          {"ours", contest.ours},
+          {"theirs", contest.theirs},
+          {"seconds",
+           std::chrono::duration_cast<std::chrono::seconds>(contest.restUntil - now).count()}});
+  return fights;
+}
+
 Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupUpdate& update,
                                                          const std::string& path,
                                                          std::string_view value) {
@@ -93,6 +157,7 @@ Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupUpdate& upd
     return fail(std::move(current.error()));
   }
   if (sameCgroupValue(update.file, version, *current, *encoded)) return UpdateOutcome::Unchanged;
+  if (contested(update, version, path, *current)) return UpdateOutcome::Contested;
   const SteadyTime start = clock_.steadyNow();
   auto wrote = writeSmallFile(path, *encoded);
   const bool gone = !wrote && wrote.error().code == ErrorCode::NotFound;
@@ -100,6 +165,9 @@ Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupUpdate& upd
     observer_(nameOf(update.file), wrote.has_value(), clock_.steadyNow() - start);
   if (gone) return UpdateOutcome::Gone;
   if (!wrote) return fail(std::move(wrote.error()));
+  Contest& contest = contests_[contestKey(path, update.file)];
+  contest.ours = *encoded;
+  contest.at = start;
   audit_.add({clock_.wallNow(), update.dir, std::string(fileNameIn(update.file, version)),
               std::string(trim(*current)), *std::move(encoded), update.reason});
   return UpdateOutcome::Written;
@@ -109,8 +177,7 @@ Result<UpdateOutcome> ResourceExecutor::update(const CgroupUpdate& update, Cachi
   const auto path = cgroupFilePath(host_.layout, update.file, update.dir);
   if (!path) return UpdateOutcome::Unsupported;
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
-  // Quota and period share a file in v2; the cache key tells them apart.
-  const std::string key = *path + '#' + std::string(nameOf(update.file));
+  const std::string key = contestKey(*path, update.file);
   if (caching == Caching::Yes && fresh(key, update, version)) return UpdateOutcome::Unchanged;
   auto outcome = writeIfDifferent(update, *path, update.value);
   const bool applied =
@@ -221,7 +288,7 @@ bool ResourceExecutor::loosen(const CgroupUpdate& update, Caching caching, Batch
   const auto path = cgroupFilePath(host_.layout, update.file, update.dir);
   if (!path) return true;
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
-  const std::string key = *path + '#' + std::string(nameOf(update.file));
+  const std::string key = contestKey(*path, update.file);
   if (caching == Caching::Yes && fresh(key, update, version)) return true;
   if (!supported(update.file, update.dir)) return true;
   const auto current = readSmallFile(*path);
@@ -260,6 +327,9 @@ void ResourceExecutor::collectGarbage() {
   const SteadyTime now = clock_.steadyNow();
   std::erase_if(cache_,
                 [&](const auto& entry) { return now - entry.second.at > options_.cacheExpiry; });
+  std::erase_if(contests_, [&](const auto& entry) {
+    return now - entry.second.at > 10min && now > entry.second.restUntil;
+  });
   std::erase_if(failures_, [&](const auto& entry) { return now - entry.second > 10min; });
 }
 

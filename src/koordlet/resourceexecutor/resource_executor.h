@@ -44,6 +44,7 @@ enum class UpdateOutcome {
   Unchanged,    // the file has the value already, or had it when last looked at
   Unsupported,  // this kernel or cgroup version does not have the file
   Gone,         // the cgroup is not there (any more)
+  Contested,    // somebody keeps changing it back; left alone for a while
 };
 
 class ResourceExecutor {
@@ -82,6 +83,15 @@ class ResourceExecutor {
   Result<int> moveTasks(const std::string& path, std::span<const int> ids,
                         const std::string& reason);
 
+  // A file may have been changed by somebody: it is looked at when its value is handed in next.
+  void forget(const std::string& path);
+
+  // Somebody else keeps changing a value back: told once each time that a fight is given up.
+  using OnFight = std::function<void(std::string_view file, std::string_view dir)>;
+  void onFight(OnFight fn) { onFight_ = std::move(fn); }
+  // The values that are left alone now: [{"cgroup", "file", "ours", "theirs", "until"}].
+  json::value fightsView() const;
+
   // Forgets values not handed in for a while. Call about once a minute.
   void collectGarbage();
   std::size_t cacheSize() const { return cache_.size(); }
@@ -94,6 +104,19 @@ class ResourceExecutor {
     std::string value;
     SteadyTime at;
   };
+
+  // Who else writes to a file, as far as its content tells.
+  struct Contest {
+    std::string dir, file;
+    std::string ours, theirs;
+    int lost = 0;  // times that ours was gone, since
+    SteadyTime since{};
+    SteadyTime restUntil{};
+    SteadyTime at{};  // last looked at
+  };
+  // Takes account of what a file has; true when it is to be left alone.
+  bool contested(const CgroupUpdate& update, CgroupVersion version, const std::string& path,
+                 std::string_view current);
 
   bool fresh(const std::string& path, const CgroupUpdate& update, CgroupVersion version) const;
   void remember(const std::string& path, std::string value);
@@ -113,7 +136,9 @@ class ResourceExecutor {
   Options options_;
   AuditRing& audit_;
   Observer observer_;
-  std::unordered_map<std::string, Cached> cache_;  // by path
+  std::unordered_map<std::string, Cached> cache_;      // by path
+  std::unordered_map<std::string, Contest> contests_;  // by path
+  OnFight onFight_;
   std::unordered_map<CgroupFile, bool> supportedInKubepods_;
   std::unordered_map<std::string, SteadyTime> failures_;  // last logged: once a minute is enough
 };

@@ -137,5 +137,55 @@ TEST_P(Executor, LimitsGrowFromTheTopAndShrinkFromTheBottom) {
                                    "podu=300000", "besteffort=" + none, "podu=" + none));
 }
 
+TEST_P(Executor, AFightIsGivenUpAndTriedAgainLater) {
+  int fights = 0;
+  f.executor.onFight([&](std::string_view file, std::string_view) {
+    EXPECT_EQ(file, "cpuset.cpus");
+    ++fights;
+  });
+  const auto round = [&] {
+    const auto outcome =
+        f.executor
+            .update({CgroupFile::CpusetCpus, f.be(), "0-1", "test"}, ResourceExecutor::Caching::No)
+            .value();
+    f.files.setCgroupText(CgroupFile::CpusetCpus, f.be(), "0-7");  // somebody else
+    f.loop.advance(1s);
+    return outcome;
+  };
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(round(), UpdateOutcome::Written);
+  EXPECT_EQ(round(), UpdateOutcome::Contested);
+  EXPECT_EQ(round(), UpdateOutcome::Contested);
+  EXPECT_EQ(fights, 1);
+  const json::value view = f.executor.fightsView();
+  ASSERT_EQ(view.get_array().size(), 1U);
+  EXPECT_EQ(textAt(view.get_array()[0], "ours"), "0-1");
+  EXPECT_EQ(textAt(view.get_array()[0], "theirs"), "0-7");
+  f.loop.advance(5min);
+  EXPECT_EQ(round(), UpdateOutcome::Written);
+}
+
+TEST_P(Executor, ValuesThatChangeOnOurSideAreNoFight) {
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(f.set(CgroupFile::CpusetCpus, f.be(), i % 2 ? "0-1" : "0-3"), UpdateOutcome::Written);
+    f.loop.advance(1s);
+  }
+}
+
+TEST_P(Executor, AmountsOfMemoryAreComparedInPages) {
+  f.files.setCgroupText(CgroupFile::MemoryLimit, f.be(), "1048576\n");
+  EXPECT_EQ(f.set(CgroupFile::MemoryLimit, f.be(), "1048577"), UpdateOutcome::Unchanged);
+  EXPECT_EQ(f.set(CgroupFile::MemoryLimit, f.be(), "1052672"), UpdateOutcome::Written);
+}
+
+TEST_P(Executor, OtherFilesAreWrittenOnceAndOnRecord) {
+  f.files.tree().write("proc/sys/vm/x", "1\n");
+  const FileUpdate update{f.files.tree().path("proc/sys/vm/x"), "2", "test"};
+  EXPECT_EQ(f.executor.updateFile(update), UpdateOutcome::Written);
+  EXPECT_EQ(f.executor.updateFile(update), UpdateOutcome::Unchanged);
+  EXPECT_EQ(f.audit.entries().back().before, "1");
+  EXPECT_EQ(f.executor.updateFile({f.files.tree().path("nowhere"), "2", "test"}),
+            UpdateOutcome::Gone);
+}
+
 }  // namespace
 }  // namespace koord::koordlet

@@ -11,6 +11,8 @@
 namespace koord::koordlet {
 namespace {
 
+constexpr std::int64_t kPageSize = 4096;
+
 enum class Values { Any, Range, CpuList, DeviceAmount, ClassId };
 
 struct Row {
@@ -95,6 +97,8 @@ constexpr std::array kRows = {
     Row{BlkioCostModel, "blkio.cost.model", Blkio, "", Any, 0, 0, 0, 0, InRoot},
     Row{NetClsClassId, "net_cls.classid", NetCls, "net_cls.classid", ClassId, 0, 0, 0, 0,
         InKubepods, InKubepods},
+    Row{IoMax, "io.max", Blkio, "io.max", Any, 0, 0, 0, 0, InDir, InDir, false},
+    Row{IoWeight, "io.weight", Blkio, "io.weight", Any, 0, 0, 0, 0, InDir, InDir, false},
 };
 
 constexpr bool inEnumOrder() {
@@ -144,6 +148,27 @@ Result<> checkClassId(const Row& row, std::string_view value) {
     return {};
   }
   return badValue(row, value, "a class id: a number, or 0x and up to 8 digits");
+}
+
+// Files of block I/O have a line for each device; what is not there is not limited.
+bool sameDeviceLine(std::string_view current, std::string_view encoded) {
+  std::string_view wanted = encoded;
+  const auto device = takeWord(wanted);
+  wanted = trim(wanted);
+  std::optional<bool> same;
+  forEachLine(current, [&](std::string_view line) {
+    if (takeWord(line) != device) return;
+    same = true;
+    std::string_view words = wanted;
+    for (auto word = takeWord(words); !word.empty(); word = takeWord(words)) {
+      std::string_view has = line;
+      bool found = false;
+      for (auto one = takeWord(has); !one.empty() && !found; one = takeWord(has))
+        found = one == word;
+      same = *same && found;
+    }
+  });
+  return same.value_or(wanted == "0" || wanted == "rbps=max wbps=max riops=max wiops=max");
 }
 
 // cpu.max holds two numbers; quota and period each look at theirs.
@@ -221,9 +246,16 @@ bool sameCgroupValue(CgroupFile file, CgroupVersion version, std::string_view cu
     const auto after = CpuSet::parse(encoded);
     return before && after && *before == *after;
   }
+  if (rowOf(file).values == DeviceAmount || file == IoMax || file == IoWeight)
+    return sameDeviceLine(current, encoded);
   const bool cpuMax = version == CgroupVersion::V2 && (file == CpuCfsQuota || file == CpuCfsPeriod);
   if (cpuMax) current = fieldOfCpuMax(file, current);
   if (current == encoded) return true;
+  // The kernel keeps amounts of memory in whole pages, rounded down.
+  if (file == MemoryMin || file == MemoryLow || file == MemoryHigh || file == MemoryLimit) {
+    const auto is = parseInt(current), wanted = parseInt(encoded);
+    if (is && wanted && *is > 0) return *is == *wanted / kPageSize * kPageSize;
+  }
   return current == "max" && encoded == "9223372036854775807";
 }
 

@@ -53,6 +53,8 @@ enum class CgroupFile {
   BlkioCostQos,
   BlkioCostModel,
   NetClsClassId,
+  IoMax,  // of v2 only, as is the next
+  IoWeight,
 };
 
 std::string_view nameOf(CgroupFile file);  // the v1 name: "cpu.cfs_quota_us"

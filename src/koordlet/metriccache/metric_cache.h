@@ -47,6 +47,22 @@ enum class Metric : std::uint8_t {
   PodGpuMemory,
   ContainerGpuCore,
   ContainerGpuMemory,
+  // Of one window: what the container's processes did on all CPUs.
+  ContainerCycles,
+  ContainerInstructions,
+  // Percent of the last ten seconds in which some, or all, tasks waited for the resource.
+  PodCpuSome,
+  PodCpuFull,
+  PodMemorySome,
+  PodMemoryFull,
+  PodIoSome,
+  PodIoFull,
+  ContainerCpuSome,
+  ContainerCpuFull,
+  ContainerMemorySome,
+  ContainerMemoryFull,
+  ContainerIoSome,
+  ContainerIoFull,
 };
 
 class MetricCache {

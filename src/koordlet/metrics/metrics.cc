@@ -72,13 +72,38 @@ struct Metrics::Impl {
   Family<Gauge>& reclaimableStatus =
       gauge(external, "node_resource_priority_reclaimable_status",
             "whether the reclaimable resources are known: 0 yes, 1 no");
+  Family<Gauge>& sharePool = gauge(internal, "cpuset_share_pool_cpu_cores",
+                                   "the number of CPUs in the share pool of LS pods");
+  Family<Gauge>& beSharePool = gauge(internal, "cpuset_be_share_pool_cpu_cores",
+                                     "the number of CPUs in the share pool of BE pods");
+  Family<Gauge>& sharePoolInfo =
+      gauge(internal, "cpuset_share_pool_info", "the CPUs in the share pool of LS pods");
+  Family<Gauge>& beSharePoolInfo =
+      gauge(internal, "cpuset_be_share_pool_info", "the CPUs in the share pool of BE pods");
+  Family<Gauge>& oomScores =
+      gauge(internal, "container_oom_score_adj", "the oom_score_adj of the container's processes");
+  Family<Counter>& fights = counter(internal, "resource_fights",
+                                    "values left alone because others kept changing them back");
   Family<Gauge>& allocatable = gauge(external, "node_resource_allocatable",
                                      "the node allocatable of resources updated by koordinator");
+  Family<Gauge>& containerCpi =
+      gauge(external, "container_cpi", "cycles and instructions of the container in one window");
+  Family<Gauge>& containerPsi =
+      gauge(external, "container_psi", "pressure stall information of the container");
+  Family<Gauge>& podPsi = gauge(external, "pod_psi", "pressure stall information of the pod");
+  Family<Gauge>& suffering =
+      gauge(external, "container_interference",
+            "containers that suffer from their neighbours: how far above normal the cause is");
   Family<Gauge>& requests =
       gauge(external, "container_resource_requests", "the container requests of resources");
   Family<Gauge>& limits =
       gauge(external, "container_resource_limits", "the container limits of resources");
 
+  std::vector<Gauge*> interferenceSeries;
+  std::vector<Gauge*> cpiSeries, containerPsiSeries, podPsiSeries;
+  std::vector<Gauge*> poolSeries, bePoolSeries;
+  std::map<Gauge*, std::optional<WallTime>> oomSeries;
+  CpuSet pool, bePool;  // as in the series
   std::vector<Gauge*> hostAppSeries, requestSeries, limitSeries;
   // When last updated; empty until the next garbage collection stamps it.
   std::map<Counter*, std::optional<WallTime>> details;
@@ -224,6 +249,98 @@ void Metrics::prodReclaimable(bool known, double cores, double bytes) {
       .Set(known ? 0 : 1);
 }
 
+void Metrics::sharePools(const CpuSet& shared, const CpuSet& bestEffort, bool members) {
+  if (impl_->node.empty()) return;
+  impl_->sharePool.Add({{"node", impl_->node}}).Set(shared.size());
+  impl_->beSharePool.Add({{"node", impl_->node}}).Set(bestEffort.size());
+  if (!members) return;
+  const auto list = [&](Family<Gauge>& family, std::vector<Gauge*>& series, CpuSet& before,
+                        const CpuSet& now) {
+    if (before == now) return;
+    before = now;
+    Impl::clear(family, series);
+    now.forEach([&](int cpu) {
+      series.push_back(&family.Add({{"node", impl_->node}, {"cpu", std::to_string(cpu)}}));
+      series.back()->Set(1);
+    });
+  };
+  list(impl_->sharePoolInfo, impl_->poolSeries, impl_->pool, shared);
+  list(impl_->beSharePoolInfo, impl_->bePoolSeries, impl_->bePool, bestEffort);
+}
+
+void Metrics::oomScore(const ContainerName& container, int score) {
+  if (impl_->node.empty()) return;
+  auto& one = impl_->oomScores.Add({{"node", impl_->node},
+                                    {"pod_name", container.podName},
+                                    {"pod_namespace", container.podNamespace},
+                                    {"pod_uid", container.podUid},
+                                    {"container_name", container.container}});
+  one.Set(score);
+  impl_->oomSeries[&one] = std::nullopt;
+}
+
+void Metrics::pressure(const Subject& subject, const PressureSeries& series) {
+  if (impl_->node.empty()) return;
+  prometheus::Labels labels{{"node", impl_->node},
+                            {"pod_uid", subject.podUid},
+                            {"pod_name", subject.podName},
+                            {"pod_namespace", subject.podNamespace},
+                            {"psi_resource_type", series.resource},
+                            {"psi_precision", series.precision},
+                            {"psi_degree", series.degree}};
+  const bool ofPod = subject.containerId.empty();
+  if (!ofPod) {
+    labels["container_id"] = subject.containerId;
+    labels["container_name"] = subject.containerName;
+  }
+  labels["cpu_full_supported"] = series.cpuFullSupported ? "true" : "false";
+  auto& one = (ofPod ? impl_->podPsi : impl_->containerPsi).Add(labels);
+  one.Set(series.value);
+  (ofPod ? impl_->podPsiSeries : impl_->containerPsiSeries).push_back(&one);
+}
+void Metrics::resetPressure() {
+  Impl::clear(impl_->containerPsi, impl_->containerPsiSeries);
+  Impl::clear(impl_->podPsi, impl_->podPsiSeries);
+}
+
+void Metrics::cpi(const Subject& container, double cycles, double instructions) {
+  if (impl_->node.empty()) return;
+  for (const auto& [field, value] : {std::pair("cycles", cycles), {"instructions", instructions}}) {
+    auto& one = impl_->containerCpi.Add({{"node", impl_->node},
+                                         {"container_id", container.containerId},
+                                         {"container_name", container.containerName},
+                                         {"pod_uid", container.podUid},
+                                         {"pod_name", container.podName},
+                                         {"pod_namespace", container.podNamespace},
+                                         {"cpi_field", field}});
+    one.Set(value);
+    impl_->cpiSeries.push_back(&one);
+  }
+}
+void Metrics::resetCpi() {
+  Impl::clear(impl_->containerCpi, impl_->cpiSeries);
+}
+
+void Metrics::interference(const Subject& container, const std::string& cause, double value,
+                           double normal) {
+  if (impl_->node.empty()) return;
+  auto& one = impl_->suffering.Add({{"node", impl_->node},
+                                    {"container_name", container.containerName},
+                                    {"pod_uid", container.podUid},
+                                    {"pod_name", container.podName},
+                                    {"pod_namespace", container.podNamespace},
+                                    {"cause", cause}});
+  one.Set(normal > 0 ? value / normal : 0);
+  impl_->interferenceSeries.push_back(&one);
+}
+void Metrics::resetInterference() {
+  Impl::clear(impl_->suffering, impl_->interferenceSeries);
+}
+
+void Metrics::fight(const std::string& type) {
+  if (!impl_->node.empty()) impl_->fights.Add({{"node", impl_->node}, {"type", type}}).Increment();
+}
+
 void Metrics::nodeAllocatable(const std::string& resource, const std::string& unit, double value) {
   if (impl_->node.empty()) return;
   impl_->allocatable.Add({{"node", impl_->node}, {"resource", resource}, {"unit", unit}})
@@ -238,16 +355,20 @@ void Metrics::containerResources(const std::vector<ContainerResource>& requests,
 }
 
 void Metrics::collectGarbage(WallTime now) {
-  for (auto it = impl_->details.begin(); it != impl_->details.end();) {
-    auto& [series, updated] = *it;
-    if (!updated) updated = now;
-    if (now - *updated < 5min) {
-      ++it;
-    } else {
-      impl_->evictionDetails.Remove(series);
-      it = impl_->details.erase(it);
+  const auto sweep = [&](auto& family, auto& all) {
+    for (auto it = all.begin(); it != all.end();) {
+      auto& [series, updated] = *it;
+      if (!updated) updated = now;
+      if (now - *updated < 5min) {
+        ++it;
+      } else {
+        family.Remove(series);
+        it = all.erase(it);
+      }
     }
-  }
+  };
+  sweep(impl_->evictionDetails, impl_->details);
+  sweep(impl_->oomScores, impl_->oomSeries);
 }
 
 std::string Metrics::internalText() const {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cpuset.h"
 #include "base/executor.h"
 
 namespace koord::koordlet {
@@ -49,6 +50,33 @@ class Metrics {
   void predicted(const std::string& predictor, const Predicted& predicted);
   // What prod pods will not need; zeros where it could not be said.
   void prodReclaimable(bool known, double cores, double bytes);
+
+  // CPUs that pods share; with `members`, each CPU is a series.
+  void sharePools(const CpuSet& shared, const CpuSet& bestEffort, bool members);
+  struct ContainerName {
+    std::string podUid, podName, podNamespace, container;
+  };
+  void oomScore(const ContainerName& container, int score);
+  // Not in upstream: values that somebody else kept changing back, left alone for a while.
+  void fight(const std::string& type);
+
+  // How long tasks waited, as the kernel averages it; `resource` is cpu, mem or io.
+  struct PressureSeries {
+    std::string resource, precision, degree;  // avg10, avg60, avg300; some, full
+    bool cpuFullSupported = false;
+    double value = 0;
+  };
+  struct Subject {  // of a container; without one, of a pod
+    std::string podUid, podName, podNamespace, containerId, containerName;
+  };
+  void pressure(const Subject& subject, const PressureSeries& series);
+  void resetPressure();
+  // Not in upstream: containers that suffer from their neighbours, and what of.
+  void interference(const Subject& container, const std::string& cause, double value,
+                    double normal);
+  void resetInterference();
+  void cpi(const Subject& container, double cycles, double instructions);
+  void resetCpi();
 
   void nodeAllocatable(const std::string& resource, const std::string& unit, double value);
   struct ContainerResource {

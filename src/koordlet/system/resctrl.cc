@@ -177,7 +177,11 @@ Result<> mount(const HostDirs& dirs) {
   return fail(ErrorCode::NotFound, dir + "info/L3/cbm_mask does not exist: no cache allocation");
 }
 
-Result<Machine> readMachine(const HostDirs& dirs) {
+bool isAmd(const HostDirs& dirs) {
+  return readCpuBasicInfo(dirs).vendor == kAmd;
+}
+
+Result<Machine> readMachine(const HostDirs& dirs, bool amd) {
   const std::string dir = rootDir(dirs);
   const auto maskText = readSmallFile(dir + "info/L3/cbm_mask");
   if (!maskText) return fail(maskText.error());
@@ -194,7 +198,7 @@ Result<Machine> readMachine(const HostDirs& dirs) {
   Machine machine;
   machine.allWays = *mask;
   machine.leastWays = static_cast<int>(readNumber(dir + "info/L3/min_cbm_bits", 1));
-  machine.bandwidth.absolute = readCpuBasicInfo(dirs).vendor == kAmd;
+  machine.bandwidth.absolute = amd;
   machine.bandwidth.step = readNumber(dir + "info/MB/bandwidth_gran", 10);
   machine.bandwidth.least = readNumber(dir + "info/MB/min_bandwidth", 10);
   // Newer AMD machines count further.

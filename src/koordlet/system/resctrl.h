@@ -69,7 +69,9 @@ inline std::string rootDir(const HostDirs& dirs) {
 Result<> cpuSupport(const HostDirs& dirs);
 // Mounts the file system unless it is there.
 Result<> mount(const HostDirs& dirs);
-Result<Machine> readMachine(const HostDirs& dirs);
+// Whose CPUs these are; once, since it reads about all of them.
+bool isAmd(const HostDirs& dirs);
+Result<Machine> readMachine(const HostDirs& dirs, bool amd);
 // Makes the group's directory; false when it was there.
 Result<bool> makeGroup(const HostDirs& dirs, const std::string& group);
 

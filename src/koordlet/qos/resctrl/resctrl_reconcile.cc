@@ -78,7 +78,8 @@ ResctrlReconcile::ResctrlReconcile(const Host& host, const States& states,
     : host_(host),
       states_(states),
       executor_(executor),
-      supported_(resctrl::cpuSupport(host.dirs)) {}
+      supported_(resctrl::cpuSupport(host.dirs)),
+      amd_(resctrl::isAmd(host.dirs)) {}
 
 ResctrlReconcile::Groups ResctrlReconcile::groupsOf(const api::ResourceQOSStrategy& strategy) {
   const auto of = [](std::string name, const std::optional<api::ResourceQOS>& qos) {
@@ -165,7 +166,7 @@ void ResctrlReconcile::run() {
     reason_ = "off: " + prepared.error().message;
     return;
   }
-  const auto machine = resctrl::readMachine(host_.dirs);
+  const auto machine = resctrl::readMachine(host_.dirs, amd_);
   if (!machine) {
     reason_ = "skipped: " + machine.error().message;
     return;

@@ -48,6 +48,7 @@ class ResctrlReconcile final : public Strategy {
   const States& states_;
   ResourceExecutor& executor_;
   Result<> supported_;
+  bool amd_;
   bool used_ = false;  // the groups exist
   std::string reason_ = "not run yet";
   std::map<std::string, std::string> applied_;  // by group

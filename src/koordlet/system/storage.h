@@ -1,0 +1,37 @@
+#pragma once
+
+// Which disk is behind a device, a volume group or a mount point. Read from /sys/block and the mounts
+// of the host's first process, without running tools.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "koordlet/system/host_dirs.h"
+
+namespace koord::koordlet {
+
+class Storage {
+ public:
+  // What cannot be read is not there.
+  static Storage read(const HostDirs& dirs);
+
+  // Each gives the number of a disk, "253:16". Partitions count as their disk; a volume group must be
+  // on one disk alone.
+  std::optional<std::string> ofDevice(std::string_view path) const;  // "/dev/vdb1"
+  std::optional<std::string> ofVolumeGroup(const std::string& name) const;
+  std::optional<std::string> ofMountPoint(const std::string& point) const;
+
+ private:
+  void addDisk(const std::string& block, const std::string& name);
+  void addLogicalVolume(const std::string& block, const std::string& name);
+  std::optional<std::string> ofKernelName(std::string_view name) const;
+
+  std::map<std::string, std::string, std::less<>> disks_;        // "vdb" and "vdb1" -> "253:16"
+  std::map<std::string, std::string, std::less<>> groups_;       // "" where there are several disks
+  std::map<std::string, std::string, std::less<>> mapped_;       // "vg-lv" -> group
+  std::map<std::string, std::string, std::less<>> mountPoints_;  // -> "/dev/vdb1"
+};
+
+}  // namespace koord::koordlet

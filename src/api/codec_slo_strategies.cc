@@ -36,6 +36,8 @@ BOOST_DESCRIBE_STRUCT(HostApplicationSpec, (), (name, priority, qos, cgroupPath,
 
 }  // namespace koord::api
 
+KOORD_CODEC(koord::api::MemoryQOS)
+KOORD_CODEC(koord::api::BlkIOQOS)
 KOORD_CODEC(koord::api::ResourceQOSStrategy)
 KOORD_CODEC(koord::api::CPUBurstStrategy)
 KOORD_CODEC(koord::api::SystemStrategy)

@@ -1,0 +1,222 @@
+#include "koordlet/qos/blkio/block_io.h"
+
+#include <fmt/format.h>
+
+#include "api/codec.h"
+#include "base/log.h"
+#include "koordlet/system/small_file.h"
+#include "model/well_known.h"
+
+// Blocks of the configuration are found on disks first: by device, by volume group, or by where a
+// volume of the pod is mounted. One that is not found is said and left out; the others hold. Each
+// disk then has a line in each file, "<number> <value>", or "<number> <key>=<value>" on v2, which the
+// kernel keeps until another line takes its place. Disks that were limited and are not any more get
+// the defaults; that is known of this process's time only, so a koordlet that is restarted writes
+// defaults for the disks that it finds in the files (a kept line differs from what is wanted).
+//
+// Only best effort is limited. Rules: blkio of upstream's koordlet; cgroup v2 is ours alone.
+
+namespace koord::koordlet {
+namespace {
+
+constexpr std::int64_t kWholeWeight = 100;
+constexpr std::int64_t kLatencyPercent = 95, kLatencyUs = 3000;
+
+const std::vector<api::BlockCfg>* blocksOf(const std::optional<api::ResourceQOS>& qos) {
+  if (!qos || !qos->blkioQOS || !qos->blkioQOS->enable.value_or(false)) return nullptr;
+  return &qos->blkioQOS->blocks;
+}
+
+std::set<std::string> disksIn(const BlockLimits& limits) {
+  std::set<std::string> disks;
+  for (const auto& [disk, config] : limits) disks.insert(disk);
+  return disks;
+}
+
+// The configured disks, and those that were, with nothing said.
+BlockLimits withOld(const BlockLimits& limits, const std::set<std::string>& before) {
+  BlockLimits all = limits;
+  for (const auto& disk : before) all.try_emplace(disk);
+  return all;
+}
+
+std::string qosLine(const std::string& disk, const api::IOCfg& config, bool limited) {
+  if (!limited) return disk + " enable=0";
+  return fmt::format("{} enable=1 ctrl=user rpct={} rlat={} wpct={} wlat={}", disk,
+                     config.readLatencyPercent.value_or(kLatencyPercent),
+                     config.readLatency.value_or(kLatencyUs),
+                     config.writeLatencyPercent.value_or(kLatencyPercent),
+                     config.writeLatency.value_or(kLatencyUs));
+}
+
+std::string modelLine(const std::string& disk, const api::IOCfg& config) {
+  if (!config.enableUserModel.value_or(false)) return disk + " ctrl=auto";
+  return fmt::format(
+      "{} ctrl=user rbps={} rseqiops={} rrandiops={} wbps={} wseqiops={} wrandiops={}", disk,
+      config.modelReadBPS.value_or(1), config.modelReadSeqIOPS.value_or(1),
+      config.modelReadRandIOPS.value_or(1), config.modelWriteBPS.value_or(1),
+      config.modelWriteSeqIOPS.value_or(1), config.modelWriteRandIOPS.value_or(1));
+}
+
+// Whether a file has the disk's line with all the words of the wanted one; "enable=0" is also said by
+// no line at all.
+bool saysDisk(std::string_view current, std::string_view wanted) {
+  std::string_view rest = wanted;
+  const auto disk = takeWord(rest);
+  bool found = false, same = true;
+  forEachLine(current, [&](std::string_view line) {
+    const std::string padded = fmt::format(" {} ", trim(line));
+    if (!padded.starts_with(fmt::format(" {} ", disk))) return;
+    found = true;
+    std::string_view words = rest;
+    for (auto word = takeWord(words); !word.empty(); word = takeWord(words))
+      same = same && padded.find(fmt::format(" {} ", word)) != std::string::npos;
+  });
+  return found ? same : trim(rest) == "enable=0";
+}
+
+}  // namespace
+
+std::vector<CgroupUpdate> blockUpdates(CgroupVersion version, const std::string& dir,
+                                       const BlockLimits& limits,
+                                       const std::set<std::string>& before) {
+  std::vector<CgroupUpdate> updates;
+  const auto add = [&](CgroupFile file, std::string value) {
+    updates.push_back({file, dir, std::move(value), "UpdateBlkIO"});
+  };
+  for (const auto& [disk, config] : withOld(limits, before)) {
+    const std::int64_t weight = config.ioWeightPercent.value_or(kWholeWeight);
+    if (version == CgroupVersion::V2) {
+      const auto rate = [](const std::optional<std::int64_t>& limit) {
+        return limit.value_or(0) > 0 ? std::to_string(*limit) : std::string("max");
+      };
+      add(CgroupFile::IoMax,
+          fmt::format("{} rbps={} wbps={} riops={} wiops={}", disk, rate(config.readBPS),
+                      rate(config.writeBPS), rate(config.readIOPS), rate(config.writeIOPS)));
+      add(CgroupFile::IoWeight, fmt::format("{} {}", disk, weight));
+      continue;
+    }
+    add(CgroupFile::BlkioReadIops, fmt::format("{} {}", disk, config.readIOPS.value_or(0)));
+    add(CgroupFile::BlkioWriteIops, fmt::format("{} {}", disk, config.writeIOPS.value_or(0)));
+    add(CgroupFile::BlkioReadBps, fmt::format("{} {}", disk, config.readBPS.value_or(0)));
+    add(CgroupFile::BlkioWriteBps, fmt::format("{} {}", disk, config.writeBPS.value_or(0)));
+    add(CgroupFile::BlkioCostWeight, fmt::format("{} {}", disk, weight));
+  }
+  return updates;
+}
+
+std::vector<FileUpdate> diskUpdates(const std::string& rootDir, CgroupVersion version,
+                                    const BlockLimits& limits,
+                                    const std::set<std::string>& before) {
+  const bool v2 = version == CgroupVersion::V2;
+  std::vector<FileUpdate> updates;
+  for (const auto& [disk, config] : withOld(limits, before)) {
+    const bool limited = limits.contains(disk);
+    updates.push_back({rootDir + (v2 ? "io.cost.qos" : "blkio.cost.qos"),
+                       qosLine(disk, config, limited), "UpdateBlkIO", "default", saysDisk, disk});
+    if (limited || config.enableUserModel)
+      updates.push_back({rootDir + (v2 ? "io.cost.model" : "blkio.cost.model"),
+                         modelLine(disk, config), "UpdateBlkIO", "default", saysDisk, disk});
+  }
+  return updates;
+}
+
+BlockIo::BlockIo(const Host& host, const States& states, ResourceExecutor& executor,
+                 VolumeOf volumeOf)
+    : host_(host), states_(states), executor_(executor), volumeOf_(std::move(volumeOf)) {}
+
+std::string BlockIo::mountPointOf(const PodView& pod, const std::string& volume) const {
+  std::string name = volume;
+  for (const auto& one : pod.pod->spec.volumes)
+    if (one.name == volume && one.persistentVolumeClaim)
+      name = volumeOf_
+                 ? volumeOf_(pod.pod->metadata.namespace_, one.persistentVolumeClaim->claimName)
+                 : std::string();
+  if (name.empty()) return {};
+  return fmt::format("{}pods/{}/volumes/kubernetes.io~csi/{}/mount", host_.dirs.varLibKubelet,
+                     pod.uid(), name);
+}
+
+Result<std::string> BlockIo::diskOf(const api::BlockCfg& block, const PodView* pod) const {
+  std::optional<std::string> disk;
+  if (block.type == "device") disk = storage_.ofDevice(block.name);
+  if (block.type == "volumegroup") disk = storage_.ofVolumeGroup(block.name);
+  if (block.type == "podvolume" && pod)
+    disk = storage_.ofMountPoint(mountPointOf(*pod, block.name));
+  if (disk) return *disk;
+  return fail(ErrorCode::NotFound,
+              fmt::format("{} '{}' is on no disk of this machine", block.type, block.name));
+}
+
+BlockLimits BlockIo::limitsOf(const std::vector<api::BlockCfg>& blocks, const PodView* pod,
+                              const std::string& owner) {
+  BlockLimits limits;
+  for (const auto& block : blocks) {
+    const auto disk = diskOf(block, pod);
+    if (disk) {
+      limits[*disk] = block.ioCfg.value_or(api::IOCfg{});
+    } else {
+      problems_.push_back(fmt::format("{}: {}", owner, disk.error().message));
+    }
+  }
+  return limits;
+}
+
+void BlockIo::apply(const std::string& dir, const BlockLimits& limits) {
+  auto& before = limited_[dir];
+  (void)executor_.updateBatch(
+      blockUpdates(host_.layout.version(Subsystem::Blkio), dir, limits, before));
+  // What is no longer limited is looked after as long as it was once.
+  before.merge(disksIn(limits));
+}
+
+void BlockIo::applyToDisks(const BlockLimits& limits) {
+  auto& before = limited_[""];
+  const std::string root = host_.layout.dir(Subsystem::Blkio, "");
+  for (const auto& update :
+       diskUpdates(root, host_.layout.version(Subsystem::Blkio), limits, before))
+    (void)executor_.updateFile(update);
+  before.merge(disksIn(limits));
+}
+
+void BlockIo::run() {
+  if (!states_.slo()) {
+    reason_ = "no NodeSLO for this node yet";
+    return;
+  }
+  if (!host_.layout.has(Subsystem::Blkio)) {
+    reason_ = "off: this machine has no controller for block I/O";
+    return;
+  }
+  problems_.clear();
+  storage_ = Storage::read(host_.dirs);
+  static const std::vector<api::BlockCfg> kNone;
+  const auto& qos = states_.slo()->qos;
+  const auto* node = blocksOf(qos.cgroupRoot);
+  const auto* be = blocksOf(qos.beClass);
+  applyToDisks(limitsOf(node ? *node : kNone, nullptr, "cgroupRoot"));
+  apply(host_.besteffort(), limitsOf(be ? *be : kNone, nullptr, "beClass"));
+  std::set<std::string> dirs{"", host_.besteffort()};
+  for (const auto& pod : states_.pods()) {
+    const auto* text = api::findIn(pod.pod->metadata.annotations, model::kAnnotationBlkioQos);
+    if (!text || pod.pod->status.phase != "Running" || pod.qos == model::Qos::None) continue;
+    dirs.insert(pod.dir);
+    auto own = text->empty() ? Result<api::BlkIOQOS>(api::BlkIOQOS{})
+                             : api::decodeText<api::BlkIOQOS>(*text);
+    if (own) {
+      apply(pod.dir, limitsOf(own->blocks, &pod, pod.pod->metadata.name));
+    } else {
+      problems_.push_back(fmt::format("{}: annotation {}: {}", pod.pod->metadata.name,
+                                      model::kAnnotationBlkioQos, own.error().message));
+    }
+  }
+  std::erase_if(limited_, [&](const auto& entry) { return !dirs.contains(entry.first); });
+  reason_ = fmt::format("{} cgroups", limited_.size() - 1);
+  if (!problems_.empty()) reason_ += fmt::format("; {}", fmt::join(problems_, "; "));
+}
+
+json::value BlockIo::view() const {
+  return json::object{{"reason", reason_}};
+}
+
+}  // namespace koord::koordlet

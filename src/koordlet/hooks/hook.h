@@ -22,6 +22,8 @@ struct HookUpdates {
   std::vector<CgroupUpdate> qos;  // QoS class directories
   std::vector<CgroupUpdate> pods;
   std::vector<CgroupUpdate> containers;
+  // Files that are no cgroup's, of processes that run; looked at in every pass.
+  std::vector<FileUpdate> files;
 };
 
 // What a container gets as it is made, and at no other time. Mounts, devices and the resctrl group

@@ -45,6 +45,8 @@ bool Reconciler::reconcile() {
     const std::vector<CgroupUpdate> levels[] = {std::move(updates.pods),
                                                 std::move(updates.containers)};
     failed += resources_.updateLeveled(levels).failed;
+    for (const auto& update : updates.files)
+      if (!resources_.updateFile(update, ResourceExecutor::Caching::No)) ++failed;
   }
   return failed == 0;
 }

@@ -17,13 +17,13 @@ class Reconciler {
 
   void add(std::unique_ptr<Hook> hook) { hooks_.push_back(std::move(hook)); }
   void start();
+  // A change of the states, or of what is in the kernel: one pass soon, however many come together.
+  void request();
   // One pass over all pods; false when the kernel refused a value.
   bool reconcile();
 
  private:
   Task<void> loop();
-  // A change of the states: one pass soon, however many changes come together.
-  void request();
 
   Executor& executor_;
   States& states_;

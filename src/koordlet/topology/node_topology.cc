@@ -91,28 +91,33 @@ json::value managerPolicy(const NodeTopologyInput& input) {
   return policy;
 }
 
-// Pods to which kubelet itself gave CPUs.
-json::value kubeletAllocs(const NodeTopologyInput& input, CpuSet& base) {
-  json::array allocs;
-  if (!input.state.isStatic()) return nullptr;
-  for (const auto& [uid, cpus] : input.state.owned) {
-    const auto view =
-        std::ranges::find(input.pods, uid, [](const PodView& pod) { return pod.uid(); });
-    if (cpus.empty() || view == input.pods.end()) continue;
+// Calls fn(pod, cpus) for each pod to which kubelet itself gave CPUs.
+template <class Fn>
+void forEachOwner(const CpuManagerState& state, const std::vector<PodView>& pods, Fn fn) {
+  if (!state.isStatic()) return;
+  for (const auto& [uid, cpus] : state.owned) {
+    const auto view = std::ranges::find(pods, uid, [](const PodView& pod) { return pod.uid(); });
+    if (cpus.empty() || view == pods.end()) continue;
     if (view->qos == model::Qos::LS || view->qos == model::Qos::BE || pinnedBy(*view)) continue;
-    base = base.difference(cpus);
-    allocs.push_back(json::object{{"namespace", view->pod->metadata.namespace_},
-                                  {"name", view->pod->metadata.name},
-                                  {"uid", uid},
+    fn(*view, cpus);
+  }
+}
+
+json::value kubeletAllocs(const NodeTopologyInput& input) {
+  json::array allocs;
+  forEachOwner(input.state, input.pods, [&](const PodView& view, const CpuSet& cpus) {
+    allocs.push_back(json::object{{"namespace", view.pod->metadata.namespace_},
+                                  {"name", view.pod->metadata.name},
+                                  {"uid", view.uid()},
                                   {"cpuset", cpus.toString()},
                                   {"managedByKubelet", true}});
-  }
+  });
   return allocs.empty() ? json::value() : json::value(std::move(allocs));
 }
 
 // CPUs reserved for what runs outside of Kubernetes; fills in the annotation.
-CpuSet reservation(const NodeTopologyInput& input, json::object& annotation) {
-  const auto read = model::readNodeReservation(input.node.metadata.annotations);
+CpuSet reservation(const api::Node& node, const CpuTopology& topology, json::object& annotation) {
+  const auto read = model::readNodeReservation(node.metadata.annotations);
   if (!read || !*read) return {};
   const model::NodeReservation& given = **read;
   if (!given.resources.empty()) {
@@ -123,24 +128,26 @@ CpuSet reservation(const NodeTopologyInput& input, json::object& annotation) {
   }
   if (!given.applyPolicy.empty()) annotation["applyPolicy"] = given.applyPolicy;
   const std::int64_t milli = model::amountOf(given.resources, model::kCpu).milliValue();
-  const CpuSet reserved = !given.reservedCPUs.empty() ? listed(given.reservedCPUs)
-                                                      : takeByTopology(input.cpus, input.cpus.all(),
-                                                                       wholeCpus(milli, input.cpus))
-                                                            .value_or(CpuSet{});
+  const CpuSet reserved =
+      !given.reservedCPUs.empty()
+          ? listed(given.reservedCPUs)
+          : takeByTopology(topology, topology.all(), wholeCpus(milli, topology)).value_or(CpuSet{});
   if (!reserved.empty()) annotation["reservedCPUs"] = reserved.toString();
   return reserved;
 }
 
-// The system QoS's CPUs that nobody else may use.
-CpuSet systemQos(const NodeTopologyInput& input, json::value& annotation) {
+struct SystemCpus {
+  CpuSet all;
+  bool exclusive = true;  // nobody else may use them
+};
+SystemCpus systemQos(const api::Node& node, json::value& annotation) {
   annotation = json::object();
-  const auto* text =
-      api::findIn(input.node.metadata.annotations, model::kAnnotationSystemQosResource);
+  const auto* text = api::findIn(node.metadata.annotations, model::kAnnotationSystemQosResource);
   auto document = text ? parseJson(*text) : Result<json::value>(json::object());
   if (!document || !document->is_object()) return {};
   const auto* exclusive = find(*document, "cpusetExclusive");
   const bool shared = exclusive && exclusive->is_bool() && !exclusive->get_bool();
-  const CpuSet cpus = shared ? CpuSet{} : listed(textAt(*document, "cpuset"));
+  SystemCpus cpus{listed(textAt(*document, "cpuset")), !shared};
   annotation = *std::move(document);
   return cpus;
 }
@@ -202,6 +209,39 @@ Result<KubeletCpuConfig> kubeletCpuConfigOf(const json::value& configz) {
   return result;
 }
 
+CpuSet CpuPools::onNodes(const CpuTopology& cpus, const CpuSet& pool,
+                         const std::vector<int>& nodes) {
+  CpuSet result;
+  for (const auto& place : cpus.cpus)
+    if (pool.contains(place.cpu) && std::ranges::find(nodes, place.node) != nodes.end())
+      result.add(place.cpu);
+  return result;
+}
+
+CpuPools cpuPools(const api::Node& node, const CpuTopology& cpus, const CpuManagerState& state,
+                  const std::vector<PodView>& pods) {
+  json::object reserved;
+  json::value annotation;
+  const SystemCpus system = systemQos(node, annotation);
+  CpuPools pools;
+  pools.kubeletIsStatic = state.isStatic();
+  pools.systemQos = system.all;
+  pools.shared = cpus.all().difference(reservation(node, cpus, reserved));
+  if (system.exclusive) pools.shared = pools.shared.difference(system.all);
+  forEachOwner(state, pods, [&](const PodView&, const CpuSet& owned) {
+    pools.shared = pools.shared.difference(owned);
+  });
+  pools.bestEffort = pools.shared;
+  for (const auto& view : pods) {
+    const auto pinned = view.active() ? pinnedBy(view) : std::nullopt;
+    if (!pinned) continue;
+    pools.shared = pools.shared.difference(pinned->cpus);
+    if (pinned->qos == model::Qos::LSE)
+      pools.bestEffort = pools.bestEffort.difference(pinned->cpus);
+  }
+  return pools;
+}
+
 Result<NodeTopology> nodeTopology(const NodeTopologyInput& input) {
   int nodes = 0;
   for (const auto& place : input.cpus.cpus) nodes = std::max(nodes, place.node + 1);
@@ -209,22 +249,17 @@ Result<NodeTopology> nodeTopology(const NodeTopologyInput& input) {
     return fail(ErrorCode::Invalid, fmt::format("CPUs are on {} NUMA nodes, memory on {}", nodes,
                                                 input.zoneMemory.size()));
   NodeTopology result;
-  CpuSet base = input.cpus.all();
   json::object reserved;
   json::value system;
-  result.annotations["node.koordinator.sh/pod-cpu-allocs"] = kubeletAllocs(input, base);
-  const CpuSet taken = reservation(input, reserved).unionWith(systemQos(input, system));
-  CpuSet shared = base.difference(taken), bestEffort = shared;
-  for (const auto& view : input.pods) {
-    const auto pinned = view.active() ? pinnedBy(view) : std::nullopt;
-    if (!pinned) continue;
-    shared = shared.difference(pinned->cpus);
-    if (pinned->qos == model::Qos::LSE) bestEffort = bestEffort.difference(pinned->cpus);
-  }
+  (void)reservation(input.node, input.cpus, reserved);
+  (void)systemQos(input.node, system);
+  const CpuPools pools = cpuPools(input.node, input.cpus, input.state, input.pods);
+  result.annotations["node.koordinator.sh/pod-cpu-allocs"] = kubeletAllocs(input);
   result.annotations["node.koordinator.sh/cpu-basic-info"] = basicInfo(input.basic);
   result.annotations["node.koordinator.sh/cpu-topology"] = cpuDetail(input.cpus);
-  result.annotations["node.koordinator.sh/cpu-shared-pools"] = poolsOf(input.cpus, shared);
-  result.annotations["node.koordinator.sh/be-cpu-shared-pools"] = poolsOf(input.cpus, bestEffort);
+  result.annotations["node.koordinator.sh/cpu-shared-pools"] = poolsOf(input.cpus, pools.shared);
+  result.annotations["node.koordinator.sh/be-cpu-shared-pools"] =
+      poolsOf(input.cpus, pools.bestEffort);
   result.annotations["kubelet.koordinator.sh/cpu-manager-policy"] = managerPolicy(input);
   result.annotations["node.koordinator.sh/reservation"] = std::move(reserved);
   result.annotations["node.koordinator.sh/system-qos-resource"] = std::move(system);

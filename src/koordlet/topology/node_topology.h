@@ -33,6 +33,18 @@ struct KubeletCpuConfig {
 // From the answer of GET /configz.
 Result<KubeletCpuConfig> kubeletCpuConfigOf(const json::value& configz);
 
+// Which CPUs pods may share, and which are somebody's.
+struct CpuPools {
+  CpuSet shared;      // for pods that are not best effort
+  CpuSet bestEffort;  // for those that are
+  CpuSet systemQos;   // of SYSTEM pods; empty where the node names none
+  bool kubeletIsStatic = false;
+  // Those of a pool on the NUMA nodes.
+  static CpuSet onNodes(const CpuTopology& cpus, const CpuSet& pool, const std::vector<int>& nodes);
+};
+CpuPools cpuPools(const api::Node& node, const CpuTopology& cpus, const CpuManagerState& state,
+                  const std::vector<PodView>& pods);
+
 struct NodeTopologyInput {
   const api::Node& node;
   const CpuTopology& cpus;

@@ -1,8 +1,5 @@
 #include "koordlet/hooks/batchresource/batch_resource.h"
 
-#include <charconv>
-#include <cmath>
-
 #include "base/log.h"
 #include "koordlet/system/conversions.h"
 #include "model/resources.h"
@@ -11,19 +8,10 @@
 namespace koord::koordlet {
 namespace {
 
-constexpr double kRatioNoise = 0.01;
-
 // -1 when the list has no positive amount of it.
 std::int64_t limitOf(const api::ResourceList& limits, std::string_view name) {
   const std::int64_t value = model::amountOf(limits, name).value();
   return value > 0 ? value : -1;
-}
-
-std::optional<double> parseRatio(const std::string& text) {
-  double ratio = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ratio);
-  if (error != std::errc() || end != text.data() + text.size() || !(ratio > 0)) return std::nullopt;
-  return ratio;
 }
 
 }  // namespace
@@ -70,24 +58,12 @@ std::optional<model::ExtendedResourceSpec> batchResourcesOf(const PodView& pod) 
 void BatchResourceHook::prepare(const States& states, HookUpdates&) {
   const EffectiveSlo* slo = states.slo();
   quotaUnset_ = slo && slo->beEnabled() && slo->threshold.cpuSuppressPolicy == "cfsQuota";
-  if (!states.node()) return;
-  const auto* text =
-      api::findIn(states.node()->metadata.annotations, model::kAnnotationCpuNormalizationRatio);
-  if (!text) {
-    normalization_ = 1;
-  } else if (const auto ratio = parseRatio(*text)) {
-    if (std::abs(*ratio - normalization_) >= kRatioNoise) normalization_ = *ratio;
-  } else {
-    log::v(4, "annotation {} is '{}', not a positive number; {} stays in force",
-           model::kAnnotationCpuNormalizationRatio, *text, normalization_);
-  }
+  if (states.node()) ratio_.take(*states.node());
 }
 
 void BatchResourceHook::add(const BatchLimits& limits, const std::string& dir,
                             std::vector<CgroupUpdate>& updates) const {
-  std::int64_t quota = quotaUnset_ ? -1 : limits.quota;
-  if (quota > 0 && normalization_ > 1)
-    quota = static_cast<std::int64_t>(std::ceil(static_cast<double>(quota) / normalization_));
+  const std::int64_t quota = quotaUnset_ ? -1 : ratio_.quota(limits.quota);
   updates.push_back({CgroupFile::CpuShares, dir, std::to_string(limits.shares), "BatchResource"});
   updates.push_back({CgroupFile::CpuCfsQuota, dir, std::to_string(quota), "BatchResource"});
   updates.push_back({CgroupFile::MemoryLimit, dir, std::to_string(limits.memory), "BatchResource"});

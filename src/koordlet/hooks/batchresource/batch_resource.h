@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "koordlet/hooks/hook.h"
+#include "koordlet/states/cpu_ratio.h"
 #include "model/extended_resource_spec.h"
 
 namespace koord::koordlet {
@@ -36,7 +37,7 @@ class BatchResourceHook final : public Hook {
            std::vector<CgroupUpdate>& updates) const;
 
   bool quotaUnset_ = false;
-  double normalization_ = 1;  // how much faster than nominal this machine's CPUs are
+  CpuRatio ratio_;
 };
 
 }  // namespace koord::koordlet

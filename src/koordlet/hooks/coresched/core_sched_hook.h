@@ -1,0 +1,61 @@
+#pragma once
+
+// Core scheduling (gate CoreSched, NodeSLO's cpuPolicy coreSched): pods of a group share cores with
+// each other and with nobody else, so that a neighbour on the other hyper-thread neither slows them
+// down nor looks into their caches. A pod's group is its label core-sched-group-id, its own with
+// core-sched-policy exclusive, none with policy none; groups with and without the class's core
+// expeller are apart. SYSTEM pods are never touched. The class's schedIdle makes its QoS directory
+// idle for the scheduler (cpu.idle).
+
+#include <map>
+
+#include "koordlet/hooks/hook.h"
+#include "koordlet/system/core_sched.h"
+
+namespace koord::koordlet {
+
+struct CoreSchedRule {
+  struct Class {
+    bool enabled = false;
+    bool expeller = false;
+    bool idle = false;
+  };
+  Class lsr, ls, be;
+  bool enabled() const { return lsr.enabled || ls.enabled || be.enabled; }
+  const Class& of(const PodView& pod) const;
+  const Class& of(KubeQos directory) const;
+};
+CoreSchedRule coreSchedRule(const api::ResourceQOSStrategy& strategy);
+// nullopt: the pod's processes have no cookie.
+std::optional<std::string> coreSchedGroup(const PodView& pod, const CoreSchedRule& rule);
+
+class CoreSchedHook final : public Hook {
+ public:
+  CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel);
+  void prepare(const States& states, HookUpdates& updates) override;
+  void wanted(const PodView& pod, HookUpdates& updates) override;
+
+ private:
+  // Turns on what the kernel keeps off until it is asked.
+  bool switchOn();
+  void addIdle(HookUpdates& updates) const;
+  void join(const std::string& group, const std::vector<int>& pids);
+  void leave(const std::vector<int>& pids);
+  std::vector<int> processesOf(const PodView& pod) const;
+  void tell(const Error& error);
+
+  const Host& host_;
+  std::unique_ptr<CoreSched> kernel_;
+  CoreSchedRule rule_;
+  bool active_ = false;
+  bool used_ = false;  // cookies were given at some time
+  // Of each group a process that has its cookie, as found in this pass; and its number.
+  struct Known {
+    int pid = 0;
+    std::uint64_t cookie = 0;
+  };
+  std::map<std::string, Known> groups_;
+  std::string problem_;  // told once
+};
+
+}  // namespace koord::koordlet

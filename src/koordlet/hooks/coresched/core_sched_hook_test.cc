@@ -1,0 +1,114 @@
+#include "koordlet/hooks/coresched/core_sched_hook.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include "api/codec.h"
+#include "koordlet/testing/fake_host.h"
+
+namespace koord::koordlet {
+namespace {
+
+// The kernel's rules: a new cookie for each create, handed on by value.
+struct FakeKernel final : CoreSched {
+  explicit FakeKernel(std::map<int, std::uint64_t>& cookies) : cookies(cookies) {}
+  std::map<int, std::uint64_t>& cookies;
+  std::uint64_t last = 100;
+  Result<std::uint64_t> cookieOf(int pid) override { return cookies[pid]; }
+  Result<> create(int pid) override {
+    cookies[pid] = ++last;
+    return {};
+  }
+  Result<> hand(int from, const std::vector<int>& to) override {
+    for (const int pid : to) cookies[pid] = from == 0 ? 0 : cookies[from];
+    return {};
+  }
+};
+
+class CoreSchedTest : public testing::Test {
+ protected:
+  CoreSchedTest() { setPolicy("coreSched"); }
+  void setPolicy(std::string_view policy) {
+    EffectiveSlo slo = defaultSlo();
+    slo.qos = *api::decodeText<api::ResourceQOSStrategy>(fmt::format(
+        R"({{"policies":{{"cpuPolicy":"{}"}},"lsClass":{{"cpuQOS":{{"enable":true,"coreExpeller":true}}}},
+            "beClass":{{"cpuQOS":{{"enable":true,"schedIdle":1}}}}}})",
+        policy));
+    states_.setSlo(slo);
+  }
+  void addPod(std::string_view uid, std::string_view qos, std::string_view labels,
+              std::string_view pids) {
+    const auto dir = files_.addPod(KubeQos::Burstable, uid, {"containerd://c"});
+    files_.setCgroupText(CgroupFile::Procs, dir + "/c", pids);
+    pods_.push_back(
+        viewOf(std::make_shared<const api::Pod>(*api::decodeText<api::Pod>(fmt::format(
+                   R"({{"metadata":{{"uid":"{}","labels":{{"koordinator.sh/qosClass":"{}"{}}}}},
+                "status":{{"phase":"Running","qosClass":"Burstable"}}}})",
+                   uid, qos, labels))),
+               files_.driver()));
+    states_.setPods(pods_);
+  }
+  HookUpdates pass(CoreSchedHook& hook) {
+    HookUpdates updates;
+    hook.prepare(states_, updates);
+    for (const auto& pod : states_.pods()) hook.wanted(pod, updates);
+    return updates;
+  }
+
+  FakeHost files_{CgroupVersion::V2, {}};
+  Host host_ = *Host::detect(files_.dirs());
+  States states_;
+  std::vector<PodView> pods_;
+  std::map<int, std::uint64_t> cookies_;
+  CoreSchedHook hook_{host_, std::make_unique<FakeKernel>(cookies_)};
+};
+
+constexpr std::string_view kTeam = R"(,"koordinator.sh/core-sched-group-id":"team")";
+
+TEST_F(CoreSchedTest, AGroupHasOneCookieAndOthersHaveOthers) {
+  addPod("a", "LS", kTeam, "11\n12\n");
+  addPod("b", "LS", kTeam, "21\n");
+  addPod("c", "BE", kTeam, "31\n");  // no expeller: apart
+  addPod("d", "LS", R"(,"koordinator.sh/core-sched-policy":"exclusive")", "41\n");
+  addPod("e", "LS", R"(,"koordinator.sh/core-sched-policy":"none")", "51\n");
+  addPod("f", "SYSTEM", "", "61\n");
+  pass(hook_);
+  EXPECT_NE(cookies_[11], 0U);
+  EXPECT_EQ(cookies_[11], cookies_[12]);
+  EXPECT_EQ(cookies_[11], cookies_[21]);
+  EXPECT_NE(cookies_[31], cookies_[11]);
+  EXPECT_NE(cookies_[41], 0U);
+  EXPECT_NE(cookies_[41], cookies_[11]);
+  EXPECT_EQ(cookies_[51], 0U);
+  EXPECT_EQ(cookies_[61], 0U);
+}
+
+TEST_F(CoreSchedTest, ARestartFindsTheCookiesAgain) {
+  addPod("a", "LS", kTeam, "11\n12\n13\n");
+  cookies_ = {{11, 7}, {12, 7}, {13, 0}};
+  pass(hook_);
+  EXPECT_EQ(cookies_[11], 7U);
+  EXPECT_EQ(cookies_[13], 7U);
+}
+
+TEST_F(CoreSchedTest, ItIsTakenBackWithAnotherPolicy) {
+  addPod("a", "LS", kTeam, "11\n");
+  auto updates = pass(hook_);
+  EXPECT_EQ(updates.qos.back().value, "1");  // best effort is idle
+  EXPECT_NE(cookies_[11], 0U);
+  setPolicy("groupIdentity");
+  updates = pass(hook_);
+  EXPECT_EQ(cookies_[11], 0U);
+  EXPECT_EQ(updates.qos.back().value, "0");
+}
+
+TEST_F(CoreSchedTest, AMachineThatNeverUsedItIsLeftAlone) {
+  setPolicy("groupIdentity");
+  cookies_[11] = 5;  // somebody else's
+  addPod("a", "LS", "", "11\n");
+  EXPECT_TRUE(pass(hook_).qos.empty());
+  EXPECT_EQ(cookies_[11], 5U);
+}
+
+}  // namespace
+}  // namespace koord::koordlet

@@ -1,0 +1,65 @@
+#include "koordlet/hooks/cpunormalization/cpu_normalization.h"
+
+#include "base/json.h"
+#include "koordlet/system/conversions.h"
+#include "model/pod_requests.h"
+#include "model/resources.h"
+#include "model/well_known.h"
+
+// Pods whose quota CPU burst moves are left to it: two writers of one value would undo each other. A
+// pod's own annotation decides before the node's strategy, as there.
+
+namespace koord::koordlet {
+namespace {
+
+bool burstsQuota(std::string_view policy) {
+  return policy == "auto" || policy == "cfsQuotaBurstOnly";
+}
+
+std::optional<bool> burstsByAnnotation(const PodView& pod) {
+  const auto* text = api::findIn(pod.pod->metadata.annotations, model::kAnnotationCpuBurst);
+  const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
+  if (!document || !find(*document, "policy")) return std::nullopt;
+  return burstsQuota(textAt(*document, "policy"));
+}
+
+std::int64_t quotaOfLimit(const api::ResourceList& limits) {
+  return milliCpuToQuota(model::amountOf(limits, model::kCpu).milliValue());
+}
+
+}  // namespace
+
+void CpuNormalizationHook::prepare(const States& states, HookUpdates&) {
+  if (states.node()) ratio_.take(*states.node());
+  shrunk_ = shrunk_ || ratio_.value() > 1;
+  nodeBursts_ = states.slo() && burstsQuota(states.slo()->cpuBurst.policy);
+}
+
+bool CpuNormalizationHook::concerns(const PodView& pod) const {
+  if (pod.qos != model::Qos::LS && pod.qos != model::Qos::None) return false;
+  if (pod.kubeQos == KubeQos::BestEffort) return false;
+  if (burstsByAnnotation(pod).value_or(nodeBursts_)) return false;
+  const auto* text = api::findIn(pod.pod->metadata.annotations, model::kAnnotationResourceStatus);
+  const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
+  return !document || textAt(*document, "cpuset").empty();
+}
+
+void CpuNormalizationHook::wanted(const PodView& pod, HookUpdates& updates) {
+  if (!shrunk_ || !concerns(pod)) return;
+  const auto add = [&](std::int64_t nominal, const std::string& dir,
+                       std::vector<CgroupUpdate>& to) {
+    if (nominal > 0 && !dir.empty())
+      to.push_back({CgroupFile::CpuCfsQuota, dir, std::to_string(ratio_.quota(nominal)),
+                    "CPUNormalization"});
+  };
+  bool limited = !pod.pod->spec.containers.empty();
+  for (const auto& container : pod.pod->spec.containers)
+    limited = limited && quotaOfLimit(container.resources.limits) > 0;
+  if (limited) add(quotaOfLimit(model::podLimits(*pod.pod)), pod.dir, updates.pods);
+  if (pod.pod->spec.runtimeClassName == "kata") return;
+  for (const auto& container : pod.containers)
+    if (const auto* spec = containerOf(*pod.pod, container.name))
+      add(quotaOfLimit(spec->resources.limits), container.dir, updates.containers);
+}
+
+}  // namespace koord::koordlet

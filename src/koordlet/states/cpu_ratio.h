@@ -1,0 +1,27 @@
+#pragma once
+
+// How much faster than nominal this machine's CPUs are, by the annotation that koord-manager writes
+// on the Node. Quotas are divided by it. A text that is no positive number changes nothing, nor does
+// a change of less than a hundredth.
+
+#include <string>
+
+#include "api/core.h"
+
+namespace koord::koordlet {
+
+class CpuRatio {
+ public:
+  void take(const api::Node& node);
+  // 1 while the node has no ratio, or one below.
+  double value() const { return ratio_ > 1 ? ratio_ : 1; }
+  bool known() const { return known_; }
+  // Microseconds for the same work; only positive quotas shrink.
+  std::int64_t quota(std::int64_t nominal) const;
+
+ private:
+  double ratio_ = 1;
+  bool known_ = false;
+};
+
+}  // namespace koord::koordlet

@@ -1,6 +1,9 @@
 // koordctl: everything a person at a terminal wants of Koordinator, a cluster on this machine
 // first.
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -203,6 +206,14 @@ void addDeschedule(koord::flags::Commands& commands, koord::cluster::DescheduleO
   };
 }
 
+// koordlet lies beside koordctl.
+int runDoctor(const std::string& program) {
+  const std::string koordlet = (std::filesystem::path(program).parent_path() / "koordlet").string();
+  ::execl(koordlet.c_str(), koordlet.c_str(), "doctor", nullptr);
+  std::fprintf(stderr, "koordctl: %s: %s\n", koordlet.c_str(), std::strerror(errno));
+  return 1;
+}
+
 std::string programPath(const char* fallback) {
   std::error_code ec;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
@@ -233,6 +244,10 @@ int main(int argc, char** argv) {
   addDeschedule(commands, descheduleOptions);
   koord::scenario::TestFlags testFlags;
   koord::scenario::addTestCommand(commands, testFlags, program);
+  auto& doctor = commands.add("doctor node", "Say what of koordlet works on this machine");
+  doctor.details =
+      "Runs 'koordlet doctor'; the result is 1 where something that is on cannot work.";
+  doctor.run = [&](const auto&) { return runDoctor(program); };
   commands.add("version", "Print the version").run = [](const auto&) {
     std::puts("koordctl " KOORD_VERSION);
     return 0;

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "koordlet/system/small_file.h"
+
 namespace koord::koordlet {
 namespace {
 
@@ -11,21 +13,15 @@ namespace {
 constexpr koord::flags::UnusedFlag kUnused[] = {
     {"configmap-name", "string", "koordlet-config"},
     {"configmap-namespace", "string", "koordinator-system"},
-    {"containerd-endpoint", "string", ""},
     {"docker-endpoint", "string", ""},
-    {"pouch-endpoint", "string", ""},
     {"crio-endpoint", "string", ""},
     {"default-runtime-type", "string", "containerd"},
-    {"hami-core-library-directory-path", "string", "/usr/local/vgpu/libvgpu.so"},
     {"pod-resources-proxy-path", "string", "/var/run/koordlet/pod-resources"},
     {"xpu-device-infos-dir", "string", "/var/run/koordlet/xpu-device-infos/"},
     {"report-interval", "duration", "1m0s"},
     {"enable-pod-taskids", "bool", "false"},
     {"xpu-enforce-collect-from-device-infos", "bool", "false"},
     {"collect-node-storage-info-interval", "duration", "1s"},
-    {"cpi-collector-interval", "duration", "1m0s"},
-    {"collect-cpi-timewindow", "duration", "10s"},
-    {"psi-collector-interval", "duration", "10s"},
     {"coldpage-collector-interval", "duration", "5s"},
     {"enable-resctrl-collector", "bool", "false"},
     {"resctrl-collector-interval", "duration", "10s"},
@@ -48,7 +44,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"runtime-hooks-plugin-failure-policy", "string", "Ignore"},
     {"runtime-hooks-config-path", "string", "/host-etc-hookserver/"},
     {"runtime-hooks-disable-stages", "strings", ""},
-    {"disable-unset-cpu-quota", "bool", "false"},
     {"enable-nri-runtime-hook", "bool", "true"},
     {"runtime-hooks-nri-connect-timeout", "duration", "6s"},
     {"runtime-hooks-nri-backoff-duration", "duration", "1s"},
@@ -101,6 +96,10 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
   set.duration("node-topology-sync-interval", agent.topologyInterval,
                "how often to look at the devices for the Device object; 0 is never");
   set.boolean("enable-node-metric-report", agent.reportNodeMetric, "report NodeMetric");
+  set.duration("cpi-collector-interval", agent.cpiInterval,
+               "how often to count cycles and instructions");
+  set.duration("collect-cpi-timewindow", agent.cpiWindow, "for how long");
+  set.duration("psi-collector-interval", agent.psiInterval, "how often to read pressures");
   set.group("Protecting");
   set.seconds("cpu-suppress-interval-seconds", agent.suppressInterval, "CPU suppress; 0 is off");
   set.seconds("reconcile-interval-seconds", agent.reconcileInterval, "CPU burst; 0 is off");
@@ -109,8 +108,15 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
   set.seconds("memory-evict-interval-seconds", agent.memoryEvictInterval, "memory evict; 0 is off");
   set.seconds("memory-evict-cool-time-seconds", agent.memoryEvictCoolDown,
               "pause after an eviction");
+  set.text("containerd-endpoint", agent.runtimes.containerd,
+           "containerd's socket; without it, it is looked for below --var-run-root-dir");
+  set.text("pouch-endpoint", agent.runtimes.pouch, "the same for pouch");
   set.boolean("only-evict-by-api", agent.onlyEvictByApi,
               "evict through the API, kill no containers");
+  set.boolean("disable-unset-cpu-quota", agent.keepCpuQuota,
+              "leave the CPU quota of pods that are pinned to CPUs");
+  set.text("hami-core-library-directory-path", agent.hamiLibrary,
+           "HAMi-core's library, which limits shared GPUs");
   set.duration("runtime-hooks-reconcile-interval", agent.hookReconcileInterval,
                "how often to repair cgroup values");
   set.seconds("resource-force-update-seconds", agent.resourceForceUpdate,
@@ -167,7 +173,12 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   flags.component.qps = 20;
   flags.component.burst = 30;
   const char* mode = std::getenv("agent_mode");
-  if (mode && std::string_view(mode) == "hostMode") flags.agent.dirs = hostModeDirs();
+  const bool hostMode = mode && std::string_view(mode) == "hostMode";
+  // A person who asks is outside of the container that has the host's directories elsewhere.
+  if (hostMode || (flags.doctor && !pathExists(flags.agent.dirs.cgroupRoot))) {
+    flags.agent.dirs = hostModeDirs();
+    flags.agent.terwayDir = "/var/lib/terway/qos/";
+  }
   if (const char* node = std::getenv("NODE_NAME")) flags.agent.nodeName = node;
 
   kube::CommandLine line(
@@ -177,7 +188,8 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
        .thresholdAlways = true},
       flags.component,
       "Measures this node, reports it, and protects its latency-sensitive pods.\n"
-      "The environment variable NODE_NAME says which Node this is.");
+      "The environment variable NODE_NAME says which Node this is.\n"
+      "'koordlet doctor', with the same flags, says what works on this machine and what does not.");
   Duration kubeletTimeout = flags.kubelet.timeout;
   addGeneral(line, flags);
   addDirectories(line.flags(), flags.agent.dirs);
@@ -188,7 +200,7 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
     line.flags().unused(unused.name, unused.type, unused.byDefault);
 
   if (const auto status = line.parse(argc, argv)) return status;
-  if (flags.agent.nodeName.empty()) {
+  if (flags.agent.nodeName.empty() && !flags.doctor) {
     fmt::print(stderr,
                "koordlet: environment variable NODE_NAME is not set: it names the Node this "
                "koordlet runs on\n");

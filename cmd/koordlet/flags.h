@@ -20,6 +20,7 @@ struct Flags {
   std::string addr = ":9316";
   bool enablePprof = false;
   std::string pprofAddr = ":9317";
+  bool doctor = false;  // say what works on this machine, and end
 };
 
 // A status ends the program: --help was answered, or what cannot be used was said on standard

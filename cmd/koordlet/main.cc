@@ -1,8 +1,13 @@
 // koordlet: flags and wiring.
 
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
+
 #include "base/log.h"
 #include "flags.h"
 #include "koordlet/agent/agent.h"
+#include "koordlet/agent/doctor.h"
 #include "net/profiling.h"
 #include "net/serving.h"
 
@@ -37,6 +42,8 @@ class Program final : public kube::Running {
     result.pods = std::move(kubelet);
     if (flags.agent.gates.enabled("Accelerators"))
       result.gpus = std::make_unique<NvmlSource>(component.executor(), GpuReader());
+    if (auto found = findRuntimes(flags.agent.dirs, flags.agent.runtimes); !found.empty())
+      result.runtime = makeCriRuntime(component.executor(), std::move(found));
     return result;
   }
 
@@ -77,11 +84,28 @@ Result<std::unique_ptr<kube::Running>> start(kube::Component& component, const F
   return std::make_unique<Program>(component, flags, *std::move(host), std::move(kubelet));
 }
 
+int doctor(const Flags& flags) {
+  auto host = Host::detect(flags.agent.dirs);
+  if (!host) {
+    std::fprintf(stderr, "koordlet: %s\n", host.error().message.c_str());
+    return 1;
+  }
+  const auto findings = examine(*host, flags.agent);
+  std::fputs(doctorText(findings).c_str(), stdout);
+  return std::ranges::all_of(findings, &Finding::fine) ? 0 : 1;
+}
+
 }  // namespace
 }  // namespace koord::koordlet
 
 int main(int argc, char** argv) {
   koord::koordlet::Flags flags;
+  flags.agent.watchCgroups = true;
+  if (argc > 1 && std::string_view(argv[1]) == "doctor") {
+    flags.doctor = true;
+    if (const auto status = koord::koordlet::parseFlags(argc - 1, argv + 1, flags)) return *status;
+    return koord::koordlet::doctor(flags);
+  }
   if (const auto status = koord::koordlet::parseFlags(argc, argv, flags)) return *status;
   return koord::kube::runComponent(flags.component, [&](koord::kube::Component& component) {
     return koord::koordlet::start(component, flags);

@@ -14,6 +14,7 @@ constexpr std::array kTargets{
     Target{"crd", crd},
     Target{"jmespath", jmesPath},
     Target{"jsonpatch", jsonPatch},
+    Target{"koordletfiles", koordletFiles},
     Target{"kubeconfig", kubeconfig},
     Target{"mergepatch", mergePatch},
     Target{"messages", messages},

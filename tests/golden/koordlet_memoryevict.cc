@@ -33,8 +33,7 @@ Result<json::object> evaluate(const json::object& testCase) {
     auto pod = api::decode<api::Pod>(item.at("pod"));
     if (!pod) return fail(pod.error());
     evict::MemoryUser user{std::make_shared<const api::Pod>(*std::move(pod)), std::nullopt};
-    if (const auto* used = find(item, "usageBytes"))
-      user.usedBytes = used->to_number<std::int64_t>();
+    if (const auto* used = find(item, "usageBytes")) user.used = used->to_number<std::int64_t>();
     if (model::rawQos(*user.pod) == model::Qos::BE) bestEffort.push_back(user);
     pods.push_back(std::move(user));
   }
@@ -49,9 +48,11 @@ Result<json::object> evaluate(const json::object& testCase) {
        amounts(evict::releaseByAllocatable(*strategy, node->status.allocatable, pods))},
       {"bePodOrder", namesOf(evict::bestEffortVictims(std::move(bestEffort)))},
       {"orderByUsed",
-       namesOf(evict::victimsByUsed(pods, strategy->evictEnabledPriorityThreshold.value_or(0)))},
-      {"orderByAllocatable", namesOf(evict::victimsByRequest(
-                                 pods, strategy->allocatableEvictPriorityThreshold.value_or(0)))},
+       namesOf(koordlet::victimsByUse(model::kMemory, pods,
+                                      strategy->evictEnabledPriorityThreshold.value_or(0)))},
+      {"orderByAllocatable",
+       namesOf(koordlet::victimsByPromise(
+           model::kMemory, pods, strategy->allocatableEvictPriorityThreshold.value_or(0)))},
   };
 }
 

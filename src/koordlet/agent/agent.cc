@@ -1,14 +1,26 @@
 #include "koordlet/agent/agent.h"
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "koordlet/agent/doctor.h"
 #include "koordlet/hooks/batchresource/batch_resource.h"
+#include "koordlet/hooks/coresched/core_sched_hook.h"
+#include "koordlet/hooks/cpunormalization/cpu_normalization.h"
+#include "koordlet/hooks/cpuset/cpuset_allocator.h"
+#include "koordlet/hooks/gpu/device_inject.h"
 #include "koordlet/hooks/groupidentity/group_identity.h"
+#include "koordlet/hooks/oomscore/oom_score.h"
+#include "koordlet/hooks/resctrl/pod_resctrl.h"
+#include "koordlet/hooks/terwayqos/terway_qos.h"
 #include "koordlet/metriccache/history_file.h"
+#include "koordlet/qos/blkio/block_io.h"
+#include "koordlet/qos/cgreconcile/cgroup_reconcile.h"
+#include "koordlet/qos/resctrl/resctrl_reconcile.h"
+#include "koordlet/qos/sysreconcile/system_config.h"
 #include "model/resources.h"
 #include "model/well_known.h"
 
@@ -44,6 +56,17 @@ MemoryEvict::Features memoryFeatures(const FeatureGates& gates) {
           gates.enabled("MemoryEvict")};
 }
 
+CpuEvict::Features cpuFeatures(const FeatureGates& gates) {
+  return {gates.enabled("BECPUEvict"), gates.enabled("CPUAllocatableEvict"),
+          gates.enabled("CPUEvict")};
+}
+
+// Counting takes two descriptors a CPU; half of what the process may open is enough for it.
+std::size_t containersAtOnce(const Host& host) {
+  const std::size_t cpus = host.topology ? std::max<std::size_t>(host.topology->count(), 1) : 1;
+  return static_cast<std::size_t>(::sysconf(_SC_OPEN_MAX)) / 2 / (2 * cpus);
+}
+
 }  // namespace
 
 Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host, Metrics& metrics,
@@ -56,15 +79,19 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
       resources_(host_, executor, {.forceUpdate = options_.resourceForceUpdate}, audit_),
       sources_(std::move(sources)),
       events_(api, executor, "koordlet-qosManager", random.fork()),
-      evictor_(api, executor, events_, audit_, metrics_),
+      evictor_(api, executor, events_, audit_, metrics_,
+               options_.onlyEvictByApi ? nullptr : sources_.runtime.get()),
       collector_(host_, executor, states_, cache_, metrics_,
                  {options_.collectInterval, options_.systemOutdated, options_.cpuInfoInterval,
                   options_.pageCache}),
+      psi_(host_, executor, states_, cache_, metrics_),
+      cpi_(host_, executor, states_, cache_, metrics_, containersAtOnce(host_)),
+      interference_(executor, states_, cache_, metrics_, audit_),
       suppress_(host_, executor, states_, cache_, resources_, metrics_, options_.collectInterval),
       burst_(host_, executor, states_, cache_, resources_, random.fork(),
              options_.reconcileInterval, options_.collectInterval),
-      cpuEvict_(executor, states_, cache_, evictor_, options_.collectInterval,
-                options_.cpuEvictCoolDown),
+      cpuEvict_(executor, states_, cache_, evictor_, cpuFeatures(options_.gates),
+                options_.collectInterval, options_.cpuEvictCoolDown),
       memoryEvict_(executor, states_, cache_, evictor_, memoryFeatures(options_.gates),
                    options_.collectInterval, options_.memoryEvictCoolDown),
       reconciler_(executor, states_, resources_, options_.hookReconcileInterval),
@@ -87,10 +114,66 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
   resources_.setObserver([this](std::string_view type, bool ok, Duration took) {
     metrics_.resourceUpdate(std::string(type), ok, took);
   });
-  if (options_.gates.enabled("BatchResource"))
-    reconciler_.add(std::make_unique<BatchResourceHook>());
-  if (options_.gates.enabled("GroupIdentity"))
-    reconciler_.add(std::make_unique<GroupIdentityHook>(host_));
+  if (options_.gates.enabled("BlkIOReconcile"))
+    claims_ = std::make_unique<kube::Informer<api::PersistentVolumeClaim>>(
+        api, executor, kube::WatchScope{.optional = true}, random.fork());
+  resources_.onFight(
+      [this](std::string_view file, std::string_view) { metrics_.fight(std::string(file)); });
+  addStrategies();
+  addHooks();
+}
+
+void Agent::addStrategies() {
+  const auto add = [&](const char* gate, const char* name, auto make) {
+    if (options_.gates.enabled(gate)) strategies_.push_back({name, make()});
+  };
+  const auto simple = [&]<class T>(std::type_identity<T>) {
+    return [this] { return std::make_unique<T>(host_, states_, resources_); };
+  };
+  add("RdtResctrl", "resctrl", simple(std::type_identity<ResctrlReconcile>{}));
+  add("CgroupReconcile", "memoryQOS", simple(std::type_identity<CgroupReconcile>{}));
+  add("BlkIOReconcile", "blkio", [this] {
+    return std::make_unique<BlockIo>(host_, states_, resources_,
+                                     [this](const std::string& ns, const std::string& claim) {
+                                       const auto found = claims_->get({ns, claim});
+                                       return found ? found->spec.volumeName : std::string();
+                                     });
+  });
+  add("SystemConfig", "systemConfig", simple(std::type_identity<SystemConfig>{}));
+}
+
+// In the order of their names, as they are run.
+void Agent::addHooks() {
+  const auto add = [&](const char* gate, auto make) {
+    if (options_.gates.enabled(gate)) reconciler_.add(make());
+  };
+  add("BatchResource", [] { return std::make_unique<BatchResourceHook>(); });
+  add("CPUNormalization", [] { return std::make_unique<CpuNormalizationHook>(); });
+  add("CPUSetAllocator", [this] {
+    return std::make_unique<CpusetHook>(host_, !options_.keepCpuQuota,
+                                        [this](const CpuPools& pools) { publishPools(pools); });
+  });
+  add("CoreSched", [this] { return std::make_unique<CoreSchedHook>(host_, makeCoreSched()); });
+  add("GPUEnvInject", [this] {
+    return std::make_unique<GpuEnvHook>(
+        GpuEnvHook::Options{options_.hamiLibrary, options_.gates.enabled("HamiCoreVGPUMonitor")});
+  });
+  add("GroupIdentity", [this] { return std::make_unique<GroupIdentityHook>(host_); });
+  add("OOMScoreAdj", [this] {
+    return std::make_unique<OomScoreHook>(
+        host_, [this](const PodView& pod, const std::string& container, int score) {
+          metrics_.oomScore(
+              {pod.uid(), pod.pod->metadata.name, pod.pod->metadata.namespace_, container}, score);
+        });
+  });
+  add("RDMADeviceInject", [this] { return std::make_unique<RdmaDeviceHook>(host_); });
+  add("Resctrl", [this] { return std::make_unique<ResctrlHook>(host_, resources_, executor_); });
+  add("TerwayQoS",
+      [this] { return std::make_unique<TerwayQosHook>(options_.terwayDir, resources_); });
+}
+
+void Agent::publishPools(const CpuPools& pools) {
+  metrics_.sharePools(pools.shared, pools.bestEffort, options_.gates.enabled("PerCPUMetric"));
 }
 
 Agent::~Agent() = default;
@@ -102,25 +185,38 @@ void Agent::start() {
   // given more.
   if (options_.gates.enabled("BECPUSuppress")) states_.onSlo([this] { suppress_.policyChanged(); });
   states_.onPods([this] { publishContainerResources(); });
+  if (options_.watchCgroups) {
+    watch_ = std::make_unique<PodWatch>(executor_, host_, states_, poller_, sources_.runtime.get(),
+                                        [this](const std::string& path) {
+                                          resources_.forget(path);
+                                          reconciler_.request();
+                                        });
+    watch_->start();
+  }
   informers_.start();
+  if (claims_) claims_->start();
   poller_.start();
   reconciler_.start();
   if (options_.gates.enabled("NodeTopologyReport")) topologyReporter_.start();
   if (options_.reportNodeMetric) reporter_.start();
   if (sources_.gpus || options_.gates.enabled("RDMADevices")) deviceReporter_.start();
   tasks_.spawn(findDriver());
-  tasks_.spawn(every(1min, &Agent::collectGarbage));
+  tasks_.spawn(every(1min, [this] { collectGarbage(); }));
   if (options_.collectInterval < 1s) return;
   prediction_.start();
   tasks_.spawn(collectLoop());
+  startPressure();
   if (options_.gates.enabled("BECPUSuppress"))
-    tasks_.spawn(every(options_.suppressInterval, &Agent::suppress));
+    tasks_.spawn(every(options_.suppressInterval, [this] { suppress_.run(); }));
   if (options_.gates.enabled("CPUBurst"))
-    tasks_.spawn(every(options_.reconcileInterval, &Agent::burst));
-  if (options_.gates.enabled("BECPUEvict"))
-    tasks_.spawn(every(options_.cpuEvictInterval, &Agent::evictCpu));
+    tasks_.spawn(every(options_.reconcileInterval, [this] { burst_.run(); }));
+  for (auto& named : strategies_)
+    tasks_.spawn(
+        every(options_.reconcileInterval, [strategy = named.strategy.get()] { strategy->run(); }));
+  if (cpuFeatures(options_.gates).any())
+    tasks_.spawn(every(options_.cpuEvictInterval, [this] { cpuEvict_.run(); }));
   if (memoryFeatures(options_.gates).any())
-    tasks_.spawn(every(options_.memoryEvictInterval, &Agent::evictMemory));
+    tasks_.spawn(every(options_.memoryEvictInterval, [this] { memoryEvict_.run(); }));
 }
 
 Task<void> Agent::findDriver() {
@@ -152,12 +248,39 @@ Task<void> Agent::collectLoop() {
   }
 }
 
-Task<void> Agent::every(Duration interval, void (Agent::*round)()) {
+Task<void> Agent::cpiLoop() {
+  for (;;) {
+    cpi_.begin();
+    auto counting = sleepFor(executor_, options_.cpiWindow);
+    co_await counting;
+    cpi_.end();
+    auto pause =
+        sleepFor(executor_, std::max<Duration>(options_.cpiInterval - options_.cpiWindow, 1s));
+    co_await pause;
+  }
+}
+
+// Who waits, who suffers.
+void Agent::startPressure() {
+  const bool cpi = options_.gates.enabled("CPICollector") && options_.cpiInterval > 0s;
+  const bool psi = options_.gates.enabled("PSICollector");
+  if (cpi) tasks_.spawn(cpiLoop());
+  if (psi) tasks_.spawn(every(options_.psiInterval, [this] { psi_.collect(); }));
+  if (!cpi && !psi) return;
+  reporter_.setPodExtensions([this](const std::string& uid) -> json::value {
+    json::value suffering = interference_.extensionOf(uid);
+    if (suffering.is_null()) return nullptr;
+    return json::object{{"interference", std::move(suffering)}};
+  });
+  tasks_.spawn(every(1min, [this] { interference_.run(); }));
+}
+
+Task<void> Agent::every(Duration interval, std::function<void()> round) {
   if (interval <= Duration::zero()) co_return;
   for (;;) {
     auto pause = sleepFor(executor_, interval);
     co_await pause;
-    (this->*round)();
+    round();
   }
 }
 
@@ -222,14 +345,18 @@ json::value Agent::qosView() const {
         "MemoryAllocatableEvict is on";
   }
   json::value cpuEvict = viewOf(cpuEvict_.status());
-  if (!options_.gates.enabled("BECPUEvict"))
-    cpuEvict =
-        json::object{{"enabled", false}, {"reason", "switched off by feature gate BECPUEvict"}};
-  return json::object{{"node", options_.nodeName},
-                      {"time", formatTime(executor_.wallNow())},
-                      {"cpuEvict", std::move(cpuEvict)},
-                      {"cpuSuppress", std::move(suppress)},
-                      {"memoryEvict", std::move(evict)}};
+  if (!cpuFeatures(options_.gates).any())
+    cpuEvict = json::object{{"enabled", false},
+                            {"reason",
+                             "switched off: none of the feature gates BECPUEvict, CPUEvict and "
+                             "CPUAllocatableEvict is on"}};
+  json::object view{
+      {"node", options_.nodeName},           {"time", formatTime(executor_.wallNow())},
+      {"cpuEvict", std::move(cpuEvict)},     {"cpuSuppress", std::move(suppress)},
+      {"memoryEvict", std::move(evict)},     {"fights", resources_.fightsView()},
+      {"interference", interference_.view()}};
+  for (const auto& [name, strategy] : strategies_) view[name] = strategy->view();
+  return view;
 }
 
 ServiceViews Agent::views() {
@@ -245,32 +372,7 @@ ServiceViews Agent::views() {
 
 std::vector<std::string> Agent::report() const {
   std::vector<std::string> lines;
-  lines.push_back(host_.layout.describe());
-  lines.push_back(
-      host_.driverSource.empty()
-          ? "cgroup driver not known yet: waiting for kubelet's first cgroup"
-          : fmt::format("cgroup driver {}: {}", nameOf(host_.driver), host_.driverSource));
-  lines.push_back(host_.topology ? fmt::format("{} CPUs: {}", host_.topology->count(),
-                                               host_.topology->all().toString())
-                                 : "CPUs could not be read: CPU suppress by cpuset is off");
-  for (const auto& capability : probeCapabilities(host_))
-    lines.push_back(fmt::format("{}: {} ({})", capability.name,
-                                capability.present ? "found" : "off", capability.detail));
-  for (const auto subsystem :
-       {Subsystem::Cpu, Subsystem::Cpuacct, Subsystem::Cpuset, Subsystem::Memory})
-    if (!host_.layout.has(subsystem))
-      lines.push_back(
-          fmt::format("cgroup controller {} is missing: what needs it is off", nameOf(subsystem)));
-  if (options_.collectInterval < 1s)
-    lines.push_back(
-        "collect-res-used-interval is below 1s: nothing is measured and no QoS strategy runs");
-  if (const auto missing = options_.gates.askedAndMissing(); !missing.empty())
-    lines.push_back(
-        fmt::format("not in this version, therefore off: {}", fmt::join(missing, ", ")));
-  if (!options_.onlyEvictByApi)
-    lines.push_back(
-        "only-evict-by-api=false: containers cannot be killed through the runtime in this "
-        "version, pods are evicted through the API");
+  for (auto& finding : examine(host_, options_)) lines.push_back(std::move(finding.text));
   return lines;
 }
 

@@ -7,20 +7,27 @@
 // Values in the kernel outlive the process on purpose: a koordlet that is restarted takes them up
 // where it left them, and pods are never unprotected in between.
 
+#include <functional>
 #include <memory>
 
+#include "api/storage.h"
 #include "koordlet/agent/options.h"
 #include "koordlet/collect/collector.h"
+#include "koordlet/collect/cpi_collector.h"
 #include "koordlet/collect/gpu_collector.h"
+#include "koordlet/collect/psi_collector.h"
 #include "koordlet/hooks/reconciler.h"
+#include "koordlet/interference/detector.h"
 #include "koordlet/prediction/prediction.h"
 #include "koordlet/qos/cpuburst/cpu_burst.h"
 #include "koordlet/qos/cpuevict/cpu_evict.h"
+#include "koordlet/qos/strategy.h"
 #include "koordlet/services/http_service.h"
 #include "koordlet/states/device_reporter.h"
 #include "koordlet/states/informers.h"
 #include "koordlet/states/node_metric_reporter.h"
 #include "koordlet/states/pod_poller.h"
+#include "koordlet/states/pod_watch.h"
 #include "koordlet/topology/topology_reporter.h"
 
 namespace koord::koordlet {
@@ -30,6 +37,7 @@ struct AgentSources {
   std::unique_ptr<PodSource> pods;
   KubeletConfigSource* kubeletConfig = nullptr;  // null: kubelet's policies are not looked at
   std::unique_ptr<GpuSource> gpus = nullptr;     // null: GPUs are not looked at
+  std::unique_ptr<ContainerRuntime> runtime = nullptr;  // null: pods are evicted through the API
 };
 
 class Agent {
@@ -52,16 +60,17 @@ class Agent {
  private:
   Task<void> findDriver();
   Task<void> collectLoop();
-  Task<void> every(Duration interval, void (Agent::*round)());
-  void suppress() { suppress_.run(); }
-  void burst() { burst_.run(); }
-  void evictCpu() { cpuEvict_.run(); }
-  void evictMemory() { memoryEvict_.run(); }
+  Task<void> cpiLoop();
+  void startPressure();
+  Task<void> every(Duration interval, std::function<void()> round);
+  void addStrategies();
+  void addHooks();
   void collectGarbage();
   std::string historyFile() const { return withSlash(options_.historyDir) + "node-history"; }
   void loadHistory();
   void saveHistory();
   void publishContainerResources();
+  void publishPools(const CpuPools& pools);
   json::value qosView() const;
   std::string notReady() const;
   std::optional<ProdForecast> forecast() const;
@@ -79,13 +88,24 @@ class Agent {
   Evictor evictor_;
   Collector collector_;
   std::unique_ptr<GpuCollector> gpuCollector_;  // null without a source
+  PsiCollector psi_;
+  CpiCollector cpi_;
+  InterferenceDetector interference_;
   CpuSuppress suppress_;
   CpuBurst burst_;
   CpuEvict cpuEvict_;
   MemoryEvict memoryEvict_;
+  std::unique_ptr<kube::Informer<api::PersistentVolumeClaim>> claims_;  // null: nobody asks
+  // Those that need nothing but files, with the name under which they are shown.
+  struct Named {
+    std::string name;
+    std::unique_ptr<Strategy> strategy;
+  };
+  std::vector<Named> strategies_;
   Reconciler reconciler_;
   NodeInformers informers_;
   PodPoller poller_;
+  std::unique_ptr<PodWatch> watch_;  // null: new containers are seen when kubelet tells of them
   Prediction prediction_;
   NodeMetricReporter reporter_;
   DeviceReporter deviceReporter_;

@@ -125,9 +125,10 @@ class AgentTest : public testing::TestWithParam<CgroupVersion> {
   }
 
   void startAgent() {
-    agent_ = std::make_unique<Agent>(loop_, cluster_.api, options_, *Host::detect(files_.dirs()),
-                                     metrics_, AgentSources{std::make_unique<BorrowedPods>(pods_)},
-                                     Random(7));
+    agent_ = std::make_unique<Agent>(
+        loop_, cluster_.api, options_, *Host::detect(files_.dirs()), metrics_,
+        AgentSources{std::make_unique<BorrowedPods>(pods_), nullptr, nullptr, std::move(runtime_)},
+        Random(7));
     agent_->start();
   }
 
@@ -160,6 +161,7 @@ class AgentTest : public testing::TestWithParam<CgroupVersion> {
   Metrics metrics_;
   AgentOptions options_;
   std::string ls_, be_;
+  std::unique_ptr<ContainerRuntime> runtime_;
   std::unique_ptr<Agent> agent_;
 };
 INSTANTIATE_TEST_SUITE_P(V1AndV2, AgentTest, testing::Values(CgroupVersion::V1, CgroupVersion::V2),
@@ -405,6 +407,92 @@ TEST_P(AgentTest, StarvingBestEffortPodsAreEvictedUntilTheOthersAreSatisfied) {
   EXPECT_THAT(textAt(qos(), "cpuEvict", "lastEviction"), HasSubstr("d/a"));
 }
 
+// Kills what it is told to, except containers with "stuck" in their ids.
+struct FakeRuntime final : ContainerRuntime {
+  FakeRuntime(Executor& executor, std::vector<std::string>& killed)
+      : executor(executor), killed(killed) {}
+  Executor& executor;
+  std::vector<std::string>& killed;
+  Future<Result<>> stop(const std::string& id, Duration grace) override {
+    EXPECT_EQ(grace, Duration::zero());
+    auto [future, completer] = Future<Result<>>::make(executor);
+    if (id.find("stuck") == std::string::npos) {
+      killed.push_back(id);
+      completer.complete({});
+    } else {
+      completer.complete(fail(ErrorCode::Unavailable, "the runtime does not answer"));
+    }
+    return std::move(future);
+  }
+  Future<Result<std::vector<RuntimeContainer>>> list() override {
+    return std::move(Future<Result<std::vector<RuntimeContainer>>>::make(executor).first);
+  }
+};
+
+TEST_P(AgentTest, ContainersAreKilledWhateverABudgetSaysAndEvictedWhereTheyCannotBe) {
+  for (const auto* name : {"a", "stuck"}) {
+    be_ = addPod(name, KubeQos::BestEffort, "BE", 5500, kBatch);
+    files_.setMemory(be_, 10 * kGiB);
+    files_.setMemory(be_.substr(0, be_.rfind('/')), 10 * kGiB);
+  }
+  cluster_.refusedPods = {"a"};
+  std::vector<std::string> killed;
+  runtime_ = std::make_unique<FakeRuntime>(loop_, killed);
+  cluster_.putSlo(R"({"enable":true,"memoryEvictThresholdPercent":70})");
+  startAgent();
+  seconds(5, 1, 1);
+  files_.setMemoryUsed(60 * kGiB);
+  seconds(3, 1, 1);
+  EXPECT_THAT(killed, ElementsAre("containerd://a-c"));
+  EXPECT_THAT(cluster_.evictions, ElementsAre("stuck"));
+  EXPECT_TRUE(std::ranges::any_of(agent_->audit().entries(), [](const AuditEntry& entry) {
+    return entry.cgroup == "d/a" && entry.after == "killed";
+  }));
+}
+
+TEST_P(AgentTest, WithOnlyEvictByApiNothingIsKilled) {
+  be_ = addPod("a", KubeQos::BestEffort, "BE", 5500, kBatch);
+  std::vector<std::string> killed;
+  runtime_ = std::make_unique<FakeRuntime>(loop_, killed);
+  options_.onlyEvictByApi = true;
+  cluster_.putSlo(R"({"enable":true})");
+  startAgent();
+  seconds(5, 1, 1);
+  files_.setMemoryUsed(60 * kGiB);
+  seconds(3, 1, 1);
+  EXPECT_THAT(killed, IsEmpty());
+  EXPECT_THAT(cluster_.evictions, ElementsAre("a"));
+}
+
+TEST_P(AgentTest, PodsGoWhenTheNodesCpuIsAtItsThresholdAndTheyAllowIt) {
+  options_.gates = *FeatureGates::parse("CPUEvict=true");
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  api::Pod willing = *pods_.pods.back();
+  willing.metadata.labels["koordinator.sh/eviction-enabled"] = "true";
+  pods_.pods.back() = std::make_shared<const api::Pod>(std::move(willing));
+  cluster_.putSlo(R"({"enable":true,"cpuEvictThresholdPercent":80,"cpuEvictLowerPercent":70,
+                      "evictEnabledPriorityThreshold":5999,"cpuEvictTimeWindowSeconds":10})");
+  startAgent();
+  seconds(30, 8, 2);  // 10.5 of 16
+  EXPECT_THAT(cluster_.evictions, IsEmpty());
+  EXPECT_THAT(textAt(qos(), "cpuEvict", "reason"), HasSubstr("node CPU at 65.6%, threshold 80%"));
+  seconds(15, 12, 2);
+  EXPECT_THAT(cluster_.evictions, ElementsAre("be"));
+}
+
+TEST_P(AgentTest, PinnedPodsHaveTheirCpusAndOthersShareTheRest) {
+  const auto pinned = addPod("lsr", KubeQos::Guaranteed, "LSR", 9500, "");
+  api::Pod pod = *pods_.pods.back();
+  pod.metadata.annotations["scheduling.koordinator.sh/resource-status"] = R"({"cpuset":"0-3"})";
+  pods_.pods.back() = std::make_shared<const api::Pod>(std::move(pod));
+  startAgent();
+  seconds(3, 1, 1);
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, pinned), "0-3");
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, ls_), "4-15");
+  EXPECT_THAT(metrics_.internalText(),
+              HasSubstr("koordlet_cpuset_share_pool_cpu_cores{node=\"n1\"} 12"));
+}
+
 TEST_P(AgentTest, NodeMetricIsReportedAtOnceAndThenEveryInterval) {
   be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
   files_.setMemoryUsed(10 * kGiB);
@@ -475,8 +563,8 @@ TEST_P(AgentTest, TheReportSaysWhatIsOffAndWhy) {
   const auto lines = agent_->report();
   EXPECT_THAT(lines, testing::Contains(HasSubstr("cgroup driver cgroupfs")));
   EXPECT_THAT(lines, testing::Contains(HasSubstr("resctrl: off")));
-  EXPECT_THAT(lines, testing::Contains(HasSubstr(
-                         "not in this version, therefore off: CPUSetAllocator, RdtResctrl")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("RdtResctrl is on and does nothing")));
+  EXPECT_THAT(lines, testing::Contains(HasSubstr("no socket of containerd")));
 }
 
 TEST(FeatureGatesTest, UnknownNamesAndValuesAreErrorsThatNameThem) {
@@ -488,7 +576,8 @@ TEST(FeatureGatesTest, UnknownNamesAndValuesAreErrorsThatNameThem) {
   ASSERT_TRUE(gates);
   EXPECT_FALSE(gates->enabled("BatchResource"));
   EXPECT_TRUE(gates->enabled("BEMemoryEvict"));
-  EXPECT_FALSE(gates->enabled("RdtResctrl"));  // on by default, not in this version
+  EXPECT_TRUE(gates->enabled("RdtResctrl"));
+  EXPECT_FALSE(gates->enabled("BECPUManager"));
 }
 
 }  // namespace

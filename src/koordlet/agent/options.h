@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "koordlet/agent/feature_gates.h"
 #include "koordlet/prediction/prediction.h"
+#include "koordlet/runtime/container_runtime.h"
 #include "koordlet/system/host_dirs.h"
 
 namespace koord::koordlet {
@@ -26,6 +27,9 @@ struct AgentOptions {
 
   std::string historyDir = "/metric-data/";  // where the node's samples outlive a restart
   Duration kubeletSyncInterval = std::chrono::seconds(10);
+  Duration cpiInterval = std::chrono::seconds(60);
+  Duration cpiWindow = std::chrono::seconds(10);
+  Duration psiInterval = std::chrono::seconds(10);
   bool reportNodeMetric = true;
   Duration topologyInterval = std::chrono::seconds(3);  // of Device; 0 = never
 
@@ -39,6 +43,12 @@ struct AgentOptions {
   Duration hookReconcileInterval = std::chrono::seconds(10);
   Duration resourceForceUpdate = std::chrono::seconds(60);
   bool onlyEvictByApi = false;
+  RuntimeEndpoints runtimes;
+  bool watchCgroups =
+      false;  // by inotify, on a thread: the program does, tests on virtual time not
+  bool keepCpuQuota = false;  // of pods that are pinned to CPUs
+  std::string hamiLibrary = "/usr/local/vgpu/libvgpu.so";
+  std::string terwayDir = "/host-var-lib/terway/qos/";
 };
 
 // As /configz shows them.

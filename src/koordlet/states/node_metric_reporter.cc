@@ -84,6 +84,19 @@ void NodeMetricReporter::mirror(const api::NodeMetricInfo& info) {
   }
 }
 
+json::value NodeMetricReporter::patchOf(const api::NodeMetricStatus& status) const {
+  json::value patch = statusPatch(status);
+  auto* pods = podExtensions_ ? find(*find(patch, "status"), "podsMetric") : nullptr;
+  if (!pods || !pods->is_array()) return patch;
+  for (auto& entry : pods->get_array())
+    for (const auto& view : states_.pods())
+      if (view.pod->metadata.name == textAt(entry, "name") &&
+          view.pod->metadata.namespace_ == textAt(entry, "namespace"))
+        if (json::value extensions = podExtensions_(view.uid()); !extensions.is_null())
+          entry.get_object()["extensions"] = std::move(extensions);
+  return patch;
+}
+
 Task<void> NodeMetricReporter::report() {
   auto status = nodeMetricStatus(policy_, cache_, states_, executor_.wallNow());
   if (!status) co_return;
@@ -94,7 +107,7 @@ Task<void> NodeMetricReporter::report() {
   }
   auto patching =
       kube::mergePatch(api_, api::NodeMetric::kType, api::ObjectKey{"", options_.nodeName},
-                       statusPatch(*status), "status");
+                       patchOf(*status), "status");
   auto patched = co_await patching;
   if (!patched) {
     log::warn("NodeMetric {} not reported: {}", options_.nodeName, patched.error().message);

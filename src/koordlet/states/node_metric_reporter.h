@@ -46,6 +46,9 @@ class NodeMetricReporter {
   };
   NodeMetricReporter(kube::Api& api, Executor& executor, MetricCache& cache, const States& states,
                      Metrics& metrics, Options options, ProdForecaster forecaster, Random random);
+  // What to put into the `extensions` of a pod's entry; null: nothing.
+  using PodExtensions = std::function<json::value(const std::string& podUid)>;
+  void setPodExtensions(PodExtensions fn) { podExtensions_ = std::move(fn); }
   void start();
   bool memoryWithPageCacheWanted() const { return policy_.memoryWithPageCache; }
 
@@ -53,6 +56,7 @@ class NodeMetricReporter {
   Task<void> loop();
   Task<void> report();
   void takeSpec(const api::NodeMetric& object);
+  json::value patchOf(const api::NodeMetricStatus& status) const;
   void mirror(const api::NodeMetricInfo& info);
   bool spendToken();
 
@@ -63,6 +67,7 @@ class NodeMetricReporter {
   Metrics& metrics_;
   Options options_;
   ProdForecaster forecaster_;
+  PodExtensions podExtensions_;
   kube::Informer<api::NodeMetric> informer_;
   std::optional<std::int64_t> generation_;
   ReportPolicy policy_;

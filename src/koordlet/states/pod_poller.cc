@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 // How often to look for new directories, and the least time between two lists.
 constexpr Duration kLook = 1s;
+constexpr Duration kBetweenRequests = 200ms;
 
 }  // namespace
 
@@ -40,11 +41,56 @@ bool PodPoller::podDirBesides(const std::vector<PodView>& pods) const {
   return false;
 }
 
+void PodPoller::request() {
+  if (requested_) return;
+  requested_ = true;
+  tasks_.spawn(syncSoon());
+}
+
+Task<void> PodPoller::syncSoon() {
+  auto pause = sleepUntil(executor_, lastSync_ + kBetweenRequests);
+  co_await pause;
+  requested_ = false;
+  auto syncing = sync();
+  co_await syncing;
+}
+
+void PodPoller::learn(const std::string& podUid, ContainerView container) {
+  const PodView* pod = states_.podOf(podUid);
+  if (!pod) return;
+  const auto known = std::ranges::find(pod->containers, container.dir, &ContainerView::dir);
+  if (known != pod->containers.end()) return;
+  learned_.insert_or_assign(container.dir, std::move(container));
+  std::vector<PodView> views = states_.pods();
+  complete(views);
+  states_.setPods(std::move(views));
+}
+
+void PodPoller::complete(std::vector<PodView>& views) {
+  std::erase_if(learned_, [&](const auto& entry) {
+    return !pathExists(host_.layout.dir(Subsystem::Cpu, entry.first));
+  });
+  for (const auto& [dir, container] : learned_) {
+    const std::string podDir = dir.substr(0, dir.rfind('/'));
+    const auto pod = std::ranges::find(views, podDir, &PodView::dir);
+    if (pod == views.end()) continue;
+    const auto known = std::ranges::find(pod->containers, container.name, &ContainerView::name);
+    if (known == pod->containers.end()) {
+      pod->containers.push_back(container);
+    } else if (known->dir.empty() || !known->running) {
+      *known = container;  // kubelet still tells of the one before, or of none
+    }
+  }
+}
+
 Task<void> PodPoller::sync() {
   const auto node = states_.node();
-  if (!node) co_return;
+  if (!node || syncing_) co_return;
+  syncing_ = true;
+  lastSync_ = executor_.steadyNow();
   auto task = source_.list(*node);
   auto pods = co_await task;
+  syncing_ = false;
   if (!pods) {
     if (pods.error().message != lastError_) log::warn("pods not listed: {}", pods.error().message);
     lastError_ = pods.error().message;
@@ -59,6 +105,7 @@ Task<void> PodPoller::sync() {
   std::vector<PodView> views;
   views.reserve(pods->size());
   for (auto& pod : *pods) views.push_back(viewOf(std::move(pod), host_.driver));
+  complete(views);
   states_.setPods(std::move(views));
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
-// Keeps States' pods current: asks the source every sync interval, and at once when a pod directory
-// has appeared in the kubepods cgroups that no known pod owns. A source that fails, or lists
+// Keeps States' pods current: asks the source every sync interval, and at once when it is told to
+// (pod_watch.h) or when a pod directory has appeared in the kubepods cgroups that no known pod owns. A source that fails, or lists
 // nothing while there are cgroups of pods (a kubelet that restarts), changes nothing.
+
+#include <map>
 
 #include "koordlet/states/kubelet.h"
 #include "koordlet/states/states.h"
@@ -15,12 +17,20 @@ class PodPoller {
   PodPoller(Executor& executor, Host& host, States& states, PodSource& source, Duration interval);
 
   void start();
+  // Lists soon; at most five times a second, however often it is asked.
+  void request();
+  // A container that runs and that kubelet does not tell of yet: it takes a second or more to see
+  // what it started. Kept until kubelet knows it, or its cgroup is gone.
+  void learn(const std::string& podUid, ContainerView container);
   // What went wrong last; empty after a success.
   const std::string& lastError() const { return lastError_; }
 
  private:
   Task<void> loop();
+  Task<void> syncSoon();
   Task<void> sync();
+  // Adds what was learnt and is not known to the source.
+  void complete(std::vector<PodView>& views);
   bool podDirBesides(const std::vector<PodView>& pods) const;
 
   Executor& executor_;
@@ -28,6 +38,10 @@ class PodPoller {
   States& states_;
   PodSource& source_;
   Duration interval_;
+  std::map<std::string, ContainerView> learned_;  // by cgroup
+  bool requested_ = false;
+  bool syncing_ = false;
+  SteadyTime lastSync_{};
   std::string lastError_ = "no list yet";
   TaskGroup tasks_;
 };

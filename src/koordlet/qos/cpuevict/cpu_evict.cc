@@ -9,13 +9,17 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// The averages over the window say whether pods have starved, the newest samples whether they still
-// do: only what both want released is released, so that a burst which is over evicts nobody.
+// Best effort: the averages over the window say whether pods have starved, the newest samples whether
+// they still do. Only what both want released is released, so that a burst which is over evicts
+// nobody. By usage: the node's average over the same window against two thresholds. By promises: what
+// pods requested against what the node has, no samples needed.
 
 namespace koord::koordlet {
 namespace {
 
-constexpr std::string_view kFeature = "BECPUEvict";
+constexpr std::string_view kBestEffort = "BECPUEvict";
+constexpr std::string_view kAllocatable = "CPUAllocatableEvict";
+constexpr std::string_view kUsed = "CPUEvict";
 
 std::int64_t batchCpuOf(const api::Pod& pod) {
   std::int64_t sum = 0;
@@ -27,11 +31,12 @@ std::int64_t batchCpuOf(const api::Pod& pod) {
 }  // namespace
 
 CpuEvict::CpuEvict(Executor& executor, const States& states, const MetricCache& cache,
-                   Evictor& evictor, Duration collectInterval, Duration coolDown)
+                   Evictor& evictor, Features features, Duration collectInterval, Duration coolDown)
     : executor_(executor),
       states_(states),
       cache_(cache),
       evictor_(evictor),
+      features_(features),
       collectInterval_(collectInterval),
       coolDown_(coolDown),
       lastAttempt_(executor.steadyNow()) {}
@@ -45,9 +50,13 @@ std::optional<double> CpuEvict::limitOf(const api::ResourceThresholdStrategy& st
   return milli < 0 ? -1.0 : static_cast<double>(std::max<std::int64_t>(milli, 1));
 }
 
+Duration CpuEvict::windowOf(const api::ResourceThresholdStrategy& strategy) const {
+  return std::max<Duration>(collectInterval_,
+                            std::chrono::seconds(strategy.cpuEvictTimeWindowSeconds.value_or(0)));
+}
+
 Result<CpuEvict::Use> CpuEvict::averages(const api::ResourceThresholdStrategy& strategy) const {
-  const Duration window = std::max<Duration>(
-      collectInterval_, std::chrono::seconds(strategy.cpuEvictTimeWindowSeconds.value_or(0)));
+  const Duration window = windowOf(strategy);
   const WallTime now = executor_.wallNow();
   const auto read = [&](Metric metric) { return cache_.aggregates(metric, "", now - window, now); };
   const auto usage = read(Metric::BeCpuUsage), request = read(Metric::BeCpuRequest),
@@ -79,30 +88,95 @@ std::optional<CpuEvict::Use> CpuEvict::newest(
   return Use{*usage, *request, *limit};
 }
 
-std::int64_t CpuEvict::release(const api::ResourceThresholdStrategy& strategy) {
+Result<EvictionTask> CpuEvict::bestEffortTask(
+    const api::ResourceThresholdStrategy& strategy) const {
+  if (auto checked = cpuevict::checkThresholds(strategy); !checked) return fail(checked.error());
   const auto wanted = [&](const Use& use) {
     return cpuevict::usageIsHigh(use.usage, use.limit, strategy.cpuEvictBEUsageThresholdPercent)
                ? cpuevict::toRelease(use.request, use.limit, strategy)
                : 0;
   };
   const auto average = averages(strategy);
-  if (!average) {
-    status_.reason = "skipped: " + average.error().message;
-    return 0;
+  if (!average) return fail(average.error());
+  const std::string why =
+      fmt::format("best effort uses {:.0f}m of {:.0f}m allowed and {:.0f}m requested",
+                  average->usage, average->limit, average->request);
+  std::int64_t milli = wanted(*average);
+  if (milli > 0) {
+    const auto current = newest(strategy);
+    milli = current ? std::min(milli, wanted(*current)) : 0;
   }
-  status_.reason = fmt::format("best effort uses {:.0f}m of {:.0f}m allowed and {:.0f}m requested",
-                               average->usage, average->limit, average->request);
-  const std::int64_t overall = wanted(*average);
-  if (overall <= 0) return 0;
-  const auto current = newest(strategy);
-  return current ? std::min(overall, wanted(*current)) : 0;
+  if (milli <= 0) return fail(ErrorCode::NotFound, why);
+  return EvictionTask{std::string(kBestEffort),
+                      why,
+                      ReleaseKind::Requested,
+                      cpuevict::victims(users()),
+                      {{std::string(model::kBatchCpu), milli}}};
+}
+
+Result<EvictionTask> CpuEvict::allocatableTask(
+    const api::ResourceThresholdStrategy& strategy) const {
+  const auto bounds = promiseBounds(
+      "cpuAllocatableEvict", strategy.cpuAllocatableEvictThresholdPercent,
+      strategy.cpuAllocatableEvictLowerPercent, strategy.allocatableEvictPriorityThreshold);
+  if (!bounds) return fail(bounds.error());
+  if (!states_.node()) return fail(ErrorCode::NotFound, "the Node object is not known yet");
+  const auto users = usersFor(kAllocatable);
+  Amounts promised =
+      releaseByPromises(model::kCpu, *bounds, states_.node()->status.allocatable, users);
+  if (promised.empty())
+    return fail(ErrorCode::NotFound, "no more CPU was promised than the node has");
+  return EvictionTask{std::string(kAllocatable), "more CPU was promised than the node has",
+                      ReleaseKind::Requested,
+                      victimsByPromise(model::kCpu, users, bounds->priority), std::move(promised)};
+}
+
+Result<EvictionTask> CpuEvict::usedTask(const api::ResourceThresholdStrategy& strategy) const {
+  const auto bounds =
+      usageBounds("cpuEvict", strategy.cpuEvictThresholdPercent, strategy.cpuEvictLowerPercent);
+  if (!bounds) return fail(bounds.error());
+  if (!strategy.evictEnabledPriorityThreshold)
+    return fail(ErrorCode::Invalid, "evictEnabledPriorityThreshold is not set");
+  if (!states_.node()) return fail(ErrorCode::NotFound, "the Node object is not known yet");
+  const WallTime now = executor_.wallNow();
+  const auto cores = cache_.average(Metric::NodeCpu, "", now - windowOf(strategy), now);
+  const auto capacity = static_cast<double>(
+      model::amountOf(states_.node()->status.capacity, model::kCpu).milliValue());
+  if (!cores || capacity <= 0)
+    return fail(ErrorCode::NotFound, "no sample of the node's CPU, or no capacity");
+  const double percent = *cores * 1000 * 100 / capacity;
+  std::string why =
+      fmt::format("node CPU at {:.1f}%, threshold {}%", percent, bounds->thresholdPercent);
+  if (percent < static_cast<double>(bounds->thresholdPercent))
+    return fail(ErrorCode::NotFound, std::move(why));
+  const auto milli = static_cast<std::int64_t>(
+      capacity * (percent - static_cast<double>(bounds->lowerPercent)) / 100);
+  return EvictionTask{
+      std::string(kUsed),
+      std::move(why),
+      ReleaseKind::Used,
+      victimsByUse(model::kCpu, usersFor(kUsed), *strategy.evictEnabledPriorityThreshold),
+      {{std::string(model::kCpu), milli}}};
+}
+
+std::vector<PodUse> CpuEvict::usersFor(std::string_view feature) const {
+  std::vector<PodUse> users;
+  const WallTime now = executor_.wallNow();
+  for (const auto& view : states_.pods()) {
+    if (!allowsEviction(*view.pod, feature)) continue;
+    PodUse user{view.pod, std::nullopt};
+    if (const auto cores = cache_.last(Metric::PodCpu, view.uid(), now - collectInterval_ * 2, now))
+      user.used = static_cast<std::int64_t>(*cores * 1000);
+    users.push_back(std::move(user));
+  }
+  return users;
 }
 
 std::vector<cpuevict::CpuUser> CpuEvict::users() const {
   std::vector<cpuevict::CpuUser> users;
   const WallTime now = executor_.wallNow();
   for (const auto& view : states_.pods())
-    if (view.active() && view.bestEffort() && allowsEviction(*view.pod, kFeature))
+    if (view.active() && view.bestEffort() && allowsEviction(*view.pod, kBestEffort))
       users.push_back({view.pod, batchCpuOf(*view.pod),
                        cache_.last(Metric::PodCpu, view.uid(), now - collectInterval_ * 2, now)});
   return users;
@@ -118,19 +192,21 @@ void CpuEvict::run() {
     return;
   }
   if (executor_.steadyNow() - lastAttempt_ < coolDown_) return;
-  if (auto checked = cpuevict::checkThresholds(slo->threshold); !checked) {
-    status_.reason = "skipped: " + checked.error().message;
-    return;
-  }
-  const std::int64_t milli = release(slo->threshold);
-  if (milli <= 0) return;
-  evicting_ = true;
+  status_.reason.clear();
   std::vector<EvictionTask> tasks;
-  tasks.push_back({std::string(kFeature),
-                   status_.reason,
-                   ReleaseKind::Requested,
-                   cpuevict::victims(users()),
-                   {{std::string(model::kBatchCpu), milli}}});
+  const auto consider = [&](bool on, Result<EvictionTask> (CpuEvict::*task)(
+                                         const api::ResourceThresholdStrategy&) const) {
+    if (!on) return;
+    auto made = (this->*task)(slo->threshold);
+    status_.reason +=
+        (status_.reason.empty() ? "" : "; ") + (made ? made->why : made.error().message);
+    if (made) tasks.push_back(*std::move(made));
+  };
+  consider(features_.bestEffort, &CpuEvict::bestEffortTask);
+  consider(features_.allocatable, &CpuEvict::allocatableTask);
+  consider(features_.used, &CpuEvict::usedTask);
+  if (tasks.empty()) return;
+  evicting_ = true;
   tasks_.spawn(evict(std::move(tasks)));
 }
 

@@ -15,7 +15,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kMemory = 2min;
+constexpr Duration kEvictedMemory = 2min;
+constexpr Duration kKilledMemory = 10s;
 
 // By kind and pod: what the pod gives back, the most that any task says per resource.
 std::map<ReleaseKind, std::map<std::string, Amounts>> contributionsOf(
@@ -50,37 +51,79 @@ bool allowsEviction(const api::Pod& pod, std::string_view feature) {
 }
 
 Evictor::Evictor(kube::Api& api, Executor& executor, kube::EventRecorder& events, AuditRing& audit,
-                 Metrics& metrics)
-    : api_(api), executor_(executor), events_(events), audit_(audit), metrics_(metrics) {}
+                 Metrics& metrics, ContainerRuntime* runtime)
+    : api_(api),
+      executor_(executor),
+      events_(events),
+      audit_(audit),
+      metrics_(metrics),
+      runtime_(runtime) {}
 
-Task<Result<>> Evictor::evictOne(const api::Pod& pod, const EvictionTask& task) {
+Task<Result<>> Evictor::kill(std::shared_ptr<const api::Pod> pod) {
+  int killed = 0;
+  Error problem{ErrorCode::NotFound, "no container of it runs", {}};
+  for (const auto& status : pod->status.containerStatuses) {
+    if (!status.state.running || status.containerID.empty()) continue;
+    auto stopping = runtime_->stop(status.containerID, Duration::zero());
+    auto stopped = co_await stopping;
+    if (stopped) {
+      ++killed;
+    } else {
+      problem = std::move(stopped.error());
+      log::warn("container {} of pod {} not killed: {}", status.name, pod->metadata.name,
+                problem.message);
+    }
+  }
+  if (killed > 0) co_return Result<>{};
+  co_return fail(std::move(problem));
+}
+
+void Evictor::tell(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome,
+                   bool killed) {
   const api::ObjectKey key = api::keyOf(pod.metadata);
   const std::string message =
       fmt::format("trigger by koordlet feature {}, kill pod: {}", task.feature, pod.metadata.name);
-  audit_.add({executor_.wallNow(), key.toString(), "pod", pod.status.phase.str(), "evicted",
-              fmt::format("{}: {}", task.feature, task.why)});
-  kube::DeleteOptions options;
-  options.uid = pod.metadata.uid;
-  auto evicting = kube::evictPod(api_, key, options);
-  auto evicted = co_await evicting;
   const auto about = kube::referenceTo(api::Pod::kType, pod.metadata);
-  if (evicted) {
-    log::info("evicted pod {}: {}, {}", key.toString(), task.feature, task.why);
+  if (outcome) {
+    log::info("{} pod {}: {}, {}", killed ? "killed" : "evicted", key.toString(), task.feature,
+              task.why);
     events_.record(about, "Warning", "evictPodSuccess", message);
     metrics_.podEvicted("evicted", key.namespace_, key.name);
-    remembered_[pod.metadata.uid] = executor_.steadyNow();
+    remembered_[pod.metadata.uid] =
+        executor_.steadyNow() + (killed ? kKilledMemory : kEvictedMemory);
   } else {
-    log::warn("pod {} not evicted: {}", key.toString(), evicted.error().message);
-    events_.record(about, "Warning", "evictPodFail", message + ": " + evicted.error().message);
-    metrics_.podEvictionFailed(std::string(reasonOf(evicted.error().code)));
+    log::warn("pod {} not evicted: {}", key.toString(), outcome.error().message);
+    events_.record(about, "Warning", "evictPodFail", message + ": " + outcome.error().message);
+    metrics_.podEvictionFailed(std::string(reasonOf(outcome.error().code)));
   }
+}
+
+Task<Result<>> Evictor::evictOne(std::shared_ptr<const api::Pod> pod, const EvictionTask& task) {
+  const api::ObjectKey key = api::keyOf(pod->metadata);
+  audit_.add({executor_.wallNow(), key.toString(), "pod", pod->status.phase.str(),
+              runtime_ ? "killed" : "evicted", fmt::format("{}: {}", task.feature, task.why)});
+  if (runtime_) {
+    auto killing = kill(pod);
+    auto killed = co_await killing;
+    if (killed) {
+      tell(*pod, task, killed, true);
+      co_return killed;
+    }
+    log::warn("pod {} cannot be killed, it is evicted instead: {}", key.toString(),
+              killed.error().message);
+  }
+  kube::DeleteOptions options;
+  options.uid = pod->metadata.uid;
+  auto evicting = kube::evictPod(api_, key, options);
+  auto evicted = co_await evicting;
+  tell(*pod, task, evicted, false);
   co_return evicted;
 }
 
 Task<EvictionResult> Evictor::evict(std::vector<EvictionTask> tasks) {
   EvictionResult result;
   const SteadyTime now = executor_.steadyNow();
-  std::erase_if(remembered_, [&](const auto& entry) { return now - entry.second > kMemory; });
+  std::erase_if(remembered_, [&](const auto& entry) { return now >= entry.second; });
   const auto contributions = contributionsOf(tasks);
   std::map<ReleaseKind, Amounts> released;
   std::set<std::string> handled;  // uids
@@ -90,7 +133,7 @@ Task<EvictionResult> Evictor::evict(std::vector<EvictionTask> tasks) {
       const api::Pod& pod = *candidate.pod;
       if (!handled.insert(pod.metadata.uid).second) continue;
       if (!remembered_.contains(pod.metadata.uid)) {
-        auto evicting = evictOne(pod, task);
+        auto evicting = evictOne(candidate.pod, task);
         auto evicted = co_await evicting;
         const std::string name = api::keyOf(pod.metadata).toString();
         if (!evicted) {

@@ -1,8 +1,13 @@
 #pragma once
 
-// Evicts pods of this node for the strategies that need memory or CPU back, through the Eviction
-// API. A pod that was evicted is remembered for two minutes: what it will release counts, and it is
-// not asked to go twice.
+// Takes from pods of this node what the strategies need back. Containers are killed through the
+// runtime, which frees memory now: neither a budget nor a grace period stands in the way of a node
+// that is about to run out. Where there is no runtime to talk to, or with only-evict-by-api, pods are
+// evicted through the Eviction API.
+//
+// A pod that was dealt with is remembered, so that what it releases counts and it is not dealt with
+// twice: two minutes when it was evicted, which takes its grace period; ten seconds when it was
+// killed, since kubelet may start its containers again.
 
 #include <map>
 #include <memory>
@@ -12,6 +17,7 @@
 
 #include "koordlet/metrics/metrics.h"
 #include "koordlet/resourceexecutor/audit_ring.h"
+#include "koordlet/runtime/container_runtime.h"
 #include "kube/client.h"
 #include "kube/events.h"
 
@@ -47,22 +53,27 @@ struct EvictionResult {
 
 class Evictor {
  public:
+  // `runtime` may be null: then everything goes through the API.
   Evictor(kube::Api& api, Executor& executor, kube::EventRecorder& events, AuditRing& audit,
-          Metrics& metrics);
+          Metrics& metrics, ContainerRuntime* runtime = nullptr);
 
   // Task after task, evicts candidates in order until every amount of the task is released. A pod
   // that the API refuses to evict is passed over.
   Task<EvictionResult> evict(std::vector<EvictionTask> tasks);
 
  private:
-  Task<Result<>> evictOne(const api::Pod& pod, const EvictionTask& task);
+  Task<Result<>> evictOne(std::shared_ptr<const api::Pod> pod, const EvictionTask& task);
+  // Kills the pod's containers; an error when not one could be, so that nothing is released.
+  Task<Result<>> kill(std::shared_ptr<const api::Pod> pod);
+  void tell(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome, bool killed);
 
   kube::Api& api_;
   Executor& executor_;
   kube::EventRecorder& events_;
   AuditRing& audit_;
   Metrics& metrics_;
-  std::unordered_map<std::string, SteadyTime> remembered_;  // by uid
+  ContainerRuntime* runtime_;
+  std::unordered_map<std::string, SteadyTime> remembered_;  // by uid: until when
 };
 
 // The annotation koordinator.sh/eviction-policy: a list of features that may evict the pod; absent

@@ -121,13 +121,13 @@ std::vector<EvictionTask> MemoryEvict::tasks(const api::ResourceThresholdStrateg
       tasks.push_back(
           {std::string(kAllocatable), "more memory was promised than the node has",
            ReleaseKind::Requested,
-           memoryevict::victimsByRequest(users, *strategy.allocatableEvictPriorityThreshold),
+           victimsByPromise(model::kMemory, users, *strategy.allocatableEvictPriorityThreshold),
            std::move(promised)});
   }
   if (features_.used && release.bytes > 0 && strategy.evictEnabledPriorityThreshold)
     tasks.push_back(
         {std::string(kUsed), status_.reason, ReleaseKind::Used,
-         memoryevict::victimsByUsed(usersFor(kUsed), *strategy.evictEnabledPriorityThreshold),
+         victimsByUse(model::kMemory, usersFor(kUsed), *strategy.evictEnabledPriorityThreshold),
          bytes});
   return tasks;
 }

@@ -10,14 +10,11 @@
 #include "api/core.h"
 #include "api/slo.h"
 #include "base/result.h"
-#include "koordlet/qos/evictor/evictor.h"
+#include "koordlet/qos/evictor/priority_victims.h"
 
 namespace koord::koordlet::memoryevict {
 
-struct MemoryUser {
-  std::shared_ptr<const api::Pod> pod;
-  std::optional<std::int64_t> usedBytes;  // absent without a sample
-};
+using MemoryUser = PodUse;  // bytes
 
 // By usage: memoryEvictThresholdPercent and memoryEvictLowerPercent (threshold - 2 when absent).
 struct Release {
@@ -43,13 +40,5 @@ Amounts releaseByAllocatable(const api::ResourceThresholdStrategy& strategy,
 // First to go first: by priority where both pods have one and they differ, else the larger user;
 // pods without a sample last.
 std::vector<EvictionCandidate> bestEffortVictims(std::vector<MemoryUser> pods);
-
-// Pods that asked for it (label koordinator.sh/eviction-enabled), are active, have a sample and a
-// priority of at most `priorityThreshold`: by eviction priority, priority, sub-priority, then the
-// larger amount first.
-std::vector<EvictionCandidate> victimsByUsed(const std::vector<MemoryUser>& pods,
-                                             std::int32_t priorityThreshold);
-std::vector<EvictionCandidate> victimsByRequest(const std::vector<MemoryUser>& pods,
-                                                std::int32_t priorityThreshold);
 
 }  // namespace koord::koordlet::memoryevict

@@ -1,0 +1,141 @@
+#include "koordlet/states/pod_watch.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "koordlet/system/cpu_manager_state.h"
+#include "koordlet/system/small_file.h"
+
+// Watched are the directories of the QoS classes, for pods, and those of known pods, for containers;
+// the cpu hierarchy is as good as any. What was missed (a pod and its container made between two
+// looks) is found when the pods change next: a directory in a pod that belongs to no known container
+// is asked about as if it had just been made. Sandboxes stay unknown; the runtime does not list them
+// as containers.
+
+namespace koord::koordlet {
+namespace {
+
+// Whether the pod's directory has one that is none of its known containers.
+bool hasUnknown(const PodView& pod, const std::string& dir) {
+  for (const auto& name : listDirs(dir)) {
+    const std::string own = joinPath(pod.dir, name);
+    if (std::ranges::find(pod.containers, own, &ContainerView::dir) == pod.containers.end())
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+PodWatch::PodWatch(Executor& executor, const Host& host, States& states, PodPoller& poller,
+                   ContainerRuntime* runtime, OnWritten onWritten)
+    : executor_(executor),
+      host_(host),
+      states_(states),
+      poller_(poller),
+      runtime_(runtime),
+      onWritten_(std::move(onWritten)),
+      watcher_(executor, [this](const DirWatcher::Event& event) { take(event); }) {}
+
+void PodWatch::start() {
+  states_.onPods([this] { refresh(); });
+  refresh();
+}
+
+void PodWatch::watch(const std::string& dir, DirWatcher::Interest interest) {
+  const auto watching = watcher_.watch(dir, interest);
+  const bool gone = !watching && watching.error().code == ErrorCode::NotFound;
+  if (watching || gone) return;
+  if (problem_.empty()) log::warn("new pods are seen late: {}", watching.error().message);
+  problem_ = watching.error().message;
+}
+
+void PodWatch::refresh() {
+  const auto once = [&](const std::string& dir, DirWatcher::Interest interest) {
+    if (!watcher_.watches(dir)) watch(dir, interest);
+  };
+  for (const KubeQos qos : kKubeQosClasses)
+    once(host_.layout.dir(Subsystem::Cpu, qosDir(host_.driver, qos)),
+         DirWatcher::Interest::Directories);
+  const auto kubelet = readCpuManagerState(host_.dirs);
+  const bool contested = kubelet && kubelet->isStatic();
+  bool unknown = false;
+  for (const auto& pod : states_.pods()) {
+    if (!pod.active()) continue;
+    const std::string dir = host_.layout.dir(Subsystem::Cpu, pod.dir);
+    if (!watcher_.watches(dir)) {
+      watch(dir, DirWatcher::Interest::Directories);
+      unknown = unknown || hasUnknown(pod, dir);
+    }
+    if (!contested) continue;
+    for (const auto& container : pod.containers) {
+      if (container.dir.empty()) continue;
+      for (const auto subsystem : {Subsystem::Cpu, Subsystem::Cpuset})
+        once(host_.layout.dir(subsystem, container.dir), DirWatcher::Interest::Files);
+    }
+  }
+  if (unknown) identify();
+}
+
+void PodWatch::take(const DirWatcher::Event& event) {
+  using enum DirWatcher::What;
+  // Directories are watched by names that end in a slash.
+  if (event.what == Written) {
+    if (onWritten_) onWritten_(event.dir + event.name);
+    return;
+  }
+  if (event.what == Removed) return;  // kubelet tells of the end
+  if (parsePodDirName(host_.driver, event.name)) {
+    watch(withSlash(event.dir + event.name), DirWatcher::Interest::Directories);
+    poller_.request();
+  } else {
+    identify();
+  }
+}
+
+void PodWatch::identify() {
+  if (!runtime_) return poller_.request();
+  again_ = true;
+  if (asking_) return;
+  asking_ = true;
+  tasks_.spawn(ask());
+}
+
+Task<void> PodWatch::ask() {
+  while (again_) {
+    again_ = false;
+    auto listing = runtime_->list();
+    const auto containers = co_await listing;
+    if (containers) {
+      learn(*containers);
+    } else {
+      log::v(4, "kubelet is asked for new containers: {}", containers.error().message);
+      poller_.request();
+    }
+  }
+  asking_ = false;
+}
+
+void PodWatch::learn(const std::vector<RuntimeContainer>& containers) {
+  for (const auto& container : containers) {
+    const PodView* pod = states_.podOf(container.podUid);
+    if (!pod) continue;
+    const bool known = std::ranges::any_of(
+        pod->containers, [&](const ContainerView& view) { return view.id == container.id; });
+    const auto* spec = known ? nullptr : containerOf(*pod->pod, container.name);
+    if (!spec) continue;
+    // Of the names that runtimes give to cgroups, the one that is there.
+    for (const auto* scheme : {"containerd", "cri-o", "docker", "pouch"}) {
+      const auto name = containerDirName(host_.driver, std::string(scheme) + "://" + container.id);
+      const std::string dir = name ? joinPath(pod->dir, *name) : "";
+      if (dir.empty() || !pathExists(host_.layout.dir(Subsystem::Cpu, dir))) continue;
+      const bool init = std::ranges::any_of(
+          pod->pod->spec.initContainers,
+          [&](const api::Container& other) { return other.name == container.name; });
+      poller_.learn(container.podUid, {container.name, container.id, dir, init, true});
+      break;
+    }
+  }
+}
+
+}  // namespace koord::koordlet

@@ -1,0 +1,122 @@
+#include "koordlet/states/pod_watch.h"
+
+#include <gmock/gmock.h>
+
+#include "api/codec.h"
+#include "base/event_loop.h"
+#include "koordlet/testing/fake_host.h"
+
+namespace koord::koordlet {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct KnownPods final : PodSource {
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  int lists = 0;
+  Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> list(const api::Node&) override {
+    ++lists;
+    co_return pods;
+  }
+};
+
+struct KnownContainers final : ContainerRuntime {
+  explicit KnownContainers(Executor& executor) : executor(executor) {}
+  Executor& executor;
+  std::vector<RuntimeContainer> containers;
+  Future<Result<>> stop(const std::string&, Duration) override {
+    return std::move(Future<Result<>>::make(executor).first);
+  }
+  Future<Result<std::vector<RuntimeContainer>>> list() override {
+    auto [future, completer] = Future<Result<std::vector<RuntimeContainer>>>::make(executor);
+    completer.complete(containers);
+    return std::move(future);
+  }
+};
+
+// Real directories, real inotify.
+class PodWatchTest : public testing::Test {
+ protected:
+  PodWatchTest() {
+    states_.setNode(std::make_shared<const api::Node>(
+        *api::decodeText<api::Node>(R"({"metadata":{"name":"n"}})")));
+    states_.onPods([this] { check(); });
+    loop_.runAfter(30s, [this] { loop_.stop(); });
+  }
+  void check() {
+    if (done_ && done_()) loop_.stop();
+  }
+  void runUntil(std::function<bool()> done) {
+    done_ = std::move(done);
+    if (!done_()) loop_.run();
+    EXPECT_TRUE(done_());
+  }
+  void addPod(const std::string& uid) {
+    source_.pods.push_back(std::make_shared<const api::Pod>(*api::decodeText<api::Pod>(
+        R"({"metadata":{"name":"p","uid":")" + uid + R"("},"spec":{"containers":[{"name":"main"}]},
+            "status":{"phase":"Pending","qosClass":"BestEffort"}})")));
+  }
+
+  EventLoop loop_;
+  FakeHost files_{CgroupVersion::V1, {}};
+  Host host_ = *Host::detect(files_.dirs());
+  States states_;
+  KnownPods source_;
+  KnownContainers runtime_{loop_};
+  // So slow that only what is seen is listed.
+  PodPoller poller_{loop_, host_, states_, source_, 1h};
+  std::vector<std::string> written_;
+  std::function<bool()> done_;
+};
+
+TEST_F(PodWatchTest, AContainerIsKnownBeforeKubeletTellsOfIt) {
+  addPod("u");
+  PodWatch watch(loop_, host_, states_, poller_, &runtime_, nullptr);
+  watch.start();
+  poller_.start();
+  runUntil([this] { return states_.pods().size() == 1; });
+  runtime_.containers = {{"c1", "main", "u"}, {"x", "other", "elsewhere"}};
+  files_.addPod(KubeQos::BestEffort, "u", {"containerd://sandbox", "containerd://c1"});
+  runUntil([this] { return states_.pods()[0].containers.size() == 1; });
+  const ContainerView& container = states_.pods()[0].containers[0];
+  EXPECT_EQ(container.dir, "kubepods/besteffort/podu/c1");
+  EXPECT_EQ(container.name, "main");
+  EXPECT_TRUE(container.running);
+  // A list that does not have it yet does not take it away, and its end does.
+  poller_.request();
+  runUntil([this] { return source_.lists >= 3; });
+  EXPECT_EQ(states_.pods()[0].containers.size(), 1U);
+  files_.removePod(KubeQos::BestEffort, "u");
+  poller_.request();
+  runUntil([this] { return states_.pods()[0].containers.empty(); });
+}
+
+TEST_F(PodWatchTest, ANewPodIsListedAtOnce) {
+  PodWatch watch(loop_, host_, states_, poller_, nullptr, nullptr);
+  watch.start();
+  poller_.start();
+  runUntil([this] { return source_.lists == 1; });
+  addPod("late");
+  files_.addPod(KubeQos::Burstable, "late", {});
+  runUntil([this] { return states_.podOf("late") != nullptr; });
+}
+
+TEST_F(PodWatchTest, WritesOfOthersAreToldUnderKubeletsStaticPolicy) {
+  files_.tree().write("kubelet/cpu_manager_state", R"({"policyName":"static","entries":{}})");
+  const auto dir = files_.addPod(KubeQos::BestEffort, "u", {"containerd://c1"});
+  addPod("u");
+  runtime_.containers = {{"c1", "main", "u"}};
+  PodWatch watch(loop_, host_, states_, poller_, &runtime_, [this](const std::string& path) {
+    written_.push_back(path);
+    check();
+  });
+  watch.start();
+  poller_.start();
+  runUntil([this] { return !states_.pods().empty() && !states_.pods()[0].containers.empty(); });
+  files_.setCgroupText(CgroupFile::CpusetCpus, dir + "/c1", "0-15");
+  runUntil([this] { return !written_.empty(); });
+  EXPECT_THAT(written_.front(), testing::EndsWith("cpuset/" + dir + "/c1/cpuset.cpus"));
+}
+
+}  // namespace
+}  // namespace koord::koordlet

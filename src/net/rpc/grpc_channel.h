@@ -26,6 +26,7 @@ class GrpcChannel final : private Http2User {
   // The deadline is told to the server, and enforced here: DeadlineExceeded.
   Future<GrpcReply> call(const std::string& method, std::string_view message, Duration timeout);
   const std::string& path() const { return path_; }
+  bool idle() const { return calls_.empty(); }
 
  private:
   struct Call {

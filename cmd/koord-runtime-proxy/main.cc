@@ -1,0 +1,157 @@
+// koord-runtime-proxy: flags and wiring.
+
+#include <fmt/core.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/file_limit.h"
+#include "base/flags/flag_set.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "net/http_server.h"
+#include "net/serving.h"
+#include "runtimeproxy/proxy.h"
+
+namespace koord::runtimeproxy {
+namespace {
+
+struct Flags {
+  ProxyOptions proxy;
+  std::string mode = "Containerd";
+  std::string metricsAddress;
+  std::string logFormat = "text";
+  int verbosity = 0;
+  bool version = false;
+};
+
+void addFlags(flags::FlagSet& set, Flags& flags) {
+  auto& proxy = flags.proxy;
+  set.group("Proxy");
+  set.text("koord-runtimeproxy-endpoint", proxy.endpoint, "unix socket that kubelet is pointed at");
+  set.text("remote-runtime-service-endpoint", proxy.runtime,
+           "unix socket of the container runtime behind it");
+  set.text("backend-runtime-mode", flags.mode, "what the runtime speaks: Containerd (CRI)");
+  set.duration("drain-timeout", proxy.drainTime,
+               "how long calls under way may take at SIGTERM before they are cut");
+  set.group("Hooks");
+  set.text("runtime-hook-server-key", proxy.skip.key,
+           "label or annotation of pods that no hook server is asked about");
+  set.text("runtime-hook-server-val", proxy.skip.value, "the value that it has to have");
+  set.text("hook-server-config-dir", proxy.hookFolder,
+           "folder of the files that say which hook servers there are");
+  set.duration("hook-timeout", proxy.hookTimeout, "how long a hook server may take for an answer");
+  set.group("Other");
+  set.text("metrics-addr", flags.metricsAddress,
+           "where to serve /metrics, /healthz and /readyz: ADDRESS:PORT or unix:/path; \"\" = "
+           "nowhere");
+  set.integer("v", flags.verbosity, "Verbosity of the log").shortly('v');
+  set.text("logging-format", flags.logFormat, "Format of the log: text or json")
+      .oneOf({"text", "json"});
+  set.boolean("version", flags.version, "Print the version and exit");
+  set.unused("remote-image-service-endpoint", "string", "", "images go the way of everything else");
+  set.unused("logtostderr", "bool", "true");
+}
+
+int refuse(const std::string& why) {
+  fmt::print(stderr, "koord-runtime-proxy: {}\nSee koord-runtime-proxy --help.\n", why);
+  return 2;
+}
+
+std::optional<int> parseFlags(const std::vector<std::string>& arguments, Flags& flags) {
+  flags::FlagSet set(flags::Dialect::Pflag);
+  addFlags(set, flags);
+  if (auto parsed = set.parse(arguments); !parsed) return refuse(parsed.error().message);
+  if (set.helpWanted()) {
+    fmt::print(
+        "Stands between kubelet and the container runtime, and asks hook servers (koordlet) what "
+        "a\n"
+        "container is to get before the runtime makes it.\n\n"
+        "Usage:\n  koord-runtime-proxy [flags]\n\n{}",
+        flags::describe(set));
+    return 0;
+  }
+  if (flags.version) {
+    fmt::print("koord-runtime-proxy v" KOORD_VERSION "\n");
+    return 0;
+  }
+  if (!set.arguments().empty())
+    return refuse(fmt::format("argument \"{}\": it takes flags only", set.arguments().front()));
+  if (flags.mode != "Containerd")
+    return refuse("--backend-runtime-mode: unknown runtime engine backend " + flags.mode);
+  log::setup({.program = "koord-runtime-proxy",
+              .format = flags.logFormat == "json" ? log::Format::Json : log::Format::Text,
+              .verbosity = flags.verbosity});
+  for (const auto& flag : set.givenWithoutEffect()) log::warn("{} changes nothing", flag);
+  return std::nullopt;
+}
+
+// Where systemd waits for it (Type=notify).
+void tellSystemd(std::string_view state) {
+  const char* const path = std::getenv("NOTIFY_SOCKET");
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (!path || std::strlen(path) >= sizeof address.sun_path) return;
+  std::strcpy(address.sun_path, path);
+  if (address.sun_path[0] == '@') address.sun_path[0] = '\0';  // of the abstract namespace
+  const net::Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + std::strlen(path));
+  if (::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
+               reinterpret_cast<const sockaddr*>(&address), size) < 0)
+    log::warn("{}", errnoError("tell systemd", errno).message);
+}
+
+net::HttpServer::Handler endpoints(Proxy& proxy) {
+  const auto router = std::make_shared<net::Router>();
+  net::StandardEndpoints standard;
+  standard.readyz.add("runtime", [&proxy] { return proxy.notReady(); });
+  standard.metrics = [&proxy] { return proxy.metricsText(); };
+  standard.build.version = "v" KOORD_VERSION;
+  standard.debugFlags = true;
+  addStandardEndpoints(*router, std::move(standard));
+  return router->handler();
+}
+
+int run(const Flags& flags) {
+  net::IoLoop loop;
+  Proxy proxy(loop, flags.proxy);
+  int status = 0;
+  SignalWatcher signals(loop, [&](int) {
+    log::info("koordinator runtime-proxy shutting down");
+    tellSystemd("STOPPING=1");
+    proxy.shutdown([&] { loop.stop(); });
+  });
+  raiseFileLimit();
+  std::unique_ptr<net::HttpServer> server;
+  if (!flags.metricsAddress.empty()) {
+    auto started = net::HttpServer::start(loop, {.listen = flags.metricsAddress}, endpoints(proxy));
+    if (!started) {
+      log::error("--metrics-addr: {}", started.error().message);
+      return 1;
+    }
+    server = *std::move(started);
+    log::info("serving on http://{} (--metrics-addr)", server->address());
+  }
+  proxy.start([&] { tellSystemd("READY=1"); },
+              [&](const Error& error) {
+                log::error("{}", error.message);
+                status = 1;
+                loop.stop();
+              });
+  loop.run();
+  return status;
+}
+
+}  // namespace
+}  // namespace koord::runtimeproxy
+
+int main(int argc, char** argv) {
+  koord::runtimeproxy::Flags flags;
+  if (const auto status = koord::runtimeproxy::parseFlags({argv + 1, argv + argc}, flags))
+    return *status;
+  return koord::runtimeproxy::run(flags);
+}

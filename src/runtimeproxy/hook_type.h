@@ -1,0 +1,43 @@
+#pragma once
+
+// The hooks that a hook server may ask for, by the names in its configuration file, and the call of
+// runtime.v1alpha1.RuntimeHookService that each of them is.
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace koord::runtimeproxy {
+
+enum class HookType {
+  PreRunPodSandbox,
+  PostStopPodSandbox,
+  PreCreateContainer,
+  PreStartContainer,
+  PostStartContainer,
+  PreUpdateContainerResources,
+  PostStopContainer,
+};
+
+inline constexpr std::array<std::string_view, 7> kHookTypes = {
+    "PreRunPodSandbox",   "PostStopPodSandbox",          "PreCreateContainer", "PreStartContainer",
+    "PostStartContainer", "PreUpdateContainerResources", "PostStopContainer"};
+
+inline std::string_view nameOf(HookType type) {
+  return kHookTypes[static_cast<std::size_t>(type)];
+}
+
+// nullopt for names that the proxy calls nobody for.
+inline std::optional<HookType> hookTypeOf(std::string_view name) {
+  for (std::size_t i = 0; i < kHookTypes.size(); ++i)
+    if (kHookTypes[i] == name) return static_cast<HookType>(i);
+  return std::nullopt;
+}
+
+// "/runtime.v1alpha1.RuntimeHookService/PreRunPodSandboxHook"
+inline std::string hookPath(HookType type) {
+  return "/runtime.v1alpha1.RuntimeHookService/" + std::string(nameOf(type)) + "Hook";
+}
+
+}  // namespace koord::runtimeproxy

@@ -1,0 +1,272 @@
+#include "runtimeproxy/interceptor.h"
+
+#include <map>
+
+#include "base/log.h"
+#include "runtime_cri.pb.h"
+#include "runtimeproxy/merge.h"
+
+namespace koord::runtimeproxy {
+namespace {
+
+bool parse(google::protobuf::MessageLite& message, std::string_view bytes) {
+  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
+}
+
+bool namesPod(CriMethod method) {
+  return method == CriMethod::StopPodSandbox || method == CriMethod::RemovePodSandbox;
+}
+
+bool has(const google::protobuf::Map<std::string, std::string>& map, const SkipRule& skip) {
+  const auto found = map.find(skip.key);
+  return found != map.end() && found->second == skip.value;
+}
+
+}  // namespace
+
+bool Interceptor::skips(const PodRecord& pod) const {
+  return has(pod.info.labels(), skip_) || has(pod.info.annotations(), skip_);
+}
+
+Task<Verdict> Interceptor::before(Intercepted& call, std::string_view message,
+                                  SteadyTime deadline) {
+  switch (call.method) {
+    case CriMethod::RunPodSandbox: {
+      auto running = runPod(call, message, deadline);
+      co_return co_await running;
+    }
+    case CriMethod::CreateContainer: {
+      auto creating = createContainer(call, message, deadline);
+      co_return co_await creating;
+    }
+    case CriMethod::UpdateContainerResources: {
+      auto updating = updateContainer(call, message, deadline);
+      co_return co_await updating;
+    }
+    default:
+      break;
+  }
+  if (namesPod(call.method)) {
+    cri::PodSandboxId request;
+    if (!parse(request, message)) co_return Verdict{};
+    call.id = request.pod_sandbox_id();
+    if (call.method == CriMethod::RemovePodSandbox ||
+        !dispatcher_.wants(HookType::PostStopPodSandbox))
+      co_return Verdict{};
+    auto finding = findPod(call, call.id);
+    co_await finding;
+    co_return Verdict{};
+  }
+  cri::ContainerId request;
+  if (!parse(request, message)) co_return Verdict{};
+  call.id = request.container_id();
+  if (call.method == CriMethod::StopContainer && dispatcher_.wants(HookType::PostStopContainer)) {
+    auto finding = findContainer(call);
+    co_await finding;
+  }
+  if (call.method != CriMethod::StartContainer) co_return Verdict{};
+  auto starting = startContainer(call, deadline);
+  co_return co_await starting;
+}
+
+Task<Verdict> Interceptor::runPod(Intercepted& call, std::string_view message,
+                                  SteadyTime deadline) {
+  cri::RunPodSandboxRequest request;
+  if (!parse(request, message)) co_return Verdict{};
+  call.pod.info = podOf(request.config(), request.runtime_handler());
+  call.known = true;
+  call.hooks = !skips(call.pod);
+  if (!call.hooks || !dispatcher_.wants(HookType::PreRunPodSandbox)) co_return Verdict{};
+  const std::string before = call.pod.info.SerializeAsString();
+  auto asking = askAboutPod(HookType::PreRunPodSandbox, call, deadline);
+  auto refusal = co_await asking;
+  if (refusal) co_return Verdict{std::move(refusal), {}};
+  if (call.pod.info.SerializeAsString() == before) co_return Verdict{};
+  apply(call.pod.info, request);
+  co_return Verdict{{}, request.SerializeAsString()};
+}
+
+Task<Verdict> Interceptor::createContainer(Intercepted& call, std::string_view message,
+                                           SteadyTime deadline) {
+  cri::CreateContainerRequest request;
+  if (!parse(request, message)) co_return Verdict{};
+  const bool wanted = dispatcher_.wants(HookType::PreCreateContainer);
+  call.container.podId = request.pod_sandbox_id();
+  call.container.own = containerOf(request);
+  call.container.pod = store_.pod(request.pod_sandbox_id());
+  if (!call.container.pod) {
+    // The request itself tells of the pod, too.
+    auto pod = std::make_shared<PodRecord>();
+    pod->info = podOf(request.sandbox_config(), "");
+    call.container.pod = std::move(pod);
+  }
+  call.known = true;
+  call.hooks = !skips(*call.container.pod);
+  if (!call.hooks || !wanted) co_return Verdict{};
+  const std::string before = call.container.own.SerializeAsString();
+  const std::map<std::string, std::string> variables(call.container.own.container_envs().begin(),
+                                                     call.container.own.container_envs().end());
+  auto asking = askAboutContainer(HookType::PreCreateContainer, call, deadline);
+  auto refusal = co_await asking;
+  if (refusal) co_return Verdict{std::move(refusal), {}};
+  if (call.container.own.SerializeAsString() == before) co_return Verdict{};
+  const std::map<std::string, std::string> now(call.container.own.container_envs().begin(),
+                                               call.container.own.container_envs().end());
+  apply(call.container.own, now != variables, request);
+  co_return Verdict{{}, request.SerializeAsString()};
+}
+
+Task<Verdict> Interceptor::updateContainer(Intercepted& call, std::string_view message,
+                                           SteadyTime deadline) {
+  cri::UpdateContainerResourcesRequest request;
+  if (!parse(request, message)) co_return Verdict{};
+  call.id = request.container_id();
+  const bool wanted = dispatcher_.wants(HookType::PreUpdateContainerResources);
+  if (!wanted && !store_.container(call.id)) co_return Verdict{};
+  auto finding = findContainer(call);
+  co_await finding;
+  if (!call.known || !request.has_linux()) co_return Verdict{};
+  auto& known = *call.container.own.mutable_container_resources();
+  mergeUpdate(request.linux(), known);
+  if (!call.hooks || !wanted) co_return Verdict{};
+  const std::string before = call.container.own.SerializeAsString();
+  auto asking = askAboutContainer(HookType::PreUpdateContainerResources, call, deadline);
+  auto refusal = co_await asking;
+  if (refusal) co_return Verdict{std::move(refusal), {}};
+  if (call.container.own.SerializeAsString() == before) co_return Verdict{};
+  *request.mutable_linux() = known;
+  for (const auto& [key, value] : call.container.own.container_annotations())
+    (*request.mutable_annotations())[key] = value;
+  co_return Verdict{{}, request.SerializeAsString()};
+}
+
+Task<Verdict> Interceptor::startContainer(Intercepted& call, SteadyTime deadline) {
+  const bool before = dispatcher_.wants(HookType::PreStartContainer);
+  if (!before && !dispatcher_.wants(HookType::PostStartContainer)) co_return Verdict{};
+  auto finding = findContainer(call);
+  co_await finding;
+  if (!call.hooks || !before) co_return Verdict{};
+  auto asking = askAboutContainer(HookType::PreStartContainer, call, deadline);
+  auto refusal = co_await asking;
+  co_return Verdict{std::move(refusal), {}};
+}
+
+Task<void> Interceptor::findPod(Intercepted& call, std::string id) {
+  PodPtr pod = store_.pod(id);
+  if (!pod || !pod->complete) {
+    auto asking = runtime_.pod(id);
+    auto found = co_await asking;
+    if (found) {
+      pod = *std::move(found);
+      store_.put(id, pod);
+    } else if (found.error().code != ErrorCode::NotFound) {
+      log::warn("pod sandbox {} is not known, and no hooks are called for it: {}", id,
+                found.error().message);
+    }
+  }
+  if (!pod) co_return;
+  call.pod = *pod;
+  call.known = true;
+  call.hooks = !skips(*pod);
+}
+
+Task<void> Interceptor::findContainer(Intercepted& call) {
+  ContainerPtr container = store_.container(call.id);
+  if (!container || !container->complete) {
+    auto asking = runtime_.container(call.id, store_);
+    auto found = co_await asking;
+    if (found) {
+      container = *std::move(found);
+      store_.put(call.id, container);
+    } else {
+      container = nullptr;
+      log::v(2, "container {} is not known, and no hooks are called for it: {}", call.id,
+             found.error().message);
+    }
+  }
+  if (!container) co_return;
+  call.container = *container;
+  call.known = true;
+  call.hooks = !container->pod || !skips(*container->pod);
+}
+
+Task<std::optional<std::string>> Interceptor::askAboutPod(HookType type, Intercepted& call,
+                                                          SteadyTime deadline) {
+  const Dispatcher::Exchange exchange{[&call] { return call.pod.info.SerializeAsString(); },
+                                      [&call](const std::string& bytes) {
+                                        runtimehook::PodSandboxHookResponse answer;
+                                        if (!answer.ParseFromString(bytes)) return false;
+                                        merge(answer, call.pod.info);
+                                        return true;
+                                      }};
+  auto asking = dispatcher_.dispatch(type, exchange, deadline);
+  co_return co_await asking;
+}
+
+Task<std::optional<std::string>> Interceptor::askAboutContainer(HookType type, Intercepted& call,
+                                                                SteadyTime deadline) {
+  const Dispatcher::Exchange exchange{[&call] { return call.container.info().SerializeAsString(); },
+                                      [&call](const std::string& bytes) {
+                                        runtimehook::ContainerResourceHookResponse answer;
+                                        if (!answer.ParseFromString(bytes)) return false;
+                                        merge(answer, call.container.own);
+                                        return true;
+                                      }};
+  auto asking = dispatcher_.dispatch(type, exchange, deadline);
+  co_return co_await asking;
+}
+
+Task<void> Interceptor::after(Intercepted& call, const net::GrpcReply& reply, SteadyTime deadline) {
+  // What the runtime does not know any more has ended as well as what it has just ended.
+  const bool gone = !reply && reply.error().code == net::GrpcCode::NotFound;
+  if (!reply && !gone) co_return;
+  if (reply && call.known) remember(call, *reply);
+  if (call.hooks && (reply || call.method != CriMethod::StartContainer)) {
+    if (call.method == CriMethod::StopPodSandbox) {
+      auto asking = askAboutPod(HookType::PostStopPodSandbox, call, deadline);
+      co_await asking;
+    } else if (call.method == CriMethod::StartContainer) {
+      auto asking = askAboutContainer(HookType::PostStartContainer, call, deadline);
+      co_await asking;
+    } else if (call.method == CriMethod::StopContainer) {
+      auto asking = askAboutContainer(HookType::PostStopContainer, call, deadline);
+      co_await asking;
+    }
+  }
+  forget(call);
+}
+
+void Interceptor::remember(Intercepted& call, const std::string& reply) {
+  if (call.method == CriMethod::RunPodSandbox) {
+    cri::RunPodSandboxResponse made;
+    if (made.ParseFromString(reply) && !made.pod_sandbox_id().empty())
+      store_.put(made.pod_sandbox_id(), std::make_shared<const PodRecord>(call.pod));
+  } else if (call.method == CriMethod::CreateContainer) {
+    cri::CreateContainerResponse made;
+    if (!made.ParseFromString(reply) || made.container_id().empty()) return;
+    call.container.own.mutable_container_meta()->set_id(made.container_id());
+    store_.put(made.container_id(), std::make_shared<const ContainerRecord>(call.container));
+  } else if (call.method == CriMethod::StartContainer ||
+             call.method == CriMethod::UpdateContainerResources) {
+    store_.put(call.id, std::make_shared<const ContainerRecord>(call.container));
+  }
+}
+
+void Interceptor::forget(const Intercepted& call) {
+  switch (call.method) {
+    case CriMethod::RemovePodSandbox:
+      store_.eraseContainersOf(call.id);
+      [[fallthrough]];
+    case CriMethod::StopPodSandbox:
+      store_.erasePod(call.id);
+      break;
+    case CriMethod::StopContainer:
+    case CriMethod::RemoveContainer:
+      store_.eraseContainer(call.id);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace koord::runtimeproxy

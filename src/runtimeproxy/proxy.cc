@@ -1,0 +1,152 @@
+#include "runtimeproxy/proxy.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/log.h"
+
+namespace koord::runtimeproxy {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kFirstPause = 100ms, kLongestPause = 5s;
+constexpr Duration kDrainStep = 20ms;
+
+}  // namespace
+
+Proxy::Proxy(net::IoLoop& loop, ProxyOptions options)
+    : loop_(loop),
+      options_(std::move(options)),
+      configs_(loop, options_.hookFolder),
+      hookChannels_(loop),
+      runtimeChannel_(loop),
+      dispatcher_(loop, hookChannels_, configs_, metrics_, options_.hookTimeout),
+      runtime_(runtimeChannel_, options_.runtime),
+      interceptor_(dispatcher_, runtime_, store_, options_.skip) {}
+
+Proxy::~Proxy() {
+  watch_.reset();
+  if (listener_) ::unlink(options_.endpoint.c_str());
+}
+
+void Proxy::start(Callback onReady, std::function<void(const Error&)> onFailed) {
+  whenReady_ = std::move(onReady);
+  whenFailed_ = std::move(onFailed);
+  tasks_.spawn(run());
+}
+
+Task<void> Proxy::run() {
+  // Clients of a socket that a killed process left behind would wait; without it they know.
+  ::unlink(options_.endpoint.c_str());
+  auto started = configs_.start();
+  if (started) {
+    auto rebuilding = rebuild();
+    co_await rebuilding;
+    started = listen();
+  }
+  if (!started) {
+    notReady_ = started.error().message;
+    whenFailed_(started.error());
+    co_return;
+  }
+  notReady_.clear();
+  log::info("serving {} in front of {}", options_.endpoint, options_.runtime);
+  whenReady_();
+}
+
+// What the runtime has, however long it takes to answer.
+Task<void> Proxy::rebuild() {
+  for (Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
+    auto asking = runtime_.version();
+    auto version = co_await asking;
+    Result<> listed;
+    if (version) {
+      auto listing = runtime_.listInto(store_);
+      listed = co_await listing;
+    } else {
+      listed = fail(version.error());
+    }
+    if (listed) {
+      log::info("{} has {} pod sandboxes and {} containers", *version, store_.pods(),
+                store_.containers());
+      co_return;
+    }
+    std::string why = fmt::format("runtime {}: {}", options_.runtime, listed.error().message);
+    if (why != notReady_) log::warn("{}; trying again until it answers", why);
+    notReady_ = std::move(why);
+    auto sleeping = sleepFor(loop_, pause);
+    co_await sleeping;
+  }
+}
+
+Result<> Proxy::listen() {
+  const auto folder = std::filesystem::path(options_.endpoint).parent_path().string();
+  if (!folder.empty())
+    if (auto made = makeDirs(folder, 0755); !made) return made;
+  auto listener = net::listenUnix(options_.endpoint);
+  if (!listener) return fail(std::move(listener.error()));
+  listener_ = *std::move(listener);
+  watch_ = loop_.watch(listener_.get(), [this](net::IoLoop::Ready) { accept(); });
+  watch_->want({.read = true});
+  return {};
+}
+
+void Proxy::accept() {
+  for (;;) {
+    auto client = net::acceptUnix(listener_);
+    if (!client) {
+      if (client.error().code != ErrorCode::Invalid)
+        log::warn("{}: {}", options_.endpoint, client.error().message);
+      return;
+    }
+    const auto relay = std::make_shared<Relay>(
+        RelayContext{loop_, options_.runtime, interceptor_, metrics_}, [this](Relay* lost) {
+          // Not from within the relay's own call.
+          loop_.post([this, lost] {
+            std::erase_if(relays_, [&](const auto& known) { return known.get() == lost; });
+            metrics_.connections(relays_.size());
+          });
+        });
+    relays_.insert(relay);
+    metrics_.connections(relays_.size());
+    relay->start(*std::move(client));
+  }
+}
+
+std::size_t Proxy::callsUnderWay() const {
+  std::size_t count = 0;
+  for (const auto& relay : relays_) count += relay->callsUnderWay();
+  return count;
+}
+
+void Proxy::shutdown(Callback onDone) {
+  whenDone_ = std::move(onDone);
+  watch_.reset();
+  if (listener_) ::unlink(options_.endpoint.c_str());
+  listener_ = net::Fd();
+  notReady_ = "shutting down";
+  for (const auto& relay : relays_) relay->drain();
+  tasks_.spawn(drain());
+}
+
+Task<void> Proxy::drain() {
+  const SteadyTime end = loop_.steadyNow() + options_.drainTime;
+  while (callsUnderWay() > 0 && loop_.steadyNow() < end) {
+    auto pause = sleepFor(loop_, kDrainStep);
+    co_await pause;
+  }
+  if (const auto left = callsUnderWay(); left > 0)
+    log::warn("{} calls are cut, which have not ended within the time to drain", left);
+  whenDone_();
+}
+
+std::string Proxy::metricsText() {
+  metrics_.known(store_.pods(), store_.containers());
+  return metrics_.text();
+}
+
+}  // namespace koord::runtimeproxy

@@ -1,0 +1,54 @@
+#pragma once
+
+// What the proxy knows of the pods and containers of the runtime, so that every hook request can
+// tell all of it. In memory only: the runtime itself is the record (runtime_view.h).
+//
+// Records are shared and never changed in place; who changes one puts another in its place. Calls
+// that are under way keep what they began with.
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "runtime_hook.pb.h"
+
+namespace koord::runtimeproxy {
+
+struct PodRecord {
+  runtimehook::PodSandboxHookRequest info;
+  bool complete = true;  // false: as listed; the runtime can tell more (the cgroup)
+};
+using PodPtr = std::shared_ptr<const PodRecord>;
+
+struct ContainerRecord {
+  std::string podId;
+  PodPtr pod;  // as it was when the container was made; null when nobody knows
+  runtimehook::ContainerResourceHookRequest own;  // all but the pod's labels and annotations
+  bool complete = true;  // false: as listed; the runtime can tell more (resources, environment)
+
+  // With the pod's part.
+  runtimehook::ContainerResourceHookRequest info() const;
+};
+using ContainerPtr = std::shared_ptr<const ContainerRecord>;
+
+class Store {
+ public:
+  PodPtr pod(const std::string& id) const;
+  ContainerPtr container(const std::string& id) const;
+  void put(const std::string& id, PodPtr pod) { pods_[id] = std::move(pod); }
+  void put(const std::string& id, ContainerPtr container) {
+    containers_[id] = std::move(container);
+  }
+  void erasePod(const std::string& id) { pods_.erase(id); }
+  void eraseContainer(const std::string& id) { containers_.erase(id); }
+  // Those of a sandbox that is removed go with it.
+  void eraseContainersOf(const std::string& podId);
+  std::size_t pods() const { return pods_.size(); }
+  std::size_t containers() const { return containers_.size(); }
+
+ private:
+  std::unordered_map<std::string, PodPtr> pods_;
+  std::unordered_map<std::string, ContainerPtr> containers_;
+};
+
+}  // namespace koord::runtimeproxy

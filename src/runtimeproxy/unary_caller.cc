@@ -1,0 +1,28 @@
+#include "runtimeproxy/unary_caller.h"
+
+#include <algorithm>
+
+namespace koord::runtimeproxy {
+namespace {
+
+constexpr std::size_t kMostChannels = 10;
+
+}  // namespace
+
+Future<net::GrpcReply> ChannelPool::call(const std::string& socket, const std::string& method,
+                                         std::string message, Duration timeout) {
+  const auto known = std::ranges::find_if(
+      channels_, [&](const auto& channel) { return channel->path() == socket; });
+  if (known != channels_.end()) {
+    channels_.splice(channels_.begin(), channels_, known);
+  } else {
+    channels_.push_front(std::make_unique<net::GrpcChannel>(loop_, socket));
+    // One with calls under way stays; they would be cut.
+    for (auto it = std::prev(channels_.end());
+         channels_.size() > kMostChannels && it != channels_.begin(); --it)
+      if ((*it)->idle()) it = channels_.erase(it);
+  }
+  return channels_.front()->call(method, message, timeout);
+}
+
+}  // namespace koord::runtimeproxy

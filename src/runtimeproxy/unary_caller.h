@@ -1,0 +1,33 @@
+#pragma once
+
+// Unary calls to servers behind unix sockets: the runtime and the hook servers, as the proxy's logic
+// sees them.
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "net/rpc/grpc_channel.h"
+
+namespace koord::runtimeproxy {
+
+class UnaryCaller {
+ public:
+  virtual ~UnaryCaller() = default;
+  virtual Future<net::GrpcReply> call(const std::string& socket, const std::string& method,
+                                      std::string message, Duration timeout) = 0;
+};
+
+// Over connections that are kept: the ten that were used last, and those in use.
+class ChannelPool final : public UnaryCaller {
+ public:
+  explicit ChannelPool(net::IoLoop& loop) : loop_(loop) {}
+  Future<net::GrpcReply> call(const std::string& socket, const std::string& method,
+                              std::string message, Duration timeout) override;
+
+ private:
+  net::IoLoop& loop_;
+  std::list<std::unique_ptr<net::GrpcChannel>> channels_;  // the one used last first
+};
+
+}  // namespace koord::runtimeproxy

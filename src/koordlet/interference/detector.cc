@@ -29,7 +29,7 @@ constexpr std::ptrdiff_t kSuspicious = 3;
 constexpr double kLeastCpi = 0.3;
 constexpr double kLeastWait = 5;            // percent
 constexpr double kLeastInstructions = 1e8;  // in a window; fewer say nothing
-constexpr Duration kWindow = 70s;
+constexpr Duration kWindow = 55s;           // of one round
 constexpr Duration kForget = 24h;
 
 }  // namespace

@@ -86,8 +86,7 @@ void PodWatch::take(const DirWatcher::Event& event) {
   }
   if (event.what == Removed) return;  // kubelet tells of the end
   if (parsePodDirName(host_.driver, event.name)) {
-    watch(withSlash(event.dir + event.name), DirWatcher::Interest::Directories);
-    poller_.request();
+    poller_.request();  // once it is listed it is watched, and what is in it already is looked at
   } else {
     identify();
   }

@@ -15,7 +15,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"configmap-namespace", "string", "koordinator-system"},
     {"docker-endpoint", "string", ""},
     {"crio-endpoint", "string", ""},
-    {"default-runtime-type", "string", "containerd"},
     {"pod-resources-proxy-path", "string", "/var/run/koordlet/pod-resources"},
     {"xpu-device-infos-dir", "string", "/var/run/koordlet/xpu-device-infos/"},
     {"report-interval", "duration", "1m0s"},
@@ -37,28 +36,28 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"tsdb-max-block-duration", "duration", "10m0s"},
     {"tsdb-head-chunks-write-buffer-size", "int", "1048576"},
     {"qos-extension-plugins", "map", ""},
-    {"runtime-hooks-network", "string", "unix"},
-    {"runtime-hooks-addr", "string", "/host-var-run-koordlet/koordlet.sock"},
-    {"runtime-hooks-host-endpoint", "string", "/var/run/koordlet/koordlet.sock"},
-    {"runtime-hooks-failure-policy", "string", "Ignore"},
-    {"runtime-hooks-plugin-failure-policy", "string", "Ignore"},
-    {"runtime-hooks-config-path", "string", "/host-etc-hookserver/"},
-    {"runtime-hooks-disable-stages", "strings", ""},
-    {"enable-nri-runtime-hook", "bool", "true"},
-    {"runtime-hooks-nri-connect-timeout", "duration", "6s"},
-    {"runtime-hooks-nri-backoff-duration", "duration", "1s"},
-    {"runtime-hooks-nri-backoff-cap", "duration", "1281023h53m38.427387904s"},
     {"runtime-hooks-nri-backoff-steps", "int", "2147483647"},
-    {"runtime-hooks-nri-backoff-factor", "float", "2"},
-    {"runtime-hooks-nri-socket-path", "string", "nri/nri.sock"},
-    {"runtime-hooks-nri-plugin-name", "string", "koordlet_nri"},
-    {"runtime-hooks-nri-plugin-index", "string", "00"},
     {"audit-log-dir", "string", "/var/log/koordlet"},
     {"audit-verbose", "int", "3"},
     {"audit-max-disk-space-mb", "int", "16"},
     {"audit-max-concurrent-readers", "int", "4"},
     {"audit-max-events-limit", "int", "2048"},
 };
+
+// Flags as they are written.
+struct RawHooks {
+  std::string network = "unix";
+  std::string pluginPolicy = "Ignore";
+  std::string nriSocket = "nri/nri.sock";
+  std::vector<std::string> disabledStages;
+};
+
+void finish(const RawHooks& raw, const HostDirs& dirs, RuntimeHookOptions& hooks) {
+  hooks.runner.failOnError = raw.pluginPolicy == "Fail";
+  hooks.service.disabledStages = {raw.disabledStages.begin(), raw.disabledStages.end()};
+  hooks.nri.socket =
+      raw.nriSocket.starts_with('/') ? raw.nriSocket : dirs.varRunRoot + raw.nriSocket;
+}
 
 void addDirectories(flags::FlagSet& set, HostDirs& dirs) {
   set.group("Where the host is");
@@ -123,6 +122,38 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
               "look at a cgroup file again after this long");
 }
 
+void addRuntimeHooks(flags::FlagSet& set, RuntimeHookOptions& hooks, RawHooks& raw) {
+  set.group("Runtime hooks");
+  set.text("runtime-hooks-network", raw.network, "the network of runtime-hooks-addr")
+      .oneOf({"unix"});
+  set.text("runtime-hooks-addr", hooks.service.socket,
+           "socket where koord-runtime-proxy asks for containers' values; \"\" is nowhere");
+  set.text("runtime-hooks-host-endpoint", hooks.service.hostEndpoint,
+           "the same socket, as the proxy sees it");
+  set.text("runtime-hooks-config-path", hooks.service.configFolder,
+           "folder where the proxy looks for hook servers");
+  set.text("runtime-hooks-failure-policy", hooks.service.failurePolicy,
+           "what the proxy does when koordlet does not answer")
+      .oneOf({"Ignore", "Fail", ""});
+  set.text("runtime-hooks-plugin-failure-policy", raw.pluginPolicy,
+           "whether an error of a hook reaches the runtime")
+      .oneOf({"Ignore", "Fail", ""});
+  set.list("runtime-hooks-disable-stages", raw.disabledStages, "stages without hooks");
+  set.text("default-runtime-type", hooks.runner.runtimeType,
+           "the runtime of containers whose id does not say it");
+  auto& nri = hooks.nri;
+  set.boolean("enable-nri-runtime-hook", nri.enabled, "be an NRI plugin of the runtime");
+  set.text("runtime-hooks-nri-socket-path", raw.nriSocket,
+           "socket of NRI, below var-run-root-dir unless it begins with a slash");
+  set.text("runtime-hooks-nri-plugin-name", nri.name, "name of the NRI plugin");
+  set.text("runtime-hooks-nri-plugin-index", nri.index, "place of the NRI plugin among others");
+  set.duration("runtime-hooks-nri-connect-timeout", nri.connectTimeout,
+               "how long to wait for the runtime to take the plugin");
+  set.duration("runtime-hooks-nri-backoff-duration", nri.backoff, "pause between tries to connect");
+  set.duration("runtime-hooks-nri-backoff-cap", nri.backoffCap, "the longest such pause");
+  set.real("runtime-hooks-nri-backoff-factor", nri.backoffFactor, "how fast the pause grows");
+}
+
 void addPrediction(flags::FlagSet& set, PredictionOptions& options) {
   set.group("Learning");
   set.text("prediction-checkpoint-filepath", options.directory,
@@ -173,11 +204,15 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   flags.component.qps = 20;
   flags.component.burst = 30;
   const char* mode = std::getenv("agent_mode");
+  RuntimeHookOptions& hooks = flags.agent.runtimeHooks;
+  hooks = {};
   const bool hostMode = mode && std::string_view(mode) == "hostMode";
   // A person who asks is outside of the container that has the host's directories elsewhere.
   if (hostMode || (flags.doctor && !pathExists(flags.agent.dirs.cgroupRoot))) {
     flags.agent.dirs = hostModeDirs();
     flags.agent.terwayDir = "/var/lib/terway/qos/";
+    hooks.service.socket = hooks.service.hostEndpoint;
+    hooks.service.configFolder = "/etc/runtime/hookserver.d";
   }
   if (const char* node = std::getenv("NODE_NAME")) flags.agent.nodeName = node;
 
@@ -195,6 +230,8 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   addDirectories(line.flags(), flags.agent.dirs);
   addKubelet(line.flags(), flags.agent, flags.kubelet, flags.disableKubeletConfig, kubeletTimeout);
   addWork(line.flags(), flags.agent);
+  RawHooks rawHooks;
+  addRuntimeHooks(line.flags(), hooks, rawHooks);
   addPrediction(line.flags(), flags.agent.prediction);
   for (const auto& unused : kUnused)
     line.flags().unused(unused.name, unused.type, unused.byDefault);
@@ -211,6 +248,7 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   for (auto* dir : {&dirs.cgroupRoot, &dirs.sysRoot, &dirs.sysFsRoot, &dirs.procRoot,
                     &dirs.varRunRoot, &dirs.runRoot, &dirs.varLibKubelet})
     *dir = withSlash(*dir);
+  finish(rawHooks, dirs, hooks);
   return std::nullopt;
 }
 

@@ -95,6 +95,7 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
       memoryEvict_(executor, states_, cache_, evictor_, memoryFeatures(options_.gates),
                    options_.collectInterval, options_.memoryEvictCoolDown),
       reconciler_(executor, states_, resources_, options_.hookReconcileInterval),
+      runtimeHooks_(executor, host_, states_, reconciler_, resources_, options_.runtimeHooks),
       informers_(api, executor, options_.nodeName, states_, metrics_, random.fork()),
       poller_(executor, host_, states_, *sources_.pods, options_.kubeletSyncInterval),
       prediction_(executor, states_, cache_, metrics_, options_.prediction),
@@ -197,6 +198,7 @@ void Agent::start() {
   if (claims_) claims_->start();
   poller_.start();
   reconciler_.start();
+  runtimeHooks_.start();
   if (options_.gates.enabled("NodeTopologyReport")) topologyReporter_.start();
   if (options_.reportNodeMetric) reporter_.start();
   if (sources_.gpus || options_.gates.enabled("RDMADevices")) deviceReporter_.start();

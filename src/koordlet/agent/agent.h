@@ -22,6 +22,7 @@
 #include "koordlet/qos/cpuburst/cpu_burst.h"
 #include "koordlet/qos/cpuevict/cpu_evict.h"
 #include "koordlet/qos/strategy.h"
+#include "koordlet/runtimehooks/runtime_hooks.h"
 #include "koordlet/services/http_service.h"
 #include "koordlet/states/device_reporter.h"
 #include "koordlet/states/informers.h"
@@ -103,6 +104,7 @@ class Agent {
   };
   std::vector<Named> strategies_;
   Reconciler reconciler_;
+  RuntimeHooks runtimeHooks_;
   NodeInformers informers_;
   PodPoller poller_;
   std::unique_ptr<PodWatch> watch_;  // null: new containers are seen when kubelet tells of them

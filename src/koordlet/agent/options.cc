@@ -28,6 +28,10 @@ json::value describe(const AgentOptions& options) {
       {"memoryEvictInterval", formatDuration(options.memoryEvictInterval)},
       {"memoryEvictCoolTime", formatDuration(options.memoryEvictCoolDown)},
       {"runtimeHookReconcileInterval", formatDuration(options.hookReconcileInterval)},
+      {"runtimeHooksAddr", options.runtimeHooks.service.socket},
+      {"runtimeHooksConfigPath", options.runtimeHooks.service.configFolder},
+      {"enableNRIRuntimeHook", options.runtimeHooks.nri.enabled},
+      {"nriSocketPath", options.runtimeHooks.nri.socket},
       {"resourceForceUpdateInterval", formatDuration(options.resourceForceUpdate)},
       {"onlyEvictByAPI", options.onlyEvictByApi}};
 }

@@ -10,6 +10,7 @@
 #include "koordlet/agent/feature_gates.h"
 #include "koordlet/prediction/prediction.h"
 #include "koordlet/runtime/container_runtime.h"
+#include "koordlet/runtimehooks/runtime_hooks.h"
 #include "koordlet/system/host_dirs.h"
 
 namespace koord::koordlet {
@@ -41,6 +42,8 @@ struct AgentOptions {
   Duration memoryEvictInterval = std::chrono::seconds(1);
   Duration memoryEvictCoolDown = std::chrono::seconds(4);
   Duration hookReconcileInterval = std::chrono::seconds(10);
+  RuntimeHookOptions runtimeHooks{
+      .service = {.socket = ""}, .nri = {.enabled = false}, .runner = {}};
   Duration resourceForceUpdate = std::chrono::seconds(60);
   bool onlyEvictByApi = false;
   RuntimeEndpoints runtimes;

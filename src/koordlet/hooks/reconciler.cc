@@ -34,6 +34,7 @@ void Reconciler::request() {
 
 bool Reconciler::reconcile() {
   if (!states_.podsSynced()) return true;
+  prepared_ = true;
   int failed = 0;
   for (const auto& hook : hooks_) {
     HookUpdates updates;
@@ -49,6 +50,17 @@ bool Reconciler::reconcile() {
       if (!resources_.updateFile(update, ResourceExecutor::Caching::No)) ++failed;
   }
   return failed == 0;
+}
+
+HookUpdates Reconciler::wantedOf(const PodView& pod) {
+  HookUpdates updates;
+  for (const auto& hook : hooks_) {
+    HookUpdates ofTheNode;  // the next round's
+    if (!prepared_) hook->prepare(states_, ofTheNode);
+    hook->wanted(pod, updates);
+  }
+  prepared_ = true;
+  return updates;
 }
 
 Task<void> Reconciler::loop() {

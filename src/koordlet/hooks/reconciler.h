@@ -22,6 +22,11 @@ class Reconciler {
   // One pass over all pods; false when the kernel refused a value.
   bool reconcile();
 
+  // What the hooks want for a pod that the runtime is about to make, by what they saw of the node in
+  // the last round.
+  HookUpdates wantedOf(const PodView& pod);
+  const std::vector<std::unique_ptr<Hook>>& hooks() const { return hooks_; }
+
  private:
   Task<void> loop();
 
@@ -32,7 +37,8 @@ class Reconciler {
   std::vector<std::unique_ptr<Hook>> hooks_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   bool requested_ = false;
-  bool settled_ = true;  // the last pass went through
+  bool prepared_ = false;  // the hooks have seen the node
+  bool settled_ = true;    // the last pass went through
   TaskGroup tasks_;
 };
 

@@ -1,0 +1,150 @@
+#include "koordlet/runtimehooks/hook_runner.h"
+
+#include <charconv>
+
+#include "base/log.h"
+
+namespace koord::koordlet {
+namespace {
+
+// The directory of a container that has no id yet, among the values that hooks want.
+constexpr std::string_view kUnnamed = "container-to-be";
+constexpr std::string_view kDockerAnnotation = "io.kubernetes.docker.type";
+
+std::optional<std::int64_t> numberIn(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// What the runtime can set as it makes the container; all else is the reconciler's.
+void take(const CgroupUpdate& update, ContainerValues& values) {
+  switch (update.file) {
+    case CgroupFile::CpuShares:
+      values.shares = numberIn(update.value);
+      break;
+    case CgroupFile::CpuCfsQuota:
+      values.quota = numberIn(update.value);
+      break;
+    case CgroupFile::MemoryLimit:
+      values.memory = numberIn(update.value);
+      break;
+    case CgroupFile::CpusetCpus:
+      values.cpuset = update.value;
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace
+
+std::string cgroupDirOf(const std::string& cgroupParent) {
+  constexpr std::string_view kSlice = ".slice";
+  std::string_view path = cgroupParent;
+  while (path.starts_with('/')) path.remove_prefix(1);
+  while (path.ends_with('/')) path.remove_suffix(1);
+  if (!path.ends_with(kSlice) || path.find('/') != path.npos) return std::string(path);
+  const std::string_view stem = path.substr(0, path.size() - kSlice.size());
+  std::string dir;
+  for (std::size_t end = stem.find('-');; end = stem.find('-', end + 1)) {
+    dir = joinPath(dir, std::string(stem.substr(0, end)) + std::string(kSlice));
+    if (end == stem.npos) return dir;
+  }
+}
+
+HookRunner::HookRunner(const Host& host, const States& states, Reconciler& reconciler,
+                       ResourceExecutor& resources, Options options)
+    : host_(host),
+      states_(states),
+      reconciler_(reconciler),
+      resources_(resources),
+      options_(std::move(options)) {}
+
+// As the API shows the pod, where it is known already; the runtime knows no spec.
+PodView HookRunner::viewOf(const HookedPod& pod) const {
+  const PodView* const known = states_.podOf(pod.uid);
+  api::Pod object = known ? *known->pod : api::Pod();
+  object.metadata.name = pod.name;
+  object.metadata.namespace_ = pod.namespace_;
+  object.metadata.uid = pod.uid;
+  for (const auto& [key, value] : pod.labels) object.metadata.labels.try_emplace(key, value);
+  for (const auto& [key, value] : pod.annotations)
+    object.metadata.annotations.try_emplace(key, value);
+  object.status.phase = "Pending";
+  PodView view;
+  view.kubeQos = kubeQosOfPath(pod.cgroupParent);
+  view.dir = cgroupDirOf(pod.cgroupParent);
+  view.qos = model::rawQos(object);
+  view.pod = std::make_shared<const api::Pod>(std::move(object));
+  return view;
+}
+
+void HookRunner::addContainer(PodView& view, const HookedPod& pod,
+                              const HookedContainer& container) const {
+  const std::string type =
+      pod.annotations.contains(std::string(kDockerAnnotation)) ? "docker" : options_.runtimeType;
+  ContainerView added;
+  added.name = container.name;
+  added.id = container.id;
+  added.dir = joinPath(view.dir, kUnnamed);
+  if (!container.id.empty())
+    if (const auto name = containerDirName(host_.driver, type + "://" + container.id))
+      added.dir = joinPath(view.dir, *name);
+  view.containers.push_back(std::move(added));
+}
+
+Result<> HookRunner::outcome(Result<> result, const PodView& view) const {
+  if (result) return {};
+  log::warn("pod {}/{}: {}; {}", view.pod->metadata.namespace_, view.pod->metadata.name,
+            result.error().message,
+            options_.failOnError ? "the runtime is told to fail" : "it goes on without it");
+  return options_.failOnError ? result : Result<>{};
+}
+
+Result<> HookRunner::runPod(const HookedPod& pod) {
+  const PodView view = viewOf(pod);
+  if (view.dir.empty()) return {};
+  HookUpdates updates = reconciler_.wantedOf(view);
+  // Other directories (of QoS classes, of other pods) are the reconciler's.
+  std::erase_if(updates.pods, [&](const CgroupUpdate& update) { return update.dir != view.dir; });
+  const std::vector<CgroupUpdate> levels[] = {std::move(updates.pods)};
+  resources_.updateLeveled(levels);
+  for (const auto& hook : reconciler_.hooks())
+    if (auto done = outcome(hook->podStarting(view), view); !done) return done;
+  return {};
+}
+
+void HookRunner::podRemoved(const HookedPod& pod) {
+  const PodView view = viewOf(pod);
+  for (const auto& hook : reconciler_.hooks()) hook->podRemoved(view);
+}
+
+ContainerValues HookRunner::valuesOf(const PodView& view) {
+  ContainerValues values;
+  for (const auto& update : reconciler_.wantedOf(view).containers)
+    if (update.dir == view.containers.front().dir) take(update, values);
+  return values;
+}
+
+Result<ContainerValues> HookRunner::createContainer(const HookedPod& pod,
+                                                    const HookedContainer& container) {
+  PodView view = viewOf(pod);
+  addContainer(view, pod, container);
+  ContainerValues values = valuesOf(view);
+  for (const auto& hook : reconciler_.hooks())
+    if (auto done = outcome(hook->starting(view, view.containers.front(), values.start), view);
+        !done)
+      return fail(std::move(done.error()));
+  return values;
+}
+
+Result<ContainerValues> HookRunner::updateContainer(const HookedPod& pod,
+                                                    const HookedContainer& container) {
+  PodView view = viewOf(pod);
+  addContainer(view, pod, container);
+  return valuesOf(view);
+}
+
+}  // namespace koord::koordlet

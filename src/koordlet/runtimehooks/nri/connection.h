@@ -1,0 +1,68 @@
+#pragma once
+
+// The plugin's connection to the runtime: registers, answers calls, and connects again when it is
+// lost or when the runtime comes later.
+
+#include <memory>
+#include <string>
+
+#include "koordlet/runtimehooks/nri/framing.h"
+#include "koordlet/runtimehooks/nri/plugin.h"
+#include "net/rpc/io_loop.h"
+#include "net/rpc/unix_socket.h"
+
+namespace koord::koordlet::nri {
+
+struct Options {
+  bool enabled = true;
+  std::string socket = "/host-var-run/nri/nri.sock";
+  std::string name = "koordlet_nri";
+  std::string index = "00";
+  Duration connectTimeout = std::chrono::seconds(6);  // from the connection to the registration
+  Duration backoff = std::chrono::seconds(1);         // between tries, growing
+  Duration backoffCap = std::chrono::minutes(1);
+  double backoffFactor = 2;
+};
+
+// The name of a plugin has letters, digits and _.+-, its index two digits.
+Result<> check(const Options& options);
+
+// On the loop's thread; calls of the runtime are answered on the executor's.
+class Connection {
+ public:
+  // All outlive the connection.
+  Connection(net::IoLoop& loop, Executor& executor, Plugin& plugin, Options options);
+  ~Connection();
+  // On the loop, as the destructor.
+  void start();
+
+ private:
+  void connect();
+  void retry(const std::string& why);
+  void lost(const std::string& why);
+  void read();
+  void take(FrameReader::Arrived arrived);
+  void registered(const TtrpcFrame& frame);
+  void serve(TtrpcFrame frame);
+  void send(std::uint32_t stream, const TtrpcFrame& frame);
+  void flush();
+
+  net::IoLoop& loop_;
+  Executor& executor_;
+  Plugin& plugin_;
+  Options options_;
+  Duration pause_;
+  std::string told_;  // the last problem that was logged
+  net::Fd socket_;
+  std::unique_ptr<net::IoLoop::Watch> watch_;
+  FrameReader reader_;
+  std::string unsent_;
+  std::uint32_t lastCall_ = 0;
+  TimerId timer_ = 0;  // of the registration, or of the next try
+  bool registered_ = false;
+  // Of this object, and of the connection that an answer belongs to.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::shared_ptr<bool> session_;
+};
+
+}  // namespace koord::koordlet::nri

@@ -82,6 +82,10 @@ void addUpFlags(koord::flags::FlagSet& set, UpFlags& flags) {
   set.text("containerd-socket", options.containerdSocket,
            "With --runtime=containerd: the socket of one that runs; default: one is started, with "
            "an image made of busybox-static");
+  set.boolean(
+      "runtime-proxy", options.runtimeProxy,
+      "With --runtime=containerd: koord-runtime-proxy in front of it, so that containers have "
+      "koordlet's values from their first instruction on");
   set.boolean("demo", options.demo, "Run the co-location demo (examples/colocation)");
   set.boolean("quiet", options.quiet,
               "No status; one line 'ready' on standard output when the API answers and the "
@@ -104,6 +108,8 @@ void addUp(koord::flags::Commands& commands, UpFlags& flags, const std::string& 
     UpOptions& options = flags.options;
     if (options.inMemory && up.flags.given("data-dir"))
       return commands.refuse("--in-memory keeps nothing: leave --data-dir out", "up");
+    if (options.runtimeProxy && options.runtime != "containerd")
+      return commands.refuse("--runtime-proxy needs --runtime=containerd", "up");
     if (flags.nodes >= 0) options.nodes = flags.nodes;
     options.hostNode = flags.hostNode == "on"    ? HostNodeMode::On
                        : flags.hostNode == "off" ? HostNodeMode::Off

@@ -95,6 +95,12 @@ cri::PodSandboxConfig sandboxConfig(const PodRef& pod, std::uint32_t attempt,
   config.mutable_metadata()->set_namespace_(pod.namespace_);
   config.mutable_metadata()->set_attempt(attempt);
   config.set_log_directory(logDir + "/" + pod.uid);
+  config.mutable_labels()->insert(options.labels.begin(), options.labels.end());
+  auto& labels = *config.mutable_labels();
+  labels[kPodUid] = pod.uid;
+  labels[kPodName] = pod.name;
+  labels[kPodNamespace] = pod.namespace_;
+  config.mutable_annotations()->insert(options.annotations.begin(), options.annotations.end());
   (*config.mutable_annotations())[kCgroupAnnotation] = pod.cgroup;
   auto* linux = config.mutable_linux();
   linux->set_cgroup_parent("/" + pod.cgroup);

@@ -41,6 +41,8 @@ SandboxOptions sandboxOf(const HostPod& pod) {
     for (const auto& container : *list)
       if (container.securityContext && container.securityContext->privileged.value_or(false))
         options.privileged = true;
+  options.labels.insert(pod.metadata.labels.begin(), pod.metadata.labels.end());
+  options.annotations.insert(pod.metadata.annotations.begin(), pod.metadata.annotations.end());
   return options;
 }
 

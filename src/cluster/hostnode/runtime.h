@@ -7,6 +7,7 @@
 //
 // Called on the host node's executor; replies arrive there. Calls may overlap.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,12 +29,15 @@ struct PodRef {
   bool operator==(const PodRef&) const = default;
 };
 
-// What the containers of a pod share with the host or with each other, beyond its network.
+// What the containers of a pod share with the host or with each other, beyond its network, and what
+// the runtime is told of the pod for those who ask it.
 struct SandboxOptions {
   bool hostPid = false;
   bool hostIpc = false;
   bool sharedPid = false;
   bool privileged = false;  // one of the containers is
+  std::map<std::string, std::string> labels = {};
+  std::map<std::string, std::string> annotations = {};
   bool operator==(const SandboxOptions&) const = default;
 };
 

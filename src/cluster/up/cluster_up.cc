@@ -192,9 +192,9 @@ void ClusterUp::publish(const std::string& address) {
 
 Result<> ClusterUp::openHost(const std::string& program) {
   if (options_.hostNode == HostNodeMode::Off) return {};
-  auto host = Host::open(
-      *api_, executor_, random_.fork(),
-      {data_.path(), options_.runtime, options_.containerdSocket, program, tls_, &http_});
+  auto host = Host::open(*api_, executor_, random_.fork(),
+                         {data_.path(), options_.runtime, options_.containerdSocket, program, tls_,
+                          &http_, options_.runtimeProxy});
   if (host) {
     actors_->host = *std::move(host);
     actors_->controllers.setVolumeHost(actors_->host->nodeName(), data_.file("volumes"));
@@ -219,6 +219,7 @@ Result<> ClusterUp::openComponents(const std::string& program) {
   options.dataDir = data_.path();
   options.configDir = options_.configDir;
   options.verbosity = options_.verbosity;
+  options.runtimeProxy = options_.runtimeProxy;
   if (actors_->host) {
     options.nodeName = actors_->host->nodeName();
     options.cgroupRoot = actors_->host->cgroupRoot();

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "cluster/up/host.h"
 #include "scheduler/config/types.h"
 
 namespace koord::cluster {
@@ -75,6 +76,12 @@ void beKoordlet(Component& component, int port, const ComponentOptions& options)
   argv.push_back("--cgroup-root-dir=" + options.cgroupRoot);
   argv.push_back("--tsdb-path=" + options.dataDir + "/koordlet/metrics");
   argv.push_back("--prediction-checkpoint-filepath=" + options.dataDir + "/koordlet/predictions");
+  // Nothing of this machine outside of the data folder: its own runtime is somebody else's.
+  const RuntimeProxyPaths paths(options.dataDir);
+  argv.push_back("--runtime-hooks-addr=" + (options.runtimeProxy ? paths.hookSocket : ""));
+  argv.push_back("--runtime-hooks-host-endpoint=" + paths.hookSocket);
+  argv.push_back("--runtime-hooks-config-path=" + paths.hookFolder);
+  argv.push_back("--enable-nri-runtime-hook=false");
   // Off by default upstream; a machine of one's own should not be driven out of memory by batch
   // pods.
   argv.push_back("--feature-gates=BEMemoryEvict=true");

@@ -28,6 +28,7 @@ struct ComponentOptions {
   std::string nodeName;      // for koordlet
   std::string cgroupRoot;    // for koordlet
   std::string schedulerUrl;  // for koord-descheduler; "" = there is no koord-scheduler
+  bool runtimeProxy = false;  // for koordlet: answer its questions
   int verbosity = 0;
 };
 

@@ -1,5 +1,9 @@
 #include "cluster/up/host.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
 #include <optional>
 
 #include "cluster/containerd/containerd_daemon.h"
@@ -67,19 +71,40 @@ Result<> Host::openRuntime(Executor& executor, const HostOptions& options) {
 Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
   std::string socket = options.containerdSocket;
   std::optional<ContainerdDaemon> own;
+  daemon_ = std::make_unique<Supervisor>(executor, [](const std::string&) {});
   if (socket.empty()) {
     auto prepared = prepareContainerd(options.dataDir);
     if (!prepared) return fail(std::move(prepared.error()));
     own = *std::move(prepared);
     socket = own->socket;
-    daemon_ = std::make_unique<Supervisor>(executor, [](const std::string&) {});
     daemon_->start({"containerd", own->argv(), {}, options.dataDir + "/logs/containerd.log"});
+  }
+  if (options.runtimeProxy) {
+    auto proxy = startProxy(options, socket);
+    if (!proxy) return fail(std::move(proxy.error()));
+    socket = *std::move(proxy);
   }
   auto connected = ContainerdRuntime::connect(executor, {socket, options.dataDir + "/containers"},
                                               kContainerdPatience);
   if (!connected) return fail(std::move(connected.error()));
   runtime_ = *std::move(connected);
   return own ? importBusybox(*own) : Result<>{};
+}
+
+// The socket that takes the runtime's place.
+Result<std::string> Host::startProxy(const HostOptions& options, const std::string& runtime) {
+  const auto program =
+      std::filesystem::path(options.program).replace_filename("koord-runtime-proxy");
+  if (::access(program.c_str(), X_OK) != 0)
+    return fail(errnoError("--runtime-proxy: " + program.string(), errno));
+  const RuntimeProxyPaths paths(options.dataDir);
+  daemon_->start({"koord-runtime-proxy",
+                  {program, "--koord-runtimeproxy-endpoint=" + paths.socket,
+                   "--remote-runtime-service-endpoint=" + runtime,
+                   "--hook-server-config-dir=" + paths.hookFolder},
+                  {},
+                  options.dataDir + "/logs/koord-runtime-proxy.log"});
+  return paths.socket;
 }
 
 Task<void> Host::shutdown(Duration grace) {

@@ -21,6 +21,18 @@ struct HostOptions {
   std::string program;  // of this process, for shims
   std::shared_ptr<const net::ServerTls> tls;
   net::HttpTransport* http = nullptr;  // for probes
+  bool runtimeProxy = false;           // koord-runtime-proxy before containerd
+};
+
+// Where koord-runtime-proxy and koordlet find each other, below the data folder.
+struct RuntimeProxyPaths {
+  explicit RuntimeProxyPaths(const std::string& dataDir)
+      : socket(dataDir + "/runtimeproxy.sock"),
+        hookFolder(dataDir + "/hookserver.d"),
+        hookSocket(dataDir + "/hooks.sock") {}
+  std::string socket;      // of the proxy
+  std::string hookFolder;  // which hook servers there are
+  std::string hookSocket;  // of koordlet
 };
 
 class Host {
@@ -40,12 +52,13 @@ class Host {
   explicit Host(HostNodeLock lock) : lock_(std::move(lock)) {}
   Result<> openRuntime(Executor& executor, const HostOptions& options);
   Result<> openContainerd(Executor& executor, const HostOptions& options);
+  Result<std::string> startProxy(const HostOptions& options, const std::string& runtime);
 
   HostNodeLock lock_;
   Machine machine_;
   RealCgroupFs fs_;
   std::unique_ptr<Cgroups> cgroups_;
-  std::unique_ptr<Supervisor> daemon_;  // of our own containerd
+  std::unique_ptr<Supervisor> daemon_;  // of our own containerd, and of the proxy
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<GrpcHealth> grpcHealth_;
   LoopThread volumesThread_{"volumes"};

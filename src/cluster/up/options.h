@@ -26,6 +26,7 @@ struct UpOptions {
   std::string configDir;      // its koord-scheduler.yaml and koord-descheduler.yaml are handed over
   std::string runtime = "process";
   std::string containerdSocket;  // "" = a containerd of our own
+  bool runtimeProxy = false;     // koord-runtime-proxy in front of it
   bool quiet = false;
   bool demo = false;
   int verbosity = 0;

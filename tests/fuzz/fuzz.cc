@@ -21,6 +21,7 @@ constexpr std::array kTargets{
     Target{"printercolumns", printerColumns},
     Target{"protobuf", protobuf},
     Target{"quantity", quantity},
+    Target{"runtimehooks", runtimeHooks},
     Target{"schedulerannotations", schedulerAnnotations},
     Target{"selectors", selectors},
     Target{"time", time},

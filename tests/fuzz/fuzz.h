@@ -49,6 +49,7 @@ void messages(std::string_view input);
 void printerColumns(std::string_view input);
 void protobuf(std::string_view input);
 void quantity(std::string_view input);
+void runtimeHooks(std::string_view input);
 void schedulerAnnotations(std::string_view input);
 void selectors(std::string_view input);
 void strategicPatch(std::string_view input);

@@ -134,7 +134,7 @@ kind: Pod
 metadata: {{name: {name}, namespace: {NAMESPACE}, labels: {{tier: batch}}}}
 spec:
   terminationGracePeriodSeconds: 1
-  restartPolicy: Never
+  restartPolicy: Always
   containers:
   - name: main
     image: busybox

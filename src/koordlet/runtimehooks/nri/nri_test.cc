@@ -287,7 +287,7 @@ class FakeNriRuntime {
         EXPECT_TRUE(plugin.ParseFromString(request.payload()));
         registered.push_back(plugin.plugin_idx() + "-" + plugin.plugin_name());
         TtrpcResponse response;
-        response.mutable_status()->set_code(status);
+        if (status != 0) response.mutable_status()->set_code(status);  // as containerd does
         if (!silent)
           write(encode(kRuntimeStream,
                        {frame.call, kTtrpcResponse, 0, response.SerializeAsString()}));

@@ -101,8 +101,8 @@ class NriTest(RuntimeProxyTest):
         self.koordlet.kill()
         self.koordlet.wait()
         identity, folder = self.container("work")
-        self.cri("update", identity, "50000", "0")
-        check(self.cgroups.quota(folder) == 50000, "nobody is there to object")
+        self.cri("update", identity, "10000", "0")  # the pod itself has 20000
+        check(self.cgroups.quota(folder) == 10000, "nobody is there to object")
         self.start_koordlet()
         wait_until("the second plugin", lambda: self.synchronizations() == 2)
         wait_until("the quota as it was", lambda: self.cgroups.quota(folder) == 20000)

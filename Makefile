@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 UP_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help up test test-long build bench format lint clean packages asan tsan fuzz
+.PHONY: images help up test test-long build bench format lint clean packages asan tsan fuzz
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,13 @@ test-long: packages ## the tests that take minutes each: 1,000 simulated cluster
 
 build: packages ## build every program into build/release/bin
 	@scripts/build.sh $(BUILD) $(JOBS) all
+
+IMAGE_TAG ?= latest
+images: packages ## make OCI images of the programs, in build/images
+	@scripts/build.sh $(BUILD) $(JOBS) programs
+	@for name in koord-manager koord-scheduler; do \
+	  scripts/make-image.py $(BUILD)/bin/$$name build/images/$$name.tar --tag koordinator-sh/$$name:$(IMAGE_TAG) || exit 1; done
+	@scripts/make-image.py $(BUILD)/bin/koordlet build/images/koordlet.tar --tag koordinator-sh/koordlet:$(IMAGE_TAG) --user 0:0
 
 bench: packages ## run every benchmark; one JSON object per line
 	@scripts/build.sh $(BUILD) $(JOBS) all

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Makes the images of the programs and runs them with a containerd of their own, without a registry.
+
+    images.py --programs FOLDER --source REPOSITORY
+
+Needs root, containerd, ctr and runc; ends with 77 without them.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAMS = ("koord-manager", "koord-scheduler", "koordlet")
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout + done.stderr
+
+
+class Containerd:
+    def __enter__(self):
+        self.folder = tempfile.mkdtemp(prefix="koord-images-")
+        self.socket = os.path.join(self.folder, "socket")
+        config = os.path.join(self.folder, "config.toml")
+        with open(config, "w") as file:
+            file.write(f'version = 2\nroot = "{self.folder}/root"\nstate = "{self.folder}/state"\n'
+                       'disabled_plugins = ["io.containerd.grpc.v1.cri"]\n'
+                       f'[grpc]\n  address = "{self.socket}"\n')
+        self.log = open(os.path.join(self.folder, "log"), "w")
+        self.process = subprocess.Popen(["containerd", "-c", config], stdout=self.log, stderr=self.log)
+        for _ in range(200):
+            if os.path.exists(self.socket) and self.ctr("version")[0] == 0:
+                return self
+            time.sleep(0.05)
+        raise SystemExit("containerd does not start:\n" + open(self.log.name).read())
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def ctr(self, *arguments):
+        return run("ctr", "-a", self.socket, "-n", "images", *arguments)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--programs", required=True)
+    parser.add_argument("--source", required=True)
+    options = parser.parse_args()
+    if os.geteuid() != 0 or not all(shutil.which(tool) for tool in ("containerd", "ctr", "runc")):
+        print("skipped: it takes root, containerd, ctr and runc")
+        sys.exit(77)
+    failed = []
+    make = os.path.join(options.source, "scripts", "make-image.py")
+    with Containerd() as containerd:
+        for name in PROGRAMS:
+            program = os.path.join(options.programs, name)
+            archives = []
+            for attempt in ("first", "second"):
+                archive = os.path.join(containerd.folder, f"{name}-{attempt}.tar")
+                status, said = run(make, program, archive, "--tag", f"koordinator-sh/{name}:test")
+                if status != 0:
+                    raise SystemExit(said)
+                archives.append(open(archive, "rb").read())
+            print(said.strip())
+            if archives[0] != archives[1]:
+                failed.append(f"{name}: the same program gives the same image")
+            status, said = containerd.ctr("images", "import", archive)
+            if status != 0:
+                failed.append(f"{name}: import: {said}")
+                continue
+            image = f"docker.io/koordinator-sh/{name}:test"
+            status, said = containerd.ctr("run", "--rm", "--snapshotter", "native", image, f"{name}-1",
+                                          f"/{name}", "--version")
+            if status != 0 or name not in said:
+                failed.append(f"{name} --version: {status} {said}")
+            status, said = containerd.ctr("run", "--rm", "--snapshotter", "native", image, f"{name}-2", "/bin/sh")
+            if status == 0:
+                failed.append(f"{name}: there is a shell in it")
+    for what in failed:
+        print("FAILED:", what)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

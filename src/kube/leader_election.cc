@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "api/core.h"
 #include "base/host_name.h"
 #include "base/log.h"
@@ -147,7 +149,9 @@ class LeaderElector::Loop {
       const Duration validFor = std::chrono::seconds(spec->leaseDurationSeconds);
       if (holder != options_.identity && !holder.empty() &&
           observedAt_ + validFor > executor_.steadyNow()) {
-        log::v(4, "lease {} is held by {}", key_.toString(), holder);
+        // Told when it changes: a candidate asks every two seconds, for months.
+        if (std::exchange(toldHolder_, holder) != holder)
+          log::v(2, "lease {} is held by {}", key_.toString(), holder);
         co_return false;
       }
     }
@@ -257,6 +261,7 @@ class LeaderElector::Loop {
   SteadyTime leadsUntil_{};
   json::value lease_;        // as last seen; null before
   SteadyTime observedAt_{};  // when it was first seen so
+  std::string toldHolder_;
   TaskGroup tasks_;
 };
 

@@ -1,15 +1,19 @@
-#include "koordlet/prediction/histogram.h"
+#include "model/histogram.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
-namespace koord::koordlet::prediction {
+#include "base/time.h"
+
+namespace koord::model {
 namespace {
 
 constexpr std::int64_t kMaxExponent = 100;
 constexpr double kSavedMaximum = 10'000;
+constexpr double kGrowth = 1.05;
 
 // The nearest multiple of the half-life since the year 1, which is where Go's clock begins.
 WallTime roundTo(WallTime time, Duration unit) {
@@ -150,4 +154,49 @@ Result<> Histogram::load(const HistogramCheckpoint& checkpoint) {
   return {};
 }
 
-}  // namespace koord::koordlet::prediction
+json::value toDocument(const HistogramCheckpoint& checkpoint) {
+  json::object weights;
+  for (const auto& [bucket, weight] : checkpoint.weights) weights[std::to_string(bucket)] = weight;
+  return json::object{
+      {"referenceTimestamp",
+       checkpoint.reference ? formatTime(*checkpoint.reference) : "0001-01-01T00:00:00Z"},
+      {"bucketWeights", std::move(weights)},
+      {"totalWeight", checkpoint.total}};
+}
+
+Result<HistogramCheckpoint> readHistogramCheckpoint(const json::value& document) {
+  const auto bad = [](std::string_view what) {
+    return fail(ErrorCode::Invalid, std::string(what));
+  };
+  HistogramCheckpoint checkpoint;
+  const auto reference = parseTime(textAt(document, "referenceTimestamp"));
+  if (!reference) return bad("referenceTimestamp is no time");
+  if (*reference > WallTime{}) checkpoint.reference = *reference;
+  const auto* total = find(document, "totalWeight");
+  if (!total || !total->is_number()) return bad("totalWeight is no number");
+  checkpoint.total = total->to_number<double>();
+  const auto* weights = find(document, "bucketWeights");
+  if (!weights || !weights->is_object()) return bad("bucketWeights is missing");
+  for (const auto& [key, value] : weights->get_object()) {
+    int bucket = -1;
+    std::from_chars(key.data(), key.data() + key.size(), bucket);
+    if (!value.is_number() || !(value.to_number<double>() >= 0) ||
+        value.to_number<double>() > UINT32_MAX)
+      return bad("bucketWeights: not a weight");
+    checkpoint.weights[bucket] = static_cast<std::uint32_t>(value.to_number<double>());
+  }
+  return checkpoint;
+}
+
+const Buckets& cpuBuckets() {
+  static const Buckets buckets = Buckets::exponential(1024, 0.025, kGrowth);
+  return buckets;
+}
+
+const Buckets& memoryBuckets() {
+  static const Buckets buckets =
+      Buckets::exponential(static_cast<double>(std::int64_t{1} << 41), 5 << 20, kGrowth);
+  return buckets;
+}
+
+}  // namespace koord::model

@@ -2,59 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "base/time.h"
 
 namespace koord::koordlet::prediction {
 namespace {
 
-constexpr double kGrowth = 1.05;
-constexpr double kEpsilon = 1e-4;
-
-const Buckets& cpuBuckets() {
-  static const Buckets buckets = Buckets::exponential(1024, 0.025, kGrowth);
-  return buckets;
-}
-const Buckets& memoryBuckets() {
-  static const Buckets buckets =
-      Buckets::exponential(static_cast<double>(std::int64_t{1} << 41), 5 << 20, kGrowth);
-  return buckets;
-}
-
-json::value written(const HistogramCheckpoint& checkpoint) {
-  json::object weights;
-  for (const auto& [bucket, weight] : checkpoint.weights) weights[std::to_string(bucket)] = weight;
-  return json::object{
-      {"referenceTimestamp",
-       checkpoint.reference ? formatTime(*checkpoint.reference) : "0001-01-01T00:00:00Z"},
-      {"bucketWeights", std::move(weights)},
-      {"totalWeight", checkpoint.total}};
-}
-
-Result<HistogramCheckpoint> readCheckpoint(const json::value& document, const char* name) {
-  const auto bad = [&](std::string_view what) {
-    return fail(ErrorCode::Invalid, fmt::format("{}.{}", name, what));
-  };
+Result<model::HistogramCheckpoint> readCheckpoint(const json::value& document, const char* name) {
   const auto* section = find(document, name);
-  if (!section || !section->is_object()) return bad(" is missing");
-  HistogramCheckpoint checkpoint;
-  const auto reference = parseTime(textAt(*section, "referenceTimestamp"));
-  if (!reference) return bad("referenceTimestamp is no time");
-  if (*reference > WallTime{}) checkpoint.reference = *reference;
-  const auto* total = find(*section, "totalWeight");
-  if (!total || !total->is_number()) return bad("totalWeight is no number");
-  checkpoint.total = total->to_number<double>();
-  const auto* weights = find(*section, "bucketWeights");
-  if (!weights || !weights->is_object()) return bad("bucketWeights is missing");
-  for (const auto& [key, value] : weights->get_object()) {
-    int bucket = -1;
-    std::from_chars(key.data(), key.data() + key.size(), bucket);
-    if (!value.is_number() || !(value.to_number<double>() >= 0) ||
-        value.to_number<double>() > UINT32_MAX)
-      return bad("bucketWeights: not a weight");
-    checkpoint.weights[bucket] = static_cast<std::uint32_t>(value.to_number<double>());
-  }
+  if (!section || !section->is_object())
+    return fail(ErrorCode::Invalid, fmt::format("{} is missing", name));
+  auto checkpoint = model::readHistogramCheckpoint(*section);
+  if (!checkpoint)
+    return fail(ErrorCode::Invalid, fmt::format("{}.{}", name, checkpoint.error().message));
   return checkpoint;
 }
 
@@ -78,8 +37,8 @@ Amount larger(Amount a, Amount b) {
 }
 
 Model::Model(HalfLives halfLives)
-    : cpu_(cpuBuckets(), kEpsilon, halfLives.cpu),
-      memory_(memoryBuckets(), kEpsilon, halfLives.memory) {}
+    : cpu_(model::cpuBuckets(), model::kEmptyWeight, halfLives.cpu),
+      memory_(model::memoryBuckets(), model::kEmptyWeight, halfLives.memory) {}
 
 void Model::add(double cores, double bytes, WallTime time) {
   cpu_.add(cores, 1, time);
@@ -98,8 +57,8 @@ Amount Model::peak() const {
 
 json::value Model::save(std::string_view key, WallTime now) const {
   return json::object{{"UID", key},
-                      {"CPU", written(cpu_.save())},
-                      {"Memory", written(memory_.save())},
+                      {"CPU", toDocument(cpu_.save())},
+                      {"Memory", toDocument(memory_.save())},
                       {"LastUpdated", formatTime(now)}};
 }
 

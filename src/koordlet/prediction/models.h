@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "koordlet/prediction/histogram.h"
+#include "model/histogram.h"
 #include "model/priority.h"
 
 namespace koord::koordlet::prediction {
@@ -56,8 +56,8 @@ class Model {
   static Result<Model> load(const json::value& document, HalfLives halfLives);
 
  private:
-  Histogram cpu_;
-  Histogram memory_;
+  model::Histogram cpu_;
+  model::Histogram memory_;
 };
 
 }  // namespace koord::koordlet::prediction

@@ -13,18 +13,32 @@ namespace {
 // For what this version does not have.
 constexpr koord::flags::UnusedFlag kUnused[] = {
     {"sync-period", "string", ""},
-    {"pod-enhanced-validator-config-namespace", "string", "koordinator-system"},
-    {"pod-enhanced-validator-config-name", "string", "pod-enhanced-validator-config"},
     {"pod-enhanced-validator-reconcile-interval", "duration", "5m0s"},
     {"quota-update-conflict-fresh-get", "bool", "false"},
-    {"binding-admission-user-name", "string", ""},
-    {"binding-admission-dry-run", "bool", "false"},
-    {"binding-admission-namespaces", "string", ""},
-    {"binding-admission-exclude-namespaces", "string", "kube-system"},
-    {"binding-admission-bypass-labels", "string", "koordinator.sh/binding-admission-bypass"},
-    {"binding-admission-bypass-annotations", "string", ""},
     {"disable-no-deepcopy", "bool", "false"},
 };
+
+// Who may bind pods, and which labels pods must have.
+void addPolicyFlags(koord::flags::FlagSet& set, ManagerOptions& options) {
+  set.group("Who may bind pods, gate BindingAdmissionWebhook");
+  BindingAdmissionFlags& binding = options.bindingAdmission;
+  set.text("binding-admission-user-name", binding.userNames,
+           "Parts of the names of users who may, separated by commas; empty: everybody");
+  set.text("binding-admission-namespaces", binding.namespaces,
+           "Namespaces in which others may not, separated by commas; * = all");
+  set.text("binding-admission-exclude-namespaces", binding.excludedNamespaces,
+           "Namespaces in which everybody may, separated by commas");
+  set.text("binding-admission-bypass-labels", binding.bypassLabels,
+           "Keys of labels of pods that everybody may bind, separated by commas");
+  set.text("binding-admission-bypass-annotations", binding.bypassAnnotations,
+           "Likewise of annotations");
+  set.boolean("binding-admission-dry-run", binding.dryRun,
+              "Only count and log who would be denied");
+  set.group("Labels that pods must have, gate EnablePodEnhancedValidator");
+  set.text("pod-enhanced-validator-config-namespace", options.podRules.configNamespace,
+           "Namespace of the ConfigMap with the rules");
+  set.text("pod-enhanced-validator-config-name", options.podRules.configName, "Its name");
+}
 
 // What is admitted, and what profiles do to pods that were.
 void addAdmissionFlags(koord::flags::FlagSet& set, ManagerOptions& options) {
@@ -74,6 +88,7 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
            "true: entries for nodes in the SLO ConfigMap need names of their own")
       .oneOf({"true", "false"});
   addAdmissionFlags(set, options);
+  addPolicyFlags(set, options);
   set.group("Serving");
   set.text("metrics-addr", options.metricsAddress,
            "Address of /metrics; 0 = none. Without a host: loopback, in a pod every address");

@@ -11,6 +11,7 @@
 #include "base/file_limit.h"
 #include "base/flags/command.h"
 #include "cluster/deschedule/deschedule_command.h"
+#include "cluster/doctor/doctor_command.h"
 #include "cluster/explain/explain_command.h"
 #include "cluster/hostnode/shim.h"
 #include "cluster/scenario/cli/test_command.h"
@@ -133,7 +134,7 @@ koord::flags::Command& addExplain(koord::flags::Commands& commands, ExplainOptio
       "up'");
   command.flags.text("kubeconfig", options.kubeconfig,
                      "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
-  command.flags.boolean("json", options.json, "The scheduler's answer as JSON");
+  command.flags.boolean("json", options.json, "The answer as JSON");
   return command;
 }
 
@@ -173,11 +174,20 @@ void addExplainOthers(koord::flags::Commands& commands, ExplainOptions& options)
         Row{About::Quota, "quota", "NAME", "Say what a quota has, uses, and may use, and why"},
         Row{About::Reservation, "reservation", "NAME",
             "Say what a reservation holds, and for whom"},
-        Row{About::Node, "node", "NAME", "Show the CPUs of a node, and who holds them"},
+        Row{About::Node, "node", "NAME",
+            "Say how a node's batch and mid resources come about; show its CPUs, and who holds "
+            "them"},
         Row{About::Migration, "migration", "JOB|NAMESPACE/POD",
-            "Say where a pod is moved to, why, and how far that is"}}) {
+            "Say where a pod is moved to, why, and how far that is"},
+        Row{About::Recommendation, "recommendation", "[NAMESPACE/]NAME",
+            "Say how much the containers of a workload need, and how that is known"}}) {
     auto& command = addExplain(commands, options, row.subject, row.summary);
     command.arguments = row.argument;
+    if (row.about == About::Node || row.about == About::Recommendation)
+      command.flags.text(
+          "manager", options.manager,
+          "Address of koord-manager's metrics, as http://127.0.0.1:8080; default: that of "
+          "'koordctl up'");
     command.run = [&commands, &options, row](const std::vector<std::string>& names) {
       if (names.size() != 1)
         return commands.refuse(std::string("one ") + row.argument,
@@ -220,6 +230,21 @@ int runDoctor(const std::string& program) {
   return 1;
 }
 
+void addExaminations(koord::flags::Commands& commands, std::string& kubeconfig) {
+  using koord::cluster::Examination;
+  const auto add = [&](const char* name, const char* summary, Examination which) {
+    auto& command = commands.add(name, summary);
+    command.flags.text(
+        "kubeconfig", kubeconfig,
+        "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
+    command.run = [&kubeconfig, which](const auto&) {
+      return koord::cluster::runExamination(which, kubeconfig);
+    };
+  };
+  add("preflight", "Say whether Koordinator can be installed in a cluster", Examination::Preflight);
+  add("doctor", "Say whether Koordinator works in a cluster", Examination::Doctor);
+}
+
 std::string programPath(const char* fallback) {
   std::error_code ec;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ec);
@@ -243,6 +268,7 @@ int main(int argc, char** argv) {
   status.flags.text("kubeconfig", kubeconfig,
                     "kubeconfig; default: $KUBECONFIG, the one of 'koordctl up', ~/.kube/config");
   status.run = [&](const auto&) { return koord::cluster::runStatus(kubeconfig); };
+  addExaminations(commands, kubeconfig);
   koord::cluster::ExplainOptions explainOptions;
   addExplainPod(commands, explainOptions);
   addExplainOthers(commands, explainOptions);

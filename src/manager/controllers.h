@@ -13,6 +13,7 @@
 #include "manager/nodeslo/controller.h"
 #include "manager/options.h"
 #include "manager/quotaprofile/controller.h"
+#include "manager/recommender/controller.h"
 
 namespace koord::manager {
 
@@ -22,6 +23,13 @@ class Controllers {
               Metrics& metrics);
 
   void start();
+  // Null when the controller is off.
+  const NodeResourceController* nodeResource() const {
+    return nodeResource_ ? &*nodeResource_ : nullptr;
+  }
+  const RecommenderController* recommender() const {
+    return recommender_ ? &*recommender_ : nullptr;
+  }
 
  private:
   kube::EventRecorder events_;
@@ -35,11 +43,12 @@ class Controllers {
   std::optional<ColocationProfileController> colocationProfile_;
   std::optional<NodeSloController> nodeSlo_;
   std::optional<NodeResourceController> nodeResource_;
+  std::optional<RecommenderController> recommender_;
 };
 
 // What this version has of upstream's controllers and of the plugins of noderesource.
-inline constexpr std::string_view kControllers[] = {"colocationprofile", "nodemetric",
-                                                    "noderesource", "nodeslo", "quotaprofile"};
+inline constexpr std::string_view kControllers[] = {
+    "colocationprofile", "nodemetric", "noderesource", "nodeslo", "quotaprofile", "recommender"};
 inline constexpr std::string_view kNodeResourcePlugins[] = {
     "MidResource",           "BatchResource",     "CPUNormalization",
     "ResourceAmplification", "GPUDeviceResource", "RDMADeviceResource"};

@@ -155,7 +155,45 @@ net::HttpServer::Handler Manager::metricsHandler() {
   add("/internal-metrics", [this] { return metrics_.internalText(); });
   add("/external-metrics", [] { return std::string(); });
   add("/all-metrics", [this, process] { return process() + metrics_.internalText(); });
+  metricsRouter_.add(
+      "GET", "/apis/v1/explain/",
+      [this](const net::RoutedRequest& asked, const std::shared_ptr<net::Responder>& to) {
+        explain(asked.rest, *to);
+      });
   return metricsRouter_.handler();
+}
+
+Result<json::value> Manager::explanationOf(const std::string& subject) const {
+  constexpr std::string_view kNodes = "nodes/";
+  constexpr std::string_view kRecommendations = "recommendations/";
+  if (!controllers_)
+    return fail(ErrorCode::Unavailable,
+                "this koord-manager does not lead: ask the one that holds the lease "
+                "koordinator-manager");
+  if (subject.starts_with(kNodes)) {
+    const auto* controller = controllers_->nodeResource();
+    if (controller) return controller->explain(subject.substr(kNodes.size()));
+    return fail(ErrorCode::Unavailable, "the controller noderesource is off: see --controllers");
+  }
+  if (subject.starts_with(kRecommendations)) {
+    const std::string key = subject.substr(kRecommendations.size());
+    const auto slash = key.find('/');
+    const auto* controller = controllers_->recommender();
+    if (!controller)
+      return fail(ErrorCode::Unavailable,
+                  "the controller recommender is off: it takes --feature-gates=Recommender=true");
+    if (slash == std::string::npos)
+      return fail(ErrorCode::NotFound, "a recommendation is asked for as NAMESPACE/NAME");
+    return controller->explain({key.substr(0, slash), key.substr(slash + 1)});
+  }
+  return fail(ErrorCode::NotFound, "there is nodes/NAME and recommendations/NAMESPACE/NAME");
+}
+
+void Manager::explain(const std::string& subject, net::Responder& responder) const {
+  const auto explained = explanationOf(subject);
+  if (explained) return net::sendJson(responder, 200, *explained);
+  net::sendJson(responder, explained.error().code == ErrorCode::NotFound ? 404 : 503,
+                json::object{{"message", explained.error().message}});
 }
 
 net::HttpServer::Handler Manager::healthHandler() {

@@ -32,6 +32,9 @@ class Manager final : public kube::Running {
   void startElection();
   void lead();
   net::HttpServer::Handler metricsHandler();
+  // Only the process that leads knows how things came about.
+  void explain(const std::string& subject, net::Responder& responder) const;
+  Result<json::value> explanationOf(const std::string& subject) const;
   net::HttpServer::Handler healthHandler();
   Task<void> answerReadiness(std::shared_ptr<net::Responder> responder);
 

@@ -21,8 +21,8 @@ struct ManagerOptions {
   std::string resourceLock = "leases";
   std::string leaderElectionNamespace = "koordinator-system";
   std::string watchNamespace;  // "" = all
-  std::vector<std::string> controllers{"colocationprofile", "nodemetric", "noderesource", "nodeslo",
-                                       "quotaprofile"};
+  std::vector<std::string> controllers{"colocationprofile", "nodemetric",   "noderesource",
+                                       "nodeslo",           "quotaprofile", "recommender"};
   // As upstream has them; some are not in this version, see controllers.h.
   std::vector<std::string> nodeResourcePlugins{"MidResource",       "BatchResource",
                                                "CPUNormalization",  "ResourceAmplification",
@@ -32,12 +32,17 @@ struct ManagerOptions {
   FeatureGates gates;
   WebhookSettings webhook;
   QuotaEvaluator::Options quotaUpdates;
+  BindingAdmissionFlags bindingAdmission;
+  EnhancedValidation::Options podRules;
   ColocationProfileOptions colocationProfile;
   std::string nodeStrategyNamesNeeded = "false";  // "true": entries of the SLO ConfigMap have names
 
   WebhooksOptions webhooks() const {
-    return {
-        gates, quotaUpdates, {configNamespace, sloConfigName, nodeStrategyNamesNeeded == "true"}};
+    return {gates,
+            quotaUpdates,
+            {configNamespace, sloConfigName, nodeStrategyNamesNeeded == "true"},
+            bindingAdmission,
+            podRules};
   }
 };
 

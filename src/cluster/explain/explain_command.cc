@@ -15,8 +15,10 @@
 #include "cluster/explain/explanation.h"
 #include "cluster/explain/migration_text.h"
 #include "cluster/explain/node_picture.h"
+#include "cluster/explain/node_resources.h"
 #include "cluster/explain/plugin_answers.h"
 #include "cluster/explain/pod_in_file.h"
+#include "cluster/explain/recommendation_text.h"
 #include "cluster/up/components.h"
 #include "cluster/up/kubeconfig_choice.h"
 #include "kube/client.h"
@@ -28,19 +30,22 @@ namespace koord::cluster {
 
 namespace {
 
-Result<std::string> schedulerUrl(const ExplainOptions& options, const KubeconfigChoice& choice) {
-  if (!options.scheduler.empty()) return options.scheduler;
+// The flag is the program's, less "koord-".
+Result<std::string> urlOf(const std::string& component, const std::string& given,
+                          const KubeconfigChoice& choice) {
+  if (!given.empty()) return given.substr(0, given.find_last_not_of('/') + 1);
   for (const auto& file : choice.files) {
     const auto folder = std::filesystem::absolute(file).parent_path();
-    if (const auto url = componentUrl(folder.string(), "koord-scheduler"); !url.empty()) return url;
+    if (const auto url = componentUrl(folder.string(), component); !url.empty()) return url;
   }
-  return fail(
-      ErrorCode::NotFound,
-      fmt::format("--scheduler: there is no 'koordctl up' {} whose koord-scheduler could be asked: "
-                  "give its address, for one in a cluster by way of kubectl port-forward",
-                  choice.files.empty()
-                      ? std::string("running on its default data folder")
-                      : fmt::format("that runs beside kubeconfig {}", choice.files.front())));
+  return fail(ErrorCode::NotFound,
+              fmt::format("--{}: there is no 'koordctl up' {} whose {} could be asked: "
+                          "give its address, for one in a cluster by way of kubectl port-forward",
+                          component.substr(component.find('-') + 1),
+                          choice.files.empty()
+                              ? std::string("running on its default data folder")
+                              : fmt::format("that runs beside kubeconfig {}", choice.files.front()),
+                          component));
 }
 
 // The namespace and name of what was asked about.
@@ -76,9 +81,18 @@ class Explainer {
       auto answer = co_await asking;
       co_return answer;
     }
-    auto url = schedulerUrl(options_, choice_);
+    if (options_.about == ExplainOptions::About::Node) {
+      auto asking = runNode();
+      auto answer = co_await asking;
+      co_return answer;
+    }
+    if (options_.about == ExplainOptions::About::Recommendation) {
+      auto asking = askManager("recommendations/" + keyOf(options_.name));
+      auto answer = co_await asking;
+      co_return answer;
+    }
+    auto url = urlOf("koord-scheduler", options_.scheduler, choice_);
     if (!url) co_return fail(std::move(url.error()));
-    while (url->ends_with('/')) url->pop_back();
     url_ = *std::move(url);
     if (options_.about != ExplainOptions::About::Pod) {
       auto asking = runPlugin();
@@ -165,6 +179,42 @@ class Explainer {
     co_return answer;
   }
 
+  // Its CPUs are known to koord-scheduler, its batch and mid resources to koord-manager; one of the two
+  // is enough.
+  Task<Result<json::value>> runNode() {
+    auto scheduler = urlOf("koord-scheduler", options_.scheduler, choice_);
+    Result<json::value> cpus = fail(ErrorCode::NotFound, "");
+    if (scheduler) {
+      url_ = *std::move(scheduler);
+      auto asking = runPlugin();
+      cpus = co_await asking;
+    } else {
+      cpus = fail(std::move(scheduler.error()));
+    }
+    auto askingManager = askManager("nodes/" + options_.name);
+    auto resources = co_await askingManager;
+    if (!resources) {
+      if (!cpus) co_return fail(std::move(resources.error()));
+      std::fprintf(stderr, "koordctl: nothing of batch and mid resources: %s\n",
+                   resources.error().message.c_str());
+      co_return cpus;
+    }
+    if (!cpus) co_return resources;
+    json::object both = cpus->is_object() ? cpus->get_object() : json::object();
+    for (const auto& member : resources->as_object()) both[member.key()] = member.value();
+    co_return json::value(std::move(both));
+  }
+
+  Task<Result<json::value>> askManager(std::string subject) {
+    auto manager = urlOf("koord-manager", options_.manager, choice_);
+    if (!manager) co_return fail(std::move(manager.error()));
+    net::HttpRequest request;
+    request.url = fmt::format("{}/apis/v1/explain/{}", *manager, subject);
+    auto asking = ask(std::move(request));
+    auto answer = co_await asking;
+    co_return answer;
+  }
+
   Task<Result<json::value>> runPlugin() {
     const Subject subject = subjectOf(options_);
     Result<json::value> answer;
@@ -213,7 +263,7 @@ class Explainer {
     auto fetching = http_.fetch(loop_, std::move(request));
     auto reply = co_await fetching;
     if (!reply) {
-      Error error = std::move(reply.error()).within("koord-scheduler");
+      Error error = std::move(reply.error()).within(target);
       co_return fail(options_.scheduler.empty() ? explainFailure(choice_, std::move(error))
                                                 : std::move(error));
     }
@@ -275,7 +325,9 @@ std::string textOf(const ExplainOptions& options, const json::value& answer) {
     case ExplainOptions::About::Quota:
       return quotaText(answer);
     case ExplainOptions::About::Node:
-      return nodePicture(answer);
+      return nodeResourcesText(answer) + (at(answer, "cpuTopology") ? nodePicture(answer) : "");
+    case ExplainOptions::About::Recommendation:
+      return recommendationText(answer);
     case ExplainOptions::About::Reservation:
       return reservationText(answer);
     case ExplainOptions::About::Migration:

@@ -3,13 +3,14 @@
 // "koordctl explain": asks a running koord-scheduler why a pod is where it is, why it still waits, or what
 // would become of one that does not exist yet; and how a gang, a quota, a reservation or a node's CPUs stand.
 // How a pod's migration stands is asked of the API server.
+// What a node lends to batch and mid pods, and how a recommendation came about, it asks koord-manager.
 
 #include <string>
 
 namespace koord::cluster {
 
 struct ExplainOptions {
-  enum class About { Pod, Gang, Quota, Reservation, Node, Migration };
+  enum class About { Pod, Gang, Quota, Reservation, Node, Migration, Recommendation };
   About about = About::Pod;
   // Of pods and gangs "NAMESPACE/NAME", or "NAME" in the namespace default. Of a migration the name of its
   // job, or of its pod as NAMESPACE/NAME.
@@ -18,6 +19,7 @@ struct ExplainOptions {
       file;  // instead of a pod's name: YAML or JSON of a pod, or of a workload with a pod template
   std::string
       scheduler;  // "http://127.0.0.1:10251"; "" = that of 'koordctl up' beside the kubeconfig
+  std::string manager;     // likewise of koord-manager's metrics
   std::string kubeconfig;  // as of 'koordctl status'
   bool json = false;
 };

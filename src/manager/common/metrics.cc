@@ -51,6 +51,9 @@ struct Metrics::Families {
   Family<Gauge>& sharedWeight =
       net::gaugeFamily(internal, "koord_manager_webhook_quota_shared_weight",
                        "Shared weight of an elastic quota by resource");
+  Family<Counter>& binding =
+      net::counterFamily(internal, "koord_manager_webhook_binding_admission_decisions_total",
+                         "Decisions on who may bind a pod");
   Gauge& leader = net::gaugeFamily(process, "koordinator_manager_is_leader",
                                    "1 when this process runs the controllers")
                       .Add({});
@@ -117,6 +120,10 @@ void Metrics::setQuotaSharedWeight(std::string_view quota, std::string_view reso
   families_->sharedWeight
       .Add({{"elasticquota_name", std::string(quota)}, {"resource_name", std::string(resource)}})
       .Set(weight);
+}
+
+void Metrics::bindingDecided(std::string_view decision) {
+  families_->binding.Add({{"decision", std::string(decision)}}).Increment();
 }
 
 void Metrics::setLeader(bool leader) {

@@ -35,6 +35,9 @@ class Metrics {
   void webhookRan(std::string_view type, std::string_view objectType, std::string_view operation,
                   std::string_view plugin, bool allowed, Duration took);
 
+  // One decision on who may bind a pod.
+  void bindingDecided(std::string_view decision);
+
   // The weight with which a quota shares what others leave.
   void setQuotaSharedWeight(std::string_view quota, std::string_view resource, double weight);
 

@@ -18,9 +18,16 @@ inline constexpr std::string_view kLabelQuotaProfile = "quota.scheduling.koordin
 inline constexpr std::string_view kAnnotationQuotaResourceKeys =
     "quota.scheduling.koordinator.sh/resource-keys";
 
+// Pods.
+inline constexpr std::string_view kLabelSkipEnhancedValidation =
+    "pod.koordinator.sh/skip-enhanced-validation";
+
 // Colocation profiles.
 inline constexpr std::string_view kLabelControllerManaged =
     "config.koordinator.sh/controller-managed";
+
+// Recommendations: what was learnt, for the process that leads next.
+inline constexpr std::string_view kAnnotationCheckpoint = "analysis.koordinator.sh/checkpoint";
 
 // Nodes.
 inline constexpr std::string_view kLabelCpuNormalizationEnabled =

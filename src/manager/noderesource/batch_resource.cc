@@ -34,7 +34,7 @@ ResourceTable scaled(ResourceTable table) {
 
 }  // namespace
 
-CpuMemory batchOf(const model::ColocationStrategy& strategy, const BatchInputs& inputs) {
+BatchTerms batchTerms(const model::ColocationStrategy& strategy, const BatchInputs& inputs) {
   const CpuMemory& capacity = inputs.capacity;
   const CpuMemory& reserved = inputs.reserved;
   const HighPriorityUsage& highPriority = inputs.highPriority;
@@ -54,13 +54,14 @@ CpuMemory batchOf(const model::ColocationStrategy& strategy, const BatchInputs& 
   if (is(strategy.memoryCalculatePolicy, "maxUsageRequest"))
     result.memory = byMaxUsageRequest.memory;
 
+  const CpuMemory byPolicy = result;
   if (const auto percent = strategy.batchCPUThresholdPercent)
     result.cpu =
         std::min(result.cpu, milliShare(capacity.cpu, static_cast<double>(*percent) / 100.0));
   if (const auto percent = strategy.batchMemoryThresholdPercent)
     result.memory =
         std::min(result.memory, wholeShare(capacity.memory, static_cast<double>(*percent) / 100.0));
-  return result;
+  return {inputs, margin, systemMax, byPolicy, result};
 }
 
 CpuMemory systemUsage(const NodeView& view) {
@@ -68,9 +69,13 @@ CpuMemory systemUsage(const NodeView& view) {
          hostApplicationUsage(view.metric, model::PriorityClass::Batch);
 }
 
+BatchInputs batchInputs(const NodeView& view) {
+  return {CpuMemory::of(view.node.status.capacity), nodeReserved(view.node), systemUsage(view),
+          highPriorityUsage(view)};
+}
+
 CpuMemory batchAllocatable(const NodeView& view) {
-  return batchOf(view.strategy, {CpuMemory::of(view.node.status.capacity), nodeReserved(view.node),
-                                 systemUsage(view), highPriorityUsage(view)});
+  return batchOf(view.strategy, batchInputs(view));
 }
 
 std::string explainBatchCpu(const NodeView& view) {

@@ -23,9 +23,21 @@ struct BatchInputs {
   CpuMemory systemUsed;  // of the system and of host applications
   HighPriorityUsage highPriority;
 };
-CpuMemory batchOf(const model::ColocationStrategy& strategy, const BatchInputs& inputs);
+// Each step of the formula, for those who want to know how it came about.
+struct BatchTerms {
+  BatchInputs inputs;
+  CpuMemory margin;
+  CpuMemory systemMax;
+  CpuMemory byPolicy;  // what the chosen formulas give
+  CpuMemory amounts;   // not more than the batch thresholds let it be
+};
+BatchTerms batchTerms(const model::ColocationStrategy& strategy, const BatchInputs& inputs);
+inline CpuMemory batchOf(const model::ColocationStrategy& strategy, const BatchInputs& inputs) {
+  return batchTerms(strategy, inputs).amounts;
+}
 
 // For a node; the metrics must not be stale.
+BatchInputs batchInputs(const NodeView& view);
 CpuMemory batchAllocatable(const NodeView& view);
 // What the system and host applications that batch pods yield to use.
 CpuMemory systemUsage(const NodeView& view);

@@ -24,7 +24,7 @@ CpuMemory part(const CpuMemory& whole, std::int64_t parts) {
 }
 
 // "node-1" is NUMA node 1, wherever it stands in the list.
-std::int64_t numaIdOf(const TopologyZone& zone, std::size_t position) {
+std::int64_t numaIdOf(const api::TopologyZone& zone, std::size_t position) {
   constexpr std::string_view kPrefix = "node-";
   if (!zone.name.starts_with(kPrefix)) return static_cast<std::int64_t>(position);
   std::int64_t id = 0;
@@ -33,7 +33,7 @@ std::int64_t numaIdOf(const TopologyZone& zone, std::size_t position) {
   return error == std::errc{} && stop == end ? id : static_cast<std::int64_t>(position);
 }
 
-CpuMemory capacityOf(const TopologyZone& zone) {
+CpuMemory capacityOf(const api::TopologyZone& zone) {
   CpuMemory capacity;
   for (const auto& resource : zone.resources) {
     if (resource.name == model::kCpu) capacity.cpu = resource.allocatable;
@@ -42,9 +42,9 @@ CpuMemory capacityOf(const TopologyZone& zone) {
   return capacity;
 }
 
-bool hasNativeResources(const NodeTopology& topology) {
-  return std::ranges::any_of(topology.zones, [](const TopologyZone& zone) {
-    return std::ranges::any_of(zone.resources, [](const ZoneResource& resource) {
+bool hasNativeResources(const api::NodeResourceTopology& topology) {
+  return std::ranges::any_of(topology.zones, [](const api::TopologyZone& zone) {
+    return std::ranges::any_of(zone.resources, [](const api::ZoneResource& resource) {
       return resource.name == model::kCpu || resource.name == model::kMemory;
     });
   });

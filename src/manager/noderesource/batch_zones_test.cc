@@ -24,14 +24,14 @@ struct TwoZones {
           R"({"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":"50","memory":"60G"}},
                                       "systemUsage":{"resources":{"cpu":"7","memory":"12G"}}}}})")
           .value();
-  NodeTopology topology = api::decodeText<NodeTopology>(
-                              R"({"zones":[{"name":"node-0","type":"Node","resources":[
+  api::NodeResourceTopology topology = api::decodeText<api::NodeResourceTopology>(
+                                           R"({"zones":[{"name":"node-0","type":"Node","resources":[
                 {"name":"cpu","capacity":"50","allocatable":"50","available":"50"},
                 {"name":"memory","capacity":"62G","allocatable":"62G","available":"62G"}]},
               {"name":"node-1","type":"Node","resources":[
                 {"name":"cpu","capacity":"50","allocatable":"50","available":"50"},
                 {"name":"memory","capacity":"58G","allocatable":"58G","available":"58G"}]}]})")
-                              .value();
+                                           .value();
   std::vector<std::shared_ptr<const api::Pod>> pods;
 
   TwoZones() {

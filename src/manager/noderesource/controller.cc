@@ -1,7 +1,10 @@
 #include "manager/noderesource/controller.h"
 
+#include <fmt/format.h>
+
 #include "kube/client.h"
 #include "manager/noderesource/cpu_ratios.h"
+#include "manager/noderesource/explanation.h"
 #include "manager/noderesource/node_patch.h"
 #include "manager/noderesource/node_usage.h"
 
@@ -187,7 +190,7 @@ std::optional<ZoneAmounts> NodeResourceController::zonesToWrite(const NodeView& 
 
 Task<Result<>> NodeResourceController::writeTopology(std::string name, ZoneAmounts amounts,
                                                      double ratio) {
-  auto reading = kube::getObject(api_, NodeTopology::kType, {"", name});
+  auto reading = kube::getObject(api_, api::NodeResourceTopology::kType, {"", name});
   auto document = co_await reading;
   if (!document) {
     if (document.error().code == ErrorCode::NotFound) co_return Result<>();
@@ -199,8 +202,8 @@ Task<Result<>> NodeResourceController::writeTopology(std::string name, ZoneAmoun
       {"metadata",
        json::object{{"resourceVersion", *at(*document, "metadata", "resourceVersion")}}},
       {"zones", std::move(*zones)}};
-  auto writing = kube::patchOnly(api_, NodeTopology::kType, {"", name}, kube::PatchType::Merge,
-                                 std::move(patch));
+  auto writing = kube::patchOnly(api_, api::NodeResourceTopology::kType, {"", name},
+                                 kube::PatchType::Merge, std::move(patch));
   const Result<> written = co_await writing;
   // Somebody wrote in between; the event of that brings the node back.
   if (!written && written.error().code == ErrorCode::Conflict) co_return Result<>();
@@ -208,9 +211,29 @@ Task<Result<>> NodeResourceController::writeTopology(std::string name, ZoneAmoun
   co_return written;
 }
 
-ResourceTable NodeResourceController::calculate(const NodeView& view) {
-  const bool enabled =
-      config_.colocation().cluster().enable.value_or(false) && view.strategy.enable.value_or(false);
+bool NodeResourceController::enabledFor(const model::ColocationStrategy& strategy) const {
+  return config_.colocation().cluster().enable.value_or(false) && strategy.enable.value_or(false);
+}
+
+Result<json::value> NodeResourceController::explain(const std::string& name) const {
+  const auto node = nodes_.get({"", name});
+  if (!node) return fail(ErrorCode::NotFound, fmt::format("there is no node {}", name));
+  if (!config_.colocation().available())
+    return fail(ErrorCode::Unavailable, "colocation-config could not be read yet");
+  const auto metric = nodeMetrics_.get({"", name});
+  const auto strategy = config_.colocation().strategyOf(node->metadata);
+  const auto device = devices_.get({"", name});
+  const auto topology = topologies_.get({"", name});
+  NodeView view{strategy, *node, metric ? *metric : emptyMetric(), podIndex_.of(name),
+                executor_.wallNow()};
+  view.device = device.get();
+  view.topology = topology.get();
+  fillView(view);
+  return explainNode(view, calculate(view), enabledFor(strategy));
+}
+
+ResourceTable NodeResourceController::calculate(const NodeView& view) const {
+  const bool enabled = enabledFor(view.strategy);
   ResourceTable table;
   for (const auto& plugin : plugins_) {
     const bool runs = enabled || !plugin->ofColocation();

@@ -27,6 +27,9 @@ class NodeResourceController {
   ~NodeResourceController();
 
   void start();
+  // How the node's batch and mid resources come about now (explanation.h); NotFound, and Unavailable
+  // while there is no configuration that can be used.
+  Result<json::value> explain(const std::string& node) const;
 
  private:
   // What is remembered of a node, in this process only.
@@ -42,7 +45,8 @@ class NodeResourceController {
   void lookForDue();
   Task<Result<>> reconcile(std::string name);
   void fillView(NodeView& view) const;
-  ResourceTable calculate(const NodeView& view);
+  bool enabledFor(const model::ColocationStrategy& strategy) const;
+  ResourceTable calculate(const NodeView& view) const;
   // What the zones should say, when that is worth a write.
   std::optional<ZoneAmounts> zonesToWrite(const NodeView& view, const ResourceTable& table,
                                           double ratio);
@@ -59,7 +63,7 @@ class NodeResourceController {
   kube::Informer<api::NodeMetric>& nodeMetrics_;
   kube::Informer<api::Pod>& pods_;
   kube::Informer<api::Device> devices_;
-  kube::Informer<NodeTopology> topologies_;
+  kube::Informer<api::NodeResourceTopology> topologies_;
   ConfigWatcher& config_;
   Metrics& metrics_;
   std::vector<std::unique_ptr<Plugin>> plugins_;

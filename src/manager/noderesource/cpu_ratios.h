@@ -14,6 +14,13 @@
 
 namespace koord::manager {
 
+// What koordlet found out about a node's CPUs: the annotation cpu-basic-info of its NodeResourceTopology.
+struct CpuBasicInfo {
+  std::string cpuModel;
+  bool hyperThreadEnabled = false;
+  bool turboEnabled = false;
+};
+
 class CpuNormalizationPlugin final : public Plugin {
  public:
   std::string_view name() const override { return "CPUNormalization"; }

@@ -20,7 +20,7 @@ struct Surroundings {
   api::NodeMetric metric;
   std::vector<std::shared_ptr<const api::Pod>> pods;
   std::optional<api::Device> device;
-  std::optional<NodeTopology> topology;
+  std::optional<api::NodeResourceTopology> topology;
   CpuNormalization normalization;
   Amplification amplification;
 

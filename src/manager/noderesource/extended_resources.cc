@@ -59,19 +59,26 @@ void noteOriginalAmounts(ResourceNames names, api::Node& copy) {
   copy.metadata.annotations[std::string(kKey)] = toJson(api::encode(origin));
 }
 
-Result<> subtractThirdParty(ResourceNames names, api::Node& copy) {
+Result<api::ResourceList> thirdPartyAllocations(const api::Node& node) {
   const auto* text =
-      api::findIn(copy.metadata.annotations, model::kAnnotationThirdPartyAllocations);
-  if (!text) return {};
+      api::findIn(node.metadata.annotations, model::kAnnotationThirdPartyAllocations);
+  api::ResourceList sum;
+  if (!text) return sum;
   auto taken = api::decodeText<ThirdPartyAllocations>(*text, api::Reading::Go);
   if (!taken)
     return fail(std::move(taken.error())
                     .within("metadata.annotations[" +
                             std::string(model::kAnnotationThirdPartyAllocations) + "]"));
-  api::ResourceList sum;
   for (const auto& allocation : taken->allocations)
     if (model::parsePriorityClass(allocation.priority) == model::PriorityClass::Batch)
       model::addTo(sum, allocation.resources);
+  return sum;
+}
+
+Result<> subtractThirdParty(ResourceNames names, api::Node& copy) {
+  const auto taken = thirdPartyAllocations(copy);
+  if (!taken) return fail(taken.error());
+  const api::ResourceList& sum = *taken;
   for (const auto name : names) {
     if (!model::has(copy.status.allocatable, name) || !model::has(sum, name)) continue;
     Quantity left = model::amountOf(copy.status.allocatable, name);

@@ -21,6 +21,8 @@ bool writeExtendedResources(const ResourceTable& table, ResourceNames names, api
 // nothing); a node that never offered any gets no annotation.
 void noteOriginalAmounts(ResourceNames names, api::Node& copy);
 
+// What the annotation thirdPartyAllocations gives to other systems from the batch pool.
+Result<api::ResourceList> thirdPartyAllocations(const api::Node& node);
 // Takes off what the annotation thirdPartyAllocations gives to other systems from the batch pool.
 Result<> subtractThirdParty(ResourceNames names, api::Node& copy);
 

@@ -33,32 +33,37 @@ CpuMemory prodRequests(const NodeView& view) {
 
 }  // namespace
 
-CpuMemory midAllocatable(const NodeView& view) {
+MidTerms midTerms(const NodeView& view) {
   const auto& strategy = view.strategy;
-  const CpuMemory capacity = CpuMemory::of(view.node.status.capacity);
-  const CpuMemory most = share(capacity, percent(strategy.midCPUThresholdPercent, 100),
-                               percent(strategy.midMemoryThresholdPercent, 100));
-  if (strategy.midReclaimMode == "static")
-    return min(share(capacity, percent(strategy.midStaticCPUReservedPercent, 0),
-                     percent(strategy.midStaticMemoryReservedPercent, 0)),
-               most);
+  MidTerms terms;
+  terms.capacity = CpuMemory::of(view.node.status.capacity);
+  terms.most = share(terms.capacity, percent(strategy.midCPUThresholdPercent, 100),
+                     percent(strategy.midMemoryThresholdPercent, 100));
+  terms.fixed = strategy.midReclaimMode == "static";
+  if (terms.fixed) {
+    terms.amounts = min(share(terms.capacity, percent(strategy.midStaticCPUReservedPercent, 0),
+                              percent(strategy.midStaticMemoryReservedPercent, 0)),
+                        terms.most);
+    return terms;
+  }
 
   const CpuMemory zero;
   const auto& status = view.metric.status;
   const auto& usage = status.nodeMetric->nodeUsage.resources;
   const bool measured = model::has(usage, model::kCpu) && model::has(usage, model::kMemory);
-  const CpuMemory unused = measured ? capacity - CpuMemory::of(usage) : zero;
-  const CpuMemory reclaimable =
-      status.prodReclaimableMetric ? CpuMemory::of(status.prodReclaimableMetric->resource.resources)
-                                   : zero;
-  const CpuMemory reclaim = max(min(reclaimable, unused), zero);
+  if (measured) terms.unused = terms.capacity - CpuMemory::of(usage);
+  if (status.prodReclaimableMetric)
+    terms.reclaimable = CpuMemory::of(status.prodReclaimableMetric->resource.resources);
+  const CpuMemory reclaim = max(min(terms.reclaimable, terms.unused), zero);
 
-  const CpuMemory system = max(CpuMemory::of(status.nodeMetric->systemUsage.resources) +
-                                   hostApplicationUsage(view.metric, PriorityClass::Mid),
-                               nodeReserved(view.node));
-  const CpuMemory unallocated = max(capacity - system - prodRequests(view), zero);
+  terms.system = max(CpuMemory::of(status.nodeMetric->systemUsage.resources) +
+                         hostApplicationUsage(view.metric, PriorityClass::Mid),
+                     nodeReserved(view.node));
+  terms.requested = prodRequests(view);
   const double part = percent(strategy.midUnallocatedPercent, 0);
-  return min(reclaim + share(unallocated, part, part), most);
+  terms.unallocated = share(max(terms.capacity - terms.system - terms.requested, zero), part, part);
+  terms.amounts = min(reclaim + terms.unallocated, terms.most);
+  return terms;
 }
 
 Result<std::vector<ResourceItem>> MidResource::calculate(const NodeView& view) const {

@@ -11,8 +11,23 @@
 
 namespace koord::manager {
 
-// The formula alone; the metrics must not be stale.
-CpuMemory midAllocatable(const NodeView& view);
+// Each step of the formula.
+struct MidTerms {
+  bool fixed = false;  // a fixed share of the node: only capacity, most and amounts count
+  CpuMemory capacity;
+  CpuMemory reclaimable;  // of production pods, by prediction
+  CpuMemory unused;       // capacity less all usage; 0 when it was not measured
+  CpuMemory system;
+  CpuMemory requested;    // by production pods
+  CpuMemory unallocated;  // the share of what nobody asked for
+  CpuMemory most;
+  CpuMemory amounts;
+};
+// The metrics must not be stale.
+MidTerms midTerms(const NodeView& view);
+inline CpuMemory midAllocatable(const NodeView& view) {
+  return midTerms(view).amounts;
+}
 
 class MidResource final : public Plugin {
  public:

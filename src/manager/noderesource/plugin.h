@@ -14,9 +14,9 @@
 #include "api/core.h"
 #include "api/device.h"
 #include "api/slo.h"
+#include "api/topology.h"
 #include "base/result.h"
 #include "manager/common/ratio_config.h"
-#include "manager/noderesource/topology.h"
 #include "model/colocation_strategy.h"
 
 namespace koord::manager {
@@ -32,7 +32,7 @@ struct NodeView {
   // is known, and what the node has of it stays.
   const api::Device* device = nullptr;
   bool devicesKnown = false;
-  const NodeTopology* topology = nullptr;
+  const api::NodeResourceTopology* topology = nullptr;
   bool topologiesKnown = false;
   // Null while there is no configuration that can be used.
   const CpuNormalization* normalization = nullptr;

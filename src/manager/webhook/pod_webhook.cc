@@ -25,12 +25,13 @@ bool lendNamespace(const api::AdmissionRequest& request, json::value& pod) {
 }  // namespace
 
 PodWebhook::PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
-                       Options options, PodQuota* quotas)
+                       Options options, Others others)
     : executor_(executor),
       metrics_(metrics),
       random_(random),
       options_(options),
-      quotas_(quotas),
+      quotas_(others.quotas),
+      rules_(others.rules),
       types_(api::builtinTypes()),
       profiles_(api, executor, random_.fork()) {}
 
@@ -132,15 +133,19 @@ Task<Result<>> PodWebhook::checkPod(const api::AdmissionRequest& request, const 
   };
   if (auto ok = judged("ClusterReservation", checkReservedAnnotation(pod)); !ok) co_return ok;
   auto ok = judged("ClusterColocationProfile", checkQosAndPriority(pod, old, options_.validation));
-  if (!ok || !quotas_) co_return ok;
-  ok = judged("QuotaMetaChecker", quotas_->check(pod, old));
   if (!ok) co_return ok;
-  auto evaluating = quotas_->evaluate(pod, old);
-  const Result<> evaluated = co_await evaluating;
-  (void)judged("EvaluateQuota",
-               evaluated ? std::nullopt : std::optional(evaluated.error().message));
-  if (!evaluated || !options_.validation.checkDevices) co_return evaluated;
-  co_return judged("DeviceResource", checkDeviceResources(pod));
+  if (quotas_) {
+    ok = judged("QuotaMetaChecker", quotas_->check(pod, old));
+    if (!ok) co_return ok;
+    auto evaluating = quotas_->evaluate(pod, old);
+    Result<> evaluated = co_await evaluating;
+    (void)judged("EvaluateQuota",
+                 evaluated ? std::nullopt : std::optional(evaluated.error().message));
+    if (!evaluated) co_return evaluated;
+  }
+  if (options_.validation.checkDevices) ok = judged("DeviceResource", checkDeviceResources(pod));
+  if (!ok || !rules_) co_return ok;
+  co_return judged("EnhancedValidation", rules_->check(pod));
 }
 
 Task<Verdict> PodWebhook::validate(api::AdmissionRequest request) {

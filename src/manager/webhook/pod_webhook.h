@@ -8,6 +8,7 @@
 #include "api/schema/schema.h"
 #include "manager/common/metrics.h"
 #include "manager/webhook/admission.h"
+#include "manager/webhook/enhanced_validation.h"
 #include "manager/webhook/pod_mutation.h"
 #include "manager/webhook/pod_validation.h"
 #include "manager/webhook/profile_cache.h"
@@ -22,9 +23,14 @@ class PodWebhook {
     PodValidationOptions validation;
   };
 
-  // quotas: null when quotas have no say.
+  // Who else has a say in whether a pod is admitted; null = nobody.
+  struct Others {
+    PodQuota* quotas = nullptr;
+    const EnhancedValidation* rules = nullptr;
+  };
+
   PodWebhook(kube::Api& api, Executor& executor, Metrics& metrics, Random random, Options options,
-             PodQuota* quotas = nullptr);
+             Others others = {nullptr, nullptr});
 
   void start();
   bool synced() const;
@@ -47,6 +53,7 @@ class PodWebhook {
   Random random_;
   Options options_;
   PodQuota* quotas_;
+  const EnhancedValidation* rules_;
   api::SchemaSet types_;
   ProfileCache profiles_;
 };

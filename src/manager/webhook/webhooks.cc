@@ -28,6 +28,12 @@ PodWebhook::Options podOptions(const FeatureGates& gates) {
           {on("ColocationProfileSkipValidatingPriority"), on("ValidatePodDeviceResource")}};
 }
 
+EnhancedValidation::Options enhancedOptions(const WebhooksOptions& options) {
+  EnhancedValidation::Options enhanced = options.enhanced;
+  enhanced.enabled = options.gates.enabled("EnablePodEnhancedValidator");
+  return enhanced;
+}
+
 }  // namespace
 
 template <class Webhook>
@@ -42,16 +48,23 @@ void Webhooks::handle(const FeatureGates& gates, std::string_view gate, const ch
 Webhooks::Webhooks(kube::Api& api, Executor& executor, Metrics& metrics, Random random,
                    const WebhooksOptions& options)
     : podQuota_(api, executor, random.fork(), podQuotaOptions(options)),
-      podWebhook_(api, executor, metrics, random.fork(), podOptions(options.gates), &podQuota_),
+      enhanced_(api, executor, random.fork(), enhancedOptions(options)),
+      podWebhook_(api, executor, metrics, random.fork(), podOptions(options.gates),
+                  {&podQuota_, &enhanced_}),
       quotaWebhook_(api, executor, metrics,
                     {options.gates.enabled("ElasticQuotaEnableUpdateResourceKey"),
                      options.gates.enabled("ElasticQuotaGuaranteeUsage")}),
       configWebhook_(api, executor, metrics, options.config),
       reservationWebhook_(podWebhook_.profiles(), executor, metrics, random.fork()),
-      nodeWebhook_(executor, metrics) {
+      nodeWebhook_(executor, metrics),
+      bindingWebhook_(api, metrics, options.binding,
+                      options.gates.enabled("BindingAdmissionWebhook")) {
   const FeatureGates& gates = options.gates;
   handle(gates, "PodMutatingWebhook", "/mutate-pod", podWebhook_, &PodWebhook::mutate);
   handle(gates, "PodValidatingWebhook", "/validate-pod", podWebhook_, &PodWebhook::validate);
+  // As upstream has it: the path is there with the pods', and its own gate decides what it says.
+  handle(gates, "PodValidatingWebhook", "/validate-pod-binding", bindingWebhook_,
+         &BindingWebhook::validate);
   handle(gates, "ElasticMutatingWebhook", kMutateQuota, quotaWebhook_, &QuotaWebhook::mutate);
   handle(gates, "ElasticValidatingWebhook", kValidateQuota, quotaWebhook_, &QuotaWebhook::validate);
   handle(gates, "ConfigMapValidatingWebhook", "/validate-configmap", configWebhook_,
@@ -66,11 +79,12 @@ Webhooks::Webhooks(kube::Api& api, Executor& executor, Metrics& metrics, Random 
 
 void Webhooks::start() {
   podQuota_.start();
+  enhanced_.start();
   podWebhook_.start();
 }
 
 bool Webhooks::synced() const {
-  return podWebhook_.synced() && podQuota_.synced();
+  return podWebhook_.synced() && podQuota_.synced() && enhanced_.synced();
 }
 
 }  // namespace koord::manager

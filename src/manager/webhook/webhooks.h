@@ -7,7 +7,9 @@
 #include <string>
 
 #include "manager/common/selection.h"
+#include "manager/webhook/binding_webhook.h"
 #include "manager/webhook/config/config_webhook.h"
+#include "manager/webhook/enhanced_validation.h"
 #include "manager/webhook/node_webhook.h"
 #include "manager/webhook/pod_webhook.h"
 #include "manager/webhook/quota/pod_quota.h"
@@ -20,6 +22,8 @@ struct WebhooksOptions {
   FeatureGates gates;
   QuotaEvaluator::Options quotaUpdates;
   ConfigWebhook::Options config;
+  BindingAdmissionFlags binding = {};
+  EnhancedValidation::Options enhanced = {};  // enabled is what the gate says
 };
 
 class Webhooks {
@@ -41,11 +45,13 @@ class Webhooks {
               Task<Verdict> (Webhook::*answer)(api::AdmissionRequest));
 
   PodQuota podQuota_;
+  EnhancedValidation enhanced_;
   PodWebhook podWebhook_;
   QuotaWebhook quotaWebhook_;
   ConfigWebhook configWebhook_;
   ReservationWebhook reservationWebhook_;
   NodeWebhook nodeWebhook_;
+  BindingWebhook bindingWebhook_;
   std::map<std::string, AdmissionHandler> handlers_;
 };
 

@@ -1,0 +1,119 @@
+#include "cluster/doctor/doctor_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+#include "base/event_loop.h"
+#include "base/log.h"
+#include "cluster/doctor/findings.h"
+#include "cluster/up/kubeconfig_choice.h"
+#include "kube/client.h"
+#include "kube/http_api.h"
+#include "net/http_client.h"
+
+namespace koord::cluster {
+
+namespace {
+
+constexpr api::ResourceType kDefinitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
+                                         "CustomResourceDefinition", false};
+
+// What cannot be read is told, and the others are read all the same.
+template <class T>
+Task<void> read(kube::Api* api, std::string namespace_, std::vector<T>* into,
+                std::vector<std::string>* unread) {
+  auto listing = kube::list<T>(*api, std::move(namespace_));
+  auto listed = co_await listing;
+  if (listed) {
+    *into = std::move(listed->items);
+  } else {
+    unread->push_back(fmt::format("{}: {}", T::kType.plural, listed.error().message));
+  }
+}
+
+template <class T>
+Task<void> readAll(kube::Api* api, std::vector<T>* into, std::vector<std::string>* unread) {
+  auto reading = read<T>(api, "", into, unread);
+  co_await reading;
+}
+
+Task<void> readObjects(kube::Api* api, ClusterPicture* picture) {
+  auto* unread = &picture->unread;
+  auto nodes = readAll(api, &picture->nodes, unread);
+  co_await nodes;
+  auto pods = readAll(api, &picture->pods, unread);
+  co_await pods;
+  auto namespaces = readAll(api, &picture->namespaces, unread);
+  co_await namespaces;
+  auto classes = readAll(api, &picture->priorityClasses, unread);
+  co_await classes;
+  auto mutating = readAll(api, &picture->mutating, unread);
+  co_await mutating;
+  auto validating = readAll(api, &picture->validating, unread);
+  co_await validating;
+  auto leases = read(api, "koordinator-system", &picture->leases, unread);
+  co_await leases;
+  auto metrics = readAll(api, &picture->nodeMetrics, unread);
+  co_await metrics;
+  auto profiles = readAll(api, &picture->profiles, unread);
+  co_await profiles;
+}
+
+Task<Result<>> readCluster(kube::HttpApi* api, ClusterPicture* picture) {
+  auto asking = api->getPath("/version");
+  const auto version = co_await asking;
+  if (!version) co_return fail(version.error());
+  if (const auto document = parseJson(*version))
+    picture->version = std::string(textAt(*document, "gitVersion"));
+  auto objects = readObjects(api, picture);
+  co_await objects;
+  auto listing = kube::listObjects(*api, kDefinitions, "", "", "");
+  const auto definitions = co_await listing;
+  if (definitions)
+    for (const auto& crd : find(*definitions, "items")->get_array()) picture->crds.push_back(crd);
+  const api::ObjectKey config{"koordinator-system", "slo-controller-config"};
+  auto reading = kube::get<api::ConfigMap>(*api, config);
+  auto sloConfig = co_await reading;
+  if (sloConfig) picture->sloConfig = *std::move(sloConfig);
+  co_return Result<>{};
+}
+
+Task<void> runReading(kube::HttpApi* api, ClusterPicture* picture, Result<>* result,
+                      EventLoop* loop) {
+  auto reading = readCluster(api, picture);
+  *result = co_await reading;
+  loop->stop();
+}
+
+}  // namespace
+
+int runExamination(Examination which, const std::string& kubeconfig) {
+  log::setup({.program = "koordctl"});
+  const KubeconfigChoice choice = chooseKubeconfig(kubeconfig);
+  const auto refuse = [&](const Error& error) {
+    std::fprintf(stderr, "koordctl: %s\n", explainFailure(choice, error).message.c_str());
+    return 1;
+  };
+  auto config = loadChoice(choice);
+  if (!config) return refuse(config.error());
+  EventLoop loop;
+  ClusterPicture picture;
+  picture.now = loop.wallNow();
+  Result<> result;
+  {
+    net::HttpClient http({.userAgent = "koordctl"});
+    kube::HttpApi api(http, loop, *std::move(config));
+    TaskGroup tasks;
+    tasks.spawn(runReading(&api, &picture, &result, &loop));
+    loop.run();
+  }
+  if (!result) return refuse(result.error());
+  const auto findings = which == Examination::Preflight ? preflight(picture) : diagnose(picture);
+  std::fputs(findingsText(findings).c_str(), stdout);
+  if (which == Examination::Doctor)
+    for (const auto& kind : picture.unread) std::printf("not read %s\n", kind.c_str());
+  return hasProblem(findings) ? 1 : 0;
+}
+
+}  // namespace koord::cluster

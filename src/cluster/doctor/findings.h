@@ -1,0 +1,53 @@
+#pragma once
+
+// What 'koordctl preflight' and 'koordctl doctor' look at, and what they say of it. Both are functions of what
+// was read of a cluster: nothing is changed, nothing is waited for.
+
+#include <string>
+#include <vector>
+
+#include "api/admission.h"
+#include "api/config.h"
+#include "api/core.h"
+#include "api/pod.h"
+#include "api/slo.h"
+#include "base/json.h"
+
+namespace koord::cluster {
+
+struct Finding {
+  enum class Level { Fine, Warning, Problem };
+  Level level = Level::Fine;
+  std::string what;
+  std::string advice;  // what to do; "" for what is fine
+};
+
+// What was read. Of kinds that could not be read there is nothing, and `unread` says why.
+struct ClusterPicture {
+  WallTime now{};
+  std::string version;  // of the API server: v1.30.2
+  std::vector<api::Node> nodes;
+  std::vector<api::Pod> pods;
+  std::vector<api::Namespace> namespaces;
+  std::vector<api::PriorityClass> priorityClasses;
+  std::vector<api::MutatingWebhookConfiguration> mutating;
+  std::vector<api::ValidatingWebhookConfiguration> validating;
+  std::vector<api::Lease> leases;  // of the system namespace
+  std::vector<api::NodeMetric> nodeMetrics;
+  std::vector<api::ClusterColocationProfile> profiles;
+  std::vector<json::value> crds;
+  std::optional<api::ConfigMap> sloConfig;
+  std::vector<std::string>
+      unread;  // "nodemetrics: the server could not find the requested resource"
+};
+
+// Whether Koordinator can be installed here, and what it will meet.
+std::vector<Finding> preflight(const ClusterPicture& picture);
+// Whether all of it works.
+std::vector<Finding> diagnose(const ClusterPicture& picture);
+
+// One line per finding, with its advice below it.
+std::string findingsText(const std::vector<Finding>& findings);
+bool hasProblem(const std::vector<Finding>& findings);
+
+}  // namespace koord::cluster

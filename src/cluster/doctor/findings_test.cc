@@ -1,0 +1,132 @@
+// What preflight and doctor say of clusters, and that they say nothing of what is fine.
+
+#include <gmock/gmock.h>
+
+#include "api/codec.h"
+#include "cluster/doctor/findings.h"
+
+namespace koord::cluster {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr WallTime kToday = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
+
+template <class T>
+T made(std::string_view text) {
+  return api::decodeText<T>(text).value();
+}
+
+// A cluster in which all is well.
+ClusterPicture healthy() {
+  ClusterPicture picture;
+  picture.now = kToday;
+  picture.version = "v1.30.2";
+  picture.nodes.push_back(made<api::Node>(R"({"metadata":{"name":"n1"},"status":{
+      "allocatable":{"kubernetes.io/batch-cpu":"1000"},
+      "nodeInfo":{"operatingSystem":"linux","architecture":"amd64","containerRuntimeVersion":"containerd://1.7"}}})"));
+  picture.nodeMetrics.push_back(made<api::NodeMetric>(
+      R"({"metadata":{"name":"n1"},"status":{"updateTime":"2025-12-31T23:59:30Z"}})"));
+  for (const char* name : {"koordinator-manager", "koord-scheduler"})
+    picture.leases.push_back(made<api::Lease>(
+        R"({"metadata":{"name":")" + std::string(name) +
+        R"("},"spec":{"holderIdentity":"pod-1","leaseDurationSeconds":15,"renewTime":"2025-12-31T23:59:58.000000Z"}})"));
+  for (const char* name :
+       {"nodemetrics.slo.koordinator.sh", "nodeslos.slo.koordinator.sh",
+        "clustercolocationprofiles.config.koordinator.sh", "devices.scheduling.koordinator.sh",
+        "reservations.scheduling.koordinator.sh", "elasticquotas.scheduling.sigs.k8s.io",
+        "podgroups.scheduling.sigs.k8s.io", "elasticquotaprofiles.quota.koordinator.sh",
+        "noderesourcetopologies.topology.node.k8s.io"})
+    picture.crds.push_back(json::object{{"metadata", json::object{{"name", name}}}});
+  picture.mutating.push_back(made<api::MutatingWebhookConfiguration>(
+      R"({"metadata":{"name":"koordinator-mutating-webhook-configuration"},"webhooks":[
+          {"name":"mpod-create.koordinator.sh","clientConfig":{"caBundle":"YQ=="}}]})"));
+  picture.validating.push_back(made<api::ValidatingWebhookConfiguration>(
+      R"({"metadata":{"name":"koordinator-validating-webhook-configuration"},"webhooks":[
+          {"name":"vpod.koordinator.sh","clientConfig":{"caBundle":"YQ=="}}]})"));
+  picture.sloConfig = made<api::ConfigMap>(
+      R"({"metadata":{"name":"c"},"data":{"colocation-config":"{\"enable\":true}"}})");
+  return picture;
+}
+
+TEST(Doctor, FindsNothingInAClusterThatIsWell) {
+  EXPECT_FALSE(hasProblem(diagnose(healthy()))) << findingsText(diagnose(healthy()));
+  EXPECT_THAT(findingsText(diagnose(healthy())), Not(HasSubstr("warning")));
+  EXPECT_FALSE(hasProblem(preflight(healthy())));
+}
+
+TEST(Doctor, AnEmptyClusterIsAllProblems) {
+  const auto text = findingsText(diagnose({}));
+  EXPECT_THAT(text, HasSubstr("these definitions are missing"));
+  EXPECT_THAT(text, HasSubstr("koord-manager never led"));
+  EXPECT_THAT(text, HasSubstr("is not there"));
+}
+
+TEST(Doctor, NamesWhatStoppedWorking) {
+  auto picture = healthy();
+  picture.now += std::chrono::minutes(10);
+  auto text = findingsText(diagnose(picture));
+  EXPECT_THAT(text, HasSubstr("nobody leads koord-manager"));
+  EXPECT_THAT(text, HasSubstr("older than 5 minutes: n1"));
+  picture = healthy();
+  picture.mutating[0].webhooks[0].clientConfig.caBundle.clear();
+  EXPECT_THAT(findingsText(diagnose(picture)), HasSubstr("has not put its authority in"));
+  picture = healthy();
+  picture.nodes[0].status.allocatable.clear();
+  EXPECT_THAT(findingsText(diagnose(picture)), HasSubstr("koordctl explain node n1"));
+}
+
+TEST(Doctor, NamesTheFieldOfABrokenConfiguration) {
+  auto picture = healthy();
+  picture.sloConfig->data["colocation-config"] = R"({"enable":1})";
+  EXPECT_THAT(findingsText(diagnose(picture)),
+              HasSubstr("PROBLEM  slo-controller-config: colocation-config"));
+}
+
+TEST(Doctor, FindsPodsThatWereAdmittedWithoutTheirProfile) {
+  auto picture = healthy();
+  picture.profiles.push_back(made<api::ClusterColocationProfile>(
+      R"({"metadata":{"name":"batch"},"spec":{"selector":{"matchLabels":{"tier":"batch"}},"qosClass":"BE"}})"));
+  picture.namespaces.push_back(made<api::Namespace>(R"({"metadata":{"name":"shop"}})"));
+  picture.pods.push_back(made<api::Pod>(
+      R"({"metadata":{"namespace":"shop","name":"seen","labels":{"tier":"batch","koordinator.sh/qosClass":"BE"}}})"));
+  EXPECT_THAT(findingsText(diagnose(picture)), Not(HasSubstr("without the profile")));
+  picture.pods.push_back(made<api::Pod>(
+      R"({"metadata":{"namespace":"shop","name":"missed","labels":{"tier":"batch"}}})"));
+  picture.pods.push_back(made<api::Pod>(R"({"metadata":{"namespace":"shop","name":"other"}})"));
+  EXPECT_THAT(findingsText(diagnose(picture)),
+              HasSubstr("1 pods were admitted without the profile batch: shop/missed"));
+}
+
+TEST(Preflight, RefusesOldServersAndTakenNames) {
+  auto picture = healthy();
+  picture.version = "v1.20.9";
+  picture.priorityClasses.push_back(
+      made<api::PriorityClass>(R"({"metadata":{"name":"koord-batch"},"value":7})"));
+  const auto findings = preflight(picture);
+  EXPECT_TRUE(hasProblem(findings));
+  EXPECT_THAT(findingsText(findings), HasSubstr("Kubernetes v1.20.9 is too old"));
+  EXPECT_THAT(findingsText(findings), HasSubstr("PriorityClass koord-batch is there with value 7"));
+}
+
+TEST(Preflight, WarnsOfWebhooksThatPodsWaitFor) {
+  auto picture = healthy();
+  picture.validating.push_back(made<api::ValidatingWebhookConfiguration>(
+      R"({"metadata":{"name":"policy"},"webhooks":[{"name":"all.policy.example","failurePolicy":"Fail",
+          "rules":[{"resources":["pods"]}]}]})"));
+  EXPECT_THAT(findingsText(preflight(picture)),
+              HasSubstr("the webhook all.policy.example of policy"));
+  picture.validating.back().webhooks[0].failurePolicy = "Ignore";
+  EXPECT_THAT(findingsText(preflight(picture)), Not(HasSubstr("policy.example")));
+}
+
+TEST(Preflight, TellsOfNodesThatKoordletIsNotMadeFor) {
+  auto picture = healthy();
+  picture.nodes.push_back(made<api::Node>(
+      R"({"metadata":{"name":"win"},"status":{"nodeInfo":{"operatingSystem":"windows","architecture":"amd64"}}})"));
+  EXPECT_THAT(findingsText(preflight(picture)), HasSubstr("1 nodes run windows, as win"));
+}
+
+}  // namespace
+}  // namespace koord::cluster

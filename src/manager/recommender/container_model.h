@@ -1,0 +1,76 @@
+#pragma once
+
+// What is known of the use of one container (of all pods of a target), and what it should ask for.
+//
+// CPU and memory each have a histogram that forgets: half a day, or a day, halves a sample's weight. Each
+// report of koordlet adds a sample of CPU. Memory cannot be throttled, so what counts of it are peaks: one
+// sample per pod and day, which grows while the day lasts. A container that was killed for memory needs more
+// than it was seen to have: 1.2 times the larger of its request and its use.
+//
+//   target = percentile (CPU 95 %, memory 98 %) x 1.10, at least 25m and 250 MiB
+//   lower  = median x 1.10 x (1 + 0.001 / confidence)^-2
+//   upper  = percentile (CPU 98 %, memory 100 %) x 1.10 x (1 + 1 / confidence)
+//   confidence = min(days since the first sample, samples / 1440)
+//
+// CPU is rounded up to 1m, memory to 1 MiB. The bounds close in on the target as days pass: after a day the
+// upper one is at most twice its percentile, after a week 15 % more. Adding costs O(1), asking O(buckets).
+// Constants are those of koordlet's predictions, bounds those of Kubernetes' vertical pod autoscaler.
+
+#include "api/meta.h"
+#include "base/json.h"
+#include "model/histogram.h"
+
+namespace koord::manager {
+
+struct RecommendedAmounts {
+  Quantity cpu;
+  Quantity memory;
+  bool operator==(const RecommendedAmounts&) const = default;
+  api::ResourceList list() const { return {{"cpu", cpu}, {"memory", memory}}; }
+};
+struct ContainerAdvice {
+  RecommendedAmounts lower;
+  RecommendedAmounts target;
+  RecommendedAmounts upper;
+  double confidence = 0;  // days' worth of samples
+};
+
+// The memory peak of one container of one pod, within a day.
+struct MemoryWindow {
+  WallTime ends{};
+  double peak = 0;  // bytes; 0 = nothing was added in this window
+};
+
+class ContainerModel {
+ public:
+  ContainerModel();
+
+  // Cores and bytes that a pod's container used lately.
+  void add(double cores, double bytes, WallTime time, MemoryWindow& window);
+  // It was killed for memory: `bytes` is the larger of its request and the most it was seen to use.
+  void addOutOfMemory(double bytes, WallTime time, MemoryWindow& window);
+
+  bool empty() const { return samples_ == 0; }
+  WallTime firstSample() const { return first_; }
+  WallTime lastSample() const { return last_; }
+  std::int64_t samples() const { return samples_; }
+  double confidence() const;
+  ContainerAdvice advice() const;
+  double cpuPercentile(double share) const { return cpu_.percentile(share); }
+  double memoryPercentile(double share) const { return memory_.percentile(share); }
+
+  json::value save() const;
+  // The error names the field.
+  static Result<ContainerModel> load(const json::value& document);
+
+ private:
+  void addPeak(double bytes, WallTime time, MemoryWindow& window);
+
+  model::Histogram cpu_;
+  model::Histogram memory_;
+  WallTime first_{};
+  WallTime last_{};
+  std::int64_t samples_ = 0;
+};
+
+}  // namespace koord::manager

@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "apiserver/authn/service_account_tokens.h"
 #include "apiserver/discovery.h"
 #include "apiserver/local_api.h"
+#include "apiserver/role_api.h"
 #include "base/log.h"
 #include "base/virtual_loop.h"
 #include "cluster/controllers/controllers.h"
@@ -39,7 +41,8 @@ constexpr Duration kStartLimit = 2min;
 
 constexpr const char* kTriedGates[] = {
     "ColocationProfileController", "ConfigMapValidatingWebhook", "NodeMutatingWebhook",
-    "NodeValidatingWebhook",       "ReservationMutatingWebhook", "EnableSyncGPUSharedResource"};
+    "NodeValidatingWebhook",       "ReservationMutatingWebhook", "EnableSyncGPUSharedResource",
+    "EnablePodEnhancedValidator",  "BindingAdmissionWebhook",    "Recommender"};
 
 // A profile with the plugins that the shipped configuration leaves out, for the scenarios in profiles/.
 // tests/scenarios/README.md has the same for other clusters.
@@ -105,6 +108,9 @@ class VirtualCluster final : public Environment {
   Random random_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<apiserver::LocalApi> api_;
+  // The programs may do what their shipped roles say, and nothing else.
+  std::unique_ptr<apiserver::RoleApi> managerApi_;
+  std::unique_ptr<apiserver::RoleApi> schedulerApi_;
   TypeResolver resolver_{*this};
   std::optional<kube::Informer<api::Pod>> pods_;
   std::optional<kube::Informer<api::Node>> nodes_;
@@ -135,6 +141,8 @@ VirtualCluster::~VirtualCluster() {
   nodes_.reset();
   pods_.reset();
   loop_.runReady();
+  schedulerApi_.reset();
+  managerApi_.reset();
   api_.reset();
   loop_.runReady();
 }
@@ -155,6 +163,13 @@ Result<> VirtualCluster::openServer() {
   if (!server) return fail(std::move(server.error()));
   server_ = *std::move(server);
   api_ = std::make_unique<apiserver::LocalApi>(*server_, loop_);
+  const auto as = [this](const char* component) {
+    return std::make_unique<apiserver::RoleApi>(
+        *server_, loop_, apiserver::serviceAccountUser("koordinator-system", component),
+        [](const std::string& why) { log::error("the shipped role does not do: {}", why); });
+  };
+  managerApi_ = as("koord-manager");
+  schedulerApi_ = as("koord-scheduler");
   return {};
 }
 
@@ -208,9 +223,9 @@ void VirtualCluster::startManager() {
     if (auto on = options.gates.set(fmt::format("{}=true", gate)); !on)
       log::error("{}", on.error().message);
   }
-  webhooks_.emplace(*api_, loop_, metrics_, random_.fork(), options.webhooks());
+  webhooks_.emplace(*managerApi_, loop_, metrics_, random_.fork(), options.webhooks());
   webhooks_->start();
-  manager_.emplace(*api_, loop_, random_, options, metrics_);
+  manager_.emplace(*managerApi_, loop_, random_, options, metrics_);
   manager_->start();
 }
 
@@ -225,11 +240,11 @@ Result<> VirtualCluster::startScheduler() {
   options.configuration = *std::move(configuration);
   options.seed = random_.next();
   auto created = scheduler::Scheduler::create(std::move(options), scheduler::makeRegistry(), loop_,
-                                              api_.get());
+                                              schedulerApi_.get());
   if (!created) return fail(std::move(created.error()).within("scheduler"));
   scheduler_ = *std::move(created);
-  schedulerInformers_.emplace(*api_, loop_, *scheduler_, random_.fork());
-  explanations_.emplace(*scheduler_, *api_, loop_);
+  schedulerInformers_.emplace(*schedulerApi_, loop_, *scheduler_, random_.fork());
+  explanations_.emplace(*scheduler_, *schedulerApi_, loop_);
   schedulerInformers_->onSynced([this] {
     scheduler_->start();
     explanations_->start();

@@ -16,7 +16,7 @@ const std::filesystem::path kRoot = KOORD_SOURCE_DIR;
 std::vector<json::value> readManifests() {
   std::vector<json::value> result;
   for (const char* pattern :
-       {"deploy/manifests/00-namespace.yaml", "deploy/crds/*.yaml",
+       {"deploy/manifests/00-namespace.yaml", "deploy/manifests/*-rbac.yaml", "deploy/crds/*.yaml",
         "deploy/manifests/priority-classes.yaml", "deploy/manifests/manager-webhooks.yaml",
         "deploy/one-machine/storage-class.yaml"}) {
     auto objects = readResources(kRoot, pattern);

@@ -1,0 +1,35 @@
+#pragma once
+
+// The Api seam into an embedded server as a certain user: what the server's roles do not allow him is
+// Forbidden, as it would be over HTTP. So components that run in one process with the server can be held to
+// the roles that they are shipped with.
+//
+// The server must decide on the component's executor, as on a VirtualLoop, and have RBAC on; otherwise
+// everything is allowed. Refusals are told to `denied`, for tests.
+
+#include <functional>
+#include <string>
+
+#include "apiserver/local_api.h"
+
+namespace koord::apiserver {
+
+class RoleApi final : public kube::Api {
+ public:
+  RoleApi(Server& server, Executor& executor, User user,
+          std::function<void(const std::string& why)> denied = {});
+
+  Task<Result<std::string>> call(kube::Request request) override;
+  std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override;
+
+ private:
+  Result<> mayDo(const kube::Request& request);
+
+  Server& server_;
+  Executor& executor_;
+  User user_;
+  std::function<void(const std::string& why)> denied_;
+  LocalApi api_;
+};
+
+}  // namespace koord::apiserver

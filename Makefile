@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 UP_FLAGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: images help up test test-long build bench format lint clean packages asan tsan fuzz
+.PHONY: images reference help up test test-long build bench format lint clean packages asan tsan fuzz
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,10 @@ asan: packages ## build and test with the address and undefined behaviour saniti
 tsan: packages ## build and test with the thread sanitizer
 	@scripts/build.sh build/tsan $(JOBS) all
 	@cd build/tsan && TSAN_OPTIONS=suppressions=$(CURDIR)/cmake/tsan_suppressions.txt ctest --output-on-failure -j $(JOBS) -LE integration
+
+reference: packages ## write the reference pages of docs/reference
+	@scripts/build.sh $(BUILD) $(JOBS) programs
+	@scripts/reference.py --programs $(BUILD)/bin
 
 format: ## format the sources
 	@find src cmd tests bench \( -name "*.h" -o -name "*.cc" \) -print0 | xargs -0 -P $(JOBS) -n 64 clang-format-19 -i

@@ -242,9 +242,9 @@ json::object explainResource(const NodeView& view, const ResourceTable& table, b
   entry["terms"] = batch ? explainBatch(view, table, side) : explainMid(view, side);
   if (!entry.contains("onNode") || entry["onNode"] != entry["value"])
     entry["note"] = fmt::format(
-        "not written to the node yet: changes of less than {:g}% (resourceDiffThreshold) wait up "
-        "to "
-        "{} s (updateTimeThresholdSeconds)",
+        "not written to the node yet: that happens with the next report of koordlet, and changes "
+        "of "
+        "less than {:g}% (resourceDiffThreshold) wait up to {} s (updateTimeThresholdSeconds)",
         view.strategy.resourceDiffThreshold.value_or(0.1) * 100,
         view.strategy.updateTimeThresholdSeconds.value_or(300));
   return entry;

@@ -63,7 +63,7 @@ class Upgrade : public testing::Test {
     cluster_.put(
         api::Pod::kType,
         R"({"metadata":{"namespace":"default","name":"job","labels":{"koordinator.sh/qosClass":"BE"}},
-        "spec":{"nodeName":"n1","priority":5000,"containers":[{"name":"c","image":"i","resources":{
+        "spec":{"nodeName":"n1","priorityClassName":"koord-batch","containers":[{"name":"c","image":"i","resources":{
         "requests":{"kubernetes.io/batch-cpu":"1000"},"limits":{"kubernetes.io/batch-cpu":"1000"}}}]},"status":{"phase":"Running"}})");
   }
   std::string batchCpu() {

@@ -28,14 +28,14 @@ json::value nearly(const json::value* recorded, double ours) {
   return ours;
 }
 
-predict::Buckets bucketsOf(const json::object& options) {
+model::Buckets bucketsOf(const json::object& options) {
   if (options.at("kind").as_string() == "linear")
-    return predict::Buckets::linear(number(options, "maxValue"), number(options, "bucketSize"));
-  return predict::Buckets::exponential(
-      number(options, "maxValue"), number(options, "firstBucketSize"), number(options, "ratio"));
+    return model::Buckets::linear(number(options, "maxValue"), number(options, "bucketSize"));
+  return model::Buckets::exponential(number(options, "maxValue"),
+                                     number(options, "firstBucketSize"), number(options, "ratio"));
 }
 
-json::object checkpointOf(const predict::Histogram& histogram, const json::object& testCase) {
+json::object checkpointOf(const model::Histogram& histogram, const json::object& testCase) {
   const auto saved = histogram.save();
   json::object weights;
   for (const auto& [bucket, weight] : saved.weights) weights[std::to_string(bucket)] = weight;
@@ -48,9 +48,9 @@ json::object checkpointOf(const predict::Histogram& histogram, const json::objec
 
 Result<json::object> histogram(const json::object& testCase) {
   const auto& options = testCase.at("options").as_object();
-  const predict::Buckets buckets = bucketsOf(options);
+  const model::Buckets buckets = bucketsOf(options);
   const auto halfLife = std::chrono::seconds(whole(testCase, "halfLifeSeconds"));
-  predict::Histogram filled(buckets, number(options, "epsilon"), halfLife);
+  model::Histogram filled(buckets, number(options, "epsilon"), halfLife);
   auto time = parseTime(std::string(testCase.at("start").as_string()));
   if (!time) return fail(time.error());
   for (const auto& item : testCase.at("samples").as_array()) {
@@ -62,7 +62,7 @@ Result<json::object> histogram(const json::object& testCase) {
       filled.subtract(number(sample, "sub"), number(sample, "weight"), *time);
     }
   }
-  predict::Histogram restored(buckets, number(options, "epsilon"), halfLife);
+  model::Histogram restored(buckets, number(options, "epsilon"), halfLife);
   if (auto loaded = restored.load(filled.save()); !loaded) return fail(loaded.error());
   json::array percentiles;
   const auto& recorded = testCase.at("percentiles").as_array();

@@ -71,7 +71,7 @@ TEST(Doctor, NamesWhatStoppedWorking) {
   EXPECT_THAT(text, HasSubstr("older than 5 minutes: n1"));
   picture = healthy();
   picture.mutating[0].webhooks[0].clientConfig.caBundle.clear();
-  EXPECT_THAT(findingsText(diagnose(picture)), HasSubstr("has not put its authority in"));
+  EXPECT_THAT(findingsText(diagnose(picture)), HasSubstr("koord-manager has not put"));
   picture = healthy();
   picture.nodes[0].status.allocatable.clear();
   EXPECT_THAT(findingsText(diagnose(picture)), HasSubstr("koordctl explain node n1"));

@@ -14,7 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-Task<void> keepAnswer(Task<Verdict> task, std::optional<Verdict>& into) {
+Task<void> keepDecision(Task<Verdict> task, std::optional<Verdict>& into) {
   into = co_await task;
 }
 
@@ -43,7 +43,7 @@ class Binding : public testing::Test {
     request.name = name;
     request.userInfo.username = user;
     std::optional<Verdict> verdict;
-    tasks_.spawn(keepAnswer(webhook.validate(std::move(request)), verdict));
+    tasks_.spawn(keepDecision(webhook.validate(std::move(request)), verdict));
     loop_.advanceUntil([&] { return verdict.has_value(); }, 10s);
     return verdict.value_or(refuse(0, "no answer"));
   }

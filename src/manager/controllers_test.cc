@@ -333,11 +333,11 @@ TEST_F(ControllersTest, OnlySelectedControllersRun) {
 TEST(AbsencesTest, WhatIsAskedForAndNotThereIsTold) {
   ManagerOptions options;
   EXPECT_THAT(absences(options), IsEmpty());
-  ASSERT_TRUE(options.gates.set("BindingAdmissionWebhook=true"));
+  ASSERT_TRUE(options.gates.set("ElasticQuotaIgnorePodOverhead=true"));
   EXPECT_THAT(
       absences(options),
       testing::ElementsAre("feature gates that are on, for what this version does not have: "
-                           "BindingAdmissionWebhook"));
+                           "ElasticQuotaIgnorePodOverhead"));
   options.gates = {};
   options.controllers = {"*", "-quotaprofile", "nodeslo", ""};
   options.nodeResourcePlugins = {"BatchResource"};

@@ -222,6 +222,16 @@ struct MigrationWorld {
                 R"({{"phase":"Running","conditions":[{{"type":"Ready","status":"{}"}}]}}}})",
                 name, set, owners, extra, node, ready ? "True" : "False"));
   }
+  void bindPod(const std::string& name, const std::string& node) {
+    std::optional<Result<>> out;
+    TaskGroup group;
+    const auto now = api.get(api::Pod::kType, name, "default");
+    group.spawn(keep(
+        kube::bindPod(api, {"default", name}, std::string(textAt(*now, "metadata", "uid")), node),
+        &out));
+    ASSERT_TRUE(loop.advanceUntil([&] { return out.has_value(); }, 10s));
+    ASSERT_TRUE(*out) << out->error().message;
+  }
   void unready(const std::string& name) {
     patch(api::Pod::kType, name, R"({"status":{"conditions":[{"type":"Ready","status":"False"}]}})",
           "default", "status");
@@ -452,6 +462,26 @@ TEST(MigrationController, lets_a_pod_be_whose_room_somebody_else_took) {
   w.run(5s);
   EXPECT_EQ(w.stateOf("j"),
             "Failed ForbiddenMigratePod: Reservation is already bound by another Pod");
+  EXPECT_EQ(w.evictions(), 0);
+}
+
+TEST(MigrationController, a_pod_that_waits_for_a_node_itself_is_not_evicted) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  w.workload("web", 4);
+  w.pod("web", "waiting", "", "", false);
+  w.patch(
+      api::Pod::kType, "waiting",
+      R"({"status":{"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False"}]}})",
+      "default", "status");
+  w.start();
+  w.move("j", "waiting");
+  w.run(5s);
+  EXPECT_THAT(w.stateOf("j"), HasSubstr("Running"));
+  w.bindPod("waiting", "n3");
+  w.run(5s);
+  EXPECT_EQ(w.stateOf("j"), "Succeeded : Assign Pod \"default/waiting\" to node \"n3\"");
+  EXPECT_TRUE(w.list(api::Reservation::kType).empty()) << "it did not need the room";
   EXPECT_EQ(w.evictions(), 0);
 }
 

@@ -78,6 +78,9 @@ Reconciler::Step Reconciler::holdRoom(Work* work) {
     co_return ended;
   }
   work->set(condition::kReservationCreated, true, "", "");
+  auto watching = watchPendingPod(work);
+  auto watched = co_await watching;
+  if (!watched || *watched == Next::Stop) co_return watched;
   auto judging = judgeReservation(work);
   auto judged = co_await judging;
   co_return judged;
@@ -206,12 +209,11 @@ Reconciler::Step Reconciler::takePlace(Work* work) {
   co_return Next::GoOn;
 }
 
-// A pod that waits for a node itself is not evicted: it takes the room.
-Reconciler::Step Reconciler::waitForPendingPod(Work* work) {
-  if (work->directly(args_) || !work->reservation) co_return Next::GoOn;
+// A pod that waits for a node itself is not evicted: it takes the room, or any other that comes up.
+Reconciler::Step Reconciler::watchPendingPod(Work* work) {
   const auto& owners = work->reservation->spec.owners;
   const bool byName = std::ranges::any_of(owners, [](const api::ReservationOwner& owner) {
-    return owner.object && !owner.controller && !owner.labelSelector;
+    return owner.object && !owner.object->name.empty() && !owner.controller && !owner.labelSelector;
   });
   if (!byName) co_return Next::GoOn;
   auto reading = readPod(podKeyOf(*work->job));
@@ -223,23 +225,37 @@ Reconciler::Step Reconciler::waitForPendingPod(Work* work) {
     auto ended = co_await ending;
     co_return ended;
   }
+  if (!pod->spec.nodeName.empty()) {
+    auto succeeding = pendingPodPlaced(work, pod);
+    auto ended = co_await succeeding;
+    co_return ended;
+  }
+  const auto& users = work->reservation->status.currentOwners;
+  if (work->reservation->status.phase == "Succeeded" &&
+      (users.empty() || users.front().uid != pod->metadata.uid)) {
+    auto ending = end(work, reason::kForbidden, "Reservation is already bound by another Pod");
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  if (!isScheduled(*work->reservation)) co_return Next::GoOn;  // and say why not
   const auto& conditions = pod->status.conditions;
   const auto scheduled =
       std::ranges::find(conditions, std::string_view("PodScheduled"), &api::PodCondition::type);
-  if (scheduled == conditions.end() || scheduled->status != "True") {
-    const auto& users = work->reservation->status.currentOwners;
-    if (work->reservation->status.phase == "Succeeded" &&
-        (users.empty() || users.front().uid != pod->metadata.uid)) {
-      auto ending = end(work, reason::kForbidden, "Reservation is already bound by another Pod");
-      auto ended = co_await ending;
-      co_return ended;
-    }
-    work->set(condition::kPodScheduled, false, reason::kUnschedulable,
-              scheduled == conditions.end() ? std::string() : scheduled->message);
-    co_return Next::Stop;
+  work->set(condition::kPodScheduled, false, reason::kUnschedulable,
+            scheduled == conditions.end() ? std::string() : scheduled->message);
+  co_return Next::Stop;
+}
+
+Reconciler::Step Reconciler::pendingPodPlaced(Work* work, std::shared_ptr<const api::Pod> pod) {
+  // It may have found another place.
+  const auto& users = work->reservation->status.currentOwners;
+  if (users.empty() || users.front().uid != pod->metadata.uid) {
+    auto dropping = dropReservation(work->job);
+    (void)co_await dropping;
   }
   const std::string message =
       fmt::format("Assign Pod {} to node \"{}\"", work->podText(), pod->spec.nodeName);
+  work->status.nodeName = pod->spec.nodeName;
   work->set(condition::kPodScheduled, true, "", "");
   auto succeeding = succeed(work, message);
   auto ended = co_await succeeding;

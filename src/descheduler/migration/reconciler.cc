@@ -154,9 +154,8 @@ Task<Result<>> Reconciler::run(Work* work) {
   if (work->job->spec.paused) co_return Result<>();
   // Each finds out by itself whether it has been done.
   static constexpr Step (Reconciler::* kSteps[])(Work*) = {
-      &Reconciler::checkTime,         &Reconciler::begin, &Reconciler::holdRoom,
-      &Reconciler::waitForPendingPod, &Reconciler::evict, &Reconciler::waitForBinding,
-      &Reconciler::waitForReady,
+      &Reconciler::checkTime, &Reconciler::begin,          &Reconciler::holdRoom,
+      &Reconciler::evict,     &Reconciler::waitForBinding, &Reconciler::waitForReady,
   };
   for (const auto step : kSteps) {
     auto taking = (this->*step)(work);

@@ -74,7 +74,8 @@ class Reconciler {
   Step persistReservation(Work* work, json::object reservation);
   Step judgeReservation(Work* work);
   Step takePlace(Work* work);
-  Step waitForPendingPod(Work* work);
+  Step watchPendingPod(Work* work);
+  Step pendingPodPlaced(Work* work, std::shared_ptr<const api::Pod> pod);
   Step waitForBinding(Work* work);
   Step waitForReady(Work* work);
   Task<Result<std::shared_ptr<const api::Reservation>>> readReservation(std::string name);

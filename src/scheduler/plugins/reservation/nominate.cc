@@ -143,7 +143,8 @@ Status ReservationPlugin::takeOver(const PodPtr& pod, NodeId node) {
   if (!choice.status.ok() || choice.pods.empty()) return choice.status;
   cluster_.regrant(pod->uid(), book_.ledgerId(), ReservationLedger::grantOf({}));
   for (const PodPtr& each : choice.pods)
-    book_.ledger().promise(cluster_, each->uid(), {own->uid(), own->name(), {}});
+    if (!book_.ledger().in(cluster_.findPod(each->uid())->grants))
+      book_.ledger().promise(cluster_, each->uid(), {own->uid(), own->name(), {}});
   return {};
 }
 

@@ -3,7 +3,8 @@
 // One: of those that fit into it and without which it fits on the node, the one that fills it most.
 // Several, where `enableMultiple` says so: one after the other, the best first, as long as all of them fit
 // into it, until it fits on the node; one that no longer fits in is passed over. Without any that help
-// it is placed on free room, unless a label demands that it takes over somebody. Cost: a few comparisons
+// it is placed on free room, unless a label demands that it takes over somebody. Pods that were told so before
+// an attempt came to nothing, or its process to an end, come first. Cost: a few comparisons
 // for each pod of the node that its owners' labels select. Source: upstream's plugin Reservation.
 
 #include "scheduler/plugins/reservation/pre_allocation.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <set>
 
 #include "model/well_known.h"
@@ -75,7 +77,9 @@ bool PreAllocation::isCandidate(const PodInfo& pod, const ReservationEntry& rese
     return false;
   }
   const Cluster::PodRecord* record = cluster_.findPod(pod.uid());
-  if (!record || record->assumed || book_.ledger().in(record->grants)) return false;
+  if (!record || record->assumed) return false;
+  const ReservationShare* share = book_.ledger().in(record->grants);
+  if (share && share->reservation != reservation.uid()) return false;
   const PodMatch& match = matcher_.of(pod);
   if (!match.wish.error.empty()) return false;
   return matcher_.judgeWish(match, reservation, node) == MatchVerdict::Matched;
@@ -90,13 +94,21 @@ std::int64_t PreAllocation::rank(const PodInfo& pod) const {
   return error == std::errc{} && end == text->data() + text->size() ? priority : 0;
 }
 
+bool PreAllocation::isTaken(const PodInfo& pod, const ReservationEntry& reservation) const {
+  const Cluster::PodRecord* record = cluster_.findPod(pod.uid());
+  const ReservationShare* share = record ? book_.ledger().in(record->grants) : nullptr;
+  return share && share->reservation == reservation.uid();
+}
+
 std::vector<PodPtr> PreAllocation::candidates(const ReservationEntry& reservation,
                                               NodeId node) const {
   std::vector<std::pair<std::int64_t, PodPtr>> ranked;
   for (const PodPtr& pod : cluster_.node(node).pods) {
     if (!isCandidate(*pod, reservation, node)) continue;
-    ranked.emplace_back(
-        isClusterMode(reservation) ? rank(*pod) : matcher_.fullness(*pod, reservation), pod);
+    const std::int64_t value = isTaken(*pod, reservation) ? std::numeric_limits<std::int64_t>::max()
+                               : isClusterMode(reservation) ? rank(*pod)
+                                                            : matcher_.fullness(*pod, reservation);
+    ranked.emplace_back(value, pod);
   }
   std::ranges::sort(ranked, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : a.second->uid() < b.second->uid();
@@ -142,7 +154,7 @@ PreAllocation::Choice PreAllocation::choose(const PodInfo& reservePod,
     if (!matcher_.concerns(*pod, reservation)) continue;
     Resources trial = taken;
     trial.add(pod->request);
-    auto full = matcher_.shortageWithin(reservation, trial, choice.pods.size() + 1);
+    auto full = matcher_.shortageWithin(reservation, trial, several ? choice.pods.size() + 1 : 1);
     std::vector<std::string> lacking = lacks(reservePod, node, trial, counted);
     const bool fits = full.empty();
     std::ranges::move(full, std::back_inserter(ofReservation));
@@ -153,6 +165,7 @@ PreAllocation::Choice PreAllocation::choose(const PodInfo& reservePod,
         continue;
       best = pod.get();
       choice.pods = {pod};
+      if (isTaken(*pod, reservation)) break;
       continue;
     }
     if (!fits) continue;

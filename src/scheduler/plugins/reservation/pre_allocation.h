@@ -42,6 +42,8 @@ class PreAllocation {
 
  private:
   bool isCandidate(const PodInfo& pod, const ReservationEntry& reservation, NodeId node) const;
+  // Whether it holds a share of this reservation already.
+  bool isTaken(const PodInfo& pod, const ReservationEntry& reservation) const;
   std::int64_t rank(const PodInfo& pod) const;
   // What the reserve pod lacks on the node when so much of it is taken over.
   std::vector<std::string> lacks(const PodInfo& reservePod, NodeId node, const Resources& taken,

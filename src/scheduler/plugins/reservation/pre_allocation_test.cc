@@ -75,6 +75,16 @@ TEST_F(PreAllocations, hold_on_to_whom_they_have_until_it_is_written_down) {
   expectSound();
 }
 
+TEST_F(PreAllocations, begin_with_whom_they_took_over_before_they_failed) {
+  node("n", "8");
+  running(webPod("fuller", "3"), "n", "");
+  running(webPod("told", "2"), "n", "r");
+  EXPECT_EQ(place(taking("r", "3")), "n");
+  EXPECT_THAT(who, IsEmpty()) << "it says so already";
+  EXPECT_EQ(used("n"), 6000);
+  expectSound();
+}
+
 TEST_F(PreAllocations, take_nobody_over_twice) {
   node("n", "8");
   running(webPod("web", "3"), "n", "");

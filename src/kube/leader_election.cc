@@ -194,22 +194,33 @@ class LeaderElector::Loop {
     spec.as_object()["holderIdentity"] = options_.identity;
     spec.as_object()["leaseDurationSeconds"] = seconds(options_.leaseDuration);
     spec.as_object()["renewTime"] = now;
+    annotate(lease.as_object()["metadata"]);
     return lease;
+  }
+
+  void annotate(json::value& metadata) const {
+    if (options_.annotations.empty()) return;
+    if (!metadata.is_object()) metadata = json::object();
+    json::value& annotations = metadata.as_object()["annotations"];
+    if (!annotations.is_object()) annotations = json::object();
+    for (const auto& [key, value] : options_.annotations) annotations.as_object()[key] = value;
   }
 
   Task<Result<>> create() {
     const std::string now = formatMicroTime(executor_.wallNow());
-    auto creating = createObject(
-        api_, api::Lease::kType, {key_.namespace_, {}},
-        json::object{{"apiVersion", api::apiVersionOf(api::Lease::kType)},
-                     {"kind", api::Lease::kType.kind},
-                     {"metadata", {{"namespace", key_.namespace_}, {"name", key_.name}}},
-                     {"spec",
-                      {{"holderIdentity", options_.identity},
-                       {"leaseDurationSeconds", seconds(options_.leaseDuration)},
-                       {"acquireTime", now},
-                       {"renewTime", now},
-                       {"leaseTransitions", 0}}}});
+    json::value metadata = {{"namespace", key_.namespace_}, {"name", key_.name}};
+    annotate(metadata);
+    auto creating =
+        createObject(api_, api::Lease::kType, {key_.namespace_, {}},
+                     json::object{{"apiVersion", api::apiVersionOf(api::Lease::kType)},
+                                  {"kind", api::Lease::kType.kind},
+                                  {"metadata", std::move(metadata)},
+                                  {"spec",
+                                   {{"holderIdentity", options_.identity},
+                                    {"leaseDurationSeconds", seconds(options_.leaseDuration)},
+                                    {"acquireTime", now},
+                                    {"renewTime", now},
+                                    {"leaseTransitions", 0}}}});
     auto created = co_await creating;
     co_return observeWritten(std::move(created));
   }

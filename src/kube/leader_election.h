@@ -8,6 +8,7 @@
 // what the clocks show does not matter.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,8 @@ struct LeaderElectionOptions {
   Duration renewDeadline = std::chrono::seconds(10);
   Duration retryPeriod = std::chrono::seconds(2);
   bool releaseOnStop = true;
+  // Of the lease while this process holds it: what others have to know of the leader.
+  std::map<std::string, std::string> annotations;
   std::shared_ptr<Metrics> metrics;  // null = none are kept
 };
 

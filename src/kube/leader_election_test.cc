@@ -87,6 +87,23 @@ TEST_F(LeaderElectionTest, RenewingIsOneRequestAndKeepsWhatOthersHaveWritten) {
   EXPECT_EQ(api_.calls.size(), 2u + 10 + 2);
 }
 
+TEST_F(LeaderElectionTest, WhatOthersHaveToKnowOfTheLeaderIsInTheAnnotationsOfItsLease) {
+  const auto candidate = [&](const char* identity, const char* certificate) {
+    return LeaderElector(
+        api_, loop_,
+        {.leaseName = "test", .identity = identity, .annotations = {{"certificate", certificate}}},
+        Random(7), [] {}, [] {});
+  };
+  auto first = candidate("a", "of a"), second = candidate("b", "of b");
+  first.start();
+  loop_.runFor(1s);
+  EXPECT_EQ(textAt(json::value(server_.lease), "metadata", "annotations", "certificate"), "of a");
+  first.release([] {});
+  second.start();
+  loop_.runFor(5s);
+  EXPECT_EQ(textAt(json::value(server_.lease), "metadata", "annotations", "certificate"), "of b");
+}
+
 TEST_F(LeaderElectionTest, ADeadLeaderIsFollowedAfterTheLeaseHasRunOut) {
   auto a = std::make_unique<Candidate>(api_, loop_, "a");
   Candidate b(api_, loop_, "b");

@@ -23,7 +23,7 @@ Result<net::CertKey> selfSigned(WallTime now, const SecureServingOptions& option
   const auto authority = net::makeAuthority(options.program + "-ca", validity);
   if (!authority) return fail(authority.error());
   return net::issueServerCert(
-      *authority, {options.program, {"localhost", "127.0.0.1", options.bindAddress}, validity});
+      *authority, {options.program, {kServingName, "127.0.0.1", options.bindAddress}, validity});
 }
 
 // The files that the flags name; else those in --cert-dir, which are made when they are not there;
@@ -86,6 +86,7 @@ Result<> SecureServing::begin(net::HttpServer::Handler handler) {
   tls->limits = options_.tlsLimits;
   auto certificate = servingCertificate(options_, component_.executor().wallNow());
   if (!certificate) return fail(std::move(certificate.error()));
+  certificate_ = certificate->certPem;
   tls->certPem = std::move(certificate->certPem);
   tls->keyPem = std::move(certificate->keyPem);
   if (auto read = readTrust(); !read) return read;

@@ -17,6 +17,12 @@
 
 namespace koord::kube {
 
+// An annotation of the leader's lease: the certificate that it serves with, in PEM. Who may read the lease and trusts
+// who may write it can so verify a certificate that nobody has signed.
+inline constexpr const char* kServingCertificate = "koordinator.sh/serving-certificate";
+// A name that certificates have that were made at start.
+inline constexpr const char* kServingName = "localhost";
+
 struct SecureServingOptions {
   std::string program;      // "koord-scheduler": whom the certificate that is made names
   std::string certificate;  // "kube-scheduler": name of its files in certDir
@@ -49,6 +55,7 @@ class SecureServing {
                                                       SecureServingOptions options,
                                                       net::HttpServer::Handler handler);
   std::string address() const { return server_->address(); }
+  const std::string& certificate() const { return certificate_; }  // PEM
 
  private:
   SecureServing(Component& component, SecureServingOptions options)
@@ -76,6 +83,7 @@ class SecureServing {
     RequestHeaderOptions proxies;
   };
   Trust trust_;  // of those who come with certificates
+  std::string certificate_;
   std::unique_ptr<net::HttpServer> server_;
   TaskGroup tasks_;
 };

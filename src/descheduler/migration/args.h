@@ -28,8 +28,9 @@ struct LandingArgs {
   std::string leaseNamespace = "koordinator-system";
   std::string leaseName = "koord-scheduler";
   std::int64_t port = 10259;
-  std::string
-      caFile;  // whose certificates the scheduler's has to be signed by; "" = it is not verified
+  // Who has signed the scheduler's certificate. "": it is the one that the lease tells of, or, with a
+  // schedulerURL, signed by one whom the system trusts.
+  std::string caFile;
   Duration noReturnPeriod = std::chrono::minutes(10);  // 0 = pods may go back at once
 };
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "kube/client.h"
+#include "kube/secure_serving.h"
 
 namespace koord::descheduler {
 
@@ -85,6 +86,13 @@ Task<Result<std::string>> SchedulerLanding::findScheduler() {
   auto reading = kube::get<api::Lease>(handle_.api(), leaseKey);
   auto lease = co_await reading;
   if (!lease) co_return fail(std::move(lease.error()).within("the lease of koord-scheduler"));
+  const auto* certificate = api::findIn(lease->metadata.annotations, kube::kServingCertificate);
+  if (!certificate && args_.caFile.empty())
+    co_return fail(ErrorCode::NotFound,
+                   fmt::format("the lease {} does not say which certificate its holder has, "
+                               "and landing.caFile is not set",
+                               leaseKey.toString()));
+  certificate_ = certificate ? *certificate : std::string();
   const std::string holder =
       lease->spec.holderIdentity.substr(0, lease->spec.holderIdentity.rfind('_'));
   const api::ObjectKey podKey{args_.leaseNamespace, holder};
@@ -110,8 +118,10 @@ Task<Result<std::vector<LandingPlace>>> SchedulerLanding::askAt(std::string url,
   request.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kPatience);
   auto tls = std::make_shared<net::TlsConfig>();
   if (args_.caFile.empty()) {
-    // Unless it is given one, its certificate is made at its start and signed by itself, as upstream's.
-    tls->insecureSkipVerify = true;
+    // Made at its start and signed by nobody else, it is told of in the lease. A token is not sent to whoever
+    // answers at an address.
+    tls->caPem = certificate_;
+    if (!certificate_.empty()) tls->serverName = kube::kServingName;
   } else {
     auto authorities = readFile(args_.caFile);
     if (!authorities) co_return fail(std::move(authorities.error()).within("landing.caFile"));

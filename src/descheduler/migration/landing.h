@@ -52,6 +52,7 @@ class SchedulerLanding final : public Landing {
   Handle& handle_;
   net::HttpTransport* http_;
   std::string url_;
+  std::string certificate_;  // that the leader says it serves with
   SteadyTime notBefore_{};
 };
 

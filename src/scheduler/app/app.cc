@@ -78,6 +78,7 @@ class App final : public RunningScheduler {
     kube::LeaderElectionOptions options = kube::electionOptions(election);
     options.identity = kube::makeIdentity(component_.random());
     options.metrics = component_.metrics();
+    if (secure_) options.annotations[kube::kServingCertificate] = secure_->certificate();
     elector_ = std::make_unique<kube::LeaderElector>(
         component_.api(), component_.executor(), options, component_.random().fork(),
         [this, identity = options.identity] {

@@ -96,11 +96,11 @@ TEST_F(LeaderElectionTest, WhatOthersHaveToKnowOfTheLeaderIsInTheAnnotationsOfIt
   };
   auto first = candidate("a", "of a"), second = candidate("b", "of b");
   first.start();
-  loop_.runFor(1s);
+  loop_.advance(1s);
   EXPECT_EQ(textAt(json::value(server_.lease), "metadata", "annotations", "certificate"), "of a");
   first.release([] {});
   second.start();
-  loop_.runFor(5s);
+  loop_.advance(5s);
   EXPECT_EQ(textAt(json::value(server_.lease), "metadata", "annotations", "certificate"), "of b");
 }
 

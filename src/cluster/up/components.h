@@ -24,10 +24,10 @@ struct ComponentOptions {
   std::string programDir;  // where the programs are
   std::string logDir;
   std::string dataDir;
-  std::string configDir;     // "" = none
-  std::string nodeName;      // for koordlet
-  std::string cgroupRoot;    // for koordlet
-  std::string schedulerUrl;  // for koord-descheduler; "" = there is no koord-scheduler
+  std::string configDir;      // "" = none
+  std::string nodeName;       // for koordlet
+  std::string cgroupRoot;     // for koordlet
+  std::string schedulerUrl;   // for koord-descheduler; "" = there is no koord-scheduler
   bool runtimeProxy = false;  // for koordlet: answer its questions
   int verbosity = 0;
 };

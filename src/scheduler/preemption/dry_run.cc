@@ -84,7 +84,9 @@ DryRunOutcome DryRun::tryOut(CycleState& state, const PodPtr& pod, NodeId node) 
   outcome.podDetails = cluster_.podDetails(node);
   std::vector<PodPtr> lower;
   for (const PodPtr& other : cluster_.node(node).pods)
-    if (rules_.mayLeave(*other, *pod) && !handle_.profile().spares(*other)) lower.push_back(other);
+    if (PreemptionRules::canLeave(*other) && rules_.mayLeave(*other, *pod) &&
+        !handle_.profile().spares(*other))
+      lower.push_back(other);
   if (lower.empty()) {
     outcome.status = Status::unresolvable(rules_.noVictims(*pod, cluster_.node(node).name));
     return outcome;

@@ -10,6 +10,14 @@
 
 namespace koord::scheduler {
 
+namespace {
+
+// After an eviction that failed, before its preemptor is tried again: an API that refuses at once
+// would be asked without end.
+constexpr Duration kPauseAfterFailure = std::chrono::seconds(1);
+
+}  // namespace
+
 struct Evictions::Join {
   std::size_t left = 0;
   bool good = true;
@@ -61,11 +69,15 @@ Task<void> Evictions::run(PodPtr preemptor, std::string node, std::vector<PodPtr
     auto last = evict(preemptor, node, victims.back());
     good = co_await last;
   }
+  if (Observer* observer = handle_.observer())
+    observer->evicted(good, handle_.executor().steadyNow() - since);
+  if (!good) {
+    auto pause = sleepFor(handle_.executor(), kPauseAfterFailure);  // held back meanwhile
+    co_await pause;
+  }
   running_.erase(preemptor->uid());
   // Nobody will tell it of a last victim that went while others had not been told to leave yet.
   const bool gone = !handle_.cluster().findPod(victims.back()->uid());
-  if (Observer* observer = handle_.observer())
-    observer->evicted(good, handle_.executor().steadyNow() - since);
   // It need not wait for room that will not come.
   if (!good || gone) handle_.activate({preemptor});
 }

@@ -47,9 +47,10 @@ void Planner::clear(const NodeSet& nodes) {
   nodes.forEach([&](NodeId node) {
     std::vector<PodPtr> leaving;
     for (const PodPtr& other : cluster_.node(node).pods) {
-      const bool may = std::ranges::all_of(
-          members_, [&](const PodPtr& member) { return rules_.mayLeave(*other, *member); });
-      if (may && !handle_.profile().spares(*other)) leaving.push_back(other);
+      if (!PreemptionRules::canLeave(*other) || handle_.profile().spares(*other)) continue;
+      if (std::ranges::all_of(
+              members_, [&](const PodPtr& member) { return rules_.mayLeave(*other, *member); }))
+        leaving.push_back(other);
     }
     if (leaving.empty()) return;
     std::ranges::sort(leaving, [&](const PodPtr& a, const PodPtr& b) {

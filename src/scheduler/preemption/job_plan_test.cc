@@ -6,6 +6,7 @@
 #include "model/well_known.h"
 #include "scheduler/plugins/elasticquota/quotas.h"
 #include "scheduler/plugins/registry.h"
+#include "scheduler/testing/small_plugins.h"
 #include "scheduler/testing/world.h"
 
 namespace koord::scheduler {
@@ -67,6 +68,27 @@ TEST_F(JobPlans, leave_those_alone_who_are_as_important) {
   const JobPlan none = plan(1, "2");
   EXPECT_THAT(none.status.message(), HasSubstr("pod default/m0 finds no node"));
   EXPECT_THAT(none.places, IsEmpty());
+  expectUntouched();
+}
+
+TEST_F(JobPlans, send_no_units_away_that_cannot_leave) {
+  struct Fixed final : testing::HoldKind {
+    using HoldKind::HoldKind;
+    bool mayBeEvicted(const PodInfo&) const override { return false; }
+  };
+  // As rules may be that do not ask for it.
+  struct AnyOfLowerPriority final : PreemptionRules {
+    bool mayLeave(const PodInfo& victim, const PodInfo& preemptor) const override {
+      return victim.priority < preemptor.priority;
+    }
+  };
+  Fixed fixed(world);
+  world.node(aNode("n1"));
+  world.units().added(aPod("hold").request("cpu", "3").priority(1).nodeName("n1").build(), fixed);
+  const std::vector<PodPtr> members{world.pod(aPod("m0").request("cpu", "2").priority(10))};
+  const auto made = planJob(world, AnyOfLowerPriority(), members, world.cluster().live());
+  EXPECT_THAT(made.status.message(), HasSubstr("Insufficient cpu"));
+  EXPECT_THAT(made.victims, IsEmpty());
   expectUntouched();
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/task.h"
 #include "scheduler/framework/diagnosis.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/preemption/evictions.h"
@@ -16,6 +17,11 @@ namespace {
 constexpr std::string_view kDisablePreemptible = "scheduling.koordinator.sh/disable-preemptible";
 constexpr std::string_view kQuotaPreemptible = "quota.scheduling.koordinator.sh/preemptible";
 constexpr std::string_view kJob = "scheduling.koordinator.sh/questioned-object-key";
+
+// Of a gang for which nobody has to leave, until its promises are used. The first leaves time to
+// write them down.
+constexpr Duration kShortestPause = std::chrono::seconds(1);
+constexpr Duration kLongestPause = std::chrono::seconds(10);
 
 bool labelIs(const PodInfo& pod, std::string_view key, std::string_view value) {
   const std::string* text = api::findIn(pod.pod->metadata.labels, key);
@@ -53,7 +59,7 @@ class JobRules final : public PreemptionRules {
 
  private:
   static bool spareable(const PodInfo& victim) {
-    return !labelIs(victim, kDisablePreemptible, "true") &&
+    return canLeave(victim) && !labelIs(victim, kDisablePreemptible, "true") &&
            !labelIs(victim, kQuotaPreemptible, "false");
   }
   std::map<std::int32_t, std::int64_t> rank_;
@@ -119,10 +125,17 @@ PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& /*di
     return result;
   }
   carryOut(plan);
+  result.nomination = cycles_.nominationOf(*pod);
+  if (plan.victims.empty()) {
+    comeBackSoon(pod);
+    // Others must not send anybody away for it either.
+    result.status = Status::unresolvable(fmt::format(
+        "preemption: nobody has to leave, nodes are promised to {} members", plan.places.size()));
+    return result;
+  }
   std::size_t victims = 0;
   for (const auto& [node, pods] : plan.victims) victims += pods.size();
   result.victims = victims;
-  result.nomination = cycles_.nominationOf(*pod);
   result.status.reasons = {fmt::format("preemption: preempt success, alreadyWaitingForBound: {}/{}",
                                        plan.places.size(), members.size())};
   return result;
@@ -138,6 +151,25 @@ void JobPreemption::carryOut(const JobPlan& plan) {
   for (const auto& [node, victims] : plan.victims)
     evictionsOf(handle_).start(preemptors.at(node), handle_.cluster().node(node).name, victims,
                                {"JobPreemptionSuccessPlugin", handle_.events()});
+}
+
+void JobPreemption::comeBackSoon(const PodPtr& pod) {
+  const Gang* gang = cycles_.gangs().gangOf(*pod);
+  if (!gang) return;
+  std::string group = Gangs::groupIdOf(*gang);
+  if (!comingBack_.insert(group).second) return;
+  const GangRefusal* refusal = cycles_.refusalOf(group);
+  const WallTime now = handle_.executor().wallNow();
+  // As long again as it has waited: doubles with every try in vain.
+  const Duration waited = refusal ? now - refusal->since : Duration::zero();
+  tasks_.spawn(comeBack(pod, std::move(group), std::clamp(waited, kShortestPause, kLongestPause)));
+}
+
+Task<void> JobPreemption::comeBack(PodPtr pod, std::string group, Duration pause) {
+  auto pausing = sleepFor(handle_.executor(), pause);
+  co_await pausing;
+  comingBack_.erase(group);
+  handle_.activate({pod});
 }
 
 PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /*diagnosis*/) {

@@ -6,13 +6,18 @@
 // have none: who would have to leave so that every one of them has a place. If the plan holds, the
 // victims are told to leave and every member is promised its node; if not, nobody leaves.
 //
+// A plan may do without victims: it fills nodes up one by one, where scores had spread the members. Then
+// no victim's end will wake the gang: it comes back by itself after a pause and finds its promises.
+//
 // Without it the profile's other PostFilter plugins act for that one member. They are kept from it
 // when the plan shows that the gang could not be placed even if everybody left who may: evicting for
 // one member would only cost victims. Pods that stand alone are left to the others in any case.
 
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/task.h"
 #include "scheduler/framework/plugin.h"
 #include "scheduler/plugins/coscheduling/gang_cycles.h"
 #include "scheduler/preemption/job_plan.h"
@@ -31,9 +36,13 @@ class JobPreemption {
   // "" when the pod may preempt for its members.
   std::string notEligible(const PodInfo& pod, std::span<const PodPtr> members) const;
   void carryOut(const JobPlan& plan);
+  void comeBackSoon(const PodPtr& pod);
+  Task<void> comeBack(PodPtr pod, std::string group, Duration pause);
 
   Handle& handle_;
   GangCycles& cycles_;
+  std::set<std::string> comingBack_;  // ids of groups
+  TaskGroup tasks_;
 };
 
 }  // namespace koord::scheduler

@@ -441,6 +441,53 @@ TEST(Coscheduling, a_job_preempts_for_all_of_its_members_at_once) {
   EXPECT_THAT(f.conditions, Contains(HasSubstr("preempt success, alreadyWaitingForBound: 2/2")));
 }
 
+TEST(Coscheduling, a_job_for_which_nobody_has_to_leave_comes_back_for_its_promises) {
+  GangFixture f(json::object{{"enablePreemption", true}});
+  f.api.answer = [&](const kube::Request& request) {
+    const auto body = parseJson(request.body);
+    const auto node = body ? textAt(*body, "status", "nominatedNodeName") : "";
+    if (request.subresource == "status" && !node.empty()) {
+      auto nominated = std::make_shared<api::Pod>(*f.pods.at(request.name));
+      nominated->status.nominatedNodeName = node;
+      nominated->metadata.resourceVersion += "0";
+      f.replace(nominated);
+    }
+    return f.answer(request);
+  };
+  for (const char* node : {"n1", "n2"}) f.node(aNode(node));
+  for (const char* low : {"low-1", "low-2"}) f.create(aPod(low).request("cpu", "500m").priority(1));
+  f.run();
+  ASSERT_NE(f.nodeOf("low-1"), f.nodeOf("low-2"));
+  // Scores put the first two on a node each; the third needs one of them.
+  f.gang("g", 3);
+  for (const char* name : {"g-0", "g-1"}) f.create(f.member(name, "g", "1500m").priority(10));
+  f.create(f.member("g-2", "g", "3500m").priority(10));
+  f.run(900ms);
+  EXPECT_THAT(f.conditions, Contains(HasSubstr("preemption: nobody has to leave")));
+  EXPECT_EQ(f.attemptsOf("g-2"), 1u) << "it would find the same again";
+  f.run(2s);
+  EXPECT_THAT(f.placed(), ElementsAre("g-0", "g-1", "g-2", "low-1", "low-2"));
+  EXPECT_THAT(f.deletions, IsEmpty());
+  f.expectSound();
+}
+
+TEST(Coscheduling, a_job_whose_eviction_is_refused_is_not_tried_again_at_once) {
+  GangFixture f(json::object{{"enablePreemption", true}});
+  f.api.answer = [&](const kube::Request& request) -> Result<std::string> {
+    if (request.verb == kube::Verb::Delete) return fail(ErrorCode::Forbidden, "not this one");
+    return f.answer(request);
+  };
+  f.node(aNode("n1"));
+  f.create(aPod("low").request("cpu", "4").priority(1));
+  f.run();
+  f.gang("g", 2);
+  for (int i = 0; i < 2; ++i) f.create(f.member("g-" + std::to_string(i), "g", "2").priority(10));
+  f.run(10s);
+  EXPECT_GE(f.attemptsOf("g-0"), 2u);
+  EXPECT_LE(f.attemptsOf("g-0"), 12u);
+  EXPECT_EQ(f.nodeOf("low"), "n1");
+}
+
 TEST(Coscheduling, a_job_whose_members_would_not_all_fit_preempts_nobody) {
   GangFixture f(json::object{{"enablePreemption", true}});
   f.node(aNode("n1"));

@@ -54,6 +54,7 @@ void Process::start() {
       network_, loop_, kube::ClientConfig{.server = "http://server"}, std::move(client));
   witness_ = std::make_unique<Witness>(name_, journal_, decisions_, features_);
   scheduler::Registry registry = scheduler::makeRegistry();
+  witness_->onRunaway = [this] { endLater(); };
   witness_->join(registry);
   auto configuration = scheduler::parseConfiguration(kConfiguration);
   if (!configuration) throw std::runtime_error(configuration.error().message);

@@ -132,7 +132,19 @@ std::vector<BudgetObject> Witness::budgets() const {
   return budgets;
 }
 
+// Searches of preemption count, too: a plan for a gang looks at every member once per victim.
+void Witness::countAtOnce(const PodInfo& pod) {
+  constexpr std::size_t kTooOften = 20'000;
+  const SteadyTime now = handle_->executor().steadyNow();
+  if (std::exchange(instant_, now) != now) triedAtOnce_ = 0;
+  if (++triedAtOnce_ != kTooOften) return;
+  journal_.violated("time goes on", "{} tries pods {} times at one instant, {} the last of them",
+                    process_, kTooOften, pod.key());
+  if (onRunaway) onRunaway();
+}
+
 void Witness::tried(const PodInfo& pod) {
+  countAtOnce(pod);
   if (decisions_.followed.contains(process_))
     journal_.violated("one leader", "{} tries {} after {} began to", process_, pod.key(),
                       decisions_.leader);

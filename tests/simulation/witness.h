@@ -7,8 +7,10 @@
 // Checked: a pod goes to a node that fits and that no other beats; a pod is called unschedulable
 // only when no node fits; preemption removes the pods that upstream's rules name, from the node
 // where it hurts least, or nothing when it would not help; no attempt comes before its back-off has
-// ended, unless nothing else was ready; a process that has been followed by another stays silent.
+// ended, unless nothing else was ready; a process that has been followed by another stays silent; time
+// goes on: no process tries pods without end at one instant of virtual time.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -63,6 +65,8 @@ class Witness {
   // Adds the witness to the registry, and puts it around DefaultPreemption. It has to outlive the
   // scheduler that is made from it.
   void join(scheduler::Registry& registry);
+  // Called once when the process tries pods without end, as it never lets time go by: to end it.
+  std::function<void()> onRunaway;
   // The scheduler, once it has been made.
   void watch(const scheduler::Scheduler& scheduler) { scheduler_ = &scheduler; }
 
@@ -77,6 +81,7 @@ class Witness {
   class Preemption;  // around DefaultPreemption
 
   void tried(const scheduler::PodInfo& pod);
+  void countAtOnce(const scheduler::PodInfo& pod);
   void chosen(const scheduler::PodPtr& pod, scheduler::NodeId node);
   void rejected(const scheduler::PodPtr& pod);
   void preempted(const scheduler::PodPtr& pod, const scheduler::PostFilterResult& result,
@@ -102,6 +107,8 @@ class Witness {
   const scheduler::Scheduler* scheduler_ = nullptr;
   scheduler::Handle* handle_ = nullptr;
   std::map<std::string, History> history_;  // by uid
+  SteadyTime instant_{};
+  std::size_t triedAtOnce_ = 0;  // in that instant
   // As the attempt at hand found it: choosing a node promises volumes.
   std::optional<StorageModel> storage_;
   // Assumed pods with their nodes filled in.

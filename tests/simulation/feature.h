@@ -53,6 +53,8 @@ class Feature : protected Writes {
   virtual void shape(scheduler::testing::NodeBuilder& /*node*/) {}
   virtual void act() {}
   virtual void tick() {}  // about every second
+  // When it does not become quiet: ends what keeps pods moving by its nature; false when nothing does.
+  virtual bool calm() { return false; }
 
   // --- Plain evaluation, with what a process knows. The model leaves out the pod of this uid.
   virtual void addRules(scheduler::Handle& /*handle*/, const std::string& /*without*/,

@@ -171,8 +171,6 @@ class Simulation {
     // One more pod, so that a leader shows itself.
     const std::size_t attempts = decisions_.attempts;
     life_.createPod();
-    // A watch whose connection has gone silent is given up by its own timeout, after ten minutes.
-    const SteadyTime limit = loop_.steadyNow() + 12min;
     // A binding that is given up after half a minute sends its pod into back-off once more.
     SteadyTime lastBinding{};
     const auto quiet = [&] {
@@ -182,7 +180,15 @@ class Simulation {
              loop_.steadyNow() - std::max(truth_.lastChange(), lastBinding) > 15s &&
              differences(*leader()).empty();
     };
-    while (!quiet() && loop_.steadyNow() < limit && !journal_.failed()) pass(1s);
+    const auto settled = [&](Duration time) {
+      const SteadyTime limit = loop_.steadyNow() + time;
+      while (!quiet() && loop_.steadyNow() < limit && !journal_.failed()) pass(1s);
+      return quiet();
+    };
+    // A watch whose connection has gone silent is given up by its own timeout, after ten minutes.
+    if (!settled(12min) && std::ranges::any_of(features_, &Feature::calm,
+                                               [](auto& feature) -> Feature& { return *feature; }))
+      settled(2min);
     if (journal_.failed()) return;
     if (!leader()) return journal_.violated("a leader", "nobody schedules");
     if (const auto what = differences(*leader()); !what.empty())

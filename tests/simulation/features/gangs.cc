@@ -190,6 +190,23 @@ void GangsFeature::tick() {
           {{"metadata", {{"uid", pod->metadata.uid}}}, {"spec", {{"schedulingGates", nullptr}}}}));
 }
 
+// NonStrict gangs that lack places hold what they got in turn, each until its time is over: one of
+// them waits in peace, several never do.
+bool GangsFeature::calm() {
+  std::map<std::string, std::vector<PodObject>> waiting;  // by group
+  for (const auto& pod : truth_.sortedPods()) {
+    const auto plan = plans_.find(gangOf(*pod));
+    if (plan != plans_.end() && plan->second.mode == "NonStrict" && pod->spec.nodeName.empty())
+      waiting[groupIdOf(*pod)].push_back(pod);
+  }
+  if (waiting.size() < 2) return false;
+  for (const auto& [group, pods] : waiting) {
+    journal_.note("{} of gang(s) {} give up their turns", pods.size(), group);
+    for (const auto& pod : pods) remove(api::Pod::kType, pod->metadata);
+  }
+  return true;
+}
+
 void GangsFeature::addRules(scheduler::Handle&, const std::string&, Model& model) {
   std::map<std::string, std::string> groups;
   for (const auto& [id, plan] : plans_) groups[id] = fmt::format("{}", fmt::join(groupOf(id), ","));

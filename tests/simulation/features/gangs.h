@@ -21,6 +21,7 @@ class GangsFeature final : public Feature {
   void start() override;
   void act() override;
   void tick() override;
+  bool calm() override;
   void addRules(scheduler::Handle& handle, const std::string& without, Model& model) override;
   bool placesTogether(const api::Pod& pod) const override;
   bool mayEvict(const api::Pod& pod) const override;

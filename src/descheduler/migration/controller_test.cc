@@ -678,6 +678,24 @@ TEST(MigrationController, a_job_that_names_no_uid_means_the_pod_that_was_there_w
   EXPECT_EQ(w.evictions(), 0);
 }
 
+TEST(MigrationController, a_pod_that_is_back_within_the_second_is_not_moved_for_the_one_before_it) {
+  MigrationWorld w;
+  w.podsComeBack = false;
+  w.workload("web", 4);
+  w.start();
+  w.makeJob("second", R"({"mode":"EvictDirectly","paused":true,"ttl":"1h",)"
+                      R"("podRef":{"namespace":"default","name":"web-0"}})");
+  w.moveDirectly("first", "web-0");
+  w.run(800ms);
+  ASSERT_EQ(w.evictionsOf("web-0"), 1);
+  w.pod("web", "web-0", "n1");
+  w.patch(api::PodMigrationJob::kType, "second", R"({"spec":{"paused":false}})");
+  w.run(20min);
+  EXPECT_THAT(w.stateOf("second"),
+              AllOf(HasSubstr("Failed MissingPod"), HasSubstr("job first has moved it")));
+  EXPECT_EQ(w.evictionsOf("web-0"), 1);
+}
+
 TEST(MigrationController, jobs_of_somebody_else_are_left_alone) {
   MigrationWorld w;
   w.workload("web", 4);

@@ -194,6 +194,26 @@ Reconciler::Step Reconciler::checkTime(Work* work) {
   co_return ended;
 }
 
+// Why a pod is not the one that the job was made for; "" = it is. A job that names no uid means the pod that was
+// there when it was made. Times are whole seconds, which a pod that is back at once has in common with the one
+// that it replaces; but who moved that one says so.
+std::string Reconciler::whyAnother(const api::PodMigrationJob& job, const api::Pod& pod) const {
+  const std::string& uid = job.spec.podRef.uid;
+  if (!uid.empty())
+    return pod.metadata.uid == uid
+               ? std::string()
+               : fmt::format("the one with that name is another ({})", pod.metadata.uid);
+  if (pod.metadata.creationTimestamp > job.metadata.creationTimestamp)
+    return "the one with that name was made after the job";
+  for (const JobPtr& other : jobs_.of(api::keyOf(pod.metadata), "")) {
+    const auto* eviction = conditionOf(other->status, condition::kEviction);
+    if (eviction && other->spec.podRef.uid != pod.metadata.uid &&
+        eviction->lastTransitionTime >= job.metadata.creationTimestamp)
+      return fmt::format("job {} has moved it", other->metadata.name);
+  }
+  return {};
+}
+
 // Lets it run, once it may and its pod is there.
 Reconciler::Step Reconciler::begin(Work* work) {
   if (!isPending(*work->job)) co_return Next::GoOn;
@@ -202,13 +222,7 @@ Reconciler::Step Reconciler::begin(Work* work) {
   auto pod = co_await reading;
   if (!pod) co_return fail(std::move(pod.error()));
   const std::string uid = work->job->spec.podRef.uid;
-  std::string another;
-  if (*pod && !uid.empty() && (*pod)->metadata.uid != uid) {
-    another = fmt::format("the one with that name is another ({})", (*pod)->metadata.uid);
-  } else if (*pod && uid.empty() &&
-             (*pod)->metadata.creationTimestamp > work->job->metadata.creationTimestamp) {
-    another = "the one with that name was made after the job";
-  }
+  const std::string another = *pod ? whyAnother(*work->job, **pod) : std::string();
   if (!*pod || !another.empty()) {
     auto ending = missingPod(work, another);
     auto ended = co_await ending;

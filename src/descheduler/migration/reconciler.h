@@ -86,6 +86,7 @@ class Reconciler {
   Step callEvictor(Work* work, std::shared_ptr<const api::Pod> pod);
   Step evictionEnded(Work* work);
   Step missingPod(Work* work, std::string why = {});
+  std::string whyAnother(const api::PodMigrationJob& job, const api::Pod& pod) const;
   Duration turnOf(const Work& work, const api::Pod& pod);
   // "" = those that move together with it are as far; a text with `broken`: they cannot be any more.
   std::string othersLag(const Work& work, bool& broken) const;

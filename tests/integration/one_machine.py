@@ -304,7 +304,7 @@ class Test:
         try:
             wait_until("a calm machine", calm, 60, 0.5)
             wait_until("the quota of best effort grows to its budget",
-                       lambda: quota() > total * 100 * 0.4, 60, 0.5)
+                       lambda: quota() > max(total * 0.4, self.cluster.qos()["budgetMilli"] * 0.9) * 100, 60, 0.5)
         except Failure:
             # On a machine that stays calm the budget must be reached.
             if all(calm() for _ in range(5) if time.sleep(1) is None):

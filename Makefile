@@ -33,7 +33,7 @@ build: packages ## build every program into build/release/bin
 IMAGE_TAG ?= latest
 images: packages ## make OCI images of the programs, in build/images
 	@scripts/build.sh $(BUILD) $(JOBS) programs
-	@for name in koord-manager koord-scheduler; do \
+	@for name in koord-manager koord-scheduler koord-descheduler; do \
 	  scripts/make-image.py $(BUILD)/bin/$$name build/images/$$name.tar --tag koordinator-sh/$$name:$(IMAGE_TAG) || exit 1; done
 	@scripts/make-image.py $(BUILD)/bin/koordlet build/images/koordlet.tar --tag koordinator-sh/koordlet:$(IMAGE_TAG) --user 0:0
 

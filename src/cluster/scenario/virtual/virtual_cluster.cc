@@ -111,6 +111,7 @@ class VirtualCluster final : public Environment {
   // The programs may do what their shipped roles say, and nothing else.
   std::unique_ptr<apiserver::RoleApi> managerApi_;
   std::unique_ptr<apiserver::RoleApi> schedulerApi_;
+  std::unique_ptr<apiserver::RoleApi> deschedulerApi_;
   TypeResolver resolver_{*this};
   std::optional<kube::Informer<api::Pod>> pods_;
   std::optional<kube::Informer<api::Node>> nodes_;
@@ -141,6 +142,7 @@ VirtualCluster::~VirtualCluster() {
   nodes_.reset();
   pods_.reset();
   loop_.runReady();
+  deschedulerApi_.reset();
   schedulerApi_.reset();
   managerApi_.reset();
   api_.reset();
@@ -170,6 +172,7 @@ Result<> VirtualCluster::openServer() {
   };
   managerApi_ = as("koord-manager");
   schedulerApi_ = as("koord-scheduler");
+  deschedulerApi_ = as("koord-descheduler");
   return {};
 }
 
@@ -264,8 +267,8 @@ Result<> VirtualCluster::startDescheduler() {
   options.prepared = std::move(prepared);
   options.http = &toScheduler_;
   options.onFatal = [](const Error& error) { log::error("descheduler: {}", error.message); };
-  descheduler_.emplace(*api_, loop_, random_.fork(), std::move(options), deschedulerPlugins_,
-                       deschedulerMetrics_);
+  descheduler_.emplace(*deschedulerApi_, loop_, random_.fork(), std::move(options),
+                       deschedulerPlugins_, deschedulerMetrics_);
   descheduler_->start();
   return {};
 }

@@ -23,8 +23,9 @@ test: packages ## check the sources, build everything and run every test
 	@scripts/build.sh $(BUILD) $(JOBS) all
 	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-test-long: packages ## the tests that take minutes each: 1,000 simulated clusters
+test-long: packages ## the tests that take minutes each: 1,000 simulated clusters; benchmarks are compiled
 	@scripts/build.sh $(BUILD) $(JOBS) all
+	@scripts/build.sh $(BUILD) $(JOBS) benches
 	@cd $(BUILD) && ctest -C Long -L long --output-on-failure
 
 build: packages ## build every program into build/release/bin
@@ -38,7 +39,7 @@ images: packages ## make OCI images of the programs, in build/images
 	@scripts/make-image.py $(BUILD)/bin/koordlet build/images/koordlet.tar --tag koordinator-sh/koordlet:$(IMAGE_TAG) --user 0:0
 
 bench: packages ## run every benchmark; one JSON object per line
-	@scripts/build.sh $(BUILD) $(JOBS) all
+	@scripts/build.sh $(BUILD) $(JOBS) benches
 	@for bench in $(BUILD)/bin/bench_*; do $$bench $(BENCH_FLAGS) || exit 1; done
 
 asan: packages ## build and test with the address and undefined behaviour sanitizers

@@ -112,10 +112,15 @@ function(koord_program name)
   set_property(GLOBAL APPEND PROPERTY KOORD_PROGRAMS ${name})
 endfunction()
 
-# koord_benchmark(scheduler DEPS koord_scheduler): bench/<name>.cc -> bench_<name>
+# koord_benchmark(scheduler DEPS koord_scheduler): bench/<name>.cc -> bench_<name>, built by the target benches
+# and not by all, as no test runs them.
 function(koord_benchmark name)
   cmake_parse_arguments(ARG "" "" "DEPS" ${ARGN})
-  add_executable(bench_${name} ${name}.cc)
+  if(NOT TARGET benches)
+    add_custom_target(benches)
+  endif()
+  add_executable(bench_${name} EXCLUDE_FROM_ALL ${name}.cc)
+  add_dependencies(benches bench_${name})
   target_link_libraries(bench_${name} PRIVATE koord_bench ${ARG_DEPS})
   koord_precompile(bench_${name})
   koord_allocate(bench_${name})

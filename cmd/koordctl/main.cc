@@ -207,7 +207,7 @@ void addDeschedule(koord::flags::Commands& commands, koord::cluster::DescheduleO
       "before and after.";
   command.flags.boolean("dry-run", options.dryRun, "Only show; has to be given");
   command.flags.text("config", options.config,
-                     "DeschedulerConfiguration; default: the ConfigMap "
+                     "DeschedulerConfiguration; default: that of 'koordctl up', or the ConfigMap "
                      "koordinator-system/koord-descheduler-config");
   command.flags.text("scheduler", options.scheduler,
                      "Address of koord-scheduler, as http://127.0.0.1:10251; default: that of "

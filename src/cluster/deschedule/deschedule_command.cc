@@ -144,6 +144,11 @@ class DryRun {
 
   Task<Result<std::string>> configurationText() {
     if (!options_.config.empty()) co_return readFile(options_.config);
+    // What 'koordctl up' has made for it lies beside its kubeconfig.
+    for (const auto& file : choice_.files)
+      if (auto beside =
+              readFile(std::filesystem::absolute(file).parent_path() / "koord-descheduler.yaml"))
+        co_return beside;
     const api::ObjectKey key{"koordinator-system", "koord-descheduler-config"};
     auto reading = kube::get<api::ConfigMap>(*api_, key);
     auto map = co_await reading;

@@ -10,7 +10,8 @@ namespace koord::cluster {
 
 struct DescheduleOptions {
   bool dryRun = false;  // has to be said: there is no other way yet
-  std::string config;   // DeschedulerConfiguration; "" = that of the ConfigMap of the cluster
+  std::string
+      config;  // DeschedulerConfiguration; "" = that of 'koordctl up', or of the cluster's ConfigMap
   std::string
       scheduler;  // "http://127.0.0.1:10251"; "" = that of 'koordctl up', or the leader of the cluster
   std::string kubeconfig;

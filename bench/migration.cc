@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 
 #include "api/migration.h"
 #include "api/reservation.h"
@@ -37,22 +38,28 @@ struct MigrationBed {
   }
   ~MigrationBed() { loop.runReady(); }
 
-  Task<void> call(kube::Request request, bool* ok) {
+  Task<void> call(kube::Request request, std::optional<Result<std::string>>* reply) {
     auto calling = api->call(std::move(request));
-    const auto reply = co_await calling;
-    if (!reply) fmt::print(stderr, "{}\n", reply.error().message);
-    *ok = reply.has_value();
+    *reply = co_await calling;
   }
-  void write(kube::Verb verb, const api::ResourceType& type, const api::ObjectKey& key,
-             std::string body, std::string subresource = "") {
+  // What is not as the benchmark says is no figure.
+  json::value ask(kube::Request request) {
+    std::optional<Result<std::string>> reply;
+    TaskGroup group;
+    group.spawn(call(std::move(request), &reply));
+    loop.advanceUntil([&] { return reply.has_value(); }, 1s);
+    if (!reply) throw std::runtime_error("the API server does not answer");
+    if (!*reply) throw std::runtime_error(reply->error().message);
+    return parseJson(**reply).value();
+  }
+  json::value write(kube::Verb verb, const api::ResourceType& type, const api::ObjectKey& key,
+                    std::string body, std::string subresource = "") {
     auto request = kube::makeRequest(verb, type, key);
     request.subresource = std::move(subresource);
     request.body = std::move(body);
-    bool ok = false;
-    TaskGroup group;
-    group.spawn(call(std::move(request), &ok));
-    loop.advanceUntil([&] { return ok; }, 1s);
+    return ask(std::move(request));
   }
+  int running();
   void install(const char* crd) {
     std::ifstream file(fmt::format("{}/crds/scheduling.koordinator.sh_{}.yaml", KOORD_DEPLOY, crd));
     std::stringstream text;
@@ -68,40 +75,51 @@ struct MigrationBed {
 
 void MigrationBed::job(int i) {
   const std::string pod = fmt::format("pod-{}", i), name = fmt::format("job-{}", i);
-  write(kube::Verb::Create, api::Pod::kType, {"default", ""},
-        fmt::format(
-            R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default",)"
-            R"("ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r{}",)"
-            R"("uid":"r{}","controller":true}}]}},"spec":{{"nodeName":"node-{}","containers":)"
-            R"([{{"name":"main","image":"a"}}]}}}})",
-            pod, i / 10, i / 10, i % 500));
+  const json::value made = write(
+      kube::Verb::Create, api::Pod::kType, {"default", ""},
+      fmt::format(
+          R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{}","namespace":"default",)"
+          R"("ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"r{}",)"
+          R"("uid":"r{}","controller":true}}]}},"spec":{{"nodeName":"node-{}","containers":)"
+          R"([{{"name":"main","image":"a"}}]}}}})",
+          pod, i / 10, i / 10, i % 500));
   write(
       kube::Verb::Create, api::Reservation::kType, {},
       fmt::format(
           R"({{"apiVersion":"scheduling.koordinator.sh/v1alpha1","kind":"Reservation",)"
-          R"("metadata":{{"name":"{}"}},"spec":{{"owners":[{{"object":{{"name":"x"}},)"
-          R"("controller":{{"kind":"ReplicaSet"}}}}],"template":{{"spec":{{"containers":[]}}}}}}}})",
-          name));
-  write(kube::Verb::Create, api::PodMigrationJob::kType, {},
-        fmt::format(
-            R"({{"apiVersion":"scheduling.koordinator.sh/v1alpha1","kind":"PodMigrationJob",)"
-            R"("metadata":{{"name":"{0}","annotations":{{)"
-            R"("descheduler.koordinator.sh/passed-arbitration":"true"}}}},"spec":{{"mode":)"
-            R"("ReservationFirst","ttl":"1h","podRef":{{"namespace":"default","name":"{1}",)"
-            R"("uid":"unknown"}},"reservationOptions":{{"reservationRef":{{"name":"{0}"}}}}}}}})",
-            name, pod));
+          R"("metadata":{{"name":"{}"}},"spec":{{"owners":[{{"controller":{{"apiVersion":"apps/v1",)"
+          R"("kind":"ReplicaSet","name":"r{}","uid":"r{}","namespace":"default"}}}}],"template":)"
+          R"({{"spec":{{"containers":[{{"name":"main","image":"a"}}]}}}}}}}})",
+          name, i / 10, i / 10));
+  write(
+      kube::Verb::Create, api::PodMigrationJob::kType, {},
+      fmt::format(R"({{"apiVersion":"scheduling.koordinator.sh/v1alpha1","kind":"PodMigrationJob",)"
+                  R"("metadata":{{"name":"{0}","annotations":{{)"
+                  R"("descheduler.koordinator.sh/passed-arbitration":"true"}}}},"spec":{{"mode":)"
+                  R"("ReservationFirst","ttl":"1h","podRef":{{"namespace":"default","name":"{1}",)"
+                  R"("uid":"{2}"}},"reservationOptions":{{"reservationRef":{{"name":"{0}"}}}}}}}})",
+                  name, pod, textAt(made, "metadata", "uid")));
   write(kube::Verb::Patch, api::PodMigrationJob::kType, {"", name},
         R"({"status":{"phase":"Running"}})", "status");
+}
+
+int MigrationBed::running() {
+  const json::value list =
+      ask(kube::makeRequest(kube::Verb::List, api::PodMigrationJob::kType, {}));
+  int count = 0;
+  for (const json::value& job : find(list, "items")->get_array())
+    count += textAt(job, "status", "phase") == "Running";
+  return count;
 }
 
 Numbers idle(const Numbers& params) {
   MigrationBed bed;
   bed.install("podmigrationjobs");
   bed.install("reservations");
-  for (const char* node : {"node-0", "node-1"})
-    bed.write(
-        kube::Verb::Create, api::Node::kType, {},
-        fmt::format(R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{}"}}}})", node));
+  for (int node = 0; node < 500; ++node)
+    bed.write(kube::Verb::Create, api::Node::kType, {},
+              fmt::format(R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"node-{}"}}}})",
+                          node));
   const int jobs = static_cast<int>(params.at("jobs"));
   for (int i = 0; i < jobs; ++i) bed.job(i);
   const auto registry = descheduler::pluginTable();
@@ -118,6 +136,8 @@ Numbers idle(const Numbers& params) {
   const double before = bench::cpuSeconds();
   bed.loop.advance(600s);
   const double cpu = bench::cpuSeconds() - before;
+  if (const int left = bed.running(); left != jobs)
+    throw std::runtime_error(fmt::format("{} of {} jobs are under way", left, jobs));
   descheduler.reset();
   return {{"percent_of_a_core", 100 * cpu / 600},
           {"started_ms", 1000 * started},

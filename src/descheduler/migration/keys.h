@@ -18,8 +18,6 @@ inline constexpr std::string_view kAnnotationSoftEviction =
     "scheduling.koordinator.sh/soft-eviction";
 inline constexpr std::string_view kLabelCreatedBy = "app.kubernetes.io/created-by";
 inline constexpr std::string_view kCreatedBy = "koord-descheduler";
-inline constexpr std::string_view kLabelReservationOrder =
-    "scheduling.koordinator.sh/reservation-order";
 
 // Of jobs: the node that the pod leaves, the uid of its controller, where it is expected to land and who said
 // so, and which gang it moves with, of how many.

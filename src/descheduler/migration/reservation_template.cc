@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "descheduler/migration/job_status.h"
 #include "descheduler/migration/keys.h"
+#include "model/well_known.h"
 
 namespace koord::descheduler {
 
@@ -110,7 +111,7 @@ Result<json::object> reservationFor(const api::PodMigrationJob& job, const json:
   json::object& labels = objectAt(metadata, "labels");
   labels[kLabelCreatedBy] = kCreatedBy;
   const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch());
-  labels[kLabelReservationOrder] = std::to_string(since.count());
+  labels[model::kLabelReservationOrder] = std::to_string(since.count());
 
   json::object& spec = objectAt(reservation, "spec");
   if (!spec.contains("template") || !spec["template"].is_object())

@@ -8,6 +8,7 @@
 
 #include "cluster/containerd/containerd_daemon.h"
 #include "cluster/containerd/containerd_runtime.h"
+#include "cluster/containerd/shims.h"
 #include "cluster/hostnode/process_runtime.h"
 
 namespace koord::cluster {
@@ -15,6 +16,7 @@ namespace koord::cluster {
 namespace {
 constexpr Duration kContainerdPatience = std::chrono::seconds(20);
 constexpr Duration kDaemonGrace = std::chrono::seconds(3);
+constexpr Duration kShimGrace = std::chrono::seconds(3);
 }  // namespace
 
 Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Random random,
@@ -24,7 +26,7 @@ Result<std::unique_ptr<Host>> Host::open(kube::Api& api, Executor& executor, Ran
   if (!layout) return fail(std::move(layout.error()));
   auto lock = HostNodeLock::take();
   if (!lock) return fail(std::move(lock.error()));
-  auto host = std::unique_ptr<Host>(new Host(*std::move(lock)));
+  auto host = std::unique_ptr<Host>(new Host(executor, *std::move(lock)));
   host->machine_ = readMachine(options.dataDir);
   host->cgroups_ = std::make_unique<Cgroups>(*std::move(layout), host->fs_);
   if (auto opened = host->openRuntime(executor, options); !opened)
@@ -76,7 +78,7 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
     auto prepared = prepareContainerd(options.dataDir);
     if (!prepared) return fail(std::move(prepared.error()));
     own = *std::move(prepared);
-    socket = own->socket;
+    socket = ownContainerd_ = own->socket;
     daemon_->start({"containerd", own->argv(), {}, options.dataDir + "/logs/containerd.log"});
   }
   if (options.runtimeProxy) {
@@ -113,6 +115,9 @@ Task<void> Host::shutdown(Duration grace) {
   if (!daemon_) co_return;
   auto stopping = daemon_->stopAll(kDaemonGrace);
   co_await stopping;
+  if (ownContainerd_.empty()) co_return;
+  auto ending = awaitShims(executor_, ownContainerd_, kShimGrace);
+  co_await ending;
 }
 
 }  // namespace koord::cluster

@@ -42,23 +42,25 @@ class Host {
                                             HostOptions options);
 
   HostNode& node() { return *node_; }
-  // Ends the pods' processes, removes their cgroups, then stops what runs them.
+  // Ends the pods' processes, removes their cgroups, then stops what runs them and sees its shims off.
   Task<void> shutdown(Duration grace);
   const std::string& nodeName() const { return machine_.hostname; }
   const Machine& machine() const { return machine_; }
   const std::string& cgroupRoot() const { return cgroups_->layout().root; }
 
  private:
-  explicit Host(HostNodeLock lock) : lock_(std::move(lock)) {}
+  Host(Executor& executor, HostNodeLock lock) : executor_(executor), lock_(std::move(lock)) {}
   Result<> openRuntime(Executor& executor, const HostOptions& options);
   Result<> openContainerd(Executor& executor, const HostOptions& options);
   Result<std::string> startProxy(const HostOptions& options, const std::string& runtime);
 
+  Executor& executor_;
   HostNodeLock lock_;
   Machine machine_;
   RealCgroupFs fs_;
   std::unique_ptr<Cgroups> cgroups_;
   std::unique_ptr<Supervisor> daemon_;  // of our own containerd, and of the proxy
+  std::string ownContainerd_;           // its socket; "" without one
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<GrpcHealth> grpcHealth_;
   LoopThread volumesThread_{"volumes"};

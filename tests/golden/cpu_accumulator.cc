@@ -52,7 +52,8 @@ CpuUse useOf(const json::object& testCase) {
   return use;
 }
 
-json::object evaluate(const std::vector<CpuTopology>& topologies, const json::object& testCase) {
+json::object evaluateCpuAccumulator(const std::vector<CpuTopology>& topologies,
+                                    const json::object& testCase) {
   if (word(testCase, "op") == "topology") return topologyOutput(topologyOf(testCase));
   const auto& topology = topologies.at(static_cast<std::size_t>(whole(testCase, "topology")));
   const CpuUse use = useOf(testCase);
@@ -96,7 +97,7 @@ Checker cpuAccumulatorChecker() {
         }
         return [topologies =
                     std::move(topologies)](const json::object& testCase) -> Result<json::object> {
-          return evaluate(topologies, testCase);
+          return evaluateCpuAccumulator(topologies, testCase);
         };
       },
   };

@@ -65,7 +65,7 @@ Result<json::object> setOperations(const json::object& testCase) {
   };
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateCpuset(const json::object& testCase) {
   const std::string_view op = text(testCase, "op");
   if (op == "parse") return parse(testCase);
   if (op == "set") return setOperations(testCase);
@@ -81,7 +81,7 @@ Checker cpusetChecker() {
   return {
       .file = "cpuset",
       .inputs = {"op", "in", "a", "b", "c"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluateCpuset; },
   };
 }
 

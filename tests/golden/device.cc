@@ -134,7 +134,7 @@ Result<json::object> allocate(const json::object& testCase) {
   return out;
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateDevice(const json::object& testCase) {
   const std::string_view op = testCase.at("op").as_string();
   if (op == "request") return request(testCase);
   if (op == "memoryConvert") return memoryConvert(testCase);
@@ -148,7 +148,7 @@ Checker deviceChecker() {
   return {
       .file = "device",
       .inputs = {"op", "requests", "ratio", "bytes", "total", "device", "pods", "strategy"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluateDevice; },
   };
 }
 

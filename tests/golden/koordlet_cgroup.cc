@@ -104,7 +104,7 @@ std::optional<json::value> unchangedQuota(const json::object& testCase, std::str
   return json::value(before);
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateKoordletCgroup(const json::object& testCase) {
   const std::string_view op = text(testCase, "op");
   json::object result;
   if (op == "milliCPU") {
@@ -155,7 +155,7 @@ Checker koordletCgroupChecker() {
       // repeated.
       .inputs = {"op", "milliCPU", "text", "driver", "base", "kubeQoS", "uid", "containerID",
                  "resource", "v2", "value", "before", "condition", "old", "new"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluateKoordletCgroup; },
       .oracles = {{"idOfContainerID", idOfContainerId}, {"unchangedQuota", unchangedQuota}},
   };
 }

@@ -91,7 +91,7 @@ Result<json::object> chosenCpuset(const json::object& testCase) {
   return json::object{{"valuesWrittenInOrder", std::move(written)}};
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateKoordletCpusuppress(const json::object& testCase) {
   const std::string_view op = testCase.at("op").as_string();
   if (op == "budget") return budget(testCase);
   if (op == "cfsQuota") return quota(testCase);
@@ -108,11 +108,12 @@ Result<json::object> evaluate(const json::object& testCase) {
 }  // namespace
 
 Checker koordletCpuSuppressChecker() {
-  return {"koordlet_cpusuppress",
-          {"op", "node", "nodeUsage", "pods", "hostApps", "thresholdPercent", "minPercent",
-           "budgetMilliCPU", "currentQuota", "nodeCPUs", "processors_cpu_core_numa_socket",
-           "oldCPUSet", "topologyAnnotations", "wanted"},
-          [](const json::array&) -> Result<Evaluate> { return Evaluate(evaluate); }};
+  return {
+      "koordlet_cpusuppress",
+      {"op", "node", "nodeUsage", "pods", "hostApps", "thresholdPercent", "minPercent",
+       "budgetMilliCPU", "currentQuota", "nodeCPUs", "processors_cpu_core_numa_socket", "oldCPUSet",
+       "topologyAnnotations", "wanted"},
+      [](const json::array&) -> Result<Evaluate> { return Evaluate(evaluateKoordletCpusuppress); }};
 }
 
 }  // namespace koord::golden

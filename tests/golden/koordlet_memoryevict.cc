@@ -23,7 +23,7 @@ json::object amounts(const koordlet::Amounts& amounts) {
   return result;
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateKoordletMemoryevict(const json::object& testCase) {
   const auto strategy = api::decode<api::ResourceThresholdStrategy>(testCase.at("strategy"));
   const auto node = api::decode<api::Node>(json::object{{"status", testCase.at("node")}});
   if (!strategy) return fail(strategy.error());
@@ -62,7 +62,7 @@ Checker koordletMemoryEvictChecker() {
   return {
       .file = "koordlet_memoryevict",
       .inputs = {"node", "nodeMemoryUsedBytes", "pods", "strategy"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluateKoordletMemoryevict; },
   };
 }
 

@@ -153,7 +153,7 @@ Result<json::object> aggregates(const json::object& testCase) {
                         {"count", result.count}}}};
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateKoordletPredict(const json::object& testCase) {
   const auto& op = testCase.at("op").as_string();
   if (op == "histogram") return histogram(testCase);
   if (op == "podReclaimable") return podReclaimable(testCase);
@@ -169,7 +169,7 @@ Checker koordletPredictChecker() {
       .inputs = {"coldStartHours", "cpuHalfLife", "halfLifeSeconds", "memoryHalfLife", "op",
                  "options", "points", "predictor", "safetyMarginPercent", "sampleTime", "samples",
                  "start"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluateKoordletPredict; },
   };
 }
 

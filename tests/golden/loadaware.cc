@@ -109,7 +109,7 @@ Result<json::object> onNode(const json::object& testCase) {
   return out;
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateLoadaware(const json::object& testCase) {
   const std::string_view op = testCase.at("op").as_string();
   if (op == "estimatePod") return estimatePod(testCase);
   if (op == "node") return onNode(testCase);
@@ -123,7 +123,7 @@ Checker loadawareChecker() {
       .file = "loadaware",
       .inputs = {"op", "args", "assignedPods", "node", "nodeMetric", "nodeMetricUpdatedSecondsAgo",
                  "pod", "allowCustomizeEstimation", "estimatedScalingFactors"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluateLoadaware; },
   };
 }
 

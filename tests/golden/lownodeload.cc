@@ -106,7 +106,7 @@ json::array orderOn(const PoolLoad& load, const NodeLoad& node) {
   return names;
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateLownodeload(const json::object& testCase) {
   const WallTime now = VirtualLoop().wallNow();
   Given given;
   for (const auto& node : testCase.at("nodes").as_array())
@@ -156,7 +156,7 @@ Checker lownodeloadChecker() {
   return {
       .file = "lownodeload",
       .inputs = {"nodeFit", "nodeMetricExpirationSeconds", "nodes", "numberOfNodes", "pool"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluateLownodeload; },
   };
 }
 

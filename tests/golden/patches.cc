@@ -22,7 +22,7 @@ json::object outcome(const json::object& testCase, std::string_view name,
   return out;
 }
 
-Result<json::object> evaluate(const api::SchemaSet& types, const json::object& testCase) {
+Result<json::object> evaluatePatches(const api::SchemaSet& types, const json::object& testCase) {
   const std::string_view op = testCase.at("op").as_string();
   const auto& original = testCase.at("original");
   if (op == "merge")
@@ -59,7 +59,7 @@ Checker patchesChecker() {
       .inputs = {"op", "kind", "original", "modified", "current"},
       .open = [](const json::array&) -> Result<Evaluate> {
         auto types = std::make_shared<const api::SchemaSet>(api::builtinTypes());
-        return [types](const json::object& testCase) { return evaluate(*types, testCase); };
+        return [types](const json::object& testCase) { return evaluatePatches(*types, testCase); };
       },
   };
 }

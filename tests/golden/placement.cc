@@ -16,7 +16,7 @@ void addNamespace(Scene& scene, const char* name, const char* team) {
 }
 
 // Every plugin that the recorded output names.
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluatePlacement(const json::object& testCase) {
   static const Registry registry = makeRegistry();
   json::object out;
   for (const auto& recorded : testCase.at("out").as_object()) {
@@ -46,7 +46,7 @@ Checker placementChecker() {
   return {
       .file = "placement",
       .inputs = {"existingPods", "nodes", "pod"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluatePlacement; },
   };
 }
 

@@ -51,7 +51,7 @@ json::object outputs(const json::object& testCase, const api::Pod& pod) {
   return useStatus && useStatus->as_bool() ? resizeOutputs(pod) : specOutputs(pod);
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluatePodrequests(const json::object& testCase) {
   const auto pod = api::decode<api::Pod>(testCase.at("pod"));
   if (!pod) return fail(pod.error());
   return outputs(testCase, *pod);
@@ -98,7 +98,7 @@ Checker podrequestsChecker() {
   return {
       .file = "podrequests",
       .inputs = {"pod", "useStatusResources"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluatePodrequests; },
       .oracles = {{"output of the pod as written", outputOfPodAsWritten}},
   };
 }

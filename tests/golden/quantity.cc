@@ -113,7 +113,7 @@ json::object make(const json::object& testCase) {
   };
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateQuantity(const json::object& testCase) {
   const std::string_view op = text(testCase, "op");
   if (op == "parse") return parse(testCase);
   if (op == "arith") return arith(testCase);
@@ -127,7 +127,7 @@ Checker quantityChecker() {
   return {
       .file = "quantity",
       .inputs = {"op", "in", "a", "b", "mulBy", "v", "format"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluateQuantity; },
       .oracles = quantityOracles(),
   };
 }

@@ -148,7 +148,7 @@ Result<json::object> wholeTree(const json::object& testCase) {
   return json::object{{"out", std::move(out)}};
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateQuotaRuntime(const json::object& testCase) {
   return testCase.at("op") == "tree" ? wholeTree(testCase) : redistribution(testCase);
 }
 
@@ -157,7 +157,7 @@ Result<json::object> evaluate(const json::object& testCase) {
 Checker quotaRuntimeChecker() {
   return {"quota_runtime",
           {"op", "quotas", "total", "pods", "scaleMinQuota", "guaranteeUsage"},
-          [](const json::array&) -> Result<Evaluate> { return Evaluate(evaluate); },
+          [](const json::array&) -> Result<Evaluate> { return Evaluate(evaluateQuotaRuntime); },
           quotaOracles()};
 }
 

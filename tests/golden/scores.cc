@@ -79,7 +79,7 @@ json::object brokenLinear(const json::object& testCase) {
   return {{"out", std::move(out)}};
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateScores(const json::object& testCase) {
   const std::string_view op = testCase.at("op").as_string();
   if (op == "resources") return resources(testCase);
   if (op == "imageLocality") return imageLocality(testCase);
@@ -95,7 +95,7 @@ Checker scoresChecker() {
       .file = "scores",
       .inputs = {"op", "existingPods", "nodes", "pod", "resources", "shape", "in", "max", "reverse",
                  "scores"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluateScores; },
   };
 }
 

@@ -120,7 +120,7 @@ Result<json::object> preferredTerms(const json::object& testCase) {
                                         })}};
 }
 
-Result<json::object> evaluate(const json::object& testCase) {
+Result<json::object> evaluateSelectors(const json::object& testCase) {
   const std::string_view op = testCase.at("op").as_string();
   if (op == "labelString")
     return labelOutcome(testCase,
@@ -139,7 +139,7 @@ Checker selectorsChecker() {
   return {
       .file = "selectors",
       .inputs = {"op", "selector", "terms", "spec"},
-      .open = [](const json::array&) -> Result<Evaluate> { return evaluate; },
+      .open = [](const json::array&) -> Result<Evaluate> { return evaluateSelectors; },
   };
 }
 

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_set>
 
+#include "descheduler/plugins/kubernetes/spread_index.h"
 #include "descheduler/rules/node_fit.h"
 #include "descheduler/rules/pod_order.h"
 
@@ -20,6 +22,7 @@ struct TopologySpread::Constraint {
   PodPtr pod;  // whose node affinity and tolerations say which nodes count
   bool honorsAffinity = true;
   bool honorsTaints = false;
+  std::string choice;  // of nodes: nodeChoice
 
   bool counts(const api::Node& node, const NodeDemand& demand) const {
     return node.metadata.labels.contains(topologyKey) &&
@@ -29,9 +32,35 @@ struct TopologySpread::Constraint {
 };
 
 struct TopologySpread::Domain {
-  std::string value;
-  std::vector<PodPtr> pods;  // the last ones leave first
-  Nodes nodes;               // that count
+  std::vector<PodPtr> pods;                             // the last ones leave first
+  const std::vector<std::uint32_t>* counted = nullptr;  // nodes
+};
+
+// The nodes of one cycle, as constraints see them.
+class TopologySpread::Cycle {
+ public:
+  explicit Cycle(const Nodes& nodes) : nodes_(nodes) {}
+
+  // Pods that the constraint counts, by domain. Good until it is asked again.
+  std::vector<Domain> domainsOf(const Constraint& constraint, const std::vector<Placed>& pods,
+                                PodsByLabel& byLabel);
+  // Those of the domains' nodes that count.
+  void addNodes(const Domain& domain, Nodes& nodes) const {
+    for (const std::uint32_t node : *domain.counted) nodes.push_back(nodes_[node]);
+  }
+
+ private:
+  const Topology& topologyOf(const std::string& key) {
+    const auto at = topologies_.find(key);
+    return at != topologies_.end() ? at->second
+                                   : topologies_.emplace(key, Topology(nodes_, key)).first->second;
+  }
+  const CountedNodes& countedBy(const Constraint& constraint, const Topology& topology);
+
+  const Nodes& nodes_;
+  std::map<std::string, Topology> topologies_;
+  // By topology key and choice of nodes; nearly all pods choose alike.
+  std::map<std::pair<std::string, std::string>, CountedNodes> counted_;
 };
 
 TopologySpread::Args TopologySpread::Args::read(Fields& args) {
@@ -105,12 +134,13 @@ std::vector<TopologySpread::Constraint> TopologySpread::constraintsOf(
       if (!selector) continue;
       const bool affinity = given.nodeAffinityPolicy.value_or("Honor") == "Honor";
       const bool taints = given.nodeTaintsPolicy.value_or("Ignore") == "Honor";
-      auto key =
-          fmt::format("{} {} {} {} {} {}", given.topologyKey, given.maxSkew, selector->toString(),
-                      affinity, taints, nodeChoice(pod, affinity, taints));
+      std::string choice =
+          fmt::format("{} {} {}", affinity, taints, nodeChoice(pod, affinity, taints));
+      auto key = fmt::format("{} {} {} {}", given.topologyKey, given.maxSkew, selector->toString(),
+                             choice);
       distinct.try_emplace(std::move(key),
                            Constraint{given.maxSkew, given.topologyKey, *std::move(selector),
-                                      placed.pod, affinity, taints});
+                                      placed.pod, affinity, taints, std::move(choice)});
     }
   }
   std::vector<Constraint> constraints;
@@ -118,32 +148,40 @@ std::vector<TopologySpread::Constraint> TopologySpread::constraintsOf(
   return constraints;
 }
 
-std::vector<TopologySpread::Domain> TopologySpread::domainsOf(const Constraint& constraint,
-                                                              const std::vector<Placed>& pods,
-                                                              const Nodes& nodes) {
-  std::map<std::string, Domain> byValue;
+const CountedNodes& TopologySpread::Cycle::countedBy(const Constraint& constraint,
+                                                     const Topology& topology) {
+  constexpr std::size_t kMost = 64;  // those with affinity of their own must not pile up
+  std::pair key(constraint.topologyKey, constraint.choice);
+  if (const auto known = counted_.find(key); known != counted_.end()) return known->second;
+  if (counted_.size() >= kMost) counted_.clear();
+  CountedNodes& counted = counted_[std::move(key)];
+  counted.resize(topology.values.size());
   const NodeDemand demand(*constraint.pod);
-  for (const NodeView& node : nodes)
-    if (constraint.counts(*node.node, demand))
-      byValue[*api::findIn(node.node->metadata.labels, constraint.topologyKey)].nodes.push_back(
-          node);
-  for (const Placed& placed : pods) {
-    const auto* value = api::findIn(placed.node->node->metadata.labels, constraint.topologyKey);
-    if (!value || placed.pod->facts.is(PodFacts::Terminating) ||
-        !constraint.selector.matches(placed.pod->metadata.labels))
-      continue;
-    byValue[*value].pods.push_back(placed.pod);
-  }
-  std::vector<Domain> domains;
-  for (auto& [value, domain] : byValue) {
-    domain.value = value;
-    std::ranges::stable_sort(domain.pods, [&](const PodPtr& a, const PodPtr& b) {
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+    if (constraint.counts(*nodes_[i].node, demand)) counted[topology.domainOf[i]].push_back(i);
+  return counted;
+}
+
+std::vector<TopologySpread::Domain> TopologySpread::Cycle::domainsOf(
+    const Constraint& constraint, const std::vector<Placed>& pods, PodsByLabel& byLabel) {
+  const Topology& topology = topologyOf(constraint.topologyKey);
+  const CountedNodes& counted = countedBy(constraint, topology);
+  std::vector<Domain> domains(topology.values.size());
+  for (std::size_t i = 0; i < domains.size(); ++i) domains[i].counted = &counted[i];
+  byLabel.forEach(constraint.selector, [&](std::uint32_t i) {
+    const std::uint32_t domain = topology.domainOf[pods[i].node];
+    if (domain != Topology::kNone && !pods[i].pod->facts.is(PodFacts::Terminating))
+      domains[domain].pods.push_back(pods[i].pod);
+  });
+  std::erase_if(
+      domains, [](const Domain& domain) { return domain.counted->empty() && domain.pods.empty(); });
+  for (Domain& domain : domains) {
+    std::ranges::stable_sort(domain.pods, [](const PodPtr& a, const PodPtr& b) {
       const int rankA = leavingRank(*a, true);
       const int rankB = leavingRank(*b, true);
       if (rankA != rankB) return rankA < rankB;
       return comparePriority(a->facts, b->facts) > 0;
     });
-    domains.push_back(std::move(domain));
   }
   std::ranges::stable_sort(domains, {}, [](const Domain& domain) { return domain.pods.size(); });
   return domains;
@@ -162,17 +200,14 @@ std::size_t TopologySpread::take(Domain& from, std::size_t count, const Nodes& b
 }
 
 void TopologySpread::balanceDomains(const Constraint& constraint, std::vector<Domain> domains,
-                                    std::vector<PodPtr>& leaving) const {
+                                    const Cycle& cycle, std::vector<PodPtr>& leaving) const {
   if (domains.size() < 2) return;
   double sum = 0;
   for (const Domain& domain : domains) sum += static_cast<double>(domain.pods.size());
   const double average = sum / static_cast<double>(domains.size());
   std::vector<double> size;
-  Nodes below;
-  for (const Domain& domain : domains) {
-    size.push_back(static_cast<double>(domain.pods.size()));
-    if (size.back() < average) below.insert(below.end(), domain.nodes.begin(), domain.nodes.end());
-  }
+  for (const Domain& domain : domains) size.push_back(static_cast<double>(domain.pods.size()));
+  std::optional<Nodes> below;  // the average, at first; nearly nobody has to leave
   const auto maxSkew = static_cast<double>(constraint.maxSkew);
   std::size_t i = 0;
   std::size_t j = domains.size() - 1;
@@ -188,8 +223,13 @@ void TopologySpread::balanceDomains(const Constraint& constraint, std::vector<Do
       ++i;
       continue;
     }
+    if (!below) {
+      below.emplace();
+      for (const Domain& domain : domains)
+        if (static_cast<double>(domain.pods.size()) < average) cycle.addNodes(domain, *below);
+    }
     const auto taken =
-        static_cast<double>(take(domains[j], static_cast<std::size_t>(move), below, leaving));
+        static_cast<double>(take(domains[j], static_cast<std::size_t>(move), *below, leaving));
     size[j] -= taken;
     size[i] += taken;
     if (taken < move) --j;  // nothing else of it can leave
@@ -204,15 +244,19 @@ Task<Result<>> TopologySpread::balance(const Nodes& nodes) {
         spread.insert(entry.pod->metadata.namespace_);
   if (spread.empty()) co_return Result<>{};
   std::map<std::string, std::vector<Placed>, std::less<>> byNamespace;
-  for (const NodeView& node : nodes)
-    for (const auto& entry : node.pods->entries)
+  for (std::uint32_t node = 0; node < nodes.size(); ++node)
+    for (const auto& entry : nodes[node].pods->entries)
       if (!entry.facts.is(PodFacts::Terminal) && spread.contains(entry.pod->metadata.namespace_) &&
           args_.scope.covers(*entry.pod) && mayGo(*entry.pod))
-        byNamespace[entry.pod->metadata.namespace_].push_back({entry.pod, &node});
+        byNamespace[entry.pod->metadata.namespace_].push_back({entry.pod, node});
+  Cycle cycle(nodes);
   std::vector<PodPtr> leaving;
-  for (const auto& [namespace_, pods] : byNamespace)
+  for (const auto& [namespace_, pods] : byNamespace) {
+    PodsByLabel byLabel;
+    for (const Placed& placed : pods) byLabel.add(*placed.pod);
     for (const Constraint& constraint : constraintsOf(pods))
-      balanceDomains(constraint, domainsOf(constraint, pods, nodes), leaving);
+      balanceDomains(constraint, cycle.domainsOf(constraint, pods, byLabel), cycle, leaving);
+  }
   std::set<const Pod*> seen;  // several constraints may want the same pod to leave
   std::erase_if(leaving, [&](const PodPtr& pod) { return !seen.insert(pod.get()).second; });
   auto task = evictAll(std::move(leaving));

@@ -33,14 +33,13 @@ class TopologySpread final : public PluginBase, public BalancePlugin {
  private:
   struct Constraint;
   struct Domain;
+  class Cycle;
   struct Placed {
     PodPtr pod;
-    const NodeView* node = nullptr;
+    std::uint32_t node = 0;  // its position
   };
   std::vector<Constraint> constraintsOf(const std::vector<Placed>& pods) const;
-  std::vector<Domain> domainsOf(const Constraint& constraint, const std::vector<Placed>& pods,
-                                const Nodes& nodes);
-  void balanceDomains(const Constraint& constraint, std::vector<Domain> domains,
+  void balanceDomains(const Constraint& constraint, std::vector<Domain> domains, const Cycle& cycle,
                       std::vector<PodPtr>& leaving) const;
   // Takes at most `count` from the back, those that can leave.
   std::size_t take(Domain& from, std::size_t count, const Nodes& below,

@@ -1,0 +1,58 @@
+#pragma once
+
+// What spread constraints ask about the nodes and pods of a cycle, answered without a look at all of them for each
+// constraint: there may be as many constraints as workloads.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "api/selector.h"
+#include "descheduler/framework/nodes.h"
+
+namespace koord::descheduler {
+
+// The domains of a topology key. Nodes and domains are named by their positions.
+struct Topology {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  Topology(const Nodes& nodes, const std::string& key);
+
+  std::vector<std::string_view> values;  // of the domains, sorted
+  std::vector<std::uint32_t> domainOf;   // by node; kNone: it lacks the label
+};
+
+// The nodes of each domain that some constraint counts.
+using CountedNodes = std::vector<std::vector<std::uint32_t>>;
+
+// Pods of one namespace, found by labels. The pods must outlive it.
+class PodsByLabel {
+ public:
+  void add(const Pod& pod) { pods_.push_back(&pod); }
+  // Calls fn(position) for each pod that matches, in the order they were added in.
+  template <class F>
+  void forEach(const api::Selector& selector, F&& fn) {
+    if (const List* few = fewest(selector)) {
+      for (const std::uint32_t i : *few)
+        if (selector.matches(pods_[i]->metadata.labels)) fn(i);
+      return;
+    }
+    for (std::uint32_t i = 0; i < pods_.size(); ++i)
+      if (selector.matches(pods_[i]->metadata.labels)) fn(i);
+  }
+
+ private:
+  using List = std::vector<std::uint32_t>;
+  using ByValue = std::unordered_map<std::string_view, List>;
+  // The shortest list that has all the pods; nullptr where no label has to have one certain value.
+  const List* fewest(const api::Selector& selector);
+  const ByValue& byValue(const std::string& key);
+
+  std::vector<const Pod*> pods_;
+  std::unordered_map<std::string, ByValue> byKey_;
+};
+
+}  // namespace koord::descheduler

@@ -164,7 +164,7 @@ TEST(WholeNuma, preemption_frees_cpus) {
 // --- With reservations.
 
 struct Reserving : NumaWorld {
-  Reserving() : NumaWorld({}, testing::kWithNuma) {}
+  explicit Reserving(const std::string& yaml = testing::kWithNuma) : NumaWorld({}, yaml) {}
   void reserve(testing::ReservationBuilder reservation, const std::string& status) {
     reservation.label(std::string(model::kLabelQos), "LSR");
     reservation.annotation(std::string(model::kAnnotationResourceStatus), status);
@@ -185,6 +185,22 @@ TEST(WholeNuma, an_owner_gets_the_cpus_of_its_reservation) {
   EXPECT_EQ(f.place(owner("web", "2")), R"({"cpuset":"4-5"})");
   EXPECT_EQ(f.place(owner("web2", "2")), R"({"cpuset":"6-7"})");
   f.expectSound();
+}
+
+TEST(WholeNuma, the_one_owner_of_a_reservation_gets_its_cpus_whichever_plugin_comes_first) {
+  std::string yaml = testing::kWithNuma;
+  const std::string order = "reserve: {enabled: [{name: NodeNUMAResource}, {name: Reservation}]}";
+  yaml.replace(yaml.find(order), order.size(),
+               "reserve: {enabled: [{name: Reservation}, {name: NodeNUMAResource}]}");
+  for (const std::string& each : {std::string(testing::kWithNuma), yaml}) {
+    Reserving f(each);
+    f.machine("a");
+    f.reserve(aReservation("r").request("cpu", "4").policy("Restricted").once(),
+              R"({"cpuset":"4-7"})");
+    EXPECT_EQ(f.place(owner("web", "4")), R"({"cpuset":"4-7"})");
+    EXPECT_EQ(f.place(owner("web2", "2")), R"({"cpuset":"8-9"})");
+    f.expectSound();
+  }
 }
 
 TEST(WholeNuma, nobody_else_gets_the_cpus_of_a_reservation) {

@@ -75,6 +75,8 @@ const ReservationEntry* ReservationPlugin::nominate(const PodInfo& pod, NodeId n
 
 std::string ReservationPlugin::nominationOf(const PodInfo& pod, NodeId node, bool counted) const {
   if (book_.isReservePod(pod)) return "";
+  if (counted)
+    if (std::string own = reservationOf(pod.uid()); !own.empty()) return own;
   const ReservationEntry* reservation = nominate(pod, node, counted);
   return reservation ? reservation->uid() : "";
 }

@@ -51,6 +51,7 @@ class ReservationScoreOffer {
 class ReservationsOffer {
  public:
   virtual ~ReservationsOffer() = default;
+  // The one that the pod uses already is among them.
   virtual std::vector<ReservationOnNode> matchedReservations(const PodInfo& pod,
                                                              NodeId node) const = 0;
   // All that are placed on the node and do not match.

@@ -217,10 +217,21 @@ std::vector<EventRegistration> ReservationPlugin::eventsToRegister() const {
            std::string(KindOf<api::Reservation>::value.customResource), onReservation}};
 }
 
+// Those that match, and the one that it uses already: it may take no other owner any more.
+ReservationMatcher::Matched ReservationPlugin::openTo(const PodInfo& pod, NodeId node) const {
+  ReservationMatcher::Matched open = matcher_.matchedOn(matcher_.of(pod), node);
+  const std::string own = reservationOf(pod.uid());
+  if (own.empty()) return open;
+  for (const ReservationPtr& reservation : book_.on(node))
+    if (reservation->uid() == own && std::ranges::find(open, reservation.get()) == open.end())
+      open.push_back(reservation.get());
+  return open;
+}
+
 std::vector<ReservationOnNode> ReservationPlugin::matchedReservations(const PodInfo& pod,
                                                                       NodeId node) const {
   std::vector<ReservationOnNode> matched;
-  for (const ReservationEntry* reservation : matcher_.matchedOn(matcher_.of(pod), node))
+  for (const ReservationEntry* reservation : openTo(pod, node))
     matched.push_back(shownTo(*reservation));
   return matched;
 }
@@ -228,7 +239,7 @@ std::vector<ReservationOnNode> ReservationPlugin::matchedReservations(const PodI
 std::vector<ReservationOnNode> ReservationPlugin::otherReservations(const PodInfo& pod,
                                                                     NodeId node) const {
   std::vector<ReservationOnNode> others;
-  const auto matched = matcher_.matchedOn(matcher_.of(pod), node);
+  const auto matched = openTo(pod, node);
   for (const ReservationPtr& reservation : book_.on(node))
     if (std::ranges::find(matched, reservation.get()) == matched.end())
       others.push_back(shownTo(*reservation));

@@ -117,6 +117,7 @@ class ReservationPlugin final : public Plugin,
 
   // plugin.cc
   bool addTakeable(const PodInfo& pod, NodeId node, NodeCredit& credit) const;
+  ReservationMatcher::Matched openTo(const PodInfo& pod, NodeId node) const;
 
   // nominate.cc
   // The reservation of the node that the pod is to use; nullptr: none.

@@ -440,6 +440,22 @@ TEST_F(Reservations, another_plugin_may_say_that_one_does_not_fit) {
   EXPECT_EQ(other.plugin->reservationOf("uid-default-s"), "uid-r3");
 }
 
+TEST_F(Reservations, the_only_owner_of_one_still_finds_it) {
+  node("n", "32");
+  set(forWeb("r", "4").once().on("n"));
+  EXPECT_EQ(schedule(webPod("p", "2")), "n in r");
+  const PodInfo& owner = *cluster().findPod("uid-default-p")->info;
+  const PodPtr other = world.pod(webPod("q", "2"));
+  ASSERT_EQ(plugin->matchedReservations(owner, 0).size(), 1u);
+  EXPECT_EQ(plugin->matchedReservations(owner, 0)[0].owners,
+            std::vector<std::string>{"uid-default-p"});
+  EXPECT_TRUE(plugin->otherReservations(owner, 0).empty());
+  EXPECT_EQ(plugin->nominationOf(owner, 0, true), "uid-r");
+  EXPECT_TRUE(plugin->matchedReservations(*other, 0).empty());
+  EXPECT_EQ(plugin->otherReservations(*other, 0).size(), 1u);
+  EXPECT_EQ(plugin->nominationOf(*other, 0, false), "");
+}
+
 TEST_F(Reservations, drift_is_told_with_both_values) {
   node("n", "32");
   set(forWeb("r", "16").on("n"));

@@ -184,6 +184,19 @@ TEST(ReservePod, asks_for_what_was_recorded_once_it_is_placed) {
   EXPECT_EQ(pod->spec.containers.back().name, "__internal_fake_container__");
 }
 
+TEST(ReservePod, holds_nothing_that_only_its_template_says) {
+  const std::string key(model::kAnnotationResourceStatus), other(model::kAnnotationDeviceAllocated);
+  auto reservation = aReservation("r").request("cpu", "2").annotation(other, "own");
+  reservation.templateMetadata()["annotations"] =
+      json::object{{key, "of a pod"}, {other, "of a pod"}, {"x", "y"}};
+  EXPECT_EQ((*makeReservePod(*reservation.build()))->metadata.annotations.at(key), "of a pod")
+      << "what it asks for again, perhaps";
+  const auto pod = *makeReservePod(*reservation.on("n").build());
+  EXPECT_FALSE(pod->metadata.annotations.contains(key));
+  EXPECT_EQ(pod->metadata.annotations.at(other), "own");
+  EXPECT_EQ(pod->metadata.annotations.at("x"), "y");
+}
+
 TEST(ReservationLife, ends_by_expires_where_it_is_given_and_else_by_ttl) {
   auto reservation = aReservation("r");
   auto& object = reservation.object();

@@ -81,6 +81,8 @@ Result<std::shared_ptr<const api::Pod>> makeReservePod(const api::Reservation& r
   pod->metadata.name = uid;
   pod->metadata.uid = uid;
   pod->metadata.resourceVersion = reservation.metadata.resourceVersion;
+  if (!reservation.status.nodeName.empty())
+    for (const std::string_view key : kHoldings) pod->metadata.annotations.erase(key);
   overlay(pod->metadata.labels, reservation.metadata.labels);
   overlay(pod->metadata.annotations, reservation.metadata.annotations);
   api::StringMap& annotations = pod->metadata.annotations;

@@ -1,5 +1,7 @@
 #include "scheduler/plugins/reservation/unit_kind.h"
 
+#include <algorithm>
+
 #include "api/codec.h"
 #include "base/log.h"
 #include "kube/client.h"
@@ -14,11 +16,32 @@ namespace koord::scheduler {
 namespace {
 
 constexpr const char* kNotActive = "reservation is not active";
+constexpr const char* kHoldsOthers = "reservation has been given other CPUs or devices meanwhile";
 constexpr int kWriteAttempts = 5;
 
 bool mayHelpAgain(ErrorCode code) {
   return code == ErrorCode::Internal || code == ErrorCode::Unavailable ||
          code == ErrorCode::TooManyRequests || code == ErrorCode::Timeout;
+}
+
+std::string_view textIn(const api::StringMap& annotations, std::string_view key) {
+  const std::string* text = api::findIn(annotations, key);
+  return text ? std::string_view(*text) : std::string_view();
+}
+
+// How annotations differ from what is to be held.
+json::object differences(const api::StringMap& now, const api::StringMap& wanted) {
+  json::object changed;
+  for (const auto& [key, text] : wanted)
+    if (textIn(now, key) != text) changed.emplace(key, text);
+  for (const std::string_view key : kHoldings)
+    if (now.contains(key) && !wanted.contains(key)) changed.emplace(key, nullptr);
+  return changed;
+}
+
+bool holdsTheSame(const api::StringMap& now, const api::StringMap& wanted) {
+  return std::ranges::all_of(
+      kHoldings, [&](std::string_view key) { return textIn(now, key) == textIn(wanted, key); });
 }
 
 // What is held for owners from now on.
@@ -123,7 +146,25 @@ Task<Result<>> ReservationKind::write(Object current, json::object status) {
   co_return Result<>{};
 }
 
-Task<Result<>> ReservationKind::changeStatus(std::string name, std::string uid, Change change) {
+// Of the version that was looked at, so that what is written next rests on it.
+Task<Result<ReservationKind::Object>> ReservationKind::writeAnnotations(Object current,
+                                                                        json::object annotations) {
+  if (!api_) co_return fail(ErrorCode::Unavailable, "there is no API to write annotations with");
+  json::object metadata{{"uid", current->metadata.uid}, {"annotations", std::move(annotations)}};
+  if (!current->metadata.resourceVersion.empty())
+    metadata["resourceVersion"] = current->metadata.resourceVersion;
+  json::object patch{{"metadata", std::move(metadata)}};
+  auto call = kube::mergePatch(*api_, api::Reservation::kType, api::keyOf(current->metadata),
+                               std::move(patch));
+  const Result<json::value> reply = co_await call;
+  if (!reply) co_return fail(Error(reply.error()));
+  auto read = api::decode<api::Reservation>(*reply);
+  if (!read) co_return fail(std::move(read.error()));
+  co_return std::make_shared<const api::Reservation>(*std::move(read));
+}
+
+Task<Result<>> ReservationKind::changeStatus(std::string name, std::string uid, Change change,
+                                             Preparation preparation) {
   Object current = known(name, uid);
   Duration wait = std::chrono::milliseconds(10);
   for (int attempt = 1;; ++attempt) {
@@ -137,8 +178,20 @@ Task<Result<>> ReservationKind::changeStatus(std::string name, std::string uid, 
     Result<std::optional<json::object>> status = change(*current);
     if (!status) co_return fail(std::move(status.error()));
     if (!*status) co_return Result<>{};
-    auto writing = write(current, **std::move(status));
-    const Result<> written = co_await writing;
+    Result<> written;
+    json::object lacking = preparation ? preparation(*current) : json::object();
+    if (!lacking.empty()) {
+      auto preparing = writeAnnotations(current, std::move(lacking));
+      Result<Object> prepared = co_await preparing;
+      if (prepared)
+        current = *std::move(prepared);
+      else
+        written = fail(std::move(prepared.error()));
+    }
+    if (written) {
+      auto writing = write(current, **std::move(status));
+      written = co_await writing;
+    }
     if (written) co_return Result<>{};
     const ErrorCode code = written.error().code;
     if (attempt == kWriteAttempts || (code != ErrorCode::Conflict && !mayHelpAgain(code)))
@@ -150,29 +203,35 @@ Task<Result<>> ReservationKind::changeStatus(std::string name, std::string uid, 
   }
 }
 
+// Annotations and status cannot be written at once. The annotations come first, and the status is written of
+// just the version that has them: a crash in between leaves a Reservation that waits, and whoever places it
+// next, on whichever node, first takes away what it does not hold there. Two leaders, one after the other,
+// cannot mix what they have chosen.
 Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringMap annotations) {
   auto pod = std::make_shared<api::Pod>(*unit->pod);
   for (const auto& [key, value] : annotations)
     pod->metadata.annotations.insert_or_assign(key, value);
-  if (!annotations.empty()) {
-    auto annotating = annotate(unit, std::move(annotations));
-    const Result<> annotated = co_await annotating;
-    if (!annotated) co_return fail(Error(annotated.error()));
-  }
-  Change change = [this, pod, node](
+  Preparation preparation = [annotations](const api::Reservation& reservation) {
+    return differences(reservation.metadata.annotations, annotations);
+  };
+  Change change = [this, pod, node, annotations](
                       const api::Reservation& reservation) -> Result<std::optional<json::object>> {
     if (isReservationTerminal(reservation)) return fail(ErrorCode::Conflict, kNotActive);
     if (isReservationAvailable(reservation)) {
-      if (reservation.status.nodeName == node) return std::optional<json::object>();
-      return fail(ErrorCode::Conflict,
-                  "reservation is on node " + reservation.status.nodeName + " already");
+      if (reservation.status.nodeName != node)
+        return fail(ErrorCode::Conflict,
+                    "reservation is on node " + reservation.status.nodeName + " already");
+      if (!holdsTheSame(reservation.metadata.annotations, annotations))
+        return fail(ErrorCode::Conflict, kHoldsOthers);
+      return std::optional<json::object>();
     }
     auto allocatable = allocatableOf(reservation, *pod);
     if (!allocatable) return fail(std::move(allocatable.error()));
     return std::optional<json::object>(
         availableStatus(reservation, node, *std::move(allocatable), executor_.wallNow()));
   };
-  auto changing = changeStatus(reservationNameOf(*unit->pod), unit->uid(), std::move(change));
+  auto changing = changeStatus(reservationNameOf(*unit->pod), unit->uid(), std::move(change),
+                               std::move(preparation));
   Result<> changed = co_await changing;
   co_return changed;
 }

@@ -23,20 +23,26 @@ class ReservationKind final : public UnitKind {
   Task<Result<>> annotate(PodPtr unit, api::StringMap annotations) override;
   Task<bool> evict(PodPtr unit, PodPtr preemptor) override;
 
-  // Makes the Reservation available on the node; an error when it is over or gone.
+  // Makes the Reservation available on the node, holding what the annotations say and nothing else; an error
+  // when it is over or gone, or holds something else already.
   Task<Result<>> bind(PodPtr unit, std::string node, api::StringMap annotations);
 
   // Changes the status of a Reservation. `change` is asked what to write, given the object as it is
   // now, and returns nothing when nothing is to be written; it is asked again with a newer object
   // when somebody else was faster. It must not suspend.
   using Change = std::function<Result<std::optional<json::object>>(const api::Reservation&)>;
-  Task<Result<>> changeStatus(std::string name, std::string uid, Change change);
+  // What annotations lack before the status can be written; null takes one away.
+  using Preparation = std::function<json::object(const api::Reservation&)>;
+  Task<Result<>> changeStatus(std::string name, std::string uid, Change change,
+                              Preparation preparation = nullptr);
 
  private:
   using Object = std::shared_ptr<const api::Reservation>;
   // nullptr when it is gone.
   Task<Result<Object>> fetch(std::string name, std::string uid);
   Task<Result<>> write(Object current, json::object status);
+  // The object that comes of it.
+  Task<Result<Object>> writeAnnotations(Object current, json::object annotations);
   Object known(const std::string& name, const std::string& uid) const;
 
   kube::Api* api_;

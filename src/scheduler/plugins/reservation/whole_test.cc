@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "scheduler/core/scheduler_fixture.h"
+#include "scheduler/plugins/nodenumaresource/numa_builders.h"
+#include "scheduler/plugins/nodenumaresource/numa_table.h"
 #include "scheduler/plugins/reservation/fixture.h"
 #include "scheduler/plugins/reservation/reservation_object.h"
 
@@ -46,13 +48,22 @@ SchedulerConfiguration withReservations(const std::string& args = "") {
   return *std::move(configuration);
 }
 
+// Pods and reservations are given room on NUMA nodes, where a node has the policy for it.
+SchedulerConfiguration withNumaNodes() {
+  std::string yaml = testing::kWithReservations;
+  yaml.replace(yaml.find("{name: Reservation}"), 0, "{name: NodeNUMAResource}, ");
+  return parseConfiguration(yaml).value();
+}
+
 struct Whole : testing::SchedulerFixture {
   std::map<std::string, std::shared_ptr<const api::Reservation>> reservations;
   int statusWrites = 0;
   int version = 100;
   std::function<Result<>(const kube::Request&)> beforeWrite;
 
-  explicit Whole(const std::string& args = "") : SchedulerFixture(withReservations(args)) {
+  explicit Whole(const std::string& args = "") : Whole(withReservations(args)) {}
+  explicit Whole(SchedulerConfiguration configuration)
+      : SchedulerFixture(std::move(configuration)) {
     api.answer = [this](const kube::Request& request) {
       return request.resource == "reservations" ? answerReservation(request) : answer(request);
     };
@@ -79,12 +90,15 @@ struct Whole : testing::SchedulerFixture {
     if (const auto* status = at(*body, "status"); status && request.subresource == "status") {
       merge(document.get_object()["status"], *status);
       ++statusWrites;
+    } else if (request.subresource.empty()) {
+      const auto* added = at(*body, "metadata", "annotations");
+      if (added) merge(document.get_object()["metadata"].get_object()["annotations"], *added);
     }
     auto after = api::decode<api::Reservation>(document);
     EXPECT_TRUE(after) << (after ? "" : after.error().message);
     after->metadata.resourceVersion = std::to_string(++version);
-    put(std::make_shared<const api::Reservation>(*std::move(after)));
-    return "{}";
+    put(std::make_shared<const api::Reservation>(*after));
+    return toJson(api::encodeObject(*after));
   }
   void put(std::shared_ptr<const api::Reservation> object) {
     reservations[object->metadata.name] = object;
@@ -113,6 +127,35 @@ struct Whole : testing::SchedulerFixture {
     const auto* text =
         api::findIn(pods.at(pod)->metadata.annotations, model::kAnnotationReservationAllocated);
     return text ? *text : "";
+  }
+  // What the reservation says that it holds.
+  std::string holdings(const std::string& name) {
+    const auto* text =
+        api::findIn(reservations.at(name)->metadata.annotations, model::kAnnotationResourceStatus);
+    return text ? *text : "nothing";
+  }
+  // What the scheduler believes that it holds.
+  std::string counted(const std::string& uid) {
+    const NumaGrant* grant = nullptr;
+    for (const Ledger* ledger : scheduler->cluster().ledgers())
+      if (const auto* table = dynamic_cast<const NumaTable*>(ledger)) grant = table->grantOf(uid);
+    return grant ? resourceStatusText(scheduler->cluster().resources(), *grant) : "nothing";
+  }
+  // Somebody else writes that it holds this.
+  void claim(const std::string& name, const std::string& holdings, const std::string& node = "") {
+    api::Reservation changed = *reservations.at(name);
+    changed.metadata.resourceVersion = std::to_string(++version);
+    changed.metadata.annotations[model::kAnnotationResourceStatus] = holdings;
+    if (!node.empty()) {
+      changed.status.phase = "Available";
+      changed.status.nodeName = node;
+    }
+    put(std::make_shared<const api::Reservation>(std::move(changed)));
+  }
+  // One of two NUMA nodes with 8 CPUs each.
+  void machine(const std::string& name) {
+    node(testing::nodeOf(name, {}).label(std::string(kLabelNumaPolicy), "SingleNUMANode"));
+    scheduler->stores().of<api::NodeResourceTopology>().set(testing::topologyOf(name, {}));
   }
   void again() {
     create();  // a new scheduler, pods before reservations
@@ -336,6 +379,61 @@ TEST(ReservationScheduling, conflicts_and_lost_answers_do_not_place_it_twice) {
   EXPECT_EQ(f.scheduler->cluster().podTotal(), 1u);
   EXPECT_EQ(f.scheduler->cluster().assumedTotal(), 0u);
   f.expectSound();
+}
+
+constexpr const char* kFirstNumaNode =
+    R"({"numaNodeResources":[{"node":0,"resources":{"cpu":"2"}}]})";
+constexpr const char* kSecondNumaNode =
+    R"({"numaNodeResources":[{"node":1,"resources":{"cpu":"2"}}]})";
+
+TEST(ReservationScheduling, what_was_written_down_for_a_node_that_it_did_not_get_is_taken_away) {
+  for (const bool dies : {false, true}) {
+    Whole f(withNumaNodes());
+    f.machine("a");
+    bool refuse = true;
+    f.beforeWrite = [&](const kube::Request& request) -> Result<> {
+      if (refuse && request.subresource == "status") return fail(ErrorCode::Forbidden, "no");
+      return {};
+    };
+    f.reserve(forWeb("r", "2"));
+    EXPECT_EQ(f.status("r").phase, "");
+    EXPECT_EQ(f.holdings("r"), kFirstNumaNode);
+    if (dies) {
+      f.again();
+      f.scheduler->stores().of<api::Reservation>().set(f.reservations.at("r"));
+      f.scheduler->start();
+    } else {
+      f.scheduler->nodeDeleted(aNode("a").build());
+    }
+    f.node(aNode("b"));
+    f.run(5s);
+    refuse = false;
+    f.run(30s);
+    EXPECT_EQ(f.status("r").nodeName, "b");
+    EXPECT_EQ(f.holdings("r"), "nothing");
+    EXPECT_EQ(f.counted("uid-r"), "nothing");
+    f.expectSound();
+  }
+}
+
+TEST(ReservationScheduling, of_two_leaders_the_one_that_writes_the_status_says_what_is_held) {
+  for (const bool otherWins : {false, true}) {
+    Whole f(withNumaNodes());
+    f.machine("a");
+    bool disturbed = false;
+    f.beforeWrite = [&](const kube::Request& request) -> Result<> {
+      if (request.subresource == "status" && !std::exchange(disturbed, true))
+        f.claim("r", kSecondNumaNode, otherWins ? "a" : "");
+      return {};
+    };
+    f.reserve(forWeb("r", "2"));
+    f.run(30s);
+    EXPECT_TRUE(disturbed);
+    EXPECT_EQ(f.status("r").phase, "Available");
+    EXPECT_EQ(f.holdings("r"), otherWins ? kSecondNumaNode : kFirstNumaNode);
+    EXPECT_EQ(f.counted("uid-r"), f.holdings("r"));
+    f.expectSound();
+  }
 }
 
 TEST(ReservationScheduling, one_deleted_while_it_is_bound_leaves_nothing_behind) {

@@ -103,6 +103,14 @@ std::shared_ptr<PlainQuotas> QuotasFeature::plainOf(scheduler::Handle& handle,
   auto plain = std::make_shared<PlainQuotas>(std::move(objects));
   handle.cluster().live().forEach(
       [&](scheduler::NodeId node) { plain->addNode(*handle.cluster().node(node).object); });
+  // Reservations and owners on nodes that are gone are used, and use, as ever.
+  Model everywhere = model;
+  for (const auto& record : handle.cluster().pods()) {
+    if (record.info->uid() == without || model.pods.contains(record.info->uid())) continue;
+    auto pod = std::make_shared<api::Pod>(*record.info->pod);
+    pod->spec.nodeName = handle.cluster().node(record.node).name;
+    everywhere.pods[record.info->uid()] = std::move(pod);
+  }
   std::set<std::string> running;
   const auto& ledger = scheduler::Quotas::of(handle, {}).ledger();
   for (const auto& record : handle.cluster().pods()) {
@@ -110,10 +118,10 @@ std::shared_ptr<PlainQuotas> QuotasFeature::plainOf(scheduler::Handle& handle,
     const auto pod = record.info->pod;
     running.insert(record.info->uid());
     api::ResourceList covered;
-    if (model.covered && model.pods.contains(record.info->uid()))
+    if (model.covered)
       for (const char* resource : PlainQuotas::kResources) {
         const std::int64_t amount =
-            model.covered(model, *model.pods.at(record.info->uid()), resource);
+            model.covered(everywhere, *everywhere.pods.at(record.info->uid()), resource);
         covered[resource] = resource == PlainQuotas::kResources[0] ? Quantity::ofMilli(amount)
                                                                    : Quantity::of(amount);
       }

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "api/reservation.h"
 #include "scheduler/config/types.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/testing/builders.h"
@@ -51,6 +52,7 @@ class Feature : protected Writes {
   virtual void start() {}
   virtual void shape(scheduler::testing::PodBuilder& /*pod*/) {}
   virtual void shape(scheduler::testing::NodeBuilder& /*node*/) {}
+  virtual void shape(api::Reservation& /*reservation*/) {}
   virtual void act() {}
   virtual void tick() {}  // about every second
   // When it does not become quiet: ends what keeps pods moving by its nature; false when nothing does.
@@ -82,7 +84,11 @@ class Feature : protected Writes {
   virtual std::string differences(scheduler::Handle& /*handle*/, const Model& /*model*/) {
     return "";
   }
-  // Likewise: whether somebody waits who could run, in words, beside pods that stand alone.
+  // At any moment: how what the process counts of a node differs from what its pods say.
+  virtual std::string check(scheduler::Handle& /*handle*/, scheduler::NodeId /*node*/) {
+    return "";
+  }
+  // When all is quiet: whether somebody waits who could run, in words, beside pods that stand alone.
   virtual std::string waitsInVain(const Model& /*model*/) { return ""; }
 
  protected:
@@ -105,8 +111,8 @@ class Feature : protected Writes {
   Random random_;
 };
 
-// Those that this seed is tried with: none for a third, small ones for another, plugins of jobs for
-// the last; `only` names those that every seed has instead.
+// Those that this seed is tried with: none for a sixth, small ones for two, plugins of jobs, of
+// machines, or both for the others; `only` names those that every seed has instead.
 Features featuresOf(std::uint64_t seed, const Surroundings& world,
                     const std::set<std::string>& only);
 

@@ -2,6 +2,8 @@
 #include <type_traits>
 
 #include "simulation/features/allowances.h"
+#include "simulation/features/cpus.h"
+#include "simulation/features/devices.h"
 #include "simulation/features/gangs.h"
 #include "simulation/features/groups.h"
 #include "simulation/features/holds.h"
@@ -13,8 +15,9 @@ namespace koord::simulation {
 
 namespace {
 
-// Of three seeds one has small features and one those of jobs, and not always all of them.
-constexpr std::uint64_t kEvery = 3;
+// Of six seeds two have small features, one those of jobs, one those of machines and one both, and not
+// always all of them.
+constexpr std::uint64_t kEvery = 6;
 constexpr double kShare = 0.7;
 constexpr std::uint64_t kSalt = 0x9e3779b97f4a7c15U;
 
@@ -23,7 +26,10 @@ constexpr std::uint64_t kSalt = 0x9e3779b97f4a7c15U;
 Features featuresOf(std::uint64_t seed, const Surroundings& world,
                     const std::set<std::string>& only) {
   Features features;
-  const bool small = seed % kEvery == 0, jobs = seed % kEvery == 1;
+  const std::uint64_t kind = seed % kEvery;
+  const bool small = kind == 0 || kind == 3;
+  const bool jobs = kind == 1 || kind == 5;
+  const bool machines = kind == 4 || kind == 5;
   Random random(seed ^ kSalt);
   const auto add = [&]<class F>(const char* name, bool wanted, std::type_identity<F>) {
     if (only.empty() && !wanted) return;
@@ -35,6 +41,9 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   add("holds", small, std::type_identity<HoldsFeature>());
   add("groups", small, std::type_identity<GroupsFeature>());
   add("allowances", small, std::type_identity<AllowancesFeature>());
+  // In the order in which the shipped configuration has them reserve.
+  add("cpus", machines, std::type_identity<CpusFeature>());
+  add("devices", machines, std::type_identity<DevicesFeature>());
   add("reservations", jobs, std::type_identity<ReservationsFeature>());
   add("gangs", jobs, std::type_identity<GangsFeature>());
   add("quotas", jobs, std::type_identity<QuotasFeature>());

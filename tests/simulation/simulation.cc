@@ -132,6 +132,16 @@ class Simulation {
     const auto node = static_cast<scheduler::NodeId>(extra_.below(cluster.capacity()));
     if (const std::string drift = cluster.verifyNode(node); !drift.empty())
       journal_.violated("ledgers", "{} at {}: {}", process.name(), cluster.node(node).name, drift);
+    if (const std::string wrong = disagreement(process, node); !wrong.empty())
+      journal_.violated("what pods say counts", "{} at {}: {}", process.name(),
+                        cluster.node(node).name, wrong);
+  }
+  std::string disagreement(Process& process, scheduler::NodeId node) {
+    if (!process.witness().ready()) return "";
+    for (const auto& feature : features_)
+      if (auto wrong = feature->check(process.witness().handle(), node); !wrong.empty())
+        return wrong;
+    return "";
   }
 
   // The store's pods, and what is scheduled as if it were one.
@@ -209,6 +219,7 @@ class Simulation {
           cluster.node(*id).object->metadata.resourceVersion != node->metadata.resourceVersion)
         return "node " + node->metadata.name;
       if (const auto wrong = cluster.verifyNode(*id); !wrong.empty()) return wrong;
+      if (const auto wrong = disagreement(process, *id); !wrong.empty()) return wrong;
     }
     if (cluster.assumedTotal() > 0) return fmt::format("{} pods assumed", cluster.assumedTotal());
     std::size_t assigned = 0, waiting = 0, gated = 0;
@@ -257,10 +268,11 @@ class Simulation {
           pod->metadata.deletionTimestamp || together(*pod))
         continue;
       const Reference reference(model, *pod);
-      if (!reference.outcome().feasible.empty())
-        journal_.violated("who fits is tried", "{} waits in {} but fits on {}", pod->metadata.name,
-                          nameOf(process.scheduler().queue().placeOf(pod->metadata.uid)),
-                          *reference.outcome().feasible.begin());
+      for (const std::string& node : reference.outcome().feasible)
+        if (!model.isUndecided(*pod, *model.nodes.at(node)))
+          journal_.violated("who fits is tried", "{} waits in {} but fits on {}",
+                            pod->metadata.name,
+                            nameOf(process.scheduler().queue().placeOf(pod->metadata.uid)), node);
     }
   }
 

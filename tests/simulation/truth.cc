@@ -105,6 +105,25 @@ std::vector<PodObject> Truth::others(const Choice& choice, const std::string& no
   return found;
 }
 
+std::vector<PodObject> Truth::holders(const Choice& choice) const {
+  std::vector<PodObject> found = others(choice, choice.node);
+  for (const auto& feature : features_)
+    for (const PodObject& unit : feature->units())
+      if (unit->spec.nodeName == choice.node && knew(choice, unit->metadata.uid, choice.node))
+        found.push_back(unit);
+  return found;
+}
+
+PodObject Truth::stored(const api::Pod& pod) const {
+  PodObject found = pods.get(api::keyOf(pod.metadata));
+  for (const auto& feature : features_) {
+    if (found) break;
+    for (const PodObject& unit : feature->units())
+      if (unit->metadata.uid == pod.metadata.uid) found = unit;
+  }
+  return found && found->metadata.uid == pod.metadata.uid ? found : nullptr;
+}
+
 void Truth::changed(const PodObject& before, const PodObject& after) {
   lastChange_ = loop_.steadyNow();
   if (foreign(*after)) return;

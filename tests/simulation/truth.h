@@ -65,6 +65,11 @@ class Truth {
   bool knew(const Choice& choice, const std::string& uid, const std::string& node) const;
   // The running pods that whoever made this choice has to know, by name; on one node or on all.
   std::vector<PodObject> others(const Choice& choice, const std::string& node = "") const;
+  // Those on its node, and units that are no Pods.
+  std::vector<PodObject> holders(const Choice& choice) const;
+  const Features& features() const { return features_; }
+  // The pod or other unit of this uid as it is in the store; nullptr: it is not there.
+  PodObject stored(const api::Pod& pod) const;
 
  private:
   void changed(const PodObject& before, const PodObject& after);

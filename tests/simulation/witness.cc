@@ -162,6 +162,11 @@ void Witness::tried(const PodInfo& pod) {
   journal_.note("{} tries {} for the {}. time", process_, pod.key(), history.attempts);
   if (!again || placedWithOthers(*pod.pod)) return;
   const scheduler::Decision& last = log->back();
+  // What others were given since it was chosen is found out later (PreBind).
+  if (last.result == "unschedulable" && last.time == std::exchange(history.chosen, WallTime{}) &&
+      last.message.find("meanwhile") == std::string::npos)
+    journal_.violated("what is chosen is had", "{} had a node, and then: {}", pod.key(),
+                      last.message);
   if (last.time == std::exchange(history.lastEnd, last.time)) return;  // counted already
   // An attempt without any node rejects nothing: upstream counts it as an error, too.
   const bool error =
@@ -197,12 +202,14 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
     choice.known[record.info->uid()] = handle_->cluster().node(record.node).name;
   choice.time = handle_->executor().steadyNow();
   choice.number = ++decisions_.chosen;
+  history_[pod->uid()].chosen = handle_->executor().wallNow();
   const Model now = model(pod->uid(), &*storage_);
   for (const auto& feature : features_) feature->chosen(*handle_, *pod->pod, now, choice);
   // Of several choices of a node the last one counts; groups are tried a thousand times.
   auto& choices = decisions_.choices[pod->uid()];
   std::erase_if(choices, [&](const Choice& earlier) { return earlier.node == choice.node; });
   choices.push_back(std::move(choice));
+  if (now.isUndecided(*pod->pod, *now.nodes.at(row.name))) return;
   const Reference reference(now, *pod->pod);
   const auto& outcome = reference.outcome();
   if (!outcome.feasible.contains(row.name)) {
@@ -212,6 +219,8 @@ void Witness::chosen(const PodPtr& pod, NodeId id) {
   }
   // A pod goes where it was promised a place.
   if (pod->pod->status.nominatedNodeName == row.name) return;
+  // Scores rest on which nodes there are to choose from.
+  if (!undecidedNodes(now, *pod->pod).empty()) return;
   if (placedWithOthers(*pod->pod)) return;  // in a domain that may have better nodes outside
   for (const auto& [name, total] : outcome.totals)
     if (total > outcome.totals.at(row.name))
@@ -223,9 +232,27 @@ void Witness::rejected(const PodPtr& pod) {
   if (placedWithOthers(*pod->pod)) return;
   const Model now = model();
   const Reference reference(now, *pod->pod);
-  if (reference.outcome().feasible.empty()) return;
+  std::set<std::string> feasible = reference.outcome().feasible;
+  for (const std::string& node : undecidedNodes(now, *pod->pod)) feasible.erase(node);
+  if (feasible.empty()) return;
   journal_.violated("feasible nodes", "{} is called unschedulable but fits on {}", pod->key(),
-                    fmt::format("{}", fmt::join(reference.outcome().feasible, ", ")));
+                    fmt::format("{}", fmt::join(feasible, ", ")));
+}
+
+std::set<std::string> Witness::undecidedNodes(const Model& model, const api::Pod& pod) {
+  std::set<std::string> names;
+  for (const auto& [name, node] : model.nodes)
+    if (model.isUndecided(pod, *node)) names.insert(name);
+  return names;
+}
+
+// Nodes that are plain as they are may be undecided once others have left.
+bool Witness::plainToPreemption(const Model& model, const api::Pod& pod) {
+  Model without = model;
+  std::erase_if(without.pods, [&](const auto& entry) {
+    return entry.second->spec.priority.value_or(0) < pod.spec.priority.value_or(0);
+  });
+  return undecidedNodes(model, pod).empty() && undecidedNodes(without, pod).empty();
 }
 
 void Witness::preempted(const PodPtr& pod, const PostFilterResult& result, const Model& model) {
@@ -236,8 +263,9 @@ void Witness::preempted(const PodPtr& pod, const PostFilterResult& result, const
   if (pod->pod->spec.preemptionPolicy == "Never" && victims > 0)
     journal_.violated("preemption policy", "{} must not preempt", pod->key());
   if (result.status.message().find("not eligible") != std::string::npos) return;
-  if (placedWithOthers(*pod->pod)) {
-    // It was judged with others of its group on nodes; what it may do alone is bounded all the same.
+  if (placedWithOthers(*pod->pod) || !plainToPreemption(model, *pod->pod)) {
+    // It was judged with others of its group on nodes, or by what plain evaluation does not know; what
+    // it may do alone is bounded all the same.
     for (const auto& other : model.pods)
       if (other.second->spec.nodeName == node &&
           other.second->spec.priority.value_or(0) < pod->priority)

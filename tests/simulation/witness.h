@@ -4,8 +4,8 @@
 // DefaultPreemption, and compares each decision with a plain evaluation of the rules on the objects
 // that the scheduler had before it.
 //
-// Checked: a pod goes to a node that fits and that no other beats; a pod is called unschedulable
-// only when no node fits; preemption removes the pods that upstream's rules name, from the node
+// Checked: a pod goes to a node that fits and that no other beats, and gets it; a pod is called
+// unschedulable only when no node fits; preemption removes the pods that upstream's rules name, from the node
 // where it hurts least, or nothing when it would not help; no attempt comes before its back-off has
 // ended, unless nothing else was ready; a process that has been followed by another stays silent; time
 // goes on: no process tries pods without end at one instant of virtual time.
@@ -86,6 +86,9 @@ class Witness {
   void rejected(const scheduler::PodPtr& pod);
   void preempted(const scheduler::PodPtr& pod, const scheduler::PostFilterResult& result,
                  const Model& model);
+  // Where plain evaluation cannot tell.
+  static std::set<std::string> undecidedNodes(const Model& model, const api::Pod& pod);
+  static bool plainToPreemption(const Model& model, const api::Pod& pod);
   // What such a pod is told alone, others of its kind have a part in.
   bool placedWithOthers(const api::Pod& pod) const;
   PodObject onNode(const scheduler::Cluster::PodRecord& record);
@@ -98,6 +101,7 @@ class Witness {
     int errors = 0;  // in a row
     WallTime lastEnd{};
     int preemptions = 0;  // each may bring the pod back early, once its victims are gone
+    WallTime chosen{};    // a node for it, in the attempt before this one
   };
 
   const std::string process_;

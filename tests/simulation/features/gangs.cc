@@ -334,6 +334,9 @@ std::string GangsFeature::whyVain(const Model& model, const std::vector<std::str
     if (pod->spec.nodeName.empty() && ready(*pod)) waiting.push_back(pod);
   }
   if (waiting.empty()) return "";
+  for (const auto& pod : waiting)
+    for (const auto& [name, node] : model.nodes)
+      if (model.isUndecided(*pod, *node)) return "";
   for (const std::string& id : group)
     if (!plans_.contains(id) || minimumOf(id) < 0 || counts[id].ready < minimumOf(id)) return "";
   // As many of each gang as it lacks come before those beyond.

@@ -59,6 +59,21 @@ bool PlainReservations::ignores(const api::Pod& pod) {
   return text && *text == "true";
 }
 
+std::string PlainReservations::reservationOf(const api::Pod& pod) {
+  const auto* text = api::findIn(pod.metadata.annotations, model::kAnnotationReservationAllocated);
+  if (!text) return "";
+  return api::decodeText<api::ReservationAllocated>(*text)
+      .value_or(api::ReservationAllocated())
+      .uid;
+}
+
+bool PlainReservations::mayShare(const api::Pod& a, const api::Pod& b) {
+  if (isReservePod(a) == isReservePod(b)) return false;
+  const api::Pod& reserve = isReservePod(a) ? a : b;
+  const api::Pod& owner = isReservePod(a) ? b : a;
+  return ignores(owner) || reservationOf(owner) == reserve.metadata.uid;
+}
+
 std::size_t PlainReservations::ownersOf(const Model& now, const std::string& uid) const {
   const auto there = now.pods.find(uid);
   if (there == now.pods.end()) return 0;

@@ -30,6 +30,10 @@ class PlainReservations {
   // Whether the pod must run in a reservation, and may run where any is.
   static bool required(const api::Pod& pod);
   static bool ignores(const api::Pod& pod);
+  // The uid of the one that the pod says it uses; "": none.
+  static std::string reservationOf(const api::Pod& pod);
+  // Whether what one of them holds may be the other's: a reserve pod and who uses it.
+  static bool mayShare(const api::Pod& a, const api::Pod& b);
 
   // --- What plain evaluation is told (reference_evaluator.h).
   std::int64_t given(const Model& now, const api::Pod& pod, const api::Node& node,

@@ -20,13 +20,6 @@ namespace {
 constexpr std::size_t kMost = 7;
 constexpr Duration kSoon = 20s;  // in which whoever's time is up has ended
 
-// Which reservation the pod's annotation says that it uses; no uid: none.
-api::ReservationAllocated allocatedTo(const api::Pod& pod) {
-  const auto* text = api::findIn(pod.metadata.annotations, model::kAnnotationReservationAllocated);
-  if (!text) return {};
-  return api::decodeText<api::ReservationAllocated>(*text).value_or(api::ReservationAllocated());
-}
-
 PodObject unitOf(const api::Reservation& reservation) {
   auto made = scheduler::makeReservePod(reservation);
   auto unit = std::make_shared<api::Pod>(**made);
@@ -135,6 +128,7 @@ void ReservationsFeature::createOne() {
   if (random_.chance(0.2))
     spec.expires = formatTime(loop_.wallNow() + Duration(random_.below(40'000'000'000)));
   if (random_.chance(0.2)) spec.taints.push_back({"t", "", "NoSchedule", {}});
+  for (const auto& feature : truth_.features()) feature->shape(reservation);
   journal_.note("{} for app {} is created ({}{}, ttl {})", meta.name, app, spec.allocatePolicy,
                 isOnce(reservation) ? ", once" : "", *spec.ttl);
   create(api::Reservation::kType, "", api::encodeObject(reservation));
@@ -224,13 +218,14 @@ void ReservationsFeature::addRules(scheduler::Handle& handle, const std::string&
 }
 
 void ReservationsFeature::told(const api::Pod& pod) {
-  if (const std::string name = allocatedTo(pod).name; !name.empty())
-    journal_.note("pod {} uses {}", pod.metadata.name, name);
+  const auto found = ever_.find(PlainReservations::reservationOf(pod));
+  if (found != ever_.end())
+    journal_.note("pod {} uses {}", pod.metadata.name, found->second->metadata.name);
 }
 
 void ReservationsFeature::bound(const api::Pod& pod, const Choice& choice) {
   if (PlainReservations::isReservePod(pod)) return;
-  const std::string uid = allocatedTo(pod).uid;
+  const std::string uid = PlainReservations::reservationOf(pod);
   const std::string& name = pod.metadata.name;
   if (uid.empty()) {
     if (PlainReservations::required(pod) && !PlainReservations::ignores(pod))
@@ -249,7 +244,7 @@ void ReservationsFeature::bound(const api::Pod& pod, const Choice& choice) {
                       reservation.status.nodeName);
   std::map<std::string, std::int64_t> sums;
   for (const auto& other : truth_.others(choice, pod.spec.nodeName)) {
-    if (allocatedTo(*other).uid != uid) continue;
+    if (PlainReservations::reservationOf(*other) != uid) continue;
     if (isOnce(reservation) && other->metadata.uid != pod.metadata.uid)
       journal_.violated("given once", "{} is given to {} and {}", its, other->metadata.name, name);
     for (const char* resource : {"cpu", "memory"})
@@ -268,7 +263,7 @@ void ReservationsFeature::addUsed(const api::Pod& pod, const Choice& choice,
                                   std::map<std::string, std::int64_t>& used) {
   const std::string& node = pod.spec.nodeName;
   if (PlainReservations::ignores(pod)) return;
-  const std::string mine = allocatedTo(pod).uid;
+  const std::string mine = PlainReservations::reservationOf(pod);
   for (const auto& one : sorted()) {
     const std::string& uid = one->metadata.uid;
     if (!scheduler::isReservationAvailable(*one) || one->status.nodeName != node ||
@@ -276,7 +271,7 @@ void ReservationsFeature::addUsed(const api::Pod& pod, const Choice& choice,
       continue;
     std::map<std::string, std::int64_t> owners;
     for (const auto& other : truth_.others(choice, node)) {
-      if (allocatedTo(*other).uid != uid) continue;
+      if (PlainReservations::reservationOf(*other) != uid) continue;
       for (const auto& [name, quantity] : one->status.allocatable)
         owners[name] += amountIn(model::podRequests(*other), name);
     }
@@ -292,8 +287,8 @@ void ReservationsFeature::addUsed(const api::Pod& pod, const Choice& choice,
 std::vector<PodObject> ReservationsFeature::ownersOf(const api::Reservation& reservation) const {
   std::vector<PodObject> owners;
   for (const auto& pod : truth_.sortedPods())
-    if (allocatedTo(*pod).uid == reservation.metadata.uid && !api::isTerminal(*pod) &&
-        pod->spec.nodeName == reservation.status.nodeName)
+    if (PlainReservations::reservationOf(*pod) == reservation.metadata.uid &&
+        !api::isTerminal(*pod) && pod->spec.nodeName == reservation.status.nodeName)
       owners.push_back(pod);
   std::ranges::sort(owners, {}, [](const auto& pod) { return pod->metadata.uid; });
   return owners;

@@ -49,8 +49,8 @@ Status NodeNumaResource::judge(const PodInfo& pod, const NumaDemand& demand, Nod
   if (bind.binds()) {
     if (Status status = judgeBinding(demand, about); !status.ok()) return status;
   }
-  if (*policy == NumaPolicy::Restricted || *policy == NumaPolicy::SingleNumaNode)
-    return decide(pod, demand, node).status;
+  // BestEffort as well: what it cannot be given at all it is better told here than in Reserve.
+  if (*policy != NumaPolicy::None) return decide(pod, demand, node).status;
   return bind.binds() ? judgeAny(pod, demand, node, kAnyNuma) : Status{};
 }
 

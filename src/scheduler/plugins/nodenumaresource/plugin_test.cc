@@ -171,7 +171,7 @@ TEST(NodeNuma, restricted_splits_where_one_is_not_enough) {
   EXPECT_EQ(f.ask(aPod("q").request("cpu", "2")), "Unschedulable: Unsatisfied NUMA cpu");
 }
 
-TEST(NodeNuma, best_effort_passes_and_aligns_as_well_as_it_can) {
+TEST(NodeNuma, best_effort_aligns_as_well_as_it_can_and_has_to_have_room_at_all) {
   NumaWorld f;
   f.machine("a", {}, policy("BestEffort"));
   EXPECT_EQ(f.place(aPod("p").request("cpu", "6")),
@@ -179,7 +179,16 @@ TEST(NodeNuma, best_effort_passes_and_aligns_as_well_as_it_can) {
   EXPECT_EQ(f.place(aPod("q").request("cpu", "9")),
             R"({"numaNodeResources":[{"node":0,"resources":{"cpu":"2"}},)"
             R"({"node":1,"resources":{"cpu":"7"}}]})");
-  EXPECT_EQ(f.ask(aPod("r").request("cpu", "9")), "");
+  EXPECT_EQ(f.ask(aPod("r").request("cpu", "1")), "");
+  // Reserve would refuse it, again and again.
+  EXPECT_EQ(f.ask(aPod("s").request("cpu", "9")), "Unschedulable: Insufficient NUMA cpu");
+}
+
+TEST(NodeNuma, a_policy_without_zones_is_no_place) {
+  NumaWorld f;
+  f.world.node(aNode("a").label(std::string(kLabelNumaPolicy), "BestEffort"));
+  EXPECT_EQ(f.ask(aPod("p").request("cpu", "1")),
+            "UnschedulableAndUnresolvable: node(s) missing NUMA resources");
 }
 
 TEST(NodeNuma, bound_cpus_lie_in_the_zones_that_count_them) {

@@ -63,10 +63,12 @@ CpusFeature::CpusFeature(const Surroundings& world, Random random)
                           }});
 }
 
-// Its scores are left out: plain evaluation does not know them.
+// Its scores are left out: plain evaluation does not know them. It reserves before Reservation, as in the
+// configuration that is shipped; plugins of single points would come after those of all points.
 void CpusFeature::configure(scheduler::ProfileConfig& profile) const {
-  for (const char* point : {"preFilter", "filter", "reserve", "preBind"})
-    profile.plugins[point].enabled.push_back({"NodeNUMAResource", 0});
+  profile.plugins["multiPoint"].enabled.push_back({"NodeNUMAResource", 0});
+  for (const char* point : {"preScore", "score"})
+    profile.plugins[point].disabled.push_back("NodeNUMAResource");
 }
 
 void CpusFeature::begin() {

@@ -70,10 +70,12 @@ DevicesFeature::DevicesFeature(const Surroundings& world, Random random)
                        }});
 }
 
-// Its scores are left out: plain evaluation does not know them.
+// Its scores are left out: plain evaluation does not know them. It reserves before Reservation, as in the
+// configuration that is shipped; plugins of single points would come after those of all points.
 void DevicesFeature::configure(scheduler::ProfileConfig& profile) const {
-  for (const char* point : {"preFilter", "filter", "reserve", "preBind"})
-    profile.plugins[point].enabled.push_back({"DeviceShare", 0});
+  profile.plugins["multiPoint"].enabled.push_back({"DeviceShare", 0});
+  for (const char* point : {"preScore", "score"})
+    profile.plugins[point].disabled.push_back("DeviceShare");
 }
 
 void DevicesFeature::begin() {
@@ -156,6 +158,10 @@ void DevicesFeature::shape(scheduler::testing::PodBuilder& pod) {
       annotations[std::string(scheduler::kAnnotationDeviceHint)] =
           R"({"rdma":{"vfSelector":{"matchLabels":{"type":"general"}}}})";
   }
+  // The API server takes no pod that asks for devices without limits.
+  auto& resources = pod.object().spec.containers.back().resources;
+  for (const auto& [name, amount] : resources.requests)
+    if (name.find('/') != std::string::npos) resources.limits[name] = amount;
 }
 
 void DevicesFeature::shape(api::Reservation& reservation) {
@@ -201,7 +207,9 @@ void DevicesFeature::changeDevice(const Device& device) {
     all.erase(all.begin() + (&one - all.data()));
   }
   const json::value now = api::encodeObject(changed);
-  patch(Device::kType, device.metadata, {{"spec", {{"devices", *at(now, "spec", "devices")}}}});
+  const json::value* list = at(now, "spec", "devices");
+  patch(Device::kType, device.metadata,
+        {{"spec", {{"devices", list ? *list : json::value(json::array())}}}});
 }
 
 // Those of nodes that are gone go, too.

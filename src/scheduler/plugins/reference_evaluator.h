@@ -53,8 +53,7 @@ struct Model {
   // Where the rules above take a node, but only the plugin could tell.
   std::vector<std::function<bool(const Model&, const api::Pod&, const api::Node&)>> undecided;
   bool isUndecided(const api::Pod& pod, const api::Node& node) const {
-    return std::ranges::any_of(undecided,
-                               [&](const auto& each) { return each(*this, pod, node); });
+    return std::ranges::any_of(undecided, [&](const auto& each) { return each(*this, pod, node); });
   }
   // Adds to the totals of nodes.
   std::function<void(const Model&, const api::Pod&, struct Outcome&)> score;

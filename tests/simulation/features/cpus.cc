@@ -279,28 +279,35 @@ void CpusFeature::bound(const api::Pod& pod, const Choice& choice) {
 }
 
 // Of a reservation and its owners the larger counts.
+std::int64_t CpusFeature::sumOf(const std::vector<PodObject>& holders, int numa,
+                                const std::string& resource, const std::string& without) {
+  std::map<std::string, std::int64_t> owners;  // by reservation
+  for (const auto& pod : holders)
+    if (!PlainReservations::isReservePod(*pod) && pod->metadata.uid != without)
+      owners[PlainReservations::reservationOf(*pod)] +=
+          amountAt(grantOf(*pod).zones, numa, resource);
+  for (const auto& pod : holders)
+    if (PlainReservations::isReservePod(*pod) && pod->metadata.uid != without) {
+      std::int64_t& used = owners[pod->metadata.uid];
+      used = std::max(used, amountAt(grantOf(*pod).zones, numa, resource));
+    }
+  std::int64_t sum = 0;
+  for (const auto& [reservation, used] : owners) sum += used;
+  return sum;
+}
+
+// A node may have become smaller: who takes part of what its reservation held before takes nothing.
 void CpusFeature::checkZones(const api::Pod& pod, const Choice& choice, const PlainCpuGrant& own,
                              const std::vector<MachinePtr>& machines) {
   if (PlainReservations::ignores(pod)) return;
   const auto holders = truth_.holders(choice);
   for (const auto& [numa, amounts] : own.zones) {
     for (const auto& [resource, amount] : amounts) {
-      std::map<std::string, std::int64_t> owners;
-      std::int64_t sum = 0;
-      for (const auto& other : holders)
-        if (!PlainReservations::isReservePod(*other))
-          owners[PlainReservations::reservationOf(*other)] +=
-              amountAt(grantOf(*other).zones, numa, resource);
-      for (const auto& other : holders)
-        if (PlainReservations::isReservePod(*other)) {
-          std::int64_t& used = owners[other->metadata.uid];
-          used = std::max(used, amountAt(grantOf(*other).zones, numa, resource));
-        }
-      for (const auto& [reservation, used] : owners) sum += used;
+      const std::int64_t sum = sumOf(holders, numa, resource);
       std::int64_t most = 0;
       for (const auto& machine : machines)
         most = std::max(most, amountAt(machine->zones, numa, resource));
-      if (sum > most)
+      if (sum > most && sum > sumOf(holders, numa, resource, pod.metadata.uid))
         journal_.violated("NUMA nodes", "{} takes NUMA node {} of {} to {} of {} {}",
                           pod.metadata.name, numa, choice.node, sum, most, resource);
     }

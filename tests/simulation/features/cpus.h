@@ -41,6 +41,9 @@ class CpusFeature final : public Feature {
   MachinePtr machineOf(const Topology& topology);
   // What the node had when it was chosen, and since.
   std::vector<MachinePtr> machinesSince(const Choice& choice) const;
+  // What holders have of it, all but one.
+  static std::int64_t sumOf(const std::vector<PodObject>& holders, int numa,
+                            const std::string& resource, const std::string& without = "");
   void checkZones(const api::Pod& pod, const Choice& choice, const PlainCpuGrant& own,
                   const std::vector<MachinePtr>& machines);
 

@@ -267,7 +267,7 @@ std::vector<DevicesFeature::DevicePtr> DevicesFeature::devicesSince(const Choice
 }
 
 std::int64_t DevicesFeature::sumOf(const std::vector<PodObject>& holders, const DeviceKey& device,
-                                   const std::string& resource) const {
+                                   const std::string& resource, const std::string& without) {
   const auto partOf = [&](const api::Pod& pod) -> std::int64_t {
     const PlainDeviceGrant grant = grantOf(pod);
     const auto part = grant.parts.find(device);
@@ -277,10 +277,10 @@ std::int64_t DevicesFeature::sumOf(const std::vector<PodObject>& holders, const 
   };
   std::map<std::string, std::int64_t> owners;  // by reservation
   for (const auto& pod : holders)
-    if (!PlainReservations::isReservePod(*pod))
+    if (!PlainReservations::isReservePod(*pod) && pod->metadata.uid != without)
       owners[PlainReservations::reservationOf(*pod)] += partOf(*pod);
   for (const auto& pod : holders)
-    if (PlainReservations::isReservePod(*pod)) {
+    if (PlainReservations::isReservePod(*pod) && pod->metadata.uid != without) {
       std::int64_t& used = owners[pod->metadata.uid];
       used = std::max(used, partOf(*pod));
     }
@@ -319,7 +319,9 @@ void DevicesFeature::bound(const api::Pod& pod, const Choice& choice) {
           most = std::max(most, part->second.at(resource));
       }
       const std::int64_t sum = sumOf(holders, device, resource);
-      if (sum > most && amount > 0 && !PlainReservations::ignores(pod))
+      // Who takes part of what its reservation held before takes nothing.
+      const bool adds = sum > sumOf(holders, device, resource, pod.metadata.uid);
+      if (sum > most && adds && !PlainReservations::ignores(pod))
         journal_.violated("devices", "{} takes {} {} of {} to {} of {} {}", name, device.first,
                           device.second, choice.node, sum, most, resource);
     }

@@ -40,8 +40,8 @@ class DevicesFeature final : public Feature {
   // What the node had when it was chosen, and since.
   std::vector<DevicePtr> devicesSince(const Choice& choice) const;
   // Of a part of a device, what all that are known take together.
-  std::int64_t sumOf(const std::vector<PodObject>& holders, const DeviceKey& device,
-                     const std::string& resource) const;
+  static std::int64_t sumOf(const std::vector<PodObject>& holders, const DeviceKey& device,
+                            const std::string& resource, const std::string& without = "");
 
   kube::Informer<Device> devices_;
   // By node, oldest first; nullptr: it is gone.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "api/codec.h"
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
@@ -58,6 +60,39 @@ std::string modelLine(const std::string& disk, const api::IOCfg& config) {
       config.modelWriteSeqIOPS.value_or(1), config.modelWriteRandIOPS.value_or(1));
 }
 
+std::optional<double> numberIn(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "rpct=95" is said by "rpct=95.00", as the kernel prints it.
+bool sameSetting(std::string_view has, std::string_view wanted) {
+  if (has == wanted) return true;
+  const auto name = wanted.substr(0, wanted.find('=') + 1);
+  if (name.empty() || !has.starts_with(name)) return false;
+  const auto is = numberIn(has.substr(name.size()));
+  const auto asked = numberIn(wanted.substr(name.size()));
+  return is && asked && *is == *asked;
+}
+
+bool hasSetting(std::string_view line, std::string_view wanted) {
+  for (auto word = takeWord(line); !word.empty(); word = takeWord(line))
+    if (sameSetting(word, wanted)) return true;
+  return false;
+}
+
+// Disks whose line in io.cost.qos says enable=1. The others have no weights: the kernel refuses them.
+std::set<std::string> disksWithCost(std::string_view text) {
+  std::set<std::string> disks;
+  forEachLine(text, [&](std::string_view line) {
+    const std::string disk(takeWord(line));
+    if (hasSetting(line, "enable=1")) disks.insert(disk);
+  });
+  return disks;
+}
+
 // Whether a file has the disk's line with all the words of the wanted one; "enable=0" is also said by
 // no line at all.
 bool saysDisk(std::string_view current, std::string_view wanted) {
@@ -65,12 +100,11 @@ bool saysDisk(std::string_view current, std::string_view wanted) {
   const auto disk = takeWord(rest);
   bool found = false, same = true;
   forEachLine(current, [&](std::string_view line) {
-    const std::string padded = fmt::format(" {} ", trim(line));
-    if (!padded.starts_with(fmt::format(" {} ", disk))) return;
+    if (takeWord(line) != disk) return;
     found = true;
     std::string_view words = rest;
     for (auto word = takeWord(words); !word.empty(); word = takeWord(words))
-      same = same && padded.find(fmt::format(" {} ", word)) != std::string::npos;
+      same = same && hasSetting(line, word);
   });
   return found ? same : trim(rest) == "enable=0";
 }
@@ -93,7 +127,9 @@ std::vector<CgroupUpdate> blockUpdates(CgroupVersion version, const std::string&
       add(CgroupFile::IoMax,
           fmt::format("{} rbps={} wbps={} riops={} wiops={}", disk, rate(config.readBPS),
                       rate(config.writeBPS), rate(config.readIOPS), rate(config.writeIOPS)));
-      add(CgroupFile::IoWeight, fmt::format("{} {}", disk, weight));
+      // Without io.cost the kernel has no weights of disks, so they are only spoken of when asked for.
+      if (config.ioWeightPercent || !limits.contains(disk))
+        add(CgroupFile::IoWeight, fmt::format("{} {}", disk, weight));
       continue;
     }
     add(CgroupFile::BlkioReadIops, fmt::format("{} {}", disk, config.readIOPS.value_or(0)));
@@ -164,8 +200,19 @@ BlockLimits BlockIo::limitsOf(const std::vector<api::BlockCfg>& blocks, const Po
 
 void BlockIo::apply(const std::string& dir, const BlockLimits& limits) {
   auto& before = limited_[dir];
-  (void)executor_.updateBatch(
-      blockUpdates(host_.layout.version(Subsystem::Blkio), dir, limits, before));
+  auto updates = blockUpdates(host_.layout.version(Subsystem::Blkio), dir, limits, before);
+  std::erase_if(updates, [&](const CgroupUpdate& update) {
+    const std::string disk = update.value.substr(0, update.value.find(' '));
+    if (update.file != CgroupFile::IoWeight || weighed_.contains(disk)) return false;
+    if (limits.contains(disk))
+      problems_.push_back(
+          fmt::format("{}: no weight for disk {}: blkioQOS of cgroupRoot does not name it, or this "
+                      "kernel has no "
+                      "io.cost",
+                      dir, disk));
+    return true;
+  });
+  (void)executor_.updateBatch(updates);
   // What is no longer limited is looked after as long as it was once.
   before.merge(disksIn(limits));
 }
@@ -177,6 +224,8 @@ void BlockIo::applyToDisks(const BlockLimits& limits) {
        diskUpdates(root, host_.layout.version(Subsystem::Blkio), limits, before))
     (void)executor_.updateFile(update);
   before.merge(disksIn(limits));
+  const auto cost = readSmallFile(root + "io.cost.qos");
+  weighed_ = disksWithCost(cost ? *cost : "");
 }
 
 void BlockIo::run() {

@@ -49,6 +49,7 @@ class BlockIo final : public Strategy {
   VolumeOf volumeOf_;
   Storage storage_;
   std::map<std::string, std::set<std::string>> limited_;  // disks, by cgroup
+  std::set<std::string> weighed_;                         // v2: disks that have weights now
   std::vector<std::string> problems_;
   std::string reason_ = "not run yet";
 };

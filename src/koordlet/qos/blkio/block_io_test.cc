@@ -100,7 +100,7 @@ TEST_P(BlockIoTest, RatesAreSetForTheDiskAndTakenBack) {
   run(kReadLimit);
   if (v2()) {
     EXPECT_EQ(be("io.max"), "253:16 rbps=max wbps=max riops=100 wiops=max");
-    EXPECT_EQ(be("io.weight"), "253:16 100");
+    EXPECT_EQ(be("io.weight"), "default 100");
   } else {
     EXPECT_EQ(be("blkio.throttle.read_iops_device"), "253:16 100");
     EXPECT_EQ(be("blkio.throttle.write_bps_device"), "");
@@ -112,6 +112,30 @@ TEST_P(BlockIoTest, RatesAreSetForTheDiskAndTakenBack) {
   run(R"({"enable":false})");
   EXPECT_EQ(v2() ? be("io.max") : be("blkio.throttle.read_iops_device"),
             v2() ? "253:16 rbps=max wbps=max riops=max wiops=max" : "253:16 0");
+}
+
+constexpr std::string_view kWeight =
+    R"({"enable":true,"blocks":[{"name":"/dev/vdb","type":"device","ioCfg":{"ioWeightPercent":60}}]})";
+
+TEST_P(BlockIoTest, OnV2DisksHaveWeightsWhereTheKernelCountsTheirCost) {
+  if (!v2()) GTEST_SKIP() << "of v2";
+  run(kWeight);
+  EXPECT_EQ(be("io.weight"), "default 100");
+  EXPECT_THAT(textAt(strategy_->view(), "reason"), HasSubstr("no weight for disk 253:16"));
+  run(kWeight, kWeight);  // the root names the disk, too
+  EXPECT_EQ(be("io.weight"), "253:16 60");
+  EXPECT_EQ(textAt(strategy_->view(), "reason"), "1 cgroups");
+}
+
+TEST_P(BlockIoTest, WhatTheKernelPrintsWithDecimalsIsNotWrittenAgain) {
+  run("{}", kWeight);
+  const std::string file = v2() ? "cgroup/io.cost.qos" : "cgroup/blkio/blkio.cost.qos";
+  files_.tree().write(
+      file, "253:16 enable=1 ctrl=user rpct=95.00 rlat=3000 wpct=95.00 wlat=3000 min=1.00\n");
+  const auto writes = audit_.added();
+  loop_.advance(std::chrono::minutes(2));  // the file is looked at again
+  run("{}", kWeight);
+  EXPECT_EQ(audit_.added(), writes);
 }
 
 TEST_P(BlockIoTest, OneUnknownDiskDoesNotStopTheOthers) {

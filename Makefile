@@ -23,7 +23,7 @@ test: packages ## check the sources, build everything and run every test
 	@scripts/build.sh $(BUILD) $(JOBS) all
 	@cd $(BUILD) && ctest --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
 
-test-long: packages ## the tests that take minutes each: 1,000 simulated clusters; benchmarks are compiled
+test-long: packages ## the tests that take minutes each: 1,000 simulated clusters, koordlet in a virtual machine; benchmarks are compiled
 	@scripts/build.sh $(BUILD) $(JOBS) all
 	@scripts/build.sh $(BUILD) $(JOBS) benches
 	@cd $(BUILD) && ctest -C Long -L long --output-on-failure

@@ -15,6 +15,7 @@
 #include "koordlet/hooks/groupidentity/group_identity.h"
 #include "koordlet/hooks/oomscore/oom_score.h"
 #include "koordlet/hooks/resctrl/pod_resctrl.h"
+#include "koordlet/hooks/tcnetworkqos/tc_network_qos.h"
 #include "koordlet/hooks/terwayqos/terway_qos.h"
 #include "koordlet/metriccache/history_file.h"
 #include "koordlet/qos/blkio/block_io.h"
@@ -169,6 +170,7 @@ void Agent::addHooks() {
   });
   add("RDMADeviceInject", [this] { return std::make_unique<RdmaDeviceHook>(host_); });
   add("Resctrl", [this] { return std::make_unique<ResctrlHook>(host_, resources_, executor_); });
+  add("TCNetworkQoS", [this] { return std::make_unique<TcNetworkQosHook>(host_); });
   add("TerwayQoS",
       [this] { return std::make_unique<TerwayQosHook>(options_.terwayDir, resources_); });
 }

@@ -48,7 +48,7 @@ std::vector<flags::FeatureGate> gates() {
       {"CPUNormalization", false, true},
       {"CoreSched", false, true},
       {"TerwayQoS", false, true},
-      {"TCNetworkQoS", false, false},
+      {"TCNetworkQoS", false, true},
       {"Resctrl", false, true},
       {"OOMScoreAdj", false, true},
   };

@@ -64,6 +64,19 @@ std::optional<PodBandwidth> podBandwidth(const PodView& pod, std::int64_t total)
   return PodBandwidth{limit("ingressLimit"), limit("egressLimit")};
 }
 
+int networkLevel(const PodView& pod) {
+  switch (pod.qos) {
+    case model::Qos::System:
+      return 0;
+    case model::Qos::BE:
+      return 2;
+    case model::Qos::None:
+      return pod.kubeQos == KubeQos::BestEffort ? 2 : 1;
+    default:
+      return 1;
+  }
+}
+
 bool usesNetPolicy(const EffectiveSlo& slo, std::string_view policy) {
   const std::string chosen =
       slo.qos.policies ? slo.qos.policies->netQOSPolicy.value_or("tc") : std::string("tc");

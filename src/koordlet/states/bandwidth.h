@@ -32,6 +32,9 @@ struct PodBandwidth {
 };
 std::optional<PodBandwidth> podBandwidth(const PodView& pod, std::int64_t total);
 
+// How much a pod's traffic matters: 0 the system's, 1 latency-sensitive, 2 best effort.
+int networkLevel(const PodView& pod);
+
 // The policy of NodeSLO: "tc" unless it says otherwise.
 bool usesNetPolicy(const EffectiveSlo& slo, std::string_view policy);
 

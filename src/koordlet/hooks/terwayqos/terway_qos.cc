@@ -17,20 +17,6 @@ std::int64_t bytes(const std::optional<std::int64_t>& bits) {
   return bits.value_or(0) / 8;
 }
 
-// Terway's levels: 0 is the system's, 1 online, 2 offline.
-int levelOf(const PodView& pod) {
-  switch (pod.qos) {
-    case model::Qos::System:
-      return 0;
-    case model::Qos::BE:
-      return 2;
-    case model::Qos::None:
-      return pod.kubeQos == KubeQos::BestEffort ? 2 : 1;
-    default:
-      return 1;
-  }
-}
-
 }  // namespace
 
 std::string terwayNodeText(const NodeBandwidth& bandwidth) {
@@ -53,7 +39,7 @@ json::object terwayPod(const PodView& pod, std::int64_t total) {
   return {{"podName", metadata.name},
           {"podNamespace", metadata.namespace_},
           {"podUID", metadata.uid},
-          {"prio", levelOf(pod)},
+          {"prio", networkLevel(pod)},
           {"cgroupDir", joinPath("/sys/fs/cgroup/net_cls", pod.dir)},
           {"qosConfig", json::object{{"ingressBandwidth", limits.ingress / 8},
                                      {"egressBandwidth", limits.egress / 8}}}};

@@ -1,0 +1,17 @@
+#pragma once
+
+// The nf_tables messages that make, replace and remove the table "koordlet_network_qos".
+
+#include "koordlet/hooks/tcnetworkqos/traffic_plan.h"
+#include "koordlet/netlink/netlink.h"
+
+namespace koord::koordlet::packettable {
+
+// One transaction: whatever the table had is replaced.
+std::vector<netlink::Message> replace(const std::map<std::string, std::uint32_t>& addresses,
+                                      bool byCgroup);
+std::vector<netlink::Message> remove();
+// Asks for the table; NotFound when it is not there.
+netlink::Message ask();
+
+}  // namespace koord::koordlet::packettable

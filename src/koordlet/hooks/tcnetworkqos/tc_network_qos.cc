@@ -1,0 +1,50 @@
+#include "koordlet/hooks/tcnetworkqos/tc_network_qos.h"
+
+#include "base/log.h"
+
+namespace koord::koordlet {
+
+// Version 2 has no such controller.
+bool TcNetworkQosHook::hasNetCls() const {
+  return host_.layout.has(Subsystem::NetCls) &&
+         host_.layout.version(Subsystem::NetCls) == CgroupVersion::V1;
+}
+
+Result<> TcNetworkQosHook::apply() {
+  if (!control_) {
+    auto opened = TrafficControl::open();
+    if (!opened) return fail(std::move(opened.error()));
+    control_.emplace(*std::move(opened));
+  }
+  return control_->apply(plan_, hasNetCls());
+}
+
+void TcNetworkQosHook::prepare(const States& states, HookUpdates&) {
+  if (!states.slo()) return;
+  wasOn_ = !plan_.classes.empty();
+  plan_ = usesNetPolicy(*states.slo(), "tc")
+              ? planTraffic(nodeBandwidth(*states.slo()), states.pods(), numbers_)
+              : TrafficPlan{};
+  const auto done = apply();
+  const std::string problem = done ? "" : done.error().message;
+  if (!problem.empty() && problem != problem_)
+    log::warn("network QoS is not in force: {}", problem);
+  problem_ = problem;
+}
+
+void TcNetworkQosHook::wanted(const PodView& pod, HookUpdates& updates) {
+  if (!hasNetCls()) return;
+  std::string id = "0";
+  if (const auto it = plan_.pods.find(pod.uid()); it != plan_.pods.end()) {
+    id = std::to_string(trafficId(it->second));
+  } else if (!wasOn_) {
+    return;  // others may use the ids
+  }
+  updates.pods.push_back({CgroupFile::NetClsClassId, pod.dir, id, "netqos reconcile"});
+  for (const auto& container : pod.containers)
+    if (!container.dir.empty())
+      updates.containers.push_back(
+          {CgroupFile::NetClsClassId, container.dir, id, "netqos reconcile"});
+}
+
+}  // namespace koord::koordlet

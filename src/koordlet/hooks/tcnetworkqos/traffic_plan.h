@@ -1,0 +1,56 @@
+#pragma once
+
+// What the traffic that leaves a node is held to: classes of a hierarchical token bucket, and whose packets go
+// into which. Rates are bits per second.
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "koordlet/states/bandwidth.h"
+
+namespace koord::koordlet {
+
+// Class 1:<minor>. It gets `rate` in any case, and up to `ceil` of what others leave; of those that want more,
+// the one with the smallest `prio` comes first.
+struct TrafficClass {
+  std::uint32_t minor = 0;
+  std::uint32_t parent = 0;  // 0: the qdisc itself
+  std::uint64_t rate = 0;
+  std::uint64_t ceil = 0;
+  std::uint32_t prio = 0;
+  bool operator==(const TrafficClass&) const = default;
+};
+
+inline constexpr std::uint32_t kAllTraffic = 1, kSystemTraffic = 2, kLsTraffic = 3, kBeTraffic = 4;
+inline constexpr std::uint32_t kFirstPodTraffic = 0x100, kLastPodTraffic = 0xfff0;
+// "1:3" as the kernel has it: net_cls.classid and a packet's priority.
+constexpr std::uint32_t trafficId(std::uint32_t minor) {
+  return 0x10000 | minor;
+}
+
+struct TrafficPlan {
+  std::vector<TrafficClass> classes;               // parents first; empty: nothing is shaped
+  std::map<std::string, std::uint32_t> addresses;  // minor, by the pods' IP addresses as text
+  std::map<std::string, std::uint32_t> pods;       // minor, by uid
+  bool operator==(const TrafficPlan&) const = default;
+};
+
+// The numbers of classes that belong to single pods: a pod keeps its number as long as it has one.
+class TrafficNumbers {
+ public:
+  // 0 when there are no more numbers.
+  std::uint32_t of(const std::string& uid);
+  void keepOnly(std::span<const std::string> uids);
+
+ private:
+  std::map<std::string, std::uint32_t> numbers_;
+};
+
+TrafficPlan planTraffic(const NodeBandwidth& bandwidth, std::span<const PodView> pods,
+                        TrafficNumbers& numbers);
+
+}  // namespace koord::koordlet

@@ -1,4 +1,4 @@
-#include "net/ready_sockets.h"
+#include "net/client/ready_sockets.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -1,4 +1,4 @@
-#include "net/transfer.h"
+#include "net/client/transfer.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "net/ready_sockets.h"
-#include "net/transfer.h"
+#include "net/client/ready_sockets.h"
+#include "net/client/transfer.h"
 
 // Threads: each I/O thread owns a libcurl multi handle and everything in it; nothing of libcurl is
 // touched by anybody else. A request is handed over in a queue and curl_multi_wakeup; its answer

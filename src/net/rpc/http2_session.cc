@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 namespace koord::net {
 namespace {
@@ -93,10 +92,16 @@ struct Http2Session::Callbacks {
     return 0;
   }
 
-  static ssize_t produce(nghttp2_session*, std::int32_t stream, std::uint8_t* buffer,
-                         std::size_t length, std::uint32_t* flags, nghttp2_data_source*,
-                         void* user) {
-    return of(user).produce(stream, buffer, length, *flags);
+  static ssize_t produce(nghttp2_session*, std::int32_t stream, std::uint8_t*, std::size_t length,
+                         std::uint32_t* flags, nghttp2_data_source*, void* user) {
+    return of(user).produce(stream, length, *flags);
+  }
+
+  static int sendData(nghttp2_session*, nghttp2_frame* frame, const std::uint8_t* header,
+                      std::size_t length, nghttp2_data_source*, void* user) {
+    constexpr std::size_t kFrameHeader = 9;
+    return of(user).frameData(frame->hd.stream_id,
+                              {reinterpret_cast<const char*>(header), kFrameHeader}, length);
   }
 
   // Frames as large as the other side takes; nghttp2 by itself stays at 16 KiB.
@@ -128,6 +133,7 @@ void Http2Session::begin(Role role) {
   nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, &Callbacks::frame);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, &Callbacks::data);
   nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, &Callbacks::closed);
+  nghttp2_session_callbacks_set_send_data_callback(callbacks, &Callbacks::sendData);
   nghttp2_session_callbacks_set_data_source_read_length_callback(callbacks,
                                                                  &Callbacks::frameLength);
   nghttp2_option* option = nullptr;
@@ -218,15 +224,17 @@ void Http2Session::flushSoon() {
 void Http2Session::flush() {
   const auto keep = shared_from_this();
   while (socket_) {
-    while (unsent_.size() - unsentOffset_ < kSendBatch) {
+    while (unsent_.size() < kSendBatch) {
       const std::uint8_t* bytes = nullptr;
+      const std::size_t before = unsent_.size();
       inside_ = true;
       const auto size = nghttp2_session_mem_send(session_, &bytes);
       inside_ = false;
       if (!socket_) return close();
       if (size < 0) return lose(nghttp2_strerror(static_cast<int>(size)));
-      if (size == 0) break;
-      unsent_.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
+      unsent_.add(
+          std::string_view(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)));
+      if (unsent_.size() == before) break;
     }
     if (unsent_.empty()) break;
     if (!send()) return;
@@ -237,24 +245,12 @@ void Http2Session::flush() {
 
 // False: the kernel takes no more for now, or the connection is lost.
 bool Http2Session::send() {
-  while (unsentOffset_ < unsent_.size()) {
-    const ssize_t size = ::send(socket_.get(), unsent_.data() + unsentOffset_,
-                                unsent_.size() - unsentOffset_, MSG_NOSIGNAL);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0 && errno == EAGAIN) {
-      watch_->want({.read = true, .write = true});
-      return false;
-    }
-    if (size < 0) {
-      lose(errnoError("write to the socket", errno).message);
-      return false;
-    }
-    unsentOffset_ += static_cast<std::size_t>(size);
-  }
-  unsentOffset_ = 0;
-  unsent_.clear();
-  if (unsent_.capacity() > kSendBatch) unsent_.shrink_to_fit();
-  return true;
+  const auto sent = unsent_.sendTo(socket_.get());
+  if (!sent)
+    lose(sent.error().message);
+  else if (!*sent)
+    watch_->want({.read = true, .write = true});
+  return sent && *sent;
 }
 
 std::int32_t Http2Session::open(const Http2Headers& headers, bool last) {
@@ -293,6 +289,7 @@ void Http2Session::wake(std::int32_t stream, Outgoing& out) {
 void Http2Session::data(std::int32_t stream, std::string bytes, bool last) {
   Outgoing* const out = outgoing(stream);
   if (!out) return;
+  out->size += bytes.size();
   if (!bytes.empty()) out->chunks.push_back(std::move(bytes));
   out->last = out->last || last;
   wake(stream, *out);
@@ -306,34 +303,49 @@ void Http2Session::trailers(std::int32_t stream, Http2Headers headers) {
   wake(stream, *out);
 }
 
-// What goes into the next frame of a stream.
-long Http2Session::produce(std::int32_t stream, std::uint8_t* buffer, std::size_t length,
-                           std::uint32_t& flags) {
+// How much goes into the next frame of a stream; frameData() takes it.
+long Http2Session::produce(std::int32_t stream, std::size_t length, std::uint32_t& flags) {
   Outgoing* const out = outgoing(stream);
   if (!out) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-  std::size_t size = 0;
-  while (size < length && !out->chunks.empty()) {
-    const std::string& chunk = out->chunks.front();
-    const std::size_t part = std::min(length - size, chunk.size() - out->offset);
-    std::memcpy(buffer + size, chunk.data() + out->offset, part);
-    size += part;
-    out->offset += part;
-    if (out->offset < chunk.size()) break;
-    out->chunks.pop_front();
-    out->offset = 0;
-  }
-  if (out->chunks.empty() && out->hasTrailers) {
-    flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
-    const auto list = namesAndValues(out->trailers);
-    nghttp2_submit_trailer(session_, stream, list.data(), list.size());
-  } else if (out->chunks.empty() && out->last) {
-    flags |= NGHTTP2_DATA_FLAG_EOF;
-  } else if (size == 0) {
+  const std::size_t size = std::min(length, out->size);
+  const bool all = size == out->size;
+  if (size == 0 && !out->last && !out->hasTrailers) {
     out->waiting = true;
     return NGHTTP2_ERR_DEFERRED;
   }
-  if (size > 0 && user_) user_->onSent(stream, size);
+  flags |= NGHTTP2_DATA_FLAG_NO_COPY;
+  if (all && out->hasTrailers) {
+    flags |= NGHTTP2_DATA_FLAG_EOF | NGHTTP2_DATA_FLAG_NO_END_STREAM;
+    const auto list = namesAndValues(out->trailers);
+    nghttp2_submit_trailer(session_, stream, list.data(), list.size());
+  } else if (all && out->last) {
+    flags |= NGHTTP2_DATA_FLAG_EOF;
+  }
   return static_cast<long>(size);
+}
+
+int Http2Session::frameData(std::int32_t stream, std::string_view header, std::size_t length) {
+  // Which is called again, with the same, when the socket has taken some.
+  if (unsent_.size() >= kSendBatch) return NGHTTP2_ERR_WOULDBLOCK;
+  Outgoing* const out = outgoing(stream);
+  if (!out) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+  unsent_.add(header);
+  for (std::size_t left = length; left > 0;) {
+    std::string& chunk = out->chunks.front();
+    const std::size_t part = std::min(left, chunk.size() - out->offset);
+    if (part == chunk.size())
+      unsent_.add(std::move(chunk));
+    else
+      unsent_.add(std::string_view(chunk).substr(out->offset, part));
+    left -= part;
+    out->offset += part;
+    if (left == 0 && out->offset < chunk.size()) break;
+    out->chunks.pop_front();
+    out->offset = 0;
+  }
+  out->size -= length;
+  if (length > 0 && user_) user_->onSent(stream, length);
+  return 0;
 }
 
 void Http2Session::reset(std::int32_t stream, std::uint32_t code) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "net/rpc/io_loop.h"
+#include "net/rpc/send_queue.h"
 #include "net/rpc/unix_socket.h"
 
 struct nghttp2_session;
@@ -83,6 +84,7 @@ class Http2Session : public std::enable_shared_from_this<Http2Session> {
   struct Outgoing {
     std::deque<std::string> chunks;
     std::size_t offset = 0;  // in the first
+    std::size_t size = 0;    // of all, without what is gone
     bool last = false;
     bool waiting = false;  // nghttp2 was told to come back later
     bool hasTrailers = false;
@@ -100,7 +102,8 @@ class Http2Session : public std::enable_shared_from_this<Http2Session> {
   void lose(const std::string& why);
   Outgoing* outgoing(std::int32_t stream);
   void wake(std::int32_t stream, Outgoing& out);
-  long produce(std::int32_t stream, std::uint8_t* buffer, std::size_t length, std::uint32_t& flags);
+  long produce(std::int32_t stream, std::size_t length, std::uint32_t& flags);
+  int frameData(std::int32_t stream, std::string_view header, std::size_t length);
 
   IoLoop& loop_;
   Fd socket_;
@@ -109,10 +112,9 @@ class Http2Session : public std::enable_shared_from_this<Http2Session> {
   std::unique_ptr<IoLoop::Watch> watch_;
   std::unordered_map<std::int32_t, Outgoing> out_;
   std::unordered_map<std::int32_t, Http2Headers> arriving_;  // headers that are not complete yet
-  std::string unsent_;                                       // what nghttp2 has framed
-  std::size_t unsentOffset_ = 0;
-  bool flushing_ = false;  // a flush has been posted
-  bool inside_ = false;    // nghttp2 is at work; it must not be entered again
+  SendQueue unsent_;                                         // what nghttp2 has framed
+  bool flushing_ = false;                                    // a flush has been posted
+  bool inside_ = false;  // nghttp2 is at work; it must not be entered again
   bool goingAway_ = false;
 };
 

@@ -18,7 +18,7 @@ StorageClass: apiVersion string; kind string; metadata#1 ObjectMeta; *provisione
   allowVolumeExpansion#6? bool; volumeBindingMode#7? string
   allowedTopologies#8 [TopologySelectorTerm]
 CSINode: apiVersion string; kind string; metadata#1 ObjectMeta; *spec#2 CSINodeSpec
-CSINodeSpec: *drivers#1 [CSINodeDriver] merge=name
+CSINodeSpec: drivers#1 [CSINodeDriver] merge=name kept
 CSINodeDriver: *name#1 string; *nodeID#2 string; topologyKeys#3 [string] kept
   allocatable#4? CSINodeAllocatable
 CSINodeAllocatable: count#1? int

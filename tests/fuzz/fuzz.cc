@@ -8,9 +8,11 @@ namespace koord::fuzz {
 namespace {
 
 constexpr std::array kTargets{
+    Target{"admission", admission},
     Target{"apply", apply},
     Target{"codec", codec},
     Target{"cpuset", cpuset},
+    Target{"configuration", configuration},
     Target{"crd", crd},
     Target{"jmespath", jmesPath},
     Target{"jsonpatch", jsonPatch},

@@ -36,8 +36,10 @@ inline void check(bool holds, std::string_view what) {
 // Inputs of targets that take two texts: what stands before the first line break, and the rest.
 std::pair<std::string_view, std::string_view> firstLine(std::string_view input);
 
+void admission(std::string_view input);
 void apply(std::string_view input);
 void codec(std::string_view input);
+void configuration(std::string_view input);
 void crd(std::string_view input);
 void cpuset(std::string_view input);
 void jmesPath(std::string_view input);

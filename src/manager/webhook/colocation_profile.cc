@@ -82,6 +82,17 @@ Result<> setPriorityClass(std::string_view name, const PriorityClassLookup& look
   return {};
 }
 
+// Who schedules the pods, and how important they are.
+Result<> setScheduling(const api::ClusterColocationProfileSpec& spec, const ProfileContext& context,
+                       json::value& object) {
+  if (spec.schedulerName.empty() && spec.priorityClassName.empty()) return {};
+  json::object* podSpec = podSpecIn(object, context.target);
+  if (!podSpec) return {};
+  if (!spec.schedulerName.empty()) (*podSpec)["schedulerName"] = textValue(spec.schedulerName);
+  if (spec.priorityClassName.empty()) return {};
+  return setPriorityClass(spec.priorityClassName, context.priorityClass, *podSpec);
+}
+
 }  // namespace
 
 Result<> applyProfile(const api::ClusterColocationProfileSpec& spec, const ProfileContext& context,
@@ -96,14 +107,9 @@ Result<> applyProfile(const api::ClusterColocationProfileSpec& spec, const Profi
     json::value* label = labels.if_contains(key);
     if (label && label->is_string()) label->get_string().append(suffix);
   }
-  const bool setsSpec = context.target != ProfileTarget::ExistingPod;
-  json::object* podSpec = setsSpec ? podSpecIn(object, context.target) : nullptr;
-  if (podSpec && !spec.schedulerName.empty())
-    (*podSpec)["schedulerName"] = textValue(spec.schedulerName);
   if (!spec.qosClass.empty()) labelsOf(object)[model::kLabelQos] = textValue(spec.qosClass);
-  if (podSpec && !spec.priorityClassName.empty())
-    if (auto set = setPriorityClass(spec.priorityClassName, context.priorityClass, *podSpec); !set)
-      return set;
+  if (context.target != ProfileTarget::ExistingPod)
+    if (auto set = setScheduling(spec, context, object); !set) return set;
   if (spec.koordinatorPriority)
     labelsOf(object)[model::kLabelSubPriority] =
         textValue(std::to_string(*spec.koordinatorPriority));

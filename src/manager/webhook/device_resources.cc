@@ -42,6 +42,7 @@ void spellOutDeviceResources(json::value& pod) {
     json::value* resources =
         container.is_object() ? container.get_object().if_contains("resources") : nullptr;
     if (!resources || !resources->is_object() || !asksForGpu(resources->get_object())) continue;
+    objectIn(resources->get_object(), "limits");  // before the others are got: it may move them
     json::object& requests = objectIn(resources->get_object(), "requests");
     json::object& limits = objectIn(resources->get_object(), "limits");
     const auto setBoth = [&](std::string_view name, const json::value& value) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "api/codec.h"
@@ -68,7 +69,9 @@ Result<> amplify(const json::value& old, json::value& node) {
     const double ratio = factor->to_number<double>();
     if (ratio <= 1 || !model::has(raw, name)) continue;
     const Quantity amount = model::amountOf(raw, name);
-    const auto milli = static_cast<std::int64_t>(static_cast<double>(amount.milliValue()) * ratio);
+    constexpr double kMost = 9e18;  // what a number of milli-units can hold
+    const auto milli = static_cast<std::int64_t>(
+        std::min(static_cast<double>(amount.milliValue()) * ratio, kMost));
     allocatable[name] = textValue(Quantity::ofMilli(milli, amount.format()).toString());
   }
   return {};

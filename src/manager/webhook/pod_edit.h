@@ -10,11 +10,13 @@
 
 namespace koord::manager {
 
-// The member as an object, made (or made anew from null) where it is missing.
+// The member as an object, made (or made anew from null) where it is missing. A member that is made moves the others of
+// its parent: what was got of them before does not count any more. (operator[] moves them even when it finds the key.)
 inline json::object& objectIn(json::object& parent, std::string_view key) {
-  json::value& member = parent[key];
-  if (!member.is_object()) member.emplace_object();
-  return member.get_object();
+  json::value* member = parent.if_contains(key);
+  if (!member) member = &parent[key];
+  if (!member->is_object()) member->emplace_object();
+  return member->get_object();
 }
 
 inline json::object& labelsOf(json::value& pod) {

@@ -15,11 +15,28 @@ bool isPod(const api::AdmissionRequest& request) {
          request.subResource.empty();
 }
 
-// The namespace of a pod that is being created is often said by the request only.
-bool lendNamespace(const api::AdmissionRequest& request, json::value& pod) {
-  if (!textAt(pod, "metadata", "namespace").empty()) return false;
-  objectIn(pod.as_object(), "metadata")["namespace"] = textValue(request.namespace_);
-  return true;
+// The namespace of a pod that is being created is often said by the request only. It is lent to the pod for the
+// evaluation, and taken back before anything is compared.
+void lendNamespace(const api::AdmissionRequest& request, json::value& pod) {
+  if (textAt(pod, "metadata", "namespace").empty())
+    objectIn(pod.as_object(), "metadata")["namespace"] = textValue(request.namespace_);
+}
+
+void takeNamespaceBack(const json::value& original, json::value& pod) {
+  if (!textAt(original, "metadata", "namespace").empty()) return;
+  json::object& metadata = objectIn(pod.as_object(), "metadata");
+  const json::value* said = find(original, "metadata");
+  if (const json::value* empty = said ? find(*said, "namespace") : nullptr) {
+    metadata["namespace"] = *empty;
+    return;
+  }
+  metadata.erase("namespace");
+  if (!metadata.empty() || (said && said->is_object())) return;
+  if (said) {
+    pod.as_object()["metadata"] = *said;
+  } else {
+    pod.as_object().erase("metadata");
+  }
 }
 
 }  // namespace
@@ -108,16 +125,9 @@ Verdict PodWebhook::finishMutation(const api::AdmissionRequest& request, json::v
     spellOutDeviceResources(pod);
     observe("DeviceResourceSpec", true);
   }
-  json::value before = request.object;
-  lendNamespace(request, before);
+  takeNamespaceBack(request.object, pod);
   Verdict verdict = allow();
-  verdict.patch = createJsonPatch(before, pod);
-  // The namespace was lent for the evaluation: a metadata object that was made for it must be added
-  // whole.
-  if (!request.object.get_object().contains("metadata") && !verdict.patch.empty())
-    verdict.patch.insert(
-        verdict.patch.begin(),
-        json::object{{"op", "add"}, {"path", "/metadata"}, {"value", json::object()}});
+  verdict.patch = createJsonPatch(request.object, pod);
   return verdict;
 }
 

@@ -69,6 +69,8 @@ Controllers::Controllers(kube::Api& api, Executor& executor, Random& random,
   if (on("colocationprofile") && options.gates.enabled("ColocationProfileController"))
     colocationProfile_.emplace(api, executor, pods_, metrics, random.fork(),
                                options.colocationProfile);
+  if (on("profileaudit"))
+    profileAudit_.emplace(api, executor, pods_, events_, metrics, random.fork());
   if (on("recommender") && options.gates.enabled("Recommender"))
     recommender_.emplace(api, executor, pods_, nodeMetrics_, metrics, random.fork());
 }
@@ -78,10 +80,11 @@ void Controllers::start() {
   nodes_.start();
   if (nodeMetric_ || nodeResource_ || recommender_) nodeMetrics_.start();
   if (nodeSlo_) nodeSlos_.start();
-  if (nodeResource_ || colocationProfile_ || recommender_) pods_.start();
+  if (nodeResource_ || colocationProfile_ || profileAudit_ || recommender_) pods_.start();
   if (nodeResource_) nodeResource_->start();
   if (quotaProfile_) quotaProfile_->start();
   if (colocationProfile_) colocationProfile_->start();
+  if (profileAudit_) profileAudit_->start();
   if (recommender_) recommender_->start();
 }
 

@@ -8,6 +8,7 @@
 
 #include "kube/component.h"
 #include "manager/colocationprofile/controller.h"
+#include "manager/colocationprofile/profile_audit.h"
 #include "manager/nodemetric/controller.h"
 #include "manager/noderesource/controller.h"
 #include "manager/nodeslo/controller.h"
@@ -41,6 +42,7 @@ class Controllers {
   std::optional<NodeMetricController> nodeMetric_;
   std::optional<QuotaProfileController> quotaProfile_;
   std::optional<ColocationProfileController> colocationProfile_;
+  std::optional<ProfileAudit> profileAudit_;
   std::optional<NodeSloController> nodeSlo_;
   std::optional<NodeResourceController> nodeResource_;
   std::optional<RecommenderController> recommender_;
@@ -48,7 +50,8 @@ class Controllers {
 
 // What this version has of upstream's controllers and of the plugins of noderesource.
 inline constexpr std::string_view kControllers[] = {
-    "colocationprofile", "nodemetric", "noderesource", "nodeslo", "quotaprofile", "recommender"};
+    "colocationprofile", "nodemetric",   "noderesource", "nodeslo",
+    "profileaudit",      "quotaprofile", "recommender"};
 inline constexpr std::string_view kNodeResourcePlugins[] = {
     "MidResource",           "BatchResource",     "CPUNormalization",
     "ResourceAmplification", "GPUDeviceResource", "RDMADeviceResource"};

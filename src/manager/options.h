@@ -22,7 +22,8 @@ struct ManagerOptions {
   std::string leaderElectionNamespace = "koordinator-system";
   std::string watchNamespace;  // "" = all
   std::vector<std::string> controllers{"colocationprofile", "nodemetric",   "noderesource",
-                                       "nodeslo",           "quotaprofile", "recommender"};
+                                       "nodeslo",           "profileaudit", "quotaprofile",
+                                       "recommender"};
   // As upstream has them; some are not in this version, see controllers.h.
   std::vector<std::string> nodeResourcePlugins{"MidResource",       "BatchResource",
                                                "CPUNormalization",  "ResourceAmplification",

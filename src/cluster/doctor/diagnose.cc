@@ -5,7 +5,7 @@
 
 #include "base/time.h"
 #include "cluster/doctor/findings.h"
-#include "manager/webhook/colocation_profile.h"
+#include "manager/colocationprofile/missed_profiles.h"
 #include "model/slo_config.h"
 #include "model/well_known.h"
 
@@ -151,39 +151,28 @@ void checkConfiguration(const ClusterPicture& picture, std::vector<Finding>& fin
                         ""});
 }
 
-// Pods that a profile is for, and which do not look as it makes them: they were made while no webhook
-// answered, or before the profile.
+// Pods that a profile is for, and which bear nothing of it.
 void checkProfiles(const ClusterPicture& picture, std::vector<Finding>& findings) {
   std::map<std::string, const api::Namespace*, std::less<>> namespaces;
   for (const auto& ns : picture.namespaces) namespaces[ns.metadata.name] = &ns;
-  for (const auto& profile : picture.profiles) {
-    // Chance left some of them alone, or there is nothing to see.
-    if (profile.spec.probability || profile.spec.qosClass.empty() || !profile.spec.selector)
-      continue;
-    const std::vector<manager::ProfilePtr> one{
-        std::make_shared<const api::ClusterColocationProfile>(profile)};
-    std::vector<std::string> missed;
-    for (const auto& pod : picture.pods) {
-      const auto ns = namespaces.find(pod.metadata.namespace_);
-      if (pod.status.phase == "Succeeded" || pod.status.phase == "Failed" ||
-          (ns != namespaces.end() &&
-           ns->second->metadata.labels.contains(model::kLabelControlPlane)))
-        continue;
-      const auto labels = ns == namespaces.end() ? api::StringMap() : ns->second->metadata.labels;
-      if (manager::matchProfiles(one, labels, pod.metadata.labels).empty()) continue;
-      const auto* qos = api::findIn(pod.metadata.labels, model::kLabelQos);
-      if (!qos || *qos != profile.spec.qosClass)
-        missed.push_back(api::keyOf(pod.metadata).toString());
-    }
-    if (!missed.empty())
-      findings.push_back({Level::Warning,
-                          fmt::format("{} pods were admitted without the profile {}: {}",
-                                      missed.size(), profile.metadata.name, namesOf(missed)),
-                          "They were made before it, or while koord-manager did not answer: make "
-                          "them anew, or let the "
-                          "controller do it for those that wait (label "
-                          "config.koordinator.sh/controller-managed)."});
+  std::vector<manager::ProfilePtr> profiles;
+  for (const auto& profile : picture.profiles)
+    profiles.push_back(std::make_shared<const api::ClusterColocationProfile>(profile));
+  const manager::MissedProfiles rules(profiles);
+  std::map<std::string, std::vector<std::string>> missed;  // profile: pods
+  for (const auto& pod : picture.pods) {
+    const auto ns = namespaces.find(pod.metadata.namespace_);
+    const auto labels = ns == namespaces.end() ? api::StringMap() : ns->second->metadata.labels;
+    for (const auto& profile : rules.of(pod, labels, manager::MissedProfiles::Older::Count))
+      missed[profile].push_back(api::keyOf(pod.metadata).toString());
   }
+  for (const auto& [profile, pods] : missed)
+    findings.push_back({Level::Warning,
+                        fmt::format("{} pods were admitted without the profile {}: {}", pods.size(),
+                                    profile, namesOf(pods)),
+                        "They were made before it, or while koord-manager did not answer: make "
+                        "them anew, or let the controller do it for those that wait (label "
+                        "config.koordinator.sh/controller-managed)."});
 }
 
 }  // namespace

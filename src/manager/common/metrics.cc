@@ -54,6 +54,9 @@ struct Metrics::Families {
   Family<Counter>& binding =
       net::counterFamily(internal, "koord_manager_webhook_binding_admission_decisions_total",
                          "Decisions on who may bind a pod");
+  Family<Gauge>& withoutProfile =
+      net::gaugeFamily(internal, "koord_manager_pods_without_profile",
+                       "Pods that were admitted without the ClusterColocationProfile for them");
   Gauge& leader = net::gaugeFamily(process, "koordinator_manager_is_leader",
                                    "1 when this process runs the controllers")
                       .Add({});
@@ -124,6 +127,12 @@ void Metrics::setQuotaSharedWeight(std::string_view quota, std::string_view reso
 
 void Metrics::bindingDecided(std::string_view decision) {
   families_->binding.Add({{"decision", std::string(decision)}}).Increment();
+}
+
+void Metrics::setPodsWithoutProfile(std::string_view profile, int pods) {
+  Gauge& gauge = families_->withoutProfile.Add({{"profile", std::string(profile)}});
+  gauge.Set(pods);
+  if (pods == 0) families_->withoutProfile.Remove(&gauge);
 }
 
 void Metrics::setLeader(bool leader) {

@@ -41,6 +41,9 @@ class Metrics {
   // The weight with which a quota shares what others leave.
   void setQuotaSharedWeight(std::string_view quota, std::string_view resource, double weight);
 
+  // How many pods were admitted without this profile; none = there is nothing to show.
+  void setPodsWithoutProfile(std::string_view profile, int pods);
+
   void setLeader(bool leader);
 
   // Where work queues count, before the controllers are made; null until then.

@@ -275,12 +275,15 @@ Result<> checkTrust(std::string_view certPem, std::string_view authorityPem,
                     const std::string& host, WallTime at) {
   const auto cert = readX509(certPem);
   if (!cert) return fail(cert.error());
-  const auto authority = readX509(authorityPem);
-  if (!authority) return fail(authority.error());
+  if (const auto first = readX509(authorityPem); !first) return fail(first.error());
   const std::unique_ptr<X509_STORE, OpensslFree<X509_STORE_free>> store(X509_STORE_new());
   const std::unique_ptr<X509_STORE_CTX, OpensslFree<X509_STORE_CTX_free>> context(
       X509_STORE_CTX_new());
-  if (!store || !context || X509_STORE_add_cert(store.get(), authority->get()) != 1 ||
+  const auto authorities = readerOf(authorityPem);
+  while (const X509Ptr authority{PEM_read_bio_X509(authorities.get(), nullptr, nullptr, nullptr)})
+    if (store) X509_STORE_add_cert(store.get(), authority.get());
+  ERR_clear_error();  // the end of the text is one
+  if (!store || !context ||
       X509_STORE_CTX_init(context.get(), store.get(), cert->get(), nullptr) != 1) {
     return opensslFail("verify a certificate");
   }

@@ -56,7 +56,7 @@ Result<std::vector<std::string>> fingerprintsOf(std::string_view pem);
 // Fails when the key is not the certificate's, with a message about which of the two is wrong.
 Result<> checkCertKey(const CertKey& pair);
 
-// Whether a client that trusts only `authorityPem` accepts the certificate for that host (a DNS name or an
+// Whether a client that trusts only `authorityPem` (one certificate or several) accepts the certificate for that host (a DNS name or an
 // IP address) at that time.
 Result<> checkTrust(std::string_view certPem, std::string_view authorityPem,
                     const std::string& host, WallTime at);

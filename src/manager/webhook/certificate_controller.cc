@@ -17,6 +17,7 @@ constexpr Duration kInterval = 60s;
 // Replicas that serve different paths, as during an update, undo each other's entries: not too
 // fast.
 constexpr Duration kSettle = 1s;
+constexpr Duration kUntilTrusted = 5s;
 constexpr std::string_view kTemplate = "template";
 
 kube::WatchScope only(std::string name, std::string namespace_ = "") {
@@ -100,44 +101,67 @@ Task<Result<>> CertificateController::sync(std::string) {
 }
 
 Task<Result<>> CertificateController::syncAll() {
-  auto certificates = syncCertificates();
-  auto result = co_await certificates;
+  auto looking = currentCerts();
+  auto certs = co_await looking;
+  if (!certs) co_return fail(std::move(certs.error()));
+  const bool serves = !certs_.server.certPem.empty();
+  const bool otherAuthority = serves && certs->authority.certPem != certs_.authority.certPem;
+  if (!otherAuthority)
+    if (auto used = use(*certs); !used) co_return used;
+  auto configuring = configureAll(certs->authority.certPem);
+  Result<> result = co_await configuring;
+  if (!result || !otherAuthority) co_return result;
+  auto pause = sleepFor(executor_, kUntilTrusted);
+  co_await pause;
+  co_return use(*std::move(certs));
+}
+
+Task<Result<>> CertificateController::configureAll(std::string authorityPem) {
+  auto mutating =
+      configure(api::MutatingWebhookConfiguration::kType, settings_.mutatingName, authorityPem);
+  Result<> result = co_await mutating;
   if (!result) co_return result;
-  auto mutating = configure(api::MutatingWebhookConfiguration::kType, settings_.mutatingName);
-  result = co_await mutating;
-  if (!result) co_return result;
-  auto validating = configure(api::ValidatingWebhookConfiguration::kType, settings_.validatingName);
+  auto validating = configure(api::ValidatingWebhookConfiguration::kType, settings_.validatingName,
+                              std::move(authorityPem));
   result = co_await validating;
   co_return result;
 }
 
-Task<Result<>> CertificateController::syncCertificates() {
-  if (settings_.certsInFolder) co_return syncFolder();
-  auto task = syncSecret();
+Task<Result<WebhookCerts>> CertificateController::currentCerts() {
+  if (settings_.certsInFolder) co_return fromFolderOrNew();
+  auto task = fromSecretOrNew();
   auto result = co_await task;
   co_return result;
 }
 
-Result<> CertificateController::syncFolder() {
+Result<WebhookCerts> CertificateController::goodOrRenewed(const WebhookCerts* stored) const {
   const WallTime now = executor_.wallNow();
-  auto certs = readFolder(settings_.certDir);
-  if (certs && checkCerts(*certs, settings_.certHost(), now)) return use(*std::move(certs));
-  auto renewed = renewCerts(certs ? &*certs : nullptr, settings_.certHost(), now);
-  if (!renewed) return fail(std::move(renewed.error()));
-  if (auto written = writeFolder(settings_.certDir, *renewed); !written) return written;
-  return use(*std::move(renewed));
+  const std::string host = settings_.certHost();
+  const WebhookCerts* own = certs_.server.certPem.empty() ? nullptr : &certs_;
+  const WebhookCerts* known = stored ? stored : own;
+  if (known && checkCerts(*known, host, now)) return *known;
+  return renewCerts(known, host, now);
 }
 
-Task<Result<>> CertificateController::syncSecret() {
+Result<WebhookCerts> CertificateController::fromFolderOrNew() {
+  const auto stored = readFolder(settings_.certDir);
+  auto certs = goodOrRenewed(stored ? &*stored : nullptr);
+  if (!certs || (stored && stored->server.certPem == certs->server.certPem)) return certs;
+  if (auto written = writeFolder(settings_.certDir, *certs); !written)
+    return fail(std::move(written.error()));
+  return certs;
+}
+
+Task<Result<WebhookCerts>> CertificateController::fromSecretOrNew() {
   const api::ObjectKey key{settings_.podNamespace, settings_.secretName};
-  const std::string host = settings_.certHost();
+  const std::string where = "Secret " + key.toString();
   auto fetch = kube::get<api::Secret>(api_, key);
   auto secret = co_await fetch;
   if (!secret && secret.error().code != ErrorCode::NotFound)
-    co_return fail(std::move(secret.error()).within("Secret " + key.toString()));
+    co_return fail(std::move(secret.error()).within(where));
 
   if (!secret) {
-    auto fresh = renewCerts(nullptr, host, executor_.wallNow());
+    auto fresh = goodOrRenewed(nullptr);
     if (!fresh) co_return fail(std::move(fresh.error()));
     json::value object =
         json::object{{"apiVersion", "v1"},
@@ -147,26 +171,25 @@ Task<Result<>> CertificateController::syncSecret() {
     auto create =
         kube::createObject(api_, api::Secret::kType, {key.namespace_, ""}, std::move(object));
     auto created = co_await create;
-    if (created) co_return use(*std::move(fresh));
+    if (created) co_return fresh;
     if (created.error().code != ErrorCode::AlreadyExists)
-      co_return fail(std::move(created.error()).within("create Secret " + key.toString()));
+      co_return fail(std::move(created.error()).within("create " + where));
     auto again = kube::get<api::Secret>(api_, key);  // another replica was faster
     secret = co_await again;
-    if (!secret) co_return fail(std::move(secret.error()).within("Secret " + key.toString()));
+    if (!secret) co_return fail(std::move(secret.error()).within(where));
   }
 
-  auto certs = fromSecret(*secret);
-  if (certs && checkCerts(*certs, host, executor_.wallNow())) co_return use(*std::move(certs));
-  auto renewed = renewCerts(certs ? &*certs : nullptr, host, executor_.wallNow());
-  if (!renewed) co_return fail(std::move(renewed.error()));
-  log::info("renewing the webhook certificates in Secret {}", key.toString());
+  const auto stored = fromSecret(*secret);
+  auto certs = goodOrRenewed(stored ? &*stored : nullptr);
+  if (!certs || (stored && stored->server.certPem == certs->server.certPem)) co_return certs;
+  log::info("renewing the webhook certificates in {}", where);
   json::value patch =
       json::object{{"metadata", {{"resourceVersion", secret->metadata.resourceVersion}}},
-                   {"data", toSecretData(*renewed)}};
+                   {"data", toSecretData(*certs)}};
   auto write = kube::mergePatch(api_, api::Secret::kType, key, std::move(patch));
   auto written = co_await write;
-  if (!written) co_return fail(std::move(written.error()).within("renew Secret " + key.toString()));
-  co_return use(*std::move(renewed));
+  if (!written) co_return fail(std::move(written.error()).within("renew " + where));
+  co_return certs;
 }
 
 Result<> CertificateController::use(WebhookCerts certs) {
@@ -178,7 +201,8 @@ Result<> CertificateController::use(WebhookCerts certs) {
   return {};
 }
 
-Task<Result<>> CertificateController::configure(const api::ResourceType& type, std::string name) {
+Task<Result<>> CertificateController::configure(const api::ResourceType& type, std::string name,
+                                                std::string authorityPem) {
   const std::string where = fmt::format("{} {}", type.kind, name);
   auto fetch = kube::getObject(api_, type, {"", name});
   auto object = co_await fetch;
@@ -186,8 +210,7 @@ Task<Result<>> CertificateController::configure(const api::ResourceType& type, s
   auto wanted = wantedEntries(*object);
   if (!wanted) co_return fail(std::move(wanted.error()).within(where));
   tellUnserved(where, *wanted);
-  const json::array entries =
-      configuredEntries(*wanted, servedPaths_, settings_, certs_.authority.certPem);
+  const json::array entries = configuredEntries(*wanted, servedPaths_, settings_, authorityPem);
 
   const auto* current = find(*object, "webhooks");
   const bool same =

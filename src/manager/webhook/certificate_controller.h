@@ -4,6 +4,9 @@
 // replicas share, or in a folder), the server serving with them, and webhook configurations that
 // trust their authority and point at this server. Runs on every replica, every minute and when one
 // of these objects changes.
+//
+// A new authority is trusted before anybody serves under it: webhook configurations get both, the new one and the one
+// before, and API servers a few seconds to hear of it. So there is no moment at which some replica is not believed.
 
 #include <functional>
 #include <map>
@@ -37,10 +40,15 @@ class CertificateController {
  private:
   Task<Result<>> sync(std::string key);
   Task<Result<>> syncAll();
-  Task<Result<>> syncCertificates();
-  Task<Result<>> syncSecret();
-  Result<> syncFolder();
-  Task<Result<>> configure(const api::ResourceType& type, std::string name);
+  // The certificates that are to be served with now, made and stored if need be.
+  Task<Result<WebhookCerts>> currentCerts();
+  Task<Result<WebhookCerts>> fromSecretOrNew();
+  Result<WebhookCerts> fromFolderOrNew();
+  // Where nothing is stored, or nothing that can be read, what is served with goes on.
+  Result<WebhookCerts> goodOrRenewed(const WebhookCerts* stored) const;
+  Task<Result<>> configureAll(std::string authorityPem);
+  Task<Result<>> configure(const api::ResourceType& type, std::string name,
+                           std::string authorityPem);
   // Warns of entries that nobody here answers, when these are others than before.
   void tellUnserved(const std::string& where, const json::array& wanted);
   Result<> use(WebhookCerts certs);

@@ -36,6 +36,15 @@ Result<> writeFile(const std::filesystem::path& path, std::string_view content) 
   return {};
 }
 
+// The first certificate of the text, or "" when its time is over.
+std::string firstIfValid(const std::string& pem, WallTime now) {
+  constexpr std::string_view kEnd = "-----END CERTIFICATE-----\n";
+  const auto end = pem.find(kEnd);
+  const auto info = net::readCertificate(pem);
+  if (end == pem.npos || !info || info->validity.to <= now) return "";
+  return pem.substr(0, end + kEnd.size());
+}
+
 }  // namespace
 
 Result<> checkCerts(const WebhookCerts& certs, const std::string& host, WallTime now) {
@@ -57,6 +66,7 @@ Result<WebhookCerts> renewCerts(const WebhookCerts* old, const std::string& host
     auto authority = net::makeAuthority("webhook-cert-ca", validity);
     if (!authority) return fail(std::move(authority.error()));
     certs.authority = *std::move(authority);
+    if (old) certs.authority.certPem += firstIfValid(old->authority.certPem, now);
   }
   auto server = net::issueServerCert(certs.authority, {host, {"localhost", host}, validity});
   if (!server) return fail(std::move(server.error()));

@@ -12,7 +12,9 @@
 namespace koord::manager {
 
 struct WebhookCerts {
-  net::CertKey authority;  // the key may be missing: then the authority cannot issue again
+  // The key may be missing: then the authority cannot issue again. Behind its certificate may stand that of the one
+  // before, which some replica still serves under when a new one comes in.
+  net::CertKey authority;
   net::CertKey server;
 };
 

@@ -7,10 +7,6 @@
 namespace koord::golden {
 namespace {
 
-std::string_view text(const json::object& testCase, std::string_view name) {
-  return testCase.at(name).as_string();
-}
-
 json::array numbers(const CpuSet& cpus) {
   json::array result;
   cpus.forEach([&](int cpu) { result.push_back(cpu); });
@@ -23,13 +19,13 @@ bool sameLists(std::string_view a, std::string_view b) {
   return left && right && *left == *right;
 }
 
-json::object parse(const json::object& testCase) {
+json::object parseCpuset(const json::object& testCase) {
   json::object result;
-  const auto strict = CpuSet::parse(text(testCase, "in"), CpuSet::ReversedRange::Error);
+  const auto strict = CpuSet::parse(textOf(testCase, "in"), CpuSet::ReversedRange::Error);
   result["kubernetesValid"] = strict.has_value();
   if (strict) result["kubernetesString"] = strict->toString();
 
-  const auto cpus = CpuSet::parse(text(testCase, "in"));
+  const auto cpus = CpuSet::parse(textOf(testCase, "in"));
   for (const auto* field : {"valid", "parseCPUSetStrValid"}) result[field] = cpus.has_value();
   if (!cpus) return result;
   for (const auto* field : {"string", "text", "generateCPUSetStr"})
@@ -40,9 +36,9 @@ json::object parse(const json::object& testCase) {
 }
 
 Result<json::object> setOperations(const json::object& testCase) {
-  const auto a = CpuSet::parse(text(testCase, "a"));
-  const auto b = CpuSet::parse(text(testCase, "b"));
-  const auto c = CpuSet::parse(text(testCase, "c"));
+  const auto a = CpuSet::parse(textOf(testCase, "a"));
+  const auto b = CpuSet::parse(textOf(testCase, "b"));
+  const auto c = CpuSet::parse(textOf(testCase, "c"));
   for (const auto* parsed : {&a, &b, &c}) {
     if (!*parsed) return fail(parsed->error());
   }
@@ -60,17 +56,17 @@ Result<json::object> setOperations(const json::object& testCase) {
       {"merge", numbers(a->unionWith(*b))},
       {"isSubset", a->isSubsetOf(*b)},
       {"equals", *a == *b},
-      {"isEqualStr", sameLists(text(testCase, "a"), text(testCase, "b"))},
+      {"isEqualStr", sameLists(textOf(testCase, "a"), textOf(testCase, "b"))},
       {"contains", {{"cpu", cpu}, {"is", a->contains(cpu)}}},
   };
 }
 
 Result<json::object> evaluateCpuset(const json::object& testCase) {
-  const std::string_view op = text(testCase, "op");
-  if (op == "parse") return parse(testCase);
+  const std::string_view op = textOf(testCase, "op");
+  if (op == "parse") return parseCpuset(testCase);
   if (op == "set") return setOperations(testCase);
   if (op == "isEqualStr") {
-    return json::object{{"isEqualStr", sameLists(text(testCase, "a"), text(testCase, "b"))}};
+    return json::object{{"isEqualStr", sameLists(textOf(testCase, "a"), textOf(testCase, "b"))}};
   }
   return fail(ErrorCode::Invalid, fmt::format("unknown op \"{}\"", op));
 }

@@ -29,6 +29,11 @@ struct Oracle {
   std::optional<json::value> (*rightValue)(const json::object& testCase, std::string_view field);
 };
 
+// A text that every case of the file has.
+inline std::string_view textOf(const json::object& testCase, std::string_view name) {
+  return testCase.at(name).as_string();
+}
+
 struct Checker {
   std::string_view file;  // "quantity" for quantity.json
   // Members of a case that are given. Every other member is an output and must be computed: a

@@ -14,7 +14,7 @@ using koordlet::CgroupDriver;
 using koordlet::CgroupFile;
 using koordlet::CgroupVersion;
 
-std::string_view text(const json::object& testCase, std::string_view name) {
+std::string_view textIfAny(const json::object& testCase, std::string_view name) {
   const auto* value = testCase.if_contains(name);
   return value && value->is_string() ? std::string_view(value->get_string()) : std::string_view{};
 }
@@ -23,7 +23,8 @@ CgroupVersion versionOf(const json::object& testCase) {
   return testCase.at("v2").as_bool() ? CgroupVersion::V2 : CgroupVersion::V1;
 }
 CgroupDriver driverOf(const json::object& testCase) {
-  return text(testCase, "driver") == "systemd" ? CgroupDriver::Systemd : CgroupDriver::Cgroupfs;
+  return textIfAny(testCase, "driver") == "systemd" ? CgroupDriver::Systemd
+                                                    : CgroupDriver::Cgroupfs;
 }
 
 // {<name>Valid, <name>} as the cases have them.
@@ -38,13 +39,13 @@ json::object paths(const json::object& testCase) {
   const CgroupDriver driver = driverOf(testCase);
   koordlet::KubeQos qos = koordlet::KubeQos::Guaranteed;
   for (const auto one : {koordlet::KubeQos::Burstable, koordlet::KubeQos::BestEffort})
-    if (text(testCase, "kubeQoS") == model::textOf(one)) qos = one;
-  const std::string podName = koordlet::podDirName(driver, qos, text(testCase, "uid"));
-  const std::string podDir = koordlet::podDir(driver, qos, text(testCase, "uid"));
+    if (textIfAny(testCase, "kubeQoS") == model::textOf(one)) qos = one;
+  const std::string podName = koordlet::podDirName(driver, qos, textIfAny(testCase, "uid"));
+  const std::string podDir = koordlet::podDir(driver, qos, textIfAny(testCase, "uid"));
   json::object result{
       {"qosDir", koordlet::qosDir(driver, qos)}, {"podDir", podDir}, {"podBaseName", podName}};
   put(result, "parsedPodID", "parsedPodIDValid", koordlet::parsePodDirName(driver, podName));
-  const auto container = koordlet::containerDirName(driver, text(testCase, "containerID"));
+  const auto container = koordlet::containerDirName(driver, textIfAny(testCase, "containerID"));
   result["containerValid"] = container.has_value();
   if (!container) return result;
   const std::string dir = koordlet::joinPath(podDir, *container);
@@ -59,12 +60,12 @@ json::object paths(const json::object& testCase) {
 // The text that a write leaves in a file which the kernel does not render anew.
 json::object write(const json::object& testCase) {
   const CgroupVersion version = versionOf(testCase);
-  const auto file = koordlet::cgroupFileOfName(text(testCase, "resource"));
+  const auto file = koordlet::cgroupFileOfName(textIfAny(testCase, "resource"));
   json::object result{{"registered", file.has_value()}};
   if (!file) return result;
   const auto name = koordlet::fileNameIn(*file, version);
-  const auto value = text(testCase, "value");
-  const auto before = text(testCase, "before");
+  const auto value = textIfAny(testCase, "value");
+  const auto before = textIfAny(testCase, "before");
   result["registered"] = !name.empty();
   result["file"] = name;
   result["valueValid"] = koordlet::validateCgroupValue(*file, version, value).has_value();
@@ -77,12 +78,12 @@ json::object write(const json::object& testCase) {
 }
 
 Result<json::object> merge(const json::object& testCase) {
-  const std::string_view condition = text(testCase, "condition");
+  const std::string_view condition = textIfAny(testCase, "condition");
   const CgroupFile file = condition == "ifCFSQuotaIsLarger" ? CgroupFile::CpuCfsQuota
                           : condition == "ifCPUSetIsLooser" ? CgroupFile::CpusetCpus
                                                             : CgroupFile::MemoryMin;
-  const auto merged = koordlet::mergedValue(file, versionOf(testCase), text(testCase, "old"),
-                                            text(testCase, "new"));
+  const auto merged = koordlet::mergedValue(file, versionOf(testCase), textIfAny(testCase, "old"),
+                                            textIfAny(testCase, "new"));
   json::object result{{"valid", merged.has_value()}};
   if (!merged) return result;
   result["needMerge"] = merged->has_value();
@@ -92,20 +93,20 @@ Result<json::object> merge(const json::object& testCase) {
 
 // "abc" of "containerd://abc".
 std::optional<json::value> idOfContainerId(const json::object& testCase, std::string_view) {
-  const auto id = text(testCase, "containerID");
+  const auto id = textIfAny(testCase, "containerID");
   return json::value(id.substr(id.find("://") + 3));
 }
 
 // What is in cpu.max already is not written again: the field before the blank is the quota.
 std::optional<json::value> unchangedQuota(const json::object& testCase, std::string_view) {
-  const auto before = text(testCase, "before");
-  const auto value = text(testCase, "value") == "-1" ? "max" : text(testCase, "value");
+  const auto before = textIfAny(testCase, "before");
+  const auto value = textIfAny(testCase, "value") == "-1" ? "max" : textIfAny(testCase, "value");
   if (before.substr(0, before.find(' ')) != value) return std::nullopt;
   return json::value(before);
 }
 
 Result<json::object> evaluateKoordletCgroup(const json::object& testCase) {
-  const std::string_view op = text(testCase, "op");
+  const std::string_view op = textIfAny(testCase, "op");
   json::object result;
   if (op == "milliCPU") {
     const auto milli = testCase.at("milliCPU").to_number<std::int64_t>();
@@ -113,7 +114,7 @@ Result<json::object> evaluateKoordletCgroup(const json::object& testCase) {
                         {"quota", koordlet::milliCpuToQuota(milli)}};
   }
   if (op == "sharesToWeight") {
-    const auto given = text(testCase, "shares");
+    const auto given = textIfAny(testCase, "shares");
     const auto shares = koordlet::parseInt(given);
     const auto weight = shares && koordlet::trim(given) == given
                             ? koordlet::sharesToWeight(*shares)
@@ -129,15 +130,15 @@ Result<json::object> evaluateKoordletCgroup(const json::object& testCase) {
     return result;
   }
   if (op == "cpuMax") {
-    put(result, "quota", "quotaValid", koordlet::quotaOfCpuMax(text(testCase, "text")));
-    put(result, "period", "periodValid", koordlet::periodOfCpuMax(text(testCase, "text")));
+    put(result, "quota", "quotaValid", koordlet::quotaOfCpuMax(textIfAny(testCase, "text")));
+    put(result, "period", "periodValid", koordlet::periodOfCpuMax(textIfAny(testCase, "text")));
     return result;
   }
   if (op == "parseBase") {
     put(result, "podID", "podValid",
-        koordlet::parsePodDirName(driverOf(testCase), text(testCase, "base")));
+        koordlet::parsePodDirName(driverOf(testCase), textIfAny(testCase, "base")));
     put(result, "containerID", "containerValid",
-        koordlet::parseContainerDirName(driverOf(testCase), text(testCase, "base")));
+        koordlet::parseContainerDirName(driverOf(testCase), textIfAny(testCase, "base")));
     return result;
   }
   if (op == "path") return paths(testCase);

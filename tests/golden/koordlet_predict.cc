@@ -11,10 +11,10 @@ namespace {
 
 namespace predict = koordlet::prediction;
 
-double number(const json::object& object, std::string_view name) {
+double realNumber(const json::object& object, std::string_view name) {
   return object.at(name).to_number<double>();
 }
-std::int64_t whole(const json::object& object, std::string_view name) {
+std::int64_t wholeNumber(const json::object& object, std::string_view name) {
   return object.at(name).to_number<std::int64_t>();
 }
 
@@ -30,9 +30,11 @@ json::value nearly(const json::value* recorded, double ours) {
 
 model::Buckets bucketsOf(const json::object& options) {
   if (options.at("kind").as_string() == "linear")
-    return model::Buckets::linear(number(options, "maxValue"), number(options, "bucketSize"));
-  return model::Buckets::exponential(number(options, "maxValue"),
-                                     number(options, "firstBucketSize"), number(options, "ratio"));
+    return model::Buckets::linear(realNumber(options, "maxValue"),
+                                  realNumber(options, "bucketSize"));
+  return model::Buckets::exponential(realNumber(options, "maxValue"),
+                                     realNumber(options, "firstBucketSize"),
+                                     realNumber(options, "ratio"));
 }
 
 json::object checkpointOf(const model::Histogram& histogram, const json::object& testCase) {
@@ -49,20 +51,20 @@ json::object checkpointOf(const model::Histogram& histogram, const json::object&
 Result<json::object> histogram(const json::object& testCase) {
   const auto& options = testCase.at("options").as_object();
   const model::Buckets buckets = bucketsOf(options);
-  const auto halfLife = std::chrono::seconds(whole(testCase, "halfLifeSeconds"));
-  model::Histogram filled(buckets, number(options, "epsilon"), halfLife);
+  const auto halfLife = std::chrono::seconds(wholeNumber(testCase, "halfLifeSeconds"));
+  model::Histogram filled(buckets, realNumber(options, "epsilon"), halfLife);
   auto time = parseTime(std::string(testCase.at("start").as_string()));
   if (!time) return fail(time.error());
   for (const auto& item : testCase.at("samples").as_array()) {
     const auto& sample = item.as_object();
-    *time += std::chrono::seconds(whole(sample, "afterSeconds"));
+    *time += std::chrono::seconds(wholeNumber(sample, "afterSeconds"));
     if (sample.contains("add")) {
-      filled.add(number(sample, "add"), number(sample, "weight"), *time);
+      filled.add(realNumber(sample, "add"), realNumber(sample, "weight"), *time);
     } else {
-      filled.subtract(number(sample, "sub"), number(sample, "weight"), *time);
+      filled.subtract(realNumber(sample, "sub"), realNumber(sample, "weight"), *time);
     }
   }
-  model::Histogram restored(buckets, number(options, "epsilon"), halfLife);
+  model::Histogram restored(buckets, realNumber(options, "epsilon"), halfLife);
   if (auto loaded = restored.load(filled.save()); !loaded) return fail(loaded.error());
   json::array percentiles;
   const auto& recorded = testCase.at("percentiles").as_array();
@@ -112,9 +114,9 @@ Result<json::object> podReclaimable(const json::object& testCase) {
         model.add(sample.at(0).to_number<double>(), sample.at(1).to_number<double>(), *time);
     }
     demands.push_back({uid,
-                       model::classOfValue(static_cast<std::int32_t>(whole(pod, "priority"))),
-                       {whole(pod, "requestMilliCPU"), whole(pod, "requestMemory")},
-                       std::chrono::hours(whole(pod, "ageHours"))});
+                       model::classOfValue(static_cast<std::int32_t>(wholeNumber(pod, "priority"))),
+                       {wholeNumber(pod, "requestMilliCPU"), wholeNumber(pod, "requestMemory")},
+                       std::chrono::hours(wholeNumber(pod, "ageHours"))});
     const auto model = models.find(uid);
     pods.push_back(podOf(pod, model == models.end() ? nullptr : &model->second));
   }
@@ -125,8 +127,8 @@ Result<json::object> podReclaimable(const json::object& testCase) {
         if (model == models.end()) return std::nullopt;
         return model->second.peak();
       },
-      {std::chrono::hours(whole(testCase, "coldStartHours")),
-       whole(testCase, "safetyMarginPercent")},
+      {std::chrono::hours(wholeNumber(testCase, "coldStartHours")),
+       wholeNumber(testCase, "safetyMarginPercent")},
       std::nullopt);
   return json::object{{"reclaimable", written(forecast.reclaimable)},
                       {"peak", written(forecast.peak)},

@@ -8,7 +8,7 @@
 namespace koord::golden {
 namespace {
 
-json::object listOutput(const api::ResourceList& list) {
+json::object requestsOutput(const api::ResourceList& list) {
   json::object result;
   for (const auto& [name, amount] : list) result[name] = amount.toString();
   return result;
@@ -16,8 +16,8 @@ json::object listOutput(const api::ResourceList& list) {
 
 json::object resizeOutputs(const api::Pod& pod) {
   return {
-      {"requests", listOutput(model::podRequests(pod, {.useStatus = true}))},
-      {"limits", listOutput(model::podLimits(pod, {.useStatus = true}))},
+      {"requests", requestsOutput(model::podRequests(pod, {.useStatus = true}))},
+      {"limits", requestsOutput(model::podLimits(pod, {.useStatus = true}))},
       {"deferred", model::isResizeDeferred(pod)},
       {"infeasible", model::isResizeInfeasible(pod)},
   };
@@ -29,12 +29,12 @@ json::object specOutputs(const api::Pod& pod) {
   for (const auto& [name, amount] : totals.scalars) scalars[name] = amount;
   const api::ResourceList& missing = model::nonZeroRequests();
   return {
-      {"requests", listOutput(model::podRequests(pod))},
-      {"requestsNoOverhead", listOutput(model::podRequests(pod, {.excludeOverhead = true}))},
-      {"requestsSkipPodLevel", listOutput(model::podRequests(pod, {.skipPodLevel = true}))},
-      {"requestsNonMissing", listOutput(model::podRequests(pod, {.missing = &missing}))},
-      {"limits", listOutput(model::podLimits(pod))},
-      {"limitsSkipPodLevel", listOutput(model::podLimits(pod, {.skipPodLevel = true}))},
+      {"requests", requestsOutput(model::podRequests(pod))},
+      {"requestsNoOverhead", requestsOutput(model::podRequests(pod, {.excludeOverhead = true}))},
+      {"requestsSkipPodLevel", requestsOutput(model::podRequests(pod, {.skipPodLevel = true}))},
+      {"requestsNonMissing", requestsOutput(model::podRequests(pod, {.missing = &missing}))},
+      {"limits", requestsOutput(model::podLimits(pod))},
+      {"limitsSkipPodLevel", requestsOutput(model::podLimits(pod, {.skipPodLevel = true}))},
       {"qosClass", model::textOf(model::computeKubernetesQos(pod.spec))},
       {"nodeInfoRequested",
        {{"milliCPU", totals.milliCpu},

@@ -8,10 +8,6 @@
 namespace koord::golden {
 namespace {
 
-std::string_view text(const json::object& testCase, std::string_view name) {
-  return testCase.at(name).as_string();
-}
-
 std::int64_t number(const json::object& testCase, std::string_view name) {
   const json::value& value = testCase.at(name);
   if (value.is_string()) return std::stoll(std::string(value.get_string()));
@@ -38,8 +34,8 @@ Quantity::Format formatOf(std::string_view name) {
   return Format::DecimalSI;
 }
 
-json::object parse(const json::object& testCase) {
-  const auto parsed = Quantity::parse(text(testCase, "in"));
+json::object parseQuantity(const json::object& testCase) {
+  const auto parsed = Quantity::parse(textOf(testCase, "in"));
   if (!parsed) return {{"valid", false}};
   const Quantity& quantity = *parsed;
   const std::string canonical = quantity.toString();
@@ -64,8 +60,8 @@ json::object parse(const json::object& testCase) {
 }
 
 Result<json::object> arith(const json::object& testCase) {
-  const auto a = Quantity::parse(text(testCase, "a"));
-  const auto b = Quantity::parse(text(testCase, "b"));
+  const auto a = Quantity::parse(textOf(testCase, "a"));
+  const auto b = Quantity::parse(textOf(testCase, "b"));
   if (!a) return fail(a.error());
   if (!b) return fail(b.error());
   Quantity sum = *a;
@@ -92,7 +88,7 @@ Result<json::object> arith(const json::object& testCase) {
 
 json::object make(const json::object& testCase) {
   const std::int64_t value = number(testCase, "v");
-  const Quantity::Format format = formatOf(text(testCase, "format"));
+  const Quantity::Format format = formatOf(textOf(testCase, "format"));
   const Quantity milli = Quantity::ofMilli(value, format);
 
   Quantity rounded = milli;
@@ -114,8 +110,8 @@ json::object make(const json::object& testCase) {
 }
 
 Result<json::object> evaluateQuantity(const json::object& testCase) {
-  const std::string_view op = text(testCase, "op");
-  if (op == "parse") return parse(testCase);
+  const std::string_view op = textOf(testCase, "op");
+  if (op == "parse") return parseQuantity(testCase);
   if (op == "arith") return arith(testCase);
   if (op == "new") return make(testCase);
   return fail(ErrorCode::Invalid, fmt::format("unknown op \"{}\"", op));

@@ -13,7 +13,7 @@ namespace {
 
 using namespace scheduler;  // NOLINT: what is checked
 
-std::int64_t number(const json::object& object, std::string_view key) {
+std::int64_t amountIn(const json::object& object, std::string_view key) {
   const json::value* value = object.if_contains(json::string_view(key.data(), key.size()));
   return value ? value->to_number<std::int64_t>() : 0;
 }
@@ -25,8 +25,8 @@ json::object redistribution(const json::object& testCase) {
   for (const auto& item : testCase.at("quotas").as_array()) {
     const json::object& quota = item.as_object();
     byName[std::string(quota.at("name").as_string())] = {
-        std::max(number(quota, "min"), number(quota, "guarantee")), number(quota, "request"),
-        number(quota, "sharedWeight"),
+        std::max(amountIn(quota, "min"), amountIn(quota, "guarantee")), amountIn(quota, "request"),
+        amountIn(quota, "sharedWeight"),
         quota.contains("allowLentResource") && quota.at("allowLentResource").as_bool()};
   }
   for (const auto& [name, claim] : byName) {
@@ -34,7 +34,7 @@ json::object redistribution(const json::object& testCase) {
     claims.push_back(claim);
   }
   std::vector<std::int64_t> runtimes(claims.size());
-  quota::redistribute(claims, number(testCase, "total"), runtimes);
+  quota::redistribute(claims, amountIn(testCase, "total"), runtimes);
   json::object out;
   for (std::size_t n = 0; n < names.size(); ++n) out.emplace(names[n], runtimes[n]);
   return {{"runtime", std::move(out)}};

@@ -12,7 +12,7 @@ using scheduler::testing::Reference;
 
 namespace {
 
-constexpr std::size_t kMaxPods = 80;
+constexpr std::size_t kMaxGangPods = 80;
 constexpr std::size_t kMaxMembers = 30;  // that wait
 
 std::string gangOf(const api::Pod& pod) {
@@ -94,7 +94,8 @@ void GangsFeature::act() {
   const auto waiting = std::ranges::count_if(truth_.pods.objects(), [](const auto& pod) {
     return !gangOf(*pod).empty() && pod->spec.nodeName.empty();
   });
-  if (truth_.pods.size() + 12 > kMaxPods || static_cast<std::size_t>(waiting) > kMaxMembers) return;
+  if (truth_.pods.size() + 12 > kMaxGangPods || static_cast<std::size_t>(waiting) > kMaxMembers)
+    return;
   std::vector<Plan> gangs(random_.chance(0.25) ? 2 : 1);
   Plan alike;
   alike.cpu = pick({"500m", "1", "2"});

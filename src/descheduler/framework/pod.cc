@@ -115,14 +115,17 @@ bool isLocal(const json::value& volume) {
   return find(volume, "emptyDir") || find(volume, "hostPath");
 }
 
-void slimContainer(api::Container& container) {
-  container.command = {};
-  container.args = {};
-  container.workingDir = {};
-  container.ports = {};
-  container.env = {};
-  container.resources.limits = {};
-  container.resources.claims = nullptr;
+// Of containers that run, all that matters is in the facts.
+void slimStatuses(api::List<api::ContainerStatus>& statuses) {
+  api::List<api::ContainerStatus> kept;
+  for (auto& status : statuses) {
+    if (!status.state.waiting && !status.state.terminated) continue;
+    api::ContainerStatus& left = kept.emplace_back();
+    left.name = std::move(status.name);
+    left.state = std::move(status.state);
+  }
+  kept.shrink_to_fit();
+  statuses = std::move(kept);
 }
 
 }  // namespace
@@ -154,26 +157,31 @@ void establishFacts(Pod& pod) {
   }
 }
 
-void slim(Pod& pod) {
+void slim(Pod& pod, bool keepConditions) {
   pod.metadata.annotations.erase("kubectl.kubernetes.io/last-applied-configuration");
+  pod.metadata.generateName = {};
   pod.metadata.finalizers = {};
-  for (auto* containers : {&pod.spec.containers, &pod.spec.initContainers})
-    for (auto& container : *containers) slimContainer(container);
+  pod.spec.containers = {};
+  pod.spec.initContainers = {};
+  pod.spec.overhead = {};
+  pod.spec.resources = {};
   api::List<api::Volume> claims;
   for (auto& volume : pod.spec.volumes)
     if (volume.persistentVolumeClaim) claims.push_back(std::move(volume));
   pod.spec.volumes = std::move(claims);
-  pod.status.message = {};
-  pod.status.podIPs = {};
-  for (auto* statuses : {&pod.status.containerStatuses, &pod.status.initContainerStatuses}) {
-    for (auto& status : *statuses) {
-      status.image.clear();
-      status.imageID.clear();
-      status.containerID.clear();
-      status.allocatedResources = {};
-      status.resources = {};
-    }
-  }
+  api::PodStatus whole = std::move(pod.status);
+  pod.status = {};
+  pod.status.phase = std::move(whole.phase);
+  pod.status.reason = std::move(whole.reason);
+  pod.status.startTime = whole.startTime;
+  // Of a pod that waits for a node it matters why.
+  if (keepConditions || pod.spec.nodeName.empty())
+    pod.status.conditions = std::move(whole.conditions);
+  slimStatuses(whole.initContainerStatuses);
+  slimStatuses(whole.containerStatuses);
+  slimStatuses(pod.ephemeralContainerStatuses);
+  pod.status.initContainerStatuses = std::move(whole.initContainerStatuses);
+  pod.status.containerStatuses = std::move(whole.containerStatuses);
 }
 
 }  // namespace koord::descheduler

@@ -1,9 +1,9 @@
 #pragma once
 
-// A pod as the descheduler keeps it: api::Pod without what no decision needs (commands, environments, ports),
-// with what api::Pod leaves out, and with the facts that every plugin asks for, worked out once when the pod
-// changes. Whoever copies a pod into something that he writes (the template of a Reservation) must read it from
-// the API first: this one is not whole.
+// A pod as the descheduler keeps it: api::Pod without what no decision needs (containers, addresses, statuses of
+// containers that run), with what api::Pod leaves out, and with the facts that every plugin asks for, worked out
+// once when the pod changes: there may be 150,000 of them. Whoever copies a pod into something that he writes (the
+// template of a Reservation) must read it from the API first: this one is not whole.
 
 #include <cstdint>
 #include <memory>
@@ -83,11 +83,11 @@ struct Pod : api::Pod {
 };
 using PodPtr = std::shared_ptr<const Pod>;
 
-// Works the facts out anew; for whoever has changed or made a pod. What api::Pod does not hold (volumes that are
-// local) stays as it was.
+// Works the facts out anew; for whoever has changed or made a pod that is not slim yet. What api::Pod does not hold
+// (volumes that are local) stays as it was.
 void establishFacts(Pod& pod);
-// Drops what no decision needs.
-void slim(Pod& pod);
+// Drops what no decision needs beside the facts; conditions may be wanted.
+void slim(Pod& pod, bool keepConditions);
 
 // The pods of one node, by namespace and name, and what those that are not terminal ask for together.
 struct NodePods {

@@ -49,10 +49,10 @@ void NodePods::remove(const api::ObjectMeta& meta) {
 
 Stores::Stores(kube::Api& api, Executor& executor, Random random, model::PodTransforms transforms)
     : api_(api), executor_(executor), random_(random) {
-  pods().setTransform([transforms](Pod& pod) {
+  pods().setTransform([this, transforms](Pod& pod) {
     model::transformPod(pod, transforms);
-    slim(pod);
     establishFacts(pod);
+    slim(pod, keepsConditions_);
   });
   pods().addHandler({.onAdd = [this](const PodPtr& pod) { index(pod); },
                      .onUpdate =

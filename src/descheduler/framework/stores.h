@@ -43,6 +43,9 @@ class Stores {
     return static_cast<Kind<T>&>(*slot).informer;
   }
 
+  // Before start(), by a plugin that reads conditions of pods: they are dropped where nobody does.
+  void keepPodConditions() { keepsConditions_ = true; }
+
   PodPtr pod(const api::ObjectKey& key) { return pods().get(key); }
   // The pods of a node; never null. Terminal pods stay until they are deleted.
   std::shared_ptr<const NodePods> podsOn(std::string_view node) const;
@@ -82,6 +85,7 @@ class Stores {
   Random random_;
   std::map<std::type_index, std::unique_ptr<AnyKind>> kinds_;
   bool started_ = false;
+  bool keepsConditions_ = false;
   std::vector<std::function<void()>> waiting_;
   // Copied before it is changed while somebody else holds it.
   struct ByName {

@@ -25,8 +25,22 @@ void shorten(json::value& containers) {
       for (const char* field : kContainerFields) object->erase(field);
 }
 
+// Of a pod that is kept here, containers are known by what they ask for together.
+json::value keptDocument(const Pod& pod) {
+  json::object requests;
+  if (pod.facts.milliCpu > 0) requests["cpu"] = fmt::format("{}m", pod.facts.milliCpu);
+  if (pod.facts.memory > 0) requests["memory"] = std::to_string(pod.facts.memory);
+  for (const auto& [name, amount] : pod.scalars) requests[name] = std::to_string(amount);
+  json::value document = api::encode<api::Pod>(pod);
+  json::value& spec = document.get_object()["spec"];
+  if (!spec.is_object()) spec.emplace_object();
+  spec.get_object()["containers"] = json::array{json::object{
+      {"name", "all"}, {"resources", json::object{{"requests", std::move(requests)}}}}};
+  return document;
+}
+
 json::value podDocument(const LandingMove& move) {
-  json::value document = move.whole ? *move.whole : api::encode(*move.pod);
+  json::value document = move.whole ? *move.whole : keptDocument(*move.pod);
   json::object& object = document.get_object();
   object.erase("status");
   if (json::value* metadata = find(document, "metadata"))

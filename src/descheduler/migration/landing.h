@@ -14,9 +14,9 @@
 namespace koord::descheduler {
 
 struct LandingMove {
-  std::shared_ptr<const api::Pod> pod;
+  PodPtr pod;
   std::shared_ptr<const json::value>
-      whole;                    // as the API shows it; nullptr: what is in `pod` has to do
+      whole;                    // as the API shows it; nullptr: what is known of `pod` has to do
   bool stays = false;           // it is evicted only when its new place is held
   std::set<std::string> avoid;  // nodes that it is not to land on
   std::string group;            // those of a group move all or not at all

@@ -382,15 +382,15 @@ TEST(Wakeups, come_once_and_at_the_earliest_time_asked_for) {
 }
 
 TEST(Landing, asks_with_what_decides_and_reads_what_is_answered) {
-  auto pod = std::make_shared<api::Pod>();
-  pod->metadata.name = "p";
-  pod->metadata.uid = "u";
+  auto pod = std::make_shared<Pod>();
   pod->spec.nodeName = "n1";
-  pod->spec.containers.emplace_back().command = {"sleep"};
-  pod->status.phase = "Running";
-  const std::string question = landingQuestion({{.pod = pod, .stays = true, .avoid = {"n1"}}});
+  const auto whole = std::make_shared<const json::value>(*parseJson(
+      R"({"metadata": {"name": "p", "managedFields": []}, "status": {"phase": "Running"},
+          "spec": {"containers": [{"image": "i", "command": ["sleep"]}], "nodeName": "n1"}})"));
+  const std::string question =
+      landingQuestion({{.pod = pod, .whole = whole, .stays = true, .avoid = {"n1"}}});
   EXPECT_EQ(question,
-            R"({"pods":[{"pod":{"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{}],)"
+            R"({"pods":[{"pod":{"metadata":{"name":"p"},"spec":{"containers":[{"image":"i"}],)"
             R"("nodeName":"n1"}},"from":"n1","stays":true,"avoid":["n1"]}]})");
   const auto places = readLandingAnswer(R"({"pods": [{"node": "n2"}, {"message": "no room"}]})", 2);
   ASSERT_TRUE(places);
@@ -398,6 +398,26 @@ TEST(Landing, asks_with_what_decides_and_reads_what_is_answered) {
   EXPECT_EQ((*places)[1].why, "no room");
   EXPECT_FALSE(readLandingAnswer(R"({"pods": []})", 2));
   EXPECT_FALSE(readLandingAnswer("<html>", 1));
+}
+
+TEST(Landing, asks_for_a_pod_that_is_kept_with_what_its_containers_ask_for_together) {
+  auto pod = std::make_shared<Pod>();
+  pod->metadata.name = "p";
+  pod->metadata.uid = "u";
+  pod->spec.nodeName = "n1";
+  for (int i = 0; i < 2; ++i) {
+    auto& requests = pod->spec.containers.emplace_back().resources.requests;
+    requests["cpu"] = *Quantity::parse("250m");
+    requests["memory"] = *Quantity::parse("1Ki");
+    requests["example.com/card"] = *Quantity::parse("1");
+  }
+  establishFacts(*pod);
+  slim(*pod, false);
+  EXPECT_EQ(
+      landingQuestion({{.pod = pod}}),
+      R"({"pods":[{"pod":{"metadata":{"name":"p","uid":"u"},"spec":{"nodeName":"n1","containers":)"
+      R"([{"name":"all","resources":{"requests":{"cpu":"500m","memory":"2048",)"
+      R"("example.com/card":"2"}}}]}},"from":"n1"}]})");
 }
 
 TEST(Gangs, are_what_labels_and_annotations_say) {

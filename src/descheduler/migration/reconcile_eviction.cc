@@ -20,12 +20,12 @@ std::shared_ptr<const api::Pod> shared(api::Pod pod) {
 }  // namespace
 
 // From the watch; what is not there is asked for, since the watch may be behind. nullptr: it is not there.
-Task<Result<std::shared_ptr<const api::Pod>>> Reconciler::readPod(api::ObjectKey key) {
-  if (const PodPtr known = handle_.stores().pod(key)) co_return known;
-  auto reading = kube::get<api::Pod>(handle_.api(), key);
+Task<Result<PodPtr>> Reconciler::readPod(api::ObjectKey key) {
+  if (PodPtr known = handle_.stores().pod(key)) co_return known;
+  auto reading = kube::get<Pod>(handle_.api(), key);
   auto pod = co_await reading;
-  if (pod) co_return shared(*std::move(pod));
-  if (pod.error().code == ErrorCode::NotFound) co_return std::shared_ptr<const api::Pod>();
+  if (pod) co_return std::make_shared<const Pod>(*std::move(pod));
+  if (pod.error().code == ErrorCode::NotFound) co_return PodPtr();
   co_return fail(std::move(pod.error()));
 }
 

@@ -292,13 +292,8 @@ Reconciler::Step Reconciler::waitForReady(Work* work) {
   auto reading = readPod({reference.namespace_, reference.name});
   auto pod = co_await reading;
   if (!pod) co_return fail(std::move(pod.error()));
-  const auto isReady = [](const api::Pod& each) {
-    return std::ranges::any_of(each.status.conditions, [](const api::PodCondition& condition) {
-      return condition.type == "Ready" && condition.status == "True";
-    });
-  };
   // One that is gone again needs nothing any more.
-  if (*pod && (*pod)->metadata.uid == reference.uid && !isReady(**pod)) {
+  if (*pod && (*pod)->metadata.uid == reference.uid && !(*pod)->facts.is(PodFacts::Ready)) {
     const std::string message = fmt::format("Bind pod {} is not ready", text);
     if (work->set(condition::kBoundPodReady, false, reason::kWaitForBoundPodReady, message))
       writer_.tell(*work->job, "Normal", reason::kWaitForBoundPodReady, message);

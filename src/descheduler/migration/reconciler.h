@@ -90,7 +90,7 @@ class Reconciler {
   Duration turnOf(const Work& work, const api::Pod& pod);
   // "" = those that move together with it are as far; a text with `broken`: they cannot be any more.
   std::string othersLag(const Work& work, bool& broken) const;
-  Task<Result<std::shared_ptr<const api::Pod>>> readPod(api::ObjectKey key);
+  Task<Result<PodPtr>> readPod(api::ObjectKey key);
 
   const MigrationControllerArgs& args_;
   Handle& handle_;

@@ -29,7 +29,9 @@ class PodLifeTime final : public PluginBase, public DeschedulePlugin {
     json::object effective;
     static Args read(Fields& args);
   };
-  PodLifeTime(Handle& handle, Args args) : PluginBase(kName, handle), args_(std::move(args)) {}
+  PodLifeTime(Handle& handle, Args args) : PluginBase(kName, handle), args_(std::move(args)) {
+    if (!args_.conditions.empty()) handle.stores().keepPodConditions();
+  }
   Task<Result<>> deschedule(const Nodes& nodes) override;
 
  private:

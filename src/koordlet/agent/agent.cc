@@ -62,6 +62,10 @@ CpuEvict::Features cpuFeatures(const FeatureGates& gates) {
           gates.enabled("CPUEvict")};
 }
 
+InterferenceRelief::Features reliefFeatures(const FeatureGates& gates) {
+  return {gates.enabled("InterferenceCPUSuppress"), gates.enabled("InterferenceEvict")};
+}
+
 // Counting takes two descriptors a CPU; half of what the process may open is enough for it.
 std::size_t containersAtOnce(const Host& host) {
   const std::size_t cpus = host.topology ? std::max<std::size_t>(host.topology->count(), 1) : 1;
@@ -95,6 +99,7 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
                 options_.collectInterval, options_.cpuEvictCoolDown),
       memoryEvict_(executor, states_, cache_, evictor_, memoryFeatures(options_.gates),
                    options_.collectInterval, options_.memoryEvictCoolDown),
+      relief_(executor, states_, cache_, evictor_, reliefFeatures(options_.gates)),
       reconciler_(executor, states_, resources_, options_.hookReconcileInterval),
       runtimeHooks_(executor, host_, states_, reconciler_, resources_, options_.runtimeHooks),
       informers_(api, executor, options_.nodeName, states_, metrics_, random.fork()),
@@ -276,7 +281,20 @@ void Agent::startPressure() {
     if (suffering.is_null()) return nullptr;
     return json::object{{"interference", std::move(suffering)}};
   });
-  tasks_.spawn(every(1min, [this] { interference_.run(); }));
+  tasks_.spawn(every(1min, [this] { judgeInterference(); }));
+}
+
+void Agent::judgeInterference() {
+  interference_.run();
+  if (!reliefFeatures(options_.gates).any()) return;
+  // NodeSLO's switch for measures against best effort counts here, too.
+  const EffectiveSlo* slo = states_.slo();
+  const bool on = slo && slo->beEnabled();
+  relief_.run(on ? interference_.current() : std::vector<Interference>{});
+  std::optional<CpuSuppress::Ceiling> ceiling;
+  if (const auto& wanted = relief_.ceiling(); wanted && on)
+    ceiling = CpuSuppress::Ceiling{wanted->milli, wanted->why};
+  suppress_.restrain(std::move(ceiling));
 }
 
 Task<void> Agent::every(Duration interval, std::function<void()> round) {
@@ -359,6 +377,7 @@ json::value Agent::qosView() const {
       {"cpuEvict", std::move(cpuEvict)},     {"cpuSuppress", std::move(suppress)},
       {"memoryEvict", std::move(evict)},     {"fights", resources_.fightsView()},
       {"interference", interference_.view()}};
+  if (reliefFeatures(options_.gates).any()) view["interferenceRelief"] = relief_.view();
   for (const auto& [name, strategy] : strategies_) view[name] = strategy->view();
   return view;
 }

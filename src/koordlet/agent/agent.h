@@ -21,6 +21,7 @@
 #include "koordlet/prediction/prediction.h"
 #include "koordlet/qos/cpuburst/cpu_burst.h"
 #include "koordlet/qos/cpuevict/cpu_evict.h"
+#include "koordlet/qos/interference/relief.h"
 #include "koordlet/qos/strategy.h"
 #include "koordlet/runtimehooks/runtime_hooks.h"
 #include "koordlet/services/http_service.h"
@@ -63,6 +64,7 @@ class Agent {
   Task<void> collectLoop();
   Task<void> cpiLoop();
   void startPressure();
+  void judgeInterference();
   Task<void> every(Duration interval, std::function<void()> round);
   void addStrategies();
   void addHooks();
@@ -96,6 +98,7 @@ class Agent {
   CpuBurst burst_;
   CpuEvict cpuEvict_;
   MemoryEvict memoryEvict_;
+  InterferenceRelief relief_;
   std::unique_ptr<kube::Informer<api::PersistentVolumeClaim>> claims_;  // null: nobody asks
   // Those that need nothing but files, with the name under which they are shown.
   struct Named {

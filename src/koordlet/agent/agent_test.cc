@@ -198,6 +198,33 @@ TEST_P(AgentTest, BestEffortShrinksWithinTwoIntervalsWhenLatencySensitiveDemandR
   EXPECT_EQ(before, 8);
 }
 
+TEST_P(AgentTest, BestEffortIsHeldDownWhileAServiceSuffersFromItsNeighbours) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true,"cpuSuppressThresholdPercent":65})");
+  options_.gates = *FeatureGates::parse("PSICollector=true,InterferenceCPUSuppress=true");
+  const auto waits = [&](double percent) {
+    const auto text = fmt::format("some avg10={0:.2f} avg60=0.00 avg300=0.00 total=0\n", percent);
+    for (const auto file :
+         {CgroupFile::CpuPressure, CgroupFile::MemoryPressure, CgroupFile::IoPressure})
+      files_.setCgroupText(file, ls_,
+                           file == CgroupFile::CpuPressure
+                               ? text
+                               : "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+  };
+  waits(1);
+  startAgent();
+  seconds(45 * 60, 2, 4);  // what is normal is learnt
+  EXPECT_EQ(beCpus().size(), 8);
+  waits(40);
+  seconds(4 * 60, 2, 4);
+  EXPECT_LE(beCpus().size(), 3);
+  EXPECT_THAT(textAt(qos(), "cpuSuppress", "reason"),
+              HasSubstr("because d/ls waits for cpu 40.0%"));
+  waits(1);
+  seconds(25 * 60, 2, 4);
+  EXPECT_EQ(beCpus().size(), 8);
+}
+
 TEST_P(AgentTest, BestEffortGetsNoCpuThatKubepodsDoesNotHave) {
   be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
   files_.setCgroupText(CgroupFile::CpusetCpus, kubepodsDir(CgroupDriver::Cgroupfs), "0-5");

@@ -94,6 +94,11 @@ std::vector<Finding> examine(const Host& host, const AgentOptions& options) {
   report.needs(options, "CgroupReconcile", hasFile(host, CgroupFile::MemoryMin));
   report.needs(options, "CPICollector", hasCounters(host));
   report.needs(options, "PSICollector", hasPressure(host));
+  for (const auto* gate : {"InterferenceCPUSuppress", "InterferenceEvict"})
+    if (options.gates.enabled(gate) && !options.gates.enabled("CPICollector") &&
+        !options.gates.enabled("PSICollector"))
+      report.off(fmt::format(
+          "{} is on and does nothing: neither CPICollector nor PSICollector is on", gate));
   if (options.collectInterval < 1s)
     report.off("collect-res-used-interval is below 1s: nothing is measured, no QoS strategy runs");
   if (const auto missing = options.gates.askedAndMissing(); !missing.empty())

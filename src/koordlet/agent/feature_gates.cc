@@ -51,6 +51,9 @@ std::vector<flags::FeatureGate> gates() {
       {"TCNetworkQoS", false, true},
       {"Resctrl", false, true},
       {"OOMScoreAdj", false, true},
+      // Ours.
+      {"InterferenceCPUSuppress", false, true},
+      {"InterferenceEvict", false, true},
   };
   std::vector<flags::FeatureGate> gates;
   // Upstream has the same rule: what is on by default is beta.

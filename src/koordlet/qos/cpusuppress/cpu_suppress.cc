@@ -80,7 +80,7 @@ void CpuSuppress::run() {
     readBack();
     return;
   }
-  const auto budget = this->budget();
+  auto budget = this->budget();
   if (!budget) {
     status_.reason = fmt::format("skipped: {}", budget.error().message);
     return;
@@ -97,6 +97,11 @@ void CpuSuppress::run() {
       budget->suppress < 0 ? fmt::format("{:.2f} too much, best effort is held to the least",
                                          cores(-budget->suppress))
                            : fmt::format("best effort may use {:.2f}", cores(budget->suppress)));
+  if (ceiling_ && ceiling_->milli < budget->suppress) {
+    budget->suppress = status_.budgetMilli = ceiling_->milli;
+    status_.reason +=
+        fmt::format(", held to {:.2f} because {}", cores(ceiling_->milli), ceiling_->why);
+  }
   if (status_.policy == kQuotaPolicy) {
     adjustQuota(budget->suppress);
     recoverCpuset();

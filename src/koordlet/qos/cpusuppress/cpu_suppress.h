@@ -43,6 +43,12 @@ class CpuSuppress {
   // told quotas of their own, and the kernel takes none above their parent's.
   void policyChanged();
   const Status& status() const { return status_; }
+  // Best effort gets no more than this, whatever the budget, for the reason given; nullopt lifts it.
+  struct Ceiling {
+    std::int64_t milli = 0;
+    std::string why;
+  };
+  void restrain(std::optional<Ceiling> ceiling) { ceiling_ = std::move(ceiling); }
 
  private:
   Result<cpusuppress::Budget> budget();
@@ -69,6 +75,7 @@ class CpuSuppress {
   CgroupReader reader_;
   CpuManagerState kubelet_;  // as last read
   bool quotaRecovered_ = false;
+  std::optional<Ceiling> ceiling_;
   Status status_;
 };
 

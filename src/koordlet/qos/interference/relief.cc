@@ -1,0 +1,145 @@
+#include "koordlet/qos/interference/relief.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "model/resources.h"
+#include "model/well_known.h"
+
+// Verdicts of "cpi" and "cpu" are about what CPU time of others does, so taking CPU from best effort helps: each minute
+// that somebody suffers its ceiling falls by a quarter, from what it used on average in the last one; each minute that
+// nobody does, the ceiling rises by a third, until it is above the machine. So a step down takes a minute to be undone,
+// and best effort ends at the highest ceiling under which nobody suffers, within a step. CPU suppress takes the smaller
+// of its budget and the ceiling, which changes nothing else about it.
+//
+// A verdict that stands for five minutes though best effort is at the least (or for ten where it is not held at all),
+// and one of "memory" that stands for five, costs one best-effort pod: the one of lowest priority, and of these the
+// greatest user of that resource. Then ten minutes' peace, since verdicts need minutes to end. About "io" nothing is
+// done: nothing here says who reads and writes.
+//
+// The rule of halving and of killing after patience is that of CPI2 (Zhang et al., EuroSys 2013), in smaller steps.
+
+namespace koord::koordlet {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view kFeature = "InterferenceEvict";
+constexpr std::int64_t kLeastMilli = 2000;  // what CPU suppress leaves, too
+constexpr Duration kPatience = 5min, kPatienceUnheld = 10min, kPeace = 10min;
+constexpr Duration kRecent = 1min;
+
+bool aboutCpu(const Interference& one) {
+  return one.cause == "cpi" || one.cause == "cpu";
+}
+
+std::string tell(const Interference& one) {
+  return fmt::format("{}/{} {}", one.podNamespace, one.pod, one.reason());
+}
+
+}  // namespace
+
+InterferenceRelief::InterferenceRelief(Executor& executor, const States& states,
+                                       const MetricCache& cache, Evictor& evictor,
+                                       Features features)
+    : executor_(executor), states_(states), cache_(cache), evictor_(evictor), features_(features) {}
+
+void InterferenceRelief::hold(const Interference* worst) {
+  const auto& node = states_.node();
+  if (!node) return;
+  const std::int64_t capacity = model::amountOf(node->status.capacity, model::kCpu).milliValue();
+  if (worst) {
+    const WallTime now = executor_.wallNow();
+    const auto used = cache_.average(Metric::BeCpuUsage, "", now - kRecent, now);
+    if (!ceiling_ && !used) return;  // nothing to begin with
+    std::int64_t from = ceiling_ ? ceiling_->milli : capacity;
+    if (used) from = std::min(from, static_cast<std::int64_t>(*used));
+    ceiling_ = {std::max(from * 3 / 4, kLeastMilli), tell(*worst)};
+  } else if (ceiling_) {
+    ceiling_->milli = ceiling_->milli * 4 / 3;
+    if (ceiling_->milli >= capacity) ceiling_.reset();
+  }
+  if (!ceiling_ || ceiling_->milli > kLeastMilli) {
+    atLeastSince_.reset();
+  } else if (!atLeastSince_) {
+    atLeastSince_ = executor_.steadyNow();
+  }
+}
+
+std::vector<EvictionCandidate> InterferenceRelief::victims(std::string_view resource) const {
+  const bool cpu = resource == model::kCpu;
+  const WallTime now = executor_.wallNow();
+  std::vector<std::pair<const PodView*, double>> users;
+  for (const auto& pod : states_.pods()) {
+    if (!pod.active() || !pod.bestEffort() || !allowsEviction(*pod.pod, kFeature)) continue;
+    const auto used =
+        cache_.average(cpu ? Metric::PodCpu : Metric::PodMemory, pod.uid(), now - kRecent, now);
+    if (used && *used > 0) users.emplace_back(&pod, cpu ? *used * 1000 : *used);
+  }
+  std::ranges::stable_sort(users, [](const auto& a, const auto& b) {
+    const auto left = a.first->pod->spec.priority.value_or(0);
+    const auto right = b.first->pod->spec.priority.value_or(0);
+    return left != right ? left < right : a.second > b.second;
+  });
+  std::vector<EvictionCandidate> candidates;
+  for (const auto& [pod, used] : users)
+    candidates.push_back(
+        {pod->pod, {{std::string(resource), std::max<std::int64_t>(1, std::int64_t(used))}}});
+  return candidates;
+}
+
+std::optional<EvictionTask> InterferenceRelief::evictionFor(
+    const std::vector<Interference>& suffering) const {
+  const SteadyTime now = executor_.steadyNow();
+  if (evicting_ || (lastAttempt_ && now - *lastAttempt_ < kPeace)) return std::nullopt;
+  for (const auto& one : suffering) {
+    const Duration age = executor_.wallNow() - one.since;
+    std::string_view resource;
+    if (one.cause == "memory" && age >= kPatience) resource = model::kMemory;
+    if (aboutCpu(one)) {
+      const bool helpless = atLeastSince_ && now - *atLeastSince_ >= kPatience;
+      if (features_.suppress ? helpless : age >= kPatienceUnheld) resource = model::kCpu;
+    }
+    if (resource.empty()) continue;
+    EvictionTask task{std::string(kFeature),
+                      tell(one),
+                      ReleaseKind::Used,
+                      victims(resource),
+                      {{std::string(resource), 1}}};  // whoever is first is enough
+    if (!task.candidates.empty()) return task;
+  }
+  return std::nullopt;
+}
+
+Task<void> InterferenceRelief::evict(EvictionTask task) {
+  std::vector<EvictionTask> tasks;
+  tasks.push_back(std::move(task));
+  auto evicting = evictor_.evict(std::move(tasks));
+  const EvictionResult result = co_await evicting;
+  evicting_ = false;
+  if (result.attempted()) lastAttempt_ = executor_.steadyNow();
+  result.tell(executor_.wallNow(), lastEviction_, reason_);
+}
+
+void InterferenceRelief::run(const std::vector<Interference>& suffering) {
+  const auto worst = std::ranges::find_if(suffering, aboutCpu);
+  if (features_.suppress) hold(worst == suffering.end() ? nullptr : &*worst);
+  reason_ = suffering.empty() ? "nobody suffers" : tell(suffering.front());
+  if (ceiling_)
+    reason_ += fmt::format("; best effort is held to {:.2f} cores",
+                           static_cast<double>(ceiling_->milli) / 1000);
+  if (!features_.evict) return;
+  auto task = evictionFor(suffering);
+  if (!task) return;
+  evicting_ = true;
+  tasks_.spawn(evict(*std::move(task)));
+}
+
+json::value InterferenceRelief::view() const {
+  return json::object{{"reason", reason_},
+                      {"ceilingMilli", ceiling_ ? json::value(ceiling_->milli) : json::value()},
+                      {"lastEviction", lastEviction_}};
+}
+
+}  // namespace koord::koordlet

@@ -51,7 +51,7 @@ class NriTest(RuntimeProxyTest):
         atexit.register(self.end_processes)
 
     def steps(self):
-        return (self.runtime_starts, self.comes_up, self.first_instruction, self.updates_pass_the_hooks,
+        return (self.runtime_starts, self.comes_up, self.first_instruction, self.bound_cpus, self.updates_pass_the_hooks,
                 self.synchronizing_repairs, self.runtime_restarts, self.leaves_nothing_behind)
 
     def runtime_starts(self):

@@ -82,6 +82,9 @@ class Cgroups:
         limit = read(self.dir("memory", path) + "/" + name)
         return -1 if limit == "max" or int(limit) >= 0x7FFFFFFFFFFFF000 else int(limit)
 
+    def cpus(self, path):
+        return read(self.dir("cpuset", path) + ("/cpuset.cpus.effective" if self.v2 else "/cpuset.cpus"))
+
     def processes(self, path):
         return [int(pid) for pid in read(self.dir("cpu", path) + "/cgroup.procs").split()]
 

@@ -15,10 +15,11 @@ import sys
 from one_machine import (NAMESPACE, SKIP, Cgroups, Cluster, amount, arguments, check, run_in_folder,
                          running, wait_until, why_not)
 
-# One line each of shares (or weight), quota, memory limit.
+# One line each of shares (or weight), quota, memory limit, CPUs.
 SAY = ("cat /sys/fs/cgroup/cpu/cpu.shares /sys/fs/cgroup/cpu/cpu.cfs_quota_us "
-       "/sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null || "
-       "cat /sys/fs/cgroup/cpu.weight /sys/fs/cgroup/cpu.max /sys/fs/cgroup/memory.max; sleep 1000")
+       "/sys/fs/cgroup/memory/memory.limit_in_bytes /sys/fs/cgroup/cpuset/cpuset.cpus 2>/dev/null || "
+       "cat /sys/fs/cgroup/cpu.weight /sys/fs/cgroup/cpu.max /sys/fs/cgroup/memory.max "
+       "/sys/fs/cgroup/cpuset.cpus.effective; sleep 1000")
 
 
 class RuntimeProxyTest:
@@ -31,7 +32,7 @@ class RuntimeProxyTest:
         self.node = os.uname().nodename.lower()
 
     def steps(self):
-        return (self.comes_up, self.first_instruction, self.updates_pass_the_hooks, self.exec_and_images,
+        return (self.comes_up, self.first_instruction, self.bound_cpus, self.updates_pass_the_hooks, self.exec_and_images,
                 self.proxy_is_killed_while_pods_are_made, self.containerd_restarts, self.leaves_nothing_behind)
 
     def cri(self, *words):
@@ -77,6 +78,19 @@ class RuntimeProxyTest:
             check(said[:3] == ["102", "20000", str(32 << 20)], f"at its first instruction: {said}")
         else:
             check(said[1:3] == ["20000 100000", str(32 << 20)], f"at its first instruction: {said}")
+        check(said[3] == self.cgroups.cpus("kubepods/besteffort"), f"CPUs at its first instruction: {said}")
+
+    def bound_cpus(self):
+        """A pod of class LSR has the CPUs that koord-scheduler gave it, and no others, before it runs."""
+        wait_until("CPUs that can be bound", lambda: self.cluster.get("noderesourcetopology", self.node)["metadata"][
+            "annotations"]["node.koordinator.sh/cpu-topology"])
+        self.cluster.kubectl("apply", "-f", "-", stdin=BOUND)
+        said = wait_until("its words", lambda: self.cluster.kubectl("logs", "-n", NAMESPACE, "bound"), 60).split("\n")
+        status = json.loads(self.cluster.get("pod", "bound", "-n", NAMESPACE)["metadata"]["annotations"][
+            "scheduling.koordinator.sh/resource-status"])
+        check(status["cpuset"] and said[3] == status["cpuset"] != self.cgroups.cpus(""),
+              f"bound to {status}, at its first instruction: {said}")
+        self.cluster.kubectl("delete", "pod", "-n", NAMESPACE, "bound", "--timeout=60s")
 
     def container(self, name):
         pod = self.cluster.get("pod", name, "-n", NAMESPACE)
@@ -126,6 +140,24 @@ class RuntimeProxyTest:
         left = self.cluster.processes("koordctl", "containerd", "containerd-shim-runc-v2", "koord-runtime-proxy")
         check(not left, f"processes are left: {left}")
         check(not os.path.exists(self.socket), "the proxy's socket is left")
+
+
+BOUND = f"""apiVersion: v1
+kind: Pod
+metadata: {{name: bound, namespace: {NAMESPACE}, labels: {{koordinator.sh/qosClass: LSR}}}}
+spec:
+  terminationGracePeriodSeconds: 1
+  restartPolicy: Never
+  schedulerName: koord-scheduler
+  priorityClassName: koord-prod
+  containers:
+  - name: main
+    image: busybox
+    command: [sh, -c, '{SAY}']
+    resources:
+      requests: {{cpu: "1", memory: 16Mi}}
+      limits: {{cpu: "1", memory: 16Mi}}
+"""
 
 
 def manifest(name):

@@ -8,10 +8,11 @@ namespace koord::manager {
 
 namespace {
 
-// The webhooks are not asked about the pods of such namespaces, and kubelets make mirror pods of files.
+// The shipped webhooks are not asked about the pods of such namespaces, and kubelets make mirror pods of files.
 bool isSubject(const api::Pod& pod, const api::StringMap& namespaceLabels) {
-  return pod.status.phase != "Succeeded" && pod.status.phase != "Failed" &&
-         !pod.metadata.deletionTimestamp &&
+  const std::string& ns = pod.metadata.namespace_;
+  return ns != "kube-system" && ns != "koordinator-system" && pod.status.phase != "Succeeded" &&
+         pod.status.phase != "Failed" && !pod.metadata.deletionTimestamp &&
          !pod.metadata.annotations.contains(model::kAnnotationMirrorPod) &&
          !namespaceLabels.contains(model::kLabelControlPlane);
 }

@@ -141,8 +141,11 @@ class Cluster:
         return text
 
     def kubectl(self, *arguments, stdin=None, fails=False):
-        run = subprocess.run(["kubectl", "--kubeconfig", self.kubeconfig, *arguments], input=stdin,
-                             capture_output=True, text=True, timeout=60, check=False)
+        try:
+            run = subprocess.run(["kubectl", "--kubeconfig", self.kubeconfig, *arguments], input=stdin,
+                                 capture_output=True, text=True, timeout=90, check=False)
+        except subprocess.TimeoutExpired as late:
+            raise Failure(f"kubectl {' '.join(arguments)} did not end; {late.stdout or 'it said nothing'}") from late
         if fails:
             check(run.returncode != 0, f"kubectl {arguments} should have failed: {run.stdout}")
             return run.stderr

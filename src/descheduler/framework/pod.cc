@@ -133,8 +133,10 @@ void slimStatuses(api::List<api::ContainerStatus>& statuses) {
 void establishFacts(Pod& pod) {
   PodFacts& facts = pod.facts;
   const std::uint32_t kept = facts.flags & PodFacts::LocalStorage;
-  facts = {};
+  facts = PodFacts();
   facts.flags = flagsOf(pod) | kept;
+  for (const auto& [key, value] : pod.metadata.labels) facts.labelKeys |= labelKeyBit(key);
+  facts.namespaceHash = namespaceHash(pod.metadata.namespace_);
   facts.key = keyHash(pod.metadata.namespace_, pod.metadata.name);
   facts.signature = signatureOf(pod);
   facts.priority = pod.spec.priority.value_or(0);

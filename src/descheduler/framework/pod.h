@@ -58,13 +58,15 @@ struct PodFacts {
   std::int32_t evictionCost = 0;  // annotation scheduling.koordinator.sh/eviction-cost
   std::int32_t restarts = 0;      // of containers, init ones not among them
   std::int32_t initRestarts = 0;
-  model::PriorityClass priorityClass = model::PriorityClass::None;  // with what QoS says
-  model::KubernetesQos kubernetesQos = model::KubernetesQos::BestEffort;
-  model::Qos qos = model::Qos::None;
-  std::int64_t milliCpu = 0;   // requests
-  std::int64_t memory = 0;     // bytes
-  std::int64_t createdAt = 0;  // seconds since the epoch; 0 = unknown
-  std::uint64_t key = 0;       // keyHash of namespace and name
+  model::PriorityClass priorityClass : 8 = model::PriorityClass::None;  // with what QoS says
+  model::KubernetesQos kubernetesQos : 8 = model::KubernetesQos::BestEffort;
+  model::Qos qos : 8 = model::Qos::None;
+  std::uint32_t namespaceHash = 0;  // of its name: others may have the same
+  std::uint32_t labelKeys = 0;      // labelKeyBit of each
+  std::int64_t milliCpu = 0;        // requests
+  std::int64_t memory = 0;          // bytes
+  std::int64_t createdAt = 0;       // seconds since the epoch; 0 = unknown
+  std::uint64_t key = 0;            // keyHash of namespace and name
   // Of namespace, owners and images: pods that are copies of each other have the same. 0 = no owner.
   std::uint64_t signature = 0;
 
@@ -73,6 +75,14 @@ struct PodFacts {
 
 inline std::uint64_t keyHash(std::string_view namespace_, std::string_view name) {
   return std::hash<api::ObjectKey>::of(namespace_, name);
+}
+
+// A pod that lacks the bit lacks the label.
+inline std::uint32_t labelKeyBit(std::string_view key) {
+  return 1U << std::hash<std::string_view>{}(key) % 32;
+}
+inline std::uint32_t namespaceHash(std::string_view name) {
+  return static_cast<std::uint32_t>(std::hash<std::string_view>{}(name));
 }
 
 struct Pod : api::Pod {

@@ -6,6 +6,28 @@
 
 namespace koord::descheduler {
 
+namespace {
+
+// The labels that a pod must have, whatever their values.
+std::uint32_t requiredKeys(const api::Selector& selector) {
+  using Op = api::Selector::Op;
+  std::uint32_t keys = 0;
+  for (const auto& requirement : selector.requirements())
+    if (requirement.op == Op::In || requirement.op == Op::Equals ||
+        requirement.op == Op::DoubleEquals || requirement.op == Op::Exists)
+      keys |= labelKeyBit(requirement.key);
+  return keys;
+}
+
+}  // namespace
+
+bool PodSelectors::matches(const NodePods::Entry& entry) const {
+  return any.empty() || std::ranges::any_of(any, [&](const auto& one) {
+           const std::uint32_t keys = requiredKeys(one);
+           return (entry.facts.labelKeys & keys) == keys && one.matches(entry.pod->metadata.labels);
+         });
+}
+
 bool PodSelectors::matches(const api::StringMap& labels) const {
   return any.empty() ||
          std::ranges::any_of(any, [&](const auto& one) { return one.matches(labels); });

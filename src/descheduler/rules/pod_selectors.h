@@ -7,6 +7,7 @@
 
 #include "api/selector.h"
 #include "base/fields.h"
+#include "descheduler/framework/pod.h"
 
 namespace koord::descheduler {
 
@@ -14,6 +15,8 @@ struct PodSelectors {
   std::vector<api::Selector> any;
   json::value document;  // as it was given; null when there is nothing
 
+  // Most pods that no selector selects need not even be looked at.
+  bool matches(const NodePods::Entry& entry) const;
   bool matches(const api::StringMap& labels) const;
   static PodSelectors read(Fields& args);
 };

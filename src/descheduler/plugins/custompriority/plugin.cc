@@ -86,7 +86,7 @@ PluginKind CustomPriority::kind() {
 std::vector<PodPtr> CustomPriority::movable(const NodeView& source) {
   std::vector<PodPtr> pods;
   for (const auto& entry : source.pods->entries)
-    if (!entry.facts.is(PodFacts::Terminal) && args_.pods.matches(entry.pod->metadata.labels) &&
+    if (!entry.facts.is(PodFacts::Terminal) && args_.pods.matches(entry) &&
         args_.namespaces.allows(entry.pod->metadata.namespace_) &&
         handle_.evictor().filter(*entry.pod))
       pods.push_back(entry.pod);

@@ -1,10 +1,12 @@
 #include "descheduler/plugins/kubernetes/node_rules.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/log.h"
+#include "descheduler/plugins/kubernetes/spread_index.h"
 #include "descheduler/rules/node_fit.h"
 #include "descheduler/rules/pod_order.h"
 
@@ -120,8 +122,8 @@ InterPodAntiAffinity::Args InterPodAntiAffinity::Args::read(Fields& args) {
   return out;
 }
 
-// The pods that violations are looked for among. Of a pod's terms those are asked that name its topology key; pods
-// are found by topology, so that a pod without terms costs nothing.
+// The pods that violations are looked for among: those of the pod's own node and of its topology domain, found by
+// what a term selects. Pods without terms cost nothing where nobody nearby has any.
 class InterPodAntiAffinity::Present {
  public:
   Present(const Nodes& nodes, const PodScope& scope) : nodes_(nodes), scope_(scope) {}
@@ -135,35 +137,41 @@ class InterPodAntiAffinity::Present {
   void remove(const PodPtr& pod) { gone_.insert(pod.get()); }
 
  private:
-  using ByValue = std::unordered_map<std::string, std::vector<const NodeView*>>;
+  // Nodes, and their pods once somebody asks.
+  struct Domain {
+    std::vector<const NodeView*> nodes;
+    std::optional<PodsByLabel> pods;
+  };
+  using ByValue = std::unordered_map<std::string, Domain>;
 
   bool violatesTerm(const Pod& pod, const NodeView& node, const api::PodAffinityTerm& term) {
     if (!term.labelSelector) return false;
     const auto selector = api::Selector::compile(*term.labelSelector);
     if (!selector) return false;
-    const auto repelled = [&](const NodeView& view) { return matches(pod, term, *selector, view); };
-    if (repelled(node)) return true;
     const auto* value = api::findIn(node.node->metadata.labels, term.topologyKey);
-    if (!value) return false;
-    auto& domains = domainsOf(term.topologyKey);
-    const auto found = domains.find(*value);
-    return found != domains.end() && std::ranges::any_of(found->second, [&](const NodeView* view) {
-             return repelled(*view);
-           });
+    // A node without the label is a domain of its own.
+    Domain& domain = value ? domainsOf(term.topologyKey)[*value] : single_[&node];
+    if (domain.nodes.empty()) domain.nodes.push_back(&node);
+    if (!domain.pods) domain.pods = podsOf(domain.nodes);
+    PodsByLabel& pods = *domain.pods;
+    return pods.any(*selector, [&](std::uint32_t i) { return isAnother(pod, term, pods.pod(i)); });
   }
 
-  bool matches(const Pod& pod, const api::PodAffinityTerm& term, const api::Selector& selector,
-               const NodeView& view) const {
-    return std::ranges::any_of(view.pods->entries, [&](const NodePods::Entry& entry) {
-      const api::ObjectMeta& other = entry.pod->metadata;
-      if (entry.facts.is(PodFacts::Terminal) || other.name == pod.metadata.name) return false;
-      const bool inScope =
-          term.namespaces.empty()
-              ? other.namespace_ == pod.metadata.namespace_
-              : std::ranges::find(term.namespaces, other.namespace_) != term.namespaces.end();
-      return inScope && selector.matches(other.labels) && scope_.covers(*entry.pod) &&
-             !gone_.contains(entry.pod.get());
-    });
+  static PodsByLabel podsOf(const std::vector<const NodeView*>& nodes) {
+    PodsByLabel pods;
+    for (const NodeView* node : nodes)
+      for (const auto& entry : node->pods->entries)
+        if (!entry.facts.is(PodFacts::Terminal)) pods.add(*entry.pod);
+    return pods;
+  }
+
+  bool isAnother(const Pod& pod, const api::PodAffinityTerm& term, const Pod& other) const {
+    if (other.metadata.name == pod.metadata.name) return false;
+    const bool inScope = term.namespaces.empty()
+                             ? other.metadata.namespace_ == pod.metadata.namespace_
+                             : std::ranges::find(term.namespaces, other.metadata.namespace_) !=
+                                   term.namespaces.end();
+    return inScope && scope_.covers(other) && !gone_.contains(&other);
   }
 
   ByValue& domainsOf(const std::string& key) {
@@ -171,13 +179,14 @@ class InterPodAntiAffinity::Present {
     if (fresh)
       for (const NodeView& node : nodes_)
         if (const auto* value = api::findIn(node.node->metadata.labels, key))
-          at->second[*value].push_back(&node);
+          at->second[*value].nodes.push_back(&node);
     return at->second;
   }
 
   const Nodes& nodes_;
   const PodScope& scope_;
   std::unordered_map<std::string, ByValue> domains_;
+  std::unordered_map<const NodeView*, Domain> single_;
   std::unordered_set<const Pod*> gone_;
 };
 

@@ -1,7 +1,5 @@
 #include "descheduler/plugins/kubernetes/spread_index.h"
 
-#include <algorithm>
-
 namespace koord::descheduler {
 
 Topology::Topology(const Nodes& nodes, const std::string& key) {

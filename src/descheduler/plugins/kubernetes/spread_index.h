@@ -3,6 +3,7 @@
 // What spread constraints ask about the nodes and pods of a cycle, answered without a look at all of them for each
 // constraint: there may be as many constraints as workloads.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -28,21 +29,30 @@ struct Topology {
 // The nodes of each domain that some constraint counts.
 using CountedNodes = std::vector<std::vector<std::uint32_t>>;
 
-// Pods of one namespace, found by labels. The pods must outlive it.
+// Pods found by labels: those of a namespace, or of some nodes. The pods must outlive it.
 class PodsByLabel {
  public:
   void add(const Pod& pod) { pods_.push_back(&pod); }
+  // Whether pred(position) says so of a pod that matches; asked in the order they were added in, until one does.
+  template <class Pred>
+  bool any(const api::Selector& selector, Pred&& pred) {
+    const auto wanted = [&](std::uint32_t i) {
+      return selector.matches(pods_[i]->metadata.labels) && pred(i);
+    };
+    if (const List* few = fewest(selector)) return std::ranges::any_of(*few, wanted);
+    for (std::uint32_t i = 0; i < pods_.size(); ++i)
+      if (wanted(i)) return true;
+    return false;
+  }
   // Calls fn(position) for each pod that matches, in the order they were added in.
   template <class F>
   void forEach(const api::Selector& selector, F&& fn) {
-    if (const List* few = fewest(selector)) {
-      for (const std::uint32_t i : *few)
-        if (selector.matches(pods_[i]->metadata.labels)) fn(i);
-      return;
-    }
-    for (std::uint32_t i = 0; i < pods_.size(); ++i)
-      if (selector.matches(pods_[i]->metadata.labels)) fn(i);
+    any(selector, [&](std::uint32_t i) {
+      fn(i);
+      return false;
+    });
   }
+  const Pod& pod(std::uint32_t position) const { return *pods_[position]; }
 
  private:
   using List = std::vector<std::uint32_t>;

@@ -80,7 +80,6 @@ namespace {
 
 std::optional<api::Selector> selectorOf(const api::TopologySpreadConstraint& constraint,
                                         const Pod& pod) {
-  if (!constraint.labelSelector) return std::nullopt;
   api::LabelSelector selector = *constraint.labelSelector;
   for (const std::string& key : constraint.matchLabelKeys)
     if (const auto* value = api::findIn(pod.metadata.labels, key)) {
@@ -93,6 +92,36 @@ std::optional<api::Selector> selectorOf(const api::TopologySpreadConstraint& con
   auto compiled = api::Selector::compile(selector);
   if (!compiled) return std::nullopt;
   return *std::move(compiled);
+}
+
+// All that a constraint of the pod is made from, so that copies of a pod need not have theirs compiled.
+void appendSource(const api::TopologySpreadConstraint& given, const Pod& pod, std::string& text) {
+  const auto part = [&](std::string_view word) {
+    text += std::to_string(word.size());
+    text += ':';
+    text += word;
+  };
+  part(given.topologyKey);
+  part(std::to_string(given.maxSkew));
+  part(given.nodeAffinityPolicy.value_or("Honor"));
+  part(given.nodeTaintsPolicy.value_or("Ignore"));
+  for (const auto& [key, value] : given.labelSelector->matchLabels) {
+    part(key);
+    part(value);
+  }
+  for (const auto& expression : given.labelSelector->matchExpressions) {
+    part(expression.key);
+    part(expression.operator_);
+    for (const std::string& value : expression.values) part(value);
+    text += ';';
+  }
+  text += ';';
+  for (const std::string& key : given.matchLabelKeys)
+    if (const auto* value = api::findIn(pod.metadata.labels, key)) {
+      part(key);
+      part(*value);
+    }
+  text += ';';
 }
 
 // What of the pod decides which nodes a constraint counts.
@@ -125,11 +154,17 @@ int leavingRank(const Pod& pod, bool evictable) {
 std::vector<TopologySpread::Constraint> TopologySpread::constraintsOf(
     const std::vector<Placed>& pods) const {
   std::map<std::string, Constraint> distinct;
+  std::unordered_set<std::string> seen;
+  std::string source;
   for (const Placed& placed : pods) {
     const Pod& pod = *placed.pod;
     for (const auto& given : pod.spec.topologySpreadConstraints) {
-      if (std::ranges::find(args_.constraints, given.whenUnsatisfiable) == args_.constraints.end())
+      if (!given.labelSelector ||
+          std::ranges::find(args_.constraints, given.whenUnsatisfiable) == args_.constraints.end())
         continue;
+      source = nodeChoice(pod, true, true);
+      appendSource(given, pod, source);
+      if (!seen.insert(source).second) continue;
       auto selector = selectorOf(given, pod);
       if (!selector) continue;
       const bool affinity = given.nodeAffinityPolicy.value_or("Honor") == "Honor";
@@ -238,16 +273,20 @@ void TopologySpread::balanceDomains(const Constraint& constraint, std::vector<Do
 
 Task<Result<>> TopologySpread::balance(const Nodes& nodes) {
   std::unordered_set<std::string_view> spread;  // namespaces with such pods
+  std::unordered_set<std::uint32_t> hashes;     // of these: most pods need not be looked at
   for (const NodeView& node : nodes)
     for (const auto& entry : node.pods->entries)
-      if (entry.facts.is(PodFacts::Spread) && !entry.facts.is(PodFacts::Terminal))
+      if (entry.facts.is(PodFacts::Spread) && !entry.facts.is(PodFacts::Terminal)) {
         spread.insert(entry.pod->metadata.namespace_);
+        hashes.insert(entry.facts.namespaceHash);
+      }
   if (spread.empty()) co_return Result<>{};
   std::map<std::string, std::vector<Placed>, std::less<>> byNamespace;
   for (std::uint32_t node = 0; node < nodes.size(); ++node)
     for (const auto& entry : nodes[node].pods->entries)
-      if (!entry.facts.is(PodFacts::Terminal) && spread.contains(entry.pod->metadata.namespace_) &&
-          args_.scope.covers(*entry.pod) && mayGo(*entry.pod))
+      if (!entry.facts.is(PodFacts::Terminal) && hashes.contains(entry.facts.namespaceHash) &&
+          spread.contains(entry.pod->metadata.namespace_) && args_.scope.covers(*entry.pod) &&
+          mayGo(*entry.pod))
         byNamespace[entry.pod->metadata.namespace_].push_back({entry.pod, node});
   Cycle cycle(nodes);
   std::vector<PodPtr> leaving;

@@ -28,9 +28,9 @@ Relief::Relief(PoolLoad& pool, Evictor& evictor, Options options)
 
 void Relief::addTargets(Phase& phase, LoadClass loadClass) {
   for (NodeLoad* load : pool_.of(loadClass)) {
-    const auto known = std::ranges::find(targets_, load, &Target::load);
-    phase.targets.push_back(static_cast<std::size_t>(known - targets_.begin()));
-    if (known == targets_.end()) targets_.push_back({load, {}});
+    const auto [known, fresh] = targetOf_.emplace(load, targets_.size());
+    if (fresh) targets_.push_back({load, {}});
+    phase.targets.push_back(known->second);
   }
 }
 
@@ -54,8 +54,12 @@ void Relief::measureLeft(Phase& phase) {
   }
   if (options_.rules == LoadRules::AsUpstream) return;
   // The least loaded first: it will carry the pod with the least trouble.
-  std::ranges::stable_sort(phase.targets, {},
-                           [&](std::size_t index) { return pool_.score(*targets_[index].load); });
+  std::vector<std::pair<std::int64_t, std::size_t>> scored;
+  for (const std::size_t index : phase.targets)
+    scored.emplace_back(pool_.score(*targets_[index].load), index);
+  std::ranges::stable_sort(scored, {}, [](const auto& each) { return each.first; });
+  std::ranges::transform(scored, phase.targets.begin(),
+                         [](const auto& each) { return each.second; });
 }
 
 Task<void> Relief::run(std::vector<NodeLoad*> sources, std::vector<NodeLoad*> prodSources) {

@@ -15,7 +15,9 @@
 // Cost: pods of overloaded nodes times targets that are looked at until one fits; what is larger than the most that
 // any target has left is refused at once.
 
+#include <functional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "descheduler/framework/handle.h"
@@ -85,6 +87,7 @@ class Relief {
   Evictor& evictor_;
   Options options_;
   std::vector<Target> targets_;
+  std::unordered_map<const NodeLoad*, std::size_t> targetOf_;  // their positions
 };
 
 }  // namespace koord::descheduler

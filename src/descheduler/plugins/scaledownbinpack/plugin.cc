@@ -94,20 +94,23 @@ double ScaleDownBinPack::share(const NodeView& node, const Pod& pod) const {
 
 ScaleDownBinPack::Ranked ScaleDownBinPack::split(const NodeView& node) {
   Ranked out{&node, 0, {}, {}};
-  double stays = 0;
-  double leaves = 0;
+  std::vector<const Pod*> staying;
   for (const auto& entry : node.pods->entries) {
     if (entry.facts.is(PodFacts::Terminal)) continue;
-    const bool selected = args_.pods.matches(entry.pod->metadata.labels);
+    const bool selected = args_.pods.matches(entry);
     if (selected && args_.namespaces.allows(entry.pod->metadata.namespace_) &&
         handle_.evictor().filter(*entry.pod)) {
-      leaves += share(node, *entry.pod);
       out.eligible.push_back(entry.pod);
       continue;
     }
-    stays += share(node, *entry.pod);
+    staying.push_back(entry.pod.get());
     if (selected && !args_.pods.any.empty()) out.skipped.push_back(entry.pod);
   }
+  if (out.eligible.empty()) return out;
+  double stays = 0;
+  double leaves = 0;
+  for (const Pod* pod : staying) stays += share(node, *pod);
+  for (const PodPtr& pod : out.eligible) leaves += share(node, *pod);
   out.score = leaves > 0 ? stays / leaves : stays > 0 ? std::numeric_limits<double>::infinity() : 0;
   std::ranges::stable_sort(out.eligible, [&](const PodPtr& a, const PodPtr& b) {
     return std::tuple(-share(node, *a), -a->facts.createdAt) <

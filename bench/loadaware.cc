@@ -52,22 +52,23 @@ class InstantBinder final : public Plugin, public BindPlugin {
 
 // A report of the node and of what is on it.
 void report(Scheduler& scheduler, WallTime now, int n, std::uint64_t round) {
-  auto metric = std::make_shared<api::NodeMetric>();
-  metric->metadata.name = nodeName(n);
-  metric->status.updateTime = now;
-  auto& info = metric->status.nodeMetric.emplace();
+  api::NodeMetric metric;
+  metric.metadata.name = nodeName(n);
+  metric.status.updateTime = now;
+  auto& info = metric.status.nodeMetric.emplace();
   const auto milli =
       static_cast<std::int64_t>(2000 + (round * 37 + static_cast<unsigned>(n)) % 500);
   info.nodeUsage.resources = {{"cpu", Quantity::ofMilli(milli)}, {"memory", quantity("8Gi")}};
   const Cluster& cluster = scheduler.cluster();
-  for (const PodPtr& pod : cluster.node(*cluster.findNode(metric->metadata.name)).pods) {
-    auto& added = metric->status.podsMetric.emplace_back();
+  for (const PodPtr& pod : cluster.node(*cluster.findNode(metric.metadata.name)).pods) {
+    auto& added = metric.status.podsMetric.emplace_back();
     added.name = pod->pod->metadata.name;
     added.namespace_ = pod->pod->metadata.namespace_;
     added.podUsage.resources = {{"cpu", quantity("90m")}, {"memory", quantity("200Mi")}};
     added.priority = "koord-prod";
   }
-  scheduler.stores().of<api::NodeMetric>().set(std::move(metric));
+  scheduler.stores().of<LoadReport>().set(
+      std::make_shared<const LoadReport>(digest(std::move(metric))));
 }
 
 std::shared_ptr<const api::Pod> pod(int n, int classes) {

@@ -161,22 +161,22 @@ struct Bed {
   }
 
   void report(int n) {
-    auto metric = std::make_shared<api::NodeMetric>();
-    metric->metadata.name = nodeName(n);
-    metric->status.updateTime = loop.wallNow();
-    auto& info = metric->status.nodeMetric.emplace();
+    api::NodeMetric metric;
+    metric.metadata.name = nodeName(n);
+    metric.status.updateTime = loop.wallNow();
+    auto& info = metric.status.nodeMetric.emplace();
     info.nodeUsage.resources = {{"cpu", Quantity::ofMilli(4000 + n % 500)},
                                 {"memory", quantity("64Gi")}};
     const Cluster& cluster = scheduler->cluster();
-    for (const PodPtr& pod : cluster.node(*cluster.findNode(metric->metadata.name)).pods) {
-      auto& added = metric->status.podsMetric.emplace_back();
+    for (const PodPtr& pod : cluster.node(*cluster.findNode(metric.metadata.name)).pods) {
+      auto& added = metric.status.podsMetric.emplace_back();
       added.name = pod->pod->metadata.name;
       added.namespace_ = pod->pod->metadata.namespace_;
       added.podUsage.resources = {{"cpu", quantity("90m")}, {"memory", quantity("200Mi")}};
       added.priority = "koord-prod";
     }
-    KindOf<api::NodeMetric>::transform(*metric);
-    scheduler->stores().of<api::NodeMetric>().set(std::move(metric));
+    scheduler->stores().of<LoadReport>().set(
+        std::make_shared<const LoadReport>(digest(std::move(metric))));
   }
 
   void addQuotas() {

@@ -82,8 +82,8 @@ Result<json::object> onNode(const json::object& testCase) {
     if (!metric) return fail(std::move(metric.error()));
     if (const auto* seconds = testCase.if_contains("nodeMetricUpdatedSecondsAgo"))
       metric->status.updateTime = ago(world, *seconds);
-    world.stores().of<api::NodeMetric>().set(
-        std::make_shared<const api::NodeMetric>(*std::move(metric)));
+    world.stores().of<LoadReport>().set(
+        std::make_shared<const LoadReport>(digest(*std::move(metric))));
   }
   auto pod = api::decode<api::Pod>(testCase.at("pod"));
   if (!pod) return fail(std::move(pod.error()));

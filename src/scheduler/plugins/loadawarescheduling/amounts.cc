@@ -16,6 +16,9 @@ LoadResources::LoadResources(const LoadAwareSchedulingArgs& args) {
   }
   names.insert(args.supportedResources.begin(), args.supportedResources.end());
   names_.assign(names.begin(), names.end());
+  cpu_ = static_cast<std::size_t>(std::ranges::lower_bound(names_, model::kCpu) - names_.begin());
+  memory_ =
+      static_cast<std::size_t>(std::ranges::lower_bound(names_, model::kMemory) - names_.begin());
 }
 
 LoadAmounts LoadResources::of(const api::ResourceList& list) const {
@@ -30,6 +33,20 @@ LoadAmounts LoadResources::of(const LoadAwareSchedulingArgs::ByResource& numbers
   LoadAmounts amounts = none();
   for (std::size_t i = 0; i < size(); ++i)
     if (const auto it = numbers.find(names_[i]); it != numbers.end()) amounts[i] = it->second;
+  return amounts;
+}
+
+LoadAmounts LoadResources::of(const LoadReport::PodUsage& usage) const {
+  LoadAmounts amounts = none();
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (i == cpu_) {
+      amounts[i] = usage.milliCpu;
+    } else if (i == memory_) {
+      amounts[i] = usage.memory;
+    } else if (const auto it = usage.others.find(names_[i]); it != usage.others.end()) {
+      amounts[i] = loadAmount(names_[i], it->second);
+    }
+  }
   return amounts;
 }
 

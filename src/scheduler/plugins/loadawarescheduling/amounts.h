@@ -8,6 +8,7 @@
 
 #include "api/meta.h"
 #include "scheduler/plugins/loadawarescheduling/args.h"
+#include "scheduler/plugins/loadawarescheduling/node_metrics.h"
 
 namespace koord::scheduler {
 
@@ -30,11 +31,14 @@ class LoadResources {
   // Names that are not in the list are ignored; what is negative counts as nothing.
   LoadAmounts of(const api::ResourceList& list) const;
   LoadAmounts of(const LoadAwareSchedulingArgs::ByResource& numbers) const;
+  LoadAmounts of(const LoadReport::PodUsage& usage) const;
   // For people and the HTTP service: quantities, by name.
   json::object toJson(const LoadAmounts& amounts) const;
 
  private:
   std::vector<std::string> names_;
+  std::size_t cpu_ = 0;  // their positions
+  std::size_t memory_ = 0;
 };
 
 // In thousandths for cpu; from 0 to kMostLoad.

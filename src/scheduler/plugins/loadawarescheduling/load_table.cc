@@ -55,7 +55,7 @@ const std::vector<std::unique_ptr<LoadTable>>& LoadTable::all(Handle& handle) {
 LoadTable::LoadTable(Handle& handle, Settings settings)
     : cluster_(handle.cluster()),
       executor_(handle.executor()),
-      reports_(handle.stores().of<api::NodeMetric>()),
+      reports_(handle.stores().of<LoadReport>()),
       settings_(std::move(settings)),
       estimator_(settings_.resources, settings_.estimates) {
   for (const std::string& name : settings_.resources.names())
@@ -117,11 +117,11 @@ void LoadTable::report(NodeId node) {
   here.name = cluster_.node(node).name;
   if (const auto metric = reports_.get({"", here.name})) {
     const WallTime now = executor_.wallNow();
-    if (metric->status.updateTime && *metric->status.updateTime > now + kClockSkew) {
+    if (metric->updateTime && *metric->updateTime > now + kClockSkew) {
       log::v(2, "NodeMetric {}: status.updateTime {} is in the future; it counts as {}", here.name,
-             formatTime(*metric->status.updateTime), formatTime(now));
+             formatTime(*metric->updateTime), formatTime(now));
     }
-    here.load.setReport(settings_.resources, *metric, now, settings_.prodIncludesSystem);
+    here.load.setReport(settings_.resources, metric, now, settings_.prodIncludesSystem);
     forEachPod(node,
                [&](const PodInfo& pod, const AssignedLoad& load) { here.load.addPod(pod, load); });
   }

@@ -77,7 +77,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
 
   Cluster& cluster_;
   Executor& executor_;
-  Store<api::NodeMetric>& reports_;
+  Store<LoadReport>& reports_;
   Settings settings_;
   Estimator estimator_;
   std::vector<ResourceId> ids_;  // of the resources

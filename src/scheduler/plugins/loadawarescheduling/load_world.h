@@ -46,8 +46,8 @@ struct LoadWorld {
     return metric;
   }
   void report(api::NodeMetric metric) {
-    world.stores().of<api::NodeMetric>().set(
-        std::make_shared<const api::NodeMetric>(std::move(metric)));
+    world.stores().of<LoadReport>().set(
+        std::make_shared<const LoadReport>(digest(std::move(metric))));
   }
   void report(const std::string& node, const std::string& cpu, const std::string& memory = "0",
               const std::vector<Reported>& pods = {}) {

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kUsualInterval = 60s;
 
-Duration intervalOf(const api::NodeMetric& report) {
+Duration intervalOf(const LoadReport& report) {
   const auto& policy = report.spec.metricCollectPolicy;
   if (!policy || !policy->reportIntervalSeconds) return kUsualInterval;
   return std::chrono::seconds(std::clamp<std::int64_t>(*policy->reportIntervalSeconds, 0, 86400));
@@ -27,23 +27,19 @@ LoadAmounts beyond(const LoadAmounts& estimate, const LoadAmounts* usage) {
 
 }  // namespace
 
-void NodeLoad::setReport(const LoadResources& resources, const api::NodeMetric& report,
+void NodeLoad::setReport(const LoadResources& resources, std::shared_ptr<const LoadReport> report,
                          WallTime seen, bool prodIncludesSystem) {
   clear();
-  reported_ = true;
-  interval_ = intervalOf(report);
-  if (report.status.updateTime) updated_ = std::min(*report.status.updateTime, seen);
+  report_ = std::move(report);
+  resources_ = &resources;
+  interval_ = intervalOf(*report_);
+  if (report_->updateTime) updated_ = std::min(*report_->updateTime, seen);
   prodUsage_ = prodDelta_ = delta_ = estimated_ = usage_ = resources.none();
-  if (const auto& info = report.status.nodeMetric) {
+  if (const auto& info = report_->node) {
     measured_ = true;
     usage_ = resources.of(info->nodeUsage.resources);
     readAggregates(resources, *info);
     if (prodIncludesSystem) addLoad(prodUsage_, resources.of(info->systemUsage.resources));
-  }
-  for (const auto& pod : report.status.podsMetric) {
-    if (pod.podUsage.resources.empty()) continue;
-    pods_[{pod.namespace_, pod.name}] = {resources.of(pod.podUsage.resources),
-                                         pod.priority == model::textOf(model::PriorityClass::Prod)};
   }
   prod_ = prodUsage_;
   all_ = usage_;
@@ -65,11 +61,11 @@ void NodeLoad::readAggregates(const LoadResources& resources, const api::NodeMet
 
 LoadShare NodeLoad::shareOf(const PodInfo& pod, const AssignedLoad& load) const {
   LoadShare share;
-  const auto it = pods_.find(pod.pod->metadata);
-  const PodUsage* const reported = it == pods_.end() ? nullptr : &it->second;
-  const LoadAmounts* const usage = reported ? &reported->usage : nullptr;
+  const LoadReport::PodUsage* const reported = report_->of(pod.pod->metadata);
+  const LoadAmounts amounts = reported ? resources_->of(*reported) : LoadAmounts();
+  const LoadAmounts* const usage = reported ? &amounts : nullptr;
   const bool active = load.prod && reported && reported->prod;
-  if (active) share.toProdUsage = usage;
+  if (active) share.toProdUsage = amounts;
   if (isNothing(load.estimate)) return share;
   share.estimated = true;
   const bool lacking = !usage || !updated_ || *updated_ - interval_ < load.since ||
@@ -85,13 +81,13 @@ LoadShare NodeLoad::shareOf(const PodInfo& pod, const AssignedLoad& load) const 
 }
 
 void NodeLoad::count(const PodInfo& pod, const AssignedLoad& load, int sign) {
-  if (!reported_) return;
+  if (!reported()) return;
   const LoadShare share = shareOf(pod, load);
   const auto count = [sign](const LoadAmounts& amounts, LoadAmounts& sum, LoadAmounts& total) {
     addLoad(sum, amounts, sign);
     addLoad(total, amounts, sign);
   };
-  if (share.toProdUsage) count(*share.toProdUsage, prodUsage_, prod_);
+  if (!share.toProdUsage.empty()) count(share.toProdUsage, prodUsage_, prod_);
   if (share.estimated) addLoad(estimated_, load.estimate, sign);
   if (!share.toDelta.empty()) count(share.toDelta, delta_, all_);
   if (!share.toProdDelta.empty()) count(share.toProdDelta, prodDelta_, prod_);
@@ -122,7 +118,7 @@ LoadAmounts NodeLoad::aggregated(const Aggregation& wanted, bool exact) const {
 }
 
 bool NodeLoad::sameAnswers(const NodeLoad& other) const {
-  return reported_ == other.reported_ && measured_ == other.measured_ && usage_ == other.usage_ &&
+  return reported() == other.reported() && measured_ == other.measured_ && usage_ == other.usage_ &&
          updated_.has_value() == other.updated_.has_value() && prodUsage_ == other.prodUsage_ &&
          prodDelta_ == other.prodDelta_ && delta_ == other.delta_ &&
          estimated_ == other.estimated_ && aggregates_ == other.aggregates_;

@@ -11,20 +11,19 @@
 // themselves; a prod pod that the report calls otherwise counts with its whole estimate.
 //
 // Sums are kept by adding pods to them and taking pods away, each exactly as it was added; the
-// report, once it changes, is followed by adding all pods anew. Costs: a pod, one look-up; a
-// report, one step for each pod it names.
+// report, once it changes, is followed by adding all pods anew. Costs: a pod, one look-up in the report.
 
-#include <boost/unordered/unordered_flat_map.hpp>
+#include <memory>
 
-#include "api/slo.h"
 #include "scheduler/plugins/loadawarescheduling/estimator.h"
+#include "scheduler/plugins/loadawarescheduling/node_metrics.h"
 #include "scheduler/plugins/loadawarescheduling/node_settings.h"
 
 namespace koord::scheduler {
 
 // What one pod adds to a node's load.
 struct LoadShare {
-  const LoadAmounts* toProdUsage = nullptr;
+  LoadAmounts toProdUsage;
   bool estimated = false;  // e counts towards what all pods are estimated to use
   LoadAmounts toDelta;
   LoadAmounts toProdDelta;
@@ -33,16 +32,17 @@ struct LoadShare {
 class NodeLoad {
  public:
   // How old a report is counts from when the node says it measured, but not from the future: a
-  // clock that is ahead does not make a report good for longer. `seen`: when it came.
-  void setReport(const LoadResources& resources, const api::NodeMetric& report, WallTime seen,
-                 bool prodIncludesSystem);
+  // clock that is ahead does not make a report good for longer. `seen`: when it came. `resources`
+  // must outlive it.
+  void setReport(const LoadResources& resources, std::shared_ptr<const LoadReport> report,
+                 WallTime seen, bool prodIncludesSystem);
   void clear() { *this = {}; }
 
   void addPod(const PodInfo& pod, const AssignedLoad& load) { count(pod, load, 1); }
   void removePod(const PodInfo& pod, const AssignedLoad& load) { count(pod, load, -1); }
   LoadShare shareOf(const PodInfo& pod, const AssignedLoad& load) const;
 
-  bool reported() const { return reported_; }
+  bool reported() const { return report_ != nullptr; }
   // Whether the report has measurements of the node in it.
   bool measured() const { return measured_; }
   // nullopt: the report does not say.
@@ -62,10 +62,6 @@ class NodeLoad {
   bool sameAnswers(const NodeLoad& other) const;
 
  private:
-  struct PodUsage {
-    LoadAmounts usage;
-    bool prod = false;
-  };
   struct Aggregate {
     std::string type;
     Duration span{};
@@ -77,7 +73,6 @@ class NodeLoad {
   const LoadAmounts* usageOver(const Aggregation& wanted, bool exact) const;
 
   // What is asked for most stands first.
-  bool reported_ = false;
   bool measured_ = false;
   std::optional<WallTime> updated_;
   LoadAmounts all_;
@@ -85,21 +80,8 @@ class NodeLoad {
   Duration interval_{};
   LoadAmounts usage_;
   std::vector<Aggregate> aggregates_;
-  // By namespace and name, as an object's metadata has them.
-  struct ByName {
-    using is_transparent = void;
-    std::size_t operator()(const api::ObjectKey& key) const {
-      return std::hash<api::ObjectKey>::of(key.namespace_, key.name);
-    }
-    std::size_t operator()(const api::ObjectMeta& meta) const {
-      return std::hash<api::ObjectKey>::of(meta.namespace_, meta.name);
-    }
-    bool operator()(const api::ObjectKey& a, const api::ObjectKey& b) const { return a == b; }
-    bool operator()(const api::ObjectMeta& a, const api::ObjectKey& b) const {
-      return a.name == b.name && a.namespace_ == b.namespace_;
-    }
-  };
-  boost::unordered_flat_map<api::ObjectKey, PodUsage, ByName, ByName> pods_;
+  std::shared_ptr<const LoadReport> report_;
+  const LoadResources* resources_ = nullptr;
   LoadAmounts prodUsage_;
   LoadAmounts prodDelta_;
   LoadAmounts delta_;

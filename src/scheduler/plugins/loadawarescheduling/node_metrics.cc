@@ -1,25 +1,74 @@
 #include "scheduler/plugins/loadawarescheduling/node_metrics.h"
 
+#include <algorithm>
+
+#include "model/priority.h"
+#include "model/well_known.h"
 #include "scheduler/framework/store_feed.h"
+#include "scheduler/plugins/loadawarescheduling/amounts.h"
 
 namespace koord::scheduler {
 
-void KindOf<api::NodeMetric>::transform(api::NodeMetric& metric) {
-  api::NodeMetricStatus& status = metric.status;
-  status.hostApplicationMetric = {};
-  status.prodReclaimableMetric.reset();
-  status.prodPeakMetric.reset();
-  for (auto& pod : status.podsMetric) {
-    pod.podUsage.devices = {};
-    pod.qos = {};
+namespace {
+
+LoadReport::PodUsage usageOf(api::PodMetricInfo pod) {
+  LoadReport::PodUsage usage;
+  usage.hash = std::hash<api::ObjectKey>::of(pod.namespace_, pod.name);
+  usage.namespace_ = pod.namespace_;
+  usage.name = pod.name;
+  usage.prod = pod.priority == model::textOf(model::PriorityClass::Prod);
+  for (auto& [resource, amount] : pod.podUsage.resources) {
+    if (resource == model::kCpu) {
+      usage.milliCpu = loadAmount(resource, amount);
+    } else if (resource == model::kMemory) {
+      usage.memory = loadAmount(resource, amount);
+    } else {
+      usage.others.emplace(resource, amount);
+    }
   }
-  if (!status.nodeMetric) return;
-  status.nodeMetric->aggregatedSystemUsages = {};
-  status.nodeMetric->numaUsages = {};
-  status.nodeMetric->nodeUsage.devices = {};
+  return usage;
 }
 
-template std::unique_ptr<StoreFeed> makeStoreFeed(Store<api::NodeMetric>&, kube::Api&, Executor&,
+}  // namespace
+
+const LoadReport::PodUsage* LoadReport::of(const api::ObjectMeta& pod) const {
+  const std::uint64_t hash = std::hash<api::ObjectKey>::of(pod.namespace_, pod.name);
+  auto at = std::ranges::lower_bound(pods, hash, {}, &PodUsage::hash);
+  const PodUsage* found = nullptr;  // of one that is there twice, the last counts
+  for (; at != pods.end() && at->hash == hash; ++at)
+    if (at->name == pod.name && at->namespace_ == pod.namespace_) found = &*at;
+  return found;
+}
+
+LoadReport digest(api::NodeMetric metric) {
+  LoadReport report;
+  report.metadata.name = std::move(metric.metadata.name);
+  report.metadata.uid = std::move(metric.metadata.uid);
+  report.metadata.resourceVersion = std::move(metric.metadata.resourceVersion);
+  report.spec = std::move(metric.spec);
+  report.updateTime = metric.status.updateTime;
+  report.node = std::move(metric.status.nodeMetric);
+  if (report.node) {
+    report.node->aggregatedSystemUsages = {};
+    report.node->numaUsages = {};
+    report.node->nodeUsage.devices = {};
+  }
+  report.pods.reserve(metric.status.podsMetric.size());
+  for (auto& pod : metric.status.podsMetric)
+    if (!pod.podUsage.resources.empty()) report.pods.push_back(usageOf(std::move(pod)));
+  std::ranges::stable_sort(report.pods, {}, &LoadReport::PodUsage::hash);
+  return report;
+}
+
+template std::unique_ptr<StoreFeed> makeStoreFeed(Store<LoadReport>&, kube::Api&, Executor&,
                                                   Random);
 
 }  // namespace koord::scheduler
+
+template <>
+koord::Result<koord::scheduler::LoadReport> koord::api::decode<koord::scheduler::LoadReport>(
+    const json::value& document, Reading reading) {
+  auto metric = decode<NodeMetric>(document, reading);
+  if (!metric) return koord::fail(std::move(metric.error()));
+  return scheduler::digest(*std::move(metric));
+}

@@ -225,7 +225,7 @@ Hint LoadAwareScheduling::onNode(const PodInfo& pod, const std::string& name) co
 
 std::vector<EventRegistration> LoadAwareScheduling::eventsToRegister() const {
   const auto onReport = [this](const PodInfo& pod, const ClusterEvent& event) {
-    const auto after = event.after<api::NodeMetric>();
+    const auto after = event.after<LoadReport>();
     return after ? onNode(pod, after->metadata.name) : Hint::Queue;
   };
   const auto onNodeEvent = [this](const PodInfo& pod, const ClusterEvent& event) {
@@ -236,7 +236,7 @@ std::vector<EventRegistration> LoadAwareScheduling::eventsToRegister() const {
            action::kAdd | action::kUpdateNodeAllocatable | action::kUpdateNodeAnnotation, "",
            onNodeEvent},
           {EventResource::Custom, action::kAdd | action::kUpdate | action::kDelete,
-           std::string(KindOf<api::NodeMetric>::value.customResource), onReport}};
+           std::string(KindOf<LoadReport>::value.customResource), onReport}};
 }
 
 std::string LoadAwareScheduling::remedyFor(const PodInfo& pod, NodeId node) const {

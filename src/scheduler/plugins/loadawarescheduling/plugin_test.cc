@@ -115,7 +115,7 @@ TEST(LoadAware, forgets_a_node_that_was_removed_and_knows_it_when_it_comes_back)
   EXPECT_EQ(f.ask("b"), "");
   f.node("a");
   EXPECT_EQ(f.ask("a"), kHotCpu);
-  f.world.stores().of<api::NodeMetric>().erase({"", "a"});
+  f.world.stores().of<LoadReport>().erase({"", "a"});
   EXPECT_EQ(f.ask("a"), "");
 }
 
@@ -325,10 +325,10 @@ TEST(LoadAware, wakes_pods_only_for_nodes_that_would_take_them) {
   f.report("a", "9");
   const PodPtr pod = f.world.pod(LoadWorld::pod("p", "1"));
   const auto hint = [&](const api::NodeMetric& metric) {
-    const auto after = std::make_shared<const api::NodeMetric>(metric);
+    const auto after = std::make_shared<const LoadReport>(digest(metric));
     f.report(metric);
     const ClusterEvent event =
-        eventOf(KindOf<api::NodeMetric>::value, std::shared_ptr<const api::NodeMetric>(), after);
+        eventOf(KindOf<LoadReport>::value, std::shared_ptr<const LoadReport>(), after);
     for (const auto& registration : f.plugin->eventsToRegister())
       if (matches(registration, event)) return registration.hint(*pod, event);
     return Hint::Skip;

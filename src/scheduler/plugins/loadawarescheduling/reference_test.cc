@@ -106,7 +106,7 @@ struct Play {
   }
   void lose() {
     const std::string node = anyNode();
-    f.world.stores().of<api::NodeMetric>().erase({"", node});
+    f.world.stores().of<LoadReport>().erase({"", node});
     model.metrics.erase(node);
   }
   void compare(int step) {

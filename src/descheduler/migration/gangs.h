@@ -3,6 +3,7 @@
 // Pods that are placed together have to move together: whoever evicts one of them makes the others wait for
 // nothing. Who belongs to a gang is what its pods say, as the scheduler reads it.
 
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>

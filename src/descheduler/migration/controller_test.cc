@@ -875,6 +875,47 @@ TEST(MigrationController, nobody_goes_back_to_where_its_workload_left_lately) {
   }
 }
 
+// Nothing holds a place for it, so the scheduler has the whole choice.
+TEST(MigrationController, evicts_nobody_directly_who_would_come_back) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.args.defaultJobMode = "EvictDirectly";
+  w.workload("web", 4);
+  w.start();
+  w.process->landing->node = "n1";
+  EXPECT_EQ(w.evict("web-0"),
+            "pod web-0 would come back to node n1, which it or its workload leaves");
+  ASSERT_EQ(w.process->landing->asked.size(), 1u);
+  EXPECT_TRUE(w.process->landing->asked[0].avoid.empty());
+  w.process->landing->node = "n2";
+  const std::string name = w.evict("web-0");
+  w.run(5s);
+  EXPECT_THAT(w.stateOf(name), HasSubstr("Succeeded"));
+  w.process->landing->node = "n1";
+  EXPECT_THAT(w.evict("web-new-1"), HasSubstr("would come back to node n1"))
+      << "its workload has just left it";
+}
+
+TEST(MigrationController, leaves_a_pod_alone_that_came_to_where_one_was_evicted_directly) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.args.defaultJobMode = "EvictDirectly";
+  w.podsComeBack = false;
+  w.workload("web", 4);
+  w.start();
+  const std::string name = w.evict("web-0");
+  w.run(5s);
+  ASSERT_THAT(w.stateOf(name), HasSubstr("Succeeded"));
+  w.pod("web", "again", "n1");
+  w.run(1s);
+  EXPECT_EQ(w.evict("again"),
+            "pod again came to node n1 after another one of its workload was evicted from there");
+  const std::string older = w.evict("web-1");
+  EXPECT_NE(w.job(older).metadata.uid, "") << older;
+  w.run(11min);
+  EXPECT_NE(w.job(w.evict("again")).metadata.uid, "");
+}
+
 TEST(MigrationController, a_budget_that_is_used_up_keeps_jobs_from_being_made) {
   MigrationWorld w;
   w.workload("web", 4);

@@ -20,6 +20,12 @@ constexpr std::size_t kMovesTold = 200;
 // A cycle takes less, and the next one begins anew.
 constexpr Duration kDryRunLasts = std::chrono::seconds(5);
 
+// Nothing keeps a pod that is just evicted from coming back.
+std::set<std::string> keptOff(const api::PodMigrationJob& job, const api::Pod& pod) {
+  if (job.spec.mode == "EvictDirectly") return {};
+  return {pod.spec.nodeName};
+}
+
 }  // namespace
 
 Migrator::Migrator(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs,
@@ -36,8 +42,8 @@ Migrator::Migrator(const MigrationControllerArgs& args, Handle& handle, Jobs& jo
       budgets_(handle),
       writer_(handle, jobs) {}
 
-std::set<std::string> Migrator::leftLately(const api::Pod& pod) const {
-  std::set<std::string> nodes;
+std::map<std::string, WallTime> Migrator::leftLately(const api::Pod& pod) const {
+  std::map<std::string, WallTime> nodes;
   const auto workload = workloads_.of(pod);
   if (workload.key.empty() || args_.landing.noReturnPeriod <= Duration::zero()) return nodes;
   const WallTime now = handle_.executor().wallNow();
@@ -46,7 +52,9 @@ std::set<std::string> Migrator::leftLately(const api::Pod& pod) const {
     const auto* eviction = conditionOf(job->status, condition::kEviction);
     const auto from = annotationOf(*job, kAnnotationFromNode);
     if (!eviction || from.empty() || !eviction->lastTransitionTime) continue;
-    if (now - *eviction->lastTransitionTime < args_.landing.noReturnPeriod) nodes.emplace(from);
+    if (now - *eviction->lastTransitionTime >= args_.landing.noReturnPeriod) continue;
+    WallTime& last = nodes[std::string(from)];
+    last = std::max(last, *eviction->lastTransitionTime);
   }
   return nodes;
 }
@@ -104,7 +112,7 @@ std::vector<LandingMove> Migrator::movesUnderWay() const {
     moves.push_back({.pod = pod,
                      .whole = nullptr,
                      .stays = job->spec.mode != "EvictDirectly",
-                     .avoid = {pod->spec.nodeName},
+                     .avoid = keptOff(*job, *pod),
                      .group = std::string(annotationOf(*job, kAnnotationMoveTogether))});
   }
   return moves;
@@ -115,8 +123,8 @@ void Migrator::rememberDryRun(const Plan& plan) {
   for (std::size_t i = 0; i < plan.pods.size(); ++i) {
     LandingMove move;
     move.pod = plan.pods[i];
-    move.stays = args_.defaultJobMode == "ReservationFirst";
-    move.avoid = plan.avoid[i];
+    move.stays = holdsPlaces();
+    if (holdsPlaces()) move.avoid = plan.avoid[i];
     if (plan.pods.size() > 1) move.group = plan.pods.front()->metadata.uid;
     dryMoves_[plan.pods[i]->metadata.uid] = {now, std::move(move)};
   }
@@ -125,7 +133,6 @@ void Migrator::rememberDryRun(const Plan& plan) {
 // "" = there is a place for each; else why not.
 Task<std::string> Migrator::findPlaces(Plan* plan) {
   plan->landing.assign(plan->pods.size(), "");
-  const bool stays = args_.defaultJobMode == "ReservationFirst";
   std::vector<LandingMove> moves = movesUnderWay();
   const SteadyTime now = handle_.executor().steadyNow();
   std::erase_if(dryMoves_, [&](const auto& entry) { return now - entry.second.at > kDryRunLasts; });
@@ -141,8 +148,12 @@ Task<std::string> Migrator::findPlaces(Plan* plan) {
     auto whole = co_await reading;
     if (!whole || textAt(*whole, "metadata", "uid") != pod.metadata.uid)
       co_return fmt::format("pod {} is not there any more", key.toString());
-    moves.push_back({plan->pods[i], std::make_shared<const json::value>(*std::move(whole)), stays,
-                     plan->avoid[i], group});
+    LandingMove& move = moves.emplace_back();
+    move.pod = plan->pods[i];
+    move.whole = std::make_shared<const json::value>(*std::move(whole));
+    move.stays = holdsPlaces();
+    if (holdsPlaces()) move.avoid = plan->avoid[i];
+    move.group = group;
   }
   auto asking = landing_.ask(std::move(moves));
   const auto places = co_await asking;
@@ -159,6 +170,9 @@ Task<std::string> Migrator::findPlaces(Plan* plan) {
     if (place.node.empty())
       co_return fmt::format("pod {} would find no better place: {}", plan->pods[i]->metadata.name,
                             place.why);
+    if (plan->avoid[i].contains(place.node))
+      co_return fmt::format("pod {} would come back to node {}, which it or its workload leaves",
+                            plan->pods[i]->metadata.name, place.node);
     plan->landing[i] = place.node;
   }
   co_return std::string();
@@ -230,9 +244,18 @@ Task<Result<Evicted>> Migrator::evict(PodPtr pod, EvictOptions options) {
   std::string why = co_await refusing;
   if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
   for (const PodPtr& each : plan.pods) {
-    std::set<std::string> avoid = leftLately(*each);
+    std::set<std::string>& avoid = plan.avoid.emplace_back();
     avoid.insert(each->spec.nodeName);
-    plan.avoid.push_back(std::move(avoid));
+    for (const auto& [node, last] : leftLately(*each)) {
+      avoid.insert(node);
+      // Where nodes are equally good, the next one might come back, too.
+      if (!holdsPlaces() && node == each->spec.nodeName && each->metadata.creationTimestamp &&
+          *each->metadata.creationTimestamp >= last)
+        co_return fail(ErrorCode::Forbidden,
+                       fmt::format("pod {} came to node {} after another one of its workload was "
+                                   "evicted from there",
+                                   each->metadata.name, node));
+    }
   }
   auto finding = findPlaces(&plan);
   why = co_await finding;

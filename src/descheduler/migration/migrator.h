@@ -37,8 +37,10 @@ class Migrator {
   Task<Result<std::string>> makeJobs(Plan plan, EvictOptions options);
   json::object jobFor(const Plan& plan, std::size_t i, const EvictOptions& options,
                       const std::string& group) const;
-  // Nodes that pods of its workload left lately.
-  std::set<std::string> leftLately(const api::Pod& pod) const;
+  // Evicted pods have their places held first.
+  bool holdsPlaces() const { return args_.defaultJobMode == "ReservationFirst"; }
+  // Nodes that pods of its workload left lately, and when the last one did.
+  std::map<std::string, WallTime> leftLately(const api::Pod& pod) const;
   // Moves that are decided, and that the scheduler does not know of yet.
   std::vector<LandingMove> movesUnderWay() const;
   void rememberDryRun(const Plan& plan);

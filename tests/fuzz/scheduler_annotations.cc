@@ -1,8 +1,11 @@
 // Annotations that tell the scheduler of CPUs, devices and load: each parser reads every input. What
 // it accepts makes sense.
 
+#include <algorithm>
+
 #include "fuzz.h"
 #include "model/well_known.h"
+#include "scheduler/plugins/coscheduling/gang_spec.h"
 #include "scheduler/plugins/deviceshare/adaption.h"
 #include "scheduler/plugins/deviceshare/devices/allocation.h"
 #include "scheduler/plugins/deviceshare/devices/demand.h"
@@ -97,6 +100,31 @@ void devices(std::string_view input) {
             "no GPU is twice in a partition");
 }
 
+// What pods and PodGroups say of gangs.
+void gangs(std::string_view input) {
+  const std::string text(input);
+  const CoschedulingArgs args;
+  api::PodGroup group;
+  api::Pod pod;
+  pod.metadata.namespace_ = group.metadata.namespace_ = "default";
+  pod.metadata.name = group.metadata.name = "a";
+  for (const char* key :
+       {"name", "min-available", "waiting-time", "total-number", "mode", "match-policy", "groups",
+        "network-topology-spec", "network-topology-index"}) {
+    const std::string annotation = std::string("gang.scheduling.koordinator.sh/") + key;
+    pod.metadata.annotations[annotation] = group.metadata.annotations[annotation] = text;
+  }
+  for (const auto& spec : {Result<GangSpec>(gangSpecOf(group, args)), gangSpecOf(pod, args)}) {
+    if (!spec) continue;
+    check(spec->total >= spec->minimum, "a gang has its minimum at least");
+    check(std::ranges::is_sorted(spec->group), "a group has one order");
+    check(spec->waitTime > Duration::zero(), "a gang waits for a while");
+    if (spec->network)
+      for (const NetworkGather& rule : *spec->network)
+        check(rule.multiple >= 1 && !rule.layer.empty(), "a rule is about a layer");
+  }
+}
+
 void load(std::string_view input) {
   LoadAwareSchedulingArgs args;
   args.allowCustomizeEstimation = true;
@@ -120,6 +148,7 @@ void schedulerAnnotations(std::string_view input) {
   cpuTopology(input);
   numa(input);
   devices(input);
+  gangs(input);
   load(input);
 }
 

@@ -29,7 +29,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"sync-barrier-pod-namespace", "string", "kube-system"},
     {"sync-barrier-pod-name", "string", "koord-scheduler-sync-barrier"},
     {"sync-hard-timeout", "duration", "1m0s"},
-    {"enable-network-topology-manager", "bool", "false"},
     {"enable-workload-auditor", "bool", "false"},
     {"workload-auditor-metric-labels", "string", ""},
     {"workload-auditor-victim-reschedule-duration", "duration", "10s"},
@@ -107,6 +106,8 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
       "How long an attempt to place a pod may take before a warning is logged and counted");
   set.list("controller-plugins", flags.controllerPlugins,
            "Plugins whose controllers run; * = all, -NAME = not this one");
+  set.boolean("enable-network-topology-manager", flags.networkTopologyManager,
+              "Write the places of the network into the status of the ClusterNetworkTopology");
   set.group("API server");
   set.text("kubeconfig", component.client.kubeconfig,
            "kubeconfig file; ignored when --config names one");
@@ -156,6 +157,7 @@ Result<SchedulerOptions> resolve(const flags::FlagSet& given, const Flags& flags
   options.gates.clear();
   for (const auto& [name, gate] : flags.gates.known())
     if (flags.gates.enabled(name)) options.gates.insert(name);
+  if (flags.networkTopologyManager) options.gates.insert("enable-network-topology-manager");
   kube::overrideElection(given, flags.election, configuration.leaderElection);
   if (const auto errors = validate(configuration); !errors.empty())
     return fail(ErrorCode::Invalid, fmt::format("{}", fmt::join(errors, "\n")));

@@ -34,6 +34,7 @@ struct Flags {
   Duration maxUnschedulable = std::chrono::minutes(5);
   std::vector<std::string> controllerPlugins{"*"};
   AttemptMonitor::Options monitor;
+  bool networkTopologyManager = false;
   kube::ElectionConfig election = defaultElection();
   bool showPlugins = false;
 };

@@ -58,10 +58,17 @@ json::object diagnosisDocument(const Cluster& cluster, const PodInfo& pod,
     document.emplace("nominatedNode", std::string(node));
   if (diagnosis.preFilter.rejected())
     document.emplace("preFilterMessage", diagnosis.preFilter.message());
+  if (!diagnosis.gatheredIn.empty()) document.emplace("topologyKeyToExplain", diagnosis.gatheredIn);
   document.emplace("isRootCausePod", true);
-  document.emplace("scheduleDiagnosis",
-                   json::object{{"alreadyWaitForBound", 0},
-                                {"nodeFailedDetails", failedDetails(cluster, diagnosis)}});
+  json::object schedule{{"alreadyWaitForBound", 0}};
+  if (!diagnosis.offers.empty()) {
+    json::object offers;
+    for (const auto& [node, slots] : diagnosis.offers)
+      offers.emplace(cluster.node(node).name, slots);
+    schedule.emplace("nodeOfferSlot", std::move(offers));
+  }
+  schedule.emplace("nodeFailedDetails", failedDetails(cluster, diagnosis));
+  document.emplace("scheduleDiagnosis", std::move(schedule));
   document.emplace("preemptionDiagnosis", nullptr);
   return document;
 }

@@ -73,16 +73,19 @@ Task<void> Scheduler::tryMember(Member& member, const SearchScope& scope, Placem
 }
 
 Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>& members,
-                                  std::span<const PodPtr> pods, const NodeSet* domain) {
+                                  std::span<const PodPtr> pods, const GroupDomain* domain) {
   GroupPlugin& plugin = *members.front().attempt->profile->profile().groups;
   Placement placement(shared_);
-  const SearchScope scope{domain, {}};
   std::vector<PodPtr> placed;
   std::vector<GroupOutcome::Failed> failed;
   placed.reserve(members.size());
   for (Member& member : members) member.outcome = Member::Outcome::Untried;
   std::size_t tried = 0;
   for (Member& member : members) {
+    NodeSet own;
+    const bool planned = domain && !domain->places.empty();
+    if (planned && domain->places[tried] != kNoNode) own.insert(domain->places[tried]);
+    const SearchScope scope{planned ? &own : domain ? &domain->nodes : nullptr, {}};
     auto trying = tryMember(member, scope, placement);
     co_await trying;
     ++tried;
@@ -105,6 +108,21 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
   co_return verdict;
 }
 
+// There is no place for the group: its first member fails with what the plan says.
+Status Scheduler::refusePlan(const std::string& group, std::vector<Member>& members,
+                             std::span<const PodPtr> pods, GroupPlan plan) {
+  Member& first = members.front();
+  // PostFilter plugins find it as after a search.
+  first.attempt->state = CycleState();
+  (void)first.attempt->profile->search().prepare(first.attempt->state, pods.front());
+  first.outcome = Member::Outcome::Failed;
+  first.result = {};
+  first.result.status = std::move(plan.status);
+  first.result.diagnosis = std::move(plan.diagnosis);
+  const std::vector<GroupOutcome::Failed> failed{{pods.front(), reasonOf(first.result)}};
+  return first.attempt->profile->profile().groups->judge(group, {{}, failed, pods.subspan(1)});
+}
+
 Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& members) {
   GroupPlugin& plugin = *members.front().attempt->profile->profile().groups;
   std::vector<PodPtr> pods;
@@ -118,7 +136,9 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
     members = std::move(arranged);
     for (std::size_t i = 0; i < members.size(); ++i) pods[i] = members[i].attempt->pod.info;
   }
-  const std::vector<NodeSet> domains = plugin.domainsOf(group, pods);
+  GroupPlan plan = plugin.planOf(group, pods);
+  if (!plan.status.ok()) co_return refusePlan(group, members, pods, std::move(plan));
+  const std::vector<GroupDomain> domains = std::move(plan.domains);
   for (std::size_t i = 0; i < std::max<std::size_t>(domains.size(), 1); ++i) {
     auto trying = tryDomain(group, members, pods, domains.empty() ? nullptr : &domains[i]);
     verdict = co_await trying;

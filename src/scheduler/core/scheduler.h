@@ -36,7 +36,8 @@ struct SchedulerOptions {
   net::HttpTransport* http = nullptr;  // the way to extenders, when there are some; must outlive
   std::vector<std::string> controllerPlugins{
       "*"};  // whose controllers run (framework/controller.h)
-  std::set<std::string, std::less<>> gates{"DynamicSchedulerCheck"};  // feature gates that are on
+  // Feature gates, and flags of plugins, that are on.
+  std::set<std::string, std::less<>> gates{"DynamicSchedulerCheck"};
   AttemptMonitor::Options monitor;
 };
 
@@ -151,7 +152,9 @@ class Scheduler {
   Task<void> placeGroup(std::string group, std::vector<Member> members);
   Task<Status> tryGroup(const std::string& group, std::vector<Member>& members);
   Task<Status> tryDomain(const std::string& group, std::vector<Member>& members,
-                         std::span<const PodPtr> pods, const NodeSet* domain);
+                         std::span<const PodPtr> pods, const GroupDomain* domain);
+  static Status refusePlan(const std::string& group, std::vector<Member>& members,
+                           std::span<const PodPtr> pods, GroupPlan plan);
   Task<void> tryMember(Member& member, const SearchScope& scope, Placement& placement);
   Task<void> finishMember(Member& member, const Status& verdict, PostFilterMode postFilters);
 

@@ -6,6 +6,8 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "scheduler/framework/status.h"
 
@@ -28,6 +30,10 @@ class Diagnosis {
   std::span<const std::string> filterPlugins;  // names, by Rejection::plugin; the search's
   Status postFilter;
   std::string postFilterMessage;
+  // Of a group that is planned by network topology: the layer that it has to be gathered in, and how
+  // many of its pods nodes would take.
+  std::string gatheredIn;
+  std::vector<std::pair<NodeId, std::int64_t>> offers;
   std::set<std::string> unschedulablePlugins;
   std::set<std::string> pendingPlugins;
 

@@ -20,6 +20,7 @@
 
 #include "scheduler/engine/node_set.h"
 #include "scheduler/framework/cycle_state.h"
+#include "scheduler/framework/diagnosis.h"
 #include "scheduler/framework/nominator.h"
 #include "scheduler/framework/queued_pod.h"
 #include "scheduler/framework/status.h"
@@ -35,6 +36,22 @@ struct GroupOutcome {
   std::span<const PodPtr> placed;  // counted on their nodes
   std::span<const Failed> failed;  // in the order in which they were tried
   std::span<const PodPtr> untried;
+};
+
+// A part of the cluster for a whole group.
+struct GroupDomain {
+  NodeSet nodes;  // only these
+  // Likewise, for each member one of them; kNoNode: none, the member is left out. Empty: any of them.
+  std::vector<NodeId> places;
+};
+
+struct GroupPlan {
+  // In the order in which they are tried; empty: one of all nodes.
+  std::vector<GroupDomain> domains;
+  // Other than Success: there is no place for the group, as the diagnosis says. Nobody is searched a
+  // node; the first member fails with it.
+  Status status;
+  Diagnosis diagnosis;
 };
 
 class GroupPlugin {
@@ -60,10 +77,9 @@ class GroupPlugin {
                                            std::span<const PodPtr> /*members*/) const {
     return {};
   }
-  // Sets of nodes that the whole group may be placed in, in the order in which they are tried; empty
-  // = one set of all nodes. Reports about failures come from the last one that was tried.
-  virtual std::vector<NodeSet> domainsOf(const std::string& /*group*/,
-                                         std::span<const PodPtr> /*members*/) {
+  // Where the whole group may be placed. Reports about failures come from the last domain that was
+  // tried.
+  virtual GroupPlan planOf(const std::string& /*group*/, std::span<const PodPtr> /*members*/) {
     return {};
   }
   // After a member that found no node: whether it makes sense to go on with those that are left. If

@@ -26,11 +26,12 @@ class Planner {
 
   void clear(const NodeSet& nodes);
   // Success, or which member fits nowhere and why.
-  Status placeAll(const NodeSet& nodes, JobPlan& plan);
+  Status placeAll(const NodeSet& nodes, const JobPlacer& placer, JobPlan& plan);
   void bringBack(JobPlan& plan);
 
  private:
   bool stillFits(const std::vector<PodPtr>& members, NodeId node);
+  std::int64_t costOf(NodeId node) const;
   std::vector<NodeId> byCost(const NodeSet& nodes) const;
 
   Handle& handle_;
@@ -64,12 +65,14 @@ void Planner::clear(const NodeSet& nodes) {
   });
 }
 
+std::int64_t Planner::costOf(NodeId node) const {
+  const auto it = gone_.find(node);
+  return it == gone_.end() ? 0 : rules_.cost(node, it->second);
+}
+
 std::vector<NodeId> Planner::byCost(const NodeSet& nodes) const {
   std::vector<std::pair<std::int64_t, NodeId>> costs;
-  nodes.forEach([&](NodeId node) {
-    const auto it = gone_.find(node);
-    costs.emplace_back(it == gone_.end() ? 0 : rules_.cost(node, it->second), node);
-  });
+  nodes.forEach([&](NodeId node) { costs.emplace_back(costOf(node), node); });
   std::ranges::sort(costs, [&](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first
                               : cluster_.node(a.second).name < cluster_.node(b.second).name;
@@ -79,11 +82,20 @@ std::vector<NodeId> Planner::byCost(const NodeSet& nodes) const {
   return order;
 }
 
-Status Planner::placeAll(const NodeSet& nodes, JobPlan& plan) {
+Status Planner::placeAll(const NodeSet& nodes, const JobPlacer& placer, JobPlan& plan) {
   const std::vector<NodeId> order = byCost(nodes);
+  std::vector<NodeId> chosen;
+  if (placer) {
+    auto places = placer(members_, [this](NodeId node) { return costOf(node); });
+    if (!places) return Status::unschedulable(places.error().message);
+    chosen = *std::move(places);
+  }
   for (const PodPtr& member : members_) {
+    NodeSet one;
+    if (placer) one.insert(chosen[plan.places.size()]);
     CycleState state;
-    const SearchResult found = handle_.search().find(state, member, {&nodes, order});
+    const SearchResult found = handle_.search().find(
+        state, member, placer ? SearchScope{&one, {}} : SearchScope{&nodes, order});
     if (!found.status.ok()) {
       return Status::unschedulable(fmt::format(
           "pod {} finds no node even when all that may have left: {}", member->key(),
@@ -130,12 +142,12 @@ void Planner::bringBack(JobPlan& plan) {
 }  // namespace
 
 JobPlan planJob(Handle& handle, const PreemptionRules& rules, std::span<const PodPtr> members,
-                const NodeSet& nodes) {
+                const NodeSet& nodes, const JobPlacer& placer) {
   JobPlan plan;
   Cluster::Transaction whatIf(handle.cluster());
   Planner planner(handle, rules, members);
   planner.clear(nodes);
-  plan.status = planner.placeAll(nodes, plan);
+  plan.status = planner.placeAll(nodes, placer, plan);
   if (plan.status.ok()) planner.bringBack(plan);
   if (!plan.status.ok()) plan.places.clear();
   const WallTime now = handle.executor().wallNow();

@@ -4,6 +4,7 @@
 //
 // 1. Everybody who may leave for the group leaves, on all of the nodes in question.
 // 2. The members are placed one after the other, each on the cheapest node that takes it and with what
+//    (or where a placer puts them), with what
 //    plugins would give it there (framework/tentative.h); the cost of a node is what the rules say its
 //    victims are worth. If one finds no node, preemption
 //    cannot help: nothing that a smaller set of victims frees is more than this.
@@ -14,6 +15,7 @@
 // Everything happens inside a transaction of the Cluster, which is rolled back at the end. The cost
 // is one search per member and one check per victim on the nodes that are used.
 
+#include <functional>
 #include <map>
 
 #include "scheduler/framework/handle.h"
@@ -32,8 +34,13 @@ struct JobPlan {
   std::map<NodeId, std::vector<PodPtr>> victims;  // most important first
 };
 
+using JobCost = std::function<std::int64_t(NodeId)>;
+// Chooses nodes for all members at once, in their order, when those who may leave are gone.
+using JobPlacer = std::function<Result<std::vector<NodeId>>(std::span<const PodPtr> members,
+                                                            const JobCost& cost)>;
+
 // `members` are pods of one profile, the handle's, which are on no node. During an attempt only.
 JobPlan planJob(Handle& handle, const PreemptionRules& rules, std::span<const PodPtr> members,
-                const NodeSet& nodes);
+                const NodeSet& nodes, const JobPlacer& placer = {});
 
 }  // namespace koord::scheduler

@@ -13,17 +13,17 @@ std::string Together::groupOf(const PodInfo& pod) const {
   return text ? *text : std::string();
 }
 
-std::vector<NodeSet> Together::domainsOf(const std::string&, std::span<const PodPtr>) {
+GroupPlan Together::planOf(const std::string&, std::span<const PodPtr>) {
   std::map<std::string, NodeSet> zones;
   cluster_.live().forEach([&](NodeId node) {
     const auto* zone = api::findIn(cluster_.node(node).object->metadata.labels, "zone");
     if (zone) zones[*zone].insert(node);
   });
-  std::vector<NodeSet> domains;
-  if (zones.empty()) return domains;
-  for (auto& [zone, nodes] : zones) domains.push_back(std::move(nodes));
-  domains.push_back(cluster_.live());
-  return domains;
+  GroupPlan plan;
+  if (zones.empty()) return plan;
+  for (auto& [zone, nodes] : zones) plan.domains.push_back({std::move(nodes), {}});
+  plan.domains.push_back({cluster_.live(), {}});
+  return plan;
 }
 
 Status Together::judge(const std::string& group, const GroupOutcome&) {

@@ -194,8 +194,7 @@ class Together final : public Plugin, public GroupPlugin {
   explicit Together(Handle& handle) : cluster_(handle.cluster()) {}
   std::string_view name() const override { return kName; }
   std::string groupOf(const PodInfo& pod) const override;
-  std::vector<NodeSet> domainsOf(const std::string& group,
-                                 std::span<const PodPtr> members) override;
+  GroupPlan planOf(const std::string& group, std::span<const PodPtr> members) override;
   Status judge(const std::string& group, const GroupOutcome& outcome) override;
 
  private:

@@ -64,6 +64,13 @@ profiles:
         cpu: {type: LeastAllocated, weight: 1}
   - name: ScarceResourceAvoidance
     args: {resources: [nvidia.com/gpu]}
+- schedulerName: network-scheduler
+  plugins:
+    multiPoint: {enabled: [{name: Coscheduling}]}
+    postFilter: {disabled: [{name: "*"}], enabled: [{name: Coscheduling}, {name: DefaultPreemption}]}
+  pluginConfig:
+  - name: Coscheduling
+    args: {awareNetworkTopology: true, enablePreemption: true}
 )";
 
 // tests/scenarios/descheduler/configuration.yaml, with the way to the scheduler of this cluster.
@@ -241,6 +248,7 @@ Result<> VirtualCluster::startScheduler() {
   std::ranges::move(further->profiles, std::back_inserter(configuration->profiles));
   scheduler::SchedulerOptions options;
   options.configuration = *std::move(configuration);
+  options.gates.insert("enable-network-topology-manager");
   options.seed = random_.next();
   auto created = scheduler::Scheduler::create(std::move(options), scheduler::makeRegistry(), loop_,
                                               schedulerApi_.get());

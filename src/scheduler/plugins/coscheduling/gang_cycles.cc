@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "scheduler/framework/counted_resources.h"
 #include "scheduler/plugins/coscheduling/messages.h"
@@ -122,7 +123,7 @@ Status GangCycles::begin(const Profile& profile, const std::string& id,
   if (const Status complete = gangs_.check(*members.front()); !gang || !complete.ok())
     return complete;
   promises_.clear();
-  trying_ = {Gangs::groupIdOf(*gang), {}};
+  trying_ = {Gangs::groupIdOf(*gang), {}, false};
   for (const auto& [member, count] : lacking(*gang)) trying_.lacked[member->id] = count;
   GangRefusal looked;
   if (mayHold(*gang)) return {};  // it takes what there is, and waits for the rest
@@ -140,8 +141,17 @@ Status GangCycles::begin(const Profile& profile, const std::string& id,
   return refused;
 }
 
-std::vector<std::size_t> GangCycles::orderOf(const std::string& /*gang*/,
+std::vector<std::size_t> GangCycles::orderOf(const std::string& id,
                                              std::span<const PodPtr> members) const {
+  const Gang* gang = gangs_.find(id);
+  if (gang && gangs_.networkOf(*gang)) {
+    std::vector<std::size_t> order(members.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+      return networkOrder(*members[a], *members[b]);
+    });
+    return order;
+  }
   if (trying_.lacked.size() == 1) return {};
   auto lacked = trying_.lacked;
   std::vector<std::size_t> order, beyond;
@@ -166,6 +176,36 @@ bool GangCycles::goesOn(const std::string& id, const GroupOutcome& soFar) const 
     for (const PodPtr& pod : pods)
       if (const auto it = lacked.find(gangIdOf(*pod->pod)); it != lacked.end()) --it->second;
   return std::ranges::all_of(lacked, [](const auto& entry) { return entry.second <= 0; });
+}
+
+GroupPlan GangCycles::planByNetwork(const Gang& gang, std::span<const PodPtr> members,
+                                    NetworkPlacement& placement) {
+  NetworkWish wish{*gangs_.networkOf(gang), members, {}, {}, {}};
+  auto lacked = trying_.lacked;
+  for (const PodPtr& pod : members) {
+    const auto it = lacked.find(gangIdOf(*pod->pod));
+    wish.needed.push_back(it != lacked.end() && it->second-- > 0);
+  }
+  wish.with = nodeOfMember(gang);
+  NetworkPlacement::Answer answer = placement.plan(wish);
+  trying_.unplanned = !answer.status.ok();
+  GroupPlan plan;
+  plan.status = std::move(answer.status);
+  plan.diagnosis = std::move(answer.diagnosis);
+  for (auto& places : answer.plans) plan.domains.push_back({{}, std::move(places)});
+  for (NodeSet& nodes : answer.scopes) plan.domains.push_back({std::move(nodes), {}});
+  return plan;
+}
+
+std::optional<NodeId> GangCycles::nodeOfMember(const Gang& gang) const {
+  const Cluster::PodRecord* first = nullptr;
+  for (const Gang* partner : gangs_.partnersOf(gang)) {
+    for (const auto& [uid, pod] : partner->members) {
+      const auto* record = gangs_.handle().cluster().findPod(uid);
+      if (record && (!first || record->info->key() < first->info->key())) first = record;
+    }
+  }
+  return first ? std::optional(first->node) : std::nullopt;
 }
 
 Nomination GangCycles::nominationOf(const PodInfo& pod) const {
@@ -253,6 +293,11 @@ Status GangCycles::refuse(const Gang& gang, std::string message, const GroupOutc
   const auto [it, added] = refusals_.try_emplace(Gangs::groupIdOf(gang));
   refusal.since = added ? gangs_.handle().executor().wallNow() : it->second.since;
   leads_.erase(it->second.lead);
+  if (trying_.unplanned && !outcome.failed.empty()) {
+    refusal.unplanned = true;
+    refusal.lead = outcome.failed.front().pod->uid();
+    leads_[refusal.lead] = it->first;
+  }
   it->second = std::move(refusal);
   return Status::unschedulable(std::move(message));
 }
@@ -283,6 +328,12 @@ Hint GangCycles::roomHint(const PodInfo& pod) const {
   if (!refusal || !refusal->need) return Hint::Skip;
   return shortageOf(gangs_.handle().cluster(), *refusal->need, refusal->view) ? Hint::Skip
                                                                               : Hint::Queue;
+}
+
+Hint GangCycles::planHint(const PodInfo& pod) const {
+  const auto lead = leads_.find(pod.uid());
+  const GangRefusal* refusal = lead == leads_.end() ? nullptr : refusalOf(lead->second);
+  return refusal && refusal->unplanned ? Hint::Queue : Hint::Skip;
 }
 
 void GangCycles::lookAtHold() {

@@ -21,6 +21,7 @@
 #include "scheduler/plugins/coscheduling/gangs.h"
 #include "scheduler/plugins/coscheduling/hold.h"
 #include "scheduler/plugins/coscheduling/judge.h"
+#include "scheduler/plugins/coscheduling/network_placement.h"
 #include "scheduler/plugins/coscheduling/room.h"
 
 namespace koord::scheduler {
@@ -37,7 +38,8 @@ struct GangRefusal {
   std::string lead;                // uid of the member that room wakes
   std::optional<RoomNeed> need;    // when there was no room at all
   RoomView view;
-  WallTime since{};  // of the first refusal in a row
+  bool unplanned = false;  // there was no place for it in the network
+  WallTime since{};        // of the first refusal in a row
 };
 
 class GangCycles {
@@ -52,6 +54,13 @@ class GangCycles {
   PermitResult permit(const PodInfo& pod) const;
   // The pod has lost its place.
   void unreserved(const PodInfo& pod);
+  // Where in the network the group goes.
+  GroupPlan planByNetwork(const Gang& gang, std::span<const PodPtr> members,
+                          NetworkPlacement& placement);
+  // Where the first of its members by name is that has a place.
+  std::optional<NodeId> nodeOfMember(const Gang& gang) const;
+  // Whether this member waits for another network than there was.
+  Hint planHint(const PodInfo& pod) const;
   // Whether this member waits for room that is there now.
   Hint roomHint(const PodInfo& pod) const;
 
@@ -84,6 +93,7 @@ class GangCycles {
   struct Trying {
     std::string groupId;
     std::unordered_map<std::string, std::int64_t> lacked;
+    bool unplanned = false;
   };
   Trying trying_;
   std::map<std::string, GangRefusal> refusals_;         // by group

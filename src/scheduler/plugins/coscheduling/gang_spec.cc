@@ -17,6 +17,10 @@ using api::StringMap;
 
 // In a group. All of them are looked at for every member.
 constexpr std::size_t kMostGangs = 256;
+constexpr std::size_t kMostRules = 32;
+
+constexpr std::string_view kNetworkTopologySpec =
+    "gang.scheduling.koordinator.sh/network-topology-spec";
 
 std::string_view textOf(const StringMap& map, std::string_view key) {
   const std::string* text = api::findIn(map, key);
@@ -126,7 +130,54 @@ class Reader {
     spec_.group.erase(twice.begin(), twice.end());
   }
 
+  void readNetwork() {
+    const auto given = text(kNetworkTopologySpec);
+    if (given.empty()) return;
+    const auto document = parseJson(given);
+    const json::object* spec = document ? document->if_object() : nullptr;
+    const json::value* strategy = spec ? spec->if_contains("gatherStrategy") : nullptr;
+    const json::array* list = strategy ? strategy->if_array() : nullptr;
+    if (!spec || (strategy && !strategy->is_null() && !list))
+      return problem(kNetworkTopologySpec, "must be a JSON object with a list gatherStrategy");
+    std::vector<NetworkGather> rules;
+    for (std::size_t i = 0; list && i < std::min(list->size(), kMostRules); ++i)
+      if (auto rule = readGather((*list)[i], i)) rules.push_back(*std::move(rule));
+    if (list && list->size() > kMostRules)
+      problem(kNetworkTopologySpec,
+              fmt::format("gatherStrategy: has more than {} entries", kMostRules));
+    spec_.network = std::move(rules);
+  }
+
  private:
+  // One rule of gatherStrategy; none where it says nothing.
+  std::optional<NetworkGather> readGather(const json::value& entry, std::size_t index) {
+    const auto wrong = [&](std::string_view field, std::string_view what) {
+      problem(kNetworkTopologySpec, fmt::format("gatherStrategy[{}]{}: {}", index, field, what));
+    };
+    const json::object* rule = entry.if_object();
+    const json::value* layer = rule ? rule->if_contains("layer") : nullptr;
+    if (!layer || !layer->is_string() || layer->get_string().empty()) {
+      wrong(".layer", "must be the name of a layer");
+      return std::nullopt;
+    }
+    NetworkGather gather;
+    gather.layer = std::string(std::string_view(layer->get_string()));
+    const json::value* strategy = rule->if_contains("strategy");
+    const json::string* name = strategy ? strategy->if_string() : nullptr;
+    gather.must = name && *name == "MustGather";
+    if (strategy && !gather.must && !(name && (name->empty() || *name == "PreferGather")))
+      wrong(".strategy", "supported values: MustGather, PreferGather");
+    if (const json::value* multiple = rule->if_contains("podCountMultiple")) {
+      const std::int64_t* number = multiple->if_int64();
+      if (!number || *number < 0 || *number > INT32_MAX) {
+        wrong(".podCountMultiple", "must be a whole number that is not negative");
+      } else {
+        gather.multiple = std::max<std::int64_t>(*number, 1);
+      }
+    }
+    return gather;
+  }
+
   static bool known(std::string_view policy) {
     return policy == "once-satisfied" || policy == "only-waiting" ||
            policy == "waiting-and-running";
@@ -149,6 +200,7 @@ void readShared(const StringMap& annotations, const std::string& self, const Cos
   reader.readMode();
   reader.readPolicy(args.defaultMatchPolicy);
   reader.readGroup(self);
+  reader.readNetwork();
 }
 
 // Where the lightweight protocol says the minimum: a label, else an annotation.

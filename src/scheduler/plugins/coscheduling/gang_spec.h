@@ -8,6 +8,7 @@
 // "scheduling.k8s.io/namespace/name", since the two kinds may have objects of one name.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,14 @@ enum class MatchPolicy : std::uint8_t {
   WaitingAndRunning,  // those of all members
 };
 
+// One rule about where in the network the gang goes.
+struct NetworkGather {
+  std::string layer;
+  bool must = false;          // all of the gang in one place of the layer
+  std::int64_t multiple = 1;  // places of the layer take pods in multiples of this
+  bool operator==(const NetworkGather&) const = default;
+};
+
 struct GangSpec {
   std::int64_t minimum = 0;
   std::int64_t total = 0;  // shown, without effect
@@ -41,6 +50,8 @@ struct GangSpec {
   bool fromPodGroup = false;
   bool basic = false;       // each member is placed by itself
   std::string topologyKey;  // all members are placed on nodes with one value of this label
+  // Members are placed by network topology; absent: they are not.
+  std::optional<std::vector<NetworkGather>> network;
   std::vector<std::string> problems;  // "spec.minMember: ...", "metadata.annotations[...]: ..."
 
   // The group's name: its ids joined by commas.

@@ -84,6 +84,12 @@ std::vector<const Gang*> Gangs::partnersOf(const Gang& gang) const {
   return partners;
 }
 
+const std::vector<NetworkGather>* Gangs::networkOf(const Gang& gang) const {
+  for (const Gang* partner : partnersOf(gang))
+    if (partner->spec && partner->spec->network) return &*partner->spec->network;
+  return nullptr;
+}
+
 bool Gangs::satisfied(const Gang& gang) const {
   return std::ranges::any_of(partnersOf(gang), [](const Gang* partner) {
     return partner->bound > 0 || !partner->released.empty();

@@ -82,6 +82,9 @@ class Gangs {
   // alone.
   std::vector<std::string> groupOf(const Gang& gang) const;
   static std::string groupIdOf(const Gang& gang);
+  // How the group is placed by network topology: as the first of its gangs says that says something;
+  // nullptr: it is not.
+  const std::vector<NetworkGather>* networkOf(const Gang& gang) const;
   // Gangs of the group that see themselves in the same group.
   std::vector<const Gang*> partnersOf(const Gang& gang) const;
   // Some member of the gang's group is bound, or on its way.

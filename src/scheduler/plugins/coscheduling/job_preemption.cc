@@ -85,7 +85,23 @@ std::vector<PodPtr> JobPreemption::membersOf(const PodPtr& pod) const {
     for (PodPtr& member : cycles_.gangs().pendingOf(*partner))
       if (member->pod->spec.schedulingGates.empty() && !member->pod->metadata.deletionTimestamp)
         members.push_back(std::move(member));
+  if (gangs.networkOf(*gang))
+    std::ranges::sort(members, [](const auto& a, const auto& b) { return networkOrder(*a, *b); });
   return members;
+}
+
+JobPlacer JobPreemption::placerFor(const PodInfo& pod) {
+  const Gang* gang = cycles_.gangs().gangOf(pod);
+  const auto* rules = gang && placement_ ? cycles_.gangs().networkOf(*gang) : nullptr;
+  if (!rules) return {};
+  return [this, gang, rules](std::span<const PodPtr> members,
+                             const JobCost& cost) -> Result<std::vector<NodeId>> {
+    NetworkWish wish{*rules, members, std::vector<bool>(members.size(), true),
+                     cycles_.nodeOfMember(*gang), [&](NodeId node) { return -cost(node); }};
+    NetworkPlacement::Answer answer = placement_->plan(wish);
+    if (answer.plans.empty()) return fail(ErrorCode::NotFound, answer.status.message());
+    return std::move(answer.plans.front());
+  };
 }
 
 std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPtr> members) const {
@@ -102,7 +118,15 @@ std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPt
   return {};
 }
 
-PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& /*diagnosis*/) {
+PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& diagnosis) {
+  PostFilterResult result = preemptForAll(pod, diagnosis);
+  // Nobody else can tell whether a gang that is placed by network topology is helped.
+  if (result.status.code == Code::Unschedulable && placerFor(*pod))
+    result.status.code = Code::UnschedulableAndUnresolvable;
+  return result;
+}
+
+PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis& /*diagnosis*/) {
   PostFilterResult result;
   const std::vector<PodPtr> members = membersOf(pod);
   if (members.empty()) {
@@ -118,7 +142,7 @@ PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& /*di
     result.status = unschedulable("no potential victims");
     return result;
   }
-  const JobPlan plan = planJob(handle_, rules, members, handle_.cluster().live());
+  const JobPlan plan = planJob(handle_, rules, members, handle_.cluster().live(), placerFor(*pod));
   if (!plan.status.ok()) {
     result.status = unschedulable("preemption not helpful: " + plan.status.message());
     result.nomination = {true, ""};
@@ -178,6 +202,11 @@ PostFilterResult JobPreemption::checkHelps(const PodPtr& pod, const Diagnosis& /
   const Gangs& gangs = cycles_.gangs();
   const Gang* gang = gangs.gangOf(*pod);
   if (!gang || gangs.free(*gang) || never(*pod)) return result;
+  if (placement_ && gangs.networkOf(*gang)) {
+    result.status = Status::unresolvable(
+        "preemption: a gang that is placed by network topology needs enablePreemption");
+    return result;
+  }
   const std::vector<PodPtr> members = membersOf(pod);
   std::int64_t needed = 0;
   for (const auto& [member, count] : cycles_.lacking(*gang)) needed += count;

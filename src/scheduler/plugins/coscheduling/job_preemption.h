@@ -9,6 +9,8 @@
 // A plan may do without victims: it fills nodes up one by one, where scores had spread the members. Then
 // no victim's end will wake the gang: it comes back by itself after a pause and finds its promises.
 //
+// A gang that is placed by network topology is planned so here, too, with the nodes' costs as scores.
+//
 // Without it the profile's other PostFilter plugins act for that one member. They are kept from it
 // when the plan shows that the gang could not be placed even if everybody left who may: evicting for
 // one member would only cost victims. Pods that stand alone are left to the others in any case.
@@ -26,7 +28,9 @@ namespace koord::scheduler {
 
 class JobPreemption {
  public:
-  JobPreemption(Handle& handle, GangCycles& cycles) : handle_(handle), cycles_(cycles) {}
+  // Without a placement nobody is placed by network topology.
+  JobPreemption(Handle& handle, GangCycles& cycles, NetworkPlacement* placement)
+      : handle_(handle), cycles_(cycles), placement_(placement) {}
 
   PostFilterResult preempt(const PodPtr& pod, const Diagnosis& diagnosis);
   PostFilterResult checkHelps(const PodPtr& pod, const Diagnosis& diagnosis);
@@ -35,12 +39,16 @@ class JobPreemption {
   std::vector<PodPtr> membersOf(const PodPtr& pod) const;
   // "" when the pod may preempt for its members.
   std::string notEligible(const PodInfo& pod, std::span<const PodPtr> members) const;
+  PostFilterResult preemptForAll(const PodPtr& pod, const Diagnosis& diagnosis);
+  // Of members that are placed by network topology; else there is none.
+  JobPlacer placerFor(const PodInfo& pod);
   void carryOut(const JobPlan& plan);
   void comeBackSoon(const PodPtr& pod);
   Task<void> comeBack(PodPtr pod, std::string group, Duration pause);
 
   Handle& handle_;
   GangCycles& cycles_;
+  NetworkPlacement* placement_;
   std::set<std::string> comingBack_;  // ids of groups
   TaskGroup tasks_;
 };

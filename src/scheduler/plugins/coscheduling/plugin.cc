@@ -1,10 +1,12 @@
 #include "scheduler/plugins/coscheduling/plugin.h"
 
 #include <boost/json/object.hpp>
+#include <unordered_map>
 
 #include "kube/client.h"
 #include "model/well_known.h"
 #include "scheduler/plugins/coscheduling/gang_check.h"
+#include "scheduler/plugins/coscheduling/network_controller.h"
 #include "scheduler/plugins/coscheduling/pod_group_controller.h"
 #include "scheduler/plugins/coscheduling/summary.h"
 #include "scheduler/plugins/coscheduling/topology_domains.h"
@@ -17,6 +19,8 @@ namespace {
 constexpr std::string_view kBindKeys[] = {
     model::kAnnotationBindGangGroupId, model::kAnnotationBindGangMemberCount,
     model::kAnnotationBindGangGroupIdDeprecated, model::kAnnotationBindGangMemberCountDeprecated};
+
+constexpr std::string_view kCloseness = "Coscheduling/closeness";
 
 // Left from another binding, as when a pod was made from one that ran before.
 bool hasBindAnnotations(const PodInfo& pod) {
@@ -42,7 +46,9 @@ Coscheduling::Coscheduling(Handle& handle, const CoschedulingArgs& args)
       args_(args),
       gangs_(gangsOf(handle, args)),
       cycles_(gangCyclesOf(handle, args)),
-      preemption_(handle, cycles_) {
+      network_(networkTopologyOf(handle)),
+      placement_(handle, network_),
+      preemption_(handle, cycles_, args.awareNetworkTopology ? &placement_ : nullptr) {
   (void)gangCheckOf(handle, gangs_);
 }
 
@@ -78,11 +84,44 @@ std::vector<std::size_t> Coscheduling::orderOf(const std::string& group,
   return cycles_.orderOf(group, members);
 }
 
-std::vector<NodeSet> Coscheduling::domainsOf(const std::string& group,
-                                             std::span<const PodPtr> /*members*/) {
+GroupPlan Coscheduling::planOf(const std::string& group, std::span<const PodPtr> members) {
   const Gang* gang = gangs_.find(group);
-  if (!gang || !gang->spec || gang->spec->topologyKey.empty()) return {};
-  return topologyDomains(gangs_, *gang);
+  if (!gang || !gang->spec) return {};
+  if (args_.awareNetworkTopology && gangs_.networkOf(*gang))
+    return cycles_.planByNetwork(*gang, members, placement_);
+  GroupPlan plan;
+  if (!gang->spec->topologyKey.empty()) plan.domains = topologyDomains(gangs_, *gang);
+  return plan;
+}
+
+bool Coscheduling::indifferent(const PodInfo& pod) {
+  return networkSelectorOf(pod).empty();
+}
+
+Status Coscheduling::preScore(CycleState& state, const PodInfo& pod,
+                              std::span<const NodeId> nodes) {
+  const std::string_view selector = networkSelectorOf(pod);
+  const auto tree = selector.empty() ? nullptr : network_.tree();
+  if (!tree) return Status::skip();
+  std::vector<NetworkOffer> offers(handle_.cluster().capacity());
+  network_.countExisting(std::string(selector), offers);
+  state.put(kCloseness, byCloseness(*tree, offers, nodes));
+  return {};
+}
+
+// The position among them.
+Status Coscheduling::score(const CycleState& state, const PodInfo& /*pod*/,
+                           std::span<const NodeId> nodes, std::span<std::int64_t> scores) {
+  const auto* order = state.get<std::vector<NodeId>>(kCloseness);
+  if (!order) return {};
+  std::unordered_map<NodeId, std::int64_t> positions;
+  for (std::size_t i = 0; i < order->size(); ++i)
+    positions.emplace((*order)[i], static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto position = positions.find(nodes[i]);
+    scores[i] = position == positions.end() ? std::ssize(*order) : position->second;
+  }
+  return {};
 }
 
 bool Coscheduling::goesOn(const std::string& group, const GroupOutcome& soFar) {
@@ -144,6 +183,9 @@ std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
   const auto hint = [this](const PodInfo& pod, const ClusterEvent&) {
     return cycles_.roomHint(pod);
   };
+  const auto planned = [this](const PodInfo& pod, const ClusterEvent&) {
+    return cycles_.planHint(pod);
+  };
   // Labels and annotations may put a member that is held into another gang. Its status is what
   // attempts write themselves.
   const auto itself = [](const PodInfo& pod, const ClusterEvent& event) {
@@ -155,7 +197,10 @@ std::vector<EventRegistration> Coscheduling::eventsToRegister() const {
   };
   return {{EventResource::UnscheduledPod, action::kUpdate, "", itself},
           {EventResource::AssignedPod, action::kDelete | action::kUpdatePodScaleDown, "", hint},
-          {EventResource::Node, action::kAdd | action::kUpdateNodeAllocatable, "", hint}};
+          {EventResource::Node, action::kAdd | action::kUpdateNodeAllocatable, "", hint},
+          {EventResource::Node, action::kAdd | action::kUpdateNodeLabel, "", planned},
+          {EventResource::Custom, action::kAdd | action::kUpdate,
+           std::string(KindOf<api::ClusterNetworkTopology>::value.customResource), planned}};
 }
 
 std::vector<ServicePlugin::Route> Coscheduling::routes() {
@@ -165,13 +210,18 @@ std::vector<ServicePlugin::Route> Coscheduling::routes() {
 json::value Coscheduling::factsOf(const PodInfo& pod) const {
   const Gang* gang = gangs_.gangOf(pod);
   if (!gang) return nullptr;
-  return explainGang(cycles_, gangs_, *gang);
+  json::object facts = explainGang(cycles_, gangs_, *gang);
+  if (!args_.awareNetworkTopology && gangs_.networkOf(*gang))
+    facts.emplace("networkTopology",
+                  "not kept to: awareNetworkTopology of CoschedulingArgs is off");
+  return facts;
 }
 
 Task<void> Coscheduling::run() {
   if (!handle_.api()) co_return;
   PodGroupController controller(handle_, gangs_);
   WorkloadController workloads(handle_, cycles_);
+  NetworkController network(handle_, network_);
   controller.start();
   workloads.start();
   for (;;) {
@@ -179,6 +229,7 @@ Task<void> Coscheduling::run() {
     co_await pause;
     controller.tellOfWaiting();
     workloads.look();
+    network.look();
   }
 }
 

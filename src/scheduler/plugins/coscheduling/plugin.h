@@ -12,11 +12,11 @@
 #include "scheduler/framework/services.h"
 #include "scheduler/plugins/coscheduling/gang_cycles.h"
 #include "scheduler/plugins/coscheduling/job_preemption.h"
+#include "scheduler/plugins/coscheduling/network_placement.h"
 
 namespace koord::scheduler {
 
 class Coscheduling final : public Plugin,
-                           public Signed,
                            public GroupPlugin,
                            public PreEnqueuePlugin,
                            public PreFilterPlugin,
@@ -37,16 +37,14 @@ class Coscheduling final : public Plugin,
   std::string_view name() const override { return kName; }
 
   // Pods are judged one by one by others: nothing depends on the gang.
-  void sign(const PodInfo&, Signature&) const override {}
   PreFilterResult preFilter(CycleState&, const PodInfo&) override { return {Status::skip(), {}}; }
-  Status preScore(CycleState&, const PodInfo&, std::span<const NodeId>) override {
-    return Status::skip();
-  }
-  Status score(const CycleState&, const PodInfo&, std::span<const NodeId>,
-               std::span<std::int64_t>) override {
-    return {};
-  }
-  bool indifferent(const PodInfo&) override { return true; }
+  // Those with a network-topology-selector score nodes by how close in the network they are to the
+  // pods with the same.
+  Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;
+  Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
+               std::span<std::int64_t> scores) override;
+  Normalization normalization() const override { return Normalization::Lowest; }
+  bool indifferent(const PodInfo& pod) override;
 
   std::string groupOf(const PodInfo& pod) const override;
   bool sameGroup(const PodInfo& a, const PodInfo& b) const override;
@@ -55,8 +53,7 @@ class Coscheduling final : public Plugin,
   Status begin(const std::string& group, std::span<const PodPtr> members) override;
   std::vector<std::size_t> orderOf(const std::string& group,
                                    std::span<const PodPtr> members) const override;
-  std::vector<NodeSet> domainsOf(const std::string& group,
-                                 std::span<const PodPtr> members) override;
+  GroupPlan planOf(const std::string& group, std::span<const PodPtr> members) override;
   bool goesOn(const std::string& group, const GroupOutcome& soFar) override;
   Status judge(const std::string& group, const GroupOutcome& outcome) override;
   Nomination nominationOf(const PodInfo& pod) const override;
@@ -82,6 +79,8 @@ class Coscheduling final : public Plugin,
   const CoschedulingArgs args_;
   Gangs& gangs_;
   GangCycles& cycles_;
+  NetworkTopology& network_;
+  NetworkPlacement placement_;
   JobPreemption preemption_;
 };
 

@@ -30,7 +30,7 @@ const std::string* takenValue(const Cluster& cluster, const Gang& gang, const st
 
 }  // namespace
 
-std::vector<NodeSet> topologyDomains(Gangs& gangs, const Gang& gang) {
+std::vector<GroupDomain> topologyDomains(Gangs& gangs, const Gang& gang) {
   const Cluster& cluster = gangs.handle().cluster();
   const std::string& key = gang.spec->topologyKey;
   const std::string* taken = takenValue(cluster, gang, key);
@@ -39,9 +39,10 @@ std::vector<NodeSet> topologyDomains(Gangs& gangs, const Gang& gang) {
     const std::string* value = valueOf(cluster, node, key);
     if (value && (!taken || *value == *taken)) byValue[*value].insert(node);
   });
-  std::vector<NodeSet> domains;
-  for (auto& [value, nodes] : byValue) domains.push_back(std::move(nodes));
-  std::ranges::stable_sort(domains, std::ranges::greater{}, &NodeSet::size);
+  std::vector<GroupDomain> domains;
+  for (auto& [value, nodes] : byValue) domains.push_back({std::move(nodes), {}});
+  std::ranges::stable_sort(domains, std::ranges::greater{},
+                           [](const GroupDomain& domain) { return domain.nodes.size(); });
   if (domains.empty()) domains.emplace_back();
   return domains;
 }

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "scheduler/engine/node_set.h"
+#include "scheduler/framework/group.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
 
 namespace koord::scheduler {
@@ -14,6 +14,6 @@ namespace koord::scheduler {
 // members have places already, only the domain of the first of these; nodes without the label are in
 // none. Never empty: without a domain, one set of no nodes, which nobody fits. Costs a walk over all
 // nodes.
-std::vector<NodeSet> topologyDomains(Gangs& gangs, const Gang& gang);
+std::vector<GroupDomain> topologyDomains(Gangs& gangs, const Gang& gang);
 
 }  // namespace koord::scheduler

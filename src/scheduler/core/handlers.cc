@@ -110,8 +110,28 @@ void Scheduler::unitAdded(const PodObject& pod, UnitKind* kind) {
   } else if (responsible(*pod)) {
     pendingAdded(info);
   } else {
-    shared_.known.setOther(info);
+    otherSeen(info);
   }
+}
+
+// A pod that waits for another scheduler.
+void Scheduler::otherSeen(const PodPtr& pod) {
+  const auto known = shared_.known.others().find(pod->uid());
+  const PodPtr before = known == shared_.known.others().end() ? nullptr : known->second;
+  shared_.known.setOther(pod);
+  if (!options_.gates.contains("CrossSchedulerNomination") ||
+      shared_.nominator.nodeOf(pod->uid()) == pod->pod->status.nominatedNodeName)
+    return;
+  otherGone(before);
+  shared_.nominator.addForeign(pod);
+}
+
+// ... or does so no more: it keeps nobody off a node.
+void Scheduler::otherGone(const PodPtr& pod) {
+  if (!pod || !shared_.nominator.foreign(pod->uid())) return;
+  shared_.nominator.remove(pod->uid());
+  notifyPodEvent(EventResource::AssignedPod, action::kDelete, pod, nullptr,
+                 [&](const PodInfo& other) { return other.priority < pod->priority; });
 }
 
 void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, UnitKind* kind) {
@@ -133,7 +153,7 @@ void Scheduler::unitUpdated(const PodObject& before, const PodObject& after, Uni
       shared_.known.tell(known->second, nullptr);
       pendingGone(known->second, true);
     }
-    shared_.known.setOther(info);
+    otherSeen(info);
   } else if (known == pending_.end()) {
     pendingAdded(info);
   } else {
@@ -147,6 +167,7 @@ void Scheduler::podDeleted(const PodObject& pod) {
     shared_.known.tell(known->second, nullptr);
     pendingGone(PodPtr(known->second), true);
   } else if (const PodPtr other = shared_.known.takeOther(pod->metadata.uid)) {
+    otherGone(other);
     shared_.known.tell(other, nullptr);
   } else if (const auto* counted = shared_.cluster.findPod(pod->metadata.uid);
              counted && !counted->assumed) {
@@ -160,7 +181,9 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
   const HandlingTimer handling(*this, EventResource::UnscheduledPod, action::kAdd);
   pending_[pod->uid()] = pod;
   pendingUids_[api::keyOf(pod->pod->metadata)] = pod->uid();
-  shared_.known.tell(shared_.known.takeOther(pod->uid()), pod);
+  const PodPtr other = shared_.known.takeOther(pod->uid());
+  otherGone(other);
+  shared_.known.tell(other, pod);
   if (shared_.cluster.findPod(pod->uid())) return;  // being bound
   queue_->add(pod);
 }
@@ -215,6 +238,7 @@ void Scheduler::assignedSeen(const PodPtr& before, const PodPtr& after) {
   const auto known = pending_.find(after->uid());
   const PodPtr waiting = known == pending_.end() ? nullptr : known->second;
   const PodPtr other = shared_.known.takeOther(after->uid());
+  otherGone(other);
   if (waiting) pendingGone(waiting, false);
   const PodPtr old = before;
   HandlingTimer handling(*this, EventResource::AssignedPod, old ? action::kUpdate : action::kAdd);

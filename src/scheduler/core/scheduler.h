@@ -199,6 +199,8 @@ class Scheduler {
   void unitAdded(const PodObject& unit, UnitKind* kind);
   void unitUpdated(const PodObject& before, const PodObject& after, UnitKind* kind);
   bool responsible(const api::Pod& pod) const;
+  void otherSeen(const PodPtr& pod);
+  void otherGone(const PodPtr& pod);
   void pendingAdded(const PodPtr& pod);
   void pendingUpdated(const PodPtr& before, const PodPtr& after);
   void pendingGone(const PodPtr& pod, bool deleted);

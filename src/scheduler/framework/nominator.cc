@@ -1,6 +1,7 @@
 #include "scheduler/framework/nominator.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace koord::scheduler {
 
@@ -14,6 +15,18 @@ void Nominator::add(const PodPtr& pod, const Nomination& nomination) {
   if (onChange) onChange(node);
 }
 
+// Who asks compares priorities, and counts those that are not lower.
+void Nominator::addForeign(const PodPtr& pod) {
+  remove(pod->uid());
+  if (pod->pod->status.nominatedNodeName.empty() ||
+      pod->priority == std::numeric_limits<std::int32_t>::min())
+    return;
+  auto ranked = std::make_shared<PodInfo>(*pod);
+  --ranked->priority;
+  add(std::move(ranked), {});
+  foreign_.insert(pod->uid());
+}
+
 void Nominator::remove(const std::string& uid) {
   const auto it = nodeOf_.find(uid);
   if (it == nodeOf_.end()) return;
@@ -22,6 +35,7 @@ void Nominator::remove(const std::string& uid) {
   if (node->second.empty()) byNode_.erase(node);
   const std::string name = std::move(it->second);
   nodeOf_.erase(it);
+  foreign_.erase(uid);
   if (onChange) onChange(name);
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "scheduler/engine/pod_info.h"
@@ -22,6 +23,10 @@ class Nominator {
  public:
   // Replaces any nomination of the pod. Without override its status.nominatedNodeName counts.
   void add(const PodPtr& pod, const Nomination& nomination);
+  // A pod of another scheduler, by its status.nominatedNodeName: pods of lower priority leave room for
+  // it, those of its own do not, and nobody here changes its nomination.
+  void addForeign(const PodPtr& pod);
+  bool foreign(const std::string& uid) const { return foreign_.contains(uid); }
   void remove(const std::string& uid);
   // The object changed; a nomination that is not in any status yet survives.
   void update(const PodPtr& before, const PodPtr& after);
@@ -38,6 +43,7 @@ class Nominator {
  private:
   std::unordered_map<std::string, std::vector<PodPtr>> byNode_;
   std::unordered_map<std::string, std::string> nodeOf_;  // by uid
+  std::unordered_set<std::string> foreign_;              // uids
 };
 
 }  // namespace koord::scheduler

@@ -52,7 +52,8 @@ Task<void> Evictions::run(PodPtr preemptor, std::string node, std::vector<PodPtr
   if (const auto* nominated = handle_.nominator().on(node)) {
     const std::vector<PodPtr> others = *nominated;
     for (const PodPtr& other : others)
-      if (other->priority < preemptor->priority) tasks_.spawn(clearNomination(other));
+      if (other->priority < preemptor->priority && !handle_.nominator().foreign(other->uid()))
+        tasks_.spawn(clearNomination(other));
   }
   const SteadyTime since = handle_.executor().steadyNow();
   bool good = true;

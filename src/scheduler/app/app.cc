@@ -30,7 +30,8 @@ class App final : public RunningScheduler {
  public:
   App(kube::Component& component, std::unique_ptr<Metrics> metrics,
       std::unique_ptr<Scheduler> scheduler, net::MetricsPage page,
-      std::vector<std::pair<std::string, std::string>> flags, bool openDebugFlags)
+      std::vector<std::pair<std::string, std::string>> flags, bool openDebugFlags,
+      SyncBarrierOptions barrier)
       : component_(component),
         metrics_(std::move(metrics)),
         scheduler_(std::move(scheduler)),
@@ -38,6 +39,10 @@ class App final : public RunningScheduler {
                 scheduler_->configuration().profiles.front().schedulerName,
                 component.random().fork()),
         informers_(component.api(), component.executor(), *scheduler_, component.random().fork()),
+        waits_(barrier.enabled && scheduler_->configuration().leaderElection.leaderElect),
+        barrier_(component.api(), component.executor(), std::move(barrier),
+                 scheduler_->configuration().leaderElection.resourceName,
+                 [this](const api::ObjectKey& pod) { return informers_.versionOf(pod); }),
         explanations_(*scheduler_, component.api(), component.executor()),
         service_(
             *scheduler_, *metrics_, component.executor(),
@@ -132,11 +137,20 @@ class App final : public RunningScheduler {
   void lead() {
     leading_ = true;
     informers_.onSynced([this] {
-      log::info("scheduling {} nodes; profiles: {}", scheduler_->cluster().liveCount(),
-                scheduler_->profiles().size());
-      scheduler_->start();
-      explanations_.start();
+      if (waits_) return tasks_.spawn(passBarrier());
+      schedule();
     });
+  }
+  Task<void> passBarrier() {
+    auto passing = barrier_.pass();
+    co_await passing;
+    if (!stopping_) schedule();
+  }
+  void schedule() {
+    log::info("scheduling {} nodes; profiles: {}", scheduler_->cluster().liveCount(),
+              scheduler_->profiles().size());
+    scheduler_->start();
+    explanations_.start();
   }
 
   void drain(int left, Callback done) {
@@ -157,6 +171,8 @@ class App final : public RunningScheduler {
   std::unique_ptr<Scheduler> scheduler_;
   kube::EventRecorder events_;
   Informers informers_;
+  const bool waits_;  // for what the last leader wrote
+  SyncBarrier barrier_;
   bool leading_ = false;
   bool stopping_ = false;
   ExplanationWriter explanations_;
@@ -165,6 +181,7 @@ class App final : public RunningScheduler {
   std::vector<std::unique_ptr<net::HttpServer>> servers_;
   std::unique_ptr<kube::LeaderElector> elector_;
   TimerId draining_ = 0;
+  TaskGroup tasks_;
 };
 
 }  // namespace
@@ -183,8 +200,11 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
                                      &component.api(), metrics.get());
   if (!scheduler) return fail(std::move(scheduler.error()));
   (*scheduler)->debug() = flags.debug;
-  auto app = std::make_unique<App>(component, std::move(metrics), *std::move(scheduler),
-                                   std::move(page), flags.shown, flags.openDebugFlags);
+  SyncBarrierOptions barrier = flags.barrier;
+  barrier.enabled = flags.gates.enabled("SyncBarrier");
+  auto app =
+      std::make_unique<App>(component, std::move(metrics), *std::move(scheduler), std::move(page),
+                            flags.shown, flags.openDebugFlags, std::move(barrier));
   if (auto serving = app->serve(flags); !serving) return fail(std::move(serving.error()));
   app->start();
   return app;

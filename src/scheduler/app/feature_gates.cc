@@ -121,6 +121,8 @@ constexpr Group kGroups[] = {
 // The ones that something here depends on.
 bool isPresent(std::string_view gate) {
   static const std::set<std::string_view> kPresent{"CleanExpiredReservationAllocated",
+                                                   "CrossSchedulerNomination",
+                                                   "DevicePluginAdaption",
                                                    "DisableDefaultQuota",
                                                    "DynamicSchedulerCheck",
                                                    "ElasticQuotaGuaranteeUsage",
@@ -131,7 +133,9 @@ bool isPresent(std::string_view gate) {
                                                    "OmitNodeLabelsForReservation",
                                                    "PreemptionPolicyTransformer",
                                                    "PriorityTransformer",
-                                                   "ReplaceResourcesTransformer"};
+                                                   "ReplaceResourcesTransformer",
+                                                   "ResizePod",
+                                                   "SyncBarrier"};
   return kPresent.contains(gate);
 }
 

@@ -26,9 +26,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"allow-metric-labels", "string", ""},
     {"allow-metric-labels-manifest", "string", ""},
     {"scheduling-drop-unhandled-timeout", "duration", "5s"},
-    {"sync-barrier-pod-namespace", "string", "kube-system"},
-    {"sync-barrier-pod-name", "string", "koord-scheduler-sync-barrier"},
-    {"sync-hard-timeout", "duration", "1m0s"},
     {"enable-workload-auditor", "bool", "false"},
     {"workload-auditor-metric-labels", "string", ""},
     {"workload-auditor-victim-reschedule-duration", "duration", "10s"},
@@ -106,6 +103,11 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
       "How long an attempt to place a pod may take before a warning is logged and counted");
   set.list("controller-plugins", flags.controllerPlugins,
            "Plugins whose controllers run; * = all, -NAME = not this one");
+  set.text("sync-barrier-pod-namespace", flags.barrier.pod.namespace_,
+           "Namespace of the pod that a new leader marks (gate SyncBarrier)");
+  set.text("sync-barrier-pod-name", flags.barrier.pod.name, "Its name");
+  set.duration("sync-hard-timeout", flags.barrier.timeout,
+               "How long a new leader waits to see its mark before it schedules anyway");
   set.boolean("enable-network-topology-manager", flags.networkTopologyManager,
               "Write the places of the network into the status of the ClusterNetworkTopology");
   set.group("API server");

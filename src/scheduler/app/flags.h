@@ -11,6 +11,7 @@
 #include "net/http_server.h"
 #include "net/serving.h"
 #include "scheduler/app/feature_gates.h"
+#include "scheduler/app/sync_barrier.h"
 #include "scheduler/core/scheduler.h"
 
 namespace koord::scheduler {
@@ -35,6 +36,7 @@ struct Flags {
   std::vector<std::string> controllerPlugins{"*"};
   AttemptMonitor::Options monitor;
   bool networkTopologyManager = false;
+  SyncBarrierOptions barrier;  // enabled by its gate
   kube::ElectionConfig election = defaultElection();
   bool showPlugins = false;
 };

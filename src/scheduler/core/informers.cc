@@ -34,8 +34,8 @@ std::unique_ptr<StoreFeed> nodeFeed(kube::Api& api, Executor& executor, Schedule
   return nodes;
 }
 
-std::unique_ptr<StoreFeed> podFeed(kube::Api& api, Executor& executor, Scheduler& scheduler,
-                                   Random random) {
+std::unique_ptr<Feed<api::Pod>> podFeed(kube::Api& api, Executor& executor, Scheduler& scheduler,
+                                        Random random) {
   const kube::WatchScope running{"", "", "status.phase!=Succeeded,status.phase!=Failed"};
   auto pods = std::make_unique<Feed<api::Pod>>(api, executor, running, random);
   pods->informer.setTransform(
@@ -55,7 +55,9 @@ std::unique_ptr<StoreFeed> podFeed(kube::Api& api, Executor& executor, Scheduler
 Informers::Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, Random random) {
   auto& [first, then] = stages_;
   first.push_back(nodeFeed(api, executor, scheduler, random.fork()));
-  then.push_back(podFeed(api, executor, scheduler, random.fork()));
+  auto pods = podFeed(api, executor, scheduler, random.fork());
+  pods_ = &pods->informer;
+  then.push_back(std::move(pods));
   for (AnyStore* store : scheduler.stores().all()) {
     Stage& stage = store->kind().firstList == FirstList::BeforePods ? first : then;
     stage.push_back(store->feed(api, executor, random.fork()));
@@ -80,6 +82,11 @@ void Informers::startStage() {
     });
   }
   if (stage.empty()) startStage();
+}
+
+std::string Informers::versionOf(const api::ObjectKey& pod) const {
+  const auto object = pods_->get(pod);
+  return object ? std::string(object->metadata.resourceVersion) : std::string();
 }
 
 bool Informers::synced(const Stage& stage) const {

@@ -7,6 +7,11 @@
 #include "kube/api.h"
 #include "scheduler/core/scheduler.h"
 
+namespace koord::kube {
+template <class T>
+class Informer;
+}
+
 namespace koord::scheduler {
 
 class Informers {
@@ -15,6 +20,8 @@ class Informers {
 
   void start();
   bool synced() const;
+  // Of a pod, as it is shown; "" when there is none.
+  std::string versionOf(const api::ObjectKey& pod) const;
   // Runs fn once everything has been listed and handed over.
   void onSynced(std::function<void()> fn);
 
@@ -27,6 +34,7 @@ class Informers {
 
   // Nodes and what pods' records are worked out from; then pods and everything else.
   std::array<Stage, 2> stages_;
+  const kube::Informer<api::Pod>* pods_ = nullptr;
   std::size_t started_ = 0;  // so many stages
   std::vector<std::function<void()>> waiting_;
 };

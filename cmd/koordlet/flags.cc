@@ -37,11 +37,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"tsdb-head-chunks-write-buffer-size", "int", "1048576"},
     {"qos-extension-plugins", "map", ""},
     {"runtime-hooks-nri-backoff-steps", "int", "2147483647"},
-    {"audit-log-dir", "string", "/var/log/koordlet"},
-    {"audit-verbose", "int", "3"},
-    {"audit-max-disk-space-mb", "int", "16"},
-    {"audit-max-concurrent-readers", "int", "4"},
-    {"audit-max-events-limit", "int", "2048"},
 };
 
 // Flags as they are written.
@@ -120,6 +115,17 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
                "how often to repair cgroup values");
   set.seconds("resource-force-update-seconds", agent.resourceForceUpdate,
               "look at a cgroup file again after this long");
+}
+
+void addAudit(flags::FlagSet& set, AuditOptions& audit) {
+  set.group("Events");
+  set.text("audit-log-dir", audit.folder, "where events are kept (gate AuditEvents)");
+  set.integer("audit-verbose", audit.verbosity,
+              "events of higher levels are left out; 0 takes all");
+  set.integer("audit-max-disk-space-mb", audit.maxMegabytes, "what all events may take");
+  set.integer("audit-max-concurrent-readers", audit.maxReaders, "queries of /events at a time")
+      .within(1, 1000);
+  set.integer("audit-max-events-limit", audit.maxEvents, "events in one answer").within(1, 100'000);
 }
 
 void addRuntimeHooks(flags::FlagSet& set, RuntimeHookOptions& hooks, RawHooks& raw) {
@@ -233,6 +239,7 @@ std::optional<int> parseFlags(int argc, char** argv, Flags& flags) {
   RawHooks rawHooks;
   addRuntimeHooks(line.flags(), hooks, rawHooks);
   addPrediction(line.flags(), flags.agent.prediction);
+  addAudit(line.flags(), flags.agent.audit);
   for (const auto& unused : kUnused)
     line.flags().unused(unused.name, unused.type, unused.byDefault);
 

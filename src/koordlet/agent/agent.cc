@@ -31,6 +31,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kDriverPatience = 60s;
+constexpr Duration kEventsFlush = 5s;
 
 void addContainerResources(const PodView& pod, std::vector<Metrics::ContainerResource>& requests,
                            std::vector<Metrics::ContainerResource>& limits) {
@@ -62,6 +63,13 @@ CpuEvict::Features cpuFeatures(const FeatureGates& gates) {
           gates.enabled("CPUEvict")};
 }
 
+AuditOptions auditOptions(const AgentOptions& options) {
+  AuditOptions audit = options.audit;
+  audit.enabled = options.gates.enabled("AuditEvents");
+  audit.served = options.gates.enabled("AuditEventsHTTPHandler");
+  return audit;
+}
+
 InterferenceRelief::Features reliefFeatures(const FeatureGates& gates) {
   return {gates.enabled("InterferenceCPUSuppress"), gates.enabled("InterferenceEvict")};
 }
@@ -81,6 +89,8 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
       host_(std::move(host)),
       metrics_(metrics),
       cache_(options_.collectInterval, {}),
+      eventLog_(auditOptions(options_)),
+      eventQueries_(executor, eventLog_, random.fork()),
       resources_(host_, executor, {.forceUpdate = options_.resourceForceUpdate}, audit_),
       sources_(std::move(sources)),
       events_(api, executor, "koordlet-qosManager", random.fork()),
@@ -121,6 +131,8 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
   resources_.setObserver([this](std::string_view type, bool ok, Duration took) {
     metrics_.resourceUpdate(std::string(type), ok, took);
   });
+  if (eventLog_.options().enabled)
+    audit_.onAdd([this](const AuditEntry& entry) { eventLog_.add(entry); });
   if (options_.gates.enabled("BlkIOReconcile"))
     claims_ = std::make_unique<kube::Informer<api::PersistentVolumeClaim>>(
         api, executor, kube::WatchScope{.optional = true}, random.fork());
@@ -184,7 +196,9 @@ void Agent::publishPools(const CpuPools& pools) {
   metrics_.sharePools(pools.shared, pools.bestEffort, options_.gates.enabled("PerCPUMetric"));
 }
 
-Agent::~Agent() = default;
+Agent::~Agent() {
+  eventLog_.flush(executor_.wallNow());
+}
 
 void Agent::start() {
   metrics_.started(options_.nodeName, executor_.wallNow());
@@ -211,6 +225,8 @@ void Agent::start() {
   if (sources_.gpus || options_.gates.enabled("RDMADevices")) deviceReporter_.start();
   tasks_.spawn(findDriver());
   tasks_.spawn(every(1min, [this] { collectGarbage(); }));
+  if (eventLog_.options().enabled)
+    tasks_.spawn(every(kEventsFlush, [this] { eventLog_.flush(executor_.wallNow()); }));
   if (options_.collectInterval < 1s) return;
   prediction_.start();
   tasks_.spawn(collectLoop());
@@ -326,6 +342,7 @@ void Agent::collectGarbage() {
   if (options_.collectInterval >= 1s) saveHistory();
   resources_.collectGarbage();
   metrics_.collectGarbage(executor_.wallNow());
+  eventQueries_.collectGarbage();
 }
 
 void Agent::publishContainerResources() {
@@ -383,11 +400,17 @@ json::value Agent::qosView() const {
 }
 
 ServiceViews Agent::views() {
+  std::function<EventPage(std::string_view, std::string_view)> events;
+  if (eventLog_.options().served)
+    events = [this](std::string_view size, std::string_view token) {
+      return eventQueries_.page(size, token);
+    };
   return {
       [this] { return metrics_.internalText(); },
       [this] { return metrics_.externalText(); },
       [this] { return qosView(); },
       [this](std::size_t limit, std::string_view cgroup) { return audit_.toJson(limit, cgroup); },
+      std::move(events),
       [this] { return notReady(); },
       [this] { return json::object{{"componentconfig", describe(options_)}}; },
       nullptr};

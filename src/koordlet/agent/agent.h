@@ -85,6 +85,8 @@ class Agent {
   States states_;
   MetricCache cache_;
   AuditRing audit_;
+  EventLog eventLog_;
+  EventQueries eventQueries_;
   ResourceExecutor resources_;
   AgentSources sources_;
   kube::EventRecorder events_;

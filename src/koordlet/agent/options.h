@@ -8,6 +8,7 @@
 #include "base/executor.h"
 #include "base/json.h"
 #include "koordlet/agent/feature_gates.h"
+#include "koordlet/audit/event_log.h"
 #include "koordlet/prediction/prediction.h"
 #include "koordlet/runtime/container_runtime.h"
 #include "koordlet/runtimehooks/runtime_hooks.h"
@@ -51,6 +52,7 @@ struct AgentOptions {
       false;  // by inotify, on a thread: the program does, tests on virtual time not
   bool keepCpuQuota = false;  // of pods that are pinned to CPUs
   std::string hamiLibrary = "/usr/local/vgpu/libvgpu.so";
+  AuditOptions audit;
   std::string terwayDir = "/host-var-lib/terway/qos/";
 };
 

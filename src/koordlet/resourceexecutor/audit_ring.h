@@ -5,6 +5,7 @@
 // goes first.
 
 #include <deque>
+#include <functional>
 #include <string>
 
 #include "base/executor.h"
@@ -27,9 +28,11 @@ class AuditRing {
 
   void add(AuditEntry entry) {
     if (entries_.size() >= capacity_) entries_.pop_front();
+    if (onAdd_) onAdd_(entry);
     entries_.push_back(std::move(entry));
     ++added_;
   }
+  void onAdd(std::function<void(const AuditEntry&)> fn) { onAdd_ = std::move(fn); }
   const std::deque<AuditEntry>& entries() const { return entries_; }
   std::uint64_t added() const { return added_; }
 
@@ -40,6 +43,7 @@ class AuditRing {
  private:
   std::size_t capacity_;
   std::deque<AuditEntry> entries_;
+  std::function<void(const AuditEntry&)> onAdd_;
   std::uint64_t added_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "koordlet/services/http_service.h"
 
+#include <fmt/format.h>
+
 #include "koordlet/system/small_file.h"
 #include "net/router.h"
 #include "net/serving.h"
@@ -21,6 +23,40 @@ void sendAudit(const ServiceViews& views, const net::Target& target, net::Respon
     limit = static_cast<std::size_t>(*given);
   }
   net::sendJson(to, 200, views.audit(limit, target.param("cgroup")));
+}
+
+// Whether one of the media ranges that are asked for is JSON's.
+bool wantsJson(std::string_view accept) {
+  while (!accept.empty()) {
+    const auto comma = accept.find(',');
+    const auto range = accept.substr(0, comma);
+    if (trim(range.substr(0, range.find(';'))) == "application/json")
+      return range.find("q=0") == std::string_view::npos ||
+             range.find("q=0.") != std::string_view::npos;
+    accept = comma == std::string_view::npos ? "" : accept.substr(comma + 1);
+  }
+  return false;
+}
+
+void sendEvents(const ServiceViews& views, const net::RoutedRequest& request, net::Responder& to) {
+  const auto parameter = [&](const char* name) {
+    return request.target.has(name) ? std::string(request.target.param(name)) : std::string();
+  };
+  EventPage page = views.events(parameter("size"), parameter("pageToken"));
+  if (page.status != 200) return net::sendText(to, page.status, page.error + "\n");
+  const std::string lines = fmt::format("{}", fmt::join(page.events, "\n"));
+  if (wantsJson(net::headerOf(request.request.headers, "accept"))) {
+    // The events are JSON as they are.
+    std::string body = fmt::format(R"({{"NextPageToken":"{}","Events":[{}]}})", page.nextToken,
+                                   fmt::join(page.events, ","));
+    to.respond(200, {{"content-type", "application/json; charset=utf-8"}},
+               std::make_shared<const std::string>(std::move(body)));
+    return;
+  }
+  net::Headers headers{{"content-type", "text/plain; charset=utf-8"}};
+  if (!page.nextToken.empty()) headers.emplace_back("next-page-token", page.nextToken);
+  to.respond(200, std::move(headers),
+             std::make_shared<const std::string>(lines.empty() ? "" : lines + "\n"));
 }
 
 }  // namespace
@@ -53,6 +89,11 @@ net::HttpServer::Handler makeHandler(ServiceViews given) {
   get("/apis/v1/qos",
       [](const auto& views, const auto&, auto& to) { net::sendJson(to, 200, views.qos()); });
   get("/apis/v1/audit", sendAudit);
+  if (views->events)
+    router->add("GET", "/events",
+                [views](const net::RoutedRequest& request, const ResponderPtr& to) {
+                  sendEvents(*views, request, *to);
+                });
   router->add("", "/", [](const net::RoutedRequest&, const ResponderPtr& to) {
     net::sendText(*to, 404,
                   "not found; there are /metrics, /internal-metrics, /external-metrics, /healthz, "

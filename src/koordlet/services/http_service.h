@@ -7,12 +7,14 @@
 //                                                    knows the pods
 //   /apis/v1/qos                                     what is done to best-effort pods now, and why
 //   /apis/v1/audit?limit=&cgroup=                    the last changes on this machine, newest first
+//   /events                          what was done, page by page (audit/event_query.h)
 //   /configz, /version, /debug/flags/v               as every program (net/serving.h)
 
 #include <functional>
 #include <string>
 
 #include "base/json.h"
+#include "koordlet/audit/event_query.h"
 #include "koordlet/qos/cpusuppress/cpu_suppress.h"
 #include "koordlet/qos/memoryevict/memory_evict.h"
 #include "net/http_server.h"
@@ -24,6 +26,8 @@ struct ServiceViews {
   std::function<std::string()> externalMetrics;
   std::function<json::value()> qos;
   std::function<json::value(std::size_t limit, std::string_view cgroup)> audit;
+  // Gate AuditEventsHTTPHandler; null without it.
+  std::function<EventPage(std::string_view size, std::string_view token)> events;
   std::function<std::string()> notReady;  // "" when ready
   std::function<json::value()> configz;
   std::function<std::string()>

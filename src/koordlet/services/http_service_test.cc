@@ -24,7 +24,8 @@ struct Recorder final : net::Responder {
   void onClosed(Callback) override {}
 };
 
-Recorder ask(const std::string& target, std::string method = "GET", std::string notReady = "") {
+Recorder ask(const std::string& target, std::string method = "GET", std::string notReady = "",
+             const std::string& accept = "") {
   ServiceViews views;
   views.internalMetrics = [] { return std::string("internal 1\n"); };
   views.externalMetrics = [] { return std::string("external 1\n"); };
@@ -32,12 +33,17 @@ Recorder ask(const std::string& target, std::string method = "GET", std::string 
   views.audit = [](std::size_t limit, std::string_view cgroup) {
     return json::value{{"limit", limit}, {"cgroup", cgroup}};
   };
+  views.events = [](std::string_view size, std::string_view token) {
+    if (size == "9") return EventPage{400, "size is at most 8", {}, ""};
+    return EventPage{200, "", {"{\"a\":1}", "{\"b\":2}"}, token.empty() ? "t" : ""};
+  };
   views.notReady = [notReady] { return notReady; };
   views.configz = [] { return json::value{{"componentconfig", {{"a", 1}}}}; };
   views.clientMetrics = [] { return std::string("client 1\n"); };
   net::ServerRequest request;
   request.method = std::move(method);
   request.target = target;
+  if (!accept.empty()) request.headers.emplace_back("accept", accept);
   auto recorder = std::make_shared<Recorder>();
   makeHandler(std::move(views))(std::move(request), recorder);
   return *recorder;
@@ -45,6 +51,20 @@ Recorder ask(const std::string& target, std::string method = "GET", std::string 
 
 TEST(HttpService, TheConfigurationIsServed) {
   EXPECT_EQ(ask("/configz").body, "{\"componentconfig\":{\"a\":1}}\n");
+}
+
+TEST(HttpService, EventsAreLinesOrADocument) {
+  const auto lines = ask("/events?size=2");
+  EXPECT_EQ(lines.body, "{\"a\":1}\n{\"b\":2}\n");
+  EXPECT_EQ(net::headerOf(lines.headers, "next-page-token"), "t");
+  EXPECT_EQ(net::headerOf(ask("/events?pageToken=t").headers, "next-page-token"), "");
+  for (const auto* accept : {"application/json", "text/html, application/json;q=0.9"}) {
+    const auto document = ask("/events", "GET", "", accept);
+    EXPECT_EQ(document.body, "{\"NextPageToken\":\"t\",\"Events\":[{\"a\":1},{\"b\":2}]}");
+    EXPECT_THAT(net::headerOf(document.headers, "content-type"), HasSubstr("application/json"));
+  }
+  EXPECT_EQ(ask("/events", "GET", "", "application/json;q=0, */*").body, lines.body);
+  EXPECT_EQ(ask("/events?size=9").status, 400);
 }
 
 TEST(HttpService, MetricsAreServedTogetherAndApart) {

@@ -231,7 +231,7 @@ void Agent::start() {
   prediction_.start();
   tasks_.spawn(collectLoop());
   startPressure();
-  if (options_.gates.enabled("BECPUSuppress"))
+  if (options_.gates.enabled("BECPUSuppress") && !suppressesWithSamples())
     tasks_.spawn(every(options_.suppressInterval, [this] { suppress_.run(); }));
   if (options_.gates.enabled("CPUBurst"))
     tasks_.spawn(every(options_.reconcileInterval, [this] { burst_.run(); }));
@@ -266,11 +266,18 @@ Task<void> Agent::collectLoop() {
     collector_.setPageCache(options_.pageCache || reporter_.memoryWithPageCacheWanted());
     collector_.collect();
     if (gpuCollector_) gpuCollector_->collect();
+    // At once: a service that needs its CPU back should not wait for the next timer.
+    if (suppressesWithSamples()) suppress_.run();
     // Even steps; rounds that were missed (a suspended machine) are not made up for.
     next = std::max(next + options_.collectInterval, executor_.steadyNow());
     auto pause = sleepUntil(executor_, next);
     co_await pause;
   }
+}
+
+bool Agent::suppressesWithSamples() const {
+  return options_.gates.enabled("BECPUSuppress") &&
+         options_.suppressInterval == options_.collectInterval;
 }
 
 Task<void> Agent::cpiLoop() {

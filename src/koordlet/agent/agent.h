@@ -62,6 +62,7 @@ class Agent {
  private:
   Task<void> findDriver();
   Task<void> collectLoop();
+  bool suppressesWithSamples() const;
   Task<void> cpiLoop();
   void startPressure();
   void judgeInterference();

@@ -33,6 +33,10 @@ Duration MetricCache::horizonOf(Metric metric) const {
     case Metric::BeCpuRealLimit:
     case Metric::BeCpuRequest:
       return horizons_.node;
+    // Only what they are now is asked of containers.
+    case Metric::ContainerCpu:
+    case Metric::ContainerMemory:
+    case Metric::ContainerMemoryWithPageCache:
     case Metric::PodThrottled:
     case Metric::ContainerThrottled:
       return horizons_.brief;

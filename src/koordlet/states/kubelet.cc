@@ -27,12 +27,49 @@ Result<std::string> kubeletUrl(const api::Node& node, const KubeletOptions& opti
   return fmt::format("https://{}:{}{}", host, endpoint->Port, path);
 }
 
-Result<std::vector<std::shared_ptr<const api::Pod>>> decodePodList(std::string_view body) {
+namespace {
+
+// Three quarters of a pod are what others need to know.
+void dropUnread(api::Pod& pod) {
+  const auto drop = [](auto& member) { member = {}; };
+  drop(pod.spec.affinity);
+  drop(pod.spec.tolerations);
+  drop(pod.spec.topologySpreadConstraints);
+  drop(pod.status.conditions);
+  for (auto* containers : {&pod.spec.containers, &pod.spec.initContainers})
+    for (auto& container : *containers) {
+      drop(container.image);
+      drop(container.command);
+      drop(container.args);
+      drop(container.workingDir);
+      drop(container.ports);
+      drop(container.env);
+    }
+  for (auto* statuses : {&pod.status.containerStatuses, &pod.status.initContainerStatuses})
+    for (auto& status : *statuses) {
+      drop(status.lastState);
+      drop(status.image);
+      drop(status.imageID);
+    }
+}
+
+}  // namespace
+
+Result<std::vector<std::shared_ptr<const api::Pod>>> PodListDecoder::decode(std::string_view body) {
   std::vector<std::shared_ptr<const api::Pod>> pods;
+  std::unordered_map<std::size_t, Known> seen;
   auto scanned = forEachListItem(body, [&](std::string_view item) {
+    const std::size_t hash = std::hash<std::string_view>{}(item);
+    if (const auto it = known_.find(hash); it != known_.end() && it->second.size == item.size()) {
+      pods.push_back(it->second.pod);
+      seen.emplace(hash, it->second);
+      return;
+    }
     auto pod = api::decodeText<api::Pod>(item);
     if (pod && !pod->metadata.uid.empty()) {
+      dropUnread(*pod);
       pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
+      seen.emplace(hash, Known{item.size(), pods.back()});
     } else {
       log::warn(
           "kubelet lists a pod that cannot be read: {}",
@@ -40,6 +77,7 @@ Result<std::vector<std::shared_ptr<const api::Pod>>> decodePodList(std::string_v
     }
   });
   if (!scanned) return fail(std::move(scanned.error()).within("kubelet's answer"));
+  known_ = std::move(seen);
   return pods;
 }
 
@@ -105,7 +143,7 @@ Task<Result<std::vector<std::shared_ptr<const api::Pod>>>> KubeletSource::list(
   auto fetching = fetch(node, "/pods/");
   auto body = co_await fetching;
   if (!body) co_return fail(std::move(body.error()));
-  co_return decodePodList(*body);
+  co_return decoder_.decode(*body);
 }
 
 Task<Result<json::value>> KubeletSource::config(const api::Node& node) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "api/core.h"
 #include "base/task.h"
@@ -40,6 +41,21 @@ struct KubeletOptions {
   std::shared_ptr<kube::CredentialSource> credentials;  // null = those of tls alone
 };
 
+// Reads PodLists that come again and again: a pod whose text is that of the last list is the object of the last list.
+// What koordlet never looks at, such as environments and affinities, is dropped.
+class PodListDecoder {
+ public:
+  // Items that cannot be read are left out and logged.
+  Result<std::vector<std::shared_ptr<const api::Pod>>> decode(std::string_view body);
+
+ private:
+  struct Known {
+    std::size_t size = 0;  // of the text
+    std::shared_ptr<const api::Pod> pod;
+  };
+  std::unordered_map<std::size_t, Known> known_;  // by the hash of the text
+};
+
 class KubeletSource final : public PodSource, public KubeletConfigSource {
  public:
   KubeletSource(Executor& executor, net::HttpClient& client, KubeletOptions options,
@@ -57,12 +73,10 @@ class KubeletSource final : public PodSource, public KubeletConfigSource {
   KubeletOptions options_;
   Metrics& metrics_;
   std::shared_ptr<const net::TlsConfig> unverified_;  // kept, so that connections are reused
+  PodListDecoder decoder_;
 };
 
 // "https://10.0.0.7:10250/pods/"; an error names what the Node lacks.
 Result<std::string> kubeletUrl(const api::Node& node, const KubeletOptions& options,
                                std::string_view path);
-// A PodList; items that cannot be read are left out and logged.
-Result<std::vector<std::shared_ptr<const api::Pod>>> decodePodList(std::string_view body);
-
 }  // namespace koord::koordlet

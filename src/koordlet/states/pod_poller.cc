@@ -51,7 +51,7 @@ Task<void> PodPoller::syncSoon() {
   auto pause = sleepUntil(executor_, lastSync_ + kBetweenRequests);
   co_await pause;
   requested_ = false;
-  auto syncing = sync();
+  auto syncing = sync(true);
   co_await syncing;
 }
 
@@ -83,7 +83,7 @@ void PodPoller::complete(std::vector<PodView>& views) {
   }
 }
 
-Task<void> PodPoller::sync() {
+Task<void> PodPoller::sync(bool told) {
   const auto node = states_.node();
   if (!node || syncing_) co_return;
   syncing_ = true;
@@ -102,6 +102,11 @@ Task<void> PodPoller::sync() {
     co_return;
   }
   lastError_.clear();
+  const bool same =
+      states_.podsSynced() && learned_.empty() && listed_ == *pods && listedFor_ == host_.driver;
+  if (same && !told) co_return;
+  listed_ = *pods;
+  listedFor_ = host_.driver;
   std::vector<PodView> views;
   views.reserve(pods->size());
   for (auto& pod : *pods) views.push_back(viewOf(std::move(pod), host_.driver));
@@ -112,11 +117,11 @@ Task<void> PodPoller::sync() {
 Task<void> PodPoller::loop() {
   // A directory that stays unknown (its pod is being removed) must not cause a list every second.
   int early = 0;
-  for (;;) {
-    auto syncing = sync();
+  for (bool again = false;;) {
+    auto syncing = sync(again);
     co_await syncing;
     const SteadyTime next = executor_.steadyNow() + (states_.podsSynced() ? interval_ : kLook);
-    bool again = false;
+    again = false;
     while (!again && executor_.steadyNow() < next) {
       auto pause = sleepFor(executor_, std::min<Duration>(kLook, next - executor_.steadyNow()));
       co_await pause;

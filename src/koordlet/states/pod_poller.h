@@ -28,7 +28,8 @@ class PodPoller {
  private:
   Task<void> loop();
   Task<void> syncSoon();
-  Task<void> sync();
+  // `told`: somebody says that there is something new, so that the pods are handed on though they are as before.
+  Task<void> sync(bool told);
   // Adds what was learnt and is not known to the source.
   void complete(std::vector<PodView>& views);
   bool podDirBesides(const std::vector<PodView>& pods) const;
@@ -38,7 +39,9 @@ class PodPoller {
   States& states_;
   PodSource& source_;
   Duration interval_;
-  std::map<std::string, ContainerView> learned_;  // by cgroup
+  std::map<std::string, ContainerView> learned_;         // by cgroup
+  std::vector<std::shared_ptr<const api::Pod>> listed_;  // last handed on, without what was learned
+  CgroupDriver listedFor_ = CgroupDriver::Cgroupfs;
   bool requested_ = false;
   bool syncing_ = false;
   SteadyTime lastSync_{};

@@ -83,15 +83,16 @@ TEST(Kubelet, TheUrlComesFromTheNode) {
 }
 
 TEST(Kubelet, APodThatCannotBeReadDoesNotHideTheOthers) {
-  const auto pods = decodePodList(
+  PodListDecoder decoder;
+  const auto pods = decoder.decode(
       R"({"items":[{"metadata":{"name":"a","uid":"1"}},{"metadata":{"name":5}},{"metadata":{"name":"no-uid"}},
           {"metadata":{"name":"b","uid":"2"},"spec":{"containers":[{"resources":{"requests":{"cpu":"-x"}}}]}}]})");
   ASSERT_TRUE(pods);
   ASSERT_THAT(*pods, SizeIs(1));
   EXPECT_EQ((*pods)[0]->metadata.name, "a");
-  EXPECT_TRUE(decodePodList(R"({"items":null})")->empty());
-  EXPECT_FALSE(decodePodList("<html>"));
-  EXPECT_FALSE(decodePodList(R"({"items":{}})"));
+  EXPECT_TRUE(decoder.decode(R"({"items":null})")->empty());
+  EXPECT_FALSE(decoder.decode("<html>"));
+  EXPECT_FALSE(decoder.decode(R"({"items":{}})"));
 }
 
 TEST(ListItems, BracesAndQuotesInsideTextsAreNoStructure) {

@@ -225,6 +225,20 @@ TEST_P(AgentTest, BestEffortIsHeldDownWhileAServiceSuffersFromItsNeighbours) {
   EXPECT_EQ(beCpus().size(), 8);
 }
 
+TEST_P(AgentTest, AContainerThatComesWhileNothingElseChangesIsNarrowedInTheNextRound) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true,"cpuSuppressThresholdPercent":65})");
+  startAgent();
+  seconds(30, 2, 4);
+  const std::string dir = be_.substr(0, be_.rfind('/'));
+  files_.addPod(KubeQos::BestEffort, "be", {"containerd://second"});
+  const std::string made = files_.containerDir(dir, "containerd://second");
+  files_.setCgroupText(CgroupFile::CpusetCpus, made, "0-15");
+  files_.settle();
+  seconds(1, 2, 4);
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, made), beCpus().toString());
+}
+
 TEST_P(AgentTest, BestEffortGetsNoCpuThatKubepodsDoesNotHave) {
   be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
   files_.setCgroupText(CgroupFile::CpusetCpus, kubepodsDir(CgroupDriver::Cgroupfs), "0-5");

@@ -121,6 +121,7 @@ bool ResourceExecutor::contested(const CgroupUpdate& update, CgroupVersion versi
 }
 
 void ResourceExecutor::forget(const std::string& path) {
+  ++forgotten_;
   // The parts of a file have keys that begin alike; there are at most two.
   for (const auto file : {CgroupFile::CpusetCpus, CgroupFile::CpuCfsQuota, CgroupFile::CpuShares,
                           CgroupFile::MemoryLimit})

@@ -85,6 +85,8 @@ class ResourceExecutor {
 
   // A file may have been changed by somebody: it is looked at when its value is handed in next.
   void forget(const std::string& path);
+  // How often somebody said so.
+  std::uint64_t forgotten() const { return forgotten_; }
 
   // Somebody else keeps changing a value back: told once each time that a fight is given up.
   using OnFight = std::function<void(std::string_view file, std::string_view dir)>;
@@ -139,6 +141,7 @@ class ResourceExecutor {
   std::unordered_map<std::string, Cached> cache_;      // by path
   std::unordered_map<std::string, Contest> contests_;  // by path
   OnFight onFight_;
+  std::uint64_t forgotten_ = 0;
   std::unordered_map<CgroupFile, bool> supportedInKubepods_;
   std::unordered_map<std::string, SteadyTime> failures_;  // last logged: once a minute is enough
 };

@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 
 #include "api/codec.h"
@@ -93,6 +94,26 @@ TEST(Kubelet, APodThatCannotBeReadDoesNotHideTheOthers) {
   EXPECT_TRUE(decoder.decode(R"({"items":null})")->empty());
   EXPECT_FALSE(decoder.decode("<html>"));
   EXPECT_FALSE(decoder.decode(R"({"items":{}})"));
+}
+
+TEST(Kubelet, APodWhoseTextDidNotChangeIsTheSameObjectAndUnreadFieldsAreDropped) {
+  PodListDecoder decoder;
+  const auto list = [](std::string_view phase) {
+    return fmt::format(
+        R"({{"items":[{{"metadata":{{"name":"a","uid":"1"}},"spec":{{"containers":[{{"name":"c",
+            "env":[{{"name":"E","value":"v"}}],"resources":{{"limits":{{"cpu":"1"}}}}}}]}}}},
+            {{"metadata":{{"name":"b","uid":"2"}},"status":{{"phase":"{}"}}}}]}})",
+        phase);
+  };
+  const auto first = *decoder.decode(list("Pending"));
+  const auto second = *decoder.decode(list("Running"));
+  EXPECT_EQ(second[0], first[0]);
+  EXPECT_NE(second[1], first[1]);
+  EXPECT_EQ(second[1]->status.phase, "Running");
+  EXPECT_TRUE(first[0]->spec.containers[0].env.empty());
+  EXPECT_TRUE(first[0]->spec.containers[0].resources.limits.contains("cpu"));
+  (void)decoder.decode(R"({"items":[]})");
+  EXPECT_NE((*decoder.decode(list("Running")))[0], first[0]);  // of the last list only
 }
 
 TEST(ListItems, BracesAndQuotesInsideTextsAreNoStructure) {

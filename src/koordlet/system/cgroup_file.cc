@@ -259,13 +259,22 @@ bool sameCgroupValue(CgroupFile file, CgroupVersion version, std::string_view cu
   return current == "max" && encoded == "9223372036854775807";
 }
 
-Result<std::string> cgroupFilePath(const CgroupLayout& layout, CgroupFile file,
-                                   std::string_view dir) {
+Result<> cgroupFilePath(const CgroupLayout& layout, CgroupFile file, std::string_view dir,
+                        std::string& path) {
   const Subsystem subsystem = subsystemOf(file);
   const auto name = fileNameIn(file, layout.version(subsystem));
   if (name.empty())
     return fail(ErrorCode::NotFound, fmt::format("{} does not exist in cgroup v2", nameOf(file)));
-  return layout.dir(subsystem, dir).append(name);
+  layout.dir(subsystem, dir, path);
+  path += name;
+  return {};
+}
+
+Result<std::string> cgroupFilePath(const CgroupLayout& layout, CgroupFile file,
+                                   std::string_view dir) {
+  std::string path;
+  if (auto found = cgroupFilePath(layout, file, dir, path); !found) return fail(found.error());
+  return path;
 }
 
 }  // namespace koord::koordlet

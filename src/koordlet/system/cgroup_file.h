@@ -75,6 +75,9 @@ bool sameCgroupValue(CgroupFile file, CgroupVersion version, std::string_view cu
 // The full path of a cgroup's file; NotFound when this machine's cgroup version does not have it.
 Result<std::string> cgroupFilePath(const CgroupLayout& layout, CgroupFile file,
                                    std::string_view dir);
+// The same into a text that keeps its memory.
+Result<> cgroupFilePath(const CgroupLayout& layout, CgroupFile file, std::string_view dir,
+                        std::string& path);
 // Where to look whether the kernel supports a file.
 enum class CgroupSupport { Always, InDir, InKubepods, InRoot };
 CgroupSupport supportOf(CgroupFile file, CgroupVersion version);

@@ -72,11 +72,20 @@ Result<CgroupLayout> CgroupLayout::detect(const HostDirs& dirs) {
 }
 
 std::string CgroupLayout::dir(Subsystem subsystem, std::string_view relative) const {
+  std::string path;
+  dir(subsystem, relative, path);
+  return path;
+}
+
+void CgroupLayout::dir(Subsystem subsystem, std::string_view relative, std::string& path) const {
   while (relative.starts_with('/')) relative.remove_prefix(1);
-  std::string path =
-      has(subsystem) ? at(subsystem)->root : fmt::format("{}{}/", cgroupRoot_, nameOf(subsystem));
+  if (has(subsystem)) {
+    path = at(subsystem)->root;
+  } else {
+    path = fmt::format("{}{}/", cgroupRoot_, nameOf(subsystem));
+  }
   path += relative;
-  return withSlash(std::move(path));
+  if (!path.ends_with('/')) path += '/';
 }
 
 std::string CgroupLayout::describe() const {

@@ -34,6 +34,8 @@ class CgroupLayout {
   }
   // The directory of a cgroup, given relative to the hierarchy ("kubepods/burstable").
   std::string dir(Subsystem subsystem, std::string_view relative) const;
+  // The same into a text that keeps its memory.
+  void dir(Subsystem subsystem, std::string_view relative, std::string& path) const;
   // "cgroup v1 (cpu, cpuacct: /sys/fs/cgroup/cpu,cpuacct/; ...)"
   std::string describe() const;
 

@@ -18,9 +18,7 @@ std::unexpected<Error> CgroupReader::malformed(std::string_view why) const {
 }
 
 Result<> CgroupReader::load(CgroupFile file, std::string_view dir) {
-  auto path = cgroupFilePath(layout_, file, dir);
-  if (!path) return fail(std::move(path.error()));
-  path_ = *std::move(path);
+  if (auto found = cgroupFilePath(layout_, file, dir, path_); !found) return found;
   return files_.read(path_, buffer_);
 }
 

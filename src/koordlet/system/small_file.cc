@@ -104,21 +104,33 @@ bool pathExists(const std::string& path) {
   return ::access(path.c_str(), F_OK) == 0;
 }
 
+// With the kernel's own call: opendir() takes 32 KiB for each directory, and gives them back.
+void forEachDir(const std::string& path, const std::function<void(std::string_view name)>& fn) {
+  alignas(dirent64) static thread_local char buffer[32 * 1024];
+  const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  for (;;) {
+    const ssize_t size = ::getdents64(fd, buffer, sizeof buffer);
+    if (size <= 0) break;
+    for (ssize_t at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer + at);
+      at += entry->d_reclen;
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      bool isDir = entry->d_type == DT_DIR;
+      if (entry->d_type == DT_UNKNOWN || entry->d_type == DT_LNK) {
+        struct stat info{};
+        isDir = ::fstatat(fd, entry->d_name, &info, 0) == 0 && S_ISDIR(info.st_mode);
+      }
+      if (isDir) fn(name);
+    }
+  }
+  ::close(fd);
+}
+
 std::vector<std::string> listDirs(const std::string& path) {
   std::vector<std::string> names;
-  DIR* dir = ::opendir(path.c_str());
-  if (!dir) return names;
-  while (const dirent* entry = ::readdir(dir)) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    bool isDir = entry->d_type == DT_DIR;
-    if (entry->d_type == DT_UNKNOWN || entry->d_type == DT_LNK) {
-      struct stat info{};
-      isDir = ::fstatat(::dirfd(dir), entry->d_name, &info, 0) == 0 && S_ISDIR(info.st_mode);
-    }
-    if (isDir) names.emplace_back(name);
-  }
-  ::closedir(dir);
+  forEachDir(path, [&](std::string_view name) { names.emplace_back(name); });
   std::ranges::sort(names);
   return names;
 }

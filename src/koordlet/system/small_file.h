@@ -3,6 +3,7 @@
 // Reading and writing the small text files of /proc, /sys and cgroups: whole files, one read or
 // write call each, because the kernel renders or applies them per call.
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ Result<> appendSmallFile(const std::string& path, std::string_view text);
 Result<> replaceFile(const std::string& path, std::string_view text);
 
 bool pathExists(const std::string& path);
+// Calls fn(name) for each directory in a directory, in no order; nothing when it cannot be read. It takes no memory, so
+// it may be called for many directories each second; fn must not list directories itself.
+void forEachDir(const std::string& path, const std::function<void(std::string_view name)>& fn);
 // Names of the directories in a directory, sorted; empty when it cannot be read.
 std::vector<std::string> listDirs(const std::string& path);
 

@@ -41,6 +41,7 @@
 namespace koord::koordlet {
 namespace {
 
+constexpr Duration kSettled = std::chrono::seconds(10);
 constexpr std::string_view kQuotaPolicy = "cfsQuota";
 
 double cores(std::int64_t milli) {
@@ -247,7 +248,29 @@ void CpuSuppress::recoverQuota() {
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
 }
 
+std::size_t CpuSuppress::directories() const {
+  std::size_t sum = 0;
+  const auto add = [&](std::string_view name, std::size_t above) {
+    sum += (std::hash<std::string_view>{}(name) ^ above) * 31;  // they come in any order
+  };
+  const std::string top = host_.layout.dir(Subsystem::Cpuset, host_.besteffort());
+  std::vector<std::string> pods;
+  forEachDir(top, [&](std::string_view pod) { pods.push_back(joinPath(top, pod)); });
+  for (const auto& pod : pods) {
+    const std::size_t hash = std::hash<std::string_view>{}(pod);
+    add(pod, 0);
+    forEachDir(pod, [&](std::string_view name) { add(name, hash); });
+  }
+  return sum;
+}
+
 void CpuSuppress::writeCpuset(const CpuSet& cpus, const CpuSet& above, const std::string& reason) {
+  // The executor would look into its memory for each of these files, a thousand times a second on a full node.
+  const Settled now{cpus, above, directories(), executor_.forgotten(), clock_.steadyNow()};
+  if (!kubelet_.isStatic() && settled_ && settled_->cpus == cpus && settled_->above == above &&
+      settled_->directories == now.directories && settled_->forgotten == now.forgotten &&
+      now.at - settled_->at < kSettled)
+    return;
   const std::string value = cpus.toString();
   const std::string upper = above.toString();
   const std::string top = host_.besteffort();
@@ -260,8 +283,10 @@ void CpuSuppress::writeCpuset(const CpuSet& cpus, const CpuSet& above, const std
     for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpuset, pod)))
       levels[2].push_back({CgroupFile::CpusetCpus, joinPath(pod, name), value, reason});
   }
-  executor_.updateLeveled(
+  const auto result = executor_.updateLeveled(
       levels, kubelet_.isStatic() ? ResourceExecutor::Caching::No : ResourceExecutor::Caching::Yes);
+  settled_.reset();
+  if (result.failed == 0 && result.written == 0) settled_ = now;
 }
 
 void CpuSuppress::readBack() {

@@ -63,6 +63,8 @@ class CpuSuppress {
   // CPUs that best effort must not have, whatever the budget.
   CpuSet excluded();
   void writeCpuset(const CpuSet& cpus, const CpuSet& above, const std::string& reason);
+  // A number that differs when best effort has other directories.
+  std::size_t directories() const;
   void readBack();
 
   const Host& host_;
@@ -76,6 +78,14 @@ class CpuSuppress {
   CpuManagerState kubelet_;  // as last read
   bool quotaRecovered_ = false;
   std::optional<Ceiling> ceiling_;
+  // What was written last without a refusal, to which directories.
+  struct Settled {
+    CpuSet cpus, above;
+    std::size_t directories = 0;
+    std::uint64_t forgotten = 0;
+    SteadyTime at{};
+  };
+  std::optional<Settled> settled_;
   Status status_;
 };
 

@@ -113,7 +113,9 @@ net::HttpServer::Handler endpoints(Proxy& proxy) {
   standard.build.version = "v" KOORD_VERSION;
   standard.debugFlags = true;
   addStandardEndpoints(*router, std::move(standard));
-  return router->handler();
+  return [router](net::ServerRequest request, std::shared_ptr<net::Responder> responder) {
+    router->handle(std::move(request), std::move(responder));
+  };
 }
 
 int run(const Flags& flags) {

@@ -35,7 +35,8 @@ void addFlags(flags::FlagSet& set, Flags& flags) {
   set.text("koord-runtimeproxy-endpoint", proxy.endpoint, "unix socket that kubelet is pointed at");
   set.text("remote-runtime-service-endpoint", proxy.runtime,
            "unix socket of the container runtime behind it");
-  set.text("backend-runtime-mode", flags.mode, "what the runtime speaks: Containerd (CRI)");
+  set.text("backend-runtime-mode", flags.mode,
+           "what the runtime speaks: Containerd (CRI, also of CRI-O) or Docker (its Engine API)");
   set.duration("drain-timeout", proxy.drainTime,
                "how long calls under way may take at SIGTERM before they are cut");
   set.group("Hooks");
@@ -81,8 +82,9 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, Flags& 
   }
   if (!set.arguments().empty())
     return refuse(fmt::format("argument \"{}\": it takes flags only", set.arguments().front()));
-  if (flags.mode != "Containerd")
+  if (flags.mode != "Containerd" && flags.mode != "Docker")
     return refuse("--backend-runtime-mode: unknown runtime engine backend " + flags.mode);
+  if (flags.mode == "Docker") flags.proxy.language = Language::Docker;
   log::setup({.program = "koord-runtime-proxy",
               .format = flags.logFormat == "json" ? log::Format::Json : log::Format::Text,
               .verbosity = flags.verbosity});

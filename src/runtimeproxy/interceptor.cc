@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "runtime_cri.pb.h"
+#include "runtimeproxy/hook_questions.h"
 #include "runtimeproxy/merge.h"
 
 namespace koord::runtimeproxy {
@@ -17,16 +18,7 @@ bool namesPod(CriMethod method) {
   return method == CriMethod::StopPodSandbox || method == CriMethod::RemovePodSandbox;
 }
 
-bool has(const google::protobuf::Map<std::string, std::string>& map, const SkipRule& skip) {
-  const auto found = map.find(skip.key);
-  return found != map.end() && found->second == skip.value;
-}
-
 }  // namespace
-
-bool Interceptor::skips(const PodRecord& pod) const {
-  return has(pod.info.labels(), skip_) || has(pod.info.annotations(), skip_);
-}
 
 Task<Verdict> Interceptor::before(Intercepted& call, std::string_view message,
                                   SteadyTime deadline) {
@@ -75,10 +67,11 @@ Task<Verdict> Interceptor::runPod(Intercepted& call, std::string_view message,
   if (!parse(request, message)) co_return Verdict{};
   call.pod.info = podOf(request.config(), request.runtime_handler());
   call.known = true;
-  call.hooks = !skips(call.pod);
+  call.hooks = !skip_.appliesTo(call.pod);
   if (!call.hooks || !dispatcher_.wants(HookType::PreRunPodSandbox)) co_return Verdict{};
   const std::string before = call.pod.info.SerializeAsString();
-  auto asking = askAboutPod(HookType::PreRunPodSandbox, call, deadline);
+  auto asking =
+      askAboutPod(dispatcher_, HookType::PreRunPodSandbox, call.pod, PodResources::Fixed, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return Verdict{std::move(refusal), {}};
   if (call.pod.info.SerializeAsString() == before) co_return Verdict{};
@@ -101,12 +94,13 @@ Task<Verdict> Interceptor::createContainer(Intercepted& call, std::string_view m
     call.container.pod = std::move(pod);
   }
   call.known = true;
-  call.hooks = !skips(*call.container.pod);
+  call.hooks = !skip_.appliesTo(*call.container.pod);
   if (!call.hooks || !wanted) co_return Verdict{};
   const std::string before = call.container.own.SerializeAsString();
   const std::map<std::string, std::string> variables(call.container.own.container_envs().begin(),
                                                      call.container.own.container_envs().end());
-  auto asking = askAboutContainer(HookType::PreCreateContainer, call, deadline);
+  auto asking =
+      askAboutContainer(dispatcher_, HookType::PreCreateContainer, call.container, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return Verdict{std::move(refusal), {}};
   if (call.container.own.SerializeAsString() == before) co_return Verdict{};
@@ -130,7 +124,8 @@ Task<Verdict> Interceptor::updateContainer(Intercepted& call, std::string_view m
   mergeUpdate(request.linux(), known);
   if (!call.hooks || !wanted) co_return Verdict{};
   const std::string before = call.container.own.SerializeAsString();
-  auto asking = askAboutContainer(HookType::PreUpdateContainerResources, call, deadline);
+  auto asking = askAboutContainer(dispatcher_, HookType::PreUpdateContainerResources,
+                                  call.container, deadline);
   auto refusal = co_await asking;
   if (refusal) co_return Verdict{std::move(refusal), {}};
   if (call.container.own.SerializeAsString() == before) co_return Verdict{};
@@ -146,7 +141,8 @@ Task<Verdict> Interceptor::startContainer(Intercepted& call, SteadyTime deadline
   auto finding = findContainer(call);
   co_await finding;
   if (!call.hooks || !before) co_return Verdict{};
-  auto asking = askAboutContainer(HookType::PreStartContainer, call, deadline);
+  auto asking =
+      askAboutContainer(dispatcher_, HookType::PreStartContainer, call.container, deadline);
   auto refusal = co_await asking;
   co_return Verdict{std::move(refusal), {}};
 }
@@ -167,7 +163,7 @@ Task<void> Interceptor::findPod(Intercepted& call, std::string id) {
   if (!pod) co_return;
   call.pod = *pod;
   call.known = true;
-  call.hooks = !skips(*pod);
+  call.hooks = !skip_.appliesTo(*pod);
 }
 
 Task<void> Interceptor::findContainer(Intercepted& call) {
@@ -187,33 +183,7 @@ Task<void> Interceptor::findContainer(Intercepted& call) {
   if (!container) co_return;
   call.container = *container;
   call.known = true;
-  call.hooks = !container->pod || !skips(*container->pod);
-}
-
-Task<std::optional<std::string>> Interceptor::askAboutPod(HookType type, Intercepted& call,
-                                                          SteadyTime deadline) {
-  const Dispatcher::Exchange exchange{[&call] { return call.pod.info.SerializeAsString(); },
-                                      [&call](const std::string& bytes) {
-                                        runtimehook::PodSandboxHookResponse answer;
-                                        if (!answer.ParseFromString(bytes)) return false;
-                                        merge(answer, call.pod.info);
-                                        return true;
-                                      }};
-  auto asking = dispatcher_.dispatch(type, exchange, deadline);
-  co_return co_await asking;
-}
-
-Task<std::optional<std::string>> Interceptor::askAboutContainer(HookType type, Intercepted& call,
-                                                                SteadyTime deadline) {
-  const Dispatcher::Exchange exchange{[&call] { return call.container.info().SerializeAsString(); },
-                                      [&call](const std::string& bytes) {
-                                        runtimehook::ContainerResourceHookResponse answer;
-                                        if (!answer.ParseFromString(bytes)) return false;
-                                        merge(answer, call.container.own);
-                                        return true;
-                                      }};
-  auto asking = dispatcher_.dispatch(type, exchange, deadline);
-  co_return co_await asking;
+  call.hooks = !container->pod || !skip_.appliesTo(*container->pod);
 }
 
 Task<void> Interceptor::after(Intercepted& call, const net::GrpcReply& reply, SteadyTime deadline) {
@@ -223,13 +193,16 @@ Task<void> Interceptor::after(Intercepted& call, const net::GrpcReply& reply, St
   if (reply && call.known) remember(call, *reply);
   if (call.hooks && (reply || call.method != CriMethod::StartContainer)) {
     if (call.method == CriMethod::StopPodSandbox) {
-      auto asking = askAboutPod(HookType::PostStopPodSandbox, call, deadline);
+      auto asking = askAboutPod(dispatcher_, HookType::PostStopPodSandbox, call.pod,
+                                PodResources::Fixed, deadline);
       co_await asking;
     } else if (call.method == CriMethod::StartContainer) {
-      auto asking = askAboutContainer(HookType::PostStartContainer, call, deadline);
+      auto asking =
+          askAboutContainer(dispatcher_, HookType::PostStartContainer, call.container, deadline);
       co_await asking;
     } else if (call.method == CriMethod::StopContainer) {
-      auto asking = askAboutContainer(HookType::PostStopContainer, call, deadline);
+      auto asking =
+          askAboutContainer(dispatcher_, HookType::PostStopContainer, call.container, deadline);
       co_await asking;
     }
   }

@@ -18,6 +18,7 @@
 #include "runtimeproxy/cri_method.h"
 #include "runtimeproxy/dispatcher.h"
 #include "runtimeproxy/runtime_view.h"
+#include "runtimeproxy/skip_rule.h"
 #include "runtimeproxy/store.h"
 
 namespace koord::runtimeproxy {
@@ -39,12 +40,6 @@ struct Verdict {
   std::optional<std::string> message;  // to send in place of the request; absent: as it is
 };
 
-// Pods with this label or annotation see no hooks; that of the hook server itself, for example.
-struct SkipRule {
-  std::string key = "runtimeproxy.koordinator.sh/skip-hookserver";
-  std::string value = "true";
-};
-
 class Interceptor {
  public:
   Interceptor(Dispatcher& dispatcher, RuntimeView& runtime, Store& store, SkipRule skip)
@@ -61,13 +56,8 @@ class Interceptor {
   Task<Verdict> startContainer(Intercepted& call, SteadyTime deadline);
   Task<void> findPod(Intercepted& call, std::string id);
   Task<void> findContainer(Intercepted& call);
-  Task<std::optional<std::string>> askAboutPod(HookType type, Intercepted& call,
-                                               SteadyTime deadline);
-  Task<std::optional<std::string>> askAboutContainer(HookType type, Intercepted& call,
-                                                     SteadyTime deadline);
   void remember(Intercepted& call, const std::string& reply);
   void forget(const Intercepted& call);
-  bool skips(const PodRecord& pod) const;
 
   Dispatcher& dispatcher_;
   RuntimeView& runtime_;

@@ -23,10 +23,13 @@ Proxy::Proxy(net::IoLoop& loop, ProxyOptions options)
       options_(std::move(options)),
       configs_(loop, options_.hookFolder),
       hookChannels_(loop),
-      runtimeChannel_(loop),
-      dispatcher_(loop, hookChannels_, configs_, metrics_, options_.hookTimeout),
-      runtime_(runtimeChannel_, options_.runtime),
-      interceptor_(dispatcher_, runtime_, store_, options_.skip) {}
+      dispatcher_(loop, hookChannels_, configs_, metrics_, options_.hookTimeout) {
+  FrontendContext context{loop, options_.runtime, dispatcher_, store_, metrics_, options_.skip};
+  if (options_.language == Language::Docker)
+    frontend_ = std::make_unique<DockerFrontend>(std::move(context));
+  else
+    frontend_ = std::make_unique<CriFrontend>(std::move(context));
+}
 
 Proxy::~Proxy() {
   watch_.reset();
@@ -61,21 +64,14 @@ Task<void> Proxy::run() {
 // What the runtime has, however long it takes to answer.
 Task<void> Proxy::rebuild() {
   for (Duration pause = kFirstPause;; pause = std::min(pause * 2, kLongestPause)) {
-    auto asking = runtime_.version();
-    auto version = co_await asking;
-    Result<> listed;
-    if (version) {
-      auto listing = runtime_.listInto(store_);
-      listed = co_await listing;
-    } else {
-      listed = fail(version.error());
-    }
-    if (listed) {
-      log::info("{} has {} pod sandboxes and {} containers", *version, store_.pods(),
+    auto asking = frontend_->rebuild(store_);
+    const auto runtime = co_await asking;
+    if (runtime) {
+      log::info("{} has {} pod sandboxes and {} containers", *runtime, store_.pods(),
                 store_.containers());
       co_return;
     }
-    std::string why = fmt::format("runtime {}: {}", options_.runtime, listed.error().message);
+    std::string why = fmt::format("runtime {}: {}", options_.runtime, runtime.error().message);
     if (why != notReady_) log::warn("{}; trying again until it answers", why);
     notReady_ = std::move(why);
     auto sleeping = sleepFor(loop_, pause);
@@ -103,23 +99,22 @@ void Proxy::accept() {
         log::warn("{}: {}", options_.endpoint, client.error().message);
       return;
     }
-    const auto relay = std::make_shared<Relay>(
-        RelayContext{loop_, options_.runtime, interceptor_, metrics_}, [this](Relay* lost) {
-          // Not from within the relay's own call.
-          loop_.post([this, lost] {
-            std::erase_if(relays_, [&](const auto& known) { return known.get() == lost; });
-            metrics_.connections(relays_.size());
-          });
-        });
-    relays_.insert(relay);
-    metrics_.connections(relays_.size());
-    relay->start(*std::move(client));
+    const auto connection = frontend_->connection([this](Connection* lost) {
+      // Not from within the connection's own call.
+      loop_.post([this, lost] {
+        std::erase_if(connections_, [&](const auto& known) { return known.get() == lost; });
+        metrics_.connections(connections_.size());
+      });
+    });
+    connections_.insert(connection);
+    metrics_.connections(connections_.size());
+    connection->start(*std::move(client));
   }
 }
 
 std::size_t Proxy::callsUnderWay() const {
   std::size_t count = 0;
-  for (const auto& relay : relays_) count += relay->callsUnderWay();
+  for (const auto& connection : connections_) count += connection->callsUnderWay();
   return count;
 }
 
@@ -129,7 +124,7 @@ void Proxy::shutdown(Callback onDone) {
   if (listener_) ::unlink(options_.endpoint.c_str());
   listener_ = net::Fd();
   notReady_ = "shutting down";
-  for (const auto& relay : relays_) relay->drain();
+  for (const auto& connection : connections_) connection->drain();
   tasks_.spawn(drain());
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// koord-runtime-proxy as a whole, in front of a runtime that speaks CRI: waits for the runtime,
-// learns what it has, and only then listens, so that a client never sees a proxy without memory.
+// koord-runtime-proxy as a whole, in front of a runtime that speaks CRI or of Docker: waits for the
+// runtime, learns what it has, and only then listens, so that a client never sees a proxy without memory.
 
 #include <functional>
 #include <memory>
@@ -9,9 +9,11 @@
 #include <string>
 
 #include "base/task.h"
-#include "runtimeproxy/relay.h"
+#include "runtimeproxy/frontends.h"
 
 namespace koord::runtimeproxy {
+
+enum class Language { Cri, Docker };
 
 struct ProxyOptions {
   std::string endpoint = "/var/run/koord-runtimeproxy/runtimeproxy.sock";
@@ -20,6 +22,7 @@ struct ProxyOptions {
   SkipRule skip;
   Duration hookTimeout = std::chrono::seconds(2);
   Duration drainTime = std::chrono::seconds(10);  // for calls under way at the end
+  Language language = Language::Cri;
 };
 
 class Proxy {
@@ -53,18 +56,16 @@ class Proxy {
   Metrics metrics_;
   HookConfigs configs_;
   ChannelPool hookChannels_;
-  ChannelPool runtimeChannel_;
   Dispatcher dispatcher_;
-  RuntimeView runtime_;
   Store store_;
-  Interceptor interceptor_;
+  std::unique_ptr<Frontend> frontend_;
   std::string notReady_ = "starting";
   std::function<void(const Error&)> whenFailed_;
   Callback whenReady_;
   Callback whenDone_;
   net::Fd listener_;
   std::unique_ptr<net::IoLoop::Watch> watch_;
-  std::set<std::shared_ptr<Relay>> relays_;
+  std::set<std::shared_ptr<Connection>> connections_;
   TaskGroup tasks_;
 };
 

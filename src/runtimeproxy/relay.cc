@@ -148,7 +148,7 @@ class Relay::Back final : public net::Http2User, public std::enable_shared_from_
   std::unordered_map<std::int32_t, CallPtr> calls_;
 };
 
-Relay::Relay(RelayContext context, std::function<void(Relay*)> onLost)
+Relay::Relay(RelayContext context, WhenLost onLost)
     : context_(std::move(context)), whenLost_(std::move(onLost)) {}
 
 Relay::~Relay() {

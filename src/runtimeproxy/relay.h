@@ -18,6 +18,7 @@
 #include "base/task.h"
 #include "net/rpc/grpc.h"
 #include "net/rpc/http2_session.h"
+#include "runtimeproxy/connection.h"
 #include "runtimeproxy/interceptor.h"
 #include "runtimeproxy/metrics.h"
 
@@ -30,16 +31,15 @@ struct RelayContext {
   Metrics& metrics;
 };
 
-class Relay final : private net::Http2User, public std::enable_shared_from_this<Relay> {
+class Relay final : private net::Http2User,
+                    public Connection,
+                    public std::enable_shared_from_this<Relay> {
  public:
-  // onLost: the client has gone; called once, from the loop.
-  Relay(RelayContext context, std::function<void(Relay*)> onLost);
-  ~Relay();
-  void start(net::Fd client);
-
-  // No new calls; those that are under way may end.
-  void drain();
-  std::size_t callsUnderWay() const { return calls_.size(); }
+  Relay(RelayContext context, WhenLost onLost);
+  ~Relay() override;
+  void start(net::Fd client) override;
+  void drain() override;
+  std::size_t callsUnderWay() const override { return calls_.size(); }
 
  private:
   class Back;
@@ -90,7 +90,7 @@ class Relay final : private net::Http2User, public std::enable_shared_from_this<
   void dropCalls();
 
   RelayContext context_;
-  std::function<void(Relay*)> whenLost_;
+  WhenLost whenLost_;
   std::shared_ptr<net::Http2Session> front_;
   std::shared_ptr<Back> back_;  // takes new calls; older ones live in their calls
   std::unordered_map<std::int32_t, CallPtr> calls_;  // by the client's stream

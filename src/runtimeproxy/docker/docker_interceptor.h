@@ -1,0 +1,56 @@
+#pragma once
+
+// What interceptor.h is for CRI, for the Docker Engine API: the hooks before and after five requests, and the
+// memory of pods and containers. A container that is not kubelet's passes as it is, as does all that
+// makes no sense.
+
+#include <optional>
+#include <string>
+
+#include "runtimeproxy/dispatcher.h"
+#include "runtimeproxy/docker/docker_api.h"
+#include "runtimeproxy/docker/docker_view.h"
+#include "runtimeproxy/interceptor.h"
+#include "runtimeproxy/skip_rule.h"
+
+namespace koord::runtimeproxy {
+
+// Of one request, from before to after.
+struct DockerCall {
+  explicit DockerCall(DockerTarget wanted) : target(std::move(wanted)) {}
+
+  DockerTarget target;
+  bool ofPod = false;  // a sandbox
+  PodRecord pod;
+  ContainerRecord container;
+  bool known = false;  // pod or container says something
+  bool hooks = false;  // known, and not a pod that wants none
+};
+
+class DockerInterceptor {
+ public:
+  DockerInterceptor(Dispatcher& dispatcher, DockerView& docker, Store& store, SkipRule skip)
+      : dispatcher_(dispatcher), docker_(docker), store_(store), skip_(std::move(skip)) {}
+
+  // The call and the body outlive the task.
+  Task<Verdict> before(DockerCall& call, std::string_view body, SteadyTime deadline);
+  Task<void> after(DockerCall& call, int status, std::string_view answer, SteadyTime deadline);
+
+ private:
+  Task<Verdict> create(DockerCall& call, std::string_view body, SteadyTime deadline);
+  Task<std::optional<std::string>> runPod(DockerCall& call, json::object& body,
+                                          SteadyTime deadline);
+  Task<std::optional<std::string>> createContainer(DockerCall& call, json::object& body,
+                                                   SteadyTime deadline);
+  Task<Verdict> update(DockerCall& call, std::string_view body, SteadyTime deadline);
+  void find(DockerCall& call) const;
+  void forget(const DockerCall& call);
+  void setCgroupParent(const std::string& before, const std::string& now, json::object& body) const;
+
+  Dispatcher& dispatcher_;
+  DockerView& docker_;
+  Store& store_;
+  SkipRule skip_;
+};
+
+}  // namespace koord::runtimeproxy

@@ -1,0 +1,46 @@
+#pragma once
+
+// The two languages of container runtimes that the proxy speaks.
+
+#include "runtimeproxy/connection.h"
+#include "runtimeproxy/docker/docker_relay.h"
+#include "runtimeproxy/relay.h"
+
+namespace koord::runtimeproxy {
+
+// What every frontend uses. It outlives them.
+struct FrontendContext {
+  net::IoLoop& loop;
+  std::string runtimeSocket;
+  Dispatcher& dispatcher;
+  Store& store;
+  Metrics& metrics;
+  SkipRule skip;
+};
+
+class CriFrontend final : public Frontend {
+ public:
+  explicit CriFrontend(FrontendContext context);
+  Task<Result<std::string>> rebuild(Store& store) override;
+  std::shared_ptr<Connection> connection(WhenLost onLost) override;
+
+ private:
+  FrontendContext context_;
+  ChannelPool channel_;
+  RuntimeView runtime_;
+  Interceptor interceptor_;
+};
+
+class DockerFrontend final : public Frontend {
+ public:
+  explicit DockerFrontend(FrontendContext context);
+  Task<Result<std::string>> rebuild(Store& store) override { return docker_.rebuild(store); }
+  std::shared_ptr<Connection> connection(WhenLost onLost) override;
+
+ private:
+  FrontendContext context_;
+  DockerView docker_;
+  DockerInterceptor interceptor_;
+};
+
+}  // namespace koord::runtimeproxy

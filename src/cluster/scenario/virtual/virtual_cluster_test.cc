@@ -31,8 +31,8 @@ const std::vector<json::value>& manifests() {
   return all;
 }
 
-// Every scenario of the tree is a test of this program:
-// ScenarioTest.Passes/colocation_batch_resources.
+// Every scenario of the tree, and every example of the documentation, is a test of this program:
+// ScenarioTest.Passes/colocation_batch_resources, ScenarioTest.Passes/examples_gang.
 class ScenarioTest : public testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(ScenarioTest, Passes) {
@@ -50,13 +50,14 @@ TEST_P(ScenarioTest, Passes) {
 }
 
 std::vector<std::filesystem::path> scenarios() {
-  auto files = findTestFiles({(kRoot / "tests/scenarios").string()});
+  auto files = findTestFiles({(kRoot / "tests/scenarios").string(), (kRoot / "examples").string()});
   return files ? *files : std::vector<std::filesystem::path>{};
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ScenarioTest, testing::ValuesIn(scenarios()), [](const auto& info) {
-  std::string name =
-      std::filesystem::relative(info.param.parent_path(), kRoot / "tests/scenarios").string();
+  const auto folder = std::filesystem::relative(info.param.parent_path(), kRoot).string();
+  constexpr std::string_view kScenarios = "tests/scenarios/";
+  std::string name = folder.starts_with(kScenarios) ? folder.substr(kScenarios.size()) : folder;
   std::replace_if(
       name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); },
       '_');

@@ -13,8 +13,9 @@ namespace {
 
 std::string shorten(const json::value& value) {
   std::string text = toJson(value);
-  if (text.size() > 60) text = text.substr(0, 57) + "...";
-  return text;
+  if (text.size() <= 60) return text;
+  text.resize(57);
+  return text += "...";
 }
 
 std::string join(std::string_view path, std::string_view field) {

@@ -7,12 +7,6 @@
 namespace koord::apiserver {
 namespace {
 
-std::string quoted(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const auto& text : texts) out += (out.empty() ? "" : " ") + toJson(json::string(text));
-  return "[" + out + "]";
-}
-
 // Finalizers and owners, which everybody may write who may write the object: else nothing that its
 // author cannot grant any more could ever be deleted.
 bool changesOnlyForDeletion(const json::value& object, const json::value* old) {
@@ -64,7 +58,7 @@ struct Grant {
     if (missing.empty()) return {};
     std::string message = fmt::format(
         "user \"{}\" (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
-        user.name, quoted(user.groups), describe(missing));
+        user.name, quotedList(user.groups), describe(missing));
     if (!grants.problems.empty()) {
       std::string problems = problemText(std::move(grants.problems));
       problems.erase(0, std::string_view("RBAC: ").size());

@@ -73,12 +73,6 @@ std::vector<PolicyRule> piecesOf(const PolicyRule& rule) {
   return out;
 }
 
-std::string quoted(const Texts& texts) {
-  std::string out;
-  for (const auto& text : texts) out += (out.empty() ? "" : " ") + toJson(json::string(text));
-  return "[" + out + "]";
-}
-
 std::string describe(const PolicyRule& rule) {
   std::string out;
   for (const auto& [name, texts] :
@@ -86,11 +80,17 @@ std::string describe(const PolicyRule& rule) {
         std::pair{"NonResourceURLs", &rule.urls}, std::pair{"ResourceNames", &rule.names},
         std::pair{"Verbs", &rule.verbs}})
     if (!texts->empty())
-      out += fmt::format("{}{}:{}", out.empty() ? "" : ", ", name, quoted(*texts));
+      out += fmt::format("{}{}:{}", out.empty() ? "" : ", ", name, quotedList(*texts));
   return "{" + out + "}";
 }
 
 }  // namespace
+
+std::string quotedList(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const auto& text : texts) out += (out.empty() ? "" : " ") + toJson(json::string(text));
+  return "[" + out + "]";
+}
 
 std::vector<std::string> textsOf(const json::value* list) {
   std::vector<std::string> out;

@@ -21,6 +21,9 @@ struct PolicyRule {
   bool operator==(const PolicyRule&) const = default;
 };
 
+// ["a" "b"], as upstream prints a list of texts.
+std::string quotedList(const std::vector<std::string>& texts);
+
 std::vector<std::string> textsOf(const json::value* list);  // the strings of an array; null = none
 
 // The rules of a role as the API has it; what is malformed allows nothing.

@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMaxEndpoints = 1000;
 constexpr std::size_t kMaxOfOne = 100;
 
-const json::array& listAt(const json::value& object, const char* field) {
+const json::array& itemsOf(const json::value& object, const char* field) {
   static const json::array none;
   const auto* list = arrayAt(object, field);
   return list ? *list : none;
@@ -96,13 +96,14 @@ void validateSlicePorts(const json::array& ports, FieldErrors& errors) {
 }  // namespace
 
 void validateEndpoints(const json::value& endpoints, FieldErrors& errors) {
-  const auto& subsets = listAt(endpoints, "subsets");
+  const auto& subsets = itemsOf(endpoints, "subsets");
   for (std::size_t i = 0; i < subsets.size(); ++i) {
     const auto path = fmt::format("subsets[{}]", i);
-    if (listAt(subsets[i], "addresses").empty() && listAt(subsets[i], "notReadyAddresses").empty())
+    if (itemsOf(subsets[i], "addresses").empty() &&
+        itemsOf(subsets[i], "notReadyAddresses").empty())
       errors.required(path, "must specify `addresses` or `notReadyAddresses`");
     for (const auto* field : {"addresses", "notReadyAddresses"}) {
-      const auto& addresses = listAt(subsets[i], field);
+      const auto& addresses = itemsOf(subsets[i], field);
       for (std::size_t k = 0; k < addresses.size(); ++k) {
         const auto at = fmt::format("{}.{}[{}]", path, field, k);
         const auto address = textAt(addresses[k], "ip");
@@ -111,7 +112,7 @@ void validateEndpoints(const json::value& endpoints, FieldErrors& errors) {
         validateHostname(addresses[k], at, errors);
       }
     }
-    const auto& ports = listAt(subsets[i], "ports");
+    const auto& ports = itemsOf(subsets[i], "ports");
     for (std::size_t k = 0; k < ports.size(); ++k)
       validatePort(ports[k], ports.size() > 1, fmt::format("{}.ports[{}]", path, k), errors);
   }
@@ -125,13 +126,13 @@ void validateEndpointSlice(const json::value& slice, const json::value* before,
   } else if (type != "IPv4" && type != "IPv6" && type != "FQDN") {
     errors.unsupported("addressType", type, {"FQDN", "IPv4", "IPv6"});
   }
-  const auto& endpoints = listAt(slice, "endpoints");
+  const auto& endpoints = itemsOf(slice, "endpoints");
   if (endpoints.size() > kMaxEndpoints) {
     errors.tooMany("endpoints", endpoints.size(), kMaxEndpoints);
   } else {
     for (std::size_t i = 0; i < endpoints.size(); ++i) {
       const auto path = fmt::format("endpoints[{}]", i);
-      const auto& addresses = listAt(endpoints[i], "addresses");
+      const auto& addresses = itemsOf(endpoints[i], "addresses");
       if (addresses.empty())
         errors.required(path + ".addresses", "must contain at least 1 address");
       if (addresses.size() > kMaxOfOne)
@@ -141,7 +142,7 @@ void validateEndpointSlice(const json::value& slice, const json::value* before,
       validateHostname(endpoints[i], path, errors);
     }
   }
-  validateSlicePorts(listAt(slice, "ports"), errors);
+  validateSlicePorts(itemsOf(slice, "ports"), errors);
   if (before && type != textAt(*before, "addressType"))
     errors.invalid("addressType", type, "field is immutable");
 }

@@ -72,7 +72,7 @@ class MetricCache {
     Duration node = std::chrono::minutes(31);
     Duration subject =
         std::chrono::minutes(5) + std::chrono::seconds(10);  // pods, containers, host apps
-    Duration brief = std::chrono::minutes(1);                // throttling and containers, where only now matters
+    Duration brief = std::chrono::minutes(1);  // throttling and containers, where only now matters
     bool operator==(const Horizons&) const = default;
   };
 

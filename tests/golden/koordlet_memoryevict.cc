@@ -9,7 +9,7 @@
 namespace koord::golden {
 namespace {
 
-namespace evict = koordlet::memoryevict;
+namespace memory = koordlet::memoryevict;
 
 json::array namesOf(const std::vector<koordlet::EvictionCandidate>& victims) {
   json::array names;
@@ -28,25 +28,25 @@ Result<json::object> evaluateKoordletMemoryevict(const json::object& testCase) {
   const auto node = api::decode<api::Node>(json::object{{"status", testCase.at("node")}});
   if (!strategy) return fail(strategy.error());
   if (!node) return fail(node.error());
-  std::vector<evict::MemoryUser> pods, bestEffort;
+  std::vector<memory::MemoryUser> pods, bestEffort;
   for (const auto& item : testCase.at("pods").as_array()) {
     auto pod = api::decode<api::Pod>(item.at("pod"));
     if (!pod) return fail(pod.error());
-    evict::MemoryUser user{std::make_shared<const api::Pod>(*std::move(pod)), std::nullopt};
+    memory::MemoryUser user{std::make_shared<const api::Pod>(*std::move(pod)), std::nullopt};
     if (const auto* used = find(item, "usageBytes")) user.used = used->to_number<std::int64_t>();
     if (model::rawQos(*user.pod) == model::Qos::BE) bestEffort.push_back(user);
     pods.push_back(std::move(user));
   }
   const auto release =
-      evict::releaseByUsed(*strategy, testCase.at("nodeMemoryUsedBytes").to_number<std::int64_t>(),
-                           model::amountOf(node->status.capacity, model::kMemory).value());
+      memory::releaseByUsed(*strategy, testCase.at("nodeMemoryUsedBytes").to_number<std::int64_t>(),
+                            model::amountOf(node->status.capacity, model::kMemory).value());
   json::object byUsed;
   if (release.bytes != 0) byUsed["memory"] = release.bytes;
   return json::object{
       {"releaseByUsed", std::move(byUsed)},
       {"releaseByAllocatable",
-       amounts(evict::releaseByAllocatable(*strategy, node->status.allocatable, pods))},
-      {"bePodOrder", namesOf(evict::bestEffortVictims(std::move(bestEffort)))},
+       amounts(memory::releaseByAllocatable(*strategy, node->status.allocatable, pods))},
+      {"bePodOrder", namesOf(memory::bestEffortVictims(std::move(bestEffort)))},
       {"orderByUsed",
        namesOf(koordlet::victimsByUse(model::kMemory, pods,
                                       strategy->evictEnabledPriorityThreshold.value_or(0)))},

@@ -397,6 +397,49 @@ TEST(PodStatesTest, ageRestartsAndFailuresDecide) {
   EXPECT_THAT(cluster.cycle(), ElementsAre("old"));
 }
 
+TEST(PodStatesTest, whatContainersWaitForAndWhatConditionsSayIsStillKnown) {
+  const auto left = [](const std::string& args) {
+    Cluster cluster("deschedule: {enabled: [{name: PodLifeTime}]}",
+                    fmt::format("[{{name: PodLifeTime, args: {}}}]", args));
+    cluster.node("a");
+    cluster.node("b");
+    cluster.pod("crashing", {.status = R"("phase": "Running", "containerStatuses": [{"name": "main",
+        "image": "i", "imageID": "i", "ready": false, "restartCount": 3, "state": {"waiting":
+        {"reason": "CrashLoopBackOff"}}}])"});
+    cluster.pod("unready", {.status = R"("phase": "Running", "conditions": [{"type": "Ready",
+        "status": "False", "reason": "ContainersNotReady"}])"});
+    cluster.pod("fine", {.status = R"("phase": "Running", "conditions": [{"type": "Ready",
+        "status": "True"}])"});
+    return cluster.cycle();
+  };
+  EXPECT_THAT(left("{states: [CrashLoopBackOff]}"), ElementsAre("crashing"));
+  EXPECT_THAT(left("{conditions: [{type: Ready, status: 'False', reason: ContainersNotReady}]}"),
+              ElementsAre("unready"));
+}
+
+TEST(InterPodAntiAffinityTest, aPodLeavesWhomItsTermRepelsInTheDomainOrOnTheNode) {
+  Cluster cluster("deschedule: {enabled: [{name: RemovePodsViolatingInterPodAntiAffinity}]}");
+  cluster.node("a", R"("zone": "x")");
+  cluster.node("b", R"("zone": "x")");
+  cluster.node("c", R"("zone": "y")");
+  cluster.node("d");  // in no zone
+  cluster.node("e");
+  const std::string shy = R"("affinity": {"podAntiAffinity":
+      {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "labelSelector":
+      {"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]}}]}})";
+  const auto put = [&](const std::string& name, const std::string& node, const std::string& spec,
+                       const std::string& app) {
+    cluster.pod(name, {.node = node, .labels = fmt::format(R"("app": "{}")", app), .spec = spec});
+  };
+  put("near", "a", shy, "db");
+  put("web", "b", "", "web");
+  put("far", "c", shy, "db");
+  put("beside", "d", shy, "db");
+  put("web-d", "d", "", "web");
+  put("elsewhere", "e", shy, "db");  // d is no neighbour: neither has a zone
+  EXPECT_THAT(cluster.cycle(), UnorderedElementsAre("near", "beside"));
+}
+
 // --- Koordinator's own.
 
 TEST(FragmentationAwareTest, takesThePodThatMakesTheNodeUneven) {

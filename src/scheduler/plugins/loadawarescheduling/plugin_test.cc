@@ -33,6 +33,35 @@ api::StringMap limits(std::string text) {
   return {{std::string(kAnnotationUsageThresholds), std::move(text)}};
 }
 
+TEST(LoadReport, keeps_what_pods_use_and_of_one_that_is_there_twice_the_last) {
+  api::NodeMetric metric;
+  metric.metadata.name = "a";
+  const auto add = [&](const char* name, const char* cpu, const char* priority) {
+    auto& pod = metric.status.podsMetric.emplace_back();
+    pod.namespace_ = "default";
+    pod.name = name;
+    pod.priority = priority;
+    if (*cpu) pod.podUsage.resources = {{"cpu", quantity(cpu)}, {"example.com/x", quantity("3")}};
+  };
+  add("p", "100m", "koord-prod");
+  add("q", "2", "koord-batch");
+  add("p", "300m", "koord-batch");
+  add("silent", "", "koord-prod");
+  const LoadReport report = digest(metric);
+  const auto named = [](const char* name) {
+    api::ObjectMeta meta;
+    meta.namespace_ = "default";
+    meta.name = name;
+    return meta;
+  };
+  ASSERT_TRUE(report.of(named("p")));
+  EXPECT_EQ(report.of(named("p"))->milliCpu, 300);
+  EXPECT_FALSE(report.of(named("p"))->prod);
+  EXPECT_EQ(report.of(named("q"))->others.at("example.com/x"), quantity("3"));
+  EXPECT_FALSE(report.of(named("silent")));
+  EXPECT_FALSE(report.of(named("r")));
+}
+
 TEST(LoadAware, keeps_pods_off_nodes_that_would_be_too_hot) {
   LoadWorld f;
   f.node("a");

@@ -217,6 +217,7 @@ void PodIndex::recount(Tracked& tracked) {
   boost::unordered_flat_map<const LabelSet*, bool> matching;
   for (const auto& record : cluster_.pods()) {
     if (!tracked.query.terminating && record.info->pod->metadata.deletionTimestamp) continue;
+    if (!hidden_.empty() && hidden_.contains(record.info.get())) continue;  // comes with podShown
     const LabelSet* set = record.info->labelSet.get();
     const auto [it, added] = matching.try_emplace(set, false);
     if (added) it->second = selects(tracked.query, *set);
@@ -285,6 +286,15 @@ void PodIndex::podAdded(NodeId node, const PodPtr& pod) {
 }
 void PodIndex::podRemoved(NodeId node, const PodPtr& pod) {
   change(node, *pod, -1);
+}
+
+void PodIndex::podHidden(NodeId node, const PodPtr& pod) {
+  hidden_.insert(pod.get());
+  podRemoved(node, pod);
+}
+void PodIndex::podShown(NodeId node, const PodPtr& pod) {
+  hidden_.erase(pod.get());
+  podAdded(node, pod);
 }
 
 void PodIndex::nodeChanging(NodeId) {

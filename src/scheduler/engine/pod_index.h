@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "scheduler/engine/cluster.h"
 #include "scheduler/engine/node_amounts.h"
@@ -123,8 +124,8 @@ class PodIndex final : public ClusterListener {
 
   void podAdded(NodeId node, const PodPtr& pod) override;
   void podRemoved(NodeId node, const PodPtr& pod) override;
-  void podHidden(NodeId node, const PodPtr& pod) override { podRemoved(node, pod); }
-  void podShown(NodeId node, const PodPtr& pod) override { podAdded(node, pod); }
+  void podHidden(NodeId node, const PodPtr& pod) override;
+  void podShown(NodeId node, const PodPtr& pod) override;
   void nodeChanging(NodeId node) override;
   void nodeChanged(NodeId node) override;
   void symbolsChanged() override;
@@ -172,6 +173,7 @@ class PodIndex final : public ClusterListener {
   std::deque<TermHolders> terms_;  // by id
   std::size_t termsInUse_ = 0;
   std::vector<SetMatches> sets_;  // by LabelSet::id
+  std::set<const PodInfo*> hidden_;
   std::uint64_t version_ = 1;
 };
 

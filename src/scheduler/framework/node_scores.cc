@@ -86,6 +86,8 @@ Status NodeSearch::pick(CycleState& state, const PodPtr& pod, Attempt& attempt,
 
 NodeId NodeSearch::pickByParts(const PodInfo& pod, ClassNodes& kept, const NodeSet& feasible) {
   if (!kept.sameScale(feasible)) return kNoNode;
+  const Cluster::PodsOnNodes hidden = hiddenFrom(pod);
+  const Cluster::Hidden unseen(cluster_, hidden);
   NodeParts parts(feasible);
   for (const auto& plugin : profile_.score) {
     if (plugin.signedPlugin || plugin.point->indifferent(pod)) continue;
@@ -137,6 +139,8 @@ Status NodeSearch::addOtherScores(CycleState& state, const PodInfo& pod,
                                   std::span<const NodeId> nodes, std::span<std::int64_t> totals,
                                   ScoreTable* table) {
   if (!hasOtherScores(pod)) return {};
+  const Cluster::PodsOnNodes hidden = hiddenFrom(pod);
+  const Cluster::Hidden unseen(cluster_, hidden);
   PluginMask skip = 0;
   for (const auto& plugin : profile_.preScore) {
     if (plugin.signedPlugin) continue;

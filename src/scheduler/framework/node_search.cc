@@ -267,8 +267,14 @@ void NodeSearch::skipFilters(const PodInfo& pod, std::uint64_t skippedPreFilters
     if (preFilterOf_[f] != Profile::npos && (skippedPreFilters >> preFilterOf_[f] & 1) != 0)
       attempt.skipFilter |= PluginMask{1} << f;
   if (!attempt.podClass->hasView || (otherFilters_ & ~attempt.skipFilter) == 0) return;
+  attempt.hidden = hiddenFrom(pod);
+}
+
+Cluster::PodsOnNodes NodeSearch::hiddenFrom(const PodInfo& pod) const {
+  Cluster::PodsOnNodes hidden;
   for (const ViewPlugin* view : profile_.views)
-    std::ranges::copy(view->hidden(pod), std::back_inserter(attempt.hidden));
+    std::ranges::copy(view->hidden(pod), std::back_inserter(hidden));
+  return hidden;
 }
 
 NodeSet NodeSearch::nodesNamed(const std::vector<std::string>& names) const {

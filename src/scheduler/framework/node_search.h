@@ -115,6 +115,8 @@ class NodeSearch {
                  SearchResult& result);
   Status applyPlan(PlanPlugin& planner, CycleState& state, const PodPtr& pod, Attempt& attempt);
   bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
+  // What the pod does not see of others.
+  Cluster::PodsOnNodes hiddenFrom(const PodInfo& pod) const;
   // What follows for filters from the PreFilter plugins that have nothing to say.
   void skipFilters(const PodInfo& pod, std::uint64_t skippedPreFilters, Attempt& attempt) const;
   // Keeps only nodes that a PreFilter plugin names. Other than Success: none is left.

@@ -440,6 +440,25 @@ TEST_F(Reservations, another_plugin_may_say_that_one_does_not_fit) {
   EXPECT_EQ(other.plugin->reservationOf("uid-default-s"), "uid-r3");
 }
 
+TEST_F(Reservations, scores_do_not_see_reserve_pods_that_match_either) {
+  for (const char* name : {"n", "m"})
+    world.node(aNode(name).allocatable("cpu", "16").label("kubernetes.io/hostname", name));
+  auto r = forWeb("r", "4").on("n");
+  r.templateMetadata()["labels"] = json::object{{"app", "web"}};
+  set(r);
+  PodBuilder pod = webPod("p", "1").label(std::string(model::kLabelReservationIgnored), "true");
+  auto& spread = pod.object().spec.topologySpreadConstraints.emplace_back();
+  spread.maxSkew = 1;
+  spread.topologyKey = "kubernetes.io/hostname";
+  spread.whenUnsatisfiable = "ScheduleAnyway";
+  spread.labelSelector.emplace().matchLabels["app"] = "web";
+  auto scores = world.scores(world.pod(pod));
+  EXPECT_EQ(scores["n"], scores["m"]);
+  running(webPod("q", "0"), "n", "");
+  scores = world.scores(world.pod(pod));
+  EXPECT_LT(scores["n"], scores["m"]) << "but those of pods they do";
+}
+
 TEST_F(Reservations, the_only_owner_of_one_still_finds_it) {
   node("n", "32");
   set(forWeb("r", "4").once().on("n"));

@@ -316,10 +316,20 @@ void Life::countBudgets() {
       healthy += pod->metadata.namespace_ == budget->metadata.namespace_ &&
                  pod->status.phase == "Running" && !pod->metadata.deletionTimestamp &&
                  selector->matches(pod->metadata.labels);
-    const std::int32_t allowed = std::max(0, healthy - budget->spec.minAvailable->number);
-    if (allowed == budget->status.disruptionsAllowed) continue;
+    const std::int32_t wanted = budget->spec.minAvailable->number;
+    const std::int32_t allowed = std::max(0, healthy - wanted);
+    const api::PodDisruptionBudgetStatus& now = budget->status;
+    if (allowed == now.disruptionsAllowed && now.disruptedPods.empty() &&
+        now.observedGeneration == budget->metadata.generation)
+      continue;
     patch(api::PodDisruptionBudget::kType, budget->metadata,
-          {{"status", {{"disruptionsAllowed", allowed}, {"currentHealthy", healthy}}}}, "status");
+          {{"status",
+            {{"observedGeneration", budget->metadata.generation},
+             {"disruptedPods", nullptr},
+             {"disruptionsAllowed", allowed},
+             {"currentHealthy", healthy},
+             {"desiredHealthy", wanted}}}},
+          "status");
   }
 }
 

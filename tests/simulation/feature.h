@@ -14,12 +14,14 @@
 //
 // Features have a source of random numbers of their own: a seed without them goes as it ever did.
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "api/reservation.h"
+#include "apiserver/http_front.h"
 #include "scheduler/config/types.h"
 #include "scheduler/framework/registry.h"
 #include "scheduler/testing/builders.h"
@@ -28,12 +30,16 @@
 
 namespace koord::simulation {
 
+class Process;
+
 // Where a feature lives.
 struct Surroundings {
   kube::Api& api;  // straight to the server
   VirtualLoop& loop;
   Journal& journal;
   Truth& truth;
+  apiserver::HttpFront& front;
+  std::function<Process*()> leader;  // the scheduler that leads; nullptr: none does
 };
 
 class Feature : protected Writes {
@@ -54,7 +60,8 @@ class Feature : protected Writes {
   virtual void shape(scheduler::testing::NodeBuilder& /*node*/) {}
   virtual void shape(api::Reservation& /*reservation*/) {}
   virtual void act() {}
-  virtual void tick() {}  // about every second
+  virtual void tick() {}   // about every second
+  virtual void quiet() {}  // nobody dies and networks are good from now on
   // When it does not become quiet: ends what keeps pods moving by its nature; false when nothing does.
   virtual bool calm() { return false; }
 

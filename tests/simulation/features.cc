@@ -7,6 +7,7 @@
 #include "simulation/features/gangs.h"
 #include "simulation/features/groups.h"
 #include "simulation/features/holds.h"
+#include "simulation/features/migrations.h"
 #include "simulation/features/quotas.h"
 #include "simulation/features/reservations.h"
 #include "simulation/features/slots.h"
@@ -47,6 +48,7 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   add("reservations", jobs, std::type_identity<ReservationsFeature>());
   add("gangs", jobs, std::type_identity<GangsFeature>());
   add("quotas", jobs, std::type_identity<QuotasFeature>());
+  add("migrations", jobs, std::type_identity<MigrationsFeature>());
   return features;
 }
 

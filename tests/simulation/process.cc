@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "scheduler/plugins/registry.h"
+#include "scheduler/services/what_if.h"
 #include "simulation/feature.h"
 
 namespace koord::simulation {
@@ -20,6 +21,8 @@ profiles:
   pluginConfig:
   - name: VolumeBinding
     args: {bindTimeoutSeconds: 20}
+  - name: PodTopologySpread  # what it does by default with pods of workloads plain evaluation does not know
+    args: {defaultingType: List}
 )";
 
 }  // namespace
@@ -71,6 +74,16 @@ void Process::start() {
   if (!program) throw std::runtime_error(program.error().message);
   program_ = *std::move(program);
   witness_->watch(program_->scheduler());
+}
+
+Result<json::value> Process::whatIf(const std::string& body) {
+  scheduler::Scheduler& scheduler = program_->scheduler();
+  const auto moves = scheduler::readWhatIf(scheduler, body);
+  if (!moves) return fail(Error(moves.error()));
+  witness_->lookAway(true);
+  const scheduler::WhatIfAnswer answer = scheduler::whatIf(scheduler, *moves);
+  witness_->lookAway(false);
+  return scheduler::whatIfJson(*moves, answer);
 }
 
 void Process::kill() {

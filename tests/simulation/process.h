@@ -32,6 +32,8 @@ class Process final : public kube::Component {
   // While it runs.
   const scheduler::Scheduler& scheduler() const { return program_->scheduler(); }
   Witness& witness() { return *witness_; }
+  // Answers a what-if question as its HTTP service does.
+  Result<json::value> whatIf(const std::string& body);
   const std::string& name() const { return name_; }  // with the number of its start
   net::SimNetwork& network() { return network_; }
 

@@ -26,7 +26,8 @@ class Simulation {
         api_(*server_, loop_),
         truth_(api_, loop_, journal_, decisions_, features_),
         life_(api_, loop_, truth_, journal_, features_, random_.fork()),
-        features_(featuresOf(seed, {api_, loop_, journal_, truth_}, features)),
+        features_(featuresOf(
+            seed, {api_, loop_, journal_, truth_, *front_, [this] { return leader(); }}, features)),
         extra_(~seed) {
     for (std::size_t i = 0; i < processes_.size(); ++i)
       processes_[i] =
@@ -168,7 +169,8 @@ class Simulation {
 
   Process* leader() {
     for (auto& process : processes_)
-      if (process->running() && process->name() == decisions_.leader) return process.get();
+      if (process && process->running() && process->name() == decisions_.leader)
+        return process.get();
     return nullptr;
   }
 
@@ -178,6 +180,7 @@ class Simulation {
       process->network().faults = {};
       if (!process->running()) process->start();
     }
+    for (auto& feature : features_) feature->quiet();
     // One more pod, so that a leader shows itself.
     const std::size_t attempts = decisions_.attempts;
     life_.createPod();

@@ -23,7 +23,7 @@ class Witness::AtWork final : public scheduler::Plugin,
   explicit AtWork(Witness& witness) : witness_(witness) {}
   std::string_view name() const override { return kName; }
   scheduler::PreFilterResult preFilter(CycleState&, const PodInfo& pod) override {
-    witness_.tried(pod);
+    if (!witness_.away_) witness_.tried(pod);
     return {Status::skip(), {}};
   }
   // Where others than DefaultPreemption may end the attempt.

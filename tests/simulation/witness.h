@@ -67,6 +67,8 @@ class Witness {
   void join(scheduler::Registry& registry);
   // Called once when the process tries pods without end, as it never lets time go by: to end it.
   std::function<void()> onRunaway;
+  // What is searched meanwhile is no attempt.
+  void lookAway(bool away) { away_ = away; }
   // The scheduler, once it has been made.
   void watch(const scheduler::Scheduler& scheduler) { scheduler_ = &scheduler; }
 
@@ -113,6 +115,7 @@ class Witness {
   std::map<std::string, History> history_;  // by uid
   SteadyTime instant_{};
   std::size_t triedAtOnce_ = 0;  // in that instant
+  bool away_ = false;
   // As the attempt at hand found it: choosing a node promises volumes.
   std::optional<StorageModel> storage_;
   // Assumed pods with their nodes filled in.

@@ -70,7 +70,7 @@ class App final : public RunningScheduler {
     return {};
   }
 
-  const Scheduler& scheduler() const override { return *scheduler_; }
+  Scheduler& scheduler() override { return *scheduler_; }
 
   void start() {
     const kube::ElectionConfig& election = scheduler_->configuration().leaderElection;

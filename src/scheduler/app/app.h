@@ -10,7 +10,7 @@ namespace koord::scheduler {
 
 class RunningScheduler : public kube::Running {
  public:
-  virtual const Scheduler& scheduler() const = 0;
+  virtual Scheduler& scheduler() = 0;
 };
 
 // The registry has the plugins that a configuration may name.

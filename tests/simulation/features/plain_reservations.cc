@@ -45,6 +45,12 @@ bool PlainReservations::isReservePod(const api::Pod& pod) {
 bool PlainReservations::owns(const api::Pod& pod, const api::Reservation& reservation) {
   return std::ranges::any_of(reservation.spec.owners, [&](const api::ReservationOwner& owner) {
     if (owner.object && owner.object->name != pod.metadata.name) return false;
+    if (owner.controller &&
+        (owner.controller->namespace_ != pod.metadata.namespace_ ||
+         std::ranges::none_of(pod.metadata.ownerReferences, [&](const auto& reference) {
+           return reference.uid == owner.controller->uid;
+         })))
+      return false;
     return !owner.labelSelector ||
            api::Selector::compile(*owner.labelSelector)->matches(pod.metadata.labels);
   });

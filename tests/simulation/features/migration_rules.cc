@@ -1,0 +1,217 @@
+// What must hold of pods that move, whatever dies.
+
+#include <algorithm>
+
+#include "api/selector.h"
+#include "base/json.h"
+#include "descheduler/migration/keys.h"
+#include "simulation/features/migrations.h"
+
+namespace koord::simulation {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// As kDescheduler in migrations.cc says.
+constexpr Duration kNoReturn = 3min;
+constexpr std::size_t kMostPerNode = 1;
+constexpr std::size_t kMostPerWorkload = 1;
+// Jobs live for a minute at most; then they have to end, and clear away what they made.
+constexpr Duration kSoonOver = 60s + 30s;
+// Time in which what changes meanwhile cannot have been known.
+constexpr Duration kUnknown = 2s;
+constexpr Duration kPeace = 60s;
+
+bool isOver(const api::PodMigrationJob& job) {
+  const auto phase = job.status.phase.view();
+  return phase == "Succeeded" || phase == "Failed" || phase == "Aborted";
+}
+
+bool isThrough(const api::PodMigrationJob& job) {
+  return textOf(job.metadata.annotations,
+                std::string(descheduler::kAnnotationPassedArbitration).c_str()) == "true";
+}
+
+std::string said(const api::PodMigrationJob& job, std::string_view key) {
+  return textOf(job.metadata.annotations, std::string(key).c_str());
+}
+
+}  // namespace
+
+std::vector<MigrationsFeature::JobPtr> MigrationsFeature::sortedJobs() const {
+  std::vector<JobPtr> all;
+  for (const auto& job : jobs_.objects()) all.push_back(job);
+  std::ranges::sort(all, {}, [](const auto& job) { return job->metadata.name; });
+  return all;
+}
+
+void MigrationsFeature::jobChanged(const JobPtr& before, const JobPtr& after) {
+  truth_.touched();
+  const std::string& name = after->metadata.name;
+  Known& known = known_[after->metadata.uid];
+  if (!before) {
+    lastJobMade_ = known.since = loop_.steadyNow();
+    journal_.note("job {} is about {}", name, after->spec.podRef.name);
+  }
+  known.workload = said(*after, descheduler::kAnnotationWorkload);
+  known.from = said(*after, descheduler::kAnnotationFromNode);
+  if (!before || before->status.phase != after->status.phase)
+    journal_.note("job {} is {}{} {}", name, after->status.phase.view(),
+                  isThrough(*after) ? ", through" : "", after->status.message);
+  if (before && isOver(*before) && before->status.phase != after->status.phase)
+    journal_.violated("over is over", "job {} was {} and is {}", name, before->status.phase.view(),
+                      after->status.phase.view());
+  if (isOver(*after) && !known.over) {
+    known.over = loop_.steadyNow();
+    known.moved = after->status.phase == "Succeeded";
+  }
+  if (!before) checkReturn(*after);
+  checkLimits();
+}
+
+void MigrationsFeature::checkLimits() {
+  std::map<std::string, std::size_t> nodes, workloads;
+  for (const JobPtr& job : sortedJobs()) {
+    if (isOver(*job) || !isThrough(*job) || job->metadata.deletionTimestamp) continue;
+    const PodObject pod = truth_.pods.get({job->spec.podRef.namespace_, job->spec.podRef.name});
+    if (!pod || pod->metadata.uid != job->spec.podRef.uid) continue;  // it has left
+    const std::string& from = pod->spec.nodeName;
+    const std::string workload = said(*job, descheduler::kAnnotationWorkload);
+    if (!from.empty() && ++nodes[from] > kMostPerNode)
+      journal_.violated("limits", "{} pods move off {} at a time, {} of {} too", nodes[from], from,
+                        job->spec.podRef.name, job->metadata.name);
+    if (!workload.empty() && ++workloads[workload] > kMostPerWorkload)
+      journal_.violated("limits", "{} pods of a workload move at a time, {} of {} too",
+                        workloads[workload], job->spec.podRef.name, job->metadata.name);
+  }
+}
+
+// Whether somebody says that the pod goes where its kind has just left.
+void MigrationsFeature::checkReturn(const Job& job) {
+  const std::string planned = said(job, descheduler::kAnnotationPlannedNode);
+  const std::string workload = said(job, descheduler::kAnnotationWorkload);
+  if (planned.empty() || workload.empty()) return;
+  for (const auto& [uid, known] : known_)
+    if (known.moved && known.workload == workload && known.from == planned && known.over &&
+        loop_.steadyNow() - *known.over < kNoReturn)
+      journal_.violated("no way back", "{} is to go to {}, which its workload left",
+                        job.spec.podRef.name, planned);
+}
+
+// --- Evictions, as they reach the server.
+
+void MigrationsFeature::asked(const net::ServerRequest& request) {
+  const std::string_view target = request.target;
+  constexpr std::string_view kNamespaces = "/api/v1/namespaces/";
+  const auto pods = target.find("/pods/");
+  if (!target.starts_with(kNamespaces) || pods == std::string_view::npos) return;
+  std::string_view name = target.substr(pods + 6);
+  name = name.substr(0, name.find('?'));
+  if (request.method == "DELETE")
+    journal_.violated("budgets", "the descheduler deletes {} instead of evicting it", name);
+  if (request.method != "POST" || !name.ends_with("/eviction")) return;
+  name.remove_suffix(std::string_view("/eviction").size());
+  const std::string_view space = target.substr(kNamespaces.size(), pods - kNamespaces.size());
+  const auto body = parseJson(request.body);
+  evicting({std::string(space), std::string(name)},
+           body ? std::string(textAt(*body, "deleteOptions", "preconditions", "uid")) : "");
+}
+
+void MigrationsFeature::evicting(const api::ObjectKey& key, const std::string& uid) {
+  journal_.note("pod {} is to be evicted", key.name);
+  if (uid.empty())
+    return journal_.violated("evictions", "{} is evicted whoever it is by now", key.name);
+  lastAsked_[uid] = loop_.steadyNow();
+  const PodObject pod = truth_.pods.get(key);
+  if (!pod || pod->metadata.uid != uid) return;  // refused
+  JobPtr own;
+  for (const JobPtr& job : sortedJobs())
+    if (!isOver(*job) && job->status.phase == "Running" &&
+        (job->spec.podRef.uid.empty()
+             ? job->spec.podRef.name == key.name && job->spec.podRef.namespace_ == key.namespace_
+             : job->spec.podRef.uid == uid))
+      own = job;
+  if (!own) return journal_.violated("evictions", "no job says that {} is to move", key.name);
+  const auto [first, isFirst] = evicted_.emplace(uid, own->metadata.uid);
+  if (first->second != own->metadata.uid && pod->metadata.deletionTimestamp)
+    journal_.violated("evicted once", "{} is evicted again, for {}", key.name, own->metadata.name);
+  if (!pod->metadata.deletionTimestamp) first->second = own->metadata.uid;
+  if (own->spec.mode == "ReservationFirst") checkRoom(*own, *pod);
+}
+
+// Room is held for whoever comes in its place.
+void MigrationsFeature::checkRoom(const Job& job, const api::Pod& pod) {
+  const auto& options = job.spec.reservationOptions;
+  const std::string name =
+      options && options->reservationRef ? options->reservationRef->name : std::string();
+  const auto changed = roomChanged_.find(name);
+  if (changed != roomChanged_.end() && loop_.steadyNow() - changed->second < kUnknown) return;
+  const auto room = reservations_.get({"", name});
+  if (!room || room->status.nodeName.empty() || room->status.phase != "Available")
+    return journal_.violated("a place first", "{} is evicted for {}, but \"{}\" holds nothing",
+                             pod.metadata.name, job.metadata.name, name);
+  if (room->status.nodeName == pod.spec.nodeName)
+    journal_.violated("a place first", "{} is to come back to {}", pod.metadata.name,
+                      pod.spec.nodeName);
+}
+
+// --- Budgets.
+
+void MigrationsFeature::podChanged(const PodObject& before, const PodObject& after) {
+  const auto runs = [](const PodObject& pod) {
+    return pod && pod->status.phase == "Running" && !pod->metadata.deletionTimestamp;
+  };
+  if (!runs(before) || runs(after)) return;
+  losses_.push_back({loop_.steadyNow(), before});
+  const auto asked = lastAsked_.find(before->metadata.uid);
+  if (asked != lastAsked_.end() && loop_.steadyNow() - asked->second < 1s) checkBudgets(*before);
+}
+
+// Who counts budgets does so each second, and does not know who left since.
+void MigrationsFeature::checkBudgets(const api::Pod& pod) {
+  const SteadyTime now = loop_.steadyNow();
+  std::erase_if(losses_, [&](const Loss& loss) { return now - loss.time > kUnknown; });
+  for (const auto& budget : truth_.budgets.objects()) {
+    const auto selector = api::Selector::compile(budget->spec.selector);
+    const auto covers = [&](const api::Pod& one) {
+      return one.metadata.namespace_ == budget->metadata.namespace_ &&
+             selector->matches(one.metadata.labels);
+    };
+    if (!covers(pod)) continue;
+    std::int64_t healthy = 0;
+    for (const auto& other : truth_.pods.objects())
+      healthy += other->metadata.uid != pod.metadata.uid && covers(*other) &&
+                 other->status.phase == "Running" && !other->metadata.deletionTimestamp;
+    for (const Loss& loss : losses_)
+      healthy += loss.pod->metadata.uid != pod.metadata.uid && covers(*loss.pod);
+    if (healthy < budget->spec.minAvailable->number)
+      journal_.violated("budgets", "{} leaves {} of {} of budget {}", pod.metadata.name, healthy,
+                        budget->spec.minAvailable->number, budget->metadata.name);
+  }
+}
+
+// --- When all is quiet.
+
+std::string MigrationsFeature::differences(scheduler::Handle&, const Model&) {
+  const SteadyTime now = loop_.steadyNow();
+  for (const JobPtr& job : sortedJobs()) {
+    if (isOver(*job)) continue;
+    if (now - known_.at(job->metadata.uid).since > kSoonOver + 30s)
+      journal_.violated("jobs end", "{} is {}: {}", job->metadata.name, job->status.phase.view(),
+                        job->status.message);
+    return "job " + job->metadata.name + " is not over";
+  }
+  for (const auto& room : reservations_.objects())
+    if (textOf(room->metadata.labels, std::string(descheduler::kLabelCreatedBy).c_str()) ==
+            descheduler::kCreatedBy &&
+        room->status.phase != "Succeeded" && room->status.phase != "Failed")
+      return "room is held by " + room->metadata.name;
+  if (now - lastJobMade_ < kPeace) return "pods are being moved";
+  for (const SetPtr& set : sortedSets())
+    if (podsOf(*set).size() != static_cast<std::size_t>(set->spec.replicas.value_or(1)))
+      return "pods of " + set->metadata.name + " are missing";
+  return "";
+}
+
+}  // namespace koord::simulation

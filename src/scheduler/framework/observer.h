@@ -38,6 +38,9 @@ class Observer {
                     Duration /*took*/) {}
   // A group of so many pods was tried: what came of it.
   virtual void groupCycle(std::string_view /*reason*/, std::size_t /*pods*/, Duration /*took*/) {}
+  // Room was to be made for a whole group: in a word what came of it.
+  virtual void jobPreempted(const std::string& /*job*/, std::string_view /*result*/,
+                            Duration /*took*/) {}
   // The others of a group were taken out of the queue.
   virtual void groupGathered(Duration /*took*/) {}
   virtual void permitWait(Code /*code*/, Duration /*took*/) {}

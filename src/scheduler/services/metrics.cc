@@ -116,6 +116,9 @@ struct Metrics::Impl {
   Family<Histogram>& gangCycles =
       histogramFamily(registry, "scheduler_gang_schedule_cycle_duration_seconds",
                       "How long it took to try a gang group, by what came of it and its size");
+  Family<Histogram>& jobPreemptions =
+      histogramFamily(registry, "scheduler_job_preemption_duration_seconds",
+                      "Time to find out who would have to leave for a gang, by gang and result");
   Histogram& gathering =
       histogramFamily(registry, "scheduler_next_pod_delete_from_queue_latency",
                       "Seconds to take the other members of a gang group out of the queue")
@@ -250,6 +253,12 @@ void Metrics::groupCycle(std::string_view reason, std::size_t pods, Duration too
       .Add({{"reason", std::string(reason)}, {"job_size", sizeClass(pods)}},
            prometheus::Histogram::BucketBoundaries{0.1, 0.5, 1, 2, 3, 5, 7.5, 10, 12.5, 15, 20, 25,
                                                    30, 45, 60, 120})
+      .Observe(inSeconds(took));
+}
+
+void Metrics::jobPreempted(const std::string& job, std::string_view result, Duration took) {
+  impl_->jobPreemptions
+      .Add({{"jobName", job}, {"result", std::string(result)}}, exponentialBuckets(0.001, 2, 20))
       .Observe(inSeconds(took));
 }
 

@@ -28,6 +28,7 @@ class Metrics final : public Observer {
   void hint(const std::string& plugin, const ClusterEvent& event, Hint hint,
             Duration took) override;
   void groupCycle(std::string_view reason, std::size_t pods, Duration took) override;
+  void jobPreempted(const std::string& job, std::string_view result, Duration took) override;
   void groupGathered(Duration took) override;
   void permitWait(Code code, Duration took) override;
   void preemption(std::size_t victims) override;

@@ -1,5 +1,7 @@
 #include "scheduler/plugins/coscheduling/job_preemption.h"
 
+#include "scheduler/framework/observer.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,6 +67,21 @@ class JobRules final : public PreemptionRules {
   std::map<std::int32_t, std::int64_t> rank_;
 };
 
+// What came of it, as a metric's label: the sort of reason, without the names and numbers in it.
+std::string_view resultOf(const Status& status) {
+  static constexpr std::string_view kResults[] = {
+      "not eligible due to preemptionPolicy=Never.",
+      "not eligible due to terminating pod on the nominated node.",
+      "no potential victims",
+      "preemption not helpful",
+      "nobody has to leave",
+      "preempt success"};
+  const std::string text = status.message();
+  for (const std::string_view result : kResults)
+    if (text.find(result) != std::string::npos) return result;
+  return "no pending pods";
+}
+
 bool never(const PodInfo& pod) {
   const auto& policy = pod.pod->spec.preemptionPolicy;
   return policy && *policy == "Never";
@@ -119,7 +136,12 @@ std::string JobPreemption::notEligible(const PodInfo& pod, std::span<const PodPt
 }
 
 PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& diagnosis) {
+  const Gang* gang = cycles_.gangs().gangOf(*pod);
+  const std::string job = gang ? Gangs::groupIdOf(*gang) : pod->key();
+  const SteadyTime since = handle_.executor().steadyNow();
   PostFilterResult result = preemptForAll(pod, diagnosis);
+  if (Observer* observer = handle_.observer())
+    observer->jobPreempted(job, resultOf(result.status), handle_.executor().steadyNow() - since);
   // Nobody else can tell whether a gang that is placed by network topology is helped.
   if (result.status.code == Code::Unschedulable && placerFor(*pod))
     result.status.code = Code::UnschedulableAndUnresolvable;

@@ -21,6 +21,11 @@ struct Attempt {
   SteadyTime started{};
   std::size_t evaluated = 0;
   std::size_t feasible = 0;
+  // Of a group's cycle that failed: its name, whether the others were refused for this member, and how
+  // many of them had a place.
+  std::string group;
+  bool rootCause = true;
+  std::size_t waiting = 0;
   std::shared_ptr<const api::Pod> elsewhere;  // the unit as somebody else has bound it
 };
 

@@ -45,6 +45,11 @@ void Scheduler::logFilterFailures(Attempt& attempt, const SearchResult& result) 
 void Scheduler::dumpDiagnosis(const Attempt& attempt, const Diagnosis& diagnosis) {
   const PodInfo& pod = *attempt.pod.info;
   json::object document = diagnosisDocument(shared_.cluster, pod, diagnosis, executor_.wallNow());
+  if (!attempt.group.empty()) {
+    document["questionedKey"] = attempt.group;
+    document["isRootCausePod"] = attempt.rootCause;
+    document["scheduleDiagnosis"].as_object()["alreadyWaitForBound"] = attempt.waiting;
+  }
   const auto write = [key = pod.key(), target = pod.key() + "/" + pod.uid(),
                       document = std::move(document)] {
     log::info("dump diagnosis for {}, targetPod: {}: ${}", key, target, toJson(document));

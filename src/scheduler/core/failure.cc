@@ -41,6 +41,7 @@ void Scheduler::handleRejection(Attempt& attempt, const Status& status,
   own.notePlugin(status.plugin, status.code);
   Status text = status;
   text.reasons = {own.message()};
+  if (debug_.diagnosis) dumpDiagnosis(attempt, own);
   handleSchedulingFailure(attempt, text, &own, nomination);
 }
 

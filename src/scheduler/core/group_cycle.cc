@@ -171,6 +171,18 @@ Task<void> Scheduler::finishMember(Member& member, const Status& verdict,
   }
 }
 
+// For what is told of attempts that failed.
+void Scheduler::noteGroup(const std::string& group, std::vector<Member>& members,
+                          const Member* cause) {
+  const auto placed = std::ranges::count(members, Member::Outcome::Placed, &Member::outcome);
+  for (Member& member : members) {
+    Attempt& attempt = *member.attempt;
+    attempt.group = attempt.profile->profile().groups->nameOf(group);
+    attempt.rootCause = !cause || &member == cause;
+    attempt.waiting = static_cast<std::size_t>(placed);
+  }
+}
+
 Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members) {
   const SteadyTime since = executor_.steadyNow();
   auto trying = tryGroup(group, members);
@@ -187,6 +199,7 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
     const auto first = std::ranges::find(members, Member::Outcome::Failed, &Member::outcome);
     if (first != members.end()) cause = &*first;
   }
+  noteGroup(group, members, cause);
   if (cause) {
     auto ending = finishMember(*cause, verdict, PostFilterMode::Run);
     co_await ending;

@@ -153,6 +153,8 @@ class Scheduler {
   Task<Status> tryGroup(const std::string& group, std::vector<Member>& members);
   Task<Status> tryDomain(const std::string& group, std::vector<Member>& members,
                          std::span<const PodPtr> pods, const GroupDomain* domain);
+  static void noteGroup(const std::string& group, std::vector<Member>& members,
+                        const Member* cause);
   static Status refusePlan(const std::string& group, std::vector<Member>& members,
                            std::span<const PodPtr> pods, GroupPlan plan);
   Task<void> tryMember(Member& member, const SearchScope& scope, Placement& placement);

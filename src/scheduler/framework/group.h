@@ -64,6 +64,8 @@ class GroupPlugin {
     const std::string group = groupOf(a);
     return !group.empty() && group == groupOf(b);
   }
+  // As people know it.
+  virtual std::string nameOf(const std::string& group) const { return group; }
   // Whether a pod of a group needs the others now; if not it is placed as if it stood alone.
   virtual bool together(const PodInfo& /*pod*/) const { return true; }
   // The groups that are placed in one cycle with this one, itself included.

@@ -1,6 +1,9 @@
 // Gangs that are placed by network topology, in a whole scheduler.
 
+#include <sstream>
+
 #include "api/codec.h"
+#include "base/log.h"
 #include "scheduler/plugins/coscheduling/gang_fixture.h"
 #include "scheduler/plugins/coscheduling/network_controller.h"
 
@@ -271,6 +274,30 @@ TEST(Network, pods_with_a_selector_go_near_those_with_the_same) {
   f.create(marked("new"));
   f.run();
   EXPECT_EQ(f.nodeOf("new"), "n2");
+}
+
+TEST(Network, a_diagnosis_names_the_gang_the_layer_and_what_nodes_would_take) {
+  NetworkFixture f;
+  f.spines();
+  f.scheduler->debug().diagnosis = true;
+  f.scheduler->debug().diagnosisAtOnce = true;
+  log::setup({.program = "test"});
+  ::testing::internal::CaptureStderr();
+  f.gathered("g", 7);
+  f.members("g", 0, 7);
+  f.run(1s);
+  std::istringstream all(::testing::internal::GetCapturedStderr());
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(all, line);)
+    if (line.find("dump diagnosis") != std::string::npos) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 7u);
+  EXPECT_THAT(lines[0], AllOf(HasSubstr(R"("questionedKey":"default/g")"),
+                              HasSubstr(R"("topologyKeyToExplain":"SpineLayer")"),
+                              HasSubstr(R"("isRootCausePod":true)"),
+                              HasSubstr(R"("nodeOfferSlot":{"n1":2,"n2":2,"n3":3,"n4":3})")));
+  EXPECT_THAT(lines[6], AllOf(HasSubstr(R"("questionedKey":"default/g")"),
+                              HasSubstr(R"("isRootCausePod":false)"),
+                              HasSubstr("gets rejected due to member Pod")));
 }
 
 TEST(Network, status_names_the_places_from_the_cluster_down) {

@@ -62,6 +62,11 @@ bool Coscheduling::sameGroup(const PodInfo& a, const PodInfo& b) const {
   return other && (gang == other || Gangs::groupIdOf(*gang) == Gangs::groupIdOf(*other));
 }
 
+std::string Coscheduling::nameOf(const std::string& group) const {
+  const Gang* gang = gangs_.find(group);
+  return gang ? Gangs::groupIdOf(*gang) : group;
+}
+
 bool Coscheduling::together(const PodInfo& pod) const {
   const Gang* gang = gangs_.gangOf(pod);
   return !gang || !gangs_.free(*gang);

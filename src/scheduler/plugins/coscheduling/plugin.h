@@ -48,6 +48,7 @@ class Coscheduling final : public Plugin,
 
   std::string groupOf(const PodInfo& pod) const override;
   bool sameGroup(const PodInfo& a, const PodInfo& b) const override;
+  std::string nameOf(const std::string& group) const override;
   bool together(const PodInfo& pod) const override;
   std::vector<std::string> placedWith(const std::string& group) const override;
   Status begin(const std::string& group, std::span<const PodPtr> members) override;

@@ -162,6 +162,7 @@ void ReservationBook::podSeen(const PodPtr& pod) {
   entry->operating = true;
   std::string error;
   entry->object = std::make_shared<const api::Reservation>(reservationOf(*pod->pod, error));
+  entry->taken = !entry->object->status.currentOwners.empty();
   entry->use = &ledger_->keep(entry->uid());
   entry->available = isReservationAvailable(*entry->object);
   entry->closed = pod->pod->metadata.deletionTimestamp.has_value();

@@ -37,6 +37,7 @@ struct ReservationEntry {
   OwnersId owners = kNoOwners;
   bool available = false;  // says its phase
   bool allocateOnce = true;
+  bool taken = false;   // in operating mode: it says that somebody uses it
   bool closed = false;  // takes no new owners: unschedulable, or being deleted
   AllocatePolicy policy = AllocatePolicy::Default;
   std::int64_t order = 0;  // 0: it has none
@@ -52,7 +53,8 @@ struct ReservationEntry {
   const std::string& uid() const { return object->metadata.uid; }
   // Whether pods that match may use it now.
   bool usable() const {
-    return available && ownersError.empty() && use->counted() && !(allocateOnce && use->owners > 0);
+    return available && ownersError.empty() && use->counted() && !taken &&
+           !(allocateOnce && use->owners > 0);
   }
   // What of it no owner uses; never negative.
   std::int64_t unused(ResourceId id) const {

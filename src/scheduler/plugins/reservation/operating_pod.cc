@@ -26,6 +26,20 @@ Result<api::List<api::ReservationOwner>> ownersIn(const std::string& text) {
   return std::move(read->spec.owners);
 }
 
+Result<api::List<api::ObjectReference>> currentOwnerIn(const std::string& text) {
+  auto owner = parseJson(text);
+  if (!owner) return fail(std::move(owner.error()));
+  json::value object =
+      json::object{{"status", json::object{{"currentOwners", json::array{*std::move(owner)}}}}};
+  auto read = api::decode<api::Reservation>(object);
+  if (!read) return fail(std::move(read.error()));
+  return std::move(read->status.currentOwners);
+}
+
+std::string wrong(std::string_view key, const Error& error) {
+  return "metadata.annotations[" + std::string(key) + "]: " + error.message;
+}
+
 }  // namespace
 
 bool isOperatingPod(const api::Pod& pod) {
@@ -46,8 +60,15 @@ api::Reservation reservationOf(const api::Pod& pod, std::string& error) {
     if (auto owners = ownersIn(*text)) {
       reservation.spec.owners = *std::move(owners);
     } else {
-      error = "metadata.annotations[" + std::string(kAnnotationReservationOwners) +
-              "]: " + owners.error().message;
+      error = wrong(kAnnotationReservationOwners, owners.error());
+    }
+  }
+  const auto* user = api::findIn(pod.metadata.annotations, kAnnotationReservationCurrentOwner);
+  if (user && !user->empty()) {
+    if (auto owner = currentOwnerIn(*user)) {
+      reservation.status.currentOwners = *std::move(owner);
+    } else if (error.empty()) {
+      error = wrong(kAnnotationReservationCurrentOwner, owner.error());
     }
   }
   if (pod.spec.nodeName.empty()) return reservation;

@@ -13,6 +13,9 @@
 namespace koord::scheduler {
 
 inline constexpr std::string_view kLabelOperatingMode = "scheduling.koordinator.sh/operating-mode";
+// Who uses it already, as {"namespace", "name", "uid"}: others wait until that is gone.
+inline constexpr std::string_view kAnnotationReservationCurrentOwner =
+    "scheduling.koordinator.sh/reservation-current-owner";
 inline constexpr std::string_view kAnnotationReservationOwners =
     "scheduling.koordinator.sh/reservation-owners";
 

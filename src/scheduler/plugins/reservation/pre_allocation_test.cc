@@ -200,6 +200,19 @@ TEST(OperatingPods, are_reservations_of_their_own_requests_once_they_are_ready) 
   EXPECT_NE(reservationOf(builder.object(), error).status.phase, "Available");
 }
 
+TEST(OperatingPods, say_who_uses_them_already) {
+  auto builder = holder("idle", "3");
+  auto& annotations = builder.object().metadata.annotations;
+  annotations[kAnnotationReservationCurrentOwner] =
+      R"({"namespace":"default","name":"web-0","uid":"7"})";
+  std::string error;
+  EXPECT_EQ(reservationOf(builder.object(), error).status.currentOwners.size(), 1U);
+  EXPECT_EQ(error, "");
+  annotations[kAnnotationReservationCurrentOwner] = "[";
+  EXPECT_THAT(reservationOf(builder.object(), error).status.currentOwners, IsEmpty());
+  EXPECT_THAT(error, HasSubstr("reservation-current-owner"));
+}
+
 TEST(OperatingPods, whose_owners_cannot_be_read_have_none_and_say_why) {
   for (const char* odd : {"[{", "{}", "[1]", R"([{"labelSelector": "x"}])", ""}) {
     auto builder = holder("odd", "3");

@@ -11,10 +11,16 @@
 #include "scheduler/plugins/deviceshare/devices/demand.h"
 #include "scheduler/plugins/deviceshare/devices/inventory.h"
 #include "scheduler/plugins/deviceshare/templates.h"
+#include "scheduler/plugins/elasticquota/quota_object.h"
 #include "scheduler/plugins/loadawarescheduling/estimator.h"
 #include "scheduler/plugins/loadawarescheduling/node_settings.h"
 #include "scheduler/plugins/nodenumaresource/cpus/choice.h"
 #include "scheduler/plugins/nodenumaresource/numa_demand.h"
+#include "scheduler/plugins/reservation/operating_pod.h"
+#include "scheduler/plugins/reservation/owners.h"
+#include "scheduler/plugins/reservation/reserve_pod.h"
+#include "scheduler/plugins/reservation/wish.h"
+#include "scheduler/plugins/schedulinghint/plugin.h"
 
 namespace koord::fuzz {
 
@@ -125,6 +131,41 @@ void gangs(std::string_view input) {
   }
 }
 
+// What pods, Reservations and quotas say of who may use what.
+void reservationsAndQuotas(std::string_view input) {
+  const std::string text(input);
+  api::Pod pod;
+  for (const std::string_view key :
+       {std::string_view(model::kAnnotationReservationAffinity),
+        std::string_view(model::kAnnotationExactMatchReservation), kAnnotationReservationOwners,
+        kAnnotationReservationCurrentOwner})
+    pod.metadata.annotations[std::string(key)] = text;
+  pod.spec.nodeName = "n";
+  const ReservationWish wish = ReservationWish::of(pod);
+  check(wish.anything(), "who says something wishes something");
+  std::string error;
+  const api::Reservation stands = reservationOf(pod, error);
+  const auto owners = OwnerMatcher::compile(stands.spec.owners);
+  if (owners) (void)owners->matches(pod);
+  api::Reservation reservation = stands;
+  reservation.metadata.uid = "u";
+  reservation.metadata.labels["koordinator.sh/priority"] = text;
+  reservation.metadata.annotations = pod.metadata.annotations;
+  if (const auto made = makeReservePod(reservation))
+    check((*made)->metadata.name == "u", "a reserve pod has the name of the uid");
+
+  ResourceNames names;
+  api::ElasticQuota quota;
+  quota.metadata.name = "q";
+  quota.spec.max = {{"cpu", Quantity::of(4)}};
+  quota.spec.min = {{"cpu", Quantity::of(2)}};
+  for (const char* key : {"shared-weight", "namespaces", "total-resource"})
+    quota.metadata.annotations[std::string("quota.scheduling.koordinator.sh/") + key] = text;
+  for (const auto& [resource, weight] : readQuota(quota, names).spec.weight)
+    check(weight >= 0, "no weight is negative");
+  (void)readSchedulingHint({{"scheduling.koordinator.sh/scheduling-hint", text}});
+}
+
 void load(std::string_view input) {
   LoadAwareSchedulingArgs args;
   args.allowCustomizeEstimation = true;
@@ -149,6 +190,7 @@ void schedulerAnnotations(std::string_view input) {
   numa(input);
   devices(input);
   gangs(input);
+  reservationsAndQuotas(input);
   load(input);
 }
 

@@ -17,6 +17,7 @@ constexpr std::array kTargets{
     Target{"jmespath", jmesPath},
     Target{"jsonpatch", jsonPatch},
     Target{"koordletfiles", koordletFiles},
+    Target{"koordletmachine", koordletMachine},
     Target{"kubeconfig", kubeconfig},
     Target{"mergepatch", mergePatch},
     Target{"messages", messages},

@@ -45,6 +45,7 @@ void cpuset(std::string_view input);
 void jmesPath(std::string_view input);
 void jsonPatch(std::string_view input);
 void koordletFiles(std::string_view input);
+void koordletMachine(std::string_view input);
 void kubeconfig(std::string_view input);
 void mergePatch(std::string_view input);
 void messages(std::string_view input);

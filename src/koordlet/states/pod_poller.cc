@@ -11,9 +11,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How often to look for new directories, and the least time between two lists.
-constexpr Duration kLook = 1s;
+constexpr Duration kLook = 1s;  // how often to look for new directories
+// Kubelet is asked five times a second, ten times in a burst: limits of a new container should not wait for the
+// pause after the last one.
 constexpr Duration kBetweenRequests = 200ms;
+constexpr Duration kBurst = kBetweenRequests * 10;
 
 }  // namespace
 
@@ -48,7 +50,9 @@ void PodPoller::request() {
 }
 
 Task<void> PodPoller::syncSoon() {
-  auto pause = sleepUntil(executor_, lastSync_ + kBetweenRequests);
+  // When the bucket is full again; each request takes a part of it.
+  bucketFull_ = std::max(bucketFull_, executor_.steadyNow()) + kBetweenRequests;
+  auto pause = sleepUntil(executor_, bucketFull_ - kBurst);
   co_await pause;
   requested_ = false;
   auto syncing = sync(true);
@@ -87,7 +91,6 @@ Task<void> PodPoller::sync(bool told) {
   const auto node = states_.node();
   if (!node || syncing_) co_return;
   syncing_ = true;
-  lastSync_ = executor_.steadyNow();
   auto task = source_.list(*node);
   auto pods = co_await task;
   syncing_ = false;

@@ -44,7 +44,7 @@ class PodPoller {
   CgroupDriver listedFor_ = CgroupDriver::Cgroupfs;
   bool requested_ = false;
   bool syncing_ = false;
-  SteadyTime lastSync_{};
+  SteadyTime bucketFull_{};
   std::string lastError_ = "no list yet";
   TaskGroup tasks_;
 };

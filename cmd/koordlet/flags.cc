@@ -21,9 +21,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"enable-pod-taskids", "bool", "false"},
     {"xpu-enforce-collect-from-device-infos", "bool", "false"},
     {"collect-node-storage-info-interval", "duration", "1s"},
-    {"coldpage-collector-interval", "duration", "5s"},
-    {"enable-resctrl-collector", "bool", "false"},
-    {"resctrl-collector-interval", "duration", "10s"},
     {"metric-gc-interval-seconds", "int", "300"},
     {"metric-expire-seconds", "int", "1800"},
     {"tsdb-retention-duration", "duration", "12h0m0s"},
@@ -94,6 +91,11 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
                "how often to count cycles and instructions");
   set.duration("collect-cpi-timewindow", agent.cpiWindow, "for how long");
   set.duration("psi-collector-interval", agent.psiInterval, "how often to read pressures");
+  set.duration("coldpage-collector-interval", agent.coldPageInterval,
+               "how often to read what memory is cold (gate ColdPageCollector)");
+  set.boolean("enable-resctrl-collector", agent.resctrlMonitoring,
+              "read caches and memory bandwidth of QoS classes (gate ResctrlCollector)");
+  set.duration("resctrl-collector-interval", agent.resctrlInterval, "how often");
   set.group("Protecting");
   set.seconds("cpu-suppress-interval-seconds", agent.suppressInterval, "CPU suppress; 0 is off");
   set.seconds("reconcile-interval-seconds", agent.reconcileInterval, "CPU burst; 0 is off");

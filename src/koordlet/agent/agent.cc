@@ -101,6 +101,8 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
                   options_.pageCache}),
       psi_(host_, executor, states_, cache_, metrics_),
       cpi_(host_, executor, states_, cache_, metrics_, containersAtOnce(host_)),
+      coldPages_(host_, executor, states_, cache_),
+      resctrlMonitor_(host_, executor, metrics_, options_.resctrlInterval),
       interference_(executor, states_, cache_, metrics_, audit_),
       suppress_(host_, executor, states_, cache_, resources_, metrics_, options_.collectInterval),
       burst_(host_, executor, states_, cache_, resources_, random.fork(),
@@ -131,8 +133,7 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
   resources_.setObserver([this](std::string_view type, bool ok, Duration took) {
     metrics_.resourceUpdate(std::string(type), ok, took);
   });
-  if (eventLog_.options().enabled)
-    audit_.onAdd([this](const AuditEntry& entry) { eventLog_.add(entry); });
+  audit_.onAdd([this](const AuditEntry& entry) { eventLog_.add(entry); });
   if (options_.gates.enabled("BlkIOReconcile"))
     claims_ = std::make_unique<kube::Informer<api::PersistentVolumeClaim>>(
         api, executor, kube::WatchScope{.optional = true}, random.fork());
@@ -231,6 +232,7 @@ void Agent::start() {
   prediction_.start();
   tasks_.spawn(collectLoop());
   startPressure();
+  startMonitoring();
   if (options_.gates.enabled("BECPUSuppress") && !suppressesWithSamples())
     tasks_.spawn(every(options_.suppressInterval, [this] { suppress_.run(); }));
   if (options_.gates.enabled("CPUBurst"))
@@ -305,6 +307,13 @@ void Agent::startPressure() {
     return json::object{{"interference", std::move(suffering)}};
   });
   tasks_.spawn(every(1min, [this] { judgeInterference(); }));
+}
+
+void Agent::startMonitoring() {
+  if (options_.gates.enabled("ColdPageCollector") && coldPages_.start())
+    tasks_.spawn(every(options_.coldPageInterval, [this] { coldPages_.collect(); }));
+  if (options_.gates.enabled("ResctrlCollector") && options_.resctrlMonitoring)
+    tasks_.spawn(every(options_.resctrlInterval, [this] { resctrlMonitor_.collect(); }));
 }
 
 void Agent::judgeInterference() {

@@ -12,10 +12,12 @@
 
 #include "api/storage.h"
 #include "koordlet/agent/options.h"
+#include "koordlet/collect/cold_page_collector.h"
 #include "koordlet/collect/collector.h"
 #include "koordlet/collect/cpi_collector.h"
 #include "koordlet/collect/gpu_collector.h"
 #include "koordlet/collect/psi_collector.h"
+#include "koordlet/collect/resctrl_collector.h"
 #include "koordlet/hooks/reconciler.h"
 #include "koordlet/interference/detector.h"
 #include "koordlet/prediction/prediction.h"
@@ -65,6 +67,7 @@ class Agent {
   bool suppressesWithSamples() const;
   Task<void> cpiLoop();
   void startPressure();
+  void startMonitoring();
   void judgeInterference();
   Task<void> every(Duration interval, std::function<void()> round);
   void addStrategies();
@@ -96,6 +99,8 @@ class Agent {
   std::unique_ptr<GpuCollector> gpuCollector_;  // null without a source
   PsiCollector psi_;
   CpiCollector cpi_;
+  ColdPageCollector coldPages_;
+  ResctrlCollector resctrlMonitor_;
   InterferenceDetector interference_;
   CpuSuppress suppress_;
   CpuBurst burst_;

@@ -32,6 +32,9 @@ struct AgentOptions {
   Duration cpiInterval = std::chrono::seconds(60);
   Duration cpiWindow = std::chrono::seconds(10);
   Duration psiInterval = std::chrono::seconds(10);
+  Duration coldPageInterval = std::chrono::seconds(5);
+  bool resctrlMonitoring = false;
+  Duration resctrlInterval = std::chrono::seconds(10);
   bool reportNodeMetric = true;
   Duration topologyInterval = std::chrono::seconds(3);  // of Device; 0 = never
 

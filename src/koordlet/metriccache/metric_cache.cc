@@ -27,6 +27,7 @@ Duration MetricCache::horizonOf(Metric metric) const {
     case Metric::NodeCpu:
     case Metric::NodeMemory:
     case Metric::NodeMemoryWithPageCache:
+    case Metric::NodeMemoryWithHotPages:
     case Metric::SystemCpu:
     case Metric::SystemMemory:
     case Metric::BeCpuUsage:

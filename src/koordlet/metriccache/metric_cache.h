@@ -63,6 +63,10 @@ enum class Metric : std::uint8_t {
   ContainerMemoryFull,
   ContainerIoSome,
   ContainerIoFull,
+  // With the page cache that is in use (cold_page_collector.h).
+  NodeMemoryWithHotPages,
+  PodMemoryWithHotPages,
+  HostAppMemoryWithHotPages,
 };
 
 class MetricCache {

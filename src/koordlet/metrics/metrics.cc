@@ -91,6 +91,10 @@ struct Metrics::Impl {
   Family<Gauge>& containerPsi =
       gauge(external, "container_psi", "pressure stall information of the container");
   Family<Gauge>& podPsi = gauge(external, "pod_psi", "pressure stall information of the pod");
+  Family<Gauge>& occupancy = gauge(external, "resctrl_llc_occupancy",
+                                   "bytes of the last-level cache that the QoS class has");
+  Family<Gauge>& bandwidth = gauge(external, "resctrl_memory_bandwidth",
+                                   "bytes per second that the QoS class moves to and from memory");
   Family<Gauge>& suffering =
       gauge(external, "container_interference",
             "containers that suffer from their neighbours: how far above normal the cause is");
@@ -99,6 +103,7 @@ struct Metrics::Impl {
   Family<Gauge>& limits =
       gauge(external, "container_resource_limits", "the container limits of resources");
 
+  std::vector<Gauge*> occupancySeries, bandwidthSeries;
   std::vector<Gauge*> interferenceSeries;
   std::vector<Gauge*> cpiSeries, containerPsiSeries, podPsiSeries;
   std::vector<Gauge*> poolSeries, bePoolSeries;
@@ -301,6 +306,25 @@ void Metrics::pressure(const Subject& subject, const PressureSeries& series) {
 void Metrics::resetPressure() {
   Impl::clear(impl_->containerPsi, impl_->containerPsiSeries);
   Impl::clear(impl_->podPsi, impl_->podPsiSeries);
+}
+
+void Metrics::cacheOccupancy(const std::string& qos, const std::string& cache, double bytes) {
+  if (impl_->node.empty()) return;
+  auto& one = impl_->occupancy.Add({{"node", impl_->node}, {"cache_id", cache}, {"qos", qos}});
+  one.Set(bytes);
+  impl_->occupancySeries.push_back(&one);
+}
+void Metrics::memoryBandwidth(const std::string& qos, const std::string& cache,
+                              const std::string& type, double rate) {
+  if (impl_->node.empty()) return;
+  auto& one = impl_->bandwidth.Add(
+      {{"node", impl_->node}, {"cache_id", cache}, {"qos", qos}, {"mb_type", type}});
+  one.Set(rate);
+  impl_->bandwidthSeries.push_back(&one);
+}
+void Metrics::resetMonitoring() {
+  Impl::clear(impl_->occupancy, impl_->occupancySeries);
+  Impl::clear(impl_->bandwidth, impl_->bandwidthSeries);
 }
 
 void Metrics::cpi(const Subject& container, double cycles, double instructions) {

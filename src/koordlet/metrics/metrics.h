@@ -75,6 +75,11 @@ class Metrics {
   void interference(const Subject& container, const std::string& cause, double value,
                     double normal);
   void resetInterference();
+  // Of a class's resctrl group in one cache: bytes, and bytes per second of that type.
+  void cacheOccupancy(const std::string& qos, const std::string& cache, double bytes);
+  void memoryBandwidth(const std::string& qos, const std::string& cache, const std::string& type,
+                       double rate);
+  void resetMonitoring();
   void cpi(const Subject& container, double cycles, double instructions);
   void resetCpi();
 

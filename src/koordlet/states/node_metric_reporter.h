@@ -19,6 +19,7 @@ struct ReportPolicy {
   Duration window = std::chrono::seconds(300);  // of the averages
   std::vector<Duration> aggregateWindows;       // of the percentiles
   bool memoryWithPageCache = false;
+  bool memoryWithHotPages = false;  // where they are measured; else without page cache
 };
 // The spec over the defaults, with what is too small raised to the minimum.
 ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec);

@@ -126,7 +126,24 @@ ReportPolicy reportPolicyOf(const api::NodeMetricSpec& spec) {
         policy.aggregateWindows.push_back(std::min<Duration>(*duration, 24h));
   }
   policy.memoryWithPageCache = given.nodeMemoryCollectPolicy == "usageWithPageCache";
+  policy.memoryWithHotPages = given.nodeMemoryCollectPolicy == "usageWithHotPageCache";
   return policy;
+}
+
+// Which series of memory a policy reports.
+struct MemorySeries {
+  Metric node = Metric::NodeMemory, pod = Metric::PodMemory, application = Metric::HostAppMemory;
+};
+
+MemorySeries memorySeriesOf(const ReportPolicy& policy, const MetricCache& cache, WallTime now) {
+  if (policy.memoryWithPageCache)
+    return {Metric::NodeMemoryWithPageCache, Metric::PodMemoryWithPageCache,
+            Metric::HostAppMemoryWithPageCache};
+  if (policy.memoryWithHotPages &&
+      cache.last(Metric::NodeMemoryWithHotPages, "", now - policy.window, now))
+    return {Metric::NodeMemoryWithHotPages, Metric::PodMemoryWithHotPages,
+            Metric::HostAppMemoryWithHotPages};
+  return {};
 }
 
 void addForecast(const std::optional<ProdForecast>& forecast, api::NodeMetricStatus& status) {
@@ -141,11 +158,9 @@ void addForecast(const std::optional<ProdForecast>& forecast, api::NodeMetricSta
 std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy,
                                                       const MetricCache& cache,
                                                       const States& states, WallTime now) {
-  const bool cached = policy.memoryWithPageCache;
-  const Metric nodeMemory = cached ? Metric::NodeMemoryWithPageCache : Metric::NodeMemory;
-  const Metric podMemory = cached ? Metric::PodMemoryWithPageCache : Metric::PodMemory;
+  const MemorySeries memory = memorySeriesOf(policy, cache, now);
   const Windows windows(cache, now);
-  auto node = windows.averages(Metric::NodeCpu, nodeMemory, "", policy.window);
+  auto node = windows.averages(Metric::NodeCpu, memory.node, "", policy.window);
   if (!node) return std::nullopt;
 
   api::NodeMetricStatus status;
@@ -154,14 +169,14 @@ std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy
   info.nodeUsage = *std::move(node);
   info.nodeUsage.devices = windows.devices(states.gpus(), "", policy.window);
   info.aggregatedNodeUsages =
-      windows.aggregated(Metric::NodeCpu, nodeMemory, policy.aggregateWindows);
+      windows.aggregated(Metric::NodeCpu, memory.node, policy.aggregateWindows);
   if (auto system = windows.averages(Metric::SystemCpu, Metric::SystemMemory, "", policy.window))
     info.systemUsage = notMore(*std::move(system), info.nodeUsage);
   info.aggregatedSystemUsages =
       windows.aggregated(Metric::SystemCpu, Metric::SystemMemory, policy.aggregateWindows);
 
   for (const auto& view : states.pods()) {
-    auto usage = windows.averages(Metric::PodCpu, podMemory, view.uid(), policy.window);
+    auto usage = windows.averages(Metric::PodCpu, memory.pod, view.uid(), policy.window);
     if (!usage) continue;
     api::PodMetricInfo pod;
     pod.name = view.pod->metadata.name;
@@ -178,9 +193,8 @@ std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy
 
   if (states.slo()) {
     for (const auto& application : states.slo()->hostApplications) {
-      auto usage = windows.averages(
-          Metric::HostAppCpu, cached ? Metric::HostAppMemoryWithPageCache : Metric::HostAppMemory,
-          application.name, policy.window);
+      auto usage =
+          windows.averages(Metric::HostAppCpu, memory.application, application.name, policy.window);
       if (!usage) continue;
       status.hostApplicationMetric.push_back(
           {application.name, *std::move(usage), application.priority, application.qos});

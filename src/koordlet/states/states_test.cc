@@ -208,6 +208,23 @@ TEST(NodeMetricStatus, GpusAreReportedOfTheNodeAndOfPodsThatUseThem) {
       "30");
 }
 
+TEST(NodeMetricStatus, HotPagesCountWhereTheyAreMeasuredAndElseNoPageCache) {
+  const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
+  MetricCache cache(1s, {});
+  cache.append(Metric::NodeCpu, "", now, 1);
+  cache.append(Metric::NodeMemory, "", now, 1000);
+  const auto policy = reportPolicyOf(*api::decodeText<api::NodeMetricSpec>(
+      R"({"metricCollectPolicy":{"nodeMemoryCollectPolicy":"usageWithHotPageCache"}})"));
+  const auto reported = [&] {
+    return nodeMetricStatus(policy, cache, States(), now)
+        ->nodeMetric->nodeUsage.resources.at("memory")
+        .value();
+  };
+  EXPECT_EQ(reported(), 1000);
+  cache.append(Metric::NodeMemoryWithHotPages, "", now, 1700);
+  EXPECT_EQ(reported(), 1700);
+}
+
 TEST(NodeMetricStatus, TheSystemNeverUsesMoreThanTheNode) {
   const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
   MetricCache cache(1s, {});

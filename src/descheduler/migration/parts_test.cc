@@ -257,9 +257,10 @@ TEST(ReservationTemplate, matches_pods_of_a_deployment_over_a_rollout) {
   labels.matchLabels["app"] = "web";
   const auto made = reservation(R"({"metadata": {"uid": "u1"}})", kPod, true, labels);
   ASSERT_TRUE(made) << made.error().message;
-  EXPECT_EQ(toJson(made->at("spec").at("owners")),
-            R"([{"controller":{"apiVersion":"apps/v1","kind":"ReplicaSet","namespace":"default",)"
-            R"("controller":true},"labelSelector":{"matchLabels":{"app":"web"}}}])");
+  EXPECT_EQ(
+      toJson(made->at("spec").at("owners")),
+      R"([{"controller":{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"","uid":"",)"
+      R"("controller":true,"namespace":"default"},"labelSelector":{"matchLabels":{"app":"web"}}}])");
   // Volumes that are claims belong to the old pod as long as it is there.
   EXPECT_EQ(made->at("spec").at("template").at("spec").at("volumes").get_array().size(), 1u);
 }

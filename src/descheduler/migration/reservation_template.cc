@@ -48,8 +48,10 @@ json::array ownersOf(const json::value& pod, const std::optional<api::LabelSelec
     json::object reference = owner.get_object();
     reference["namespace"] = json::string(textAt(pod, "metadata", "namespace"));
     if (!labels) return {json::object{{"controller", std::move(reference)}}};
-    // Any ReplicaSet of the namespace whose pods have the labels of the Deployment.
-    for (const char* field : {"name", "uid", "blockOwnerDeletion"}) reference.erase(field);
+    // Any ReplicaSet of the namespace whose pods have the labels of the Deployment. The definition wants
+    // both fields to be there; empty, they match all.
+    reference["name"] = reference["uid"] = "";
+    reference.erase("blockOwnerDeletion");
     return {json::object{{"controller", std::move(reference)},
                          {"labelSelector", api::encode(*labels)}}};
   }

@@ -69,7 +69,13 @@ Task<void> Descheduler::run() {
     metrics_.cycleRan(executor_.steadyNow() - begun, done.has_value());
     // What is wrong is told once, not with every cycle.
     const std::string problem = done ? "" : done.error().message;
-    if (problem != problem_ && !done) log::error("Error descheduling pods: {}", problem);
+    if (problem != problem_ && !done) {
+      // A cluster that is too small is not broken.
+      if (done.error().code == ErrorCode::Invalid)
+        log::info("nothing is descheduled: {}", problem);
+      else
+        log::error("Error descheduling pods: {}", problem);
+    }
     problem_ = problem;
     if (interval == Duration::zero()) co_return;
     auto pause = sleepUntil(executor_, begun + interval);

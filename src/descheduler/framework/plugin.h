@@ -18,6 +18,7 @@
 //     ...
 //   };
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,6 +62,9 @@ struct EvictOptions {
   json::value deleteOptions;
   // Look, and write nothing: say what would be done.
   bool dryRun = false;
+  // Why the pod would be no better off on the node than where it is; "" = it would be. Null: any other
+  // place will do. Called while the eviction is being decided, and not later.
+  std::function<std::string(const Pod& pod, const std::string& node)> noBetter;
 };
 
 // What became of an eviction that was carried out, or begun.

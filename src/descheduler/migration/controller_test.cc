@@ -353,6 +353,7 @@ struct MigrationWorld {
                               R"({{"namespace":"default","name":"{}"}}}})",
                               podName));
   }
+  std::function<std::string(const Pod&, const std::string&)> noBetter;
   // The evict plugin: the job's name, or why not.
   std::string evict(const std::string& podName, const std::string& plugin = "LowNodeLoad") {
     std::optional<Result<Evicted>> out;
@@ -360,6 +361,7 @@ struct MigrationWorld {
     EvictOptions options;
     options.plugin = plugin;
     options.reason = "the node is hot";
+    options.noBetter = noBetter;
     group.spawn(keep(process->controller->evict(podOf(podName), std::move(options)), &out));
     EXPECT_TRUE(loop.advanceUntil([&] { return out.has_value(); }, 10s));
     if (!out) return "no answer";
@@ -828,6 +830,24 @@ TEST(MigrationController, evicts_nobody_who_would_find_no_better_place) {
   EXPECT_EQ(w.evict("web-0"),
             "pod web-0 would find no better place: 0/3 nodes are available: 3 Insufficient cpu.");
   EXPECT_TRUE(w.jobs().empty());
+}
+
+TEST(MigrationController, a_place_that_is_no_better_is_left_out_and_the_next_one_asked_for) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  std::vector<std::string> judged;
+  w.noBetter = [&](const Pod&, const std::string& node) {
+    judged.push_back(node);
+    return std::string(node == "n2" ? "n2 is as loaded" : "");
+  };
+  const std::string name = w.evict("web-0");
+  EXPECT_THAT(judged, ElementsAre("n2", "n3"));
+  EXPECT_EQ(annotationOf(w.job(name), kAnnotationPlannedNode), "n3");
+  EXPECT_EQ(annotationOf(w.job(name), kAnnotationAvoidNodes), "n2");
+  w.noBetter = [](const Pod&, const std::string& node) { return node + " is as loaded"; };
+  EXPECT_THAT(w.evict("web-1"), HasSubstr("pod web-1 would find no better place: n3 is as loaded"));
+  EXPECT_EQ(w.jobs().size(), 1u);
 }
 
 TEST(MigrationController, by_itself_sees_whether_another_node_would_do) {

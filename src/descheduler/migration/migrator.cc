@@ -17,6 +17,7 @@ namespace {
 
 // Of moves that are decided, how many are told to the scheduler with the next question.
 constexpr std::size_t kMovesTold = 200;
+constexpr int kMostPlaces = 4;  // that are looked at for a pod
 // A cycle takes less, and the next one begins anew.
 constexpr Duration kDryRunLasts = std::chrono::seconds(5);
 
@@ -130,16 +131,13 @@ void Migrator::rememberDryRun(const Plan& plan) {
   }
 }
 
-// "" = there is a place for each; else why not.
-Task<std::string> Migrator::findPlaces(Plan* plan) {
-  plan->landing.assign(plan->pods.size(), "");
+// Moves that are decided, and after them those of the plan.
+Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
   std::vector<LandingMove> moves = movesUnderWay();
   const SteadyTime now = handle_.executor().steadyNow();
   std::erase_if(dryMoves_, [&](const auto& entry) { return now - entry.second.at > kDryRunLasts; });
   for (const auto& [uid, dry] : dryMoves_)
     if (moves.size() < kMovesTold) moves.push_back(dry.move);
-  const std::size_t before = moves.size();
-  const std::string group = plan->pods.size() > 1 ? "this" : "";
   for (std::size_t i = 0; i < plan->pods.size(); ++i) {
     const Pod& pod = *plan->pods[i];
     // What the watch keeps of pods leaves out what a scheduler looks at (ports of the host).
@@ -147,35 +145,69 @@ Task<std::string> Migrator::findPlaces(Plan* plan) {
     auto reading = kube::getObject(handle_.api(), api::Pod::kType, key);
     auto whole = co_await reading;
     if (!whole || textAt(*whole, "metadata", "uid") != pod.metadata.uid)
-      co_return fmt::format("pod {} is not there any more", key.toString());
+      co_return fail(ErrorCode::NotFound,
+                     fmt::format("pod {} is not there any more", key.toString()));
     LandingMove& move = moves.emplace_back();
     move.pod = plan->pods[i];
     move.whole = std::make_shared<const json::value>(*std::move(whole));
     move.stays = holdsPlaces();
     if (holdsPlaces()) move.avoid = plan->avoid[i];
-    move.group = group;
+    move.group = plan->pods.size() > 1 ? "this" : "";
   }
-  auto asking = landing_.ask(std::move(moves));
-  const auto places = co_await asking;
-  if (!places) {
-    if (!args_.nodeFit) co_return std::string();
-    for (const PodPtr& pod : plan->pods)
-      if (!fitsElsewhere(*pod))
-        co_return fmt::format("no other node takes pod {} (nodeFit)", pod->metadata.name);
-    co_return std::string();
-  }
-  plan->plannedBy = "koord-scheduler";
-  for (std::size_t i = 0; i < plan->pods.size(); ++i) {
-    const LandingPlace& place = (*places)[before + i];
+  co_return moves;
+}
+
+// "" = there is a place for each; else why not. `worse`: what is wrong with the place before, which was left out.
+std::string Migrator::takePlaces(std::span<const LandingPlace> places, const std::string& worse,
+                                 Plan& plan) {
+  for (std::size_t i = 0; i < plan.pods.size(); ++i) {
+    const std::string& name = plan.pods[i]->metadata.name;
+    const LandingPlace& place = places[i];
     if (place.node.empty())
-      co_return fmt::format("pod {} would find no better place: {}", plan->pods[i]->metadata.name,
-                            place.why);
-    if (plan->avoid[i].contains(place.node))
-      co_return fmt::format("pod {} would come back to node {}, which it or its workload leaves",
-                            plan->pods[i]->metadata.name, place.node);
-    plan->landing[i] = place.node;
+      return fmt::format("pod {} would find no better place: {}", name,
+                         worse.empty() ? place.why : worse);
+    if (plan.avoid[i].contains(place.node))
+      return fmt::format("pod {} would come back to node {}, which it or its workload leaves", name,
+                         place.node);
+    plan.landing[i] = place.node;
   }
-  co_return std::string();
+  return "";
+}
+
+// "" = there is a place for each; else why not.
+Task<std::string> Migrator::findPlaces(Plan* plan, const EvictOptions* options) {
+  plan->landing.assign(plan->pods.size(), "");
+  auto describing = movesWith(plan);
+  Result<std::vector<LandingMove>> moves = co_await describing;
+  if (!moves) co_return moves.error().message;
+  const std::size_t before = moves->size() - plan->pods.size();
+  // A place that is no better than the one before is left out, and the next best asked for.
+  std::string worse;
+  for (int tries = 0; tries < kMostPlaces; ++tries) {
+    std::vector<LandingMove> asked = *moves;
+    auto asking = landing_.ask(std::move(asked));
+    const auto places = co_await asking;
+    if (!places) co_return nowhereElse(*plan);
+    plan->plannedBy = "koord-scheduler";
+    std::string why = takePlaces(std::span(*places).subspan(before), worse, *plan);
+    if (!why.empty()) co_return why;
+    const std::string& landing = plan->landing.front();
+    worse = options->noBetter ? options->noBetter(*plan->pods.front(), landing) : "";
+    if (worse.empty()) co_return std::string();
+    if (!holdsPlaces()) break;  // nothing would keep it off that place
+    plan->avoid.front().insert(landing);
+    (*moves)[before].avoid.insert(landing);
+  }
+  co_return fmt::format("pod {} would find no better place: {}", plan->pods.front()->metadata.name,
+                        worse);
+}
+
+std::string Migrator::nowhereElse(const Plan& plan) const {
+  if (!args_.nodeFit) return "";
+  for (const PodPtr& pod : plan.pods)
+    if (!fitsElsewhere(*pod))
+      return fmt::format("no other node takes pod {} (nodeFit)", pod->metadata.name);
+  return "";
 }
 
 std::string Migrator::newName() const {
@@ -257,7 +289,7 @@ Task<Result<Evicted>> Migrator::evict(PodPtr pod, EvictOptions options) {
                                    each->metadata.name, node));
     }
   }
-  auto finding = findPlaces(&plan);
+  auto finding = findPlaces(&plan, &options);
   why = co_await finding;
   if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
   Evicted done{.node = plan.landing.front()};

@@ -4,6 +4,8 @@
 // move, nothing that is known must forbid it now, and there must be a place for each of them that is not the one they
 // leave, nor one that pods of their workload left lately. Otherwise nothing is made, and the answer says why.
 
+#include <span>
+
 #include "descheduler/framework/plugin.h"
 #include "descheduler/migration/budgets.h"
 #include "descheduler/migration/gangs.h"
@@ -33,7 +35,12 @@ class Migrator {
   };
 
   Task<std::string> refusal(PodPtr pod, std::vector<PodPtr> pods);
-  Task<std::string> findPlaces(Plan* plan);
+  Task<Result<std::vector<LandingMove>>> movesWith(const Plan* plan);
+  static std::string takePlaces(std::span<const LandingPlace> places, const std::string& worse,
+                                Plan& plan);
+  Task<std::string> findPlaces(Plan* plan, const EvictOptions* options);
+  // As far as can be seen from here.
+  std::string nowhereElse(const Plan& plan) const;
   Task<Result<std::string>> makeJobs(Plan plan, EvictOptions options);
   json::object jobFor(const Plan& plan, std::size_t i, const EvictOptions& options,
                       const std::string& group) const;

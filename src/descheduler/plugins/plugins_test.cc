@@ -31,19 +31,44 @@ struct PodSpecText {
   std::string image = "web:1";
 };
 
+// An evict plugin that evicts nobody, and writes down which nodes would be no better for the pod.
+class Judge final : public Plugin, public EvictPlugin {
+ public:
+  using Judgement = std::map<std::string, std::string>;
+  explicit Judge(Judgement& said) : said_(said) {}
+  static PluginKind kind(Judgement& said) {
+    return {.prepare =
+                [&said](Fields&) {
+                  return PreparedPlugin{{}, [&said](Handle&) -> std::shared_ptr<Plugin> {
+                                          return std::make_shared<Judge>(said);
+                                        }};
+                },
+            .evict = true};
+  }
+  std::string_view name() const override { return "Judge"; }
+  Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options) override {
+    for (auto& [node, words] : said_) words = options.noBetter(*pod, node);
+    co_return fail(ErrorCode::Forbidden, "nobody is evicted");
+  }
+
+ private:
+  Judgement& said_;
+};
+
 class Cluster {
  public:
   // plugins: "balance: {enabled: [...]}", args: the list pluginConfig.
   explicit Cluster(const std::string& plugins, const std::string& args = "[]",
-                   const std::string& top = "")
+                   const std::string& top = "", const std::string& evictor = "DefaultEvictor")
       : cluster_(loop_) {
+    registry_.emplace("Judge", Judge::kind(judged));
     cluster_.install(KOORD_DEPLOY "/crds/slo.koordinator.sh_nodemetrics.yaml");
     const std::string text = fmt::format(
         "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\n{}\nprofiles:\n"
         "- name: test\n  plugins:\n    evict: {{disabled: [{{name: '*'}}], enabled: [{{name: "
-        "DefaultEvictor}}]}}\n    filter: {{disabled: [{{name: '*'}}], enabled: [{{name: "
+        "{}}}]}}\n    filter: {{disabled: [{{name: '*'}}], enabled: [{{name: "
         "DefaultEvictor}}]}}\n    {}\n  pluginConfig: {}\n",
-        top, plugins, args);
+        top, evictor, plugins, args);
     auto prepared = prepare(readConfiguration(text, errors), registry_, errors);
     if (!errors.empty()) return;
     descheduler_.emplace(cluster_, loop_, Random(1), Descheduler::Options{std::move(prepared)},
@@ -119,6 +144,7 @@ class Cluster {
   Descheduler& descheduler() { return *descheduler_; }
   std::vector<std::string> errors;
   Result<> result;
+  Judge::Judgement judged;  // by node, where the evictor is Judge
 
  private:
   Task<void> run(std::optional<Result<>>* out) {
@@ -518,6 +544,22 @@ TEST(LowNodeLoadTest, noTargetBecomesHot) {
   cluster.usage("a", {{"huge", 3500}});
   cluster.usage("b", {});
   EXPECT_THAT(cluster.cycle(4), IsEmpty()) << "it would be hot there, too";
+}
+
+TEST(LowNodeLoadTest, aPlaceIsBetterOnlyWhereTheLoadIsLessWithThePodThanItIsHereWithIt) {
+  Cluster cluster(kLoad, loadArgs(), "", "Judge");
+  for (const char* name : {"a", "free", "busy", "nearly", "unknown"}) cluster.node(name);
+  cluster.pod("mover");
+  cluster.usage("a", {{"mover", 900}}, 1500);  // 2400 of 4000, 2000 is high
+  cluster.usage("free", {});
+  cluster.usage("busy", {}, 1900);
+  cluster.usage("nearly", {}, 1200);  // over with the mover
+  for (const char* name : {"free", "busy", "nearly", "unknown", "nobody"}) cluster.judged[name];
+  EXPECT_THAT(cluster.cycle(2), IsEmpty());
+  EXPECT_EQ(cluster.judged["free"], "");
+  EXPECT_THAT(cluster.judged["busy"], HasSubstr("node busy would be over: node cpu usage(70.00%)"));
+  EXPECT_THAT(cluster.judged["nearly"], HasSubstr("would be over: node cpu usage(52.50%)"));
+  EXPECT_EQ(cluster.judged["unknown"] + cluster.judged["nobody"], "");
 }
 
 TEST(ScaleDownBinPackTest, ranksPodsAndTakesBackWhatItWrote) {

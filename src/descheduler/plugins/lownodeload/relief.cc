@@ -1,5 +1,7 @@
 #include "descheduler/plugins/lownodeload/relief.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/log.h"
@@ -135,7 +137,7 @@ Task<void> Relief::relieveNode(Phase& phase, NodeLoad& source) {
       std::erase_if(candidates, [&](const Candidate& candidate) {
         return candidate.entry == move.candidate.entry;
       });
-      auto task = carryOut(phase, source, move.candidate);
+      auto task = carryOut(phase, source, move);
       const bool evicted = co_await task;
       if (evicted) continue;
       send(move.target, move.candidate, -1);
@@ -146,12 +148,36 @@ Task<void> Relief::relieveNode(Phase& phase, NodeLoad& source) {
   if (!isOver(source, phase.scope)) options_.cured(source, phase.scope);
 }
 
-Task<bool> Relief::carryOut(Phase& phase, NodeLoad& source, const Candidate& candidate) {
+// The scheduler, which says where the pod would land, looks at more than loads, and may choose a node that is as
+// loaded as this one.
+std::string Relief::noBetter(const Phase& phase, const NodeLoad& source, const Move& move,
+                             const std::string& node) {
+  const auto found = std::ranges::find(pool_.nodes(), node, &NodeLoad::name);
+  if (found == pool_.nodes().end() || !found->known()) return "";
+  NodeLoad there = *found;
+  // Where the plan has it, it counts already.
+  if (move.target == kNowhere || targets_[move.target].load != &*found)
+    takeFrom(there, move.candidate, 1);
+  for (const Scope scope : {phase.scope, Scope::All})
+    if (isOver(there, scope))
+      return fmt::format("with it, node {} would be over: {}", node, pool_.excess(there, scope));
+  const std::int64_t here = pool_.score(source), then = pool_.score(there);
+  if (then < here) return "";
+  return fmt::format("with it, node {} would be loaded to {:.1f} %, and {} is to {:.1f} %", node,
+                     static_cast<double>(then) / 10, source.name(), static_cast<double>(here) / 10);
+}
+
+Task<bool> Relief::carryOut(Phase& phase, NodeLoad& source, const Move& move) {
+  const Candidate& candidate = move.candidate;
   const PodPtr pod = candidate.entry->pod;
   if (!evictor_.filter(*pod)) co_return false;
   EvictOptions options;
   options.reason = "node is overutilized, " + pool_.excess(source, phase.scope);
   options.dryRun = options_.dryRun;
+  if (options_.rules == LoadRules::Ours)
+    options.noBetter = [&](const Pod&, const std::string& node) {
+      return noBetter(phase, source, move, node);
+    };
   auto task = evictor_.evict(pod, std::move(options));
   const bool evicted = co_await task;
   if (evicted && !options_.dryRun) options_.moved(*pod);

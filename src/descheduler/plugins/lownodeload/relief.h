@@ -67,7 +67,10 @@ class Relief {
 
   Task<void> relieve(Phase& phase, std::vector<NodeLoad*> sources);
   Task<void> relieveNode(Phase& phase, NodeLoad& source);
-  Task<bool> carryOut(Phase& phase, NodeLoad& source, const Candidate& candidate);
+  Task<bool> carryOut(Phase& phase, NodeLoad& source, const Move& move);
+  // Why the pod would be no better off there, by what the nodes use; "" = it would, or nobody knows.
+  std::string noBetter(const Phase& phase, const NodeLoad& source, const Move& move,
+                       const std::string& node);
   void addTargets(Phase& phase, LoadClass loadClass);
   Amounts headroom(LoadClass loadClass, Scope scope);
   void measureLeft(Phase& phase);

@@ -33,7 +33,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"tsdb-max-block-duration", "duration", "10m0s"},
     {"tsdb-head-chunks-write-buffer-size", "int", "1048576"},
     {"qos-extension-plugins", "map", ""},
-    {"runtime-hooks-nri-backoff-steps", "int", "2147483647"},
 };
 
 // Flags as they are written.
@@ -160,6 +159,9 @@ void addRuntimeHooks(flags::FlagSet& set, RuntimeHookOptions& hooks, RawHooks& r
   set.duration("runtime-hooks-nri-backoff-duration", nri.backoff, "pause between tries to connect");
   set.duration("runtime-hooks-nri-backoff-cap", nri.backoffCap, "the longest such pause");
   set.real("runtime-hooks-nri-backoff-factor", nri.backoffFactor, "how fast the pause grows");
+  set.integer("runtime-hooks-nri-backoff-steps", nri.backoffSteps,
+              "how many tries in a row may fail before it is left")
+      .within(1, 2'147'483'647);
 }
 
 void addPrediction(flags::FlagSet& set, PredictionOptions& options) {

@@ -74,6 +74,14 @@ InterferenceRelief::Features reliefFeatures(const FeatureGates& gates) {
   return {gates.enabled("InterferenceCPUSuppress"), gates.enabled("InterferenceEvict")};
 }
 
+RuntimeHookOptions observed(RuntimeHookOptions options, Metrics& metrics) {
+  options.runner.observe = [&metrics](const std::string& hook, std::string_view stage, bool ok,
+                                      Duration took) {
+    metrics.runtimeHook(hook, stage, ok, took);
+  };
+  return options;
+}
+
 // Counting takes two descriptors a CPU; half of what the process may open is enough for it.
 std::size_t containersAtOnce(const Host& host) {
   const std::size_t cpus = host.topology ? std::max<std::size_t>(host.topology->count(), 1) : 1;
@@ -113,7 +121,8 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
                    options_.collectInterval, options_.memoryEvictCoolDown),
       relief_(executor, states_, cache_, evictor_, reliefFeatures(options_.gates)),
       reconciler_(executor, states_, resources_, options_.hookReconcileInterval),
-      runtimeHooks_(executor, host_, states_, reconciler_, resources_, options_.runtimeHooks),
+      runtimeHooks_(executor, host_, states_, reconciler_, resources_,
+                    observed(options_.runtimeHooks, metrics_)),
       informers_(api, executor, options_.nodeName, states_, metrics_, random.fork()),
       poller_(executor, host_, states_, *sources_.pods, options_.kubeletSyncInterval),
       prediction_(executor, states_, cache_, metrics_, options_.prediction),
@@ -130,17 +139,22 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
   if (sources_.gpus)
     gpuCollector_ =
         std::make_unique<GpuCollector>(host_.dirs, executor, states_, cache_, *sources_.gpus);
-  resources_.setObserver([this](std::string_view type, bool ok, Duration took) {
-    metrics_.resourceUpdate(std::string(type), ok, took);
-  });
-  audit_.onAdd([this](const AuditEntry& entry) { eventLog_.add(entry); });
   if (options_.gates.enabled("BlkIOReconcile"))
     claims_ = std::make_unique<kube::Informer<api::PersistentVolumeClaim>>(
         api, executor, kube::WatchScope{.optional = true}, random.fork());
-  resources_.onFight(
-      [this](std::string_view file, std::string_view) { metrics_.fight(std::string(file)); });
+  observe();
   addStrategies();
   addHooks();
+}
+
+// What is written and why goes into metrics and the log of events.
+void Agent::observe() {
+  resources_.setObserver([this](std::string_view type, bool ok, Duration took) {
+    metrics_.resourceUpdate(std::string(type), ok, took);
+  });
+  resources_.onFight(
+      [this](std::string_view file, std::string_view) { metrics_.fight(std::string(file)); });
+  audit_.onAdd([this](const AuditEntry& entry) { eventLog_.add(entry); });
 }
 
 void Agent::addStrategies() {
@@ -165,7 +179,7 @@ void Agent::addStrategies() {
 // In the order of their names, as they are run.
 void Agent::addHooks() {
   const auto add = [&](const char* gate, auto make) {
-    if (options_.gates.enabled(gate)) reconciler_.add(make());
+    if (options_.gates.enabled(gate)) reconciler_.add(gate, make());
   };
   add("BatchResource", [] { return std::make_unique<BatchResourceHook>(); });
   add("CPUNormalization", [] { return std::make_unique<CpuNormalizationHook>(); });

@@ -70,6 +70,7 @@ class Agent {
   void startMonitoring();
   void judgeInterference();
   Task<void> every(Duration interval, std::function<void()> round);
+  void observe();
   void addStrategies();
   void addHooks();
   void collectGarbage();

@@ -36,7 +36,7 @@ bool Reconciler::reconcile() {
   if (!states_.podsSynced()) return true;
   prepared_ = true;
   int failed = 0;
-  for (const auto& hook : hooks_) {
+  for (const auto& [name, hook] : hooks_) {
     HookUpdates updates;
     hook->prepare(states_, updates);
     for (const auto& pod : states_.pods())
@@ -52,15 +52,12 @@ bool Reconciler::reconcile() {
   return failed == 0;
 }
 
-HookUpdates Reconciler::wantedOf(const PodView& pod) {
-  HookUpdates updates;
-  for (const auto& hook : hooks_) {
-    HookUpdates ofTheNode;  // the next round's
-    if (!prepared_) hook->prepare(states_, ofTheNode);
-    hook->wanted(pod, updates);
-  }
+const std::vector<Reconciler::Named>& Reconciler::prepared() {
+  HookUpdates ofTheNode;  // the next round's
+  if (!prepared_)
+    for (const auto& [name, hook] : hooks_) hook->prepare(states_, ofTheNode);
   prepared_ = true;
-  return updates;
+  return hooks_;
 }
 
 Task<void> Reconciler::loop() {

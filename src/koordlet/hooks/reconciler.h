@@ -4,6 +4,7 @@
 // interval, which repairs what somebody else changed.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/task.h"
@@ -15,17 +16,22 @@ class Reconciler {
  public:
   Reconciler(Executor& executor, States& states, ResourceExecutor& resources, Duration interval);
 
-  void add(std::unique_ptr<Hook> hook) { hooks_.push_back(std::move(hook)); }
+  struct Named {
+    std::string name;  // "BatchResource"
+    std::unique_ptr<Hook> hook;
+  };
+  void add(std::string name, std::unique_ptr<Hook> hook) {
+    hooks_.push_back({std::move(name), std::move(hook)});
+  }
   void start();
   // A change of the states, or of what is in the kernel: one pass soon, however many come together.
   void request();
   // One pass over all pods; false when the kernel refused a value.
   bool reconcile();
 
-  // What the hooks want for a pod that the runtime is about to make, by what they saw of the node in
-  // the last round.
-  HookUpdates wantedOf(const PodView& pod);
-  const std::vector<std::unique_ptr<Hook>>& hooks() const { return hooks_; }
+  // All hooks, which have seen the node, in the last round or now: for a pod that the runtime is about
+  // to make.
+  const std::vector<Named>& prepared();
 
  private:
   Task<void> loop();
@@ -34,7 +40,7 @@ class Reconciler {
   States& states_;
   ResourceExecutor& resources_;
   Duration interval_;
-  std::vector<std::unique_ptr<Hook>> hooks_;
+  std::vector<Named> hooks_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   bool requested_ = false;
   bool prepared_ = false;  // the hooks have seen the node

@@ -54,6 +54,9 @@ struct Metrics::Impl {
       gauge(internal, "be_suppress_be_used_cpu_cores", "Number of cpu cores used by BE pods");
   Family<Histogram>& updates = histogram(internal, "resource_update_duration_milliseconds",
                                          "time duration of resource executor updates");
+  Family<Histogram>& runtimeHooks =
+      histogram(internal, "runtime_hook_invoked_duration_milliseconds",
+                "time duration of invocations of runtime hook plugins");
   Family<Histogram>& kubelet = histogram(internal, "kubelet_request_duration_seconds",
                                          "kubelet request duration in seconds");
   Family<Gauge>& hostApps =
@@ -191,6 +194,17 @@ void Metrics::nodeCpuInfo(bool ok) {
 void Metrics::resourceUpdate(const std::string& type, bool ok, Duration took) {
   impl_->updates
       .Add({{"type", type}, {"status", ok ? "success" : "failed"}},
+           net::exponentialBuckets(0.01, 4, 8))
+      .Observe(net::inMilliseconds(took));
+}
+
+void Metrics::runtimeHook(const std::string& hook, std::string_view stage, bool ok, Duration took) {
+  if (impl_->node.empty()) return;
+  impl_->runtimeHooks
+      .Add({{"node", impl_->node},
+            {"hook", hook},
+            {"stage", std::string(stage)},
+            {"status", ok ? "success" : "failed"}},
            net::exponentialBuckets(0.01, 4, 8))
       .Observe(net::inMilliseconds(took));
 }

@@ -36,6 +36,8 @@ class Metrics {
   void podEvictionFailed(const std::string& reason);
   void nodeCpuInfo(bool ok);
   void resourceUpdate(const std::string& type, bool ok, Duration took);
+  // A hook that was called as the runtime was about to make or change something.
+  void runtimeHook(const std::string& hook, std::string_view stage, bool ok, Duration took);
   void kubeletRequest(const std::string& path, int code, Duration took);
   void hostApplication(const std::string& name, const std::string& resource,
                        const std::string& priorityClass, const std::string& qos, double value);

@@ -54,9 +54,10 @@ std::string cgroupDirOf(const std::string& cgroupParent) {
   }
 }
 
-HookRunner::HookRunner(const Host& host, const States& states, Reconciler& reconciler,
-                       ResourceExecutor& resources, Options options)
-    : host_(host),
+HookRunner::HookRunner(Executor& executor, const Host& host, const States& states,
+                       Reconciler& reconciler, ResourceExecutor& resources, Options options)
+    : executor_(executor),
+      host_(host),
       states_(states),
       reconciler_(reconciler),
       resources_(resources),
@@ -103,27 +104,46 @@ Result<> HookRunner::outcome(Result<> result, const PodView& view) const {
   return options_.failOnError ? result : Result<>{};
 }
 
+Result<HookUpdates> HookRunner::atStage(std::string_view stage, const PodView& view,
+                                        const std::function<Result<>(Hook&)>& act) {
+  HookUpdates updates;
+  for (const auto& [name, hook] : reconciler_.prepared()) {
+    const SteadyTime start = executor_.steadyNow();
+    hook->wanted(view, updates);
+    auto acted = act(*hook);
+    if (options_.observe)
+      options_.observe(name, stage, acted.has_value(), executor_.steadyNow() - start);
+    if (auto done = outcome(std::move(acted), view); !done) return fail(std::move(done.error()));
+  }
+  return updates;
+}
+
 Result<> HookRunner::runPod(const HookedPod& pod) {
   const PodView view = viewOf(pod);
   if (view.dir.empty()) return {};
-  HookUpdates updates = reconciler_.wantedOf(view);
+  auto updates =
+      atStage("PreRunPodSandbox", view, [&](Hook& hook) { return hook.podStarting(view); });
+  if (!updates) return fail(std::move(updates.error()));
   // Other directories (of QoS classes, of other pods) are the reconciler's.
-  std::erase_if(updates.pods, [&](const CgroupUpdate& update) { return update.dir != view.dir; });
-  const std::vector<CgroupUpdate> levels[] = {std::move(updates.pods)};
+  std::erase_if(updates->pods, [&](const CgroupUpdate& update) { return update.dir != view.dir; });
+  const std::vector<CgroupUpdate> levels[] = {std::move(updates->pods)};
   resources_.updateLeveled(levels);
-  for (const auto& hook : reconciler_.hooks())
-    if (auto done = outcome(hook->podStarting(view), view); !done) return done;
   return {};
 }
 
 void HookRunner::podRemoved(const HookedPod& pod) {
   const PodView view = viewOf(pod);
-  for (const auto& hook : reconciler_.hooks()) hook->podRemoved(view);
+  for (const auto& [name, hook] : reconciler_.prepared()) {
+    const SteadyTime start = executor_.steadyNow();
+    hook->podRemoved(view);
+    if (options_.observe)
+      options_.observe(name, "PreRemoveRunPodSandbox", true, executor_.steadyNow() - start);
+  }
 }
 
-ContainerValues HookRunner::valuesOf(const PodView& view) {
+ContainerValues HookRunner::valuesOf(const PodView& view, const HookUpdates& updates) {
   ContainerValues values;
-  for (const auto& update : reconciler_.wantedOf(view).containers)
+  for (const auto& update : updates.containers)
     if (update.dir == view.containers.front().dir) take(update, values);
   return values;
 }
@@ -132,11 +152,13 @@ Result<ContainerValues> HookRunner::createContainer(const HookedPod& pod,
                                                     const HookedContainer& container) {
   PodView view = viewOf(pod);
   addContainer(view, pod, container);
-  ContainerValues values = valuesOf(view);
-  for (const auto& hook : reconciler_.hooks())
-    if (auto done = outcome(hook->starting(view, view.containers.front(), values.start), view);
-        !done)
-      return fail(std::move(done.error()));
+  ContainerStart start;
+  auto updates = atStage("PreCreateContainer", view, [&](Hook& hook) {
+    return hook.starting(view, view.containers.front(), start);
+  });
+  if (!updates) return fail(std::move(updates.error()));
+  ContainerValues values = valuesOf(view, *updates);
+  values.start = std::move(start);
   return values;
 }
 
@@ -144,7 +166,9 @@ Result<ContainerValues> HookRunner::updateContainer(const HookedPod& pod,
                                                     const HookedContainer& container) {
   PodView view = viewOf(pod);
   addContainer(view, pod, container);
-  return valuesOf(view);
+  auto updates = atStage("PreUpdateContainerResources", view, [](Hook&) { return Result<>(); });
+  if (!updates) return fail(std::move(updates.error()));
+  return valuesOf(view, *updates);
 }
 
 }  // namespace koord::koordlet

@@ -7,6 +7,7 @@
 //
 // On koordlet's thread. Both ways to the runtime use it: hook_service.h and nri/.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,9 +45,11 @@ class HookRunner {
   struct Options {
     std::string runtimeType = "containerd";
     bool failOnError = false;  // errors of hooks reach the runtime
+    // Told of each hook that was called: its name, the stage, whether it went well, how long it took.
+    std::function<void(const std::string&, std::string_view, bool, Duration)> observe;
   };
 
-  HookRunner(const Host& host, const States& states, Reconciler& reconciler,
+  HookRunner(Executor& executor, const Host& host, const States& states, Reconciler& reconciler,
              ResourceExecutor& resources, Options options);
 
   // The pod's cgroup is there, its containers are not.
@@ -58,9 +61,13 @@ class HookRunner {
  private:
   PodView viewOf(const HookedPod& pod) const;
   void addContainer(PodView& view, const HookedPod& pod, const HookedContainer& container) const;
-  ContainerValues valuesOf(const PodView& view);
+  // What all hooks want for the pod, once `act` has been done with each.
+  Result<HookUpdates> atStage(std::string_view stage, const PodView& view,
+                              const std::function<Result<>(Hook&)>& act);
+  static ContainerValues valuesOf(const PodView& view, const HookUpdates& updates);
   Result<> outcome(Result<> result, const PodView& view) const;
 
+  Executor& executor_;
   const Host& host_;
   const States& states_;
   Reconciler& reconciler_;

@@ -59,10 +59,10 @@ class RuntimeHooksTest : public testing::Test {
         resources_(host_, loop_, {}, audit_),
         reconciler_(loop_, states_, resources_, std::chrono::seconds(10)),
         podDir_(files_.addPod(KubeQos::BestEffort, "u1", {})) {
-    reconciler_.add(std::make_unique<BatchResourceHook>());
+    reconciler_.add("BatchResource", std::make_unique<BatchResourceHook>());
     auto hook = std::make_unique<StartHook>();
     start_ = hook.get();
-    reconciler_.add(std::move(hook));
+    reconciler_.add("Talkative", std::move(hook));
   }
 
   runtimehook::ContainerResourceHookRequest container() const {
@@ -89,7 +89,8 @@ class RuntimeHooksTest : public testing::Test {
   }
   HookRunner& runner() {
     if (!runner_)
-      runner_ = std::make_unique<HookRunner>(host_, states_, reconciler_, resources_, options_);
+      runner_ =
+          std::make_unique<HookRunner>(loop_, host_, states_, reconciler_, resources_, options_);
     return *runner_;
   }
 
@@ -130,6 +131,20 @@ TEST_F(RuntimeHooksTest, AnUpdateGetsTheValuesAndNoNewVariables) {
   EXPECT_EQ(answer.container_resources().cpu_quota(), 200'000);
   EXPECT_EQ(answer.container_resources().cpuset_cpus(), "0-3");
   EXPECT_FALSE(answer.container_envs().contains("GPUS"));
+}
+
+TEST_F(RuntimeHooksTest, EachHookThatIsCalledIsTimed) {
+  std::vector<std::string> told;
+  options_.observe = [&](const std::string& hook, std::string_view stage, bool ok, Duration) {
+    told.push_back(fmt::format("{} {} {}", hook, stage, ok));
+  };
+  ask("PreCreateContainerHook", container());
+  ask("PreUpdateContainerResourcesHook", container());
+  ask("PreStartContainerHook", container());
+  EXPECT_THAT(told, testing::ElementsAre("BatchResource PreCreateContainer true",
+                                         "Talkative PreCreateContainer true",
+                                         "BatchResource PreUpdateContainerResources true",
+                                         "Talkative PreUpdateContainerResources true"));
 }
 
 TEST_F(RuntimeHooksTest, OtherStagesRepeatWhatWasAsked) {

@@ -9,7 +9,7 @@ RuntimeHooks::RuntimeHooks(Executor& executor, const Host& host, const States& s
                            RuntimeHookOptions options)
     : executor_(executor),
       options_(std::move(options)),
-      runner_(host, states, reconciler, resources, options_.runner),
+      runner_(executor, host, states, reconciler, resources, options_.runner),
       service_(executor, runner_, options_.service),
       plugin_(runner_, options_.service.disabledStages) {}
 

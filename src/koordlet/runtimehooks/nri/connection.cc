@@ -100,6 +100,12 @@ void Connection::connect() {
 }
 
 void Connection::retry(const std::string& why) {
+  ++tries_;
+  if (gaveUp()) {
+    log::error("NRI: {}; that was try {} of {} (--runtime-hooks-nri-backoff-steps)", why, tries_,
+               options_.backoffSteps);
+    return;
+  }
   if (why != told_) log::warn("NRI: {}; trying again", told_ = why);
   timer_ = loop_.runAfter(pause_, [this] { connect(); });
   const auto longer =
@@ -112,7 +118,10 @@ void Connection::lost(const std::string& why) {
   watch_.reset();
   socket_ = net::Fd();
   session_ = nullptr;
-  if (registered_) pause_ = options_.backoff;
+  if (registered_) {
+    pause_ = options_.backoff;
+    tries_ = 0;
+  }
   retry(fmt::format("{}: {}", options_.socket, why));
 }
 

@@ -22,6 +22,7 @@ struct Options {
   Duration backoff = std::chrono::seconds(1);         // between tries, growing
   Duration backoffCap = std::chrono::minutes(1);
   double backoffFactor = 2;
+  int backoffSteps = 2'147'483'647;  // tries, after which it is left
 };
 
 // The name of a plugin has letters, digits and _.+-, its index two digits.
@@ -35,6 +36,8 @@ class Connection {
   ~Connection();
   // On the loop, as the destructor.
   void start();
+  // All tries that it may make have failed.
+  bool gaveUp() const { return tries_ >= options_.backoffSteps; }
 
  private:
   void connect();
@@ -52,6 +55,7 @@ class Connection {
   Plugin& plugin_;
   Options options_;
   Duration pause_;
+  int tries_ = 0;     // that have failed, one after the other
   std::string told_;  // the last problem that was logged
   net::Fd socket_;
   std::unique_ptr<net::IoLoop::Watch> watch_;

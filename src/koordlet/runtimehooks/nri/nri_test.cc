@@ -104,9 +104,9 @@ class NriTest : public testing::Test {
         resources_(host_, clock_, {}, audit_),
         reconciler_(clock_, states_, resources_, 10s),
         podDir_(files_.addPod(KubeQos::BestEffort, "u1", {})),
-        runner_(host_, states_, reconciler_, resources_, {}),
+        runner_(clock_, host_, states_, reconciler_, resources_, {}),
         plugin_(runner_, {}) {
-    reconciler_.add(std::make_unique<BatchResourceHook>());
+    reconciler_.add("BatchResource", std::make_unique<BatchResourceHook>());
   }
 
   PodSandbox pod() const {
@@ -329,6 +329,19 @@ class NriConnectionTest : public NriTest {
   net::IoLoop loop_;
   std::string path_ = fmt::format("/tmp/koord-nri-{}.sock", ::getpid());
 };
+
+TEST_F(NriConnectionTest, AfterSoManyTriesInARowItIsLeft) {
+  auto few = options();
+  few.backoffSteps = 3;
+  Connection connection(loop_, loop_, plugin_, few);
+  connection.start();
+  runUntil([&] { return connection.gaveUp(); });
+  FakeNriRuntime late(loop_, path_);
+  bool quiet = false;
+  loop_.runAfter(50ms, [&] { quiet = true; });
+  runUntil([&] { return quiet; });
+  EXPECT_TRUE(late.registered.empty());
+}
 
 TEST_F(NriConnectionTest, ItRegistersAnswersAndComesBackAfterTheRuntimeWasGone) {
   Connection connection(loop_, loop_, plugin_, options());

@@ -36,11 +36,14 @@ Result<api::Selector> selectorOf(const std::optional<api::LabelSelector>& select
 
 }  // namespace
 
-MissedProfiles::MissedProfiles(const std::vector<ProfilePtr>& profiles) {
+MissedProfiles::MissedProfiles(const std::vector<ProfilePtr>& profiles, const Broken& broken) {
   for (const auto& profile : profiles) {
     const auto& spec = profile->spec;
     auto namespaces = selectorOf(spec.namespaceSelector);
     auto pods = selectorOf(spec.selector);
+    if (!namespaces && broken)
+      broken(*profile, Error(namespaces.error()).within("spec.namespaceSelector"));
+    if (!pods && broken) broken(*profile, Error(pods.error()).within("spec.selector"));
     if (!namespaces || !pods) continue;
     Entry entry{profile, *std::move(namespaces), *std::move(pods), spec.labels,
                 spec.probability.has_value()};

@@ -9,6 +9,7 @@
 // so that it is never missed; its marks count for the others that it may have overwritten. Cost: a match of two selectors
 // per profile, a few microseconds a pod.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ class MissedProfiles {
   };
 
   MissedProfiles() = default;
-  // Profiles with selectors that cannot be read are for nobody.
-  explicit MissedProfiles(const std::vector<ProfilePtr>& profiles);
+  // Profiles with selectors that cannot be read are for nobody; `broken` is told which these are, and why.
+  using Broken = std::function<void(const api::ClusterColocationProfile& profile, const Error&)>;
+  explicit MissedProfiles(const std::vector<ProfilePtr>& profiles, const Broken& broken = nullptr);
 
   // The names of the profiles that this pod missed, in order.
   std::vector<std::string> of(const api::Pod& pod, const api::StringMap& namespaceLabels,

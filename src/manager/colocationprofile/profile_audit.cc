@@ -70,10 +70,25 @@ void ProfileAudit::judgeAllSoon() {
   waiting_.clear();
   executor_.cancel(timer_);
   timer_ = executor_.runAfter(kSettle, [this] {
-    rules_ = MissedProfiles({profiles_.objects().begin(), profiles_.objects().end()});
+    readProfiles();
     waiting_.assign(pods_.objects().begin(), pods_.objects().end());
     judgeSlice();
   });
+}
+
+void ProfileAudit::readProfiles() {
+  std::map<std::string, std::string> broken;
+  rules_ = MissedProfiles(
+      {profiles_.objects().begin(), profiles_.objects().end()},
+      [&](const api::ClusterColocationProfile& profile, const Error& error) {
+        broken[profile.metadata.uid] = error.message;
+        const auto told = broken_.find(profile.metadata.uid);
+        if (told != broken_.end() && told->second == error.message) return;
+        events_.record(kube::referenceTo(api::ClusterColocationProfile::kType, profile.metadata),
+                       "Warning", "UnreadableSelector",
+                       error.message + ": this profile is applied to nothing");
+      });
+  broken_ = std::move(broken);
 }
 
 void ProfileAudit::judgeSlice() {

@@ -116,6 +116,20 @@ TEST_F(ProfileAuditTest, ProfilesByChanceAndNamespacesOfTheControlPlaneAreNoReas
   EXPECT_EQ(events(), "");
 }
 
+TEST_F(ProfileAuditTest, AProfileWhoseSelectorCannotBeReadIsToldSoOnce) {
+  start();
+  cluster_.put(api::ClusterColocationProfile::kType, R"({"metadata":{"name":"broken"},"spec":{
+      "selector":{"matchExpressions":[{"key":"a","operator":"Near"}]},"qosClass":"BE"}})");
+  loop_.advance(5s);
+  EXPECT_THAT(events(), HasSubstr("UnreadableSelector"));
+  EXPECT_THAT(events(), HasSubstr("spec.selector"));
+  const std::string once = events();
+  putProfile("other");
+  EXPECT_EQ(events(), once);
+  putPod("missed");
+  EXPECT_THAT(events(), HasSubstr("ClusterColocationProfile other,")) << "the others count";
+}
+
 TEST_F(ProfileAuditTest, ANamespaceThatIsMeantLaterAndAPodThatIsMendedAreSeen) {
   cluster_.put(api::Namespace::kType, R"({"metadata":{"name":"late"}})");
   putProfile("batch");

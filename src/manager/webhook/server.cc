@@ -1,6 +1,7 @@
 #include "manager/webhook/server.h"
 
 #include "base/log.h"
+#include "manager/webhook/conversion.h"
 #include "net/url.h"
 
 namespace koord::manager {
@@ -42,6 +43,11 @@ void WebhookServer::serve(net::ServerRequest request, std::shared_ptr<net::Respo
   if (path == "/healthz") return responder->respond(200, kText, "ok");
   if (const auto page = pages_.find(path); page != pages_.end())
     return responder->respond(200, kJson, page->second());
+  if (path == "/convert") {
+    auto converted = convert(request.body);
+    if (!converted) return responder->respond(400, kText, converted.error().message + "\n");
+    return responder->respond(200, kJson, *std::move(converted));
+  }
   const auto handler = handlers_.find(path);
   if (handler == handlers_.end()) return responder->respond(404, kText, "404 page not found\n");
   if (request.method != "POST")

@@ -20,7 +20,7 @@ Task<void> post(net::HttpClient& client, EventLoop& loop, net::HttpRequest reque
   auto answer = co_await fetch;
   EXPECT_TRUE(answer) << answer.error().message;
   if (answer) answers.push_back(*std::move(answer));
-  if (answers.size() == 4 || !answer) loop.stop();
+  if (answers.size() == 6 || !answer) loop.stop();
 }
 
 TEST(WebhookServer, AnswersReviewsOverTlsThatItsAuthorityVouchesFor) {
@@ -48,18 +48,27 @@ TEST(WebhookServer, AnswersReviewsOverTlsThatItsAuthorityVouchesFor) {
   send("/validate-pod", "POST", R"({"request":{"uid":"1","name":"p"}})");
   send("/validate-pod", "POST", "{");
   send("/other", "POST", "{}");
+  send("/convert", "POST",
+       R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","request":{"uid":"7",
+       "desiredAPIVersion":"slo.koordinator.sh/v2","objects":[{"apiVersion":"slo.koordinator.sh/v1alpha1",
+       "kind":"NodeSLO","metadata":{"name":"n1"}}]}})");
+  send("/convert", "POST", "[]");
   loop.runAfter(20s, [&] { loop.stop(); });
   loop.run();
 
-  ASSERT_EQ(answers.size(), 4u);
+  ASSERT_EQ(answers.size(), 6u);
   std::vector<std::string> texts;
   for (const auto& answer : answers)
     texts.push_back(std::to_string(answer.status) + " " + answer.body);
   EXPECT_THAT(texts,
-              testing::UnorderedElementsAre("200 ok", testing::HasSubstr(R"("message":"not p")"),
-                                            testing::AllOf(testing::HasSubstr(R"("code":400)"),
-                                                           testing::HasSubstr("AdmissionReview")),
-                                            testing::StartsWith("404")));
+              testing::UnorderedElementsAre(
+                  "200 ok", testing::HasSubstr(R"("message":"not p")"),
+                  testing::AllOf(testing::HasSubstr(R"("code":400)"),
+                                 testing::HasSubstr("AdmissionReview")),
+                  testing::StartsWith("404"),
+                  testing::AllOf(testing::StartsWith("200"), testing::HasSubstr(R"("uid":"7")"),
+                                 testing::HasSubstr("no conversion of NodeSLO")),
+                  testing::AllOf(testing::StartsWith("400"), testing::HasSubstr("request"))));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
+#include "model/node_names.h"
 #include "model/pod_requests.h"
 #include "model/resources.h"
 #include "model/well_known.h"
@@ -31,7 +32,7 @@ using prediction::PodDemand;
 
 constexpr Duration kStep = 1min;
 constexpr std::string_view kHalfWritten = ".tmp";
-constexpr std::string_view kAnnotationRawAllocatable = "node.koordinator.sh/raw-allocatable";
+using model::kAnnotationRawAllocatable;
 
 struct Use {
   double cores = 0;

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "api/codec.h"
+#include "model/node_names.h"
 #include "model/well_known.h"
 
 namespace koord::koordlet {
@@ -12,10 +13,6 @@ namespace {
 constexpr std::string_view kGpuType = "gpu";
 constexpr std::string_view kRdmaType = "rdma";
 constexpr std::string_view kHealthy = "Healthy";
-constexpr std::string_view kRdmaResource = "koordinator.sh/rdma";
-constexpr std::string_view kLabelVendor = "node.koordinator.sh/gpu-vendor";
-constexpr std::string_view kLabelModel = "node.koordinator.sh/gpu-model";
-constexpr std::string_view kLabelDriverVersion = "node.koordinator.sh/gpu-driver-version";
 
 // "NVIDIA H200" -> "H200", "Tesla V100-SXM2-32GB" -> "Tesla-V100-SXM2-32GB"; as a label may be.
 std::string modelLabel(std::string_view model) {
@@ -75,7 +72,7 @@ api::DeviceInfo rdmaOf(const RdmaCard& card) {
   device.id = card.busId;
   device.minor = card.minor;
   device.health = card.healthy;
-  device.resources[kRdmaResource] = Quantity::of(100);
+  device.resources[model::kRdma] = Quantity::of(100);
   device.topology = topologyOf(card.place, card.busId);
   if (!card.virtualFunctions.empty()) {
     api::VirtualFunctionGroup group;
@@ -87,12 +84,12 @@ api::DeviceInfo rdmaOf(const RdmaCard& card) {
 
 void addGpuLabels(const GpuReading& reading, DeviceReport& report) {
   if (reading.gpus.empty()) return;
-  report.labels[std::string(kLabelVendor)] = "nvidia";
-  report.labels[std::string(kLabelDriverVersion)] = reading.driverVersion;
+  report.labels[std::string(model::kLabelGpuVendor)] = "nvidia";
+  report.labels[std::string(model::kLabelGpuDriverVersion)] = reading.driverVersion;
   std::string label = modelLabel(reading.gpus.front().identity.model);
   for (const auto& gpu : reading.gpus)
     if (modelLabel(gpu.identity.model) != label) label.clear();
-  auto& wanted = report.labels[std::string(kLabelModel)];
+  auto& wanted = report.labels[std::string(model::kLabelGpuModel)];
   if (!label.empty()) wanted = std::move(label);
 }
 

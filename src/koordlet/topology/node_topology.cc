@@ -6,6 +6,7 @@
 
 #include "api/codec.h"
 #include "koordlet/system/take_cpus.h"
+#include "model/node_names.h"
 #include "model/node_reservation.h"
 #include "model/resources.h"
 #include "model/well_known.h"
@@ -255,7 +256,7 @@ Result<NodeTopology> nodeTopology(const NodeTopologyInput& input) {
   (void)systemQos(input.node, system);
   const CpuPools pools = cpuPools(input.node, input.cpus, input.state, input.pods);
   result.annotations["node.koordinator.sh/pod-cpu-allocs"] = kubeletAllocs(input);
-  result.annotations["node.koordinator.sh/cpu-basic-info"] = basicInfo(input.basic);
+  result.annotations[std::string(model::kAnnotationCpuBasicInfo)] = basicInfo(input.basic);
   result.annotations["node.koordinator.sh/cpu-topology"] = cpuDetail(input.cpus);
   result.annotations["node.koordinator.sh/cpu-shared-pools"] = poolsOf(input.cpus, pools.shared);
   result.annotations["node.koordinator.sh/be-cpu-shared-pools"] =

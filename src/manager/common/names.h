@@ -1,9 +1,11 @@
 #pragma once
 
 // Labels and annotations that only koord-manager reads or writes; the others are in
-// model/well_known.h.
+// model/well_known.h and, of nodes, in model/node_names.h.
 
 #include <string_view>
+
+#include "model/node_names.h"
 
 namespace koord::manager {
 
@@ -30,18 +32,13 @@ inline constexpr std::string_view kLabelControllerManaged =
 inline constexpr std::string_view kAnnotationCheckpoint = "analysis.koordinator.sh/checkpoint";
 
 // Nodes.
-inline constexpr std::string_view kLabelCpuNormalizationEnabled =
-    "node.koordinator.sh/cpu-normalization-enabled";
-inline constexpr std::string_view kAnnotationAmplificationRatio =
-    "node.koordinator.sh/resource-amplification-ratio";
-inline constexpr std::string_view kAnnotationRawAllocatable = "node.koordinator.sh/raw-allocatable";
-inline constexpr std::string_view kLabelGpuVendor = "node.koordinator.sh/gpu-vendor";
-inline constexpr std::string_view kLabelGpuModel = "node.koordinator.sh/gpu-model";
-inline constexpr std::string_view kLabelGpuDriverVersion = "node.koordinator.sh/gpu-driver-version";
-// NodeResourceTopologies.
-inline constexpr std::string_view kAnnotationCpuBasicInfo = "node.koordinator.sh/cpu-basic-info";
-
-// Resources.
-inline constexpr std::string_view kRdma = "koordinator.sh/rdma";
+using model::kAnnotationAmplificationRatio;
+using model::kAnnotationCpuBasicInfo;
+using model::kAnnotationRawAllocatable;
+using model::kLabelCpuNormalizationEnabled;
+using model::kLabelGpuDriverVersion;
+using model::kLabelGpuModel;
+using model::kLabelGpuVendor;
+using model::kRdma;
 
 }  // namespace koord::manager

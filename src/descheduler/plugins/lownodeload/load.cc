@@ -8,6 +8,7 @@
 
 #include "api/codec.h"
 #include "base/log.h"
+#include "model/node_names.h"
 #include "model/node_reservation.h"
 #include "model/resources.h"
 #include "model/well_known.h"
@@ -17,7 +18,7 @@ namespace koord::descheduler {
 namespace {
 
 constexpr std::string_view kPods = "pods";
-constexpr std::string_view kAnnotationRawAllocatable = "node.koordinator.sh/raw-allocatable";
+using model::kAnnotationRawAllocatable;
 
 std::int64_t amountIn(const api::ResourceList& amounts, std::string_view resource) {
   const Quantity amount = model::amountOf(amounts, resource);

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "kube/client.h"
+#include "model/node_names.h"
 
 namespace koord::scheduler {
 
@@ -16,8 +17,6 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kBindTimestamp = "scheduling.koordinator.sh/bind-timestamp";
 constexpr std::string_view kGpuMinors = "scheduling.koordinator.sh/gpu-minors";
-constexpr std::string_view kVendor = "node.koordinator.sh/gpu-vendor";
-constexpr std::string_view kModel = "node.koordinator.sh/gpu-model";
 constexpr std::string_view kIsolation = "koordinator.sh/gpu-isolation-provider";
 constexpr const char* kHamiNode = "hami.io/vgpu-node";
 constexpr const char* kHamiLock = "hami.io/mutex.lock";
@@ -101,9 +100,10 @@ Result<DeviceWords> wordsFor(const GivenDevices& given, const api::StringMap& de
   const auto& gpus = at(given, DeviceType::Gpu);
   if (gpus.empty()) return words;
   words.annotations[std::string(kGpuMinors)] = minorsText(gpus, "");
-  const std::string vendor = textAtLabel(deviceLabels, kVendor);
+  const std::string vendor = textAtLabel(deviceLabels, model::kLabelGpuVendor);
   Result<> done;
-  if (vendor == "huawei") forHuawei(gpus, textAtLabel(deviceLabels, kModel), nanos, words);
+  if (vendor == "huawei")
+    forHuawei(gpus, textAtLabel(deviceLabels, model::kLabelGpuModel), nanos, words);
   if (vendor == "cambricon") done = forCambricon(gpus, words);
   if (vendor == "metax") done = forMetax(gpus, ids, words);
   if (done) return words;

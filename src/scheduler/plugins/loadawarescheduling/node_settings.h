@@ -6,13 +6,14 @@
 #include <functional>
 #include <optional>
 
+#include "model/node_names.h"
 #include "scheduler/plugins/loadawarescheduling/amounts.h"
 
 namespace koord::scheduler {
 
 inline constexpr std::string_view kAnnotationUsageThresholds =
     "scheduling.koordinator.sh/usage-thresholds";
-inline constexpr std::string_view kAnnotationRawAllocatable = "node.koordinator.sh/raw-allocatable";
+using model::kAnnotationRawAllocatable;
 
 // Usage as koordlet adds it up over a while: of which kind ("p95"), and over how long; 0 = the
 // longest while there is.

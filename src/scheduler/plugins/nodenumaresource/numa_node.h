@@ -14,6 +14,7 @@
 #include "api/core.h"
 #include "api/topology.h"
 #include "base/json.h"
+#include "model/node_names.h"
 #include "scheduler/engine/resources.h"
 #include "scheduler/framework/numa_hints.h"
 #include "scheduler/plugins/nodenumaresource/cpus/policies.h"
@@ -25,8 +26,7 @@ inline constexpr std::string_view kAnnotationCpuTopology = "node.koordinator.sh/
 inline constexpr std::string_view kAnnotationPodCpuAllocs = "node.koordinator.sh/pod-cpu-allocs";
 inline constexpr std::string_view kAnnotationKubeletCpus =
     "kubelet.koordinator.sh/cpu-manager-policy";
-inline constexpr std::string_view kAnnotationAmplification =
-    "node.koordinator.sh/resource-amplification-ratio";
+inline constexpr std::string_view kAnnotationAmplification = model::kAnnotationAmplificationRatio;
 inline constexpr std::string_view kLabelCpuBindPolicy = "node.koordinator.sh/cpu-bind-policy";
 inline constexpr std::string_view kLabelNumaStrategy = "node.koordinator.sh/numa-allocate-strategy";
 inline constexpr std::string_view kLabelNumaPolicy = "node.koordinator.sh/numa-topology-policy";

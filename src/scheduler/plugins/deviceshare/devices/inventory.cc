@@ -7,6 +7,7 @@
 #include <set>
 
 #include "api/codec.h"
+#include "model/node_names.h"
 #include "scheduler/plugins/deviceshare/devices/demand_documents.h"
 
 namespace koord::scheduler {
@@ -15,8 +16,6 @@ namespace {
 
 constexpr std::string_view kLabelPartitionPolicy = "node.koordinator.sh/gpu-partition-policy";
 constexpr std::string_view kLabelWellPlanned = "node.koordinator.sh/secondary-device-well-planned";
-constexpr std::string_view kLabelVendor = "node.koordinator.sh/gpu-vendor";
-constexpr std::string_view kLabelModel = "node.koordinator.sh/gpu-model";
 
 bool labelled(const api::StringMap& labels, std::string_view key, std::string_view value) {
   const auto* found = api::findIn(labels, key);
@@ -183,7 +182,7 @@ bool DeviceInventory::hasFunctions(DeviceType type) const {
 }
 
 NodeGpus NodeGpus::of(const api::StringMap& labels) {
-  return {textIn(labels, kLabelVendor), textIn(labels, kLabelModel),
+  return {textIn(labels, model::kLabelGpuVendor), textIn(labels, model::kLabelGpuModel),
           labelled(labels, kLabelPartitionPolicy, "Honor")};
 }
 

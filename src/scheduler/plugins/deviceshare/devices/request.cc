@@ -1,4 +1,5 @@
 #include "scheduler/plugins/deviceshare/devices/request.h"
+#include "model/node_names.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,7 +18,7 @@ constexpr std::string_view kRatioName = "koordinator.sh/gpu-memory-ratio";
 constexpr std::string_view kNpuCore = "huawei.com/npu-core";
 constexpr std::string_view kNpuCpu = "huawei.com/npu-cpu";
 constexpr std::string_view kNpuDvpp = "huawei.com/npu-dvpp";
-constexpr std::string_view kRdmaName = "koordinator.sh/rdma";
+constexpr std::string_view kRdmaName = model::kRdma;
 constexpr std::string_view kFpgaName = "koordinator.sh/fpga";
 
 // How amounts of a combination are checked.

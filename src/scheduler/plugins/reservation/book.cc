@@ -147,13 +147,20 @@ void ReservationBook::podChanged(const PodPtr& before, const PodPtr& after) {
   const bool is = after && !after->kind && isOperatingPod(*after->pod);
   if (!was && !is) return;
   const std::string& uid = (after ? after : before)->uid();
+  const ReservationPtr entry = find(uid);
   if (is) {
     podSeen(after);
-  } else if (const ReservationPtr entry = find(uid)) {
+  } else if (entry) {
     gone(entry->object);
   }
   ++version_;
   if (onChange) onChange(uid);
+  // Owners that wait hear of it as of a Reservation: nothing else tells them that the pod is ready, or
+  // that nobody uses it any more.
+  const ReservationPtr now = find(uid);
+  if (entry || now)
+    handle_.notify(eventOf(KindOf<api::Reservation>::value, entry ? entry->object : nullptr,
+                           now ? now->object : nullptr));
 }
 
 void ReservationBook::podSeen(const PodPtr& pod) {

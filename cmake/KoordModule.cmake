@@ -34,10 +34,8 @@ set(KOORD_FAST_COMPILE "$<$<CONFIG:Release>:-O1;-foptimize-sibling-calls>")
 function(koord_compile_fast target)
   target_compile_options(${target} PRIVATE "${KOORD_FAST_COMPILE}")
 endfunction()
-# Tests are a third of what a build compiles, and each of them runs once. -Og sees less far, and so warns of copies
-# that cannot be.
-set(KOORD_TEST_COMPILE
-    "$<$<CONFIG:Release>:-Og;-foptimize-sibling-calls;-Wno-array-bounds;-Wno-stringop-overread>")
+# Tests are a third of what a build compiles, and each of them runs once.
+set(KOORD_TEST_COMPILE "$<$<CONFIG:Release>:-Og;-foptimize-sibling-calls>")
 
 # Several files are compiled as one, since they include the same headers and instantiate the same
 # templates: names in unnamed namespaces must therefore differ within a folder. Codecs stay alone; each

@@ -19,6 +19,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC collects garbage once it holds 128 MB and then again and again, an eighth of its time; half a gigabyte for
   # each of its processes saves nearly all of that.
   add_compile_options(--param=ggc-min-expand=100 --param=ggc-min-heapsize=400000)
+  # What GCC 12 says of copies of strings and small vectors that cannot be.
+  add_compile_options(-Wno-array-bounds -Wno-stringop-overread)
 endif()
 if(KOORD_UNITY)
   # Frames of coroutines hold values of types in unnamed namespaces; the warning is meant for headers.

@@ -120,7 +120,9 @@ TEST_F(DurabilityTest, aKilledServerLosesNoAcknowledgedWrite) {
   while (std::getline(lines, line) && !lines.eof()) {
     const auto entry = server->store().table("pods").find("default/" + line.substr(1));
     ASSERT_NE(entry, nullptr) << line;
-    if (line[0] == 'p') EXPECT_EQ(entry->labels.count("patched"), 1u) << line;
+    if (line[0] == 'p') {
+      EXPECT_EQ(entry->labels.count("patched"), 1u) << line;
+    }
     ++checked;
   }
   EXPECT_GT(checked, 300);

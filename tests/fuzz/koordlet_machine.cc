@@ -1,6 +1,8 @@
 // The machine as koordlet sees it: files of /proc, /sys, cgroups and kubelet, and koordlet's own of its last run, all
 // with the same text. Whatever it is, they are read or refused, and numbers that come out make sense.
 
+#include <utility>
+
 #include "base/virtual_loop.h"
 #include "fuzz.h"
 #include "koordlet/audit/event_query.h"
@@ -51,7 +53,7 @@ void readHost(const HostDirs& dirs) {
   (void)readMemInfo(dirs.procRoot);
   (void)readZoneMemory(dirs);
   if (const auto topology = readCpuTopology(dirs))
-    check(topology->count() == topology->all().size(), "a CPU is there once");
+    check(std::cmp_equal(topology->count(), topology->all().size()), "a CPU is there once");
   (void)readCpuManagerState(dirs);
   (void)Storage::read(dirs).ofDevice("/dev/vda");
 }

@@ -58,10 +58,11 @@ class CertificateRotation : public testing::Test {
       if (heard_.size() > 3) heard_.erase(heard_.begin());
       for (const Replica* replica : {&a_, &b_})
         for (const auto& bundle : heard_)
-          if (checked.emplace(replica->serves.server.certPem, bundle).second)
+          if (checked.emplace(replica->serves.server.certPem, bundle).second) {
             ASSERT_TRUE(net::checkTrust(replica->serves.server.certPem, bundle, kServiceName,
                                         loop_.wallNow()))
                 << "after " << passed / 1s << " s";
+          }
       loop_.advance(1s);
     }
   }

@@ -33,7 +33,9 @@ TEST(HostileInput, symbols_of_labels_taints_and_images_that_are_gone_are_given_u
                    .label("version", version(n))
                    .taint("t", version(n), "PreferNoSchedule")
                    .image("img:" + version(n), 1 << 20));
-    if (n % 1000 == 0) EXPECT_EQ(world.place(pod(n)), "n1");
+    if (n % 1000 == 0) {
+      EXPECT_EQ(world.place(pod(n)), "n1");
+    }
   }
   EXPECT_LT(world.cluster().symbols().size() + world.cluster().taintSetCount(), 100'000u);
   EXPECT_EQ(world.place(pod(kTimes - 1)), "n1");
@@ -116,8 +118,9 @@ TEST(HostileInput, selectors_of_every_operator_with_garbage_reject_or_pass_but_d
         const std::string answer = world.place(pod);
         // No number that is not one compares as if it was.
         const std::string_view kind(op);
-        if ((kind == "Gt" || kind == "Lt") && answer == "n1")
+        if ((kind == "Gt" || kind == "Lt") && answer == "n1") {
           EXPECT_TRUE(std::string_view(key) == "rank" || std::string_view(key) == "signed") << key;
+        }
         EXPECT_FALSE(answer.empty());
       }
     }

@@ -197,10 +197,10 @@ TEST(Planner, plans_of_random_networks_keep_to_the_rules) {
           ++taken[world.tree.above(*world.tree.placeOf(node), at)];
       for (const auto& [place, count] : taken) {
         const auto& where = world.tree.place(place);
-        if (where.level == level) EXPECT_EQ(count, pods);
-        if (where.node != kNoNode) EXPECT_LE(count, world.offers[where.node].slots);
-        if (multiples && world.demand.multiples[where.level] > 1)
-          EXPECT_EQ(count % world.demand.multiples[where.level], 0);
+        EXPECT_TRUE(where.level != level || count == pods) << count;
+        EXPECT_TRUE(where.node == kNoNode || count <= world.offers[where.node].slots) << count;
+        const std::int64_t multiple = multiples ? world.demand.multiples[where.level] : 1;
+        EXPECT_TRUE(multiple <= 1 || count % multiple == 0) << count;
       }
     }
     if (multiples) continue;

@@ -35,7 +35,7 @@ LONG_BY_NATURE = {
     ("src/apiserver/registry/builtin_resources.cc", "rows"),
     ("src/apiserver/tables/builtin_tables.cc", "rows"),
 }
-TESTS_IN_BATCHES = {"fuzz", "golden"}
+TESTS_IN_BATCHES = {"fuzz", "golden", "simulation"}
 INCLUDE = re.compile(r'^#include "([^"/]+)/[^"]+"', re.M)
 
 # A lambda that is a coroutine always names its return type. What it captures lives in the lambda,

@@ -11,7 +11,7 @@
 #include "simulation/simulation.h"
 
 int main(int argc, char** argv) {
-  using koord::simulation::Outcome;
+  using koord::simulation::RunOutcome;
   std::uint64_t first = 1, seeds = 1;
   bool verbose = false, repeat = false;
   std::set<std::string> features;
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   std::size_t attempts = 0, bound = 0, preempted = 0;
   std::uint64_t failed = 0;
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    Outcome outcome = koord::simulation::simulate(seed, verbose, features);
+    RunOutcome outcome = koord::simulation::simulate(seed, verbose, features);
     if (repeat &&
         koord::simulation::simulate(seed, false, features).fingerprint != outcome.fingerprint)
       outcome.violation = "determinism: a second run of the seed went another way";

@@ -34,7 +34,7 @@ class Simulation {
           std::make_unique<Process>(std::string(1, static_cast<char>('A' + i)), loop_, *front_,
                                     journal_, decisions_, features_, random_.fork());
   }
-  Outcome run() {
+  RunOutcome run() {
     truth_.start();
     for (auto& feature : features_) feature->begin();
     life_.begin();
@@ -301,7 +301,7 @@ class Simulation {
 
 }  // namespace
 
-Outcome simulate(std::uint64_t seed, bool verbose, const std::set<std::string>& features) {
+RunOutcome simulate(std::uint64_t seed, bool verbose, const std::set<std::string>& features) {
   return Simulation(seed, verbose, features).run();
 }
 

@@ -12,7 +12,7 @@
 
 namespace koord::simulation {
 
-struct Outcome {
+struct RunOutcome {
   std::string violation;  // "invariant: details"; "" when all held
   std::deque<std::string> lastLines;
   std::uint64_t fingerprint = 0;  // of all that happened
@@ -23,6 +23,6 @@ struct Outcome {
 };
 
 // `features`: names of those that it has whatever the seed says; none: the seed says it.
-Outcome simulate(std::uint64_t seed, bool verbose, const std::set<std::string>& features = {});
+RunOutcome simulate(std::uint64_t seed, bool verbose, const std::set<std::string>& features = {});
 
 }  // namespace koord::simulation

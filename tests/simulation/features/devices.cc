@@ -24,7 +24,7 @@ constexpr const char* kResources[] = {"nvidia.com/gpu",
                                       "koordinator.sh/gpu.shared",
                                       "koordinator.sh/rdma"};
 
-PlainDeviceGrant grantOf(const api::Pod& pod) {
+PlainDeviceGrant deviceGrantOf(const api::Pod& pod) {
   return PlainDeviceGrant::of(pod.metadata.annotations);
 }
 
@@ -51,7 +51,7 @@ std::string textOf(const PlainDeviceGrant& grant) {
   return text.empty() ? " no devices" : text;
 }
 
-std::int64_t versionOf(const api::ObjectMeta& meta) {
+std::int64_t deviceVersionOf(const api::ObjectMeta& meta) {
   return std::stoll(meta.resourceVersion);
 }
 
@@ -61,7 +61,7 @@ DevicesFeature::DevicesFeature(const Surroundings& world, Random random)
     : Feature(world, random), devices_(world.api, world.loop) {
   const auto seen = [this](const auto& device) {
     truth_.touched();
-    history_[device->metadata.name].emplace_back(versionOf(device->metadata), device);
+    history_[device->metadata.name].emplace_back(deviceVersionOf(device->metadata), device);
   };
   devices_.addHandler({seen, [seen](const auto&, const auto& after) { seen(after); },
                        [this](const auto& device) {
@@ -249,7 +249,7 @@ void DevicesFeature::addRules(scheduler::Handle& handle, const std::string& with
 void DevicesFeature::chosen(scheduler::Handle& handle, const api::Pod&, const Model&,
                             Choice& choice) {
   const auto device = handle.stores().of<Device>().get({"", choice.node});
-  choice.facts["device"] = device ? versionOf(device->metadata) : 0;
+  choice.facts["device"] = device ? deviceVersionOf(device->metadata) : 0;
   const auto node = handle.cluster().findNode(choice.node);
   const auto* known = node ? DeviceTable::of(handle).at(*node) : nullptr;
   choice.facts["devices known"] = known ? 1 : 0;
@@ -269,7 +269,7 @@ std::vector<DevicesFeature::DevicePtr> DevicesFeature::devicesSince(const Choice
 std::int64_t DevicesFeature::sumOf(const std::vector<PodObject>& holders, const DeviceKey& device,
                                    const std::string& resource, const std::string& without) {
   const auto partOf = [&](const api::Pod& pod) -> std::int64_t {
-    const PlainDeviceGrant grant = grantOf(pod);
+    const PlainDeviceGrant grant = deviceGrantOf(pod);
     const auto part = grant.parts.find(device);
     if (part == grant.parts.end()) return 0;
     const auto amount = part->second.find(resource);
@@ -290,12 +290,12 @@ std::int64_t DevicesFeature::sumOf(const std::vector<PodObject>& holders, const 
 }
 
 void DevicesFeature::told(const api::Pod& pod) {
-  if (const PlainDeviceGrant own = grantOf(pod); own != PlainDeviceGrant())
+  if (const PlainDeviceGrant own = deviceGrantOf(pod); own != PlainDeviceGrant())
     journal_.note("pod {} has{}", pod.metadata.name, textOf(own));
 }
 
 void DevicesFeature::bound(const api::Pod& pod, const Choice& choice) {
-  const PlainDeviceGrant own = grantOf(pod);
+  const PlainDeviceGrant own = deviceGrantOf(pod);
   const std::string& name = pod.metadata.name;
   if (choice.facts.at("devices known") != 0) {
     for (const auto& wanted : PlainDeviceWish::of(pod).parts) {
@@ -332,7 +332,7 @@ void DevicesFeature::bound(const api::Pod& pod, const Choice& choice) {
       journal_.violated("functions that are there", "{} has {}", name, function.second);
     for (const auto& other : holders)
       if (other->metadata.uid != pod.metadata.uid && !PlainReservations::mayShare(pod, *other) &&
-          grantOf(*other).functions.contains(function))
+          deviceGrantOf(*other).functions.contains(function))
         journal_.violated("one pod per function", "{} and {} have {} of {}", name,
                           other->metadata.name, function.second, choice.node);
   }
@@ -346,7 +346,7 @@ std::string DevicesFeature::check(scheduler::Handle& handle, scheduler::NodeId n
     if (!record || record->assumed || !pod) continue;
     const auto* grant = table.in(record->grants);
     const PlainDeviceGrant is = grant ? plainOf(grant->given) : PlainDeviceGrant();
-    if (const PlainDeviceGrant said = grantOf(*pod); is != said)
+    if (const PlainDeviceGrant said = deviceGrantOf(*pod); is != said)
       return fmt::format("{} says{}, {} count", pod->metadata.name, textOf(said), textOf(is));
   }
   return "";

@@ -11,7 +11,7 @@ using scheduler::testing::Together;
 
 namespace {
 
-constexpr std::size_t kMaxPods = 80;
+constexpr std::size_t kMaxGroupPods = 80;
 
 std::string groupOf(const api::Pod& pod) {
   return textOf(pod.metadata.annotations, Together::kGroup);
@@ -22,7 +22,7 @@ std::size_t neededBy(const std::string& group) {
 
 // Places members, which are alike, one after the other, each where it scores best; how many there is
 // room for when ties go to the first or to the last node.
-std::size_t roomFor(Model model, const std::vector<PodObject>& members, bool first) {
+std::size_t roomForGroup(Model model, const std::vector<PodObject>& members, bool first) {
   std::size_t placed = 0;
   for (const PodObject& member : members) {
     const Reference reference(model, *member);
@@ -65,7 +65,7 @@ void GroupsFeature::act() {
   std::uint64_t count = needed;
   if (random_.chance(0.2)) count += 1;
   if (random_.chance(0.1)) count -= 1;
-  if (truth_.pods.size() + count > kMaxPods) return;
+  if (truth_.pods.size() + count > kMaxGroupPods) return;
   const std::string group = fmt::format("g{}/{}", ++lastGroup_, needed);
   const std::string cpu = pick({"500m", "1", "2"});
   const std::string priority = pick({"", "", "low", "high"});
@@ -128,7 +128,8 @@ std::string GroupsFeature::waitsInVain(const Model& model) {
     std::size_t have = 0;
     for (const std::string& uid : members_[group]) have += model.pods.contains(uid);
     const std::size_t needed = std::max<std::size_t>(neededBy(group), have + 1);
-    if (have + roomFor(model, pods, true) >= needed && have + roomFor(model, pods, false) >= needed)
+    if (have + roomForGroup(model, pods, true) >= needed &&
+        have + roomForGroup(model, pods, false) >= needed)
       return fmt::format("{} of group {} wait, though there is room", pods.size(), group);
   }
   return "";

@@ -11,7 +11,7 @@ namespace {
 CpuSet slotsOf(const api::ObjectMeta& meta) {
   return CpuSet::parse(textOf(meta.annotations, Slots::kSlots)).value_or(CpuSet());
 }
-int wantedBy(const api::Pod& pod) {
+int slotsWantedBy(const api::Pod& pod) {
   const std::string text = textOf(pod.metadata.annotations, Slots::kWants);
   return text.empty() ? 0 : std::stoi(text);
 }
@@ -64,7 +64,7 @@ void SlotsFeature::addRules(scheduler::Handle& handle, const std::string&, Model
         free = free.difference(slots);
     }
     std::vector<std::string> reasons;
-    if (free.size() < wantedBy(pod)) reasons.emplace_back("Insufficient slots");
+    if (free.size() < slotsWantedBy(pod)) reasons.emplace_back("Insufficient slots");
     return reasons;
   });
 }
@@ -77,8 +77,8 @@ void SlotsFeature::told(const api::Pod& pod) {
 void SlotsFeature::bound(const api::Pod& pod, const Choice& choice) {
   const CpuSet own = slotsOf(pod.metadata);
   const std::string& name = pod.metadata.name;
-  if (own.size() != wantedBy(pod))
-    journal_.violated("slots that are wanted", "{} wants {} and has {}", name, wantedBy(pod),
+  if (own.size() != slotsWantedBy(pod))
+    journal_.violated("slots that are wanted", "{} wants {} and has {}", name, slotsWantedBy(pod),
                       own.toString());
   const CpuSet all = slotsOf(truth_.versionsSince(choice).front()->metadata);
   if (!own.isSubsetOf(all))

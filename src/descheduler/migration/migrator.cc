@@ -163,10 +163,11 @@ std::string Migrator::takePlaces(std::span<const LandingPlace> places, const std
   for (std::size_t i = 0; i < plan.pods.size(); ++i) {
     const std::string& name = plan.pods[i]->metadata.name;
     const LandingPlace& place = places[i];
-    if (place.node.empty())
+    const bool avoided = plan.avoid[i].contains(place.node);
+    if (place.node.empty() || (avoided && !worse.empty()))
       return fmt::format("pod {} would find no better place: {}", name,
                          worse.empty() ? place.why : worse);
-    if (plan.avoid[i].contains(place.node))
+    if (avoided)
       return fmt::format("pod {} would come back to node {}, which it or its workload leaves", name,
                          place.node);
     plan.landing[i] = place.node;

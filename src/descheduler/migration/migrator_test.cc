@@ -1,0 +1,242 @@
+#include "descheduler/migration/migrator.h"
+
+#include "descheduler/migration/keys.h"
+#include "descheduler/migration/world_test.h"
+
+// From "this pod should go" to jobs, or to why not.
+
+namespace koord::descheduler {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Migrator, makes_a_job_that_says_where_the_pod_will_land) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  const std::string name = w.evict("web-0");
+  const auto job = w.job(name);
+  EXPECT_EQ(annotationOf(job, kAnnotationPlannedNode), "n2");
+  EXPECT_EQ(annotationOf(job, kAnnotationFromNode), "n1");
+  EXPECT_EQ(annotationOf(job, kAnnotationEvictTrigger), "LowNodeLoad");
+  EXPECT_EQ(annotationOf(job, kAnnotationEvictReason), "the node is hot");
+  EXPECT_EQ(annotationOf(job, kAnnotationJobCreatedBy), "koord-descheduler");
+  EXPECT_EQ(job.spec.podRef.uid, w.podOf("web-0")->metadata.uid);
+  EXPECT_EQ(job.spec.ttl->view(), "5m0s");
+  ASSERT_EQ(w.process->landing->asked.size(), 1u);
+  EXPECT_TRUE(w.process->landing->asked[0].stays);
+  EXPECT_THAT(w.process->landing->asked[0].avoid, ElementsAre("n1"));
+  // The whole pod, with what is not kept of it here.
+  EXPECT_TRUE(at(*w.process->landing->asked[0].whole, "spec", "containers"));
+  w.run(10s);
+  EXPECT_THAT(w.stateOf(name), HasSubstr("Succeeded"));
+}
+
+TEST(Migrator, evicts_nobody_who_would_find_no_better_place) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  w.process->landing->refused["web-0"] = "0/3 nodes are available: 3 Insufficient cpu.";
+  EXPECT_EQ(w.evict("web-0"),
+            "pod web-0 would find no better place: 0/3 nodes are available: 3 Insufficient cpu.");
+  EXPECT_TRUE(w.jobs().empty());
+}
+
+TEST(Migrator, a_place_that_is_no_better_is_left_out_and_the_next_one_asked_for) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.start();
+  std::vector<std::string> judged;
+  w.noBetter = [&](const Pod&, const std::string& node) {
+    judged.push_back(node);
+    return std::string(node == "n2" ? "n2 is as loaded" : "");
+  };
+  const std::string name = w.evict("web-0");
+  EXPECT_THAT(judged, ElementsAre("n2", "n3"));
+  EXPECT_EQ(annotationOf(w.job(name), kAnnotationPlannedNode), "n3");
+  EXPECT_EQ(annotationOf(w.job(name), kAnnotationAvoidNodes), "n2");
+  w.noBetter = [](const Pod&, const std::string& node) { return node + " is as loaded"; };
+  EXPECT_THAT(w.evict("web-1"), HasSubstr("pod web-1 would find no better place: n3 is as loaded"));
+  EXPECT_EQ(w.jobs().size(), 1u);
+}
+
+TEST(Migrator, by_itself_sees_whether_another_node_would_do) {
+  MigrationWorld w;
+  w.args.nodeFit = true;
+  w.args.objectLimiters.clear();
+  w.args.maxMigratingPerWorkload = NumberOrPercent{3, false};
+  w.args.maxUnavailablePerWorkload = NumberOrPercent{3, false};
+  w.workload("web", 4);
+  w.start();
+  w.process->landing->silent = true;
+  EXPECT_THAT(w.evict("web-0"), Not(HasSubstr("no other node")));
+  for (const char* node : {"n2", "n3"})
+    w.patch(api::Node::kType, node, R"({"spec":{"unschedulable":true}})");
+  w.run(1s);
+  EXPECT_EQ(w.evict("web-1"), "no other node takes pod web-1 (nodeFit)");
+}
+
+TEST(Migrator, no_second_job_for_a_pod_also_right_after_the_first) {
+  MigrationWorld w;
+  w.workload("web", 10);
+  w.start();
+  const std::string name = w.evict("web-0");
+  EXPECT_EQ(w.evict("web-0"), fmt::format("job {} moves it already", name));
+  EXPECT_FALSE(w.process->controller->filter(*w.podOf("web-0")));
+}
+
+TEST(Migrator, nobody_goes_back_to_where_its_workload_left_lately) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.workload("web", 4);
+  w.start();
+  ASSERT_THAT(w.stateOf(w.evict("web-0")), Not(HasSubstr("Failed")));
+  w.run(10s);
+  // One that came back to n2 has to go elsewhere, but not to n1.
+  w.process->landing->node = "n1";
+  w.run(1s);
+  const auto job = w.job(w.evict("web-new-1"));
+  EXPECT_EQ(annotationOf(job, kAnnotationAvoidNodes), "n1");
+  EXPECT_EQ(annotationOf(job, kAnnotationPlannedNode), "n3");
+  w.run(5s);
+  for (const auto& reservation : w.list(api::Reservation::kType)) {
+    if (textAt(reservation, "metadata", "name") != job.metadata.uid) continue;
+    EXPECT_THAT(toJson(reservation), HasSubstr(R"("values":["n1","n2"])"));
+  }
+}
+
+// Nothing holds a place for it, so the scheduler has the whole choice.
+TEST(Migrator, evicts_nobody_directly_who_would_come_back) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.args.defaultJobMode = "EvictDirectly";
+  w.workload("web", 4);
+  w.start();
+  w.process->landing->node = "n1";
+  EXPECT_EQ(w.evict("web-0"),
+            "pod web-0 would come back to node n1, which it or its workload leaves");
+  ASSERT_EQ(w.process->landing->asked.size(), 1u);
+  EXPECT_TRUE(w.process->landing->asked[0].avoid.empty());
+  w.process->landing->node = "n2";
+  const std::string name = w.evict("web-0");
+  w.run(5s);
+  EXPECT_THAT(w.stateOf(name), HasSubstr("Succeeded"));
+  w.process->landing->node = "n1";
+  EXPECT_THAT(w.evict("web-new-1"), HasSubstr("would come back to node n1"))
+      << "its workload has just left it";
+}
+
+TEST(Migrator, leaves_a_pod_alone_that_came_to_where_one_was_evicted_directly) {
+  MigrationWorld w;
+  w.args.objectLimiters.clear();
+  w.args.defaultJobMode = "EvictDirectly";
+  w.podsComeBack = false;
+  w.workload("web", 4);
+  w.start();
+  const std::string name = w.evict("web-0");
+  w.run(5s);
+  ASSERT_THAT(w.stateOf(name), HasSubstr("Succeeded"));
+  w.pod("web", "again", "n1");
+  w.run(1s);
+  EXPECT_EQ(w.evict("again"),
+            "pod again came to node n1 after another one of its workload was evicted from there");
+  const std::string older = w.evict("web-1");
+  EXPECT_NE(w.job(older).metadata.uid, "") << older;
+  w.run(11min);
+  EXPECT_NE(w.job(w.evict("again")).metadata.uid, "");
+}
+
+TEST(Migrator, a_budget_that_is_used_up_keeps_jobs_from_being_made) {
+  MigrationWorld w;
+  w.workload("web", 4);
+  w.api.put(
+      api::PodDisruptionBudget::kType,
+      R"({"apiVersion":"policy/v1","kind":"PodDisruptionBudget","metadata":{"name":"b",)"
+      R"("namespace":"default"},"spec":{"minAvailable":4,"selector":{"matchLabels":{"app":"web"}}},)"
+      R"("status":{"disruptionsAllowed":0,"currentHealthy":4,"desiredHealthy":4,"expectedPods":4}})");
+  w.start();
+  EXPECT_EQ(w.evict("web-0"), "PodDisruptionBudget b allows 0 evictions now, 1 are needed");
+}
+
+TEST(Migrator, in_a_dry_run_nothing_is_written) {
+  MigrationWorld w;
+  w.args.dryRun = true;
+  w.workload("web", 4);
+  w.start();
+  const std::size_t writes = w.api.writes.size();
+  EXPECT_EQ(w.evict("web-0"), "");
+  EXPECT_EQ(w.api.writes.size(), writes);
+}
+
+TEST(Migrator, a_class_of_priority_that_is_missing_is_an_error_at_start) {
+  MigrationWorld w;
+  w.args.priorityName = "nobody";
+  w.process = std::make_unique<Process>(w.api, w.loop, w.args);
+  w.run(1s);
+  ASSERT_TRUE(w.process->started);
+  ASSERT_FALSE(*w.process->started);
+  EXPECT_EQ(w.process->started->error().message,
+            "priorityThreshold.name: there is no PriorityClass \"nobody\"");
+}
+
+// --- Gangs.
+
+const char* kGang = R"(,"annotations":{"gang.scheduling.koordinator.sh/name":"train"})";
+
+TEST(Migrator, a_gang_moves_whole) {
+  MigrationWorld w;
+  w.workload("train", 2, "n1", kGang);
+  w.start();
+  EXPECT_THAT(w.evict("train-0"), Not(HasSubstr(" ")));
+  ASSERT_EQ(w.jobs().size(), 2u);
+  w.run(20s);
+  for (const auto& job : w.jobs()) EXPECT_EQ(job.status.phase, "Succeeded") << job.status.message;
+  EXPECT_EQ(w.evictions(), 2);
+}
+
+TEST(Migrator, or_not_at_all) {
+  MigrationWorld w;
+  w.workload("train", 2, "n1", kGang);
+  w.start();
+  w.process->landing->refused["train-1"] = "no room";
+  EXPECT_EQ(w.evict("train-0"), "pod train-1 would find no better place: no room");
+  w.args.maxMigratingPerNode = 1;
+  w.start();
+  EXPECT_THAT(w.evict("train-0"), HasSubstr("2 pods of its gang are on node n1"));
+  EXPECT_TRUE(w.jobs().empty());
+}
+
+TEST(Migrator, a_gang_of_which_one_gets_no_room_stays) {
+  MigrationWorld w;
+  w.reservationsGoTo = "";
+  w.workload("train", 2, "n1", kGang);
+  w.start();
+  w.evict("train-0");
+  w.run(5s);
+  // One of the two gets a node, the other does not.
+  w.reservationsGoTo = "n2";
+  const auto reservations = w.list(api::Reservation::kType);
+  ASSERT_EQ(reservations.size(), 2u);
+  w.api.remove(api::Reservation::kType, std::string(textAt(reservations[0], "metadata", "name")));
+  w.run(10s);
+  EXPECT_EQ(w.evictions(), 0);
+  for (const auto& job : w.jobs()) EXPECT_EQ(job.status.phase, "Failed") << job.status.message;
+  EXPECT_TRUE(w.list(api::Reservation::kType).empty());
+}
+
+TEST(Migrator, a_gang_whose_jobs_were_not_all_made_stays) {
+  MigrationWorld w;
+  w.workload("train", 2, "n1", kGang);
+  w.start(2);  // dies while it makes the second
+  w.evict("train-0");
+  ASSERT_EQ(w.jobs().size(), 1u);
+  w.start();
+  w.run(1min);
+  EXPECT_THAT(w.stateOf(w.jobs()[0].metadata.name), HasSubstr("Failed GangCannotMove"));
+  EXPECT_EQ(w.evictions(), 0);
+}
+
+}  // namespace
+}  // namespace koord::descheduler

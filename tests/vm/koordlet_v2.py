@@ -17,36 +17,18 @@ import time
 
 import machine
 
-SKIP = 77
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "integration"))
+import waiting  # noqa: E402
+from waiting import SKIP, Failure, check  # noqa: E402
+
 PROGRAMS = ("koordctl", "koordlet", "koord-manager", "koord-scheduler")
 GATES = ("BEMemoryEvict", "CgroupReconcile", "BlkIOReconcile", "PSICollector")
 MIB = 1 << 20
 
 
-class Failure(Exception):
-    pass
-
-
-def check(condition, message):
-    if not condition:
-        raise Failure(message)
-
-
-def wait_until(what, condition, limit=60.0, pause=0.3):
-    """Polls until condition() is true and returns its value; errors on the way count as not yet."""
-    end = time.monotonic() + limit
-    last = None
-    while True:
-        try:
-            value = condition()
-            if value:
-                return value
-            last = value
-        except (Failure, OSError, ValueError, KeyError, IndexError) as error:
-            last = error
-        if time.monotonic() > end:
-            raise Failure(f"{what}: not within {limit:.0f} s (last: {last})")
-        time.sleep(pause)
+def wait_until(what, condition, limit=60.0):
+    """An emulated machine takes its time, and a question costs it some."""
+    return waiting.wait_until(what, condition, limit, pause=0.3)
 
 
 def cpus(text):

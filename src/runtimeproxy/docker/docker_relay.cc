@@ -293,6 +293,8 @@ void DockerRelay::dockerEnded() {
   docker_->close();
   docker_ = nullptr;
   if (!call_) return;
+  // It has not been told of the call, as hooks are asked first: that will be on another connection.
+  if (call_->intercepted && !call_->complete) return;
   if (call_->complete && answers_.untilClose()) {
     call_->closes = true;
     return call_->complete->complete(true);

@@ -147,7 +147,11 @@ class DockerRelayTest : public testing::Test {
                  loop_, at("hook.sock"),
                  [this](net::GrpcRequest request, net::GrpcAnswer answer) {
                    asked.push_back(request.method.substr(request.method.rfind('/') + 1));
-                   answer(hook(asked.back(), request.message));
+                   auto reply = hook(asked.back(), request.message);
+                   loop_.runAfter(hookTakes,
+                                  [answer = std::move(answer), reply = std::move(reply)]() mutable {
+                                    answer(std::move(reply));
+                                  });
                  })
                  .value();
     ASSERT_TRUE(writeFileAtomic(
@@ -187,6 +191,7 @@ class DockerRelayTest : public testing::Test {
   std::string status = "204 No Content";       // of all else
   std::vector<std::string> requests, bodies, asked;
   std::function<net::GrpcReply(const std::string& method, const std::string& message)> hook;
+  Duration hookTakes{};
   bool hang = false;
   int left = 0;
 };
@@ -360,6 +365,20 @@ TEST_F(DockerRelayTest, ADockerThatIsAwayCostsTheRequestsMeanwhileAndNoMore) {
   answers["/a"] = "back";
   connect();
   EXPECT_THAT(ask("GET", "/a"), HasSubstr("back"));
+}
+
+TEST_F(DockerRelayTest, ADockerThatClosesAnIdleConnectionWhileHooksAreAskedIsAskedOnAnother) {
+  hook = [this](const auto& method, const auto& message) {
+    if (method == "PreCreateContainerHook")
+      for (auto& peer : peers_) peer->end->close();
+    return withShares(method, message, 512);
+  };
+  hookTakes = 20ms;
+  hookServer("Fail");
+  start();
+  EXPECT_THAT(makePod(), HasSubstr("201"));
+  EXPECT_THAT(makeContainer(), HasSubstr("201 Created"));
+  EXPECT_THAT(bodies.back(), HasSubstr(R"("CpuShares":512)"));
 }
 
 TEST_F(DockerRelayTest, AClientThatLeavesEndsItsRequestAtDocker) {

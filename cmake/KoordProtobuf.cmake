@@ -5,6 +5,10 @@
 # makes the static library koord_cri of what protoc and its gRPC plugin generate from the file.
 find_package(Protobuf REQUIRED)
 find_package(gRPC REQUIRED)
+# What gRPC needs of re2 is found by pkg-config, whose -pthread would make the precompiled headers unusable.
+if(TARGET re2::re2)
+  set_property(TARGET re2::re2 PROPERTY INTERFACE_COMPILE_OPTIONS "")
+endif()
 find_program(KOORD_GRPC_PLUGIN grpc_cpp_plugin REQUIRED)
 
 function(koord_protobuf name file)

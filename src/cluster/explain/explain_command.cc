@@ -61,7 +61,7 @@ struct Subject {
 Subject subjectOf(const ExplainOptions& options) {
   switch (options.about) {
     case ExplainOptions::About::Gang:
-      return {"Coscheduling", {"gang/" + keyOf(options.name)}};
+      return {"Coscheduling", {"diagnosis/" + keyOf(options.name), "gang/" + keyOf(options.name)}};
     case ExplainOptions::About::Quota:
       return {"ElasticQuota", {"explain/" + options.name, "quotas/" + options.name}};
     case ExplainOptions::About::Node:

@@ -36,10 +36,8 @@ std::vector<std::string> namesIn(const json::value* value) {
   return names;
 }
 
-void addGang(std::string& out, const json::value& gang) {
-  const std::string name(textAt(gang, "gang"));
-  if (name.empty()) return;
-  out += fmt::format("\nGang   {}\n", name);
+// What each gang of its group has, who of them failed, and what is wrong or still to come.
+void addGroups(std::string& out, const json::value& gang) {
   const auto& groups = arrayAt(gang, "groups");
   std::vector<Row> rows{{"GROUP", "NEEDS", "THERE", "BOUND", "MISSING"}};
   for (const auto& group : groups) {
@@ -56,8 +54,19 @@ void addGang(std::string& out, const json::value& gang) {
     }
   }
   addRest(out, failed);
+  for (const auto& group : groups)
+    for (const auto& problem : arrayAt(group, "problems"))
+      addParagraph(out,
+                   "Problem: ", fmt::format("{}: {}", textAt(group, "name"), scalar(&problem)));
   if (const auto waits = textAt(gang, "waitingFor"); !waits.empty())
     addParagraph(out, "It waits for ", waits);
+}
+
+void addGang(std::string& out, const json::value& gang) {
+  const std::string name(textAt(gang, "gang"));
+  if (name.empty()) return;
+  out += fmt::format("\nGang   {}\n", name);
+  addGroups(out, gang);
 }
 
 void addReservations(std::string& out, const json::value& answer) {
@@ -302,6 +311,7 @@ std::string gangText(const json::value& answer) {
   const auto* satisfied = at(answer, "onceResourceSatisfied");
   if (satisfied && *satisfied == true)
     addParagraph(out, "", "It has been complete once; pods that come later need not wait.");
+  addGroups(out, answer);
   return out;
 }
 

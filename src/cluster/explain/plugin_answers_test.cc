@@ -97,6 +97,26 @@ It has been complete once; pods that come later need not wait.
 )");
 }
 
+TEST(PluginAnswersTest, AGangThatWaitsSaysWhatItLacksAndWhatIsWrongWithIt) {
+  const std::string text = gangText(*parseJson(R"({"name": "shop/train", "mode": "Strict",
+      "minRequiredNumber": 2, "pendingChildren": {"shop/a": {}}, "gang": "shop/train", "groups": [
+        {"name": "shop/train", "minMember": 2, "present": 1, "bound": 0, "missing": 1,
+         "failed": [{"pod": "shop/a", "reason": "too large"}],
+         "problems": ["metadata.annotations[x]: Invalid value"]}],
+      "waitingFor": "1 more pod of gang shop/train"})"));
+  EXPECT_EQ(text,
+            R"(Gang   shop/train
+Kind   Strict
+Needs  2 pods at a time
+       1 pod pending: shop/a
+  GROUP       NEEDS  THERE  BOUND  MISSING
+  shop/train  2      1      0      1
+  shop/a: too large
+Problem: shop/train: metadata.annotations[x]: Invalid value
+It waits for 1 more pod of gang shop/train
+)");
+}
+
 TEST(PluginAnswersTest, AReservationIsATableOfWhatItHolds) {
   const std::string text = reservationText(*parseJson(R"({"name": "r", "phase": "Available",
       "node": "sim-1", "allocateOnce": true, "allocatePolicy": "Aligned", "unschedulable": true,

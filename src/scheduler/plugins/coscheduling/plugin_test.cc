@@ -357,6 +357,34 @@ TEST(Coscheduling, a_gang_that_all_nodes_have_no_room_for_is_not_searched_for) {
   EXPECT_THAT(f.placed(), SizeIs(4));
 }
 
+TEST(Coscheduling, a_hundred_gangs_that_fit_nowhere_are_not_tried_while_nothing_changes) {
+  GangFixture f;
+  for (int n = 0; n < 20; ++n) f.node(aNode("n" + std::to_string(n)));
+  for (int g = 0; g < 100; ++g) {
+    const std::string name = "g" + std::to_string(g);
+    f.gang(name, 2);
+    f.members(name, 0, 2, g % 2 == 0 ? "5" : "300");  // for want of a node, or of room in all
+  }
+  f.run(60s);
+  const auto attempts = [&] {
+    std::size_t sum = 0;
+    for (int g = 0; g < 100; ++g)
+      for (const char* member : {"-0", "-1"})
+        sum += f.attemptsOf("g" + std::to_string(g) + member);
+    return sum;
+  };
+  const std::size_t before = attempts();
+  EXPECT_GE(before, 100u);
+  f.run(180s);
+  EXPECT_EQ(attempts(), before);
+  EXPECT_THAT(f.placed(), IsEmpty());
+  f.create(aPod("plain").request("cpu", "4"));
+  f.run();
+  EXPECT_THAT(f.placed(), ElementsAre("plain"));
+  EXPECT_EQ(attempts(), before) << "a pod that takes room helps nobody";
+  f.expectSound();
+}
+
 TEST(Coscheduling, min_resources_beyond_what_there_is_refuse_a_gang_too) {
   GangFixture f;
   f.node(aNode("n1"));
@@ -558,7 +586,7 @@ TEST(Coscheduling, services_show_what_a_gang_has_and_lacks) {
   f.run();
   auto explained = f.ask("explain/default/g-0");
   ASSERT_TRUE(explained) << explained.error().message;
-  EXPECT_EQ(textAt(*explained, "waitingFor"), "1 more pods of gang default/g");
+  EXPECT_EQ(textAt(*explained, "waitingFor"), "1 more pod of gang default/g");
   const json::value& group = at(*explained, "groups")->as_array()[0];
   EXPECT_EQ(group.at("missing"), 1);
   EXPECT_EQ(group.at("present"), 2);
@@ -566,6 +594,12 @@ TEST(Coscheduling, services_show_what_a_gang_has_and_lacks) {
   f.run();
   explained = f.ask("explain/default/g-0");
   EXPECT_THAT(std::string(textAt(*explained, "waitingFor")), HasSubstr("cannot be placed"));
+  const auto diagnosis = f.ask("diagnosis/default/g");
+  ASSERT_TRUE(diagnosis) << diagnosis.error().message;
+  EXPECT_EQ(textAt(*diagnosis, "mode"), "Strict");
+  EXPECT_THAT(std::string(textAt(*diagnosis, "waitingFor")),
+              HasSubstr("a place for all that it needs: GangGroup \"default/g\""));
+  EXPECT_EQ(f.ask("diagnosis/default/none").error().message, "cannot find gang default/none");
   EXPECT_EQ(f.ask("gang/default/none").error().message, "cannot find gang default/none");
   const auto all = f.ask("gangs");
   const json::value* gang = find(*all, "default/g");

@@ -65,20 +65,22 @@ std::string waitingFor(const GangCycles& cycles, const Gangs& gangs, const Gang&
     const Gang* member = gangs.find(id);
     if (!member || !member->spec) return fmt::format("gang {}, which does not exist", id);
     if (gangs.free(*member) || member->complete()) continue;
+    const auto more = member->spec->minimum - static_cast<std::int64_t>(member->ready());
     return fmt::format(
-        "{} more pods of gang {}{}",
-        member->spec->minimum - static_cast<std::int64_t>(member->ready()), id,
+        "{} more {} of gang {}{}", more, more == 1 ? "pod" : "pods", id,
         member->notReady > 0
             ? fmt::format(" ({} are held back by gates or being deleted)", member->notReady)
             : "");
   }
   if (const GangRefusal* refusal = cycles.refusalOf(Gangs::groupIdOf(gang)))
-    return refusal->message;
+    return "a place for all that it needs: " + refusal->message;
   return gang.bound == gang.members.size() ? "" : "its turn";
 }
 
+// NAMESPACE/NAME; of Kubernetes' own PodGroups those that Koordinator has no gang of the same name of.
 const Gang* gangAt(const Gangs& gangs, const std::string& path) {
-  return gangs.find(path);
+  const Gang* gang = gangs.find(path);
+  return gang ? gang : gangs.find(fmt::format("{}/{}", api::WorkloadPodGroup::kType.group, path));
 }
 
 Result<json::value> noGang(const std::string& path) {
@@ -139,6 +141,13 @@ json::object explainGang(const GangCycles& cycles, const Gangs& gangs, const Gan
           {"waitingFor", waitingFor(cycles, gangs, gang)}};
 }
 
+json::object diagnoseGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang) {
+  json::object answer = gangSummary(cycles, gangs, gang);
+  for (auto& member : explainGang(cycles, gangs, gang))
+    answer[member.key()] = std::move(member.value());
+  return answer;
+}
+
 std::vector<ServicePlugin::Route> gangRoutes(GangCycles& cycles) {
   const Gangs& gangs = cycles.gangs();
   const auto one = [&cycles, &gangs](const std::string& path) -> Result<json::value> {
@@ -159,8 +168,14 @@ std::vector<ServicePlugin::Route> gangRoutes(GangCycles& cycles) {
         if (pod->key() == path) return json::value(explainGang(cycles, gangs, gang));
     return fail(ErrorCode::NotFound, "no gang has a pod " + path);
   };
+  const auto diagnosis = [&cycles, &gangs](const std::string& path) -> Result<json::value> {
+    const Gang* gang = gangAt(gangs, path);
+    if (!gang) return noGang(path);
+    return json::value(diagnoseGang(cycles, gangs, *gang));
+  };
   return {{"gang/", "gang/:namespace/:name", one},
           {"gangs", "gangs", all},
+          {"diagnosis/", "diagnosis/:namespace/:name", diagnosis},
           {"explain/", "explain/:namespace/:name", explain}};
 }
 

@@ -4,6 +4,7 @@
 //
 //   gangs                      every gang by its id, as upstream shows it
 //   gang/NAMESPACE/NAME        one
+//   diagnosis/NAMESPACE/NAME   one, with what its group has, what it lacks and why it waits
 //   explain/NAMESPACE/POD      what a pod's gang group has, what it lacks and why it waits
 
 #include <vector>
@@ -18,6 +19,9 @@ json::object gangSummary(const GangCycles& cycles, const Gangs& gangs, const Gan
 // {"gang": id, "groups": [{name, minMember, present, bound, missing, failed: [{pod, reason}]}],
 //  "waitingFor": text}
 json::object explainGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
+
+// Both in one.
+json::object diagnoseGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
 
 std::vector<ServicePlugin::Route> gangRoutes(GangCycles& cycles);
 

@@ -369,8 +369,7 @@ TEST(Coscheduling, a_hundred_gangs_that_fit_nowhere_are_not_tried_while_nothing_
   const auto attempts = [&] {
     std::size_t sum = 0;
     for (int g = 0; g < 100; ++g)
-      for (const char* member : {"-0", "-1"})
-        sum += f.attemptsOf("g" + std::to_string(g) + member);
+      for (const char* member : {"-0", "-1"}) sum += f.attemptsOf("g" + std::to_string(g) + member);
     return sum;
   };
   const std::size_t before = attempts();

@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include "api/codec.h"
-#include "base/log.h"
 #include "model/node_reservation.h"
 #include "model/pod_requests.h"
 #include "model/well_known.h"
@@ -221,13 +220,9 @@ void ReservationBook::readRoom(ReservationEntry& entry) {
   const auto* options = api::findIn(entry.object->metadata.annotations,
                                     model::kAnnotationReservationRestrictedOptions);
   if (options && entry.policy == AllocatePolicy::Restricted) {
-    if (auto read =
-            api::decodeText<api::ReservationRestrictedOptions>(*options, api::Reading::Go)) {
+    // What cannot be read is told by problems.h.
+    if (auto read = api::decodeText<api::ReservationRestrictedOptions>(*options, api::Reading::Go))
       limited = std::move(read->resources);
-    } else {
-      log::warn("reservation {}: metadata.annotations[{}]: {}; all resources are limited",
-                entry.name(), model::kAnnotationReservationRestrictedOptions, read.error().message);
-    }
   }
   const bool some = std::ranges::any_of(
       limited, [&](const std::string& name) { return entry.allocatable.contains(name); });

@@ -1,5 +1,7 @@
 #include "scheduler/plugins/reservation/controller.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "api/codec.h"
@@ -10,6 +12,7 @@
 #include "model/pod_requests.h"
 #include "model/well_known.h"
 #include "scheduler/plugins/reservation/conditions.h"
+#include "scheduler/plugins/reservation/problems.h"
 #include "scheduler/plugins/reservation/reserve_pod.h"
 #include "scheduler/plugins/reservation/unit_kind.h"
 
@@ -123,22 +126,29 @@ bool ReservationController::lostNode(const api::Reservation& reservation) const 
   return !node || !cluster_.live().contains(*node);
 }
 
-void ReservationController::warn(const ReservationEntry& entry, const std::string& what) {
+// All of them at once, and only once as long as they are the same.
+void ReservationController::tellProblems(const ReservationEntry& entry) {
+  std::vector<std::string> problems;
+  if (!entry.operating) problems = problemsOf(*entry.object);
+  for (const std::string* problem : {&entry.ownersError, &entry.error})
+    if (!problem->empty()) problems.push_back(*problem);
   std::string& told = told_[entry.uid()];
+  std::string what = fmt::format("{}", fmt::join(problems, "; "));
   if (told == what) return;
-  told = what;
-  log::warn("reservation {}: {}", entry.name(), what);
+  told = std::move(what);
+  if (told.empty()) return;
+  log::warn("reservation {}: {}", entry.name(), told);
   if (handle_.events()) {
     const auto& type = entry.operating ? api::Pod::kType : api::Reservation::kType;
     handle_.events()->record(kube::referenceTo(type, entry.object->metadata), "Warning",
-                             "InvalidReservation", what, "Scheduling");
+                             "InvalidReservation", told, "Scheduling");
   }
 }
 
 Task<Result<>> ReservationController::sync(std::string uid) {
   const ReservationPtr entry = book_.find(uid);
   if (entry && entry->operating) {  // there is no status to write
-    if (!entry->ownersError.empty()) warn(*entry, entry->ownersError);
+    tellProblems(*entry);
     co_return Result<>{};
   }
   if (!entry || isReservationTerminal(*entry->object)) {
@@ -150,8 +160,7 @@ Task<Result<>> ReservationController::sync(std::string uid) {
     co_return released;
   }
   const auto over = endOf(*entry->object);
-  if (!over) warn(*entry, over.error().message);
-  if (!entry->ownersError.empty()) warn(*entry, entry->ownersError);
+  tellProblems(*entry);
   if (lostNode(*entry->object) || (over && overAt(*over, executor_.wallNow()))) {
     expectEnd(uid, std::nullopt);
     auto ending = end(entry);
@@ -218,7 +227,6 @@ Task<Result<>> ReservationController::end(ReservationPtr entry) {
 
 // It will never be tried, so nobody else says why.
 Task<Result<>> ReservationController::tellInvalid(ReservationPtr entry) {
-  warn(*entry, entry->error);
   ReservationKind::Change change =
       [this, error = entry->error](
           const api::Reservation& reservation) -> Result<std::optional<json::object>> {

@@ -36,7 +36,7 @@ class ReservationController {
   void enqueue(const std::string& uid);
   bool lostNode(const api::Reservation& reservation) const;
   bool isGarbage(const api::Reservation& reservation) const;
-  void warn(const ReservationEntry& entry, const std::string& what);
+  void tellProblems(const ReservationEntry& entry);
   // When it is over by itself; remembered until then. Never for one that does not expire.
   void expectEnd(const std::string& uid, std::optional<WallTime> at);
   void arm();
@@ -49,7 +49,7 @@ class ReservationController {
   std::vector<std::unique_ptr<kube::WorkQueue>> workers_;  // by hash of the uid
   std::set<std::pair<WallTime, std::string>> ends_;
   std::map<std::string, WallTime> endOf_;
-  std::map<std::string, std::string> told_;  // warnings, by uid
+  std::map<std::string, std::string> told_;  // problems, by uid
   TimerId timer_ = 0;
 };
 

@@ -107,7 +107,8 @@ MatchVerdict ReservationMatcher::judgeWish(const PodMatch& match,
     return MatchVerdict::Unschedulable;
   if (wish.required) {
     for (const api::Taint& each : reservation.object->spec.taints) {
-      if (each.effect == "PreferNoSchedule" || tolerates(wish.tolerations, each)) continue;
+      const bool keepsOut = each.effect == "NoSchedule" || each.effect == "NoExecute";
+      if (!keepsOut || tolerates(wish.tolerations, each)) continue;
       if (taint) *taint = &each;
       return MatchVerdict::Taint;
     }

@@ -10,6 +10,7 @@
 #include "scheduler/plugins/reservation/controller.h"
 #include "scheduler/plugins/reservation/messages.h"
 #include "scheduler/plugins/reservation/owners.h"
+#include "scheduler/plugins/reservation/problems.h"
 #include "scheduler/plugins/reservation/reserve_pod.h"
 #include "scheduler/plugins/reservation/wish.h"
 #include "scheduler/testing/reservations.h"
@@ -19,6 +20,7 @@ namespace {
 
 using testing::aPod;
 using testing::aReservation;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -232,7 +234,7 @@ TEST(ReservationMessages, are_taken_from_the_whole_message) {
   EXPECT_FALSE(reservationLevelMessage("something else"));
 }
 
-std::vector<std::string> problemsOf(const char* args) {
+std::vector<std::string> mistakesIn(const char* args) {
   const auto document = *parseJson(args);
   std::vector<std::string> errors;
   Fields fields(&document, "args", errors);
@@ -241,18 +243,50 @@ std::vector<std::string> problemsOf(const char* args) {
 }
 
 TEST(ReservationArgs, are_read_strictly) {
-  EXPECT_THAT(problemsOf("{}"), IsEmpty());
-  EXPECT_THAT(problemsOf(R"({"enablePreemption":true,"gcDurationSeconds":0,
+  EXPECT_THAT(mistakesIn("{}"), IsEmpty());
+  EXPECT_THAT(mistakesIn(R"({"enablePreemption":true,"gcDurationSeconds":0,
       "ignoredResources":["example.com/gpu"],"ignoredResourceGroups":["example.com"],
       "preAllocationConfig":{"enableClusterMode":true},
       "reservationSelectorIndex":{"enabled":true,"keys":["a"]}})"),
               IsEmpty());
-  EXPECT_THAT(problemsOf(R"({"minCandidateNodesPercentage":101})"), SizeIs(1));
-  EXPECT_THAT(problemsOf(R"({"gcIntervalSeconds":-1})"), SizeIs(1));
-  EXPECT_THAT(problemsOf(R"({"ignoredResources":["cpu"]})"),
+  EXPECT_THAT(mistakesIn(R"({"minCandidateNodesPercentage":101})"), SizeIs(1));
+  EXPECT_THAT(mistakesIn(R"({"gcIntervalSeconds":-1})"), SizeIs(1));
+  EXPECT_THAT(mistakesIn(R"({"ignoredResources":["cpu"]})"),
               ElementsAre(HasSubstr("args.ignoredResources[0]")));
-  EXPECT_THAT(problemsOf(R"({"ignoredResourceGroups":["a/b","kubernetes.io"]})"), SizeIs(2));
-  EXPECT_THAT(problemsOf(R"({"enablePreëmption":true})"), SizeIs(1));
+  EXPECT_THAT(mistakesIn(R"({"ignoredResourceGroups":["a/b","kubernetes.io"]})"), SizeIs(2));
+  EXPECT_THAT(mistakesIn(R"({"enablePreëmption":true})"), SizeIs(1));
+}
+
+TEST(Problems, each_begins_with_its_field_and_a_plain_reservation_has_none) {
+  EXPECT_THAT(problemsOf(*aReservation("r").build()), IsEmpty());
+  EXPECT_THAT(problemsOf(*aReservation("r").label("koordinator.sh/priority", "3000000000").build()),
+              ElementsAre(HasSubstr("metadata.labels[koordinator.sh/priority]: Invalid value")));
+  EXPECT_THAT(problemsOf(*aReservation("r")
+                              .label(std::string(model::kLabelReservationOrder), "3000000000")
+                              .build()),
+              IsEmpty());
+  EXPECT_THAT(problemsOf(*aReservation("r")
+                              .label(std::string(model::kLabelPreAllocationRequired), "true")
+                              .build()),
+              ElementsAre(HasSubstr("needs spec.preAllocation: true")));
+}
+
+TEST(Problems, fields_that_make_each_other_void_are_told) {
+  auto reservation = *aReservation("r").build();
+  reservation.spec.ttl = "0s";
+  reservation.spec.expires = "2001-01-01T00:00:00Z";
+  reservation.spec.preAllocation = true;
+  reservation.spec.taints.push_back({"team", "blue", "Never", {}});
+  auto& options = reservation.metadata.annotations[model::kAnnotationReservationRestrictedOptions];
+  options = R"({"resources":["cpu"]})";
+  EXPECT_THAT(problemsOf(reservation),
+              ElementsAre(HasSubstr("spec.expires: does not count"),
+                          HasSubstr("counts only beside spec.allocatePolicy: Restricted"),
+                          HasSubstr("spec.preAllocation: needs spec.allocatePolicy: Restricted"),
+                          HasSubstr("spec.taints[0].effect: Invalid value: \"Never\"")));
+  reservation.spec.allocatePolicy = "Restricted";
+  options = R"({"resources":["nvidia.com/gpu"]})";
+  EXPECT_THAT(problemsOf(reservation), Contains(HasSubstr("names nothing that spec.template")));
 }
 
 }  // namespace

@@ -141,6 +141,7 @@ class ReservationPlugin final : public Plugin,
   json::value explainPod(const PodInfo& pod) const;
   std::string whyUnused(const PodInfo& pod, const PodMatch& match,
                         const ReservationEntry& reservation, bool& matched) const;
+  std::string whyNotThere(const PodInfo& pod, NodeId node) const;
 
   const std::vector<ReservationFilterOffer*>& filters() const;
   const std::vector<ReservationScoreOffer*>& scorers() const;

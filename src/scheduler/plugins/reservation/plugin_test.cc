@@ -516,6 +516,28 @@ TEST_F(Reservations, an_explanation_says_why_each_was_not_used) {
   EXPECT_FALSE(route->answer("nonsense"));
 }
 
+TEST_F(Reservations, an_explanation_says_what_else_keeps_a_pod_off_the_node_of_a_match) {
+  node("n", "8");
+  world.node(aNode("tainted").allocatable("cpu", "8").taint("gpu", "NoSchedule"));
+  set(forWeb("r", "2").on("n"));
+  set(forWeb("t", "2").on("tainted"));
+  PodBuilder pod = webPod("p", "1");
+  pod.object().spec.nodeSelector["zone"] = "b";
+  const auto reasonsFor = [&](const PodBuilder& each) {
+    const json::value facts = plugin->factsOf(*world.pod(each));
+    std::map<std::string, std::string> reasons;
+    for (const auto& item : at(facts, "reservations")->get_array()) {
+      EXPECT_TRUE(at(item, "matched")->get_bool());
+      reasons[std::string(textAt(item, "name"))] = textAt(item, "reason");
+    }
+    return reasons;
+  };
+  EXPECT_EQ(reasonsFor(pod)["r"], "node(s) didn't match Pod's node affinity/selector");
+  const auto reasons = reasonsFor(webPod("q", "1"));
+  EXPECT_EQ(reasons.at("r"), "");
+  EXPECT_THAT(reasons.at("t"), HasSubstr("untolerated taint"));
+}
+
 TEST_F(Reservations, what_services_and_metrics_tell_comes_from_the_ledger) {
   node("n", "32");
   set(forWeb("r", "16").request("memory", "32Gi").on("n"));

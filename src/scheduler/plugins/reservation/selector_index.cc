@@ -120,7 +120,6 @@ void SelectorIndex::count(const ReservationWish& wish) {
 }
 
 std::string SelectorIndex::metrics() const {
-  if (!args_.indexEnabled) return "";
   constexpr const char* kQueries = "scheduler_reservation_selector_index_query_total";
   constexpr const char* kCandidates = "scheduler_reservation_selector_index_candidates_count";
   std::string text = fmt::format(

@@ -1,4 +1,4 @@
-// What people may ask about reservations: over HTTP, for explain, and as metrics.
+// What people may ask about reservations over HTTP, and as metrics.
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "scheduler/plugins/reservation/messages.h"
 #include "scheduler/plugins/reservation/plugin.h"
+#include "scheduler/plugins/reservation/problems.h"
 #include "scheduler/plugins/reservation/reserve_pod.h"
 
 namespace koord::scheduler {
@@ -143,6 +144,8 @@ Result<json::value> ReservationPlugin::reservationNamed(const std::string& name)
   const auto end = endOf(*reservation->object);
   if (end && *end) answer["expires"] = formatTime(**end);
   json::array problems;
+  for (const std::string& problem : problemsOf(*reservation->object))
+    problems.push_back(json::string(problem));
   for (const std::string* problem : {&reservation->error, &reservation->ownersError})
     if (!problem->empty()) problems.push_back(json::string(*problem));
   answer["problems"] = std::move(problems);
@@ -155,106 +158,6 @@ Result<json::value> ReservationPlugin::reservationNamed(const std::string& name)
   }
   answer["conditions"] = std::move(conditions);
   return json::value(std::move(answer));
-}
-
-// Why this one is not what the pod runs on, "" when it could be.
-std::string ReservationPlugin::whyUnused(const PodInfo& pod, const PodMatch& match,
-                                         const ReservationEntry& reservation, bool& matched) const {
-  const api::Taint* taint = nullptr;
-  const MatchVerdict verdict = reservation.node == kNoNode && !match.wish.ignoresReservations &&
-                                       !std::ranges::binary_search(match.owners, reservation.owners)
-                                   ? MatchVerdict::NotOwner
-                               : reservation.node == kNoNode
-                                   ? MatchVerdict::Matched
-                                   : matcher_.judge(match, reservation, &taint);
-  matched = verdict == MatchVerdict::Matched;
-  if (!reservation.ownersError.empty()) return reservation.ownersError;
-  switch (verdict) {
-    case MatchVerdict::NotOwner:
-      return "the pod is not among its owners";
-    case MatchVerdict::OtherName:
-      return "the pod asks for another one by name";
-    case MatchVerdict::NotExact:
-      return "its amounts are not those that have to be the same";
-    case MatchVerdict::Unschedulable:
-      return "it is unschedulable, or being deleted";
-    case MatchVerdict::Taint:
-      return fmt::format("it has the taint {}={}:{}", taint->key, taint->value, taint->effect);
-    case MatchVerdict::Affinity:
-      return "the pod's reservation affinity does not select it";
-    default:
-      break;
-  }
-  if (!reservation.available && reservation.operating) return "it does not run, or is not ready";
-  if (!reservation.available) return fmt::format("its phase is {}", phaseOf(*reservation.object));
-  if (reservation.allocateOnce && reservation.use->owners > 0)
-    return "its one owner has it (allocateOnce)";
-  if (!reservation.usable()) return "it is not on its node yet";
-  const bool counted = cluster_.findPod(pod.uid()) != nullptr;
-  const auto matchedOn = matcher_.matchedOn(match, reservation.node);
-  if (!match.wish.required && !matcher_.concerns(match, reservation))
-    return "it has nothing that the pod asks for";
-  const auto shortage = tryOne(pod, match, reservation, matchedOn.size(), counted, false);
-  std::vector<std::string> reasons;
-  for (const std::string& name : shortage.ofNode)
-    reasons.push_back(fmt::format("Insufficient {} by node", name));
-  std::ranges::copy(shortage.ofReservation, std::back_inserter(reasons));
-  return fmt::format("{}", fmt::join(reasons, ", "));
-}
-
-json::value ReservationPlugin::explainPod(const PodInfo& pod) const {
-  const PodMatch& match = matcher_.of(pod);
-  const std::string own = reservationOf(pod.uid());
-  json::array list;
-  for (const auto& [name, reservation] : book_.all()) {
-    bool matched = false;
-    std::string reason = whyUnused(pod, match, *reservation, matched);
-    if (own == reservation->uid()) {
-      matched = true;
-      reason = "the pod uses it";
-    }
-    // Thousands of others are no answer to anybody.
-    if (!matched && !std::ranges::binary_search(match.owners, reservation->owners) &&
-        match.wish.name != name)
-      continue;
-    list.push_back(json::object{{"name", name},
-                                {"node", reservation->object->status.nodeName},
-                                {"matched", matched},
-                                {"reason", reason}});
-  }
-  json::object answer{{"pod", pod.key()},
-                      {"required", match.wish.required},
-                      {"ignored", match.wish.ignoresReservations},
-                      {"reservations", std::move(list)}};
-  if (!match.wish.error.empty()) answer["error"] = match.wish.error;
-  return answer;
-}
-
-Result<json::value> ReservationPlugin::explain(const std::string& namespaceAndName) const {
-  const auto slash = namespaceAndName.find('/');
-  if (slash == std::string::npos)
-    return fail(ErrorCode::NotFound, "expected explain/NAMESPACE/POD");
-  const api::ObjectKey key{namespaceAndName.substr(0, slash), namespaceAndName.substr(slash + 1)};
-  if (const PodPtr pending = handle_.pendingPod(key)) return explainPod(*pending);
-  for (const Cluster::PodRecord& record : cluster_.pods())
-    if (api::keyOf(record.info->pod->metadata) == key) return explainPod(*record.info);
-  return fail(ErrorCode::NotFound, fmt::format("cannot find pod {}", namespaceAndName));
-}
-
-json::value ReservationPlugin::factsOf(const PodInfo& pod) const {
-  if (book_.isReservePod(pod)) return nullptr;
-  const PodMatch& match = matcher_.of(pod);
-  const bool concerned =
-      !match.owners.empty() || match.wish.anything() || !reservationOf(pod.uid()).empty();
-  return concerned ? explainPod(pod) : json::value(nullptr);
-}
-
-std::string ReservationPlugin::remedyFor(const PodInfo& pod, NodeId node) const {
-  if (book_.isReservePod(pod)) return "";
-  const PodMatch& match = matcher_.of(pod);
-  if (match.wish.required && matcher_.matchedOn(match, node).empty())
-    return "a reservation there that the pod may use";
-  return "more room in its reservation, or on the node";
 }
 
 std::vector<ServicePlugin::Route> ReservationPlugin::routes() {

@@ -1,0 +1,147 @@
+// For explain: which reservations a pod could use, and why it uses none of them.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "api/selector.h"
+#include "scheduler/framework/node_search.h"
+#include "scheduler/plugins/reservation/plugin.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+// "" for one that matches.
+std::string mismatch(MatchVerdict verdict, const api::Taint* taint) {
+  switch (verdict) {
+    case MatchVerdict::NotOwner:
+      return "the pod is not among its owners";
+    case MatchVerdict::OtherName:
+      return "the pod asks for another one by name";
+    case MatchVerdict::NotExact:
+      return "its amounts are not those that have to be the same";
+    case MatchVerdict::Unschedulable:
+      return "it is unschedulable, or being deleted";
+    case MatchVerdict::Taint:
+      return fmt::format("it has the taint {}={}:{}", taint->key, taint->value, taint->effect);
+    case MatchVerdict::Affinity:
+      return "the pod's reservation affinity does not select it";
+    default:
+      return "";
+  }
+}
+
+// "" for one that takes owners now.
+std::string closedToAll(const ReservationEntry& reservation) {
+  if (reservation.usable()) return "";
+  if (!reservation.available && reservation.operating) return "it does not run, or is not ready";
+  if (!reservation.available) {
+    const auto& phase = reservation.object->status.phase;
+    return fmt::format("its phase is {}", phase.empty() ? "Pending" : phase.view());
+  }
+  if (reservation.allocateOnce && reservation.use->owners > 0)
+    return "its one owner has it (allocateOnce)";
+  return "it is not on its node yet";
+}
+
+}  // namespace
+
+// What the other plugins say of its node.
+std::string ReservationPlugin::whyNotThere(const PodInfo& pod, NodeId node) const {
+  const NodeRow& row = cluster_.node(node);
+  const api::RequiredNodeAffinity demanded(pod.pod->spec);
+  if (row.object && !demanded.matches(row.object->metadata.labels, row.name).value_or(false))
+    return "node(s) didn't match Pod's node affinity/selector";
+  const auto asked = std::make_shared<const PodInfo>(pod);
+  CycleState state;
+  const SearchResult prepared = handle_.search().prepare(state, asked);
+  if (!prepared.status.ok()) return prepared.status.message();
+  return handle_.search().filterNode(state, asked, node).message();
+}
+
+// Why this one is not what the pod runs on, "" when it could be.
+std::string ReservationPlugin::whyUnused(const PodInfo& pod, const PodMatch& match,
+                                         const ReservationEntry& reservation, bool& matched) const {
+  const api::Taint* taint = nullptr;
+  MatchVerdict verdict = MatchVerdict::Matched;
+  if (reservation.node != kNoNode) {
+    verdict = matcher_.judge(match, reservation, &taint);
+  } else if (!match.wish.ignoresReservations &&
+             !std::ranges::binary_search(match.owners, reservation.owners)) {
+    verdict = MatchVerdict::NotOwner;
+  }
+  matched = verdict == MatchVerdict::Matched;
+  if (!reservation.ownersError.empty()) return reservation.ownersError;
+  if (!matched) return mismatch(verdict, taint);
+  if (std::string closed = closedToAll(reservation); !closed.empty()) return closed;
+  if (match.wish.ignoresReservations) return "the pod ignores reservations";
+  if (!match.wish.required && !matcher_.concerns(match, reservation))
+    return "it has nothing that the pod asks for";
+  const bool counted = cluster_.findPod(pod.uid()) != nullptr;
+  const auto matchedOn = matcher_.matchedOn(match, reservation.node);
+  const auto shortage = tryOne(pod, match, reservation, matchedOn.size(), counted, false);
+  std::vector<std::string> reasons;
+  for (const std::string& name : shortage.ofNode)
+    reasons.push_back(fmt::format("Insufficient {} by node", name));
+  std::ranges::copy(shortage.ofReservation, std::back_inserter(reasons));
+  if (reasons.empty() && !counted) return whyNotThere(pod, reservation.node);
+  return fmt::format("{}", fmt::join(reasons, ", "));
+}
+
+json::value ReservationPlugin::explainPod(const PodInfo& pod) const {
+  const PodMatch match = matcher_.of(pod);  // others may be asked for meanwhile
+  const std::string own = reservationOf(pod.uid());
+  json::array list;
+  for (const auto& [name, reservation] : book_.all()) {
+    bool matched = false;
+    std::string reason = whyUnused(pod, match, *reservation, matched);
+    if (own == reservation->uid()) {
+      matched = true;
+      reason = "the pod uses it";
+    }
+    // Thousands of others are no answer to anybody.
+    if (!matched && !std::ranges::binary_search(match.owners, reservation->owners) &&
+        match.wish.name != name)
+      continue;
+    list.push_back(json::object{{"name", name},
+                                {"node", reservation->object->status.nodeName},
+                                {"matched", matched},
+                                {"reason", reason}});
+  }
+  json::object answer{{"pod", pod.key()},
+                      {"required", match.wish.required},
+                      {"ignored", match.wish.ignoresReservations},
+                      {"reservations", std::move(list)}};
+  if (!match.wish.error.empty()) answer["error"] = match.wish.error;
+  return answer;
+}
+
+Result<json::value> ReservationPlugin::explain(const std::string& namespaceAndName) const {
+  const auto slash = namespaceAndName.find('/');
+  if (slash == std::string::npos)
+    return fail(ErrorCode::NotFound, "expected explain/NAMESPACE/POD");
+  const api::ObjectKey key{namespaceAndName.substr(0, slash), namespaceAndName.substr(slash + 1)};
+  if (const PodPtr pending = handle_.pendingPod(key)) return explainPod(*pending);
+  for (const Cluster::PodRecord& record : cluster_.pods())
+    if (api::keyOf(record.info->pod->metadata) == key) return explainPod(*record.info);
+  return fail(ErrorCode::NotFound, fmt::format("cannot find pod {}", namespaceAndName));
+}
+
+json::value ReservationPlugin::factsOf(const PodInfo& pod) const {
+  if (book_.isReservePod(pod)) return nullptr;
+  const PodMatch& match = matcher_.of(pod);
+  const bool concerned =
+      !match.owners.empty() || match.wish.anything() || !reservationOf(pod.uid()).empty();
+  return concerned ? explainPod(pod) : json::value(nullptr);
+}
+
+std::string ReservationPlugin::remedyFor(const PodInfo& pod, NodeId node) const {
+  if (book_.isReservePod(pod)) return "";
+  const PodMatch& match = matcher_.of(pod);
+  if (match.wish.required && matcher_.matchedOn(match, node).empty())
+    return "a reservation there that the pod may use";
+  return "more room in its reservation, or on the node";
+}
+
+}  // namespace koord::scheduler

@@ -10,7 +10,8 @@ Whatever is labelled sbs=true on the server is deleted.
 All worlds (job_worlds.py) are played with the one scheduler and then with the other, some at a time. After each step it is
 waited until nothing moves any more. Compared are: who is bound, and where; which CPUs and devices he got; the phases of
 reservations, and who was given one. --worlds machines plays worlds of CPUs and GPUs (machine_worlds.py),
---worlds loads those of nodes that are more or less busy (load_worlds.py). A difference counts when it is there a second time. The exit status is 0 when there is none.
+--worlds loads those of nodes that are more or less busy (load_worlds.py), --worlds wishes those of pods that ask for certain
+reservations (wish_worlds.py). A difference counts when it is there a second time. The exit status is 0 when there is none.
 
 Where both bound a pod, but to different nodes, a world is no longer the same and is left there; these are told one by one. So
 are worlds in which upstream, as it often does, lets the members of a gang sleep that come after its minimum has nodes.
@@ -32,11 +33,13 @@ import urllib.request
 import job_worlds
 import load_worlds
 import machine_worlds
+import wish_worlds
 from cluster import ApiError, Cluster, Store
 
 QUIET, LIMIT = 3.0, 20.0  # seconds without a change that end a step, and in which it must come to that
 KINDS = ["Pod", "Reservation", "PodGroup", "ElasticQuota", "Node", "Device", "NodeResourceTopology", "NodeMetric"]
-WORLDS = {"jobs": job_worlds.JobWorld, "machines": machine_worlds.MachineWorld, "loads": load_worlds.LoadWorld}
+WORLDS = {"jobs": job_worlds.JobWorld, "machines": machine_worlds.MachineWorld, "loads": load_worlds.LoadWorld,
+          "wishes": wish_worlds.WishWorld}
 GIVEN = "scheduling.koordinator.sh/"
 
 
@@ -90,7 +93,8 @@ def looks(store, world):
                     state[name] = here
             elif kind == "Reservation" and name.startswith(world.prefix + "-"):
                 status = item.get("status", {})
-                state[name] = (status.get("nodeName"), status.get("phase") or "Pending", holds(item))
+                phase = (status.get("phase") or "Pending").replace("Waiting", "Available")  # upstream never says the former
+                state[name] = (status.get("nodeName"), phase, holds(item))
     for gang, nodes in gangs.items():  # its members are alike: which of them is where is chance
         waiting = nodes.count("None")
         state[gang] = (" ".join(sorted(node for node in nodes if node != "None")), f"{waiting} of {len(nodes)} wait")
@@ -143,9 +147,17 @@ def play(cluster, store, make, seed):
 
 def clear(cluster):
     for kind in KINDS:
-        for item in cluster.list(kind)[0]:
-            if "sbs" in item["metadata"].get("labels", {}):
-                cluster.delete(item, "finalizers" in item["metadata"])
+        left = [item for item in cluster.list(kind)[0] if "sbs" in item["metadata"].get("labels", {})]
+        while left:
+            refused = []  # quotas that others are below go after them
+            for item in left:
+                try:
+                    cluster.delete(item, "finalizers" in item["metadata"])
+                except ApiError:
+                    refused.append(item)
+            if len(refused) == len(left):
+                raise SystemExit(f"{kind} {left[0]['metadata']['name']} cannot be deleted")
+            left = refused
 
 
 def describe(step):

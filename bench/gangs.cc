@@ -3,6 +3,8 @@
 //   Gang/...      a gang of `members`, of which the last one comes: the time until all are assumed,
 //                 and until all are bound.
 //   Gangs/...     `gangs` gangs of `members` each, all there at once: pods bound a second.
+//   NetworkGang/. the same of a gang that is gathered in one of ten spines, each of them with fifty blocks;
+//                 `filled` of 32 places of each node are taken.
 //   GangsUnfit/.. `gangs` gangs that fit nowhere: the CPU time of a minute in which nothing changes,
 //                 and of placing `pods` plain pods beside them.
 
@@ -10,9 +12,11 @@
 
 #include <fmt/format.h>
 
+#include "api/codec.h"
 #include "base/virtual_loop.h"
 #include "scheduler/core/scheduler.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
+#include "scheduler/plugins/coscheduling/network_topology.h"
 #include "scheduler/plugins/registry.h"
 #include "scheduler/testing/builders.h"
 
@@ -52,7 +56,7 @@ struct Bed final : Observer {
   std::vector<std::pair<std::shared_ptr<const api::Pod>, std::shared_ptr<const api::Pod>>>
       confirmations;
 
-  explicit Bed(int nodes) {
+  explicit Bed(int nodes, bool network = false) {
     registry["DefaultBinder"] = [this](Fields&, Handle&) -> std::unique_ptr<Plugin> {
       return std::make_unique<Binder>([this](const PodPtr& pod, const std::string& node) {
         auto after = std::make_shared<api::Pod>(*pod->pod);
@@ -66,6 +70,10 @@ struct Bed final : Observer {
     options.configuration = defaultConfiguration();
     options.configuration.profiles.front().plugins["multiPoint"].enabled.push_back(
         {"Coscheduling", 0});
+    if (network) {
+      options.configuration.profiles.front().pluginConfig.push_back(
+          {"Coscheduling", json::object{{"awareNetworkTopology", true}}, "args"});
+    }
     scheduler = *Scheduler::create(std::move(options), registry, loop, nullptr, this);
     for (int n = 0; n < nodes; ++n) scheduler->nodeAdded(node(n).build());
     scheduler->start();
@@ -74,16 +82,27 @@ struct Bed final : Observer {
     NodeBuilder node = aNode(fmt::format("node-{}", n));
     node.allocatable("cpu", "32").allocatable("memory", "128Gi").allocatable("pods", "110");
     node.label("kubernetes.io/hostname", fmt::format("node-{}", n));
+    node.label("spine", fmt::format("s{}", n % 10)).label("block", fmt::format("b{}", n % 500));
     return node;
   }
   void groupCycle(std::string_view, std::size_t, Duration) override {
     if (onGroup) onGroup();
   }
-  void gang(const std::string& name, int minimum) {
+  void topology() {
+    auto object = api::decodeText<api::ClusterNetworkTopology>(
+        R"({"metadata": {"name": "default"}, "spec": {"networkTopologySpec": [
+            {"topologyLayer": "SpineLayer", "labelKey": ["spine"]},
+            {"topologyLayer": "BlockLayer", "labelKey": ["block"], "parentTopologyLayer": "SpineLayer"},
+            {"topologyLayer": "NodeTopologyLayer", "parentTopologyLayer": "BlockLayer"}]}})");
+    scheduler->stores().of<api::ClusterNetworkTopology>().set(
+        std::make_shared<api::ClusterNetworkTopology>(*std::move(object)));
+  }
+  void gang(const std::string& name, int minimum, api::StringMap annotations = {}) {
     auto group = std::make_shared<api::PodGroup>();
     group->metadata.name = name;
     group->metadata.namespace_ = "default";
     group->metadata.uid = name;
+    group->metadata.annotations = std::move(annotations);
     group->spec.minMember = minimum;
     scheduler->stores().of<api::PodGroup>().set(std::move(group));
   }
@@ -105,19 +124,48 @@ struct Bed final : Observer {
   }
 };
 
+// From the last member's coming on.
+Numbers complete(Bed& bed, int members, const char* cpu) {
+  for (int n = 1; n < members; ++n) bed.scheduler->podAdded(Bed::member("g", n, cpu));
+  bed.loop.runReady();
+  const auto last = Bed::member("g", 0, cpu);
+  double assumed = 0, assumedCpu = 0;
+  const double cpuBefore = cpuSeconds();
+  const Stopwatch all;
+  bed.onGroup = [&] {
+    assumed = all.seconds();
+    assumedCpu = cpuSeconds() - cpuBefore;
+  };
+  bed.scheduler->podAdded(last);
+  bed.settle(static_cast<std::size_t>(members));
+  return {{"all_assumed_ms", 1000 * assumed},
+          {"all_assumed_cpu_ms", 1000 * assumedCpu},
+          {"all_bound_ms", 1000 * all.seconds()}};
+}
+
 Numbers oneGang(const Numbers& params) {
   Bed bed(static_cast<int>(params.at("nodes")));
   const int members = static_cast<int>(params.at("members"));
   bed.gang("g", members);
-  for (int n = 1; n < members; ++n) bed.scheduler->podAdded(Bed::member("g", n));
-  bed.loop.runReady();
-  const auto last = Bed::member("g", 0);
-  double assumed = 0;
-  const Stopwatch all;
-  bed.onGroup = [&] { assumed = all.seconds(); };
-  bed.scheduler->podAdded(last);
-  bed.settle(static_cast<std::size_t>(members));
-  return {{"all_assumed_ms", 1000 * assumed}, {"all_bound_ms", 1000 * all.seconds()}};
+  return complete(bed, members, "100m");
+}
+
+Numbers networkGang(const Numbers& params) {
+  Bed bed(static_cast<int>(params.at("nodes")), true);
+  const int members = static_cast<int>(params.at("members"));
+  const std::string filled = std::to_string(static_cast<int>(params.at("filled")));
+  if (filled != "0") {
+    for (int n = 0; n < static_cast<int>(params.at("nodes")); ++n)
+      bed.scheduler->podAdded(aPod(fmt::format("pod-{}", n))
+                                  .request("cpu", filled)
+                                  .nodeName(fmt::format("node-{}", n))
+                                  .build());
+  }
+  bed.topology();
+  bed.gang("g", members,
+           {{"gang.scheduling.koordinator.sh/network-topology-spec",
+             R"({"gatherStrategy":[{"layer":"SpineLayer","strategy":"MustGather"}]})"}});
+  return complete(bed, members, "1");
 }
 
 Numbers manyGangs(const Numbers& params) {
@@ -178,6 +226,11 @@ void addGangs(std::vector<Benchmark>& all) {
   all.push_back({"Gangs/5000Nodes_1000GangsOf8",
                  {{"nodes", 5000}, {"gangs", 1000}, {"members", 8}},
                  manyGangs});
+  for (const int filled : {0, 28})
+    for (const int members : {256, 1000})
+      all.push_back({fmt::format("NetworkGang/5000Nodes_{}Members_{}Of32Taken", members, filled),
+                     {{"nodes", 5000}, {"members", members}, {"filled", filled}},
+                     networkGang});
   for (const int gangs : {0, 100})
     all.push_back({fmt::format("GangsUnfit/5000Nodes_{}GangsOf8", gangs),
                    {{"nodes", 5000}, {"gangs", gangs}, {"members", 8}, {"pods", 10'000}},

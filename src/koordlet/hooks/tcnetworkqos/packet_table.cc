@@ -6,6 +6,8 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netlink.h>
 
+#include <set>
+
 // What nft(8) would show as
 //
 //   table inet koordlet_network_qos {
@@ -17,7 +19,16 @@
 //       meta nfproto ipv4 meta priority set ip saddr map @class4
 //       meta nfproto ipv6 meta priority set ip6 saddr map @class6
 //     }
+//     map cgroup3 { type cgroupsv2 : classid; elements = { kubepods/burstable/pod...: 1:3, ... } }
+//     chain output {
+//       type filter hook output priority mangle
+//       meta priority set socket cgroupv2 level 3 map @cgroup3
+//     }
 //   }
+//
+// What processes in the node's network send is known by their cgroup: where there is net_cls by the class that it names,
+// and on version 2 by the pod's cgroup itself, with a map for each depth at which pods are. The second is asked on the
+// way out, since the kernel knows no socket later.
 //
 // A packet whose address is in no map ends its rule and keeps the priority that it has, so it falls into the qdisc's
 // default class. Priority "mangle" is before masquerading, so the address is the pod's own.
@@ -28,23 +39,33 @@ namespace {
 using netlink::Message;
 
 constexpr std::string_view kTable = "koordlet_network_qos";
-constexpr std::string_view kChain = "postrouting";
+struct Chain {
+  std::string_view name;
+  std::uint32_t hook;
+};
+constexpr Chain kPostrouting{"postrouting", NF_INET_POST_ROUTING};
+constexpr Chain kOutput{"output", NF_INET_LOCAL_OUT};
 // Kinds of keys and values, for nft's output only.
-constexpr std::uint32_t kIpv4Type = 7, kIpv6Type = 8, kClassIdType = 23;
-constexpr std::uint32_t kMap4 = 1, kMap6 = 2;
+constexpr std::uint32_t kIpv4Type = 7, kIpv6Type = 8, kClassIdType = 23, kCgroupType = 46;
+constexpr std::uint32_t kMap4 = 1, kMap6 = 2, kCgroupMaps = 10;
 constexpr std::int32_t kManglePriority = -150;
 // Elements of one message: an attribute ends at 64 KiB.
 constexpr std::size_t kElementsAtOnce = 500;
 
+// A map to classes.
+struct ClassMap {
+  std::string name;
+  std::uint32_t id, keyType, keySize;
+};
 struct Family {
   int family;
   std::uint8_t protocol;
-  std::string_view map;
-  std::uint32_t id, keyType, keySize, sourceOffset;
+  ClassMap map;
+  std::uint32_t sourceOffset;
 };
-constexpr Family kFamilies[] = {
-    {AF_INET, NFPROTO_IPV4, "class4", kMap4, kIpv4Type, 4, 12},
-    {AF_INET6, NFPROTO_IPV6, "class6", kMap6, kIpv6Type, 16, 8},
+const Family kFamilies[] = {
+    {AF_INET, NFPROTO_IPV4, {"class4", kMap4, kIpv4Type, 4}, 12},
+    {AF_INET6, NFPROTO_IPV6, {"class6", kMap6, kIpv6Type, 16}, 8},
 };
 
 Message message(int type, std::uint16_t flags) {
@@ -60,12 +81,12 @@ Message tableMessage(int type, std::uint16_t flags) {
   return table;
 }
 
-Message chainMessage() {
+Message chainMessage(const Chain& wanted) {
   Message chain = message(NFT_MSG_NEWCHAIN, NLM_F_CREATE);
   chain.addText(NFTA_CHAIN_TABLE, kTable);
-  chain.addText(NFTA_CHAIN_NAME, kChain);
+  chain.addText(NFTA_CHAIN_NAME, wanted.name);
   chain.nest(NLA_F_NESTED | NFTA_CHAIN_HOOK, [&] {
-    chain.addNet32(NFTA_HOOK_HOOKNUM, NF_INET_POST_ROUTING);
+    chain.addNet32(NFTA_HOOK_HOOKNUM, wanted.hook);
     chain.addNet32(NFTA_HOOK_PRIORITY, static_cast<std::uint32_t>(kManglePriority));
   });
   chain.addNet32(NFTA_CHAIN_POLICY, NF_ACCEPT);
@@ -73,16 +94,16 @@ Message chainMessage() {
   return chain;
 }
 
-Message mapMessage(const Family& family) {
+Message mapMessage(const ClassMap& wanted) {
   Message map = message(NFT_MSG_NEWSET, NLM_F_CREATE);
   map.addText(NFTA_SET_TABLE, kTable);
-  map.addText(NFTA_SET_NAME, family.map);
+  map.addText(NFTA_SET_NAME, wanted.name);
   map.addNet32(NFTA_SET_FLAGS, NFT_SET_MAP);
-  map.addNet32(NFTA_SET_KEY_TYPE, family.keyType);
-  map.addNet32(NFTA_SET_KEY_LEN, family.keySize);
+  map.addNet32(NFTA_SET_KEY_TYPE, wanted.keyType);
+  map.addNet32(NFTA_SET_KEY_LEN, wanted.keySize);
   map.addNet32(NFTA_SET_DATA_TYPE, kClassIdType);
   map.addNet32(NFTA_SET_DATA_LEN, sizeof(std::uint32_t));
-  map.addNet32(NFTA_SET_ID, family.id);
+  map.addNet32(NFTA_SET_ID, wanted.id);
   return map;
 }
 
@@ -93,16 +114,25 @@ Elements elementsOf(const Family& family, const std::map<std::string, std::uint3
   for (const auto& [text, minor] : addresses) {
     char address[sizeof(in6_addr)];
     if (::inet_pton(family.family, text.c_str(), address) == 1)
-      elements.emplace_back(std::string(address, family.keySize), trafficId(minor));
+      elements.emplace_back(std::string(address, family.map.keySize), trafficId(minor));
   }
   return elements;
 }
 
-Message elementsMessage(const Family& family, std::span<const Elements::value_type> elements) {
+// A cgroup's id is a number of the machine's own order.
+Elements elementsOf(int level, const std::map<std::uint64_t, TrafficPlan::OfCgroup>& cgroups) {
+  Elements elements;
+  for (const auto& [id, of] : cgroups)
+    if (of.level == level)
+      elements.emplace_back(std::string(Message::bytesOf(id)), trafficId(of.minor));
+  return elements;
+}
+
+Message elementsMessage(const ClassMap& map, std::span<const Elements::value_type> elements) {
   Message list = message(NFT_MSG_NEWSETELEM, NLM_F_CREATE);
   list.addText(NFTA_SET_ELEM_LIST_TABLE, kTable);
-  list.addText(NFTA_SET_ELEM_LIST_SET, family.map);
-  list.addNet32(NFTA_SET_ELEM_LIST_SET_ID, family.id);
+  list.addText(NFTA_SET_ELEM_LIST_SET, map.name);
+  list.addNet32(NFTA_SET_ELEM_LIST_SET_ID, map.id);
   list.nest(NLA_F_NESTED | NFTA_SET_ELEM_LIST_ELEMENTS, [&] {
     for (const auto& [key, value] : elements)
       list.nest(NLA_F_NESTED | NFTA_LIST_ELEM, [&] {
@@ -118,9 +148,9 @@ Message elementsMessage(const Family& family, std::span<const Elements::value_ty
 class Rule {
  public:
   template <class Build>
-  explicit Rule(Build build) {
+  Rule(const Chain& chain, Build build) {
     rule_.addText(NFTA_RULE_TABLE, kTable);
-    rule_.addText(NFTA_RULE_CHAIN, kChain);
+    rule_.addText(NFTA_RULE_CHAIN, chain.name);
     rule_.nest(NLA_F_NESTED | NFTA_RULE_EXPRESSIONS, [&] { build(*this); });
   }
   Message take() { return std::move(rule_); }
@@ -159,13 +189,21 @@ class Rule {
       rule_.addNet32(NFTA_PAYLOAD_DREG, NFT_REG_1);
       rule_.addNet32(NFTA_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER);
       rule_.addNet32(NFTA_PAYLOAD_OFFSET, family.sourceOffset);
-      rule_.addNet32(NFTA_PAYLOAD_LEN, family.keySize);
+      rule_.addNet32(NFTA_PAYLOAD_LEN, family.map.keySize);
     });
   }
-  void lookUp(const Family& family) {
+  // Of the sender's cgroup, the ancestor at that depth.
+  void loadCgroup(int level) {
+    expression("socket", [&] {
+      rule_.addNet32(NFTA_SOCKET_KEY, NFT_SOCKET_CGROUPV2);
+      rule_.addNet32(NFTA_SOCKET_DREG, NFT_REG_1);
+      rule_.addNet32(NFTA_SOCKET_LEVEL, static_cast<std::uint32_t>(level));
+    });
+  }
+  void lookUp(const ClassMap& map) {
     expression("lookup", [&] {
-      rule_.addText(NFTA_LOOKUP_SET, family.map);
-      rule_.addNet32(NFTA_LOOKUP_SET_ID, family.id);
+      rule_.addText(NFTA_LOOKUP_SET, map.name);
+      rule_.addNet32(NFTA_LOOKUP_SET_ID, map.id);
       rule_.addNet32(NFTA_LOOKUP_SREG, NFT_REG_1);
       rule_.addNet32(NFTA_LOOKUP_DREG, NFT_REG_1);
     });
@@ -187,44 +225,68 @@ class Rule {
   Message rule_ = message(NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND);
 };
 
-Message byCgroupRule() {
-  return Rule([](Rule& rule) {
-           rule.load(NFT_META_CGROUP);
-           rule.mask(0xffff0000);
-           constexpr std::uint32_t kOurs = trafficId(0);
-           rule.mustBe(Message::bytesOf(kOurs));
-           rule.load(NFT_META_CGROUP);
-           rule.setPriority();
-         })
+Message byNetClsRule() {
+  return Rule(kPostrouting,
+              [](Rule& rule) {
+                rule.load(NFT_META_CGROUP);
+                rule.mask(0xffff0000);
+                constexpr std::uint32_t kOurs = trafficId(0);
+                rule.mustBe(Message::bytesOf(kOurs));
+                rule.load(NFT_META_CGROUP);
+                rule.setPriority();
+              })
       .take();
 }
 
 Message byAddressRule(const Family& family) {
-  return Rule([&](Rule& rule) {
-           rule.load(NFT_META_NFPROTO);
-           rule.mustBe(Message::bytesOf(family.protocol));
-           rule.loadSource(family);
-           rule.lookUp(family);
-           rule.setPriority();
-         })
+  return Rule(kPostrouting,
+              [&](Rule& rule) {
+                rule.load(NFT_META_NFPROTO);
+                rule.mustBe(Message::bytesOf(family.protocol));
+                rule.loadSource(family);
+                rule.lookUp(family.map);
+                rule.setPriority();
+              })
       .take();
+}
+
+Message byCgroupRule(int level, const ClassMap& map) {
+  return Rule(kOutput,
+              [&](Rule& rule) {
+                rule.loadCgroup(level);
+                rule.lookUp(map);
+                rule.setPriority();
+              })
+      .take();
+}
+
+void addMap(const ClassMap& map, const Elements& elements, std::vector<Message>& messages) {
+  messages.push_back(mapMessage(map));
+  for (std::size_t at = 0; at < elements.size(); at += kElementsAtOnce)
+    messages.push_back(elementsMessage(
+        map, std::span(elements).subspan(at, std::min(kElementsAtOnce, elements.size() - at))));
 }
 
 }  // namespace
 
-std::vector<Message> replace(const std::map<std::string, std::uint32_t>& addresses, bool byCgroup) {
+std::vector<Message> replace(const TrafficPlan& plan, bool byNetCls) {
   std::vector<Message> messages = remove();
   messages.push_back(tableMessage(NFT_MSG_NEWTABLE, NLM_F_CREATE));
-  messages.push_back(chainMessage());
-  if (byCgroup) messages.push_back(byCgroupRule());
+  messages.push_back(chainMessage(kPostrouting));
+  if (byNetCls) messages.push_back(byNetClsRule());
   for (const auto& family : kFamilies) {
-    messages.push_back(mapMessage(family));
-    const Elements elements = elementsOf(family, addresses);
-    for (std::size_t at = 0; at < elements.size(); at += kElementsAtOnce)
-      messages.push_back(elementsMessage(
-          family,
-          std::span(elements).subspan(at, std::min(kElementsAtOnce, elements.size() - at))));
+    addMap(family.map, elementsOf(family, plan.addresses), messages);
     messages.push_back(byAddressRule(family));
+  }
+  std::set<int> levels;
+  for (const auto& [id, of] : plan.cgroups) levels.insert(of.level);
+  if (!levels.empty()) messages.push_back(chainMessage(kOutput));
+  for (const int level : levels) {
+    const ClassMap map{"cgroup" + std::to_string(level),
+                       kCgroupMaps + static_cast<std::uint32_t>(level), kCgroupType,
+                       sizeof(std::uint64_t)};
+    addMap(map, elementsOf(level, plan.cgroups), messages);
+    messages.push_back(byCgroupRule(level, map));
   }
   return messages;
 }

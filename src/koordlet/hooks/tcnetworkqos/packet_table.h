@@ -7,9 +7,9 @@
 
 namespace koord::koordlet::packettable {
 
-// One transaction: whatever the table had is replaced.
-std::vector<netlink::Message> replace(const std::map<std::string, std::uint32_t>& addresses,
-                                      bool byCgroup);
+// One transaction: whatever the table had is replaced. `byNetCls`: there is that controller, and what processes in
+// the node's network send is of the class that their cgroup says there.
+std::vector<netlink::Message> replace(const TrafficPlan& plan, bool byNetCls);
 std::vector<netlink::Message> remove();
 // Asks for the table; NotFound when it is not there.
 netlink::Message ask();

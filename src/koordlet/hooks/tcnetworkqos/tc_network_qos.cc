@@ -1,5 +1,9 @@
 #include "koordlet/hooks/tcnetworkqos/tc_network_qos.h"
 
+#include <sys/stat.h>
+
+#include <algorithm>
+
 #include "base/log.h"
 
 namespace koord::koordlet {
@@ -19,12 +23,27 @@ Result<> TcNetworkQosHook::apply() {
   return control_->apply(plan_, hasNetCls());
 }
 
+void TcNetworkQosHook::addCgroups(const States& states) {
+  if (host_.layout.version(Subsystem::Cpu) != CgroupVersion::V2) return;
+  for (const auto& pod : states.pods()) {
+    const auto found = plan_.pods.find(pod.uid());
+    if (!pod.pod->spec.hostNetwork || found == plan_.pods.end() || found->second == kSystemTraffic)
+      continue;
+    // A cgroup's id is the number of its directory.
+    struct stat info{};
+    if (::stat(host_.layout.dir(Subsystem::Cpu, pod.dir).c_str(), &info) != 0) continue;
+    const auto level = 1 + static_cast<int>(std::ranges::count(pod.dir, '/'));
+    plan_.cgroups[info.st_ino] = {level, found->second};
+  }
+}
+
 void TcNetworkQosHook::prepare(const States& states, HookUpdates&) {
   if (!states.slo()) return;
   wasOn_ = !plan_.classes.empty();
   plan_ = usesNetPolicy(*states.slo(), "tc")
               ? planTraffic(nodeBandwidth(*states.slo()), states.pods(), numbers_)
               : TrafficPlan{};
+  addCgroups(states);
   const auto done = apply();
   const std::string problem = done ? "" : done.error().message;
   if (!problem.empty() && problem != problem_)

@@ -21,6 +21,8 @@ class TcNetworkQosHook final : public Hook {
 
  private:
   bool hasNetCls() const;
+  // On version 2, where pods in the node's network are known by their own cgroup.
+  void addCgroups(const States& states);
   Result<> apply();
 
   const Host& host_;

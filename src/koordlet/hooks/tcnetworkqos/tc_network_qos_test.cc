@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -189,7 +190,7 @@ void inNetwork(const std::function<void(Network&)>& fn) {
       return;
     }
     if (auto tried = netlink::Socket::open(NETLINK_NETFILTER);
-        !tried || !tried->transaction(packettable::replace({}, false))) {
+        !tried || !tried->transaction(packettable::replace(TrafficPlan{}, false))) {
       skipped = "this kernel has no nf_tables";
       return;
     }
@@ -343,6 +344,61 @@ TEST(TrafficControl, ROOT_AQdiscOfOthersStays) {
   });
 }
 
+// A cgroup of version 2 with this thread's process in it; both are gone with it.
+class UnifiedCgroup {
+ public:
+  explicit UnifiedCgroup(const std::string& mountPoint) : root_(mountPoint) {
+    std::filesystem::create_directories(root_);
+    mounted_ = ::mount("none", root_.c_str(), "cgroup2", 0, nullptr) == 0;
+    dir_ = fmt::format("{}/tc-test-{}/pod", root_, ::getpid());
+    if (mounted_) std::filesystem::create_directories(dir_);
+  }
+  ~UnifiedCgroup() {
+    if (!mounted_) return;
+    enter(root_);
+    ::rmdir(dir_.c_str());
+    ::rmdir(dir_.substr(0, dir_.rfind('/')).c_str());
+    ::umount2(root_.c_str(), MNT_DETACH);
+  }
+  bool mounted() const { return mounted_; }
+  std::uint64_t id() const {
+    struct stat info{};
+    EXPECT_EQ(::stat(dir_.c_str(), &info), 0);
+    return info.st_ino;
+  }
+  void enter() const { enter(dir_); }
+
+ private:
+  static void enter(const std::string& dir) {
+    std::ofstream(dir + "/cgroup.procs") << ::getpid() << std::endl;
+  }
+  std::string root_, dir_;
+  bool mounted_ = false;
+};
+
+TEST(TrafficControl, ROOT_PacketsOfTheNodesNetworkGoIntoTheClassesOfTheirCgroupsOfVersion2) {
+  const TempTree tree;
+  UnifiedCgroup cgroup(tree.path("unified"));
+  if (!cgroup.mounted()) GTEST_SKIP() << "no cgroup of version 2 can be mounted here";
+  inNetwork([&](Network&) {
+    TrafficPlan plan = planOf("1G", {});
+    plan.cgroups[cgroup.id()] = {2, kBeTraffic};
+    if (auto tried = netlink::Socket::open(NETLINK_NETFILTER);
+        !tried->transaction(packettable::replace(plan, false)))
+      GTEST_SKIP() << "this kernel has no nft_socket";
+    auto control = *TrafficControl::open();
+    const auto done = control.apply(plan, false);
+    ASSERT_TRUE(done) << done.error().message;
+    const auto bytes = [&](std::uint32_t minor) { return control.classes()->at(minor).bytes; };
+    Network::send("10.77.0.1", 3);
+    EXPECT_EQ(bytes(kBeTraffic), 0u);
+    EXPECT_GE(bytes(kSystemTraffic), 3'000u);
+    cgroup.enter();
+    Network::send("10.77.0.1", 5);
+    EXPECT_GE(bytes(kBeTraffic), 5'000u);
+  });
+}
+
 TEST(TrafficControl, ROOT_AThousandPods) {
   inNetwork([](Network&) {
     std::vector<PodView> pods;
@@ -394,6 +450,27 @@ TEST_F(TcHookTest, ProcessesInTheNodesNetworkAreKnownByTheirCgroup) {
     EXPECT_THAT(ids(pass(sloOf("1G"), pods)), ElementsAre("65540", "65792", "65538"));
     EXPECT_THAT(ids(pass(sloOf("1G", "terwayQos"), pods)), ElementsAre("0", "0", "0"));
     EXPECT_THAT(ids(pass(sloOf("1G", "terwayQos"), pods)), ElementsAre());
+  });
+}
+
+TEST(TcHook, OnVersion2PodsInTheNodesNetworkAreKnownByTheirOwnCgroup) {
+  FakeHost files(CgroupVersion::V2, {});
+  const auto dir = files.addPod(KubeQos::Burstable, "node", {});
+  const Host host = *Host::detect(files.dirs());
+  inNetwork([&](Network&) {
+    TcNetworkQosHook hook(host);
+    States states;
+    states.setSlo(sloOf("1G"));
+    states.setPods({podOf("node", "BE", "192.168.0.1", "", true), podOf("own", "LS", "10.0.0.3"),
+                    podOf("gone", "BE", "192.168.0.1", "", true),
+                    podOf("system", "SYSTEM", "192.168.0.1", "", true)});
+    HookUpdates updates;
+    hook.prepare(states, updates);
+    struct stat info{};
+    ASSERT_EQ(::stat(host.layout.dir(Subsystem::Cpu, dir).c_str(), &info), 0);
+    ASSERT_EQ(hook.plan().cgroups.size(), 1U);
+    EXPECT_EQ(hook.plan().cgroups.begin()->first, info.st_ino);
+    EXPECT_EQ(hook.plan().cgroups.begin()->second, (TrafficPlan::OfCgroup{3, kBeTraffic}));
   });
 }
 

@@ -8,7 +8,9 @@
 #include <net/if.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "base/log.h"
 #include "koordlet/hooks/tcnetworkqos/packet_table.h"
 
 // The kernel is looked at in every pass and only what differs is written: a class that is written anew loses its
@@ -224,11 +226,22 @@ Result<bool> TrafficControl::hasTable() {
   return fail(std::move(asked.error()).within("ask for the table of nf_tables"));
 }
 
-Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byCgroup) {
+Result<> TrafficControl::applyTable(const TrafficPlan& plan, bool byNetCls) {
   auto there = hasTable();
   if (!there) return fail(std::move(there.error()));
-  if (*there && inTable_ && inTable_->addresses == plan.addresses) return {};
-  auto done = filter_.transaction(packettable::replace(plan.addresses, byCgroup));
+  if (*there && inTable_ && inTable_->addresses == plan.addresses &&
+      inTable_->cgroups == plan.cgroups)
+    return {};
+  auto done = filter_.transaction(packettable::replace(plan, byNetCls));
+  if (!done && !plan.cgroups.empty()) {
+    // Kernels without nft_socket do not know whose cgroup a packet is of.
+    if (!std::exchange(toldOfCgroups_, true))
+      log::warn("what pods in the node's network send counts as the system's: {}",
+                done.error().message);
+    TrafficPlan others = plan;
+    others.cgroups.clear();
+    done = filter_.transaction(packettable::replace(others, byNetCls));
+  }
   if (!done) return fail(std::move(done.error()).within("make the table of nf_tables"));
   inTable_ = plan;
   return {};
@@ -250,7 +263,7 @@ Result<> TrafficControl::remove() {
   return {};
 }
 
-Result<> TrafficControl::apply(const TrafficPlan& plan, bool byCgroup) {
+Result<> TrafficControl::apply(const TrafficPlan& plan, bool byNetCls) {
   if (plan.classes.empty()) return remove();
   if (auto found = findInterface(); !found) return found;
   const auto ours = hasQdisc();
@@ -258,7 +271,7 @@ Result<> TrafficControl::apply(const TrafficPlan& plan, bool byCgroup) {
   if (!*ours)
     if (auto made = makeQdisc(); !made) return made;
   if (auto set = applyClasses(plan.classes); !set) return set;
-  if (auto set = applyTable(plan, byCgroup); !set) return set;
+  if (auto set = applyTable(plan, byNetCls); !set) return set;
   const auto held = classes();
   if (!held) return fail(held.error());
   for (const auto& [minor, counted] : *held)

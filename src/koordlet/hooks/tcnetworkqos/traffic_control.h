@@ -2,7 +2,7 @@
 
 // Brings the kernel to a TrafficPlan: an HTB qdisc 1: with its classes on the interface of the default route, and
 // an nf_tables table of our own, "koordlet_network_qos", that puts packets into classes by their priority: those of
-// pods by their address, before it is masqueraded, those of processes in the node's network by their net_cls
+// pods by their address, before it is masqueraded, those of processes in the node's network by their
 // cgroup. Both are read back and mended; a plan without classes takes them away.
 //
 // A qdisc that somebody made (it has a handle, which the kernel's own choice has not) is never replaced.
@@ -17,9 +17,9 @@ class TrafficControl {
   // In the network namespace of the calling thread.
   static Result<TrafficControl> open();
 
-  // `byCgroup`: net_cls is there. An error says what the kernel refused; what is done stays, and the next call
+  // `byNetCls`: that controller is there. An error says what the kernel refused; what is done stays, and the next call
   // carries on.
-  Result<> apply(const TrafficPlan& plan, bool byCgroup);
+  Result<> apply(const TrafficPlan& plan, bool byNetCls);
   // The interface that is shaped; "" before the first plan with classes.
   const std::string& interface() const { return interface_; }
 
@@ -41,13 +41,14 @@ class TrafficControl {
   Result<> removeClass(std::uint32_t minor);
   Result<> applyClasses(const std::vector<TrafficClass>& wanted);
   Result<bool> hasTable();
-  Result<> applyTable(const TrafficPlan& plan, bool byCgroup);
+  Result<> applyTable(const TrafficPlan& plan, bool byNetCls);
   Result<> remove();
 
   netlink::Socket route_, filter_;
   std::string interface_;
   int index_ = 0;
-  std::optional<TrafficPlan> inTable_;  // the plan whose addresses the table has
+  std::optional<TrafficPlan> inTable_;  // the plan whose addresses and cgroups the table has
+  bool toldOfCgroups_ = false;          // that this kernel cannot tell them
 };
 
 }  // namespace koord::koordlet

@@ -36,6 +36,13 @@ struct TrafficPlan {
   std::vector<TrafficClass> classes;               // parents first; empty: nothing is shaped
   std::map<std::string, std::uint32_t> addresses;  // minor, by the pods' IP addresses as text
   std::map<std::string, std::uint32_t> pods;       // minor, by uid
+  // Of pods in the node's network, on cgroup version 2: by the cgroup's id, with its depth below the root.
+  struct OfCgroup {
+    int level = 0;
+    std::uint32_t minor = 0;
+    bool operator==(const OfCgroup&) const = default;
+  };
+  std::map<std::uint64_t, OfCgroup> cgroups;
   bool operator==(const TrafficPlan&) const = default;
 };
 

@@ -38,12 +38,13 @@ AllocatedDevice deviceIn(const json::value& item) {
   return device;
 }
 
-Result<ContainerStart::Device> deviceFile(std::string path) {
+// `name` below /dev.
+Result<ContainerStart::Device> deviceFile(const std::string& root, const std::string& name) {
   struct stat info{};
+  std::string path = root + name;
   if (::stat(path.c_str(), &info) != 0) return fail(errnoError("stat " + path, errno));
   if (!S_ISCHR(info.st_mode)) return fail(ErrorCode::Invalid, path + " is no character device");
-  return ContainerStart::Device{std::move(path), "c",
-                                static_cast<std::int64_t>(major(info.st_rdev)),
+  return ContainerStart::Device{"/dev/" + name, "c", static_cast<std::int64_t>(major(info.st_rdev)),
                                 static_cast<std::int64_t>(minor(info.st_rdev)), kDeviceMode};
 }
 
@@ -114,7 +115,7 @@ Result<> RdmaDeviceHook::starting(const PodView& pod, const ContainerView&, Cont
   const auto cards = allocatedDevices(pod, "rdma");
   if (!cards) return fail(cards.error());
   if (cards->empty()) return {};
-  auto manager = deviceFile("/dev/infiniband/rdma_cm");
+  auto manager = deviceFile(deviceRoot_, "infiniband/rdma_cm");
   if (!manager) return fail(std::move(manager.error()));
   start.devices.push_back(*std::move(manager));
   for (const auto& card : *cards) {
@@ -127,7 +128,7 @@ Result<> RdmaDeviceHook::starting(const PodView& pod, const ContainerView&, Cont
           fmt::format("{}bus/pci/devices/{}/infiniband_verbs", host_.dirs.sysRoot, busId);
       const auto names = listDirs(dir);
       if (names.empty()) return fail(ErrorCode::NotFound, dir + ": no RDMA device");
-      auto verbs = deviceFile("/dev/infiniband/" + names.front());
+      auto verbs = deviceFile(deviceRoot_, "infiniband/" + names.front());
       if (!verbs) return fail(std::move(verbs.error()));
       start.devices.push_back(*std::move(verbs));
     }

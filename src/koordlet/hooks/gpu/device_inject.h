@@ -38,7 +38,9 @@ class GpuEnvHook final : public Hook {
 
 class RdmaDeviceHook final : public Hook {
  public:
-  explicit RdmaDeviceHook(const Host& host) : host_(host) {}
+  // `deviceRoot`: where the files of /dev are looked at.
+  explicit RdmaDeviceHook(const Host& host, std::string deviceRoot = "/dev/")
+      : host_(host), deviceRoot_(std::move(deviceRoot)) {}
   void prepare(const States&, HookUpdates&) override {}
   void wanted(const PodView&, HookUpdates&) override {}
   Result<> starting(const PodView& pod, const ContainerView& container,
@@ -46,6 +48,7 @@ class RdmaDeviceHook final : public Hook {
 
  private:
   const Host& host_;
+  std::string deviceRoot_;
 };
 
 }  // namespace koord::koordlet

@@ -41,6 +41,7 @@ constexpr std::string_view kFiles[] = {"proc/stat",
                                        "cgroup/v2/p/cpu.weight",
                                        "cgroup/v2/p/memory.stat",
                                        "cgroup/v2/p/memory.max",
+                                       "cgroup/v2/p/memory.numa_stat",
                                        "cgroup/v2/p/cpuset.cpus.effective",
                                        "cgroup/v2/p/cpu.pressure",
                                        "kubelet/cpu_manager_state",
@@ -52,6 +53,9 @@ void readHost(const HostDirs& dirs) {
     for (const auto& [cpu, count] : ticks->perCpu) check(cpu >= 0, "CPUs have numbers");
   (void)readMemInfo(dirs.procRoot);
   (void)readZoneMemory(dirs);
+  std::string text;
+  if (const auto used = readZoneUsed(dirs, 0, text))
+    check(*used >= 0, "memory in use is an amount");
   if (const auto topology = readCpuTopology(dirs))
     check(std::cmp_equal(topology->count(), topology->all().size()), "a CPU is there once");
   (void)readCpuManagerState(dirs);
@@ -67,6 +71,9 @@ void readCgroup(HostDirs dirs) {
   (void)reader.cpuUsageNs("p");
   (void)reader.memoryStat("p");
   (void)reader.memoryLimit("p");
+  std::vector<std::int64_t> byNode(2);
+  (void)reader.addMemoryByNode("p", byNode);
+  check(byNode[0] >= 0 && byNode[1] >= 0, "memory on a node is an amount");
   (void)reader.cfsPeriodUs("p");
   if (const auto quota = reader.cfsQuotaUs("p")) check(*quota >= -1, "no limit is -1");
   if (const auto cpus = reader.cpuset("p"))

@@ -274,7 +274,7 @@ class Test:
         check(self.vm.sh("find /tmp/koordlet -name '*.tmp*'") == "", "half-written files")
 
     def memory_is_relieved(self):
-        self.cluster.apply(pod("hog", "BE", batch("100", "800Mi"), HOG, "koord-batch"))
+        self.cluster.apply(pod("hog", "BE", batch("500", "800Mi"), HOG, "koord-batch"))
         wait_until("hog runs", lambda: self.find("hog"))
         wait_until("hog has its memory", lambda: int(self.value(self.dirs["hog"][0], "memory.current")) > 590 * MIB)
         self.cluster.configure({**THRESHOLDS, "memoryEvictThresholdPercent": 45})

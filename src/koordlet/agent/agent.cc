@@ -8,7 +8,6 @@
 #include "base/time.h"
 #include "koordlet/agent/doctor.h"
 #include "koordlet/hooks/batchresource/batch_resource.h"
-#include "koordlet/hooks/coresched/core_sched_hook.h"
 #include "koordlet/hooks/cpunormalization/cpu_normalization.h"
 #include "koordlet/hooks/cpuset/cpuset_allocator.h"
 #include "koordlet/hooks/gpu/device_inject.h"
@@ -107,6 +106,7 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
       collector_(host_, executor, states_, cache_, metrics_,
                  {options_.collectInterval, options_.systemOutdated, options_.cpuInfoInterval,
                   options_.pageCache}),
+      numa_(host_, executor, states_, cache_, options_.collectInterval),
       psi_(host_, executor, states_, cache_, metrics_),
       cpi_(host_, executor, states_, cache_, metrics_, containersAtOnce(host_)),
       coldPages_(host_, executor, states_, cache_),
@@ -135,7 +135,8 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
                        sources_.gpus != nullptr, options_.gates.enabled("RDMADevices")},
                       random.fork()),
       topologyReporter_(api, executor, host_, states_, sources_.kubeletConfig,
-                        {options_.nodeName, options_.topologyInterval}) {
+                        {options_.nodeName, options_.topologyInterval,
+                         options_.gates.enabled("HugePageReport")}) {
   if (sources_.gpus)
     gpuCollector_ =
         std::make_unique<GpuCollector>(host_.dirs, executor, states_, cache_, *sources_.gpus);
@@ -154,6 +155,10 @@ void Agent::observe() {
   });
   resources_.onFight(
       [this](std::string_view file, std::string_view) { metrics_.fight(std::string(file)); });
+  reconciler_.setObserver(
+      [this](std::string_view level, std::string_view file, bool ok, Duration took) {
+        metrics_.hookReconciled(level, file, ok, took);
+      });
   audit_.onAdd([this](const AuditEntry& entry) { eventLog_.add(entry); });
 }
 
@@ -167,11 +172,13 @@ void Agent::addStrategies() {
   add("RdtResctrl", "resctrl", simple(std::type_identity<ResctrlReconcile>{}));
   add("CgroupReconcile", "memoryQOS", simple(std::type_identity<CgroupReconcile>{}));
   add("BlkIOReconcile", "blkio", [this] {
-    return std::make_unique<BlockIo>(host_, states_, resources_,
-                                     [this](const std::string& ns, const std::string& claim) {
-                                       const auto found = claims_->get({ns, claim});
-                                       return found ? found->spec.volumeName : std::string();
-                                     });
+    return std::make_unique<BlockIo>(
+        host_, states_, resources_,
+        [this](const std::string& ns, const std::string& claim) {
+          const auto found = claims_->get({ns, claim});
+          return found ? found->spec.volumeName : std::string();
+        },
+        [this](bool ok) { metrics_.nodeStorageInfo(ok); });
   });
   add("SystemConfig", "systemConfig", simple(std::type_identity<SystemConfig>{}));
 }
@@ -187,7 +194,9 @@ void Agent::addHooks() {
     return std::make_unique<CpusetHook>(host_, !options_.keepCpuQuota,
                                         [this](const CpuPools& pools) { publishPools(pools); });
   });
-  add("CoreSched", [this] { return std::make_unique<CoreSchedHook>(host_, makeCoreSched()); });
+  add("CoreSched", [this] {
+    return std::make_unique<CoreSchedHook>(host_, makeCoreSched(), observeCoreSched());
+  });
   add("GPUEnvInject", [this] {
     return std::make_unique<GpuEnvHook>(
         GpuEnvHook::Options{options_.hamiLibrary, options_.gates.enabled("HamiCoreVGPUMonitor")});
@@ -205,6 +214,18 @@ void Agent::addHooks() {
   add("TCNetworkQoS", [this] { return std::make_unique<TcNetworkQosHook>(host_); });
   add("TerwayQoS",
       [this] { return std::make_unique<TerwayQosHook>(options_.terwayDir, resources_); });
+}
+
+CoreSchedHook::Observer Agent::observeCoreSched() {
+  return {[this] { metrics_.resetCoreSchedCookies(); },
+          [this](const PodView& pod, const ContainerView& container, const std::string& group,
+                 std::uint64_t cookie) {
+            const auto& metadata = pod.pod->metadata;
+            metrics_.coreSchedCookie({metadata.uid, metadata.name, metadata.namespace_,
+                                      containerIdOf(pod, container), container.name},
+                                     group, cookie);
+          },
+          [this](const std::string& group, bool ok) { metrics_.coreSchedManaged(group, ok); }};
 }
 
 void Agent::publishPools(const CpuPools& pools) {
@@ -281,6 +302,7 @@ Task<void> Agent::collectLoop() {
   for (;;) {
     collector_.setPageCache(options_.pageCache || reporter_.memoryWithPageCacheWanted());
     collector_.collect();
+    numa_.collect();
     if (gpuCollector_) gpuCollector_->collect();
     // At once: a service that needs its CPU back should not wait for the next timer.
     if (suppressesWithSamples()) suppress_.run();
@@ -436,7 +458,10 @@ ServiceViews Agent::views() {
       return eventQueries_.page(size, token);
     };
   return {
-      [this] { return metrics_.internalText(); },
+      [this] {
+        burst_.publish(metrics_);
+        return metrics_.internalText();
+      },
       [this] { return metrics_.externalText(); },
       [this] { return qosView(); },
       [this](std::size_t limit, std::string_view cgroup) { return audit_.toJson(limit, cgroup); },

@@ -16,8 +16,10 @@
 #include "koordlet/collect/collector.h"
 #include "koordlet/collect/cpi_collector.h"
 #include "koordlet/collect/gpu_collector.h"
+#include "koordlet/collect/numa_collector.h"
 #include "koordlet/collect/psi_collector.h"
 #include "koordlet/collect/resctrl_collector.h"
+#include "koordlet/hooks/coresched/core_sched_hook.h"
 #include "koordlet/hooks/reconciler.h"
 #include "koordlet/interference/detector.h"
 #include "koordlet/prediction/prediction.h"
@@ -79,6 +81,7 @@ class Agent {
   void saveHistory();
   void publishContainerResources();
   void publishPools(const CpuPools& pools);
+  CoreSchedHook::Observer observeCoreSched();
   json::value qosView() const;
   std::string notReady() const;
   std::optional<ProdForecast> forecast() const;
@@ -97,6 +100,7 @@ class Agent {
   kube::EventRecorder events_;
   Evictor evictor_;
   Collector collector_;
+  NumaCollector numa_;
   std::unique_ptr<GpuCollector> gpuCollector_;  // null without a source
   PsiCollector psi_;
   CpiCollector cpi_;

@@ -33,7 +33,7 @@ std::vector<flags::FeatureGate> gates() {
       {"PSICollector", false, true},
       {"ResctrlCollector", false, true},
       {"ColdPageCollector", false, true},
-      {"HugePageReport", false, false},
+      {"HugePageReport", false, true},
       {"PodResourcesProxy", false, false},
       {"HamiCoreVGPUMonitor", false, true},
       {"PerCPUMetric", false, true},

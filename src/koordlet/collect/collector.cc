@@ -88,6 +88,7 @@ void Collector::refreshCpuInfo() {
   cpuInfoAt_ = steady_;
   auto topology = readCpuTopology(host_.dirs);
   metrics_.nodeCpuInfo(topology.has_value());
+  metrics_.nodeNumaInfo(readZoneMemory(host_.dirs).has_value());
   if (topology) {
     host_.topology = *std::move(topology);
   } else {
@@ -96,13 +97,13 @@ void Collector::refreshCpuInfo() {
 }
 
 void Collector::collectNode() {
-  const auto ticks = readCpuTicks(host_.dirs.procRoot);
-  const auto memory = readMemInfo(host_.dirs.procRoot);
+  const auto ticks = readCpuTicks(host_.dirs.procRoot, ticks_, text_);
+  const auto memory = readMemInfo(host_.dirs.procRoot, text_);
   if (!ticks) log::v(4, "node cpu not measured: {}", ticks.error().message);
   if (!memory) log::v(4, "node memory not measured: {}", memory.error().message);
   std::optional<double> cores;
   if (ticks)
-    if (const auto delta = nodeCpu_.take("", ticks->total, steady_))
+    if (const auto delta = nodeCpu_.take("", ticks_.total, steady_))
       cores = coresOf(*delta, 1e9 / static_cast<double>(ticksPerSecond_));
   if (cores) cache_.append(Metric::NodeCpu, "", wall_, *cores);
   if (memory) {

@@ -64,6 +64,8 @@ class Collector {
   SteadyTime steady_{};
 
   RateKeeper nodeCpu_, cgroupCpu_, periods_, throttled_;
+  CpuTicks ticks_;
+  std::string text_;  // of a file; keeps its memory
   bool nodeReady_ = false;
   std::optional<SteadyTime> cpuInfoAt_;
   SteadyTime collectedGarbage_{};

@@ -1,5 +1,7 @@
 #include "koordlet/hooks/reconciler.h"
 
+#include <set>
+
 namespace koord::koordlet {
 namespace {
 
@@ -32,24 +34,44 @@ void Reconciler::request() {
   });
 }
 
+void Reconciler::observe(std::string_view level, std::span<const CgroupUpdate> updates, bool ok,
+                         SteadyTime since) const {
+  if (!observer_ || updates.empty()) return;
+  std::set<CgroupFile> files;  // few: a hook has one to three
+  for (const auto& update : updates) files.insert(update.file);
+  for (const CgroupFile file : files)
+    observer_(level, nameOf(file), ok, executor_.steadyNow() - since);
+}
+
+bool Reconciler::apply(HookUpdates& updates) {
+  const SteadyTime start = executor_.steadyNow();
+  const bool classes = resources_.updateBatch(updates.qos).failed == 0;
+  observe("kubeqos", updates.qos, classes, start);
+  // Limits of a pod and of its containers move together, in the order that the kernel accepts.
+  const SteadyTime second = executor_.steadyNow();
+  const std::vector<CgroupUpdate> levels[] = {std::move(updates.pods),
+                                              std::move(updates.containers)};
+  const bool pods = resources_.updateLeveled(levels).failed == 0;
+  observe("pod", levels[0], pods, second);
+  observe("container", levels[1], pods, second);
+  bool files = true;
+  for (const auto& update : updates.files)
+    files = resources_.updateFile(update, ResourceExecutor::Caching::No) && files;
+  return classes && pods && files;
+}
+
 bool Reconciler::reconcile() {
   if (!states_.podsSynced()) return true;
   prepared_ = true;
-  int failed = 0;
+  bool all = true;
   for (const auto& [name, hook] : hooks_) {
     HookUpdates updates;
     hook->prepare(states_, updates);
     for (const auto& pod : states_.pods())
       if (pod.active()) hook->wanted(pod, updates);
-    failed += resources_.updateBatch(updates.qos).failed;
-    // Limits of a pod and of its containers move together, in the order that the kernel accepts.
-    const std::vector<CgroupUpdate> levels[] = {std::move(updates.pods),
-                                                std::move(updates.containers)};
-    failed += resources_.updateLeveled(levels).failed;
-    for (const auto& update : updates.files)
-      if (!resources_.updateFile(update, ResourceExecutor::Caching::No)) ++failed;
+    all = apply(updates) && all;
   }
-  return failed == 0;
+  return all;
 }
 
 const std::vector<Reconciler::Named>& Reconciler::prepared() {

@@ -3,7 +3,9 @@
 // Applies the hooks' values to all pods: when the pods or the NodeSLO change, and every reconcile
 // interval, which repairs what somebody else changed.
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,10 @@ class Reconciler {
   void add(std::string name, std::unique_ptr<Hook> hook) {
     hooks_.push_back({std::move(name), std::move(hook)});
   }
+  // Told for each pass, level and file, how long it took to apply what one hook wanted there.
+  using Observer =
+      std::function<void(std::string_view level, std::string_view file, bool ok, Duration took)>;
+  void setObserver(Observer observer) { observer_ = std::move(observer); }
   void start();
   // A change of the states, or of what is in the kernel: one pass soon, however many come together.
   void request();
@@ -35,11 +41,16 @@ class Reconciler {
 
  private:
   Task<void> loop();
+  // Whether the kernel took all of it.
+  bool apply(HookUpdates& updates);
+  void observe(std::string_view level, std::span<const CgroupUpdate> updates, bool ok,
+               SteadyTime since) const;
 
   Executor& executor_;
   States& states_;
   ResourceExecutor& resources_;
   Duration interval_;
+  Observer observer_;
   std::vector<Named> hooks_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   bool requested_ = false;

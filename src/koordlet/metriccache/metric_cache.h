@@ -67,6 +67,11 @@ enum class Metric : std::uint8_t {
   NodeMemoryWithHotPages,
   PodMemoryWithHotPages,
   HostAppMemoryWithHotPages,
+  // By NUMA node; the subject is its number.
+  NumaCpu,
+  NumaMemory,
+  NumaSystemCpu,
+  NumaSystemMemory,
 };
 
 class MetricCache {

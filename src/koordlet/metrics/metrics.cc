@@ -36,6 +36,10 @@ struct Metrics::Impl {
   Family<Gauge>& startTime = gauge(internal, "start_time", "the start time of koordlet");
   Family<Counter>& cpuInfo =
       counter(internal, "collect_node_cpu_info_status", "the count of CollectNodeCPUInfo status");
+  Family<Counter>& numaInfo =
+      counter(internal, "collect_node_numa_info_status", "the count of CollectNodeNUMAInfo status");
+  Family<Counter>& storageInfo = counter(internal, "collect_node_local_storage_info_status",
+                                         "the count of CollectNodeLocalStorageInfo status");
   Family<Counter>& evictions =
       counter(internal, "pod_eviction", "Number of eviction launched by koordlet");
   Family<Counter>& evictionDetails =
@@ -57,6 +61,9 @@ struct Metrics::Impl {
   Family<Histogram>& runtimeHooks =
       histogram(internal, "runtime_hook_invoked_duration_milliseconds",
                 "time duration of invocations of runtime hook plugins");
+  Family<Histogram>& reconciled =
+      histogram(internal, "runtime_hook_reconciler_invoked_duration_milliseconds",
+                "time duration of invocations of runtime hook reconciler plugins");
   Family<Histogram>& kubelet = histogram(internal, "kubelet_request_duration_seconds",
                                          "kubelet request duration in seconds");
   Family<Gauge>& hostApps =
@@ -65,6 +72,18 @@ struct Metrics::Impl {
       gauge(internal, "node_metric_node_usage", "node usage as reported in NodeMetric");
   Family<Gauge>& reportedSystem =
       gauge(internal, "node_metric_system_usage", "system usage as reported in NodeMetric");
+  Family<Gauge>& reportedNumaNode = gauge(internal, "node_metric_numa_node_usage",
+                                          "the per-NUMA node usage reported in the NodeMetric");
+  Family<Gauge>& reportedNumaSystem = gauge(internal, "node_metric_numa_system_usage",
+                                            "the per-NUMA system usage reported in the NodeMetric");
+  Family<Gauge>& scaledBurst =
+      gauge(internal, "container_scaled_cfs_burst_us", "the cfs burst that the container may use");
+  Family<Gauge>& scaledQuota = gauge(internal, "container_scaled_cfs_quota_us",
+                                     "the cfs quota of a container that was lifted above its own");
+  Family<Gauge>& cookies =
+      gauge(internal, "container_core_sched_cookie", "the core scheduling cookie of the container");
+  Family<Counter>& cookiesManaged = counter(internal, "core_sched_cookie_manage_status",
+                                            "the manage status of the core scheduling cookie");
   Family<Gauge>& predictedReclaimable =
       gauge(internal, "node_predicted_resource_reclaimable",
             "the predicted reclaimable resources of the node, by predictor");
@@ -113,8 +132,32 @@ struct Metrics::Impl {
   std::map<Gauge*, std::optional<WallTime>> oomSeries;
   CpuSet pool, bePool;  // as in the series
   std::vector<Gauge*> hostAppSeries, requestSeries, limitSeries;
+  std::vector<Gauge*> burstSeries, quotaSeries, cookieSeries;
+  std::vector<Gauge*> reportedSeries[4];
   // When last updated; empty until the next garbage collection stamps it.
-  std::map<Counter*, std::optional<WallTime>> details;
+  std::map<Counter*, std::optional<WallTime>> details, managedSeries;
+
+  // By node, NUMA nodes, system, NUMA nodes' system.
+  Family<Gauge>& reported(std::size_t which) const {
+    Family<Gauge>* all[] = {&reportedNode, &reportedNumaNode, &reportedSystem, &reportedNumaSystem};
+    return *all[which];
+  }
+  void count(Family<Counter>& family, bool ok) const {
+    if (!node.empty())
+      family.Add({{"node", node}, {"status", ok ? "succeeded" : "failed"}}).Increment();
+  }
+  void setOfContainer(Family<Gauge>& family, std::vector<Gauge*>& series, const Subject& container,
+                      prometheus::Labels labels, double value) const {
+    if (node.empty()) return;
+    labels.insert({{"node", node},
+                   {"pod_namespace", container.podNamespace},
+                   {"pod_name", container.podName},
+                   {"container_id", container.containerId},
+                   {"container_name", container.containerName}});
+    auto& one = family.Add(labels);
+    one.Set(value);
+    series.push_back(&one);
+  }
 
   static void clear(Family<Gauge>& family, std::vector<Gauge*>& series) {
     for (Gauge* one : series) family.Remove(one);
@@ -186,9 +229,13 @@ void Metrics::podEvictionFailed(const std::string& reason) {
 }
 
 void Metrics::nodeCpuInfo(bool ok) {
-  if (!impl_->node.empty())
-    impl_->cpuInfo.Add({{"node", impl_->node}, {"status", ok ? "succeeded" : "failed"}})
-        .Increment();
+  impl_->count(impl_->cpuInfo, ok);
+}
+void Metrics::nodeNumaInfo(bool ok) {
+  impl_->count(impl_->numaInfo, ok);
+}
+void Metrics::nodeStorageInfo(bool ok) {
+  impl_->count(impl_->storageInfo, ok);
 }
 
 void Metrics::resourceUpdate(const std::string& type, bool ok, Duration took) {
@@ -204,6 +251,18 @@ void Metrics::runtimeHook(const std::string& hook, std::string_view stage, bool 
       .Add({{"node", impl_->node},
             {"hook", hook},
             {"stage", std::string(stage)},
+            {"status", ok ? "success" : "failed"}},
+           net::exponentialBuckets(0.01, 4, 8))
+      .Observe(net::inMilliseconds(took));
+}
+
+void Metrics::hookReconciled(std::string_view level, std::string_view resource, bool ok,
+                             Duration took) {
+  if (impl_->node.empty()) return;
+  impl_->reconciled
+      .Add({{"node", impl_->node},
+            {"level", std::string(level)},
+            {"resource_type", std::string(resource)},
             {"status", ok ? "success" : "failed"}},
            net::exponentialBuckets(0.01, 4, 8))
       .Observe(net::inMilliseconds(took));
@@ -232,11 +291,19 @@ void Metrics::resetHostApplications() {
   Impl::clear(impl_->hostApps, impl_->hostAppSeries);
 }
 
-void Metrics::reportedUsage(bool system, const std::string& resource, const std::string& unit,
-                            double value) {
+void Metrics::reportedUsage(bool system, std::optional<int> numaNode, const std::string& resource,
+                            const std::string& unit, double value) {
   if (impl_->node.empty()) return;
-  auto& family = system ? impl_->reportedSystem : impl_->reportedNode;
-  family.Add({{"node", impl_->node}, {"resource", resource}, {"unit", unit}}).Set(value);
+  prometheus::Labels labels{{"node", impl_->node}, {"resource", resource}, {"unit", unit}};
+  if (numaNode) labels["numa_node_id"] = std::to_string(*numaNode);
+  const std::size_t which = (system ? 2 : 0) + (numaNode ? 1 : 0);
+  auto& one = impl_->reported(which).Add(labels);
+  one.Set(value);
+  impl_->reportedSeries[which].push_back(&one);
+}
+void Metrics::resetReportedUsage() {
+  for (std::size_t which = 0; which < std::size(impl_->reportedSeries); ++which)
+    Impl::clear(impl_->reported(which), impl_->reportedSeries[which]);
 }
 
 void Metrics::predicted(const std::string& predictor, const Predicted& predicted) {
@@ -341,6 +408,37 @@ void Metrics::resetMonitoring() {
   Impl::clear(impl_->bandwidth, impl_->bandwidthSeries);
 }
 
+void Metrics::scaledBurst(const Subject& container, double us) {
+  impl_->setOfContainer(impl_->scaledBurst, impl_->burstSeries, container, {}, us);
+}
+void Metrics::scaledQuota(const Subject& container, double us) {
+  impl_->setOfContainer(impl_->scaledQuota, impl_->quotaSeries, container, {}, us);
+}
+void Metrics::resetScaledQuotas() {
+  Impl::clear(impl_->scaledBurst, impl_->burstSeries);
+  Impl::clear(impl_->scaledQuota, impl_->quotaSeries);
+}
+
+void Metrics::coreSchedCookie(const Subject& container, const std::string& group,
+                              std::uint64_t cookie) {
+  impl_->setOfContainer(impl_->cookies, impl_->cookieSeries, container,
+                        {{"pod_uid", container.podUid},
+                         {"core_sched_group", group},
+                         {"core_sched_cookie", std::to_string(cookie)}},
+                        1);
+}
+void Metrics::resetCoreSchedCookies() {
+  Impl::clear(impl_->cookies, impl_->cookieSeries);
+}
+void Metrics::coreSchedManaged(const std::string& group, bool ok) {
+  if (impl_->node.empty()) return;
+  auto& one = impl_->cookiesManaged.Add({{"node", impl_->node},
+                                         {"core_sched_group", group},
+                                         {"status", ok ? "succeeded" : "failed"}});
+  one.Increment();
+  impl_->managedSeries[&one] = std::nullopt;
+}
+
 void Metrics::cpi(const Subject& container, double cycles, double instructions) {
   if (impl_->node.empty()) return;
   for (const auto& [field, value] : {std::pair("cycles", cycles), {"instructions", instructions}}) {
@@ -407,6 +505,7 @@ void Metrics::collectGarbage(WallTime now) {
   };
   sweep(impl_->evictionDetails, impl_->details);
   sweep(impl_->oomScores, impl_->oomSeries);
+  sweep(impl_->cookiesManaged, impl_->managedSeries);
 }
 
 std::string Metrics::internalText() const {

@@ -5,6 +5,7 @@
 // are recorded only once the Node object is known.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,16 +36,22 @@ class Metrics {
   // Not in upstream: why an eviction did not happen.
   void podEvictionFailed(const std::string& reason);
   void nodeCpuInfo(bool ok);
+  void nodeNumaInfo(bool ok);
+  void nodeStorageInfo(bool ok);
   void resourceUpdate(const std::string& type, bool ok, Duration took);
   // A hook that was called as the runtime was about to make or change something.
   void runtimeHook(const std::string& hook, std::string_view stage, bool ok, Duration took);
+  // The values that one hook wanted in one file of one level (kubeqos, pod, container), as the reconciler applied
+  // them in one pass.
+  void hookReconciled(std::string_view level, std::string_view resource, bool ok, Duration took);
   void kubeletRequest(const std::string& path, int code, Duration took);
   void hostApplication(const std::string& name, const std::string& resource,
                        const std::string& priorityClass, const std::string& qos, double value);
   void resetHostApplications();
-  // With the gate NodeMetricPromMetrics: what was reported in NodeMetric.
-  void reportedUsage(bool system, const std::string& resource, const std::string& unit,
-                     double value);
+  // With the gate NodeMetricPromMetrics: what was reported in NodeMetric; of a NUMA node, or of the whole.
+  void reportedUsage(bool system, std::optional<int> numaNode, const std::string& resource,
+                     const std::string& unit, double value);
+  void resetReportedUsage();
 
   struct Predicted {  // cores and bytes
     double reclaimableCores, reclaimableBytes, peakCores, peakBytes;
@@ -82,6 +89,13 @@ class Metrics {
   void memoryBandwidth(const std::string& qos, const std::string& cache, const std::string& type,
                        double rate);
   void resetMonitoring();
+  // CPU burst: what a container may save up, and its quota while that is above its own.
+  void scaledBurst(const Subject& container, double us);
+  void scaledQuota(const Subject& container, double us);
+  void resetScaledQuotas();
+  void coreSchedCookie(const Subject& container, const std::string& group, std::uint64_t cookie);
+  void resetCoreSchedCookies();
+  void coreSchedManaged(const std::string& group, bool ok);
   void cpi(const Subject& container, double cycles, double instructions);
   void resetCpi();
 

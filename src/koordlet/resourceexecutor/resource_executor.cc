@@ -24,8 +24,8 @@
 // counted and on record, and then tried again.
 //
 // A cgroup that is gone is no failure: pods end in the middle of a round. Failures are logged once
-// a minute per file, since the next round will fail, too. Cost: a hash look-up per value in the
-// common case.
+// a minute per file, since the next round will fail, too. Cost: a hash look-up per value and no
+// memory in the common case.
 
 namespace koord::koordlet {
 
@@ -42,7 +42,7 @@ std::string contestKey(const std::string& path, CgroupFile file) {
   return path + '#' + std::string(nameOf(file));
 }
 
-std::string failureKey(const CgroupUpdate& update) {
+std::string failureKey(const CgroupValue& update) {
   return fmt::format("{}/{}", update.dir, nameOf(update.file));
 }
 
@@ -56,8 +56,7 @@ bool ResourceExecutor::supported(CgroupFile file, std::string_view dir) {
   const CgroupVersion version = host_.layout.version(subsystemOf(file));
   if (fileNameIn(file, version).empty()) return false;
   const auto exists = [&](std::string_view where) {
-    const auto path = cgroupFilePath(host_.layout, file, where);
-    return path && pathExists(*path);
+    return cgroupFilePath(host_.layout, file, where, path_) && pathExists(path_);
   };
   switch (supportOf(file, version)) {
     case CgroupSupport::Always:
@@ -78,20 +77,35 @@ bool ResourceExecutor::supported(CgroupFile file, std::string_view dir) {
   return there;
 }
 
-bool ResourceExecutor::fresh(const std::string& path, const CgroupUpdate& update,
-                             CgroupVersion version) const {
-  const auto it = cache_.find(path);
-  if (it == cache_.end()) return false;
-  if (clock_.steadyNow() - it->second.at >= options_.forceUpdate) return false;
-  return it->second.value == update.value ||
-         sameCgroupValue(update.file, version, it->second.value, update.value);
+ResourceExecutor::CachedValue* ResourceExecutor::cached(const CgroupValue& update) {
+  const auto it = cache_.find(update.dir);
+  if (it == cache_.end()) return nullptr;
+  const auto device = deviceOf(update.file, update.value);
+  for (CachedValue& one : it->second)
+    if (one.file == update.file && deviceOf(one.file, one.value) == device) return &one;
+  return nullptr;
 }
 
-void ResourceExecutor::remember(const std::string& path, std::string value) {
-  cache_.insert_or_assign(path, Cached{std::move(value), clock_.steadyNow()});
+bool ResourceExecutor::fresh(const CgroupValue& update, CgroupVersion version) {
+  const CachedValue* known = cached(update);
+  if (!known || clock_.steadyNow() - known->at >= options_.forceUpdate) return false;
+  return known->value == update.value ||
+         sameCgroupValue(update.file, version, known->value, update.value);
 }
 
-bool ResourceExecutor::contested(const CgroupUpdate& update, CgroupVersion version,
+void ResourceExecutor::remember(const CgroupValue& update) {
+  const SteadyTime now = clock_.steadyNow();
+  if (CachedValue* known = cached(update)) {
+    known->value = update.value;
+    known->at = now;
+    return;
+  }
+  auto it = cache_.find(update.dir);
+  if (it == cache_.end()) it = cache_.try_emplace(std::string(update.dir)).first;
+  it->second.push_back({{std::string(update.value), now}, update.file});
+}
+
+bool ResourceExecutor::contested(const CgroupValue& update, CgroupVersion version,
                                  const std::string& path, std::string_view current) {
   const auto it = contests_.find(contestKey(path, update.file));
   if (it == contests_.end()) return false;
@@ -114,7 +128,7 @@ bool ResourceExecutor::contested(const CgroupUpdate& update, CgroupVersion versi
             update.dir, contest.ours, contest.theirs,
             std::chrono::duration_cast<std::chrono::minutes>(kRest).count());
   audit_.add(
-      {clock_.wallNow(), update.dir, contest.file, contest.theirs, contest.theirs,
+      {clock_.wallNow(), contest.dir, contest.file, contest.theirs, contest.theirs,
        fmt::format("{}: left alone, others keep changing {} back", update.reason, contest.ours)});
   if (onFight_) onFight_(contest.file, update.dir);
   return true;
@@ -122,10 +136,19 @@ bool ResourceExecutor::contested(const CgroupUpdate& update, CgroupVersion versi
 
 void ResourceExecutor::forget(const std::string& path) {
   ++forgotten_;
-  // The parts of a file have keys that begin alike; there are at most two.
   for (const auto file : {CgroupFile::CpusetCpus, CgroupFile::CpuCfsQuota, CgroupFile::CpuShares,
-                          CgroupFile::MemoryLimit})
-    cache_.erase(contestKey(path, file));
+                          CgroupFile::MemoryLimit}) {
+    const Subsystem subsystem = subsystemOf(file);
+    const std::string root = host_.layout.dir(subsystem, "");
+    const auto name = fileNameIn(file, host_.layout.version(subsystem));
+    const auto slash = path.rfind('/');
+    if (slash == std::string::npos || slash < root.size() || !path.starts_with(root) ||
+        std::string_view(path).substr(slash + 1) != name)
+      continue;
+    const auto it = cache_.find(std::string_view(path).substr(root.size(), slash - root.size()));
+    if (it != cache_.end())
+      std::erase_if(it->second, [&](const CachedValue& one) { return one.file == file; });
+  }
 }
 
 json::value ResourceExecutor::fightsView() const {
@@ -143,8 +166,7 @@ json::value ResourceExecutor::fightsView() const {
   return fights;
 }
 
-Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupUpdate& update,
-                                                         const std::string& path,
+Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupValue& update,
                                                          std::string_view value) {
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
   if (!supported(update.file, update.dir)) return UpdateOutcome::Unsupported;
@@ -152,40 +174,40 @@ Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupUpdate& upd
   if (!encoded) return fail(std::move(encoded.error()));
   auto valid = validateCgroupValue(update.file, version, *encoded);
   if (!valid) return fail(std::move(valid.error()));
-  auto current = readSmallFile(path);
-  if (!current) {
-    if (current.error().code == ErrorCode::NotFound) return UpdateOutcome::Gone;
-    return fail(std::move(current.error()));
+  if (!cgroupFilePath(host_.layout, update.file, update.dir, path_))
+    return UpdateOutcome::Unsupported;
+  auto read = readSmallFile(path_, current_);
+  if (!read) {
+    if (read.error().code == ErrorCode::NotFound) return UpdateOutcome::Gone;
+    return fail(std::move(read.error()));
   }
-  if (sameCgroupValue(update.file, version, *current, *encoded)) return UpdateOutcome::Unchanged;
-  if (contested(update, version, path, *current)) return UpdateOutcome::Contested;
+  if (sameCgroupValue(update.file, version, current_, *encoded)) return UpdateOutcome::Unchanged;
+  if (contested(update, version, path_, current_)) return UpdateOutcome::Contested;
   const SteadyTime start = clock_.steadyNow();
-  auto wrote = writeSmallFile(path, *encoded);
+  auto wrote = writeSmallFile(path_, *encoded);
   const bool gone = !wrote && wrote.error().code == ErrorCode::NotFound;
   if (observer_ && !gone)
     observer_(nameOf(update.file), wrote.has_value(), clock_.steadyNow() - start);
   if (gone) return UpdateOutcome::Gone;
   if (!wrote) return fail(std::move(wrote.error()));
-  Contest& contest = contests_[contestKey(path, update.file)];
+  Contest& contest = contests_[contestKey(path_, update.file)];
   contest.ours = *encoded;
   contest.at = start;
-  audit_.add({clock_.wallNow(), update.dir, std::string(fileNameIn(update.file, version)),
-              std::string(trim(*current)), *std::move(encoded), update.reason});
+  audit_.add({clock_.wallNow(), std::string(update.dir),
+              std::string(fileNameIn(update.file, version)), std::string(trim(current_)),
+              *std::move(encoded), std::string(update.reason)});
   return UpdateOutcome::Written;
 }
 
-Result<UpdateOutcome> ResourceExecutor::update(const CgroupUpdate& update, Caching caching) {
-  const auto path = cgroupFilePath(host_.layout, update.file, update.dir);
-  if (!path) return UpdateOutcome::Unsupported;
+Result<UpdateOutcome> ResourceExecutor::update(const CgroupValue& update, Caching caching) {
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
-  const std::string key = contestKey(*path, update.file);
-  if (caching == Caching::Yes && fresh(key, update, version)) return UpdateOutcome::Unchanged;
-  auto outcome = writeIfDifferent(update, *path, update.value);
+  if (caching == Caching::Yes && fresh(update, version)) return UpdateOutcome::Unchanged;
+  auto outcome = writeIfDifferent(update, update.value);
   const bool applied =
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
   if (applied) {
-    failures_.erase(failureKey(update));
-    if (caching == Caching::Yes) remember(key, update.value);
+    if (!failures_.empty()) failures_.erase(failureKey(update));
+    if (caching == Caching::Yes) remember(update);
   }
   return outcome;
 }
@@ -198,48 +220,49 @@ bool ResourceExecutor::worthLogging(const std::string& key) {
   return true;
 }
 
-void ResourceExecutor::logFailure(const CgroupUpdate& update, const Error& error) {
+void ResourceExecutor::logFailure(const CgroupValue& update, const Error& error) {
   if (worthLogging(failureKey(update)))
     log::warn("{} of {} not set ({}): {}", nameOf(update.file), update.dir, update.reason,
               error.message);
 }
 
 Result<UpdateOutcome> ResourceExecutor::writeFile(const FileUpdate& update) {
-  const auto current = readSmallFile(update.path);
-  if (!current) {
-    if (current.error().code == ErrorCode::NotFound) return UpdateOutcome::Gone;
-    return fail(current.error());
+  const auto read = readSmallFile(update.path, current_);
+  if (!read) {
+    if (read.error().code == ErrorCode::NotFound) return UpdateOutcome::Gone;
+    return fail(read.error());
   }
   const auto says = update.says ? update.says : +[](std::string_view is, std::string_view wanted) {
     return trim(is) == trim(wanted);
   };
-  if (says(*current, update.value)) return UpdateOutcome::Unchanged;
+  if (says(current_, update.value)) return UpdateOutcome::Unchanged;
   const SteadyTime start = clock_.steadyNow();
   auto wrote = writeSmallFile(update.path, update.value);
   if (observer_) observer_(update.type, wrote.has_value(), clock_.steadyNow() - start);
   if (!wrote) return fail(std::move(wrote.error()));
   const auto slash = update.path.rfind('/') + 1;
   audit_.add({clock_.wallNow(), update.path.substr(0, slash), update.path.substr(slash),
-              std::string(trim(*current)), std::string(trim(update.value)), update.reason});
+              std::string(trim(current_)), std::string(trim(update.value)), update.reason});
   return UpdateOutcome::Written;
 }
 
 Result<UpdateOutcome> ResourceExecutor::updateFile(const FileUpdate& update, Caching caching) {
-  const std::string key = fmt::format("{}#{}", update.path, update.part);
+  key_.assign(update.path).append(1, '#').append(update.part);
   if (caching == Caching::Yes) {
-    const auto it = cache_.find(key);
-    if (it != cache_.end() && it->second.value == update.value &&
+    const auto it = files_.find(key_);
+    if (it != files_.end() && it->second.value == update.value &&
         clock_.steadyNow() - it->second.at < options_.forceUpdate)
       return UpdateOutcome::Unchanged;
   }
   auto outcome = writeFile(update);
   if (!outcome) {
-    if (worthLogging(key))
+    if (worthLogging(key_))
       log::warn("{} not set ({}): {}", update.path, update.reason, outcome.error().message);
     return outcome;
   }
-  failures_.erase(key);
-  if (caching == Caching::Yes && *outcome != UpdateOutcome::Gone) remember(key, update.value);
+  failures_.erase(key_);
+  if (caching == Caching::Yes && *outcome != UpdateOutcome::Gone)
+    files_.insert_or_assign(key_, Cached{update.value, clock_.steadyNow()});
   return outcome;
 }
 
@@ -268,7 +291,7 @@ Result<int> ResourceExecutor::moveTasks(const std::string& path, std::span<const
   return moved;
 }
 
-void ResourceExecutor::updateOne(const CgroupUpdate& update, Caching caching, BatchResult& result) {
+void ResourceExecutor::updateOne(const CgroupValue& update, Caching caching, BatchResult& result) {
   const auto outcome = this->update(update, caching);
   if (!outcome) {
     ++result.failed;
@@ -285,26 +308,24 @@ ResourceExecutor::BatchResult ResourceExecutor::updateBatch(std::span<const Cgro
   return result;
 }
 
-bool ResourceExecutor::loosen(const CgroupUpdate& update, Caching caching, BatchResult& result) {
-  const auto path = cgroupFilePath(host_.layout, update.file, update.dir);
-  if (!path) return true;
+bool ResourceExecutor::loosen(const CgroupValue& update, Caching caching, BatchResult& result) {
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
-  const std::string key = contestKey(*path, update.file);
-  if (caching == Caching::Yes && fresh(key, update, version)) return true;
+  if (caching == Caching::Yes && fresh(update, version)) return true;
   if (!supported(update.file, update.dir)) return true;
-  const auto current = readSmallFile(*path);
-  if (!current) return current.error().code == ErrorCode::NotFound;
-  auto merged = mergedValue(update.file, version, *current, update.value);
+  if (!cgroupFilePath(host_.layout, update.file, update.dir, path_)) return true;
+  if (const auto read = readSmallFile(path_, current_); !read)
+    return read.error().code == ErrorCode::NotFound;
+  const auto merged = mergedValue(update.file, version, current_, update.value);
   // What cannot be read cannot be compared; the second pass replaces it.
   if (!merged || !*merged) return false;
-  const auto outcome = writeIfDifferent(update, *path, **merged);
+  const auto outcome = writeIfDifferent(update, **merged);
   if (!outcome) {
     logFailure(update, outcome.error());
     return false;
   }
   if (*outcome == UpdateOutcome::Written) ++result.written;
   if (**merged != update.value) return false;
-  if (caching == Caching::Yes) remember(key, update.value);
+  if (caching == Caching::Yes) remember(update);
   return true;
 }
 
@@ -324,10 +345,18 @@ ResourceExecutor::BatchResult ResourceExecutor::updateLeveled(
   return result;
 }
 
+std::size_t ResourceExecutor::cacheSize() const {
+  std::size_t size = files_.size();
+  for (const auto& [dir, values] : cache_) size += values.size();
+  return size;
+}
+
 void ResourceExecutor::collectGarbage() {
   const SteadyTime now = clock_.steadyNow();
-  std::erase_if(cache_,
-                [&](const auto& entry) { return now - entry.second.at > options_.cacheExpiry; });
+  const auto expired = [&](const Cached& one) { return now - one.at > options_.cacheExpiry; };
+  for (auto& [dir, values] : cache_) std::erase_if(values, expired);
+  std::erase_if(cache_, [](const auto& entry) { return entry.second.empty(); });
+  std::erase_if(files_, [&](const auto& entry) { return expired(entry.second); });
   std::erase_if(contests_, [&](const auto& entry) {
     return now - entry.second.at > 10min && now > entry.second.restUntil;
   });

@@ -25,7 +25,18 @@ struct CgroupUpdate {
   CgroupFile file;
   std::string dir;  // relative to the hierarchy
   std::string value;
-  std::string reason;  // for the audit
+  std::string_view reason;  // for the audit; a text that stays
+};
+
+// The same without owning its texts: most of what is handed in each second is there already.
+struct CgroupValue {
+  CgroupFile file;
+  std::string_view dir, value, reason;
+  CgroupValue(CgroupFile itsFile, std::string_view itsDir, std::string_view itsValue,
+              std::string_view itsReason)
+      : file(itsFile), dir(itsDir), value(itsValue), reason(itsReason) {}
+  CgroupValue(const CgroupUpdate& update)
+      : CgroupValue(update.file, update.dir, update.value, update.reason) {}
 };
 
 // A file that is no cgroup's: of resctrl, /proc/sys, /sys.
@@ -63,7 +74,7 @@ class ResourceExecutor {
 
   enum class Caching { No, Yes };
   // An error: a value out of range, or the kernel refused it. It is not logged here.
-  Result<UpdateOutcome> update(const CgroupUpdate& update, Caching caching = Caching::Yes);
+  Result<UpdateOutcome> update(const CgroupValue& update, Caching caching = Caching::Yes);
   struct BatchResult {
     int written = 0;
     int failed = 0;  // the kernel refused; logged, at most once a minute per file
@@ -96,7 +107,7 @@ class ResourceExecutor {
 
   // Forgets values not handed in for a while. Call about once a minute.
   void collectGarbage();
-  std::size_t cacheSize() const { return cache_.size(); }
+  std::size_t cacheSize() const;
 
   // Whether the kernel has the file, where it is to be written.
   bool supported(CgroupFile file, std::string_view dir);
@@ -105,6 +116,12 @@ class ResourceExecutor {
   struct Cached {
     std::string value;
     SteadyTime at;
+  };
+  struct CachedValue : Cached {
+    CgroupFile file;
+  };
+  struct TextHash : std::hash<std::string_view> {
+    using is_transparent = void;
   };
 
   // Who else writes to a file, as far as its content tells.
@@ -117,19 +134,19 @@ class ResourceExecutor {
     SteadyTime at{};  // last looked at
   };
   // Takes account of what a file has; true when it is to be left alone.
-  bool contested(const CgroupUpdate& update, CgroupVersion version, const std::string& path,
+  bool contested(const CgroupValue& update, CgroupVersion version, const std::string& path,
                  std::string_view current);
 
-  bool fresh(const std::string& path, const CgroupUpdate& update, CgroupVersion version) const;
-  void remember(const std::string& path, std::string value);
+  CachedValue* cached(const CgroupValue& update);
+  bool fresh(const CgroupValue& update, CgroupVersion version);
+  void remember(const CgroupValue& update);
   Result<UpdateOutcome> writeFile(const FileUpdate& update);
   // Writes `value` unless the file has it.
-  Result<UpdateOutcome> writeIfDifferent(const CgroupUpdate& update, const std::string& path,
-                                         std::string_view value);
+  Result<UpdateOutcome> writeIfDifferent(const CgroupValue& update, std::string_view value);
   // First pass for one update; true when it needs no second pass.
-  bool loosen(const CgroupUpdate& update, Caching caching, BatchResult& result);
-  void updateOne(const CgroupUpdate& update, Caching caching, BatchResult& result);
-  void logFailure(const CgroupUpdate& update, const Error& error);
+  bool loosen(const CgroupValue& update, Caching caching, BatchResult& result);
+  void updateOne(const CgroupValue& update, Caching caching, BatchResult& result);
+  void logFailure(const CgroupValue& update, const Error& error);
   // Whether a failure of that key is to be logged: once a minute.
   bool worthLogging(const std::string& key);
 
@@ -138,8 +155,11 @@ class ResourceExecutor {
   Options options_;
   AuditRing& audit_;
   Observer observer_;
-  std::unordered_map<std::string, Cached> cache_;      // by path
+  // By directory, so that a value is found without making a path of it.
+  std::unordered_map<std::string, std::vector<CachedValue>, TextHash, std::equal_to<>> cache_;
+  std::unordered_map<std::string, Cached> files_;      // those of no cgroup, by path
   std::unordered_map<std::string, Contest> contests_;  // by path
+  std::string path_, current_, key_;                   // keep their memory between calls
   OnFight onFight_;
   std::uint64_t forgotten_ = 0;
   std::unordered_map<CgroupFile, bool> supportedInKubepods_;

@@ -187,5 +187,34 @@ TEST_P(Executor, OtherFilesAreWrittenOnceAndOnRecord) {
             UpdateOutcome::Gone);
 }
 
+TEST_P(Executor, ValuesOfSeveralDevicesInOneFileAreEachRemembered) {
+  const CgroupFile file = v2() ? CgroupFile::IoWeight : CgroupFile::BlkioReadIops;
+  const auto entry = [&](const char* device) {
+    return CgroupUpdate{file, f.be(), std::string(device) + " 50", "test"};
+  };
+  f.files.setCgroupText(file, f.be(), "8:0 50\n8:16 50\n");
+  if (!v2()) {
+    f.files.tree().write("cgroup/blkio/kubepods/blkio.throttle.read_iops_device", "");
+    f.files.tree().write("cgroup/blkio/kubepods/besteffort/blkio.throttle.read_iops_device",
+                         "8:0 50\n8:16 50\n");
+  }
+  const Host host = *Host::detect(f.files.dirs());
+  ResourceExecutor executor(host, f.loop, {}, f.audit);
+  EXPECT_EQ(executor.update(entry("8:0")).value(), UpdateOutcome::Unchanged);
+  EXPECT_EQ(executor.update(entry("8:16")).value(), UpdateOutcome::Unchanged);
+  EXPECT_EQ(executor.cacheSize(), 2U);
+}
+
+TEST_P(Executor, WhatSomebodyWroteIsLookedAtWhenOurValueComesNext) {
+  f.set(CgroupFile::CpuShares, f.be(), "2");
+  f.files.setCgroupText(CgroupFile::CpuShares, f.be(), "77");
+  f.executor.forget(f.host.layout.dir(Subsystem::Cpu, f.be()) + "nothing.of.ours");
+  f.executor.forget("/elsewhere/cpu.shares");
+  EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "2"), UpdateOutcome::Unchanged);
+  f.executor.forget(f.host.layout.dir(Subsystem::Cpu, f.be()) +
+                    (v2() ? "cpu.weight" : "cpu.shares"));
+  EXPECT_EQ(f.set(CgroupFile::CpuShares, f.be(), "2"), UpdateOutcome::Written);
+}
+
 }  // namespace
 }  // namespace koord::koordlet

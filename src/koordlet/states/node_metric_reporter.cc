@@ -77,10 +77,17 @@ bool NodeMetricReporter::spendToken() {
 }
 
 void NodeMetricReporter::mirror(const api::NodeMetricInfo& info) {
-  for (const bool system : {false, true}) {
-    const auto& resources = (system ? info.systemUsage : info.nodeUsage).resources;
-    for (const auto& [name, amount] : resources)
-      metrics_.reportedUsage(system, name, name == "cpu" ? "core" : "byte", amount.toDouble());
+  metrics_.resetReportedUsage();
+  const auto set = [&](bool system, std::optional<int> node, const api::ResourceMap& usage) {
+    for (const auto& [name, amount] : usage.resources)
+      metrics_.reportedUsage(system, node, name, name == "cpu" ? "core" : "byte",
+                             amount.toDouble());
+  };
+  set(false, std::nullopt, info.nodeUsage);
+  set(true, std::nullopt, info.systemUsage);
+  for (const auto& numa : info.numaUsages) {
+    set(false, numa.numaNodeID, numa.nodeUsage);
+    set(true, numa.numaNodeID, numa.systemUsage);
   }
 }
 

@@ -14,6 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr int kMaxNumaNodes = 64;
+
 api::ResourceMap amounts(std::int64_t milli, std::int64_t bytes) {
   api::ResourceMap map;
   map.resources["cpu"] = Quantity::ofMilli(milli);
@@ -155,6 +157,22 @@ void addForecast(const std::optional<ProdForecast>& forecast, api::NodeMetricSta
   status.prodPeakMetric.emplace().resource = amounts(forecast->peakMilli, forecast->peakBytes);
 }
 
+// Nodes without samples are left out; what their system used may be.
+std::vector<api::NumaUsage> numaUsages(const Windows& windows, Duration window) {
+  std::vector<api::NumaUsage> usages;
+  for (int node = 0; node < kMaxNumaNodes; ++node) {
+    const std::string name = std::to_string(node);
+    auto used = windows.averages(Metric::NumaCpu, Metric::NumaMemory, name, window);
+    if (!used) continue;
+    api::NumaUsage usage{node, *std::move(used), {}};
+    if (auto system =
+            windows.averages(Metric::NumaSystemCpu, Metric::NumaSystemMemory, name, window))
+      usage.systemUsage = *std::move(system);
+    usages.push_back(std::move(usage));
+  }
+  return usages;
+}
+
 std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy,
                                                       const MetricCache& cache,
                                                       const States& states, WallTime now) {
@@ -174,6 +192,7 @@ std::optional<api::NodeMetricStatus> nodeMetricStatus(const ReportPolicy& policy
     info.systemUsage = notMore(*std::move(system), info.nodeUsage);
   info.aggregatedSystemUsages =
       windows.aggregated(Metric::SystemCpu, Metric::SystemMemory, policy.aggregateWindows);
+  info.numaUsages = numaUsages(windows, policy.window);
 
   for (const auto& view : states.pods()) {
     auto usage = windows.averages(Metric::PodCpu, memory.pod, view.uid(), policy.window);

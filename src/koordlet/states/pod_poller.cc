@@ -1,7 +1,6 @@
 #include "koordlet/states/pod_poller.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
@@ -31,16 +30,30 @@ void PodPoller::start() {
   tasks_.spawn(loop());
 }
 
-bool PodPoller::podDirBesides(const std::vector<PodView>& pods) const {
+bool PodPoller::podDirBesides(const Dirs& known) {
   if (host_.driverSource.empty()) return false;
-  std::unordered_set<std::string_view> known;
-  for (const auto& view : pods) known.insert(view.dir);
-  for (const KubeQos qos : {KubeQos::Guaranteed, KubeQos::Burstable, KubeQos::BestEffort}) {
-    const std::string dir = qosDir(host_.driver, qos);
-    for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpu, dir)))
-      if (parsePodDirName(host_.driver, name) && !known.contains(joinPath(dir, name))) return true;
+  bool found = false;
+  for (const KubeQos qos : kKubeQosClasses) {
+    dir_ = qosDir(host_.driver, qos);
+    host_.layout.dir(Subsystem::Cpu, dir_, path_);
+    dir_ += '/';
+    const std::size_t stem = dir_.size();
+    forEachDir(path_, [&](std::string_view name) {
+      if (found || !isPodDirName(host_.driver, name)) return;
+      dir_.resize(stem);
+      found = !known.contains(dir_.append(name));
+    });
+    if (found) return true;
   }
   return false;
+}
+
+const PodPoller::Dirs& PodPoller::knownDirs() {
+  if (knownFor_ == states_.versions().pods) return known_;
+  knownFor_ = states_.versions().pods;
+  known_.clear();
+  for (const auto& view : states_.pods()) known_.insert(view.dir);
+  return known_;
 }
 
 void PodPoller::request() {
@@ -128,7 +141,7 @@ Task<void> PodPoller::loop() {
     while (!again && executor_.steadyNow() < next) {
       auto pause = sleepFor(executor_, std::min<Duration>(kLook, next - executor_.steadyNow()));
       co_await pause;
-      again = early < 3 && podDirBesides(states_.pods());
+      again = early < 3 && podDirBesides(knownDirs());
     }
     early = again ? early + 1 : 0;
   }

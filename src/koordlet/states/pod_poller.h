@@ -5,6 +5,8 @@
 // nothing while there are cgroups of pods (a kubelet that restarts), changes nothing.
 
 #include <map>
+#include <string>
+#include <unordered_set>
 
 #include "koordlet/states/kubelet.h"
 #include "koordlet/states/states.h"
@@ -32,7 +34,11 @@ class PodPoller {
   Task<void> sync(bool told);
   // Adds what was learnt and is not known to the source.
   void complete(std::vector<PodView>& views);
-  bool podDirBesides(const std::vector<PodView>& pods) const;
+  // Whether there is the directory of a pod that is not among these.
+  using Dirs = std::unordered_set<std::string>;
+  bool podDirBesides(const Dirs& known);
+  // Those of the pods that are known.
+  const Dirs& knownDirs();
 
   Executor& executor_;
   Host& host_;
@@ -41,6 +47,9 @@ class PodPoller {
   Duration interval_;
   std::map<std::string, ContainerView> learned_;         // by cgroup
   std::vector<std::shared_ptr<const api::Pod>> listed_;  // last handed on, without what was learned
+  Dirs known_;
+  std::uint64_t knownFor_ = 0;  // the version of the pods
+  std::string dir_, path_;      // keep their memory
   CgroupDriver listedFor_ = CgroupDriver::Cgroupfs;
   bool requested_ = false;
   bool syncing_ = false;

@@ -34,6 +34,15 @@ PodView viewOf(std::shared_ptr<const api::Pod> pod, CgroupDriver driver) {
   return view;
 }
 
+std::string containerIdOf(const PodView& pod, const ContainerView& container) {
+  for (const auto* list :
+       {&pod.pod->status.initContainerStatuses, &pod.pod->status.containerStatuses})
+    for (const auto& status : *list)
+      if (status.name == container.name && status.containerID.ends_with(container.id))
+        return status.containerID;
+  return container.id;
+}
+
 const api::Container* containerOf(const api::Pod& pod, std::string_view name) {
   for (const auto* list : {&pod.spec.initContainers, &pod.spec.containers})
     for (const auto& container : *list)

@@ -36,6 +36,9 @@ struct PodView {
 
 PodView viewOf(std::shared_ptr<const api::Pod> pod, CgroupDriver driver);
 
+// As in the pod's status, "containerd://<id>"; the id alone while the status does not tell of it.
+std::string containerIdOf(const PodView& pod, const ContainerView& container);
+
 // The container of the spec with that name, init containers included; nullptr when there is none.
 const api::Container* containerOf(const api::Pod& pod, std::string_view name);
 

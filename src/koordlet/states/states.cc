@@ -11,6 +11,7 @@ const PodView* States::podOf(std::string_view uid) const {
 void States::setPods(std::vector<PodView> pods) {
   pods_ = std::move(pods);
   podsSynced_ = true;
+  ++versions_.pods;
   call(podsFns_);
 }
 
@@ -21,6 +22,7 @@ void States::setNode(std::shared_ptr<const api::Node> node) {
 
 void States::setSlo(EffectiveSlo slo) {
   slo_ = std::move(slo);
+  ++versions_.slo;
   call(sloFns_);
 }
 

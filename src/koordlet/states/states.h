@@ -35,6 +35,14 @@ class States {
 
   const GpuState& gpus() const { return gpus_; }
 
+  // Numbers that change with the pods, and with the NodeSLO: who keeps what follows from these knows when to work
+  // it out anew.
+  struct Versions {
+    std::uint64_t pods = 0, slo = 0;
+    bool operator==(const Versions&) const = default;
+  };
+  const Versions& versions() const { return versions_; }
+
   void setPods(std::vector<PodView> pods);
   void setNode(std::shared_ptr<const api::Node> node);
   void setSlo(EffectiveSlo slo);
@@ -55,6 +63,7 @@ class States {
   std::shared_ptr<const api::Node> node_;
   std::optional<EffectiveSlo> slo_;
   GpuState gpus_;
+  Versions versions_;
   Fns podsFns_, nodeFns_, sloFns_;
 };
 

@@ -241,5 +241,29 @@ TEST(NodeMetricStatus, TheSystemNeverUsesMoreThanTheNode) {
   EXPECT_EQ(status->nodeMetric->systemUsage.resources.at("cpu").milliValue(), 500);
 }
 
+TEST(NodeMetricStatus, NumaNodesAreReportedAsFarAsTheyAreMeasured) {
+  const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
+  MetricCache cache(1s, {});
+  cache.append(Metric::NodeCpu, "", now, 3);
+  cache.append(Metric::NodeMemory, "", now, 3000);
+  for (const auto* node : {"0", "1"}) {
+    cache.append(Metric::NumaCpu, node, now, 1.5);
+    cache.append(Metric::NumaMemory, node, now, 1500);
+  }
+  cache.append(Metric::NumaCpu, "2", now, 1);  // its memory is not known
+  cache.append(Metric::NumaSystemCpu, "1", now, 0.25);
+  cache.append(Metric::NumaSystemMemory, "1", now, 500);
+  const auto status = nodeMetricStatus(reportPolicyOf({}), cache, States(), now);
+  ASSERT_TRUE(status);
+  const auto& usages = status->nodeMetric->numaUsages;
+  ASSERT_EQ(usages.size(), 2U);
+  EXPECT_EQ(usages[0].numaNodeID, 0);
+  EXPECT_EQ(usages[0].nodeUsage.resources.at("cpu").toString(), "1500m");
+  EXPECT_TRUE(usages[0].systemUsage.resources.empty());
+  EXPECT_EQ(usages[1].numaNodeID, 1);
+  EXPECT_EQ(usages[1].systemUsage.resources.at("cpu").toString(), "250m");
+  EXPECT_EQ(usages[1].systemUsage.resources.at("memory").value(), 500);
+}
+
 }  // namespace
 }  // namespace koord::koordlet

@@ -259,6 +259,12 @@ bool sameCgroupValue(CgroupFile file, CgroupVersion version, std::string_view cu
   return current == "max" && encoded == "9223372036854775807";
 }
 
+std::string_view deviceOf(CgroupFile file, std::string_view value) {
+  const bool perDevice = rowOf(file).values == DeviceAmount || file == IoMax || file == IoWeight ||
+                         file == BlkioCostQos || file == BlkioCostModel;
+  return perDevice ? takeWord(value) : std::string_view{};
+}
+
 Result<> cgroupFilePath(const CgroupLayout& layout, CgroupFile file, std::string_view dir,
                         std::string& path) {
   const Subsystem subsystem = subsystemOf(file);

@@ -72,6 +72,9 @@ Result<std::string> encodeCgroupValue(CgroupFile file, CgroupVersion version,
 bool sameCgroupValue(CgroupFile file, CgroupVersion version, std::string_view current,
                      std::string_view encoded);
 
+// The device that a value of block I/O is about, "8:16"; "" for other files.
+std::string_view deviceOf(CgroupFile file, std::string_view value);
+
 // The full path of a cgroup's file; NotFound when this machine's cgroup version does not have it.
 Result<std::string> cgroupFilePath(const CgroupLayout& layout, CgroupFile file,
                                    std::string_view dir);

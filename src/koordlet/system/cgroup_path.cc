@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace koord::koordlet {
 namespace {
@@ -35,6 +36,16 @@ std::string_view slicePrefix(KubeQos qos) {
       break;
   }
   return "kubepods-besteffort";
+}
+
+std::optional<std::string_view> podIdIn(CgroupDriver driver, std::string_view name) {
+  if (driver == CgroupDriver::Cgroupfs)
+    return name.starts_with("pod") ? std::optional(name.substr(3)) : std::nullopt;
+  if (!name.ends_with(".slice")) return std::nullopt;
+  name.remove_suffix(6);
+  for (const auto prefix : kPodSlicePrefixes)
+    if (name.starts_with(prefix)) return name.substr(prefix.size());
+  return std::nullopt;
 }
 
 }  // namespace
@@ -88,14 +99,12 @@ Result<std::string> containerDirName(CgroupDriver driver, std::string_view conta
                           containerId));
 }
 
+bool isPodDirName(CgroupDriver driver, std::string_view name) {
+  return podIdIn(driver, name).has_value();
+}
+
 Result<std::string> parsePodDirName(CgroupDriver driver, std::string_view name) {
-  if (driver == CgroupDriver::Cgroupfs) {
-    if (name.starts_with("pod")) return std::string(name.substr(3));
-  } else if (name.ends_with(".slice")) {
-    name.remove_suffix(6);
-    for (const auto prefix : kPodSlicePrefixes)
-      if (name.starts_with(prefix)) return std::string(name.substr(prefix.size()));
-  }
+  if (const auto id = podIdIn(driver, name)) return std::string(*id);
   return fail(ErrorCode::Invalid, fmt::format("'{}' is not the directory of a pod", name));
 }
 

@@ -29,6 +29,7 @@ std::string podDir(CgroupDriver driver, KubeQos qos, std::string_view uid);
 Result<std::string> containerDirName(CgroupDriver driver, std::string_view containerId);
 
 // The id in a directory's name; a pod's is its uid (with underscores under systemd).
+bool isPodDirName(CgroupDriver driver, std::string_view name);
 Result<std::string> parsePodDirName(CgroupDriver driver, std::string_view name);
 Result<std::string> parseContainerDirName(CgroupDriver driver, std::string_view name);
 KubeQos kubeQosOfPath(std::string_view path);

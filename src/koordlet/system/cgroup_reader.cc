@@ -10,6 +10,8 @@ namespace {
 
 // v1 prints "no limit" as the largest multiple of the page size.
 constexpr std::int64_t kV1NoMemoryLimit = 0x7FFFFFFFFFFFF000;
+constexpr std::int64_t kNumaPage = 4096;
+constexpr std::int64_t kLargestAmount = std::int64_t{1} << 50;  // bytes; more is garbage
 
 }  // namespace
 
@@ -118,6 +120,36 @@ Result<MemoryCounters> CgroupReader::memoryStat(std::string_view dir) {
   return stat;
 }
 
+Result<> CgroupReader::addMemoryByNode(std::string_view dir, std::vector<std::int64_t>& bytes) {
+  if (auto loaded = load(CgroupFile::MemoryNumaStat, dir); !loaded) return loaded;
+  // "hierarchical_anon=75 N0=70 N1=5" in pages; "anon N0=4096 N1=0" in bytes.
+  const bool v1 = layout_.version(Subsystem::Memory) == CgroupVersion::V1;
+  const std::int64_t unit = v1 ? kNumaPage : 1;
+  bool found = false;
+  forEachLine(buffer_, [&](std::string_view line) {
+    auto key = takeWord(line);
+    if (v1) {
+      constexpr std::string_view kWithChildren = "hierarchical_";
+      if (!key.starts_with(kWithChildren)) return;
+      key.remove_prefix(kWithChildren.size());
+      key = key.substr(0, key.find('='));
+    }
+    if (key != "anon" && key != "unevictable") return;
+    found = true;
+    for (auto word = takeWord(line); !word.empty(); word = takeWord(line)) {
+      const auto equals = word.find('=');
+      if (!word.starts_with('N') || equals == std::string_view::npos) continue;
+      const auto node = parseInt(word.substr(1, equals - 1));
+      const auto amount = parseInt(word.substr(equals + 1));
+      if (!node || *node < 0 || static_cast<std::size_t>(*node) >= bytes.size()) continue;
+      if (amount && *amount >= 0 && *amount < kLargestAmount / unit)
+        bytes[static_cast<std::size_t>(*node)] += *amount * unit;
+    }
+  });
+  if (!found) return malformed("no line for anonymous memory");
+  return {};
+}
+
 Result<std::int64_t> CgroupReader::cfsQuotaUs(std::string_view dir) {
   if (layout_.version(Subsystem::Cpu) == CgroupVersion::V1)
     return loadInt(CgroupFile::CpuCfsQuota, dir);
@@ -154,7 +186,8 @@ Result<std::int64_t> CgroupReader::cpuShares(std::string_view dir) {
 
 Result<CpuSet> CgroupReader::cpuset(std::string_view dir) {
   const bool v2 = layout_.version(Subsystem::Cpuset) == CgroupVersion::V2;
-  path_ = layout_.dir(Subsystem::Cpuset, dir).append(v2 ? "cpuset.cpus.effective" : "cpuset.cpus");
+  layout_.dir(Subsystem::Cpuset, dir, path_);
+  path_ += v2 ? "cpuset.cpus.effective" : "cpuset.cpus";
   auto loaded = files_.read(path_, buffer_);
   if (!loaded) return fail(std::move(loaded.error()));
   auto cpus = CpuSet::parse(trim(buffer_));

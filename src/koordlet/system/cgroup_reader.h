@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/cpuset.h"
 #include "base/result.h"
@@ -36,6 +37,8 @@ class CgroupReader {
   Result<std::int64_t> cpuUsageNs(std::string_view dir);
   Result<CpuThrottling> cpuThrottling(std::string_view dir);
   Result<MemoryCounters> memoryStat(std::string_view dir);
+  // Adds to `bytes`, by NUMA node, what of memoryStat().usage() is on each; nodes beyond it are left out.
+  Result<> addMemoryByNode(std::string_view dir, std::vector<std::int64_t>& bytes);
   // -1 = no limit, for quota and memory limit.
   Result<std::int64_t> cfsQuotaUs(std::string_view dir);
   Result<std::int64_t> cfsPeriodUs(std::string_view dir);

@@ -155,6 +155,9 @@ CpuBasicInfo readCpuBasicInfo(const HostDirs& dirs) {
     });
   }
   info.hyperThreading = readInt(dirs.sysRoot + "devices/system/cpu/smt/active").value_or(0) == 1;
+  info.turbo = readInt(dirs.sysRoot + "devices/system/cpu/intel_pstate/no_turbo").value_or(1) == 0;
+  if (const auto mask = readSmallFile(dirs.sysFsRoot + "resctrl/info/L3/cbm_mask"))
+    info.l3WaysMask = trim(*mask);
   return info;
 }
 

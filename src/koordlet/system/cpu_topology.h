@@ -32,6 +32,8 @@ struct CpuBasicInfo {
   std::string model;
   std::string vendor;
   bool hyperThreading = false;
+  bool turbo = false;      // of Intel's driver; others do not say
+  std::string l3WaysMask;  // of resctrl, "fffff"; empty without
 };
 
 Result<CpuTopology> readCpuTopology(const HostDirs& dirs);

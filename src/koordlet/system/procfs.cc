@@ -53,6 +53,37 @@ std::string driverInConfig(const std::string& path) {
   return driver;
 }
 
+constexpr std::int64_t kKib2Mi = 2048, kKib1Gi = 1 << 20;
+constexpr std::int64_t kLargestMemory = std::int64_t{1} << 42;  // KiB; more is garbage
+
+bool plausible(std::int64_t kib) {
+  return kib >= 0 && kib <= kLargestMemory;
+}
+
+std::string zoneDir(const HostDirs& dirs, int node) {
+  return fmt::format("{}devices/system/node/node{}", dirs.sysRoot, node);
+}
+
+// Calls fn(key, bytes) for lines like "Node 0 MemTotal:  65 kB".
+template <class Fn>
+void forEachZoneLine(std::string_view text, Fn fn) {
+  forEachLine(text, [&](std::string_view line) {
+    takeWord(line);
+    takeWord(line);
+    const auto key = takeWord(line);
+    if (const auto kib = parseInt(takeWord(line)); kib && plausible(*kib)) fn(key, *kib * 1024);
+  });
+}
+
+// "hugepages-2048kB" -> 2048; 0 for other names.
+std::int64_t hugePageKib(std::string_view name) {
+  constexpr std::string_view kPrefix = "hugepages-", kSuffix = "kB";
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return 0;
+  name.remove_prefix(kPrefix.size());
+  name.remove_suffix(kSuffix.size());
+  return parseInt(name).value_or(0);
+}
+
 }  // namespace
 
 std::int64_t ticksPerSecond() {
@@ -60,14 +91,13 @@ std::int64_t ticksPerSecond() {
   return ticks > 0 ? ticks : 100;
 }
 
-Result<CpuTicks> readCpuTicks(const std::string& procRoot) {
+Result<> readCpuTicks(const std::string& procRoot, CpuTicks& ticks, std::string& text) {
   const std::string path = procRoot + "stat";
-  const auto text = readSmallFile(path);
-  if (!text) return fail(text.error());
-  CpuTicks ticks;
+  if (auto read = readSmallFile(path, text); !read) return read;
+  ticks.perCpu.clear();
   Result<> outcome;
   bool found = false;
-  forEachLine(*text, [&](std::string_view line) {
+  forEachLine(text, [&](std::string_view line) {
     if (!line.starts_with("cpu")) return;
     const std::string_view name = takeWord(line);
     const auto busy = busyTicks(line);
@@ -82,25 +112,30 @@ Result<CpuTicks> readCpuTicks(const std::string& procRoot) {
       ticks.perCpu.emplace_back(static_cast<int>(*cpu), *busy);
     }
   });
-  if (!outcome) return fail(std::move(outcome.error()));
-  if (!found) return fail(ErrorCode::Invalid, fmt::format("{}: no line 'cpu'", path));
+  if (outcome && !found) return fail(ErrorCode::Invalid, fmt::format("{}: no line 'cpu'", path));
+  return outcome;
+}
+
+Result<CpuTicks> readCpuTicks(const std::string& procRoot) {
+  CpuTicks ticks;
+  std::string text;
+  if (auto read = readCpuTicks(procRoot, ticks, text); !read) return fail(std::move(read.error()));
   return ticks;
 }
 
-Result<MemInfo> readMemInfo(const std::string& procRoot) {
+Result<MemInfo> readMemInfo(const std::string& procRoot, std::string& text) {
   const std::string path = procRoot + "meminfo";
-  const auto text = readSmallFile(path);
-  if (!text) return fail(text.error());
+  if (auto read = readSmallFile(path, text); !read) return fail(std::move(read.error()));
   MemInfo info;
   int found = 0;
-  forEachLine(*text, [&](std::string_view line) {
+  forEachLine(text, [&](std::string_view line) {
     const auto key = takeWord(line);
     std::int64_t* field = key == "MemTotal:"       ? &info.total
                           : key == "MemAvailable:" ? &info.available
                           : key == "MemFree:"      ? &info.free
                                                    : nullptr;
     if (!field) return;
-    if (const auto kib = parseInt(takeWord(line))) {
+    if (const auto kib = parseInt(takeWord(line)); kib && plausible(*kib)) {
       *field = *kib * 1024;
       ++found;
     }
@@ -111,37 +146,54 @@ Result<MemInfo> readMemInfo(const std::string& procRoot) {
   return info;
 }
 
-Result<std::vector<std::int64_t>> readZoneMemory(const HostDirs& dirs) {
-  const std::string base = dirs.sysRoot + "devices/system/node/";
-  std::vector<std::int64_t> zones;
+Result<MemInfo> readMemInfo(const std::string& procRoot) {
+  std::string text;
+  return readMemInfo(procRoot, text);
+}
+
+Result<std::vector<ZoneMemory>> readZoneMemory(const HostDirs& dirs) {
+  std::vector<ZoneMemory> zones;
   for (;;) {
-    const std::string dir = fmt::format("{}node{}", base, zones.size());
+    const std::string dir = zoneDir(dirs, static_cast<int>(zones.size()));
     const auto text = readSmallFile(dir + "/meminfo");
     if (!text && text.error().code == ErrorCode::NotFound) break;
     if (!text) return fail(text.error());
-    std::int64_t bytes = -1;
-    forEachLine(*text, [&](std::string_view line) {  // "Node 0 MemTotal:  65 kB"
-      takeWord(line);
-      takeWord(line);
-      if (takeWord(line) != "MemTotal:") return;
-      if (const auto kib = parseInt(takeWord(line))) bytes = *kib * 1024;
+    ZoneMemory zone;
+    zone.total = -1;
+    forEachZoneLine(*text, [&](std::string_view key, std::int64_t bytes) {
+      if (key == "MemTotal:") zone.total = bytes;
     });
-    if (bytes < 0) return fail(ErrorCode::Invalid, dir + "/meminfo: no MemTotal");
-    for (const auto& size : listDirs(dir + "/hugepages")) {  // "hugepages-2048kB"
-      const auto kib =
-          parseInt(std::string_view(size)
-                       .substr(0, size.size() - 2)
-                       .substr(std::min(size.size() - 2, std::string_view("hugepages-").size())));
-      const auto pages = readSmallFile(fmt::format("{}/hugepages/{}/nr_hugepages", dir, size));
+    if (zone.total < 0) return fail(ErrorCode::Invalid, dir + "/meminfo: no MemTotal");
+    std::int64_t huge = 0;
+    for (const auto& name : listDirs(dir + "/hugepages")) {
+      const std::int64_t kib = hugePageKib(name);
+      const auto pages = readSmallFile(fmt::format("{}/hugepages/{}/nr_hugepages", dir, name));
       const auto count = pages ? parseInt(*pages) : Result<std::int64_t>(0);
-      if (kib && count) bytes -= *kib * 1024 * *count;
+      if (!count || *count < 0 || kib <= 0 || *count > kLargestMemory / kib) continue;
+      if (kib == kKib2Mi) zone.hugePages2Mi = kib * *count * 1024;
+      if (kib == kKib1Gi) zone.hugePages1Gi = kib * *count * 1024;
+      huge += kib * *count * 1024;
     }
-    zones.push_back(std::max<std::int64_t>(bytes, 0));
+    zone.total = std::max<std::int64_t>(zone.total - huge, 0);
+    zones.push_back(zone);
   }
   if (!zones.empty()) return zones;
   const auto memory = readMemInfo(dirs.procRoot);
   if (!memory) return fail(memory.error());
-  return std::vector<std::int64_t>{memory->total};
+  return std::vector<ZoneMemory>{{memory->total, 0, 0}};
+}
+
+Result<std::int64_t> readZoneUsed(const HostDirs& dirs, int node, std::string& text) {
+  const std::string path = zoneDir(dirs, node) + "/meminfo";
+  if (auto read = readSmallFile(path, text); !read) return fail(std::move(read.error()));
+  std::int64_t total = -1, available = 0;
+  forEachZoneLine(text, [&](std::string_view key, std::int64_t bytes) {
+    if (key == "MemTotal:") total = bytes;
+    for (const auto* name : {"MemFree:", "Active(file):", "Inactive(file):", "SReclaimable:"})
+      if (key == name) available += bytes;
+  });
+  if (total < 0) return fail(ErrorCode::Invalid, path + ": no MemTotal");
+  return std::max<std::int64_t>(total - available, 0);
 }
 
 Result<std::string> cgroupDriverOfKubelet(const std::string& procRoot) {

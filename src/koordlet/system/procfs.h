@@ -18,6 +18,8 @@ struct CpuTicks {
   std::vector<std::pair<int, std::int64_t>> perCpu;  // by CPU number
 };
 Result<CpuTicks> readCpuTicks(const std::string& procRoot);
+// The same into ticks and a text that keep their memory.
+Result<> readCpuTicks(const std::string& procRoot, CpuTicks& ticks, std::string& text);
 // Ticks per second, the kernel's USER_HZ.
 std::int64_t ticksPerSecond();
 
@@ -29,10 +31,19 @@ struct MemInfo {  // bytes
   std::int64_t used() const { return total - available; }
 };
 Result<MemInfo> readMemInfo(const std::string& procRoot);
+Result<MemInfo> readMemInfo(const std::string& procRoot, std::string& text);
 
-// Bytes of ordinary memory (without huge pages) of each NUMA node, from 0 on without gaps; a machine
-// that does not show any has one.
-Result<std::vector<std::int64_t>> readZoneMemory(const HostDirs& dirs);
+// The memory of one NUMA node, in bytes.
+struct ZoneMemory {
+  std::int64_t total = 0;  // without huge pages
+  std::int64_t hugePages2Mi = 0, hugePages1Gi = 0;
+  bool operator==(const ZoneMemory&) const = default;
+};
+// Of each NUMA node, from 0 on without gaps; a machine that does not show any has one.
+Result<std::vector<ZoneMemory>> readZoneMemory(const HostDirs& dirs);
+// Bytes in use on a NUMA node, `text` as above: what is neither free nor can be taken back at once, which the kernel
+// tells of the whole machine only (MemAvailable).
+Result<std::int64_t> readZoneUsed(const HostDirs& dirs, int node, std::string& text);
 
 // How kubelet on this machine was told to make cgroups; NotFound when no kubelet runs.
 Result<std::string> cgroupDriverOfKubelet(const std::string& procRoot);

@@ -16,6 +16,7 @@ class Storage {
  public:
   // What cannot be read is not there.
   static Storage read(const HostDirs& dirs);
+  bool empty() const { return disks_.empty(); }
 
   // Each gives the number of a disk, "253:16". Partitions count as their disk; a volume group must be
   // on one disk alone.

@@ -9,6 +9,7 @@
 #include "koordlet/system/cpu_topology.h"
 #include "koordlet/system/open_files.h"
 #include "koordlet/system/procfs.h"
+#include "koordlet/system/small_file.h"
 #include "koordlet/testing/fake_host.h"
 
 namespace koord::koordlet {
@@ -247,6 +248,54 @@ TEST(CpuTopology, WithoutSysItComesFromProc) {
   TempTree flat{{"proc/stat", "cpu 1 1 1 1 1 1 1\ncpu0 1 1 1 1 1 1 1\ncpu1 1 1 1 1 1 1 1\n"}};
   EXPECT_EQ(readCpuTopology(flat.dirs()).value().count(), 2U);
   EXPECT_FALSE(readCpuTopology(TempTree().dirs()));
+}
+
+TEST(CpuTopology, TheModelIsReadWithWhatSpeedsItUp) {
+  TempTree tree{
+      {"proc/cpuinfo", "processor : 0\nvendor_id : GenuineIntel\nmodel name : Xeon 8369B\n"},
+      {"sys/devices/system/cpu/smt/active", "1\n"},
+      {"sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"}};
+  tree.write("sysfs/x", "");
+  auto dirs = tree.dirs();
+  dirs.sysFsRoot = tree.path("sysfs/");
+  CpuBasicInfo info = readCpuBasicInfo(dirs);
+  EXPECT_EQ(info.model, "Xeon 8369B");
+  EXPECT_EQ(info.vendor, "GenuineIntel");
+  EXPECT_TRUE(info.hyperThreading);
+  EXPECT_TRUE(info.turbo);
+  EXPECT_EQ(info.l3WaysMask, "");
+  tree.write("sysfs/resctrl/info/L3/cbm_mask", "7ff\n");
+  tree.write("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n");
+  info = readCpuBasicInfo(dirs);
+  EXPECT_FALSE(info.turbo);
+  EXPECT_EQ(info.l3WaysMask, "7ff");
+}
+
+TEST(ProcFs, HugePagesAreNoOrdinaryMemory) {
+  constexpr std::int64_t kMiB = 1 << 20;
+  TempTree tree{{"sys/devices/system/node/node0/meminfo", "Node 0 MemTotal: 4194304 kB\n"},
+                {"sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "512\n"},
+                {"sys/devices/system/node/node0/hugepages/hugepages-1048576kB/nr_hugepages", "1\n"},
+                {"sys/devices/system/node/node0/hugepages/hugepages-zkB/nr_hugepages", "9\n"},
+                {"sys/devices/system/node/node0/hugepages/x/nr_hugepages", "9\n"},
+                {"sys/devices/system/node/node1/meminfo", "Node 1 MemTotal: 1024 kB\n"}};
+  const auto zones = readZoneMemory(tree.dirs());
+  ASSERT_TRUE(zones) << zones.error().message;
+  EXPECT_THAT(*zones, ElementsAre(ZoneMemory{2048 * kMiB, 1024 * kMiB, 1024 * kMiB},
+                                  ZoneMemory{kMiB, 0, 0}));
+  tree.write("sys/devices/system/node/node1/meminfo", "Node 1 MemTotal: 99999999999999999 kB\n");
+  EXPECT_FALSE(readZoneMemory(tree.dirs()));
+}
+
+TEST(SmallFile, AFullDiskLeavesTheOldFileAndNamesIt) {
+  TempTree tree{{"state", "old"}};
+  if (::symlink("/dev/full", tree.path("state.tmp").c_str()) != 0) GTEST_SKIP() << "no symlinks";
+  const auto written = replaceFile(tree.path("state"), "new");
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, HasSubstr(tree.path("state")));
+  EXPECT_EQ(tree.read("state"), "old");
+  EXPECT_TRUE(replaceFile(tree.path("state"), "new")) << "and when there is room again";
+  EXPECT_EQ(tree.read("state"), "new");
 }
 
 }  // namespace

@@ -99,6 +99,16 @@ void FakeHost::burn(std::string_view dir, double cores, Duration span) {
   writeStat();
 }
 
+void FakeHost::addPeriods(const std::string& dir, int periods, int throttled) {
+  Periods& counts = periods_[dir];
+  counts.all += periods;
+  counts.throttled += throttled;
+  if (version_ == CgroupVersion::V2) return writeUsage(dir);
+  setCgroupText(CgroupFile::CpuStat, dir,
+                fmt::format("nr_periods {}\nnr_throttled {}\nthrottled_time 0\n", counts.all,
+                            counts.throttled));
+}
+
 void FakeHost::burnSystem(double cores, Duration span) {
   machineNs_ += static_cast<std::int64_t>(cores * static_cast<double>(span.count()));
   writeStat();
@@ -111,9 +121,9 @@ void FakeHost::writeUsage(const std::string& dir) {
   } else {
     setCgroupText(
         CgroupFile::CpuStat, dir,
-        fmt::format("usage_usec {}\nuser_usec 0\nsystem_usec 0\nnr_periods 0\nnr_throttled 0\n"
+        fmt::format("usage_usec {}\nuser_usec 0\nsystem_usec 0\nnr_periods {}\nnr_throttled {}\n"
                     "throttled_usec 0\n",
-                    ns / 1000));
+                    ns / 1000, periods_[dir].all, periods_[dir].throttled));
   }
 }
 

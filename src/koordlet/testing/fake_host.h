@@ -44,6 +44,8 @@ class FakeHost {
   void burn(std::string_view dir, double cores, Duration span);
   // CPU time outside kubepods.
   void burnSystem(double cores, Duration span);
+  // So many more periods of the quota, in some of which the cgroup was throttled.
+  void addPeriods(const std::string& dir, int periods, int throttled);
   void setMemory(std::string_view dir, std::int64_t bytes);
   // What the machine says is in use (MemTotal - MemAvailable).
   void setMemoryUsed(std::int64_t bytes);
@@ -65,6 +67,10 @@ class FakeHost {
   FakeMachine machine_;
   TempTree tree_;
   std::map<std::string, std::int64_t> usageNs_;  // by cgroup
+  struct Periods {
+    std::int64_t all = 0, throttled = 0;
+  };
+  std::map<std::string, Periods> periods_;
   std::int64_t machineNs_ = 0;
 };
 

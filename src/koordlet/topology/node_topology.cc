@@ -53,6 +53,8 @@ json::value basicInfo(const CpuBasicInfo& basic) {
   json::object info;
   if (!basic.model.empty()) info["cpuModel"] = basic.model;
   if (basic.hyperThreading) info["hyperThreadEnabled"] = true;
+  if (basic.turbo) info["turboEnabled"] = true;
+  if (!basic.l3WaysMask.empty()) info["catL3CbmMask"] = basic.l3WaysMask;
   if (!basic.vendor.empty()) info["vendorID"] = basic.vendor;
   return info;
 }
@@ -169,8 +171,13 @@ void addZones(const NodeTopologyInput& input, NodeTopology& result) {
     NodeTopology::Zone zone;
     zone.name = fmt::format("node-{}", i);
     zone.capacity[model::kCpu] = Quantity::of(cpus);
-    zone.capacity[model::kMemory] =
-        Quantity::of(input.zoneMemory[static_cast<std::size_t>(i)], Quantity::Format::BinarySI);
+    const auto bytes = [](std::int64_t amount) {
+      return Quantity::of(amount, Quantity::Format::BinarySI);
+    };
+    const ZoneMemory& memory = input.zoneMemory[static_cast<std::size_t>(i)];
+    zone.capacity[model::kMemory] = bytes(memory.total);
+    zone.capacity[kHugePages2Mi] = bytes(input.hugePages ? memory.hugePages2Mi : 0);
+    zone.capacity[kHugePages1Gi] = bytes(input.hugePages ? memory.hugePages1Gi : 0);
     zone.allocatable = zone.capacity;
     // What the node keeps from pods is shared by its zones.
     const auto& status = input.node.status;
@@ -181,10 +188,8 @@ void addZones(const NodeTopologyInput& input, NodeTopology& result) {
     };
     zone.allocatable[model::kCpu] =
         Quantity::ofMilli(std::max<std::int64_t>(cpus * 1000 - kept(model::kCpu), 0));
-    zone.allocatable[model::kMemory] = Quantity::of(
-        std::max<std::int64_t>(
-            input.zoneMemory[static_cast<std::size_t>(i)] - (kept(model::kMemory) + 999) / 1000, 0),
-        Quantity::Format::BinarySI);
+    zone.allocatable[model::kMemory] =
+        bytes(std::max<std::int64_t>(memory.total - (kept(model::kMemory) + 999) / 1000, 0));
     result.zones.push_back(std::move(zone));
   }
 }

@@ -18,6 +18,7 @@
 #include "koordlet/states/pod_view.h"
 #include "koordlet/system/cpu_manager_state.h"
 #include "koordlet/system/cpu_topology.h"
+#include "koordlet/system/procfs.h"
 
 namespace koord::koordlet {
 
@@ -30,6 +31,8 @@ struct KubeletCpuConfig {
   std::string topologyPolicy;      // "single-numa-node", ...
   std::string topologyScope;       // "container", "pod"
 };
+inline constexpr std::string_view kHugePages2Mi = "hugepages-2Mi", kHugePages1Gi = "hugepages-1Gi";
+
 // From the answer of GET /configz.
 Result<KubeletCpuConfig> kubeletCpuConfigOf(const json::value& configz);
 
@@ -52,14 +55,15 @@ struct NodeTopologyInput {
   const std::optional<KubeletCpuConfig>& kubelet;  // none: it is not to be asked
   const CpuManagerState& state;
   const std::vector<PodView>& pods;
-  const std::vector<std::int64_t>& zoneMemory;  // bytes, by NUMA node
+  const std::vector<ZoneMemory>& zoneMemory;  // by NUMA node
+  bool hugePages = false;                     // zones say how many huge pages they have, not 0
 };
 
 struct NodeTopology {
   std::map<std::string, json::value> annotations;  // as documents
   std::optional<std::string> numaReservation;      // the label; none: to be removed
   std::vector<std::string> policies;
-  // "node-0" and so on; each with the amounts of cpu and memory.
+  // "node-0" and so on; each with the amounts of cpu, memory and huge pages.
   struct Zone {
     std::string name;
     api::ResourceList capacity;

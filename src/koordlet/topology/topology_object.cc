@@ -8,6 +8,8 @@
 namespace koord::koordlet {
 namespace {
 
+// What we say of a zone.
+constexpr std::string_view kOurs[] = {model::kCpu, model::kMemory, kHugePages2Mi, kHugePages1Gi};
 constexpr std::string_view kReservationLabel = "node.koordinator.sh/enable-numa-reservation";
 
 const json::object* named(const json::value& list, std::string_view name) {
@@ -40,7 +42,7 @@ json::array resourcesOf(const NodeTopology::Zone& zone, const json::object* befo
   const json::value none;
   const json::value* list = before ? before->if_contains("resources") : nullptr;
   json::array resources;
-  for (const auto name : {model::kCpu, model::kMemory}) {
+  for (const auto name : kOurs) {
     json::object ours = amountsOf(zone, name);
     const json::object* theirs = named(list ? *list : none, name);
     if (!theirs || !sameAmount(ours, *theirs, "capacity") ||
@@ -51,7 +53,7 @@ json::array resourcesOf(const NodeTopology::Zone& zone, const json::object* befo
   if (list && list->is_array())
     for (const auto& item : list->get_array()) {
       const auto name = textAt(item, "name");
-      if (name != model::kCpu && name != model::kMemory) resources.push_back(item);
+      if (std::ranges::find(kOurs, name) == std::end(kOurs)) resources.push_back(item);
     }
   return resources;
 }

@@ -77,8 +77,8 @@ Task<Result<>> TopologyReporter::report() {
   const auto memory = readZoneMemory(host_.dirs);
   if (!memory) co_return fail(memory.error());
   const CpuBasicInfo basic = readCpuBasicInfo(host_.dirs);
-  auto wanted =
-      nodeTopology({*node, *host_.topology, basic, config_, *state, states_.pods(), *memory});
+  auto wanted = nodeTopology({*node, *host_.topology, basic, config_, *state, states_.pods(),
+                              *memory, options_.hugePages});
   if (!wanted) co_return fail(wanted.error());
   auto writing = write(*std::move(wanted), node);
   auto written = co_await writing;

@@ -18,6 +18,7 @@ class TopologyReporter {
   struct Options {
     std::string nodeName;
     Duration interval = std::chrono::seconds(3);  // 0 = never
+    bool hugePages = false;                       // gate HugePageReport
   };
   // `kubelet` may be null: then its policies are not reported.
   TopologyReporter(kube::Api& api, Executor& executor, const Host& host, const States& states,

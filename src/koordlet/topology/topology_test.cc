@@ -59,7 +59,7 @@ class NodeTopologyTest : public testing::Test {
   std::optional<KubeletCpuConfig> kubelet_;
   CpuManagerState state_;
   std::vector<PodView> pods_;
-  std::vector<std::int64_t> memory_{16 * kGiB};
+  std::vector<ZoneMemory> memory_{{16 * kGiB, 0, 0}};
 };
 
 TEST_F(NodeTopologyTest, PoolsAreWithoutPinnedAndReservedCpus) {
@@ -96,7 +96,7 @@ TEST_F(NodeTopologyTest, WhatKubeletGaveAwayIsInNoPool) {
 
 TEST_F(NodeTopologyTest, ZonesGiveUpWhatTheNodeKeepsWhenTheLabelSaysSo) {
   for (auto& place : cpus_.cpus) place.node = place.cpu % 4 / 2;
-  memory_ = {8 * kGiB, 8 * kGiB};
+  memory_ = {{8 * kGiB, 0, 0}, {8 * kGiB, 0, 0}};
   node_.status.allocatable["cpu"] = *Quantity::parse("7500m");
   EXPECT_EQ(compute().zones.at(0).allocatable.at("cpu").toString(), "4");
   node_.metadata.labels["node.koordinator.sh/enable-numa-reservation"] = "true";
@@ -108,7 +108,7 @@ TEST_F(NodeTopologyTest, ZonesGiveUpWhatTheNodeKeepsWhenTheLabelSaysSo) {
 }
 
 TEST_F(NodeTopologyTest, CpusAndMemoryMustTellOfTheSameNodes) {
-  memory_ = {kGiB, kGiB};
+  memory_ = {{kGiB, 0, 0}, {kGiB, 0, 0}};
   const auto result = nodeTopology({node_, cpus_, basic_, kubelet_, state_, pods_, memory_});
   ASSERT_FALSE(result);
   EXPECT_THAT(result.error().message, HasSubstr("CPUs are on 1 NUMA nodes, memory on 2"));
@@ -218,6 +218,30 @@ TEST_F(TopologyReporting, ATornStateOfKubeletsCpuManagerLeavesTheObjectAlone) {
   start();
   EXPECT_TRUE(object().is_null());
   EXPECT_THAT(reporter_->problem(), HasSubstr("cpu_manager_state"));
+}
+
+TEST_F(NodeTopologyTest, ZonesSayHowManyHugePagesTheyHaveWhenTheyAreAskedTo) {
+  memory_ = {{14 * kGiB, kGiB, kGiB}};
+  EXPECT_EQ(compute().zones.at(0).capacity.at("hugepages-2Mi").toString(), "0");
+  const auto topology =
+      nodeTopology({node_, cpus_, basic_, kubelet_, state_, pods_, memory_, true});
+  ASSERT_TRUE(topology);
+  const auto& zone = topology->zones.at(0);
+  EXPECT_EQ(zone.capacity.at("memory").toString(), "14Gi");
+  for (const auto* name : {"hugepages-2Mi", "hugepages-1Gi"}) {
+    EXPECT_EQ(zone.capacity.at(name).toString(), "1Gi");
+    EXPECT_EQ(zone.allocatable.at(name).toString(), "1Gi");
+  }
+  const json::value object = newTopologyObject(*topology, node_);
+  EXPECT_EQ(object.at("zones").at(0).at("resources").get_array().size(), 4U);
+}
+
+TEST_F(NodeTopologyTest, TheModelOfTheCpusIsTold) {
+  EXPECT_EQ(compute().annotations.at("node.koordinator.sh/cpu-basic-info"), json::object());
+  basic_ = {"Xeon", "GenuineIntel", true, true, "fffff"};
+  EXPECT_EQ(compute().annotations.at("node.koordinator.sh/cpu-basic-info"),
+            *parseJson(R"({"cpuModel":"Xeon","hyperThreadEnabled":true,"turboEnabled":true,
+                           "catL3CbmMask":"fffff","vendorID":"GenuineIntel"})"));
 }
 
 }  // namespace

@@ -59,6 +59,19 @@ void BatchResourceHook::prepare(const States& states, HookUpdates&) {
   const EffectiveSlo* slo = states.slo();
   quotaUnset_ = slo && slo->beEnabled() && slo->threshold.cpuSuppressPolicy == "cfsQuota";
   if (states.node()) ratio_.take(*states.node());
+  std::erase_if(known_, [](const auto& entry) { return entry.second.pod.use_count() == 1; });
+}
+
+const BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) {
+  Known& known = known_[pod.uid()];
+  if (known.pod == pod.pod) return known;
+  known = {pod.pod, std::nullopt, {}};
+  const auto spec = batchResourcesOf(pod);
+  if (!spec) return known;
+  known.whole = podLimits(*spec);
+  for (const auto& [name, container] : spec->containers)
+    known.containers.emplace(name, containerLimits(container));
+  return known;
 }
 
 void BatchResourceHook::add(const BatchLimits& limits, const std::string& dir,
@@ -70,15 +83,15 @@ void BatchResourceHook::add(const BatchLimits& limits, const std::string& dir,
 }
 
 void BatchResourceHook::wanted(const PodView& pod, HookUpdates& updates) {
-  const auto spec = batchResourcesOf(pod);
-  if (!spec) return;
-  add(podLimits(*spec), pod.dir, updates.pods);
+  const Known& known = limitsOf(pod);
+  if (!known.whole) return;
+  add(*known.whole, pod.dir, updates.pods);
   if (pod.pod->spec.runtimeClassName == "kata")
     return;  // its containers have no cgroup on the host
   for (const auto& container : pod.containers) {
-    const auto found = spec->containers.find(container.name);
-    if (container.dir.empty() || found == spec->containers.end()) continue;
-    add(containerLimits(found->second), container.dir, updates.containers);
+    const auto found = known.containers.find(container.name);
+    if (container.dir.empty() || found == known.containers.end()) continue;
+    add(found->second, container.dir, updates.containers);
   }
 }
 

@@ -5,7 +5,11 @@
 // memory limit of the pod and of each container. While CPU suppress works by the quota of all
 // best-effort pods together, theirs is unlimited: two quotas at work would throttle twice.
 
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
+#include <unordered_map>
 
 #include "koordlet/hooks/hook.h"
 #include "koordlet/states/cpu_ratio.h"
@@ -36,8 +40,17 @@ class BatchResourceHook final : public Hook {
   void add(const BatchLimits& limits, const std::string& dir,
            std::vector<CgroupUpdate>& updates) const;
 
+  // What a pod's object says, as long as it is the same object.
+  struct Known {
+    std::shared_ptr<const api::Pod> pod;
+    std::optional<BatchLimits> whole;  // none: it is not about this pod
+    std::map<std::string, BatchLimits, std::less<>> containers;
+  };
+  const Known& limitsOf(const PodView& pod);
+
   bool quotaUnset_ = false;
   CpuRatio ratio_;
+  std::unordered_map<std::string, Known> known_;  // by uid
 };
 
 }  // namespace koord::koordlet

@@ -70,8 +70,14 @@ std::optional<std::string> coreSchedGroup(const PodView& pod, const CoreSchedRul
   return group;
 }
 
-CoreSchedHook::CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel)
-    : host_(host), kernel_(std::move(kernel)) {}
+CoreSchedHook::CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel, Observer observer)
+    : host_(host), kernel_(std::move(kernel)), observer_(std::move(observer)) {}
+
+bool CoreSchedHook::took(const std::string& group, const Result<>& attempt) {
+  if (!attempt) tell(attempt.error());
+  if (observer_.managed) observer_.managed(group, attempt.has_value());
+  return attempt.has_value();
+}
 
 void CoreSchedHook::tell(const Error& error) {
   if (error.message != problem_) log::warn("core scheduling: {}", error.message);
@@ -102,6 +108,7 @@ void CoreSchedHook::addIdle(HookUpdates& updates) const {
 void CoreSchedHook::prepare(const States& states, HookUpdates& updates) {
   active_ = false;
   groups_.clear();
+  if (observer_.begin) observer_.begin();
   if (!states.slo()) return;
   rule_ = coreSchedRule(states.slo()->qos);
   if (!rule_.enabled() && !used_) return;
@@ -149,13 +156,13 @@ void CoreSchedHook::join(const std::string& group, const std::vector<int>& pids)
   if (lacking.empty()) return;
   used_ = true;
   if (known.cookie == 0) {
-    if (auto made = kernel_->create(lacking.front()); !made) return tell(made.error());
+    if (!took(group, kernel_->create(lacking.front()))) return;
     const auto cookie = kernel_->cookieOf(lacking.front());
     if (!cookie) return;  // it ended just now; the next pass tries another
     known = {lacking.front(), *cookie};
     lacking.erase(lacking.begin());
   }
-  if (auto handed = kernel_->hand(known.pid, lacking); !handed) tell(handed.error());
+  if (!lacking.empty()) took(group, kernel_->hand(known.pid, lacking));
 }
 
 void CoreSchedHook::leave(const std::vector<int>& pids) {
@@ -163,7 +170,7 @@ void CoreSchedHook::leave(const std::vector<int>& pids) {
   for (const int pid : pids)
     if (const auto cookie = kernel_->cookieOf(pid); cookie && *cookie != 0) members.push_back(pid);
   if (members.empty()) return;
-  if (auto handed = kernel_->hand(0, members); !handed) tell(handed.error());
+  took("", kernel_->hand(0, members));
 }
 
 void CoreSchedHook::wanted(const PodView& pod, HookUpdates&) {
@@ -171,11 +178,12 @@ void CoreSchedHook::wanted(const PodView& pod, HookUpdates&) {
   const auto group = coreSchedGroup(pod, rule_);
   const auto pids = processesOf(pod);
   if (pids.empty()) return;
-  if (group) {
-    join(*group, pids);
-  } else {
-    leave(pids);
-  }
+  if (!group) return leave(pids);
+  join(*group, pids);
+  if (const std::uint64_t cookie = groups_[*group].cookie; cookie != 0 && observer_.cookie)
+    for (const auto& container : pod.containers)
+      if (container.running && !container.dir.empty())
+        observer_.cookie(pod, container, *group, cookie);
 }
 
 }  // namespace koord::koordlet

@@ -7,6 +7,7 @@
 // expeller are apart. SYSTEM pods are never touched. The class's schedIdle makes its QoS directory
 // idle for the scheduler (cpu.idle).
 
+#include <functional>
 #include <map>
 
 #include "koordlet/hooks/hook.h"
@@ -31,7 +32,16 @@ std::optional<std::string> coreSchedGroup(const PodView& pod, const CoreSchedRul
 
 class CoreSchedHook final : public Hook {
  public:
-  CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel);
+  // Told of what is done; each may be empty.
+  struct Observer {
+    std::function<void()> begin;  // of a pass: who has which cookie is told anew
+    std::function<void(const PodView&, const ContainerView&, const std::string& group,
+                       std::uint64_t cookie)>
+        cookie;
+    std::function<void(const std::string& group, bool ok)>
+        managed;  // a cookie was made, handed on or taken back
+  };
+  CoreSchedHook(const Host& host, std::unique_ptr<CoreSched> kernel, Observer observer = {});
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
@@ -41,6 +51,8 @@ class CoreSchedHook final : public Hook {
   void addIdle(HookUpdates& updates) const;
   void join(const std::string& group, const std::vector<int>& pids);
   void leave(const std::vector<int>& pids);
+  // Takes account of an attempt to change cookies; whether it worked.
+  bool took(const std::string& group, const Result<>& attempt);
   std::vector<int> processesOf(const PodView& pod) const;
   void tell(const Error& error);
 
@@ -55,6 +67,7 @@ class CoreSchedHook final : public Hook {
     std::uint64_t cookie = 0;
   };
   std::map<std::string, Known> groups_;
+  Observer observer_;
   std::string problem_;  // told once
 };
 

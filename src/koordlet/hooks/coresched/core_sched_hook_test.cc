@@ -83,6 +83,34 @@ TEST_F(CoreSchedTest, AGroupHasOneCookieAndOthersHaveOthers) {
   EXPECT_EQ(cookies_[61], 0U);
 }
 
+TEST_F(CoreSchedTest, CookiesAndWhatIsDoneToThemAreTold) {
+  std::map<std::string, std::uint64_t> told;  // by container
+  std::vector<std::pair<std::string, bool>> managed;
+  CoreSchedHook hook(host_, std::make_unique<FakeKernel>(cookies_),
+                     {[&] { told.clear(); },
+                      [&](const PodView& pod, const ContainerView& container,
+                          const std::string& group, std::uint64_t cookie) {
+                        told[pod.uid() + "/" + container.name + " in " + group] = cookie;
+                      },
+                      [&](const std::string& group, bool ok) { managed.emplace_back(group, ok); }});
+  addPod("a", "LS", kTeam, "11\n12\n");
+  pods_[0].containers.push_back({"main", "c", pods_[0].dir + "/c", false, true});
+  states_.setPods(pods_);
+  pass(hook);
+  EXPECT_EQ(told,
+            (std::map<std::string, std::uint64_t>{{"a/main in team-expeller", cookies_[11]}}));
+  EXPECT_THAT(managed, testing::ElementsAre(std::pair("team-expeller", true),    // made
+                                            std::pair("team-expeller", true)));  // and handed on
+  managed.clear();
+  pass(hook);
+  EXPECT_EQ(told.size(), 1U);
+  EXPECT_TRUE(managed.empty()) << "nothing was left to do";
+  setPolicy("groupIdentity");
+  pass(hook);
+  EXPECT_TRUE(told.empty());
+  EXPECT_THAT(managed, testing::ElementsAre(std::pair("", true)));
+}
+
 TEST_F(CoreSchedTest, ARestartFindsTheCookiesAgain) {
   addPod("a", "LS", kTeam, "11\n12\n13\n");
   cookies_ = {{11, 7}, {12, 7}, {13, 0}};

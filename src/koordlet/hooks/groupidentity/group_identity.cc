@@ -150,7 +150,7 @@ void GroupIdentityHook::addDirectories(const States& states, HookUpdates& update
     set(updates.qos, top, bvtOf(rule_, qos));
     for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpu, top)))
       if (std::string dir = joinPath(top, name);
-          parsePodDirName(host_.driver, name) && !known.contains(dir))
+          isPodDirName(host_.driver, name) && !known.contains(dir))
         set(updates.pods, std::move(dir), bvtOfUnknownPod(rule_, qos));
   }
   for (const auto& application : states.slo()->hostApplications)

@@ -158,8 +158,12 @@ std::vector<FileUpdate> diskUpdates(const std::string& rootDir, CgroupVersion ve
 }
 
 BlockIo::BlockIo(const Host& host, const States& states, ResourceExecutor& executor,
-                 VolumeOf volumeOf)
-    : host_(host), states_(states), executor_(executor), volumeOf_(std::move(volumeOf)) {}
+                 VolumeOf volumeOf, std::function<void(bool ok)> onStorage)
+    : host_(host),
+      states_(states),
+      executor_(executor),
+      volumeOf_(std::move(volumeOf)),
+      onStorage_(std::move(onStorage)) {}
 
 std::string BlockIo::mountPointOf(const PodView& pod, const std::string& volume) const {
   std::string name = volume;
@@ -239,6 +243,7 @@ void BlockIo::run() {
   }
   problems_.clear();
   storage_ = Storage::read(host_.dirs);
+  if (onStorage_) onStorage_(!storage_.empty());
   static const std::vector<api::BlockCfg> kNone;
   const auto& qos = states_.slo()->qos;
   const auto* node = blocksOf(qos.cgroupRoot);

@@ -29,7 +29,9 @@ class BlockIo final : public Strategy {
  public:
   // The PersistentVolume of a claim; "" while it is not known.
   using VolumeOf = std::function<std::string(const std::string& ns, const std::string& claim)>;
-  BlockIo(const Host& host, const States& states, ResourceExecutor& executor, VolumeOf volumeOf);
+  // `onStorage`: told in each round whether the machine's disks could be read.
+  BlockIo(const Host& host, const States& states, ResourceExecutor& executor, VolumeOf volumeOf,
+          std::function<void(bool ok)> onStorage = nullptr);
 
   void run() override;
   json::value view() const override;
@@ -47,6 +49,7 @@ class BlockIo final : public Strategy {
   const States& states_;
   ResourceExecutor& executor_;
   VolumeOf volumeOf_;
+  std::function<void(bool ok)> onStorage_;
   Storage storage_;
   std::map<std::string, std::set<std::string>> limited_;  // disks, by cgroup
   std::set<std::string> weighed_;                         // v2: disks that have weights now

@@ -16,7 +16,7 @@
 // does it take a quota below what may be saved up. Once it refused, nobody saves up more than the
 // quota that he has at the least.
 //
-// Cost: three small reads per container and second.
+// Cost: three small reads per container and second, and no memory.
 
 namespace koord::koordlet {
 namespace {
@@ -71,62 +71,101 @@ std::optional<double> CpuBurst::last(Metric metric, std::string_view subject) co
   return cache_.last(metric, subject, now - collectInterval_ * 2, now);
 }
 
-NodeState CpuBurst::nodeState(std::int64_t thresholdPercent) const {
+CpuBurst::Planned CpuBurst::planFor(const PodView& pod, const EffectiveSlo& slo) {
+  Planned planned{&pod, cpuburst::strategyFor(*pod.pod, slo.cpuBurst), {}};
+  for (const auto& container : pod.containers) {
+    if (container.dir.empty()) continue;
+    const std::int64_t limit = limitMilliOf(pod, container);
+    planned.containers.push_back({&container, limit,
+                                  std::max<std::int64_t>(milliCpuToQuota(limit), 0),
+                                  cpuburst::burstUs(limit, planned.strategy)});
+  }
+  return planned;
+}
+
+void CpuBurst::plan(const EffectiveSlo& slo) {
+  if (plannedFor_ == states_.versions()) return;
+  plannedFor_ = states_.versions();
+  plans_.clear();
+  loads_.clear();
+  for (const auto& pod : states_.pods()) {
+    loads_.push_back({pod.qos,
+                      model::amountOf(model::podRequests(*pod.pod), model::kCpu).milliValue(),
+                      std::nullopt});
+    if (bursts(pod)) plans_.push_back(planFor(pod, slo));
+  }
+}
+
+NodeState CpuBurst::nodeState(std::int64_t thresholdPercent) {
   if (!host_.topology) return NodeState::Unknown;
   const WallTime now = clock_.wallNow();
   const WallTime from = now - std::min(interval_ * 5, kNodeWindow);
-  std::vector<cpuburst::PodLoad> loads;
-  for (const auto& pod : states_.pods())
-    loads.push_back({pod.qos,
-                     model::amountOf(model::podRequests(*pod.pod), model::kCpu).milliValue(),
-                     cache_.average(Metric::PodCpu, pod.uid(), from, now)});
+  for (std::size_t i = 0; i < loads_.size(); ++i)
+    loads_[i].cores = cache_.average(Metric::PodCpu, states_.pods()[i].uid(), from, now);
   return cpuburst::nodeStateOf(host_.topology->count(),
-                               cache_.average(Metric::NodeCpu, "", from, now), loads,
+                               cache_.average(Metric::NodeCpu, "", from, now), loads_,
                                thresholdPercent);
 }
 
 void CpuBurst::run() {
   const EffectiveSlo* slo = states_.slo();
   if (!slo) return;
+  plan(*slo);
   node_ = nodeState(slo->cpuBurst.sharePoolThresholdPercent.value_or(50));
   status_ = {textOf(node_), 0};
-  for (const auto& pod : states_.pods()) {
-    if (!bursts(pod)) continue;
-    const auto strategy = cpuburst::strategyFor(*pod.pod, slo->cpuBurst);
-    applyBurst(pod, strategy);
-    applyQuota(pod, strategy);
+  for (auto& planned : plans_) {
+    applyBurst(planned);
+    applyQuota(planned);
   }
   const SteadyTime now = clock_.steadyNow();
   std::erase_if(limiters_, [&](const auto& entry) { return entry.second.expired(now); });
 }
 
-void CpuBurst::writeBurst(const std::string& dir, std::int64_t us, std::int64_t base) {
+void CpuBurst::publish(Metrics& metrics) const {
+  metrics.resetScaledQuotas();
+  if (plannedFor_ != states_.versions()) return;  // the pods of the last round are gone
+  for (const auto& planned : plans_) {
+    const auto& metadata = planned.pod->pod->metadata;
+    for (const auto& container : planned.containers) {
+      const Metrics::Subject subject{metadata.uid, metadata.name, metadata.namespace_,
+                                     containerIdOf(*planned.pod, *container.view),
+                                     container.view->name};
+      const std::int64_t saved =
+          burstWithinQuota_ ? std::min(container.burst, container.base) : container.burst;
+      if (container.saves) metrics.scaledBurst(subject, static_cast<double>(saved));
+      if (container.lifted > 0) metrics.scaledQuota(subject, static_cast<double>(container.lifted));
+    }
+  }
+}
+
+bool CpuBurst::writeBurst(const std::string& dir, std::int64_t us, std::int64_t base) {
   const auto write = [&](std::int64_t value) {
     return executor_.update({CgroupFile::CpuCfsBurst, dir, std::to_string(value), "CPUBurst"});
   };
+  const auto taken = [](const Result<UpdateOutcome>& outcome) {
+    return outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
+  };
   if (!burstWithinQuota_) {
     const auto written = write(us);
-    if (written || us <= base) return;
+    if (written || us <= base) return taken(written);
     log::info("this kernel lets nobody save up more than a quota, so bursts end there: {}",
               written.error().message);
     burstWithinQuota_ = true;
   }
-  if (const auto written = write(std::min(us, base)); !written)
-    log::v(4, "burst of {} not set: {}", dir, written.error().message);
+  const auto written = write(std::min(us, base));
+  if (!written) log::v(4, "burst of {} not set: {}", dir, written.error().message);
+  return taken(written);
 }
 
-void CpuBurst::applyBurst(const PodView& pod, const api::CPUBurstStrategy& strategy) {
+void CpuBurst::applyBurst(Planned& planned) {
   std::int64_t sum = 0, bases = 0;
-  for (const auto& container : pod.containers) {
-    if (container.dir.empty() || container.init) continue;
-    const std::int64_t limit = limitMilliOf(pod, container);
-    const std::int64_t us = cpuburst::burstUs(limit, strategy);
-    const std::int64_t base = std::max<std::int64_t>(milliCpuToQuota(limit), 0);
-    writeBurst(container.dir, us, base);
-    sum += us;
-    bases += base;
+  for (auto& container : planned.containers) {
+    if (container.view->init) continue;
+    container.saves = writeBurst(container.view->dir, container.burst, container.base);
+    sum += container.burst;
+    bases += container.base;
   }
-  writeBurst(pod.dir, sum, bases);
+  writeBurst(planned.pod->dir, sum, bases);
 }
 
 bool CpuBurst::allowed(const ContainerView& container, std::int64_t limitMilli,
@@ -159,25 +198,28 @@ QuotaStep CpuBurst::wishOf(const ContainerView& container, std::int64_t limitMil
   return throttled && *throttled > 0 ? QuotaStep::Up : QuotaStep::Remain;
 }
 
-void CpuBurst::applyQuota(const PodView& pod, const api::CPUBurstStrategy& strategy) {
-  for (const auto& container : pod.containers) {
-    if (container.dir.empty() || !container.running) continue;
-    const std::int64_t limit = limitMilliOf(pod, container);
-    if (limit <= 0) continue;
+void CpuBurst::applyQuota(Planned& planned) {
+  for (auto& planning : planned.containers) {
+    const ContainerView& container = *planning.view;
+    planning.lifted = 0;
+    if (!container.running || planning.limitMilli <= 0) continue;
     const auto current = reader_.cfsQuotaUs(container.dir);
     const auto period = reader_.cfsPeriodUs(container.dir);
     // Without a quota somebody else has decided that it needs none.
     if (!current || *current <= 0 || !period || *period <= 0) continue;
     // Kubelet may have been told another period (--cpu-cfs-quota-period).
-    const std::int64_t base = milliCpuToQuota(limit) * *period / kCfsPeriodUs;
-    const QuotaStep step = cpuburst::onNode(wishOf(container, limit, strategy), node_);
-    const std::int64_t next = cpuburst::nextQuota(step, *current, base, strategy);
+    const std::int64_t base = planning.base * *period / kCfsPeriodUs;
+    const QuotaStep step =
+        cpuburst::onNode(wishOf(container, planning.limitMilli, planned.strategy), node_);
+    const std::int64_t next = cpuburst::nextQuota(step, *current, base, planned.strategy);
+    const bool moved = next != *current && moveQuota(*planned.pod, container, *current, next);
+    const std::int64_t quota = moved ? next : *current;
     if (next > base) ++status_.lifted;
-    if (next != *current) moveQuota(pod, container, *current, next);
+    if (quota > base) planning.lifted = quota;
   }
 }
 
-void CpuBurst::moveQuota(const PodView& pod, const ContainerView& container, std::int64_t current,
+bool CpuBurst::moveQuota(const PodView& pod, const ContainerView& container, std::int64_t current,
                          std::int64_t next) {
   const auto podQuota = reader_.cfsQuotaUs(pod.dir);
   const auto write = [&](const std::string& dir, std::int64_t quota) {
@@ -189,11 +231,10 @@ void CpuBurst::moveQuota(const PodView& pod, const ContainerView& container, std
   };
   const bool podToo = podQuota && *podQuota > 0;
   const std::int64_t podNext = podToo ? *podQuota + next - current : -1;
-  if (next > current) {
-    if (!podToo || write(pod.dir, podNext)) write(container.dir, next);
-  } else if (write(container.dir, next) && podToo) {
-    write(pod.dir, podNext);
-  }
+  if (next > current) return (!podToo || write(pod.dir, podNext)) && write(container.dir, next);
+  if (!write(container.dir, next)) return false;
+  if (podToo) write(pod.dir, podNext);
+  return true;
 }
 
 }  // namespace koord::koordlet

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "koordlet/metriccache/metric_cache.h"
+#include "koordlet/metrics/metrics.h"
 #include "koordlet/qos/cpuburst/rules.h"
 #include "koordlet/resourceexecutor/resource_executor.h"
 #include "koordlet/states/states.h"
@@ -28,19 +29,38 @@ class CpuBurst {
     std::int64_t lifted = 0;  // containers above their own quota now
   };
   const Status& status() const { return status_; }
+  // What the last round set, as series of each container.
+  void publish(Metrics& metrics) const;
 
  private:
-  void applyBurst(const PodView& pod, const api::CPUBurstStrategy& strategy);
-  // `base`: the quota by the limits.
-  void writeBurst(const std::string& dir, std::int64_t us, std::int64_t base);
-  void applyQuota(const PodView& pod, const api::CPUBurstStrategy& strategy);
-  void moveQuota(const PodView& pod, const ContainerView& container, std::int64_t current,
+  // What a pod's limits and the strategies come to.
+  struct Planned {
+    struct Container {
+      const ContainerView* view;
+      std::int64_t limitMilli;
+      std::int64_t base;        // the quota by the limit
+      std::int64_t burst;       // what may be saved up
+      bool saves = false;       // and is, by the kernel
+      std::int64_t lifted = 0;  // the quota, while it is above the base
+    };
+    const PodView* pod;
+    api::CPUBurstStrategy strategy;
+    std::vector<Container> containers;
+  };
+  // Anew when the pods or NodeSLO changed.
+  void plan(const EffectiveSlo& slo);
+  static Planned planFor(const PodView& pod, const EffectiveSlo& slo);
+  void applyBurst(Planned& planned);
+  // `base`: the quota by the limits. Whether the kernel takes it.
+  bool writeBurst(const std::string& dir, std::int64_t us, std::int64_t base);
+  void applyQuota(Planned& planned);
+  bool moveQuota(const PodView& pod, const ContainerView& container, std::int64_t current,
                  std::int64_t next);
   cpuburst::QuotaStep wishOf(const ContainerView& container, std::int64_t limitMilli,
                              const api::CPUBurstStrategy& strategy);
   bool allowed(const ContainerView& container, std::int64_t limitMilli,
                const api::CPUBurstStrategy& strategy);
-  cpuburst::NodeState nodeState(std::int64_t thresholdPercent) const;
+  cpuburst::NodeState nodeState(std::int64_t thresholdPercent);
   std::optional<double> last(Metric metric, std::string_view subject) const;
 
   const Host& host_;
@@ -55,6 +75,9 @@ class CpuBurst {
   bool burstWithinQuota_ = false;  // the kernel refuses more
   cpuburst::NodeState node_ = cpuburst::NodeState::Unknown;
   std::map<std::string, cpuburst::Limiter> limiters_;  // by container id
+  States::Versions plannedFor_;
+  std::vector<Planned> plans_;
+  std::vector<cpuburst::PodLoad> loads_;  // of all pods, in their order
   Status status_;
 };
 

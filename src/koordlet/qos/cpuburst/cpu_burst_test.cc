@@ -137,5 +137,25 @@ TEST_P(Bursting, AShorterPeriodOfKubeletsIsKept) {
   EXPECT_EQ(quota(container_), 48'000);
 }
 
+TEST_P(Bursting, WhatContainersMaySaveUpAndAreLiftedToIsShown) {
+  Metrics metrics;
+  metrics.setNode("n");
+  second(6, 0);
+  burst_->publish(metrics);
+  EXPECT_THAT(
+      metrics.internalText(),
+      testing::HasSubstr("koordlet_container_scaled_cfs_burst_us{container_id=\"containerd://c\""));
+  EXPECT_THAT(metrics.internalText(),
+              testing::Not(testing::HasSubstr("koordlet_container_scaled_cfs_quota_us{")));
+  second(6, 0.5);
+  burst_->publish(metrics);
+  EXPECT_THAT(metrics.internalText(), testing::HasSubstr("480000"));
+  setPolicy("none");
+  second(6, 0);
+  burst_->publish(metrics);
+  EXPECT_THAT(metrics.internalText(),
+              testing::Not(testing::HasSubstr("koordlet_container_scaled_cfs_quota_us{")));
+}
+
 }  // namespace
 }  // namespace koord::koordlet

@@ -193,7 +193,7 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
   }
   cpusuppress::CpusetInput input;
   input.cpus = usableCpus();
-  input.pods = cpusuppress::pinnedPods(states_.pods());
+  input.pods = pinned();
   input.excluded = forbidden;
   input.current = *current;
   input.budgetMilli = budgetMilli;
@@ -234,8 +234,7 @@ void CpuSuppress::adjustQuota(std::int64_t budgetMilli) {
 
 void CpuSuppress::recoverCpuset() {
   if (!host_.topology) return;
-  const CpuSet all = cpusuppress::unsuppressedCpuset(
-      usableCpus(), cpusuppress::pinnedPods(states_.pods()), excluded());
+  const CpuSet all = cpusuppress::unsuppressedCpuset(usableCpus(), pinned(), excluded());
   if (!all.empty()) writeCpuset(all, all, "suppressBECPU");
 }
 
@@ -248,23 +247,37 @@ void CpuSuppress::recoverQuota() {
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
 }
 
-std::size_t CpuSuppress::directories() const {
+std::size_t CpuSuppress::directories() {
   std::size_t sum = 0;
+  const std::hash<std::string_view> hashOf;
   const auto add = [&](std::string_view name, std::size_t above) {
-    sum += (std::hash<std::string_view>{}(name) ^ above) * 31;  // they come in any order
+    sum += (hashOf(name) ^ above) * 31;  // they come in any order
   };
-  const std::string top = host_.layout.dir(Subsystem::Cpuset, host_.besteffort());
-  std::vector<std::string> pods;
-  forEachDir(top, [&](std::string_view pod) { pods.push_back(joinPath(top, pod)); });
-  for (const auto& pod : pods) {
-    const std::size_t hash = std::hash<std::string_view>{}(pod);
+  host_.layout.dir(Subsystem::Cpuset, host_.besteffort(), path_);
+  const std::size_t stem = path_.size();
+  names_.clear();
+  forEachDir(path_, [&](std::string_view pod) { names_.append(pod).append(1, '/'); });
+  for (std::string_view rest = names_; !rest.empty();) {
+    const auto pod = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(pod.size() + 1);
+    const std::size_t hash = hashOf(pod);
     add(pod, 0);
-    forEachDir(pod, [&](std::string_view name) { add(name, hash); });
+    path_.resize(stem);
+    path_ += pod;
+    forEachDir(path_, [&](std::string_view name) { add(name, hash); });
   }
   return sum;
 }
 
-void CpuSuppress::writeCpuset(const CpuSet& cpus, const CpuSet& above, const std::string& reason) {
+const std::vector<cpusuppress::PinnedPod>& CpuSuppress::pinned() {
+  if (pinnedFor_ != states_.versions().pods) {
+    pinnedFor_ = states_.versions().pods;
+    pinned_ = cpusuppress::pinnedPods(states_.pods());
+  }
+  return pinned_;
+}
+
+void CpuSuppress::writeCpuset(const CpuSet& cpus, const CpuSet& above, std::string_view reason) {
   // The executor would look into its memory for each of these files, a thousand times a second on a full node.
   const Settled now{cpus, above, directories(), executor_.forgotten(), clock_.steadyNow()};
   if (!kubelet_.isStatic() && settled_ && settled_->cpus == cpus && settled_->above == above &&

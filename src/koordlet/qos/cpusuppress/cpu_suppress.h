@@ -10,6 +10,7 @@
 #include "koordlet/metriccache/metric_cache.h"
 #include "koordlet/metrics/metrics.h"
 #include "koordlet/qos/cpusuppress/budget.h"
+#include "koordlet/qos/cpusuppress/cpuset_policy.h"
 #include "koordlet/resourceexecutor/resource_executor.h"
 #include "koordlet/states/states.h"
 #include "koordlet/system/cgroup_reader.h"
@@ -62,9 +63,11 @@ class CpuSuppress {
   void recoverQuota();
   // CPUs that best effort must not have, whatever the budget.
   CpuSet excluded();
-  void writeCpuset(const CpuSet& cpus, const CpuSet& above, const std::string& reason);
+  void writeCpuset(const CpuSet& cpus, const CpuSet& above, std::string_view reason);
   // A number that differs when best effort has other directories.
-  std::size_t directories() const;
+  std::size_t directories();
+  // Pods with CPUs of their own.
+  const std::vector<cpusuppress::PinnedPod>& pinned();
   void readBack();
 
   const Host& host_;
@@ -86,6 +89,9 @@ class CpuSuppress {
     SteadyTime at{};
   };
   std::optional<Settled> settled_;
+  std::vector<cpusuppress::PinnedPod> pinned_;
+  std::uint64_t pinnedFor_ = 0;  // the version of the pods
+  std::string path_, names_;     // keep their memory
   Status status_;
 };
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-PROGRAMS = ("koord-manager", "koord-scheduler", "koordlet")
+PROGRAMS = ("koord-manager", "koord-scheduler", "koord-descheduler", "koordlet", "koord-runtime-proxy")
 
 
 def run(*command):

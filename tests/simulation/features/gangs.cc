@@ -264,6 +264,9 @@ void GangsFeature::chosen(scheduler::Handle& handle, const api::Pod& pod, const 
       ++(record.info->pod->spec.nodeName.empty() ? standing.waiting : standing.running);
     }
     satisfied |= standing.running > 0;
+    // Whoever has bound a member knows that its group was whole before the watch says so.
+    for (const auto& member : truth_.pods.objects())
+      satisfied |= gangOf(*member) == id && !member->spec.nodeName.empty();
     standings.push_back(std::move(standing));
   }
   for (Standing& standing : standings) standing.satisfied = satisfied;

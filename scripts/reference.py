@@ -70,7 +70,7 @@ def names_page():
 
 
 def events_page():
-    pattern = re.compile(r'"(Normal|Warning)",\s*"([A-Z]\w+)"')
+    pattern = re.compile(r'"(Normal|Warning)",\s*"([A-Z][\w-]+)"')
     rows = {}
     for path, text in sources():
         for kind, reason in pattern.findall(text):

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kube/events.h"
 #include "scheduler/framework/profile.h"
 #include "scheduler/framework/tentative.h"
 
@@ -24,6 +25,20 @@ std::int64_t indexOf(const PodInfo& pod) {
   if (!text) return index;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), index);
   return error == std::errc() && end == text->data() + text->size() ? index : -1;
+}
+
+// One of those whose index cannot be read is told so; it comes after those that have one.
+void tellOfIndex(Handle& handle, std::span<const PodPtr> members) {
+  const auto wrong = std::ranges::find_if(members, [](const PodPtr& pod) {
+    return api::findIn(pod->pod->metadata.annotations, kIndex) && indexOf(*pod) < 0;
+  });
+  if (wrong == members.end() || !handle.events()) return;
+  handle.events()->record(
+      handle.kindOf(**wrong).reference(**wrong), "Warning", "InvalidGang",
+      fmt::format("metadata.annotations[{}]: Invalid value: \"{}\": must be a whole number that is "
+                  "not negative",
+                  kIndex, *api::findIn((*wrong)->pod->metadata.annotations, kIndex)),
+      "Scheduling");
 }
 
 // Of the wish's rules, by level of the tree; an error names a layer that is not there.
@@ -210,6 +225,7 @@ NetworkPlacement::Answer NetworkPlacement::refused(Status status, Diagnosis diag
 }
 
 NetworkPlacement::Answer NetworkPlacement::plan(const NetworkWish& wish) {
+  tellOfIndex(handle_, wish.members);
   const std::shared_ptr<const NetworkTree> tree = network_.tree();
   if (!tree) {
     const std::string problem = network_.problem();

@@ -153,10 +153,11 @@ Task<Result<>> PodGroupController::sync(std::string id) {
 }
 
 // About the PodGroup, or the member that says what the gang is, or any that waits.
-void PodGroupController::tell(const Gang& gang, std::string_view reason, const std::string& text) {
+void PodGroupController::tell(const Gang& gang, std::string_view type, std::string_view reason,
+                              const std::string& text) {
   if (!handle_.events()) return;
   if (gang.hasObject()) {
-    handle_.events()->record(gang.reference(), "Warning", reason, text, "Scheduling");
+    handle_.events()->record(gang.reference(), type, reason, text, "Scheduling");
     return;
   }
   PodPtr about;
@@ -167,7 +168,7 @@ void PodGroupController::tell(const Gang& gang, std::string_view reason, const s
     if (!pending.empty()) about = pending.front();
   }
   if (about)
-    handle_.events()->record(handle_.kindOf(*about).reference(*about), "Warning", reason, text,
+    handle_.events()->record(handle_.kindOf(*about).reference(*about), type, reason, text,
                              "Scheduling");
 }
 
@@ -179,7 +180,7 @@ void PodGroupController::tellOfProblems(const Gang& gang) {
     toldProblems_.erase(gang.id);
   } else if (std::string& told = toldProblems_[gang.id]; told != text) {
     told = text;
-    tell(gang, "InvalidGang", text);
+    tell(gang, "Warning", "InvalidGang", text);
   }
 }
 
@@ -213,7 +214,7 @@ void PodGroupController::tellOfWaiting() {
     if (wait.lack != lack) wait = {std::move(lack), now, false};
     if (wait.told || now - wait.since < kPeriod) continue;
     wait.told = true;
-    tell(gang, "GangIncomplete", wait.lack);
+    tell(gang, "Warning", "GangIncomplete", wait.lack);
   }
 }
 

@@ -43,7 +43,8 @@ class PodGroupController {
   Task<Result<>> sync(std::string gang);
   GangPods podsOf(const Gang* gang, const std::string& id) const;
   void tellOfProblems(const Gang& gang);
-  void tell(const Gang& gang, std::string_view reason, const std::string& text);
+  void tell(const Gang& gang, std::string_view type, std::string_view reason,
+            const std::string& text);
   std::string lackOf(const Gang& gang) const;
 
   Handle& handle_;

@@ -27,6 +27,8 @@ class PodFactsPlugin {
  public:
   virtual ~PodFactsPlugin() = default;
   virtual json::value factsOf(const PodInfo& pod) const = 0;  // null = nothing
+  // What it waits for although nodes would take it: others of its gang; "" = nothing.
+  virtual std::string heldBackBy(const PodInfo& /*pod*/) const { return {}; }
 };
 
 // Has metrics of its own: exposition text that follows the scheduler's. Profiles share them: of plugins

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "scheduler/core/diagnosis_document.h"
+#include "scheduler/services/explain.h"
 
 namespace koord::scheduler {
 
@@ -15,6 +16,7 @@ struct Finding {
   Verdicts verdicts;
   Diagnosis diagnosis;  // borrows the verdicts
   std::string error;    // of a plugin that failed
+  std::string held;     // why it waits although nodes would take it
   std::string node;     // the best of those that take it; "" = none does
 };
 
@@ -41,6 +43,7 @@ Result<std::unique_ptr<Finding>> lookInto(Scheduler& scheduler, const api::Objec
   NodeSearch& search = profile->second->search();
   CycleState state;
   SearchResult prepared = search.prepare(state, finding->pod);
+  finding->held = heldBackBy(scheduler, *finding->pod);
   Diagnosis& diagnosis = finding->diagnosis;
   diagnosis = std::move(prepared.diagnosis);
   diagnosis.totalNodes = cluster.liveCount();
@@ -66,15 +69,22 @@ Result<std::unique_ptr<Finding>> lookInto(Scheduler& scheduler, const api::Objec
 Result<json::value> diagnosePod(Scheduler& scheduler, const api::ObjectKey& key, WallTime now) {
   const auto finding = lookInto(scheduler, key);
   if (!finding) return fail(Error(finding.error()));
-  return json::value(
-      diagnosisDocument(scheduler.cluster(), *(*finding)->pod, (*finding)->diagnosis, now));
+  const Finding& found = **finding;
+  json::object document = diagnosisDocument(scheduler.cluster(), *found.pod, found.diagnosis, now);
+  if (!found.held.empty()) {
+    // As upstream tells the members that wait with the one that did not fit.
+    document.emplace("preFilterMessage", found.held);
+    document["isRootCausePod"] = found.node.empty();
+  }
+  document.emplace("plugins", pluginFacts(scheduler, *found.pod));
+  return json::value(std::move(document));
 }
 
 Result<json::value> explainSchedule(Scheduler& scheduler, const api::ObjectKey& key, WallTime now) {
   const auto found = lookInto(scheduler, key);
   if (!found) return fail(Error(found.error()));
   const Finding& finding = **found;
-  const bool schedulable = !finding.node.empty();
+  const bool schedulable = !finding.node.empty() && finding.held.empty();
   json::object answer{{"schedulable", schedulable}};
   std::string message;
   if (schedulable) {
@@ -84,7 +94,9 @@ Result<json::value> explainSchedule(Scheduler& scheduler, const api::ObjectKey& 
                                             {"uid", finding.pod->uid()},
                                             {"nodeName", finding.node}}});
   } else {
-    message = finding.error.empty() ? finding.diagnosis.message() : finding.error;
+    message = !finding.error.empty()  ? finding.error
+              : !finding.node.empty() ? finding.held
+                                      : finding.diagnosis.message();
     answer.emplace("failedMessage", message);
   }
   answer.emplace("nodeFailedDetails", failedDetails(scheduler.cluster(), finding.diagnosis));

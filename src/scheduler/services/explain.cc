@@ -121,18 +121,19 @@ json::value scoresJson(const Cluster& cluster, const ScoreTable& table) {
   return rows;
 }
 
-// What plugins know of the pod besides.
-void addFacts(const Scheduler& scheduler, const PodInfo& pod, json::object& out) {
+// The plugins of the pod's profile that know something of pods.
+template <class F>
+void forEachKnowing(const Scheduler& scheduler, const PodInfo& pod, F&& fn) {
   const auto profile = scheduler.profiles().find(pod.pod->spec.schedulerName);
   if (profile == scheduler.profiles().end()) return;
-  json::object facts;
-  for (const auto& plugin : profile->second->profile().plugins) {
-    const auto* knowing = dynamic_cast<const PodFactsPlugin*>(plugin.get());
-    if (!knowing) continue;
-    if (json::value known = knowing->factsOf(pod); !known.is_null())
-      facts.emplace(std::string(plugin->name()), std::move(known));
-  }
-  if (!facts.empty()) out.emplace("plugins", std::move(facts));
+  for (const auto& plugin : profile->second->profile().plugins)
+    if (const auto* knowing = dynamic_cast<const PodFactsPlugin*>(plugin.get()))
+      fn(std::string(plugin->name()), *knowing);
+}
+
+void addFacts(const Scheduler& scheduler, const PodInfo& pod, json::object& out) {
+  if (json::object facts = pluginFacts(scheduler, pod); !facts.empty())
+    out.emplace("plugins", std::move(facts));
 }
 
 // Why nodes are rejected, one entry per reason, with the names of some of them.
@@ -226,6 +227,23 @@ void addVerdicts(Scheduler& scheduler, const PodPtr& pod, json::object& out) {
 }
 
 }  // namespace
+
+json::object pluginFacts(const Scheduler& scheduler, const PodInfo& pod) {
+  json::object facts;
+  forEachKnowing(scheduler, pod, [&](const std::string& name, const PodFactsPlugin& plugin) {
+    if (json::value known = plugin.factsOf(pod); !known.is_null())
+      facts.emplace(name, std::move(known));
+  });
+  return facts;
+}
+
+std::string heldBackBy(const Scheduler& scheduler, const PodInfo& pod) {
+  std::string why;
+  forEachKnowing(scheduler, pod, [&](const std::string&, const PodFactsPlugin& plugin) {
+    if (why.empty()) why = plugin.heldBackBy(pod);
+  });
+  return why;
+}
 
 Result<json::value> explainPodObject(Scheduler& scheduler, std::shared_ptr<const api::Pod> pod) {
   json::object out{{"pod", api::keyOf(pod->metadata).toString()}, {"state", "unknown"}};

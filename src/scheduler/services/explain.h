@@ -12,6 +12,10 @@ namespace koord::scheduler {
 Result<json::value> explainPod(Scheduler& scheduler, const api::ObjectKey& key);
 // The same for a pod that does not exist (yet).
 Result<json::value> explainPodObject(Scheduler& scheduler, std::shared_ptr<const api::Pod> pod);
+// What plugins know of it besides, by plugin; and why it is held back although nodes would take it, "" when
+// it is not.
+json::object pluginFacts(const Scheduler& scheduler, const PodInfo& pod);
+std::string heldBackBy(const Scheduler& scheduler, const PodInfo& pod);
 // The scheduler's view of a node; NotFound: "cannot find node X".
 Result<json::value> describeNode(const Scheduler& scheduler, const std::string& name);
 

@@ -222,6 +222,13 @@ json::value Coscheduling::factsOf(const PodInfo& pod) const {
   return facts;
 }
 
+std::string Coscheduling::heldBackBy(const PodInfo& pod) const {
+  const Gang* gang = gangs_.gangOf(pod);
+  if (!gang || gangs_.free(*gang)) return {};
+  const std::string lacks = gangLacks(cycles_, gangs_, *gang);
+  return lacks.empty() ? lacks : "gang " + gang->id + " waits for " + lacks;
+}
+
 Task<void> Coscheduling::run() {
   if (!handle_.api()) co_return;
   PodGroupController controller(handle_, gangs_);

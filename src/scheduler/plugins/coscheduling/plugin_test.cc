@@ -586,6 +586,14 @@ TEST(Coscheduling, services_show_what_a_gang_has_and_lacks) {
   auto explained = f.ask("explain/default/g-0");
   ASSERT_TRUE(explained) << explained.error().message;
   EXPECT_EQ(textAt(*explained, "waitingFor"), "1 more pod of gang default/g");
+  const auto heldBack = [&f] {
+    std::string all;
+    for (const auto* plugin :
+         f.scheduler->profiles().begin()->second->profile().offers<PodFactsPlugin>())
+      all += plugin->heldBackBy(*f.scheduler->pending({"default", "g-0"}));
+    return all;
+  };
+  EXPECT_EQ(heldBack(), "gang default/g waits for 1 more pod of gang default/g");
   const json::value& group = at(*explained, "groups")->as_array()[0];
   EXPECT_EQ(group.at("missing"), 1);
   EXPECT_EQ(group.at("present"), 2);
@@ -593,6 +601,7 @@ TEST(Coscheduling, services_show_what_a_gang_has_and_lacks) {
   f.run();
   explained = f.ask("explain/default/g-0");
   EXPECT_THAT(std::string(textAt(*explained, "waitingFor")), HasSubstr("cannot be placed"));
+  EXPECT_THAT(heldBack(), HasSubstr("cannot be placed"));
   const auto diagnosis = f.ask("diagnosis/default/g");
   ASSERT_TRUE(diagnosis) << diagnosis.error().message;
   EXPECT_EQ(textAt(*diagnosis, "mode"), "Strict");

@@ -56,7 +56,9 @@ json::object groupInfo(const Gangs& gangs, const Gang& gang) {
       {"BindingMemberPods", setOf(releasing)}};
 }
 
-std::string waitingFor(const GangCycles& cycles, const Gangs& gangs, const Gang& gang) {
+}  // namespace
+
+std::string gangLacks(const GangCycles& cycles, const Gangs& gangs, const Gang& gang) {
   if (gang.deleted) return "its PodGroup, which was deleted";
   if (!gang.spec)
     return gang.unreadable.empty() ? fmt::format("PodGroup {}, which does not exist", gang.id)
@@ -74,8 +76,10 @@ std::string waitingFor(const GangCycles& cycles, const Gangs& gangs, const Gang&
   }
   if (const GangRefusal* refusal = cycles.refusalOf(Gangs::groupIdOf(gang)))
     return "a place for all that it needs: " + refusal->message;
-  return gang.bound == gang.members.size() ? "" : "its turn";
+  return "";
 }
+
+namespace {
 
 // NAMESPACE/NAME; of Kubernetes' own PodGroups those that Koordinator has no gang of the same name of.
 const Gang* gangAt(const Gangs& gangs, const std::string& path) {
@@ -136,9 +140,9 @@ json::object explainGang(const GangCycles& cycles, const Gangs& gangs, const Gan
       group["problems"] = listOf(member->spec->problems);
     groups.push_back(std::move(group));
   }
-  return {{"gang", gang.id},
-          {"groups", std::move(groups)},
-          {"waitingFor", waitingFor(cycles, gangs, gang)}};
+  std::string lacks = gangLacks(cycles, gangs, gang);
+  if (lacks.empty() && gang.bound < gang.members.size()) lacks = "its turn";
+  return {{"gang", gang.id}, {"groups", std::move(groups)}, {"waitingFor", std::move(lacks)}};
 }
 
 json::object diagnoseGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang) {

@@ -20,6 +20,9 @@ json::object gangSummary(const GangCycles& cycles, const Gangs& gangs, const Gan
 //  "waitingFor": text}
 json::object explainGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
 
+// The same text; "" for a gang that needs nothing but its turn.
+std::string gangLacks(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
+
 // Both in one.
 json::object diagnoseGang(const GangCycles& cycles, const Gangs& gangs, const Gang& gang);
 

@@ -120,6 +120,9 @@ Status ReservationPlugin::reserve(CycleState& state, const PodPtr& pod, NodeId n
   if (match.wish.ignoresReservations) return {};
   const ReservationEntry* reservation = nominate(*pod, node, true);
   if (!reservation) return match.wish.required ? Status::unschedulable(kNoneMatches) : Status{};
+  // Only who names it comes so far.
+  if (reservation->object->metadata.deletionTimestamp)
+    return Status::error("target reservation is terminating");
   const api::ReservationAllocated allocated{reservation->name(), reservation->uid()};
   state.annotations()[model::kAnnotationReservationAllocated] = toJson(api::encode(allocated));
   cluster_.regrant(pod->uid(), book_.ledgerId(),

@@ -2,8 +2,8 @@
 limits on the one side, names, selectors, terms, tolerations, exact amounts and gangs on the other.
 
 As job_worlds.py, and away from the same differences: nobody asks for more than a reservation has left, unless its policy
-keeps him out, an exact match names what the reservation has, and gangs do not meet reservations for one owner: upstream gives
-these to all members that come at once.
+keeps him out, an exact match names what the reservation has, gangs do not meet reservations for one owner, which upstream gives to
+all members that come at once, and no reservation with a host port goes: upstream then gives its owner's port away.
 """
 
 import json
@@ -19,15 +19,16 @@ class WishWorld(JobWorld):
         self.preempting = False
         self.things += [self.node() for _ in range(self.random.randint(1, 3))]
         self.once = self.chance(0.5)  # reservations for one owner, or gangs
+        self.ports = not self.once and self.chance(0.5)
         wishers = [self.wisher] * 8 if self.once else [self.wisher] * 5 + [self.wishing_gang] * 3
-        kinds = [self.ruled] * 4 + wishers + [self.group, self.plain, self.departure, self.change, self.growth]
+        kinds = [self.ruled] * 4 + wishers + [self.group, self.plain, self.plain if self.ports else self.departure, self.change, self.growth]
         self.steps = [self.ruled() + self.ruled()] + [self.pick(*kinds)() for _ in range(self.random.randint(7, 11))]
 
     def ruled(self):
         """A reservation with rules."""
         name, cpu = f"{self.prefix}-{self.name('r')}", self.pick(1000, 2000, 3000)
         container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": f"{cpu}m", "memory": f"{cpu}Mi"}}}
-        if self.chance(0.2):
+        if self.ports and self.chance(0.4):
             container["ports"] = [{"containerPort": 80, "hostPort": 8080}]
         spec = {"template": {"spec": {"schedulerName": "koord-scheduler", "nodeSelector": {"world": self.prefix}, "priority": 0,
                                       "containers": [container]}},
@@ -78,7 +79,7 @@ class WishWorld(JobWorld):
         labels, annotations = self.wish()
         made = self.pod(self.name("w"), self.pick(300, 500, 1000), labels, 0)
         made[1]["metadata"]["annotations"] = annotations
-        if self.chance(0.15):
+        if self.ports and self.chance(0.3):
             made[1]["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8080}]
         return [made]
 

@@ -23,7 +23,7 @@ constexpr Duration kSoon = 20s;  // in which whoever's time is up has ended
 PodObject unitOf(const api::Reservation& reservation) {
   auto made = scheduler::makeReservePod(reservation);
   auto unit = std::make_shared<api::Pod>(**made);
-  if (!scheduler::isReservationAvailable(reservation)) unit->spec.nodeName.clear();
+  if (!scheduler::isReservationActive(reservation)) unit->spec.nodeName.clear();
   return unit;
 }
 
@@ -266,7 +266,7 @@ void ReservationsFeature::addUsed(const api::Pod& pod, const Choice& choice,
   const std::string mine = PlainReservations::reservationOf(pod);
   for (const auto& one : sorted()) {
     const std::string& uid = one->metadata.uid;
-    if (!scheduler::isReservationAvailable(*one) || one->status.nodeName != node ||
+    if (!scheduler::isReservationActive(*one) || one->status.nodeName != node ||
         !truth_.knew(choice, uid, node))
       continue;
     std::map<std::string, std::int64_t> owners;
@@ -305,7 +305,7 @@ std::string ReservationsFeature::differences(scheduler::Handle&, const Model&) {
                               : *one->metadata.creationTimestamp + ttl;
     if (end && loop_.wallNow() > *end + kSoon)
       return fmt::format("the time of {} is up and it is {}", name, one->status.phase);
-    if (!scheduler::isReservationAvailable(*one)) continue;
+    if (!scheduler::isReservationActive(*one)) continue;
     const auto owners = ownersOf(*one);
     if (isOnce(*one) && !owners.empty())
       return fmt::format("{} is used by {} and did not end", name, owners.front()->metadata.name);

@@ -170,7 +170,7 @@ void ReservationBook::podSeen(const PodPtr& pod) {
   entry->object = std::make_shared<const api::Reservation>(reservationOf(*pod->pod, error));
   entry->taken = !entry->object->status.currentOwners.empty();
   entry->use = &ledger_->keep(entry->uid());
-  entry->available = isReservationAvailable(*entry->object);
+  entry->available = isReservationActive(*entry->object);
   entry->closed = pod->pod->metadata.deletionTimestamp.has_value();
   entry->policy = AllocatePolicy::Aligned;
   entry->order = orderOf(*entry->object);
@@ -187,7 +187,7 @@ std::shared_ptr<ReservationEntry> ReservationBook::read(const Object& object,
   const api::Reservation& reservation = *object;
   entry->object = object;
   entry->use = &ledger_->keep(entry->uid());
-  entry->available = isReservationAvailable(reservation);
+  entry->available = isReservationActive(reservation);
   entry->allocateOnce = reservation.spec.allocateOnce.value_or(true);
   entry->closed = reservation.spec.unschedulable || reservation.metadata.deletionTimestamp;
   entry->policy = policyOf(reservation);

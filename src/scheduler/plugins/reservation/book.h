@@ -4,6 +4,7 @@
 // are. It follows the store and hands their reserve pods to the scheduler; what owners use of them is
 // in the ledger, and what nodes have is in the Cluster. One for all profiles.
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -35,7 +36,7 @@ struct ReservationEntry {
   std::string error;        // why it cannot be scheduled, with the field
   std::string ownersError;  // why nobody can use it
   OwnersId owners = kNoOwners;
-  bool available = false;  // says its phase
+  bool available = false;  // placed, says its phase
   bool allocateOnce = true;
   bool taken = false;   // in operating mode: it says that somebody uses it
   bool closed = false;  // takes no new owners: unschedulable, or being deleted
@@ -63,6 +64,11 @@ struct ReservationEntry {
   // What of that owners may still have.
   std::int64_t remaining(ResourceId id) const {
     return std::max<std::int64_t>(unused(id) - reserved.amount(id), 0);
+  }
+  // Whether nothing is left of some resource.
+  bool exhausted() const {
+    return std::ranges::any_of(
+        names, [&](ResourceId id) { return room.amount(id) > 0 && remaining(id) == 0; });
   }
 };
 using ReservationPtr = std::shared_ptr<const ReservationEntry>;

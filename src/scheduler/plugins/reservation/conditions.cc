@@ -59,14 +59,16 @@ const api::ReservationCondition* findCondition(const api::Reservation& reservati
   return it == conditions.end() ? nullptr : &*it;
 }
 
-json::object availableStatus(const api::Reservation& reservation, const std::string& node,
-                             api::ResourceList allocatable, WallTime now) {
+json::object placedStatus(const api::Reservation& reservation, const std::string& node,
+                          api::ResourceList allocatable, bool waiting, WallTime now) {
   api::ReservationStatus status;
   status.allocatable = std::move(allocatable);
-  json::object written{{"phase", "Available"},
+  const char* phase = waiting ? "Waiting" : "Available";
+  const char* ready = waiting ? "False" : "True";
+  json::object written{{"phase", phase},
                        {"nodeName", node},
                        {"conditions", listOf({conditionOf(kScheduled, "True", "Scheduled", now),
-                                              conditionOf(kReady, "True", "Available", now)})}};
+                                              conditionOf(kReady, ready, phase, now)})}};
   // Of something that was recorded before nothing must stay.
   json::object amounts;
   for (const auto& [name, amount] : reservation.status.allocatable)
@@ -74,6 +76,12 @@ json::object availableStatus(const api::Reservation& reservation, const std::str
   for (const auto& [name, amount] : status.allocatable) amounts[name] = amount.toString();
   if (!amounts.empty()) written["allocatable"] = std::move(amounts);
   return written;
+}
+
+json::object readyStatus(const api::Reservation& reservation, WallTime now) {
+  api::ReservationCondition ready = conditionOf(kReady, "True", "Available", now);
+  return {{"phase", "Available"},
+          {"conditions", listOf(conditionsWith(reservation, std::move(ready)))}};
 }
 
 std::optional<json::object> unscheduledStatus(const api::Reservation& reservation,

@@ -75,8 +75,11 @@ std::optional<json::object> usedStatus(const Cluster& cluster, const Reservation
   const bool same = status.currentOwners == reservation.status.currentOwners &&
                     status.allocated == reservation.status.allocated;
   const bool consumed = entry.allocateOnce && !status.currentOwners.empty();
-  if (same && !consumed) return std::nullopt;
-  json::object written = consumed ? consumedStatus(reservation, now) : json::object();
+  const bool ready = reservation.status.phase == "Waiting" && !entry.exhausted();
+  if (same && !consumed && !ready) return std::nullopt;
+  json::object written = consumed ? consumedStatus(reservation, now)
+                         : ready  ? readyStatus(reservation, now)
+                                  : json::object();
   json::value encoded = api::encode(status);
   const auto* owners = find(encoded, "currentOwners");
   written["currentOwners"] = owners ? *owners : json::value(json::array());
@@ -178,7 +181,7 @@ Task<Result<>> ReservationController::sync(std::string uid) {
   ReservationKind::Change change =
       [this, uid](const api::Reservation& reservation) -> Result<std::optional<json::object>> {
     const ReservationPtr now = book_.find(uid);
-    if (!now || !isReservationAvailable(reservation)) return std::optional<json::object>();
+    if (!now || !isReservationActive(reservation)) return std::optional<json::object>();
     return usedStatus(cluster_, *now, reservation, executor_.wallNow());
   };
   auto changing = book_.kind().changeStatus(entry->name(), uid, std::move(change));

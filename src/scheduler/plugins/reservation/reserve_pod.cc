@@ -48,8 +48,9 @@ void overlay(api::StringMap& onto, const api::StringMap& from) {
 
 }  // namespace
 
-bool isReservationAvailable(const api::Reservation& reservation) {
-  return reservation.status.phase == "Available" && !reservation.status.nodeName.empty();
+bool isReservationActive(const api::Reservation& reservation) {
+  const auto& phase = reservation.status.phase;
+  return (phase == "Available" || phase == "Waiting") && !reservation.status.nodeName.empty();
 }
 
 bool isReservationTerminal(const api::Reservation& reservation) {
@@ -98,7 +99,7 @@ Result<std::shared_ptr<const api::Pod>> makeReservePod(const api::Reservation& r
   // Claims have a say in where it goes. Those that are made for each pod are not there yet.
   erase_if(pod->spec.volumes,
            [](const api::Volume& volume) { return !volume.ephemeral.is_null(); });
-  if (isReservationAvailable(reservation)) askForRecorded(*pod, reservation.status.allocatable);
+  if (isReservationActive(reservation)) askForRecorded(*pod, reservation.status.allocatable);
   return std::shared_ptr<const api::Pod>(std::move(pod));
 }
 

@@ -46,8 +46,8 @@ bool holdsTheSame(const api::StringMap& now, const api::StringMap& wanted) {
 
 // What is held for owners from now on.
 Result<api::ResourceList> allocatableOf(const api::Reservation& reservation, const api::Pod& unit) {
-  api::ResourceList amounts = isReservationAvailable(reservation) ? reservation.status.allocatable
-                                                                  : model::podRequests(unit);
+  api::ResourceList amounts =
+      isReservationActive(reservation) ? reservation.status.allocatable : model::podRequests(unit);
   const std::string* text =
       api::findIn(unit.metadata.annotations, model::kAnnotationReservationResizeAllocatable);
   if (!text) return amounts;
@@ -112,7 +112,7 @@ Task<Result<PodLocation>> ReservationKind::find(PodPtr unit) {
     answer.kind = PodLocation::Kind::Gone;
     co_return answer;
   }
-  if (!isReservationAvailable(**found)) co_return answer;
+  if (!isReservationActive(**found)) co_return answer;
   answer.kind = PodLocation::Kind::Bound;
   answer.node = (*found)->status.nodeName;
   if (auto current = makeReservePod(**found)) answer.current = *std::move(current);
@@ -207,17 +207,18 @@ Task<Result<>> ReservationKind::changeStatus(std::string name, std::string uid, 
 // just the version that has them: a crash in between leaves a Reservation that waits, and whoever places it
 // next, on whichever node, first takes away what it does not hold there. Two leaders, one after the other,
 // cannot mix what they have chosen.
-Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringMap annotations) {
+Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringMap annotations,
+                                     bool waiting) {
   auto pod = std::make_shared<api::Pod>(*unit->pod);
   for (const auto& [key, value] : annotations)
     pod->metadata.annotations.insert_or_assign(key, value);
   Preparation preparation = [annotations](const api::Reservation& reservation) {
     return differences(reservation.metadata.annotations, annotations);
   };
-  Change change = [this, pod, node, annotations](
+  Change change = [this, pod, node, annotations, waiting](
                       const api::Reservation& reservation) -> Result<std::optional<json::object>> {
     if (isReservationTerminal(reservation)) return fail(ErrorCode::Conflict, kNotActive);
-    if (isReservationAvailable(reservation)) {
+    if (isReservationActive(reservation)) {
       if (reservation.status.nodeName != node)
         return fail(ErrorCode::Conflict,
                     "reservation is on node " + reservation.status.nodeName + " already");
@@ -228,7 +229,7 @@ Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringM
     auto allocatable = allocatableOf(reservation, *pod);
     if (!allocatable) return fail(std::move(allocatable.error()));
     return std::optional<json::object>(
-        availableStatus(reservation, node, *std::move(allocatable), executor_.wallNow()));
+        placedStatus(reservation, node, *std::move(allocatable), waiting, executor_.wallNow()));
   };
   auto changing = changeStatus(reservationNameOf(*unit->pod), unit->uid(), std::move(change),
                                std::move(preparation));
@@ -239,7 +240,7 @@ Task<Result<>> ReservationKind::bind(PodPtr unit, std::string node, api::StringM
 Task<void> ReservationKind::report(PodPtr unit, FailureReport failure) {
   Change change = [this, message = failure.message](
                       const api::Reservation& reservation) -> Result<std::optional<json::object>> {
-    if (isReservationTerminal(reservation) || isReservationAvailable(reservation))
+    if (isReservationTerminal(reservation) || isReservationActive(reservation))
       return std::optional<json::object>();
     return unscheduledStatus(reservation, message, executor_.wallNow());
   };

@@ -545,6 +545,24 @@ TEST(ReservationScheduling, one_that_requires_pods_to_be_taken_over_waits_and_sa
   EXPECT_EQ(f.status("other").phase, "Available");
 }
 
+TEST(ReservationScheduling, one_that_pods_it_took_over_hold_all_of_waits_for_them) {
+  Whole f;
+  f.node(aNode("n"));
+  f.create(webPod("running", "3"));
+  f.run();
+  auto r = forWeb("r", "3").policy("Restricted");
+  r.object().spec.preAllocation = true;
+  f.reserve(r);
+  EXPECT_EQ(f.status("r").phase, "Waiting");
+  EXPECT_EQ(f.condition("r", "Scheduled"), "True Scheduled");
+  EXPECT_EQ(f.condition("r", "Ready"), "False Waiting");
+  f.remove("running");
+  f.run();
+  EXPECT_EQ(f.status("r").phase, "Available");
+  EXPECT_EQ(f.condition("r", "Ready"), "True Available");
+  f.expectSound();
+}
+
 TEST(ReservationScheduling, of_another_scheduler_are_counted_and_not_placed) {
   Whole f;
   f.node(aNode("n"));

@@ -18,6 +18,7 @@
 #include "net/serving.h"
 #include "net/tls.h"
 #include "scheduler/app/feature_gates.h"
+#include "scheduler/auditor/auditor.h"
 #include "scheduler/core/informers.h"
 #include "scheduler/services/explanation_writer.h"
 #include "scheduler/services/http_service.h"
@@ -29,11 +30,12 @@ namespace {
 class App final : public RunningScheduler {
  public:
   App(kube::Component& component, std::unique_ptr<Metrics> metrics,
-      std::unique_ptr<Scheduler> scheduler, net::MetricsPage page,
+      std::unique_ptr<Auditor> auditor, std::unique_ptr<Scheduler> scheduler, net::MetricsPage page,
       std::vector<std::pair<std::string, std::string>> flags, bool openDebugFlags,
       SyncBarrierOptions barrier)
       : component_(component),
         metrics_(std::move(metrics)),
+        auditor_(std::move(auditor)),
         scheduler_(std::move(scheduler)),
         events_(component.api(), component.executor(),
                 scheduler_->configuration().profiles.front().schedulerName,
@@ -52,6 +54,11 @@ class App final : public RunningScheduler {
              .stopping = [this] { return stopping_; },
              .clientMetrics =
                  [this] { return component_.metrics()->text(component_.executor().steadyNow()); },
+             .auditMetrics = [this] { return auditor_ ? auditor_->metrics() : ""; },
+             .resetAudit =
+                 [this] {
+                   if (auditor_) auditor_->resetMetrics();
+                 },
              .page = std::move(page),
              .flags = std::move(flags),
              .openDebugFlags = openDebugFlags}) {}
@@ -168,6 +175,7 @@ class App final : public RunningScheduler {
 
   kube::Component& component_;
   std::unique_ptr<Metrics> metrics_;
+  std::unique_ptr<Auditor> auditor_;  // nullptr: nobody asked for it
   std::unique_ptr<Scheduler> scheduler_;
   kube::EventRecorder events_;
   Informers informers_;
@@ -194,6 +202,9 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
                         featuresOf(flags.gates),
                         {flags.disabledMetrics.begin(), flags.disabledMetrics.end()}};
   auto metrics = std::make_unique<Metrics>();
+  auto auditor =
+      flags.audit.enabled ? std::make_unique<Auditor>(component.executor(), flags.audit) : nullptr;
+  options.audit = auditor.get();
   log::info("random seed {}", options.seed);
   if (!options.configuration.extenders.empty()) options.http = &component.http();
   auto scheduler = Scheduler::create(std::move(options), registry, component.executor(),
@@ -202,9 +213,9 @@ Result<std::unique_ptr<RunningScheduler>> startScheduler(kube::Component& compon
   (*scheduler)->debug() = flags.debug;
   SyncBarrierOptions barrier = flags.barrier;
   barrier.enabled = flags.gates.enabled("SyncBarrier");
-  auto app =
-      std::make_unique<App>(component, std::move(metrics), *std::move(scheduler), std::move(page),
-                            flags.shown, flags.openDebugFlags, std::move(barrier));
+  auto app = std::make_unique<App>(component, std::move(metrics), std::move(auditor),
+                                   *std::move(scheduler), std::move(page), flags.shown,
+                                   flags.openDebugFlags, std::move(barrier));
   if (auto serving = app->serve(flags); !serving) return fail(std::move(serving.error()));
   app->start();
   return app;

@@ -26,12 +26,6 @@ constexpr koord::flags::UnusedFlag kUnused[] = {
     {"allow-metric-labels", "string", ""},
     {"allow-metric-labels-manifest", "string", ""},
     {"scheduling-drop-unhandled-timeout", "duration", "5s"},
-    {"enable-workload-auditor", "bool", "false"},
-    {"workload-auditor-metric-labels", "string", ""},
-    {"workload-auditor-victim-reschedule-duration", "duration", "10s"},
-    {"workload-auditor-victim-deletion-duration", "duration", "30s"},
-    {"workload-auditor-victim-deleting-retries", "int", "3"},
-    {"workload-auditor-scheduling-event-interval", "duration", "5m0s"},
     {"async-log", "bool", "false"},
     {"async-log-queue-length", "int", "10000"},
     {"debug-diagnosis-worker-count", "int", "10"},
@@ -79,6 +73,29 @@ void addDebugging(flags::FlagSet& set, Flags& flags) {
       .within(0, 1'000'000);
 }
 
+void addAuditor(flags::FlagSet& set, AuditOptions& audit) {
+  set.group("Workload auditor");
+  set.boolean("enable-workload-auditor", audit.enabled,
+              "Follow every pod and gang until it is placed, with metrics and alerts in the log");
+  set.text(
+         "workload-auditor-metric-labels", audit.labelsText,
+         "Labels of its metrics besides priority, as metricLabel=podLabelKey, separated by commas")
+      .check([&audit]() -> Result<> {
+        auto labels = parseAuditLabels(audit.labelsText);
+        if (!labels) return fail(std::move(labels.error()));
+        audit.labels = *std::move(labels);
+        return {};
+      });
+  set.duration("workload-auditor-victim-reschedule-duration", audit.victimReschedule,
+               "An alert when the next try after the end of the last victim takes longer");
+  set.duration("workload-auditor-victim-deletion-duration", audit.victimDeletion,
+               "An alert when the victims of a preemption take longer to go");
+  set.integer("workload-auditor-victim-deleting-retries", audit.victimDeletingRetries,
+              "An alert when more attempts than this find victims still leaving");
+  set.duration("workload-auditor-scheduling-event-interval", audit.eventInterval,
+               "An alert when nothing happens to a workload that may be tried for longer");
+}
+
 }  // namespace
 
 void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& component) {
@@ -123,6 +140,7 @@ void addFlags(kube::CommandLine& line, Flags& flags, kube::ComponentOptions& com
   kube::addAccessFlags(set, flags.secure);
   kube::addElectionFlags(set, flags.election, "Schedule");
   addDebugging(set, flags);
+  addAuditor(set, flags.audit);
   for (const auto& unused : kUnused) set.unused(unused.name, unused.type, unused.byDefault);
 }
 

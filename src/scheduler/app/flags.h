@@ -12,6 +12,7 @@
 #include "net/serving.h"
 #include "scheduler/app/feature_gates.h"
 #include "scheduler/app/sync_barrier.h"
+#include "scheduler/auditor/audit_options.h"
 #include "scheduler/core/scheduler.h"
 
 namespace koord::scheduler {
@@ -36,6 +37,7 @@ struct Flags {
   std::vector<std::string> controllerPlugins{"*"};
   AttemptMonitor::Options monitor;
   bool networkTopologyManager = false;
+  AuditOptions audit;
   SyncBarrierOptions barrier;  // enabled by its gate
   kube::ElectionConfig election = defaultElection();
   bool showPlugins = false;

@@ -8,6 +8,13 @@
 
 namespace koord::scheduler {
 
+// The members of a group on their way from one cycle to being bound.
+struct GroupBinding {
+  std::size_t left = 0;
+  std::size_t bound = 0;
+  std::size_t failed = 0;
+};
+
 struct Attempt {
   QueuedPod pod;
   ProfileRuntime* profile = nullptr;
@@ -26,6 +33,9 @@ struct Attempt {
   std::string group;
   bool rootCause = true;
   std::size_t waiting = 0;
+  bool permitted = true;  // false: Permit would not have it where it was placed last
+  std::shared_ptr<GroupBinding> together;     // once it is let go with its group
+  std::string_view phase;                     // of its binding cycle
   std::shared_ptr<const api::Pod> elsewhere;  // the unit as somebody else has bound it
 };
 

@@ -27,6 +27,7 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
     co_await announcing;
   }
   if (shared_.waiting.find(uid)) {
+    attempt.phase = "WaitOnPermit";
     auto waiting = waitForPermit(uid);
     const Status allowed = co_await waiting;
     if (!allowed.ok()) co_return handleBindingError(attempt, allowed);
@@ -36,12 +37,14 @@ Task<void> Scheduler::bindingCycle(std::unique_ptr<Attempt> owned) {
   if (again.skipped())
     co_return abandonBinding(attempt, "it is gone, or another scheduler's by now");
   if (!again.ok()) co_return handleBindingError(attempt, again);
+  attempt.phase = "PreBind";
   const SteadyTime preBindSince = executor_.steadyNow();
   auto preparing = preBind(attempt);
   Status status = co_await preparing;
   observeExtensionPoint(attempt, "PreBind", status.code, preBindSince);
   if (status.ok()) {
     ++binding_;
+    attempt.phase = "Bind";
     const SteadyTime bindSince = executor_.steadyNow();
     auto binding = bind(attempt);
     status = co_await binding;
@@ -76,15 +79,27 @@ Task<Status> Scheduler::waitForPermit(std::string uid) {
 
 void Scheduler::handleBindingError(Attempt& attempt, const Status& status) {
   underWay_.erase(attempt.pod.uid());
-  if (Placement::unreserveAndForget(shared_, attempt))
-    return handlePlacementFailure(attempt, status);
+  const bool unbound = Placement::unreserveAndForget(shared_, attempt);
+  bindingEnded(attempt, !unbound);
+  if (unbound) return handlePlacementFailure(attempt, status);
   queue_->done(attempt.pod.uid());
+  if (shared_.audit) shared_.audit->scheduled(*attempt.pod.info, attempt.nodeName);
+}
+
+void Scheduler::bindingEnded(const Attempt& attempt, bool bound) {
+  if (!observer_ || !attempt.together) return;
+  GroupBinding& together = *attempt.together;
+  ++(bound ? together.bound : together.failed);
+  if (!bound && !attempt.phase.empty()) observer_->memberNotBound(attempt.phase);
+  if (--together.left == 0) observer_->groupBound(together.bound, together.failed);
 }
 
 void Scheduler::abandonBinding(Attempt& attempt, std::string_view why) {
   underWay_.erase(attempt.pod.uid());
+  bindingEnded(attempt, false);
   log::info("pod {} is not bound to {}: {}", attempt.pod.info->key(), attempt.nodeName, why);
   (void)Placement::unreserveAndForget(shared_, attempt);
+  if (shared_.audit) shared_.audit->podGone(*attempt.pod.info);
   notifyAssumedPodGone(*attempt.pod.info, attempt.nodeName);
   // Still pending to us, so our watch is behind: what it will show can be counted already.
   if (attempt.elsewhere && pending_.contains(attempt.pod.uid()))
@@ -210,6 +225,7 @@ Task<Scheduler::BindOutcome> Scheduler::confirmBinding(Attempt& attempt) {
 
 void Scheduler::handleBindingSuccess(Attempt& attempt) {
   const PodPtr& pod = attempt.pod.info;
+  bindingEnded(attempt, true);
   const Duration took = executor_.steadyNow() - attempt.started;
   if (observer_) {
     observer_->attempt("scheduled", attempt.profile->profile().schedulerName, took);
@@ -235,6 +251,7 @@ void Scheduler::handleBindingSuccess(Attempt& attempt) {
       plugin.point->postBind(attempt.state, pod, attempt.nodeName);
     return Status{};
   });
+  if (shared_.audit) shared_.audit->scheduled(*pod, attempt.nodeName);
 }
 
 }  // namespace koord::scheduler

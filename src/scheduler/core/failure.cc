@@ -72,6 +72,7 @@ void Scheduler::handleSchedulingFailure(Attempt& attempt, const Status& status,
     log::error("scheduling pod {} failed: {}", tried->key(), message);
   }
 
+  if (shared_.audit) shared_.audit->failed(*tried, message);
   const auto current = pending_.find(attempt.pod.uid());
   if (current == pending_.end()) {
     queue_->done(attempt.pod.uid());  // deleted or assigned meanwhile

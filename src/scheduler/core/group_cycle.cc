@@ -86,8 +86,10 @@ Task<Status> Scheduler::tryDomain(const std::string& group, std::vector<Member>&
     const bool planned = domain && !domain->places.empty();
     if (planned && domain->places[tried] != kNoNode) own.insert(domain->places[tried]);
     const SearchScope scope{planned ? &own : domain ? &domain->nodes : nullptr, {}};
+    const SteadyTime since = executor_.steadyNow();
     auto trying = tryMember(member, scope, placement);
     co_await trying;
+    member.took += executor_.steadyNow() - since;
     ++tried;
     if (member.outcome == Member::Outcome::Placed) {
       placed.push_back(member.attempt->pod.info);
@@ -151,11 +153,13 @@ Task<Status> Scheduler::tryGroup(const std::string& group, std::vector<Member>& 
 }
 
 Task<void> Scheduler::finishMember(Member& member, const Status& verdict,
-                                   PostFilterMode postFilters) {
+                                   PostFilterMode postFilters,
+                                   std::shared_ptr<GroupBinding> together) {
   Attempt& attempt = *member.attempt;
   GroupPlugin& plugin = *attempt.profile->profile().groups;
   const bool placed = member.outcome == Member::Outcome::Placed;
   if (placed && keepsPlaces(verdict)) {
+    attempt.together = together;
     bindings_.spawn(bindingCycle(std::move(member.attempt)));
   } else if (!stillNeedsNode(attempt)) {
     queue_->done(attempt.pod.uid());
@@ -169,6 +173,24 @@ Task<void> Scheduler::finishMember(Member& member, const Status& verdict,
     auto concluding = handleSearchFailure(attempt, std::move(member.result), postFilters);
     co_await concluding;
   }
+}
+
+// For metrics: what upstream counts of jobs that it schedules as a batch.
+void Scheduler::observeMembers(const std::vector<Member>& members, const Status& verdict) {
+  if (!observer_) return;
+  std::map<NodeId, Duration> byNode;
+  std::size_t placed = 0;
+  bool permitted = true;
+  for (const Member& member : members) {
+    if (member.outcome == Member::Outcome::Untried) continue;
+    observer_->memberTried(member.took);
+    permitted &= member.attempt->permitted;
+    if (member.outcome != Member::Outcome::Placed) continue;
+    ++placed;
+    byNode[member.attempt->node] += member.took;
+  }
+  for (const auto& [node, took] : byNode) observer_->nodeTried(took);
+  if (!keepsPlaces(verdict) && placed > 0) observer_->groupTakenBack(permitted, placed);
 }
 
 // For what is told of attempts that failed.
@@ -185,12 +207,16 @@ void Scheduler::noteGroup(const std::string& group, std::vector<Member>& members
 
 Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members) {
   const SteadyTime since = executor_.steadyNow();
+  const std::string name = members.front().attempt->profile->profile().groups->nameOf(group);
+  if (shared_.audit) shared_.audit->groupAttempted(name);
   auto trying = tryGroup(group, members);
   Status verdict = co_await trying;
   verdict.plugin = members.front().attempt->profile->profile().groupsName;
+  if (shared_.audit && verdict.ok()) shared_.audit->groupScheduled(name);
   if (observer_)
     observer_->groupCycle(verdict.ok() ? kSucceeded : kNotPlaced, members.size(),
                           executor_.steadyNow() - since);
+  observeMembers(members, verdict);
   log::v(3, "group {} of {} pods: {}", group, members.size(),
          verdict.ok() ? "placed" : verdict.message());
   // The one that the others are refused for comes first: preemption may promise nodes to all.
@@ -201,15 +227,19 @@ Task<void> Scheduler::placeGroup(std::string group, std::vector<Member> members)
   }
   noteGroup(group, members, cause);
   if (cause) {
-    auto ending = finishMember(*cause, verdict, PostFilterMode::Run);
+    auto ending = finishMember(*cause, verdict, PostFilterMode::Run, nullptr);
     co_await ending;
   }
+  const auto together = std::make_shared<GroupBinding>();
+  together->left = static_cast<std::size_t>(
+      std::ranges::count(members, Member::Outcome::Placed, &Member::outcome));
   const PostFilterMode postFilters = verdict.ok() ? PostFilterMode::Run : PostFilterMode::Skip;
   for (Member& member : members) {
     if (&member == cause) continue;
-    auto ending = finishMember(member, verdict, postFilters);
+    auto ending = finishMember(member, verdict, postFilters, together);
     co_await ending;
   }
+  if (shared_.audit && !keepsPlaces(verdict)) shared_.audit->groupFailed(name);
   endCycle();
 }
 

@@ -18,6 +18,7 @@ struct Scheduler::Member {
   std::unique_ptr<Attempt> attempt;
   SearchResult result;
   Outcome outcome = Outcome::Untried;
+  Duration took{};  // in all domains together
 };
 
 }  // namespace koord::scheduler

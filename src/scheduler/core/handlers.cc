@@ -185,6 +185,7 @@ void Scheduler::pendingAdded(const PodPtr& pod) {
   otherGone(other);
   shared_.known.tell(other, pod);
   if (shared_.cluster.findPod(pod->uid())) return;  // being bound
+  if (shared_.audit) shared_.audit->podSeen(*pod);
   queue_->add(pod);
 }
 
@@ -204,6 +205,7 @@ void Scheduler::pendingUpdated(const PodPtr& before, const PodPtr& after) {
       waiting->reject("", "pod is being deleted");
     return;
   }
+  if (shared_.audit) shared_.audit->podSeen(*after);
   queue_->update(old, after);
   const std::string_view was = old->pod->status.nominatedNodeName;
   // Also when the nomination was given up before: whoever it kept away hears of it now.
@@ -222,6 +224,8 @@ void Scheduler::pendingGone(const PodPtr& pod, bool deleted) {
   if (uid != pendingUids_.end() && uid->second == gone->uid()) pendingUids_.erase(uid);
   const bool nominated = !shared_.nominator.nodeOf(gone->uid()).empty();
   queue_->remove(gone);
+  // What our own binding has come to, that tells itself.
+  if (shared_.audit && (deleted || !underWay_.contains(gone->uid()))) shared_.audit->podGone(*gone);
   if (!deleted) return;
   if (const auto* counted = shared_.cluster.findPod(gone->uid()); counted && counted->assumed) {
     if (const auto waiting = shared_.waiting.find(gone->uid()))
@@ -270,6 +274,7 @@ void Scheduler::assignedGone(const PodObject& pod) {
                           ? placedOn(*counted->info, shared_.cluster.node(counted->node).name)
                           : makePodInfo(shared_.cluster, pod, counted->info->kind);
   shared_.cluster.removePod(pod->metadata.uid);
+  if (shared_.audit) shared_.audit->podLeft(pod->metadata.uid);
   notifyPodEvent(EventResource::AssignedPod, action::kDelete, last, nullptr);
 }
 

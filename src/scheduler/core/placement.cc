@@ -11,6 +11,7 @@ namespace koord::scheduler {
 Status Placement::assumeAndReserve(Attempt& attempt, NodeId node) {
   const PodPtr& pod = attempt.pod.info;
   attempt.node = node;
+  attempt.permitted = true;
   attempt.nodeName = shared_.cluster.node(node).name;
   if (const auto assumed = shared_.cluster.assume(pod, node); !assumed)
     return Status::of(assumed.error());
@@ -18,6 +19,7 @@ Status Placement::assumeAndReserve(Attempt& attempt, NodeId node) {
   Status status = attempt.timer.point("Reserve", [&] { return reserve(attempt); });
   if (status.ok()) {
     status = attempt.timer.point("Permit", [&] { return permit(shared_, attempt); });
+    attempt.permitted = status.ok();
   }
   if (status.ok()) {
     reserved_.push_back(&attempt);
@@ -40,6 +42,7 @@ void Placement::release(Attempt& attempt) {
 bool Placement::unreserveAndForget(Shared& shared, Attempt& attempt) {
   unreserve(attempt);
   const auto forgotten = shared.cluster.forget(attempt.pod.uid());
+  if (forgotten && shared.audit) shared.audit->podLeft(attempt.pod.uid());
   if (!forgotten) log::warn("{}", forgotten.error().message);
   return forgotten.has_value();
 }

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "kube/events.h"
 #include "scheduler/extender/extenders.h"
+#include "scheduler/framework/audit.h"
 #include "scheduler/framework/build_profile.h"
 #include "scheduler/framework/node_search.h"
 #include "scheduler/framework/pod_units.h"
@@ -28,6 +29,7 @@ struct Shared {
   PodUnits podUnits;
   UnitFeed* units = nullptr;
   Observer* observer = nullptr;
+  WorkloadAudit* audit = nullptr;
   std::unique_ptr<Extenders> extenders;  // nullptr when there are none
   std::function<void(const std::vector<PodPtr>&)> activate;
   std::function<void(const ClusterEvent&)> notify;

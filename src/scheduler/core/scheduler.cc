@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "scheduler/core/preemption_note.h"
+
 namespace koord::scheduler {
 
 namespace {
@@ -28,6 +30,7 @@ Scheduler::Scheduler(SchedulerOptions options, Executor& executor, kube::Api* ap
 
 Scheduler::~Scheduler() {
   *alive_ = false;
+  if (shared_.audit) shared_.audit->groupOf = nullptr;
 }
 
 Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
@@ -43,6 +46,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::create(SchedulerOptions options,
   self.shared_.pending = [&self](const api::ObjectKey& key) { return self.pending(key); };
   self.shared_.observer = observer;
   self.shared_.gates = self.options_.gates;
+  self.startAudit();
   self.shared_.podUnits.transforms = self.podTransforms();
   self.units_ = self.makeUnits();
   self.shared_.units = self.units_.get();
@@ -147,6 +151,7 @@ std::unique_ptr<Attempt> Scheduler::beginAttempt(QueuedPod pod) {
     attempt->sample = attempts_++ % kSampleEvery == 0;
     monitor_.begin(attempt->watch, attempt->pod.info, found->first);
     attempt->timer = AttemptTimer(observer_, executor_, found->first, attempt->sample);
+    if (shared_.audit) shared_.audit->attempted(*attempt->pod.info);
     return attempt;
   }
   queue_->done(pod.uid());
@@ -220,6 +225,7 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
   const auto& plugins = attempt.profile->profile().postFilter;
   if (plugins.empty()) nomination = {true, ""};
   std::vector<std::string> reasons;
+  PreemptionNote preemption;
   const SteadyTime since = executor_.steadyNow();
   Code code = Code::Unschedulable;
   for (const auto& plugin : plugins) {
@@ -232,12 +238,14 @@ Task<Nomination> Scheduler::runPostFilter(Attempt& attempt, SearchResult& result
     std::ranges::copy(answer.status.reasons, std::back_inserter(reasons));
     if (answer.nomination.override) nomination = answer.nomination;
     if (observer_ && answer.victims) observer_->preemption(*answer.victims);
+    note(preemption, *attempt.pod.info, answer);
     code = answer.status.code;
     if (!answer.status.rejected() || answer.status.code == Code::UnschedulableAndUnresolvable)
       break;
   }
   if (!plugins.empty()) observeExtensionPoint(attempt, "PostFilter", code, since);
   result.diagnosis.postFilterMessage = fmt::format("{}", fmt::join(reasons, ", "));
+  tell(preemption, *attempt.pod.info);
   co_return nomination;
 }
 

@@ -22,6 +22,7 @@
 #include "scheduler/core/decision_log.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/self_check.h"
+#include "scheduler/framework/audit.h"
 #include "scheduler/framework/known_pods.h"
 #include "scheduler/framework/observer.h"
 #include "scheduler/framework/transforms.h"
@@ -39,6 +40,7 @@ struct SchedulerOptions {
   // Feature gates, and flags of plugins, that are on.
   std::set<std::string, std::less<>> gates{"DynamicSchedulerCheck"};
   AttemptMonitor::Options monitor;
+  WorkloadAudit* audit = nullptr;  // who follows every workload; must outlive
 };
 
 class Scheduler {
@@ -130,6 +132,13 @@ class Scheduler {
                                  PostFilterMode postFilters = PostFilterMode::Run);
   Task<Nomination> runPostFilter(Attempt& attempt, SearchResult& result);
 
+  // auditing.cc
+  void startAudit();
+  // What a PostFilter plugin said, of which the most telling is told.
+  struct PreemptionNote;
+  void note(PreemptionNote& note, const PodInfo& pod, const PostFilterResult& answer) const;
+  void tell(const PreemptionNote& note, const PodInfo& pod) const;
+
   // controllers.cc
   void startControllers();
 
@@ -158,7 +167,10 @@ class Scheduler {
   static Status refusePlan(const std::string& group, std::vector<Member>& members,
                            std::span<const PodPtr> pods, GroupPlan plan);
   Task<void> tryMember(Member& member, const SearchScope& scope, Placement& placement);
-  Task<void> finishMember(Member& member, const Status& verdict, PostFilterMode postFilters);
+  // together: of those that are let go to be bound.
+  Task<void> finishMember(Member& member, const Status& verdict, PostFilterMode postFilters,
+                          std::shared_ptr<GroupBinding> together);
+  void observeMembers(const std::vector<Member>& members, const Status& verdict);
 
   // binding.cc
   Task<void> bindingCycle(std::unique_ptr<Attempt> attempt);
@@ -167,6 +179,8 @@ class Scheduler {
   Status recheckBeforeBind(const Attempt& attempt) const;
   // Finds out whose PreBind will run.
   Status runPreBindPreFlight(Attempt& attempt);
+  // For metrics, of a pod that was placed with its group.
+  void bindingEnded(const Attempt& attempt, bool bound);
   Task<Status> waitForPermit(std::string uid);
   Task<Status> preBind(Attempt& attempt);
   // For binders that do not write annotations themselves.

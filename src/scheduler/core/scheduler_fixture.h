@@ -34,7 +34,8 @@ struct SchedulerFixture {
   std::vector<std::string> deletions;                           // names, in order
   std::function<Result<std::string>(const std::string& pod)> beforeBind;
   bool losesReplies = false;
-  Observer* observer = nullptr;  // for the next create()
+  Observer* observer = nullptr;    // for the next create()
+  WorkloadAudit* audit = nullptr;  // likewise
   std::vector<std::string> controllerPlugins{"*"};
   std::optional<std::set<std::string, std::less<>>> gates;  // absent = the defaults
   Registry registry = makeRegistry();
@@ -51,6 +52,7 @@ struct SchedulerFixture {
     options.http = &network;
     options.controllerPlugins = controllerPlugins;
     if (gates) options.gates = *gates;
+    options.audit = audit;
     auto made = Scheduler::create(options, registry, loop, &api, observer);
     ASSERT_TRUE(made) << made.error().message;
     scheduler = *std::move(made);

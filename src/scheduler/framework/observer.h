@@ -38,6 +38,15 @@ class Observer {
                     Duration /*took*/) {}
   // A group of so many pods was tried: what came of it.
   virtual void groupCycle(std::string_view /*reason*/, std::size_t /*pods*/, Duration /*took*/) {}
+  // ... of which this one member took so long, or all that went to one node.
+  virtual void memberTried(Duration /*took*/) {}
+  virtual void nodeTried(Duration /*took*/) {}
+  // So many members had a place that was taken back, because others had none, or were not permitted.
+  virtual void groupTakenBack(bool /*permitted*/, std::size_t /*pods*/) {}
+  // A member of a group was not bound: WaitOnPermit, PreBind or Bind failed.
+  virtual void memberNotBound(std::string_view /*phase*/) {}
+  // All members that were placed together have been bound, or not.
+  virtual void groupBound(std::size_t /*bound*/, std::size_t /*failed*/) {}
   // Room was to be made for a whole group: in a word what came of it.
   virtual void jobPreempted(const std::string& /*job*/, std::string_view /*result*/,
                             Duration /*took*/) {}

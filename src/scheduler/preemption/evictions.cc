@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "kube/client.h"
 #include "kube/events.h"
+#include "scheduler/framework/audit.h"
 #include "scheduler/framework/observer.h"
 
 namespace koord::scheduler {
@@ -30,6 +31,7 @@ Evictions& evictionsOf(Handle& handle) {
 
 void Evictions::start(const PodPtr& preemptor, const std::string& node, std::vector<PodPtr> victims,
                       By by) {
+  if (WorkloadAudit* audit = auditOf(handle_.shared())) audit->victims(*preemptor, victims);
   std::erase_if(victims, [&](const PodPtr& victim) {
     const auto* counted = handle_.cluster().findPod(victim->uid());
     return !counted || counted->info->pod->metadata.deletionTimestamp;

@@ -48,11 +48,16 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
                       [this] { return state_.stopping() ? "process is shutting down" : ""; });
   standard.readyz.add("sched-handler-sync",
                       [this] { return state_.synced() ? "" : "waiting for handlers to sync"; });
-  standard.metrics = [this] { return metrics_.text(scheduler_) + state_.clientMetrics(); };
+  standard.metrics = [this] {
+    return metrics_.text(scheduler_) + state_.auditMetrics() + state_.clientMetrics();
+  };
   standard.build = state_.page.build;
   standard.features = state_.page.features;
   standard.disabledMetrics = state_.page.disabled;
-  standard.resetMetrics = [this] { metrics_.reset(); };
+  standard.resetMetrics = [this] {
+    metrics_.reset();
+    state_.resetAudit();
+  };
   standard.configz = [this] {
     return json::object{
         {"componentconfig", configurationDocument(scheduler_.configuration(), Secrets::LeftOut)}};

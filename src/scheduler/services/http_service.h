@@ -22,7 +22,9 @@ struct ServiceState {
   std::function<std::string()> unhealthy;  // "" or what is wrong with the lease
   std::function<bool()> synced;
   std::function<bool()> stopping;
-  std::function<std::string()> clientMetrics;              // those of kube::Metrics
+  std::function<std::string()> clientMetrics;  // those of kube::Metrics
+  std::function<std::string()> auditMetrics = [] { return std::string(); };
+  std::function<void()> resetAudit = [] {};
   net::MetricsPage page;                                   // what goes with all metrics
   std::vector<std::pair<std::string, std::string>> flags;  // for /flagz
   bool openDebugFlags = true;  // can be set without TLS, by whoever reaches the port

@@ -116,6 +116,31 @@ struct Metrics::Impl {
   Family<Histogram>& gangCycles =
       histogramFamily(registry, "scheduler_gang_schedule_cycle_duration_seconds",
                       "How long it took to try a gang group, by what came of it and its size");
+  // What upstream counts where the gate EnableInlineBatchSchedule is on, here of every gang.
+  Family<Histogram>& batches =
+      histogramFamily(registry, "scheduler_inline_batch_schedule_duration_seconds",
+                      "[ALPHA] Time to try all members of a gang group at once, by result");
+  Histogram& batchNodes =
+      histogramFamily(registry, "scheduler_batch_algorithm_by_node_duration_seconds",
+                      "[ALPHA] Of that, time for the members that went to one node")
+          .Add({}, exponentialBuckets(0.001, 2, 15));
+  Histogram& batchPods =
+      histogramFamily(registry, "scheduler_batch_algorithm_by_pod_duration_seconds",
+                      "[ALPHA] Of that, time for one member")
+          .Add({}, exponentialBuckets(0.001, 2, 15));
+  Counter& partialJobs =
+      counterFamily(registry, "scheduler_batch_partial_bind_jobs_total",
+                    "[ALPHA] Gang groups of which some members were bound and others could not be")
+          .Add({});
+  Family<Counter>& partialPods =
+      counterFamily(registry, "scheduler_batch_partial_bind_pods_total",
+                    "[ALPHA] Members of these, by whether they were bound (success) or not");
+  Family<Counter>& batchBindFailures =
+      counterFamily(registry, "scheduler_batch_bind_failures_total",
+                    "[ALPHA] Members of gang groups that were not bound, by reason and phase");
+  Family<Counter>& batchTakenBack =
+      counterFamily(registry, "scheduler_batch_assumed_pods_cleanup_total",
+                    "[ALPHA] Members whose places were taken back with their group, by reason");
   Family<Histogram>& jobPreemptions =
       histogramFamily(registry, "scheduler_job_preemption_duration_seconds",
                       "Time to find out who would have to leave for a gang, by gang and result");
@@ -254,6 +279,36 @@ void Metrics::groupCycle(std::string_view reason, std::size_t pods, Duration too
            prometheus::Histogram::BucketBoundaries{0.1, 0.5, 1, 2, 3, 5, 7.5, 10, 12.5, 15, 20, 25,
                                                    30, 45, 60, 120})
       .Observe(inSeconds(took));
+  const bool placed = reason == "gang is already succeed";
+  impl_->batches.Add({{"result", placed ? "success" : "failure"}}, exponentialBuckets(0.001, 2, 15))
+      .Observe(inSeconds(took));
+}
+
+void Metrics::memberTried(Duration took) {
+  impl_->batchPods.Observe(inSeconds(took));
+}
+
+void Metrics::nodeTried(Duration took) {
+  impl_->batchNodes.Observe(inSeconds(took));
+}
+
+void Metrics::groupTakenBack(bool permitted, std::size_t pods) {
+  const char* reason = permitted ? "batch_schedule_failure" : "batch_permit_failure";
+  impl_->batchTakenBack.Add({{"reason", reason}}).Increment(static_cast<double>(pods));
+}
+
+void Metrics::memberNotBound(std::string_view phase) {
+  const char* reason = phase == "Bind"      ? "bind_error"
+                       : phase == "PreBind" ? "pre_bind_error"
+                                            : "permit_error";
+  impl_->batchBindFailures.Add({{"reason", reason}, {"phase", std::string(phase)}}).Increment();
+}
+
+void Metrics::groupBound(std::size_t bound, std::size_t failed) {
+  if (bound == 0 || failed == 0) return;
+  impl_->partialJobs.Increment();
+  impl_->partialPods.Add({{"status", "success"}}).Increment(static_cast<double>(bound));
+  impl_->partialPods.Add({{"status", "failure"}}).Increment(static_cast<double>(failed));
 }
 
 void Metrics::jobPreempted(const std::string& job, std::string_view result, Duration took) {

@@ -150,6 +150,7 @@ PostFilterResult JobPreemption::preempt(const PodPtr& pod, const Diagnosis& diag
 
 PostFilterResult JobPreemption::preemptForAll(const PodPtr& pod, const Diagnosis& /*diagnosis*/) {
   PostFilterResult result;
+  result.victims = 0;
   const std::vector<PodPtr> members = membersOf(pod);
   if (members.empty()) {
     result.status.code = Code::Unschedulable;

@@ -5,6 +5,7 @@
 
 #include "kube/client.h"
 #include "model/well_known.h"
+#include "scheduler/plugins/coscheduling/gang_audit.h"
 #include "scheduler/plugins/coscheduling/gang_check.h"
 #include "scheduler/plugins/coscheduling/network_controller.h"
 #include "scheduler/plugins/coscheduling/pod_group_controller.h"
@@ -50,6 +51,7 @@ Coscheduling::Coscheduling(Handle& handle, const CoschedulingArgs& args)
       placement_(handle, network_),
       preemption_(handle, cycles_, args.awareNetworkTopology ? &placement_ : nullptr) {
   (void)gangCheckOf(handle, gangs_);
+  auditGangs(handle, gangs_);
 }
 
 std::string Coscheduling::groupOf(const PodInfo& pod) const {

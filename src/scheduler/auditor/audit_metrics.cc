@@ -1,0 +1,90 @@
+#include "scheduler/auditor/audit_metrics.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+using net::exponentialBuckets;
+using net::inSeconds;
+using prometheus::Histogram;
+
+// 0, 1, 2, ...
+Histogram::BucketBoundaries countBuckets(int count) {
+  Histogram::BucketBoundaries bounds;
+  for (int i = 0; i < count; ++i) bounds.push_back(i);
+  return bounds;
+}
+
+}  // namespace
+
+AuditMetrics::AuditMetrics(const std::vector<AuditLabel>& labels)
+    : repeated_(counter("repeated_preemptions_total",
+                        "Preemptions for a workload that had preempted before")),
+      invalidations_(counter("preemption_invalidations_total",
+                             "Preemptions that a failure or another preemption made useless")),
+      reschedule_(histogram("victim_reschedule_duration_seconds",
+                            "From the end of the last victim to the next result of scheduling")),
+      retries_(histogram("preemption_victim_deleting_retries",
+                         "Attempts per preemption that found victims still leaving")),
+      toVictimsGone_(histogram("preemption_to_victim_deleted_seconds",
+                               "From the choice of victims until all of them are gone")),
+      interrupted_(histogram("preemption_cycle_interrupted_seconds",
+                             "From the choice of victims until something else came between: "
+                             "another preemption, a failure, success, the workload's end")),
+      events_(histogram("scheduling_events_before_outcome",
+                        "How often each kind of event happened to a workload until its outcome")),
+      intervals_(histogram("scheduling_event_interval_seconds",
+                           "Time between two events of a workload that may be tried")),
+      methods_(histogram("record_method_duration_seconds",
+                         "Time to record something, by what upstream calls the method")) {
+  names_.push_back("priority");
+  for (const AuditLabel& label : labels) names_.push_back(label.name);
+}
+
+prometheus::Family<prometheus::Histogram>& AuditMetrics::histogram(std::string_view name,
+                                                                   const std::string& help) {
+  return net::histogramFamily(registry_, "scheduler_workload_auditor_" + std::string(name),
+                              "[ALPHA] " + help);
+}
+
+prometheus::Family<prometheus::Counter>& AuditMetrics::counter(std::string_view name,
+                                                               const std::string& help) {
+  return net::counterFamily(registry_, "scheduler_workload_auditor_" + std::string(name),
+                            "[ALPHA] " + help);
+}
+
+prometheus::Labels AuditMetrics::labels(const Values& of) const {
+  prometheus::Labels labels;
+  for (std::size_t i = 0; i < names_.size(); ++i) labels.emplace(names_[i], of[i]);
+  return labels;
+}
+
+void AuditMetrics::rescheduled(const Values& of, Duration took) {
+  reschedule_.Add(labels(of), exponentialBuckets(0.1, 2, 15)).Observe(inSeconds(took));
+}
+
+void AuditMetrics::preemptionEnded(const Values& of, bool victimsGone, Duration took,
+                                   std::int64_t retries) {
+  auto& family = victimsGone ? toVictimsGone_ : interrupted_;
+  family.Add(labels(of), exponentialBuckets(0.1, 2, 15)).Observe(inSeconds(took));
+  retries_.Add(labels(of), countBuckets(20)).Observe(static_cast<double>(retries));
+}
+
+void AuditMetrics::outcome(const Values& of, std::string_view event, std::string_view outcome,
+                           double count) {
+  prometheus::Labels all = labels(of);
+  all.emplace("event_type", event);
+  all.emplace("outcome", outcome);
+  events_.Add(all, countBuckets(30)).Observe(count);
+}
+
+void AuditMetrics::interval(const Values& of, Duration took) {
+  intervals_.Add(labels(of), exponentialBuckets(0.1, 2, 20)).Observe(inSeconds(took));
+}
+
+void AuditMetrics::told(std::string_view method, Duration took) {
+  methods_.Add({{"method", std::string(method)}}, exponentialBuckets(1e-6, 4, 10))
+      .Observe(inSeconds(took));
+}
+
+}  // namespace koord::scheduler

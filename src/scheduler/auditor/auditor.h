@@ -1,0 +1,70 @@
+#pragma once
+
+// Auditor: follows every workload from the moment it waits for a node until it has one, and says what
+// went on longer, or happened more often, than it should: preemption that came to nothing, victims
+// that do not leave, pods that nobody tries (--enable-workload-auditor).
+//
+//   Auditor auditor(executor, options);
+//   schedulerOptions.audit = &auditor;
+//   auditor.metrics();     // scheduler_workload_auditor_...
+//
+// One record per pod that stands alone (namespace/name/uid) or gang group (its gangs' names). Alerts
+// are lines of the log that begin with "workloadauditor: ALERT:".
+
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+
+#include "scheduler/auditor/workload_record.h"
+#include "scheduler/framework/audit.h"
+
+namespace koord::scheduler {
+
+class Auditor final : public WorkloadAudit {
+ public:
+  // The clock must outlive it. alert: where alerts go instead of the log.
+  Auditor(const Clock& clock, AuditOptions options,
+          std::function<void(const std::string&)> alert = {});
+  Auditor(const Auditor&) = delete;
+  Auditor& operator=(const Auditor&) = delete;
+
+  void podSeen(const PodInfo& pod) override;
+  void podGone(const PodInfo& pod) override;
+  void attempted(const PodInfo& pod) override;
+  void failed(const PodInfo& pod, const std::string& why) override;
+  void scheduled(const PodInfo& pod, const std::string& node) override;
+  void preempted(const PodInfo& pod, PreemptionOutcome outcome, const std::string& why) override;
+  void victims(const PodInfo& preemptor, std::span<const PodPtr> victims) override;
+  void podLeft(const std::string& uid) override;
+  void groupSeen(const std::string& group, const GroupSeen& seen) override;
+  void groupCompleted(const std::string& group, const std::string& gang) override;
+  void groupAttempted(const std::string& group) override;
+  void groupFailed(const std::string& group) override;
+  void groupScheduled(const std::string& group) override;
+  void groupGone(const std::string& group) override;
+
+  std::string metrics() const { return metrics_->text(); }
+  // All counts begin anew.
+  void resetMetrics();
+  std::size_t workloads() const { return records_.size(); }
+
+ private:
+  class Timed;
+
+  // Of a pod itself, and of the workload that it is or belongs to.
+  static std::string podKey(const PodInfo& pod);
+  std::string keyOf(const PodInfo& pod) const;
+  bool alone(const PodInfo& pod) const { return !groupOf || groupOf(pod).empty(); }
+  WorkloadRecord* find(const std::string& key);
+  WorkloadRecord& recordOf(const std::string& key, std::int64_t minimum, const PodInfo& pod);
+  void drop(const std::string& key, std::string_view outcome);
+
+  const AuditOptions options_;
+  std::unique_ptr<AuditMetrics> metrics_;
+  AuditContext context_;
+  std::unordered_map<std::string, WorkloadRecord> records_;
+  std::unordered_map<std::string, std::set<std::string>> waitedFor_;  // keys, by a victim's uid
+};
+
+}  // namespace koord::scheduler

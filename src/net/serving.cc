@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -128,17 +129,22 @@ void addHealth(Router& router, HealthEndpoint endpoint) {
 }
 
 void setVerbosity(const RoutedRequest& request, const ResponderPtr& to) {
-  if (request.request.method != "PUT") return sendText(*to, 406, "unsupported http method\n");
+  const auto answer = [&](int status, std::string text) {
+    sendText(*to, status, text + "\n", "text/plain");
+  };
+  if (request.request.method != "PUT") return answer(406, "unsupported http method");
   const std::string& body = request.request.body;
-  int verbosity = -1;
+  std::uint32_t verbosity = 0;
   const auto [end, error] = std::from_chars(body.data(), body.data() + body.size(), verbosity);
-  if (error != std::errc() || end != body.data() + body.size() || verbosity < 0) {
-    return sendText(*to, 400,
-                    fmt::format("failed set klog.logging.verbosity {}: must be a number from 0\n",
-                                std::string_view(body).substr(0, 100)));
+  const bool number = error != std::errc::invalid_argument && end == body.data() + body.size();
+  if (!number || error != std::errc()) {
+    // In the words of Go's strconv.
+    return answer(400, fmt::format("strconv.ParseUint: parsing {:?}: {}",
+                                   std::string_view(body).substr(0, 100),
+                                   number ? "value out of range" : "invalid syntax"));
   }
-  log::setVerbosity(verbosity);
-  sendText(*to, 200, fmt::format("successfully set klog.logging.verbosity to {}\n", verbosity));
+  log::setVerbosity(static_cast<int>(std::min<std::uint32_t>(verbosity, INT_MAX)));
+  answer(200, "successfully set klog.logging.verbosity to " + body);
 }
 
 json::value describe(const BuildInfo& build) {

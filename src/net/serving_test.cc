@@ -141,6 +141,10 @@ TEST_F(ServingTest, TheVerbosityIsSetByPut) {
   for (const char* bad : {"", "x", "-1", "5x", "99999999999999"}) {
     EXPECT_EQ(ask("PUT", "/debug/flags/v", bad).status, 400) << bad;
   }
+  EXPECT_EQ(ask("PUT", "/debug/flags/v", "x").body,
+            "strconv.ParseUint: parsing \"x\": invalid syntax\n");
+  EXPECT_EQ(ask("PUT", "/debug/flags/v", "99999999999999").body,
+            "strconv.ParseUint: parsing \"99999999999999\": value out of range\n");
   EXPECT_EQ(ask("GET", "/debug/flags/v").status, 406);
   EXPECT_EQ(log::verbosity(), 7);
   log::setVerbosity(before);

@@ -7,7 +7,6 @@
 #include <map>
 
 #include "base/time.h"
-#include "scheduler/engine/pod_claims.h"
 #include "scheduler/framework/services.h"
 
 namespace koord::scheduler {
@@ -289,63 +288,6 @@ Result<json::value> explainPod(Scheduler& scheduler, const api::ObjectKey& key) 
     for (const Decision& decision : *decisions) log.push_back(decisionJson(decision));
   out.emplace("decisions", std::move(log));
   return json::value(std::move(out));
-}
-
-Result<json::value> describeNode(const Scheduler& scheduler, const std::string& name) {
-  const Cluster& cluster = scheduler.cluster();
-  const auto id = cluster.findNode(name);
-  if (!id || !cluster.live().contains(*id))
-    return fail(ErrorCode::NotFound, "cannot find node " + name);
-  const NodeRow& row = cluster.node(*id);
-  json::object allocatable, requested, remaining;
-  for (ResourceId resource = 0; resource < cluster.resources().size(); ++resource) {
-    const std::int64_t all = Cluster::columnAt(cluster.allocatable(resource), *id);
-    const std::int64_t used = Cluster::columnAt(cluster.requested(resource), *id);
-    if (all == 0 && used == 0) continue;
-    const std::string& key = cluster.resources().name(resource);
-    allocatable.emplace(key, amountText(resource, all));
-    requested.emplace(key, amountText(resource, used));
-    remaining.emplace(key, amountText(resource, all - used));
-  }
-  allocatable.emplace("pods", cluster.allowedPods()[*id]);
-  requested.emplace("pods", cluster.podCount()[*id]);
-  json::array pods, attracted, repelled, ports;
-  std::map<std::string, int> claims;
-  for (const PodPtr& pod : row.pods) {
-    pods.push_back(json::string(pod->key()));
-    if (pod->terms) attracted.push_back(json::string(pod->key()));
-    if (pod->terms && !pod->terms->antiAffinity.empty())
-      repelled.push_back(json::string(pod->key()));
-    for (const PodClaim& claim : claimsOf(*pod->pod))
-      ++claims[pod->pod->metadata.namespace_ + "/" + claim.name];
-  }
-  json::object claimCounts;
-  for (const auto& [claim, users] : claims) claimCounts.emplace(claim, users);
-  for (const HostPort& port : row.usedPorts) {
-    ports.push_back(json::object{{"hostIP", cluster.addresses().text(port.ip)},
-                                 {"protocol", cluster.addresses().text(port.protocol)},
-                                 {"port", port.port}});
-  }
-  json::object images;
-  for (const NodeImage& image : row.images) {
-    images.emplace(
-        cluster.symbols().text(image.image),
-        json::object{{"size", image.size}, {"numNodes", cluster.imageSpread(image.image).nodes}});
-  }
-  return json::value(
-      json::object{{"node", name},
-                   {"pods", std::move(pods)},
-                   {"podsWithAffinity", std::move(attracted)},
-                   {"podsWithRequiredAntiAffinity", std::move(repelled)},
-                   {"usedPorts", std::move(ports)},
-                   {"requested", std::move(requested)},
-                   {"nonZeroRequested",
-                    json::object{{"cpu", amountText(kCpu, cluster.nonZeroCpu()[*id])},
-                                 {"memory", amountText(kMemory, cluster.nonZeroMemory()[*id])}}},
-                   {"remaining", std::move(remaining)},
-                   {"allocatable", std::move(allocatable)},
-                   {"imageStates", std::move(images)},
-                   {"pvcRefCounts", std::move(claimCounts)}});
 }
 
 }  // namespace koord::scheduler

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <climits>
 
 #include "api/codec.h"
 #include "base/flags/go_values.h"
@@ -27,11 +29,25 @@ void send(net::Responder& to, const Result<json::value>& result) {
                 json::object{{"message", result.error().message}});
 }
 
-std::optional<int> parseNumber(const std::string& text) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
+constexpr const char* kDebugFlagsPage =
+    "<html>\n<head>\n<title>/debug/flags/</title>\n</head>\n<body>\n/debug/flags/<br>\n<br>\n"
+    "flags:<br>\n<table>\n<tr>d<br>\n<tr>db<br>\n<tr>f<br>\n<tr>s<br>\n<tr>v<br>\n</table>\n<br>\n"
+    "full flags configurable<br>\n</body>\n</html>\n";
+
+// strconv.Atoi
+Result<std::int64_t> parseNumber(const std::string& text) {
+  std::int64_t number = 0;
+  const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(begin, last, number);
+  const bool signs = text.starts_with("+-") || text.starts_with("++");
+  if (error != std::errc::invalid_argument && end == last && !signs) {
+    if (error == std::errc{}) return number;
+    return fail(ErrorCode::Invalid,
+                fmt::format("strconv.Atoi: parsing {}: value out of range", flags::quoted(text)));
+  }
+  return fail(ErrorCode::Invalid,
+              fmt::format("strconv.Atoi: parsing {}: invalid syntax", flags::quoted(text)));
 }
 
 }  // namespace
@@ -85,54 +101,45 @@ HttpService::HttpService(Scheduler& scheduler, Metrics& metrics, Executor& execu
 }
 
 void HttpService::addDebugFlags() {
-  router_.add("GET", "/debug/flags", [](const net::RoutedRequest&, const ResponderPtr& to) {
-    net::sendText(*to, 200,
-                  "<html><body><h1>/debug/flags</h1><ul><li>v</li><li>s</li><li>f</li><li>d</li>"
-                  "<li>db</li></ul></body></html>\n",
-                  "text/html; charset=utf-8");
-  });
-  // set: takes the body, or says why not. show: the value now.
+  for (const char* path : {"/debug/flags", "/debug/flags/"}) {
+    router_.add("GET", path, [](const net::RoutedRequest&, const ResponderPtr& to) {
+      net::sendText(*to, 200, kDebugFlagsPage, "text/html; charset=utf-8");
+    });
+  }
+  // set: takes the body, or says why not.
   const auto add = [this](const char* flag, const char* name,
-                          std::function<std::string(const std::string& body)> set,
-                          std::function<std::string()> show) {
+                          std::function<Result<>(const std::string& body)> set) {
     router_.add("", std::string("/debug/flags/") + flag,
-                [name, set = std::move(set), show = std::move(show)](const net::RoutedRequest& in,
-                                                                     const ResponderPtr& to) {
-                  if (in.request.method == "GET") return net::sendText(*to, 200, show() + "\n");
-                  if (in.request.method != "PUT")
-                    return net::sendText(*to, 406, "unsupported http method\n");
+                [name, set = std::move(set)](const net::RoutedRequest& in, const ResponderPtr& to) {
+                  const auto answer = [&](int status, std::string text) {
+                    net::sendText(*to, status, text + "\n", "text/plain");
+                  };
+                  if (in.request.method != "PUT") return answer(406, "unsupported http method");
                   const std::string& body = in.request.body;
-                  const std::string wrong = set(body);
-                  if (!wrong.empty())
-                    return net::sendText(*to, 400,
-                                         fmt::format("failed set {} {}: {}\n", name, body, wrong));
-                  net::sendText(*to, 200, fmt::format("successfully set {} to {}\n", name, body));
+                  if (const auto done = set(body); !done)
+                    return answer(
+                        400, fmt::format("failed set {} {}: {}", name, body, done.error().message));
+                  answer(200, fmt::format("successfully set {} to {}", name, body));
                 });
   };
-  add(
-      "s", "debugTopNScores",
-      [this](const std::string& body) -> std::string {
-        const auto number = parseNumber(body);
-        if (!number) return fmt::format("strconv.Atoi: parsing \"{}\": invalid syntax", body);
-        scheduler_.debug().topScores = *number;
-        return {};
-      },
-      [this] { return std::to_string(scheduler_.debug().topScores); });
-  const auto addSwitch = [&](const char* flag, const char* name, bool Scheduler::Debug::* value) {
-    add(
-        flag, name,
-        [this, value](const std::string& body) -> std::string {
-          const auto on = flags::parseBool(body);
-          if (!on) return on.error().message;
-          scheduler_.debug().*value = *on;
-          return {};
-        },
-        [this, value] { return scheduler_.debug().*value ? "true" : "false"; });
+  add("s", "debugTopNScores", [this](const std::string& body) -> Result<> {
+    const auto number = parseNumber(body);
+    if (!number) return fail(number.error());
+    scheduler_.debug().topScores = static_cast<int>(std::clamp<std::int64_t>(*number, 0, INT_MAX));
+    return {};
+  });
+  // Upstream answers for all three as if they were f.
+  const auto addSwitch = [&](const char* flag, bool Scheduler::Debug::* value) {
+    add(flag, "debugFilterFailure", [this, value](const std::string& body) -> Result<> {
+      const auto on = flags::parseBool(body);
+      if (!on) return fail(on.error());
+      scheduler_.debug().*value = *on;
+      return {};
+    });
   };
-  addSwitch("f", "debugFilterFailure", &Scheduler::Debug::filterFailures);
-  // Upstream answers for these two as if they were f.
-  addSwitch("d", "debugDiagnosis", &Scheduler::Debug::diagnosis);
-  addSwitch("db", "debugDiagnosisBlocking", &Scheduler::Debug::diagnosisAtOnce);
+  addSwitch("f", &Scheduler::Debug::filterFailures);
+  addSwitch("d", &Scheduler::Debug::diagnosis);
+  addSwitch("db", &Scheduler::Debug::diagnosisAtOnce);
 }
 
 net::HttpServer::Handler HttpService::handler() const {

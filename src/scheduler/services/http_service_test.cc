@@ -183,16 +183,24 @@ TEST(HttpService, takes_debug_flags) {
   const int before = log::verbosity();
   for (const Row& row : {
            Row{"v", "5", 200, "successfully set klog.logging.verbosity to 5\n"},
-           Row{"v", "much", 400,
-               "failed set klog.logging.verbosity much: must be a number from 0\n"},
+           Row{"v", "much", 400, "strconv.ParseUint: parsing \"much\": invalid syntax\n"},
            Row{"s", "3", 200, "successfully set debugTopNScores to 3\n"},
            Row{"s", "x", 400,
                "failed set debugTopNScores x: strconv.Atoi: parsing \"x\": invalid syntax\n"},
+           Row{"s", "3\n", 400,
+               "failed set debugTopNScores 3\n: strconv.Atoi: parsing \"3\\n\": invalid syntax\n"},
+           Row{"s", "99999999999999999999", 400,
+               "failed set debugTopNScores 99999999999999999999: strconv.Atoi: parsing "
+               "\"99999999999999999999\": value out of range\n"},
+           Row{"s", "+-3", 400,
+               "failed set debugTopNScores +-3: strconv.Atoi: parsing \"+-3\": invalid syntax\n"},
+           Row{"s", "-1", 200, "successfully set debugTopNScores to -1\n"},
+           Row{"s", "+3", 200, "successfully set debugTopNScores to +3\n"},
            Row{"f", "1", 200, "successfully set debugFilterFailure to 1\n"},
-           Row{"d", "T", 200, "successfully set debugDiagnosis to T\n"},
-           Row{"db", "true", 200, "successfully set debugDiagnosisBlocking to true\n"},
+           Row{"d", "T", 200, "successfully set debugFilterFailure to T\n"},
+           Row{"db", "true", 200, "successfully set debugFilterFailure to true\n"},
            Row{"db", "maybe", 400,
-               "failed set debugDiagnosisBlocking maybe: strconv.ParseBool: parsing \"maybe\": "
+               "failed set debugFilterFailure maybe: strconv.ParseBool: parsing \"maybe\": "
                "invalid "
                "syntax\n"},
        }) {
@@ -201,8 +209,9 @@ TEST(HttpService, takes_debug_flags) {
     EXPECT_EQ(answer.body, row.answer);
   }
   EXPECT_EQ(s.ask("POST", "/debug/flags/s").status, 406);
-  EXPECT_EQ(s.get("/debug/flags/s"), "3\n");
-  EXPECT_EQ(s.get("/debug/flags/db"), "true\n");
+  EXPECT_EQ(s.ask("GET", "/debug/flags/db").status, 406);
+  EXPECT_THAT(s.get("/debug/flags"), HasSubstr("<tr>db<br>"));
+  EXPECT_EQ(s.get("/debug/flags/"), s.get("/debug/flags"));
   EXPECT_EQ(s.scheduler->debug().topScores, 3);
   EXPECT_TRUE(s.scheduler->debug().filterFailures);
   EXPECT_TRUE(s.scheduler->debug().diagnosis);
@@ -215,11 +224,11 @@ TEST(HttpService, debug_flags_can_be_for_those_only_who_come_over_tls) {
   Service s(defaultConfiguration(), false);
   EXPECT_EQ(s.ask("PUT", "/debug/flags/s", "3").status, 403);
   EXPECT_EQ(s.ask("PUT", "/debug/flags/v", "5").status, 403);
-  EXPECT_EQ(s.get("/debug/flags/s"), "0\n");
+  EXPECT_EQ(s.scheduler->debug().topScores, 0);
   EXPECT_EQ(s.ask("GET", "/healthz").status, 200);
   s.tls = true;
   EXPECT_EQ(s.ask("PUT", "/debug/flags/s", "3").status, 200);
-  EXPECT_EQ(s.get("/debug/flags/s"), "3\n");
+  EXPECT_EQ(s.scheduler->debug().topScores, 3);
 }
 
 TEST(HttpService, diagnoses_pods_that_wait) {
@@ -263,9 +272,13 @@ TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
   s.create(aPod("large").request("cpu", "3500m"));
   s.run();
   EXPECT_THAT(s.get("/apis/v1/__services__"), HasSubstr("/apis/v1/nodes/:nodeName"));
-  EXPECT_THAT(s.get("/apis/v1/nodes/a"),
-              AllOf(HasSubstr("\"pods\":[\"default/p\"]"), HasSubstr("\"port\":80"),
-                    HasSubstr("\"requested\":{\"cpu\":\"1\",\"memory\":\"0\",\"pods\":1}")));
+  EXPECT_THAT(
+      s.get("/apis/v1/nodes/a"),
+      AllOf(HasSubstr("{\"node\":{\"metadata\":{\"name\":\"a\""),
+            HasSubstr("\"pods\":[{\"Pod\":{\"metadata\":{\"name\":\"p\""), HasSubstr("\"port\":80"),
+            HasSubstr("\"requested\":{\"MilliCPU\":1000,\"Memory\":0,\"EphemeralStorage\":0,"
+                      "\"AllowedPodNumber\":0,\"ScalarResources\":null}"),
+            Not(HasSubstr("podsWithAffinity")), HasSubstr("\"generation\":")));
   EXPECT_EQ(s.ask("GET", "/apis/v1/nodes/z").status, 404);
   testing::PodBuilder apart = aPod("apart").apart("zone", "app", "web");
   api::Volume& volume = apart.object().spec.volumes.emplace_back();
@@ -274,8 +287,8 @@ TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
   s.create(apart);
   s.run();
   EXPECT_THAT(s.get("/apis/v1/nodes/a"),
-              AllOf(HasSubstr("\"podsWithAffinity\":[\"default/apart\"]"),
-                    HasSubstr("\"podsWithRequiredAntiAffinity\":[\"default/apart\"]"),
+              AllOf(HasSubstr("\"podsWithAffinity\":[{\"Pod\":{\"metadata\":{\"name\":\"apart\""),
+                    HasSubstr("\"podsWithRequiredAntiAffinity\":[{\"Pod\":"),
                     HasSubstr("\"pvcRefCounts\":{\"default/data\":1}")));
 
   const auto pending = parseJson(s.get("/apis/v1/explain/pods/default/large"));

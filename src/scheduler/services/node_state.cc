@@ -1,0 +1,106 @@
+// GET /apis/v1/nodes/NAME: what the scheduler keeps of a node, in the form in which upstream shows its NodeInfo.
+// Amounts are integers in its units: thousandths of CPUs, bytes, pieces. What is empty is left out.
+
+#include <map>
+
+#include "api/codec.h"
+#include "scheduler/engine/pod_claims.h"
+#include "scheduler/services/explain.h"
+
+namespace koord::scheduler {
+
+namespace {
+
+struct NodeAmounts {
+  std::int64_t milliCpu = 0, memory = 0, storage = 0, pods = 0;
+  json::object scalars;
+
+  void set(const ResourceNames& names, ResourceId id, std::int64_t amount) {
+    if (id == kCpu) {
+      milliCpu = amount;
+    } else if (id == kMemory) {
+      memory = amount;
+    } else if (id == kEphemeralStorage) {
+      storage = amount;
+    } else {
+      scalars[names.name(id)] = amount;
+    }
+  }
+  json::object toJson() && {
+    return {{"MilliCPU", milliCpu},
+            {"Memory", memory},
+            {"EphemeralStorage", storage},
+            {"AllowedPodNumber", pods},
+            {"ScalarResources", scalars.empty() ? json::value() : json::value(std::move(scalars))}};
+  }
+};
+
+void addAmounts(const Cluster& cluster, NodeId id, json::object& shown) {
+  NodeAmounts allocatable, requested, remaining, nonZero;
+  const ResourceNames& names = cluster.resources();
+  for (ResourceId resource = 0; resource < names.size(); ++resource) {
+    const std::int64_t all = Cluster::columnAt(cluster.allocatable(resource), id);
+    const std::int64_t used = Cluster::columnAt(cluster.requested(resource), id);
+    if (all == 0 && used == 0) continue;
+    allocatable.set(names, resource, all);
+    requested.set(names, resource, used);
+    remaining.set(names, resource, all - used);
+  }
+  allocatable.pods = remaining.pods = cluster.allowedPods()[id];
+  nonZero.milliCpu = cluster.nonZeroCpu()[id];
+  nonZero.memory = cluster.nonZeroMemory()[id];
+  shown["requested"] = std::move(requested).toJson();
+  shown["nonZeroRequested"] = std::move(nonZero).toJson();
+  shown["remaining"] = std::move(remaining).toJson();
+  shown["allocatable"] = std::move(allocatable).toJson();
+}
+
+void addPods(const NodeRow& row, json::object& shown) {
+  json::array pods, attracted, repelled;
+  std::map<std::string, int> claims;
+  for (const PodPtr& pod : row.pods) {
+    const json::object entry{{"Pod", api::encode(*pod->pod)}};
+    if (pod->terms) attracted.push_back(entry);
+    if (pod->terms && !pod->terms->antiAffinity.empty()) repelled.push_back(entry);
+    pods.push_back(entry);
+    for (const PodClaim& claim : claimsOf(*pod->pod))
+      ++claims[pod->pod->metadata.namespace_ + "/" + claim.name];
+  }
+  json::object claimCounts;
+  for (const auto& [claim, users] : claims) claimCounts.emplace(claim, users);
+  if (!pods.empty()) shown["pods"] = std::move(pods);
+  if (!attracted.empty()) shown["podsWithAffinity"] = std::move(attracted);
+  if (!repelled.empty()) shown["podsWithRequiredAntiAffinity"] = std::move(repelled);
+  if (!claimCounts.empty()) shown["pvcRefCounts"] = std::move(claimCounts);
+}
+
+}  // namespace
+
+Result<json::value> describeNode(const Scheduler& scheduler, const std::string& name) {
+  const Cluster& cluster = scheduler.cluster();
+  const auto id = cluster.findNode(name);
+  if (!id || !cluster.live().contains(*id))
+    return fail(ErrorCode::NotFound, "cannot find node " + name);
+  const NodeRow& row = cluster.node(*id);
+  // Upstream counts changes of all nodes and shows the last one of this; here it is the last one of any.
+  json::object shown{{"node", api::encode(*row.object)}, {"generation", cluster.changeEnd()}};
+  addPods(row, shown);
+  addAmounts(cluster, *id, shown);
+  json::array ports;
+  for (const HostPort& port : row.usedPorts) {
+    ports.push_back(json::object{{"hostIP", cluster.addresses().text(port.ip)},
+                                 {"protocol", cluster.addresses().text(port.protocol)},
+                                 {"port", port.port}});
+  }
+  if (!ports.empty()) shown["usedPorts"] = std::move(ports);
+  json::object images;
+  for (const NodeImage& image : row.images) {
+    images.emplace(
+        cluster.symbols().text(image.image),
+        json::object{{"size", image.size}, {"numNodes", cluster.imageSpread(image.image).nodes}});
+  }
+  if (!images.empty()) shown["imageStates"] = std::move(images);
+  return json::value(std::move(shown));
+}
+
+}  // namespace koord::scheduler

@@ -14,9 +14,9 @@ ScoringStrategy ScoringStrategy::read(Fields& owner, std::string_view name,
   if (type == "MostAllocated") {
     strategy.type = Type::MostAllocated;
   } else if (type != "LeastAllocated") {
-    fields.error("type", fmt::format("Unsupported value: \"{}\": supported values: LeastAllocated, "
-                                     "MostAllocated",
-                                     type));
+    fields.error("type", fmt::format("{}scoring strategy {} is not supported: supported values: "
+                                     "LeastAllocated, MostAllocated",
+                                     name.starts_with("numa") ? "numa " : "", type));
   }
   for (Fields& item : fields.list("resources")) {
     ResourceWeight& read = strategy.resources.emplace_back();

@@ -10,6 +10,8 @@ namespace {
 
 using Args = LoadAwareSchedulingArgs;
 
+constexpr std::int64_t kMostThreshold = 1'000'000;
+
 std::string readAggregation(Fields& fields, std::string_view name) {
   static constexpr std::string_view kTypes[] = {"", "avg", "p50", "p90", "p95", "p99"};
   std::string type = fields.text(name);
@@ -60,7 +62,10 @@ Args Args::read(Fields& fields) {
     args.resourceWeights = std::move(weights);
   if (auto thresholds = fields.integers("usageThresholds", 0, 100); !thresholds.empty())
     args.usageThresholds = std::move(thresholds);
-  args.prodUsageThresholds = fields.integers("prodUsageThresholds", 0, 100);
+  // As upstream, without bounds: what is no percentage keeps nobody off.
+  args.prodUsageThresholds = fields.integers("prodUsageThresholds", INT64_MIN, kMostThreshold);
+  for (auto& [resource, threshold] : args.prodUsageThresholds)
+    threshold = std::max<std::int64_t>(threshold, 0);
   args.prodUsageIncludeSys = fields.boolean("prodUsageIncludeSys", false);
   args.scoreAccordingProdUsage = fields.boolean("scoreAccordingProdUsage", false);
   if (const std::string estimator = fields.text("estimator");

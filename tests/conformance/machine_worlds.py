@@ -32,7 +32,11 @@ class MachineWorld(JobWorld):
         cpus = 2 * numas * cores
         gpus = self.pick(0, 4, 8)
         memory = cpus * 4 + self.random.randint(1, 9)
-        amounts = {"cpu": str(cpus), "memory": f"{memory}Gi", "pods": "110"}
+        ratio = 1.5 if self.chance(0.15) else 1
+        amounts = {"cpu": str(int(cpus * ratio)), "memory": f"{memory}Gi", "pods": "110"}
+        cards = gpus // 2 if not self.shares and self.chance(0.5) else 0
+        if cards:
+            amounts["koordinator.sh/rdma"] = str(100 * cards)
         if gpus:
             amounts |= {"nvidia.com/gpu": str(gpus), f"{GPU}": str(100 * gpus), f"{GPU}-core": str(100 * gpus), f"{GPU}.shared": str(100 * gpus),
                         f"{GPU}-memory": f"{16 * gpus}Gi", f"{GPU}-memory-ratio": str(100 * gpus)}
@@ -44,8 +48,9 @@ class MachineWorld(JobWorld):
         if self.chance(0.4):
             labels[NODE + "numa-allocate-strategy"] = self.pick("MostAllocated", "LeastAllocated")
         name = f"{self.prefix}-{self.name('n')}"
-        made = [self.topology(name, numas, cores, memory)] + ([self.device(name, gpus, numas)] if gpus else [])
-        node = self.thing("Node", name, False, labels=labels, status={"capacity": amounts, "allocatable": amounts})
+        made = [self.topology(name, numas, cores, memory)] + ([self.device(name, gpus, numas, cards)] if gpus else [])
+        annotations = {NODE + "resource-amplification-ratio": json.dumps({"cpu": ratio})} if ratio > 1 else {}
+        node = self.thing("Node", name, False, labels=labels, annotations=annotations, status={"capacity": amounts, "allocatable": amounts})
         self.nodes.append(node)
         self.things += [node] + made
 
@@ -61,10 +66,19 @@ class MachineWorld(JobWorld):
         annotations = {NODE + "cpu-topology": json.dumps({"detail": details})}
         if self.chance(0.2):
             annotations["kubelet.koordinator.sh/cpu-manager-policy"] = json.dumps({"policy": "static", "reservedCPUs": "0-1"})
+        if self.chance(0.15):
+            annotations[NODE + "system-qos-resource"] = json.dumps({"cpuset": "2", "cpusetExclusive": self.pick(True, False)})
+        if self.chance(0.15):
+            annotations[NODE + "pod-cpu-allocs"] = json.dumps([{"name": "of-the-kubelet", "uid": "u", "cpuset": "4-5", "managedByKubelet": True}])
+        if self.chance(0.15):
+            annotations[NODE + "reservation"] = json.dumps({"reservedCPUs": "1,3"})
         return self.thing("NodeResourceTopology", name, False, annotations=annotations, topologyPolicies=["None"], zones=zones)
 
-    def device(self, name, gpus, numas):
-        devices = []
+    def device(self, name, gpus, numas, cards):
+        """GPUs, two to a switch, and network cards on the first switches."""
+        devices = [{"type": "rdma", "minor": minor, "id": f"0000:1{minor}:00.0", "health": True, "resources": {"koordinator.sh/rdma": "100"},
+                    "topology": {"socketID": 2 * minor * numas // gpus, "nodeID": 2 * minor * numas // gpus, "pcieID": str(minor), "busID": f"0000:1{minor}:00.0"}}
+                   for minor in range(cards)]
         for minor in range(gpus):
             gpu = {"type": "gpu", "minor": minor, "id": f"GPU-{minor}", "health": True,
                    "resources": {f"{GPU}-core": "100", f"{GPU}-memory": "16Gi", f"{GPU}-memory-ratio": "100"}}
@@ -93,7 +107,10 @@ class MachineWorld(JobWorld):
             spec["preferredCPUExclusivePolicy"] = self.pick("PCPULevel", "NUMANodeLevel")
         annotations = {SCHEDULING + "resource-spec": json.dumps(spec)} if spec else {}
         if self.chance(0.25):
-            annotations[SCHEDULING + "numa-topology-spec"] = json.dumps({"numaTopologyPolicy": self.pick("BestEffort", "Restricted", "SingleNUMANode")})
+            numa = {"numaTopologyPolicy": self.pick("BestEffort", "Restricted", "SingleNUMANode")}
+            if self.chance(0.3):
+                numa["singleNUMANodeExclusive"] = self.pick("Preferred", "Required")
+            annotations[SCHEDULING + "numa-topology-spec"] = json.dumps(numa)
         cpus = self.pick(1, 2, 2, 3, 4, 4, 6)
         amounts = {"cpu": str(cpus), "memory": f"{cpus}Gi"}
         return [self.machine_pod(amounts, {"koordinator.sh/qosClass": self.pick("LSR", "LSE")}, annotations)
@@ -114,7 +131,20 @@ class MachineWorld(JobWorld):
         else:
             amounts["nvidia.com/gpu"] = self.pick("1", "1", "2", "3", "4")
         labels = {"koordinator.sh/qosClass": "LSR"} if self.chance(0.3) else {}
-        return [self.machine_pod(amounts, labels)]
+        return [self.machine_pod(amounts, labels, self.near(amounts))]
+
+    def near(self, amounts):
+        """GPUs that have to hang together, or to be near a network card."""
+        annotations = {}
+        if self.shares or "nvidia.com/gpu" not in amounts:
+            return annotations
+        if self.chance(0.3):
+            amounts["koordinator.sh/rdma"] = self.pick("1", "50", "100")
+            joint = {"deviceTypes": ["gpu", "rdma"]} | self.pick({}, {"requiredScope": "SamePCIe"})
+            annotations[SCHEDULING + "device-joint-allocate"] = json.dumps(joint)
+        if self.chance(0.2):
+            annotations[SCHEDULING + "device-allocate-hint"] = json.dumps({"gpu": {"requiredTopologyScope": self.pick("PCIe", "NUMANode", "Node")}})
+        return annotations
 
     def machine_reservation(self):
         """Of CPUs, or of GPUs, and later a pod for it."""

@@ -1,5 +1,7 @@
 #include "model/node_reservation.h"
 
+#include <fmt/format.h>
+
 #include "api/codec.h"
 #include "base/cpuset.h"
 #include "model/well_known.h"
@@ -17,10 +19,33 @@ Result<std::optional<NodeReservation>> readNodeReservation(const api::StringMap&
   return *std::move(reservation);
 }
 
+std::vector<std::string> problemsOfReservation(const api::StringMap& annotations) {
+  const auto reservation = readNodeReservation(annotations);
+  if (!reservation) return {reservation.error().message};
+  std::vector<std::string> problems;
+  if (!*reservation) return problems;
+  const auto wrong = [&](std::string_view field, std::string_view what) {
+    problems.push_back(
+        fmt::format("metadata.annotations[{}].{}: {}", kAnnotationNodeReservation, field, what));
+  };
+  const NodeReservation& said = **reservation;
+  for (const auto& [name, amount] : said.resources)
+    if (amount.sign() < 0)
+      wrong(fmt::format("resources[{}]", name), amount.toString() + " is negative");
+  if (const auto cpus = CpuSet::parse(said.reservedCPUs); !cpus)
+    wrong("reservedCPUs", cpus.error().message);
+  const std::string& policy = said.applyPolicy;
+  if (!policy.empty() && policy != "Default" && policy != "ReservedCPUsOnly")
+    wrong("applyPolicy", fmt::format("\"{}\" is none of Default, ReservedCPUsOnly", policy));
+  return problems;
+}
+
 api::ResourceList reservedResources(const api::StringMap& annotations) {
   const auto reservation = readNodeReservation(annotations);
   if (!reservation || !*reservation) return {};
-  api::ResourceList resources = (*reservation)->resources;
+  api::ResourceList resources;
+  for (const auto& [name, amount] : (*reservation)->resources)
+    if (amount.sign() >= 0) resources[name] = amount;
   if ((*reservation)->reservedCPUs.empty()) return resources;
   const auto cpus = CpuSet::parse((*reservation)->reservedCPUs);
   if (!cpus) return {};

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/core.h"
 #include "base/result.h"
@@ -20,7 +21,10 @@ struct NodeReservation {
 // Nothing when the node has no such annotation.
 Result<std::optional<NodeReservation>> readNodeReservation(const api::StringMap& annotations);
 
-// The reserved amounts; nothing when the annotation is missing or cannot be read.
+// What is wrong with the annotation, by field: it cannot be read, or says what cannot be.
+std::vector<std::string> problemsOfReservation(const api::StringMap& annotations);
+
+// The reserved amounts; nothing when the annotation is missing or cannot be read. Amounts below zero are none.
 api::ResourceList reservedResources(const api::StringMap& annotations);
 
 }  // namespace koord::model

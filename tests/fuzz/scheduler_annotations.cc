@@ -3,7 +3,11 @@
 
 #include <algorithm>
 
+#include "api/codec.h"
+#include "api/reservation.h"
 #include "fuzz.h"
+#include "model/node_reservation.h"
+#include "model/transforms.h"
 #include "model/well_known.h"
 #include "scheduler/plugins/coscheduling/gang_spec.h"
 #include "scheduler/plugins/deviceshare/adaption.h"
@@ -13,6 +17,7 @@
 #include "scheduler/plugins/deviceshare/templates.h"
 #include "scheduler/plugins/elasticquota/quota_object.h"
 #include "scheduler/plugins/loadawarescheduling/estimator.h"
+#include "scheduler/plugins/loadawarescheduling/node_metrics.h"
 #include "scheduler/plugins/loadawarescheduling/node_settings.h"
 #include "scheduler/plugins/nodenumaresource/cpus/choice.h"
 #include "scheduler/plugins/nodenumaresource/numa_demand.h"
@@ -63,7 +68,11 @@ void numa(std::string_view input) {
   check(!demand.binds || demand.cpus == 4, "whoever is bound has whole CPUs");
   (void)completedSpec(pod.metadata.annotations, {CpuBindPolicy::FullPCPUs, true});
   api::Node node;
-  node.metadata.annotations[std::string(kAnnotationAmplification)] = text;
+  for (const std::string_view key :
+       {kAnnotationAmplification, std::string_view(model::kAnnotationNodeReservation)})
+    node.metadata.annotations[std::string(key)] = text;
+  for (const std::string_view key : {kLabelCpuBindPolicy, kLabelNumaStrategy, kLabelNumaPolicy})
+    node.metadata.labels[std::string(key)] = text;
   api::NodeResourceTopology topology;
   CpuTopologies topologies;
   for (const std::string_view key :
@@ -73,6 +82,49 @@ void numa(std::string_view input) {
     topology.metadata.annotations[std::string(key)] = text;
   const NumaNode read = readNumaNode(names, topologies, &node, &topology);
   check(read.cpuRatio >= 1, "a ratio makes nothing smaller");
+  if (const auto whole = api::decodeText<api::NodeResourceTopology>(input)) {
+    const NumaNode reported = readNumaNode(names, topologies, &node, &*whole);
+    check(std::ranges::is_sorted(reported.zones, {}, &NumaZone::id), "zones have an order");
+    for (const NumaZone& zone : reported.zones)
+      check(zone.id >= 0 && zone.id < kMostNumaNodes && zone.total.base[kCpu] >= 0,
+            "a zone has a number, and no less than nothing");
+  }
+}
+
+// What is made of annotations where objects come in: names of resources, what a node keeps back.
+void transforms(std::string_view input) {
+  const std::string text(input);
+  api::Node node;
+  node.metadata.annotations[std::string(model::kAnnotationNodeReservation)] = text;
+  node.status.allocatable = {{"cpu", Quantity::of(8)}, {"memory", Quantity::of(1 << 30)}};
+  const api::ResourceList before = node.status.allocatable;
+  model::transformNode(node);
+  for (const auto& [name, amount] : node.status.allocatable) {
+    check(amount.sign() >= 0, "no less than nothing is left");
+    const auto was = before.find(name);
+    check(amount.isZero() || (was != before.end() && amount <= was->second),
+          "what is kept back makes nothing more");
+  }
+  (void)model::problemsOfReservation(node.metadata.annotations);
+  api::Pod pod;
+  pod.spec.containers.emplace_back().resources.requests = {{"cpu", Quantity::of(1)}};
+  for (const std::string_view key :
+       {model::kAnnotationReplaceResources, model::kAnnotationDeviceAllocated})
+    pod.metadata.annotations[std::string(key)] = text;
+  model::transformPod(pod, {true, true, true});
+}
+
+// What is written down of a reservation, and what is limited in it.
+void reservationRecords(std::string_view input) {
+  const auto again = [&]<class Document>(Result<Document> read) {
+    if (!read) return;
+    const std::string written = toJson(api::encode(*read));
+    const auto reread = api::decodeText<Document>(written, api::Reading::Go);
+    check(reread && toJson(api::encode(*reread)) == written, "what is written is what was read");
+  };
+  again(api::decodeText<api::ReservationAllocated>(input, api::Reading::Go));
+  again(api::decodeText<api::ReservationRestrictedOptions>(input, api::Reading::Go));
+  again(api::decodeText<api::ReservationResizeAllocatable>(input, api::Reading::Go));
 }
 
 void devices(std::string_view input) {
@@ -98,12 +150,17 @@ void devices(std::string_view input) {
     use.remove(*given);
     check(use == DeviceUse(), "nothing is left");
   }
+  if (auto device = api::decodeText<api::Device>(input)) {
+    const DeviceInventory inventory(std::make_shared<const api::Device>(*std::move(device)));
+    for (const DeviceType type : kDeviceTypes)
+      check(std::ranges::is_sorted(inventory.of(type), {}, &KnownDevice::minor),
+            "devices have an order");
+  }
   const auto partitions = parsePartitions(input);
   if (!partitions) return;
   for (const auto& [size, list] : *partitions)
     for (const GpuPartition& partition : list)
-      check(partition.set.size() == static_cast<int>(partition.minors.size()),
-            "no GPU is twice in a partition");
+      check(partition.set.size() == size, "a partition has so many GPUs, and none of them twice");
 }
 
 // What pods and PodGroups say of gangs.
@@ -181,6 +238,12 @@ void load(std::string_view input) {
   const auto object = std::make_shared<const api::Pod>(pod);
   for (const std::int64_t amount : estimator.assigned(object, WallTime()).estimate)
     check(amount >= 0 && amount <= kMostLoad, "an estimate is an amount");
+  const auto report = api::decode<LoadReport>(parseJson(input).value_or(nullptr), api::Reading::Go);
+  if (!report) return;
+  check(std::ranges::is_sorted(report->pods, {}, &LoadReport::PodUsage::hash),
+        "pods are in the order in which they are looked for");
+  for (const LoadReport::PodUsage& usage : report->pods)
+    check(usage.milliCpu >= 0 && usage.memory >= 0, "nobody uses less than nothing");
 }
 
 }  // namespace
@@ -188,7 +251,9 @@ void load(std::string_view input) {
 void schedulerAnnotations(std::string_view input) {
   cpuTopology(input);
   numa(input);
+  transforms(input);
   devices(input);
+  reservationRecords(input);
   gangs(input);
   reservationsAndQuotas(input);
   load(input);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/well_known.h"
+#include "scheduler/framework/remarks.h"
 #include "scheduler/plugins/deviceshare/adaption.h"
 #include "scheduler/plugins/deviceshare/devices/allocation.h"
 #include "scheduler/plugins/deviceshare/plugin.h"
@@ -15,6 +16,7 @@ Status DeviceShare::reserve(CycleState&, const PodPtr& pod, NodeId node) {
   if (!reader_.concerns(*pod)) return {};
   const PodDevices& devices = of(*pod);
   if (!devices.wanted()) return {};
+  tellIgnored(handle_, *pod, devices.demand.ignored);
   const NodeDevices* here = table_.at(node);
   if (!here) return {};
   std::vector<ReservationOnNode> usable = matched(*pod, node);

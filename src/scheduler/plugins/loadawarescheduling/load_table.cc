@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "base/log.h"
-#include "base/time.h"
+#include "kube/client.h"
+#include "kube/events.h"
 #include "scheduler/framework/shared_states.h"
 #include "scheduler/framework/stores.h"
 #include "scheduler/plugins/loadawarescheduling/node_metrics.h"
@@ -53,7 +54,8 @@ const std::vector<std::unique_ptr<LoadTable>>& LoadTable::all(Handle& handle) {
 }
 
 LoadTable::LoadTable(Handle& handle, Settings settings)
-    : cluster_(handle.cluster()),
+    : handle_(handle),
+      cluster_(handle.cluster()),
       executor_(handle.executor()),
       reports_(handle.stores().of<LoadReport>()),
       settings_(std::move(settings)),
@@ -100,12 +102,16 @@ void LoadTable::nodeChanged(NodeId node) {
   withSettings_ -= here.settings ? 1 : 0;
   if (!known.object) {
     const NodeLoad before = std::exchange(here, Row()).load;
+    told_.erase({node, Source::Node});
+    told_.erase({node, Source::Report});
     return changed(node, before);
   }
-  NodeSettings settings = readSettings(
-      settings_.resources, known.object->metadata.annotations, [&](const std::string& problem) {
-        log::warn("node {}: {}; it is ignored", known.name, problem);
-      });
+  std::string problems;
+  NodeSettings settings =
+      readSettings(settings_.resources, known.object->metadata.annotations,
+                   [&](const std::string& problem) { problems += problem + "; "; });
+  if (!problems.empty()) problems += "it is ignored";
+  tell(node, Source::Node, api::Node::kType, known.object->metadata, std::move(problems));
   here.settings = settings.empty() ? nullptr : std::make_unique<NodeSettings>(std::move(settings));
   withSettings_ += here.settings ? 1 : 0;
   if (here.name != known.name) report(node);
@@ -117,15 +123,37 @@ void LoadTable::report(NodeId node) {
   here.name = cluster_.node(node).name;
   if (const auto metric = reports_.get({"", here.name})) {
     const WallTime now = executor_.wallNow();
-    if (metric->updateTime && *metric->updateTime > now + kClockSkew) {
-      log::v(2, "NodeMetric {}: status.updateTime {} is in the future; it counts as {}", here.name,
-             formatTime(*metric->updateTime), formatTime(now));
-    }
+    tellReport(node, *metric, now);
     here.load.setReport(settings_.resources, metric, now, settings_.prodIncludesSystem);
     forEachPod(node,
                [&](const PodInfo& pod, const AssignedLoad& load) { here.load.addPod(pod, load); });
   }
   changed(node, before);
+}
+
+void LoadTable::tellReport(NodeId node, const LoadReport& report, WallTime now) {
+  std::string text = report.problems.empty() ? "" : report.problems + "; they count as 0";
+  if (report.updateTime && *report.updateTime > now + kClockSkew) {
+    text += fmt::format("{}status.updateTime: is in the future; it counts as when it came",
+                        text.empty() ? "" : "; ");
+  }
+  tell(node, Source::Report, LoadReport::kType, report.metadata, std::move(text));
+}
+
+void LoadTable::tell(NodeId node, Source source, const api::ResourceType& type,
+                     const api::ObjectMeta& about, std::string text) {
+  if (text.empty()) {
+    told_.erase({node, source});
+    return;
+  }
+  std::string& told = told_[{node, source}];
+  if (text == told) return;
+  told = text;
+  log::warn("{} {}: {}", type.kind, about.name, text);
+  if (kube::EventRecorder* events = handle_.events())
+    events->record(kube::referenceTo(type, about), "Warning",
+                   source == Source::Node ? "InvalidAnnotation" : "InvalidNodeMetric",
+                   std::move(text), "Scheduling");
 }
 
 void LoadTable::changed(NodeId node, const NodeLoad& before) {

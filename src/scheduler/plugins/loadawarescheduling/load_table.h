@@ -6,6 +6,7 @@
 // share one table.
 
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "scheduler/framework/handle.h"
@@ -75,6 +76,14 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   void report(NodeId node);
   void changed(NodeId node, const NodeLoad& before);
 
+  // What is wrong with what a node says of its load, or with its report.
+  enum class Source : std::uint8_t { Node, Report };
+  void tellReport(NodeId node, const LoadReport& report, WallTime now);
+  // Once, and not with every report that is wrong in the same way; "": nothing is wrong any more.
+  void tell(NodeId node, Source source, const api::ResourceType& type, const api::ObjectMeta& about,
+            std::string text);
+
+  Handle& handle_;
   Cluster& cluster_;
   Executor& executor_;
   Store<LoadReport>& reports_;
@@ -85,6 +94,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   std::size_t reported_ = 0;
   std::size_t withSettings_ = 0;
   std::vector<std::function<void(NodeId)>> listeners_;
+  std::map<std::pair<NodeId, Source>, std::string> told_;  // as long as it is so
 };
 
 }  // namespace koord::scheduler

@@ -1,5 +1,7 @@
 #include "scheduler/plugins/loadawarescheduling/node_metrics.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "model/priority.h"
@@ -10,6 +12,8 @@
 namespace koord::scheduler {
 
 namespace {
+
+constexpr std::size_t kMostTold = 500;  // characters; the rest is more of the same
 
 LoadReport::PodUsage usageOf(api::PodMetricInfo pod) {
   LoadReport::PodUsage usage;
@@ -29,6 +33,31 @@ LoadReport::PodUsage usageOf(api::PodMetricInfo pod) {
   return usage;
 }
 
+// Nobody uses less than nothing.
+void checkUsage(const std::string& path, const api::ResourceList& usage, std::string& problems) {
+  for (const auto& [resource, amount] : usage) {
+    if (amount.sign() >= 0) continue;
+    problems += fmt::format("{}status.{}.resources[{}]: {} is negative",
+                            problems.empty() ? "" : "; ", path, resource, amount.toString());
+  }
+}
+
+std::string problemsOf(const api::NodeMetricStatus& status) {
+  std::string problems;
+  if (const auto& node = status.nodeMetric) {
+    checkUsage("nodeMetric.nodeUsage", node->nodeUsage.resources, problems);
+    checkUsage("nodeMetric.systemUsage", node->systemUsage.resources, problems);
+    for (std::size_t i = 0; i < node->aggregatedNodeUsages.size(); ++i)
+      for (const auto& [type, usage] : node->aggregatedNodeUsages[i].usage)
+        checkUsage(fmt::format("nodeMetric.aggregatedNodeUsages[{}].usage.{}", i, type),
+                   usage.resources, problems);
+  }
+  for (std::size_t i = 0; i < status.podsMetric.size() && problems.size() < kMostTold; ++i)
+    checkUsage(fmt::format("podsMetric[{}].podUsage", i), status.podsMetric[i].podUsage.resources,
+               problems);
+  return problems;
+}
+
 }  // namespace
 
 const LoadReport::PodUsage* LoadReport::of(const api::ObjectMeta& pod) const {
@@ -42,6 +71,7 @@ const LoadReport::PodUsage* LoadReport::of(const api::ObjectMeta& pod) const {
 
 LoadReport digest(api::NodeMetric metric) {
   LoadReport report;
+  report.problems = problemsOf(metric.status);
   report.metadata.name = std::move(metric.metadata.name);
   report.metadata.uid = std::move(metric.metadata.uid);
   report.metadata.resourceVersion = std::move(metric.metadata.resourceVersion);

@@ -32,6 +32,7 @@ struct LoadReport {
   api::Time updateTime;
   std::optional<api::NodeMetricInfo> node;
   std::vector<PodUsage> pods;  // by hash; those that have something to say
+  std::string problems;        // amounts that cannot be, by field
 
   // nullptr: nothing was reported of the pod.
   const PodUsage* of(const api::ObjectMeta& pod) const;

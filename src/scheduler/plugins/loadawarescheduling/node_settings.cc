@@ -66,7 +66,8 @@ NodeSettings readSettings(const LoadResources& resources, const api::StringMap& 
     if (limits) {
       settings.limits = *std::move(limits);
     } else {
-      problem(fmt::format("annotation {}: {}", kAnnotationUsageThresholds, limits.error().message));
+      problem(fmt::format("metadata.annotations[{}]: {}", kAnnotationUsageThresholds,
+                          limits.error().message));
     }
   }
   if (const auto* text = api::findIn(annotations, kAnnotationRawAllocatable)) {
@@ -74,7 +75,8 @@ NodeSettings readSettings(const LoadResources& resources, const api::StringMap& 
     if (raw) {
       settings.rawAllocatable = *std::move(raw);
     } else {
-      problem(fmt::format("annotation {}: {}", kAnnotationRawAllocatable, raw.error().message));
+      problem(fmt::format("metadata.annotations[{}]: {}", kAnnotationRawAllocatable,
+                          raw.error().message));
     }
   }
   return settings;

@@ -33,6 +33,20 @@ api::StringMap limits(std::string text) {
   return {{std::string(kAnnotationUsageThresholds), std::move(text)}};
 }
 
+TEST(LoadReport, names_usage_below_zero) {
+  api::NodeMetric metric;
+  auto& info = metric.status.nodeMetric.emplace();
+  info.nodeUsage.resources = {{"cpu", quantity("-1")}, {"memory", quantity("1Gi")}};
+  api::PodMetricInfo pod;
+  pod.podUsage.resources = {{"cpu", quantity("-2")}};
+  metric.status.podsMetric.push_back(pod);
+  EXPECT_EQ(digest(metric).problems,
+            "status.nodeMetric.nodeUsage.resources[cpu]: -1 is negative; "
+            "status.podsMetric[0].podUsage.resources[cpu]: -2 is negative");
+  for (int i = 0; i < 1000; ++i) metric.status.podsMetric.push_back(pod);
+  EXPECT_LT(digest(metric).problems.size(), 1000U) << "one page says enough";
+}
+
 TEST(LoadReport, keeps_what_pods_use_and_of_one_that_is_there_twice_the_last) {
   api::NodeMetric metric;
   metric.metadata.name = "a";

@@ -1,7 +1,9 @@
 #include "scheduler/plugins/nodenumaresource/numa_demand.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "api/codec.h"
@@ -43,6 +45,35 @@ bool mayBind(const api::Pod& pod) {
   const model::Qos qos = model::rawQos(pod);
   return (qos == model::Qos::LSE || qos == model::Qos::LSR) &&
          model::priorityClassWithDefault(pod) == model::PriorityClass::Prod;
+}
+
+// A policy that nobody knows is as if nothing were said of it.
+void checkKnown(std::string_view annotation, std::string_view field, std::string_view value,
+                std::initializer_list<std::string_view> known, std::vector<std::string>& ignored) {
+  if (value.empty() || std::ranges::find(known, value) != known.end()) return;
+  ignored.push_back(fmt::format("metadata.annotations[{}].{}: \"{}\" is none of {}", annotation,
+                                field, value, fmt::join(known, ", ")));
+}
+
+std::vector<std::string> unknownIn(const std::optional<ResourceSpecDocument>& spec,
+                                   const std::optional<NumaSpecDocument>& numa) {
+  std::vector<std::string> ignored;
+  if (spec) {
+    for (const auto& [field, value] :
+         {std::pair("requiredCPUBindPolicy", std::string_view(spec->requiredCPUBindPolicy)),
+          std::pair("preferredCPUBindPolicy", std::string_view(spec->preferredCPUBindPolicy))})
+      checkKnown(model::kAnnotationResourceSpec, field, value,
+                 {"Default", "FullPCPUs", "SpreadByPCPUs", "ConstrainedBurst"}, ignored);
+    checkKnown(model::kAnnotationResourceSpec, "preferredCPUExclusivePolicy",
+               spec->preferredCPUExclusivePolicy, {"None", "PCPULevel", "NUMANodeLevel"}, ignored);
+  }
+  if (numa) {
+    checkKnown(kAnnotationNumaSpec, "numaTopologyPolicy", numa->numaTopologyPolicy,
+               {"None", "BestEffort", "Restricted", "SingleNUMANode"}, ignored);
+    checkKnown(kAnnotationNumaSpec, "singleNUMANodeExclusive", numa->singleNUMANodeExclusive,
+               {"Preferred", "Required"}, ignored);
+  }
+  return ignored;
 }
 
 bool asksForTheSame(const api::StringMap& annotations) {
@@ -98,6 +129,7 @@ NumaDemand readNumaDemand(ResourceNames& names, const PodInfo& pod, CpuBindPolic
     if (amount > 0) demand.wants.push_back({id, amount});
   });
   if (demand.nothing()) return demand;
+  demand.ignored = unknownIn(spec, numa);
   demand.milliCpu = pod.request.base[kCpu];
   demand.cpus = static_cast<int>(std::min<std::int64_t>(demand.milliCpu / 1000, CpuSet::kMaxCpus));
   if (numa) {

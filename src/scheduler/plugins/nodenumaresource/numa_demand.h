@@ -35,6 +35,7 @@ struct NumaDemand {
   std::shared_ptr<const NumaGrant> designated;  // what it is to have again
   bool ignoresReservations = false;
   bool needsReservation = false;
+  std::vector<std::string> ignored;  // what it says that means nothing, by field
 
   bool nothing() const { return wants.empty(); }
   // Nothing but amounts: what most nodes have to say does not matter to it (NumaNode::particular).

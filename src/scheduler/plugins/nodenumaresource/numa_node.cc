@@ -52,12 +52,20 @@ class Reader {
     if (const auto* text = api::findIn(labels, kLabelCpuBindPolicy)) {
       if (*text == "FullPCPUsOnly") {
         node_.bind = CpuBindPolicy::FullPCPUs;
-      } else if (*text == "SpreadByPCPUs" && node_.bind == CpuBindPolicy::None) {
-        node_.bind = CpuBindPolicy::SpreadByPCPUs;
+      } else if (*text == "SpreadByPCPUs") {
+        if (node_.bind == CpuBindPolicy::None) node_.bind = CpuBindPolicy::SpreadByPCPUs;
+      } else if (!text->empty() && *text != "None") {
+        node_.problems.push_back(
+            fmt::format("metadata.labels[{}]: unknown policy \"{}\"", kLabelCpuBindPolicy, *text));
       }
     }
-    if (const auto* text = api::findIn(labels, kLabelNumaStrategy); text && !text->empty())
+    if (const auto* text = api::findIn(labels, kLabelNumaStrategy); text && !text->empty()) {
       node_.strategy = numaStrategyOf(*text);
+      if (*node_.strategy == NumaStrategy::LeastAllocated && *text != "LeastAllocated")
+        node_.problems.push_back(fmt::format(
+            "metadata.labels[{}]: unknown strategy \"{}\", which counts as LeastAllocated",
+            kLabelNumaStrategy, *text));
+    }
     if (const auto* text = api::findIn(labels, kLabelNumaPolicy)) {
       const NumaPolicy policy = numaPolicyOf(*text);
       if (policy != NumaPolicy::None) node_.policy = policy;
@@ -67,6 +75,8 @@ class Reader {
     }
     if (const auto* text = api::findIn(node.metadata.annotations, kAnnotationAmplification))
       readRatios(*text);
+    for (std::string& problem : model::problemsOfReservation(node.metadata.annotations))
+      node_.problems.push_back(std::move(problem));
   }
 
   // Zones of nodes whose capacity is said to be more than it is; unless the report says so itself.
@@ -157,6 +167,7 @@ class Reader {
         continue;
       }
       node_.zones.push_back({*id, readTotal(zone, path)});
+      addUp(zone, path, topology.metadata.annotations);
     }
     std::ranges::sort(node_.zones, {}, &NumaZone::id);
     if (!node_.zones.empty() && node_.zones.back().id >= kMostNumaNodes) {
@@ -171,6 +182,26 @@ class Reader {
     }
     node_.zoneSets = numaSubsets(ids);
     if (!node_.zoneSets.empty()) node_.allZones = node_.zoneSets.back();
+  }
+
+  // Amounts that contradict each other, or the CPUs that are reported. They count as they are.
+  void addUp(const api::TopologyZone& zone, const std::string& path,
+             const api::StringMap& annotations) {
+    const bool amplified = api::findIn(annotations, kAnnotationAmplification) != nullptr;
+    const auto cpus = static_cast<std::int64_t>(node_.cpus().cpusOfNuma(*zoneId(zone.name)).size());
+    for (std::size_t i = 0; i < zone.resources.size(); ++i) {
+      const api::ZoneResource& resource = zone.resources[i];
+      const auto tooMuch = [&](const std::string& most) {
+        node_.problems.push_back(fmt::format("{}.resources[{}].allocatable: {} is more than {}",
+                                             path, i, resource.allocatable.toString(), most));
+      };
+      if (!resource.capacity.isZero() && resource.capacity < resource.allocatable) {
+        tooMuch("the capacity " + resource.capacity.toString());
+      } else if (resource.name == model::kCpu && node_.valid() && !amplified &&
+                 Quantity::of(cpus) < resource.allocatable) {
+        tooMuch(fmt::format("the {} CPUs of that NUMA node", cpus));
+      }
+    }
   }
 
   Resources readTotal(const api::TopologyZone& zone, const std::string& path) {
@@ -212,6 +243,9 @@ class Reader {
           problem = fmt::format("{}: expected a number", std::string_view(name));
           break;
         }
+        if (ratio < 0)
+          wrong(kAnnotationAmplification,
+                fmt::format("{}: {} is negative", std::string_view(name), ratio));
         if (ratio > 1) node_.ratios[std::string(name)] = std::min(ratio, 1e6);
       }
     }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/node_reservation.h"
 #include "model/well_known.h"
 #include "scheduler/plugins/nodenumaresource/numa_world.h"
 
@@ -10,6 +11,7 @@ namespace koord::scheduler {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::Machine;
@@ -77,6 +79,64 @@ TEST(NumaNode, an_unknown_numa_policy_is_none_and_is_told) {
               Contains(HasSubstr("metadata.labels[" + std::string(kLabelNumaPolicy))));
   Reading none;
   EXPECT_THAT(none.label(kLabelNumaPolicy, "None").read().problems, IsEmpty());
+}
+
+TEST(NumaNode, unknown_labels_are_told) {
+  Reading r;
+  r.label(kLabelCpuBindPolicy, "WholeCores").label(kLabelNumaStrategy, "Sideways");
+  const NumaNode node = r.read();
+  EXPECT_EQ(node.bind, CpuBindPolicy::None);
+  EXPECT_EQ(node.strategy, NumaStrategy::LeastAllocated);
+  EXPECT_THAT(node.problems, ElementsAre(HasSubstr("metadata.labels[node.koordinator.sh/cpu-bind-"
+                                                   "policy]: unknown policy \"WholeCores\""),
+                                         HasSubstr("unknown strategy \"Sideways\"")));
+  Reading known;
+  known.label(kLabelCpuBindPolicy, "None").label(kLabelNumaStrategy, "LeastAllocated");
+  EXPECT_THAT(known.read().problems, IsEmpty());
+}
+
+TEST(NumaNode, amounts_that_contradict_each_other_are_told) {
+  Reading r;
+  api::List<api::ZoneResource>& first = r.topology->zones[0].resources;
+  first[0].allocatable = quantity("80");
+  first[0].capacity = quantity("80");
+  first[1].capacity = quantity("1Gi");
+  first[1].allocatable = quantity("2Gi");
+  EXPECT_THAT(r.read().problems,
+              ElementsAre("zones[0].resources[0].allocatable: 80 is more than the 8 CPUs of that "
+                          "NUMA node",
+                          "zones[0].resources[1].allocatable: 2Gi is more than the capacity 1Gi"));
+  // Zones that are amplified in the report have more than the CPUs that there are.
+  first[1].capacity = first[1].allocatable;
+  r.say(kAnnotationAmplification, R"({"cpu": 10})");
+  EXPECT_THAT(r.read().problems, IsEmpty());
+}
+
+TEST(NumaNode, ratios_that_cannot_be_are_told) {
+  Reading r;
+  auto& annotations = r.node.object().metadata.annotations;
+  annotations[std::string(kAnnotationAmplification)] = R"({"cpu":-1.5,"memory":2})";
+  const NumaNode node = r.read();
+  EXPECT_EQ(node.cpuRatio, 1);
+  EXPECT_FALSE(node.badRatios);
+  EXPECT_THAT(node.problems, ElementsAre(HasSubstr("cpu: -1.5 is negative")));
+  annotations[std::string(kAnnotationAmplification)] = R"({"cpu":"much"})";
+  EXPECT_TRUE(r.read().badRatios);
+}
+
+TEST(NumaNode, what_the_node_keeps_back_is_told_where_it_cannot_be) {
+  Reading r;
+  auto& annotations = r.node.object().metadata.annotations;
+  const std::string key(model::kAnnotationNodeReservation);
+  annotations[key] = R"({"resources":{"cpu":"-5"},"reservedCPUs":"a","applyPolicy":"Sometimes"})";
+  EXPECT_THAT(r.read().problems, ElementsAre(HasSubstr("].resources[cpu]: -5 is negative"),
+                                             HasSubstr("].reservedCPUs: "),
+                                             HasSubstr("].applyPolicy: \"Sometimes\" is none of")));
+  EXPECT_TRUE(model::reservedResources(annotations).empty());
+  annotations[key] = R"({"resources":{"cpu":"-5","memory":"1Gi"}})";
+  EXPECT_EQ(model::reservedResources(annotations).size(), 1U) << "less than nothing is nothing";
+  annotations[key] = "{";
+  EXPECT_THAT(r.read().problems, ElementsAre(HasSubstr("metadata.annotations[" + key + "]")));
 }
 
 TEST(NumaNode, what_cannot_be_read_names_its_field_and_the_rest_counts) {

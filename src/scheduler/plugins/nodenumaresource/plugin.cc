@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "model/well_known.h"
+#include "scheduler/framework/remarks.h"
 
 namespace koord::scheduler {
 
@@ -84,6 +85,7 @@ Status NodeNumaResource::reserve(CycleState&, const PodPtr& pod, NodeId node) {
   if (demand.nothing()) return {};
   const NumaNode& about = table_.at(node);
   const bool binds = bindOn(demand, about).binds();
+  tellIgnored(handle_, *pod, demand.ignored);
   const NumaPolicy policy = policyOf(demand, about).value_or(NumaPolicy::None);
   if (!binds && policy == NumaPolicy::None && !demand.designated) return {};
   if (binds && !about.valid()) return Status::error("node(s) invalid CPU Topology");

@@ -304,6 +304,22 @@ TEST(Inventory, leaves_out_what_cannot_be_and_says_where) {
   EXPECT_EQ(machine.ask("nvidia.com/gpu", "4"), "Insufficient GPU Devices");
 }
 
+TEST(Inventory, says_what_cannot_be_of_devices_that_stay) {
+  DeviceMachine machine = DeviceMachine::eightGpus();
+  auto& devices = machine.device.spec.devices;
+  devices[0].resources["koordinator.sh/gpu-core"] = Quantity::of(-100);
+  devices[1].topology->nodeID = 70;
+  machine.device.metadata.annotations[std::string(kAnnotationGpuPartitions)] =
+      R"({"2": [{"minors": [0]}]})";
+  const DeviceInventory inventory(std::make_shared<const api::Device>(machine.device));
+  EXPECT_THAT(inventory.problems(),
+              ElementsAre("spec.devices[0].resources[koordinator.sh/gpu-core]: -100 is negative",
+                          "spec.devices[1].topology.nodeID: 70 is no NUMA node",
+                          HasSubstr("2[0].minors: 1 GPUs, not 2")));
+  EXPECT_EQ(inventory.partitions(), nullptr);
+  EXPECT_EQ(inventory.of(DeviceType::Gpu).size(), 8U);
+}
+
 TEST(Inventory, may_have_numbers_above_63) {
   DeviceMachine machine;
   machine.gpu(100, 0, "a").gpu(65535, 0, "a");

@@ -1,6 +1,7 @@
 #include "scheduler/plugins/deviceshare/devices/demand.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -27,6 +28,25 @@ Result<std::optional<api::Selector>> compileFor(std::string_view what, std::stri
   if (selector) return std::optional(*std::move(selector));
   return fail(ErrorCode::Invalid, fmt::format("invalid {} of DeviceHint, deviceType: {}, err: {}",
                                               what, type, selector.error().message));
+}
+
+// A value that nobody knows is as if nothing were said.
+void checkKnown(std::string_view annotation, const std::string& path, std::string_view value,
+                std::initializer_list<std::string_view> known, DeviceDemand& demand) {
+  if (value.empty() || std::ranges::find(known, value) != known.end()) return;
+  demand.ignored.push_back(fmt::format("metadata.annotations[{}].{}: \"{}\" is none of {}",
+                                       annotation, path, value, fmt::join(known, ", ")));
+}
+
+void checkHint(const std::string& type, const DeviceHintDocument& document, DeviceDemand& demand) {
+  const auto check = [&](const char* field, std::string_view value,
+                         std::initializer_list<std::string_view> known) {
+    checkKnown(kAnnotationDeviceHint, fmt::format("{}.{}", type, field), value, known, demand);
+  };
+  check("allocateStrategy", document.allocateStrategy, {"ApplyForAll", "RequestsAsCount"});
+  check("requiredTopologyScope", document.requiredTopologyScope,
+        {"Device", "PCIe", "NUMANode", "Node"});
+  check("exclusivePolicy", document.exclusivePolicy, {"DeviceLevel", "PCIeLevel"});
 }
 
 Result<DeviceHint> hintOf(std::string_view type, const DeviceHintDocument& document) {
@@ -65,7 +85,13 @@ Result<> readHints(std::string_view text, DeviceDemand& demand) {
     if (!hint) return fail(invalid(kWhat, std::move(hint.error()).within(std::string(name))));
     auto compiled = hintOf(name, *hint);
     if (!compiled) return fail(std::move(compiled.error()));
-    if (const auto type = deviceTypeOf(name)) at(demand.hints, *type) = *std::move(compiled);
+    if (const auto type = deviceTypeOf(name)) {
+      checkHint(std::string(name), *hint, demand);
+      at(demand.hints, *type) = *std::move(compiled);
+    } else {
+      demand.ignored.push_back(fmt::format("metadata.annotations[{}].{}: no type of devices",
+                                           kAnnotationDeviceHint, std::string_view(name)));
+    }
   }
   return {};
 }
@@ -74,8 +100,11 @@ Result<> readJoint(std::string_view text, DeviceDemand& demand) {
   const auto document = api::decodeText<JointDocument>(text);
   if (!document) return fail(invalid("DeviceJointAllocate", document.error()));
   demand.samePcie = document->requiredScope == "SamePCIe";
+  checkKnown(kAnnotationDeviceJoint, "requiredScope", document->requiredScope, {"SamePCIe"},
+             demand);
   for (const auto& name : document->deviceTypes) {
     const auto type = deviceTypeOf(name);
+    checkKnown(kAnnotationDeviceJoint, "deviceTypes", name, {"gpu", "rdma", "fpga"}, demand);
     if (!type || !demand.wants(*type)) continue;
     const auto& hint = at(demand.hints, *type);
     const bool all = hint && hint->strategy == DeviceHint::Strategy::ApplyForAll;
@@ -90,6 +119,8 @@ Result<> readPartition(std::string_view text, DeviceDemand& demand) {
   if (!document) return fail(invalid("GPUPartitionSpec", document.error()));
   demand.partition.honor = true;
   demand.partition.bestOnly = document->allocatePolicy == "Restricted";
+  checkKnown(kAnnotationPartitionSpec, "allocatePolicy", document->allocatePolicy,
+             {"Restricted", "BestEffort"}, demand);
   if (document->ringBusBandwidth)
     demand.partition.ringBandwidth = document->ringBusBandwidth->value();
   return {};

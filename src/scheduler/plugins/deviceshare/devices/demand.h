@@ -47,6 +47,8 @@ struct DeviceDemand {
   std::vector<DeviceType> joint;
   bool samePcie = false;
   PartitionWish partition;
+  // What the annotations say that means nothing, by field: types, strategies and scopes that nobody knows.
+  std::vector<std::string> ignored;
 
   bool empty() const { return isEmpty(requests); }
   bool wants(DeviceType type) const { return !at(requests, type).empty(); }

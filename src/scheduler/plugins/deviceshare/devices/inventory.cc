@@ -15,6 +15,7 @@ namespace koord::scheduler {
 namespace {
 
 constexpr std::string_view kLabelPartitionPolicy = "node.koordinator.sh/gpu-partition-policy";
+constexpr int kNumaNodes = 64;  // that hints can name
 constexpr std::string_view kLabelWellPlanned = "node.koordinator.sh/secondary-device-well-planned";
 
 bool labelled(const api::StringMap& labels, std::string_view key, std::string_view value) {
@@ -83,6 +84,10 @@ Result<GpuPartitions> parsePartitions(std::string_view annotation) {
       if (!read) return fail(Error(read.error()).within(path));
       auto partition = partitionOf(*read);
       if (!partition) return fail(std::move(partition.error()).within(path));
+      if (const auto count = partition->minors.size();
+          size < 0 || count != static_cast<std::size_t>(size))
+        return fail(ErrorCode::Invalid,
+                    fmt::format("{}.minors: {} GPUs, not {}", path, count, size));
       table[size].push_back(*std::move(partition));
     }
   }
@@ -116,6 +121,11 @@ void DeviceInventory::readDevices() {
                          : "minor: missing");
       continue;
     }
+    for (const auto& [name, amount] : info.resources)
+      if (amount.sign() < 0)
+        problem(fmt::format("resources[{}]: {} is negative", name, amount.toString()));
+    if (info.topology && (info.topology->nodeID < -1 || info.topology->nodeID >= kNumaNodes))
+      problem(fmt::format("topology.nodeID: {} is no NUMA node", info.topology->nodeID));
     KnownDevice known{*info.minor, {}, &info};
     if (info.health) known.total = DeviceAmounts::of(info.resources);
     if (!at(found, *type).insert_or_assign(known.minor, known).second)

@@ -8,7 +8,9 @@
 namespace koord::scheduler {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 api::ResourceList listOf(std::vector<std::pair<std::string, std::string>> entries) {
   api::ResourceList list;
@@ -118,6 +120,27 @@ TEST(DeviceDemand, reads_what_annotations_say) {
   EXPECT_TRUE(demand->samePcie);
   EXPECT_TRUE(demand->partition.bestOnly);
   EXPECT_EQ(demand->partition.ringBandwidth, 200LL << 30);
+  EXPECT_THAT(demand->ignored,
+              ElementsAre(HasSubstr("device-joint-allocate].deviceTypes: \"x\" is none of gpu")));
+}
+
+TEST(DeviceDemand, names_the_values_that_nobody_knows_and_goes_without_them) {
+  const auto demand = readDeviceDemand(
+      listOf({{"nvidia.com/gpu", "2"}}),
+      {{std::string(kAnnotationDeviceHint),
+        R"({"gpu": {"requiredTopologyScope": "Rack", "allocateStrategy": "Some",
+                    "exclusivePolicy": "Alone"}, "tpu": {}})"},
+       {std::string(kAnnotationDeviceJoint), R"({"requiredScope": "SameRack"})"},
+       {std::string(kAnnotationPartitionSpec), R"({"allocatePolicy": "Always"})"}});
+  ASSERT_TRUE(demand);
+  EXPECT_THAT(
+      demand->ignored,
+      UnorderedElementsAre(HasSubstr("gpu.requiredTopologyScope: \"Rack\" is none of"),
+                           HasSubstr("gpu.allocateStrategy"), HasSubstr("gpu.exclusivePolicy"),
+                           HasSubstr("tpu: no type of devices"), HasSubstr("requiredScope"),
+                           HasSubstr("allocatePolicy")));
+  EXPECT_FALSE(demand->samePcie);
+  EXPECT_FALSE(demand->partition.bestOnly);
 }
 
 TEST(DeviceDemand, names_the_annotation_that_is_malformed) {

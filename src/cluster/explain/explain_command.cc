@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/yaml.h"
+#include "cluster/explain/device_picture.h"
 #include "cluster/explain/explanation.h"
 #include "cluster/explain/migration_text.h"
 #include "cluster/explain/node_picture.h"
@@ -179,7 +180,7 @@ class Explainer {
     co_return answer;
   }
 
-  // Its CPUs are known to koord-scheduler, its batch and mid resources to koord-manager; one of the two
+  // Its CPUs and devices are known to koord-scheduler, its batch and mid resources to koord-manager; one of the two
   // is enough.
   Task<Result<json::value>> runNode() {
     auto scheduler = urlOf("koord-scheduler", options_.scheduler, choice_);
@@ -188,6 +189,10 @@ class Explainer {
       url_ = *std::move(scheduler);
       auto asking = runPlugin();
       cpus = co_await asking;
+      auto askingDevices = askPlugin("DeviceShare", "nodeDeviceSummaries/" + options_.name);
+      auto devices = co_await askingDevices;
+      if (devices && !cpus) cpus = json::value(json::object{{"name", options_.name}});
+      if (devices && cpus->is_object()) cpus->get_object()["devices"] = *std::move(devices);
     } else {
       cpus = fail(std::move(scheduler.error()));
     }
@@ -325,7 +330,9 @@ std::string textOf(const ExplainOptions& options, const json::value& answer) {
     case ExplainOptions::About::Quota:
       return quotaText(answer);
     case ExplainOptions::About::Node:
-      return nodeResourcesText(answer) + (at(answer, "cpuTopology") ? nodePicture(answer) : "");
+      return nodeResourcesText(answer) +
+             (at(answer, "cpuTopology") ? nodePicture(answer) : std::string()) +
+             devicePicture(answer);
     case ExplainOptions::About::Recommendation:
       return recommendationText(answer);
     case ExplainOptions::About::Reservation:

@@ -113,12 +113,34 @@ std::string devicesText(const json::value& devices) {
   return all;
 }
 
+// "it would get gpu 0,1: ..."
+std::string wouldGetText(const json::value& node) {
+  const auto* types = at(node, "wouldGet");
+  if (!types || !types->is_object()) return "";
+  std::string what;
+  for (const auto& [type, minors] : types->get_object()) {
+    std::string numbers;
+    for (const auto& minor : minors.is_array() ? minors.get_array() : json::array())
+      numbers += (numbers.empty() ? "" : ",") + scalar(&minor);
+    what += fmt::format("{}{} {}", what.empty() ? "" : ", ", std::string(type), numbers);
+  }
+  const std::string_view why = textAt(node, "because");
+  return fmt::format("it would get {}{}{}", what, why.empty() ? "" : ": ", why);
+}
+
+// What the pod says that nobody understands.
+void addIgnored(std::string& out, const json::value& facts) {
+  for (const auto& each : arrayAt(facts, "ignored"))
+    addParagraph(out, "  ignored: ", scalar(&each));
+}
+
 // Of a pod: the devices that it has, or where there are some.
 void addDevices(std::string& out, const json::value& answer) {
   const auto* facts = at(answer, "plugins", "DeviceShare");
   if (!facts || !facts->is_object()) return;
   if (!at(*facts, "message") && !at(*facts, "devices") && arrayAt(*facts, "nodes").empty()) return;
   out += "\nDevices\n";
+  addIgnored(out, *facts);
   if (const auto message = textAt(*facts, "message"); !message.empty())
     addParagraph(out, "  ", message);
   const auto* devices = at(*facts, "devices");
@@ -140,6 +162,7 @@ void addDevices(std::string& out, const json::value& answer) {
     addTable(out, rows);
     if (const auto name = textAt(*facts, "reservation"); !name.empty())
       out += fmt::format("  of reservation {}\n", name);
+    if (const auto why = textAt(*facts, "because"); !why.empty()) addParagraph(out, "  ", why);
   }
   const auto& nodes = arrayAt(*facts, "nodes");
   for (const auto& node : nodes) {
@@ -150,6 +173,8 @@ void addDevices(std::string& out, const json::value& answer) {
       for (const auto& [type, each] : types->get_object())
         text += fmt::format("; {} {}", std::string(type), devicesText(each));
     addParagraph(out, "  ", text);
+    if (const std::string would = wouldGetText(node); !would.empty())
+      addParagraph(out, "    ", would);
   }
   const auto* all = at(*facts, "nodesWithDevices");
   if (all && all->is_int64() && all->get_int64() > static_cast<std::int64_t>(nodes.size()))
@@ -238,6 +263,8 @@ void addPodCpus(std::string& out, const json::value& answer) {
     out += "\n";
     addParagraph(out, "CPUs   ", what);
   }
+  if (const auto why = textAt(*facts, "because"); !why.empty()) addParagraph(out, "       ", why);
+  addIgnored(out, *facts);
   if (const auto policy = textAt(*facts, "numaTopologyPolicy"); !policy.empty())
     out += fmt::format("NUMA   {}\n", policy);
   for (const auto& part : arrayAt(*facts, "numaNodeResources")) {
@@ -250,11 +277,13 @@ void addPodCpus(std::string& out, const json::value& answer) {
   }
   std::vector<Row> rows{{"NODE", "USABLE", "OF", "NUMA", "FREE", "IN WHOLE CORES"}};
   for (const auto& node : arrayAt(*facts, "nodes")) {
+    if (rows.front().size() == 6 && at(node, "wouldGet")) rows.front().emplace_back("WOULD GET");
     Row row{std::string(textAt(node, "name")), scalar(at(node, "usable")),
             scalar(at(node, "cpus"))};
     for (const auto& zone : arrayAt(node, "numa")) {
       for (const char* column : {"node", "free", "inWholeCores"})
         row.push_back(scalar(at(zone, column)));
+      if (!row.front().empty()) row.push_back(scalar(at(node, "wouldGet")));
       rows.push_back(std::exchange(row, Row{"", "", ""}));
     }
   }

@@ -193,10 +193,35 @@ CPUs   4, which must be FullPCPUs
                     1     1     0
 )");
   EXPECT_EQ(ofPod(R"({"plugins": {"NodeNUMAResource": {"cpus": 2, "cpuset": "0-1",
+      "because": "1 cores, 1 of them whole", "ignored": ["requiredCPUBindPolicy: unknown"],
       "numaNodeResources": [{"node": 0, "resources": {"cpu": "2"}}]}}})"),
             R"(
 CPUs   0-1
+       1 cores, 1 of them whole
+  ignored: requiredCPUBindPolicy: unknown
   on NUMA node 0: cpu 2
+)");
+}
+
+TEST(PluginAnswersTest, APodIsToldWhatItWouldGetAndWhy) {
+  EXPECT_EQ(ofPod(R"({"plugins": {"NodeNUMAResource": {"cpus": 2, "cpuBindPolicy": "FullPCPUs",
+      "required": false, "nodes": [
+        {"name": "a", "usable": 1, "cpus": 2, "numa": [{"node": 0, "free": 1, "inWholeCores": 0}]},
+        {"name": "b", "usable": 2, "cpus": 2, "wouldGet": "0-1",
+         "numa": [{"node": 0, "free": 2, "inWholeCores": 2}]}]}}})"),
+            R"(
+CPUs   2, if possible FullPCPUs
+  NODE  USABLE  OF  NUMA  FREE  IN WHOLE CORES  WOULD GET
+  a     1       2   0     1     0
+  b     2       2   0     2     2               0-1
+)");
+  EXPECT_EQ(ofPod(R"({"plugins": {"DeviceShare": {"nodesWithDevices": 1, "nodes": [
+      {"node": "a", "fits": true, "wouldGet": {"gpu": [0, 1], "rdma": [2]}, "because": "of one switch",
+       "devices": {"gpu": {"0": "idle", "1": "idle"}}}]}}})"),
+            R"(
+Devices
+  a: enough; gpu 0,1: idle
+    it would get gpu 0,1, rdma 2: of one switch
 )");
 }
 

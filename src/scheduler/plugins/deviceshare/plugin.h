@@ -151,6 +151,13 @@ class DeviceShare final : public Plugin,
   void addNodes(const PodDevices& devices, const PodInfo& pod, json::object& facts) const;
   Result<json::value> summaryOf(const std::string& name) const;
 
+  // reasons.cc
+  std::string ruleFor(const PodDevices& devices, const NodeDevices& node) const;
+  std::string reasonFor(const PodDevices& devices, const NodeDevices& node,
+                        const GivenDevices& given) const;
+  void addOutlook(const PodDevices& devices, const PodInfo& pod, NodeId node,
+                  json::object& into) const;
+
   Handle& handle_;
   Cluster& cluster_;
   const DeviceShareArgs args_;

@@ -80,12 +80,12 @@ std::string textOfFree(const DeviceAmounts& total, const DeviceAmounts& used) {
 
 }  // namespace
 
-// --- HTTP, as upstream has it.
+// --- HTTP, as upstream has it, and where the devices are.
 
 json::object DeviceShare::describe(NodeId node) const {
   const NodeDevices& here = table_.rowOf(node);
   DeviceAmounts total, free, used;
-  json::object totals, frees, useds, holders;
+  json::object totals, frees, useds, holders, places;
   for (const DeviceType type : kDeviceTypes) {
     json::object totalOf, freeOf, usedOf;
     forEachDevice(here, type, [&](int minor, const DeviceAmounts& all, const DeviceAmounts& taken) {
@@ -99,6 +99,12 @@ json::object DeviceShare::describe(NodeId node) const {
       used.add(taken);
     });
     if (totalOf.empty()) continue;
+    json::object placesOf;
+    for (const KnownDevice& known : here.inventory.of(type))
+      if (const auto* topology = known.topology())
+        placesOf[std::to_string(known.minor)] =
+            json::object{{"nodeID", topology->nodeID}, {"pcieID", topology->pcieID}};
+    if (!placesOf.empty()) places[nameOf(type)] = std::move(placesOf);
     totals[nameOf(type)] = std::move(totalOf);
     frees[nameOf(type)] = std::move(freeOf);
     if (!usedOf.empty()) useds[nameOf(type)] = std::move(usedOf);
@@ -117,7 +123,7 @@ json::object DeviceShare::describe(NodeId node) const {
   return {{"deviceTotal", amountsJson(total)},    {"deviceFree", amountsJson(free)},
           {"deviceUsed", amountsJson(used)},      {"deviceTotalDetail", std::move(totals)},
           {"deviceFreeDetail", std::move(frees)}, {"deviceUsedDetail", std::move(useds)},
-          {"allocateSet", std::move(holders)}};
+          {"allocateSet", std::move(holders)},    {"devicePlaces", std::move(places)}};
 }
 
 Result<json::value> DeviceShare::summaryOf(const std::string& name) const {
@@ -180,10 +186,12 @@ void DeviceShare::addNodes(const PodDevices& devices, const PodInfo& pod,
       lines[nameOf(type)] = std::move(free);
     }
     const Status status = judge(devices, pod, order[i].second, true);
-    nodes.push_back(json::object{{"node", here.name},
-                                 {"fits", status.ok()},
-                                 {"reason", status.message()},
-                                 {"devices", std::move(lines)}});
+    json::object shown{{"node", here.name},
+                       {"fits", status.ok()},
+                       {"reason", status.message()},
+                       {"devices", std::move(lines)}};
+    if (status.ok()) addOutlook(devices, pod, order[i].second, shown);
+    nodes.push_back(std::move(shown));
   }
   facts["nodes"] = std::move(nodes);
   facts["nodesWithDevices"] = order.size();
@@ -205,11 +213,18 @@ json::value DeviceShare::factsOf(const PodInfo& pod) const {
     requests[nameOf(type)] = std::move(amounts);
   }
   if (!requests.empty()) facts["requests"] = std::move(requests);
+  if (!devices.demand.ignored.empty()) {
+    json::array ignored;
+    for (const std::string& each : devices.demand.ignored) ignored.push_back(json::string(each));
+    facts["ignored"] = std::move(ignored);
+  }
   if (grant) {
     const Cluster::PodRecord* record = cluster_.findPod(pod.uid());
     const NodeDevices& here = table_.rowOf(record->node);
     facts["node"] = cluster_.node(record->node).name;
     facts["devices"] = describeGivenDevices(grant->given, here.inventory);
+    if (const std::string reason = reasonFor(devices, here, grant->given); !reason.empty())
+      facts["because"] = reason;
     if (!grant->reservation.empty()) facts["reservation"] = grant->reservation;
     return facts;
   }

@@ -137,8 +137,12 @@ class NodeNumaResource final : public Plugin,
                           std::optional<std::int64_t> boundCpu) const;
 
   // services.cc
-  json::array freest(const NumaDemand& demand) const;
+  json::array freest(const PodInfo& pod, const NumaDemand& demand) const;
   Result<json::value> describe(const std::string& name) const;
+
+  // reasons.cc
+  std::string reasonFor(const NumaDemand& demand, NodeId node, const NumaGrant& grant) const;
+  std::string wouldGet(const PodInfo& pod, const NumaDemand& demand, NodeId node) const;
 
   Handle& handle_;
   Cluster& cluster_;

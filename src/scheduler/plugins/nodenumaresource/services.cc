@@ -38,8 +38,9 @@ json::object cpuJson(const CpuTopology& topology, const CpuUse* use, int index) 
                    {"coreID", topology.coreId(topology.coreOf(at))},
                    {"nodeID", topology.numaIds()[topology.numaOf(at)]},
                    {"socketID", topology.socketId(topology.socketOf(at))}};
+  cpu["refCount"] = use ? use->holders(id) : 0;
+  cpu["exclusivePolicy"] = "";
   if (!use) return cpu;
-  cpu["refCount"] = use->holders(id);
   for (const auto policy : {CpuExclusivePolicy::PCPULevel, CpuExclusivePolicy::NUMANodeLevel})
     if (use->exclusive(id, policy)) cpu["exclusivePolicy"] = json::string(nameOf(policy));
   return cpu;
@@ -162,7 +163,7 @@ std::string NodeNumaResource::metrics() const {
 }
 
 // Where most is free for it.
-json::array NodeNumaResource::freest(const NumaDemand& demand) const {
+json::array NodeNumaResource::freest(const PodInfo& pod, const NumaDemand& demand) const {
   constexpr std::size_t kShown = 5;
   std::vector<std::pair<int, NodeId>> nodes;  // by what it could have, most first
   cluster_.live().forEach([&](NodeId node) {
@@ -181,10 +182,13 @@ json::array NodeNumaResource::freest(const NumaDemand& demand) const {
       zones.push_back(json::object{{"node", about.cpus().numaIds()[i]},
                                    {"free", free.byNuma[i].all},
                                    {"inWholeCores", free.byNuma[i].whole}});
-    list.push_back(json::object{{"name", cluster_.node(node).name},
-                                {"usable", -usable},
-                                {"cpus", about.cpus().cpuCount()},
-                                {"numa", std::move(zones)}});
+    json::object shown{{"name", cluster_.node(node).name},
+                       {"usable", -usable},
+                       {"cpus", about.cpus().cpuCount()},
+                       {"numa", std::move(zones)}};
+    if (const std::string cpus = wouldGet(pod, demand, node); !cpus.empty())
+      shown["wouldGet"] = cpus;
+    list.push_back(std::move(shown));
   }
   return list;
 }
@@ -199,11 +203,19 @@ json::value NodeNumaResource::factsOf(const PodInfo& pod) const {
   }
   if (demand.policy != NumaPolicy::None)
     facts["numaTopologyPolicy"] = json::string(nameOf(demand.policy));
+  if (!demand.ignored.empty()) {
+    json::array ignored;
+    for (const std::string& each : demand.ignored) ignored.push_back(json::string(each));
+    facts["ignored"] = std::move(ignored);
+  }
   if (const NumaGrant* grant = table_.grantOf(pod.uid())) {
     if (!grant->cpus.empty()) facts["cpuset"] = grant->cpus.toString();
+    const NodeId node = cluster_.findPod(pod.uid())->node;
+    if (const std::string reason = reasonFor(demand, node, *grant); !reason.empty())
+      facts["because"] = reason;
     if (!grant->numa.empty())
       facts["numaNodeResources"] = partsJson(cluster_.resources(), grant->numa);
-  } else if (auto nodes = freest(demand); !nodes.empty()) {
+  } else if (auto nodes = freest(pod, demand); !nodes.empty()) {
     facts["nodes"] = std::move(nodes);
   }
   return facts.empty() ? json::value(nullptr) : json::value(std::move(facts));

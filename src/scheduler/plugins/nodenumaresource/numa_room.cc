@@ -66,8 +66,8 @@ void NumaRoom::readZone(std::size_t z) {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     const ResourceId id = columns_[c].id;
     std::int64_t used = any ? taken->amounts.amount(id) : 0;
-    if (id == kCpu && node_.cpuRatio > 1) {
-      // CPUs that are bound are real ones.
+    if (id == kCpu && node_.cpuRatio > 1 && any) {
+      // CPUs that are bound are real ones. As upstream, where amounts are counted by zone at all.
       const std::int64_t bound =
           std::int64_t{1000} *
           table_.use(id_).held().intersect(node_.cpus().cpusOfNuma(zone.id)).size();

@@ -276,6 +276,24 @@ TEST(NodeNuma, bound_cpus_cost_as_much_as_they_are_amplified) {
             kUnresolvable + "node(s) invalid CPU amplification ratio");
 }
 
+TEST(NodeNuma, bound_cpus_weigh_on_zones_whose_amounts_are_counted) {
+  const auto placed = [](const char* others) {
+    NumaWorld f;
+    testing::NodeBuilder node = nodeOf("a", Machine{});
+    node.label(std::string(kLabelNumaPolicy), "SingleNUMANode");
+    node.object().metadata.annotations[std::string(kAnnotationAmplification)] = R"({"cpu":1.5})";
+    f.world.node(node);
+    f.report(topologyOf("a", Machine{}));
+    f.world.bound(given(aService("x", "4"), "a", R"({"cpuset":"0-3"})"));
+    f.world.bound(given(aPod("y"), "a", others));
+    return f.place(aPod("p").request("cpu", "1"));
+  };
+  EXPECT_THAT(placed("{}"), HasSubstr(R"("node":0)"));
+  EXPECT_THAT(placed(R"({"numaNodeResources":[{"node":0,"resources":{"memory":"1Mi"}},
+                                              {"node":1,"resources":{"memory":"1Mi"}}]})"),
+              HasSubstr(R"("node":1)"));
+}
+
 // --- Scores.
 
 TEST(NodeNuma, scores_by_what_stays_free) {

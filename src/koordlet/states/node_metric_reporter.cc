@@ -21,10 +21,14 @@ json::value statusPatch(const api::NodeMetricStatus& status) {
   for (const auto* name :
        {"podsMetric", "hostApplicationMetric", "prodReclaimableMetric", "prodPeakMetric"})
     if (!fields.contains(name)) fields[name] = nullptr;
-  if (auto* info = find(document, "nodeMetric"); info && info->is_object())
+  if (auto* info = find(document, "nodeMetric"); info && info->is_object()) {
     for (const auto* name :
          {"aggregatedNodeUsages", "aggregatedSystemUsages", "numaUsages", "systemUsage"})
       if (!info->get_object().contains(name)) info->get_object()[name] = nullptr;
+    // A number that must be there and is left out when it is 0.
+    if (auto* zones = find(*info, "numaUsages"); zones && zones->is_array())
+      for (auto& zone : zones->get_array()) zone.get_object().emplace("numaNodeID", 0);
+  }
   return json::object{{"status", std::move(document)}};
 }
 

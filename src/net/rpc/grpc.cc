@@ -45,6 +45,17 @@ std::string percentDecode(std::string_view text) {
   return out;
 }
 
+// The length that the bytes before a message say; there are kGrpcPrefix of them.
+std::expected<std::size_t, GrpcStatus> announced(std::string_view bytes) {
+  if (bytes[0] != 0)
+    return std::unexpected(
+        GrpcStatus{GrpcCode::Unimplemented, "the message is compressed, which nobody announced"});
+  std::size_t size = 0;
+  for (std::size_t i = 1; i < kGrpcPrefix; ++i)
+    size = size << 8 | static_cast<unsigned char>(bytes[i]);
+  return size;
+}
+
 struct Unit {
   char name;
   Duration length;
@@ -101,17 +112,28 @@ std::expected<std::string_view, GrpcStatus> grpcMessage(std::string_view body) {
   if (body.size() < kGrpcPrefix)
     return std::unexpected(
         GrpcStatus{GrpcCode::InvalidArgument, fmt::format("no message in {} bytes", body.size())});
-  if (body[0] != 0)
-    return std::unexpected(
-        GrpcStatus{GrpcCode::Unimplemented, "the message is compressed, which nobody announced"});
-  std::size_t size = 0;
-  for (std::size_t i = 1; i < kGrpcPrefix; ++i)
-    size = size << 8 | static_cast<unsigned char>(body[i]);
-  if (size != body.size() - kGrpcPrefix)
+  const auto size = announced(body);
+  if (!size) return std::unexpected(size.error());
+  if (*size != body.size() - kGrpcPrefix)
     return std::unexpected(
         GrpcStatus{GrpcCode::InvalidArgument,
-                   fmt::format("a message of {} bytes in {}", size, body.size() - kGrpcPrefix)});
+                   fmt::format("a message of {} bytes in {}", *size, body.size() - kGrpcPrefix)});
   return body.substr(kGrpcPrefix);
+}
+
+std::expected<std::optional<std::string>, GrpcStatus> takeGrpcMessage(std::string& bytes,
+                                                                      std::size_t most) {
+  if (bytes.size() < kGrpcPrefix) return std::nullopt;
+  const auto size = announced(bytes);
+  if (!size) return std::unexpected(size.error());
+  if (*size > most)
+    return std::unexpected(
+        GrpcStatus{GrpcCode::ResourceExhausted,
+                   fmt::format("a message of {} bytes; {} are the most", *size, most)});
+  if (bytes.size() - kGrpcPrefix < *size) return std::nullopt;
+  std::string message = bytes.substr(kGrpcPrefix, *size);
+  bytes.erase(0, kGrpcPrefix + *size);
+  return message;
 }
 
 std::optional<Duration> parseGrpcTimeout(std::string_view text) {

@@ -52,6 +52,10 @@ std::string grpcFrame(std::string_view message);
 // The message of a body that has exactly one. InvalidArgument: it has not; Unimplemented: it is
 // compressed.
 std::expected<std::string_view, GrpcStatus> grpcMessage(std::string_view body);
+// Takes the first message off bytes of which more may come; nullopt while it is not whole. Errors as above, and
+// ResourceExhausted: it has more than `most` bytes.
+std::expected<std::optional<std::string>, GrpcStatus> takeGrpcMessage(std::string& bytes,
+                                                                      std::size_t most);
 
 // grpc-timeout: at most eight digits and a unit; nullopt when it says none or nonsense.
 std::optional<Duration> parseGrpcTimeout(std::string_view text);

@@ -11,6 +11,10 @@ namespace koord::net {
 namespace {
 
 constexpr std::size_t kMostAsked = 16 << 20;  // bytes of one request
+// Of answers that the other side has not read; until it does, no more questions are taken.
+constexpr std::size_t kMostUnread = 256 << 10;
+
+const Http2Headers kAnswerHeaders{{":status", "200"}, {"content-type", "application/grpc"}};
 
 }  // namespace
 
@@ -40,19 +44,48 @@ class GrpcServer::Connection final : public Http2User,
   void onHeaders(std::int32_t stream, Http2Headers headers, bool last) override {
     Call& call = calls_[stream];
     call.headers = std::move(headers);
-    if (last) dispatch(stream);
+    if (server_)
+      if (const auto found = server_->conversations_.find(headerOf(call.headers, ":path"));
+          found != server_->conversations_.end())
+        call.conversation = &found->second;
+    if (last) onEnd(stream);
   }
   void onData(std::int32_t stream, std::string_view bytes) override {
-    session_->consume(stream, bytes.size());
     const auto found = calls_.find(stream);
-    if (found == calls_.end()) return;
+    if (found == calls_.end()) return session_->consume(stream, bytes.size());
     found->second.body += bytes;
+    if (found->second.conversation) {
+      found->second.taken += bytes.size();
+      return converse(stream, found->second);
+    }
+    session_->consume(stream, bytes.size());
     if (found->second.body.size() > kMostAsked + kGrpcPrefix)
       refuse(stream, {GrpcCode::ResourceExhausted,
                       fmt::format("the request has more than {} bytes", kMostAsked)});
   }
-  void onEnd(std::int32_t stream) override { dispatch(stream); }
-  void onClosed(std::int32_t stream, std::uint32_t) override { calls_.erase(stream); }
+  void onEnd(std::int32_t stream) override {
+    const auto found = calls_.find(stream);
+    if (found == calls_.end() || !found->second.conversation) return dispatch(stream);
+    found->second.ended = true;
+    converse(stream, found->second);
+  }
+  void onSent(std::int32_t stream, std::size_t bytes) override {
+    const auto found = calls_.find(stream);
+    if (found == calls_.end() || !found->second.conversation) return;
+    found->second.unread -= bytes;
+    // Not now: the session is in the middle of sending.
+    if (found->second.taken > 0 || found->second.ended)
+      loop_.post([self = weak_from_this(), stream] {
+        const auto connection = self.lock();
+        if (!connection) return;
+        if (const auto call = connection->calls_.find(stream); call != connection->calls_.end())
+          connection->converse(stream, call->second);
+      });
+  }
+  void onClosed(std::int32_t stream, std::uint32_t) override {
+    const auto node = calls_.extract(stream);
+    if (!node.empty()) session_->consume(stream, node.mapped().taken);
+  }
   void onLost(const std::string&) override {
     if (server_) server_->connections_.erase(shared_from_this());
   }
@@ -61,6 +94,12 @@ class GrpcServer::Connection final : public Http2User,
   struct Call {
     Http2Headers headers;
     std::string body;
+    // Of a conversation:
+    const Conversation* conversation = nullptr;
+    std::size_t taken = 0;   // bytes that hold the other side's window
+    std::size_t unread = 0;  // bytes of answers that have not gone
+    bool answering = false;  // the headers have gone
+    bool ended = false;      // nothing more comes
   };
 
   void refuse(std::int32_t stream, const GrpcStatus& status) {
@@ -86,9 +125,40 @@ class GrpcServer::Connection final : public Http2User,
                       }));
   }
 
+  // Answers what has come. Data of this call is only given back to the other side's window while it reads the answers.
+  void converse(std::int32_t stream, Call& call) {
+    while (call.unread < kMostUnread) {
+      auto message = takeGrpcMessage(call.body, kMostAsked);
+      if (!message) return end(stream, call, message.error());
+      if (!*message) {
+        session_->consume(stream, std::exchange(call.taken, 0));
+        if (!call.ended) return;
+        return end(stream, call,
+                   call.body.empty()
+                       ? GrpcStatus{}
+                       : GrpcStatus{GrpcCode::InvalidArgument, "the last message is not whole"});
+      }
+      auto reply = (*call.conversation)(**message);
+      if (!reply) return end(stream, call, reply.error());
+      if (!std::exchange(call.answering, true)) session_->headers(stream, kAnswerHeaders, false);
+      std::string frame = grpcFrame(*reply);
+      call.unread += frame.size();
+      session_->data(stream, std::move(frame), false);
+    }
+  }
+
+  void end(std::int32_t stream, const Call& call, const GrpcStatus& status) {
+    session_->consume(stream, call.taken);
+    if (call.answering)
+      session_->trailers(stream, grpcTrailers(status));
+    else
+      session_->headers(stream, grpcFailure(status), true);
+    calls_.erase(stream);
+  }
+
   void answer(std::int32_t stream, GrpcReply reply) {
     if (!reply) return session_->headers(stream, grpcFailure(reply.error()), true);
-    session_->headers(stream, {{":status", "200"}, {"content-type", "application/grpc"}}, false);
+    session_->headers(stream, kAnswerHeaders, false);
     session_->data(stream, grpcFrame(*reply), false);
     session_->trailers(stream, grpcTrailers({}));
   }
@@ -100,22 +170,26 @@ class GrpcServer::Connection final : public Http2User,
 };
 
 Result<std::unique_ptr<GrpcServer>> GrpcServer::start(IoLoop& loop, std::string socketPath,
-                                                      Handler handler) {
+                                                      Handler handler,
+                                                      Conversations conversations) {
   auto listener = listenUnix(socketPath);
   if (!listener) return fail(std::move(listener.error()));
-  auto server = std::unique_ptr<GrpcServer>(
-      new GrpcServer(loop, std::move(socketPath), *std::move(listener), std::move(handler)));
+  auto server =
+      std::unique_ptr<GrpcServer>(new GrpcServer(loop, std::move(socketPath), *std::move(listener),
+                                                 std::move(handler), std::move(conversations)));
   server->watch_ = loop.watch(server->listener_.get(),
                               [server = server.get()](IoLoop::Ready) { server->accept(); });
   server->watch_->want({.read = true});
   return server;
 }
 
-GrpcServer::GrpcServer(IoLoop& loop, std::string path, Fd listener, Handler handler)
+GrpcServer::GrpcServer(IoLoop& loop, std::string path, Fd listener, Handler handler,
+                       Conversations conversations)
     : loop_(loop),
       path_(std::move(path)),
       listener_(std::move(listener)),
-      handler_(std::move(handler)) {}
+      handler_(std::move(handler)),
+      conversations_(std::move(conversations)) {}
 
 GrpcServer::~GrpcServer() {
   ::unlink(path_.c_str());

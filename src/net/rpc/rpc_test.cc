@@ -7,6 +7,7 @@
 
 #include "net/rpc/grpc_channel.h"
 #include "net/rpc/grpc_server.h"
+#include "net/rpc/stream_testing.h"
 
 namespace koord::net {
 namespace {
@@ -37,8 +38,9 @@ class RpcTest : public testing::Test {
     loop_.run();
     return *std::move(reply);
   }
-  std::unique_ptr<GrpcServer> serve(const std::string& path, GrpcServer::Handler handler) {
-    auto server = GrpcServer::start(loop_, path, std::move(handler));
+  std::unique_ptr<GrpcServer> serve(const std::string& path, GrpcServer::Handler handler,
+                                    GrpcServer::Conversations conversations = {}) {
+    auto server = GrpcServer::start(loop_, path, std::move(handler), std::move(conversations));
     EXPECT_TRUE(server) << server.error().message;
     return *std::move(server);
   }
@@ -149,6 +151,77 @@ TEST_F(RpcTest, CallsAtOnceGetTheirOwnAnswersWhateverTheOrder) {
   while (tasks.size() > 0) loop_.run();
   for (std::size_t i = 0; i < replies.size(); ++i)
     EXPECT_EQ(replies[i]->value(), fmt::format("to {}", i));
+}
+
+// Repeats what it hears, and ends with what it has had enough of.
+GrpcReply echo(const std::string& message) {
+  if (message == "enough") return refusal(GrpcCode::Aborted, "no more");
+  return "heard " + message;
+}
+void unasked(GrpcRequest, GrpcAnswer answer) {
+  answer(refusal(GrpcCode::Unimplemented, "not here"));
+}
+
+TEST_F(RpcTest, EachMessageOfAConversationIsAnsweredAsItComes) {
+  const std::string path = socketIn("talk");
+  const auto server = serve(path, unasked, {{"/a.B/Talk", echo}});
+  StreamClient client(loop_, path, "/a.B/Talk");
+  client.say("one");
+  EXPECT_THAT(client.heard(1), testing::ElementsAre("heard one"));
+  const std::string two = grpcFrame("two");
+  client.sayBytes(two.substr(0, 3));
+  client.sayBytes(two.substr(3) + grpcFrame("") + grpcFrame("four"));
+  EXPECT_THAT(client.heard(4),
+              testing::ElementsAre("heard one", "heard two", "heard ", "heard four"));
+  client.end();
+  EXPECT_TRUE(client.status().ok()) << client.status().text();
+  // A caller that says one thing and ends is a unary call.
+  GrpcChannel channel(loop_, path);
+  EXPECT_EQ(ask(channel, "/a.B/Talk", "x").value(), "heard x");
+  EXPECT_EQ(ask(channel, "/a.B/C", "x").error().code, GrpcCode::Unimplemented);
+}
+
+TEST_F(RpcTest, AConversationEndsWithAnErrorOrWithNonsense) {
+  const std::string path = socketIn("ends");
+  const auto server = serve(path, unasked, {{"/a.B/Talk", echo}});
+  const auto statusOf = [&](const std::string& bytes) {
+    StreamClient client(loop_, path, "/a.B/Talk");
+    client.sayBytes(bytes);
+    client.end();
+    return client.status().code;
+  };
+  EXPECT_EQ(statusOf(""), GrpcCode::Ok);
+  EXPECT_EQ(statusOf(grpcFrame("enough")), GrpcCode::Aborted);
+  EXPECT_EQ(statusOf(grpcFrame("a") + grpcFrame("enough") + grpcFrame("b")), GrpcCode::Aborted);
+  EXPECT_EQ(statusOf(grpcFrame("a").substr(0, 5)), GrpcCode::InvalidArgument);
+  EXPECT_EQ(statusOf("\1" + grpcFrame("a").substr(1)), GrpcCode::Unimplemented);
+  EXPECT_EQ(statusOf(std::string(1, '\0') + "\xff\xff\xff\xff"), GrpcCode::ResourceExhausted);
+  EXPECT_EQ(statusOf(grpcFrame(std::string(3 << 20, 'x'))), GrpcCode::Ok);
+}
+
+TEST_F(RpcTest, WhoDoesNotReadIsNotAnsweredFurther) {
+  const std::string path = socketIn("deaf");
+  std::size_t answered = 0;
+  const auto server = serve(path, unasked, {{"/a.B/Talk", [&](const std::string&) -> GrpcReply {
+                                               ++answered;
+                                               return std::string(100'000, 'x');
+                                             }}});
+  StreamClient client(loop_, path, "/a.B/Talk");
+  client.pause();
+  constexpr std::size_t kQuestions = 2000;  // whose answers have 200 MB
+  for (std::size_t i = 0; i < kQuestions; ++i) client.say("more");
+  client.end();
+  // As long as anything happens.
+  for (std::size_t before = SIZE_MAX; before != answered;) {
+    before = answered;
+    loop_.runAfter(50ms, [&] { loop_.stop(); });
+    loop_.run();
+  }
+  EXPECT_GT(answered, 0u);
+  EXPECT_LT(answered, kQuestions / 2);
+  client.read();
+  EXPECT_TRUE(client.status().ok());
+  EXPECT_EQ(client.heard(0).size(), kQuestions);
 }
 
 TEST(Grpc, TimeoutsAreReadAndWrittenWithEightDigits) {

@@ -4,9 +4,11 @@
 
 #include <filesystem>
 
+#include "api/runtime/hook_descriptors.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "net/rpc/reflection/reflection.h"
 #include "runtime_hook.pb.h"
 
 namespace koord::koordlet {
@@ -160,8 +162,10 @@ Result<> HookService::listen() {
           });
     };
     Result<std::unique_ptr<net::GrpcServer>> started;
-    thread_->runSync(
-        [&] { started = net::GrpcServer::start(thread_->loop(), options_.socket, handler); });
+    thread_->runSync([&] {
+      started = net::GrpcServer::start(thread_->loop(), options_.socket, handler,
+                                       net::reflection(runtimehook::kDescriptors));
+    });
     if (!started) return fail(std::move(started.error()));
     server_ = *std::move(started);
     log::info("serving runtime hooks on {}", options_.socket);

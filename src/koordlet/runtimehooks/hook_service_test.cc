@@ -12,6 +12,8 @@
 #include "koordlet/hooks/batchresource/batch_resource.h"
 #include "koordlet/testing/fake_host.h"
 #include "net/rpc/grpc_channel.h"
+#include "net/rpc/stream_testing.h"
+#include "reflection.pb.h"
 #include "runtime_hook.pb.h"
 
 namespace koord::koordlet {
@@ -226,6 +228,25 @@ TEST(HookServerConfig, IsUpstreamsFileWithoutTheStagesThatAreSwitchedOff) {
             "\t\t\"PreRunPodSandbox\",\n\t\t\"PreUpdateContainerResources\"\n\t]\n}\n");
 }
 
+// By gRPC's reflection, as grpcurl asks.
+void saysWhatItIs(net::IoLoop& loop, const std::string& socket) {
+  namespace messages = grpc::reflection::v1;
+  net::StreamClient client(loop, socket,
+                           "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo");
+  messages::ServerReflectionRequest request;
+  request.set_list_services("*");
+  client.say(request.SerializeAsString());
+  request.set_file_containing_symbol("runtime.v1alpha1.RuntimeHookService.PreCreateContainerHook");
+  client.say(request.SerializeAsString());
+  messages::ServerReflectionResponse list, file;
+  ASSERT_TRUE(list.ParseFromString(client.heard(2)[0]));
+  ASSERT_TRUE(file.ParseFromString(client.heard(2)[1]));
+  EXPECT_EQ(list.list_services_response().service(0).name(), "runtime.v1alpha1.RuntimeHookService");
+  ASSERT_EQ(file.file_descriptor_response().file_descriptor_proto_size(), 1);
+  EXPECT_THAT(file.file_descriptor_response().file_descriptor_proto(0),
+              HasSubstr(".runtime.v1alpha1.ContainerResourceHookRequest"));
+}
+
 TEST_F(RuntimeHooksTest, TheServiceAnswersOnItsSocketAndSaysSoInTheProxysFolder) {
   const std::string folder = fmt::format("/tmp/koord-hookservice-{}", ::getpid());
   LoopThread koordlet("koordlet");
@@ -256,6 +277,7 @@ TEST_F(RuntimeHooksTest, TheServiceAnswersOnItsSocketAndSaysSoInTheProxysFolder)
   runtimehook::ContainerResourceHookResponse response;
   ASSERT_TRUE(*reply && response.ParseFromString(**reply));
   EXPECT_EQ(response.container_resources().cpu_shares(), 1024);
+  saysWhatItIs(client, folder + "/run/k.sock");
   koordlet.runSync([&] { service.reset(); });
   std::filesystem::remove_all(folder);
 }

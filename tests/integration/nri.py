@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import urllib.request
 
 from one_machine import NAMESPACE, SKIP, Cluster, arguments, check, run_in_folder, running, wait_until, why_not
 from runtime_proxy import RuntimeProxyTest, manifest
@@ -90,6 +91,14 @@ class NriTest(RuntimeProxyTest):
         with open(self.koordlet_log(), encoding="utf-8") as file:
             return len(re.findall(r"NRI: \d+ pods and \d+ containers are there", file.read()))
 
+    def metrics(self):
+        """Those of NRI, {name with labels: value}."""
+        with open(self.koordlet_log(), encoding="utf-8") as file:
+            address = re.findall(r"serving on (http://\S+)", file.read())[-1]
+        with urllib.request.urlopen(address + "/metrics", timeout=5) as reply:
+            lines = [line for line in reply.read().decode().splitlines() if line.startswith("koordlet_nri_")]
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
     def comes_up(self):
         self.cluster.start()
         self.start_koordlet()
@@ -115,6 +124,10 @@ class NriTest(RuntimeProxyTest):
         self.cluster.kubectl("apply", "-f", "-", stdin=manifest("later"))
         wait_until("the pod runs", lambda: running(self.cluster.pods(), 2), 60)
         self.said_right("later")
+        metrics = self.metrics()
+        made = metrics['koordlet_nri_events{event="CreateContainer",status="success"}']
+        check(metrics["koordlet_nri_connected"] == metrics["koordlet_nri_reconnections"] == 1 and made >= 1,
+              f"metrics: {metrics}")
 
     def leaves_nothing_behind(self):
         self.cluster.kubectl("delete", "pod", "-n", NAMESPACE, "--all", "--timeout=60s")

@@ -78,6 +78,11 @@ RuntimeHookOptions observed(RuntimeHookOptions options, Metrics& metrics) {
                                       Duration took) {
     metrics.runtimeHook(hook, stage, ok, took);
   };
+  if (options.nri.enabled) metrics.nriConnected(false);
+  options.nri.onConnected = [&metrics](bool connected) { metrics.nriConnected(connected); };
+  options.nri.onCalled = [&metrics](std::string_view method, bool ok) {
+    metrics.nriCalled(method, ok);
+  };
   return options;
 }
 

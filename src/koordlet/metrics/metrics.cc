@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "net/prometheus.h"
 
@@ -64,6 +65,13 @@ struct Metrics::Impl {
   Family<Histogram>& reconciled =
       histogram(internal, "runtime_hook_reconciler_invoked_duration_milliseconds",
                 "time duration of invocations of runtime hook reconciler plugins");
+  Family<Gauge>& nri =
+      gauge(internal, "nri_connected", "whether the container runtime has koordlet as a plugin");
+  Family<Counter>& nriReconnections = counter(
+      internal, "nri_reconnections", "how often the container runtime took the plugin again");
+  Family<Counter>& nriEvents =
+      counter(internal, "nri_events", "calls of the container runtime that were answered");
+  bool nriKnown = false;  // it has been connected before
   Family<Histogram>& kubelet = histogram(internal, "kubelet_request_duration_seconds",
                                          "kubelet request duration in seconds");
   Family<Gauge>& hostApps =
@@ -266,6 +274,17 @@ void Metrics::hookReconciled(std::string_view level, std::string_view resource, 
             {"status", ok ? "success" : "failed"}},
            net::exponentialBuckets(0.01, 4, 8))
       .Observe(net::inMilliseconds(took));
+}
+
+void Metrics::nriConnected(bool connected) {
+  impl_->nri.Add({}).Set(connected ? 1 : 0);
+  auto& again = impl_->nriReconnections.Add({});
+  if (connected && std::exchange(impl_->nriKnown, true)) again.Increment();
+}
+
+void Metrics::nriCalled(std::string_view method, bool ok) {
+  impl_->nriEvents.Add({{"event", std::string(method)}, {"status", ok ? "success" : "failed"}})
+      .Increment();
 }
 
 void Metrics::kubeletRequest(const std::string& path, int code, Duration took) {

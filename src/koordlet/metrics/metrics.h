@@ -44,6 +44,9 @@ class Metrics {
   // The values that one hook wanted in one file of one level (kubeqos, pod, container), as the reconciler applied
   // them in one pass.
   void hookReconciled(std::string_view level, std::string_view resource, bool ok, Duration took);
+  // Not in upstream: koordlet as a plugin of the container runtime, and what the runtime calls.
+  void nriConnected(bool connected);
+  void nriCalled(std::string_view method, bool ok);
   void kubeletRequest(const std::string& path, int code, Duration took);
   void hostApplication(const std::string& name, const std::string& resource,
                        const std::string& priorityClass, const std::string& qos, double value);

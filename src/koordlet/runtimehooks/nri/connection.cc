@@ -119,6 +119,7 @@ void Connection::lost(const std::string& why) {
   socket_ = net::Fd();
   session_ = nullptr;
   if (registered_) {
+    tell(false);
     pause_ = options_.backoff;
     tries_ = 0;
   }
@@ -166,6 +167,13 @@ void Connection::registered(const TtrpcFrame& frame) {
   registered_ = true;
   told_.clear();
   log::info("NRI: registered as {}-{} at {}", options_.index, options_.name, options_.socket);
+  tell(true);
+}
+
+void Connection::tell(bool connected) {
+  executor_.post([connected, told = options_.onConnected, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired()) told(connected);
+  });
 }
 
 void Connection::serve(TtrpcFrame frame) {
@@ -184,9 +192,13 @@ void Connection::serve(TtrpcFrame frame) {
                 responseTo(frame.call, fail(ErrorCode::NotFound,
                                             fmt::format("unknown service {}", request.service()))));
   executor_.post([this, request = std::move(request), call = frame.call, plugin = &plugin_,
-                  loop = &loop_, alive = std::weak_ptr(alive_), session = std::weak_ptr(session_)] {
+                  called = options_.onCalled, loop = &loop_, alive = std::weak_ptr(alive_),
+                  session = std::weak_ptr(session_)] {
     if (alive.expired()) return;
-    auto response = responseTo(call, plugin->answer(request.method(), request.payload()));
+    const auto answer = plugin->answer(request.method(), request.payload());
+    const bool served = answer || answer.error().code != ErrorCode::NotFound;
+    called(served ? request.method() : "unknown", answer.has_value());
+    auto response = responseTo(call, answer);
     loop->post([this, session, response = std::move(response)] {
       if (!session.expired()) send(kPluginStream, response);
     });

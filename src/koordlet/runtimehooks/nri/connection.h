@@ -3,6 +3,7 @@
 // The plugin's connection to the runtime: registers, answers calls, and connects again when it is
 // lost or when the runtime comes later.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,10 @@ struct Options {
   Duration backoffCap = std::chrono::minutes(1);
   double backoffFactor = 2;
   int backoffSteps = 2'147'483'647;  // tries, after which it is left
+  // Told on the executor's thread: that the runtime has taken the plugin, or that it is gone again.
+  std::function<void(bool)> onConnected = [](bool) {};
+  // Of each call of the runtime's: its method, "unknown" for one that is not served, and whether it went well.
+  std::function<void(std::string_view, bool)> onCalled = [](std::string_view, bool) {};
 };
 
 // The name of a plugin has letters, digits and _.+-, its index two digits.
@@ -46,6 +51,7 @@ class Connection {
   void read();
   void take(FrameReader::Arrived arrived);
   void registered(const TtrpcFrame& frame);
+  void tell(bool connected);
   void serve(TtrpcFrame frame);
   void send(std::uint32_t stream, const TtrpcFrame& frame);
   void flush();

@@ -344,7 +344,13 @@ TEST_F(NriConnectionTest, AfterSoManyTriesInARowItIsLeft) {
 }
 
 TEST_F(NriConnectionTest, ItRegistersAnswersAndComesBackAfterTheRuntimeWasGone) {
-  Connection connection(loop_, loop_, plugin_, options());
+  std::vector<std::string> told;
+  auto observed = options();
+  observed.onConnected = [&](bool connected) { told.push_back(connected ? "there" : "gone"); };
+  observed.onCalled = [&](std::string_view method, bool ok) {
+    told.push_back(std::string(method) + (ok ? "" : " failed"));
+  };
+  Connection connection(loop_, loop_, plugin_, observed);
   connection.start();  // nobody listens yet
   std::optional<FakeNriRuntime> runtime;
   for (int round = 1; round <= 2; ++round) {
@@ -363,7 +369,13 @@ TEST_F(NriConnectionTest, ItRegistersAnswersAndComesBackAfterTheRuntimeWasGone) 
     CreateContainerResponse made;
     ASSERT_TRUE(made.ParseFromString(runtime->answers[5].payload()));
     EXPECT_EQ(made.adjust().linux().resources().cpu().shares().value(), 1024u);
+    runtime->call(7, "NoSuchThing", "");
+    runUntil([&] { return runtime->answers.size() == 4; });
     runtime.reset();
+    runUntil([&] { return told.back() == "gone"; });
+    EXPECT_THAT(told, ElementsAre("there", "Configure", "Synchronize", "CreateContainer",
+                                  "unknown failed", "gone"));
+    told.clear();
   }
 }
 

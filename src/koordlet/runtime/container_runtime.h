@@ -18,6 +18,7 @@ struct RuntimeContainer {
   std::string id;
   std::string name;  // in the pod's spec
   std::string podUid;
+  bool running = true;  // false: it has been made, and is about to be started
 };
 
 class ContainerRuntime {

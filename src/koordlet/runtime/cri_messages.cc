@@ -15,7 +15,7 @@ enum ListContainers : std::uint32_t { kContainers = 1 };
 enum Container : std::uint32_t { kId = 1, kMetadata = 3, kState = 6, kLabels = 8 };
 enum Metadata : std::uint32_t { kName = 1 };
 enum Entry : std::uint32_t { kKey = 1, kValue = 2 };
-constexpr std::uint64_t kExited = 2;
+constexpr std::uint64_t kRunning = 1, kExited = 2;
 
 // Calls fn(field) for each field; false when the message is broken.
 template <class Fn>
@@ -32,10 +32,15 @@ struct Parsed {
 };
 std::optional<Parsed> containerIn(std::string_view message) {
   Parsed parsed;
+  parsed.container.running =
+      false;  // a container that has been made has state 0, which is not said
   bool whole = true;
   whole &= eachField(message, [&](const wire::Field& field) {
     if (field.number == kId) parsed.container.id = field.bytes;
-    if (field.number == kState) parsed.exited = field.value >= kExited;
+    if (field.number == kState) {
+      parsed.container.running = field.value == kRunning;
+      parsed.exited = field.value >= kExited;
+    }
     if (field.number == kMetadata)
       whole &= eachField(field.bytes, [&](const wire::Field& inner) {
         if (inner.number == kName) parsed.container.name = inner.bytes;

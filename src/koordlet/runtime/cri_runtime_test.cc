@@ -38,12 +38,16 @@ TEST(CriMessages, ContainersThatRunAreReadWithTheirPods) {
   std::string reply;
   wire::putBytes(reply, 1, containerMessage("a", "main", 1));
   wire::putBytes(reply, 1, containerMessage("b", "done", 2));
+  wire::putBytes(reply, 1, containerMessage("c", "made", 0));
   const auto containers = containersInReply(reply);
   ASSERT_TRUE(containers);
-  ASSERT_EQ(containers->size(), 1U);
+  ASSERT_EQ(containers->size(), 2U);
   EXPECT_EQ(containers->front().id, "a");
   EXPECT_EQ(containers->front().name, "main");
   EXPECT_EQ(containers->front().podUid, "u1");
+  EXPECT_TRUE(containers->front().running);
+  EXPECT_EQ(containers->back().id, "c");
+  EXPECT_FALSE(containers->back().running);
 }
 
 TEST(CriMessages, GarbageIsAnError) {

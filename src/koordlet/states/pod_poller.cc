@@ -10,7 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kLook = 1s;  // how often to look for new directories
+constexpr Duration kLook = 1s;            // how often to look for new directories
+constexpr Duration kBetweenLooks = 10ms;  // whether a list has come
 // Kubelet is asked five times a second, ten times in a burst: limits of a new container should not wait for the
 // pause after the last one.
 constexpr Duration kBetweenRequests = 200ms;
@@ -67,6 +68,11 @@ Task<void> PodPoller::syncSoon() {
   bucketFull_ = std::max(bucketFull_, executor_.steadyNow()) + kBetweenRequests;
   auto pause = sleepUntil(executor_, bucketFull_ - kBurst);
   co_await pause;
+  // A list that is under way may have been made before what is asked for.
+  while (syncing_) {
+    auto other = sleepFor(executor_, kBetweenLooks);
+    co_await other;
+  }
   requested_ = false;
   auto syncing = sync(true);
   co_await syncing;

@@ -14,7 +14,8 @@ ContainerView viewOf(const api::ContainerStatus& status, const std::string& podD
   if (separator == std::string::npos || separator + 3 == status.containerID.size()) return view;
   if (auto name = containerDirName(driver, status.containerID)) {
     view.id = status.containerID.substr(separator + 3);
-    view.dir = joinPath(podDir, *name);
+    // One that is being made is the runtime's to write to (pod_watch.h).
+    if (!status.state.waiting) view.dir = joinPath(podDir, *name);
   }
   return view;
 }

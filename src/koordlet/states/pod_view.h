@@ -16,7 +16,7 @@ namespace koord::koordlet {
 struct ContainerView {
   std::string name;
   std::string id;   // without "containerd://"; empty while the container has not been made
-  std::string dir;  // cgroup; empty while the id is unknown
+  std::string dir;  // cgroup; empty while the id is unknown, and until it has been started
   bool init = false;
   bool running = false;
 };

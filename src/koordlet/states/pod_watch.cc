@@ -15,6 +15,12 @@
 namespace koord::koordlet {
 namespace {
 
+using namespace std::chrono_literals;
+
+// How often the runtime is asked whether a container runs that is being made. One that takes longer
+// than most waits for something.
+constexpr Duration kAskAgain = 25ms, kSlowly = 1s, kLong = 3s;
+
 // Whether the pod's directory has one that is none of its known containers.
 bool hasUnknown(const PodView& pod, const std::string& dir) {
   for (const auto& name : listDirs(dir)) {
@@ -36,6 +42,10 @@ PodWatch::PodWatch(Executor& executor, const Host& host, States& states, PodPoll
       runtime_(runtime),
       onWritten_(std::move(onWritten)),
       watcher_(executor, [this](const DirWatcher::Event& event) { take(event); }) {}
+
+PodWatch::~PodWatch() {
+  executor_.cancel(next_);
+}
 
 void PodWatch::start() {
   states_.onPods([this] { refresh(); });
@@ -81,7 +91,10 @@ void PodWatch::take(const DirWatcher::Event& event) {
   using enum DirWatcher::What;
   // Directories are watched by names that end in a slash.
   if (event.what == Written) {
-    if (onWritten_) onWritten_(event.dir + event.name);
+    if (!onWritten_) return;
+    if (written_.empty()) tasks_.spawn(tellWritten());
+    const SteadyTime now = executor_.steadyNow();
+    written_.try_emplace(event.dir + event.name, now, now).first->second.last = now;
     return;
   }
   if (event.what == Removed) return;  // kubelet tells of the end
@@ -94,6 +107,11 @@ void PodWatch::take(const DirWatcher::Event& event) {
 
 void PodWatch::identify() {
   if (!runtime_) return poller_.request();
+  beingMade_ = {};
+  askRuntime();
+}
+
+void PodWatch::askRuntime() {
   again_ = true;
   if (asking_) return;
   asking_ = true;
@@ -105,22 +123,42 @@ Task<void> PodWatch::ask() {
     again_ = false;
     auto listing = runtime_->list();
     const auto containers = co_await listing;
-    if (containers) {
-      learn(*containers);
-    } else {
+    if (!containers) {
       log::v(4, "kubelet is asked for new containers: {}", containers.error().message);
       poller_.request();
+    } else if (!learn(*containers)) {
+      const Duration wait = beingMade_ < kLong ? kAskAgain : kSlowly;
+      beingMade_ += wait;
+      executor_.cancel(next_);
+      next_ = executor_.runAfter(wait, [this] { askRuntime(); });
     }
   }
   asking_ = false;
 }
 
-void PodWatch::learn(const std::vector<RuntimeContainer>& containers) {
+Task<void> PodWatch::tellWritten() {
+  do {
+    auto pause = sleepFor(executor_, kQuiet / 2);
+    co_await pause;
+    const SteadyTime now = executor_.steadyNow();
+    std::vector<std::string> quiet;
+    for (const auto& [path, writing] : written_)
+      if (now - writing.last >= kQuiet || now - writing.first >= 5 * kQuiet) quiet.push_back(path);
+    for (const auto& path : quiet) {
+      written_.erase(path);
+      onWritten_(path);
+    }
+  } while (!written_.empty());
+}
+
+bool PodWatch::learn(const std::vector<RuntimeContainer>& containers) {
+  bool all = true;
   for (const auto& container : containers) {
     const PodView* pod = states_.podOf(container.podUid);
     if (!pod) continue;
-    const bool known = std::ranges::any_of(
-        pod->containers, [&](const ContainerView& view) { return view.id == container.id; });
+    const bool known = std::ranges::any_of(pod->containers, [&](const ContainerView& view) {
+      return view.id == container.id && !view.dir.empty();
+    });
     const auto* spec = known ? nullptr : containerOf(*pod->pod, container.name);
     if (!spec) continue;
     // Of the names that runtimes give to cgroups, the one that is there.
@@ -128,6 +166,10 @@ void PodWatch::learn(const std::vector<RuntimeContainer>& containers) {
       const auto name = containerDirName(host_.driver, std::string(scheme) + "://" + container.id);
       const std::string dir = name ? joinPath(pod->dir, *name) : "";
       if (dir.empty() || !pathExists(host_.layout.dir(Subsystem::Cpu, dir))) continue;
+      if (!container.running) {
+        all = false;
+        break;
+      }
       const bool init = std::ranges::any_of(
           pod->pod->spec.initContainers,
           [&](const api::Container& other) { return other.name == container.name; });
@@ -135,6 +177,7 @@ void PodWatch::learn(const std::vector<RuntimeContainer>& containers) {
       break;
     }
   }
+  return all;
 }
 
 }  // namespace koord::koordlet

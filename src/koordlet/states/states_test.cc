@@ -147,6 +147,18 @@ TEST(PodView, ContainersWithoutAKnownIdHaveNoDirectory) {
   for (int i = 1; i < 4; ++i) EXPECT_EQ(view.containers[i].dir, "") << i;
 }
 
+TEST(PodView, AContainerThatIsBeingMadeHasNoDirectoryYet) {
+  const auto pod = api::decodeText<api::Pod>(R"({"metadata":{"uid":"u"},"status":{
+      "qosClass":"BestEffort","containerStatuses":[
+        {"name":"made","containerID":"containerd://a","state":{"waiting":{}}},
+        {"name":"runs","containerID":"containerd://b","state":{"running":{}}}]}})");
+  ASSERT_TRUE(pod);
+  const auto view = viewOf(std::make_shared<const api::Pod>(*pod), CgroupDriver::Cgroupfs);
+  EXPECT_EQ(view.containers[0].id, "a");
+  EXPECT_EQ(view.containers[0].dir, "");
+  EXPECT_EQ(view.containers[1].dir, "kubepods/besteffort/podu/b");
+}
+
 TEST(ReportPolicy, SmallValuesAreRaisedToTheMinimum) {
   const auto object = *api::decodeText<api::NodeMetric>(
       R"({"spec":{"metricCollectPolicy":{"reportIntervalSeconds":10,"aggregateDurationSeconds":30,

@@ -8,6 +8,7 @@
 #include "flags.h"
 #include "koordlet/agent/agent.h"
 #include "koordlet/agent/doctor.h"
+#include "koordlet/states/pod_fallback.h"
 #include "net/profiling.h"
 #include "net/serving.h"
 
@@ -39,7 +40,8 @@ class Program final : public kube::Running {
                                                    std::move(options), metrics);
     AgentSources result;
     if (!flags.disableKubeletConfig) result.kubeletConfig = kubelet.get();
-    result.pods = std::move(kubelet);
+    result.pods = std::make_unique<PodFallback>(std::move(kubelet), component.api(),
+                                                component.executor(), component.random().fork());
     if (flags.agent.gates.enabled("Accelerators"))
       result.gpus = std::make_unique<NvmlSource>(component.executor(), GpuReader());
     if (auto found = findRuntimes(flags.agent.dirs, flags.agent.runtimes); !found.empty())

@@ -11,6 +11,8 @@
 
 #include "base/file_limit.h"
 #include "base/flags/flag_set.h"
+#include "base/flags/go_values.h"
+#include "base/flags/log_flags.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "net/http_server.h"
@@ -26,6 +28,7 @@ struct Flags {
   std::string metricsAddress;
   std::string logFormat = "text";
   int verbosity = 0;
+  log::Output logOutput;
   bool version = false;
 };
 
@@ -50,12 +53,10 @@ void addFlags(flags::FlagSet& set, Flags& flags) {
   set.text("metrics-addr", flags.metricsAddress,
            "where to serve /metrics, /healthz and /readyz: ADDRESS:PORT or unix:/path; \"\" = "
            "nowhere");
-  set.integer("v", flags.verbosity, "Verbosity of the log").shortly('v');
-  set.text("logging-format", flags.logFormat, "Format of the log: text or json")
-      .oneOf({"text", "json"});
   set.boolean("version", flags.version, "Print the version and exit");
   set.unused("remote-image-service-endpoint", "string", "", "images go the way of everything else");
-  set.unused("logtostderr", "bool", "true");
+  set.group("Log");
+  flags::addLogFlags(set, flags.verbosity, flags.logFormat, flags.logOutput);
 }
 
 int refuse(const std::string& why) {
@@ -85,9 +86,12 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, Flags& 
   if (flags.mode != "Containerd" && flags.mode != "Docker")
     return refuse("--backend-runtime-mode: unknown runtime engine backend " + flags.mode);
   if (flags.mode == "Docker") flags.proxy.language = Language::Docker;
-  log::setup({.program = "koord-runtime-proxy",
-              .format = flags.logFormat == "json" ? log::Format::Json : log::Format::Text,
-              .verbosity = flags.verbosity});
+  const auto logging =
+      log::setup({.program = "koord-runtime-proxy",
+                  .format = flags.logFormat == "json" ? log::Format::Json : log::Format::Text,
+                  .verbosity = flags.verbosity},
+                 flags.logOutput);
+  if (!logging) return refuse(logging.error().message);
   for (const auto& flag : set.givenWithoutEffect()) log::warn("{} changes nothing", flag);
   return std::nullopt;
 }
@@ -105,6 +109,19 @@ void tellSystemd(std::string_view state) {
   if (::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
                reinterpret_cast<const sockaddr*>(&address), size) < 0)
     log::warn("{}", errnoError("tell systemd", errno).message);
+}
+
+// With WatchdogSec systemd starts it anew when it has not said for so long that its loop turns.
+void feedWatchdog(net::IoLoop& loop, Duration interval) {
+  tellSystemd("WATCHDOG=1");
+  loop.runAfter(interval, [&loop, interval] { feedWatchdog(loop, interval); });
+}
+
+void startWatchdog(net::IoLoop& loop) {
+  const char* const limit = std::getenv("WATCHDOG_USEC");
+  if (!limit) return;
+  const auto microseconds = flags::parseInteger(limit, 1, 3'600'000'000);
+  if (microseconds) feedWatchdog(loop, std::chrono::microseconds(*microseconds) / 3);
 }
 
 net::HttpServer::Handler endpoints(Proxy& proxy) {
@@ -140,6 +157,7 @@ int run(const Flags& flags) {
     server = *std::move(started);
     log::info("serving on http://{} (--metrics-addr)", server->address());
   }
+  startWatchdog(loop);
   proxy.start([&] { tellSystemd("READY=1"); },
               [&](const Error& error) {
                 log::error("{}", error.message);

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/flags/go_values.h"
+#include "base/flags/log_flags.h"
 
 namespace koord::kube {
 
@@ -14,48 +15,6 @@ namespace {
 
 auto refused(std::string message) {
   return fail(ErrorCode::Invalid, std::move(message));
-}
-
-// klog's names of severities, or their numbers.
-Result<> readSeverity(const std::string& text, int& threshold) {
-  std::string name = text;
-  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::toupper(c); });
-  int severity = 0;
-  for (const char* known : {"INFO", "WARNING", "ERROR", "FATAL"}) {
-    if (name == known) {
-      threshold = severity;
-      return {};
-    }
-    ++severity;
-  }
-  const auto number = flags::parseInteger(text, 0, 3);
-  if (!number) return refused("must be INFO, WARNING, ERROR or FATAL, or a number from 0 to 3");
-  threshold = static_cast<int>(*number);
-  return {};
-}
-
-// "pattern=N,..." of --vmodule.
-Result<> checkModules(const std::string& text) {
-  const auto modules = flags::parseList(text);
-  if (!modules) return fail(modules.error());
-  for (const auto& item : *modules) {
-    if (item.empty()) continue;
-    const auto equals = item.find('=');
-    const bool one = equals != item.npos && item.find('=', equals + 1) == item.npos;
-    if (!one || equals == 0 || !flags::parseInteger(item.substr(equals + 1), 0, 1'000'000))
-      return refused("syntax error: expect comma-separated list of filename=N");
-  }
-  return {};
-}
-
-// "file.go:N" of --log_backtrace_at.
-Result<> checkLocation(const std::string& text) {
-  if (text.empty()) return {};
-  const auto colon = text.find(':');
-  if (colon == text.npos || text.substr(0, colon).find('.') == text.npos ||
-      !flags::parseInteger(text.substr(colon + 1), 1, 100'000'000))
-    return refused("syntax error: expect file.go:234");
-  return {};
 }
 
 std::string joined(const std::vector<std::string>& items) {
@@ -101,58 +60,8 @@ void CommandLine::featureGates(flags::FeatureGates& gates, std::string component
 
 void CommandLine::addLogFlags() {
   flags_.group("Log");
-  flags_.integer("v", component_.verbosity, "Verbosity of the log").shortly('v');
-  flags_.text("logging-format", component_.logFormat, "Format of the log: text or json")
-      .oneOf({"text", "json"});
-  flags_.custom("vmodule", "pattern=N,...", "Verbosity for some source files only", checkModules)
-      .idle();
-  // Every line is written at once.
-  flags_.unused("log-flush-frequency", "duration", "5s", "Time between writes of the log");
-  for (const char* format : {"text", "json"}) {
-    flags_.unused(fmt::format("log-{}-split-stream", format), "bool", "false");
-    flags_.unused(fmt::format("log-{}-info-buffer-size", format), "quantity", "0");
-  }
-  addKlogFlags();
-}
-
-void CommandLine::addKlogFlags() {
-  log::Output& output = component_.logOutput;
-  output.thresholdAlways = rules_.thresholdAlways;
-  if (rules_.thresholdAlways) output.stderrThreshold = 0;
-  flags_.boolean("logtostderr", output.toStderr, "Log to standard error, and to no file");
-  flags_.boolean("alsologtostderr", output.alsoToStderr,
-                 "Log to standard error as well as to files");
-  flags_
-      .custom(
-          "stderrthreshold", "severity",
-          "What goes to standard error, with files too: INFO, WARNING, ERROR or FATAL and above",
-          [&output](const std::string& text) { return readSeverity(text, output.stderrThreshold); })
-      .defaultText = rules_.thresholdAlways ? "INFO" : "ERROR";
-  flags_
-      .custom("legacy-stderr-threshold-behavior", "",
-              "--stderrthreshold says nothing with --logtostderr",
-              [&output](const std::string& text) -> Result<> {
-                const auto legacy = flags::parseBool(text);
-                if (!legacy) return fail(legacy.error());
-                output.thresholdAlways = !*legacy;
-                return {};
-              })
-      .defaultText = rules_.thresholdAlways ? "false" : "true";
-  flags_.find("legacy-stderr-threshold-behavior")->implied = "true";
-  flags_.text("log-dir", output.folder,
-              "Folder for log files, one for each severity; with --logtostderr=false");
-  flags_.text("log-file", output.file, "The one log file; with --logtostderr=false");
-  flags_
-      .integer("log-file-max-size", output.fileLimitMegabytes,
-               "Size in megabytes at which --log-file begins anew; 0 = never")
-      .within(0, 1'000'000'000);
-  flags_.boolean("one-output", output.ownSeverityOnly,
-                 "Write a message only to the file of its severity, not to those below as well");
-  flags_.boolean("skip-headers", output.plain, "Log messages without time and severity");
-  // Our files have no header, and our messages no source lines.
-  flags_.unused("skip-log-headers", "bool", "false");
-  flags_.unused("add-dir-header", "bool", "false");
-  flags_.custom("log-backtrace-at", "file:N", "", checkLocation).idle();
+  flags::addLogFlags(flags_, component_.verbosity, component_.logFormat, component_.logOutput,
+                     rules_.thresholdAlways);
 }
 
 std::optional<int> CommandLine::parse(int argc, const char* const* argv) {

@@ -43,7 +43,6 @@ class CommandLine {
 
  private:
   void addLogFlags();
-  void addKlogFlags();
   int refuse(const std::string& why) const;
   std::string help() const;
   // What is to be said at start about flags and gates that change nothing.

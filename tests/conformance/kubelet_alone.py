@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""koordlet beside a real kubelet with the static CPU manager, on a real kube-apiserver, with no hook in the runtime.
+
+Measured is how soon after its start a best-effort container has its values, how long it is without them when kubelet
+resets it, and whether it ever has a CPU that kubelet gave to somebody else. kubelet hangs and comes back. koordlet has
+the rights of deploy/manifests and no others, also towards kubelet; nothing that it asks may be refused.
+
+    tests/conformance/kubelet_alone.py --kubelet FILE --apiserver FILE --etcd FILE --programs build/release/bin
+
+Exit status 77: this machine cannot.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(SOURCE / "tests/integration"))
+
+from kube_apiserver import KubeApiserver, free_port  # noqa: E402
+from kubelet import KUBELET, Node  # noqa: E402
+from one_machine import NAMESPACE, SKIP, Cgroups, Failure, amount, check, running, wait_until, why_not  # noqa: E402
+from samples import BEST_EFFORT, Samples, milliseconds, now  # noqa: E402
+
+LIMIT = 0.1  # seconds from a container's first instruction to its values
+MENDED = 1.0  # seconds that a reset may last
+TAKEN = 1.5  # seconds from kubelet's choice of CPUs until best effort has left them: koordlet looks once a second
+
+
+class WebhookNode(Node):
+    """Whose kubelet asks the API server who a caller is and what he may do."""
+
+    node_kubeconfig = authority = None
+
+    def start_kubelet(self):
+        text = KUBELET.format(socket=self.at("containerd.sock"), folder=self.folder, port=self.port)
+        authority = "x509: {clientCAFile: " + self.authority + "}"
+        for old, new in (("anonymous: {enabled: true}, webhook: {enabled: false}",
+                          "anonymous: {enabled: false}, webhook: {enabled: true}, " + authority),
+                         ("mode: AlwaysAllow", "mode: Webhook"),
+                         ("cpuManagerPolicy: none", "cpuManagerPolicy: static\nreservedSystemCPUs: '0'")):
+            check(old in text, f"no {old} in kubelet's configuration")
+            text = text.replace(old, new)
+        pathlib.Path(self.at("kubelet.yaml")).write_text(text, encoding="utf-8")
+        self.start("kubelet", self.kubelet, "--config=" + self.at("kubelet.yaml"),
+                   "--kubeconfig=" + self.node_kubeconfig, "--root-dir=" + self.at("kubelet"),
+                   "--cert-dir=" + self.at("certificates"), "--v=2")
+        wait_until("kubelet is healthy", self.healthy, 60)
+
+    def start_koordlet(self, node):
+        self.address = f"127.0.0.1:{free_port()}"
+        os.makedirs(self.at("kubelet"), exist_ok=True)
+        self.start("koordlet", os.path.join(self.programs, "koordlet"), "--kubeconfig=" + self.kubeconfig,
+                   "--kubelet-preferred-address-type=Hostname", "--addr=" + self.address,
+                   "--tsdb-path=" + self.at("tsdb"), "--enable-nri-runtime-hook=false",
+                   "--prediction-checkpoint-filepath=" + self.at("predictions"), "--runtime-hooks-addr=",
+                   "--var-lib-kubelet-dir=" + self.at("kubelet"), "--containerd-endpoint=" + self.at("containerd.sock"),
+                   "--feature-gates=BECPUEvict=true,BEMemoryEvict=true,CgroupReconcile=true,Accelerators=true",
+                   NODE_NAME=node, agent_mode="hostMode")
+
+    def ask_koordlet(self, path):
+        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=3) as reply:
+            return reply.read().decode()
+
+
+def seconds_ago(text):
+    return time.time() - datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+def cpus_of(text):
+    cpus = set()
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        cpus.update(range(int(first), int(last or first) + 1))
+    return cpus
+
+
+class KubeletAloneTest:
+    def __init__(self, options, folder):
+        self.cluster = KubeApiserver(options.programs, folder, options.apiserver, options.etcd)
+        os.makedirs(os.path.join(folder, "node"))
+        self.node = WebhookNode(options.programs, options.kubelet, os.path.join(folder, "node"), None, None)
+        self.name = os.uname().nodename.lower()
+        self.cgroups = Cgroups()
+        self.samples = Samples(self.cgroups, has_values)
+        self.exclusive = set()
+        self.count = 8
+
+    def steps(self):
+        return (self.comes_up, self.joins, self.limits_come_without_hooks, self.exclusive_cpus_stay_exclusive,
+                self.resets_are_mended, self.fights_are_reported, self.kubelet_hangs, self.nothing_is_refused,
+                self.leaves)
+
+    def comes_up(self):
+        self.cluster.start()
+        self.node.kubeconfig = self.cluster.as_role("koordlet")
+        self.node.node_kubeconfig = self.cluster.as_node(self.name)
+        self.node.authority = self.cluster.at("ca.crt")
+        self.node.prepare()
+        self.node.start_koordlet(self.name)
+
+    def joins(self):
+        self.node.start_kubelet()
+        wait_until("the node is ready", lambda: self.condition("Ready") == "True", 60)
+        config = {"data": {
+            "colocation-config": json.dumps({"enable": True, "cpuReclaimThresholdPercent": 1000,
+                                             "memoryReclaimThresholdPercent": 100, "metricReportIntervalSeconds": 10}),
+            "resource-threshold-config": json.dumps({"clusterStrategy": {
+                "enable": True, "cpuSuppressPolicy": "cpuset", "cpuSuppressThresholdPercent": 100}})}}
+        self.cluster.kubectl("patch", "configmap", "slo-controller-config", "-n", "koordinator-system", "--type=merge",
+                             "-p", json.dumps(config))
+        for name in ("00-namespace.yaml", "10-profiles.yaml"):
+            self.cluster.kubectl("apply", "-f", str(SOURCE / "examples/colocation" / name))
+        for namespace in ("default", NAMESPACE):  # a controller's work
+            self.cluster.kubectl("create", "serviceaccount", "default", "-n", namespace)
+        wait_until("the policy on the node", lambda: self.cluster.get("nodeslo", self.name)["spec"][
+            "resourceUsedThresholdWithBE"]["cpuSuppressPolicy"] == "cpuset", 60)
+        wait_until("kubernetes.io/batch-cpu in allocatable", lambda: amount(self.cluster.get("node", self.name)[
+            "status"]["allocatable"]["kubernetes.io/batch-cpu"]) > 300, 120, 1)
+        self.samples.start()
+
+    def condition(self, kind):
+        conditions = self.cluster.get("node", self.name)["status"]["conditions"]
+        return next(entry["status"] for entry in conditions if entry["type"] == kind)
+
+    def start_pods(self, *names, text=None):
+        self.cluster.kubectl("apply", "-f", "-", stdin=text or "---\n".join(
+            best_effort(name, self.name) for name in names))
+        return wait_until(f"{names} run", lambda: [pod for pod in running_of(self.cluster.pods(), names)], 120)
+
+    def path_of(self, pod):
+        identity = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
+        return f"{BEST_EFFORT}/pod{pod['metadata']['uid']}/{identity}"
+
+    def limits_come_without_hooks(self):
+        late = []
+        for i in range(self.count):
+            pod = self.start_pods(f"first-{i}")[0]
+            path = self.path_of(pod)
+            right = wait_until(f"the values of {path}", lambda path=path: self.samples.right_since(path), 30)
+            late.append(right - self.first_instruction(pod))
+            check(pod["status"]["containerStatuses"][0]["restartCount"] == 0, f"{path} did not start at once")
+        print(self.samples.report(late), flush=True)
+        check(statistics.median(late) < LIMIT, f"values came {milliseconds(late)} ms after the first instruction")
+
+    def first_instruction(self, pod):
+        name = pod["metadata"]["name"]
+        folder = self.node.at(f"pods/{NAMESPACE}_{name}_{pod['metadata']['uid']}/main")
+
+        def said():
+            log = pathlib.Path(folder, sorted(os.listdir(folder))[-1])
+            return float(log.read_text(encoding="utf-8").split(" ", 3)[3].split()[0])
+
+        return wait_until(f"the words of {name}", said)
+
+    def exclusive_cpus_stay_exclusive(self):
+        self.start_pods("bound", text=guaranteed("bound", self.name))
+        file = pathlib.Path(self.node.at("kubelet/cpu_manager_state"))
+        state = json.loads(file.read_text(encoding="utf-8"))
+        self.exclusive = cpus_of(next(iter(next(iter(state["entries"].values())).values())))
+        check(self.exclusive, f"kubelet gave no CPU of its own: {state}")
+        begun = now() - time.time() + file.stat().st_mtime
+        self.start_pods("beside")
+        time.sleep(25)  # two and a half rounds of kubelet's CPU manager
+        spans = {path: self.samples.spans(path, lambda values: cpus_of(values.cpus) & self.exclusive, begun)
+                 for path in self.samples.alive()}
+        longest = max((span for each in spans.values() for span in each), default=0)
+        print(f"     CPUs {sorted(self.exclusive)} belong to one pod; best effort had one of them for "
+              f"{1000 * longest:.0f} ms at most", flush=True)
+        check(longest < TAKEN, f"best effort ran on exclusive CPUs {self.exclusive}: {spans}")
+        audit = json.loads(self.node.ask_koordlet(f"/apis/v1/audit?limit=2000&cgroup={BEST_EFFORT}/pod"))["entries"]
+        given = [entry for entry in audit if entry["file"] == "cpuset.cpus" and entry["cgroup"].count("/") == 3 and
+                 cpus_of(entry["new"]) & self.exclusive and seconds_ago(entry["time"]) < now() - begun]
+        check(not given, f"koordlet gave exclusive CPUs away: {given}")
+
+    def resets_are_mended(self):
+        """Kubelet's resets so far, and ones as if kubelet made them."""
+        natural = [span for path in self.samples.alive()
+                   for span in self.samples.resets(path, self.samples.right_since(path))]
+        print(f"     {len(natural)} resets by kubelet: {milliseconds(natural)} ms", flush=True)
+        check(all(span < MENDED for span in natural), f"resets by kubelet lasted {milliseconds(natural)} ms")
+        path = self.path_of(next(pod for pod in self.cluster.pods() if pod["metadata"]["name"] == "beside"))
+        begun = now()
+        for _ in range(2):  # six in a minute are a fight
+            self.reset(path)
+            time.sleep(2)
+        made = self.samples.resets(path, begun)
+        print(f"     {len(made)} resets as kubelet makes them: {milliseconds(made)} ms", flush=True)
+        check(made and all(span < MENDED for span in made), f"resets lasted {milliseconds(made)} ms")
+
+    def reset(self, path):
+        """As kubelet's CPU manager: the runtime then sets all that it knows of the container, with its 2 shares."""
+        self.node.cri("update", path.rsplit("/", 1)[1], "0", "0")
+
+    def fights_are_reported(self):
+        path = self.path_of(next(pod for pod in self.cluster.pods() if pod["metadata"]["name"] == "first-0"))
+        file = pathlib.Path(self.cgroups.dir("cpu", path), "cpu.weight" if self.cgroups.v2 else "cpu.shares")
+        end = now() + 20
+        while now() < end and path not in self.node.ask_koordlet("/apis/v1/qos"):
+            file.write_text("2" if not self.cgroups.v2 else "1", encoding="utf-8")
+            time.sleep(0.5)
+        view = self.node.ask_koordlet("/apis/v1/qos")
+        check(path in view, f"/apis/v1/qos does not tell of the fight: {view}")
+        check("koordlet_resource_fights{" in self.node.ask_koordlet("/metrics"), "no metric tells of the fight")
+        log = pathlib.Path(self.node.at("koordlet.log")).read_text(encoding="utf-8")
+        check("somebody keeps changing" in log, "the log does not tell of the fight")
+        file.write_text("2" if not self.cgroups.v2 else "1", encoding="utf-8")
+        time.sleep(3)
+        check(self.cgroups.shares(path) == 2, "koordlet still fights")
+
+    def kubelet_hangs(self):
+        rounds = self.rounds()
+        kubelet = self.node.processes["kubelet"]
+        kubelet.send_signal(signal.SIGSTOP)
+        try:
+            path = self.path_of(next(pod for pod in self.cluster.pods() if pod["metadata"]["name"] == "beside"))
+            before = self.cluster.get("nodemetric", self.name)["status"]["updateTime"]
+            time.sleep(15)
+            check(self.rounds() - rounds >= 10, f"{self.rounds() - rounds} rounds of suppression in 15 s")
+            begun = now()
+            self.reset(path)
+            time.sleep(2)
+            made = self.samples.resets(path, begun)
+            print(f"     while kubelet hangs: a reset lasts {milliseconds(made)} ms", flush=True)
+            check(made and all(span < MENDED for span in made), f"resets lasted {milliseconds(made)} ms")
+            wait_until("the next NodeMetric", lambda: self.cluster.get("nodemetric", self.name)["status"][
+                "updateTime"] != before, 40)
+            check(self.node.ask_koordlet("/healthz") == "ok", "koordlet is not healthy")
+        finally:
+            kubelet.send_signal(signal.SIGCONT)
+        log = pathlib.Path(self.node.at("koordlet.log")).read_text(encoding="utf-8")
+        check("pods not listed" in log, "koordlet does not say that kubelet hangs")
+        wait_until("the node is ready", lambda: self.condition("Ready") == "True", 60)
+        pod = self.start_pods("after")[0]
+        wait_until("its values", lambda: self.samples.right_since(self.path_of(pod)))
+
+    def rounds(self):
+        return json.loads(self.node.ask_koordlet("/apis/v1/qos"))["cpuSuppress"]["rounds"]
+
+    def nothing_is_refused(self):
+        for name in ("koordlet", "koord-manager"):
+            asked = self.cluster.asked(name)
+            refused = [call for call in asked if call[2] in (401, 403)]
+            print(f"     {name}: {len(asked)} kinds of requests, {len(refused)} refused", flush=True)
+            check(asked and not refused, f"{name} was refused {refused}")
+        for name in ("koordlet", "kubelet"):
+            log = pathlib.Path(self.node.at(name + ".log")).read_text(encoding="utf-8")
+            words = [line for line in log.splitlines() if re.search(r"\b403\b|[Ff]orbidden|Unauthorized", line)]
+            check(not words, f"the log of {name}: {words[:5]}")
+
+    def clean_up(self):
+        """After a failure: nothing is left running, if that can be."""
+        try:
+            self.leaves()
+        except Failure as error:
+            print("something may be left:", error)
+            self.node.end()
+            self.cluster.stop()
+
+    def leaves(self):
+        self.samples.ended.set()
+        self.cluster.kubectl("delete", "pod", "-n", NAMESPACE, "--all", "--grace-period=1", "--timeout=60s")
+        wait_until("no container is left", lambda: self.node.cri("containers") == "", 60)
+        self.node.end()
+        self.cluster.stop()
+        for root in ([""] if self.cgroups.v2 else os.listdir("/sys/fs/cgroup")):
+            for folder, _, _ in os.walk(os.path.join("/sys/fs/cgroup", root, "kubepods"), topdown=False):
+                os.rmdir(folder)
+        check(not self.cgroups.left_over(), "cgroups are left")
+
+
+def has_values(values):
+    """What best_effort() asks for, in millicores and bytes."""
+    return values[:3] == (102, 20000, 32 << 20)
+
+
+def running_of(pods, names):
+    wanted = [pod for pod in pods if pod["metadata"]["name"] in names]
+    return running(wanted, len(names)) or []
+
+
+def best_effort(name, node):
+    return f"""apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, namespace: {NAMESPACE}, labels: {{tier: batch}}}}
+spec:
+  nodeName: {node}
+  terminationGracePeriodSeconds: 1
+  hostNetwork: true
+  automountServiceAccountToken: false
+  containers:
+  - name: main
+    image: busybox
+    imagePullPolicy: IfNotPresent
+    command: [sh, -c, 'cat /proc/uptime; sleep 1000']
+    resources:
+      requests: {{cpu: 100m, memory: 16Mi}}
+      limits: {{cpu: 200m, memory: 32Mi}}
+"""
+
+
+def guaranteed(name, node):
+    return f"""apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, namespace: {NAMESPACE}}}
+spec:
+  nodeName: {node}
+  terminationGracePeriodSeconds: 1
+  hostNetwork: true
+  automountServiceAccountToken: false
+  containers:
+  - name: main
+    image: busybox
+    imagePullPolicy: IfNotPresent
+    command: [sleep, '1000']
+    resources:
+      requests: {{cpu: "1", memory: 16Mi}}
+      limits: {{cpu: "1", memory: 16Mi}}
+"""
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("--kubelet", "--apiserver", "--etcd"):
+        parser.add_argument(name, required=True, type=os.path.abspath)
+    parser.add_argument("--programs", required=True, type=os.path.abspath)
+    parser.add_argument("--keep", action="store_true", help="leave the folder with the logs")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    reason = why_not() or next((f"{name} is not installed" for name in ("runc", "busybox", "kubectl", "openssl")
+                                if not shutil.which(name)), None)
+    if reason:
+        print("skipped:", reason)
+        return SKIP
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    folder = tempfile.mkdtemp(prefix="koord-kubelet-")
+    test = KubeletAloneTest(options, folder)
+    failed = None
+    for step in test.steps():
+        try:
+            step()
+            print("ok  ", step.__name__.replace("_", " "), flush=True)
+        except (Failure, subprocess.CalledProcessError) as error:
+            failed = f"{step.__name__}: {error}"
+            print("FAIL", failed, flush=True)
+            break
+    if failed:
+        if failed.split(":")[0] != "leaves":
+            test.clean_up()
+        print("logs:", folder)
+    elif not options.keep:
+        shutil.rmtree(folder, ignore_errors=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -5,7 +5,7 @@
 namespace koord::model {
 
 BOOST_DESCRIBE_STRUCT(ExtendedResourceContainer, (), (limits, requests))
-BOOST_DESCRIBE_STRUCT(ExtendedResourceSpec, (), (containers))
+BOOST_DESCRIBE_STRUCT(ExtendedResourceSpec, (), (containers, initContainers, overhead))
 BOOST_DESCRIBE_STRUCT(NodeReservation, (), (resources, reservedCPUs, applyPolicy))
 
 }  // namespace koord::model

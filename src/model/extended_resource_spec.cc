@@ -1,5 +1,8 @@
 #include "model/extended_resource_spec.h"
 
+#include <array>
+#include <span>
+
 #include "api/codec.h"
 #include "model/well_known.h"
 
@@ -7,23 +10,42 @@ namespace koord::model {
 
 namespace {
 
-api::ResourceList batchOnly(const api::ResourceList& list) {
-  api::ResourceList batch;
-  for (const auto name : {kBatchCpu, kBatchMemory})
-    if (const auto it = list.find(name); it != list.end()) batch.insert(*it);
-  return batch;
+constexpr std::array kExtendedNames{kBatchCpu, kBatchMemory, kMidCpu, kMidMemory};
+
+std::span<const std::string_view> namesOf(ExtendedResources extent) {
+  return std::span(kExtendedNames)
+      .first(extent == ExtendedResources::InFull ? kExtendedNames.size() : 2);
+}
+
+api::ResourceList only(std::span<const std::string_view> names, const api::ResourceList& list) {
+  api::ResourceList found;
+  for (const auto name : names)
+    if (const auto it = list.find(name); it != list.end()) found.insert(*it);
+  return found;
+}
+
+template <class Containers>
+api::Map<ExtendedResourceContainer> ofContainers(std::span<const std::string_view> names,
+                                                 const Containers& containers) {
+  api::Map<ExtendedResourceContainer> result;
+  for (const auto& container : containers) {
+    ExtendedResourceContainer resources{only(names, container.resources.limits),
+                                        only(names, container.resources.requests)};
+    if (!resources.limits.empty() || !resources.requests.empty())
+      result[container.name] = std::move(resources);
+  }
+  return result;
 }
 
 }  // namespace
 
-ExtendedResourceSpec extendedResourcesOf(const api::PodSpec& spec) {
+ExtendedResourceSpec extendedResourcesOf(const api::PodSpec& spec, ExtendedResources extent) {
+  const auto names = namesOf(extent);
   ExtendedResourceSpec result;
-  for (const auto& container : spec.containers) {
-    ExtendedResourceContainer resources{batchOnly(container.resources.limits),
-                                        batchOnly(container.resources.requests)};
-    if (!resources.limits.empty() || !resources.requests.empty())
-      result.containers[container.name] = std::move(resources);
-  }
+  result.containers = ofContainers(names, spec.containers);
+  if (extent != ExtendedResources::InFull) return result;
+  result.initContainers = ofContainers(names, spec.initContainers);
+  result.overhead = only(names, spec.overhead);
   return result;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
 // The annotation node.koordinator.sh/extended-resource-spec: the batch resources of a pod's
-// containers, repeated where the node's container runtime can see them.
+// containers, repeated where the node's container runtime can see them. In full it has mid resources, init
+// containers and overhead, too; who does not know these keys reads the others.
 
 #include <optional>
 #include <string>
@@ -18,11 +19,16 @@ struct ExtendedResourceContainer {
 };
 struct ExtendedResourceSpec {
   api::Map<ExtendedResourceContainer> containers;
+  api::Map<ExtendedResourceContainer> initContainers;
+  api::ResourceList overhead;
   bool operator==(const ExtendedResourceSpec&) const = default;
 };
 
-// What the containers ask for; those without batch resources are left out.
-ExtendedResourceSpec extendedResourcesOf(const api::PodSpec& spec);
+enum class ExtendedResources { BatchOfContainers, InFull };
+
+// What the containers ask for; those without such resources are left out.
+ExtendedResourceSpec extendedResourcesOf(
+    const api::PodSpec& spec, ExtendedResources extent = ExtendedResources::BatchOfContainers);
 
 // Of the annotation; nothing when the pod has none. A text that cannot be read is an error.
 Result<std::optional<ExtendedResourceSpec>> readExtendedResourceSpec(

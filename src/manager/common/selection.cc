@@ -43,6 +43,7 @@ std::vector<flags::FeatureGate> gates() {
       {"EnableQuotaAdmissionOnUpdate", "ALPHA", false, true},
       {"EnableSyncGPUSharedResource", "ALPHA", false, true},
       {"Recommender", "ALPHA", false, true},
+      {"ExtendedResourceSpecInFull", "ALPHA", false, true},
       {"DisablePVCReservation", "BETA", false, false},
       {"PriorityTransformer", "ALPHA", false, false},
       {"PreemptionPolicyTransformer", "ALPHA", false, false},

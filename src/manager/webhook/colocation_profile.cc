@@ -49,12 +49,18 @@ void setAll(json::object& target, const api::StringMap& values) {
   for (const auto& [key, value] : values) target[key] = textValue(value);
 }
 
-// Copies values to other keys; the value of a missing one is "".
-void copyKeys(json::object& target, const api::StringMap& mapping) {
+// Copies values to other keys of the object's labels or annotations, in the order of the keys that they come from.
+void copyKeys(json::value& object, std::string_view labelsOrAnnotations,
+              const api::StringMap& mapping) {
+  json::value* metadata = find(object, "metadata");
+  json::value* member = metadata ? find(*metadata, labelsOrAnnotations) : nullptr;
+  if (!member || !member->is_object()) return;
+  json::object& values = member->get_object();
   for (const auto& [from, to] : mapping) {
-    const json::value* value = target.if_contains(from);
-    const json::value copy = value ? *value : json::value("");
-    target[to] = copy;
+    const json::value* value = values.if_contains(from);
+    if (!value) continue;
+    const json::value copy = *value;
+    values[to] = copy;
   }
 }
 
@@ -99,9 +105,8 @@ Result<> applyProfile(const api::ClusterColocationProfileSpec& spec, const Profi
                       json::value& object) {
   if (!spec.labels.empty()) setAll(labelsOf(object), spec.labels);
   if (!spec.annotations.empty()) setAll(annotationsOf(object), spec.annotations);
-  if (!spec.labelKeysMapping.empty()) copyKeys(labelsOf(object), spec.labelKeysMapping);
-  if (!spec.annotationKeysMapping.empty())
-    copyKeys(annotationsOf(object), spec.annotationKeysMapping);
+  copyKeys(object, "labels", spec.labelKeysMapping);
+  copyKeys(object, "annotations", spec.annotationKeysMapping);
   for (const auto& [key, suffix] : spec.labelSuffixes) {
     json::object& labels = labelsOf(object);
     json::value* label = labels.if_contains(key);

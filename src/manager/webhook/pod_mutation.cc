@@ -21,12 +21,13 @@ Result<> mutateByProfiles(const std::vector<ProfilePtr>& matching, const Profile
   return {};
 }
 
-Result<> mutateExtendedResourceSpec(json::value& pod) {
+Result<> mutateExtendedResourceSpec(json::value& pod, model::ExtendedResources extent) {
   const auto decoded = api::decode<api::Pod>(pod);
   if (!decoded) return fail(decoded.error());
-  const auto truth = model::extendedResourcesOf(decoded->spec);
+  const auto truth = model::extendedResourcesOf(decoded->spec, extent);
   const auto said = model::readExtendedResourceSpec(decoded->metadata.annotations);
-  if (!said) return fail(said.error());
+  if (!said)
+    return fail(Error(said.error()).within("failed to get current extended resource spec, err"));
   if (said->value_or(model::ExtendedResourceSpec()) == truth) return {};
   annotationsOf(pod)[model::kAnnotationExtendedResourceSpec] =
       textValue(model::toAnnotation(truth));

@@ -203,6 +203,23 @@ TEST(ExtendedResources, AnAnnotationThatCannotBeReadIsAnError) {
   EXPECT_FALSE(mutateExtendedResourceSpec(p));
 }
 
+TEST(ExtendedResources, InFullHaveMidResourcesInitContainersAndOverhead) {
+  const char* pod = R"({"spec":{"overhead":{"kubernetes.io/batch-cpu":"250","cpu":"1"},
+      "initContainers":[{"name":"first","resources":{"requests":{"kubernetes.io/batch-cpu":"100"}}},{"name":"none"}],
+      "containers":[{"name":"main","resources":{"requests":{"kubernetes.io/mid-cpu":"1500","cpu":"1"}}}]}})";
+  const auto annotated = [&](model::ExtendedResources extent) {
+    json::value p = document(pod);
+    EXPECT_TRUE(mutateExtendedResourceSpec(p, extent));
+    return std::string(
+        textAt(p, "metadata", "annotations", "node.koordinator.sh/extended-resource-spec"));
+  };
+  EXPECT_EQ(annotated(model::ExtendedResources::BatchOfContainers), "");
+  EXPECT_EQ(annotated(model::ExtendedResources::InFull),
+            R"({"containers":{"main":{"requests":{"kubernetes.io/mid-cpu":"1500"}}},)"
+            R"("initContainers":{"first":{"requests":{"kubernetes.io/batch-cpu":"100"}}},)"
+            R"("overhead":{"kubernetes.io/batch-cpu":"250"}})");
+}
+
 class Profiles : public testing::Test {
  protected:
   static ProfilePtr profile(std::string_view text) {
@@ -242,6 +259,17 @@ TEST_F(Profiles, AProbabilityIsThatShareOfThePods) {
     hit += !textAt(target, "metadata", "labels", "x").empty();
   }
   EXPECT_NEAR(hit, 3000, 200);
+}
+
+TEST_F(Profiles, OnlyKeysThatAreThereAreCopied) {
+  const auto p = profile(R"({"metadata":{"name":"p"},"spec":{
+      "labelKeysMapping":{"a":"b","b":"c","none":"kept","nothing":"new"},"annotationKeysMapping":{"x":"y"}}})");
+  json::value target = document(R"({"metadata":{"labels":{"a":"1","kept":"2"}}})");
+  ASSERT_TRUE(apply(p, target));
+  EXPECT_EQ(toJson(target), R"({"metadata":{"labels":{"a":"1","kept":"2","b":"1","c":"1"}}})");
+  target = document("{}");
+  ASSERT_TRUE(apply(p, target));
+  EXPECT_EQ(toJson(target), "{}");
 }
 
 TEST_F(Profiles, WhatIsMissingOrWrongIsNamed) {

@@ -113,7 +113,7 @@ Verdict PodWebhook::finishMutation(const api::AdmissionRequest& request, json::v
     return refuse(profiles.error().code == ErrorCode::BadRequest ? 400 : 500,
                   profiles.error().message);
   if (!options_.mutation.disableExtendedResourceSpec) {
-    const auto noted = mutateExtendedResourceSpec(pod);
+    const auto noted = mutateExtendedResourceSpec(pod, options_.mutation.extendedResources);
     observe("ExtendedResourceSpec", noted.has_value());
     if (!noted) return refuse(500, noted.error().message);
   }

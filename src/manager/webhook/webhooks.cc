@@ -24,7 +24,9 @@ PodQuota::Options podQuotaOptions(const WebhooksOptions& options) {
 PodWebhook::Options podOptions(const FeatureGates& gates) {
   const auto on = [&](std::string_view gate) { return gates.enabled(gate); };
   return {{on("ColocationProfileSkipMutatingResources"), on("DisableExtendedResourceSpec"),
-           on("DisableDeviceResourceSpec")},
+           on("DisableDeviceResourceSpec"),
+           on("ExtendedResourceSpecInFull") ? model::ExtendedResources::InFull
+                                            : model::ExtendedResources::BatchOfContainers},
           {on("ColocationProfileSkipValidatingPriority"), on("ValidatePodDeviceResource")}};
 }
 

@@ -80,6 +80,12 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
   selection("controllers", options.controllers, "Controllers to run", kControllers);
   selection("noderesource-plugins", options.nodeResourcePlugins,
             "Plugins of the controller noderesource", kNodeResourcePlugins);
+  set.boolean("node-strategy-enables", options.nodeResource.nodesDecide,
+              "Let the strategy of a node turn co-location on where the cluster's is off");
+  set.boolean(
+      "upstream-metric-units", options.nodeResource.upstreamUnits,
+      "Give batch-cpu in cores and mid-cpu in thousandths, as the original does; false: both "
+      "in cores");
   line.featureGates(options.gates);
   set.text("namespace", options.watchNamespace, "Watch pods of this namespace only");
   set.text("config-namespace", options.configNamespace, "Namespace of the SLO ConfigMap");

@@ -63,7 +63,8 @@ Controllers::Controllers(kube::Api& api, Executor& executor, Random& random,
   if (on("nodeslo")) nodeSlo_.emplace(api, executor, nodes_, nodeSlos_, config_, events_, metrics);
   if (on("noderesource"))
     nodeResource_.emplace(api, executor, nodes_, nodeMetrics_, pods_, config_, metrics,
-                          random.fork(), makePlugins(options.nodeResourcePlugins, options.gates));
+                          random.fork(), makePlugins(options.nodeResourcePlugins, options.gates),
+                          options.nodeResource);
   if (on("quotaprofile"))
     quotaProfile_.emplace(api, executor, nodes_, events_, metrics, random.fork());
   if (on("colocationprofile") && options.gates.enabled("ColocationProfileController"))

@@ -251,6 +251,45 @@ TEST_F(ControllersTest, DisablingTakesTheResourcesAway) {
   EXPECT_EQ(allocatable("n1", "kubernetes.io/mid-cpu"), "");
 }
 
+TEST_F(ControllersTest, ANodeMayTurnCoLocationOnByItselfWhereThatIsAllowed) {
+  const char* config = R"({"enable":false,"nodeConfigs":[
+      {"name":"some","nodeSelector":{"matchLabels":{"pool":"some"}},"enable":true}]})";
+  for (const bool allowed : {false, true}) {
+    controllers_.reset();
+    loop_.advance(1s);
+    options_.nodeResource.nodesDecide = allowed;
+    putConfig("colocation-config", config);
+    putNode("n1", R"({"pool":"some"})");
+    putNode("n2");
+    start();
+    report("n1", "10", "10G");
+    report("n2", "10", "10G");
+    settle();
+    EXPECT_EQ(allocatable("n1", "kubernetes.io/batch-cpu"), allowed ? "43k" : "");
+    EXPECT_EQ(allocatable("n2", "kubernetes.io/batch-cpu"), "");
+  }
+}
+
+TEST_F(ControllersTest, WhatNodesOfferIsToldInTheUnitsOfTheOriginalOrInCores) {
+  putConfig("colocation-config", R"({"enable":true,"midUnallocatedPercent":10})");
+  putNode("n1");
+  options_.nodeResource.upstreamUnits = false;
+  start();
+  report("n1", "10", "10G");
+  settle();
+  constexpr const char* kSeries =
+      R"(slo_controller_node_extended_resource_allocatable_internal{{node="n1",resource="kubernetes.io/{}",unit="integer"}} {})";
+  EXPECT_THAT(metrics_.internalText(), HasSubstr(fmt::format(kSeries, "batch-cpu", "43")));
+  EXPECT_THAT(metrics_.internalText(), HasSubstr(fmt::format(kSeries, "mid-cpu", "9.3")));
+  options_.nodeResource.upstreamUnits = true;
+  controllers_.reset();
+  start();
+  report("n1", "10", "10G");
+  settle();
+  EXPECT_THAT(metrics_.internalText(), HasSubstr(fmt::format(kSeries, "batch-cpu", "43")));
+  EXPECT_THAT(metrics_.internalText(), HasSubstr(fmt::format(kSeries, "mid-cpu", "9300")));
+}
+
 TEST_F(ControllersTest, StatusWritesArePatchesOfWhatChanged) {
   putConfig("colocation-config", kEnabled);
   putNode("n1");

@@ -78,8 +78,12 @@ Result<> Manager::listen() {
   if (options_.pprof) {
     auto server =
         listenOn(executor, "--pprof-addr", options_.pprofAddress, net::profilingHandler(executor));
-    if (!server) return fail(std::move(server.error()));
-    pprofServer_ = *std::move(server);
+    // Nothing depends on it, and its port may be taken where several run on one machine.
+    if (server) {
+      pprofServer_ = *std::move(server);
+    } else {
+      log::warn("no profiles are served: {}", server.error().message);
+    }
   }
   auto server = listenOn(executor, "--health-probe-addr", options_.healthAddress, healthHandler());
   if (!server) return fail(std::move(server.error()));

@@ -7,6 +7,7 @@
 
 #include "manager/colocationprofile/controller.h"
 #include "manager/common/selection.h"
+#include "manager/noderesource/controller.h"
 #include "manager/webhook/webhook_settings.h"
 #include "manager/webhook/webhooks.h"
 
@@ -15,7 +16,7 @@ namespace koord::manager {
 struct ManagerOptions {
   std::string metricsAddress = ":8080";  // "0" = no listener
   std::string healthAddress = ":8000";
-  bool pprof = false;
+  bool pprof = true;
   std::string pprofAddress = ":8090";
   bool leaderElection = true;
   std::string resourceLock = "leases";
@@ -28,6 +29,7 @@ struct ManagerOptions {
   std::vector<std::string> nodeResourcePlugins{"MidResource",       "BatchResource",
                                                "CPUNormalization",  "ResourceAmplification",
                                                "GPUDeviceResource", "RDMADeviceResource"};
+  NodeResourceOptions nodeResource;
   std::string configNamespace = "koordinator-system";
   std::string sloConfigName = "slo-controller-config";
   FeatureGates gates;

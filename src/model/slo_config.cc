@@ -297,7 +297,8 @@ api::NodeSLOSpec NodeSloConfig::specOf(const api::ObjectMeta& node, const api::N
     applications.push_back(api::encode(application));
   spec.hostApplications =
       applications.empty() ? json::value() : json::value(std::move(applications));
-  if (spec.extensions.is_null()) spec.extensions.emplace_object();
+  // As upstream writes it, and as older koordlets read it.
+  if (spec.extensions.is_null()) spec.extensions = json::object{{"Object", json::object()}};
   return spec;
 }
 

@@ -278,6 +278,7 @@ TEST(NodeSloConfig, ExtensionsOfOthersSurvive) {
   NodeSloConfig config;
   config.update(nullptr);
   api::NodeSLOSpec old;
+  EXPECT_EQ(text(config.specOf(node(), old).extensions), R"({"Object":{}})");
   old.extensions = parseJson(R"({"Object":{"x":1}})").value();
   EXPECT_EQ(text(config.specOf(node(), old).extensions), R"({"Object":{"x":1}})");
 }

@@ -29,13 +29,11 @@ std::string_view unitOf(std::string_view resource) {
 
 }  // namespace
 
-NodeResourceController::NodeResourceController(kube::Api& api, Executor& executor,
-                                               kube::Informer<api::Node>& nodes,
-                                               kube::Informer<api::NodeMetric>& nodeMetrics,
-                                               kube::Informer<api::Pod>& pods,
-                                               ConfigWatcher& config, Metrics& metrics,
-                                               Random random,
-                                               std::vector<std::unique_ptr<Plugin>> plugins)
+NodeResourceController::NodeResourceController(
+    kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
+    kube::Informer<api::NodeMetric>& nodeMetrics, kube::Informer<api::Pod>& pods,
+    ConfigWatcher& config, Metrics& metrics, Random random,
+    std::vector<std::unique_ptr<Plugin>> plugins, NodeResourceOptions options)
     : api_(api),
       executor_(executor),
       nodes_(nodes),
@@ -45,6 +43,7 @@ NodeResourceController::NodeResourceController(kube::Api& api, Executor& executo
       topologies_(api, executor, {}, random.fork()),
       config_(config),
       metrics_(metrics),
+      options_(options),
       plugins_(std::move(plugins)),
       podIndex_(pods),
       queue_(
@@ -212,7 +211,8 @@ Task<Result<>> NodeResourceController::writeTopology(std::string name, ZoneAmoun
 }
 
 bool NodeResourceController::enabledFor(const model::ColocationStrategy& strategy) const {
-  return config_.colocation().cluster().enable.value_or(false) && strategy.enable.value_or(false);
+  const bool ofCluster = config_.colocation().cluster().enable.value_or(false);
+  return (ofCluster || options_.nodesDecide) && strategy.enable.value_or(false);
 }
 
 Result<json::value> NodeResourceController::explain(const std::string& name) const {
@@ -286,8 +286,10 @@ void NodeResourceController::publish(const std::string& node, const ResourceTabl
       metrics_.removeExtendedResource(node, name, unitOf(name));
       continue;
     }
-    // Upstream gives batch-cpu in cores and mid-cpu in milli-cores; dashboards rely on it.
-    const double scale = name == model::kBatchCpu ? 1e-3 : 1;
+    // Upstream gives batch-cpu in cores and mid-cpu in milli-cores; dashboards may rely on it.
+    const bool inCores =
+        name == model::kBatchCpu || (name == model::kMidCpu && !options_.upstreamUnits);
+    const double scale = inCores ? 1e-3 : 1;
     metrics_.setExtendedResource(node, name, unitOf(name), item->second.amount.toDouble() * scale);
   }
 }

@@ -18,12 +18,20 @@
 
 namespace koord::manager {
 
+struct NodeResourceOptions {
+  // A node's own strategy can turn co-location on where the cluster's is off; otherwise both must say so.
+  bool nodesDecide = false;
+  // The gauge of what nodes offer gives batch-cpu in cores and mid-cpu in thousandths; otherwise both are in cores.
+  bool upstreamUnits = true;
+};
+
 class NodeResourceController {
  public:
   NodeResourceController(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
                          kube::Informer<api::NodeMetric>& nodeMetrics,
                          kube::Informer<api::Pod>& pods, ConfigWatcher& config, Metrics& metrics,
-                         Random random, std::vector<std::unique_ptr<Plugin>> plugins);
+                         Random random, std::vector<std::unique_ptr<Plugin>> plugins,
+                         NodeResourceOptions options);
   ~NodeResourceController();
 
   void start();
@@ -66,6 +74,7 @@ class NodeResourceController {
   kube::Informer<api::NodeResourceTopology> topologies_;
   ConfigWatcher& config_;
   Metrics& metrics_;
+  NodeResourceOptions options_;
   std::vector<std::unique_ptr<Plugin>> plugins_;
   PodIndex podIndex_;
   std::unordered_map<std::string, Record> records_;

@@ -50,9 +50,6 @@ bool writeExtendedResources(const ResourceTable& table, ResourceNames names, api
 
 void noteOriginalAmounts(ResourceNames names, api::Node& copy) {
   constexpr auto kKey = model::kAnnotationOriginExtendedAllocatable;
-  const bool offersSome = std::ranges::any_of(
-      names, [&](auto name) { return model::has(copy.status.allocatable, name); });
-  if (!offersSome && !copy.metadata.annotations.contains(kKey)) return;
   OriginAllocatable origin;
   for (const auto name : names)
     origin.resources[std::string(name)] = model::amountOf(copy.status.allocatable, name);

@@ -18,7 +18,7 @@ std::vector<ResourceItem> resetItems(ResourceNames names, std::string_view messa
 bool writeExtendedResources(const ResourceTable& table, ResourceNames names, api::Node& copy);
 
 // Notes what the node offers of the names now in the annotation originExtendedAllocatable (0 =
-// nothing); a node that never offered any gets no annotation.
+// nothing).
 void noteOriginalAmounts(ResourceNames names, api::Node& copy);
 
 // What the annotation thirdPartyAllocations gives to other systems from the batch pool.

@@ -15,6 +15,7 @@
 #include "base/flags/log_flags.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "install.h"
 #include "net/http_server.h"
 #include "net/serving.h"
 #include "runtimeproxy/proxy.h"
@@ -30,6 +31,7 @@ struct Flags {
   int verbosity = 0;
   log::Output logOutput;
   bool version = false;
+  std::string installInto;
 };
 
 void addFlags(flags::FlagSet& set, Flags& flags) {
@@ -53,6 +55,8 @@ void addFlags(flags::FlagSet& set, Flags& flags) {
   set.text("metrics-addr", flags.metricsAddress,
            "where to serve /metrics, /healthz and /readyz: ADDRESS:PORT or unix:/path; \"\" = "
            "nowhere");
+  set.text("install-into", flags.installInto,
+           "put the program and its service on the machine whose root is mounted here, and exit");
   set.boolean("version", flags.version, "Print the version and exit");
   set.unused("remote-image-service-endpoint", "string", "", "images go the way of everything else");
   set.group("Log");
@@ -83,6 +87,12 @@ std::optional<int> parseFlags(const std::vector<std::string>& arguments, Flags& 
   }
   if (!set.arguments().empty())
     return refuse(fmt::format("argument \"{}\": it takes flags only", set.arguments().front()));
+  if (!flags.installInto.empty()) {
+    const auto installed = installOnHost(flags.installInto);
+    if (installed) return 0;
+    fmt::print(stderr, "koord-runtime-proxy: --install-into: {}\n", installed.error().message);
+    return 1;
+  }
   if (flags.mode != "Containerd" && flags.mode != "Docker")
     return refuse("--backend-runtime-mode: unknown runtime engine backend " + flags.mode);
   if (flags.mode == "Docker") flags.proxy.language = Language::Docker;

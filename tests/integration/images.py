@@ -15,6 +15,7 @@ import tempfile
 import time
 
 PROGRAMS = ("koord-manager", "koord-scheduler", "koord-descheduler", "koordlet", "koord-runtime-proxy")
+AS_ROOT = ("koordlet", "koord-runtime-proxy")
 
 
 def run(*command):
@@ -49,6 +50,32 @@ class Containerd:
         return run("ctr", "-a", self.socket, "-n", "images", *arguments)
 
 
+def install_on_host(containerd):
+    """The image of the proxy puts the proxy on the machine whose root it is given, where it runs without the image."""
+    name = "koord-runtime-proxy"
+    host = os.path.join(containerd.folder, "host")
+    os.makedirs(host)
+    failed = []
+    for turn in ("first", "again"):
+        status, said = containerd.ctr("run", "--rm", "--snapshotter", "native", "--mount", f"type=bind,src={host},dst=/host,options=rbind:rw",
+                                      f"docker.io/koordinator-sh/{name}:test", f"install-{turn}", f"/{name}", "--install-into=/host")
+        if status != 0:
+            failed.append(f"--install-into, {turn}: {status} {said}")
+    if failed:
+        return failed
+    folder = f"{host}/opt/koordinator/{name}"
+    status, said = run(f"{folder}/lib/ld-linux-x86-64.so.2", "--library-path", f"{folder}/lib", f"{folder}/{name}", "--version")
+    if status != 0 or name not in said:
+        failed.append(f"what was installed does not run: {status} {said}")
+    units = f"{host}/etc/systemd/system"
+    with open(f"{units}/{name}.service") as unit:
+        if f"ExecStart=/opt/koordinator/{name}/lib/" not in unit.read():
+            failed.append("the service does not start what was installed")
+    if not os.path.exists(f"{units}/multi-user.target.wants/{name}.service"):
+        failed.append("the service is not switched on")
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", required=True)
@@ -65,7 +92,8 @@ def main():
             archives = []
             for attempt in ("first", "second"):
                 archive = os.path.join(containerd.folder, f"{name}-{attempt}.tar")
-                status, said = run(make, program, archive, "--tag", f"koordinator-sh/{name}:test")
+                user = ("--user", "0:0") if name in AS_ROOT else ()
+                status, said = run(make, program, archive, "--tag", f"koordinator-sh/{name}:test", *user)
                 if status != 0:
                     raise SystemExit(said)
                 archives.append(open(archive, "rb").read())
@@ -84,6 +112,7 @@ def main():
             status, said = containerd.ctr("run", "--rm", "--snapshotter", "native", image, f"{name}-2", "/bin/sh")
             if status == 0:
                 failed.append(f"{name}: there is a shell in it")
+        failed += install_on_host(containerd)
     for what in failed:
         print("FAILED:", what)
     sys.exit(1 if failed else 0)

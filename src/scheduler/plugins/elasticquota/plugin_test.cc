@@ -121,6 +121,22 @@ TEST(ElasticQuota, what_max_does_not_name_is_not_counted) {
   EXPECT_EQ(f.amount("q", "used", "memory"), "");
 }
 
+TEST(ElasticQuota, resources_may_have_the_names_that_they_once_had) {
+  QuotaFixture f;
+  f.node(aNode("n1").allocatable("kubernetes.io/batch-cpu", "9000"));
+  f.set(aQuota("q").max("koordinator.sh/batch-cpu", "1500"));
+  f.run(100ms);
+  f.create(aPod("a")
+               .label(std::string(model::kLabelQuotaName), "q")
+               .request("kubernetes.io/batch-cpu", "1000"));
+  f.create(aPod("b")
+               .label(std::string(model::kLabelQuotaName), "q")
+               .request("kubernetes.io/batch-cpu", "1000"));
+  f.run();
+  EXPECT_NE(f.nodeOf("a").empty(), f.nodeOf("b").empty()) << "there is room for one of them";
+  EXPECT_EQ(textAt(f.ask("quotas/q"), "max", "kubernetes.io/batch-cpu"), "1500");
+}
+
 TEST(ElasticQuota, pods_that_are_not_preemptible_have_to_fit_in_min) {
   QuotaFixture f;
   f.node(aNode("n1"));
@@ -280,6 +296,10 @@ TEST(ElasticQuota, mistakes_in_a_quota_are_told_and_stop_nobody) {
   f.set(aQuota("y").max("cpu", "1").below("x"));
   f.set(aQuota("self").max("cpu", "1").below("self"));
   f.set(aQuota("fine").max("cpu", "1"));
+  f.set(aQuota("unnamed").max("cpu", "1").min("memory", "1Gi"));
+  f.set(aQuota("below-fine").max("cpu", "1").below("fine"));
+  f.set(aQuota("one").max("cpu", "1").annotate(model::kAnnotationQuotaNamespaces, R"(["ns"])"));
+  f.set(aQuota("two").max("cpu", "1").annotate(model::kAnnotationQuotaNamespaces, R"(["ns"])"));
   f.run(3s);
   f.create(f.of("a", "fine", "500m"));
   f.create(f.of("b", "orphan", "500m"));
@@ -294,6 +314,11 @@ TEST(ElasticQuota, mistakes_in_a_quota_are_told_and_stop_nobody) {
         "metadata.annotations[quota.scheduling.koordinator.sh/namespaces]: expected a list",
         "metadata.labels[quota.scheduling.koordinator.sh/parent]: there is no quota nobody",
         "metadata.labels[quota.scheduling.koordinator.sh/parent]: quota y is below this one",
+        "metadata.labels[quota.scheduling.koordinator.sh/parent]: quota fine is not said to be a "
+        "parent",
+        "metadata.annotations[quota.scheduling.koordinator.sh/namespaces]: pods of namespace ns "
+        "count in quota one",
+        "spec.min[memory]: spec.max does not name memory",
         "metadata.labels[quota.scheduling.koordinator.sh/parent]: quota self is below this one"})
     EXPECT_THAT(f.events, Contains(HasSubstr(told)));
   f.expectSound();
@@ -467,7 +492,8 @@ TEST(ElasticQuota, trees_have_totals_of_their_own) {
             .min("cpu", "72")
             .label(model::kLabelQuotaIsRoot, "true")
             .label(model::kLabelQuotaTree, "t1")
-            .annotate(model::kAnnotationQuotaTotal, R"({"cpu":"72"})"));
+            .annotate(model::kAnnotationQuotaTotal, R"({"cpu":"72"})")
+            .annotate(model::kAnnotationQuotaUnschedulable, R"({"cpu":"8"})"));
   f.set(aQuota("inside").max("cpu", "90").below("pool").label(model::kLabelQuotaTree, "t1"));
   f.set(aQuota("outside").max("cpu", "90"));
   f.run(100ms);
@@ -477,6 +503,10 @@ TEST(ElasticQuota, trees_have_totals_of_their_own) {
   EXPECT_EQ(f.amount("inside", "runtime"), "72");
   EXPECT_EQ(f.amount("outside", "runtime"), "28");
   EXPECT_EQ(f.ask("quotas", {{"tree", "t1"}}).get_object().size(), 2u);
+  EXPECT_THAT(f.plugin().metrics(),
+              HasSubstr("scheduler_elastic_quota_status{name=\"pool\",tree=\"t1\",is_parent="
+                        "\"false\",parent=\"koordinator-root-quota\",resource=\"cpu\",field="
+                        "\"unschedulable-resource\"} 8000"));
   f.remove("a");
   f.drop("pool");
   f.drop("inside");
@@ -502,9 +532,26 @@ TEST(ElasticQuota, tells_quotas_and_their_pods_over_http) {
   EXPECT_FALSE(at(one, "podCache", "default/b", "isAssigned")->get_bool());
   EXPECT_EQ(textAt(f.ask("quotas/none"), "message"), "cannot find quota none");
   EXPECT_FALSE(f.ask("quotas").get_object().contains("koordinator-root-quota"));
+  const json::value unlimited = f.ask("quotas/koordinator-default-quota");
+  for (const char* list : {"max", "sharedWeight"})
+    EXPECT_EQ(textAt(unlimited, list, "cpu"), "1844674407370955161") << list;
   EXPECT_THAT(f.plugin().metrics(),
               HasSubstr("scheduler_elastic_quota_status{name=\"q\",tree=\"\",is_parent=\"false\","
                         "parent=\"koordinator-root-quota\",resource=\"cpu\",field=\"used\"} 1000"));
+}
+
+TEST(ElasticQuota, explains_what_there_is_for_all_quotas) {
+  QuotaFixture f;
+  f.node(aNode("n1").allocatable("cpu", "10"));
+  f.set(aQuota("q").max("cpu", "2"));
+  f.create(aPod("a").request("cpu", "3"));
+  f.create(f.of("b", "q", "1"));
+  f.run();
+  const json::value root = f.ask("explain/koordinator-root-quota");
+  const json::value& level = at(root, "levels")->get_array().at(0);
+  EXPECT_EQ(textAt(level, "used", "cpu"), "4");
+  EXPECT_THAT(std::string(level.at("arithmetic").get_array().at(0).get_string()),
+              ::testing::StartsWith("cpu: 7 for its quotas; 3 of all there is are used by"));
 }
 
 TEST(ElasticQuota, explains_how_a_runtime_came_about) {

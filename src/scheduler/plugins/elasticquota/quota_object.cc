@@ -7,6 +7,7 @@
 #include "api/codec.h"
 #include "api/quantity_json.h"
 #include "model/well_known.h"
+#include "scheduler/framework/transforms.h"
 
 namespace koord::scheduler {
 
@@ -60,9 +61,10 @@ std::vector<std::string> namespacesOf(const api::ElasticQuota& quota,
   return namespaces;
 }
 
-// Amounts of the spec; negative ones count as nothing.
-quota::Amounts checked(const api::ResourceList& list, std::string_view field, ResourceNames& names,
+// Amounts of the spec, by the names of today; negative ones count as nothing.
+quota::Amounts checked(api::ResourceList list, std::string_view field, ResourceNames& names,
                        std::vector<std::string>& problems) {
+  renameBatchResources(list);
   for (const auto& [name, quantity] : list)
     if (quantity.sign() < 0)
       problems.push_back(
@@ -115,8 +117,14 @@ QuotaObject readQuota(const api::ElasticQuota& quota, ResourceNames& names) {
   spec.min = checked(quota.spec.min, "spec.min", names, read.problems);
   for (auto& [resource, min] : spec.min) {
     const auto max = std::ranges::find(spec.max, resource, [](const auto& m) { return m.first; });
-    if (max == spec.max.end() || min <= max->second) continue;
     const std::string& name = names.name(resource);
+    if (max == spec.max.end()) {
+      read.problems.push_back(
+          fmt::format("spec.min[{}]: spec.max does not name {}, which is not counted in this quota",
+                      name, name));
+      continue;
+    }
+    if (min <= max->second) continue;
     read.problems.push_back(fmt::format(
         "spec.min[{}]: {} is more than spec.max[{}], {}, which counts", name,
         quantityOf(name, min).toString(), name, quantityOf(name, max->second).toString()));
@@ -133,6 +141,8 @@ QuotaObject readQuota(const api::ElasticQuota& quota, ResourceNames& names) {
   read.ignoresDefaultTree = textIn(labels, model::kLabelQuotaIgnoreDefaultTree) == "true";
   if (const auto total = amountsIn(quota, model::kAnnotationQuotaTotal, read.problems))
     read.treeTotal = amountsOf(*total, names);
+  if (auto amounts = amountsIn(quota, model::kAnnotationQuotaUnschedulable, read.problems))
+    read.unschedulable = *std::move(amounts);
   return read;
 }
 

@@ -20,6 +20,7 @@ struct QuotaObject {
   bool treeRoot = false;
   bool ignoresDefaultTree = false;
   quota::Amounts treeTotal;             // of a tree's root: all that there is
+  api::ResourceList unschedulable;      // ... and what of it is on nodes that take nobody
   std::vector<std::string> namespaces;  // whose pods belong to it unless they say otherwise
   std::vector<std::string> problems;    // "spec.min[cpu]: ...", each naming a field
 };

@@ -30,8 +30,8 @@ Quotas::Quotas(Handle& handle, const ElasticQuotaArgs& args)
       pods_(handle.knownPods()),
       ledger_(*this),
       latencies_(handle.executor()) {
-  setBuiltIn(model::kDefaultQuota, args_.defaultQuotaGroupMax);
-  setBuiltIn(model::kSystemQuota, args_.systemQuotaGroupMax);
+  setBuiltIn(model::kDefaultQuota);
+  setBuiltIn(model::kSystemQuota);
   handle.stores().of<api::ElasticQuota>().listen(
       [this](const auto& before, const auto& after) { objectChanged(before, after); });
   pods_.listen([this](const PodPtr& before, const PodPtr& after) { podChanged(before, after); });
@@ -73,11 +73,12 @@ void Quotas::feed(NamedTree& tree, quota::Columns fresh) {
 }
 
 // The quotas that are there whether there is an object or not.
-void Quotas::setBuiltIn(std::string_view name, const api::ResourceList& max) {
+void Quotas::setBuiltIn(std::string_view name) {
   Known& known = known_[std::string(name)];
   known.read = {};
   known.read.spec.apart = true;
-  known.read.spec.max = known.read.spec.weight = withoutLimit(amountsOf(max, cluster_.resources()));
+  known.read.spec.max = known.read.spec.weight =
+      withoutLimit(amountsOf(builtInMax(name), cluster_.resources()));
   quota::Columns fresh = 0;
   NamedTree& defaultTree = tree("");
   known.place = {&defaultTree, defaultTree.quotas.set(name, known.read.spec, fresh)};
@@ -93,6 +94,18 @@ Place Quotas::find(std::string_view name) const {
 std::shared_ptr<const api::ElasticQuota> Quotas::object(std::string_view name) const {
   const auto it = known_.find(name);
   return it == known_.end() ? nullptr : it->second.counting;
+}
+
+api::ResourceList Quotas::builtInMax(std::string_view name) const {
+  const auto said = object(name);
+  if (said && !said->spec.max.empty()) return said->spec.max;
+  return name == model::kDefaultQuota ? args_.defaultQuotaGroupMax : args_.systemQuotaGroupMax;
+}
+
+api::ResourceList Quotas::unschedulable(std::string_view name) const {
+  const auto it = known_.find(name);
+  return it != known_.end() && it->second.read.treeRoot ? it->second.read.unschedulable
+                                                        : api::ResourceList();
 }
 
 // --- Objects.
@@ -121,8 +134,7 @@ void Quotas::objectChanged(const std::shared_ptr<const api::ElasticQuota>& befor
   if (known.counting) {
     count(name, known);
   } else if (name == model::kDefaultQuota || name == model::kSystemQuota) {
-    setBuiltIn(name, name == model::kDefaultQuota ? args_.defaultQuotaGroupMax
-                                                  : args_.systemQuotaGroupMax);
+    setBuiltIn(name);
   } else {
     noteDeparture(before);
     remove(name);
@@ -152,9 +164,7 @@ void Quotas::count(const std::string& name, Known& known) {
   QuotaObject& read = known.read;
   if (read.spec.apart && known.counting->spec.max.empty()) {
     // Built in, and the object says nothing of it.
-    const auto& max =
-        name == model::kDefaultQuota ? args_.defaultQuotaGroupMax : args_.systemQuotaGroupMax;
-    read.spec.max = read.spec.weight = withoutLimit(amountsOf(max, resources()));
+    read.spec.max = read.spec.weight = withoutLimit(amountsOf(builtInMax(name), resources()));
   }
   NamedTree& home = tree(manyTrees_ && !read.spec.apart ? read.tree : "");
   treeTotalsChanged_ |= manyTrees_ && (read.treeRoot || before.treeRoot);
@@ -220,7 +230,20 @@ std::vector<std::string> Quotas::problemsOf(const std::string& name) const {
           parent, known.read.spec.parent, model::kRootQuota));
       break;
     case quota::QuotaTree::Hanging::WhereItSays:
+      if (known.read.spec.parent.empty() || quotas.spec(quotas.parent(known.place.quota)).isParent)
+        break;
+      problems.push_back(fmt::format(
+          "metadata.labels[{}]: quota {} is not said to be a parent (label {}); it counts as one",
+          parent, known.read.spec.parent, model::kLabelQuotaIsParent));
       break;
+  }
+  for (const std::string& bound : known.read.namespaces) {
+    const std::string& first = *bound_.at(bound).begin();
+    if (first == name) continue;
+    problems.push_back(
+        fmt::format("metadata.annotations[{}]: pods of namespace {} count in quota {}, which lists "
+                    "it, too",
+                    model::kAnnotationQuotaNamespaces, bound, first));
   }
   for (const quota::ResourceKey resource : quotas.uncounted(known.place.quota))
     problems.push_back(

@@ -64,6 +64,10 @@ class Quotas {
     for (const auto& [name, known] : known_)
       if (known.counting) fn(name, *known.counting);
   }
+  // What a built-in quota's max is said to be: by its object, or by the arguments.
+  api::ResourceList builtInMax(std::string_view name) const;
+  // Of a tree's root: what is on nodes that take nobody, as its profile wrote it.
+  api::ResourceList unschedulable(std::string_view name) const;
   // The pods on nodes that are charged to this very quota.
   std::vector<PodPtr> podsOf(const Place& place) const;
   // What happened to objects that somebody should hear of, since the last call.
@@ -125,7 +129,7 @@ class Quotas {
   void count(const std::string& name, Known& known);
   void remove(const std::string& name);
   void noteDeparture(const std::shared_ptr<const api::ElasticQuota>& last);
-  void setBuiltIn(std::string_view name, const api::ResourceList& max);
+  void setBuiltIn(std::string_view name);
   void feed(NamedTree& tree, quota::Columns fresh);
   void bindNamespaces(const std::string& name, const std::vector<std::string>& before,
                       const std::vector<std::string>& after);

@@ -140,6 +140,10 @@ json::object arithmetic(const Quotas& quotas, const Place& place, Column column)
   return out;
 }
 
+std::string counted(std::size_t number, std::string_view what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 // The same in a sentence.
 std::string sentence(const Quotas& quotas, const Place& place, Column column) {
   const QuotaTree& tree = place.quotas();
@@ -148,8 +152,10 @@ std::string sentence(const Quotas& quotas, const Place& place, Column column) {
   const std::string& resource = quotas.resources().name(tree.resource(column));
   const QuotaId parent = tree.parent(place.quota);
   if (tree.spec(place.quota).apart)
-    return fmt::format("{}: it takes no part in sharing; its limit is max, {}", resource,
-                       text(cell.max));
+    return cell.max == kNoLimit
+               ? fmt::format("{}: it takes no part in sharing, and nothing limits it", resource)
+               : fmt::format("{}: it takes no part in sharing; its limit is max, {}", resource,
+                             text(cell.max));
   if ((tree.runtimeColumns(place.quota) & quota::columnSet(column)) == 0)
     return fmt::format("{}: {} does not limit it; the limit is max, {}", resource,
                        tree.name(parent), text(cell.max));
@@ -163,16 +169,17 @@ std::string sentence(const Quotas& quotas, const Place& place, Column column) {
     lent += std::max<std::int64_t>(claims[n].promised - runtimes[n], 0);
   }
   const std::int64_t promised = std::max(cell.scaledMin, quota::clamped(cell.guaranteed));
-  std::string told = fmt::format("{}: {} has {} for {} quotas; their mins take {} and lend {}; ",
-                                 resource, tree.name(parent), text(tree.available(parent, column)),
-                                 claims.size(), text(kept), text(lent));
+  std::string told = fmt::format("{}: {} has {} for {}; their mins take {} and lend {}; ", resource,
+                                 tree.name(parent), text(tree.available(parent, column)),
+                                 counted(claims.size(), "quota"), text(kept), text(lent));
   if (cell.scaledMin < cell.min)
     told += fmt::format("the min {} is scaled down to {}; ", text(cell.min), text(cell.scaledMin));
   if (rounds.empty()) {
     told += "nothing is left to borrow; ";
   } else {
-    told += fmt::format("{} are dealt out by weight to {} borrowers in {} rounds; ",
-                        text(rounds.front().left), rounds.front().borrowers, rounds.size());
+    told +=
+        fmt::format("{} are dealt out by weight to {} in {}; ", text(rounds.front().left),
+                    counted(rounds.front().borrowers, "borrower"), counted(rounds.size(), "round"));
   }
   told +=
       fmt::format("this one asks for {}, has weight {}, and gets {}",
@@ -182,10 +189,33 @@ std::string sentence(const Quotas& quotas, const Place& place, Column column) {
   return told;
 }
 
+// What there is for all quotas: the nodes', less what those use that take no part in sharing.
+json::array rootArithmetic(const Quotas& quotas, const Place& place) {
+  const QuotaTree& tree = place.quotas();
+  json::array lines;
+  quota::forEachColumn(tree.columns(), [&](Column column) {
+    const auto text = [&](quota::Sum amount) { return amountText(quotas, tree, column, amount); };
+    quota::Sum apart = 0;
+    for (const QuotaId child : tree.children(place.quota))
+      if (tree.spec(child).apart) apart += tree.cell(child, column).used;
+    lines.push_back(json::string(fmt::format(
+        "{}: {} for its quotas; {} of all there is are used by {} and {}",
+        quotas.resources().name(tree.resource(column)), text(tree.available(place.quota, column)),
+        text(apart), model::kDefaultQuota, model::kSystemQuota)));
+  });
+  return lines;
+}
+
 // The quota and those above it, but for the root, which has no limit.
 json::array levelsJson(const Quotas& quotas, const Place& place) {
   const QuotaTree& tree = place.quotas();
   json::array levels;
+  if (place.quota == QuotaTree::kRoot) {
+    json::object told = quotaJson(quotas, place, false);
+    told.emplace("full", json::array());
+    told.emplace("arithmetic", rootArithmetic(quotas, place));
+    levels.push_back(std::move(told));
+  }
   for (QuotaId next = place.quota; next != QuotaTree::kRoot && next != quota::kNoQuota;
        next = tree.parent(next)) {
     const Place level{place.tree, next};
@@ -382,6 +412,8 @@ std::string ElasticQuota::metrics() const {
     for (const auto& [key, list] : annotationsOf(summary))
       rows(status, "scheduler_elastic_quota_status", key.substr(kPrefix.size()), *list);
     rows(status, "scheduler_elastic_quota_status", "used", summary.used);
+    rows(status, "scheduler_elastic_quota_status", "unschedulable-resource",
+         quotas_.unschedulable(place.name()));
     for (const auto& [text, metric] : {std::pair{&status, "scheduler_elastic_quota_status"},
                                        std::pair{&spec, "scheduler_elastic_quota_spec"}}) {
       rows(*text, metric, "min", summary.min);

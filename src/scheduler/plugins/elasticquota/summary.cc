@@ -45,6 +45,9 @@ QuotaSummary summaryOf(const Quotas& quotas, const Place& place) {
     put(summary.selfNonPreemptibleRequest, column, self.fixedRequest, 0);
     put(summary.selfNonPreemptibleUsed, column, self.fixedUsed, 0);
   });
+  // Counted as no limit at all; to be shown as it is said.
+  if (place.quota != QuotaTree::kRoot && tree.spec(place.quota).apart)
+    summary.max = summary.sharedWeight = quotas.builtInMax(place.name());
   return summary;
 }
 

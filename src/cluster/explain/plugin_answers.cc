@@ -232,20 +232,40 @@ void addLevel(std::string& out, const json::value& level) {
   for (const auto& line : arrayAt(level, "arithmetic")) addParagraph(out, "  ", scalar(&line));
 }
 
-// Of a pod: its quota, and the levels that are used up.
+// The pods that use most of a quota.
+void addUsers(std::string& out, const json::value& answer) {
+  const auto& users = arrayAt(answer, "biggestUsers");
+  if (users.empty()) return;
+  out += "Who uses most\n";
+  std::vector<Row> rows{{"POD", "QUOTA", "PRIORITY", "REQUESTS"}};
+  for (const auto& user : users) {
+    std::string requests;
+    if (const auto* amounts = at(user, "request"))
+      for (const auto& resource : namesIn(amounts))
+        requests +=
+            (requests.empty() ? "" : ", ") + resource + " " + scalar(at(*amounts, resource));
+    rows.push_back({std::string(textAt(user, "pod")), std::string(textAt(user, "quota")),
+                    scalar(at(user, "priority")), requests});
+  }
+  addTable(out, rows);
+}
+
+// Of a pod: its quota, the levels that are used up, and who uses them.
 void addPodQuota(std::string& out, const json::value& answer) {
   const auto* facts = at(answer, "plugins", "ElasticQuota");
   const std::string name(facts ? textAt(*facts, "quota") : std::string_view());
   if (name.empty()) return;
   out += fmt::format("\nQuota  {}\n", name);
-  if (const auto full = textAt(*facts, "fullAt"); !full.empty())
-    out += fmt::format("It has to wait for quota {}.\n", full);
+  const auto full = textAt(*facts, "fullAt");
+  if (!full.empty()) out += fmt::format("It has to wait for quota {}.\n", full);
   if (const auto message = textAt(*facts, "message"); !message.empty())
     addParagraph(out, "  ", message);
   const auto* quota = at(answer, "quota");
   if (!quota) return;
   for (const auto& level : arrayAt(*quota, "levels"))
-    if (!arrayAt(level, "full").empty()) addLevel(out, level);
+    if (!arrayAt(level, "full").empty() || (!full.empty() && textAt(level, "name") == full))
+      addLevel(out, level);
+  addUsers(out, *facts);
 }
 
 // Of a pod: its CPUs and NUMA nodes, or those that there are.
@@ -352,20 +372,7 @@ std::string quotaText(const json::value& answer) {
   if (const auto* count = at(answer, "pods"); count && count->is_object())
     out += fmt::format("{} in it, {} waiting\n", pods(scalar(at(*count, "assigned"))),
                        scalar(at(*count, "waiting")));
-  if (const auto& users = arrayAt(answer, "biggestUsers"); !users.empty()) {
-    out += "Who uses most\n";
-    std::vector<Row> rows{{"POD", "QUOTA", "PRIORITY", "REQUESTS"}};
-    for (const auto& user : users) {
-      std::string requests;
-      if (const auto* amounts = at(user, "request"))
-        for (const auto& resource : namesIn(amounts))
-          requests +=
-              (requests.empty() ? "" : ", ") + resource + " " + scalar(at(*amounts, resource));
-      rows.push_back({std::string(textAt(user, "pod")), std::string(textAt(user, "quota")),
-                      scalar(at(user, "priority")), requests});
-    }
-    addTable(out, rows);
-  }
+  addUsers(out, answer);
   addProblems(out, answer);
   return out;
 }

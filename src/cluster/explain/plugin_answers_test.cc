@@ -168,7 +168,9 @@ Who uses most
 
 TEST(PluginAnswersTest, APodIsToldWhichLevelOfItsQuotaIsFull) {
   EXPECT_EQ(ofPod(R"({"plugins": {"ElasticQuota": {"quota": "team-a", "fullAt": "org",
-      "message": "Insufficient quotas, quotaName: org"}},
+      "message": "Insufficient quotas, quotaName: org",
+      "biggestUsers": [{"pod": "shop/a", "quota": "team-b", "priority": 0,
+                        "request": {"cpu": "8"}}]}},
     "quota": {"levels": [{"name": "team-a", "used": {"cpu": "1"}, "full": []},
                          {"name": "org", "used": {"cpu": "9"}, "full": ["cpu: uses 9 of 9"]}]}})"),
             R"(
@@ -179,6 +181,9 @@ Quota  org
   RESOURCE  USED
   cpu       9
   full: cpu: uses 9 of 9
+Who uses most
+  POD     QUOTA   PRIORITY  REQUESTS
+  shop/a  team-b  0         cpu 8
 )");
 }
 

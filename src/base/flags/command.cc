@@ -92,9 +92,12 @@ int Commands::runOne(Command& command, std::vector<std::string> arguments) const
 std::string Commands::help(const std::string& prefix) const {
   std::string text = fmt::format("{}\n\nUsage:\n  {}{}{} COMMAND [FLAGS]\n\nCommands:\n", summary_,
                                  program_, prefix.empty() ? "" : " ", prefix);
+  std::size_t width = 12;
+  for (const Command& command : commands_)
+    if (command.name.starts_with(prefix)) width = std::max(width, command.name.size());
   for (const Command& command : commands_)
     if (command.name.starts_with(prefix))
-      text += fmt::format("  {:<14}{}\n", command.name, command.summary);
+      text += fmt::format("  {:<{}}{}\n", command.name, width + 2, command.summary);
   return text + fmt::format("\n{} COMMAND --help says more about one.\n", program_);
 }
 

@@ -4,7 +4,9 @@ namespace koord::scheduler {
 
 namespace {
 
+using net::counterFamily;
 using net::exponentialBuckets;
+using net::histogramFamily;
 using net::inSeconds;
 using prometheus::Histogram;
 
@@ -18,39 +20,35 @@ Histogram::BucketBoundaries countBuckets(int count) {
 }  // namespace
 
 AuditMetrics::AuditMetrics(const std::vector<AuditLabel>& labels)
-    : repeated_(counter("repeated_preemptions_total",
-                        "Preemptions for a workload that had preempted before")),
-      invalidations_(counter("preemption_invalidations_total",
-                             "Preemptions that a failure or another preemption made useless")),
-      reschedule_(histogram("victim_reschedule_duration_seconds",
-                            "From the end of the last victim to the next result of scheduling")),
-      retries_(histogram("preemption_victim_deleting_retries",
-                         "Attempts per preemption that found victims still leaving")),
-      toVictimsGone_(histogram("preemption_to_victim_deleted_seconds",
-                               "From the choice of victims until all of them are gone")),
-      interrupted_(histogram("preemption_cycle_interrupted_seconds",
-                             "From the choice of victims until something else came between: "
-                             "another preemption, a failure, success, the workload's end")),
-      events_(histogram("scheduling_events_before_outcome",
-                        "How often each kind of event happened to a workload until its outcome")),
-      intervals_(histogram("scheduling_event_interval_seconds",
-                           "Time between two events of a workload that may be tried")),
-      methods_(histogram("record_method_duration_seconds",
-                         "Time to record something, by what upstream calls the method")) {
+    : repeated_(counterFamily(registry_, "scheduler_workload_auditor_repeated_preemptions_total",
+                              "[ALPHA] Preemptions for a workload that had preempted before")),
+      invalidations_(
+          counterFamily(registry_, "scheduler_workload_auditor_preemption_invalidations_total",
+                        "[ALPHA] Preemptions that a failure or another preemption made useless")),
+      reschedule_(histogramFamily(
+          registry_, "scheduler_workload_auditor_victim_reschedule_duration_seconds",
+          "[ALPHA] From the end of the last victim to the next result of scheduling")),
+      retries_(histogramFamily(registry_,
+                               "scheduler_workload_auditor_preemption_victim_deleting_retries",
+                               "[ALPHA] Attempts per preemption that found victims still leaving")),
+      toVictimsGone_(histogramFamily(
+          registry_, "scheduler_workload_auditor_preemption_to_victim_deleted_seconds",
+          "[ALPHA] From the choice of victims until all of them are gone")),
+      interrupted_(histogramFamily(
+          registry_, "scheduler_workload_auditor_preemption_cycle_interrupted_seconds",
+          "[ALPHA] From the choice of victims until something else came between: "
+          "another preemption, a failure, success, the workload's end")),
+      events_(histogramFamily(
+          registry_, "scheduler_workload_auditor_scheduling_events_before_outcome",
+          "[ALPHA] How often each kind of event happened to a workload until its outcome")),
+      intervals_(
+          histogramFamily(registry_, "scheduler_workload_auditor_scheduling_event_interval_seconds",
+                          "[ALPHA] Time between two events of a workload that may be tried")),
+      methods_(
+          histogramFamily(registry_, "scheduler_workload_auditor_record_method_duration_seconds",
+                          "[ALPHA] Time to record something, by what upstream calls the method")) {
   names_.push_back("priority");
   for (const AuditLabel& label : labels) names_.push_back(label.name);
-}
-
-prometheus::Family<prometheus::Histogram>& AuditMetrics::histogram(std::string_view name,
-                                                                   const std::string& help) {
-  return net::histogramFamily(registry_, "scheduler_workload_auditor_" + std::string(name),
-                              "[ALPHA] " + help);
-}
-
-prometheus::Family<prometheus::Counter>& AuditMetrics::counter(std::string_view name,
-                                                               const std::string& help) {
-  return net::counterFamily(registry_, "scheduler_workload_auditor_" + std::string(name),
-                            "[ALPHA] " + help);
 }
 
 prometheus::Labels AuditMetrics::labels(const Values& of) const {

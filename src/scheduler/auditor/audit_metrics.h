@@ -34,9 +34,6 @@ class AuditMetrics {
 
  private:
   prometheus::Labels labels(const Values& of) const;
-  prometheus::Family<prometheus::Histogram>& histogram(std::string_view name,
-                                                       const std::string& help);
-  prometheus::Family<prometheus::Counter>& counter(std::string_view name, const std::string& help);
 
   std::vector<std::string> names_;
   prometheus::Registry registry_;

@@ -20,13 +20,14 @@ constexpr Duration kLookAnyway = std::chrono::seconds(10);
 }  // namespace
 
 Arbitrator::Arbitrator(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs,
-                       const Gates& gates, Workloads& workloads,
+                       const Gates& gates, Workloads& workloads, JobMetrics& metrics,
                        std::function<bool(const api::PodMigrationJob&)> mine)
     : args_(args),
       handle_(handle),
       jobs_(jobs),
       gates_(gates),
       workloads_(workloads),
+      metrics_(metrics),
       mine_(std::move(mine)),
       writer_(handle, jobs) {}
 
@@ -117,15 +118,16 @@ Arbitrator::Answer Arbitrator::judge(const api::PodMigrationJob& job, const PodP
   for (const JobPtr& other : jobs_.of(api::keyOf(pod->metadata), pod->metadata.uid)) {
     const bool through = isRunning(*other) || (isPending(*other) && hasPassedArbitration(*other));
     if (other->metadata.uid != job.metadata.uid && through)
-      return {"", fmt::format("job {} moves the pod already", other->metadata.name)};
+      return {.notNow = fmt::format("job {} moves the pod already", other->metadata.name)};
   }
   if (std::string why = gates_.never(*pod); !why.empty()) {
     // What is not known yet may become known.
     const auto workload = workloads_.of(*pod);
-    if (workload.state == Workloads::State::Unknown) return {"", std::move(why)};
-    return {std::move(why), ""};
+    if (workload.state == Workloads::State::Unknown) return {.notNow = std::move(why)};
+    return {.never = std::move(why)};
   }
-  return {"", gates_.notNow(*pod, Gates::Counting::Passed, together)};
+  Gates::Denial denial = gates_.notNow(*pod, Gates::Counting::Passed, together);
+  return {.notNow = std::move(denial.why), .limit = denial.limit};
 }
 
 Task<void> Arbitrator::decide(JobPtr job, PodPtr pod) {
@@ -138,7 +140,7 @@ Task<void> Arbitrator::decide(JobPtr job, PodPtr pod) {
                            podKeyOf(*job).toString(), answer.never));
     co_await refusing;
   } else if (!answer.notNow.empty()) {
-    auto saying = sayWhy(job, answer.notNow);
+    auto saying = sayWhy(job, answer);
     co_await saying;
   } else {
     auto passing = pass(job);
@@ -155,14 +157,15 @@ Task<void> Arbitrator::decideGroup(std::vector<JobPtr> jobs) {
     over |= isOver(*job) && job->status.phase != phase::kSucceeded;
   }
   std::string never = over ? "others of its gang cannot move" : "";
-  std::string notNow;
+  Answer wait;
   for (const JobPtr& job : jobs) {
     // After a crash in between, the rest follows.
     if (begun || !never.empty() || !isPending(*job)) continue;
     Answer answer = judge(*job, handle_.stores().pod(podKeyOf(*job)), uids);
     const std::string of = fmt::format("pod {} of its gang: ", podKeyOf(*job).toString());
     if (!answer.never.empty()) never = of + answer.never;
-    if (!answer.notNow.empty() && notNow.empty()) notNow = of + answer.notNow;
+    if (!answer.notNow.empty() && wait.notNow.empty())
+      wait = {.notNow = of + answer.notNow, .limit = answer.limit};
   }
   for (const JobPtr& job : jobs) {
     if (!isPending(*job) || hasPassedArbitration(*job)) continue;
@@ -173,8 +176,8 @@ Task<void> Arbitrator::decideGroup(std::vector<JobPtr> jobs) {
                              "whole or not at all: {}",
                              podKeyOf(*job).toString(), never));
       co_await refusing;
-    } else if (!notNow.empty()) {
-      auto saying = sayWhy(job, notNow);
+    } else if (!wait.notNow.empty()) {
+      auto saying = sayWhy(job, wait);
       co_await saying;
     } else {
       auto passing = pass(job);
@@ -206,14 +209,14 @@ Task<void> Arbitrator::refuse(JobPtr job, std::string reason, std::string messag
   }
 }
 
-Task<void> Arbitrator::sayWhy(JobPtr job, std::string why) {
-  if (job->status.message == why) co_return;
+Task<void> Arbitrator::sayWhy(JobPtr job, Answer answer) {
+  if (job->status.reason == reason::kWaiting) co_return;
+  if (*answer.limit) metrics_.denied(answer.limit);
   // Numbers in it may change with every job that passes: what is said stays for a while.
   api::PodMigrationJobStatus status = job->status;
   status.phase = phase::kPending;
   status.reason = reason::kWaiting;
-  status.message = std::move(why);
-  if (job->status.reason == reason::kWaiting) co_return;
+  status.message = std::move(answer.notNow);
   auto writing = writer_.setStatus(job, std::move(status));
   (void)co_await writing;
 }

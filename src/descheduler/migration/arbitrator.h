@@ -9,6 +9,7 @@
 #include "descheduler/migration/args.h"
 #include "descheduler/migration/gangs.h"
 #include "descheduler/migration/gates.h"
+#include "descheduler/migration/job_metrics.h"
 #include "descheduler/migration/jobs.h"
 #include "descheduler/migration/writer.h"
 
@@ -18,7 +19,8 @@ class Arbitrator {
  public:
   // mine: whether a job is for this controller.
   Arbitrator(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs, const Gates& gates,
-             Workloads& workloads, std::function<bool(const api::PodMigrationJob&)> mine);
+             Workloads& workloads, JobMetrics& metrics,
+             std::function<bool(const api::PodMigrationJob&)> mine);
 
   void start();
   // Something has changed that may let jobs through.
@@ -39,18 +41,20 @@ class Arbitrator {
   struct Answer {
     std::string never;
     std::string notNow;
+    const char* limit = "";  // that is reached
   };
   Answer judge(const api::PodMigrationJob& job, const PodPtr& pod,
                const Gates::Together& together) const;
   Task<void> pass(JobPtr job);
   Task<void> refuse(JobPtr job, std::string reason, std::string message);
-  Task<void> sayWhy(JobPtr job, std::string why);
+  Task<void> sayWhy(JobPtr job, Answer answer);
 
   const MigrationControllerArgs& args_;
   Handle& handle_;
   Jobs& jobs_;
   const Gates& gates_;
   Workloads& workloads_;
+  JobMetrics& metrics_;
   std::function<bool(const api::PodMigrationJob&)> mine_;
   JobWriter writer_;
   bool dirty_ = true;

@@ -102,6 +102,7 @@ void readLimits(Fields& fields, MigrationControllerArgs& args) {
   args.maxMigratingGlobally = fields.integer("maxMigratingGlobally", 0, 0, kMost);
   args.maxMigratingPerNode = fields.integer("maxMigratingPerNode", 2, 0, kMost);
   args.maxMigratingPerNamespace = fields.integer("maxMigratingPerNamespace", 0, 0, kMost);
+  args.maxArrivingPerNode = fields.integer("maxArrivingPerNode", 0, 0, kMost);
   args.maxMigratingPerWorkload = readLimit(fields, "maxMigratingPerWorkload");
   args.maxUnavailablePerWorkload = readLimit(fields, "maxUnavailablePerWorkload");
   args.skipCheckExpectedReplicas = fields.boolean("skipCheckExpectedReplicas", false);
@@ -110,20 +111,43 @@ void readLimits(Fields& fields, MigrationControllerArgs& args) {
     return;
   }
   for (auto& [name, limit] : fields.objects("objectLimiters")) {
-    if (name != "workload" && name != "namespace")
-      fields.error("objectLimiters", fmt::format("\"{}\" is neither workload nor namespace", name));
+    if (name != "workload" && name != "namespace" && name != "cluster")
+      fields.error("objectLimiters",
+                   fmt::format("\"{}\" is none of workload, namespace and cluster", name));
     ObjectLimit& out = args.objectLimiters[name];
     out.duration = limit.duration("duration", {});
     if (out.duration < Duration::zero()) limit.error("duration", "must not be negative");
     out.maxMigrating = readLimit(limit, "maxMigrating");
     out.burst = limit.integer("burst", 0, 0, kMost);
-    if (name == "namespace" &&
+    if (name != "workload" &&
         (!out.maxMigrating || out.maxMigrating->percent || out.maxMigrating->number < 1))
       limit.error("maxMigrating",
-                  "of a namespace has to be a whole number of at least 1: there is nothing to "
-                  "take a percentage of");
+                  fmt::format("of a {} has to be a whole number of at least 1: there is nothing to "
+                              "take a percentage of",
+                              name));
     limit.refuseUnknown();
   }
+}
+
+// meta/v1 DeleteOptions: the API server would refuse every eviction with others.
+void checkDeleteOptions(Fields options) {
+  options.text("apiVersion");
+  options.text("kind");
+  options.integer("gracePeriodSeconds", 0, 0, std::numeric_limits<std::int64_t>::max());
+  options.boolean("orphanDependents", false);
+  options.boolean("ignoreStoreReadErrorWithClusterBreakingPotential", false);
+  const std::string propagation = options.text("propagationPolicy", "Background");
+  if (propagation != "Orphan" && propagation != "Background" && propagation != "Foreground")
+    options.error("propagationPolicy", "has to be Orphan, Background or Foreground");
+  for (const std::string& stage : options.texts("dryRun"))
+    if (stage != "All") options.error("dryRun", "has to be All");
+  if (options.has("preconditions")) {
+    Fields conditions = options.object("preconditions");
+    conditions.text("uid");
+    conditions.text("resourceVersion");
+    conditions.refuseUnknown();
+  }
+  options.refuseUnknown();
 }
 
 double readQps(Fields& fields) {
@@ -158,9 +182,9 @@ void readJobs(Fields& fields, MigrationControllerArgs& args) {
   if (args.evictionPolicy != "Eviction" && args.evictionPolicy != "Delete" &&
       args.evictionPolicy != "SoftEviction")
     fields.error("evictionPolicy", "has to be Eviction, Delete or SoftEviction");
-  if (const json::value* options = fields.raw("defaultDeleteOptions")) {
-    args.defaultDeleteOptions = *options;
-    if (!options->is_object()) fields.error("defaultDeleteOptions", "has to be an object");
+  if (fields.has("defaultDeleteOptions")) {
+    checkDeleteOptions(fields.object("defaultDeleteOptions"));
+    args.defaultDeleteOptions = *fields.raw("defaultDeleteOptions");
   }
   if (fields.has("arbitrationArgs")) {
     Fields arbitration = fields.object("arbitrationArgs");
@@ -202,6 +226,7 @@ void addLimits(const MigrationControllerArgs& args, json::object& out) {
   out["maxMigratingPerNode"] = args.maxMigratingPerNode;
   if (args.maxMigratingPerNamespace > 0)
     out["maxMigratingPerNamespace"] = args.maxMigratingPerNamespace;
+  if (args.maxArrivingPerNode > 0) out["maxArrivingPerNode"] = args.maxArrivingPerNode;
   if (args.maxMigratingPerWorkload)
     out["maxMigratingPerWorkload"] = documentOf(*args.maxMigratingPerWorkload);
   if (args.maxUnavailablePerWorkload)

@@ -48,10 +48,11 @@ struct MigrationControllerArgs {
   std::int64_t maxMigratingGlobally = 0;  // 0 = any number; also of the next two
   std::int64_t maxMigratingPerNode = 2;
   std::int64_t maxMigratingPerNamespace = 0;
+  std::int64_t maxArrivingPerNode = 0;  // ours (arrival_limit.h); 0 = any number
   std::optional<NumberOrPercent> maxMigratingPerWorkload;
   std::optional<NumberOrPercent> maxUnavailablePerWorkload;
   bool skipCheckExpectedReplicas = false;
-  std::map<std::string, ObjectLimit, std::less<>> objectLimiters;  // workload, namespace
+  std::map<std::string, ObjectLimit, std::less<>> objectLimiters;  // workload, namespace, cluster
   std::string defaultJobMode = "ReservationFirst";
   Duration defaultJobTTL = std::chrono::minutes(5);  // 0 = no end
   std::vector<std::string> schedulerNames{"koord-scheduler"};

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "descheduler/framework/metrics.h"
 #include "descheduler/migration/keys.h"
 
 namespace koord::descheduler {
@@ -15,12 +16,16 @@ MigrationController::MigrationController(Handle& handle, MigrationControllerArgs
       workloads_(handle),
       gangs_(handle.stores()),
       gates_(args_, handle, jobs_, workloads_),
+      arrivals_(args_, jobs_),
+      futility_(jobs_),
+      metrics_(handle.metrics().registry(), handle.executor()),
       limiter_(args_, handle.executor()),
       landing_(landing ? std::move(landing)
                        : std::make_unique<SchedulerLanding>(args_.landing, handle, handle.http())),
-      migrator_(args_, handle, jobs_, gates_, workloads_, gangs_, limiter_, *landing_),
-      reconciler_(args_, handle, jobs_, workloads_, limiter_),
-      arbitrator_(args_, handle, jobs_, gates_, workloads_,
+      migrator_({args_, handle, jobs_, gates_, workloads_, gangs_, arrivals_, futility_, metrics_,
+                 limiter_, *landing_}),
+      reconciler_(args_, handle, jobs_, workloads_, arrivals_, limiter_),
+      arbitrator_(args_, handle, jobs_, gates_, workloads_, metrics_,
                   [this](const api::PodMigrationJob& job) { return reconciler_.isOurs(job); }),
       scavenger_(args_, handle, jobs_) {}
 
@@ -64,6 +69,8 @@ Result<> MigrationController::start() {
   workloads_.start();
   gangs_.start();
   jobs_.start([this](const JobPtr& before, const JobPtr& after) {
+    metrics_.changed(before, after);
+    futility_.changed(before, after);
     reconciler_.jobChanged(before, after);
     arbitrator_.look();
   });
@@ -78,7 +85,7 @@ std::string MigrationController::refusal(const Pod& pod) const {
   if (std::string why = gates_.otherJob(pod); !why.empty()) return why;
   if (std::string why = gates_.wrongScheduler(pod); !why.empty()) return why;
   if (std::string why = gates_.never(pod); !why.empty()) return why;
-  return gates_.notNow(pod, Gates::Counting::Open);
+  return gates_.notNow(pod, Gates::Counting::Open).why;
 }
 
 bool MigrationController::filter(const Pod& pod) {

@@ -12,6 +12,8 @@
 #include "descheduler/framework/plugin.h"
 #include "descheduler/framework/registry.h"
 #include "descheduler/migration/arbitrator.h"
+#include "descheduler/migration/futility.h"
+#include "descheduler/migration/job_metrics.h"
 #include "descheduler/migration/migrator.h"
 #include "descheduler/migration/reconciler.h"
 #include "descheduler/migration/scavenger.h"
@@ -46,6 +48,9 @@ class MigrationController final : public Plugin, public EvictPlugin, public Filt
   Workloads workloads_;
   Gangs gangs_;
   Gates gates_;
+  ArrivalLimit arrivals_;
+  Futility futility_;
+  JobMetrics metrics_;
   ObjectLimiter limiter_;
   std::unique_ptr<Landing> landing_;
   Migrator migrator_;

@@ -50,7 +50,9 @@ TEST(MigrationController, gives_up_in_time_where_there_is_no_room_and_leaves_not
   EXPECT_EQ(w.list(api::Reservation::kType).size(), 1u);
   EXPECT_THAT(w.stateOf("j"), HasSubstr("Running"));
   w.run(5min);
-  EXPECT_EQ(w.stateOf("j"), "Failed Timeout: Abort job caused by timeout");
+  EXPECT_EQ(w.stateOf("j"),
+            "Failed Timeout: Abort job caused by timeout: nobody looked at the Reservation: does "
+            "koord-scheduler run, with its plugin Reservation?");
   EXPECT_TRUE(w.list(api::Reservation::kType).empty());
   EXPECT_EQ(w.evictions(), 0);
 }
@@ -156,6 +158,34 @@ TEST(MigrationController, ends_at_once_when_its_reservation_is_gone) {
   w.api.remove(api::Reservation::kType, w.job("j").metadata.uid);
   w.run(2s);
   EXPECT_THAT(w.stateOf("j"), HasSubstr("Failed MissingReservation"));
+}
+
+TEST(MigrationController, evicts_nobody_for_room_that_is_not_held_any_more) {
+  for (const bool expired : {false, true}) {
+    MigrationWorld w;
+    w.workload("web", 4);
+    w.start();
+    w.api.failure = [](const kube::Request& request) -> std::optional<Error> {
+      if (request.subresource != "eviction") return std::nullopt;
+      return Error{ErrorCode::TooManyRequests, "a budget"};
+    };
+    w.move("j", "web-0");
+    w.run(5s);
+    EXPECT_GE(w.evictions(), 1);
+    const std::string room(textAt(w.list(api::Reservation::kType).at(0), "metadata", "name"));
+    w.api.deafTo = "reservations";  // nobody hears of it
+    w.patch(api::Reservation::kType, room,
+            fmt::format(R"({{"status":{{"phase":"Failed","conditions":[{{"type":"Ready","status":)"
+                        R"("False","reason":"{}","message":"its node is gone"}}]}}}})",
+                        expired ? "Expired" : "NodeGone"),
+            "", "status");
+    w.api.failure = nullptr;
+    const int before = w.evictions();
+    w.run(10s);
+    EXPECT_EQ(w.evictions(), before);
+    EXPECT_EQ(w.stateOf("j"), expired ? "Failed ReservationExpired: Reservation expired"
+                                      : "Failed Unschedulable: its node is gone");
+  }
 }
 
 TEST(MigrationController, retries_an_eviction_that_a_budget_forbids) {

@@ -63,7 +63,7 @@ std::string Gates::never(const Pod& pod) const {
   return {};
 }
 
-std::string Gates::globalLimit(const Pod&, Counting counting, const Together& together) const {
+Gates::Denial Gates::globalLimit(const Pod&, Counting counting, const Together& together) const {
   if (args_.maxMigratingGlobally <= 0 || args_.skips("MaxMigratingGlobally")) return {};
   std::int64_t count = 0;
   const auto others = static_cast<std::int64_t>(std::max<std::size_t>(together.size(), 1)) - 1;
@@ -72,11 +72,11 @@ std::string Gates::globalLimit(const Pod&, Counting counting, const Together& to
     if (counts(*job, counting) && !together.contains(job->spec.podRef.uid)) ++count;
   }
   if (count + others < args_.maxMigratingGlobally) return {};
-  return fmt::format("{} pods move already (maxMigratingGlobally: {})", count,
-                     args_.maxMigratingGlobally);
+  return {"maxMigratingGlobally", fmt::format("{} pods move already (maxMigratingGlobally: {})",
+                                              count, args_.maxMigratingGlobally)};
 }
 
-std::string Gates::nodeLimit(const Pod& pod, Counting counting, const Together& together) const {
+Gates::Denial Gates::nodeLimit(const Pod& pod, Counting counting, const Together& together) const {
   if (args_.maxMigratingPerNode <= 0 || pod.spec.nodeName.empty() ||
       args_.skips("MaxMigratingPerNode"))
     return {};
@@ -92,14 +92,16 @@ std::string Gates::nodeLimit(const Pod& pod, Counting counting, const Together& 
   }
   if (count + others < args_.maxMigratingPerNode) return {};
   if (others > 0 && count == 0)
-    return fmt::format("{} pods of its gang are on node {} (maxMigratingPerNode: {})", others + 1,
-                       pod.spec.nodeName, args_.maxMigratingPerNode);
-  return fmt::format("{} other pods leave node {} already (maxMigratingPerNode: {})", count,
-                     pod.spec.nodeName, args_.maxMigratingPerNode);
+    return {"maxMigratingPerNode",
+            fmt::format("{} pods of its gang are on node {} (maxMigratingPerNode: {})", others + 1,
+                        pod.spec.nodeName, args_.maxMigratingPerNode)};
+  return {"maxMigratingPerNode",
+          fmt::format("{} other pods leave node {} already (maxMigratingPerNode: {})", count,
+                      pod.spec.nodeName, args_.maxMigratingPerNode)};
 }
 
-std::string Gates::namespaceLimit(const Pod& pod, Counting counting,
-                                  const Together& together) const {
+Gates::Denial Gates::namespaceLimit(const Pod& pod, Counting counting,
+                                    const Together& together) const {
   if (args_.maxMigratingPerNamespace <= 0 || args_.skips("MaxMigratingPerNamespace")) return {};
   std::int64_t count = 0;
   const auto others = static_cast<std::int64_t>(std::max<std::size_t>(together.size(), 1)) - 1;
@@ -110,14 +112,15 @@ std::string Gates::namespaceLimit(const Pod& pod, Counting counting,
     if (!own && counts(*job, counting)) ++count;
   }
   if (count + others < args_.maxMigratingPerNamespace) return {};
-  return fmt::format("{} pods of namespace {} move already (maxMigratingPerNamespace: {})", count,
-                     pod.metadata.namespace_, args_.maxMigratingPerNamespace);
+  return {"maxMigratingPerNamespace",
+          fmt::format("{} pods of namespace {} move already (maxMigratingPerNamespace: {})", count,
+                      pod.metadata.namespace_, args_.maxMigratingPerNamespace)};
 }
 
-std::string Gates::workloadLimit(const Pod& pod, Counting counting) const {
+Gates::Denial Gates::workloadLimit(const Pod& pod, Counting counting) const {
   const auto workload = workloads_.of(pod);
   if (workload.state == Workloads::State::None) return {};
-  if (workload.state == Workloads::State::Unknown) return workload.why;
+  if (workload.state == Workloads::State::Unknown) return {"workload", workload.why};
   std::set<std::string> moving;
   for (const PodPtr& other : workloads_.podsOf(workload))
     if (other->metadata.uid != pod.metadata.uid && migrates(*other, counting))
@@ -125,8 +128,9 @@ std::string Gates::workloadLimit(const Pod& pod, Counting counting) const {
   const std::int64_t most = limitFor(workload.replicas, args_.maxMigratingPerWorkload);
   const auto count = static_cast<std::int64_t>(moving.size());
   if (!args_.skips("MaxMigratingPerWorkload") && count > 0 && count >= most)
-    return fmt::format("{} other pods of its workload move already (maxMigratingPerWorkload: {})",
-                       count, most);
+    return {"maxMigratingPerWorkload",
+            fmt::format("{} other pods of its workload move already (maxMigratingPerWorkload: {})",
+                        count, most)};
   if (args_.skips("MaxUnavailablePerWorkload")) return {};
   // Whether the pod itself is ready makes no difference to what its leaving costs the others.
   for (const std::string& uid : workloads_.unavailableOf(workload))
@@ -134,18 +138,19 @@ std::string Gates::workloadLimit(const Pod& pod, Counting counting) const {
   const std::int64_t missing = limitFor(workload.replicas, args_.maxUnavailablePerWorkload);
   const auto lost = static_cast<std::int64_t>(moving.size());
   if (lost < missing) return {};
-  return fmt::format(
-      "{} other pods of its workload are moving or not ready (maxUnavailablePerWorkload: {})", lost,
-      missing);
+  return {"maxUnavailablePerWorkload",
+          fmt::format("{} other pods of its workload are moving or not ready "
+                      "(maxUnavailablePerWorkload: {})",
+                      lost, missing)};
 }
 
-std::string Gates::notNow(const Pod& pod, Counting counting, const Together& together) const {
+Gates::Denial Gates::notNow(const Pod& pod, Counting counting, const Together& together) const {
   if (isExempt(pod)) return {};
   Together own = together;
   own.insert(pod.metadata.uid);
   for (const auto gate : {&Gates::globalLimit, &Gates::nodeLimit, &Gates::namespaceLimit})
-    if (std::string why = (this->*gate)(pod, counting, own); !why.empty()) return why;
-  return pod.facts.is(PodFacts::Gang) ? std::string() : workloadLimit(pod, counting);
+    if (Denial denial = (this->*gate)(pod, counting, own); !denial.why.empty()) return denial;
+  return pod.facts.is(PodFacts::Gang) ? Denial{} : workloadLimit(pod, counting);
 }
 
 }  // namespace koord::descheduler

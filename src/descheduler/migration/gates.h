@@ -28,17 +28,22 @@ class Gates {
   std::string wrongScheduler(const api::Pod& pod) const;
   // Will not be true later, either.
   std::string never(const Pod& pod) const;
+  // Which limit is reached, by the argument that says it, and the words for it; "" and "": none is.
+  struct Denial {
+    const char* limit = "";
+    std::string why;
+  };
   // Limits; they may let the pod go later. A gang moves at once, so limits have to have room for all of it, and those
   // of its workload do not count.
-  std::string notNow(const Pod& pod, Counting counting, const Together& together = {}) const;
+  Denial notNow(const Pod& pod, Counting counting, const Together& together = {}) const;
 
  private:
   bool counts(const api::PodMigrationJob& job, Counting counting) const;
   bool migrates(const api::Pod& pod, Counting counting) const;
-  std::string globalLimit(const Pod& pod, Counting counting, const Together& together) const;
-  std::string nodeLimit(const Pod& pod, Counting counting, const Together& together) const;
-  std::string namespaceLimit(const Pod& pod, Counting counting, const Together& together) const;
-  std::string workloadLimit(const Pod& pod, Counting counting) const;
+  Denial globalLimit(const Pod& pod, Counting counting, const Together& together) const;
+  Denial nodeLimit(const Pod& pod, Counting counting, const Together& together) const;
+  Denial namespaceLimit(const Pod& pod, Counting counting, const Together& together) const;
+  Denial workloadLimit(const Pod& pod, Counting counting) const;
 
   const MigrationControllerArgs& args_;
   Handle& handle_;

@@ -49,6 +49,8 @@ inline constexpr const char* kWaitForBoundPodReady = "WaitForBoundPodReady";
 // Ours: why a job that is still pending waits; and that others it moves together with cannot.
 inline constexpr const char* kWaiting = "WaitingForArbitration";
 inline constexpr const char* kGangBroken = "GangCannotMove";
+// Of one that runs: it is not its turn yet to have its pod evicted.
+inline constexpr const char* kWaitingForTurn = "WaitingForTurn";
 }  // namespace reason
 
 bool isPending(const api::PodMigrationJob& job);  // also with an empty phase

@@ -26,7 +26,8 @@ inline constexpr std::string_view kAnnotationWorkload = "descheduler.koordinator
 inline constexpr std::string_view kAnnotationPlannedNode =
     "descheduler.koordinator.sh/planned-node";
 inline constexpr std::string_view kAnnotationPlannedBy = "descheduler.koordinator.sh/planned-by";
-// Nodes besides the first that it is not to land on, since pods of its workload left them lately; with commas.
+// Nodes besides the first that it is not to land on, since pods of its workload left them lately, as many are on
+// their way there as may be, or it was promised in vain; with commas.
 inline constexpr std::string_view kAnnotationAvoidNodes = "descheduler.koordinator.sh/avoid-nodes";
 inline constexpr std::string_view kAnnotationMoveTogether =
     "descheduler.koordinator.sh/moves-together";

@@ -29,19 +29,20 @@ std::set<std::string> keptOff(const api::PodMigrationJob& job, const api::Pod& p
 
 }  // namespace
 
-Migrator::Migrator(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs,
-                   const Gates& gates, Workloads& workloads, Gangs& gangs, ObjectLimiter& limiter,
-                   Landing& landing)
-    : args_(args),
-      handle_(handle),
-      jobs_(jobs),
-      gates_(gates),
-      workloads_(workloads),
-      gangs_(gangs),
-      limiter_(limiter),
-      landing_(landing),
-      budgets_(handle),
-      writer_(handle, jobs) {}
+Migrator::Migrator(const Parts& parts)
+    : args_(parts.args),
+      handle_(parts.handle),
+      jobs_(parts.jobs),
+      gates_(parts.gates),
+      workloads_(parts.workloads),
+      gangs_(parts.gangs),
+      arrivals_(parts.arrivals),
+      futility_(parts.futility),
+      metrics_(parts.metrics),
+      limiter_(parts.limiter),
+      landing_(parts.landing),
+      budgets_(parts.handle),
+      writer_(parts.handle, parts.jobs) {}
 
 std::map<std::string, WallTime> Migrator::leftLately(const api::Pod& pod) const {
   std::map<std::string, WallTime> nodes;
@@ -69,6 +70,26 @@ bool Migrator::fitsElsewhere(const Pod& pod) const {
   return fitsAnyOtherNode(pod, nodes);
 }
 
+// Limits, and what was tried in vain.
+std::string Migrator::notNow(const Pod& pod, const Gates::Together& together) {
+  const auto denied = [&](const char* limit, std::string why) {
+    metrics_.denied(limit);
+    return why;
+  };
+  if (auto denial = gates_.notNow(pod, Gates::Counting::Open, together); !denial.why.empty())
+    return denied(denial.limit, std::move(denial.why));
+  if (holdsPlaces())
+    if (auto why = futility_.refusal(pod, handle_.executor().wallNow()); !why.empty())
+      return denied("futility", std::move(why));
+  // A pod that was evicted a moment ago takes the next one's turn; a gang goes at once.
+  const Duration wait = together.size() == 1 ? limiter_.wait(pod) : Duration{};
+  if (wait == Duration::zero()) return {};
+  return denied(
+      "objectLimiters",
+      fmt::format("of its workload or namespace, or in all, pods were evicted lately: wait {}",
+                  formatDuration(std::chrono::ceil<std::chrono::seconds>(wait))));
+}
+
 // What is known here; "" = nothing is in the way.
 Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
   Gates::Together together;
@@ -79,14 +100,7 @@ Task<std::string> Migrator::refusal(PodPtr pod, std::vector<PodPtr> pods) {
     std::string why = gates_.otherJob(*each);
     if (why.empty()) why = gates_.wrongScheduler(*each);
     if (why.empty()) why = gates_.never(*each);
-    if (why.empty()) why = gates_.notNow(*each, Gates::Counting::Open, together);
-    // A pod that was evicted a moment ago takes the next one's turn.
-    if (why.empty() && pods.size() == 1) {
-      const Duration wait = limiter_.wait(*each);
-      if (wait > Duration::zero())
-        why = fmt::format("of its workload or namespace pods were evicted lately: wait {}",
-                          formatDuration(std::chrono::ceil<std::chrono::seconds>(wait)));
-    }
+    if (why.empty()) why = notNow(*each, together);
     if (!why.empty())
       co_return each == pod ? why
                             : fmt::format("its gang moves whole or not at all, and of pod {}: {}",
@@ -127,7 +141,7 @@ void Migrator::rememberDryRun(const Plan& plan) {
     move.stays = holdsPlaces();
     if (holdsPlaces()) move.avoid = plan.avoid[i];
     if (plan.pods.size() > 1) move.group = plan.pods.front()->metadata.uid;
-    dryMoves_[plan.pods[i]->metadata.uid] = {now, std::move(move)};
+    dryMoves_[plan.pods[i]->metadata.uid] = {now, std::move(move), plan.landing[i]};
   }
 }
 
@@ -157,13 +171,27 @@ Task<Result<std::vector<LandingMove>>> Migrator::movesWith(const Plan* plan) {
   co_return moves;
 }
 
+// Pods that are on their way, by node; those of a dry run as if they were.
+std::map<std::string, std::int64_t> Migrator::arriving() const {
+  auto counts = arrivals_.underWay();
+  for (const auto& [uid, dry] : dryMoves_)
+    if (!dry.landing.empty()) ++counts[dry.landing];
+  return counts;
+}
+
 // "" = there is a place for each; else why not. `worse`: what is wrong with the place before, which was left out.
 std::string Migrator::takePlaces(std::span<const LandingPlace> places, const std::string& worse,
                                  Plan& plan) {
+  auto counts = arriving();
   for (std::size_t i = 0; i < plan.pods.size(); ++i) {
     const std::string& name = plan.pods[i]->metadata.name;
     const LandingPlace& place = places[i];
     const bool avoided = plan.avoid[i].contains(place.node);
+    const std::int64_t count = place.node.empty() ? 0 : counts[place.node]++;
+    if (arrivals_.limited() && count >= args_.maxArrivingPerNode) {
+      metrics_.denied("maxArrivingPerNode");
+      return fmt::format("pod {} has to wait: {}", name, arrivals_.words(place.node, count));
+    }
     if (place.node.empty() || (avoided && !worse.empty()))
       return fmt::format("pod {} would find no better place: {}", name,
                          worse.empty() ? place.why : worse);
@@ -268,14 +296,10 @@ Task<Result<std::string>> Migrator::makeJobs(Plan plan, EvictOptions options) {
   co_return first;
 }
 
-Task<Result<Evicted>> Migrator::evict(PodPtr pod, EvictOptions options) {
-  Plan plan;
-  plan.pods = {pod};
-  for (const PodPtr& member : gangs_.membersOf(gangOf(*pod)))
-    if (member->metadata.uid != pod->metadata.uid) plan.pods.push_back(member);
-  auto refusing = refusal(pod, plan.pods);
-  std::string why = co_await refusing;
-  if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
+// Where none of the plan is to land; or why one of them had better stay.
+std::string Migrator::avoidNodes(Plan& plan) const {
+  const auto counts = arriving();
+  const auto broken = holdsPlaces() ? futility_.brokenPromises() : std::set<std::string>();
   for (const PodPtr& each : plan.pods) {
     std::set<std::string>& avoid = plan.avoid.emplace_back();
     avoid.insert(each->spec.nodeName);
@@ -284,12 +308,30 @@ Task<Result<Evicted>> Migrator::evict(PodPtr pod, EvictOptions options) {
       // Where nodes are equally good, the next one might come back, too.
       if (!holdsPlaces() && node == each->spec.nodeName && each->metadata.creationTimestamp &&
           *each->metadata.creationTimestamp >= last)
-        co_return fail(ErrorCode::Forbidden,
-                       fmt::format("pod {} came to node {} after another one of its workload was "
-                                   "evicted from there",
-                                   each->metadata.name, node));
+        return fmt::format(
+            "pod {} came to node {} after another one of its workload was evicted "
+            "from there",
+            each->metadata.name, node);
     }
+    avoid.insert(broken.begin(), broken.end());
+    // Others have room, perhaps, while so many are on their way here.
+    if (!holdsPlaces() || !arrivals_.limited()) continue;
+    for (const auto& [node, count] : counts)
+      if (count >= args_.maxArrivingPerNode) avoid.insert(node);
   }
+  return {};
+}
+
+Task<Result<Evicted>> Migrator::evict(PodPtr pod, EvictOptions options) {
+  Plan plan;
+  plan.pods = {pod};
+  for (const PodPtr& member : gangs_.membersOf(gangOf(*pod)))
+    if (member->metadata.uid != pod->metadata.uid) plan.pods.push_back(member);
+  auto refusing = refusal(pod, plan.pods);
+  std::string why = co_await refusing;
+  if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
+  why = avoidNodes(plan);
+  if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));
   auto finding = findPlaces(&plan, &options);
   why = co_await finding;
   if (!why.empty()) co_return fail(ErrorCode::Forbidden, std::move(why));

@@ -7,9 +7,12 @@
 #include <span>
 
 #include "descheduler/framework/plugin.h"
+#include "descheduler/migration/arrival_limit.h"
 #include "descheduler/migration/budgets.h"
+#include "descheduler/migration/futility.h"
 #include "descheduler/migration/gangs.h"
 #include "descheduler/migration/gates.h"
+#include "descheduler/migration/job_metrics.h"
 #include "descheduler/migration/landing.h"
 #include "descheduler/migration/object_limiter.h"
 #include "descheduler/migration/writer.h"
@@ -18,8 +21,21 @@ namespace koord::descheduler {
 
 class Migrator {
  public:
-  Migrator(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs, const Gates& gates,
-           Workloads& workloads, Gangs& gangs, ObjectLimiter& limiter, Landing& landing);
+  // What it works with. All of it must outlive it.
+  struct Parts {
+    const MigrationControllerArgs& args;
+    Handle& handle;
+    Jobs& jobs;
+    const Gates& gates;
+    Workloads& workloads;
+    Gangs& gangs;
+    const ArrivalLimit& arrivals;
+    const Futility& futility;
+    JobMetrics& metrics;
+    ObjectLimiter& limiter;
+    Landing& landing;
+  };
+  explicit Migrator(const Parts& parts);
 
   Task<Result<Evicted>> evict(PodPtr pod, EvictOptions options);
 
@@ -35,9 +51,12 @@ class Migrator {
   };
 
   Task<std::string> refusal(PodPtr pod, std::vector<PodPtr> pods);
+  std::string notNow(const Pod& pod, const Gates::Together& together);
+  std::map<std::string, std::int64_t> arriving() const;
+  std::string avoidNodes(Plan& plan) const;
   Task<Result<std::vector<LandingMove>>> movesWith(const Plan* plan);
-  static std::string takePlaces(std::span<const LandingPlace> places, const std::string& worse,
-                                Plan& plan);
+  std::string takePlaces(std::span<const LandingPlace> places, const std::string& worse,
+                         Plan& plan);
   Task<std::string> findPlaces(Plan* plan, const EvictOptions* options);
   // As far as can be seen from here.
   std::string nowhereElse(const Plan& plan) const;
@@ -59,6 +78,9 @@ class Migrator {
   const Gates& gates_;
   Workloads& workloads_;
   Gangs& gangs_;
+  const ArrivalLimit& arrivals_;
+  const Futility& futility_;
+  JobMetrics& metrics_;
   ObjectLimiter& limiter_;
   Landing& landing_;
   Budgets budgets_;
@@ -67,6 +89,7 @@ class Migrator {
   struct DryMove {
     SteadyTime at{};
     LandingMove move;
+    std::string landing;
   };
   std::map<std::string, DryMove> dryMoves_;  // by uid of the pod
 };

@@ -9,6 +9,7 @@ namespace {
 
 constexpr const char* kWorkload = "workload";
 constexpr const char* kNamespace = "namespace";
+constexpr const char* kCluster = "cluster";
 
 double secondsOf(Duration duration) {
   return std::chrono::duration<double>(duration).count();
@@ -38,7 +39,8 @@ Duration ObjectLimiter::wait(const api::Pod& pod) {
   Duration longest{};
   if (const auto* owner = api::controllerOf(pod.metadata))
     longest = std::max(longest, waitFor(kWorkload, owner->uid));
-  return std::max(longest, waitFor(kNamespace, pod.metadata.namespace_));
+  longest = std::max(longest, waitFor(kNamespace, pod.metadata.namespace_));
+  return std::max(longest, waitFor(kCluster, kCluster));
 }
 
 void ObjectLimiter::spendFrom(const std::string& kind, const std::string& key, std::int64_t count,
@@ -63,9 +65,12 @@ void ObjectLimiter::spendFrom(const std::string& kind, const std::string& key, s
 
 void ObjectLimiter::spend(const std::string& namespace_, const std::string& workload,
                           std::int64_t replicas, Duration ago) {
-  if (const auto it = args_.objectLimiters.find(kNamespace); it != args_.objectLimiters.end()) {
+  for (const auto& [kind, key] :
+       {std::pair(kNamespace, namespace_.c_str()), std::pair(kCluster, kCluster)}) {
+    const auto it = args_.objectLimiters.find(kind);
+    if (it == args_.objectLimiters.end()) continue;
     const auto& most = it->second.maxMigrating;
-    spendFrom(kNamespace, namespace_, most && !most->percent ? most->number : 0, ago);
+    spendFrom(kind, key, most && !most->percent ? most->number : 0, ago);
   }
   if (const auto it = args_.objectLimiters.find(kWorkload); it != args_.objectLimiters.end()) {
     const auto& said =

@@ -1,7 +1,7 @@
 #pragma once
 
-// How fast pods of one workload, or of one namespace, are evicted: a token bucket each, filled with as many tokens
-// per span of time as pods of it may migrate. What was spent is what jobs say that they evicted, so a restart does
+// How fast pods of one workload, of one namespace, or of the whole cluster are evicted: a token bucket each, filled
+// with as many tokens per span of time as pods of it may migrate. What was spent is what jobs say that they evicted, so a restart does
 // not fill the buckets: the controller tells of these again.
 
 #include <map>
@@ -18,7 +18,7 @@ class ObjectLimiter {
   ObjectLimiter(const MigrationControllerArgs& args, Executor& executor)
       : args_(args), executor_(executor) {}
 
-  // How long until the pod's workload and namespace have a token; 0 = they have.
+  // How long until the pod's workload, namespace and cluster have a token; 0 = they have.
   Duration wait(const api::Pod& pod);
   // A pod of the workload, of so many replicas, was evicted so long ago.
   void spend(const std::string& namespace_, const std::string& workload, std::int64_t replicas,

@@ -93,7 +93,7 @@ TEST(MigrationControllerArgs, that_are_wrong_are_all_told_with_their_path) {
         "args.defaultJobTTL: ", "args.skipEvictionGates: \"Pvc\" is not known",
         "args.priorityThreshold.name: not both",
         "args.objectLimiters.namespace.maxMigrating: of a namespace has to be a whole number",
-        "args.objectLimiters: \"node\" is neither",
+        "args.objectLimiters: \"node\" is none of workload",
         "args.arbitrationArgs.interval: ", "args.landing.schedulerURL: ",
         "args.maxConcurrentReconciles: ", "args.nodeSelector: ", "args.nodefit: "})
     EXPECT_THAT(errors, Contains(HasSubstr(text)));

@@ -81,7 +81,10 @@ Reconciler::Step Reconciler::evict(Work* work) {
   if (known && known->metadata.uid == uid) {
     if (const Duration wait = turnOf(*work, *known); wait > Duration::zero()) {
       wakeups_.in(work->name(), wait);
-      co_return Next::Stop;
+      auto waiting =
+          waitForTurn(work, "pods of its workload or namespace, or in all, were evicted lately");
+      auto waits = co_await waiting;
+      co_return waits;
     }
   }
   const api::ObjectKey key = podKeyOf(*work->job);
@@ -125,6 +128,40 @@ Duration Reconciler::turnOf(const Work& work, const api::Pod& pod) {
   return exempt ? Duration{} : limiter_.wait(pod);
 }
 
+// Its status says what for; once, since numbers in it change.
+Reconciler::Step Reconciler::waitForTurn(Work* work, std::string why) {
+  if (work->status.reason == reason::kWaitingForTurn) co_return Next::Stop;
+  work->status.reason = reason::kWaitingForTurn;
+  work->status.message = std::move(why);
+  work->changed = true;
+  co_return Next::Stop;
+}
+
+// What the watch says of the Reservation may be old, and the pod must not leave for nothing.
+Reconciler::Step Reconciler::stillHeld(Work* work) {
+  if (!work->reservation) co_return Next::GoOn;
+  const api::ObjectKey key{"", work->reservationName()};
+  auto reading = kube::get<api::Reservation>(handle_.api(), key);
+  auto now = co_await reading;
+  if (!now && now.error().code != ErrorCode::NotFound) co_return fail(std::move(now.error()));
+  if (!now) {
+    auto ending = end(
+        work, reason::kMissingReservation,
+        fmt::format("Abort job caused by missing Reservation \"/{}\"", work->reservationName()));
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  work->reservation = std::make_shared<const api::Reservation>(*std::move(now));
+  if (work->reservation->status.phase == "Succeeded") {
+    auto ending = end(work, reason::kForbidden, "Reservation is already bound by another Pod");
+    auto ended = co_await ending;
+    co_return ended;
+  }
+  auto looking = endIfFailed(work);
+  auto looked = co_await looking;
+  co_return looked;
+}
+
 // Everything that has to hold before it is evicted.
 Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api::Pod> pod) {
   const bool begun = conditionOf(work->status, condition::kEviction) != nullptr;
@@ -134,18 +171,25 @@ Reconciler::Step Reconciler::evictPresent(Work* work, std::shared_ptr<const api:
     auto ended = co_await ending;
     co_return ended;
   }
-  if (work->reservation && work->reservation->status.phase == "Succeeded") {
-    auto ending = end(work, reason::kForbidden, "Reservation is already bound by another Pod");
-    auto ended = co_await ending;
-    co_return ended;
-  }
+  auto asking = stillHeld(work);
+  auto held = co_await asking;
+  if (!held || *held == Next::Stop) co_return held;
   bool broken = false;
   if (const std::string lag = othersLag(*work, broken); broken) {
     auto ending = end(work, reason::kGangBroken, "Others of its gang cannot move");
     auto ended = co_await ending;
     co_return ended;
   } else if (!lag.empty()) {
-    co_return Next::Stop;
+    auto waiting = waitForTurn(work, lag);
+    auto waits = co_await waiting;
+    co_return waits;
+  }
+  const bool alone = annotationOf(*work->job, kAnnotationMoveTogether).empty();
+  if (std::string busy = arrivals_.refusal(*work->job, starting_);
+      alone && !begun && !busy.empty()) {
+    auto waiting = waitForTurn(work, std::move(busy));
+    auto waits = co_await waiting;
+    co_return waits;
   }
   Duration wait = turnOf(*work, *pod);
   if (wait == Duration::zero()) wait = evictor_.takeToken();
@@ -170,8 +214,11 @@ Reconciler::Step Reconciler::callEvictor(Work* work, std::shared_ptr<const api::
                    workloads_.of(*pod).replicas);
   }
   work->set(condition::kEviction, false, reason::kEvicting, message);
+  // Others must not take it for one that has not begun meanwhile.
+  starting_.insert(work->name());
   auto saving = save(work);
   auto saved = co_await saving;
+  starting_.erase(work->name());
   if (!saved) co_return fail(std::move(saved.error()));
   auto evicting = evictor_.evict(work->job, pod);
   auto evicted = co_await evicting;

@@ -154,8 +154,29 @@ Reconciler::Step Reconciler::persistReservation(Work* work, json::object reserva
   co_return Next::Stop;
 }
 
+// It may have been there, and be over: its time was up, or its node went.
+Reconciler::Step Reconciler::endIfFailed(Work* work) {
+  const api::Reservation& reservation = *work->reservation;
+  if (reservation.status.phase != "Failed") co_return Next::GoOn;
+  const auto* ready = conditionIn(reservation, "Ready");
+  const bool expired = ready && ready->reason == "Expired";
+  const auto* scheduled = conditionIn(reservation, "Scheduled");
+  std::string why = scheduled && scheduled->reason == "Unschedulable" ? scheduled->message
+                    : ready                                           ? ready->message
+                                                                      : std::string();
+  auto ending = expired ? end(work, reason::kReservationExpired, "Reservation expired", false)
+                        : end(work, reason::kUnschedulable, std::move(why), false);
+  auto ended = co_await ending;
+  co_return ended;
+}
+
 Reconciler::Step Reconciler::judgeReservation(Work* work) {
   const api::Reservation& reservation = *work->reservation;
+  if (!isTrue(work->status, condition::kReservationBound)) {
+    auto looking = endIfFailed(work);
+    auto looked = co_await looking;
+    if (!looked || *looked == Next::Stop) co_return looked;
+  }
   if (isTrue(work->status, condition::kReservationScheduled)) co_return Next::GoOn;
   const auto* scheduled = conditionIn(reservation, "Scheduled");
   std::string why;
@@ -166,12 +187,6 @@ Reconciler::Step Reconciler::judgeReservation(Work* work) {
   }
   const auto phase = reservation.status.phase.view();
   if (phase.empty() || phase == "Pending") co_return Next::Stop;
-  const auto* ready = conditionIn(reservation, "Ready");
-  if (phase == "Failed" && ready && ready->reason == "Expired") {
-    auto ending = end(work, reason::kReservationExpired, "Reservation expired", false);
-    auto ended = co_await ending;
-    co_return ended;
-  }
   if (!isScheduled(reservation)) {
     auto ending = end(work, reason::kUnschedulable, why, false);
     auto ended = co_await ending;

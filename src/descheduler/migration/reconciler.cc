@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "descheduler/migration/futility.h"
 #include "descheduler/migration/keys.h"
 #include "descheduler/migration/reconciler_work.h"
 #include "kube/client.h"
@@ -28,11 +29,12 @@ void changeIndex(auto& index, const auto& key, const std::string& name, bool add
 }  // namespace
 
 Reconciler::Reconciler(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs,
-                       Workloads& workloads, ObjectLimiter& limiter)
+                       Workloads& workloads, const ArrivalLimit& arrivals, ObjectLimiter& limiter)
     : args_(args),
       handle_(handle),
       jobs_(jobs),
       workloads_(workloads),
+      arrivals_(arrivals),
       limiter_(limiter),
       evictor_(args, handle),
       writer_(handle, jobs),
@@ -66,6 +68,14 @@ void Reconciler::wakeJobsOf(const api::Pod& pod) {
     if (isRunning(*job)) wake(job->metadata.name);
   if (const auto it = byBoundPod_.find(key); it != byBoundPod_.end())
     for (const std::string& name : it->second) wake(name);
+}
+
+// Nobody is on his way for this job any more.
+void Reconciler::wakeOthersTo(const api::PodMigrationJob& over) {
+  const auto node = ArrivalLimit::nodeOf(over);
+  if (!arrivals_.limited() || node.empty()) return;
+  for (const std::string& name : jobs_.open())
+    if (ArrivalLimit::nodeOf(*jobs_.get(name)) == node) wake(name);
 }
 
 void Reconciler::start() {
@@ -105,6 +115,7 @@ void Reconciler::jobChanged(const JobPtr& before, const JobPtr& after) {
     wake(after->metadata.name);
   } else {
     wakeups_.forget(job->metadata.name);
+    wakeOthersTo(*job);
   }
   if (!after && isOurs(*before)) tasks_.spawn(dropOrphan(before));
   // What one of those that move together does, the others wait for.
@@ -189,7 +200,10 @@ Reconciler::Step Reconciler::checkTime(Work* work) {
       (void)co_await taking;
     }
   }
-  auto ending = end(work, reason::kTimeout, "Abort job caused by timeout");
+  std::string message = "Abort job caused by timeout";
+  if (const auto waited = Futility::waitedFor(*work->job, work->status); !waited.empty())
+    message += ": " + waited;
+  auto ending = end(work, reason::kTimeout, std::move(message));
   auto ended = co_await ending;
   co_return ended;
 }

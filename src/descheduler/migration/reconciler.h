@@ -19,6 +19,7 @@
 // is over. Steps are woken by changes of the job, of its pods and of its Reservation.
 
 #include "descheduler/migration/args.h"
+#include "descheduler/migration/arrival_limit.h"
 #include "descheduler/migration/evictor.h"
 #include "descheduler/migration/gates.h"
 #include "descheduler/migration/jobs.h"
@@ -36,7 +37,7 @@ namespace koord::descheduler {
 class Reconciler {
  public:
   Reconciler(const MigrationControllerArgs& args, Handle& handle, Jobs& jobs, Workloads& workloads,
-             ObjectLimiter& limiter);
+             const ArrivalLimit& arrivals, ObjectLimiter& limiter);
   ~Reconciler();
 
   void start();
@@ -53,6 +54,7 @@ class Reconciler {
 
   void wake(const std::string& name);
   void wakeJobsOf(const api::Pod& pod);
+  void wakeOthersTo(const api::PodMigrationJob& over);
   Task<Result<>> reconcile(std::string name);
   Task<Result<>> run(Work* work);
 
@@ -73,6 +75,7 @@ class Reconciler {
   Step createReservation(Work* work);
   Step persistReservation(Work* work, json::object reservation);
   Step judgeReservation(Work* work);
+  Step endIfFailed(Work* work);
   Step takePlace(Work* work);
   Step watchPendingPod(Work* work);
   Step pendingPodPlaced(Work* work, std::shared_ptr<const api::Pod> pod);
@@ -83,11 +86,13 @@ class Reconciler {
   // reconcile_eviction.cc
   Step evict(Work* work);
   Step evictPresent(Work* work, std::shared_ptr<const api::Pod> pod);
+  Step stillHeld(Work* work);
   Step callEvictor(Work* work, std::shared_ptr<const api::Pod> pod);
   Step evictionEnded(Work* work);
   Step missingPod(Work* work, std::string why = {});
   std::string whyAnother(const api::PodMigrationJob& job, const api::Pod& pod) const;
   Duration turnOf(const Work& work, const api::Pod& pod);
+  Step waitForTurn(Work* work, std::string why);
   // "" = those that move together with it are as far; a text with `broken`: they cannot be any more.
   std::string othersLag(const Work& work, bool& broken) const;
   Task<Result<PodPtr>> readPod(api::ObjectKey key);
@@ -96,6 +101,7 @@ class Reconciler {
   Handle& handle_;
   Jobs& jobs_;
   Workloads& workloads_;
+  const ArrivalLimit& arrivals_;
   ObjectLimiter& limiter_;
   PodEvictor evictor_;
   JobWriter writer_;
@@ -105,6 +111,7 @@ class Reconciler {
   std::unordered_map<api::ObjectKey, std::set<std::string>> byBoundPod_;  // likewise
   std::unordered_map<std::string, std::set<std::string>> byGroup_;        // that move together
   std::vector<std::unique_ptr<kube::WorkQueue>> workers_;
+  std::set<std::string> starting_;  // jobs whose eviction is being written down
   Wakeups wakeups_;
   TaskGroup tasks_;
 };

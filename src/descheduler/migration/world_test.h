@@ -95,11 +95,12 @@ class FixedLanding final : public Landing {
 class Process final : public Handle, private Evictor {
  public:
   Process(apiserver::EmbeddedCluster& cluster, VirtualLoop& loop,
-          const MigrationControllerArgs& args)
+          const MigrationControllerArgs& args, std::uint64_t seed = 3)
       : api_(cluster),
         loop_(loop),
         stores_(api_, loop, Random(1)),
-        events_(api_, loop, "koord-descheduler", Random(2)) {
+        events_(api_, loop, "koord-descheduler", Random(2)),
+        random_(seed) {
     auto landing = std::make_unique<FixedLanding>();
     this->landing = landing.get();
     controller = std::make_unique<MigrationController>(*this, args, std::move(landing));
@@ -141,7 +142,7 @@ class Process final : public Handle, private Evictor {
   Stores stores_;
   kube::EventRecorder events_;
   Metrics metrics_;
-  Random random_{3};
+  Random random_;
   std::string profile_ = "koord-descheduler";
 };
 
@@ -153,6 +154,7 @@ struct MigrationWorld {
   std::string reservationsGoTo = "n2";  // "" = nowhere
   bool podsComeBack = true;
   int incarnations = 0;
+  std::uint64_t lives = 0;  // of the controller
 
   MigrationWorld() {
     api.install(kCrds + "podmigrationjobs.yaml");
@@ -170,7 +172,7 @@ struct MigrationWorld {
 
   void start(int dieAt = 0, bool afterwards = false) {
     process.reset();
-    process = std::make_unique<Process>(api, loop, args);
+    process = std::make_unique<Process>(api, loop, args, ++lives);
     process->mortal().dieAt = dieAt;
     process->mortal().afterwards = afterwards;
     run(1s);

@@ -130,6 +130,8 @@ DefaultEvictorArgs DefaultEvictorArgs::read(Fields& args) {
   out.minReplicas = static_cast<std::uint32_t>(args.integer("minReplicas", 0, 0, 1'000'000));
   if (args.has("minPodAge")) out.minPodAge = args.duration("minPodAge", {});
   args.raw("minPodAge");
+  if (out.minPodAge && *out.minPodAge < Duration::zero())
+    args.error("minPodAge", "must not be negative");
   const std::string policy = args.text("noEvictionPolicy");
   if (!policy.empty() && policy != "Mandatory" && policy != "Preferred")
     args.error(

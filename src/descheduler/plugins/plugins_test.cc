@@ -582,5 +582,151 @@ TEST(ScaleDownBinPackTest, ranksPodsAndTakesBackWhatItWrote) {
   EXPECT_EQ(costOf("other"), "");
 }
 
+TEST(ScaleDownBinPackTest, emptiesFirstWhatHoldsLeastThatStays) {
+  // The worked example of the rule: 6 of 10 CPUs stay on n1, 1 on n2.
+  const std::string room = R"("cpu": "10", "memory": "10Gi", "pods": "20")";
+  const auto build = [&](Cluster& cluster) {
+    cluster.node("n1", "", "{}", room);
+    cluster.node("n2", "", "{}", room);
+    const std::string go = R"("go": "yes")", one = R"("cpu": "1", "memory": "1Gi")";
+    cluster.pod("stays1", {.node = "n1", .requests = R"("cpu": "6", "memory": "6Gi")"});
+    cluster.pod("stays2", {.node = "n2", .requests = one});
+    for (const char* name : {"n1-a", "n1-b"})
+      cluster.pod(name, {.node = "n1", .labels = go, .requests = one});
+    for (const char* name : {"n2-a", "n2-b", "n2-c"})
+      cluster.pod(name, {.node = "n2", .labels = go, .requests = one});
+  };
+  const auto args = [](const char* more) {
+    return fmt::format(
+        "[{{name: ScaleDownBinPack, args: {{podSelectors: [{{name: s, selector: "
+        "{{matchLabels: {{go: 'yes'}}}}}}]{}}}}}]",
+        more);
+  };
+  const std::string plugin = "balance: {enabled: [{name: ScaleDownBinPack}]}";
+  Cluster evicts(plugin, args(", strategy: EvictDirectly, maxPodsToEvict: 4"));
+  build(evicts);
+  EXPECT_THAT(evicts.cycle(), ElementsAre("n2-a", "n2-b", "n2-c", "n1-a"));
+  Cluster dry(plugin, args(""), "dryRun: true");
+  build(dry);
+  const std::size_t writes = dry.api().writes.size();
+  dry.cycle();
+  EXPECT_EQ(dry.api().writes.size(), writes);
+}
+
+constexpr const char* kTiers = "balance: {enabled: [{name: CustomPriority}]}";
+std::string tierArgs(const std::string& more) {
+  return "[{name: CustomPriority, args: {evictionOrder: [{name: dear, nodeSelector: {matchLabels: "
+         "{t: dear}}}, {name: cheap, nodeSelector: {matchLabels: {t: cheap}}}]" +
+         more + "}}]";
+}
+
+TEST(CustomPriorityTest, closesANodeOnlyWhileItIsEmptied) {
+  const auto closed = [](Cluster& cluster) {
+    const auto node = cluster.api().get(api::Node::kType, "s");
+    const auto* value = at(*node, "spec", "unschedulable");
+    return value && value->is_bool() && value->get_bool();
+  };
+  const auto build = [](Cluster& cluster) {
+    cluster.node("s", R"("t": "dear")");
+    cluster.node("c", R"("t": "cheap")");
+    cluster.pod("p1", {.node = "s"});
+    cluster.pod("p2", {.node = "s"});
+  };
+  const std::string drain = tierArgs(", mode: DrainNode, autoCordon: true");
+  Cluster drains(kTiers, drain);
+  build(drains);
+  EXPECT_THAT(drains.cycle(), ElementsAre("p1", "p2"));
+  EXPECT_TRUE(closed(drains));
+  Cluster dry(kTiers, drain, "dryRun: true");
+  build(dry);
+  EXPECT_THAT(dry.cycle(), IsEmpty());
+  EXPECT_FALSE(closed(dry)) << "upstream cordons in a dry run, too";
+  Cluster refused(kTiers, drain);
+  build(refused);
+  refused.api().failure = [](const kube::Request& request) -> std::optional<Error> {
+    if (request.subresource == "eviction" && request.name == "p2")
+      return Error{ErrorCode::TooManyRequests, "a budget", {}};
+    return std::nullopt;
+  };
+  refused.cycle();
+  EXPECT_FALSE(closed(refused)) << "it is opened again where not all of them may go";
+}
+
+TEST(CustomPriorityTest, givesUpANodeAfterFivePodsThatFitNowhere) {
+  Cluster cluster(kTiers, tierArgs(""));
+  cluster.node("s", R"("t": "dear")", "{}", R"("cpu": "64", "memory": "8Gi", "pods": "20")");
+  cluster.node("c", R"("t": "cheap")");
+  const std::string picky = R"("nodeSelector": {"no-node": "has-this"})";
+  for (int i = 0; i < 5; ++i) cluster.pod(fmt::format("picky{}", i), {.node = "s", .spec = picky});
+  cluster.pod("small", {.node = "s", .requests = R"("cpu": "50m")"});
+  cluster.pod("large", {.node = "s", .requests = R"("cpu": "1")"});
+  EXPECT_THAT(cluster.cycle(), ElementsAre("small")) << "the smallest first; large comes too late";
+}
+
+TEST(LowNodeLoadTest, nodesAreHeldAgainstTheThresholdsOfTheirPool) {
+  Cluster cluster(kLoad,
+                  loadArgs(", nodeSelector: {matchLabels: {p: one}}, nodePools: [{name: two, "
+                           "nodeSelector: {matchLabels: {p: two}}, lowThresholds: {cpu: 10}, "
+                           "highThresholds: {cpu: 20}}]"));
+  for (const char* name : {"a", "free1"}) cluster.node(name, R"("p": "one")");
+  for (const char* name : {"b", "free2"}) cluster.node(name, R"("p": "two")");
+  cluster.node("nobodys");
+  cluster.pod("warm", {.node = "a"});
+  cluster.pod("hot", {.node = "b"});
+  cluster.pod("left", {.node = "nobodys"});
+  cluster.usage("a", {{"warm", 1100}});        // 30 % of 4000: fine in the first pool
+  cluster.usage("b", {{"hot", 700}}, 300);     // 25 %: over in the second
+  cluster.usage("nobodys", {{"left", 3900}});  // in no pool
+  cluster.usage("free1", {});
+  cluster.usage("free2", {}, 50);
+  EXPECT_THAT(cluster.cycle(2), ElementsAre("hot"));
+}
+
+TEST(LowNodeLoadTest, leavesAloneWhatItsArgumentsSay) {
+  const auto evicted = [](const std::string& more, int age = 0) {
+    Cluster cluster(kLoad, loadArgs(more));
+    cluster.node("a");
+    cluster.node("b");
+    cluster.pod("web", {.labels = R"("app": "web")"});
+    cluster.usage("a", {{"web", 900}}, 1500);
+    cluster.usage("b", {});
+    cluster.loop().advance(std::chrono::seconds(age));
+    return cluster.cycle(2);
+  };
+  EXPECT_THAT(evicted(""), ElementsAre("web"));
+  EXPECT_THAT(evicted(", paused: true"), IsEmpty());
+  EXPECT_THAT(evicted(", dryRun: true"), IsEmpty());
+  EXPECT_THAT(evicted(", numberOfNodes: 1"), IsEmpty());
+  EXPECT_THAT(evicted(", evictableNamespaces: {exclude: [default]}"), IsEmpty());
+  EXPECT_THAT(evicted(", evictableNamespaces: {include: [default]}"), ElementsAre("web"));
+  EXPECT_THAT(evicted(", podSelectors: [{name: db, selector: {matchLabels: {app: db}}}]"),
+              IsEmpty());
+  EXPECT_THAT(
+      evicted(", podSelectors: [{name: db, selector: {matchLabels: {app: db}}}, {name: web, "
+              "selector: {matchLabels: {app: web}}}]"),
+      ElementsAre("web"));
+  EXPECT_THAT(evicted("", 3590), IsEmpty()) << "the report is an hour old";
+}
+
+TEST(LowNodeLoadTest, takesTheLeastImportantOfThoseThatCureTheNode) {
+  // The worked example of the rule: 2500m too much; C does not cure the node alone, B does; prod pods stay.
+  Cluster cluster(kLoad,
+                  "[{name: LowNodeLoad, args: {lowThresholds: {cpu: 45}, highThresholds: "
+                  "{cpu: 75}, nodeFit: false, anomalyCondition: "
+                  "{consecutiveAbnormalities: 1}}}]");
+  const std::string large = R"("cpu": "16", "memory": "8Gi", "pods": "20")";
+  cluster.node("a", "", "{}", large);
+  cluster.node("b", "", "{}", large);
+  const std::string batch = R"("koordinator.sh/priority-class": "koord-batch")";
+  const std::string prod = R"("koordinator.sh/priority-class": "koord-prod")";
+  cluster.pod("pa", {.labels = prod});
+  cluster.pod("pb", {.labels = batch});
+  cluster.pod("pc", {.labels = batch});
+  cluster.pod("pd", {.labels = prod});
+  cluster.usage("a", {{"pa", 6000}, {"pb", 3000}, {"pc", 2000}, {"pd", 2500}}, 1000);
+  cluster.usage("b", {});
+  EXPECT_THAT(cluster.cycle(), ElementsAre("pb"));
+}
+
 }  // namespace
 }  // namespace koord::descheduler

@@ -45,7 +45,7 @@ class ManagerWorld:
             cpuReclaimThresholdPercent=lambda: number(0, 130), memoryReclaimThresholdPercent=lambda: number(0, 130),
             cpuCalculatePolicy=lambda: self.pick(*CPU_POLICIES), memoryCalculatePolicy=lambda: self.pick(*MEMORY_POLICIES),
             midCPUThresholdPercent=lambda: number(0, 100), midMemoryThresholdPercent=lambda: number(0, 100),
-            midUnallocatedPercent=lambda: number(0, 100), metricReportIntervalSeconds=lambda: number(-1, 100),
+            midUnallocatedPercent=lambda: number(0, 100), metricReportIntervalSeconds=lambda: number(1, 100),
             metricAggregateDurationSeconds=lambda: number(1, 500), midReclaimMode=lambda: self.pick("static", "odd", ""),
             midStaticCPUReservedPercent=lambda: number(0, 100), midStaticMemoryReservedPercent=lambda: number(0, 100),
             batchCPUThresholdPercent=lambda: number(0, 100), batchMemoryThresholdPercent=lambda: number(0, 100))

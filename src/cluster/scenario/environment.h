@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/task.h"
 #include "kube/api.h"
@@ -23,6 +24,8 @@ class Environment {
   virtual bool advanceUntil(const std::function<bool()>& done, Duration limit) = 0;
   // A kubeconfig file for scripts and commands; "" where they cannot run, as on virtual time.
   virtual std::string kubeconfig() const { return {}; }
+  // What programs of this world asked for that the roles they are shipped with do not allow, by now.
+  virtual std::vector<std::string> refusals() const { return {}; }
   // A discovery document by its path ("/apis/apps/v1"). Where there is none, the built-in kinds and
   // the CustomResourceDefinitions are what a test can name.
   virtual Task<Result<std::string>> discover(std::string path);

@@ -92,6 +92,7 @@ class VirtualCluster final : public Environment {
 
   kube::Api& api() override { return *api_; }
   Executor& executor() override { return loop_; }
+  std::vector<std::string> refusals() const override { return refusals_; }
   Task<Result<std::string>> discover(std::string path) override {
     auto document = apiserver::discoveryDocument(server_->registry(), path);
     if (!document) co_return fail(ErrorCode::NotFound, path + ": there is no such group");
@@ -110,6 +111,7 @@ class VirtualCluster final : public Environment {
   Task<Result<>> create(const json::value& manifest);
   Task<Result<std::string>> callWebhook(apiserver::WebhookRequest request);
 
+  std::vector<std::string> refusals_;
   // What stands below uses what stands above.
   VirtualLoop loop_;
   Random random_;
@@ -175,7 +177,10 @@ Result<> VirtualCluster::openServer() {
   const auto as = [this](const char* component) {
     return std::make_unique<apiserver::RoleApi>(
         *server_, loop_, apiserver::serviceAccountUser("koordinator-system", component),
-        [](const std::string& why) { log::error("the shipped role does not do: {}", why); });
+        [this](const std::string& why) {
+          log::error("the shipped role does not do: {}", why);
+          refusals_.push_back(why);
+        });
   };
   managerApi_ = as("koord-manager");
   schedulerApi_ = as("koord-scheduler");

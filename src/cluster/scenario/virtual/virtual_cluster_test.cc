@@ -1,5 +1,6 @@
 #include "cluster/scenario/virtual/virtual_cluster.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,6 +46,8 @@ TEST_P(ScenarioTest, Passes) {
       ASSERT_TRUE(environment) << environment.error().message;
       const auto result = runTestToEnd(**environment, test, inputs, {});
       EXPECT_FALSE(result.failed()) << describe(result, {});
+      EXPECT_THAT((*environment)->refusals(), testing::IsEmpty())
+          << "what a shipped role does not allow";
     }
   }
 }

@@ -14,13 +14,17 @@ namespace {
 
 constexpr Duration kStopLimit = std::chrono::seconds(10);
 
+std::string userAgentOf(const ComponentOptions& options) {
+  return options.userAgent.empty() ? options.name + "/" + options.version : options.userAgent;
+}
+
 class Process final : public Component {
  public:
   Process(EventLoop& loop, const ComponentOptions& options, ClientConfig config)
       : loop_(loop),
-        http_({.userAgent = options.name + "/" + options.version}),
+        http_({.userAgent = userAgentOf(options)}),
         api_(http_, loop_, std::move(config),
-             {.userAgent = options.name + "/" + options.version,
+             {.userAgent = userAgentOf(options),
               .qps = options.qps,
               .burst = options.burst,
               .metrics = metrics_,

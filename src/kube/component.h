@@ -32,8 +32,9 @@ class HttpClient;
 namespace koord::kube {
 
 struct ComponentOptions {
-  std::string name;  // also the user agent
+  std::string name;
   std::string version;
+  std::string userAgent;  // of requests; empty: name/version
   ConfigSource client;
   double qps = 0;
   int burst = 0;

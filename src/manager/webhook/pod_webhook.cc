@@ -161,6 +161,7 @@ Task<Result<>> PodWebhook::checkPod(const api::AdmissionRequest& request, const 
 Task<Verdict> PodWebhook::validate(api::AdmissionRequest request) {
   if (!isPod(request) || (request.operation != "CREATE" && request.operation != "UPDATE"))
     co_return allow();
+  if (!request.object.is_object()) co_return refuse(400, "request.object: is not a pod");
   auto pod = api::decode<api::Pod>(request.object);
   if (!pod) co_return refuse(400, pod.error().message);
   if (pod->metadata.namespace_.empty()) pod->metadata.namespace_ = request.namespace_;

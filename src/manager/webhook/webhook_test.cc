@@ -156,6 +156,8 @@ TEST_F(PodWebhookTest, AWrongFieldTypeIsRefusedByName) {
   EXPECT_FALSE(verdict.allowed);
   EXPECT_EQ(verdict.code, 400);
   EXPECT_THAT(verdict.message, HasSubstr("spec.containers[0].resources.requests[cpu]"));
+  for (const char* garbage : {"[1]", "null", "7"})
+    EXPECT_EQ(run(webhook_.validate(podRequest(garbage))).message, "request.object: is not a pod");
 }
 
 TEST_F(PodWebhookTest, WithoutCachesTheAnswerIsAnErrorNotAnUnmutatedPod) {

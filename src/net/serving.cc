@@ -132,6 +132,7 @@ void setVerbosity(const RoutedRequest& request, const ResponderPtr& to) {
   const auto answer = [&](int status, std::string text) {
     sendText(*to, status, text + "\n", "text/plain");
   };
+  if (request.request.method == "GET") return answer(200, std::to_string(log::verbosity()));
   if (request.request.method != "PUT") return answer(406, "unsupported http method");
   const std::string& body = request.request.body;
   std::uint32_t verbosity = 0;

@@ -145,7 +145,8 @@ TEST_F(ServingTest, TheVerbosityIsSetByPut) {
             "strconv.ParseUint: parsing \"x\": invalid syntax\n");
   EXPECT_EQ(ask("PUT", "/debug/flags/v", "99999999999999").body,
             "strconv.ParseUint: parsing \"99999999999999\": value out of range\n");
-  EXPECT_EQ(ask("GET", "/debug/flags/v").status, 406);
+  EXPECT_EQ(ask("GET", "/debug/flags/v").body, "7\n");
+  EXPECT_EQ(ask("POST", "/debug/flags/v", "8").status, 406);
   EXPECT_EQ(log::verbosity(), 7);
   log::setVerbosity(before);
 }

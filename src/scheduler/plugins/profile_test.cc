@@ -296,8 +296,8 @@ constexpr Wrong kWrong[] = {
      "args.nodeMetricExpirationSeconds: Invalid value: 0: must be at least 1"},
     {"{pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: {cpu: 101}}}]}",
      "args.usageThresholds.cpu: Invalid value: 101: not in valid range [0-100]"},
-    {"{pluginConfig: [{name: LoadAwareScheduling, args: {prodUsageThresholds: {cpu: -1}}}]}",
-     "args.prodUsageThresholds.cpu: Invalid value: -1: not in valid range [0-100]"},
+    {"{pluginConfig: [{name: LoadAwareScheduling, args: {usageThresholds: {cpu: 101}}}]}",
+     "args.usageThresholds.cpu: Invalid value: 101: not in valid range [0-100]"},
     {"{pluginConfig: [{name: LoadAwareScheduling, args: {resourceWeights: {cpu: 1, gpu: "
      "1}}}]}",
      "args.estimatedScalingFactors: Not found: \"gpu\", which resourceWeights names"},
@@ -315,7 +315,9 @@ constexpr Wrong kWrong[] = {
     {"{pluginConfig: [{name: NodeNUMAResource, args: {defaultCPUBindPolicy: Best}}]}",
      "args.defaultCPUBindPolicy: Unsupported value: \"Best\""},
     {"{pluginConfig: [{name: NodeNUMAResource, args: {numaScoringStrategy: {}}}]}",
-     "args.numaScoringStrategy.type: Unsupported value: \"\""},
+     "args.numaScoringStrategy.type: numa scoring strategy  is not supported"},
+    {"{pluginConfig: [{name: NodeNUMAResource, args: {scoringStrategy: {type: Balanced}}}]}",
+     "args.scoringStrategy.type: scoring strategy Balanced is not supported"},
     {"{pluginConfig: [{name: DeviceShare, args: {scoringStrategy: {type: MostAllocated, "
      "resources: [{name: gpu, weight: 101}]}}}]}",
      "args.scoringStrategy.resources[0].weight: Invalid value: 101"},

@@ -8,8 +8,9 @@
 //   Filter    NodeNUMAResource asks all providers for hints, merges them, and asks all of them to
 //             check the outcome. Policies Restricted and SingleNUMANode reject the node if that
 //             fails; BestEffort decides in Reserve.
-//   Score     a provider that scores what the pod would get asks NumaAffinityOffer::affinityOf.
-//   Reserve   likewise. The first answer for a pod on a node holds for all of Reserve: it is part of
+//   Score     a provider that scores what the pod would get asks NumaAffinityOffer::knownAffinity. Under
+//             BestEffort nothing is decided yet.
+//   Reserve   affinityOf. The first answer for a pod on a node holds for all of Reserve: it is part of
 //             what NodeNUMAResource grants the pod, or follows from the same state anew.
 //
 // Nothing is passed on through a cycle: hints, and with them the affinity, follow from the pod's class
@@ -69,6 +70,8 @@ class NumaAffinityOffer {
   // The NUMA nodes that the pod is kept to on the node; kAnyNuma: by no policy, or since none of its
   // sets is better than another. nullopt: the node's or pod's policy keeps the pod off this node.
   virtual std::optional<NumaMask> affinityOf(const PodInfo& pod, NodeId node) = 0;
+  // Of it what Filter has found out: kAnyNuma under BestEffort.
+  virtual std::optional<NumaMask> knownAffinity(const PodInfo& pod, NodeId node) = 0;
 };
 
 // All sets of these NUMA nodes (ids ascending, below 64) that are not empty: smaller ones first, those

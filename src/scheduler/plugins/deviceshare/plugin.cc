@@ -126,9 +126,11 @@ std::vector<ReservationOnNode> DeviceShare::matched(const PodInfo& pod, NodeId n
   return offer ? offer->matchedReservations(pod, node) : std::vector<ReservationOnNode>();
 }
 
-NumaMask DeviceShare::affinityOf(const PodInfo& pod, NodeId node) const {
+NumaMask DeviceShare::affinityOf(const PodInfo& pod, NodeId node, bool reserving) const {
   NumaAffinityOffer* offer = args_.disableDeviceNUMATopologyAlignment ? nullptr : numaAffinity();
-  return offer ? offer->affinityOf(pod, node).value_or(kAnyNuma) : kAnyNuma;
+  if (!offer) return kAnyNuma;
+  return (reserving ? offer->affinityOf(pod, node) : offer->knownAffinity(pod, node))
+      .value_or(kAnyNuma);
 }
 
 // mayMatch: reservations of the node may be for the pod.
@@ -181,7 +183,7 @@ std::int64_t DeviceShare::scoreOn(const PodDevices& devices, const PodInfo& pod,
                                   bool mayMatch) const {
   const NodeDevices* here = table_.at(node);
   if (!here) return 0;
-  const NumaMask affinity = affinityOf(pod, node);
+  const NumaMask affinity = affinityOf(pod, node, false);
   if (devices.plain && !mayMatch && affinity == kAnyNuma && rules_ == DeviceRules::Ours) {
     const auto score = quickScore(devices.demand, scoring_, here->inventory, here->use);
     if (score) return *score;

@@ -116,7 +116,7 @@ class DeviceShare final : public Plugin,
   Status judge(const PodDevices& devices, const PodInfo& pod, NodeId node, bool mayMatch) const;
   std::int64_t scoreOn(const PodDevices& devices, const PodInfo& pod, NodeId node,
                        bool mayMatch) const;
-  NumaMask affinityOf(const PodInfo& pod, NodeId node) const;
+  NumaMask affinityOf(const PodInfo& pod, NodeId node, bool reserving) const;
   std::vector<ReservationOnNode> matched(const PodInfo& pod, NodeId node) const;
   Hint onNode(const PodInfo& pod, const std::string& name) const;
 

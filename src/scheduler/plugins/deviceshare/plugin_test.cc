@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "scheduler/plugins/deviceshare/device_world.h"
+#include "scheduler/plugins/nodenumaresource/topology_object.h"
 
 namespace koord::scheduler {
 namespace {
@@ -138,6 +139,34 @@ TEST_F(Devices, devices_that_cannot_be_read_are_left_out) {
   EXPECT_EQ(answer(wholeGpus("p", "3"), "n"), "");
   EXPECT_EQ(answer(wholeGpus("p", "4"), "n"), kU + "Insufficient GPU Devices");
   EXPECT_EQ(answer(wholeGpus("p", "8"), "other"), "");
+}
+
+TEST(DevicesOfZones, a_node_under_best_effort_is_scored_as_a_whole) {
+  std::string yaml = testing::kWithDevices;
+  const std::string plugins = "[{name: SchedulingHint}, {name: DeviceShare}";
+  yaml.replace(yaml.find(plugins), plugins.size(),
+               "[{name: NodeNUMAResource}, {name: DeviceShare}");
+  const auto scored = [&](const char* policy) {
+    DeviceWorld f(yaml);
+    f.machine("n", false, {{"node.koordinator.sh/numa-topology-policy", policy}});
+    api::NodeResourceTopology report;
+    report.metadata.name = "n";
+    for (const char* zone : {"node-0", "node-1"})
+      report.zones.push_back({zone, "Node", {{"cpu", {}, Quantity::of(48), {}}}});
+    f.world.stores().of<api::NodeResourceTopology>().set(
+        std::make_shared<const api::NodeResourceTopology>(report));
+    EXPECT_EQ(f.schedule(wholeGpus("first", "1")), "n gpu 0");
+    const PodPtr pod = f.world.pod(wholeGpus("p", "1").request("cpu", "1"));
+    CycleState state;
+    EXPECT_TRUE(f.plugin->preFilter(state, *pod).status.ok());
+    const std::vector<NodeId> nodes{f.id("n")};
+    std::vector<std::int64_t> scores(1);
+    EXPECT_TRUE(f.plugin->score(state, *pod, nodes, scores).ok());
+    return scores.front();
+  };
+  // Of the whole node more is left than of one of its NUMA nodes.
+  EXPECT_EQ(scored("BestEffort"), scored("None"));
+  EXPECT_NE(scored("SingleNUMANode"), scored("None"));
 }
 
 TEST_F(Devices, shared_gpus_need_the_isolation_that_the_pod_asks_for) {

@@ -65,7 +65,7 @@ void DeviceShare::addOutlook(const PodDevices& devices, const PodInfo& pod, Node
   const auto reservations = matched(pod, node);
   const Outcome outcome = allocate(devices, pod, here,
                                    {.reserving = true,
-                                    .affinity = affinityOf(pod, node),
+                                    .affinity = affinityOf(pod, node, true),
                                     .reservations = reservations,
                                     .takingOver = node});
   if (!outcome.answer.ok()) return;

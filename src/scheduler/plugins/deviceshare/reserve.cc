@@ -26,7 +26,7 @@ Status DeviceShare::reserve(CycleState&, const PodPtr& pod, NodeId node) {
   }
   Outcome outcome = allocate(devices, *pod, *here,
                              {.reserving = true,
-                              .affinity = affinityOf(*pod, node),
+                              .affinity = affinityOf(*pod, node, true),
                               .reservations = usable,
                               .takingOver = node});
   if (!outcome.answer.ok()) {

@@ -114,6 +114,11 @@ NodeNumaResource::Decision NodeNumaResource::decide(const PodInfo& pod, const Nu
   return {{}, choice.mask};
 }
 
+std::optional<NumaMask> NodeNumaResource::knownAffinity(const PodInfo& pod, NodeId node) {
+  const bool later = policyOf(demandOf(pod), table_.at(node)) == NumaPolicy::BestEffort;
+  return later ? kAnyNuma : affinityOf(pod, node);
+}
+
 std::optional<NumaMask> NodeNumaResource::affinityOf(const PodInfo& pod, NodeId node) {
   if (const NumaGrant* grant = table_.grantOn(pod.uid(), node)) return grant->affinity;
   const NumaDemand& demand = demandOf(pod);

@@ -63,6 +63,7 @@ class NodeNumaResource final : public Plugin,
   NumaHints numaHints(const PodInfo& pod, NodeId node) override;
   Status checkNuma(const PodInfo& pod, NodeId node, NumaMask affinity) override;
   std::optional<NumaMask> affinityOf(const PodInfo& pod, NodeId node) override;
+  std::optional<NumaMask> knownAffinity(const PodInfo& pod, NodeId node) override;
 
   // score.cc
   Status preScore(CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes) override;

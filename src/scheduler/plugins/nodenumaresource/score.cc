@@ -101,21 +101,24 @@ std::int64_t NodeNumaResource::scoreOf(const PodInfo& pod, const NumaDemand& dem
   if (bind.binds() && !about.valid()) return 0;
   const NumaPolicy policy = policyOf(demand, about).value_or(NumaPolicy::None);
   if (policy == NumaPolicy::None) return scoreWhole(demand, node, credit, {});
-  // BestEffort decides in Reserve, so nothing is known of zones here.
-  NumaMask affinity = kAnyNuma;
-  if (policy != NumaPolicy::BestEffort) {
-    const auto chosen = affinityOf(pod, node);
-    if (!chosen) return 0;
-    affinity = *chosen;
-  }
-  std::optional<std::int64_t> boundCpu;
-  if (bind.binds())
-    boundCpu = amplify(std::int64_t{1000} * table_.use(node).held().size(), about.cpuRatio);
+  const auto affinity = knownAffinity(pod, node);
+  if (!affinity) return 0;
   for (Source& source : sourcesOf(pod, demand, node)) {
-    const NumaRoom room(table_, node, demand, nodeScorer_, std::move(source.terms));
-    if (!room.fits(affinity)) continue;
-    return affinity == kAnyNuma ? scoreWhole(demand, node, credit, boundCpu)
-                                : room.score(affinity, boundCpu);
+    const NumaRoom room(table_, node, demand, nodeScorer_, source.terms);
+    if (!room.fits(*affinity)) continue;
+    std::optional<std::int64_t> boundCpu;
+    if (bind.binds()) {
+      // What is held for the pod and beyond what it takes is not held by others.
+      const int spared = std::max(source.terms.preferred.size() - demand.cpus, 0);
+      const int held = std::max(table_.use(node).held().size() - spared, 0);
+      boundCpu = amplify(std::int64_t{1000} * held, about.cpuRatio);
+    }
+    if (*affinity == kAnyNuma) return scoreWhole(demand, node, credit, boundCpu);
+    if (source.terms.limited.empty()) return room.score(*affinity, boundCpu);
+    // That the pod gets no more than is reserved says nothing of how full the zones are.
+    source.terms.limited.clear();
+    return NumaRoom(table_, node, demand, nodeScorer_, std::move(source.terms))
+        .score(*affinity, boundCpu);
   }
   return 0;
 }

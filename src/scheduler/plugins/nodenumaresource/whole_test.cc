@@ -224,6 +224,27 @@ TEST(WholeNuma, a_restricted_reservation_gives_its_own_cpus_only) {
   EXPECT_EQ(f.place(owner("big", "4")), R"({"cpuset":"8-11"})");
 }
 
+TEST(WholeNuma, an_owner_is_scored_by_the_zone_and_not_by_what_is_reserved_of_it) {
+  Reserving f;
+  f.machine("a", {}, {{std::string(kLabelNumaPolicy), "SingleNUMANode"}});
+  f.reserve(
+      aReservation("r").request("cpu", "4").request("memory", "4Gi").policy("Restricted"),
+      R"({"cpuset":"0-3","numaNodeResources":[{"node":0,"resources":{"cpu":"4","memory":"4Gi"}}]})");
+  const auto score = [&](const char* cpus) {
+    const PodPtr pod = f.world.pod(owner("web", cpus).request("memory", "4Gi"));
+    CycleState state;
+    EXPECT_TRUE(f.plugin->preFilter(state, *pod).status.ok());
+    const std::vector<NodeId> nodes{f.id("a")};
+    std::vector<std::int64_t> scores(1);
+    EXPECT_TRUE(f.plugin->score(state, *pod, nodes, scores).ok());
+    return scores.front();
+  };
+  // CPUs: four of eight are bound, and it takes four; memory: 4 of 16 GiB.
+  EXPECT_EQ(score("4"), (0 + 75) / 2);
+  // Two of the four that are held for it stay free to it.
+  EXPECT_EQ(score("2"), (50 + 75) / 2);
+}
+
 TEST(WholeNuma, what_owners_hold_of_zones_is_counted_once) {
   Reserving f;
   f.machine("a", {}, {{std::string(kLabelNumaPolicy), "SingleNUMANode"}});

@@ -174,6 +174,17 @@ TEST_P(AgentTest, UnderTheStaticPolicyOnlyContainersAreHeldDownAndOwnedCpusAreNo
   EXPECT_EQ(containerCpus().toString(), "0-11");
 }
 
+TEST_P(AgentTest, WhereOthersOwnAllButOneCpuThatOneIsBestEfforts) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  files_.tree().write("kubelet/cpu_manager_state",
+                      R"({"policyName":"static","defaultCpuSet":"0",
+                          "entries":{"guaranteed":{"c":"1-15"}},"checksum":1})");
+  cluster_.putSlo(R"({"enable":true})");
+  startAgent();
+  seconds(5, 1, 1);
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, be_), "0");
+}
+
 TEST_P(AgentTest, CpusReservedByNumberAreNotBestEfforts) {
   be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
   cluster_.put("nodes", R"({"metadata":{"name":"n1","uid":"node","annotations":{

@@ -197,7 +197,10 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
   input.excluded = forbidden;
   input.current = *current;
   input.budgetMilli = budgetMilli;
-  const CpuSet chosen = cpusuppress::chooseCpuset(input);
+  CpuSet chosen = cpusuppress::chooseCpuset(input);
+  // Fewer than best effort may use are all its own; unchanged, it would keep those that others own.
+  if (chosen.empty())
+    chosen = cpusuppress::unsuppressedCpuset(input.cpus, input.pods, input.excluded);
   if (chosen.empty()) {
     status_.reason += "; no CPUs left to choose from, unchanged";
     return;

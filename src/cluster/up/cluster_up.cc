@@ -223,6 +223,7 @@ Result<> ClusterUp::openComponents(const std::string& program) {
   if (actors_->host) {
     options.nodeName = actors_->host->nodeName();
     options.cgroupRoot = actors_->host->cgroupRoot();
+    options.containerd = actors_->host->containerdSocket();
   }
   for (const auto& name : options_.components) {
     if (name == "koordlet" && !actors_->host) continue;

@@ -82,6 +82,7 @@ void beKoordlet(Component& component, int port, const ComponentOptions& options)
   argv.push_back("--runtime-hooks-host-endpoint=" + paths.hookSocket);
   argv.push_back("--runtime-hooks-config-path=" + paths.hookFolder);
   argv.push_back("--enable-nri-runtime-hook=false");
+  if (!options.containerd.empty()) argv.push_back("--containerd-endpoint=" + options.containerd);
   // Off by default upstream; a machine of one's own should not be driven out of memory by batch
   // pods.
   argv.push_back("--feature-gates=BEMemoryEvict=true");

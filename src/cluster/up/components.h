@@ -24,9 +24,11 @@ struct ComponentOptions {
   std::string programDir;  // where the programs are
   std::string logDir;
   std::string dataDir;
-  std::string configDir;      // "" = none
-  std::string nodeName;       // for koordlet
-  std::string cgroupRoot;     // for koordlet
+  std::string configDir;   // "" = none
+  std::string nodeName;    // for koordlet
+  std::string cgroupRoot;  // for koordlet
+  std::string
+      containerd;  // for koordlet: the socket of the node's runtime; "" = none that it knows
   std::string schedulerUrl;   // for koord-descheduler; "" = there is no koord-scheduler
   bool runtimeProxy = false;  // for koordlet: answer its questions
   int verbosity = 0;

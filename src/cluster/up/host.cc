@@ -81,6 +81,7 @@ Result<> Host::openContainerd(Executor& executor, const HostOptions& options) {
     socket = ownContainerd_ = own->socket;
     daemon_->start({"containerd", own->argv(), {}, options.dataDir + "/logs/containerd.log"});
   }
+  containerdSocket_ = socket;
   if (options.runtimeProxy) {
     auto proxy = startProxy(options, socket);
     if (!proxy) return fail(std::move(proxy.error()));

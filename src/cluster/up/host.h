@@ -47,6 +47,8 @@ class Host {
   const std::string& nodeName() const { return machine_.hostname; }
   const Machine& machine() const { return machine_; }
   const std::string& cgroupRoot() const { return cgroups_->layout().root; }
+  // Of the containerd that the node's containers are in; "" without one.
+  const std::string& containerdSocket() const { return containerdSocket_; }
 
  private:
   Host(Executor& executor, HostNodeLock lock) : executor_(executor), lock_(std::move(lock)) {}
@@ -61,6 +63,7 @@ class Host {
   std::unique_ptr<Cgroups> cgroups_;
   std::unique_ptr<Supervisor> daemon_;  // of our own containerd, and of the proxy
   std::string ownContainerd_;           // its socket; "" without one
+  std::string containerdSocket_;        // of that, or of another
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<GrpcHealth> grpcHealth_;
   LoopThread volumesThread_{"volumes"};

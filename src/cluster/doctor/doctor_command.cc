@@ -60,7 +60,46 @@ Task<void> readObjects(kube::Api* api, ClusterPicture* picture) {
   co_await profiles;
 }
 
-Task<Result<>> readCluster(kube::HttpApi* api, ClusterPicture* picture) {
+// The text of a sample without labels in a page of metrics.
+std::string_view sampleOf(std::string_view page, std::string_view name) {
+  for (auto at = page.find(name); at != page.npos; at = page.find(name, at + 1)) {
+    const auto end = at + name.size();
+    if ((at == 0 || page[at - 1] == '\n') && end < page.size() && page[end] == ' ')
+      return page.substr(end + 1, page.find('\n', end) - end - 1);
+  }
+  return "";
+}
+
+Task<void> askKubelet(kube::HttpApi* api, NodeCgroups* node) {
+  const std::string kubelet = "/api/v1/nodes/" + node->node + "/proxy";
+  auto configuring = api->getPath(kubelet + "/configz");
+  const auto configz = co_await configuring;
+  if (!configz) {
+    node->problem = configz.error().message;
+    co_return;
+  }
+  if (const auto document = parseJson(*configz))
+    node->driver = std::string(textAt(*document, "kubeletconfig", "cgroupDriver"));
+  auto measuring = api->getPath(kubelet + "/metrics");
+  const auto metrics = co_await measuring;
+  if (!metrics) co_return;
+  const auto version = sampleOf(*metrics, "kubelet_cgroup_version");
+  if (version == "1" || version == "2") node->version = version.front() - '0';
+}
+
+Task<void> askKubelets(kube::HttpApi* api, ClusterPicture* picture) {
+  constexpr std::size_t kSome = 16;  // of a kind of node there are many, and each takes two answers
+  for (const auto& node : picture->nodes) {
+    if (picture->cgroups.size() == kSome) break;
+    picture->cgroups.push_back({node.metadata.name, std::nullopt, "", ""});
+  }
+  for (auto& node : picture->cgroups) {
+    auto asking = askKubelet(api, &node);
+    co_await asking;
+  }
+}
+
+Task<Result<>> readCluster(kube::HttpApi* api, Examination which, ClusterPicture* picture) {
   auto asking = api->getPath("/version");
   const auto version = co_await asking;
   if (!version) co_return fail(version.error());
@@ -68,6 +107,10 @@ Task<Result<>> readCluster(kube::HttpApi* api, ClusterPicture* picture) {
     picture->version = std::string(textAt(*document, "gitVersion"));
   auto objects = readObjects(api, picture);
   co_await objects;
+  if (which == Examination::Preflight) {
+    auto kubelets = askKubelets(api, picture);
+    co_await kubelets;
+  }
   auto listing = kube::listObjects(*api, kDefinitions, "", "", "");
   const auto definitions = co_await listing;
   if (definitions)
@@ -79,9 +122,9 @@ Task<Result<>> readCluster(kube::HttpApi* api, ClusterPicture* picture) {
   co_return Result<>{};
 }
 
-Task<void> runReading(kube::HttpApi* api, ClusterPicture* picture, Result<>* result,
-                      EventLoop* loop) {
-  auto reading = readCluster(api, picture);
+Task<void> runReading(kube::HttpApi* api, Examination which, ClusterPicture* picture,
+                      Result<>* result, EventLoop* loop) {
+  auto reading = readCluster(api, which, picture);
   *result = co_await reading;
   loop->stop();
 }
@@ -105,7 +148,7 @@ int runExamination(Examination which, const std::string& kubeconfig) {
     net::HttpClient http({.userAgent = "koordctl"});
     kube::HttpApi api(http, loop, *std::move(config));
     TaskGroup tasks;
-    tasks.spawn(runReading(&api, &picture, &result, &loop));
+    tasks.spawn(runReading(&api, which, &picture, &result, &loop));
     loop.run();
   }
   if (!result) return refuse(result.error());

@@ -3,6 +3,7 @@
 // What 'koordctl preflight' and 'koordctl doctor' look at, and what they say of it. Both are functions of what
 // was read of a cluster: nothing is changed, nothing is waited for.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,14 @@ struct Finding {
   std::string advice;  // what to do; "" for what is fine
 };
 
+// What a kubelet said of the cgroups of its node.
+struct NodeCgroups {
+  std::string node;
+  std::optional<int> version;  // older kubelets do not say
+  std::string driver;          // cgroupfs or systemd
+  std::string problem;         // why it could not be asked; "" = it was
+};
+
 // What was read. Of kinds that could not be read there is nothing, and `unread` says why.
 struct ClusterPicture {
   WallTime now{};
@@ -36,6 +45,7 @@ struct ClusterPicture {
   std::vector<api::NodeMetric> nodeMetrics;
   std::vector<api::ClusterColocationProfile> profiles;
   std::vector<json::value> crds;
+  std::vector<NodeCgroups> cgroups;  // of some nodes
   std::optional<api::ConfigMap> sloConfig;
   std::vector<std::string>
       unread;  // "nodemetrics: the server could not find the requested resource"

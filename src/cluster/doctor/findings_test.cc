@@ -1,5 +1,6 @@
 // What preflight and doctor say of clusters, and that they say nothing of what is fine.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "api/codec.h"
@@ -126,6 +127,35 @@ TEST(Preflight, TellsOfNodesThatKoordletIsNotMadeFor) {
   picture.nodes.push_back(made<api::Node>(
       R"({"metadata":{"name":"win"},"status":{"nodeInfo":{"operatingSystem":"windows","architecture":"amd64"}}})"));
   EXPECT_THAT(findingsText(preflight(picture)), HasSubstr("1 nodes run windows, as win"));
+}
+
+TEST(Preflight, TellsWhatKubeletsSayOfCgroups) {
+  ClusterPicture picture = healthy();
+  picture.cgroups = {{"n1", 2, "systemd", ""}, {"n2", std::nullopt, "systemd", ""}};
+  EXPECT_THAT(findingsText(preflight(picture)),
+              HasSubstr("2 nodes whose cgroups are made by systemd"));
+  EXPECT_THAT(findingsText(preflight(picture)), Not(HasSubstr("warning")));
+  picture.cgroups.push_back({"n3", 1, "cgroupfs", ""});
+  picture.cgroups.push_back({"n4", std::nullopt, "", "Forbidden"});
+  const std::string text = findingsText(preflight(picture));
+  EXPECT_THAT(text, HasSubstr("1 of 4 nodes that were asked have cgroups of version 1, as n3"));
+  EXPECT_THAT(text, HasSubstr("1 of 4 kubelets do not tell of their cgroups, as n4: Forbidden"));
+  EXPECT_THAT(text, HasSubstr("1 nodes whose cgroups are made by cgroupfs"));
+  EXPECT_FALSE(hasProblem(preflight(picture)));
+}
+
+TEST(Preflight, KnowsTheDefinitionsOfSchedulerPluginsByTheirStatus) {
+  const auto crd = [](const char* subresources) {
+    return parseJson(fmt::format(R"({{"metadata":{{"name":"elasticquotas.scheduling.sigs.k8s.io"}},
+        "spec":{{"group":"scheduling.sigs.k8s.io","versions":[{{"name":"v1alpha1"{}}}]}}}})",
+                                 subresources))
+        .value();
+  };
+  ClusterPicture picture = healthy();
+  picture.crds = {crd("")};
+  EXPECT_THAT(findingsText(preflight(picture)), Not(HasSubstr("scheduler-plugins")));
+  picture.crds = {crd(R"(,"subresources":{"status":{}})")};
+  EXPECT_THAT(findingsText(preflight(picture)), HasSubstr("is there from scheduler-plugins"));
 }
 
 }  // namespace

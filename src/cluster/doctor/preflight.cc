@@ -61,6 +61,33 @@ void checkNodes(const ClusterPicture& picture, std::vector<Finding>& findings) {
         {Level::Fine, fmt::format("{} nodes that koordlet can run on", picture.nodes.size()), ""});
 }
 
+void checkCgroups(const ClusterPicture& picture, std::vector<Finding>& findings) {
+  std::map<std::string, int> driven;  // how many nodes have which driver
+  std::vector<std::string> old, silent;
+  for (const auto& node : picture.cgroups) {
+    if (node.version == 1) old.push_back(node.node);
+    if (node.problem.empty()) ++driven[node.driver];
+    if (!node.problem.empty()) silent.push_back(fmt::format("{}: {}", node.node, node.problem));
+  }
+  if (!old.empty())
+    findings.push_back(
+        {Level::Warning,
+         fmt::format("{} of {} nodes that were asked have cgroups of version 1, as {}", old.size(),
+                     picture.cgroups.size(), old.front()),
+         "Memory QoS and what looks at pressure need version 2; the rest works, where "
+         "the kernel has it. `koordlet doctor` on a node says what is missing there."});
+  if (!silent.empty())
+    findings.push_back(
+        {Level::Warning,
+         fmt::format("{} of {} kubelets do not tell of their cgroups, as {}", silent.size(),
+                     picture.cgroups.size(), silent.front()),
+         "It takes the verb get on nodes/proxy. `koordlet doctor` on a node says it, "
+         "too."});
+  for (const auto& [driver, count] : driven)
+    findings.push_back(
+        {Level::Fine, fmt::format("{} nodes whose cgroups are made by {}", count, driver), ""});
+}
+
 template <class Configurations>
 void checkHooks(const Configurations& configurations, std::vector<Finding>& findings) {
   for (const auto& configuration : configurations)
@@ -101,9 +128,14 @@ void checkTaken(const ClusterPicture& picture, std::vector<Finding>& findings) {
   for (const auto& crd : picture.crds) {
     const auto name = textAt(crd, "metadata", "name");
     const auto group = textAt(crd, "spec", "group");
-    if (group == "scheduling.sigs.k8s.io" &&
-        textAt(crd, "metadata", "annotations", "api-approved.kubernetes.io")
-            .contains("scheduler-plugins"))
+    const auto* versions = at(crd, "spec", "versions");
+    const bool hasStatus =
+        versions && versions->is_array() &&
+        std::ranges::any_of(versions->get_array(), [](const json::value& version) {
+          return at(version, "subresources", "status") != nullptr;
+        });
+    // Koordinator's have no subresource, those of scheduler-plugins do.
+    if (group == "scheduling.sigs.k8s.io" && hasStatus)
       findings.push_back(
           {Level::Warning, fmt::format("{} is there from scheduler-plugins", name),
            "Koordinator's has the same fields; installing replaces the definition, objects stay."});
@@ -132,6 +164,7 @@ std::vector<Finding> preflight(const ClusterPicture& picture) {
   std::vector<Finding> findings;
   findings.push_back(versionOf(picture));
   checkNodes(picture, findings);
+  checkCgroups(picture, findings);
   checkHooks(picture.mutating, findings);
   checkHooks(picture.validating, findings);
   checkTaken(picture, findings);

@@ -29,6 +29,7 @@ KNOWN = [
     ("", "unexpected end of JSON|invalid character|cannot unmarshal", "not valid JSON|expected ", "Go's words for text that is no JSON say less"),
     (" configure ", "failed to parse node selector", "failed to parse node selector", "Go's way to print a selector"),
     (" configure ", "Failed to parse System config .*unexpected end", "", "upstream wants a system-config beside a resource-qos-config"),
+    ("/(labels|annotations)/copied-", '^""$', "^null$", "keys that are not there are not copied"),
     ("^node .*/labels/node.koordinator.sh/gpu|^node .*/(allocatable|capacity)/(koordinator.sh/(gpu|rdma)|huawei)", "^null$", "", "devices do not wait for co-location"),
     ("^node .*/annotations/node.koordinator.sh/cpu-normalization-ratio", "^null$", "^.1.00.$", "neither do ratios of CPUs"),
     (r"^node .*/zones\[\d\]/(cpu|memory)$", "", "", "amounts of others, which upstream writes in its own way"),

@@ -275,7 +275,8 @@ TEST(HttpService, describes_nodes_and_explains_pods_on_the_leader) {
   EXPECT_THAT(
       s.get("/apis/v1/nodes/a"),
       AllOf(HasSubstr("{\"node\":{\"metadata\":{\"name\":\"a\""),
-            HasSubstr("\"pods\":[{\"Pod\":{\"metadata\":{\"name\":\"p\""), HasSubstr("\"port\":80"),
+            HasSubstr("\"pods\":[{\"Pod\":{\"metadata\":{\"name\":\"p\""),
+            HasSubstr("\"usedPorts\":{\"0.0.0.0\":[{\"Protocol\":\"TCP\",\"Port\":80}]}"),
             HasSubstr("\"requested\":{\"MilliCPU\":1000,\"Memory\":0,\"EphemeralStorage\":0,"
                       "\"AllowedPodNumber\":0,\"ScalarResources\":null}"),
             Not(HasSubstr("podsWithAffinity")), HasSubstr("\"generation\":")));

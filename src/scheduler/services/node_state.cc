@@ -86,18 +86,18 @@ Result<json::value> describeNode(const Scheduler& scheduler, const std::string& 
   json::object shown{{"node", api::encode(*row.object)}, {"generation", cluster.changeEnd()}};
   addPods(row, shown);
   addAmounts(cluster, *id, shown);
-  json::array ports;
+  json::object ports;
   for (const HostPort& port : row.usedPorts) {
-    ports.push_back(json::object{{"hostIP", cluster.addresses().text(port.ip)},
-                                 {"protocol", cluster.addresses().text(port.protocol)},
-                                 {"port", port.port}});
+    const auto [list, fresh] = ports.emplace(cluster.addresses().text(port.ip), json::array());
+    list->value().as_array().push_back(
+        json::object{{"Protocol", cluster.addresses().text(port.protocol)}, {"Port", port.port}});
   }
   if (!ports.empty()) shown["usedPorts"] = std::move(ports);
   json::object images;
   for (const NodeImage& image : row.images) {
     images.emplace(
         cluster.symbols().text(image.image),
-        json::object{{"size", image.size}, {"numNodes", cluster.imageSpread(image.image).nodes}});
+        json::object{{"Size", image.size}, {"NumNodes", cluster.imageSpread(image.image).nodes}});
   }
   if (!images.empty()) shown["imageStates"] = std::move(images);
   return json::value(std::move(shown));

@@ -162,7 +162,12 @@ class Reference {
       then.promised.insert(other->metadata.uid);
     }
     if (then.pods.size() == model_.pods.size()) return {};
-    return Reference(then, pod_, OneNode{}).judge(node);
+    Reference later(then, pod_, OneNode{});
+    // PreFilter leaves InterPodAffinity out of an attempt that begins with nothing for it to look at, and
+    // kube-scheduler does not ask it again when promised pods are added.
+    later.skipsAffinity_ =
+        keptAway_.empty() && required(pod_, false).empty() && required(pod_, true).empty();
+    return later.judge(node);
   }
 
   bool sees(const api::Pod& other) const {
@@ -281,6 +286,7 @@ class Reference {
     }
   }
   std::vector<std::string> judgePodAffinity(const api::Node& node) const {
+    if (skipsAffinity_) return {};
     const auto countAt = [&](const PerValue& counts, const std::string& key) {
       const auto* value = api::findIn(node.metadata.labels, key);
       const auto it = value ? counts.find({key, *value}) : counts.end();
@@ -487,6 +493,7 @@ class Reference {
   const Model& model_;
   const api::Pod& pod_;
   PerValue near_, apart_, keptAway_;
+  bool skipsAffinity_ = false;
   std::vector<Spread> hard_;
   Outcome outcome_;
 };

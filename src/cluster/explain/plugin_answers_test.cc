@@ -187,6 +187,21 @@ Who uses most
 )");
 }
 
+TEST(PluginAnswersTest, APodThatIsTooLargeForWhatIsLeftIsToldHowThatCameAbout) {
+  EXPECT_EQ(ofPod(R"({"plugins": {"ElasticQuota": {"quota": "team-a", "fullAt": "team-a"}},
+    "quota": {"levels": [{"name": "team-a", "used": {"cpu": "1"}, "full": [],
+                          "arithmetic": ["cpu: org has 20 for 2 quotas"]},
+                         {"name": "org", "used": {"cpu": "9"}, "full": []}]}})"),
+            R"(
+Quota  team-a
+It has to wait for quota team-a.
+Quota  team-a
+  RESOURCE  USED
+  cpu       1
+  cpu: org has 20 for 2 quotas
+)");
+}
+
 TEST(PluginAnswersTest, APodIsToldItsCpusOrWhereSomeAre) {
   EXPECT_EQ(ofPod(R"({"plugins": {"NodeNUMAResource": {"cpus": 4, "cpuBindPolicy": "FullPCPUs",
       "required": true, "nodes": [{"name": "a", "usable": 2, "cpus": 8, "numa": [

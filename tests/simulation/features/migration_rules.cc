@@ -16,6 +16,7 @@ namespace {
 // As kDescheduler in migrations.cc says.
 constexpr Duration kNoReturn = 3min;
 constexpr std::size_t kMostPerNode = 1;
+constexpr std::size_t kMostArriving = 1;
 constexpr std::size_t kMostPerWorkload = 1;
 // Jobs live for a minute at most; then they have to end, and clear away what they made.
 constexpr Duration kSoonOver = 60s + 30s;
@@ -31,6 +32,11 @@ bool isOver(const api::PodMigrationJob& job) {
 bool isThrough(const api::PodMigrationJob& job) {
   return textOf(job.metadata.annotations,
                 std::string(descheduler::kAnnotationPassedArbitration).c_str()) == "true";
+}
+
+bool isEvicting(const api::PodMigrationJob& job) {
+  return std::ranges::any_of(job.status.conditions,
+                             [](const auto& one) { return one.type == "Eviction"; });
 }
 
 std::string said(const api::PodMigrationJob& job, std::string_view key) {
@@ -71,9 +77,13 @@ void MigrationsFeature::jobChanged(const JobPtr& before, const JobPtr& after) {
 }
 
 void MigrationsFeature::checkLimits() {
-  std::map<std::string, std::size_t> nodes, workloads;
+  std::map<std::string, std::size_t> nodes, workloads, targets;
   for (const JobPtr& job : sortedJobs()) {
     if (isOver(*job) || !isThrough(*job) || job->metadata.deletionTimestamp) continue;
+    const std::string& to = job->status.nodeName;
+    if (!to.empty() && isEvicting(*job) && ++targets[to] > kMostArriving)
+      journal_.violated("limits", "{} pods are on their way to {} at a time, {} of {} too",
+                        targets[to], to, job->spec.podRef.name, job->metadata.name);
     const PodObject pod = truth_.pods.get({job->spec.podRef.namespace_, job->spec.podRef.name});
     if (!pod || pod->metadata.uid != job->spec.podRef.uid) continue;  // it has left
     const std::string& from = pod->spec.nodeName;

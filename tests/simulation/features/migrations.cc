@@ -39,6 +39,7 @@ profiles:
       defaultJobMode: {}
       defaultJobTTL: 60s
       maxMigratingPerNode: 1
+      maxArrivingPerNode: 1
       maxMigratingPerWorkload: 1
       maxUnavailablePerWorkload: 1
       evictLocalStoragePods: true

@@ -195,6 +195,7 @@ TEST(YamlTest, WrittenYamlReadsBackAsTheSameValue) {
     ASSERT_TRUE(back) << yaml << back.error().message;
     EXPECT_EQ(toJson(*back), toJson(*value)) << yaml;
   }
+  EXPECT_EQ(toYaml(json::object{{"whole", 10.0}, {"part", 0.15}}), "whole: 10\npart: 0.15\n");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 
 #include "base/yaml.h"
@@ -92,6 +93,8 @@ void write(std::string& out, const json::value& value, std::size_t indent, bool 
     } else {
       out += scalarText(text) + "\n";
     }
+  } else if (const auto* number = value.if_double()) {
+    out += fmt::format("{}\n", *number);  // 10, where JSON has 1E1
   } else {
     out += json::serialize(value) + "\n";
   }

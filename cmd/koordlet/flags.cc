@@ -13,13 +13,8 @@ namespace {
 constexpr koord::flags::UnusedFlag kUnused[] = {
     {"configmap-name", "string", "koordlet-config"},
     {"configmap-namespace", "string", "koordinator-system"},
-    {"docker-endpoint", "string", ""},
-    {"crio-endpoint", "string", ""},
-    {"pod-resources-proxy-path", "string", "/var/run/koordlet/pod-resources"},
-    {"xpu-device-infos-dir", "string", "/var/run/koordlet/xpu-device-infos/"},
     {"report-interval", "duration", "1m0s"},
     {"enable-pod-taskids", "bool", "false"},
-    {"xpu-enforce-collect-from-device-infos", "bool", "false"},
     {"collect-node-storage-info-interval", "duration", "1s"},
     {"metric-gc-interval-seconds", "int", "300"},
     {"metric-expire-seconds", "int", "1800"},
@@ -105,7 +100,16 @@ void addWork(flags::FlagSet& set, AgentOptions& agent) {
               "pause after an eviction");
   set.text("containerd-endpoint", agent.runtimes.containerd,
            "containerd's socket; without it, it is looked for below --var-run-root-dir");
+  set.text("crio-endpoint", agent.runtimes.crio, "the same for CRI-O");
+  set.text("docker-endpoint", agent.runtimes.docker, "the same for cri-dockerd");
   set.text("pouch-endpoint", agent.runtimes.pouch, "the same for pouch");
+  set.text("xpu-device-infos-dir", agent.xpuFolder,
+           "files about accelerators that are not NVIDIA's (gate Accelerators)");
+  set.boolean("xpu-enforce-collect-from-device-infos", agent.xpuOnly,
+              "do not look for NVIDIA's GPUs where there are no such files");
+  set.text(
+      "pod-resources-proxy-path", agent.podResourcesDir,
+      "where kubelet's pod resources are served with allocated devices (gate PodResourcesProxy)");
   set.boolean("only-evict-by-api", agent.onlyEvictByApi,
               "evict through the API, kill no containers");
   set.boolean("disable-unset-cpu-quota", agent.keepCpuQuota,

@@ -117,7 +117,8 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
       coldPages_(host_, executor, states_, cache_),
       resctrlMonitor_(host_, executor, metrics_, options_.resctrlInterval),
       interference_(executor, states_, cache_, metrics_, audit_),
-      suppress_(host_, executor, states_, cache_, resources_, metrics_, options_.collectInterval),
+      suppress_(host_, executor, states_, cache_, resources_, metrics_, options_.collectInterval,
+                options_.gates.enabled("BECPUManager")),
       burst_(host_, executor, states_, cache_, resources_, random.fork(),
              options_.reconcileInterval, options_.collectInterval),
       cpuEvict_(executor, states_, cache_, evictor_, cpuFeatures(options_.gates),
@@ -135,22 +136,34 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
           api, executor, cache_, states_, metrics_,
           {options_.nodeName, options_.gates.enabled("NodeMetricPromMetrics")},
           [this] { return forecast(); }, random.fork()),
-      deviceReporter_(api, executor, states_,
-                      {options_.nodeName, options_.dirs, options_.topologyInterval,
-                       sources_.gpus != nullptr, options_.gates.enabled("RDMADevices")},
-                      random.fork()),
+      deviceReporter_(
+          api, executor, states_,
+          {options_.nodeName, options_.dirs, options_.topologyInterval, sources_.gpus != nullptr,
+           options_.gates.enabled("RDMADevices"),
+           options_.gates.enabled("Accelerators") ? options_.xpuFolder : "", options_.xpuOnly},
+          random.fork()),
       topologyReporter_(api, executor, host_, states_, sources_.kubeletConfig,
                         {options_.nodeName, options_.topologyInterval,
                          options_.gates.enabled("HugePageReport")}) {
-  if (sources_.gpus)
-    gpuCollector_ =
-        std::make_unique<GpuCollector>(host_.dirs, executor, states_, cache_, *sources_.gpus);
   if (options_.gates.enabled("BlkIOReconcile"))
     claims_ = std::make_unique<kube::Informer<api::PersistentVolumeClaim>>(
         api, executor, kube::WatchScope{.optional = true}, random.fork());
+  addDevices();
   observe();
   addStrategies();
   addHooks();
+}
+
+void Agent::addDevices() {
+  if (sources_.gpus)
+    gpuCollector_ =
+        std::make_unique<GpuCollector>(host_.dirs, executor_, states_, cache_, *sources_.gpus);
+  if (options_.gates.enabled("PodResourcesProxy"))
+    podResources_ = std::make_unique<PodResourcesProxy>(
+        executor_, states_,
+        PodResourcesProxy::Options{
+            options_.podResourcesDir,
+            withSlash(options_.dirs.varLibKubelet) + "pod-resources/kubelet.sock"});
 }
 
 // What is written and why goes into metrics and the log of events.
@@ -196,8 +209,9 @@ void Agent::addHooks() {
   add("BatchResource", [] { return std::make_unique<BatchResourceHook>(); });
   add("CPUNormalization", [] { return std::make_unique<CpuNormalizationHook>(); });
   add("CPUSetAllocator", [this] {
-    return std::make_unique<CpusetHook>(host_, !options_.keepCpuQuota,
-                                        [this](const CpuPools& pools) { publishPools(pools); });
+    return std::make_unique<CpusetHook>(
+        host_, !options_.keepCpuQuota, [this](const CpuPools& pools) { publishPools(pools); },
+        options_.gates.enabled("BECPUManager"));
   });
   add("CoreSched", [this] {
     return std::make_unique<CoreSchedHook>(host_, makeCoreSched(), observeCoreSched());
@@ -248,6 +262,10 @@ void Agent::start() {
   // given more.
   if (options_.gates.enabled("BECPUSuppress")) states_.onSlo([this] { suppress_.policyChanged(); });
   states_.onPods([this] { publishContainerResources(); });
+  states_.onNode([this] {
+    ratio_.take(*states_.node());
+    metrics_.cpuRatio(ratio_.value(), ratio_.valid());
+  });
   if (options_.watchCgroups) {
     watch_ = std::make_unique<PodWatch>(executor_, host_, states_, poller_, sources_.runtime.get(),
                                         [this](const std::string& path) {
@@ -261,9 +279,11 @@ void Agent::start() {
   poller_.start();
   reconciler_.start();
   runtimeHooks_.start();
+  if (podResources_) podResources_->start();
   if (options_.gates.enabled("NodeTopologyReport")) topologyReporter_.start();
   if (options_.reportNodeMetric) reporter_.start();
-  if (sources_.gpus || options_.gates.enabled("RDMADevices")) deviceReporter_.start();
+  if (options_.gates.enabled("Accelerators") || options_.gates.enabled("RDMADevices"))
+    deviceReporter_.start();
   tasks_.spawn(findDriver());
   tasks_.spawn(every(1min, [this] { collectGarbage(); }));
   if (eventLog_.options().enabled)

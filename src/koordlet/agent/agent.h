@@ -22,6 +22,7 @@
 #include "koordlet/hooks/coresched/core_sched_hook.h"
 #include "koordlet/hooks/reconciler.h"
 #include "koordlet/interference/detector.h"
+#include "koordlet/podresources/pod_resources_proxy.h"
 #include "koordlet/prediction/prediction.h"
 #include "koordlet/qos/cpuburst/cpu_burst.h"
 #include "koordlet/qos/cpuevict/cpu_evict.h"
@@ -29,6 +30,7 @@
 #include "koordlet/qos/strategy.h"
 #include "koordlet/runtimehooks/runtime_hooks.h"
 #include "koordlet/services/http_service.h"
+#include "koordlet/states/cpu_ratio.h"
 #include "koordlet/states/device_reporter.h"
 #include "koordlet/states/informers.h"
 #include "koordlet/states/node_metric_reporter.h"
@@ -72,6 +74,7 @@ class Agent {
   void startMonitoring();
   void judgeInterference();
   Task<void> every(Duration interval, std::function<void()> round);
+  void addDevices();
   void observe();
   void addStrategies();
   void addHooks();
@@ -109,6 +112,7 @@ class Agent {
   InterferenceDetector interference_;
   CpuSuppress suppress_;
   CpuBurst burst_;
+  CpuRatio ratio_;  // for the metrics
   CpuEvict cpuEvict_;
   MemoryEvict memoryEvict_;
   InterferenceRelief relief_;
@@ -124,6 +128,7 @@ class Agent {
   NodeInformers informers_;
   PodPoller poller_;
   std::unique_ptr<PodWatch> watch_;  // null: new containers are seen when kubelet tells of them
+  std::unique_ptr<PodResourcesProxy> podResources_;  // null: its gate is off
   Prediction prediction_;
   NodeMetricReporter reporter_;
   DeviceReporter deviceReporter_;

@@ -133,6 +133,65 @@ TEST_P(AgentTest, SwitchingOffGivesEveryCpuBack) {
   EXPECT_EQ(beCpus().size(), 16);
 }
 
+TEST_P(AgentTest, ManagedBestEffortStaysWhereTheSchedulerPlacedItAndTheRestIsNotSuppressed) {
+  options_.gates = *FeatureGates::parse("BECPUManager=true");
+  be_ = addPod("placed", KubeQos::BestEffort, "BE", 5500, kBatch);
+  api::Pod placed = *pods_.pods.back();
+  placed.metadata.annotations["scheduling.koordinator.sh/resource-status"] =
+      R"({"numaNodeResources":[{"node":0,"resources":{"kubernetes.io/batch-cpu":"1000"}}]})";
+  pods_.pods.back() = std::make_shared<const api::Pod>(placed);
+  const auto free = addPod("free", KubeQos::BestEffort, "BE", 5500, kBatch);
+  const auto exclusive = addPod("lse", KubeQos::Guaranteed, "LSE", 9500, "");
+  api::Pod owner = *pods_.pods.back();
+  owner.metadata.annotations["scheduling.koordinator.sh/resource-status"] = R"({"cpuset":"0-1"})";
+  pods_.pods.back() = std::make_shared<const api::Pod>(owner);
+  cluster_.putSlo(R"({"enable":true,"cpuSuppressThresholdPercent":65})");
+  startAgent();
+  files_.setCgroupText(CgroupFile::CpusetCpus, be_, "2-5");
+  seconds(25, 9, 4);  // it would be held to two CPUs
+  EXPECT_EQ(beCpus().toString(), "2-15");
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, free), "2-15");
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, be_), "2-15") << "its NUMA node, less LSE's";
+  EXPECT_EQ(files_.cgroupText(CgroupFile::CpusetCpus, exclusive), "0-1");
+  EXPECT_THAT(textAt(qos(), "cpuSuppress", "reason"), HasSubstr("BECPUManager"));
+}
+
+TEST_P(AgentTest, NumaNodesAndWhatHooksDoAreInTheMetrics) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  options_.gates = *FeatureGates::parse("NodeMetricPromMetrics=true");
+  files_.tree().write("sys/devices/system/node/node0/meminfo",
+                      "Node 0 MemTotal: 67108864 kB\nNode 0 MemFree: 57108864 kB\n");
+  cluster_.putSlo(R"({"enable":true})");
+  startAgent();
+  seconds(70, 2, 4);
+  cluster_.put("nodes", R"({"metadata":{"name":"n1","uid":"node",
+      "annotations":{"node.koordinator.sh/cpu-normalization-ratio":"fast"}},
+      "status":{"capacity":{"cpu":"16","memory":"64Gi"},"allocatable":{"cpu":"16","memory":"64Gi"}}})");
+  seconds(1, 2, 4);
+  const std::string text = metrics_.internalText();
+  EXPECT_THAT(text, HasSubstr("koordlet_cpu_normalization_ratio{node=\"n1\"} 1"));
+  EXPECT_THAT(text, HasSubstr("koordlet_cpu_normalization_ratio_invalid{node=\"n1\"} 1"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(koordlet_node_metric_numa_node_usage{node="n1",numa_node_id="0",resource="cpu",unit="core"})"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(koordlet_node_metric_numa_system_usage{node="n1",numa_node_id="0",resource="memory",unit="byte"})"));
+  EXPECT_THAT(text,
+              HasSubstr(R"(koordlet_collect_node_numa_info_status{node="n1",status="succeeded"})"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          R"(koordlet_runtime_hook_reconciler_invoked_duration_milliseconds_count{level="container",node="n1",resource_type="cpu.shares",status="success"})"));
+  ASSERT_FALSE(cluster_.reports.empty());
+  const auto& last = cluster_.reports.back();
+  const auto& zones = at(last, "status", "nodeMetric", "numaUsages")->get_array();
+  ASSERT_EQ(zones.size(), 1U);
+  EXPECT_EQ(zones[0].at("numaNodeID"), 0) << "the API server insists on it";
+}
+
 TEST_P(AgentTest, ABrokenSectionLeavesTheLastGoodOneInForce) {
   be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
   cluster_.putSlo(R"({"enable":true})");

@@ -13,7 +13,7 @@ struct Gate {
 std::vector<flags::FeatureGate> gates() {
   constexpr Gate kGates[] = {
       {"BECPUSuppress", true, true},
-      {"BECPUManager", false, false},
+      {"BECPUManager", false, true},
       {"BECPUEvict", false, true},
       {"CPUEvict", false, true},
       {"CPUAllocatableEvict", false, true},
@@ -34,7 +34,7 @@ std::vector<flags::FeatureGate> gates() {
       {"ResctrlCollector", false, true},
       {"ColdPageCollector", false, true},
       {"HugePageReport", false, true},
-      {"PodResourcesProxy", false, false},
+      {"PodResourcesProxy", false, true},
       {"HamiCoreVGPUMonitor", false, true},
       {"PerCPUMetric", false, true},
       {"NodeMetricPromMetrics", false, true},

@@ -56,6 +56,9 @@ struct AgentOptions {
   bool keepCpuQuota = false;  // of pods that are pinned to CPUs
   std::string hamiLibrary = "/usr/local/vgpu/libvgpu.so";
   AuditOptions audit;
+  std::string xpuFolder = "/var/run/koordlet/xpu-device-infos/";
+  bool xpuOnly = false;
+  std::string podResourcesDir = "/var/run/koordlet/pod-resources";
   std::string terwayDir = "/host-var-lib/terway/qos/";
 };
 

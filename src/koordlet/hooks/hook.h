@@ -19,11 +19,16 @@
 namespace koord::koordlet {
 
 struct HookUpdates {
-  std::vector<CgroupUpdate> qos;  // QoS class directories
-  std::vector<CgroupUpdate> pods;
-  std::vector<CgroupUpdate> containers;
+  UpdateList qos;  // QoS class directories
+  UpdateList pods;
+  UpdateList containers;
   // Files that are no cgroup's, of processes that run; looked at in every pass.
   std::vector<FileUpdate> files;
+
+  void clear() {
+    for (auto* list : {&qos, &pods, &containers}) list->clear();
+    files.clear();
+  }
 };
 
 // What a container gets as it is made, and at no other time. Mounts, devices and the resctrl group

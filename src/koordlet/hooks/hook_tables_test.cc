@@ -66,7 +66,7 @@ PodView viewOfText(const PodText& text) {
   return viewOf(std::make_shared<const api::Pod>(*std::move(pod)), CgroupDriver::Cgroupfs);
 }
 
-std::vector<std::string> valuesOf(const std::vector<CgroupUpdate>& updates) {
+std::vector<std::string> valuesOf(std::span<const CgroupUpdate> updates) {
   std::vector<std::string> values;
   for (const auto& update : updates) values.push_back(update.value);
   return values;

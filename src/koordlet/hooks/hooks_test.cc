@@ -38,7 +38,7 @@ PodView bestEffort(const std::string& a, const std::string& b) {
 }
 
 // "dir file=value" for each update.
-std::vector<std::string> texts(const std::vector<CgroupUpdate>& updates) {
+std::vector<std::string> texts(std::span<const CgroupUpdate> updates) {
   std::vector<std::string> result;
   for (const auto& update : updates)
     result.push_back(fmt::format("{} {}={}", update.dir, nameOf(update.file), update.value));

@@ -43,14 +43,13 @@ void Reconciler::observe(std::string_view level, std::span<const CgroupUpdate> u
     observer_(level, nameOf(file), ok, executor_.steadyNow() - since);
 }
 
-bool Reconciler::apply(HookUpdates& updates) {
+bool Reconciler::apply(const HookUpdates& updates) {
   const SteadyTime start = executor_.steadyNow();
   const bool classes = resources_.updateBatch(updates.qos).failed == 0;
   observe("kubeqos", updates.qos, classes, start);
   // Limits of a pod and of its containers move together, in the order that the kernel accepts.
   const SteadyTime second = executor_.steadyNow();
-  const std::vector<CgroupUpdate> levels[] = {std::move(updates.pods),
-                                              std::move(updates.containers)};
+  const std::span<const CgroupUpdate> levels[] = {updates.pods, updates.containers};
   const bool pods = resources_.updateLeveled(levels).failed == 0;
   observe("pod", levels[0], pods, second);
   observe("container", levels[1], pods, second);
@@ -65,11 +64,11 @@ bool Reconciler::reconcile() {
   prepared_ = true;
   bool all = true;
   for (const auto& [name, hook] : hooks_) {
-    HookUpdates updates;
-    hook->prepare(states_, updates);
+    updates_.clear();
+    hook->prepare(states_, updates_);
     for (const auto& pod : states_.pods())
-      if (pod.active()) hook->wanted(pod, updates);
-    all = apply(updates) && all;
+      if (pod.active()) hook->wanted(pod, updates_);
+    all = apply(updates_) && all;
   }
   return all;
 }

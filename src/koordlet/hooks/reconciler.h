@@ -42,7 +42,7 @@ class Reconciler {
  private:
   Task<void> loop();
   // Whether the kernel took all of it.
-  bool apply(HookUpdates& updates);
+  bool apply(const HookUpdates& updates);
   void observe(std::string_view level, std::span<const CgroupUpdate> updates, bool ok,
                SteadyTime since) const;
 
@@ -52,6 +52,7 @@ class Reconciler {
   Duration interval_;
   Observer observer_;
   std::vector<Named> hooks_;
+  HookUpdates updates_;  // of one hook; keep their memory
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   bool requested_ = false;
   bool prepared_ = false;  // the hooks have seen the node

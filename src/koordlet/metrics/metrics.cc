@@ -110,6 +110,12 @@ struct Metrics::Impl {
       gauge(internal, "cpuset_share_pool_info", "the CPUs in the share pool of LS pods");
   Family<Gauge>& beSharePoolInfo =
       gauge(internal, "cpuset_be_share_pool_info", "the CPUs in the share pool of BE pods");
+  Family<Gauge>& ratio = gauge(internal, "cpu_normalization_ratio",
+                               "the ratio by which quotas are divided; an older one while the "
+                               "node's annotation cannot be read");
+  Family<Gauge>& ratioInvalid =
+      gauge(internal, "cpu_normalization_ratio_invalid",
+            "whether the node's annotation of the CPU normalization ratio cannot be read");
   Family<Gauge>& oomScores =
       gauge(internal, "container_oom_score_adj", "the oom_score_adj of the container's processes");
   Family<Counter>& fights = counter(internal, "resource_fights",
@@ -371,6 +377,12 @@ void Metrics::sharePools(const CpuSet& shared, const CpuSet& bestEffort, bool me
   };
   list(impl_->sharePoolInfo, impl_->poolSeries, impl_->pool, shared);
   list(impl_->beSharePoolInfo, impl_->bePoolSeries, impl_->bePool, bestEffort);
+}
+
+void Metrics::cpuRatio(double ratio, bool valid) {
+  if (impl_->node.empty()) return;
+  impl_->ratio.Add({{"node", impl_->node}}).Set(ratio);
+  impl_->ratioInvalid.Add({{"node", impl_->node}}).Set(valid ? 0 : 1);
 }
 
 void Metrics::oomScore(const ContainerName& container, int score) {

@@ -63,6 +63,8 @@ class Metrics {
   // What prod pods will not need; zeros where it could not be said.
   void prodReclaimable(bool known, double cores, double bytes);
 
+  // Not in upstream: the CPU normalisation ratio in force, and whether the Node's annotation can be read.
+  void cpuRatio(double ratio, bool valid);
   // CPUs that pods share; with `members`, each CPU is a series.
   void sharePools(const CpuSet& shared, const CpuSet& bestEffort, bool members);
   struct ContainerName {

@@ -331,6 +331,12 @@ bool ResourceExecutor::loosen(const CgroupValue& update, Caching caching, BatchR
 
 ResourceExecutor::BatchResult ResourceExecutor::updateLeveled(
     std::span<const std::vector<CgroupUpdate>> levels, Caching caching) {
+  const std::vector<std::span<const CgroupUpdate>> spans(levels.begin(), levels.end());
+  return updateLeveled(spans, caching);
+}
+
+ResourceExecutor::BatchResult ResourceExecutor::updateLeveled(
+    std::span<const std::span<const CgroupUpdate>> levels, Caching caching) {
   BatchResult result;
   std::vector<const CgroupUpdate*> second;
   for (const auto& level : levels)

@@ -22,7 +22,7 @@
 namespace koord::koordlet {
 
 struct CgroupUpdate {
-  CgroupFile file;
+  CgroupFile file = {};
   std::string dir;  // relative to the hierarchy
   std::string value;
   std::string_view reason;  // for the audit; a text that stays
@@ -37,6 +37,36 @@ struct CgroupValue {
       : file(itsFile), dir(itsDir), value(itsValue), reason(itsReason) {}
   CgroupValue(const CgroupUpdate& update)
       : CgroupValue(update.file, update.dir, update.value, update.reason) {}
+};
+
+// Values in the order in which they were added. After clear() the memory of the last ones is used again, so that lists
+// that are made anew in each round cost none.
+class UpdateList {
+ public:
+  using value_type = CgroupUpdate;
+  using const_iterator = std::vector<CgroupUpdate>::const_iterator;
+
+  void push_back(const CgroupValue& value) {
+    if (size_ == items_.size()) items_.emplace_back();
+    CgroupUpdate& item = items_[size_++];
+    item.file = value.file;
+    item.dir.assign(value.dir);
+    item.value.assign(value.value);
+    item.reason = value.reason;
+  }
+  void clear() { size_ = 0; }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const_iterator begin() const { return items_.begin(); }
+  const_iterator end() const { return items_.begin() + static_cast<std::ptrdiff_t>(size_); }
+  const CgroupUpdate& operator[](std::size_t i) const { return items_[i]; }
+  const CgroupUpdate& back() const { return items_[size_ - 1]; }
+  operator std::span<const CgroupUpdate>() const { return std::span(items_).first(size_); }
+
+ private:
+  std::vector<CgroupUpdate> items_;
+  std::size_t size_ = 0;
 };
 
 // A file that is no cgroup's: of resctrl, /proc/sys, /sys.
@@ -84,6 +114,8 @@ class ResourceExecutor {
   // Levels from top (QoS class) to bottom (container). First pass, top down: what grows is written,
   // so that a parent is never tighter than its child wants; cpusets become the union of old and
   // new. Second pass, bottom up: everything gets its target.
+  BatchResult updateLeveled(std::span<const std::span<const CgroupUpdate>> levels,
+                            Caching caching = Caching::Yes);
   BatchResult updateLeveled(std::span<const std::vector<CgroupUpdate>> levels,
                             Caching caching = Caching::Yes);
 

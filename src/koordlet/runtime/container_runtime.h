@@ -37,7 +37,7 @@ struct RuntimeEndpoint {
   std::string socket;
 };
 struct RuntimeEndpoints {
-  std::string containerd, pouch;  // given by hand; empty: searched for
+  std::string containerd, crio, docker, pouch;  // given by hand; empty: searched for
 };
 // Those that exist.
 std::vector<RuntimeEndpoint> findRuntimes(const HostDirs& dirs, const RuntimeEndpoints& given);

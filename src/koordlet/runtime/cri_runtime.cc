@@ -124,7 +124,9 @@ std::vector<RuntimeEndpoint> findRuntimes(const HostDirs& dirs, const RuntimeEnd
       }
   };
   add("containerd", given.containerd, {"containerd/containerd.sock", "containerd.sock"});
-  add("cri-o", "", {"crio/crio.sock", "crio.sock"});
+  add("cri-o", given.crio, {"crio/crio.sock", "crio.sock"});
+  // Docker's containers by the adapter that kubelet needs for them, too.
+  add("docker", given.docker, {"cri-dockerd.sock"});
   add("pouch", given.pouch, {"pouchcri.sock"});
   return found;
 }

@@ -138,6 +138,9 @@ TEST(FindRuntimes, SocketsAreFoundUnlessTheyAreNamed) {
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].socket, "/run/c.sock");
   EXPECT_EQ(found[1].scheme, "cri-o");
+  tree.write("var-run/cri-dockerd.sock", "");
+  EXPECT_EQ(findRuntimes(tree.dirs(), {.crio = "/run/o.sock"}).at(0).socket, "/run/o.sock");
+  EXPECT_EQ(findRuntimes(tree.dirs(), {}).at(1).scheme, "docker");
 }
 
 }  // namespace

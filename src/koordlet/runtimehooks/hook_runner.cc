@@ -1,6 +1,8 @@
 #include "koordlet/runtimehooks/hook_runner.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 
 #include "base/log.h"
 
@@ -125,9 +127,10 @@ Result<> HookRunner::runPod(const HookedPod& pod) {
       atStage("PreRunPodSandbox", view, [&](Hook& hook) { return hook.podStarting(view); });
   if (!updates) return fail(std::move(updates.error()));
   // Other directories (of QoS classes, of other pods) are the reconciler's.
-  std::erase_if(updates->pods, [&](const CgroupUpdate& update) { return update.dir != view.dir; });
-  const std::vector<CgroupUpdate> levels[] = {std::move(updates->pods)};
-  resources_.updateLeveled(levels);
+  std::vector<CgroupUpdate> own[1];
+  std::ranges::copy_if(updates->pods, std::back_inserter(own[0]),
+                       [&](const CgroupUpdate& update) { return update.dir == view.dir; });
+  resources_.updateLeveled(own);
   return {};
 }
 

@@ -27,6 +27,7 @@ void CpuRatio::take(const api::Node& node) {
   const auto* text =
       api::findIn(node.metadata.annotations, model::kAnnotationCpuNormalizationRatio);
   known_ = text != nullptr;
+  valid_ = !text || positive(*text).has_value();
   if (!text) {
     ratio_ = 1;
   } else if (const auto ratio = positive(*text)) {

@@ -16,12 +16,15 @@ class CpuRatio {
   // 1 while the node has no ratio, or one below.
   double value() const { return ratio_ > 1 ? ratio_ : 1; }
   bool known() const { return known_; }
+  // Whether the node's annotation could be read; else an older one is in force.
+  bool valid() const { return valid_; }
   // Microseconds for the same work; only positive quotas shrink.
   std::int64_t quota(std::int64_t nominal) const;
 
  private:
   double ratio_ = 1;
   bool known_ = false;
+  bool valid_ = true;
 };
 
 }  // namespace koord::koordlet

@@ -93,11 +93,27 @@ void addGpuLabels(const GpuReading& reading, DeviceReport& report) {
   if (!label.empty()) wanted = std::move(label);
 }
 
+void addXpus(const XpuInventory& xpus, const api::Device* existing, DeviceReport& report) {
+  for (api::DeviceInfo device : xpus.devices) {
+    const auto* before = find(existing, kGpuType, device.id);
+    for (auto& condition : device.conditions)
+      if (before)
+        for (const auto& known : before->conditions)
+          if (known.type == condition.type && known.status == condition.status)
+            condition.lastTransitionTime = known.lastTransitionTime;
+    report.devices.push_back(std::move(device));
+  }
+  for (const auto& [name, value] : xpus.labels) report.labels[name] = value;
+  if (xpus.partitions)
+    report.annotations["scheduling.koordinator.sh/gpu-partitions"] = *xpus.partitions;
+}
+
 // What the object has of a kind that is not read now.
 void keep(const DeviceInventory& inventory, const api::Device& existing, WallTime now,
           DeviceReport& report) {
   for (const auto& device : existing.spec.devices) {
     const bool gpu = device.type == kGpuType;
+    if (gpu && !inventory.xpus.devices.empty()) continue;
     if (gpu && inventory.reportsGpus && inventory.gpus) continue;
     if (device.type == kRdmaType && inventory.reportsRdma) continue;
     api::DeviceInfo kept = device;
@@ -112,7 +128,9 @@ void keep(const DeviceInventory& inventory, const api::Device& existing, WallTim
 std::optional<DeviceReport> deviceReport(const DeviceInventory& inventory,
                                          const api::Device* existing, WallTime now) {
   DeviceReport report;
-  if (inventory.reportsGpus && inventory.gpus) {
+  if (!inventory.xpus.devices.empty()) {
+    addXpus(inventory.xpus, existing, report);
+  } else if (inventory.reportsGpus && inventory.gpus) {
     for (const auto& gpu : inventory.gpus->gpus) {
       auto device = gpuOf(gpu, inventory, existing, now);
       if (!inventory.driverProblem.empty())
@@ -155,6 +173,12 @@ bool saysTheSame(const DeviceReport& report, const api::Device& object) {
   for (const auto& [name, value] : report.labels) {
     const auto* found = api::findIn(object.metadata.labels, name);
     if (value ? !found || *found != *value : found != nullptr) return false;
+  }
+  for (const auto& [name, document] : report.annotations) {
+    const auto* found = api::findIn(object.metadata.annotations, name);
+    const auto parsed =
+        found ? parseJson(*found) : Result<json::value>(fail(ErrorCode::NotFound, ""));
+    if (!parsed || *parsed != document) return false;
   }
   return devicesJson(report.devices) == devicesJson(object.spec.devices);
 }

@@ -6,6 +6,7 @@
 #include "api/core.h"
 #include "api/device.h"
 #include "koordlet/devices/gpu_reader.h"
+#include "koordlet/states/xpu_files.h"
 #include "koordlet/system/pci.h"
 
 namespace koord::koordlet {
@@ -15,6 +16,7 @@ struct DeviceInventory {
   std::optional<GpuReading> gpus;          // none: the driver has not answered yet
   std::string driverProblem;               // not empty: it has stopped answering for good
   std::map<std::string, PciPlace> places;  // of GPUs, by bus id, as far as they are known
+  XpuInventory xpus;                       // where there are some, they are the node's GPUs
   bool reportsRdma = false;
   std::vector<RdmaCard> rdmaCards;
 };
@@ -26,6 +28,7 @@ struct DeviceInventory {
 struct DeviceReport {
   api::List<api::DeviceInfo> devices;                        // by type and minor
   std::map<std::string, std::optional<std::string>> labels;  // without a value: to be removed
+  std::map<std::string, json::value> annotations;            // as documents
 };
 std::optional<DeviceReport> deviceReport(const DeviceInventory& inventory,
                                          const api::Device* existing, WallTime now);

@@ -1,5 +1,7 @@
 #include "koordlet/states/device_reporter.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "koordlet/states/informers.h"
 
@@ -18,6 +20,12 @@ json::object labelsOf(const DeviceReport& report) {
   return labels;
 }
 
+json::object annotationsOf(const DeviceReport& report) {
+  json::object annotations;
+  for (const auto& [name, document] : report.annotations) annotations[name] = toJson(document);
+  return annotations;
+}
+
 json::value newDevice(const api::Node& node, const DeviceReport& report) {
   json::object labels;
   for (const auto& [name, value] : report.labels)
@@ -30,6 +38,7 @@ json::value newDevice(const api::Node& node, const DeviceReport& report) {
                       {"metadata",
                        {{"name", node.metadata.name},
                         {"labels", std::move(labels)},
+                        {"annotations", annotationsOf(report)},
                         {"ownerReferences", json::array{owner}}}},
                       {"spec", {{"devices", devicesJson(report.devices)}}}};
 }
@@ -50,15 +59,27 @@ void DeviceReporter::start() {
   tasks_.spawn(loop());
 }
 
-DeviceInventory DeviceReporter::take() const {
+void DeviceReporter::tell(const std::vector<std::string>& problems) {
+  for (const auto& problem : problems)
+    if (told_.insert(problem).second) log::warn("device left out: {}", problem);
+  std::erase_if(told_, [&](const std::string& one) {
+    return std::ranges::find(problems, one) == problems.end();
+  });
+}
+
+DeviceInventory DeviceReporter::take() {
   DeviceInventory inventory;
-  inventory.reportsGpus = options_.gpus;
+  if (!options_.xpuFolder.empty()) {
+    inventory.xpus = readXpus(options_.xpuFolder, executor_.wallNow());
+    tell(inventory.xpus.problems);
+  }
+  inventory.reportsGpus = options_.gpus && !options_.xpuOnly;
   inventory.reportsRdma = options_.rdma;
   const GpuState& gpus = states_.gpus();
   inventory.gpus = gpus.reading;
   if (!gpus.problem.empty() && executor_.steadyNow() - gpus.problemSince >= kDriverPatience)
     inventory.driverProblem = gpus.problem;
-  if (options_.gpus && gpus.reading)
+  if (inventory.reportsGpus && gpus.reading)
     for (const auto& gpu : gpus.reading->gpus)
       if (auto place = pciPlaceOf(options_.dirs, gpu.identity.busId))
         inventory.places[gpu.identity.busId] = *std::move(place);
@@ -80,8 +101,9 @@ Task<void> DeviceReporter::report() {
       log::warn("Device {} not created: {}", options_.nodeName, created.error().message);
     co_return;
   }
-  json::value patch = json::object{{"metadata", {{"labels", labelsOf(*report)}}},
-                                   {"spec", {{"devices", devicesJson(report->devices)}}}};
+  json::value patch = json::object{
+      {"metadata", {{"labels", labelsOf(*report)}, {"annotations", annotationsOf(*report)}}},
+      {"spec", {{"devices", devicesJson(report->devices)}}}};
   auto patching = kube::mergePatch(api_, api::Device::kType, key, std::move(patch));
   const auto patched = co_await patching;
   if (!patched) log::warn("Device {} not updated: {}", options_.nodeName, patched.error().message);

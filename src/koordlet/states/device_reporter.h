@@ -4,6 +4,8 @@
 // Accelerators and RDMADevices). Written only when something changed; labels and kinds of devices
 // of others stay.
 
+#include <set>
+
 #include "koordlet/states/device_report.h"
 #include "koordlet/states/states.h"
 #include "kube/client.h"
@@ -19,6 +21,8 @@ class DeviceReporter {
     Duration interval = std::chrono::seconds(3);
     bool gpus = false;
     bool rdma = false;
+    std::string xpuFolder = "";  // of files about other accelerators; "": there are none
+    bool xpuOnly = false;        // NVIDIA's are not looked at
   };
   DeviceReporter(kube::Api& api, Executor& executor, const States& states, Options options,
                  Random random);
@@ -27,13 +31,15 @@ class DeviceReporter {
  private:
   Task<void> loop();
   Task<void> report();
-  DeviceInventory take() const;
+  DeviceInventory take();
+  void tell(const std::vector<std::string>& problems);
 
   kube::Api& api_;
   Executor& executor_;
   const States& states_;
   Options options_;
   kube::Informer<api::Device> informer_;
+  std::set<std::string> told_;  // problems of files
   TaskGroup tasks_;
 };
 

@@ -187,5 +187,41 @@ TEST_F(DeviceReporting, AnObjectThatWasDeletedIsMadeAgainAndARefusedWriteIsTried
   EXPECT_THAT(devices().as_array(), SizeIs(1));
 }
 
+TEST_F(DeviceReporting, FilesAboutOtherAcceleratorsComeBeforeNvidias) {
+  tree_.write("xpu/a.json", R"([
+      {"vendor":"acme","model":"A9","uuid":"B","minor":"1","resources":{"gpu-core":"100","acme.com/x":"4"},
+       "topology":{"p2pLinks":[{"peerMinor":"0","type":"HCCS"},{"peerMinor":"","type":"HCCS"}],
+                   "mustHonorPartition":true,"nodeID":"1","pcieID":"pci0000:3a","busID":"0000:3b:00.0"},
+       "status":{"healthy":false,"errCode":"E7","errMessage":"too hot"}},
+      {"vendor":"acme","model":"A9","uuid":"A","minor":"0","resources":{"gpu-memory":"16Gi","bad":"x y"},
+       "topology":{"p2pLinks":[{"peerMinor":"1","type":"HCCS"}]}},
+      {"uuid":"C","minor":"none"}])");
+  tree_.write("xpu/deep/b.json", "{torn");
+  reporter_.emplace(cluster_, loop_, states_,
+                    DeviceReporter::Options{"n1", tree_.dirs(), 3s, true, false, tree_.path("xpu")},
+                    Random(1));
+  reporter_->start();
+  settle();
+  const json::value object = device();
+  const auto list = devices();
+  ASSERT_THAT(list.get_array(), SizeIs(2));
+  EXPECT_EQ(textAt(list.at(0), "id"), "A");
+  EXPECT_EQ(textAt(list.at(0), "resources", "koordinator.sh/gpu-memory"), "16Gi");
+  EXPECT_EQ(textAt(list.at(0), "resources", "koordinator.sh/gpu-memory-ratio"), "100");
+  EXPECT_EQ(at(list.at(0), "topology", "nodeID")->to_number<int>(), -1);
+  EXPECT_TRUE(list.at(0).at("health").get_bool());
+  EXPECT_FALSE(list.at(1).at("health").get_bool());
+  EXPECT_EQ(textAt(list.at(1).at("conditions").at(0), "reason"), "E7");
+  EXPECT_EQ(textAt(list.at(1), "resources", "acme.com/x"), "4");
+  const auto& metadata = object.at("metadata");
+  EXPECT_EQ(textAt(metadata, "labels", "node.koordinator.sh/gpu-vendor"), "acme");
+  EXPECT_EQ(textAt(metadata, "labels", "node.koordinator.sh/gpu-partition-policy"), "Honor");
+  EXPECT_EQ(*parseJson(textAt(metadata, "annotations", "scheduling.koordinator.sh/gpu-partitions")),
+            *parseJson(R"({"2":[{"minors":[0,1],"gpuLinkType":"HCCS","allocationScore":1}]})"));
+  const std::string version(textAt(metadata, "resourceVersion"));
+  settle(30s);
+  EXPECT_EQ(textAt(device().at("metadata"), "resourceVersion"), version) << "nothing changed";
+}
+
 }  // namespace
 }  // namespace koord::koordlet

@@ -141,6 +141,11 @@ void FakeHost::setMemory(std::string_view dir, std::int64_t bytes) {
                 fmt::format("anon 7\ncache 4096\n{0}inactive_anon {1}\n{0}active_anon {2}\n"
                             "{0}inactive_file 4096\n{0}active_file 0\n{0}unevictable 0\n",
                             total, bytes / 4, bytes - bytes / 4));
+  setCgroupText(CgroupFile::MemoryNumaStat, dir,
+                version_ == CgroupVersion::V1
+                    ? fmt::format("hierarchical_anon={0} N0={0}\nhierarchical_unevictable=0 N0=0\n",
+                                  bytes / 4096)
+                    : fmt::format("anon N0={}\nfile N0=0\nunevictable N0=0\n", bytes));
 }
 
 void FakeHost::setMemoryUsed(std::int64_t bytes) {

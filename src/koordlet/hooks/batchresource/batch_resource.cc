@@ -75,7 +75,7 @@ const BatchResourceHook::Known& BatchResourceHook::limitsOf(const PodView& pod) 
 }
 
 void BatchResourceHook::add(const BatchLimits& limits, const std::string& dir,
-                            std::vector<CgroupUpdate>& updates) const {
+                            UpdateList& updates) const {
   const std::int64_t quota = quotaUnset_ ? -1 : ratio_.quota(limits.quota);
   updates.push_back({CgroupFile::CpuShares, dir, std::to_string(limits.shares), "BatchResource"});
   updates.push_back({CgroupFile::CpuCfsQuota, dir, std::to_string(quota), "BatchResource"});

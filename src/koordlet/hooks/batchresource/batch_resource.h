@@ -37,8 +37,7 @@ class BatchResourceHook final : public Hook {
   void wanted(const PodView& pod, HookUpdates& updates) override;
 
  private:
-  void add(const BatchLimits& limits, const std::string& dir,
-           std::vector<CgroupUpdate>& updates) const;
+  void add(const BatchLimits& limits, const std::string& dir, UpdateList& updates) const;
 
   // What a pod's object says, as long as it is the same object.
   struct Known {

@@ -46,8 +46,7 @@ bool CpuNormalizationHook::concerns(const PodView& pod) const {
 
 void CpuNormalizationHook::wanted(const PodView& pod, HookUpdates& updates) {
   if (!shrunk_ || !concerns(pod)) return;
-  const auto add = [&](std::int64_t nominal, const std::string& dir,
-                       std::vector<CgroupUpdate>& to) {
+  const auto add = [&](std::int64_t nominal, const std::string& dir, UpdateList& to) {
     if (nominal > 0 && !dir.empty())
       to.push_back({CgroupFile::CpuCfsQuota, dir, std::to_string(ratio_.quota(nominal)),
                     "CPUNormalization"});

@@ -67,15 +67,17 @@ Result<ResourceStatus> statusOf(const PodView& pod) {
 
 }  // namespace
 
-CpusetDecision cpusetOf(const PodView& pod, const CpuPools& pools, const CpuTopology& cpus) {
+CpusetDecision cpusetOf(const PodView& pod, const CpuPools& pools, const CpuTopology& cpus,
+                        bool beManaged) {
   const auto status = statusOf(pod);
   if (!status) {
     log::v(4, "annotation {} of pod {} passed over: {}", model::kAnnotationResourceStatus,
            pod.pod->metadata.name, status.error().message);
   } else if (!status->cpus.empty()) {
     return {status->cpus, !pod.bestEffort()};
-  } else if (!status->numaNodes.empty() && !pod.bestEffort()) {
-    return {CpuPools::onNodes(cpus, pools.shared, status->numaNodes)};
+  } else if (!status->numaNodes.empty() && (beManaged || !pod.bestEffort())) {
+    const CpuSet& pool = pod.bestEffort() ? pools.bestEffort : pools.shared;
+    return {CpuPools::onNodes(cpus, pool, status->numaNodes)};
   }
   if (pod.qos == model::Qos::System && !pools.systemQos.empty()) return {pools.systemQos};
   if (pod.qos == model::Qos::LS) return {pools.shared};
@@ -83,8 +85,12 @@ CpusetDecision cpusetOf(const PodView& pod, const CpuPools& pools, const CpuTopo
   return {pools.shared};
 }
 
-CpusetHook::CpusetHook(const Host& host, bool unsetQuota, PoolsFn onPools)
-    : host_(host), unsetQuota_(unsetQuota), onPools_(std::move(onPools)), reader_(host.layout) {}
+CpusetHook::CpusetHook(const Host& host, bool unsetQuota, PoolsFn onPools, bool beManaged)
+    : host_(host),
+      unsetQuota_(unsetQuota),
+      onPools_(std::move(onPools)),
+      beManaged_(beManaged),
+      reader_(host.layout) {}
 
 void CpusetHook::prepare(const States& states, HookUpdates& updates) {
   pools_.reset();
@@ -97,7 +103,7 @@ void CpusetHook::prepare(const States& states, HookUpdates& updates) {
   pools_ = cpuPools(*states.node(), *host_.topology, kubelet_, states.pods());
   // Nothing below kubepods can have CPUs that it has not.
   if (const auto allowed = reader_.cpuset(host_.kubepods()); allowed && !allowed->empty())
-    pools_->shared = pools_->shared.intersect(*allowed);
+    for (auto* pool : {&pools_->shared, &pools_->bestEffort}) *pool = pool->intersect(*allowed);
   if (onPools_) onPools_(*pools_);
   if (!states.slo() || pools_->shared.empty()) return;
   for (const auto& application : states.slo()->hostApplications)
@@ -109,10 +115,10 @@ void CpusetHook::prepare(const States& states, HookUpdates& updates) {
 
 void CpusetHook::wanted(const PodView& pod, HookUpdates& updates) {
   if (!pools_) return;
-  const CpusetDecision decision = cpusetOf(pod, *pools_, *host_.topology);
+  const CpusetDecision decision = cpusetOf(pod, *pools_, *host_.topology, beManaged_);
   if (decision.cpus.empty()) return;
   const bool unlimited = decision.unlimited && unsetQuota_;
-  const auto unlimit = [&](const std::string& dir, std::vector<CgroupUpdate>& to) {
+  const auto unlimit = [&](const std::string& dir, UpdateList& to) {
     if (unlimited) to.push_back({CgroupFile::CpuCfsQuota, dir, "-1", "CPUSetAllocator"});
   };
   unlimit(pod.dir, updates.pods);

@@ -16,14 +16,16 @@ struct CpusetDecision {
   bool unlimited = false;
 };
 // `cpus` is the machine's. A resource-status that cannot be read says nothing.
-CpusetDecision cpusetOf(const PodView& pod, const CpuPools& pools, const CpuTopology& cpus);
+// `beManaged`: best effort that the scheduler placed on NUMA nodes stays there (gate BECPUManager).
+CpusetDecision cpusetOf(const PodView& pod, const CpuPools& pools, const CpuTopology& cpus,
+                        bool beManaged = false);
 
 class CpusetHook final : public Hook {
  public:
   // Told of the pools whenever they are worked out anew.
   using PoolsFn = std::function<void(const CpuPools&)>;
   // `unsetQuota` false: quotas of pinned pods stay (--disable-unset-cpu-quota).
-  CpusetHook(const Host& host, bool unsetQuota, PoolsFn onPools = nullptr);
+  CpusetHook(const Host& host, bool unsetQuota, PoolsFn onPools = nullptr, bool beManaged = false);
 
   void prepare(const States& states, HookUpdates& updates) override;
   void wanted(const PodView& pod, HookUpdates& updates) override;
@@ -32,6 +34,7 @@ class CpusetHook final : public Hook {
   const Host& host_;
   bool unsetQuota_;
   PoolsFn onPools_;
+  bool beManaged_;
   CgroupReader reader_;
   CpuManagerState kubelet_;  // as last read
   std::optional<CpuPools> pools_;

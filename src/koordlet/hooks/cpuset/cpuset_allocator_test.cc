@@ -63,6 +63,17 @@ TEST(Cpuset, OthersShareThePools) {
   EXPECT_EQ(decided({"", "BestEffort"}, kPools), "");
 }
 
+TEST(Cpuset, BestEffortStaysOnItsNumaNodesWhereItIsManaged) {
+  const auto pod = podOf(
+      {"BE", "BestEffort",
+       R"({"numaNodeResources":[{"node":0,"resources":{"kubernetes.io/batch-cpu":"2000"}}]})"});
+  EXPECT_EQ(cpusetOf(pod, kPools, twoNodes()).cpus.toString(), "");
+  const auto managed = cpusetOf(pod, kPools, twoNodes(), true);
+  EXPECT_EQ(managed.cpus.toString(), "0-1");
+  EXPECT_FALSE(managed.unlimited);
+  EXPECT_EQ(cpusetOf(podOf({"BE", "BestEffort"}), kPools, twoNodes(), true).cpus.toString(), "");
+}
+
 TEST(Cpuset, WhatIsNotOursToSayIsLeftToKubeletsStaticPolicy) {
   CpuPools pools = kPools;
   pools.kubeletIsStatic = true;
@@ -76,7 +87,7 @@ TEST(Cpuset, AnAnnotationThatCannotBeReadSaysNothing) {
     EXPECT_EQ(decided({"LS", "Burstable", text}, kPools), "0-2,4-6") << text;
 }
 
-std::vector<std::string> texts(const std::vector<CgroupUpdate>& updates) {
+std::vector<std::string> texts(std::span<const CgroupUpdate> updates) {
   std::vector<std::string> result;
   for (const auto& update : updates)
     result.push_back(fmt::format("{} {}={}", update.dir, nameOf(update.file), update.value));

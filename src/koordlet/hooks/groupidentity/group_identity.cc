@@ -138,7 +138,7 @@ void GroupIdentityHook::prepare(const States& states, HookUpdates& updates) {
 // Besides the pods: the QoS classes, host applications, and pods that nobody lists any more, whose
 // processes may run for a while yet.
 void GroupIdentityHook::addDirectories(const States& states, HookUpdates& updates) const {
-  const auto set = [](std::vector<CgroupUpdate>& to, std::string dir, std::int64_t value) {
+  const auto set = [](UpdateList& to, std::string dir, std::int64_t value) {
     to.push_back(
         {CgroupFile::CpuBvtWarpNs, std::move(dir), std::to_string(value), "GroupIdentity"});
   };

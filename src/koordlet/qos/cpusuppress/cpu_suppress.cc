@@ -52,7 +52,7 @@ double cores(std::int64_t milli) {
 
 CpuSuppress::CpuSuppress(const Host& host, const Clock& clock, const States& states,
                          const MetricCache& cache, ResourceExecutor& executor, Metrics& metrics,
-                         Duration collectInterval)
+                         Duration collectInterval, bool managed)
     : host_(host),
       clock_(clock),
       states_(states),
@@ -60,6 +60,7 @@ CpuSuppress::CpuSuppress(const Host& host, const Clock& clock, const States& sta
       executor_(executor),
       metrics_(metrics),
       collectInterval_(collectInterval),
+      managed_(managed),
       reader_(host.layout) {}
 
 void CpuSuppress::run() {
@@ -68,6 +69,14 @@ void CpuSuppress::run() {
   if (!slo) {
     status_.enabled = false;
     status_.reason = "no NodeSLO for this node yet";
+    return;
+  }
+  if (managed_) {
+    recoverQuota();
+    recoverCpuset();
+    status_.enabled = false;
+    status_.reason = "left to the NUMA nodes that the scheduler chose (feature gate BECPUManager)";
+    readBack();
     return;
   }
   status_.enabled = slo->beEnabled();
@@ -250,12 +259,9 @@ void CpuSuppress::recoverQuota() {
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
 }
 
-std::size_t CpuSuppress::directories() {
-  std::size_t sum = 0;
-  const std::hash<std::string_view> hashOf;
-  const auto add = [&](std::string_view name, std::size_t above) {
-    sum += (hashOf(name) ^ above) * 31;  // they come in any order
-  };
+// By directory, not by pod: sandboxes and pods that are on their way out are in nobody's list.
+template <class OnPod, class OnContainer>
+void CpuSuppress::forEachDirectory(OnPod onPod, OnContainer onContainer) {
   host_.layout.dir(Subsystem::Cpuset, host_.besteffort(), path_);
   const std::size_t stem = path_.size();
   names_.clear();
@@ -263,12 +269,21 @@ std::size_t CpuSuppress::directories() {
   for (std::string_view rest = names_; !rest.empty();) {
     const auto pod = rest.substr(0, rest.find('/'));
     rest.remove_prefix(pod.size() + 1);
-    const std::size_t hash = hashOf(pod);
-    add(pod, 0);
+    onPod(pod);
     path_.resize(stem);
     path_ += pod;
-    forEachDir(path_, [&](std::string_view name) { add(name, hash); });
+    forEachDir(path_, [&](std::string_view name) { onContainer(pod, name); });
   }
+}
+
+std::size_t CpuSuppress::directories() {
+  std::size_t sum = 0;
+  const std::hash<std::string_view> hashOf;
+  const auto add = [&](std::string_view name, std::size_t above) {
+    sum += (hashOf(name) ^ above) * 31;  // they come in any order
+  };
+  forEachDirectory([&](std::string_view pod) { add(pod, 0); },
+                   [&](std::string_view pod, std::string_view name) { add(name, hashOf(pod)); });
   return sum;
 }
 
@@ -276,6 +291,9 @@ const std::vector<cpusuppress::PinnedPod>& CpuSuppress::pinned() {
   if (pinnedFor_ != states_.versions().pods) {
     pinnedFor_ = states_.versions().pods;
     pinned_ = cpusuppress::pinnedPods(states_.pods());
+    placed_.clear();
+    for (const auto& pod : states_.pods())
+      if (managed_ && cpusuppress::placedByScheduler(*pod.pod)) placed_.insert(pod.dir);
   }
   return pinned_;
 }
@@ -290,15 +308,20 @@ void CpuSuppress::writeCpuset(const CpuSet& cpus, const CpuSet& above, std::stri
   const std::string value = cpus.toString();
   const std::string upper = above.toString();
   const std::string top = host_.besteffort();
-  std::vector<CgroupUpdate> levels[3];
-  levels[0].push_back({CgroupFile::CpusetCpus, top, upper, reason});
-  // By directory, not by pod: sandboxes and pods that are on their way out are in nobody's list.
-  for (const auto& podName : listDirs(host_.layout.dir(Subsystem::Cpuset, top))) {
-    const std::string pod = joinPath(top, podName);
-    levels[1].push_back({CgroupFile::CpusetCpus, pod, upper, reason});
-    for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpuset, pod)))
-      levels[2].push_back({CgroupFile::CpusetCpus, joinPath(pod, name), value, reason});
-  }
+  for (auto& level : levels_) level.clear();
+  levels_[0].push_back({CgroupFile::CpusetCpus, top, upper, reason});
+  forEachDirectory(
+      [&](std::string_view pod) {
+        dir_.assign(top).append(1, '/').append(pod);
+        levels_[1].push_back({CgroupFile::CpusetCpus, dir_, upper, reason});
+      },
+      [&](std::string_view pod, std::string_view name) {
+        dir_.assign(top).append(1, '/').append(pod);
+        if (placed_.contains(dir_)) return;
+        dir_.append(1, '/').append(name);
+        levels_[2].push_back({CgroupFile::CpusetCpus, dir_, value, reason});
+      });
+  const std::span<const CgroupUpdate> levels[] = {levels_[0], levels_[1], levels_[2]};
   const auto result = executor_.updateLeveled(
       levels, kubelet_.isStatic() ? ResourceExecutor::Caching::No : ResourceExecutor::Caching::Yes);
   settled_.reset();

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "koordlet/metriccache/metric_cache.h"
 #include "koordlet/metrics/metrics.h"
@@ -35,8 +36,11 @@ class CpuSuppress {
     std::string reason = "not run yet";
   };
 
+  // `managed`: the gate BECPUManager is on. Best effort is not suppressed then; pods to which the scheduler gave CPUs or
+  // NUMA nodes keep what the hooks set, the others have all that best effort may have.
   CpuSuppress(const Host& host, const Clock& clock, const States& states, const MetricCache& cache,
-              ResourceExecutor& executor, Metrics& metrics, Duration collectInterval);
+              ResourceExecutor& executor, Metrics& metrics, Duration collectInterval,
+              bool managed = false);
 
   // One round.
   void run();
@@ -64,6 +68,9 @@ class CpuSuppress {
   // CPUs that best effort must not have, whatever the budget.
   CpuSet excluded();
   void writeCpuset(const CpuSet& cpus, const CpuSet& above, std::string_view reason);
+  // Calls onPod(pod) and onContainer(pod, name) for the directories below best effort's, by their names.
+  template <class OnPod, class OnContainer>
+  void forEachDirectory(OnPod onPod, OnContainer onContainer);
   // A number that differs when best effort has other directories.
   std::size_t directories();
   // Pods with CPUs of their own.
@@ -77,6 +84,7 @@ class CpuSuppress {
   ResourceExecutor& executor_;
   Metrics& metrics_;
   Duration collectInterval_;
+  bool managed_;
   CgroupReader reader_;
   CpuManagerState kubelet_;  // as last read
   bool quotaRecovered_ = false;
@@ -90,8 +98,10 @@ class CpuSuppress {
   };
   std::optional<Settled> settled_;
   std::vector<cpusuppress::PinnedPod> pinned_;
-  std::uint64_t pinnedFor_ = 0;  // the version of the pods
-  std::string path_, names_;     // keep their memory
+  std::unordered_set<std::string> placed_;  // cgroups of pods that the hooks place
+  std::uint64_t pinnedFor_ = 0;             // the version of the pods, of both
+  UpdateList levels_[3];                    // these keep their memory
+  std::string path_, names_, dir_;
   Status status_;
 };
 

@@ -60,6 +60,15 @@ CpuSet excludedCpus(const api::StringMap& nodeAnnotations, const CpuTopology* to
   return excluded;
 }
 
+bool placedByScheduler(const api::Pod& pod) {
+  const auto* text = api::findIn(pod.metadata.annotations, model::kAnnotationResourceStatus);
+  const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
+  if (!document) return false;
+  const auto* nodes = find(*document, "numaNodeResources");
+  return !textAt(*document, "cpuset").empty() ||
+         (nodes && nodes->is_array() && !nodes->get_array().empty());
+}
+
 std::vector<PinnedPod> pinnedPods(const std::vector<PodView>& pods) {
   std::vector<PinnedPod> pinned;
   for (const auto& view : pods) {

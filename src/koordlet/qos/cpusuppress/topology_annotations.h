@@ -19,6 +19,9 @@ CpuSet excludedCpus(const api::StringMap& nodeAnnotations, const CpuTopology* to
 // kubelet's record of them is wrong.
 CpuSet ownedByKubelet(const CpuManagerState& state, const std::vector<PodView>& pods);
 
+// Whether the scheduler chose CPUs or NUMA nodes for the pod.
+bool placedByScheduler(const api::Pod& pod);
+
 // The pods that the scheduler pinned to CPUs.
 std::vector<PinnedPod> pinnedPods(const std::vector<PodView>& pods);
 

@@ -314,7 +314,10 @@ class ManagerWorld:
             spec["min"] = {"cpu": str(self.pick(0, 2, 4, 6, 12, 30, -2))}
             if self.maybe(0.3):
                 spec["min"][self.pick("memory", "gpu")] = "1Gi"
-        return {"kind": "ElasticQuota", "metadata": {"name": self.quota_name(), "namespace": self.namespace, "labels": labels, "annotations": notes}, "spec": spec}
+        name = self.quota_name()
+        if labels.get(QUOTA + "parent") == name:  # upstream takes it, and lets nobody delete it
+            del labels[QUOTA + "parent"]
+        return {"kind": "ElasticQuota", "metadata": {"name": name, "namespace": self.namespace, "labels": labels, "annotations": notes}, "spec": spec}
 
     def quota_steps(self):
         for _ in range(40):

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <optional>
 
@@ -99,12 +101,24 @@ std::optional<double> numberAt(const json::value& object, std::string_view path)
   return member->to_number<double>();
 }
 
+// A bound, which is a whole number, as the original writes it: 10,000.
+std::string boundText(double bound) {
+  const std::string digits = fmt::format("{}", static_cast<std::int64_t>(std::abs(bound)));
+  std::string text = bound < 0 ? "-" : "";
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
 std::string wrong(const json::value& strategy, const FieldRule& rule, double value) {
   const std::string_view name = rule.goPath.substr(rule.goPath.rfind('.') + 1);
   if (rule.above && value <= rule.least)
-    return fmt::format("{} must be greater than {}", name, rule.least);
-  if (value < rule.least) return fmt::format("{} must be {} or greater", name, rule.least);
-  if (value > rule.most) return fmt::format("{} must be {} or less", name, rule.most);
+    return fmt::format("{} must be greater than {}", name, boundText(rule.least));
+  if (value < rule.least)
+    return fmt::format("{} must be {} or greater", name, boundText(rule.least));
+  if (value > rule.most) return fmt::format("{} must be {} or less", name, boundText(rule.most));
   if (!rule.more.empty()) {
     const auto other = numberAt(strategy, rule.more);
     if (!other || value <= *other)

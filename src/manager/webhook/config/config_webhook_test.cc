@@ -70,6 +70,8 @@ TEST(ConfigChecks, BoundsAreThoseOfTheOriginalInItsWords) {
           R"("ResourceQOSCfg.ClusterStrategy.BEClass.CPUQOS.CPUQOS.GroupIdentity":"GroupIdentity must be 2 or less")"));
   EXPECT_THAT(checked("cpu-burst-config", R"({"clusterStrategy":{"cpuBurstPercent":0}})"),
               HasSubstr("CPUBurstPercent must be 1 or greater"));
+  EXPECT_THAT(checked("cpu-burst-config", R"({"clusterStrategy":{"cpuBurstPercent":10001}})"),
+              HasSubstr("CPUBurstPercent must be 10,000 or less"));
   EXPECT_THAT(checked("system-config", R"({"clusterStrategy":{"watermarkScaleFactor":0}})"),
               HasSubstr("WatermarkScaleFactor must be greater than 0"));
 }

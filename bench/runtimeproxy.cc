@@ -17,6 +17,7 @@
 #include "bench.h"
 #include "net/rpc/grpc_channel.h"
 #include "net/rpc/grpc_server.h"
+#include "net/rpc/unix_socket.h"
 #include "runtime_cri.pb.h"
 #include "runtime_hook.pb.h"
 
@@ -145,8 +146,13 @@ class Surroundings {
     const int error = ::posix_spawn(&proxy_, argv[0], &actions, nullptr, argv.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     require(error == 0, "start " + program.string());
-    for (int i = 0; i < 5000 && !std::filesystem::exists(at("proxy.sock")); ++i) ::usleep(1000);
-    require(std::filesystem::exists(at("proxy.sock")), "the proxy does not listen");
+    // The file is there a moment before anybody listens on it.
+    bool listens = false;
+    for (int i = 0; i < 5000 && !listens; ++i) {
+      ::usleep(1000);
+      listens = net::connectUnix(at("proxy.sock")).has_value();
+    }
+    require(listens, "the proxy does not listen");
   }
 
   std::string folder_;

@@ -48,7 +48,7 @@ Features featuresOf(std::uint64_t seed, const Surroundings& world,
   add("reservations", jobs, std::type_identity<ReservationsFeature>());
   add("gangs", jobs, std::type_identity<GangsFeature>());
   add("quotas", jobs, std::type_identity<QuotasFeature>());
-  add("migrations", false, std::type_identity<MigrationsFeature>());  // only when it is asked for
+  add("migrations", jobs, std::type_identity<MigrationsFeature>());
   return features;
 }
 

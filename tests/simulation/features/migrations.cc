@@ -245,6 +245,9 @@ void MigrationsFeature::tick() {
 void MigrationsFeature::replace(const api::ReplicaSet& set) {
   auto pods = podsOf(set);
   const auto wanted = static_cast<std::size_t>(set.spec.replicas.value_or(1));
+  if (calm_ && pods.size() < wanted)
+    return patch(api::ReplicaSet::kType, set.metadata,
+                 {{"spec", {{"replicas", static_cast<std::int64_t>(pods.size())}}}});
   for (; pods.size() > wanted; pods.pop_back()) remove(api::Pod::kType, pods.back()->metadata);
   for (std::size_t n = pods.size(); n < wanted; ++n) {
     const std::string name = fmt::format("{}-{}", set.metadata.name, ++lastPod_);
@@ -306,6 +309,11 @@ void MigrationsFeature::report() {
                              {{"metadata", {{"name", name}}}, {"status", status}}));
     write(kube::mergePatch(api_, api::NodeMetric::kType, {"", name}, {{"status", status}}));
   }
+}
+
+bool MigrationsFeature::calm() {
+  journal_.note("workloads make do with the pods that they have");
+  return calm_ = true;
 }
 
 void MigrationsFeature::quiet() {

@@ -27,8 +27,9 @@ class MigrationsFeature final : public Feature {
   void act() override;
   void tick() override;
   void quiet() override;
-  // What watches did not bring for ten minutes nodes may still have to be relieved for.
-  bool calm() override { return true; }
+  // What watches did not bring for ten minutes nodes may still have to be relieved for. And pods that wait take the
+  // place of those that come back for ever, where what preempts them does not get what they leave (a NUMA node).
+  bool calm() override;
   std::string differences(scheduler::Handle& handle, const Model& model) override;
 
  private:
@@ -72,6 +73,7 @@ class MigrationsFeature final : public Feature {
   SteadyTime nextReport_{};
   int lastSet_ = 0, lastPod_ = 0, lastJob_ = 0;
   bool quiet_ = false;
+  bool calm_ = false;  // what is lost does not come back
 
   struct Known {
     SteadyTime since{};

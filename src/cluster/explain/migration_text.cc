@@ -46,7 +46,7 @@ std::string planText(const json::value& job) {
   std::string text = "node " + node;
   if (const auto by = ours(job, "planned-by"); !by.empty()) text += ", as " + by + " said";
   if (const auto avoid = ours(job, "avoid-nodes"); !avoid.empty())
-    text += "; not on " + avoid + ", which pods of its workload left lately";
+    text += "; not on " + avoid + ", which its workload left lately or which takes no more for now";
   return text;
 }
 

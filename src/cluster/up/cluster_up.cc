@@ -54,6 +54,7 @@ struct ClusterUp::Actors {
       : pods(api, executor, {}, random.fork()),
         nodes(api, executor, {}, random.fork()),
         metrics(api, executor, {}, random.fork()),
+        migrations(api, executor, {}, random.fork()),
         leases(api, executor, {"koordinator-system", "", ""}, random.fork()),
         sloConfig(api, executor, {"koordinator-system", "", "metadata.name=slo-controller-config"},
                   random.fork()),
@@ -64,6 +65,7 @@ struct ClusterUp::Actors {
   kube::Informer<api::Pod> pods;
   kube::Informer<api::Node> nodes;
   kube::Informer<api::NodeMetric> metrics;
+  kube::Informer<api::PodMigrationJob> migrations;
   kube::Informer<api::Lease> leases;
   kube::Informer<api::ConfigMap> sloConfig;
   Controllers controllers;
@@ -288,6 +290,7 @@ Task<void> ClusterUp::bringUp(std::function<void()> onFailed) {
   actors_->leases.start();
   actors_->sloConfig.start();
   actors_->metrics.start();
+  actors_->migrations.start();
   actors_->simNodes.start();
   actors_->controllers.start();
   actors_->nodes.start();
@@ -445,6 +448,7 @@ ClusterStatus ClusterUp::status() const {
   for (const auto& node : actors_->nodes.objects()) input.nodes.push_back(node);
   for (const auto& pod : actors_->pods.objects()) input.pods.push_back(pod);
   for (const auto& metric : actors_->metrics.objects()) input.metrics.push_back(metric);
+  for (const auto& job : actors_->migrations.objects()) input.migrations.push_back(job);
   input.sloConfig = actors_->sloConfig.get({"koordinator-system", "slo-controller-config"});
   input.now = executor_.wallNow();
   summarize(input, status);

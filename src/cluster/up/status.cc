@@ -202,6 +202,7 @@ void summarize(const StatusInput& input, ClusterStatus& status) {
       addUsage(*metric, running, input.now, *line->second);
   for (auto& [key, line] : lines) status.nodes.push_back(std::move(line));
   explainBatch(input, onNodes, status);
+  status.moves = describeMoves(input.migrations, input.now);
 }
 
 QosLine describeQos(const json::value& document) {

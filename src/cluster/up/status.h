@@ -11,9 +11,11 @@
 
 #include "api/config.h"
 #include "api/core.h"
+#include "api/migration.h"
 #include "api/slo.h"
 #include "base/executor.h"
 #include "base/json.h"
+#include "cluster/up/moves.h"
 
 namespace koord::cluster {
 
@@ -57,6 +59,7 @@ struct ClusterStatus {
   std::map<std::string, int> pods;   // phase -> count
   std::vector<std::string> pending;  // "ns/name (age): why", the longest waiting first
   std::vector<std::string> batch;    // sentences on nodes that have little to offer: why
+  Moves moves;                       // of pods, by koord-descheduler
   std::vector<QosLine> qos;
   std::vector<ComponentLine> components;
   std::string server;
@@ -65,11 +68,12 @@ struct ClusterStatus {
   Duration uptime{};
 };
 
-// Fills in nodes, pods, pending and batch.
+// Fills in nodes, pods, pending, batch and moves.
 struct StatusInput {
   std::vector<std::shared_ptr<const api::Node>> nodes;
   std::vector<std::shared_ptr<const api::Pod>> pods;
   std::vector<std::shared_ptr<const api::NodeMetric>> metrics;
+  std::vector<std::shared_ptr<const api::PodMigrationJob>> migrations;
   std::shared_ptr<const api::ConfigMap> sloConfig;  // slo-controller-config; may be null
   WallTime now{};
 };

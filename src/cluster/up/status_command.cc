@@ -34,8 +34,12 @@ Task<Result<>> collect(kube::Api* api, WallTime now, ClusterStatus* status) {
   auto metrics = co_await listingMetrics;
   // A cluster without Koordinator's CRDs has nodes and pods all the same.
   if (!metrics) status->notes.push_back("no NodeMetric: " + metrics.error().message);
-  StatusInput input{shared(std::move(nodes->items)), shared(std::move(pods->items)), {}, {}, now};
+  StatusInput input{
+      shared(std::move(nodes->items)), shared(std::move(pods->items)), {}, {}, {}, now};
   if (metrics) input.metrics = shared(std::move(metrics->items));
+  auto listingJobs = kube::list<api::PodMigrationJob>(*api);
+  auto jobs = co_await listingJobs;
+  if (jobs) input.migrations = shared(std::move(jobs->items));
   const api::ObjectKey config{"koordinator-system", "slo-controller-config"};
   auto reading = kube::get<api::ConfigMap>(*api, config);
   auto sloConfig = co_await reading;

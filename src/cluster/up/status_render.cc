@@ -17,6 +17,7 @@ using Lines = std::vector<std::string>;
 constexpr int kBarCells = 10;
 constexpr std::size_t kLinesOfReason = 3;  // of one pod that waits
 constexpr std::size_t kMostSentences = 5;  // of one kind
+constexpr std::size_t kMostMoves = 4;
 
 // What there is to show, cut and not cut.
 struct Parts {
@@ -27,6 +28,7 @@ struct Parts {
   Lines batch;
   std::string pods;
   std::vector<Lines> waiting;  // of each pod
+  Lines moves;
   Lines qos;
 };
 
@@ -120,6 +122,13 @@ Parts partsOf(const ClusterStatus& status, int width) {
     }
     parts.waiting.push_back(std::move(lines));
   }
+  const Moves& moves = status.moves;
+  if (!moves.lines.empty())
+    parts.moves.push_back(ellipsized(fmt::format("MOVES  {} under way  {} done  {} failed",
+                                                 moves.open, moves.done, moves.failed),
+                                     width));
+  for (std::size_t i = 0; i < std::min(moves.lines.size(), kMostMoves); ++i)
+    parts.moves.push_back(ellipsized("  " + moves.lines[i], width));
   for (const auto& qos : status.qos) {
     parts.qos.push_back(
         ellipsized(fmt::format("koordlet on {} ({} ago)", qos.node, ageText(qos.age)), width));
@@ -164,8 +173,10 @@ std::vector<std::string> renderStatus(const ClusterStatus& status, int width, in
   bool table = true;
   const auto fixed = [&] {
     const std::size_t components = table ? parts.components.size() : !parts.componentsLine.empty();
-    const std::size_t gaps = blanks ? 2 + (components > 0) + !parts.qos.empty() : 0;
-    return parts.head.size() + components + gaps + 1 + parts.batch.size() + 1 + parts.qos.size();
+    const std::size_t gaps =
+        blanks ? 2 + (components > 0) + !parts.qos.empty() + !parts.moves.empty() : 0;
+    return parts.head.size() + components + gaps + 1 + parts.batch.size() + 1 + parts.moves.size() +
+           parts.qos.size();
   };
   const auto limit = static_cast<std::size_t>(std::max(height, 0));
   const std::size_t least = std::min<std::size_t>(rows.size(), 2) +
@@ -193,6 +204,10 @@ std::vector<std::string> renderStatus(const ClusterStatus& status, int width, in
   gap();
   lines.push_back(parts.pods);
   append(lines, cutWaiting(parts.waiting, forWaiting));
+  if (!parts.moves.empty()) {
+    gap();
+    append(lines, parts.moves);
+  }
   if (!parts.qos.empty()) {
     gap();
     append(lines, parts.qos);
@@ -224,6 +239,9 @@ std::string statusLine(const ClusterStatus& status) {
   for (const auto& component : status.components)
     if (component.state != "leading" && component.state != "running")
       line += fmt::format(", {} {}", component.name, component.state);
+  if (const Moves& moves = status.moves; !moves.lines.empty())
+    line +=
+        fmt::format(", moves {} under way {} done {} failed", moves.open, moves.done, moves.failed);
   for (const auto& why : status.batch) line += "; " + why;
   for (const auto& qos : status.qos)
     if (!qos.lines.empty()) line += "; " + qos.lines.front();

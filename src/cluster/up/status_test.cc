@@ -1,9 +1,11 @@
 #include "cluster/up/status_render.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "api/codec.h"
+#include "base/time.h"
 #include "cluster/up/text_table.h"
 
 namespace koord::cluster {
@@ -122,6 +124,45 @@ TEST(StatusTest, ANodeWithLittleBatchCpuSaysWhatIsInTheWay) {
   input.sloConfig =
       object<api::ConfigMap>(R"({"data": {"colocation-config": "{\"enable\": false}"}})");
   EXPECT_THAT(sentence(), HasSubstr("co-location is switched off"));
+}
+
+std::shared_ptr<const api::PodMigrationJob> jobOf(const std::string& name,
+                                                  const std::string& status) {
+  return object<api::PodMigrationJob>(fmt::format(
+      R"({{"metadata": {{"name": "{0}", "creationTimestamp": "2026-01-01T10:00:00Z", "annotations": {{
+          "descheduler.koordinator.sh/from-node": "n1", "descheduler.koordinator.sh/planned-node": "n2",
+          "koordinator.sh/evict-trigger": "LowNodeLoad", "koordinator.sh/evict-reason": "it is hot"}}}},
+          "spec": {{"podRef": {{"namespace": "shop", "name": "{0}"}}}}, "status": {1}}})",
+      name, status));
+}
+
+TEST(StatusTest, ShowsWhatIsMovedWhereAndWhy) {
+  StatusInput input = oneNode();
+  input.now = *parseTime("2026-01-01T10:01:00Z");
+  input.migrations = {
+      jobOf("done",
+            R"({"phase": "Succeeded", "nodeName": "n3", "message": "Bind Pod", "conditions": [
+          {"type": "Eviction", "status": "True", "lastTransitionTime": "2026-01-01T10:00:48Z"}]})"),
+      jobOf("given-up", R"({"phase": "Failed", "reason": "Timeout", "message": "no room"})"),
+      jobOf("new", "{}"),
+      jobOf("moving", R"({"phase": "Running", "message": "Reservation waits for a pod"})")};
+  ClusterStatus status;
+  summarize(input, status);
+  EXPECT_EQ(
+      status.moves.lines,
+      (std::vector<std::string>{
+          "shop/new: n1 to n2, waits for 60s (LowNodeLoad: it is hot)",
+          "shop/moving: n1 to n2, under way for 60s: Reservation waits for a pod (LowNodeLoad: "
+          "it is hot)",
+          "shop/done: n1 to n3, moved 12s ago (LowNodeLoad: it is hot)",
+          "shop/given-up: n1 to n2, failed 60s ago: no room (LowNodeLoad: it is hot)"}));
+  EXPECT_THAT(renderStatus(status, 0, 0), Contains("MOVES  2 under way  1 done  1 failed"));
+  EXPECT_THAT(renderStatus(status, 0, 0), Contains(HasSubstr("shop/done: n1 to n3")));
+  EXPECT_THAT(statusLine(status), HasSubstr(", moves 2 under way 1 done 1 failed"));
+  input.migrations.clear();
+  ClusterStatus still;
+  summarize(input, still);
+  EXPECT_THAT(renderStatus(still, 0, 0), testing::Not(Contains(HasSubstr("MOVES"))));
 }
 
 ClusterStatus busyCluster() {

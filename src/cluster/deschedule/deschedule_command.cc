@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -56,9 +57,9 @@ class DryRun {
     result_ = result;
     *result =
         fail(ErrorCode::Timeout,
-             "the cycle did not end; the cluster has to have more than one node, and the kinds "
-             "that the plugins read");
+             "the cycle did not end; the cluster has to have the kinds that the plugins read");
     loop_.runAfter(kPatience, [this] { loop_.stop(); });
+    descheduler_->stores().onSynced([this] { checkNodes(); });
     descheduler_->start();
   }
 
@@ -77,6 +78,7 @@ class DryRun {
     if (!configuration.profiles.empty())
       configuration.profiles.back().balance.push_back({kEnd, ""});
     pointAtScheduler(configuration);
+    waited_ = judgeAtOnce(configuration);
     registry_ = descheduler::pluginTable();
     registry_[kEnd] = endKind();
     measured_ = usesLoad(configuration);
@@ -92,6 +94,57 @@ class DryRun {
     descheduler_.emplace(*api_, loop_, Random(Random::entropy()), std::move(options), registry_,
                          metrics_);
     co_return Result<>();
+  }
+
+  // A cycle is not even begun with fewer.
+  void checkNodes() {
+    std::size_t ready = 0;
+    for (const auto& node : descheduler_->stores().nodes().objects())
+      ready += descheduler::isReady(*node) &&
+               descheduler_->prepared().nodes.matches(node->metadata.labels);
+    if (ready > 1) return;
+    *result_ = fail(ErrorCode::Invalid,
+                    fmt::format("{} nodes are ready, and selected by nodeSelector: nothing is "
+                                "descheduled where there are not two",
+                                ready));
+    loop_.stop();
+  }
+
+  // One cycle shows nothing where nodes have to be hot for several: those that are hot now count as if they had been so
+  // for as long. Returns whether that makes a difference.
+  static bool judgeAtOnce(descheduler::DeschedulerConfiguration& configuration) {
+    bool makesDifference = false;
+    const auto judge = [&](json::object& args) {
+      json::value& condition = args["anomalyCondition"];
+      if (!condition.is_object()) condition = json::object();
+      json::value& count = condition.get_object()["consecutiveAbnormalities"];
+      makesDifference |= count != json::value(1);
+      count = 1;
+    };
+    for (auto& profile : configuration.profiles) {
+      if (std::ranges::none_of(profile.balance, isLoad)) continue;
+      descheduler::PluginArgs& args = argsOf(profile, "LowNodeLoad");
+      judge(args.args.get_object());
+      json::value* pools = args.args.get_object().if_contains("nodePools");
+      if (!pools || !pools->is_array()) continue;
+      for (json::value& pool : pools->get_array())
+        if (pool.is_object() && find(pool, "anomalyCondition")) judge(pool.get_object());
+    }
+    return makesDifference;
+  }
+  static bool isLoad(const descheduler::PluginRef& plugin) { return plugin.name == "LowNodeLoad"; }
+
+  // What the profile says to the plugin; an object in any case.
+  static descheduler::PluginArgs& argsOf(descheduler::ProfileConfig& profile,
+                                         std::string_view plugin) {
+    auto found = std::ranges::find(profile.pluginConfig, plugin, &descheduler::PluginArgs::name);
+    if (found == profile.pluginConfig.end()) {
+      found = profile.pluginConfig.insert(found, descheduler::PluginArgs{});
+      found->name = plugin;
+      found->path = profile.path + ".pluginConfig";
+    }
+    if (!found->args.is_object()) found->args = json::object();
+    return *found;
   }
 
   descheduler::PluginKind endKind() {
@@ -111,10 +164,9 @@ class DryRun {
   }
 
   static bool usesLoad(const descheduler::DeschedulerConfiguration& configuration) {
-    for (const auto& profile : configuration.profiles)
-      for (const auto& plugin : profile.balance)
-        if (plugin.name == "LowNodeLoad") return true;
-    return false;
+    return std::ranges::any_of(configuration.profiles, [](const auto& profile) {
+      return std::ranges::any_of(profile.balance, isLoad);
+    });
   }
 
   // Where the file does not say which scheduler is asked.
@@ -126,16 +178,7 @@ class DryRun {
             componentUrl(std::filesystem::absolute(file).parent_path().string(), "koord-scheduler");
     if (url.empty()) return;
     for (auto& profile : configuration.profiles) {
-      descheduler::PluginArgs* args = nullptr;
-      for (auto& each : profile.pluginConfig)
-        if (each.name == "MigrationController") args = &each;
-      if (!args) {
-        args = &profile.pluginConfig.emplace_back();
-        args->name = "MigrationController";
-        args->path = profile.path + ".pluginConfig";
-      }
-      if (!args->args.is_object()) args->args = json::object();
-      json::value& landing = args->args.get_object()["landing"];
+      json::value& landing = argsOf(profile, "MigrationController").args.get_object()["landing"];
       if (!landing.is_object()) landing = json::object();
       if (!options_.scheduler.empty() || !find(landing, "schedulerURL"))
         landing.get_object()["schedulerURL"] = url;
@@ -166,6 +209,7 @@ class DryRun {
   DeschedulePlan plan() {
     DeschedulePlan plan;
     plan.measured = measured_;
+    plan.atOnce = waited_;
     descheduler::Stores& stores = descheduler_->stores();
     for (const auto& node : stores.nodes().objects()) addNode(plan, *node);
     for (const auto& decision : descheduler_->journal().all()) {
@@ -226,6 +270,7 @@ class DryRun {
   descheduler::Metrics metrics_;
   std::optional<descheduler::Descheduler> descheduler_;
   bool measured_ = false;
+  bool waited_ = false;  // koord-descheduler would, for nodes to be hot for long enough
   Result<DeschedulePlan>* result_ = nullptr;
 };
 

@@ -59,6 +59,8 @@ std::string planText(const DeschedulePlan& plan) {
                        plan.measured ? "used" : "asked for");
     addTable(out, moves);
   }
+  if (plan.atOnce)
+    out += "Nodes that are hot now count as hot; koord-descheduler waits for anomalyCondition.\n";
   if (stays.size() > 1) {
     out += "\nThese would go, and stay\n";
     addTable(out, stays);
@@ -82,7 +84,8 @@ json::value planJson(const DeschedulePlan& plan) {
     }
     moves.push_back(std::move(entry));
   }
-  return json::object{{"measured", plan.measured}, {"moves", std::move(moves)}};
+  return json::object{
+      {"measured", plan.measured}, {"atOnce", plan.atOnce}, {"moves", std::move(moves)}};
 }
 
 }  // namespace koord::cluster

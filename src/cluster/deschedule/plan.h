@@ -32,6 +32,7 @@ struct DeschedulePlan {
   std::vector<PlannedMove> moves;
   std::map<std::string, PlannedNode> nodes;
   bool measured = false;  // amounts are what is used; else what is asked for
+  bool atOnce = false;    // koord-descheduler would wait until nodes have been hot for a while
 };
 
 // Moves in their order, each seeing what those before it have changed.

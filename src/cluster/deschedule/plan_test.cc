@@ -29,7 +29,12 @@ TEST(DeschedulePlan, shows_how_full_nodes_are_before_and_after_each_move) {
 
 TEST(DeschedulePlan, says_so_when_there_is_nothing_to_do) {
   EXPECT_EQ(planText({}), "No pod would be moved.\n");
-  EXPECT_EQ(toJson(planJson({})), R"({"measured":false,"moves":[]})");
+  EXPECT_EQ(toJson(planJson({})), R"({"measured":false,"atOnce":false,"moves":[]})");
+  DeschedulePlan hot;
+  hot.atOnce = true;
+  EXPECT_EQ(planText(hot),
+            "No pod would be moved.\nNodes that are hot now count as hot; koord-descheduler waits "
+            "for anomalyCondition.\n");
 }
 
 TEST(DeschedulePlan, is_a_document_too) {

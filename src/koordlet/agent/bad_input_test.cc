@@ -123,6 +123,50 @@ TEST_P(BadInput, HugeValuesOfQosClassesReachNoFile) {
   EXPECT_LE(writes() - before, 20U);
 }
 
+// Everything that koordlet reads of the machine and of its pods, torn at once.
+TEST_P(BadInput, TornFilesOfTheMachineChangeNothingAndAreReadAgainWhenTheyAreWhole) {
+  putSpec(kGood);
+  startAgent();
+  seconds(15, 2, 4);
+  const CpuSet cpus = beCpus();
+  const std::string besteffort = beDir();
+  const bool v2 = GetParam() == CgroupVersion::V2;
+  const std::string memory = v2 ? "cgroup/" : "cgroup/memory/",
+                    cpu = v2 ? "cgroup/" : "cgroup/cpu/";
+  const std::string usage =
+      v2 ? "cgroup/" + ls_ + "/cpu.stat" : "cgroup/cpuacct/" + ls_ + "/cpuacct.usage";
+  const std::vector<std::string> torn{"proc/stat",
+                                      "proc/meminfo",
+                                      "sys/devices/system/node/node0/meminfo",
+                                      "sys/devices/system/cpu/online",
+                                      usage,
+                                      memory + ls_ + "/memory.stat",
+                                      cpu + besteffort + (v2 ? "/cpu.max" : "/cpu.cfs_quota_us"),
+                                      "var/lib/kubelet/cpu_manager_state"};
+  for (const std::string& garbage :
+       {std::string(), std::string("\xff\xfe\0\x01", 4), std::string("-1"),
+        std::string("99999999999999999999999"), std::string(4000, '9'),
+        std::string("cpu -5 x\nMemTotal: -1 kB\nMemFree: 1 kB\nMemAvailable: 99 kB\n")}) {
+    std::map<std::string, std::string> whole;
+    for (const auto& file : torn) whole[file] = files_.tree().read(file);
+    for (int i = 0; i < 4; ++i) {
+      files_.burn(ls_, 2, 1s);
+      files_.burn(be_, 4, 1s);
+      files_.burnSystem(0.5, 1s);
+      for (const auto& file : torn) files_.tree().write(file, garbage);
+      loop_.advance(1s);
+      EXPECT_EQ(beCpus(), cpus) << "no data is no reason to change anything";
+    }
+    EXPECT_THAT(cluster_.evictions, IsEmpty());
+    for (const auto& [file, text] : whole) files_.tree().write(file, text + "\n");
+    files_.settle();
+    seconds(3, 2, 4);
+    EXPECT_EQ(beCpus(), cpus);
+  }
+  seconds(2, 6, 4);
+  EXPECT_EQ(beCpus().size(), 4) << "and then it works as before";
+}
+
 TEST_P(BadInput, CgroupsThatVanishInTheMiddleLeaveTheOthersMeasuredAndHeld) {
   putSpec(kGood);
   for (int i = 0; i < 20; ++i)

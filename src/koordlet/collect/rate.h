@@ -23,6 +23,7 @@ class RateKeeper {
   };
   // Takes a reading; what was counted since the last one, if that can be said.
   std::optional<Delta> take(std::string_view subject, std::int64_t counter, SteadyTime now) {
+    if (counter < 0) return std::nullopt;  // a torn file; what was known stays the base
     const auto it = bases_.find(subject);
     if (it == bases_.end()) {
       bases_.emplace(std::string(subject), Base{counter, now});

@@ -16,6 +16,7 @@ using namespace koord::scheduler;  // NOLINT
 using bench::Numbers;
 using scheduler::testing::aPod;
 using scheduler::testing::aService;
+using scheduler::testing::asReported;
 using scheduler::testing::Machine;
 using scheduler::testing::nodeOf;
 using scheduler::testing::PodBuilder;
@@ -44,7 +45,7 @@ void addMachine(World& world, const std::string& name, const Machine& machine,
   auto node = nodeOf(name, machine);
   if (!policy.empty()) node.label(std::string(kLabelNumaPolicy), policy);
   world.node(node);
-  world.stores().of<api::NodeResourceTopology>().set(topologyOf(name, machine));
+  world.stores().of<CpuReport>().set(asReported(*topologyOf(name, machine)));
 }
 
 // Counts it there and gives it what it asked for.
@@ -125,7 +126,7 @@ Numbers restricted(const Numbers& params) {
   auto node = nodeOf("a", machine);
   node.label(std::string(kLabelNumaPolicy), "Restricted");
   world.node(node);
-  world.stores().of<api::NodeResourceTopology>().set(topology);
+  world.stores().of<CpuReport>().set(asReported(*topology));
   PodBuilder builder = params.at("bound") > 0 ? aService("pod", "30") : aPod("pod");
   builder.request("cpu", "30")
       .request("memory", "80Gi")

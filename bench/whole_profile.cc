@@ -151,8 +151,8 @@ struct Bed {
     node.allocatable("koordinator.sh/gpu-memory", "128Gi");
     node.label("kubernetes.io/hostname", name);
     scheduler->nodeAdded(node.build());
-    scheduler->stores().of<api::NodeResourceTopology>().set(
-        scheduler::testing::topologyOf(name, kMachine));
+    scheduler->stores().of<CpuReport>().set(
+        scheduler::testing::asReported(*scheduler::testing::topologyOf(name, kMachine)));
     api::Device device = DeviceMachine::eightGpus().device;
     device.metadata.name = name;
     scheduler->stores().of<api::Device>().set(

@@ -73,17 +73,18 @@ void numa(std::string_view input) {
     node.metadata.annotations[std::string(key)] = text;
   for (const std::string_view key : {kLabelCpuBindPolicy, kLabelNumaStrategy, kLabelNumaPolicy})
     node.metadata.labels[std::string(key)] = text;
-  api::NodeResourceTopology topology;
-  CpuTopologies topologies;
+  CpuReport report;
   for (const std::string_view key :
        {kAnnotationCpuTopology, kAnnotationPodCpuAllocs, kAnnotationKubeletCpus,
         std::string_view(model::kAnnotationNodeReservation),
         std::string_view(model::kAnnotationSystemQosResource)})
-    topology.metadata.annotations[std::string(key)] = text;
-  const NumaNode read = readNumaNode(names, topologies, &node, &topology);
+    report.metadata.annotations[std::string(key)] = text;
+  KindOf<CpuReport>::Reader().read(report);
+  const NumaNode read = readNumaNode(names, &node, &report);
   check(read.cpuRatio >= 1, "a ratio makes nothing smaller");
-  if (const auto whole = api::decodeText<api::NodeResourceTopology>(input)) {
-    const NumaNode reported = readNumaNode(names, topologies, &node, &*whole);
+  if (auto whole = api::decodeText<CpuReport>(input)) {
+    KindOf<CpuReport>::Reader().read(*whole);
+    const NumaNode reported = readNumaNode(names, &node, &*whole);
     check(std::ranges::is_sorted(reported.zones, {}, &NumaZone::id), "zones have an order");
     for (const NumaZone& zone : reported.zones)
       check(zone.id >= 0 && zone.id < kMostNumaNodes && zone.total.base[kCpu] >= 0,

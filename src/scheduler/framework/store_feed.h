@@ -19,6 +19,10 @@ class InformerFeed final : public StoreFeed {
     // What is read differently than it stands in the API.
     if constexpr (requires(T& object) { KindOf<T>::transform(object); })
       informer_.setTransform([](T& object) { KindOf<T>::transform(object); });
+    if constexpr (requires { typename KindOf<T>::Reader; })
+      informer_.setTransform([reader = std::make_shared<typename KindOf<T>::Reader>()](T& object) {
+        reader->read(object);
+      });
     informer_.addHandler(
         {[&store](const Object& object) { store.set(object); },
          [&store](const Object&, const Object& object) { store.set(object); },

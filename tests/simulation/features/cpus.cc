@@ -211,10 +211,25 @@ CpusFeature::MachinePtr CpusFeature::machineOf(const Topology& topology) {
   return machine;
 }
 
+CpusFeature::MachinePtr CpusFeature::machineOf(const scheduler::CpuReport& report) {
+  Topology topology = report;
+  std::string detail;
+  for (scheduler::CpuTopology::Index cpu = 0; report.topology && cpu < report.topology->cpuCount();
+       ++cpu) {
+    const scheduler::CpuTopology& machine = *report.topology;
+    detail +=
+        fmt::format(R"({}{{"id":{},"core":{},"node":{}}})", detail.empty() ? "" : ",",
+                    machine.id(cpu), machine.coreOf(cpu), machine.numaIds()[machine.numaOf(cpu)]);
+  }
+  topology.metadata.annotations[std::string(scheduler::kAnnotationCpuTopology)] =
+      fmt::format(R"({{"detail":[{}]}})", detail);
+  return machineOf(topology);
+}
+
 void CpusFeature::addRules(scheduler::Handle& handle, const std::string& without, Model& model) {
   auto plain = std::make_shared<PlainCpus>();
-  for (const auto& [key, topology] : handle.stores().of<Topology>().all())
-    plain->machines[key.name] = machineOf(*topology);
+  for (const auto& [key, report] : handle.stores().of<scheduler::CpuReport>().all())
+    plain->machines[key.name] = machineOf(*report);
   const auto& table = NumaTable::of(handle);
   for (const auto& record : handle.cluster().pods())
     if (const auto* grant = table.in(record.grants); grant && record.info->uid() != without)
@@ -234,7 +249,7 @@ void CpusFeature::addRules(scheduler::Handle& handle, const std::string& without
 }
 
 void CpusFeature::chosen(scheduler::Handle& handle, const api::Pod&, const Model&, Choice& choice) {
-  const auto topology = handle.stores().of<Topology>().get({"", choice.node});
+  const auto topology = handle.stores().of<scheduler::CpuReport>().get({"", choice.node});
   choice.facts["topology"] = topology ? versionOf(topology->metadata) : 0;
 }
 

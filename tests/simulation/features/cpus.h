@@ -39,6 +39,8 @@ class CpusFeature final : public Feature {
   void changeNode(const api::Node& node);
   void changeTopology(const Topology& topology);
   MachinePtr machineOf(const Topology& topology);
+  // As a scheduler has it.
+  MachinePtr machineOf(const scheduler::CpuReport& report);
   // What the node had when it was chosen, and since.
   std::vector<MachinePtr> machinesSince(const Choice& choice) const;
   // What holders have of it, all but one.

@@ -55,6 +55,14 @@ inline std::shared_ptr<api::NodeResourceTopology> topologyOf(const std::string& 
   return topology;
 }
 
+// As its informer hands it on.
+inline std::shared_ptr<const CpuReport> asReported(const api::NodeResourceTopology& topology) {
+  static KindOf<CpuReport>::Reader reader;
+  auto report = std::make_shared<CpuReport>(topology);
+  reader.read(*report);
+  return report;
+}
+
 inline NodeBuilder nodeOf(const std::string& name, const Machine& machine) {
   NodeBuilder node = aNode(name);
   node.allocatable("cpu", std::to_string(machine.cpus()))

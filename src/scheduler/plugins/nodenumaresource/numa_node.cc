@@ -20,31 +20,25 @@ constexpr std::int64_t kMostOfZone = std::int64_t{1} << 53;
 
 class Reader {
  public:
-  Reader(ResourceNames& names, CpuTopologies& topologies, NumaNode& node)
-      : names_(names), topologies_(topologies), node_(node) {}
+  Reader(ResourceNames& names, NumaNode& node) : names_(names), node_(node) {}
 
-  void readTopology(const api::NodeResourceTopology& topology) {
+  void readReport(const CpuReport& report) {
     node_.reported = true;
-    const api::StringMap& annotations = topology.metadata.annotations;
-    if (const auto* text = api::findIn(annotations, kAnnotationCpuTopology)) {
-      if (auto cpus = topologies_.parse(*text)) {
-        node_.topology = *std::move(cpus);
-        for (const std::string& problem : node_.cpus().problems())
-          wrong(kAnnotationCpuTopology, problem);
-      } else {
-        wrong(kAnnotationCpuTopology, cpus.error().message);
-      }
-    }
+    const api::StringMap& annotations = report.metadata.annotations;
+    node_.topology = report.topology;
+    for (const std::string& problem : node_.cpus().problems())
+      wrong(kAnnotationCpuTopology, problem);
+    if (!report.problem.empty()) wrong(kAnnotationCpuTopology, report.problem);
     readPodCpus(annotations);
     readKubelet(annotations);
     readOtherReserved(annotations);
-    for (const std::string& policy : topology.topologyPolicies) {
+    for (const std::string& policy : report.topologyPolicies) {
       node_.policy = policy == "SingleNUMANodePodLevel" ? NumaPolicy::SingleNumaNode
                      : policy == "SingleNUMANode"       ? NumaPolicy::None
                                                         : numaPolicyOf(policy);
       if (node_.policy != NumaPolicy::None) break;
     }
-    readZones(topology);
+    readZones(report);
   }
 
   void readLabels(const api::Node& node) {
@@ -80,8 +74,8 @@ class Reader {
   }
 
   // Zones of nodes whose capacity is said to be more than it is; unless the report says so itself.
-  void amplifyZones(const api::NodeResourceTopology* topology) {
-    if (topology && api::findIn(topology->metadata.annotations, kAnnotationAmplification)) return;
+  void amplifyZones(const CpuReport* report) {
+    if (report && api::findIn(report->metadata.annotations, kAnnotationAmplification)) return;
     for (NumaZone& zone : node_.zones) {
       for (const auto& [name, ratio] : node_.ratios) {
         const auto id = names_.find(name);
@@ -260,28 +254,10 @@ class Reader {
   }
 
   ResourceNames& names_;
-  CpuTopologies& topologies_;
   NumaNode& node_;
 };
 
 }  // namespace
-
-Result<std::shared_ptr<const CpuTopology>> CpuTopologies::parse(const std::string& annotation) {
-  auto& known = byText_[annotation];
-  if (auto topology = known.lock()) return topology;
-  auto read = CpuTopology::parse(annotation);
-  if (!read) {
-    byText_.erase(annotation);
-    return fail(std::move(read.error()));
-  }
-  auto topology = std::make_shared<const CpuTopology>(*std::move(read));
-  known = topology;
-  if (byText_.size() >= sweep_) {
-    std::erase_if(byText_, [](const auto& entry) { return entry.second.expired(); });
-    sweep_ = 2 * byText_.size() + 8;
-  }
-  return topology;
-}
 
 const CpuTopology& NumaNode::cpus() const {
   static const CpuTopology kNone;
@@ -315,13 +291,12 @@ std::int64_t amplify(std::int64_t amount, double ratio) {
   return amplified >= 9e18 ? kMostAmount : static_cast<std::int64_t>(amplified);
 }
 
-NumaNode readNumaNode(ResourceNames& names, CpuTopologies& topologies, const api::Node* node,
-                      const api::NodeResourceTopology* topology) {
+NumaNode readNumaNode(ResourceNames& names, const api::Node* node, const CpuReport* report) {
   NumaNode read;
-  Reader reader(names, topologies, read);
-  if (topology) reader.readTopology(*topology);
+  Reader reader(names, read);
+  if (report) reader.readReport(*report);
   if (node) reader.readLabels(*node);
-  reader.amplifyZones(topology);
+  reader.amplifyZones(report);
   return read;
 }
 

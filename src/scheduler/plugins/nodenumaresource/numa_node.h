@@ -8,17 +8,16 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "api/core.h"
-#include "api/topology.h"
 #include "base/json.h"
 #include "model/node_names.h"
 #include "scheduler/engine/resources.h"
 #include "scheduler/framework/numa_hints.h"
 #include "scheduler/plugins/nodenumaresource/cpus/policies.h"
 #include "scheduler/plugins/nodenumaresource/cpus/topology.h"
+#include "scheduler/plugins/nodenumaresource/topology_object.h"
 
 namespace koord::scheduler {
 
@@ -72,18 +71,7 @@ struct NumaNode {
   bool special() const { return reported || particular(); }
 };
 
-// CPU topologies by what was reported: most nodes of a cluster are one of a few machines.
-class CpuTopologies {
- public:
-  Result<std::shared_ptr<const CpuTopology>> parse(const std::string& annotation);
-
- private:
-  std::unordered_map<std::string, std::weak_ptr<const CpuTopology>> byText_;
-  std::size_t sweep_ = 64;  // entries when those of nobody are dropped
-};
-
 // Either object may be missing.
-NumaNode readNumaNode(ResourceNames& names, CpuTopologies& known, const api::Node* node,
-                      const api::NodeResourceTopology* topology);
+NumaNode readNumaNode(ResourceNames& names, const api::Node* node, const CpuReport* report);
 
 }  // namespace koord::scheduler

@@ -21,7 +21,7 @@ using testing::topologyOf;
 
 struct Reading {
   ResourceNames names;
-  CpuTopologies topologies;
+  KindOf<CpuReport>::Reader reader;
   std::shared_ptr<api::NodeResourceTopology> topology = topologyOf("a", Machine{});
   testing::NodeBuilder node = nodeOf("a", Machine{});
   Reading& say(std::string_view annotation, std::string text) {
@@ -32,7 +32,15 @@ struct Reading {
     node.label(std::string(key), std::move(text));
     return *this;
   }
-  NumaNode read() { return readNumaNode(names, topologies, &node.object(), topology.get()); }
+  CpuReport report() {
+    CpuReport read(*topology);
+    reader.read(read);
+    return read;
+  }
+  NumaNode read() {
+    const CpuReport known = report();
+    return readNumaNode(names, &node.object(), &known);
+  }
 };
 
 TEST(NumaNode, adds_up_everybody_who_reserves_cpus) {
@@ -206,8 +214,9 @@ TEST(NumaNode, equal_machines_share_one_topology) {
 TEST(NumaNode, what_nobody_reads_of_a_report_is_dropped) {
   Reading r;
   r.say("node.koordinator.sh/cpu-basic-info", "{}");
-  KindOf<api::NodeResourceTopology>::transform(*r.topology);
-  EXPECT_EQ(r.topology->metadata.annotations.size(), 1U);
+  r.say(kAnnotationKubeletCpus, R"({"policy":"none"})");
+  EXPECT_EQ(r.topology->metadata.annotations.size(), 3U);
+  EXPECT_EQ(r.report().metadata.annotations.size(), 1U);
   EXPECT_TRUE(r.read().valid());
 }
 

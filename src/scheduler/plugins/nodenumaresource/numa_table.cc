@@ -77,14 +77,12 @@ NumaTable& NumaTable::of(Handle& handle) {
 }
 
 NumaTable::NumaTable(Handle& handle)
-    : handle_(handle),
-      cluster_(handle.cluster()),
-      topologies_(handle.stores().of<api::NodeResourceTopology>()) {
+    : handle_(handle), cluster_(handle.cluster()), reports_(handle.stores().of<CpuReport>()) {
   cluster_.watchNodeAnnotation(std::string(kAnnotationAmplification));
   cluster_.watchPodAnnotation(std::string(model::kAnnotationResourceStatus));
   cluster_.addLedger(*this);
   cluster_.addListener(*this);
-  topologies_.listen([this](const auto& before, const auto& after) {
+  reports_.listen([this](const auto& before, const auto& after) {
     const auto node = cluster_.findNode((after ? after : before)->metadata.name);
     if (!node || !cluster_.node(*node).object) return;
     read(*node);
@@ -170,8 +168,8 @@ void NumaTable::read(NodeId node) {
   here.name = known.name;
   particular_.erase(node);
   if (!known.object) return;
-  const auto topology = topologies_.get({"", known.name});
-  NumaNode now = readNumaNode(cluster_.resources(), machines_, known.object.get(), topology.get());
+  const auto report = reports_.get({"", known.name});
+  NumaNode now = readNumaNode(cluster_.resources(), known.object.get(), report.get());
   if (!now.special() && now.problems.empty()) return;
   if (now.particular()) particular_.insert(node);
   here.node = std::make_unique<NumaNode>(std::move(now));

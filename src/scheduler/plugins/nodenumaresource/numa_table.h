@@ -93,8 +93,7 @@ class NumaTable final : public LedgerOf<NumaGrant>, public ClusterListener {
 
   Handle& handle_;
   Cluster& cluster_;
-  Store<api::NodeResourceTopology>& topologies_;
-  CpuTopologies machines_;
+  Store<CpuReport>& reports_;
   std::vector<Row> rows_;  // by node
   NodeSet particular_;
 };

@@ -47,7 +47,7 @@ struct NumaWorld {
   NodeId id(const std::string& node) { return *cluster().findNode(node); }
   NumaTable& table() { return NumaTable::of(world); }
   void report(const std::shared_ptr<api::NodeResourceTopology>& topology) {
-    world.stores().of<api::NodeResourceTopology>().set(topology);
+    world.stores().of<CpuReport>().set(asReported(*topology));
   }
   NodeId machine(const std::string& name, const Machine& machine = {},
                  const api::StringMap& labels = {}, const api::StringMap& annotations = {}) {

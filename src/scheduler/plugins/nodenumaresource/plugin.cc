@@ -160,7 +160,7 @@ Hint NodeNumaResource::onNode(const PodInfo& pod, const std::string& name) const
 
 std::vector<EventRegistration> NodeNumaResource::eventsToRegister() const {
   const auto onReport = [this](const PodInfo& pod, const ClusterEvent& event) {
-    const auto after = event.after<api::NodeResourceTopology>();
+    const auto after = event.after<CpuReport>();
     return after ? onNode(pod, after->metadata.name) : Hint::Queue;
   };
   const auto onNodeEvent = [this](const PodInfo& pod, const ClusterEvent& event) {
@@ -173,7 +173,7 @@ std::vector<EventRegistration> NodeNumaResource::eventsToRegister() const {
       {EventResource::Node,
        kAdd | kUpdateNodeLabel | kUpdateNodeAnnotation | kUpdateNodeAllocatable, "", onNodeEvent},
       {EventResource::Custom, kAdd | kUpdate | kDelete,
-       std::string(KindOf<api::NodeResourceTopology>::value.customResource), onReport}};
+       std::string(KindOf<CpuReport>::value.customResource), onReport}};
 }
 
 }  // namespace koord::scheduler

@@ -370,7 +370,7 @@ TEST(NodeNuma, pods_may_be_seen_before_their_nodes_topology) {
   EXPECT_EQ(f.ask(aService("p", "4")), kUnresolvable + "node(s) invalid CPU Topology");
   f.report(topologyOf("a", Machine{}));
   EXPECT_EQ(f.place(aService("p", "4", kFull)), R"({"cpuset":"8-11"})");
-  f.world.stores().of<api::NodeResourceTopology>().erase({"", "a"});
+  f.world.stores().of<CpuReport>().erase({"", "a"});
   EXPECT_EQ(f.ask(aService("q", "4")), kUnresolvable + "node(s) invalid CPU Topology");
   f.report(topologyOf("a", Machine{}));
   EXPECT_EQ(f.place(aService("q", "8")), R"({"cpuset":"4-7,12-15"})");

@@ -31,7 +31,7 @@ struct Whole : testing::SchedulerFixture {
     report(name, machine);
   }
   void report(const std::string& name, const Machine& machine = {}) {
-    scheduler->stores().of<api::NodeResourceTopology>().set(topologyOf(name, machine));
+    scheduler->stores().of<CpuReport>().set(testing::asReported(*topologyOf(name, machine)));
   }
   std::string status(const std::string& pod) {
     const auto& annotations = pods.at(pod)->metadata.annotations;

@@ -155,7 +155,7 @@ struct Whole : testing::SchedulerFixture {
   // One of two NUMA nodes with 8 CPUs each.
   void machine(const std::string& name) {
     node(testing::nodeOf(name, {}).label(std::string(kLabelNumaPolicy), "SingleNUMANode"));
-    scheduler->stores().of<api::NodeResourceTopology>().set(testing::topologyOf(name, {}));
+    scheduler->stores().of<CpuReport>().set(testing::asReported(*testing::topologyOf(name, {})));
   }
   void again() {
     create();  // a new scheduler, pods before reservations

@@ -194,7 +194,16 @@ std::int64_t DeviceShare::scoreOn(const PodDevices& devices, const PodInfo& pod,
   ReservationsOffer* others = mayMatch ? reservations() : nullptr;
   if (others) {
     const std::string nominated = others->nominationOf(pod, node, false);
-    if (const auto left = leftOf(pod, *here, nominated)) use.remove(*left);
+    const auto left = leftOf(pod, *here, nominated);
+    if (left) use.remove(*left);
+    // Within a Restricted one there is nothing but what is reserved.
+    const auto all = left ? matched(pod, node) : std::vector<ReservationOnNode>();
+    const auto it = std::ranges::find(all, nominated, &ReservationOnNode::uid);
+    if (it != all.end() && it->restricted) {
+      for (const DeviceType type : kDeviceTypes)
+        for (const GivenDevice& device : at(*left, type))
+          at(offer.only, type)[device.minor].add(device.amounts);
+    }
   }
   DeviceQuestion question = questionFor(devices, *here, offer, {});
   question.scoring = &scoring_;

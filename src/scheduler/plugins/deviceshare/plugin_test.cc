@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "scheduler/plugins/deviceshare/device_world.h"
-#include "scheduler/plugins/nodenumaresource/topology_object.h"
+#include "scheduler/plugins/nodenumaresource/numa_builders.h"
 
 namespace koord::scheduler {
 namespace {
@@ -153,8 +153,7 @@ TEST(DevicesOfZones, a_node_under_best_effort_is_scored_as_a_whole) {
     report.metadata.name = "n";
     for (const char* zone : {"node-0", "node-1"})
       report.zones.push_back({zone, "Node", {{"cpu", {}, Quantity::of(48), {}}}});
-    f.world.stores().of<api::NodeResourceTopology>().set(
-        std::make_shared<const api::NodeResourceTopology>(report));
+    f.world.stores().of<CpuReport>().set(testing::asReported(report));
     EXPECT_EQ(f.schedule(wholeGpus("first", "1")), "n gpu 0");
     const PodPtr pod = f.world.pod(wholeGpus("p", "1").request("cpu", "1"));
     CycleState state;
@@ -413,6 +412,16 @@ TEST_F(Reserved, a_restricted_one_gives_nothing_else) {
   };
   EXPECT_EQ(schedule(web("w", "2")), "n gpu 2,3 in uid-r");
   EXPECT_THAT(answer(wish(web("v", "1")), "n"), HasSubstr("Reservation(s) Insufficient"));
+}
+
+TEST_F(Reserved, an_owner_of_a_restricted_one_is_scored_within_it) {
+  machine("m");
+  const auto total = [&](const char* policy) {
+    reserve2(policy);
+    return world.scores(world.pod(web("w", "1")), {"n", "m"})["n"];
+  };
+  // Of a whole node 93, as on the other one; of two reserved GPUs 75, which is 80 % of that.
+  EXPECT_EQ(total("Aligned") - total("Restricted"), 20);
 }
 
 TEST_F(Reserved, when_it_goes_its_owner_keeps_what_it_has) {

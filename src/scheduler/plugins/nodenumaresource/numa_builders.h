@@ -7,6 +7,7 @@
 #include "api/topology.h"
 #include "model/well_known.h"
 #include "scheduler/plugins/nodenumaresource/numa_demand.h"
+#include "scheduler/plugins/nodenumaresource/topology_object.h"
 #include "scheduler/testing/builders.h"
 
 namespace koord::scheduler::testing {

@@ -36,11 +36,14 @@ void replicaSet(object&, object& spec) {
   templateDefaults(spec);
 }
 
-void replicationController(object& whole, object& spec) {
+void replicationController(object&, object& spec) {
   setDefault(spec, "replicas", 1);
   templateDefaults(spec);
-  const auto* labels = at(json::value(whole), "spec", "template", "metadata", "labels");
-  if (labels && isMissing(spec, "selector")) spec["selector"] = *labels;
+  const auto* pods = spec.if_contains("template");
+  const auto* labels = pods ? at(*pods, "metadata", "labels") : nullptr;
+  if (!labels || !isMissing(spec, "selector")) return;
+  json::value selector = *labels;
+  spec["selector"] = std::move(selector);
 }
 
 void statefulSet(object&, object& spec) {

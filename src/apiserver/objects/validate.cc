@@ -111,8 +111,8 @@ std::set<std::string> claimTemplateNames(const json::value& object) {
   return names;
 }
 
-// A workload must select the pods of its own template.
-void validateWorkload(const json::value& object, FieldErrors& errors) {
+// A workload must select the pods of its own template. A ReplicationController does so by a plain map of labels.
+void validateWorkload(const json::value& object, bool byMap, FieldErrors& errors) {
   validateNonNegative(object, "spec", "replicas", errors);
   validateNonNegative(object, "spec", "minReadySeconds", errors);
   const auto* podTemplate = at(object, "spec", "template");
@@ -125,9 +125,10 @@ void validateWorkload(const json::value& object, FieldErrors& errors) {
     errors.required("spec.template.spec.containers");
   }
   const auto* selectorJson = at(object, "spec", "selector");
-  if (!selectorJson) return;
-  auto selector = api::decode<api::LabelSelector>(*selectorJson);
-  if (!selector) return;  // a replication controller's plain map
+  if (!selectorJson || !selectorJson->is_object()) return;
+  auto selector = api::decode<api::LabelSelector>(
+      byMap ? json::value(json::object{{"matchLabels", *selectorJson}}) : *selectorJson);
+  if (!selector) return;
   auto compiled = api::Selector::compile(*selector);
   if (!compiled) {
     errors.invalid("spec.selector", *selectorJson, compiled.error().message);
@@ -138,7 +139,9 @@ void validateWorkload(const json::value& object, FieldErrors& errors) {
     for (const auto& member : labels->get_object())
       if (member.value().is_string())
         own.emplace(std::string(member.key()), std::string(member.value().get_string()));
-  if (compiled->empty() && !own.contains("batch.kubernetes.io/controller-uid")) {
+  if (compiled->empty() && byMap) {
+    errors.required("spec.selector");
+  } else if (compiled->empty() && !own.contains("batch.kubernetes.io/controller-uid")) {
     errors.invalid("spec.selector", *selectorJson, "empty selector is invalid for deployment");
   } else if (!compiled->matches(own)) {
     errors.invalid("spec.template.metadata.labels", labels ? *labels : json::value(json::object{}),
@@ -216,7 +219,7 @@ void validateBuiltin(const json::value& object, const json::value* before, const
   if (resource.group == "apps" || resource.group == "batch" ||
       resource.isCore("replicationcontrollers")) {
     if (resource.plural != "cronjobs" && resource.plural != "controllerrevisions")
-      validateWorkload(object, errors);
+      validateWorkload(object, resource.isCore("replicationcontrollers"), errors);
   }
   if (resource.isCore("nodes")) {
     validateQuantities(at(object, "status", "capacity"), "status.capacity", errors);

@@ -163,5 +163,20 @@ TEST_F(InvalidTest, zerosThatAreAlwaysThereAreShown) {
   EXPECT_EQ(toJson(*find(set.body, "status")), R"({"replicas":0})");
 }
 
+TEST_F(InvalidTest, aReplicationControllerSelectsByPlainLabels) {
+  const auto controller = [&](const char* name, const char* selector) {
+    return post("/api/v1/namespaces/default/replicationcontrollers",
+                fmt::format(R"({{"metadata":{{"name":"{}"}},"spec":{{"selector":{},"template":)"
+                            R"({{"metadata":{{"labels":{{"a":"b"}}}},"spec":{{"containers":)"
+                            R"([{{"name":"a","image":"i"}}]}}}}}}}})",
+                            name, selector));
+  };
+  EXPECT_EQ(controller("one", R"({"a":"b"})").status, 201);
+  const auto defaulted = controller("of-its-template", "null");
+  EXPECT_EQ(toJson(*at(defaulted.body, "spec", "selector")), R"({"a":"b"})");
+  EXPECT_THAT(controller("two", R"({"a":"c"})").message(),
+              HasSubstr("`selector` does not match template `labels`"));
+}
+
 }  // namespace
 }  // namespace koord::apiserver::testing

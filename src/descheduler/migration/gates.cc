@@ -52,7 +52,7 @@ std::string Gates::never(const Pod& pod) const {
   if (args_.skipCheckExpectedReplicas || pod.facts.is(PodFacts::Gang)) return {};
   const auto workload = workloads_.of(pod);
   if (workload.state == Workloads::State::None) return {};
-  if (workload.state == Workloads::State::Unknown) return workload.why;
+  if (workload.state != Workloads::State::Known) return workload.why;
   const std::int64_t replicas = workload.replicas;
   const std::int64_t migrating = limitFor(replicas, args_.maxMigratingPerWorkload);
   const std::int64_t unavailable = limitFor(replicas, args_.maxUnavailablePerWorkload);

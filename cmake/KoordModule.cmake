@@ -28,17 +28,12 @@ function(koord_allocate target)
   endif()
 endfunction()
 
-# For code whose own speed does not matter: what it calls is optimised in its library. Coroutines that
-# resume each other must not pile up on the stack, which takes sibling calls.
-set(KOORD_FAST_COMPILE "$<$<CONFIG:Release>:-O1;-foptimize-sibling-calls>")
+# For code whose own speed does not matter: what it calls is optimised in its library. Tests, of which each runs
+# once, are a third of what a build compiles. Coroutines that resume each other must not pile up on the stack, which
+# takes sibling calls. At -Og GCC sees less far, and takes for unset what is set.
+set(KOORD_FAST_COMPILE "$<$<CONFIG:Release>:-Og;-foptimize-sibling-calls;-Wno-maybe-uninitialized>")
 function(koord_compile_fast target)
   target_compile_options(${target} PRIVATE "${KOORD_FAST_COMPILE}")
-endfunction()
-# Tests are a third of what a build compiles, and each of them runs once. At -Og GCC sees less far, and takes for unset
-# what is set; the code under test is compiled with that warning.
-function(koord_compile_test target)
-  target_compile_options(${target} PRIVATE
-    "$<$<CONFIG:Release>:-Og;-foptimize-sibling-calls;-Wno-maybe-uninitialized>")
 endfunction()
 
 # Several files are compiled as one, since they include the same headers and instantiate the same
@@ -101,7 +96,7 @@ function(koord_library name)
     target_link_libraries(${target}_tests
       PRIVATE ${target} ${ARG_PRIVATE_DEPS} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
     koord_precompile(${target}_tests)
-    koord_compile_test(${target}_tests)
+    koord_compile_fast(${target}_tests)
     add_test(NAME ${name} COMMAND ${target}_tests --gtest_brief=1)
   endif()
 endfunction()

@@ -68,8 +68,12 @@ TEST_P(ClosedLoops, TheCpusOfBestEffortFollowAServicesDay) {
       live(ls, 16);
       const int now = beCpus().size();
       EXPECT_LE(now, std::max(before + kGrowth, target)) << "a bounded step up at " << ls;
-      if (i >= 1) EXPECT_LE(now, target + 1) << "no more than its share after two seconds";
-      if (i >= 10) EXPECT_NEAR(now, target, 1) << "there within ten seconds at " << ls;
+      if (i >= 1) {
+        EXPECT_LE(now, target + 1) << "no more than its share after two seconds";
+      }
+      if (i >= 10) {
+        EXPECT_NEAR(now, target, 1) << "there within ten seconds at " << ls;
+      }
       before = now;
     }
   }
@@ -102,7 +106,9 @@ TEST_P(ClosedLoops, TheQuotaOfBestEffortFollowsAServicesDay) {
       live(ls, 16);
       const std::int64_t now = beQuota();
       EXPECT_LE(now, std::max(before + kGrowth, target)) << "a bounded step up at " << ls;
-      if (i >= 2) EXPECT_LE(now, target + 2 * kIgnored) << "no more than its share at " << ls;
+      if (i >= 2) {
+        EXPECT_LE(now, target + 2 * kIgnored) << "no more than its share at " << ls;
+      }
       before = now;
     }
     EXPECT_NEAR(static_cast<double>(before), static_cast<double>(target), 2.0 * kIgnored);

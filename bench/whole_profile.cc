@@ -185,6 +185,7 @@ struct Bed {
       quota->metadata.name = name;
       quota->metadata.namespace_ = "teams";
       quota->metadata.labels[std::string(model::kLabelQuotaParent)] = parent;
+      if (parent.empty()) quota->metadata.labels[std::string(model::kLabelQuotaIsParent)] = "true";
       quota->spec.max = {{"cpu", quantity("500k")},
                          {"memory", quantity("4Pi")},
                          {"nvidia.com/gpu", quantity("20k")}};

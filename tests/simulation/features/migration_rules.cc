@@ -207,7 +207,8 @@ std::string MigrationsFeature::differences(scheduler::Handle&, const Model&) {
   const SteadyTime now = loop_.steadyNow();
   for (const JobPtr& job : sortedJobs()) {
     if (isOver(*job)) continue;
-    if (now - known_.at(job->metadata.uid).since > kSoonOver + 30s)
+    // Nobody may have been able to see to it before: without a leader, or with a network that loses its writes.
+    if (now - std::max(known_.at(job->metadata.uid).since, quietSince_) > kSoonOver + 30s)
       journal_.violated("jobs end", "{} is {}: {}", job->metadata.name, job->status.phase.view(),
                         job->status.message);
     return "job " + job->metadata.name + " is not over";

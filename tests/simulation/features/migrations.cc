@@ -318,6 +318,7 @@ bool MigrationsFeature::calm() {
 
 void MigrationsFeature::quiet() {
   quiet_ = true;
+  quietSince_ = loop_.steadyNow();
   process_->setFaults({});
   if (!process_->running()) process_->start();
 }

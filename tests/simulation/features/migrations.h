@@ -73,6 +73,7 @@ class MigrationsFeature final : public Feature {
   SteadyTime nextReport_{};
   int lastSet_ = 0, lastPod_ = 0, lastJob_ = 0;
   bool quiet_ = false;
+  SteadyTime quietSince_{};
   bool calm_ = false;  // what is lost does not come back
 
   struct Known {

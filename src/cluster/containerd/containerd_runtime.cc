@@ -146,19 +146,24 @@ class ContainerdRuntime::Client {
     auto call = std::make_shared<Call>();
     call->request = std::move(request);
     call->context.set_deadline(deadlineIn(timeout));
+    auto& [context, sent, response] = *call;
     {
       std::lock_guard lock(mutex_);
-      inFlight_.insert(&call->context);
+      inFlight_.insert(&context);
     }
-    (service.*method)(&call->context, &call->request, &call->response,
-                      [this, call, completer = completer, name](grpc::Status status) {
+    (service.*method)(&context, &sent, &response,
+                      [this, &executor, call = std::move(call), completer = completer,
+                       name](grpc::Status status) mutable {
+                        auto* const ended = &call->context;
                         if (status.ok()) {
                           completer.complete(std::move(call->response));
                         } else {
                           completer.complete(fail(errorOf(status, name)));
                         }
+                        // It holds the channel, whose last holder may not be one of gRPC's threads.
+                        executor.post([call = std::move(call)] {});
                         std::lock_guard lock(mutex_);
-                        inFlight_.erase(&call->context);
+                        inFlight_.erase(ended);
                         idle_.notify_all();
                       });
     return std::move(future);

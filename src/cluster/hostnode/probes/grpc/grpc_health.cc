@@ -45,7 +45,8 @@ ProbeResult resultOf(const ::grpc::Status& status, const health::HealthCheckResp
 
 }  // namespace
 
-// What is under way: each call answers on a thread of gRPC.
+// What is under way: each call answers on a thread of gRPC. What a call holds is released by the
+// executor: the last holder of a channel waits for gRPC's threads to end, which none of them may.
 class GrpcHealth::Calls {
  public:
   struct Call {
@@ -54,35 +55,42 @@ class GrpcHealth::Calls {
     health::HealthCheckRequest request;
     health::HealthCheckResponse response;
   };
+  using Done = std::function<void(const ::grpc::Status&, const health::HealthCheckResponse&)>;
 
+  explicit Calls(Executor& executor) : executor_(executor) {}
   ~Calls() {
     std::unique_lock lock(mutex_);
     for (auto* context : inFlight_) context->TryCancel();
     idle_.wait(lock, [this] { return inFlight_.empty(); });
   }
 
-  void begin(const std::shared_ptr<Call>& call, std::function<void(::grpc::Status)> done) {
+  void begin(std::shared_ptr<Call> call, Done done) {
+    auto& [stub, context, request, response] = *call;
     {
       std::lock_guard lock(mutex_);
-      inFlight_.insert(&call->context);
+      inFlight_.insert(&context);
     }
-    call->stub->async()->Check(&call->context, &call->request, &call->response,
-                               [this, call, done = std::move(done)](::grpc::Status status) {
-                                 done(std::move(status));
-                                 std::lock_guard lock(mutex_);
-                                 inFlight_.erase(&call->context);
-                                 idle_.notify_all();
-                               });
+    stub->async()->Check(
+        &context, &request, &response,
+        [this, call = std::move(call), done = std::move(done)](::grpc::Status status) mutable {
+          auto* const ended = &call->context;
+          done(status, call->response);
+          executor_.post([call = std::move(call)] {});
+          std::lock_guard lock(mutex_);
+          inFlight_.erase(ended);
+          idle_.notify_all();
+        });
   }
 
  private:
+  Executor& executor_;
   std::mutex mutex_;
   std::condition_variable idle_;
   std::set<::grpc::ClientContext*> inFlight_;  // guarded by mutex_
 };
 
 GrpcHealth::GrpcHealth(Executor& executor)
-    : executor_(executor), calls_(std::make_shared<Calls>()) {}
+    : executor_(executor), calls_(std::make_shared<Calls>(executor)) {}
 
 GrpcHealth::~GrpcHealth() = default;
 
@@ -98,10 +106,10 @@ Task<ProbeResult> GrpcHealth::ask(std::string address, std::string service, Dura
   call->context.set_deadline(std::chrono::system_clock::now() +
                              std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
   auto [future, completer] = Future<ProbeResult>::make(executor_);
-  calls_->begin(call,
-                [call, address, timeout, completer = std::move(completer)](::grpc::Status status) {
-                  completer.complete(resultOf(status, call->response, address, timeout));
-                });
+  calls_->begin(std::move(call), [address, timeout, completer = std::move(completer)](
+                                     const auto& status, const auto& response) {
+    completer.complete(resultOf(status, response, address, timeout));
+  });
   auto answer = std::move(future);
   co_return co_await answer;
 }

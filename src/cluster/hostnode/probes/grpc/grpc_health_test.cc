@@ -75,6 +75,18 @@ TEST_F(GrpcHealthTest, AServerWithoutTheServiceFails) {
   server->Shutdown();
 }
 
+// Each probe has a channel of its own, which must not end on the thread that brings its answer.
+TEST_F(GrpcHealthTest, ManyProbesInARowGetTheirAnswers) {
+  Service service;
+  int port = 0;
+  ::grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", ::grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&service);
+  const auto server = builder.BuildAndStart();
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(ask(port, "").outcome, Outcome::Success) << i;
+  server->Shutdown();
+}
+
 TEST_F(GrpcHealthTest, NobodyThereFails) {
   const auto result = ask(1, "");
   EXPECT_EQ(result.outcome, Outcome::Failure);

@@ -1,11 +1,13 @@
 #pragma once
 
 // Boxed<T>: an optional T kept on the heap, with the value semantics of std::optional. For members
-// that are large and mostly absent: an absent one costs a pointer.
+// that are large and mostly absent: an absent one costs a pointer. It is a list of at most one item,
+// and as lists can be, several may be shared (list.h).
 
-#include <memory>
 #include <optional>
 #include <utility>
+
+#include "api/list.h"
 
 namespace koord::api {
 
@@ -13,32 +15,32 @@ template <class T>
 class Boxed {
  public:
   Boxed() = default;
-  Boxed(std::nullopt_t) {}                                           // NOLINT: as std::optional
-  Boxed(T value) : value_(std::make_unique<T>(std::move(value))) {}  // NOLINT: as std::optional
-  Boxed(const Boxed& other) : value_(other ? std::make_unique<T>(*other) : nullptr) {}
-  Boxed(Boxed&&) noexcept = default;
-  Boxed& operator=(Boxed other) noexcept {
-    value_ = std::move(other.value_);
-    return *this;
-  }
+  Boxed(std::nullopt_t) {}                               // NOLINT: as std::optional
+  Boxed(T value) { item_.push_back(std::move(value)); }  // NOLINT: as std::optional
 
-  explicit operator bool() const { return value_ != nullptr; }
-  bool has_value() const { return value_ != nullptr; }
-  T& operator*() { return *value_; }
-  const T& operator*() const { return *value_; }
-  T* operator->() { return value_.get(); }
-  const T* operator->() const { return value_.get(); }
-  T& emplace() { return *(value_ = std::make_unique<T>()); }
-  void reset() { value_.reset(); }
+  explicit operator bool() const { return !item_.empty(); }
+  bool has_value() const { return !item_.empty(); }
+  T& operator*() { return *item_.begin(); }
+  const T& operator*() const { return *item_.begin(); }
+  T* operator->() { return item_.begin(); }
+  const T* operator->() const { return item_.begin(); }
+  T& emplace() {
+    reset();
+    return item_.emplace_back();
+  }
+  void reset() { item_ = List<T>(); }
+
+  void share() { item_.share(); }
+  std::size_t sharers() const noexcept { return item_.sharers(); }
 
   bool operator==(const Boxed& other) const
     requires requires(const T& a) { a == a; }
   {
-    return value_ && other.value_ ? *value_ == *other.value_ : value_ == other.value_;
+    return item_ == other.item_;
   }
 
  private:
-  std::unique_ptr<T> value_;
+  List<T> item_;
 };
 
 }  // namespace koord::api

@@ -4,10 +4,16 @@
 // mostly empty lists, and a program holds a hundred thousand of such objects: an empty list costs
 // eight bytes instead of 24, and one that the codec fills has no room to spare.
 //
-// Iterators are pointers, good until the next insertion, removal or shrink_to_fit. T must move
-// without throwing.
+// Lists may have their items together (share()): the pods of a workload have the same labels, owner and
+// containers. A copy of such a list costs nothing, and belongs to whatever thread it is in. Whatever could
+// change an item gives the list items of its own first, and that includes begin(), [] and the like on a
+// list that is not const: read through const where lists may be shared.
+//
+// Iterators are pointers, good until the next insertion, removal, shrink_to_fit or, of a list that was
+// shared, the next access that is not const. T must move without throwing.
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -41,7 +47,9 @@ class List {
   }
   List(std::vector<T> items)  // NOLINT: from the type that it stands for
       : List(std::move_iterator(items.begin()), std::move_iterator(items.end())) {}
-  List(const List& other) : List(other.begin(), other.end()) {}
+  List(const List& other) {
+    if (other.block_) copy(other);
+  }
   List(List&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   List& operator=(const List& other) {
     if (this != &other) *this = List(other);
@@ -52,25 +60,36 @@ class List {
     swap(old);
     return *this;
   }
-  ~List() { drop(); }
+  ~List() {
+    if (block_) drop();
+  }
 
-  iterator begin() noexcept { return data(); }
-  iterator end() noexcept { return data() + size(); }
+  iterator begin() { return data(); }
+  iterator end() { return data() + size(); }
   const_iterator begin() const noexcept { return data(); }
   const_iterator end() const noexcept { return data() + size(); }
-  T* data() noexcept { return block_ ? items(block_) : nullptr; }
+  T* data() {
+    if (!block_) return nullptr;
+    if (shared()) own();
+    return items(block_);
+  }
   const T* data() const noexcept { return block_ ? items(block_) : nullptr; }
   size_type size() const noexcept { return block_ ? block_->size : 0; }
-  size_type capacity() const noexcept { return block_ ? block_->capacity : 0; }
+  size_type capacity() const noexcept {
+    return !block_ ? 0 : shared() ? block_->size : block_->capacity;
+  }
   bool empty() const noexcept { return size() == 0; }
 
   T& operator[](size_type i) { return data()[i]; }
   const T& operator[](size_type i) const { return data()[i]; }
   T& at(size_type i) {
+    std::as_const(*this).at(i);
+    return (*this)[i];
+  }
+  const T& at(size_type i) const {
     if (i >= size()) throw std::out_of_range("no such item in a list");
     return (*this)[i];
   }
-  const T& at(size_type i) const { return const_cast<List&>(*this).at(i); }
   T& front() { return *begin(); }
   const T& front() const { return *begin(); }
   T& back() { return end()[-1]; }
@@ -87,7 +106,10 @@ class List {
     while (size() < count) emplace_back();
     erase(begin() + count, end());
   }
-  void clear() noexcept { erase(begin(), end()); }
+  void clear() {
+    if (shared()) return List().swap(*this);
+    erase(begin(), end());
+  }
 
   template <class... Args>
   T& emplace_back(Args&&... args) {
@@ -101,7 +123,7 @@ class List {
   void push_back(T item) { emplace_back(std::move(item)); }
   template <class... Args>
   iterator emplace(const_iterator at, Args&&... args) {
-    const auto place = at - begin();
+    const auto place = at - std::as_const(*this).begin();
     emplace_back(std::forward<Args>(args)...);
     std::rotate(begin() + place, end() - 1, end());
     return begin() + place;
@@ -109,7 +131,7 @@ class List {
   iterator insert(const_iterator at, T item) { return emplace(at, std::move(item)); }
   template <std::forward_iterator It>
   iterator insert(const_iterator at, It first, It last) {
-    const auto place = at - begin();
+    const auto place = at - std::as_const(*this).begin();
     const auto before = size();
     reserve(before + std::distance(first, last));
     for (; first != last; ++first) append(*first);
@@ -118,9 +140,11 @@ class List {
   }
   iterator erase(const_iterator at) { return erase(at, at + 1); }
   iterator erase(const_iterator first, const_iterator last) {
-    T* const to = begin() + (first - begin());
-    if (first == last) return to;
-    T* const keptEnd = std::move(to + (last - first), end(), to);
+    const auto place = first - std::as_const(*this).begin();
+    const auto count = last - first;
+    T* const to = begin() + place;
+    if (count == 0) return to;
+    T* const keptEnd = std::move(to + count, end(), to);
     std::destroy(keptEnd, end());
     block_->size = static_cast<std::uint32_t>(keptEnd - begin());
     return to;
@@ -128,8 +152,23 @@ class List {
   void pop_back() { erase(end() - 1); }
   void swap(List& other) noexcept { std::swap(block_, other.block_); }
 
+  // From now on its copies have their items together with it.
+  void share() {
+    static_assert(std::is_copy_constructible_v<T>);
+    if (shared()) return;
+    shrink_to_fit();
+    if (block_) block_->capacity = kShared | 1;
+  }
+  bool shared() const noexcept {
+    return block_ && (holders(block_).load(std::memory_order_relaxed) & kShared) != 0;
+  }
+  // How many lists have these items.
+  size_type sharers() const noexcept {
+    return !block_ ? 0 : shared() ? holders(block_).load(std::memory_order_relaxed) & ~kShared : 1;
+  }
+
   friend bool operator==(const List& a, const List& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    return a.block_ == b.block_ || std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
   template <class Pred>
   friend size_type erase_if(List& list, Pred pred) {
@@ -141,20 +180,44 @@ class List {
  private:
   struct Block {  // followed by the items
     std::uint32_t size;
-    std::uint32_t capacity;
+    std::uint32_t capacity;  // of items that are shared: kShared and how many lists have them
   };
+  static constexpr std::uint32_t kShared = std::uint32_t{1} << 31;
   static constexpr std::size_t offset() { return std::max(sizeof(Block), alignof(T)); }
   static T* items(Block* block) {
     return std::launder(reinterpret_cast<T*>(reinterpret_cast<std::byte*>(block) + offset()));
   }
 
+  static std::atomic_ref<std::uint32_t> holders(Block* block) noexcept {
+    return std::atomic_ref<std::uint32_t>(block->capacity);
+  }
+  // Most lists are empty, and there are a great many: what is done to others is not made part of who does it.
+  [[gnu::noinline]] void copy(const List& other) {
+    if (other.shared()) {
+      block_ = other.block_;
+      holders(block_).fetch_add(1, std::memory_order_relaxed);
+    } else {
+      *this = List(other.begin(), other.end());
+    }
+  }
+  // Items that nobody else has, for a list that is shared.
+  [[gnu::noinline]] void own() {
+    if constexpr (std::is_copy_constructible_v<T>) {
+      if (holders(block_).load(std::memory_order_acquire) == (kShared | 1)) {
+        block_->capacity = block_->size;
+      } else {
+        *this = List(std::as_const(*this).begin(), std::as_const(*this).end());
+      }
+    }
+  }
+
   template <class... Args>
   T& append(Args&&... args) {
-    T* const item = std::construct_at(end(), std::forward<Args>(args)...);
+    T* const item = std::construct_at(items(block_) + block_->size, std::forward<Args>(args)...);
     ++block_->size;
     return *item;
   }
-  void moveTo(size_type capacity) {
+  [[gnu::noinline]] void moveTo(size_type capacity) {
     static_assert(std::is_nothrow_move_constructible_v<T> &&
                   alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
     List to;
@@ -165,9 +228,10 @@ class List {
     }
     swap(to);
   }
-  void drop() noexcept {
-    if (!block_) return;
-    std::destroy(begin(), end());
+  [[gnu::noinline]] void drop() noexcept {
+    if (shared() && holders(block_).fetch_sub(1, std::memory_order_acq_rel) != (kShared | 1))
+      return;  // others have them
+    std::destroy_n(items(block_), block_->size);
     ::operator delete(block_);
   }
 

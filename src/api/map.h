@@ -7,7 +7,7 @@
 // Not boost::container::flat_map, whose sorting and merging code is made anew in every file that
 // touches an object: this one's functions are compiled once for the two common kinds (map.cc).
 // Iterators and references are good until the next insertion or removal. Do not change a key
-// through an iterator.
+// through an iterator. Maps may have their items together, as lists: read through const then.
 
 #include <algorithm>
 #include <cstddef>
@@ -43,13 +43,13 @@ class Map {
   Map& operator=(Map&& other) noexcept;
   ~Map();
 
-  iterator begin() noexcept { return items_.begin(); }
-  iterator end() noexcept { return items_.end(); }
+  iterator begin() { return items_.begin(); }
+  iterator end() { return items_.end(); }
   const_iterator begin() const noexcept { return items_.begin(); }
   const_iterator end() const noexcept { return items_.end(); }
   bool empty() const noexcept { return items_.empty(); }
   size_type size() const noexcept { return items_.size(); }
-  void clear() noexcept;
+  void clear();
   void reserve(size_type count);
 
   iterator lower_bound(std::string_view key);
@@ -75,6 +75,11 @@ class Map {
   iterator erase(const_iterator at);
   size_type erase(std::string_view key);
   void swap(Map& other) noexcept { items_.swap(other.items_); }
+
+  // As of List.
+  void share() { items_.share(); }
+  bool shared() const noexcept { return items_.shared(); }
+  size_type sharers() const noexcept { return items_.sharers(); }
 
   bool operator==(const Map& other) const;
 
@@ -109,7 +114,7 @@ Map<T>::Map(std::initializer_list<value_type> items) {
 }
 
 template <class T>
-void Map<T>::clear() noexcept {
+void Map<T>::clear() {
   items_.clear();
 }
 
@@ -120,7 +125,8 @@ void Map<T>::reserve(size_type count) {
 
 template <class T>
 typename Map<T>::iterator Map<T>::lower_bound(std::string_view key) {
-  return items_.begin() + (std::as_const(*this).lower_bound(key) - items_.begin());
+  const auto place = std::as_const(*this).lower_bound(key) - std::as_const(items_).begin();
+  return items_.begin() + place;
 }
 
 template <class T>
@@ -149,7 +155,8 @@ bool Map<T>::contains(std::string_view key) const {
 
 template <class T>
 T& Map<T>::at(std::string_view key) {
-  return const_cast<T&>(std::as_const(*this).at(key));
+  std::as_const(*this).at(key);
+  return find(key)->second;
 }
 
 template <class T>
@@ -206,8 +213,8 @@ typename Map<T>::iterator Map<T>::erase(const_iterator at) {
 
 template <class T>
 typename Map<T>::size_type Map<T>::erase(std::string_view key) {
-  const auto it = find(key);
-  if (it == items_.end()) return 0;
+  const auto it = std::as_const(*this).find(key);
+  if (it == std::as_const(items_).end()) return 0;
   items_.erase(it);
   return 1;
 }

@@ -2,7 +2,8 @@
 
 // Text: an unchanging string of the size of one pointer, for the many members of API objects that
 // are mostly empty or a short word (phase, restartPolicy, nominatedNodeName): up to seven
-// characters are kept in place, longer ones on the heap. Reads as std::string_view.
+// characters are kept in place, longer ones on the heap, once for all copies of a text. These may
+// belong to different threads. Reads as std::string_view.
 
 #include <compare>
 #include <cstddef>
@@ -19,7 +20,9 @@ class Text {
   Text(std::string_view text);                                     // NOLINT: as std::string
   Text(const char* text) : Text(std::string_view(text)) {}         // NOLINT
   Text(const std::string& text) : Text(std::string_view(text)) {}  // NOLINT
-  Text(const Text& other) : Text(other.view()) {}
+  Text(const Text& other) noexcept : word_(other.word_) {
+    if (onHeap()) hold();
+  }
   Text(Text&& other) noexcept : word_(std::exchange(other.word_, 0)) {}
   Text& operator=(Text other) noexcept {
     std::swap(word_, other.word_);
@@ -31,6 +34,8 @@ class Text {
 
   std::string_view view() const noexcept;
   operator std::string_view() const noexcept { return view(); }  // NOLINT: as std::string
+  // How many have these characters; 0 for those that are kept in place.
+  std::size_t sharers() const noexcept;
   std::string str() const { return std::string(view()); }
   bool empty() const noexcept { return word_ == 0; }
   std::size_t size() const noexcept { return view().size(); }
@@ -48,10 +53,13 @@ class Text {
 
  private:
   bool onHeap() const noexcept { return word_ != 0 && (word_ & 1) == 0; }
+  struct Block;  // followed by the characters
+  Block* block() const noexcept { return reinterpret_cast<Block*>(word_); }
+  void hold() noexcept;
   void drop() noexcept;
 
   // 0: empty. Odd: the first byte is twice the length and one, the characters are in the others.
-  // Otherwise the address of the length (std::size_t) with the characters behind it.
+  // Otherwise the address of a Block.
   std::uintptr_t word_ = 0;
 };
 

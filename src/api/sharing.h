@@ -1,0 +1,52 @@
+#pragma once
+
+// Sharing: parts that many objects have alike, held once. The pods of a workload have the same labels, owner and
+// containers, and the GPUs of a machine the same amounts; of a hundred thousand pods those are most of the memory.
+// Whoever keeps many objects shares their parts before he does (kube/informer.h, setTransform).
+//
+// Parts are alike when they would be written alike: 1Gi and 1073741824 are not. Sharing one costs a look at all of
+// it and a look-up; parts that nobody has any more are dropped when their number has doubled. One thread; what is
+// shared may go to others.
+
+#include <cstddef>
+#include <memory>
+
+#include "api/pod.h"
+
+namespace koord::api {
+
+// Parts of one type: StringMap, ResourceList, Text, Boxed<Affinity> and the lists of PodSharing.
+template <class Part>
+class Sharing {
+ public:
+  Sharing();
+  Sharing(Sharing&&) noexcept;
+  ~Sharing();
+
+  // The part is held together with all that are alike.
+  void share(Part& part);
+  // Different ones that are known, those of nobody among them.
+  std::size_t size() const;
+
+ private:
+  struct Known;
+  std::unique_ptr<Known> known_;
+};
+
+class PodSharing {
+ public:
+  void share(Pod& pod);
+
+ private:
+  Sharing<Text> words_;
+  Sharing<StringMap> texts_;
+  Sharing<List<OwnerReference>> owners_;
+  Sharing<List<Container>> containers_;
+  Sharing<List<Volume>> volumes_;
+  Sharing<List<Toleration>> tolerations_;
+  Sharing<List<TopologySpreadConstraint>> constraints_;
+  Sharing<Boxed<Affinity>> affinities_;
+  Sharing<ResourceList> amounts_;
+};
+
+}  // namespace koord::api

@@ -44,11 +44,15 @@ int Commands::refuse(const std::string& why, const std::string& command) const {
 }
 
 int Commands::run(const std::vector<std::string>& arguments) {
-  for (Command& command : commands_) {
-    const auto words = wordsOf(command.name);
-    if (beginsWith(arguments, words))
-      return runOne(command, {arguments.begin() + static_cast<std::ptrdiff_t>(words.size()),
-                              arguments.end()});
+  // "doctor node" is a command of its own beside "doctor".
+  Command* meant = nullptr;
+  for (Command& command : commands_)
+    if (beginsWith(arguments, wordsOf(command.name)) &&
+        (!meant || command.name.size() > meant->name.size()))
+      meant = &command;
+  if (meant) {
+    const auto words = static_cast<std::ptrdiff_t>(wordsOf(meant->name).size());
+    return runOne(*meant, {arguments.begin() + words, arguments.end()});
   }
   if (arguments.size() == 1 && arguments[0] == "--version") return run({"version"});
   // Words that several commands begin with.

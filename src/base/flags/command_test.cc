@@ -45,6 +45,20 @@ TEST(CommandsTest, ACommandRunsWithItsFlagsAndArguments) {
   EXPECT_THAT(program.arguments, ElementsAre("a/b"));
 }
 
+TEST(CommandsTest, ACommandMayBeginWithTheNameOfAnother) {
+  Program program;
+  std::vector<std::string> ran;
+  for (const char* name : {"doctor", "doctor node"})
+    program.commands.add(name, "Looks").run = [&ran, name](const auto&) {
+      ran.emplace_back(name);
+      return 0;
+    };
+  EXPECT_EQ(program.run({"doctor", "node"}), 0);
+  EXPECT_EQ(program.run({"doctor"}), 0);
+  EXPECT_THAT(ran, ElementsAre("doctor node", "doctor"));
+  EXPECT_EQ(program.run({"doctor", "nobody"}), 2);
+}
+
 TEST(CommandsTest, HelpIsOfTheProgramOfAGroupAndOfACommand) {
   Program program;
   EXPECT_EQ(program.run({"--help"}), 0);

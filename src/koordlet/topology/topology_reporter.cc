@@ -9,6 +9,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kCompareAnyway = 1min;
+// A refusal may be a webhook of kubelet's that does not reach the API server.
+constexpr Duration kPatience = 1min;
 constexpr api::ResourceType kTopologyType{"topology.node.k8s.io", "v1alpha1",
                                           "noderesourcetopologies", "NodeResourceTopology", false};
 
@@ -55,14 +57,29 @@ Task<Result<>> TopologyReporter::refreshKubelet(const api::Node& node) {
   if (!kubelet_ || (configAt_ && now - *configAt_ < kCompareAnyway)) co_return Result<>{};
   auto asking = kubelet_->config(node);
   const auto answer = co_await asking;
-  if (!answer && answer.error().code != ErrorCode::NotFound) co_return fail(answer.error());
   if (answer) {
     auto config = kubeletCpuConfigOf(*answer);
     if (!config) co_return fail(config.error());
     config_ = *std::move(config);
+    refusedSince_.reset();
+  } else if (!config_ && answer.error().code != ErrorCode::NotFound && !refuses(answer.error())) {
+    co_return fail(answer.error());
   }
   configAt_ = now;
   co_return Result<>{};
+}
+
+bool TopologyReporter::refuses(const Error& error) {
+  if (error.code != ErrorCode::Unauthorized && error.code != ErrorCode::Forbidden) return false;
+  const SteadyTime now = executor_.steadyNow();
+  if (!refusedSince_) refusedSince_ = now;
+  if (now - *refusedSince_ < kPatience) return false;
+  if (!configAt_)
+    log::warn(
+        "kubelet does not tell its configuration, NodeResourceTopology {} goes by what its CPU "
+        "manager wrote down: {}",
+        options_.nodeName, error.message);
+  return true;
 }
 
 Task<Result<>> TopologyReporter::report() {
@@ -77,8 +94,10 @@ Task<Result<>> TopologyReporter::report() {
   const auto memory = readZoneMemory(host_.dirs);
   if (!memory) co_return fail(memory.error());
   const CpuBasicInfo basic = readCpuBasicInfo(host_.dirs);
-  auto wanted = nodeTopology({*node, *host_.topology, basic, config_, *state, states_.pods(),
-                              *memory, options_.hugePages});
+  auto config = config_;
+  if (refusedSince_) config.emplace().cpuManagerPolicy = state->policy;
+  auto wanted = nodeTopology(
+      {*node, *host_.topology, basic, config, *state, states_.pods(), *memory, options_.hugePages});
   if (!wanted) co_return fail(wanted.error());
   auto writing = write(*std::move(wanted), node);
   auto written = co_await writing;

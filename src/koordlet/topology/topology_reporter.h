@@ -30,8 +30,10 @@ class TopologyReporter {
  private:
   Task<void> loop();
   Task<Result<>> report();
-  // Asked again once a minute; none where kubelet does not say.
+  // Asked again once a minute; none where kubelet does not say. What it once said holds while it does not answer.
   Task<Result<>> refreshKubelet(const api::Node& node);
+  // Whether kubelet has long refused us, so that there is no point in waiting for it.
+  bool refuses(const Error& error);
   Task<Result<>> write(NodeTopology wanted, std::shared_ptr<const api::Node> node);
 
   kube::Api& api_;
@@ -42,7 +44,8 @@ class TopologyReporter {
   Options options_;
   std::optional<KubeletCpuConfig> config_;
   std::optional<SteadyTime> configAt_;
-  std::optional<json::value> reported_;  // the object as it would be made, when last compared
+  std::optional<SteadyTime> refusedSince_;  // and never an answer
+  std::optional<json::value> reported_;     // the object as it would be made, when last compared
   SteadyTime compared_{};
   std::string problem_;
   TaskGroup tasks_;

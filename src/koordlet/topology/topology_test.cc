@@ -213,6 +213,30 @@ TEST_F(TopologyReporting, AKubeletThatFailsLeavesTheObjectAndOneWithoutConfigura
   EXPECT_EQ(kubelet_.asked, asked);
 }
 
+TEST_F(TopologyReporting, OfAKubeletThatRefusesTheCpuManagersOwnFileIsBelieved) {
+  files_.tree().write("kubelet/cpu_manager_state",
+                      R"({"policyName":"static","defaultCpuSet":"0-7","checksum":1})");
+  kubelet_.answer = fail(ErrorCode::Forbidden, "nodes/proxy");
+  start();
+  EXPECT_TRUE(object().is_null()) << "which may be a webhook that is away";
+  loop_.advance(1min);
+  EXPECT_THAT(annotation("kubelet.koordinator.sh/cpu-manager-policy"),
+              HasSubstr(R"("policy":"static")"));
+  kubelet_.answer = parseJson(R"({"kubeletconfig":{"cpuManagerPolicy":"static",
+      "cpuManagerPolicyOptions":{"full-pcpus-only":"true"}}})");
+  loop_.advance(2min);
+  EXPECT_THAT(annotation("kubelet.koordinator.sh/cpu-manager-policy"), HasSubstr("full-pcpus"));
+}
+
+TEST_F(TopologyReporting, WhatKubeletSaidHoldsWhileItDoesNotAnswer) {
+  start();
+  kubelet_.answer = fail(ErrorCode::Unavailable, "connection refused");
+  loop_.advance(5min);
+  EXPECT_EQ(reporter_->problem(), "");
+  EXPECT_THAT(annotation("kubelet.koordinator.sh/cpu-manager-policy"),
+              HasSubstr(R"("policy":"none")"));
+}
+
 TEST_F(TopologyReporting, ATornStateOfKubeletsCpuManagerLeavesTheObjectAlone) {
   files_.tree().write("kubelet/cpu_manager_state", "{\"policyName\":\"sta");
   start();

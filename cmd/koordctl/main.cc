@@ -223,9 +223,16 @@ void addDeschedule(koord::flags::Commands& commands, koord::cluster::DescheduleO
 }
 
 // koordlet lies beside koordctl.
-int runDoctor(const std::string& program) {
+int runDoctor(const std::string& program, const std::string& kubeconfig,
+              const std::vector<std::string>& further) {
   const std::string koordlet = (std::filesystem::path(program).parent_path() / "koordlet").string();
-  ::execl(koordlet.c_str(), koordlet.c_str(), "doctor", nullptr);
+  std::vector<std::string> words{koordlet, "doctor"};
+  if (!kubeconfig.empty()) words.push_back("--kubeconfig=" + kubeconfig);
+  words.insert(words.end(), further.begin(), further.end());
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execv(koordlet.c_str(), arguments.data());
   std::fprintf(stderr, "koordctl: %s: %s\n", koordlet.c_str(), std::strerror(errno));
   return 1;
 }
@@ -277,9 +284,12 @@ int main(int argc, char** argv) {
   koord::scenario::TestFlags testFlags;
   koord::scenario::addTestCommand(commands, testFlags, program);
   auto& doctor = commands.add("doctor node", "Say what of koordlet works on this machine");
+  doctor.flags.text("kubeconfig", kubeconfig,
+                    "whose rights to try; default: $KUBECONFIG, the pod's own, ~/.kube/config");
+  doctor.arguments = "[-- FLAGS OF KOORDLET]";
   doctor.details =
       "Runs 'koordlet doctor'; the result is 1 where something that is on cannot work.";
-  doctor.run = [&](const auto&) { return runDoctor(program); };
+  doctor.run = [&](const auto& further) { return runDoctor(program, kubeconfig, further); };
   commands.add("version", "Print the version").run = [](const auto&) {
     std::puts("koordctl " KOORD_VERSION);
     return 0;

@@ -1,14 +1,20 @@
 // koordlet: flags and wiring.
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <iterator>
 #include <string_view>
 
+#include <unistd.h>
+
+#include "base/event_loop.h"
 #include "base/log.h"
 #include "flags.h"
 #include "koordlet/agent/agent.h"
-#include "koordlet/agent/doctor.h"
+#include "koordlet/agent/doctor_cluster.h"
 #include "koordlet/states/pod_fallback.h"
+#include "kube/http_api.h"
 #include "net/profiling.h"
 #include "net/serving.h"
 
@@ -74,16 +80,57 @@ class Program final : public kube::Running {
   TaskGroup tasks_;
 };
 
+// Kubelet trusts whom the API server trusts.
+KubeletOptions kubeletOptions(const Flags& flags, const kube::ClientConfig& client) {
+  KubeletOptions kubelet = flags.kubelet;
+  kubelet.tls = client.tls;
+  kubelet.credentials = client.credentials;
+  return kubelet;
+}
+
 Result<std::unique_ptr<kube::Running>> start(kube::Component& component, const Flags& flags) {
   auto host = Host::detect(flags.agent.dirs);
   if (!host) return fail(std::move(host.error()));
-  // Kubelet trusts whom the API server trusts.
   auto client = kube::loadClientConfig(flags.component.client);
   if (!client) return fail(std::move(client.error()));
-  KubeletOptions kubelet = flags.kubelet;
-  kubelet.tls = client->tls;
-  kubelet.credentials = client->credentials;
-  return std::make_unique<Program>(component, flags, *std::move(host), std::move(kubelet));
+  return std::make_unique<Program>(component, flags, *std::move(host),
+                                   kubeletOptions(flags, *client));
+}
+
+// As kubelet names its node, unless somebody says otherwise.
+std::string nodeNameOf(const Flags& flags) {
+  if (!flags.agent.nodeName.empty()) return flags.agent.nodeName;
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  std::string lower = name;
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
+Task<void> ask(DoctorSources sources, std::string node, std::vector<Finding>* findings,
+               EventLoop* loop) {
+  auto asking = examineCluster(sources, std::move(node));
+  *findings = co_await asking;
+  loop->stop();
+}
+
+std::vector<Finding> askOthers(const Flags& flags) {
+  auto client = kube::loadClientConfig(flags.component.client);
+  if (!client)
+    return {{false, "no way to the API server, without which koordlet does not start: " +
+                        client.error().message}};
+  EventLoop loop;
+  Metrics metrics;
+  net::HttpClient http({.userAgent = "koordlet"});
+  KubeletSource kubelet(loop, http, kubeletOptions(flags, *client), metrics);
+  kube::HttpApi api(http, loop, *std::move(client));
+  std::vector<Finding> findings;
+  TaskGroup tasks;
+  tasks.spawn(ask({&api, &kubelet, flags.disableKubeletConfig ? nullptr : &kubelet},
+                  nodeNameOf(flags), &findings, &loop));
+  loop.run();
+  return findings;
 }
 
 int doctor(const Flags& flags) {
@@ -92,7 +139,8 @@ int doctor(const Flags& flags) {
     std::fprintf(stderr, "koordlet: %s\n", host.error().message.c_str());
     return 1;
   }
-  const auto findings = examine(*host, flags.agent);
+  auto findings = examine(*host, flags.agent);
+  std::ranges::move(askOthers(flags), std::back_inserter(findings));
   std::fputs(doctorText(findings).c_str(), stdout);
   return std::ranges::all_of(findings, &Finding::fine) ? 0 : 1;
 }

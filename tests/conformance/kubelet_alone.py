@@ -2,8 +2,9 @@
 """koordlet beside a real kubelet with the static CPU manager, on a real kube-apiserver, with no hook in the runtime.
 
 Measured is how soon after its start a best-effort container has its values, how long it is without them when kubelet
-resets it, and whether it ever has a CPU that kubelet gave to somebody else. kubelet hangs and comes back. koordlet has
-the rights of deploy/manifests and no others, also towards kubelet; nothing that it asks may be refused.
+resets it, and whether it ever has a CPU that kubelet gave to somebody else. Policies of suppression change places, memory
+is taken back from a pod that a budget protects, kubelet hangs, refuses everybody, and comes back. koordlet has the
+rights of deploy/manifests and no others, also towards kubelet; until kubelet refuses, nothing that it asks may be refused.
 
     tests/conformance/kubelet_alone.py --kubelet FILE --apiserver FILE --etcd FILE --programs build/release/bin
 
@@ -38,16 +39,21 @@ MENDED = 1.0  # seconds that a reset may last
 TAKEN = 1.5  # seconds from kubelet's choice of CPUs until best effort has left them: koordlet looks once a second
 
 
+# How kubelet knows who asks; the last two refuse everybody, as unknown and as not allowed to.
+BY_WEBHOOK = "anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: %s}"
+NOBODY = "anonymous: {enabled: false}, webhook: {enabled: false}"
+ANYBODY_AND_NOTHING = "anonymous: {enabled: true}, webhook: {enabled: false}"
+
+
 class WebhookNode(Node):
     """Whose kubelet asks the API server who a caller is and what he may do."""
 
     node_kubeconfig = authority = None
 
-    def start_kubelet(self):
+    def start_kubelet(self, authentication=None):
         text = KUBELET.format(socket=self.at("containerd.sock"), folder=self.folder, port=self.port)
-        authority = "x509: {clientCAFile: " + self.authority + "}"
         for old, new in (("anonymous: {enabled: true}, webhook: {enabled: false}",
-                          "anonymous: {enabled: false}, webhook: {enabled: true}, " + authority),
+                          authentication or BY_WEBHOOK % self.authority),
                          ("mode: AlwaysAllow", "mode: Webhook"),
                          ("cpuManagerPolicy: none", "cpuManagerPolicy: static\nreservedSystemCPUs: '0'")):
             check(old in text, f"no {old} in kubelet's configuration")
@@ -62,12 +68,21 @@ class WebhookNode(Node):
         self.address = f"127.0.0.1:{free_port()}"
         os.makedirs(self.at("kubelet"), exist_ok=True)
         self.start("koordlet", os.path.join(self.programs, "koordlet"), "--kubeconfig=" + self.kubeconfig,
-                   "--kubelet-preferred-address-type=Hostname", "--addr=" + self.address,
-                   "--tsdb-path=" + self.at("tsdb"), "--enable-nri-runtime-hook=false",
+                   "--addr=" + self.address, "--tsdb-path=" + self.at("tsdb"), "--enable-nri-runtime-hook=false",
                    "--prediction-checkpoint-filepath=" + self.at("predictions"), "--runtime-hooks-addr=",
-                   "--var-lib-kubelet-dir=" + self.at("kubelet"), "--containerd-endpoint=" + self.at("containerd.sock"),
-                   "--feature-gates=BECPUEvict=true,BEMemoryEvict=true,CgroupReconcile=true,Accelerators=true",
-                   NODE_NAME=node, agent_mode="hostMode")
+                   *self.where_things_are(), NODE_NAME=node, agent_mode="hostMode")
+
+    def where_things_are(self):
+        return ("--kubelet-preferred-address-type=Hostname", "--var-lib-kubelet-dir=" + self.at("kubelet"),
+                "--containerd-endpoint=" + self.at("containerd.sock"),
+                "--feature-gates=BECPUEvict=true,BEMemoryEvict=true,CgroupReconcile=true,Accelerators=true")
+
+    def doctor(self):
+        """What koordctl doctor node finds, and its exit status."""
+        run = subprocess.run([os.path.join(self.programs, "koordctl"), "doctor", "node", "--kubeconfig",
+                              self.kubeconfig, "--", *self.where_things_are()],
+                             capture_output=True, text=True, timeout=30, check=False)
+        return run.stdout + run.stderr, run.returncode
 
     def ask_koordlet(self, path):
         with urllib.request.urlopen(f"http://{self.address}{path}", timeout=3) as reply:
@@ -99,8 +114,8 @@ class KubeletAloneTest:
 
     def steps(self):
         return (self.comes_up, self.joins, self.limits_come_without_hooks, self.exclusive_cpus_stay_exclusive,
-                self.resets_are_mended, self.fights_are_reported, self.kubelet_hangs, self.nothing_is_refused,
-                self.leaves)
+                self.resets_are_mended, self.fights_are_reported, self.policies_change_places, self.kubelet_hangs,
+                self.memory_is_relieved, self.nothing_is_refused, self.kubelet_refuses, self.leaves)
 
     def comes_up(self):
         self.cluster.start()
@@ -113,13 +128,7 @@ class KubeletAloneTest:
     def joins(self):
         self.node.start_kubelet()
         wait_until("the node is ready", lambda: self.condition("Ready") == "True", 60)
-        config = {"data": {
-            "colocation-config": json.dumps({"enable": True, "cpuReclaimThresholdPercent": 1000,
-                                             "memoryReclaimThresholdPercent": 100, "metricReportIntervalSeconds": 10}),
-            "resource-threshold-config": json.dumps({"clusterStrategy": {
-                "enable": True, "cpuSuppressPolicy": "cpuset", "cpuSuppressThresholdPercent": 100}})}}
-        self.cluster.kubectl("patch", "configmap", "slo-controller-config", "-n", "koordinator-system", "--type=merge",
-                             "-p", json.dumps(config))
+        self.configure()
         for name in ("00-namespace.yaml", "10-profiles.yaml"):
             self.cluster.kubectl("apply", "-f", str(SOURCE / "examples/colocation" / name))
         for namespace in ("default", NAMESPACE):  # a controller's work
@@ -129,6 +138,20 @@ class KubeletAloneTest:
         wait_until("kubernetes.io/batch-cpu in allocatable", lambda: amount(self.cluster.get("node", self.name)[
             "status"]["allocatable"]["kubernetes.io/batch-cpu"]) > 300, 120, 1)
         self.samples.start()
+
+    def configure(self, **thresholds):
+        """Resources for batch pods, suppression by CPUs, no evictions: and what is given otherwise."""
+        strategy = {"enable": True, "cpuSuppressPolicy": "cpuset", "cpuSuppressThresholdPercent": 100,
+                    "memoryEvictThresholdPercent": 100, **thresholds}
+        colocation = {"enable": True, "cpuReclaimThresholdPercent": 1000, "memoryReclaimThresholdPercent": 100,
+                      "metricReportIntervalSeconds": 10}
+        config = {"data": {"colocation-config": json.dumps(colocation),
+                           "resource-threshold-config": json.dumps({"clusterStrategy": strategy})}}
+        self.cluster.kubectl("patch", "configmap", "slo-controller-config", "-n", "koordinator-system", "--type=merge",
+                             "-p", json.dumps(config))
+
+    def log(self, name="koordlet"):
+        return pathlib.Path(self.node.at(name + ".log")).read_text(encoding="utf-8")
 
     def condition(self, kind):
         conditions = self.cluster.get("node", self.name)["status"]["conditions"]
@@ -213,11 +236,76 @@ class KubeletAloneTest:
         view = self.node.ask_koordlet("/apis/v1/qos")
         check(path in view, f"/apis/v1/qos does not tell of the fight: {view}")
         check("koordlet_resource_fights{" in self.node.ask_koordlet("/metrics"), "no metric tells of the fight")
-        log = pathlib.Path(self.node.at("koordlet.log")).read_text(encoding="utf-8")
-        check("somebody keeps changing" in log, "the log does not tell of the fight")
+        check("somebody keeps changing" in self.log(), "the log does not tell of the fight")
         file.write_text("2" if not self.cgroups.v2 else "1", encoding="utf-8")
         time.sleep(3)
         check(self.cgroups.shares(path) == 2, "koordlet still fights")
+
+    def policies_change_places(self):
+        """No pod may have more than its parent: that of all best effort changes after its pods', and back before them."""
+        quotas = lambda: {self.cgroups.quota(path) for path in self.samples.alive()}
+        self.configure(cpuSuppressPolicy="cfsQuota")
+        wait_until("best effort has a quota", lambda: self.cgroups.quota(BEST_EFFORT) > 0)
+        wait_until("its containers have none", lambda: quotas() == {-1})
+        self.configure()
+        wait_until("best effort has no quota", lambda: self.cgroups.quota(BEST_EFFORT) == -1)
+        wait_until("its containers have theirs", lambda: quotas() == {20000})
+        refused = [line for line in self.log().splitlines() if "Invalid argument" in line]
+        check(not refused, f"values that the kernel refused: {refused[:3]}")
+
+    def memory_is_relieved(self):
+        """A container is killed whatever a budget says, and however long its pod would like to stay."""
+        pod = self.start_pods("hog", text=HOG.format(namespace=NAMESPACE, node=self.name))[0]
+        path = self.path_of(pod)
+        wait_until("hog has its memory", lambda: memory_used(self.cgroups, path) > 500 << 20)
+        budget = wait_until("the budget", lambda: self.cluster.get("poddisruptionbudget", "hog", "-n", NAMESPACE))
+        check(not budget.get("status", {}).get("disruptionsAllowed"), f"the budget allows disruptions: {budget}")
+        begun = now()
+        used = int(node_used_percent())
+        self.configure(memoryEvictThresholdPercent=used, memoryEvictLowerPercent=used - 1)
+        ended = wait_until("hog is killed", lambda: self.pod("hog")["status"]["containerStatuses"][0]["state"].get(
+            "terminated"), 60)
+        print(f"     killed {now() - begun:.1f} s after the configuration changed, as kubelet tells it", flush=True)
+        self.configure()
+        check(ended["exitCode"] == 137, f"hog ended with {ended}")
+        events = [event["message"] for event in self.cluster.get("events", "-n", NAMESPACE)["items"]
+                  if event["reason"] == "evictPodSuccess" and event["involvedObject"]["name"] == "hog"]
+        check(events and "BEMemoryEvict" in events[0], f"events of hog: {events}")
+
+    def pod(self, name):
+        return self.cluster.get("pod", name, "-n", NAMESPACE)
+
+    def kubelet_refuses(self):
+        """Pods are then watched at the API server, also by a koordlet that starts like this."""
+        for authentication, status in ((NOBODY, 401), (ANYBODY_AND_NOTHING, 403)):
+            before = len(self.log())
+            self.node.kill("kubelet")
+            self.node.start_kubelet(authentication)
+            if status == 403:
+                self.node.kill("koordlet")
+                self.node.start_koordlet(self.name)
+            wait_until("the node is ready", lambda: self.condition("Ready") == "True", 60)
+            wait_until("koordlet watches its pods", lambda at=before: "so they are watched" in self.log()[at:], 60)
+            wait_until("koordlet is ready", lambda: self.node.ask_koordlet("/readyz"))
+            pod = self.start_pods(f"unlisted-{status}")[0]
+            right = wait_until("its values", lambda pod=pod: self.samples.right_since(self.path_of(pod)))
+            print(f"     kubelet answers {status}: values "
+                  f"{1000 * (right - self.first_instruction(pod)):.0f} ms after the first instruction", flush=True)
+            self.reported(pod["metadata"]["name"])
+            findings, result = self.node.doctor()
+            words = ("kubelet does not list its pods, so they are watched at the API server", f"status {status}",
+                     "kubelet does not tell its configuration", "off ")
+            check(result == 1 and all(word in findings for word in words), f"doctor ends with {result}: {findings}")
+        self.node.kill("kubelet")
+        self.node.start_kubelet()
+        wait_until("kubelet is asked again", lambda: "kubelet lists its pods again" in self.log(), 60)
+        findings, _ = self.node.doctor()
+        check("ok  kubelet lists " in findings and "ok  kubelet's configuration: CPU manager static" in findings,
+              f"doctor: {findings}")
+
+    def reported(self, name):
+        wait_until(f"NodeMetric has {name}", lambda: name in [
+            pod["name"] for pod in self.cluster.get("nodemetric", self.name)["status"]["podsMetric"]], 60, 1)
 
     def kubelet_hangs(self):
         rounds = self.rounds()
@@ -239,8 +327,7 @@ class KubeletAloneTest:
             check(self.node.ask_koordlet("/healthz") == "ok", "koordlet is not healthy")
         finally:
             kubelet.send_signal(signal.SIGCONT)
-        log = pathlib.Path(self.node.at("koordlet.log")).read_text(encoding="utf-8")
-        check("pods not listed" in log, "koordlet does not say that kubelet hangs")
+        check("pods not listed" in self.log(), "koordlet does not say that kubelet hangs")
         wait_until("the node is ready", lambda: self.condition("Ready") == "True", 60)
         pod = self.start_pods("after")[0]
         wait_until("its values", lambda: self.samples.right_since(self.path_of(pod)))
@@ -255,8 +342,7 @@ class KubeletAloneTest:
             print(f"     {name}: {len(asked)} kinds of requests, {len(refused)} refused", flush=True)
             check(asked and not refused, f"{name} was refused {refused}")
         for name in ("koordlet", "kubelet"):
-            log = pathlib.Path(self.node.at(name + ".log")).read_text(encoding="utf-8")
-            words = [line for line in log.splitlines() if re.search(r"\b403\b|[Ff]orbidden|Unauthorized", line)]
+            words = [line for line in self.log(name).splitlines() if re.search(r"\b403\b|[Ff]orbidden|Unauthorized", line)]
             check(not words, f"the log of {name}: {words[:5]}")
 
     def clean_up(self):
@@ -278,6 +364,17 @@ class KubeletAloneTest:
             for folder, _, _ in os.walk(os.path.join("/sys/fs/cgroup", root, "kubepods"), topdown=False):
                 os.rmdir(folder)
         check(not self.cgroups.left_over(), "cgroups are left")
+
+
+def memory_used(cgroups, path):
+    name = "memory.current" if cgroups.v2 else "memory.usage_in_bytes"
+    return int(pathlib.Path(cgroups.dir("memory", path), name).read_text(encoding="utf-8"))
+
+
+def node_used_percent():
+    lines = pathlib.Path("/proc/meminfo").read_text(encoding="utf-8").splitlines()
+    kib = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+    return 100 * (1 - kib["MemAvailable"] / kib["MemTotal"])
 
 
 def has_values(values):
@@ -307,6 +404,31 @@ spec:
     resources:
       requests: {{cpu: 100m, memory: 16Mi}}
       limits: {{cpu: 200m, memory: 32Mi}}
+"""
+
+
+HOG = """apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {{name: hog, namespace: {namespace}}}
+spec: {{minAvailable: 1, selector: {{matchLabels: {{app: hog}}}}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {{name: hog, namespace: {namespace}, labels: {{tier: batch, app: hog}}}}
+spec:
+  nodeName: {node}
+  terminationGracePeriodSeconds: 600
+  restartPolicy: Never
+  hostNetwork: true
+  automountServiceAccountToken: false
+  containers:
+  - name: main
+    image: busybox
+    imagePullPolicy: IfNotPresent
+    command: [sh, -c, "trap '' TERM; dd if=/dev/zero bs=600M count=1 | (trap '' TERM; sleep 1000)"]
+    resources:
+      requests: {{cpu: 100m, memory: 16Mi}}
+      limits: {{cpu: 200m, memory: 800Mi}}
 """
 
 

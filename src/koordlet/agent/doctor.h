@@ -1,7 +1,7 @@
 #pragma once
 
-// What koordlet finds on this machine, and what is off and why: logged at the start, printed by
-// `koordlet doctor` without an API server or a kubelet.
+// What koordlet finds on this machine, and what is off and why: logged at the start, and printed by `koordlet doctor`
+// with what the API server and kubelet say (doctor_cluster.h).
 
 #include <string>
 #include <vector>

@@ -1,0 +1,77 @@
+#include "koordlet/agent/doctor_cluster.h"
+
+#include <fmt/format.h>
+
+#include "api/slo.h"
+#include "kube/client.h"
+
+namespace koord::koordlet {
+namespace {
+
+// Where kubelet is silent, koordlet watches the same pods at the API server (states/pod_fallback.h).
+Task<Finding> askForPods(DoctorSources sources, api::Node node) {
+  auto listing = sources.kubelet->list(node);
+  const auto pods = co_await listing;
+  if (pods) co_return Finding{true, fmt::format("kubelet lists {} pods", pods->size())};
+  auto watching = kube::list<api::Pod>(*sources.api, "", "", "spec.nodeName=" + node.metadata.name);
+  const auto watched = co_await watching;
+  if (watched)
+    co_return Finding{
+        false, fmt::format("kubelet does not list its pods, so they are watched at the API server "
+                           "({} now) and seen a little later: {}",
+                           watched->items.size(), pods.error().message)};
+  co_return Finding{false, fmt::format("neither kubelet nor the API server lists the node's pods: "
+                                       "none is protected or held. {}. {}",
+                                       pods.error().message, watched.error().message)};
+}
+
+Task<Finding> askForConfig(DoctorSources sources, api::Node node) {
+  auto asking = sources.config->config(node);
+  const auto config = co_await asking;
+  if (!config)
+    co_return Finding{false,
+                      fmt::format("kubelet does not tell its configuration: NodeResourceTopology "
+                                  "has what its CPU manager wrote down, and no topology policy: {}",
+                                  config.error().message)};
+  co_return Finding{true,
+                    fmt::format("kubelet's configuration: CPU manager {}, topology manager {}",
+                                textAt(*config, "kubeletconfig", "cpuManagerPolicy"),
+                                textAt(*config, "kubeletconfig", "topologyManagerPolicy"))};
+}
+
+}  // namespace
+
+Task<std::vector<Finding>> examineCluster(DoctorSources sources, std::string nodeName) {
+  std::vector<Finding> findings;
+  const api::ObjectKey key{"", nodeName};
+  auto getting = kube::get<api::Node>(*sources.api, key);
+  const auto node = co_await getting;
+  if (!node) {
+    findings.push_back(
+        {false, fmt::format("Node {} cannot be read (NODE_NAME names it), so nothing "
+                            "is reported or enforced: {}",
+                            nodeName, node.error().message)});
+    co_return findings;
+  }
+  findings.push_back({true, fmt::format("Node {} is known to the API server", nodeName)});
+  auto askingPods = askForPods(sources, *node);
+  auto pods = co_await askingPods;
+  findings.push_back(std::move(pods));
+  if (sources.config) {
+    auto askingConfig = askForConfig(sources, *node);
+    auto config = co_await askingConfig;
+    findings.push_back(std::move(config));
+  }
+  auto reading = kube::get<api::NodeSLO>(*sources.api, key);
+  const auto slo = co_await reading;
+  if (slo) {
+    findings.push_back({true, fmt::format("NodeSLO {} says what is enforced", nodeName)});
+  } else {
+    findings.push_back({false, fmt::format("without a NodeSLO, which koord-manager makes, nothing "
+                                           "is enforced: {}",
+                                           slo.error().message)});
+  }
+  co_return findings;
+}
+
+}  // namespace koord::koordlet

@@ -53,6 +53,7 @@ Stores::Stores(kube::Api& api, Executor& executor, Random random, model::PodTran
     model::transformPod(pod, transforms);
     establishFacts(pod);
     slim(pod, keepsConditions_);
+    sharing_.share(pod);
   });
   pods().addHandler({.onAdd = [this](const PodPtr& pod) { index(pod); },
                      .onUpdate =

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/sharing.h"
 #include "base/random.h"
 #include "descheduler/framework/nodes.h"
 #include "descheduler/framework/pod.h"
@@ -86,6 +87,7 @@ class Stores {
   std::map<std::type_index, std::unique_ptr<AnyKind>> kinds_;
   bool started_ = false;
   bool keepsConditions_ = false;
+  api::PodSharing sharing_;
   std::vector<std::function<void()>> waiting_;
   // Copied before it is changed while somebody else holds it.
   struct ByName {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/sharing.h"
 #include "kube/informer.h"
 #include "scheduler/framework/slim_pod.h"
 
@@ -38,11 +39,7 @@ std::unique_ptr<Feed<api::Pod>> podFeed(kube::Api& api, Executor& executor, Sche
                                         Random random) {
   const kube::WatchScope running{"", "", "status.phase!=Succeeded,status.phase!=Failed"};
   auto pods = std::make_unique<Feed<api::Pod>>(api, executor, running, random);
-  pods->informer.setTransform(
-      [keep = scheduler.podFieldsKept(), transforms = scheduler.podTransforms()](api::Pod& pod) {
-        transformPod(pod, transforms);
-        slimPod(pod, keep);
-      });
+  pods->informer.setTransform(podReader(scheduler));
   pods->informer.addHandler(
       {[&scheduler](const auto& pod) { scheduler.podAdded(pod); },
        [&scheduler](const auto& before, const auto& after) { scheduler.podUpdated(before, after); },
@@ -51,6 +48,15 @@ std::unique_ptr<Feed<api::Pod>> podFeed(kube::Api& api, Executor& executor, Sche
 }
 
 }  // namespace
+
+std::function<void(api::Pod&)> podReader(const Scheduler& scheduler) {
+  return [keep = scheduler.podFieldsKept(), transforms = scheduler.podTransforms(),
+          sharing = std::make_shared<api::PodSharing>()](api::Pod& pod) {
+    transformPod(pod, transforms);
+    slimPod(pod, keep);
+    sharing->share(pod);
+  };
+}
 
 Informers::Informers(kube::Api& api, Executor& executor, Scheduler& scheduler, Random random) {
   auto& [first, then] = stages_;

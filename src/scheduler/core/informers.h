@@ -3,6 +3,7 @@
 // Informers: feeds a Scheduler from the API.
 
 #include <array>
+#include <functional>
 
 #include "kube/api.h"
 #include "scheduler/core/scheduler.h"
@@ -13,6 +14,10 @@ class Informer;
 }
 
 namespace koord::scheduler {
+
+// What is done to pods before they are kept: what is read differently, what is dropped (slim_pod.h), and
+// parts that many have alike are held once.
+std::function<void(api::Pod&)> podReader(const Scheduler& scheduler);
 
 class Informers {
  public:

@@ -46,7 +46,8 @@ struct ObjectKind {
   bool optional = false;
 };
 
-// Specialised for every kind that is kept.
+// Specialised for every kind that is kept. It may have a class Reader, whose read(T&) changes an object before it is
+// kept: what is read differently than it stands in the API, what is dropped, and what is held once for many.
 template <class T>
 struct KindOf;
 

@@ -16,9 +16,6 @@ class InformerFeed final : public StoreFeed {
   InformerFeed(Store<T>& store, kube::Api& api, Executor& executor, Random random)
       : informer_(api, executor, {.optional = KindOf<T>::value.optional}, random) {
     using Object = typename Store<T>::Object;
-    // What is read differently than it stands in the API.
-    if constexpr (requires(T& object) { KindOf<T>::transform(object); })
-      informer_.setTransform([](T& object) { KindOf<T>::transform(object); });
     if constexpr (requires { typename KindOf<T>::Reader; })
       informer_.setTransform([reader = std::make_shared<typename KindOf<T>::Reader>()](T& object) {
         reader->read(object);

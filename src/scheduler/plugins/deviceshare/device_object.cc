@@ -5,8 +5,12 @@
 
 namespace koord::scheduler {
 
-void KindOf<api::Device>::transform(api::Device& device) {
-  for (api::DeviceInfo& info : device.spec.devices) renameDeviceResources(info.resources);
+void KindOf<api::Device>::Reader::read(api::Device& device) {
+  for (api::DeviceInfo& info : device.spec.devices) {
+    renameDeviceResources(info.resources);
+    amounts_.share(info.resources);
+    labels_.share(info.labels);
+  }
 }
 
 template std::unique_ptr<StoreFeed> makeStoreFeed(Store<api::Device>&, kube::Api&, Executor&,

@@ -23,8 +23,11 @@ std::optional<NodeId> Cluster::findNode(std::string_view name) const {
 }
 
 const Cluster::PodRecord* Cluster::findPod(const std::string& uid) const {
+  // A cycle asks about one pod again and again.
+  if (recent_ && recent_->info->uid() == uid) return recent_;
   const auto it = pods_.find(uid);
-  return it == pods_.end() ? nullptr : &*it;
+  if (it == pods_.end()) return nullptr;
+  return recent_ = &*it;
 }
 
 Result<> Cluster::assume(const PodPtr& pod, NodeId node, Grants grants) {
@@ -48,6 +51,16 @@ Result<> Cluster::forget(const std::string& uid) {
   return {};
 }
 
+bool Cluster::countsAlike(const PodInfo& a, const PodInfo& b) const {
+  const api::ObjectMeta& before = a.pod->metadata;
+  const api::ObjectMeta& after = b.pod->metadata;
+  if (before.deletionTimestamp.has_value() != after.deletionTimestamp.has_value()) return false;
+  if (a.shape != 0 && a.shape == b.shape) return true;
+  return a.request == b.request && a.nonZeroCpu == b.nonZeroCpu &&
+         a.nonZeroMemory == b.nonZeroMemory && a.labelSet == b.labelSet && a.ports == b.ports &&
+         sameAnnotations(podAnnotations_, before.annotations, after.annotations);
+}
+
 Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) {
   const NodeId node = rowFor(nodeName);
   const auto it = pods_.find(pod->uid());
@@ -55,28 +68,19 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
     insertPod({pod, node, false, readGrants(*pod, node, {})});
     return Seen::Added;
   }
-  const bool assumed = it->assumed;
-  const bool moved = it->node != node;
-  const NodeId before = it->node;
-  const bool sameShape = !moved && it->info->request == pod->request &&
-                         it->info->nonZeroCpu == pod->nonZeroCpu &&
-                         it->info->nonZeroMemory == pod->nonZeroMemory &&
-                         it->info->labelSet == pod->labelSet && it->info->ports == pod->ports &&
-                         it->info->pod->metadata.deletionTimestamp.has_value() ==
-                             pod->pod->metadata.deletionTimestamp.has_value() &&
-                         sameAnnotations(podAnnotations_, it->info->pod->metadata.annotations,
-                                         pod->pod->metadata.annotations);
-  if (sameShape) {
+  const PodRecord& record = *it;
+  const bool assumed = record.assumed;
+  const bool moved = record.node != node;
+  const NodeId before = record.node;
+  if (!moved && countsAlike(*record.info, *pod)) {
     // The usual confirmation or status update: nothing that is counted differs, so no node changed.
     auto& pods = rows_[node].pods;
-    *std::ranges::find(pods, it->info) = pod;
-    if (it->info->pod->status.startTime != pod->pod->status.startTime) ++podDetails_[node];
-    auto place = pods_.extract(it);
-    place.value().info = pod;
-    place.value().assumed = false;
-    const auto kept = pods_.insert(std::move(place)).position;
+    *std::ranges::find(pods, record.info) = pod;
+    if (record.info->pod->status.startTime != pod->pod->status.startTime) ++podDetails_[node];
+    record.info = pod;
+    record.assumed = false;
     if (assumed) --assumed_;
-    for (const Ledger* ledger : ledgers_) rereadPod(kept, ledger->id());
+    rereadAll(record);
     return assumed ? Seen::Confirmed : Seen::Updated;
   }
   const PodRecord last = erasePod(it);
@@ -98,6 +102,7 @@ std::optional<Cluster::PodRecord> Cluster::removePod(const std::string& uid) {
 
 void Cluster::insertPod(PodRecord added) {
   const PodRecord& record = *pods_.insert(std::move(added)).first;
+  recent_ = &record;
   const NodeId node = record.node;
   const PodPtr& pod = record.info;
   if (record.assumed) ++assumed_;
@@ -114,6 +119,7 @@ void Cluster::insertPod(PodRecord added) {
 }
 
 Cluster::PodRecord Cluster::erasePod(Pods::iterator it) {
+  recent_ = nullptr;
   PodRecord record = std::move(pods_.extract(it).value());
   const NodeId node = record.node;
   const PodPtr& pod = record.info;
@@ -219,7 +225,7 @@ void Cluster::undoTo(std::size_t mark) {
     } else if (const auto it = pods_.find(undo.record.info->uid()); undo.kind == Undo::Kind::Add) {
       erasePod(it);
     } else {
-      setGrant(it, undo.ledger, std::move(undo.grant));
+      setGrant(*it, undo.ledger, std::move(undo.grant));
     }
     journal_.resize(entries);  // undoing is not recorded
   }

@@ -143,14 +143,16 @@ class Cluster {
   ImageSpread imageSpread(Symbol image) const;
 
   LabelSets& labelSets() { return labelSets_; }
+  PodShapes& shapes() { return shapes_; }
   TermTable& terms() { return terms_; }
 
   // --- Pods.
   struct PodRecord {
-    PodPtr info;
+    // Records are found by the uid of info, which stays; of the rest nothing is looked at for that.
+    mutable PodPtr info;
     NodeId node = kNoNode;
-    bool assumed = false;   // placed by us, not yet seen as bound
-    mutable Grants grants;  // no part of what a record is found by
+    mutable bool assumed = false;  // placed by us, not yet seen as bound
+    mutable Grants grants;
   };
   // Records are their own keys, by uid.
   struct ByUid {
@@ -191,6 +193,9 @@ class Cluster {
   // What the pod holds of this ledger from now on; nullptr: nothing. Nothing happens when the pod
   // is not on a node, or holds the same already.
   void regrant(const std::string& uid, LedgerId ledger, GrantPtr grant);
+  void regrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant) {
+    setGrant(pod, ledger, std::move(grant));
+  }
   // Has the ledger read all pods of the node again: what it reads them by has changed.
   void reread(LedgerId ledger, NodeId node);
 
@@ -282,14 +287,19 @@ class Cluster {
   TaintSet internTaints(const api::List<api::Taint>& taints);
   void insertPod(PodRecord record);
   PodRecord erasePod(Pods::iterator it);
-  void setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant);
+  // Whether all that is counted of the two, or watched, is the same.
+  bool countsAlike(const PodInfo& a, const PodInfo& b) const;
+  void setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant);
   void applyGrant(NodeId node, const PodInfo& pod, LedgerId ledger, const Grant& grant, bool add);
-  void followGrants(Pods::iterator it);
+  void followGrants(const PodRecord& pod);
   // What something else holds for a pod is not taken by the pod.
   void countCovered(NodeId node, const Resources& covered, bool add);
   void settle();
   Grants readGrants(const PodInfo& pod, NodeId node, const Grants& held) const;
-  void rereadPod(Pods::iterator it, LedgerId ledger);
+  void rereadPod(const PodRecord& pod, LedgerId ledger);
+  void rereadAll(const PodRecord& pod);
+  // By ledger: Ledger::silent.
+  const std::vector<bool>& silentIn(const PodInfo& pod) const;
   void count(NodeId node, const PodInfo& pod, bool add);
   void addRequested(NodeId node, const Resources& amount, bool negative);
   // Adds to a number of a node in that column, or takes from it.
@@ -335,9 +345,11 @@ class Cluster {
   std::unordered_map<std::string, TaintSet> taintSetIds_;
   boost::unordered_flat_map<Symbol, ImageSpread> images_;
   LabelSets labelSets_;
+  PodShapes shapes_;
   TermTable terms_;
 
   Pods pods_;
+  mutable const PodRecord* recent_ = nullptr;  // that was asked for, or came, last
   std::size_t assumed_ = 0;
 
   std::vector<Undo> journal_;
@@ -350,6 +362,8 @@ class Cluster {
   std::vector<ClusterListener*> listeners_;
   std::vector<Ledger*> ledgers_;   // by id
   std::vector<Ledger*> deriving_;  // those of them that derive grants
+  std::vector<Ledger*> following_;  // ... and that read others'
+  mutable ByShape<std::vector<bool>> silent_;
   bool undoing_ = false;
   std::set<std::string> nodeAnnotations_;
   std::set<std::string> podAnnotations_;

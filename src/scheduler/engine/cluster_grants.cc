@@ -12,52 +12,69 @@ void Cluster::addLedger(Ledger& ledger) {
   ledger.id_ = static_cast<LedgerId>(ledgers_.size());
   ledgers_.push_back(&ledger);
   if (ledger.derives()) deriving_.push_back(&ledger);
-  for (auto it = pods_.begin(); it != pods_.end(); ++it) rereadPod(it, ledger.id_);
+  if (ledger.readsGrants()) following_.push_back(&ledger);
+  silent_.clear();
+  for (const PodRecord& pod : pods_) rereadPod(pod, ledger.id_);
 }
 
 void Cluster::regrant(const std::string& uid, LedgerId ledger, GrantPtr grant) {
-  if (const auto it = pods_.find(uid); it != pods_.end()) setGrant(it, ledger, std::move(grant));
+  if (const PodRecord* pod = findPod(uid)) setGrant(*pod, ledger, std::move(grant));
 }
 
 void Cluster::reread(LedgerId ledger, NodeId node) {
   const std::vector<PodPtr> pods = rows_[node].pods;  // a ledger may look at them meanwhile
   for (const PodPtr& pod : pods)
-    if (const auto it = pods_.find(pod->uid()); it != pods_.end()) rereadPod(it, ledger);
+    if (const PodRecord* record = findPod(pod->uid())) rereadPod(*record, ledger);
 }
 
-void Cluster::rereadPod(Pods::iterator it, LedgerId ledger) {
+void Cluster::rereadPod(const PodRecord& pod, LedgerId ledger) {
   // What a pod that is not bound yet was given is written down with its binding.
-  if (it->assumed) return;
-  setGrant(it, ledger, ledgers_[ledger]->read(*it->info, it->node, it->grants.of(ledger)));
+  if (pod.assumed) return;
+  const GrantPtr held = pod.grants.of(ledger);
+  GrantPtr now = ledgers_[ledger]->read(*pod.info, pod.node, held);
+  if (now != held) setGrant(pod, ledger, std::move(now));
+}
+
+void Cluster::rereadAll(const PodRecord& pod) {
+  const std::vector<bool>* const silent = pod.info->shape == 0 ? nullptr : &silentIn(*pod.info);
+  for (LedgerId ledger = 0; ledger < ledgers_.size(); ++ledger)
+    if (!silent || !(*silent)[ledger] || pod.grants.of(ledger)) rereadPod(pod, ledger);
+}
+
+const std::vector<bool>& Cluster::silentIn(const PodInfo& pod) const {
+  return silent_.of(pod, [&] {
+    std::vector<bool> silent;
+    for (const Ledger* ledger : ledgers_) silent.push_back(ledger->silent(pod));
+    return silent;
+  });
 }
 
 Grants Cluster::readGrants(const PodInfo& pod, NodeId node, const Grants& held) const {
   Grants grants;
   for (Ledger* ledger : ledgers_)
     grants.set(ledger->id(), ledger->read(pod, node, held.of(ledger->id())));
-  for (Ledger* ledger : ledgers_)
-    if (ledger->readsGrants()) grants.set(ledger->id(), ledger->readGrants(pod, grants));
+  for (Ledger* ledger : following_) grants.set(ledger->id(), ledger->readGrants(pod, grants));
   return grants;
 }
 
-void Cluster::setGrant(Pods::iterator it, LedgerId ledger, GrantPtr grant) {
-  const GrantPtr held = it->grants.of(ledger);
+void Cluster::setGrant(const PodRecord& pod, LedgerId ledger, GrantPtr grant) {
+  const GrantPtr held = pod.grants.of(ledger);
   if (held == grant || (held && grant && held->equals(*grant))) return;
-  if (held) applyGrant(it->node, *it->info, ledger, *held, false);
-  it->grants.set(ledger, grant);
-  if (grant) applyGrant(it->node, *it->info, ledger, *grant, true);
-  if (openTransactions_ > 0) journal_.push_back({Undo::Kind::Regrant, {it->info}, ledger, held});
-  touch(it->node);
-  if (!ledgers_[ledger]->readsGrants()) followGrants(it);
+  if (held) applyGrant(pod.node, *pod.info, ledger, *held, false);
+  pod.grants.set(ledger, grant);
+  if (grant) applyGrant(pod.node, *pod.info, ledger, *grant, true);
+  if (openTransactions_ > 0) journal_.push_back({Undo::Kind::Regrant, {pod.info}, ledger, held});
+  touch(pod.node);
+  if (!ledgers_[ledger]->readsGrants()) followGrants(pod);
   settle();
 }
 
 // What rests on the pod's other grants follows them.
-void Cluster::followGrants(Pods::iterator it) {
+void Cluster::followGrants(const PodRecord& pod) {
   if (undoing_) return;  // the journal has it
-  for (Ledger* ledger : ledgers_)
-    if (ledger->readsGrants() && it->grants.of(ledger->id()))
-      setGrant(it, ledger->id(), ledger->readGrants(*it->info, it->grants));
+  for (Ledger* ledger : following_)
+    if (pod.grants.of(ledger->id()))
+      setGrant(pod, ledger->id(), ledger->readGrants(*pod.info, pod.grants));
 }
 
 void Cluster::settle() {

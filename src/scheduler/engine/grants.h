@@ -24,6 +24,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/list.h"
 #include "scheduler/engine/node_set.h"
 #include "scheduler/engine/pod_info.h"
 
@@ -47,30 +48,19 @@ using GrantPtr = std::shared_ptr<const Grant>;
 // What one pod was given, by ledger.
 class Grants {
  public:
-  Grants() = default;
-  Grants(const Grants& other) { *this = other; }
-  Grants& operator=(const Grants& other) {
-    list_ = other.list_ ? std::make_unique<List>(*other.list_) : nullptr;
-    return *this;
-  }
-  Grants(Grants&&) noexcept = default;
-  Grants& operator=(Grants&&) noexcept = default;
-
-  bool empty() const { return !list_; }
-  // nullptr when there is none.
-  GrantPtr of(LedgerId ledger) const;
+  bool empty() const { return list_.empty(); }
+  // nullptr when there is none. Good until the next change.
+  const GrantPtr& of(LedgerId ledger) const;
   // Returns what was there; nullptr takes it away.
   GrantPtr set(LedgerId ledger, GrantPtr grant);
   // fn(ledger, grant)
   template <class F>
   void forEach(F&& fn) const {
-    if (!list_) return;
-    for (const auto& [ledger, grant] : *list_) fn(ledger, *grant);
+    for (const auto& [ledger, grant] : list_) fn(ledger, *grant);
   }
 
  private:
-  using List = std::vector<std::pair<LedgerId, GrantPtr>>;
-  std::unique_ptr<List> list_;  // never empty
+  api::List<std::pair<LedgerId, GrantPtr>> list_;
 };
 
 // A pod of a node, as ledgers are asked to add it up.
@@ -87,6 +77,9 @@ class Ledger {
   // What a pod that is seen on a node was given, as its annotations say; `held` is what its record
   // says so far. nullptr: nothing. What is written down nowhere is kept by returning `held`.
   virtual GrantPtr read(const PodInfo& pod, NodeId node, const GrantPtr& held) = 0;
+  // Whether it has nothing to read in pods of this one's shape (pod_shapes.h): those that hold nothing of
+  // it are not read again.
+  virtual bool silent(const PodInfo& /*pod*/) const { return false; }
   // A ledger that charges for what a pod takes has to know what else covers it. It may correct its
   // grant by the pod's others: after all ledgers have read the pod, and whenever one of them changes
   // while it has a grant.
@@ -122,9 +115,11 @@ template <class T>
 class LedgerOf : public Ledger {
  public:
   static GrantPtr grantOf(T value) { return std::make_shared<const Box>(std::move(value)); }
+  // The same, where many pods are given the same: one for all of them.
+  virtual GrantPtr sharedGrant(T value) { return grantOf(std::move(value)); }
   // What these hold of this ledger; nullptr when nothing.
   const T* in(const Grants& grants) const {
-    const GrantPtr grant = grants.of(id());
+    const GrantPtr& grant = grants.of(id());
     return grant ? &valueOf(*grant) : nullptr;
   }
 
@@ -132,7 +127,7 @@ class LedgerOf : public Ledger {
     std::optional<T> value = readValue(pod, node, held ? &valueOf(*held) : nullptr);
     if (!value) return nullptr;
     if (held && valueOf(*held) == *value) return held;
-    return grantOf(*std::move(value));
+    return sharedGrant(*std::move(value));
   }
   void add(NodeId node, const PodInfo& pod, const Grant& grant) final {
     addValue(node, pod, valueOf(grant));

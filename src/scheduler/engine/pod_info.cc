@@ -23,13 +23,11 @@ void addPorts(Cluster& cluster, const api::Container& container, PodInfo& info) 
   }
 }
 
-}  // namespace
-
-PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod, UnitKind* kind) {
-  cluster.tidy();
+// All that follows from the pod's shape, when it has one.
+std::shared_ptr<PodInfo> readPod(Cluster& cluster, const api::Pod& pod) {
   auto info = std::make_shared<PodInfo>();
-  info->priority = pod->spec.priority.value_or(0);
-  const model::PodTotals totals = model::podTotals(*pod);
+  info->priority = pod.spec.priority.value_or(0);
+  const model::PodTotals totals = model::podTotals(pod);
   info->request.base = {bounded(totals.milliCpu), bounded(totals.memory),
                         bounded(totals.ephemeralStorage)};
   for (const auto& [name, amount] : totals.scalars)
@@ -37,11 +35,25 @@ PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod, UnitKi
   info->beyond = totals.beyond;
   info->nonZeroCpu = bounded(totals.nonZeroMilliCpu);
   info->nonZeroMemory = bounded(totals.nonZeroMemory);
-  for (const auto& container : pod->spec.containers) addPorts(cluster, container, *info);
-  for (const auto& container : pod->spec.initContainers)
+  for (const auto& container : pod.spec.containers) addPorts(cluster, container, *info);
+  for (const auto& container : pod.spec.initContainers)
     if (container.restartPolicy == "Always") addPorts(cluster, container, *info);
-  info->labelSet = cluster.labelSets().intern(pod->metadata.namespace_, pod->metadata.labels);
-  info->terms = cluster.terms().parse(cluster.symbols(), *pod);
+  info->labelSet = cluster.labelSets().intern(pod.metadata.namespace_, pod.metadata.labels);
+  info->terms = cluster.terms().parse(cluster.symbols(), pod);
+  return info;
+}
+
+}  // namespace
+
+PodPtr makePodInfo(Cluster& cluster, std::shared_ptr<const api::Pod> pod, UnitKind* kind) {
+  cluster.tidy();
+  PodShapes::Shape* const shape = kind ? nullptr : cluster.shapes().of(*pod);
+  if (shape && !shape->common) {
+    auto common = readPod(cluster, *pod);
+    common->shape = shape->id;
+    shape->common = std::move(common);
+  }
+  auto info = shape ? std::make_shared<PodInfo>(*shape->common) : readPod(cluster, *pod);
   info->pod = std::move(pod);
   info->kind = kind;
   return info;

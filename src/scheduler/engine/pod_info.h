@@ -9,6 +9,7 @@
 
 #include "api/pod.h"
 #include "scheduler/engine/label_sets.h"
+#include "scheduler/engine/pod_shapes.h"
 #include "scheduler/engine/pod_terms.h"
 #include "scheduler/engine/resources.h"
 
@@ -26,6 +27,7 @@ class UnitKind;  // framework/unit.h
 
 struct PodInfo {
   std::shared_ptr<const api::Pod> pod;
+  ShapeId shape = 0;
   std::int32_t priority = 0;
   bool beyond = false;          // of what counts as kMostAmount it asks for more: it fits nowhere
   Resources request;            // what it takes from a node, never negative

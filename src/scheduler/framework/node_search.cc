@@ -206,13 +206,13 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
   PodClass& podClass = *attempt.podClass;
   Status remembered;  // of a rejection after which the other plugins are asked all the same
   std::uint64_t skipped = 0;
-  std::optional<PreFilterResult> own;
   std::vector<PreFilterResult> declined;  // all nodes but some
   for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
     const auto& plugin = profile_.preFilter[i];
+    std::optional<PreFilterResult> own;
     if (!plugin.signedPlugin) {
-      own = timer_.plugin(plugin.name, "PreFilter",
-                          [&] { return plugin.point->preFilter(state, *pod); });
+      own.emplace(timer_.plugin(plugin.name, "PreFilter",
+                                [&] { return plugin.point->preFilter(state, *pod); }));
       if (own->status.rejected()) own->status.plugin = plugin.name;
     }
     const PreFilterResult& answer = plugin.signedPlugin ? podClass.preFilter[i] : *own;

@@ -54,6 +54,9 @@ class Signed {
   virtual ~Signed() = default;
   // Adds everything of the pod that the plugin's answers depend on.
   virtual void sign(const PodInfo& pod, Signature& signature) const = 0;
+  // Whether what it adds for pods of the API that name no node follows, by now, from their shape alone
+  // (engine/pod_shapes.h). Must be fast: it is asked for every attempt.
+  virtual bool signsShape() const { return false; }
   // Rises when answers for nodes that have not changed may have (an image came to another node).
   virtual std::uint64_t epoch(const CycleState& /*state*/, const PodInfo& /*pod*/) const {
     return 0;

@@ -85,28 +85,41 @@ PodClasses::PodClasses(Cluster& cluster, const Profile& profile)
 }
 
 std::shared_ptr<PodClass> PodClasses::of(const PodInfo& pod) {
-  if (std::exchange(symbols_, cluster_.symbolsVersion()) != cluster_.symbolsVersion()) {
-    byBytes_.clear();
-    order_.clear();
-  }
+  if (std::exchange(symbols_, cluster_.symbolsVersion()) != cluster_.symbolsVersion()) clear();
+  const bool shapesTell = std::ranges::all_of(
+      profile_.signedPlugins, [](const Signed* plugin) { return plugin->signsShape(); });
+  if (!shapesTell) byShape_.clear();  // shapes of one class may be of several by then
+  const bool byShape = shapesTell && pod.shape != 0 && pod.pod->spec.nodeName.empty();
+  order_.splice(order_.begin(), order_,
+                byShape ? byShape_.of(pod, [&] { return find(pod); }) : find(pod));
+  std::shared_ptr<PodClass> podClass = order_.front();
+  preFilter(*podClass, pod);
+  return podClass;
+}
+
+void PodClasses::clear() {
+  byShape_.clear();
+  byBytes_.clear();
+  order_.clear();
+}
+
+// By its signature; makes the class if it is not there.
+PodClasses::Order::iterator PodClasses::find(const PodInfo& pod) {
   signature_.clear();
   for (const Signed* part : profile_.signedPlugins) part->sign(pod, signature_);
-  if (const auto it = byBytes_.find(signature_.bytes()); it != byBytes_.end()) {
-    order_.splice(order_.begin(), order_, it->second);
-    preFilter(*order_.front(), pod);
-    return order_.front();
-  }
+  if (const auto it = byBytes_.find(signature_.bytes()); it != byBytes_.end()) return it->second;
   auto podClass = std::make_shared<PodClass>(signature_.bytes());
   podClass->hasView = std::ranges::any_of(
       profile_.views, [&](const ViewPlugin* view) { return view->hasCredits(pod); });
-  preFilter(*podClass, pod);
-  order_.push_front(podClass);
-  byBytes_.emplace(podClass->signature, order_.begin());
+  order_.push_front(std::move(podClass));
+  const auto place = order_.begin();
+  byBytes_.emplace((*place)->signature, place);
+  if (order_.size() > limit()) byShape_.clear();
   while (order_.size() > limit()) {
     byBytes_.erase(order_.back()->signature);
     order_.pop_back();
   }
-  return podClass;
+  return place;
 }
 
 // Asks the Signed plugins whose answers are not there, or not good any more.
@@ -170,17 +183,21 @@ void ClassNodes::drop(NodeId node) {
   totals_.set(node, ScoreIndex::kInfeasible);
 }
 
-bool ClassNodes::takeChanges(const PodInfo& pod, NodeSet& changed) {
-  std::vector<std::uint64_t> epochs;
-  epochs.reserve(profile_.signedPlugins.size());
-  for (const Signed* part : profile_.signedPlugins)
-    epochs.push_back(part->epoch(class_.state, pod));
+bool ClassNodes::epochsRose(const PodInfo& pod) {
+  epochs_.resize(profile_.signedPlugins.size());
+  bool rose = false;
+  for (std::size_t i = 0; i < epochs_.size(); ++i) {
+    const std::uint64_t epoch = profile_.signedPlugins[i]->epoch(class_.state, pod);
+    rose |= std::exchange(epochs_[i], epoch) != epoch;
+  }
+  return rose;
+}
 
+bool ClassNodes::takeChanges(const PodInfo& pod, NodeSet& changed) {
+  const bool rose = epochsRose(pod);
   const auto changes = cluster_.changesSince(position_);
-  const bool all =
-      !valid_ || !changes || changes->size() >= cluster_.liveCount() || epochs != epochs_;
+  const bool all = !valid_ || !changes || changes->size() >= cluster_.liveCount() || rose;
   position_ = cluster_.changeEnd();
-  epochs_ = std::move(epochs);
   const bool nodesChanged =
       std::exchange(nodes_, cluster_.nodesVersion()) != cluster_.nodesVersion();
   if (all) {
@@ -355,7 +372,7 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
   auto& totals = scratch_.totals;
   unscored_.copyTo(list);
   totals.assign(list.size(), 0);
-  std::vector<std::int64_t> before;
+  Maxima before;
   for (const Normalized& each : normalized_) before.push_back(each.max);
 
   for (std::size_t i = 0, next = 0; i < profile_.score.size() && !list.empty(); ++i) {
@@ -398,7 +415,7 @@ Status ClassNodes::syncScores(const PodInfo& pod, const AttemptTimer& timer) {
 
 // Finds the highest scores anew where nobody has them any more. What is 0 is the same on every
 // scale.
-NodeSet ClassNodes::rescale(const std::vector<std::int64_t>& before) {
+NodeSet ClassNodes::rescale(const Maxima& before) {
   NodeSet rescaled;
   for (std::size_t i = 0; i < normalized_.size(); ++i) {
     Normalized& scores = normalized_[i];

@@ -5,6 +5,7 @@
 // node; so an attempt for a known class asks the plugins about the few nodes that changed since the
 // class was last used, instead of about all.
 
+#include <boost/container/small_vector.hpp>
 #include <list>
 #include <map>
 #include <memory>
@@ -97,6 +98,7 @@ class ClassNodes {
   static constexpr std::size_t kChunk = 8192;
 
   void reset();
+  bool epochsRose(const PodInfo& pod);
   // Fills `changed` with the existing nodes that are to be judged again, and forgets those that are
   // gone; true: that is all of them, and nothing is kept.
   bool takeChanges(const PodInfo& pod, NodeSet& changed);
@@ -112,7 +114,8 @@ class ClassNodes {
   void addNormalized(std::span<const NodeId> nodes, std::span<std::int64_t> totals,
                      std::int64_t factor) const;
   // The nodes whose scores have another scale than before.
-  NodeSet rescale(const std::vector<std::int64_t>& before);
+  using Maxima = boost::container::small_vector<std::int64_t, 8>;
+  NodeSet rescale(const Maxima& before);
 
   Cluster& cluster_;
   const Profile& profile_;
@@ -141,6 +144,8 @@ class PodClasses {
 
  private:
   using Order = std::list<std::shared_ptr<PodClass>>;
+  Order::iterator find(const PodInfo& pod);
+  void clear();
   std::size_t limit() const;
   void preFilter(PodClass& podClass, const PodInfo& pod);
 
@@ -158,6 +163,8 @@ class PodClasses {
   Signature signature_;
   Order order_;  // most recently used first
   std::unordered_map<std::string_view, Order::iterator> byBytes_;
+  // While all plugins sign shapes: the bytes need not be made.
+  ByShape<Order::iterator> byShape_;
 };
 
 // How the pod sees these nodes, as the cluster is now. Replaces what `view` says of them.

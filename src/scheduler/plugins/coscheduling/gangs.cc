@@ -62,7 +62,7 @@ const Gang* Gangs::find(const std::string& id) const {
 }
 
 const Gang* Gangs::gangOf(const PodInfo& pod) const {
-  if (gangNameOf(*pod.pod).empty()) return nullptr;
+  if (alone(pod)) return nullptr;
   return find(gangIdOf(*pod.pod));
 }
 
@@ -169,8 +169,7 @@ Gang& Gangs::gangNamed(const std::string& id) {
 }
 
 void Gangs::podSeen(const PodPtr& before, const PodPtr& after) {
-  const auto alone = [](const PodPtr& pod) { return !pod || gangNameOf(*pod->pod).empty(); };
-  if (alone(before) && alone(after)) return;  // nearly every one
+  if ((!before || alone(*before)) && (!after || alone(*after))) return;  // nearly every one
   const std::string was = before ? gangIdOf(*before->pod) : std::string();
   const std::string is = after ? gangIdOf(*after->pod) : std::string();
   if (!was.empty() && was != is) leave(was, *before);

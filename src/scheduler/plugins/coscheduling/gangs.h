@@ -76,6 +76,10 @@ class Gangs {
   // nullptr: no member and no PodGroup.
   const Gang* find(const std::string& id) const;
   const Gang* gangOf(const PodInfo& pod) const;
+  // Whether the pod is in no gang.
+  bool alone(const PodInfo& pod) const {
+    return alone_.of(pod, [&] { return gangNameOf(*pod.pod).empty(); });
+  }
   const std::unordered_map<std::string, Gang>& all() const { return gangs_; }
 
   // The gangs that are bound together with this one, itself included; those without a spec stand
@@ -150,6 +154,7 @@ class Gangs {
   Handle& handle_;
   const CoschedulingArgs args_;
   std::unordered_map<std::string, Gang> gangs_;
+  mutable ByShape<bool> alone_;
   // Gangs whose group names this one, itself included.
   std::unordered_map<std::string, std::set<std::string>> namedBy_;
   std::vector<std::function<void(const std::string& id)>> listeners_;

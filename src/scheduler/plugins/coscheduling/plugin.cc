@@ -102,7 +102,7 @@ GroupPlan Coscheduling::planOf(const std::string& group, std::span<const PodPtr>
 }
 
 bool Coscheduling::indifferent(const PodInfo& pod) {
-  return networkSelectorOf(pod).empty();
+  return unselecting_.of(pod, [&] { return networkSelectorOf(pod).empty(); });
 }
 
 Status Coscheduling::preScore(CycleState& state, const PodInfo& pod,
@@ -144,7 +144,7 @@ Nomination Coscheduling::nominationOf(const PodInfo& pod) const {
 }
 
 Status Coscheduling::preEnqueue(const PodInfo& pod) {
-  return gangNameOf(*pod.pod).empty() ? Status{} : gangs_.check(pod);
+  return gangs_.alone(pod) ? Status{} : gangs_.check(pod);
 }
 
 PostFilterResult Coscheduling::postFilter(CycleState& /*state*/, const PodPtr& pod,
@@ -154,16 +154,16 @@ PostFilterResult Coscheduling::postFilter(CycleState& /*state*/, const PodPtr& p
 }
 
 void Coscheduling::unreserve(CycleState& /*state*/, const PodPtr& pod, NodeId /*node*/) {
-  if (!gangNameOf(*pod->pod).empty()) cycles_.unreserved(*pod);
+  if (!gangs_.alone(*pod)) cycles_.unreserved(*pod);
 }
 
 PermitResult Coscheduling::permit(CycleState& /*state*/, const PodPtr& pod, NodeId /*node*/) {
-  return gangNameOf(*pod->pod).empty() ? PermitResult{} : cycles_.permit(*pod);
+  return gangs_.alone(*pod) ? PermitResult{} : cycles_.permit(*pod);
 }
 
 // Nearly always the whole work is done here, so that the pod needs no write besides its binding.
 Status Coscheduling::preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId /*node*/) {
-  if (gangNameOf(*pod->pod).empty() && !hasBindAnnotations(*pod)) return Status::skip();
+  if (plain_.of(*pod, [&] { return gangs_.alone(*pod) && !hasBindAnnotations(*pod); })) return Status::skip();
   const auto release = gangs_.releaseOf(*pod);
   if (release) addBindAnnotations(state, *release);
   const bool waits = handle_.waitingPods().find(pod->uid()) != nullptr;

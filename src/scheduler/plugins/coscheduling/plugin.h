@@ -84,6 +84,8 @@ class Coscheduling final : public Plugin,
   NetworkTopology& network_;
   NetworkPlacement placement_;
   JobPreemption preemption_;
+  ByShape<bool> unselecting_;  // no place in a network is asked for
+  ByShape<bool> plain_;        // neither in a gang, nor does it look as if it had been in one
 };
 
 }  // namespace koord::scheduler

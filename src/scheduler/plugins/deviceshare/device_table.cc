@@ -110,6 +110,10 @@ void DeviceTable::readDevice(NodeId node) {
 
 // --- Pods.
 
+bool DeviceTable::silent(const PodInfo& pod) const {
+  return !api::findIn(pod.pod->metadata.annotations, model::kAnnotationDeviceAllocated);
+}
+
 std::optional<DeviceGrant> DeviceTable::readValue(const PodInfo& pod, NodeId,
                                                   const DeviceGrant* held) {
   const api::StringMap& annotations = pod.pod->metadata.annotations;

@@ -50,6 +50,7 @@ class DeviceShare final : public Plugin,
 
   // plugin.cc
   void sign(const PodInfo& pod, Signature& signature) const override;
+  bool signsShape() const override { return true; }
   std::uint64_t epoch(const CycleState& state, const PodInfo& pod) const override;
   std::uint64_t preFilterEpoch(const PodInfo& pod) const override;
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;

@@ -16,6 +16,7 @@ class DynamicResources final : public Plugin,
   static constexpr std::string_view kName = "DynamicResources";
   std::string_view name() const override { return kName; }
   void sign(const PodInfo& pod, Signature& signature) const override;
+  bool signsShape() const override { return true; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   // Nothing that happens to the cluster helps.
   std::vector<EventRegistration> eventsToRegister() const override { return {}; }

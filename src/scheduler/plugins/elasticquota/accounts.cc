@@ -3,17 +3,9 @@
 #include <algorithm>
 
 #include "model/well_known.h"
+#include "scheduler/plugins/elasticquota/quota_object.h"
 
 namespace koord::scheduler {
-
-NamedTree::NamedTree(std::string treeId, const quota::QuotaTree::Settings& settings)
-    : id(std::move(treeId)), quotas(std::string(model::kRootQuota), settings) {}
-
-std::optional<std::int32_t> NamedTree::lowestPriority(quota::QuotaId quota) const {
-  const auto it = priorities.find(quota);
-  if (it == priorities.end() || it->second.empty()) return std::nullopt;
-  return it->second.begin()->first;
-}
 
 namespace {
 
@@ -24,6 +16,39 @@ void count(NamedTree::Priorities& priorities, std::int32_t priority, std::int64_
 }
 
 }  // namespace
+
+NamedTree::NamedTree(std::string treeId, const quota::QuotaTree::Settings& settings)
+    : id(std::move(treeId)), quotas_(std::string(model::kRootQuota), settings) {}
+
+std::optional<std::int32_t> NamedTree::lowestPriority(quota::QuotaId quota) {
+  settle();
+  const auto it = priorities_.find(quota);
+  if (it == priorities_.end() || it->second.empty()) return std::nullopt;
+  return it->second.begin()->first;
+}
+
+// Only of quotas that are apart the limit is the max, whatever others ask for.
+bool NamedTree::unlimited(quota::QuotaId quota) const {
+  const quota::Spec& spec = quotas_.spec(quota);
+  return spec.apart &&
+         std::ranges::all_of(spec.max, [](const auto& max) { return max.second == kNoLimit; });
+}
+
+void NamedTree::settleAccounts() {
+  for (Account* account : due_) {
+    account->waits = false;
+    for (ResourceId resource = 0; resource < account->due.size(); ++resource) {
+      const quota::Change change = std::exchange(account->due[resource], {});
+      if (change.isZero()) continue;
+      if (const auto column = quotas_.columnOf(resource))
+        quotas_.addSelf(account->place.quota, *column, change);
+    }
+    for (const auto& [priority, pods] : account->duePriorities)
+      if (pods != 0) count(priorities_[account->place.quota], priority, pods);
+    account->duePriorities.clear();
+  }
+  due_.clear();
+}
 
 bool Account::idle() const {
   return std::ranges::all_of(sums, [](const quota::Change& sum) { return sum.isZero(); });
@@ -48,37 +73,54 @@ const AccountPtr& Accounts::get(bool labelled, std::string_view text, bool& fres
 }
 
 void Accounts::sweep() {
+  if (onSweep) onSweep();
   for (Map* map : {&byLabel_, &byNamespace_}) {
     erase_if(*map, [](const auto& entry) {
-      return entry.second.use_count() == 1 && entry.second->idle();
+      Account& account = *entry.second;
+      if (entry.second.use_count() > 1 || !account.idle()) return false;
+      if (account.place) account.place.tree->settle();
+      return true;
     });
   }
   sweepAt_ = std::max<std::size_t>(1024, 2 * size());
 }
 
+void Accounts::owe(Account& account) {
+  if (std::exchange(account.waits, true)) return;
+  account.place.tree->due_.push_back(&account);
+}
+
 void Accounts::add(Account& account, ResourceId resource, const quota::Change& change) {
-  if (resource >= account.sums.size()) account.sums.resize(resource + 1);
-  quota::Change& sum = account.sums[resource];
-  sum.request += change.request;
-  sum.used += change.used;
-  sum.fixedRequest += change.fixedRequest;
-  sum.fixedUsed += change.fixedUsed;
+  if (resource >= account.sums.size()) {
+    account.sums.resize(resource + 1);
+    account.due.resize(resource + 1);
+  }
+  account.sums[resource] += change;
   if (!account.place) return;
-  quota::QuotaTree& quotas = account.place.quotas();
-  if (const auto column = quotas.columnOf(resource))
-    quotas.addSelf(account.place.quota, *column, change);
+  account.due[resource] += change;
+  owe(account);
 }
 
 void Accounts::addPriority(Account& account, std::int32_t priority, std::int64_t pods) {
   count(account.priorities, priority, pods);
-  if (account.place) count(account.place.tree->priorities[account.place.quota], priority, pods);
+  if (!account.place) return;
+  auto& due = account.duePriorities;
+  const auto known = std::ranges::find(due, priority, [](const auto& each) { return each.first; });
+  if (known == due.end()) {
+    due.emplace_back(priority, pods);
+  } else {
+    known->second += pods;
+  }
+  owe(account);
 }
 
 void Accounts::move(Account& account, const Place& to) {
   if (account.place == to) return;
+  if (account.place) account.place.tree->settle();
   for (const auto& [priority, pods] : account.priorities) {
-    if (account.place) count(account.place.tree->priorities[account.place.quota], priority, -pods);
-    if (to) count(to.tree->priorities[to.quota], priority, pods);
+    if (account.place)
+      count(account.place.tree->priorities_[account.place.quota], priority, -pods);
+    if (to) count(to.tree->priorities_[to.quota], priority, pods);
   }
   for (ResourceId resource = 0; resource < account.sums.size(); ++resource) {
     const quota::Change& sum = account.sums[resource];

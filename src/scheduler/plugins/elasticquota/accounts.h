@@ -6,6 +6,7 @@
 // goes), and then its sums move as a whole, and no pod has to be looked at.
 
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,16 +20,40 @@
 
 namespace koord::scheduler {
 
-// Trees of quotas have an id; "" is the default one.
-struct NamedTree {
+class Grant;
+struct Account;
+
+// Trees of quotas have an id; "" is the default one. What accounts are charged reaches the tree when somebody
+// looks at it: quotas without limits, as the default one nearly always is, are charged by many and looked at by
+// few.
+class NamedTree {
+ public:
   NamedTree(std::string treeId, const quota::QuotaTree::Settings& settings);
-  std::string id;
-  quota::QuotaTree quotas;
+  const std::string id;
+
+  // With all that accounts were charged so far. Who keeps it sees later charges only after asking again.
+  quota::QuotaTree& quotas() {
+    settle();
+    return quotas_;
+  }
+  const std::string& name(quota::QuotaId quota) const { return quotas_.name(quota); }
+  // Whether nothing that pods use can exceed it.
+  bool unlimited(quota::QuotaId quota) const;
+
   // How many pods on nodes have this priority and may be preempted, by quota.
   using Priorities = std::map<std::int32_t, std::int64_t>;
-  std::unordered_map<quota::QuotaId, Priorities> priorities;
+  std::optional<std::int32_t> lowestPriority(quota::QuotaId quota);
 
-  std::optional<std::int32_t> lowestPriority(quota::QuotaId quota) const;
+ private:
+  friend class Accounts;
+  void settle() {
+    if (!due_.empty()) settleAccounts();
+  }
+  void settleAccounts();
+
+  quota::QuotaTree quotas_;
+  std::unordered_map<quota::QuotaId, Priorities> priorities_;
+  std::vector<Account*> due_;  // those with charges that have not reached the tree
 };
 
 // A quota of a tree; none when pods are not limited.
@@ -37,8 +62,9 @@ struct Place {
   quota::QuotaId quota = quota::kNoQuota;
   explicit operator bool() const { return tree != nullptr; }
   bool operator==(const Place&) const = default;
-  quota::QuotaTree& quotas() const { return tree->quotas; }
-  const std::string& name() const { return tree->quotas.name(quota); }
+  quota::QuotaTree& quotas() const { return tree->quotas(); }
+  const std::string& name() const { return tree->name(quota); }
+  bool unlimited() const { return tree->unlimited(quota); }
 };
 
 struct Account {
@@ -47,6 +73,12 @@ struct Account {
   Place place;
   std::vector<quota::Change> sums;  // by ResourceId
   NamedTree::Priorities priorities;
+  // The charges of nearly all pods: all that they ask for, of those that may be preempted and of others.
+  std::weak_ptr<const Grant> charges[2];
+  // What of these the tree has not heard of.
+  std::vector<quota::Change> due;
+  std::vector<std::pair<std::int32_t, std::int64_t>> duePriorities;
+  bool waits = false;  // among the tree's due accounts
 
   bool idle() const;
 };
@@ -65,6 +97,8 @@ class Accounts {
       for (const auto& [text, account] : *map) fn(*account);
   }
   std::size_t size() const { return byLabel_.size() + byNamespace_.size(); }
+  // Called before accounts that nobody has any more are dropped: who keeps some in a cache lets go of them.
+  std::function<void()> onSweep;
 
   // Adds to the sums of an account and of the quota that it counts in.
   static void add(Account& account, ResourceId resource, const quota::Change& change);
@@ -72,6 +106,7 @@ class Accounts {
   static void move(Account& account, const Place& to);
 
  private:
+  static void owe(Account& account);
   using Map = boost::unordered_flat_map<std::string, AccountPtr, TextHash, std::equal_to<>>;
   void sweep();  // those that nobody has any more
 

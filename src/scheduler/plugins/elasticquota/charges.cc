@@ -19,7 +19,7 @@ std::shared_ptr<const Resources> coveredOf(const Grants& grants) {
 
 std::optional<Charge> ChargeLedger::readValue(const PodInfo& pod, NodeId, const Charge* held) {
   if (quotas_.ignores(pod)) return std::nullopt;
-  Charge charge{quotas_.accountOf(pod), isFixed(pod.pod->metadata.labels), nullptr};
+  Charge charge{quotas_.accountOf(pod), quotas_.fixed(pod), nullptr};
   if (!charge.account) return std::nullopt;
   if (held) charge.within = held->within;
   return charge;
@@ -32,7 +32,15 @@ GrantPtr ChargeLedger::readGrants(const PodInfo&, const Grants& all) {
   Charge charge = *held;
   charge.within = coveredOf(all);
   if (charge == *held) return grant;
-  return grantOf(std::move(charge));
+  return sharedGrant(std::move(charge));
+}
+
+GrantPtr ChargeLedger::sharedGrant(Charge charge) {
+  if (charge.within) return grantOf(std::move(charge));
+  std::weak_ptr<const Grant>& known = charge.account->charges[charge.fixed ? 1 : 0];
+  GrantPtr grant = known.lock();
+  if (!grant) known = grant = grantOf(std::move(charge));
+  return grant;
 }
 
 void ChargeLedger::addValue(NodeId node, const PodInfo& pod, const Charge& charge) {

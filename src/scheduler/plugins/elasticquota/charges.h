@@ -31,6 +31,7 @@ class ChargeLedger final : public LedgerOf<Charge> {
   std::string_view name() const override { return "quotas"; }
   bool readsGrants() const override { return true; }
   GrantPtr readGrants(const PodInfo& pod, const Grants& all) override;
+  GrantPtr sharedGrant(Charge charge) override;
   std::size_t charges() const { return charges_; }
 
  private:

@@ -92,8 +92,8 @@ void QuotaController::writeStatuses() {
     if (!patch.is_null()) writes_.push_back({api::keyOf(object->metadata), std::move(patch)});
   };
   for (const auto& [id, tree] : quotas_.trees()) {
-    tree->quotas.forEach(
-        [&](quota::QuotaId quota) { consider(tree->quotas.name(quota), {tree.get(), quota}); });
+    tree->quotas().forEach(
+        [&](quota::QuotaId quota) { consider(tree->quotas().name(quota), {tree.get(), quota}); });
   }
   consider(std::string(model::kRootQuota), quotas_.find(model::kRootQuota));
   std::erase_if(written_, [&](const auto& entry) { return !quotas_.object(entry.first); });
@@ -166,7 +166,7 @@ std::vector<PodPtr> QuotaController::overUsers() {
   std::vector<PodPtr> leaving;
   std::set<std::string> seen;
   for (const auto& [id, tree] : quotas_.trees()) {
-    const quota::QuotaTree& quotas = tree->quotas;
+    const quota::QuotaTree& quotas = tree->quotas();
     quotas.forEach([&](quota::QuotaId quota) {
       const std::string& name = quotas.name(quota);
       const Place place{tree.get(), quota};

@@ -20,7 +20,13 @@ ElasticQuota::ElasticQuota(Handle& handle, const ElasticQuotaArgs& args)
       controller_(handle, quotas_, args) {}
 
 Shortage ElasticQuota::judge(const Place& place, const PodInfo& pod) const {
-  return shortageOf(place, askOf(quotas_, place, pod), isFixed(pod.pod->metadata.labels), rules_);
+  if (takesAll(place, pod)) return {};
+  return shortageOf(place, askOf(quotas_, place, pod), quotas_.fixed(pod), rules_);
+}
+
+// Nothing that the pod asks for is too much: nobody has to know how much that is, or what is used.
+bool ElasticQuota::takesAll(const Place& place, const PodInfo& pod) const {
+  return place.unlimited() && !quotas_.fixed(pod);
 }
 
 bool ElasticQuota::hasCredits(const PodInfo& pod) const {
@@ -36,12 +42,12 @@ Shortage ElasticQuota::judgeOn(const Place& place, const PodPtr& pod, NodeId nod
     if (plugin != this) plugin->grant(pod, node);
   const auto within = coveredOf(cluster_.findPod(pod->uid())->grants);
   return shortageOf(place, askOf(quotas_, place, *pod, within.get()),
-                    isFixed(pod->pod->metadata.labels), rules_);
+                    quotas_.fixed(*pod), rules_);
 }
 
 std::vector<std::string> ElasticQuota::reservedNodes(const Place& place, const PodPtr& pod) const {
   std::vector<std::string> names;
-  const bool fixed = isFixed(pod->pod->metadata.labels);
+  const bool fixed = quotas_.fixed(*pod);
   cluster_.live().forEach([&](NodeId node) {
     NodeCredit credit;
     bool any = false;
@@ -57,6 +63,7 @@ std::vector<std::string> ElasticQuota::reservedNodes(const Place& place, const P
 PreFilterResult ElasticQuota::preFilter(CycleState&, const PodInfo& pod) {
   const Place place = quotas_.placeOf(pod);
   if (!place) return {Status::skip(), {}};
+  if (takesAll(place, pod)) return {};
   quotas_.refresh(place);
   const Shortage shortage = judge(place, pod);
   if (!shortage) return {};
@@ -83,13 +90,13 @@ Status ElasticQuota::admit(const CycleState&, const PodPtr& pod, NodeId node) co
 std::optional<std::string> ElasticQuota::admitKey(const PodInfo& pod) const {
   const Place place = quotas_.placeOf(pod);
   if (!place) return std::string();
-  return place.tree->id + '/' + roomOf(place, isFixed(pod.pod->metadata.labels), rules_);
+  return place.tree->id + '/' + roomOf(place, quotas_.fixed(pod), rules_);
 }
 
-std::optional<Charge> ElasticQuota::chargeOf(const PodInfo& pod) const {
-  const auto* record = cluster_.findPod(pod.uid());
+std::optional<Charge> ElasticQuota::chargeOf(const PodInfo& pod,
+                                             const Cluster::PodRecord* record) const {
   if (!record || quotas_.ignores(pod)) return std::nullopt;
-  Charge charge{quotas_.accountOf(pod), isFixed(pod.pod->metadata.labels), nullptr};
+  Charge charge{quotas_.accountOf(pod), quotas_.fixed(pod), nullptr};
   if (!charge.account) return std::nullopt;
   charge.within = coveredOf(record->grants);
   return charge;
@@ -97,9 +104,11 @@ std::optional<Charge> ElasticQuota::chargeOf(const PodInfo& pod) const {
 
 Status ElasticQuota::reserve(CycleState&, const PodPtr& pod, NodeId) {
   const Latencies::Timer timer(quotas_.latencies(), QuotaOperation::ReservePod);
-  std::optional<Charge> charge = chargeOf(*pod);
+  const Cluster::PodRecord* const record = cluster_.findPod(pod->uid());
+  std::optional<Charge> charge = chargeOf(*pod, record);
   if (!charge) return {};
-  if (const Place& place = charge->account->place) {
+  const Place& place = charge->account->place;
+  if (place && !takesAll(place, *pod)) {
     // What its reservation covers is known now.
     const QuotaAsk ask = askOf(quotas_, place, *pod, charge->within.get());
     if (const Shortage shortage = shortageOf(place, ask, charge->fixed, rules_)) {
@@ -107,13 +116,16 @@ Status ElasticQuota::reserve(CycleState&, const PodPtr& pod, NodeId) {
       return Status::unschedulable(textOf(quotas_, place, ask, shortage, rules_));
     }
   }
-  cluster_.regrant(pod->uid(), quotas_.ledger().id(), ChargeLedger::grantOf(*std::move(charge)));
+  cluster_.regrant(*record, quotas_.ledger().id(),
+                   quotas_.ledger().sharedGrant(*std::move(charge)));
   return {};
 }
 
 Status ElasticQuota::grant(const PodPtr& pod, NodeId) {
-  if (std::optional<Charge> charge = chargeOf(*pod))
-    cluster_.regrant(pod->uid(), quotas_.ledger().id(), ChargeLedger::grantOf(*std::move(charge)));
+  const Cluster::PodRecord* const record = cluster_.findPod(pod->uid());
+  if (std::optional<Charge> charge = chargeOf(*pod, record))
+    cluster_.regrant(*record, quotas_.ledger().id(),
+                     quotas_.ledger().sharedGrant(*std::move(charge)));
   return {};
 }
 

@@ -69,7 +69,8 @@ class ElasticQuota final : public Plugin,
  private:
   Shortage judge(const Place& place, const PodInfo& pod) const;
   // What a pod that is counted on a node is charged for; nothing for one that is not limited.
-  std::optional<Charge> chargeOf(const PodInfo& pod) const;
+  std::optional<Charge> chargeOf(const PodInfo& pod, const Cluster::PodRecord* record) const;
+  bool takesAll(const Place& place, const PodInfo& pod) const;
   // What is short on this node, where a reservation may have been charged for the pod already.
   Shortage judgeOn(const Place& place, const PodPtr& pod, NodeId node) const;
   // Nodes on which a reservation has been charged for so much of the pod that the rest fits.

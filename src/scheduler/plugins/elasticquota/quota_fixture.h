@@ -180,7 +180,7 @@ profiles:
       if (ledger->name() != "quotas") continue;
       Quotas& state = plugin().quotasForTests();
       EXPECT_EQ(state.verifyRequests(), "");
-      for (const auto& [id, tree] : state.trees()) EXPECT_EQ(tree->quotas.verify(), "");
+      for (const auto& [id, tree] : state.trees()) EXPECT_EQ(tree->quotas().verify(), "");
     }
   }
 };

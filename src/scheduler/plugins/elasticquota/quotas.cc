@@ -30,6 +30,7 @@ Quotas::Quotas(Handle& handle, const ElasticQuotaArgs& args)
       pods_(handle.knownPods()),
       ledger_(*this),
       latencies_(handle.executor()) {
+  accounts_.onSweep = [this] { members_.clear(); };
   setBuiltIn(model::kDefaultQuota);
   setBuiltIn(model::kSystemQuota);
   handle.stores().of<api::ElasticQuota>().listen(
@@ -51,7 +52,7 @@ NamedTree& Quotas::tree(const std::string& id) {
 
 std::uint64_t Quotas::versionOfTrees() const {
   std::uint64_t version = 0;
-  for (const auto& [id, tree] : trees_) version += tree->quotas.version();
+  for (const auto& [id, tree] : trees_) version += tree->quotas().version();
   return version;
 }
 
@@ -65,9 +66,9 @@ void Quotas::feed(NamedTree& tree, quota::Columns fresh) {
   accounts_.forEach([&](const Account& account) {
     if (account.place.tree != &tree) return;
     quota::forEachColumn(fresh, [&](quota::Column column) {
-      const ResourceId resource = tree.quotas.resource(column);
+      const ResourceId resource = tree.quotas().resource(column);
       if (resource < account.sums.size())
-        tree.quotas.addSelf(account.place.quota, column, account.sums[resource]);
+        tree.quotas().addSelf(account.place.quota, column, account.sums[resource]);
     });
   });
 }
@@ -81,7 +82,7 @@ void Quotas::setBuiltIn(std::string_view name) {
       withoutLimit(amountsOf(builtInMax(name), cluster_.resources()));
   quota::Columns fresh = 0;
   NamedTree& defaultTree = tree("");
-  known.place = {&defaultTree, defaultTree.quotas.set(name, known.read.spec, fresh)};
+  known.place = {&defaultTree, defaultTree.quotas().set(name, known.read.spec, fresh)};
   feed(defaultTree, fresh);
 }
 
@@ -175,7 +176,7 @@ void Quotas::count(const std::string& name, Known& known) {
     old.quotas().erase(old.quota);
   }
   quota::Columns fresh = 0;
-  known.place = {&home, home.quotas.set(name, read.spec, fresh)};
+  known.place = {&home, home.quotas().set(name, read.spec, fresh)};
   feed(home, fresh);
   bindNamespaces(name, before.namespaces, read.namespaces);
   std::vector<std::string> namespaces = before.namespaces;
@@ -291,6 +292,8 @@ Place Quotas::resolve(bool labelled, std::string_view text) const {
 }
 
 Place Quotas::placeOf(const PodInfo& pod) const {
+  if (const Member* known = members_.find(pod))
+    return known->account ? known->account->place : Place();
   const auto* label = api::findIn(pod.pod->metadata.labels, model::kLabelQuotaName);
   const bool labelled = label && !label->empty();
   if (!labelled && !defaultQuota_) return {};
@@ -299,15 +302,23 @@ Place Quotas::placeOf(const PodInfo& pod) const {
   return resolve(labelled, text);
 }
 
-AccountPtr Quotas::accountOf(const PodInfo& pod) {
-  const auto* label = api::findIn(pod.pod->metadata.labels, model::kLabelQuotaName);
-  const bool labelled = label && !label->empty();
-  if (!labelled && !defaultQuota_) return nullptr;
-  bool fresh = false;
-  const AccountPtr& account =
-      accounts_.get(labelled, labelled ? *label : pod.pod->metadata.namespace_, fresh);
-  if (fresh) account->place = resolve(account->labelled, account->text);
-  return account;
+const Quotas::Member& Quotas::memberOf(const PodInfo& pod) {
+  return members_.of(pod, [&]() -> Member {
+    const bool fixed = isFixed(pod.pod->metadata.labels);
+    const auto* label = api::findIn(pod.pod->metadata.labels, model::kLabelQuotaName);
+    const bool labelled = label && !label->empty();
+    if (!labelled && !defaultQuota_) return {nullptr, fixed};
+    bool fresh = false;
+    const AccountPtr& account =
+        accounts_.get(labelled, labelled ? *label : pod.pod->metadata.namespace_, fresh);
+    if (fresh) account->place = resolve(account->labelled, account->text);
+    return {account, fixed};
+  });
+}
+
+bool Quotas::fixed(const PodInfo& pod) const {
+  const Member* known = members_.find(pod);
+  return known ? known->fixed : isFixed(pod.pod->metadata.labels);
 }
 
 // Accounts that say this label, and those of the namespace of the same name and of these ones, count
@@ -343,12 +354,12 @@ bool Quotas::ignores(const PodInfo& pod) const {
 
 void Quotas::want(const PodInfo& pod, int sign) {
   if (ignores(pod)) return;
-  const AccountPtr account = accountOf(pod);
-  if (!account) return;
-  const bool fixed = isFixed(pod.pod->metadata.labels);
+  const Member& member = memberOf(pod);
+  if (!member.account) return;
   forEachAmount(pod, nullptr, [&](ResourceId resource, std::int64_t amount) {
     const quota::Sum change = sign * quota::Sum{amount};
-    Accounts::add(*account, resource, {.request = change, .fixedRequest = fixed ? change : 0});
+    Accounts::add(*member.account, resource,
+                  {.request = change, .fixedRequest = member.fixed ? change : 0});
   });
 }
 
@@ -357,8 +368,9 @@ void Quotas::podChanged(const PodPtr& before, const PodPtr& after) {
                                            : !after ? QuotaOperation::OnPodDelete
                                                     : QuotaOperation::OnPodUpdate);
   // A status update, nearly always.
-  const bool same = before && after && before->request == after->request &&
-                    before->labelSet == after->labelSet && leaves(*before) == leaves(*after);
+  const bool same = before && after && leaves(*before) == leaves(*after) &&
+                    ((before->shape != 0 && before->shape == after->shape) ||
+                     (before->request == after->request && before->labelSet == after->labelSet));
   if (!same) {
     if (before) want(*before, -1);
     if (after) want(*after, 1);
@@ -438,13 +450,13 @@ void Quotas::syncTotals() {
     if (const auto it = given.find(resource); it != given.end()) sum -= it->second;
     for (const auto& [id, tree] : trees_) {
       if (id.empty()) {
-        tree->quotas.setTotal(
+        tree->quotas().setTotal(
             resource, everHad_[resource] ? std::optional(quota::clamped(sum)) : std::nullopt);
         continue;
       }
       const auto& totals = ofTrees[id];
       const auto it = totals.find(resource);
-      tree->quotas.setTotal(resource,
+      tree->quotas().setTotal(resource,
                             it == totals.end() ? std::nullopt : std::optional(it->second));
     }
   }
@@ -460,7 +472,7 @@ void Quotas::refreshAll() {
   if (cluster_.whatIf()) return;
   const Latencies::Timer timer(latencies_, QuotaOperation::RefreshRuntime);
   syncTotals();
-  for (const auto& [id, tree] : trees_) tree->quotas.refreshAll();
+  for (const auto& [id, tree] : trees_) tree->quotas().refreshAll();
 }
 
 // --- Checks.

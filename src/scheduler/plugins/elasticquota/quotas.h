@@ -42,7 +42,9 @@ class Quotas {
   // Which quota the pod counts in; none when it is not limited.
   Place placeOf(const PodInfo& pod) const;
   // nullptr when it can never count anywhere (DisableDefaultQuota).
-  AccountPtr accountOf(const PodInfo& pod);
+  AccountPtr accountOf(const PodInfo& pod) { return memberOf(pod).account; }
+  // Whether it must not be preempted, by its label.
+  bool fixed(const PodInfo& pod) const;
   // A pod that is on its way out, and by the gates counts no more.
   bool ignores(const PodInfo& pod) const;
   // fn(resource, amount) for what it asks for, without what is `within` something charged already.
@@ -123,6 +125,12 @@ class Quotas {
                      const std::shared_ptr<const api::ElasticQuota>& after);
   void podChanged(const PodPtr& before, const PodPtr& after);
   void want(const PodInfo& pod, int sign);
+  // What of a pod's shape matters here.
+  struct Member {
+    AccountPtr account;
+    bool fixed = false;
+  };
+  const Member& memberOf(const PodInfo& pod);
   bool leaves(const PodInfo& pod) const;
   std::int64_t overheadOf(const PodInfo& pod, ResourceId resource, std::int64_t amount) const;
 
@@ -153,6 +161,7 @@ class Quotas {
   ChargeLedger ledger_;
   Latencies latencies_;
   Accounts accounts_;
+  ByShape<Member> members_;
   std::map<std::string, std::unique_ptr<NamedTree>, std::less<>> trees_;
   std::map<std::string, Known, std::less<>> known_;
   std::map<std::string, std::set<std::string>, std::less<>> bound_;  // quotas by namespace

@@ -337,8 +337,8 @@ std::vector<ServicePlugin::Route> ElasticQuota::routes() {
     json::object out;
     for (const auto& [id, tree] : quotas_.trees()) {
       if (only && !only->empty() && *only != id) continue;
-      tree->quotas.forEach([&](QuotaId quota) {
-        out.emplace(tree->quotas.name(quota), quotaJson(quotas_, {tree.get(), quota}, pods));
+      tree->quotas().forEach([&](QuotaId quota) {
+        out.emplace(tree->quotas().name(quota), quotaJson(quotas_, {tree.get(), quota}, pods));
       });
     }
     return json::value(std::move(out));
@@ -422,7 +422,7 @@ std::string ElasticQuota::metrics() const {
     }
   };
   for (const auto& [id, tree] : quotas_.trees())
-    tree->quotas.forEach([&](QuotaId quota) { add({tree.get(), quota}); });
+    tree->quotas().forEach([&](QuotaId quota) { add({tree.get(), quota}); });
   return "# HELP scheduler_elastic_quota_status What quotas ask for, use and are entitled to\n"
          "# TYPE scheduler_elastic_quota_status gauge\n" +
          status +

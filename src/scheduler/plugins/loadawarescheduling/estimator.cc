@@ -134,11 +134,12 @@ Estimator::Estimate Estimator::estimate(const api::Pod& pod) const {
   return estimate;
 }
 
-const Estimator::Estimate& Estimator::estimateOf(const std::shared_ptr<const api::Pod>& pod) const {
-  if (lastPod_ == pod) return last_;
-  last_ = estimate(*pod);
-  lastPod_ = pod;
-  return last_;
+const Estimator::Known& Estimator::known(const PodInfo& pod) const {
+  return estimates_.of(pod, [&] {
+    Estimate made = estimate(*pod.pod);
+    auto shared = std::make_shared<const LoadAmounts>(made.amounts);
+    return Known{std::move(made), std::move(shared)};
+  });
 }
 
 // -1: not at all.
@@ -154,12 +155,11 @@ std::int64_t Estimator::secondsFor(const api::Pod& pod, std::string_view annotat
   return seconds < 0 && usual ? *usual : seconds;
 }
 
-AssignedLoad Estimator::assigned(const std::shared_ptr<const api::Pod>& object,
-                                 WallTime placed) const {
-  const api::Pod& pod = *object;
-  const Estimate& estimate = estimateOf(object);
-  AssignedLoad load{estimate.amounts, scheduledAt(pod).value_or(placed), std::nullopt,
-                    estimate.prod};
+AssignedLoad Estimator::assigned(const PodInfo& info, WallTime placed) const {
+  const api::Pod& pod = *info.pod;
+  const Known& estimate = known(info);
+  AssignedLoad load{estimate.shared, scheduledAt(pod).value_or(placed), std::nullopt,
+                    estimate.estimate.prod};
   if (!settings_.customizable && !settings_.secondsAfterInitialized &&
       !settings_.secondsAfterScheduled) {
     return load;

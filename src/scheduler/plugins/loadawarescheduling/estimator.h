@@ -19,11 +19,16 @@ inline constexpr std::string_view kAnnotationSecondsAfterInitialized =
 
 // What a pod is taken to load its node with.
 struct AssignedLoad {
-  LoadAmounts estimate;
-  WallTime since{};                // when it was placed
+  std::shared_ptr<const LoadAmounts> estimated;  // of all pods of its shape; never nullptr
+  WallTime since{};                              // when it was placed
   std::optional<WallTime> forced;  // until then the estimate counts, whatever is measured
   bool prod = false;               // by its own priority class
-  bool operator==(const AssignedLoad&) const = default;
+
+  const LoadAmounts& estimate() const { return *estimated; }
+  bool operator==(const AssignedLoad& other) const {
+    return (estimated == other.estimated || *estimated == *other.estimated) &&
+           since == other.since && forced == other.forced && prod == other.prod;
+  }
 };
 
 class Estimator {
@@ -46,10 +51,10 @@ class Estimator {
   // By the larger of limit and request of what the pod's priority class asks for (batch-cpu for
   // batch pods), times the factor, and at most the limit; a guess where neither is given.
   Estimate estimate(const api::Pod& pod) const;
-  // The same, remembered for the pod that was asked about last: within an attempt it is one pod.
-  const Estimate& estimateOf(const std::shared_ptr<const api::Pod>& pod) const;
+  // The same, worked out once for all pods of a shape. Good until another pod is asked about.
+  const Estimate& estimateOf(const PodInfo& pod) const { return known(pod).estimate; }
   // `placed`: when it came to its node, unless its status says so.
-  AssignedLoad assigned(const std::shared_ptr<const api::Pod>& pod, WallTime placed) const;
+  AssignedLoad assigned(const PodInfo& pod, WallTime placed) const;
 
  private:
   // What pods of a priority class ask for where others ask for the resource, and what counts where
@@ -71,8 +76,12 @@ class Estimator {
   // By resource.
   std::vector<std::array<Named, kClasses>> names_;
   std::vector<bool> known_;  // to the arguments
-  mutable std::shared_ptr<const api::Pod> lastPod_;
-  mutable Estimate last_;
+  struct Known {
+    Estimate estimate;
+    std::shared_ptr<const LoadAmounts> shared;
+  };
+  const Known& known(const PodInfo& pod) const;
+  mutable ByShape<Known> estimates_;
 };
 
 // When the pod was placed, if its status says so.

@@ -168,13 +168,24 @@ void LoadTable::changed(NodeId node, const NodeLoad& before) {
 
 void LoadTable::assign(const PodInfo& pod) {
   if (pod.kind) return;
-  cluster_.regrant(pod.uid(), id(), grantOf(estimator_.assigned(pod.pod, executor_.wallNow())));
+  const Cluster::PodRecord* const record = cluster_.findPod(pod.uid());
+  if (!record) return;
+  cluster_.regrant(*record, id(), sharedGrant(estimator_.assigned(pod, executor_.wallNow())));
+}
+
+// Pods of one workload are placed at the same time, mostly.
+GrantPtr LoadTable::sharedGrant(AssignedLoad load) {
+  if (!last_ || !(lastLoad_ == load)) {
+    lastLoad_ = load;
+    last_ = grantOf(std::move(load));
+  }
+  return last_;
 }
 
 std::optional<AssignedLoad> LoadTable::readValue(const PodInfo& pod, NodeId,
                                                  const AssignedLoad* held) {
   if (pod.kind) return std::nullopt;
-  return estimator_.assigned(pod.pod, held ? held->since : executor_.wallNow());
+  return estimator_.assigned(pod, held ? held->since : executor_.wallNow());
 }
 
 void LoadTable::addValue(NodeId node, const PodInfo& pod, const AssignedLoad& load) {
@@ -192,7 +203,7 @@ std::string LoadTable::verifyValues(NodeId node, Held held) const {
   LoadAmounts estimated = settings_.resources.none();
   for (const auto& [pod, load] : held) {
     const LoadShare share = kept->shareOf(*pod, *load);
-    if (share.estimated) addLoad(estimated, load->estimate);
+    if (share.estimated) addLoad(estimated, load->estimate());
     if (!share.toDelta.empty()) addLoad(delta, share.toDelta);
   }
   if (delta == kept->delta() && estimated == kept->estimated()) return "";

@@ -28,6 +28,7 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   static const std::vector<std::unique_ptr<LoadTable>>& all(Handle& handle);
 
   std::string_view name() const override { return "load"; }
+  GrantPtr sharedGrant(AssignedLoad load) override;
   const LoadResources& resources() const { return settings_.resources; }
   const Estimator& estimator() const { return estimator_; }
 
@@ -89,6 +90,8 @@ class LoadTable final : public LedgerOf<AssignedLoad>, private ClusterListener {
   Store<LoadReport>& reports_;
   Settings settings_;
   Estimator estimator_;
+  AssignedLoad lastLoad_;  // that last_ is of
+  GrantPtr last_;
   std::vector<ResourceId> ids_;  // of the resources
   std::vector<Row> rows_;        // by node
   std::size_t reported_ = 0;

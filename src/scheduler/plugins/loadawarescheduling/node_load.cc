@@ -66,16 +66,16 @@ LoadShare NodeLoad::shareOf(const PodInfo& pod, const AssignedLoad& load) const 
   const LoadAmounts* const usage = reported ? &amounts : nullptr;
   const bool active = load.prod && reported && reported->prod;
   if (active) share.toProdUsage = amounts;
-  if (isNothing(load.estimate)) return share;
+  if (isNothing(load.estimate())) return share;
   share.estimated = true;
   const bool lacking = !usage || !updated_ || *updated_ - interval_ < load.since ||
                        (load.forced && *load.forced > *updated_);
-  if (lacking) share.toDelta = beyond(load.estimate, usage);
+  if (lacking) share.toDelta = beyond(load.estimate(), usage);
   if (!load.prod) return share;
   if (usage && !active) {
-    share.toProdDelta = load.estimate;
+    share.toProdDelta = load.estimate();
   } else if (lacking) {
-    share.toProdDelta = beyond(load.estimate, usage);
+    share.toProdDelta = beyond(load.estimate(), usage);
   }
   return share;
 }
@@ -88,7 +88,7 @@ void NodeLoad::count(const PodInfo& pod, const AssignedLoad& load, int sign) {
     addLoad(total, amounts, sign);
   };
   if (!share.toProdUsage.empty()) count(share.toProdUsage, prodUsage_, prod_);
-  if (share.estimated) addLoad(estimated_, load.estimate, sign);
+  if (share.estimated) addLoad(estimated_, load.estimate(), sign);
   if (!share.toDelta.empty()) count(share.toDelta, delta_, all_);
   if (!share.toProdDelta.empty()) count(share.toProdDelta, prodDelta_, prod_);
 }

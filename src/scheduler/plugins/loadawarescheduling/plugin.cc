@@ -65,7 +65,7 @@ LoadAwareScheduling::LoadAwareScheduling(Handle& handle, const LoadAwareScheduli
 // --- The pod.
 
 LoadAwareScheduling::Incoming LoadAwareScheduling::incomingOf(const PodInfo& pod) const {
-  const Estimator::Estimate& estimate = table_.estimator().estimateOf(pod.pod);
+  const Estimator::Estimate& estimate = table_.estimator().estimateOf(pod);
   return {estimate.amounts, estimate.prod,
           std::ranges::any_of(pod.pod->metadata.ownerReferences,
                               [](const auto& owner) { return owner.kind == "DaemonSet"; })};

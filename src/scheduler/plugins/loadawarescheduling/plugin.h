@@ -36,6 +36,7 @@ class LoadAwareScheduling final : public Plugin,
   // When pods were placed and initialised.
   PodFields keeps() const override { return field::kConditions; }
   void sign(const PodInfo& pod, Signature& signature) const override;
+  bool signsShape() const override { return true; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status filter(const CycleState& state, const PodInfo& pod, NodeFilter& nodes) override;
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,

@@ -193,6 +193,11 @@ void NumaTable::tell(NodeId node, const NumaNode& before) const {
 
 // --- Pods.
 
+bool NumaTable::silent(const PodInfo& pod) const {
+  const auto grant = readNumaGrant(cluster_.resources(), pod.pod->metadata.annotations);
+  return grant && !*grant;
+}
+
 std::optional<NumaGrant> NumaTable::readValue(const PodInfo& pod, NodeId, const NumaGrant* held) {
   const auto kept = [&] { return held ? std::optional(*held) : std::nullopt; };
   auto grant = readNumaGrant(cluster_.resources(), pod.pod->metadata.annotations);

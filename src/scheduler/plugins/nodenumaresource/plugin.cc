@@ -28,11 +28,7 @@ NodeNumaResource::NodeNumaResource(Handle& handle, const NodeNUMAResourceArgs& a
 NodeNumaResource::~NodeNumaResource() = default;
 
 const NumaDemand& NodeNumaResource::demandOf(const PodInfo& pod) const {
-  if (lastPod_ != pod.pod) {
-    last_ = readNumaDemand(cluster_.resources(), pod, defaultBind_);
-    lastPod_ = pod.pod;
-  }
-  return last_;
+  return demands_.of(pod, [&] { return readNumaDemand(cluster_.resources(), pod, defaultBind_); });
 }
 
 std::optional<NumaPolicy> NodeNumaResource::policyOf(const NumaDemand& demand,

@@ -43,6 +43,7 @@ class NodeNumaResource final : public Plugin,
 
   // plugin.cc
   void sign(const PodInfo& pod, Signature& signature) const override;
+  bool signsShape() const override { return true; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;
   Status reserve(CycleState& state, const PodPtr& pod, NodeId node) override;
   Status grant(const PodPtr& pod, NodeId node) override {
@@ -84,7 +85,7 @@ class NodeNumaResource final : public Plugin,
     RoomTerms terms;
   };
 
-  // The demand of the pod that was asked about last is kept.
+  // Good until another pod is asked about.
   const NumaDemand& demandOf(const PodInfo& pod) const;
   // The pod's or the node's; nullopt: they contradict each other.
   static std::optional<NumaPolicy> policyOf(const NumaDemand& demand, const NumaNode& node);
@@ -153,8 +154,7 @@ class NodeNumaResource final : public Plugin,
   const ZoneScorer nodeScorer_;
   const ZoneScorer zoneScorer_;
   mutable CpuAccumulator accumulator_;
-  mutable std::shared_ptr<const api::Pod> lastPod_;
-  mutable NumaDemand last_;
+  mutable ByShape<NumaDemand> demands_;
   // Of the profile, once it is complete.
   mutable std::optional<std::vector<NumaHintProvider*>> providers_;
   mutable std::optional<const ReservationsOffer*> reservations_;

@@ -104,6 +104,7 @@ class ReservationMatcher {
   // Finds the nodes anew where that is needed.
   void findNodes() const;
 
+  mutable ByShape<bool> wishes_;  // the pod says something about reservations
   mutable PodMatch last_;
   mutable bool wished_ = false;             // last_.wish says something
   mutable std::uint64_t lastOwners_ = 0;    // version of the index

@@ -83,6 +83,13 @@ struct Change {
   Sum fixedRequest = 0;  // of pods that are not preemptible
   Sum fixedUsed = 0;
   bool isZero() const { return request == 0 && used == 0 && fixedRequest == 0 && fixedUsed == 0; }
+  Change& operator+=(const Change& other) {
+    request += other.request;
+    used += other.used;
+    fixedRequest += other.fixedRequest;
+    fixedUsed += other.fixedUsed;
+    return *this;
+  }
 };
 
 // One quota in one resource.

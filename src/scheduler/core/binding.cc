@@ -131,7 +131,11 @@ Status Scheduler::recheckBeforeBind(const Attempt& attempt) const {
 }
 
 Status Scheduler::runPreBindPreFlight(Attempt& attempt) {
-  for (const auto& plugin : attempt.profile->profile().preBind) {
+  const Profile& profile = attempt.profile->profile();
+  const PluginMask idle = profile.idleFor(*attempt.pod.info).preBind;
+  for (std::size_t i = 0; i < profile.preBind.size(); ++i) {
+    if ((idle >> i & 1) != 0) continue;
+    const auto& plugin = profile.preBind[i];
     const Status flight =
         plugin.point->preBindPreFlight(attempt.state, attempt.pod.info, attempt.node);
     if (flight.skipped()) continue;

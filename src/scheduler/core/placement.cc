@@ -48,7 +48,11 @@ bool Placement::unreserveAndForget(Shared& shared, Attempt& attempt) {
 }
 
 Status Placement::reserve(Attempt& attempt) {
-  for (const auto& plugin : attempt.profile->profile().reserve) {
+  const Profile& profile = attempt.profile->profile();
+  const PluginMask idle = profile.idleFor(*attempt.pod.info).reserve;
+  for (std::size_t i = 0; i < profile.reserve.size(); ++i) {
+    if ((idle >> i & 1) != 0) continue;
+    const auto& plugin = profile.reserve[i];
     Status status = attempt.timer.plugin(plugin.name, "Reserve", [&] {
       return plugin.point->reserve(attempt.state, attempt.pod.info, attempt.node);
     });
@@ -65,7 +69,11 @@ Status Placement::reserve(Attempt& attempt) {
 
 Status Placement::permit(Shared& shared, Attempt& attempt) {
   std::map<std::string, Duration> waits;
-  for (const auto& plugin : attempt.profile->profile().permit) {
+  const Profile& profile = attempt.profile->profile();
+  const PluginMask idle = profile.idleFor(*attempt.pod.info).permit;
+  for (std::size_t i = 0; i < profile.permit.size(); ++i) {
+    if ((idle >> i & 1) != 0) continue;
+    const auto& plugin = profile.permit[i];
     PermitResult answer = attempt.timer.plugin(plugin.name, "Permit", [&] {
       return plugin.point->permit(attempt.state, attempt.pod.info, attempt.node);
     });

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace koord::scheduler {
 
@@ -77,10 +78,10 @@ Cluster::Seen Cluster::observePod(const PodPtr& pod, std::string_view nodeName) 
     auto& pods = rows_[node].pods;
     *std::ranges::find(pods, record.info) = pod;
     if (record.info->pod->status.startTime != pod->pod->status.startTime) ++podDetails_[node];
-    record.info = pod;
+    const ShapeId shape = std::exchange(record.info, pod)->shape;
     record.assumed = false;
     if (assumed) --assumed_;
-    rereadAll(record);
+    rereadAll(record, shape);
     return assumed ? Seen::Confirmed : Seen::Updated;
   }
   const PodRecord last = erasePod(it);

@@ -297,7 +297,8 @@ class Cluster {
   void settle();
   Grants readGrants(const PodInfo& pod, NodeId node, const Grants& held) const;
   void rereadPod(const PodRecord& pod, LedgerId ledger);
-  void rereadAll(const PodRecord& pod);
+  // `before`: the shape in which it was seen last.
+  void rereadAll(const PodRecord& pod, ShapeId before);
   // By ledger: Ledger::silent.
   const std::vector<bool>& silentIn(const PodInfo& pod) const;
   void count(NodeId node, const PodInfo& pod, bool add);

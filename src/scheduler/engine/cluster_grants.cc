@@ -35,10 +35,18 @@ void Cluster::rereadPod(const PodRecord& pod, LedgerId ledger) {
   if (now != held) setGrant(pod, ledger, std::move(now));
 }
 
-void Cluster::rereadAll(const PodRecord& pod) {
-  const std::vector<bool>* const silent = pod.info->shape == 0 ? nullptr : &silentIn(*pod.info);
-  for (LedgerId ledger = 0; ledger < ledgers_.size(); ++ledger)
-    if (!silent || !(*silent)[ledger] || pod.grants.of(ledger)) rereadPod(pod, ledger);
+void Cluster::rereadAll(const PodRecord& pod, ShapeId before) {
+  const ShapeId shape = pod.info->shape;
+  const std::vector<bool>* const silent = shape == 0 ? nullptr : &silentIn(*pod.info);
+  for (LedgerId ledger = 0; ledger < ledgers_.size(); ++ledger) {
+    if (silent) {
+      const bool holds = pod.grants.of(ledger) != nullptr;
+      const bool stays =
+          holds ? shape == before && ledgers_[ledger]->followsShape() : (*silent)[ledger];
+      if (stays) continue;
+    }
+    rereadPod(pod, ledger);
+  }
 }
 
 const std::vector<bool>& Cluster::silentIn(const PodInfo& pod) const {

@@ -15,7 +15,9 @@ GrantPtr Grants::set(LedgerId ledger, GrantPtr grant) {
   const auto it =
       std::ranges::find_if(list_, [&](const auto& each) { return each.first == ledger; });
   if (it == list_.end()) {
-    if (grant) list_.emplace_back(ledger, std::move(grant));
+    if (!grant) return nullptr;
+    list_.reserve(2);  // whoever has one mostly has another
+    list_.emplace_back(ledger, std::move(grant));
     return nullptr;
   }
   GrantPtr before = std::exchange(it->second, std::move(grant));

@@ -80,6 +80,8 @@ class Ledger {
   // Whether it has nothing to read in pods of this one's shape (pod_shapes.h): those that hold nothing of
   // it are not read again.
   virtual bool silent(const PodInfo& /*pod*/) const { return false; }
+  // Whether what is held stays what it is when the pod is seen again in the same shape.
+  virtual bool followsShape() const { return false; }
   // A ledger that charges for what a pod takes has to know what else covers it. It may correct its
   // grant by the pod's others: after all ledgers have read the pod, and whenever one of them changes
   // while it has a grant.

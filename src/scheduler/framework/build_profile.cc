@@ -225,6 +225,38 @@ std::unique_ptr<Profile> buildProfile(const ProfileConfig& config, const Registr
   return profile;
 }
 
+namespace {
+
+template <class Point>
+bool isIdle(const Point& point, const PodInfo& pod, PluginPoints where) {
+  const auto* plugin = dynamic_cast<const Plugin*>(&point);
+  return plugin && (plugin->idleAt(pod) & where) != 0;
+}
+
+template <class Point>
+PluginMask idleIn(const Extensions<Point>& list, const PodInfo& pod, PluginPoints where) {
+  PluginMask mask = 0;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (isIdle(*list[i].point, pod, where)) mask |= PluginMask{1} << i;
+  return mask;
+}
+
+}  // namespace
+
+const IdlePlugins& Profile::idleFor(const PodInfo& pod) const {
+  static const IdlePlugins kNone;
+  if (pod.shape == 0) return kNone;
+  return idle_.of(pod, [&] {
+    IdlePlugins idle{.preFilter = idleIn(preFilter, pod, when::kPreFilter),
+                     .reserve = idleIn(reserve, pod, when::kReserve),
+                     .permit = idleIn(permit, pod, when::kPermit),
+                     .preBind = idleIn(preBind, pod, when::kPreBind)};
+    for (std::size_t i = 0; i < planners.size(); ++i)
+      if (isIdle(*planners[i], pod, when::kPlan)) idle.planners |= PluginMask{1} << i;
+    return idle;
+  });
+}
+
 std::string describePlugins(const Profile& profile) {
   std::string text;
   forEachPoint(profile, [&](std::string_view point, const auto& list) {

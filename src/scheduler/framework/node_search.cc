@@ -96,9 +96,10 @@ NodeSearch::Attempt* NodeSearch::begin(CycleState& state, const PodPtr& pod,
   });
   attempt.among = scope.among;
   attempt.preferred.assign(scope.preferred.begin(), scope.preferred.end());
-  for (PlanPlugin* planner : profile_.planners) {
-    if (!result.status.ok()) break;
-    result.status = applyPlan(*planner, state, pod, attempt);
+  const PluginMask idle = profile_.idleFor(*pod).planners;
+  for (std::size_t i = 0; i < profile_.planners.size() && result.status.ok(); ++i) {
+    if ((idle >> i & 1) != 0) continue;
+    result.status = applyPlan(*profile_.planners[i], state, pod, attempt);
     if (result.status.skipped()) {
       result.status = {};
     } else if (result.status.ok()) {
@@ -203,54 +204,26 @@ void NodeSearch::describe(const Attempt& attempt, const Verdicts& verdicts,
 bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt,
                               SearchResult& result) {
   attempt.podClass = classes_.of(*pod);
-  PodClass& podClass = *attempt.podClass;
-  Status remembered;  // of a rejection after which the other plugins are asked all the same
-  std::uint64_t skipped = 0;
-  std::vector<PreFilterResult> declined;  // all nodes but some
+  const PodClass& podClass = *attempt.podClass;
+  PreFilterSoFar soFar;
+  const PluginMask idle = profile_.idleFor(*pod).preFilter;
   for (std::size_t i = 0; i < profile_.preFilter.size(); ++i) {
     const auto& plugin = profile_.preFilter[i];
-    std::optional<PreFilterResult> own;
-    if (!plugin.signedPlugin) {
-      own.emplace(timer_.plugin(plugin.name, "PreFilter",
-                                [&] { return plugin.point->preFilter(state, *pod); }));
-      if (own->status.rejected()) own->status.plugin = plugin.name;
-    }
-    const PreFilterResult& answer = plugin.signedPlugin ? podClass.preFilter[i] : *own;
-    if (answer.status.skipped()) {
-      skipped |= std::uint64_t{1} << i;
-      continue;
-    }
-    if (answer.status.rejected()) {
-      result.diagnosis.notePlugin(plugin.name, answer.status.code);
-      if (answer.status.code != Code::Unschedulable) {
-        result.diagnosis.preFilter = answer.status;
-        result.status = answer.status;
-        return false;
-      }
-      if (answer.nodeNames) {
-        declined.push_back(answer);
-      } else if (remembered.ok()) {
-        remembered = answer.status;
-      }
-      continue;
-    }
-    if (!answer.status.ok()) {
-      result.status = Status::error(
-          fmt::format("running PreFilter plugin \"{}\": {}", plugin.name, answer.status.message()));
-      return false;
-    }
-    if (!answer.nodeNames) continue;
-    if (Status left = restrictTo(*answer.nodeNames, plugin.name, attempt); !left.ok()) {
-      for (const auto& name : attempt.restrictedBy)
-        result.diagnosis.notePlugin(name, Code::UnschedulableAndUnresolvable);
-      result.diagnosis.preFilter = left;
-      result.status = std::move(left);
-      return false;
+    if (plugin.signedPlugin) {
+      if (!take(podClass.preFilter[i], i, attempt, soFar, result)) return false;
+    } else if ((idle >> i & 1) != 0) {
+      timer_.idle(plugin.name, "PreFilter");
+      soFar.skipped |= PluginMask{1} << i;
+    } else {
+      const PreFilterResult own = timer_.plugin(
+          plugin.name, "PreFilter", [&] { return plugin.point->preFilter(state, *pod); });
+      if (!take(own, i, attempt, soFar, result)) return false;
     }
   }
   // Also when the pod is rejected: preemption asks the filters.
-  skipFilters(*pod, skipped, attempt);
-  for (PreFilterResult& answer : declined)
+  skipFilters(*pod, soFar.skipped, attempt);
+  Status& remembered = soFar.remembered;
+  for (PreFilterResult& answer : soFar.declined)
     if (remembered.ok() && !declineOthers(answer, attempt)) remembered = std::move(answer.status);
   if (!remembered.ok()) {
     result.diagnosis.preFilter = remembered;
@@ -258,6 +231,46 @@ bool NodeSearch::runPreFilter(CycleState& state, const PodPtr& pod, Attempt& att
     return false;
   }
   std::ranges::sort(attempt.restrictedBy);
+  return true;
+}
+
+// What one plugin says; false: the search is over.
+bool NodeSearch::take(const PreFilterResult& answer, std::size_t position, Attempt& attempt,
+                      PreFilterSoFar& soFar, SearchResult& result) {
+  const std::string& name = profile_.preFilter[position].name;
+  if (answer.status.skipped()) {
+    soFar.skipped |= PluginMask{1} << position;
+    return true;
+  }
+  if (answer.status.rejected()) {
+    Status said = answer.status;
+    said.plugin = name;
+    result.diagnosis.notePlugin(name, said.code);
+    if (said.code != Code::Unschedulable) {
+      result.diagnosis.preFilter = said;
+      result.status = std::move(said);
+      return false;
+    }
+    if (answer.nodeNames) {
+      soFar.declined.push_back({std::move(said), answer.nodeNames});
+    } else if (soFar.remembered.ok()) {
+      soFar.remembered = std::move(said);
+    }
+    return true;
+  }
+  if (!answer.status.ok()) {
+    result.status = Status::error(
+        fmt::format("running PreFilter plugin \"{}\": {}", name, answer.status.message()));
+    return false;
+  }
+  if (!answer.nodeNames) return true;
+  if (Status left = restrictTo(*answer.nodeNames, name, attempt); !left.ok()) {
+    for (const auto& by : attempt.restrictedBy)
+      result.diagnosis.notePlugin(by, Code::UnschedulableAndUnresolvable);
+    result.diagnosis.preFilter = left;
+    result.status = std::move(left);
+    return false;
+  }
   return true;
 }
 

@@ -115,6 +115,13 @@ class NodeSearch {
                  SearchResult& result);
   Status applyPlan(PlanPlugin& planner, CycleState& state, const PodPtr& pod, Attempt& attempt);
   bool runPreFilter(CycleState& state, const PodPtr& pod, Attempt& attempt, SearchResult& result);
+  struct PreFilterSoFar {
+    PluginMask skipped = 0;
+    Status remembered;  // of a rejection after which the other plugins are asked all the same
+    std::vector<PreFilterResult> declined;  // all nodes but some
+  };
+  bool take(const PreFilterResult& answer, std::size_t position, Attempt& attempt,
+            PreFilterSoFar& soFar, SearchResult& result);
   // What the pod does not see of others.
   Cluster::PodsOnNodes hiddenFrom(const PodInfo& pod) const;
   // What follows for filters from the PreFilter plugins that have nothing to say.

@@ -83,6 +83,10 @@ class AttemptTimer {
     observer_->extensionPoint(name, codeOf(answer), *profile_, clock_->steadyNow() - since);
     return answer;
   }
+  // A plugin need not be called.
+  void idle(const std::string& name, std::string_view point) const {
+    if (observer_ && isCounted(point)) observer_->evaluated(name, point, *profile_);
+  }
   // Calls one plugin.
   template <class Call>
   auto plugin(const std::string& name, std::string_view point, Call&& call) const {

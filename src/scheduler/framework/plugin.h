@@ -42,11 +42,24 @@ inline constexpr PodFields kNodeAffinity = 1 << 2;  // and the node selector
 inline constexpr PodFields kVolumes = 1 << 3;       // also those that no other plugin looks at
 }  // namespace field
 
+// A set of points of an attempt.
+using PluginPoints = std::uint32_t;
+namespace when {
+inline constexpr PluginPoints kPreFilter = 1;
+inline constexpr PluginPoints kPlan = 1 << 1;
+inline constexpr PluginPoints kReserve = 1 << 2;
+inline constexpr PluginPoints kPermit = 1 << 3;
+inline constexpr PluginPoints kPreBind = 1 << 4;
+}  // namespace when
+
 class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view name() const = 0;
   virtual PodFields keeps() const { return 0; }
+  // Where it has nothing to do for any pod of this one's shape (engine/pod_shapes.h), whatever the cluster
+  // is like: where it would say Skip, or Success to Reserve and Permit. Asked once for a shape.
+  virtual PluginPoints idleAt(const PodInfo& /*pod*/) const { return 0; }
 };
 
 class Signed {

@@ -339,7 +339,7 @@ Status ClassNodes::score(const PodInfo& pod, std::size_t position, Normalized* n
                          std::span<const NodeId> nodes, std::span<std::int64_t> fixed) {
   const auto& plugin = profile_.score[position];
   // All nodes are the same to it, and 0.
-  if (!normalized && plugin.point->indifferent(pod)) return {};
+  if ((!normalized || normalized->raw.empty()) && plugin.point->indifferent(pod)) return {};
   auto& scores = scratch_.scores;
   for (std::size_t first = 0; first < nodes.size(); first += kChunk) {
     const auto chunk = nodes.subspan(first, std::min(kChunk, nodes.size() - first));

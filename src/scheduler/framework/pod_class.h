@@ -20,9 +20,6 @@
 
 namespace koord::scheduler {
 
-// A set of positions in one of a profile's lists.
-using PluginMask = std::uint64_t;
-
 class ClassNodes;
 class NominatedNodes;
 

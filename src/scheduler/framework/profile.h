@@ -22,6 +22,8 @@ struct Extension {
 };
 template <class Point>
 using Extensions = std::vector<Extension<Point>>;
+// A set of positions in one of a profile's lists.
+using PluginMask = std::uint64_t;
 
 struct PluginRegistration {
   std::string plugin;
@@ -32,6 +34,15 @@ struct PluginRegistration {
   bool concerns(const QueuedPod& pod) const {
     return pod.rejectedBy(plugin) || (view && view->hasCredits(*pod.info));
   }
+};
+
+// Of each list, the positions of plugins that have nothing to do (Plugin::idleAt).
+struct IdlePlugins {
+  PluginMask preFilter = 0;
+  PluginMask planners = 0;
+  PluginMask reserve = 0;
+  PluginMask permit = 0;
+  PluginMask preBind = 0;
 };
 
 struct Profile {
@@ -80,6 +91,8 @@ struct Profile {
     return groups && groups->sameGroup(a, b);
   }
 
+  const IdlePlugins& idleFor(const PodInfo& pod) const;
+
   // Whether some plugin keeps the pod from being preempted.
   bool spares(const PodInfo& victim) const {
     for (const AdmitPlugin* plugin : admits)
@@ -95,6 +108,9 @@ struct Profile {
     return npos;
   }
   static constexpr std::size_t npos = ~std::size_t{0};
+
+ private:
+  mutable ByShape<IdlePlugins> idle_;
 };
 
 // Calls fn(name, list) with the plugins of every extension point, in the order of an attempt.

@@ -143,6 +143,13 @@ Nomination Coscheduling::nominationOf(const PodInfo& pod) const {
   return cycles_.nominationOf(pod);
 }
 
+PluginPoints Coscheduling::idleAt(const PodInfo& pod) const {
+  PluginPoints points = when::kPreFilter | when::kReserve;
+  if (!gangs_.alone(pod)) return points;
+  points |= when::kPermit;
+  return hasBindAnnotations(pod) ? points : points | when::kPreBind;
+}
+
 Status Coscheduling::preEnqueue(const PodInfo& pod) {
   return gangs_.alone(pod) ? Status{} : gangs_.check(pod);
 }
@@ -163,7 +170,7 @@ PermitResult Coscheduling::permit(CycleState& /*state*/, const PodPtr& pod, Node
 
 // Nearly always the whole work is done here, so that the pod needs no write besides its binding.
 Status Coscheduling::preBindPreFlight(CycleState& state, const PodPtr& pod, NodeId /*node*/) {
-  if (plain_.of(*pod, [&] { return gangs_.alone(*pod) && !hasBindAnnotations(*pod); })) return Status::skip();
+  if (gangs_.alone(*pod) && !hasBindAnnotations(*pod)) return Status::skip();
   const auto release = gangs_.releaseOf(*pod);
   if (release) addBindAnnotations(state, *release);
   const bool waits = handle_.waitingPods().find(pod->uid()) != nullptr;

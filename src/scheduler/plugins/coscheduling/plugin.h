@@ -35,6 +35,7 @@ class Coscheduling final : public Plugin,
   static constexpr std::string_view kName = "Coscheduling";
   Coscheduling(Handle& handle, const CoschedulingArgs& args);
   std::string_view name() const override { return kName; }
+  PluginPoints idleAt(const PodInfo& pod) const override;
 
   // Pods are judged one by one by others: nothing depends on the gang.
   PreFilterResult preFilter(CycleState&, const PodInfo&) override { return {Status::skip(), {}}; }
@@ -85,7 +86,6 @@ class Coscheduling final : public Plugin,
   NetworkPlacement placement_;
   JobPreemption preemption_;
   ByShape<bool> unselecting_;  // no place in a network is asked for
-  ByShape<bool> plain_;        // neither in a gang, nor does it look as if it had been in one
 };
 
 }  // namespace koord::scheduler

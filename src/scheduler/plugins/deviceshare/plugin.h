@@ -47,6 +47,9 @@ class DeviceShare final : public Plugin,
   DeviceShare(Handle& handle, const DeviceShareArgs& args, DeviceRules rules = DeviceRules::Ours);
   ~DeviceShare() override;
   std::string_view name() const override { return kName; }
+  PluginPoints idleAt(const PodInfo& pod) const override {
+    return reader_.concerns(pod) ? 0 : when::kReserve | when::kPreBind;
+  }
 
   // plugin.cc
   void sign(const PodInfo& pod, Signature& signature) const override;
@@ -59,6 +62,7 @@ class DeviceShare final : public Plugin,
   Status score(const CycleState& state, const PodInfo& pod, std::span<const NodeId> nodes,
                std::span<std::int64_t> scores) override;
   Normalization normalization() const override { return Normalization::Highest; }
+  bool indifferent(const PodInfo& pod) override { return !reader_.concerns(pod); }
   std::vector<EventRegistration> eventsToRegister() const override;
 
   // reserve.cc

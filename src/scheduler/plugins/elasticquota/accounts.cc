@@ -43,8 +43,11 @@ void NamedTree::settleAccounts() {
       if (const auto column = quotas_.columnOf(resource))
         quotas_.addSelf(account->place.quota, *column, change);
     }
-    for (const auto& [priority, pods] : account->duePriorities)
-      if (pods != 0) count(priorities_[account->place.quota], priority, pods);
+    for (const auto& [priority, pods] : account->duePriorities) {
+      if (pods == 0) continue;
+      count(account->priorities, priority, pods);
+      count(priorities_[account->place.quota], priority, pods);
+    }
     account->duePriorities.clear();
   }
   due_.clear();
@@ -102,10 +105,9 @@ void Accounts::add(Account& account, ResourceId resource, const quota::Change& c
 }
 
 void Accounts::addPriority(Account& account, std::int32_t priority, std::int64_t pods) {
-  count(account.priorities, priority, pods);
-  if (!account.place) return;
+  if (!account.place) return count(account.priorities, priority, pods);
   auto& due = account.duePriorities;
-  const auto known = std::ranges::find(due, priority, [](const auto& each) { return each.first; });
+  const auto known = std::ranges::find(due, priority, &std::pair<std::int32_t, std::int64_t>::first);
   if (known == due.end()) {
     due.emplace_back(priority, pods);
   } else {

@@ -75,7 +75,7 @@ struct Account {
   NamedTree::Priorities priorities;
   // The charges of nearly all pods: all that they ask for, of those that may be preempted and of others.
   std::weak_ptr<const Grant> charges[2];
-  // What of these the tree has not heard of.
+  // Sums that the tree has not heard of; priorities that nobody has.
   std::vector<quota::Change> due;
   std::vector<std::pair<std::int32_t, std::int64_t>> duePriorities;
   bool waits = false;  // among the tree's due accounts

@@ -29,6 +29,7 @@ class ChargeLedger final : public LedgerOf<Charge> {
  public:
   explicit ChargeLedger(Quotas& quotas) : quotas_(quotas) {}
   std::string_view name() const override { return "quotas"; }
+  bool followsShape() const override { return true; }
   bool readsGrants() const override { return true; }
   GrantPtr readGrants(const PodInfo& pod, const Grants& all) override;
   GrantPtr sharedGrant(Charge charge) override;

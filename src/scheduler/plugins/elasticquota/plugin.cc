@@ -93,39 +93,39 @@ std::optional<std::string> ElasticQuota::admitKey(const PodInfo& pod) const {
   return place.tree->id + '/' + roomOf(place, quotas_.fixed(pod), rules_);
 }
 
-std::optional<Charge> ElasticQuota::chargeOf(const PodInfo& pod,
-                                             const Cluster::PodRecord* record) const {
-  if (!record || quotas_.ignores(pod)) return std::nullopt;
-  Charge charge{quotas_.accountOf(pod), quotas_.fixed(pod), nullptr};
-  if (!charge.account) return std::nullopt;
-  charge.within = coveredOf(record->grants);
-  return charge;
+// What of its requests something else on the node has been charged for decides about the charge.
+GrantPtr ElasticQuota::chargeOf(const Quotas::Member& member,
+                                std::shared_ptr<const Resources> within) {
+  if (!within) return member.whole;
+  return ChargeLedger::grantOf({member.account, member.fixed, std::move(within)});
 }
 
 Status ElasticQuota::reserve(CycleState&, const PodPtr& pod, NodeId) {
   const Latencies::Timer timer(quotas_.latencies(), QuotaOperation::ReservePod);
   const Cluster::PodRecord* const record = cluster_.findPod(pod->uid());
-  std::optional<Charge> charge = chargeOf(*pod, record);
-  if (!charge) return {};
-  const Place& place = charge->account->place;
-  if (place && !takesAll(place, *pod)) {
+  if (!record || quotas_.ignores(*pod)) return {};
+  const Quotas::Member& member = quotas_.memberOf(*pod);
+  if (!member.account) return {};
+  std::shared_ptr<const Resources> within = coveredOf(record->grants);
+  const Place& place = member.account->place;
+  if (place && !(place.unlimited() && !member.fixed)) {
     // What its reservation covers is known now.
-    const QuotaAsk ask = askOf(quotas_, place, *pod, charge->within.get());
-    if (const Shortage shortage = shortageOf(place, ask, charge->fixed, rules_)) {
+    const QuotaAsk ask = askOf(quotas_, place, *pod, within.get());
+    if (const Shortage shortage = shortageOf(place, ask, member.fixed, rules_)) {
       waker_.full(place);
       return Status::unschedulable(textOf(quotas_, place, ask, shortage, rules_));
     }
   }
-  cluster_.regrant(*record, quotas_.ledger().id(),
-                   quotas_.ledger().sharedGrant(*std::move(charge)));
+  cluster_.regrant(*record, quotas_.ledger().id(), chargeOf(member, std::move(within)));
   return {};
 }
 
 Status ElasticQuota::grant(const PodPtr& pod, NodeId) {
   const Cluster::PodRecord* const record = cluster_.findPod(pod->uid());
-  if (std::optional<Charge> charge = chargeOf(*pod, record))
-    cluster_.regrant(*record, quotas_.ledger().id(),
-                     quotas_.ledger().sharedGrant(*std::move(charge)));
+  if (!record || quotas_.ignores(*pod)) return {};
+  const Quotas::Member& member = quotas_.memberOf(*pod);
+  if (member.account)
+    cluster_.regrant(*record, quotas_.ledger().id(), chargeOf(member, coveredOf(record->grants)));
   return {};
 }
 

@@ -68,8 +68,7 @@ class ElasticQuota final : public Plugin,
 
  private:
   Shortage judge(const Place& place, const PodInfo& pod) const;
-  // What a pod that is counted on a node is charged for; nothing for one that is not limited.
-  std::optional<Charge> chargeOf(const PodInfo& pod, const Cluster::PodRecord* record) const;
+  static GrantPtr chargeOf(const Quotas::Member& member, std::shared_ptr<const Resources> within);
   bool takesAll(const Place& place, const PodInfo& pod) const;
   // What is short on this node, where a reservation may have been charged for the pod already.
   Shortage judgeOn(const Place& place, const PodPtr& pod, NodeId node) const;

@@ -307,12 +307,12 @@ const Quotas::Member& Quotas::memberOf(const PodInfo& pod) {
     const bool fixed = isFixed(pod.pod->metadata.labels);
     const auto* label = api::findIn(pod.pod->metadata.labels, model::kLabelQuotaName);
     const bool labelled = label && !label->empty();
-    if (!labelled && !defaultQuota_) return {nullptr, fixed};
+    if (!labelled && !defaultQuota_) return {nullptr, fixed, nullptr};
     bool fresh = false;
     const AccountPtr& account =
         accounts_.get(labelled, labelled ? *label : pod.pod->metadata.namespace_, fresh);
     if (fresh) account->place = resolve(account->labelled, account->text);
-    return {account, fixed};
+    return {account, fixed, ledger_.sharedGrant({account, fixed, nullptr})};
   });
 }
 

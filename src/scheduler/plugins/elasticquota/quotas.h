@@ -41,7 +41,13 @@ class Quotas {
   // --- Pods.
   // Which quota the pod counts in; none when it is not limited.
   Place placeOf(const PodInfo& pod) const;
-  // nullptr when it can never count anywhere (DisableDefaultQuota).
+  // What of a pod's shape matters here. Good until another pod is asked about.
+  struct Member {
+    AccountPtr account;  // nullptr when it can never count anywhere (DisableDefaultQuota)
+    bool fixed = false;  // it must not be preempted, by its label
+    GrantPtr whole;      // the charge of all that it asks for
+  };
+  const Member& memberOf(const PodInfo& pod);
   AccountPtr accountOf(const PodInfo& pod) { return memberOf(pod).account; }
   // Whether it must not be preempted, by its label.
   bool fixed(const PodInfo& pod) const;
@@ -125,12 +131,6 @@ class Quotas {
                      const std::shared_ptr<const api::ElasticQuota>& after);
   void podChanged(const PodPtr& before, const PodPtr& after);
   void want(const PodInfo& pod, int sign);
-  // What of a pod's shape matters here.
-  struct Member {
-    AccountPtr account;
-    bool fixed = false;
-  };
-  const Member& memberOf(const PodInfo& pod);
   bool leaves(const PodInfo& pod) const;
   std::int64_t overheadOf(const PodInfo& pod, ResourceId resource, std::int64_t amount) const;
 

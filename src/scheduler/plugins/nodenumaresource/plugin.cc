@@ -79,6 +79,7 @@ RoomTaken NodeNumaResource::allocate(const PodInfo& pod, const NumaDemand& deman
 Status NodeNumaResource::reserve(CycleState&, const PodPtr& pod, NodeId node) {
   const NumaDemand& demand = demandOf(*pod);
   if (demand.nothing()) return {};
+  if (demand.plain() && demand.ignored.empty() && !table_.particular().contains(node)) return {};
   const NumaNode& about = table_.at(node);
   const bool binds = bindOn(demand, about).binds();
   tellIgnored(handle_, *pod, demand.ignored);

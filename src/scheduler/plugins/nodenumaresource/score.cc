@@ -37,6 +37,32 @@ std::int64_t meanOf(const ScoredColumns& columns, NodeId node) {
   return weights == 0 ? 0 : sum / weights;
 }
 
+// The same for cpu and memory, or any two of small amounts, which is nearly always: nothing is asked in the
+// loop that can be known before.
+template <bool most>
+void meansOfTwo(const ScoredColumns& columns, std::span<const NodeId> nodes,
+                std::span<std::int64_t> scores) {
+  const ScoredColumn one = columns[0];
+  const ScoredColumn two = columns[1];
+  const std::int64_t weights = one.weight + two.weight;
+  const auto score = [](std::int64_t requested, std::int64_t allocatable) {
+    return most ? mostAllocatedScore<SmallPercent>(requested, allocatable)
+                : leastAllocatedScore<SmallPercent>(requested, allocatable);
+  };
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const NodeId node = nodes[n];
+    const std::int64_t a = one.allocatable[node];
+    const std::int64_t b = two.allocatable[node];
+    if (a == 0 || b == 0) {
+      scores[n] = meanOf<most, SmallPercent>(columns, node);
+      continue;
+    }
+    scores[n] = (one.weight * score(one.requested[node] + one.amount, a) +
+                 two.weight * score(two.requested[node] + two.amount, b)) /
+                weights;
+  }
+}
+
 }  // namespace
 
 Status NodeNumaResource::preScore(CycleState&, const PodInfo& pod, std::span<const NodeId>) {
@@ -80,6 +106,10 @@ void NodeNumaResource::scorePlain(const NumaDemand& demand, std::span<const Node
     columns.push_back(
         {cluster_.allocatable(id).data(), cluster_.requested(id).data(), amount, weight});
     small &= cluster_.highest(id) < kSmallAmount && amount < kSmallAmount;
+  }
+  if (small && columns.size() == 2 && columns[0].weight + columns[1].weight > 0) {
+    return nodeScorer_.prefersUsed() ? meansOfTwo<true>(columns, nodes, scores)
+                                     : meansOfTwo<false>(columns, nodes, scores);
   }
   const auto with = [&]<bool most, class Percent>() {
     for (std::size_t n = 0; n < nodes.size(); ++n)

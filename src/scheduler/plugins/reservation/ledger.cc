@@ -78,6 +78,11 @@ bool ReservationLedger::reserves(const PodInfo& pod) const {
   return pod.kind ? pod.kind == &kind_ : isOperatingPod(*pod.pod);
 }
 
+bool ReservationLedger::silent(const PodInfo& pod) const {
+  return !reserves(pod) &&
+         !api::findIn(pod.pod->metadata.annotations, model::kAnnotationReservationAllocated);
+}
+
 void ReservationLedger::changed(const std::string& reservation) {
   ++version_;
   if (onChange) onChange(reservation);

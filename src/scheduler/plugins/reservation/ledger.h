@@ -53,6 +53,8 @@ class ReservationLedger final : public LedgerOf<ReservationShare> {
   // `kind` is that of reserve pods.
   explicit ReservationLedger(const UnitKind& kind) : kind_(kind) {}
   std::string_view name() const override { return "reservations"; }
+  // What is promised is granted at once.
+  bool silent(const PodInfo& pod) const override;
 
   // Lives on until release().
   const ReservationUse& keep(const std::string& reservation);

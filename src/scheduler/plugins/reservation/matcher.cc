@@ -44,7 +44,7 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
   lastOwners_ = version;
   // A reservation never uses another one.
   if (book_.isReservePod(pod)) return last_;
-  wished_ = wishes_.of(pod, [&] { return ReservationWish::isThere(*pod.pod); });
+  wished_ = wishes(pod);
   if (wished_) last_.wish = ReservationWish::of(*pod.pod);
   if (!book_.owners().empty()) last_.owners = book_.owners().matching(*pod.pod);
   findNodes();

@@ -51,6 +51,11 @@ class ReservationMatcher {
                      bool omitNodeLabels)
       : book_(book), cluster_(cluster), args_(std::move(args)), omitNodeLabels_(omitNodeLabels) {}
 
+  // Whether the pod surely says nothing about reservations, and none anything about it. Fast, where of()
+  // may not be.
+  bool indifferent(const PodInfo& pod) const {
+    return pod.shape != 0 && book_.owners().empty() && !wishes(pod);
+  }
   // Good until the next call with another pod.
   const PodMatch& of(const PodInfo& pod) const;
 
@@ -101,10 +106,14 @@ class ReservationMatcher {
   const Cluster& cluster_;
   const ReservationArgs args_;
   const bool omitNodeLabels_;
+  // Whether the pod says something about reservations.
+  bool wishes(const PodInfo& pod) const {
+    return wishes_.of(pod, [&] { return ReservationWish::isThere(*pod.pod); });
+  }
   // Finds the nodes anew where that is needed.
   void findNodes() const;
 
-  mutable ByShape<bool> wishes_;  // the pod says something about reservations
+  mutable ByShape<bool> wishes_;
   mutable PodMatch last_;
   mutable bool wished_ = false;             // last_.wish says something
   mutable std::uint64_t lastOwners_ = 0;    // version of the index

@@ -114,6 +114,7 @@ Status ReservationPlugin::score(const CycleState&, const PodInfo& pod,
 }
 
 Status ReservationPlugin::reserve(CycleState& state, const PodPtr& pod, NodeId node) {
+  if (matcher_.indifferent(*pod)) return {};
   if (book_.isReservePod(*pod)) return takeOver(pod, node);
   const PodMatch& match = matcher_.of(*pod);
   if (!match.matchesAnything() && !match.wish.required) return {};

@@ -74,10 +74,12 @@ void ReservationPlugin::sign(const PodInfo& pod, Signature& signature) const {
 }
 
 std::uint64_t ReservationPlugin::epoch(const CycleState&, const PodInfo& pod) const {
+  if (matcher_.indifferent(pod)) return 0;
   return matcher_.of(pod).owners.empty() ? 0 : book_.ordersVersion();
 }
 
 std::uint64_t ReservationPlugin::preFilterEpoch(const PodInfo& pod) const {
+  if (matcher_.indifferent(pod)) return 0;
   // Which nodes have somebody to take over may change with any pod.
   if (book_.isReservePod(pod)) return PreAllocation::demanded(pod) ? cluster_.changeEnd() : 0;
   return matcher_.of(pod).wish.required ? book_.version() : 0;

@@ -52,6 +52,8 @@ class ReservationPlugin final : public Plugin,
   ReservationPlugin(Handle& handle, const ReservationArgs& args);
   ~ReservationPlugin() override;
   std::string_view name() const override { return kName; }
+  // Only reserve pods are prepared, which have no shape.
+  PluginPoints idleAt(const PodInfo&) const override { return when::kPreBind; }
 
   // plugin.cc
   void sign(const PodInfo& pod, Signature& signature) const override;

@@ -53,6 +53,11 @@ Result<std::optional<SchedulingHintText>> readSchedulingHint(const api::StringMa
   return std::nullopt;
 }
 
+PluginPoints SchedulingHint::idleAt(const PodInfo& pod) const {
+  const auto hint = readSchedulingHint(pod.pod->metadata.annotations);
+  return hint && !*hint ? when::kPreFilter | when::kPlan : 0;
+}
+
 PreFilterResult SchedulingHint::preFilter(CycleState& state, const PodInfo& pod) {
   auto hint = readSchedulingHint(pod.pod->metadata.annotations);
   if (!hint) return {Status::of(hint.error()), {}};

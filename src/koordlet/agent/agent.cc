@@ -148,6 +148,7 @@ Agent::Agent(Executor& executor, kube::Api& api, AgentOptions options, Host host
   if (options_.gates.enabled("BlkIOReconcile"))
     claims_ = std::make_unique<kube::Informer<api::PersistentVolumeClaim>>(
         api, executor, kube::WatchScope{.optional = true}, random.fork());
+  if (options_.gates.enabled("CPUNormalization")) burst_.normalize(ratio_);
   addDevices();
   observe();
   addStrategies();

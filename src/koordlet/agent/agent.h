@@ -112,7 +112,7 @@ class Agent {
   InterferenceDetector interference_;
   CpuSuppress suppress_;
   CpuBurst burst_;
-  CpuRatio ratio_;  // for the metrics
+  CpuRatio ratio_;
   CpuEvict cpuEvict_;
   MemoryEvict memoryEvict_;
   InterferenceRelief relief_;

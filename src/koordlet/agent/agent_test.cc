@@ -301,6 +301,57 @@ TEST_P(AgentTest, BatchResourcesBecomeCgroupLimitsOfPodAndContainer) {
   EXPECT_EQ(files_.cgroupText(CgroupFile::CpuShares, ls_), v2 ? "100" : "1024");
 }
 
+TEST_P(AgentTest, QuotasOnFasterCpusAreShorterWhatEverCpuBurstDoes) {
+  const auto web = addPod("web", KubeQos::Burstable, "LS", 9500, R"("limits":{"cpu":"4"})");
+  const bool v2 = GetParam() == CgroupVersion::V2;
+  for (const auto& dir : {web, web.substr(0, web.rfind('/'))})
+    files_.setCgroupText(CgroupFile::CpuCfsQuota, dir, v2 ? "400000 100000" : "400000");
+  options_.gates = *FeatureGates::parse("CPUNormalization=true");
+  const auto putNode = [&](std::string_view ratio) {
+    cluster_.put("nodes", fmt::format(R"({{"metadata":{{"name":"n1","uid":"node","annotations":{{
+        "node.koordinator.sh/cpu-normalization-ratio":"{}"}}}},
+      "status":{{"capacity":{{"cpu":"16"}},"allocatable":{{"cpu":"16"}}}}}})",
+                                      ratio));
+  };
+  const auto expectQuota = [&](const std::string& quota) {
+    for (int i = 0; i < 5; ++i) {
+      second(1, 0);
+      EXPECT_EQ(files_.cgroupText(CgroupFile::CpuCfsQuota, web), v2 ? quota + " 100000" : quota);
+    }
+  };
+  putNode("1.20");
+  startAgent();
+  seconds(12, 1, 0);
+  expectQuota("333334");
+  cluster_.put("nodeslos",
+               R"({"metadata":{"name":"n1"},"spec":{"cpuBurstStrategy":{"policy":"auto"}}})");
+  seconds(12, 1, 0);
+  expectQuota("333334");
+  cluster_.put("nodeslos",
+               R"({"metadata":{"name":"n1"},"spec":{"cpuBurstStrategy":{"policy":"none"}}})");
+  putNode("1.00");
+  seconds(12, 1, 0);
+  expectQuota("400000");
+}
+
+TEST_P(AgentTest, ThePodsOfBestEffortLoseTheirQuotaBeforeAllOfItGetsOne) {
+  be_ = addPod("be", KubeQos::BestEffort, "BE", 5500, kBatch);
+  cluster_.putSlo(R"({"enable":true,"cpuSuppressPolicy":"cpuset"})");
+  startAgent();
+  seconds(15, 8, 2);
+  const std::uint64_t before = agent_->audit().added();
+  cluster_.putSlo(R"({"enable":true,"cpuSuppressPolicy":"cfsQuota"})");
+  seconds(2, 8, 2);
+  std::vector<std::string> quotas;
+  const auto& entries = agent_->audit().entries();
+  for (std::size_t i = before; i < entries.size(); ++i)
+    if (entries[i].file.starts_with("cpu.cfs_quota") || entries[i].file == "cpu.max")
+      quotas.push_back(entries[i].cgroup);
+  ASSERT_GE(quotas.size(), 3U);
+  EXPECT_EQ(std::ranges::find(quotas, beDir()) - quotas.begin(), 2)
+      << "after the pod and its container";
+}
+
 TEST_P(AgentTest, APodIsFoundByItsCgroupBeforeTheNextList) {
   startAgent();
   seconds(4, 1, 0);
@@ -475,6 +526,44 @@ TEST_P(AgentTest, NodeMetricIsReportedAtOnceAndThenEveryInterval) {
   const auto later = *api::decode<api::NodeMetric>(cluster_.reports.back());
   EXPECT_FALSE(later.status.nodeMetric->aggregatedNodeUsages[0].usage.at("p95").resources.empty());
   EXPECT_TRUE(later.status.nodeMetric->aggregatedNodeUsages[2].usage.at("p95").resources.empty());
+}
+
+TEST_P(AgentTest, WhatServicesRequestedTooMuchIsReportedAsReclaimable) {
+  pods_.pods.clear();
+  ls_ = addPod("web", KubeQos::Burstable, "LS", 9500, R"("requests":{"cpu":"8","memory":"16Gi"})");
+  options_.prediction.reclaim.coldStart = 0s;
+  startAgent();
+  seconds(240, 2, 0);
+  const auto report = *api::decode<api::NodeMetric>(cluster_.reports.back());
+  ASSERT_TRUE(report.status.prodReclaimableMetric);
+  const auto& reclaimable = report.status.prodReclaimableMetric->resource.resources;
+  EXPECT_GT(reclaimable.at("cpu").toDouble(), 4);
+  EXPECT_LT(reclaimable.at("cpu").toDouble(), 6);
+  EXPECT_GT(reclaimable.at("memory").toDouble(), 8.0 * kGiB);
+}
+
+TEST_P(AgentTest, PageCacheCountsForPodsAndHostApplicationsWhereThatIsThePolicy) {
+  const std::string nginx = "host-latency-sensitive/nginx";
+  files_.setMemory(nginx, kGiB);
+  files_.setMemory(ls_, kGiB);
+  files_.setMemory(ls_.substr(0, ls_.rfind('/')), kGiB);
+  files_.setCgroupText(CgroupFile::CpuacctUsage, nginx, "0\n");
+  if (GetParam() == CgroupVersion::V2)
+    files_.setCgroupText(CgroupFile::CpuStat, nginx, "usage_usec 0\n");
+  cluster_.put("nodemetrics", R"({"metadata":{"name":"n1","generation":2},"spec":{
+      "metricCollectPolicy":{"reportIntervalSeconds":60,
+                             "nodeMemoryCollectPolicy":"usageWithPageCache"}}})");
+  cluster_.put("nodeslos", R"({"metadata":{"name":"n1"},"spec":{"hostApplications":[
+      {"name":"nginx","priority":"koord-prod","qos":"LS"}]}})");
+  startAgent();
+  seconds(130, 2, 0);
+  const auto report = *api::decode<api::NodeMetric>(cluster_.reports.back());
+  ASSERT_THAT(report.status.podsMetric, SizeIs(1));
+  ASSERT_THAT(report.status.hostApplicationMetric, SizeIs(1));
+  const double withFiles = static_cast<double>(kGiB) + 4096;
+  EXPECT_EQ(report.status.podsMetric[0].podUsage.resources.at("memory").toDouble(), withFiles);
+  EXPECT_EQ(report.status.hostApplicationMetric[0].usage.resources.at("memory").toDouble(),
+            withFiles);
 }
 
 TEST_P(AgentTest, AnUnreachableKubeletLeavesThePodsAsTheyWere) {

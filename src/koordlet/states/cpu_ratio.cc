@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "model/well_known.h"
 
@@ -41,6 +42,14 @@ void CpuRatio::take(const api::Node& node) {
 std::int64_t CpuRatio::quota(std::int64_t nominal) const {
   if (nominal <= 0 || ratio_ <= 1) return nominal;
   return static_cast<std::int64_t>(std::ceil(static_cast<double>(nominal) / ratio_));
+}
+
+bool isNormalized(const PodView& pod) {
+  if (pod.qos != model::Qos::LS && pod.qos != model::Qos::None) return false;
+  if (pod.kubeQos == KubeQos::BestEffort) return false;
+  const auto* text = api::findIn(pod.pod->metadata.annotations, model::kAnnotationResourceStatus);
+  const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
+  return !document || textAt(*document, "cpuset").empty();
 }
 
 }  // namespace koord::koordlet

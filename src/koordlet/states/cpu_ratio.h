@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/core.h"
+#include "koordlet/states/pod_view.h"
 
 namespace koord::koordlet {
 
@@ -26,5 +27,9 @@ class CpuRatio {
   bool known_ = false;
   bool valid_ = true;
 };
+
+// Whether the quota of the pod's containers is divided by the ratio: of pods that share CPUs. What best effort has is in
+// its batch resources, and pinned pods have no quota.
+bool isNormalized(const PodView& pod);
 
 }  // namespace koord::koordlet

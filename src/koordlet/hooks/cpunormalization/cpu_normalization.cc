@@ -6,8 +6,8 @@
 #include "model/resources.h"
 #include "model/well_known.h"
 
-// Pods whose quota CPU burst moves are left to it: two writers of one value would undo each other. A
-// pod's own annotation decides before the node's strategy, as there.
+// Pods whose quota CPU burst moves are left to it, since two writers of one value would undo each other: there it begins
+// at the same value (CpuBurst::normalize). A pod's own annotation decides before the node's strategy, as there.
 
 namespace koord::koordlet {
 namespace {
@@ -36,12 +36,7 @@ void CpuNormalizationHook::prepare(const States& states, HookUpdates&) {
 }
 
 bool CpuNormalizationHook::concerns(const PodView& pod) const {
-  if (pod.qos != model::Qos::LS && pod.qos != model::Qos::None) return false;
-  if (pod.kubeQos == KubeQos::BestEffort) return false;
-  if (burstsByAnnotation(pod).value_or(nodeBursts_)) return false;
-  const auto* text = api::findIn(pod.pod->metadata.annotations, model::kAnnotationResourceStatus);
-  const auto document = text ? parseJson(*text) : Result<json::value>(json::value());
-  return !document || textAt(*document, "cpuset").empty();
+  return !burstsByAnnotation(pod).value_or(nodeBursts_) && isNormalized(pod);
 }
 
 void CpuNormalizationHook::wanted(const PodView& pod, HookUpdates& updates) {

@@ -71,21 +71,24 @@ std::optional<double> CpuBurst::last(Metric metric, std::string_view subject) co
   return cache_.last(metric, subject, now - collectInterval_ * 2, now);
 }
 
-CpuBurst::Planned CpuBurst::planFor(const PodView& pod, const EffectiveSlo& slo) {
+CpuBurst::Planned CpuBurst::planFor(const PodView& pod, const EffectiveSlo& slo) const {
   Planned planned{&pod, cpuburst::strategyFor(*pod.pod, slo.cpuBurst), {}};
+  const CpuRatio* ratio = ratio_ && isNormalized(pod) ? ratio_ : nullptr;
   for (const auto& container : pod.containers) {
     if (container.dir.empty()) continue;
     const std::int64_t limit = limitMilliOf(pod, container);
-    planned.containers.push_back({&container, limit,
-                                  std::max<std::int64_t>(milliCpuToQuota(limit), 0),
+    const std::int64_t nominal = std::max<std::int64_t>(milliCpuToQuota(limit), 0);
+    planned.containers.push_back({&container, limit, ratio ? ratio->quota(nominal) : nominal,
                                   cpuburst::burstUs(limit, planned.strategy)});
   }
   return planned;
 }
 
 void CpuBurst::plan(const EffectiveSlo& slo) {
-  if (plannedFor_ == states_.versions()) return;
+  const double ratio = ratio_ ? ratio_->value() : 1;
+  if (plannedFor_ == states_.versions() && plannedRatio_ == ratio) return;
   plannedFor_ = states_.versions();
+  plannedRatio_ = ratio;
   plans_.clear();
   loads_.clear();
   for (const auto& pod : states_.pods()) {

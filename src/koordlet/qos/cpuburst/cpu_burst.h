@@ -11,6 +11,7 @@
 #include "koordlet/metrics/metrics.h"
 #include "koordlet/qos/cpuburst/rules.h"
 #include "koordlet/resourceexecutor/resource_executor.h"
+#include "koordlet/states/cpu_ratio.h"
 #include "koordlet/states/states.h"
 #include "koordlet/system/cgroup_reader.h"
 
@@ -21,6 +22,8 @@ class CpuBurst {
   CpuBurst(const Host& host, const Clock& clock, const States& states, const MetricCache& cache,
            ResourceExecutor& executor, Random random, Duration interval, Duration collectInterval);
 
+  // Where CPUs are faster than nominal, a container's own quota is that much smaller. The ratio outlives this.
+  void normalize(const CpuRatio& ratio) { ratio_ = &ratio; }
   // One round. Quotas begin where the kernel has them, so a restart goes on.
   void run();
 
@@ -38,7 +41,7 @@ class CpuBurst {
     struct Container {
       const ContainerView* view;
       std::int64_t limitMilli;
-      std::int64_t base;        // the quota by the limit
+      std::int64_t base;        // the quota by the limit and the ratio
       std::int64_t burst;       // what may be saved up
       bool saves = false;       // and is, by the kernel
       std::int64_t lifted = 0;  // the quota, while it is above the base
@@ -49,7 +52,7 @@ class CpuBurst {
   };
   // Anew when the pods or NodeSLO changed.
   void plan(const EffectiveSlo& slo);
-  static Planned planFor(const PodView& pod, const EffectiveSlo& slo);
+  Planned planFor(const PodView& pod, const EffectiveSlo& slo) const;
   void applyBurst(Planned& planned);
   // `base`: the quota by the limits. Whether the kernel takes it.
   bool writeBurst(const std::string& dir, std::int64_t us, std::int64_t base);
@@ -75,6 +78,8 @@ class CpuBurst {
   bool burstWithinQuota_ = false;  // the kernel refuses more
   cpuburst::NodeState node_ = cpuburst::NodeState::Unknown;
   std::map<std::string, cpuburst::Limiter> limiters_;  // by container id
+  const CpuRatio* ratio_ = nullptr;                    // null: quotas are nominal
+  double plannedRatio_ = 1;
   States::Versions plannedFor_;
   std::vector<Planned> plans_;
   std::vector<cpuburst::PodLoad> loads_;  // of all pods, in their order

@@ -29,7 +29,7 @@ std::vector<flags::FeatureGate> gates() {
       {"Accelerators", false, true},
       {"RDMADevices", false, true},
       {"CPICollector", false, true},
-      {"Libpfm4", false, false},
+      {"Libpfm4", false, true},  // what it counts in one group always is, without that library
       {"PSICollector", false, true},
       {"ResctrlCollector", false, true},
       {"ColdPageCollector", false, true},

@@ -6,7 +6,7 @@
 namespace koord::koordlet {
 namespace {
 
-double percentile(const std::vector<double>& sorted, float p) {
+double percentile(std::span<const double> sorted, float p) {
   const auto rank = static_cast<std::ptrdiff_t>(static_cast<float>(sorted.size()) * p);
   return sorted[static_cast<std::size_t>(std::max<std::ptrdiff_t>(rank - 1, 0))];
 }
@@ -14,6 +14,10 @@ double percentile(const std::vector<double>& sorted, float p) {
 }  // namespace
 
 Aggregates aggregate(std::vector<double> values) {
+  return aggregateInPlace(values);
+}
+
+Aggregates aggregateInPlace(std::span<double> values) {
   Aggregates result;
   result.count = values.size();
   result.last = values.back();

@@ -5,6 +5,7 @@
 // two, the lower).
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace koord::koordlet {
@@ -21,5 +22,7 @@ struct Aggregates {
 
 // In time order; must not be empty.
 Aggregates aggregate(std::vector<double> values);
+// The same, and sorts them.
+Aggregates aggregateInPlace(std::span<double> values);
 
 }  // namespace koord::koordlet

@@ -137,11 +137,10 @@ std::optional<MetricCache::Window> MetricCache::aggregates(Metric metric, std::s
   if (!series) return std::nullopt;
   const auto [begin, end] = range(*series, from, to);
   if (begin == end) return std::nullopt;
-  std::vector<double> values;
-  values.reserve(end - begin);
-  for (std::size_t i = begin; i < end; ++i) values.push_back(series->sample(i).value);
+  values_.clear();
+  for (std::size_t i = begin; i < end; ++i) values_.push_back(series->sample(i).value);
   const Duration span = kTick * (series->sample(end - 1).at - series->sample(begin).at);
-  return Window{aggregate(std::move(values)), span};
+  return Window{aggregateInPlace(values_), span};
 }
 
 std::vector<std::pair<WallTime, double>> MetricCache::samples(Metric metric,

@@ -162,6 +162,7 @@ class MetricCache {
   Horizons horizons_;
   WallTime epoch_{};
   std::unordered_map<Key, Series, Hash, Equal> series_;
+  mutable std::vector<double> values_;  // of one window, keeps its memory
 };
 
 }  // namespace koord::koordlet

@@ -17,6 +17,7 @@ struct CpuManagerState {
   std::string policy;                   // "none", "static"; "" when kubelet has written nothing
   std::map<std::string, CpuSet> owned;  // by pod uid: all CPUs of its containers
   bool isStatic() const { return policy == "static"; }
+  bool operator==(const CpuManagerState&) const = default;
 };
 
 // Of the file cpu_manager_state in kubelet's directory; no or an empty file is an empty state.

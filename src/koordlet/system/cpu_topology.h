@@ -34,6 +34,7 @@ struct CpuBasicInfo {
   bool hyperThreading = false;
   bool turbo = false;      // of Intel's driver; others do not say
   std::string l3WaysMask;  // of resctrl, "fffff"; empty without
+  bool operator==(const CpuBasicInfo&) const = default;
 };
 
 Result<CpuTopology> readCpuTopology(const HostDirs& dirs);

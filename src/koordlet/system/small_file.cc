@@ -9,9 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <utility>
 
 namespace koord::koordlet {
 namespace {
+
+constexpr std::size_t kLargeFile = 64 * 1024;  // no buffer for it is kept
 
 Error fileError(std::string_view verb, const std::string& path, int errnum) {
   return errnoError(fmt::format("{} {}", verb, path), errnum == ENODEV ? ENOENT : errnum);
@@ -47,11 +50,12 @@ Result<> readSmallFile(const std::string& path, std::string& content) {
 }
 
 Result<std::string> readSmallFile(const std::string& path) {
-  std::string content;
-  auto read = readSmallFile(path, content);
+  // Most answers are a few bytes, and a page would be asked for each of them.
+  static thread_local std::string buffer;
+  auto read = readSmallFile(path, buffer);
   if (!read) return fail(std::move(read.error()));
-  content.shrink_to_fit();
-  return content;
+  if (buffer.size() > kLargeFile) return std::exchange(buffer, {});
+  return buffer;
 }
 
 namespace {

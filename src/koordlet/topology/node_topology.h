@@ -30,6 +30,7 @@ struct KubeletCpuConfig {
   std::int64_t reservedMilli = 0;  // for the system and kubelet itself; used without a list
   std::string topologyPolicy;      // "single-numa-node", ...
   std::string topologyScope;       // "container", "pod"
+  bool operator==(const KubeletCpuConfig&) const = default;
 };
 inline constexpr std::string_view kHugePages2Mi = "hugepages-2Mi", kHugePages1Gi = "hugepages-1Gi";
 

@@ -89,18 +89,28 @@ Task<Result<>> TopologyReporter::report() {
   auto refreshing = refreshKubelet(*node);
   const auto refreshed = co_await refreshing;
   if (!refreshed) co_return fail(refreshed.error());
-  const auto state = readCpuManagerState(host_.dirs);
+  auto state = readCpuManagerState(host_.dirs);
   if (!state) co_return fail(state.error());
-  const auto memory = readZoneMemory(host_.dirs);
+  auto memory = readZoneMemory(host_.dirs);
   if (!memory) co_return fail(memory.error());
-  const CpuBasicInfo basic = readCpuBasicInfo(host_.dirs);
   auto config = config_;
   if (refusedSince_) config.emplace().cpuManagerPolicy = state->policy;
-  auto wanted = nodeTopology(
-      {*node, *host_.topology, basic, config, *state, states_.pods(), *memory, options_.hugePages});
+  Sources sources{node,
+                  states_.versions().pods,
+                  std::move(config),
+                  *std::move(state),
+                  host_.topology->cpus,
+                  *std::move(memory),
+                  readCpuBasicInfo(host_.dirs)};
+  if (sources == reportedFrom_ && executor_.steadyNow() - compared_ < kCompareAnyway)
+    co_return Result<>{};
+  auto wanted = nodeTopology({*node, *host_.topology, sources.basic, sources.config, sources.state,
+                              states_.pods(), sources.memory, options_.hugePages});
   if (!wanted) co_return fail(wanted.error());
+  reportedFrom_.reset();
   auto writing = write(*std::move(wanted), node);
   auto written = co_await writing;
+  if (written) reportedFrom_ = std::move(sources);
   co_return written;
 }
 

@@ -46,6 +46,18 @@ class TopologyReporter {
   std::optional<SteadyTime> configAt_;
   std::optional<SteadyTime> refusedSince_;  // and never an answer
   std::optional<json::value> reported_;     // the object as it would be made, when last compared
+  // All that it follows from: while that is the same, it is not made again.
+  struct Sources {
+    std::shared_ptr<const api::Node> node;
+    std::uint64_t pods = 0;  // their version
+    std::optional<KubeletCpuConfig> config;
+    CpuManagerState state;
+    std::vector<CpuPlace> cpus;
+    std::vector<ZoneMemory> memory;
+    CpuBasicInfo basic;
+    bool operator==(const Sources&) const = default;
+  };
+  std::optional<Sources> reportedFrom_;
   SteadyTime compared_{};
   std::string problem_;
   TaskGroup tasks_;

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "koordlet/qos/cpusuppress/cpuset_policy.h"
 #include "koordlet/qos/cpusuppress/quota_policy.h"
@@ -135,7 +137,9 @@ Result<cpusuppress::Budget> CpuSuppress::budget() {
   if (!nodeCores) return fail(ErrorCode::NotFound, "no recent sample of the node's CPU");
 
   const auto& threshold = states_.slo()->threshold;
-  cpusuppress::BudgetInput input;
+  cpusuppress::BudgetInput& input = input_;
+  input.pods.clear();
+  input.hostApplications.clear();
   input.capacityMilli = model::amountOf(node->status.capacity, model::kCpu).milliValue();
   input.reservedMilli = cpusuppress::reservedMilli(*node);
   input.nodeCores = *nodeCores;
@@ -165,12 +169,12 @@ Result<CpuSet> CpuSuppress::currentCpus() {
   return least;
 }
 
-std::vector<CpuPlace> CpuSuppress::usableCpus() {
-  std::vector<CpuPlace> cpus = host_.topology->cpus;
+const std::vector<CpuPlace>& CpuSuppress::usableCpus() {
+  usable_ = host_.topology->cpus;
   const auto allowed = reader_.cpuset(host_.kubepods());
   if (allowed && !allowed->empty())
-    std::erase_if(cpus, [&](const CpuPlace& place) { return !allowed->contains(place.cpu); });
-  return cpus;
+    std::erase_if(usable_, [&](const CpuPlace& place) { return !allowed->contains(place.cpu); });
+  return usable_;
 }
 
 CpuSet CpuSuppress::excluded() {
@@ -200,16 +204,20 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
     log::v(4, "best effort not suppressed: {}", current.error().message);
     return;
   }
-  cpusuppress::CpusetInput input;
+  cpusuppress::CpusetInput& input = choosing_;
   input.cpus = usableCpus();
   input.pods = pinned();
   input.excluded = forbidden;
   input.current = *current;
-  input.budgetMilli = budgetMilli;
-  CpuSet chosen = cpusuppress::chooseCpuset(input);
-  // Fewer than best effort may use are all its own; unchanged, it would keep those that others own.
-  if (chosen.empty())
-    chosen = cpusuppress::unsuppressedCpuset(input.cpus, input.pods, input.excluded);
+  input.budgetMilli = std::max<std::int64_t>(budgetMilli + 999, 0) / 1000 * 1000;  // whole CPUs
+  if (input != chosenFor_) {
+    chosen_ = cpusuppress::chooseCpuset(input);
+    // Fewer than best effort may use are all its own; unchanged, it would keep those that others own.
+    if (chosen_.empty())
+      chosen_ = cpusuppress::unsuppressedCpuset(input.cpus, input.pods, input.excluded);
+    chosenFor_ = input;
+  }
+  const CpuSet& chosen = chosen_;
   if (chosen.empty()) {
     status_.reason += "; no CPUs left to choose from, unchanged";
     return;

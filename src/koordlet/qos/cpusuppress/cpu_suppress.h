@@ -60,7 +60,7 @@ class CpuSuppress {
   // What best effort has now.
   Result<CpuSet> currentCpus();
   // Of the machine, those that kubepods may use: nothing below it can have others.
-  std::vector<CpuPlace> usableCpus();
+  const std::vector<CpuPlace>& usableCpus();
   void adjustCpuset(std::int64_t budgetMilli);
   void adjustQuota(std::int64_t budgetMilli);
   void recoverCpuset();
@@ -102,6 +102,10 @@ class CpuSuppress {
   std::uint64_t pinnedFor_ = 0;             // the version of the pods, of both
   UpdateList levels_[3];                    // these keep their memory
   std::string path_, names_, dir_;
+  cpusuppress::BudgetInput input_;
+  std::vector<CpuPlace> usable_;
+  cpusuppress::CpusetInput choosing_, chosenFor_;
+  CpuSet chosen_;  // for the latter
   Status status_;
 };
 

@@ -20,6 +20,7 @@ namespace koord::koordlet::cpusuppress {
 struct PinnedPod {
   model::Qos qos = model::Qos::None;  // by label
   CpuSet cpus;                        // of its resource-status annotation
+  bool operator==(const PinnedPod&) const = default;
 };
 
 struct CpusetInput {
@@ -28,6 +29,7 @@ struct CpusetInput {
   CpuSet excluded;  // reserved CPUs and those of an exclusive system QoS
   CpuSet current;   // what best effort has now
   std::int64_t budgetMilli = 0;
+  bool operator==(const CpusetInput&) const = default;
 };
 
 // Empty when nothing is to be changed: there are not enough CPUs to choose from.

@@ -21,6 +21,9 @@ inline constexpr std::string_view kKwokCompleteDelay = "pod-complete.stage.kwok.
 // Annotation of a pod: how long it takes to end after it was deleted. Without it, it ends at once.
 inline constexpr std::string_view kKwokDeleteDelay = "pod-delete.stage.kwok.x-k8s.io/delay";
 
+// Annotation of a simulated node for which koordlet itself runs (scenario/virtual/machines.h): it reports what is used.
+inline constexpr std::string_view kMachine = "scenario.koordinator.sh/machine";
+
 bool isSimulated(const api::Node& node);
 
 struct Usage {

@@ -382,6 +382,7 @@ Task<Result<>> SimNodes::reportMetric(std::string name) {
   const auto metric = metrics_.get({"", name});
   // The object is koord-manager's to make; until then there is nowhere to report to.
   if (known == nodesByName_.end() || !node || !metric) co_return Result<>{};
+  if (api::findIn(node->metadata.annotations, kMachine)) co_return Result<>{};
   std::vector<std::shared_ptr<const api::Pod>> pods;
   for (const auto& key : known->second.pods)
     if (const auto pod = pods_.get(key)) pods.push_back(pod);

@@ -15,6 +15,7 @@
 #include "cluster/controllers/controllers.h"
 #include "cluster/scenario/resolver.h"
 #include "cluster/scenario/virtual/direct_scheduler.h"
+#include "cluster/scenario/virtual/machines.h"
 #include "cluster/simnode/sim_nodes.h"
 #include "descheduler/app/plugin_table.h"
 #include "descheduler/framework/descheduler.h"
@@ -121,11 +122,13 @@ class VirtualCluster final : public Environment {
   std::unique_ptr<apiserver::RoleApi> managerApi_;
   std::unique_ptr<apiserver::RoleApi> schedulerApi_;
   std::unique_ptr<apiserver::RoleApi> deschedulerApi_;
+  std::unique_ptr<apiserver::RoleApi> koordletApi_;
   TypeResolver resolver_{*this};
   std::optional<kube::Informer<api::Pod>> pods_;
   std::optional<kube::Informer<api::Node>> nodes_;
   std::optional<cluster::Controllers> workloads_;
   std::optional<cluster::SimNodes> simNodes_;
+  std::optional<Machines> machines_;
   manager::Metrics metrics_;
   std::optional<manager::Webhooks> webhooks_;
   std::optional<manager::Controllers> manager_;
@@ -146,11 +149,13 @@ VirtualCluster::~VirtualCluster() {
   scheduler_.reset();
   manager_.reset();
   webhooks_.reset();
+  machines_.reset();
   simNodes_.reset();
   workloads_.reset();
   nodes_.reset();
   pods_.reset();
   loop_.runReady();
+  koordletApi_.reset();
   deschedulerApi_.reset();
   schedulerApi_.reset();
   managerApi_.reset();
@@ -185,6 +190,7 @@ Result<> VirtualCluster::openServer() {
   managerApi_ = as("koord-manager");
   schedulerApi_ = as("koord-scheduler");
   deschedulerApi_ = as("koord-descheduler");
+  koordletApi_ = as("koordlet");
   return {};
 }
 
@@ -299,10 +305,12 @@ Result<> VirtualCluster::start(const std::vector<json::value>& manifests) {
   nodes_.emplace(*api_, loop_, kube::WatchScope{}, random_.fork());
   workloads_.emplace(*api_, loop_, server_->registry(), *pods_, *nodes_, random_.fork());
   simNodes_.emplace(*api_, loop_, *nodes_, *pods_, random_.fork());
+  machines_.emplace(*api_, *koordletApi_, loop_, *nodes_, *pods_, Random(1));
   pods_->start();
   nodes_->start();
   workloads_->start();
   simNodes_->start();
+  machines_->start();
   startManager();
   if (auto started = startScheduler(); !started) return started;
   if (auto started = startDescheduler(); !started) return started;

@@ -1,8 +1,9 @@
 #pragma once
 
 // A whole cluster on virtual time in one process and one thread: API server in memory, workload
-// controllers, simulated nodes, koord-manager's controllers and pod webhooks, koord-scheduler. The
-// same seed gives the same run. An hour of it takes milliseconds when little happens.
+// controllers, simulated nodes, koordlet on those that have a machine (machines.h), koord-manager's
+// controllers and pod webhooks, koord-scheduler, koord-descheduler. The same seed gives the same
+// run. An hour of it takes milliseconds when little happens.
 
 #include <memory>
 #include <vector>

@@ -26,20 +26,24 @@ class RefusedWatch final : public kube::Watch {
 }  // namespace
 
 RoleApi::RoleApi(Server& server, Executor& executor, User user,
-                 std::function<void(const std::string& why)> denied)
+                 std::function<void(const std::string& why)> denied, RoleUse* use)
     : server_(server),
       executor_(executor),
       user_(user),
       denied_(std::move(denied)),
+      use_(use),
       api_(server, executor, std::move(user)) {}
 
 Result<> RoleApi::mayDo(const kube::Request& request) {
   auto* authorizer = server_.authorizer();
   if (!authorizer) return {};
   const Call call{request, user_};
-  const auto allowed = authorizer->require(attributesOf(call));
-  if (allowed) return {};
-  const std::string why = deniedText(attributesOf(call));
+  const auto attributes = attributesOf(call);
+  if (authorizer->require(attributes)) {
+    if (use_) use_->note(attributes);
+    return {};
+  }
+  const std::string why = deniedText(attributes);
   if (denied_) denied_(why);
   return fail(ErrorCode::Forbidden, why);
 }

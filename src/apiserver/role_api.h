@@ -5,11 +5,12 @@
 // the roles that they are shipped with.
 //
 // The server must decide on the component's executor, as on a VirtualLoop, and have RBAC on; otherwise
-// everything is allowed. Refusals are told to `denied`, for tests.
+// everything is allowed. Refusals are told to `denied`, and what was allowed is added to `use`, for tests.
 
 #include <functional>
 #include <string>
 
+#include "apiserver/authz/role_use.h"
 #include "apiserver/local_api.h"
 
 namespace koord::apiserver {
@@ -17,7 +18,7 @@ namespace koord::apiserver {
 class RoleApi final : public kube::Api {
  public:
   RoleApi(Server& server, Executor& executor, User user,
-          std::function<void(const std::string& why)> denied = {});
+          std::function<void(const std::string& why)> denied = {}, RoleUse* use = nullptr);
 
   Task<Result<std::string>> call(kube::Request request) override;
   std::unique_ptr<kube::Watch> watch(kube::Request request, kube::WatchSink sink) override;
@@ -29,6 +30,7 @@ class RoleApi final : public kube::Api {
   Executor& executor_;
   User user_;
   std::function<void(const std::string& why)> denied_;
+  RoleUse* use_;
   LocalApi api_;
 };
 

@@ -59,20 +59,6 @@ bool coversPiece(const PolicyRule& rule, const PolicyRule& piece) {
          (slash != std::string::npos && has(rule.resources, "*" + resource.substr(slash)));
 }
 
-std::vector<PolicyRule> piecesOf(const PolicyRule& rule) {
-  std::vector<PolicyRule> out;
-  for (const auto& group : rule.groups)
-    for (const auto& resource : rule.resources)
-      for (const auto& verb : rule.verbs) {
-        if (rule.names.empty()) out.push_back({{verb}, {group}, {resource}, {}, {}});
-        for (const auto& name : rule.names)
-          out.push_back({{verb}, {group}, {resource}, {name}, {}});
-      }
-  for (const auto& url : rule.urls)
-    for (const auto& verb : rule.verbs) out.push_back({{verb}, {}, {}, {}, {url}});
-  return out;
-}
-
 std::string describe(const PolicyRule& rule) {
   std::string out;
   for (const auto& [name, texts] :
@@ -129,6 +115,20 @@ bool allows(const PolicyRule& rule, const Attributes& a) {
   if (!a.isResource()) return matchesUrl(rule, a.path);
   return (has(rule.groups, "*") || has(rule.groups, a.group)) && matchesResource(rule, a) &&
          (rule.names.empty() || has(rule.names, a.name));
+}
+
+std::vector<PolicyRule> piecesOf(const PolicyRule& rule) {
+  std::vector<PolicyRule> out;
+  for (const auto& group : rule.groups)
+    for (const auto& resource : rule.resources)
+      for (const auto& verb : rule.verbs) {
+        if (rule.names.empty()) out.push_back({{verb}, {group}, {resource}, {}, {}});
+        for (const auto& name : rule.names)
+          out.push_back({{verb}, {group}, {resource}, {name}, {}});
+      }
+  for (const auto& url : rule.urls)
+    for (const auto& verb : rule.verbs) out.push_back({{verb}, {}, {}, {}, {url}});
+  return out;
 }
 
 std::vector<PolicyRule> notCovered(const std::vector<PolicyRule>& owned,

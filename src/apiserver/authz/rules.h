@@ -32,6 +32,9 @@ json::array jsonOf(const std::vector<PolicyRule>& rules);
 
 bool allows(const PolicyRule& rule, const Attributes& attributes);
 
+// The same in rules that have one verb and either one group, one resource and at most one name, or one URL.
+std::vector<PolicyRule> piecesOf(const PolicyRule& rule);
+
 // What of `wanted` the `owned` rules do not allow, in pieces of one verb, group and resource.
 std::vector<PolicyRule> notCovered(const std::vector<PolicyRule>& owned,
                                    const std::vector<PolicyRule>& wanted);

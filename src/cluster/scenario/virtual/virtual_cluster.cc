@@ -86,7 +86,8 @@ descheduler::DeschedulerConfiguration deschedulerConfiguration(std::vector<std::
 
 class VirtualCluster final : public Environment {
  public:
-  explicit VirtualCluster(std::uint64_t seed) : random_(seed) {}
+  explicit VirtualCluster(const VirtualClusterOptions& options)
+      : random_(options.seed), roleUses_(options.roleUses) {}
   ~VirtualCluster() override;
 
   Result<> start(const std::vector<json::value>& manifests);
@@ -116,6 +117,7 @@ class VirtualCluster final : public Environment {
   // What stands below uses what stands above.
   VirtualLoop loop_;
   Random random_;
+  std::map<std::string, apiserver::RoleUse>* roleUses_;
   std::unique_ptr<apiserver::Server> server_;
   std::unique_ptr<apiserver::LocalApi> api_;
   // The programs may do what their shipped roles say, and nothing else.
@@ -185,7 +187,8 @@ Result<> VirtualCluster::openServer() {
         [this](const std::string& why) {
           log::error("the shipped role does not do: {}", why);
           refusals_.push_back(why);
-        });
+        },
+        roleUses_ ? &(*roleUses_)[component] : nullptr);
   };
   managerApi_ = as("koord-manager");
   schedulerApi_ = as("koord-scheduler");
@@ -328,7 +331,7 @@ Result<> VirtualCluster::start(const std::vector<json::value>& manifests) {
 }  // namespace
 
 Result<std::unique_ptr<Environment>> startVirtualCluster(const VirtualClusterOptions& options) {
-  auto cluster = std::make_unique<VirtualCluster>(options.seed);
+  auto cluster = std::make_unique<VirtualCluster>(options);
   if (auto started = cluster->start(options.manifests); !started)
     return fail(std::move(started.error()));
   return cluster;

@@ -5,9 +5,12 @@
 // controllers and pod webhooks, koord-scheduler, koord-descheduler. The same seed gives the same
 // run. An hour of it takes milliseconds when little happens.
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "apiserver/authz/role_use.h"
 #include "base/json.h"
 #include "cluster/scenario/environment.h"
 
@@ -19,6 +22,8 @@ struct VirtualClusterOptions {
   // their clientConfig says, by its path (/mutate-pod, /validate-pod).
   std::vector<json::value> manifests;
   std::uint64_t seed = 1;
+  // By service account: what of its role each program makes use of is added. It must outlive the cluster.
+  std::map<std::string, apiserver::RoleUse>* roleUses = nullptr;
 };
 
 // Ready when it returns: the components have seen the manifests. The error names the manifest or

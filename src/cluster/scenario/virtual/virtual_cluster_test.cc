@@ -8,6 +8,7 @@
 
 #include "cluster/scenario/report.h"
 #include "cluster/scenario/runner.h"
+#include "cluster/scenario/virtual/role_uses.h"
 
 namespace koord::scenario {
 namespace {
@@ -42,7 +43,7 @@ TEST_P(ScenarioTest, Passes) {
   for (const auto& test : *tests) {
     if (test.hasProcesses()) GTEST_SKIP() << "processes need a cluster in real time";
     for (std::size_t inputs = 0; inputs < std::max<std::size_t>(1, test.inputs.size()); ++inputs) {
-      auto environment = startVirtualCluster({manifests(), 1});
+      auto environment = startVirtualCluster({manifests(), 1, &roleUses()});
       ASSERT_TRUE(environment) << environment.error().message;
       const auto result = runTestToEnd(**environment, test, inputs, {});
       EXPECT_FALSE(result.failed()) << describe(result, {});
@@ -72,7 +73,7 @@ TEST(VirtualClusterTest, TheSameSeedGivesTheSameRun) {
   ASSERT_TRUE(tests);
   std::vector<Duration> elapsed;
   for (int i = 0; i < 2; ++i) {
-    auto environment = startVirtualCluster({manifests(), 7});
+    auto environment = startVirtualCluster({manifests(), 7, nullptr});
     ASSERT_TRUE(environment);
     elapsed.push_back(runTestToEnd(**environment, tests->at(0), 0, {}).elapsed);
   }
@@ -81,7 +82,9 @@ TEST(VirtualClusterTest, TheSameSeedGivesTheSameRun) {
 
 TEST(VirtualClusterTest, ABadManifestIsNamed) {
   const auto environment = startVirtualCluster(
-      {{json::value{{"apiVersion", "v1"}, {"kind", "Nothing"}, {"metadata", {{"name", "x"}}}}}, 1});
+      {{json::value{{"apiVersion", "v1"}, {"kind", "Nothing"}, {"metadata", {{"name", "x"}}}}},
+       1,
+       nullptr});
   ASSERT_FALSE(environment);
   EXPECT_EQ(environment.error().message, "Nothing x: the server has no kind Nothing in v1");
 }

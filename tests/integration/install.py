@@ -17,6 +17,16 @@ import sys
 import tempfile
 import time
 
+# What upstream's chart has, too, and Helm can neither change in place nor may take away: what bindings give, and what
+# others have written into.
+UPSTREAM_ROLES = {
+    "koord-manager-rolebinding": "koord-manager-role", "koord-leader-election-rolebinding": "koord-leader-election-role",
+    "koord-scheduler-rolebinding": "system:kube-scheduler", "koord-scheduler-rolebinding-custom": "koord-scheduler-role",
+    "koord-scheduler-rolebinding-volume": "system:volume-scheduler",
+    "koord-descheduler-rolebinding": "koord-descheduler-role", "koordlet-rolebinding": "koordlet-role"}
+UPSTREAM_DATA = {("Secret", "koordinator-webhook-certs"), ("ConfigMap", "slo-controller-config"),
+                 ("ConfigMap", "koord-scheduler-config"), ("ConfigMap", "koord-descheduler-config"),
+                 ("ConfigMap", "gpu-shared-resource-templates")}
 FAILED = []
 
 
@@ -150,6 +160,19 @@ def check_references(documents):
                 check(("ServiceAccount", subject["namespace"], subject["name"]) in keys, f"{key_of(document)}")
 
 
+def check_upgrade(documents):
+    """An installation of upstream can be changed to this one in place."""
+    given = {d["metadata"]["name"]: d["roleRef"]["name"] for d in documents if d["kind"].endswith("RoleBinding")}
+    for name, role in UPSTREAM_ROLES.items():
+        check(given.get(name) == role, f"{name} gives {role}, as upstream's does, and not {given.get(name)}")
+    there = {(d["kind"], d["metadata"]["name"]) for d in documents}
+    check(UPSTREAM_DATA <= there, f"what others have written into stays: {UPSTREAM_DATA - there}")
+    for document in documents:
+        if document["kind"] in ("Deployment", "DaemonSet"):
+            name = document["metadata"]["name"]
+            check(document["spec"]["selector"] == {"matchLabels": {"koord-app": name}}, f"{name}: upstream's selector")
+
+
 def check_chart(server, source, manifests):
     chart = os.path.join(source, "deploy", "helm", "koordinator")
     if not shutil.which("helm"):
@@ -181,6 +204,7 @@ def main():
         text = run("kubectl", "kustomize", os.path.join(options.source, "deploy"))
         documents = server.apply_all(text)
         check_references(documents)
+        check_upgrade(documents)
         before = {key_of(d): server.kubectl("get", d["kind"], d["metadata"]["name"], "-n",
                                             d["metadata"].get("namespace", "default"), "-o",
                                             "jsonpath={.metadata.generation}") for d in documents}

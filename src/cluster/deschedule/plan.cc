@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cluster/explain/layout.h"
 
 namespace koord::cluster {
@@ -59,6 +61,9 @@ std::string planText(const DeschedulePlan& plan) {
                        plan.measured ? "used" : "asked for");
     addTable(out, moves);
   }
+  if (std::ranges::any_of(plan.moves,
+                          [](const auto& move) { return move.refused.empty() && move.to.empty(); }))
+    out += "?: koord-scheduler was not asked; --scheduler says where it is.\n";
   if (plan.atOnce)
     out += "Nodes that are hot now count as hot; koord-descheduler waits for anomalyCondition.\n";
   if (stays.size() > 1) {

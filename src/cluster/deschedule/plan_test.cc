@@ -7,6 +7,7 @@ namespace koord::cluster {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 DeschedulePlan twoMoves() {
   DeschedulePlan plan;
@@ -35,6 +36,13 @@ TEST(DeschedulePlan, says_so_when_there_is_nothing_to_do) {
   EXPECT_EQ(planText(hot),
             "No pod would be moved.\nNodes that are hot now count as hot; koord-descheduler waits "
             "for anomalyCondition.\n");
+}
+
+TEST(DeschedulePlan, says_so_when_nobody_was_asked_where_pods_would_land) {
+  DeschedulePlan plan = twoMoves();
+  EXPECT_THAT(planText(plan), Not(HasSubstr("--scheduler")));
+  plan.moves[0].to.clear();
+  EXPECT_THAT(planText(plan), HasSubstr("--scheduler says where it is"));
 }
 
 TEST(DeschedulePlan, is_a_document_too) {

@@ -66,7 +66,8 @@ Controllers::Controllers(kube::Api& api, Executor& executor, Random& random,
                           random.fork(), makePlugins(options.nodeResourcePlugins, options.gates),
                           options.nodeResource);
   if (on("quotaprofile"))
-    quotaProfile_.emplace(api, executor, nodes_, events_, metrics, random.fork());
+    quotaProfile_.emplace(api, executor, nodes_, events_, metrics, random.fork(),
+                          options.profilesOwnQuotas);
   if (on("colocationprofile") && options.gates.enabled("ColocationProfileController"))
     colocationProfile_.emplace(api, executor, pods_, metrics, random.fork(),
                                options.colocationProfile);

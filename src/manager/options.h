@@ -38,6 +38,7 @@ struct ManagerOptions {
   BindingAdmissionFlags bindingAdmission;
   EnhancedValidation::Options podRules;
   ColocationProfileOptions colocationProfile;
+  bool profilesOwnQuotas = false;  // a quota goes with the ElasticQuotaProfile that it was made for
   std::string nodeStrategyNamesNeeded = "false";  // "true": entries of the SLO ConfigMap have names
 
   WebhooksOptions webhooks() const {

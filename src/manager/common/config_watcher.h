@@ -2,6 +2,9 @@
 
 // Follows the ConfigMap slo-controller-config for all controllers: one parsed copy, one Warning
 // event for what cannot be used, and a call to whoever needs to look at all nodes again.
+//
+// One that is deleted stays in force for half a minute, since replacing it by force is a deletion, too; then the
+// defaults are, as they would be after a restart.
 
 #include <functional>
 #include <string>
@@ -18,6 +21,7 @@ class ConfigWatcher {
  public:
   ConfigWatcher(kube::Api& api, Executor& executor, kube::EventRecorder& events,
                 std::string configNamespace, std::string configName, Random random);
+  ~ConfigWatcher();
 
   void start() { informer_.start(); }
 
@@ -32,11 +36,14 @@ class ConfigWatcher {
   void onNodeSloChanged(std::function<void()> fn) { nodeSloListeners_.push_back(std::move(fn)); }
 
  private:
+  void deleted(const api::ConfigMap& configMap);
   void update(const api::ConfigMap* configMap);
   void report(const api::ConfigMap* configMap, const std::vector<model::ConfigProblem>& problems);
 
+  Executor& executor_;
   kube::EventRecorder& events_;
   api::ObjectKey key_;
+  TimerId forgetting_ = 0;
   model::ColocationConfig colocation_;
   model::NodeSloConfig nodeSlo_;
   RatioConfig ratios_;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/patch/merge_patch.h"
 #include "base/log.h"
 #include "kube/client.h"
@@ -21,9 +23,23 @@ constexpr Duration kRetry = 2s;
 json::value writtenPart(const api::ElasticQuota& quota) {
   return json::object{
       {"metadata", json::object{{"labels", api::encode(quota.metadata.labels)},
-                                {"annotations", api::encode(quota.metadata.annotations)}}},
+                                {"annotations", api::encode(quota.metadata.annotations)},
+                                {"ownerReferences", api::encode(quota.metadata.ownerReferences)}}},
       {"spec",
        json::object{{"min", api::encode(quota.spec.min)}, {"max", api::encode(quota.spec.max)}}}};
+}
+
+void own(const api::ElasticQuotaProfile& profile, api::ElasticQuota& quota) {
+  auto& owners = quota.metadata.ownerReferences;
+  if (std::ranges::find(owners, profile.metadata.uid, &api::OwnerReference::uid) != owners.end())
+    return;
+  const auto& type = api::ElasticQuotaProfile::kType;
+  api::OwnerReference owner;
+  owner.apiVersion = api::apiVersionOf(type);
+  owner.kind = type.kind;
+  owner.name = profile.metadata.name;
+  owner.uid = profile.metadata.uid;
+  owners.push_back(std::move(owner));
 }
 
 }  // namespace
@@ -31,11 +47,12 @@ json::value writtenPart(const api::ElasticQuota& quota) {
 QuotaProfileController::QuotaProfileController(kube::Api& api, Executor& executor,
                                                kube::Informer<api::Node>& nodes,
                                                kube::EventRecorder& events, Metrics& metrics,
-                                               Random random)
+                                               Random random, bool profilesOwnQuotas)
     : api_(api),
       executor_(executor),
       nodes_(nodes),
       events_(events),
+      profilesOwnQuotas_(profilesOwnQuotas),
       profiles_(api, executor, {}, random.fork()),
       quotas_(api, executor, {}, random.fork()),
       queue_(
@@ -129,6 +146,7 @@ Task<Result<>> QuotaProfileController::writeQuota(const api::ElasticQuotaProfile
   const auto existing = quotas_.get(quotaKey);
   api::ElasticQuota quota = existing ? *existing : api::ElasticQuota();
   describeQuota(profile, *sums, tree, quota);
+  if (profilesOwnQuotas_) own(profile, quota);
   Result<> written;
   if (!existing) {
     quota.metadata.namespace_ = quotaKey.namespace_;

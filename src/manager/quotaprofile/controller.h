@@ -2,7 +2,8 @@
 
 // The quotaprofile controller: keeps the root quota of every ElasticQuotaProfile at what the profile's
 // nodes can hold. Changes of many nodes within a second are one change. A profile that is deleted
-// leaves its quota, which pods may be using.
+// leaves its quota, which pods may be using, unless profiles own their quotas: then it is an owner of the quota,
+// and Kubernetes' garbage collector deletes that with it.
 
 #include <string>
 
@@ -17,7 +18,8 @@ namespace koord::manager {
 class QuotaProfileController {
  public:
   QuotaProfileController(kube::Api& api, Executor& executor, kube::Informer<api::Node>& nodes,
-                         kube::EventRecorder& events, Metrics& metrics, Random random);
+                         kube::EventRecorder& events, Metrics& metrics, Random random,
+                         bool profilesOwnQuotas = false);
   ~QuotaProfileController();
 
   void start();
@@ -35,6 +37,7 @@ class QuotaProfileController {
   Executor& executor_;
   kube::Informer<api::Node>& nodes_;
   kube::EventRecorder& events_;
+  const bool profilesOwnQuotas_;
   kube::Informer<api::ElasticQuotaProfile> profiles_;
   kube::Informer<api::ElasticQuota> quotas_;
   kube::WorkQueue queue_;

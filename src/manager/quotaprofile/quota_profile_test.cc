@@ -53,6 +53,12 @@ class QuotaProfileTest : public testing::Test {
     return std::string(textAt(*object, "metadata", part, key));
   }
 
+  std::string owners() {
+    const auto object = cluster_.get(api::ElasticQuota::kType, "root", "default");
+    const auto* list = object ? at(*object, "metadata", "ownerReferences") : nullptr;
+    return list ? toJson(*list) : "[]";
+  }
+
   VirtualLoop loop_;
   apiserver::EmbeddedCluster cluster_{loop_};
   Metrics metrics_;
@@ -151,6 +157,25 @@ TEST_F(QuotaProfileTest, ABrokenSelectorConcernsItsProfileOnly) {
   start();
   EXPECT_EQ(quota("spec", "min"), "none");
   EXPECT_TRUE(cluster_.get(api::ElasticQuota::kType, "fine", "default"));
+}
+
+TEST_F(QuotaProfileTest, AQuotaGoesWithItsProfileWhereProfilesOwnQuotas) {
+  putNode("n1", "a");
+  putProfile(kSpec);
+  start();
+  EXPECT_EQ(owners(), "[]");
+  QuotaProfileController owning(cluster_, loop_, nodes_, events_, metrics_, Random(2), true);
+  owning.start();
+  settle();
+  const auto profile = cluster_.get(api::ElasticQuotaProfile::kType, "profile1", "default");
+  EXPECT_EQ(owners(), fmt::format(R"([{{"apiVersion":"quota.koordinator.sh/v1alpha1",)"
+                                  R"("kind":"ElasticQuotaProfile","name":"profile1","uid":"{}"}}])",
+                                  textAt(*profile, "metadata", "uid")));
+  const auto before = cluster_.writes.size();
+  putNode("n2", "a");
+  settle();
+  EXPECT_THAT(owners(), HasSubstr("profile1")) << "once";
+  EXPECT_GT(cluster_.writes.size(), before);
 }
 
 }  // namespace

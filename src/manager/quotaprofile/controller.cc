@@ -21,12 +21,13 @@ constexpr Duration kRetry = 2s;
 
 // What the controller writes of a quota.
 json::value writtenPart(const api::ElasticQuota& quota) {
-  return json::object{
-      {"metadata", json::object{{"labels", api::encode(quota.metadata.labels)},
-                                {"annotations", api::encode(quota.metadata.annotations)},
-                                {"ownerReferences", api::encode(quota.metadata.ownerReferences)}}},
-      {"spec",
-       json::object{{"min", api::encode(quota.spec.min)}, {"max", api::encode(quota.spec.max)}}}};
+  const json::value metadata = api::encode(quota.metadata);
+  json::object written;
+  for (const char* part : {"labels", "annotations", "ownerReferences"})
+    if (const json::value* there = find(metadata, part)) written.emplace(part, *there);
+  return json::object{{"metadata", std::move(written)},
+                      {"spec", json::object{{"min", api::encode(quota.spec.min)},
+                                            {"max", api::encode(quota.spec.max)}}}};
 }
 
 void own(const api::ElasticQuotaProfile& profile, api::ElasticQuota& quota) {

@@ -36,11 +36,14 @@ function(koord_compile_fast target)
   target_compile_options(${target} PRIVATE "${KOORD_FAST_COMPILE}")
 endfunction()
 
+# For programs that wait for the API server more than they compute: a quarter less to compile.
+set(KOORD_LIGHT_COMPILE "$<$<CONFIG:Release>:-O1>")
+
 # Several files are compiled as one, since they include the same headers and instantiate the same
 # templates: names in unnamed namespaces must therefore differ within a folder. Codecs stay alone; each
 # describes its types to the templates that it instantiates. CMake's own UNITY_BUILD would write paths of
 # this clone into its files, which clones that share a compiler cache could not reuse.
-set(KOORD_BATCH_SIZE 8)
+set(KOORD_BATCH_SIZE 12)
 function(koord_batches out target)
   if(NOT KOORD_UNITY)
     set(${out} ${ARGN} PARENT_SCOPE)

@@ -16,9 +16,9 @@ set(KOORD_SANITIZE "" CACHE STRING "Sanitizers for every target, e.g. address,un
 
 add_compile_options(-Wall -Wextra -Wno-missing-field-initializers -fno-plt)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # GCC collects garbage once it holds 128 MB and then again and again, an eighth of its time; half a gigabyte for
-  # each of its processes saves nearly all of that.
-  add_compile_options(--param=ggc-min-expand=100 --param=ggc-min-heapsize=400000)
+  # GCC collects garbage once it holds 128 MB and then again and again, a fifth of its time. None of its processes
+  # needs more than 1.6 GB without ever collecting.
+  add_compile_options(--param=ggc-min-expand=100 --param=ggc-min-heapsize=2000000)
   # What GCC 12 says of copies of strings and small vectors that cannot be.
   add_compile_options(-Wno-array-bounds -Wno-stringop-overread)
 endif()

@@ -40,11 +40,11 @@ bool isBlockText(const std::string& text) {
   return true;
 }
 
-std::string quoted(std::string_view text) {
+std::string doubleQuoted(std::string_view text) {
   return json::serialize(json::value(text));
 }
 std::string scalarText(const std::string& text) {
-  return isPlain(text) ? text : quoted(text);
+  return isPlain(text) ? text : doubleQuoted(text);
 }
 
 void writeBlockText(std::string& out, const std::string& text, std::size_t indent) {

@@ -361,8 +361,8 @@ class Cluster {
   std::uint64_t logFence_ =
       0;  // where the last transaction began: entries before it are not its own
   std::vector<ClusterListener*> listeners_;
-  std::vector<Ledger*> ledgers_;   // by id
-  std::vector<Ledger*> deriving_;  // those of them that derive grants
+  std::vector<Ledger*> ledgers_;    // by id
+  std::vector<Ledger*> deriving_;   // those of them that derive grants
   std::vector<Ledger*> following_;  // ... and that read others'
   mutable ByShape<std::vector<bool>> silent_;
   bool undoing_ = false;

@@ -107,7 +107,8 @@ void Accounts::add(Account& account, ResourceId resource, const quota::Change& c
 void Accounts::addPriority(Account& account, std::int32_t priority, std::int64_t pods) {
   if (!account.place) return count(account.priorities, priority, pods);
   auto& due = account.duePriorities;
-  const auto known = std::ranges::find(due, priority, &std::pair<std::int32_t, std::int64_t>::first);
+  const auto known =
+      std::ranges::find(due, priority, &std::pair<std::int32_t, std::int64_t>::first);
   if (known == due.end()) {
     due.emplace_back(priority, pods);
   } else {
@@ -120,8 +121,7 @@ void Accounts::move(Account& account, const Place& to) {
   if (account.place == to) return;
   if (account.place) account.place.tree->settle();
   for (const auto& [priority, pods] : account.priorities) {
-    if (account.place)
-      count(account.place.tree->priorities_[account.place.quota], priority, -pods);
+    if (account.place) count(account.place.tree->priorities_[account.place.quota], priority, -pods);
     if (to) count(to.tree->priorities_[to.quota], priority, pods);
   }
   for (ResourceId resource = 0; resource < account.sums.size(); ++resource) {

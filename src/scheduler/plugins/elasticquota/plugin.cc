@@ -41,8 +41,7 @@ Shortage ElasticQuota::judgeOn(const Place& place, const PodPtr& pod, NodeId nod
   for (TentativePlugin* plugin : handle_.profile().offers<TentativePlugin>())
     if (plugin != this) plugin->grant(pod, node);
   const auto within = coveredOf(cluster_.findPod(pod->uid())->grants);
-  return shortageOf(place, askOf(quotas_, place, *pod, within.get()),
-                    quotas_.fixed(*pod), rules_);
+  return shortageOf(place, askOf(quotas_, place, *pod, within.get()), quotas_.fixed(*pod), rules_);
 }
 
 std::vector<std::string> ElasticQuota::reservedNodes(const Place& place, const PodPtr& pod) const {

@@ -457,7 +457,7 @@ void Quotas::syncTotals() {
       const auto& totals = ofTrees[id];
       const auto it = totals.find(resource);
       tree->quotas().setTotal(resource,
-                            it == totals.end() ? std::nullopt : std::optional(it->second));
+                              it == totals.end() ? std::nullopt : std::optional(it->second));
     }
   }
 }

@@ -37,6 +37,7 @@ class PartHash {
   void add(const Text& text) { add(text.view()); }
   void add(const Quantity& amount) { mix(std::hash<std::int64_t>{}(amount.milliValue())); }
   void add(const json::value& document) { mix(std::hash<json::value>{}(document)); }
+  void add(WallTime time) { mix(static_cast<std::size_t>(time.time_since_epoch().count())); }
   void add(std::integral auto number) { mix(static_cast<std::size_t>(number)); }
   template <class T>
   void add(const std::pair<std::string, T>& item) {
@@ -165,6 +166,7 @@ template class Sharing<List<Volume>>;
 template class Sharing<List<Toleration>>;
 template class Sharing<List<TopologySpreadConstraint>>;
 template class Sharing<Boxed<Affinity>>;
+template class Sharing<List<PodCondition>>;
 
 void PodSharing::share(Pod& pod) {
   api::PodSpec& spec = pod.spec;
@@ -182,6 +184,7 @@ void PodSharing::share(Pod& pod) {
   tolerations_.share(spec.tolerations);
   constraints_.share(spec.topologySpreadConstraints);
   affinities_.share(spec.affinity);
+  conditions_.share(pod.status.conditions);  // of pods that became so in the same second
   amounts_.share(spec.overhead);
 }
 

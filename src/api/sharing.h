@@ -46,6 +46,7 @@ class PodSharing {
   Sharing<List<Toleration>> tolerations_;
   Sharing<List<TopologySpreadConstraint>> constraints_;
   Sharing<Boxed<Affinity>> affinities_;
+  Sharing<List<PodCondition>> conditions_;
   Sharing<ResourceList> amounts_;
 };
 

@@ -36,10 +36,11 @@ class Diagnosis;
 // Fields of running pods that the scheduler drops from its copy unless a plugin needs them.
 using PodFields = std::uint32_t;
 namespace field {
-inline constexpr PodFields kConditions = 1;
+inline constexpr PodFields kScheduledAt = 1;  // condition PodScheduled, if true
 inline constexpr PodFields kTolerations = 1 << 1;
-inline constexpr PodFields kNodeAffinity = 1 << 2;  // and the node selector
-inline constexpr PodFields kVolumes = 1 << 3;       // also those that no other plugin looks at
+inline constexpr PodFields kNodeAffinity = 1 << 2;   // and the node selector
+inline constexpr PodFields kVolumes = 1 << 3;        // also those that no other plugin looks at
+inline constexpr PodFields kInitializedAt = 1 << 4;  // condition Initialized, if true
 }  // namespace field
 
 // A set of points of an attempt.

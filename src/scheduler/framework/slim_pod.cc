@@ -49,6 +49,25 @@ void slim(api::List<api::ContainerStatus>& statuses, const api::List<api::Contai
   statuses.shrink_to_fit();
 }
 
+void slimConditions(api::Pod& pod, PodFields keep) {
+  // Of the few pods that other pods use as a reservation it matters whether they are ready.
+  const bool reservation = pod.metadata.labels.contains(kOperatingMode);
+  const auto saysWhen = [&](const api::PodCondition& condition) {
+    return ((keep & field::kScheduledAt) != 0 && condition.type == "PodScheduled") ||
+           ((keep & field::kInitializedAt) != 0 && condition.type == "Initialized");
+  };
+  api::List<api::PodCondition>
+      kept;  // a list of its own: what moves within one keeps room for longer words
+  for (auto& condition : pod.status.conditions) {
+    if ((saysWhen(condition) && condition.status == "True") ||
+        condition.type == "PodResizePending" || condition.type == "DisruptionTarget" ||
+        (reservation && condition.type == "Ready"))
+      kept.push_back(std::move(condition));
+  }
+  kept.shrink_to_fit();
+  pod.status.conditions = std::move(kept);
+}
+
 }  // namespace
 
 void slimPod(api::Pod& pod, PodFields keep) {
@@ -73,13 +92,7 @@ void slimPod(api::Pod& pod, PodFields keep) {
     if (pod.spec.affinity) pod.spec.affinity->nodeAffinity.reset();
   }
   api::PodStatus& status = pod.status;
-  // Of the few pods that other pods use as a reservation it matters whether they are ready.
-  const bool reservation = pod.metadata.labels.contains(kOperatingMode);
-  erase_if(status.conditions, [&](const api::PodCondition& condition) {
-    return (keep & field::kConditions) == 0 && condition.type != "PodResizePending" &&
-           condition.type != "DisruptionTarget" && !(reservation && condition.type == "Ready");
-  });
-  status.conditions.shrink_to_fit();
+  slimConditions(pod, keep);
   drop(status.message);
   drop(status.hostIP);
   drop(status.podIP);

@@ -19,7 +19,9 @@ api::Pod podOf(std::string_view node) {
          "resources":{"requests":{"cpu":"1","memory":"1Gi"},"limits":{"cpu":"2"}}},
         {"name":"grown","resources":{"requests":{"cpu":"1"}}}]},
     "status":{"phase":"Running","startTime":"2026-01-01T00:00:00Z","hostIP":"10.0.0.1",
-      "conditions":[{"type":"Ready","status":"True"},{"type":"DisruptionTarget","status":"True"}],
+      "conditions":[{"type":"Ready","status":"True"},{"type":"DisruptionTarget","status":"True"},
+        {"type":"PodScheduled","status":"True","lastTransitionTime":"2026-01-01T00:00:00Z"},
+        {"type":"Initialized","status":"False"}],
       "containerStatuses":[
         {"name":"same","resources":{"requests":{"cpu":"1","memory":"1Gi"}},
          "allocatedResources":{"cpu":"1","memory":"1Gi"}},
@@ -46,6 +48,22 @@ TEST(SlimPod, a_running_pod_takes_up_what_it_did_before) {
   EXPECT_EQ(slim.metadata.labels, pod.metadata.labels);
   EXPECT_EQ(slim.metadata.annotations.size(), 1u);
   EXPECT_TRUE(slim.spec.tolerations.empty() && slim.spec.containers[0].image.empty());
+}
+
+TEST(SlimPod, of_conditions_those_stay_that_say_when_something_was_if_somebody_asks_for_it) {
+  const auto kept = [](PodFields keep, std::string_view initialized) {
+    api::Pod pod = podOf("n");
+    pod.status.conditions.back().status = initialized;
+    slimPod(pod, keep);
+    std::string types;
+    for (const auto& condition : pod.status.conditions) types += condition.type + " ";
+    return types;
+  };
+  EXPECT_EQ(kept(0, "True"), "DisruptionTarget ");
+  EXPECT_EQ(kept(field::kScheduledAt, "True"), "DisruptionTarget PodScheduled ");
+  EXPECT_EQ(kept(field::kScheduledAt | field::kInitializedAt, "True"),
+            "DisruptionTarget PodScheduled Initialized ");
+  EXPECT_EQ(kept(field::kInitializedAt, "False"), "DisruptionTarget ");
 }
 
 TEST(SlimPod, a_pending_pod_keeps_all_that_its_placing_depends_on) {

@@ -34,7 +34,11 @@ class LoadAwareScheduling final : public Plugin,
                       Rules rules = Rules::Ours);
   std::string_view name() const override { return kName; }
   // When pods were placed and initialised.
-  PodFields keeps() const override { return field::kConditions; }
+  PodFields keeps() const override {
+    const bool initialized =
+        args_.allowCustomizeEstimation || args_.estimatedSecondsAfterInitialized;
+    return field::kScheduledAt | (initialized ? field::kInitializedAt : 0);
+  }
   void sign(const PodInfo& pod, Signature& signature) const override;
   bool signsShape() const override { return true; }
   PreFilterResult preFilter(CycleState& state, const PodInfo& pod) override;

@@ -176,6 +176,7 @@ Numbers measure(const Numbers& params) {
                           metrics);
   descheduler.start();  // runs the first cycle
   loop.advanceUntil([&] { return descheduler.started(); }, std::chrono::minutes(5));
+  const double rssListed = bench::rssMib();
   const auto planned = static_cast<double>(descheduler.journal().all().size());
   double best = 1e9;
   double sum = 0;
@@ -194,6 +195,8 @@ Numbers measure(const Numbers& params) {
           {"cycle_cpu_ms_best", best},
           {"planned", planned},
           {"rss_mib", bench::rssMib()},
+          {"peak_rss_mib", bench::peakRssMib()},
+          {"rss_after_list_mib", rssListed},
           {"rss_before_mib", rssBefore}};
 }
 

@@ -3,18 +3,21 @@
 //   WholeProfile/...         gangs of eight, each member with a GPU and CPUs of its own, in quotas of two
 //                            levels, on capacity that was reserved for their teams; every node has a
 //                            topology, eight GPUs and a report of its load.
-//   WholeProfile/Memory/...  the same nodes with pods that run on them: what the process holds.
+//   WholeProfile/Memory/...  the same, and pods of deployments in these quotas that run already and are listed in
+//                            pages: what the process holds after the list, once all nodes have reported
+//                            and 200 classes of pods were placed, and its peak.
 
 #include <fmt/format.h>
 
 #include "api/codec.h"
 #include "api/device.h"
 #include "api/patch/merge_patch.h"
+#include "base/time.h"
 #include "base/virtual_loop.h"
 #include "bench.h"
-#include "kube/api.h"
+#include "kube/informer.h"
+#include "scheduler/core/informers.h"
 #include "scheduler/core/scheduler.h"
-#include "scheduler/framework/slim_pod.h"
 #include "scheduler/plugins/coscheduling/gangs.h"
 #include "scheduler/plugins/deviceshare/device_object.h"
 #include "scheduler/plugins/deviceshare/devices/machine.h"
@@ -73,14 +76,26 @@ class InstantBinder final : public Plugin, public BindPlugin {
   std::function<void(PodObject, api::Pod)> bound_;
 };
 
-// Patches of custom resources change what is in the store, as an API server and an informer would; all
-// else is answered, and nothing comes of it.
+class NoWatch final : public kube::Watch {};
+
+constexpr std::string_view kRunning = "status.phase!=Succeeded,status.phase!=Failed";
+
+// Patches of custom resources change what is in the store, as an API server and an informer would. Pods that run
+// are listed, twenty of each deployment. All else is answered, and nothing comes of it.
 class PatchingApi final : public kube::Api {
  public:
   explicit PatchingApi(VirtualLoop& loop) : loop_(loop) {}
   Scheduler* scheduler = nullptr;
+  // Its own copies of what it has patched: the stores have the same by now.
+  void forget() { objects_.clear(); }
+  int runningPods = 0;
+  int nodes = 0;
 
   Task<Result<std::string>> call(kube::Request request) override {
+    if (request.verb == kube::Verb::List && request.resource == "pods") {
+      const std::string* fields = api::findIn(request.query, "fieldSelector");
+      co_return fields && *fields == kRunning ? page(request.query) : R"({"items": []})";
+    }
     if (request.verb == kube::Verb::Patch) {
       if (request.resource == "reservations") co_return patch<api::Reservation>(request);
       if (request.resource == "podgroups") co_return patch<api::PodGroup>(request);
@@ -88,9 +103,46 @@ class PatchingApi final : public kube::Api {
     }
     co_return std::string("{}");
   }
-  std::unique_ptr<kube::Watch> watch(kube::Request, kube::WatchSink) override { return nullptr; }
+  std::unique_ptr<kube::Watch> watch(kube::Request, kube::WatchSink) override {
+    return std::make_unique<NoWatch>();
+  }
 
  private:
+  std::string page(const api::StringMap& query) const {
+    const std::string* next = api::findIn(query, "continue");
+    const int from = next && !next->empty() ? std::stoi(*next) : 0;
+    const int to = std::min(runningPods, from + 500);
+    std::string items;
+    for (int n = from; n < to; ++n) items += (n > from ? "," : "") + runningPod(n);
+    return fmt::format(
+        R"({{"kind": "PodList", "apiVersion": "v1", "metadata": {{"resourceVersion": "1", "continue": "{}"}}, "items": [{}]}})",
+        to < runningPods ? std::to_string(to) : "", items);
+  }
+
+  std::string runningPod(int n) const {
+    const int app = n / 20;
+    std::string conditions;  // each second four pods of a deployment were placed
+    for (const char* type :
+         {"PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"})
+      conditions += fmt::format(
+          R"({}{{"type": "{}", "status": "True", "lastProbeTime": null, "lastTransitionTime": "{}"}})",
+          conditions.empty() ? "" : ", ", type,
+          formatTime(WallTime(std::chrono::seconds(1'700'000'000 + n / 4))));
+    return fmt::format(
+        R"({{"metadata": {{"name": "app-{0}-5d4f8b9c7d-{1:05}", "namespace": "{2}", "uid": "8b0c1f0e-0000-4000-8000-{1:012}",
+          "resourceVersion": "1{1:07}", "creationTimestamp": "2026-01-01T00:00:00Z", "labels": {{"app": "app-{0}",
+          "pod-template-hash": "5d4f8b9c7d", "quota.scheduling.koordinator.sh/name": "{2}"}}, "ownerReferences":
+          [{{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "app-{0}-5d4f8b9c7d", "uid":
+          "2f0c1f0e-0000-4000-8000-{0:012}", "controller": true}}]}}, "spec": {{"nodeName": "{3}", "schedulerName":
+          "default-scheduler", "priorityClassName": "koord-prod", "priority": 9500, "containers": [{{"name": "main",
+          "image": "registry/app-{0}:1", "command": ["/serve", "--port=8080"], "resources": {{"requests": {{"cpu":
+          "100m", "memory": "500Mi"}}, "limits": {{"cpu": "200m", "memory": "500Mi"}}}}}}]}}, "status": {{"phase":
+          "Running", "hostIP": "10.0.0.1", "podIP": "10.1.2.3", "startTime": "2026-01-01T00:00:00Z", "qosClass":
+          "Burstable", "conditions": [{4}], "containerStatuses": [{{"name": "main",
+          "ready": true, "image": "registry/app-{0}:1", "imageID": "sha256:0123", "state": {{"running": {{}}}}}}]}}}})",
+        app, n, teamOf(app), nodeName(n % nodes), conditions);
+  }
+
   template <class T>
   Result<std::string> patch(const kube::Request& request) {
     auto& store = scheduler->stores().of<T>();
@@ -123,12 +175,15 @@ struct Bed {
   PatchingApi api{loop};
   Registry registry = makeRegistry();
   std::unique_ptr<Scheduler> scheduler;
+  std::function<void(api::Pod&)> readPod;  // as their informer does
+  KindOf<api::Device>::Reader deviceReader;
   std::vector<std::pair<PodObject, PodObject>> fresh;
   std::size_t bound = 0;
 
   explicit Bed(int nodes) {
     registry["DefaultBinder"] = [this](Fields&, Handle&) -> std::unique_ptr<Plugin> {
       return std::make_unique<InstantBinder>([this](PodObject before, api::Pod after) {
+        readPod(after);
         fresh.emplace_back(std::move(before), std::make_shared<const api::Pod>(std::move(after)));
         ++bound;
       });
@@ -137,6 +192,7 @@ struct Bed {
     options.configuration = parseConfiguration(shippedConfiguration({"default-scheduler"})).value();
     scheduler = Scheduler::create(std::move(options), registry, loop, &api).value();
     api.scheduler = scheduler.get();
+    readPod = podReader(*scheduler);
     for (int n = 0; n < nodes; ++n) addNode(n);
     scheduler->start();
     loop.runReady();
@@ -155,6 +211,7 @@ struct Bed {
         scheduler::testing::asReported(*scheduler::testing::topologyOf(name, kMachine)));
     api::Device device = DeviceMachine::eightGpus().device;
     device.metadata.name = name;
+    deviceReader.read(device);
     scheduler->stores().of<api::Device>().set(
         std::make_shared<const api::Device>(std::move(device)));
     report(n);
@@ -280,29 +337,28 @@ Numbers place(const Numbers& params) {
           {"peak_rss_mib", bench::peakRssMib()}};
 }
 
-// As its informer hands it on.
-PodObject running(int n, int nodes, PodFields keep) {
-  api::Pod pod = *aPod(fmt::format("running-pod-{}", n))
-                      .request("cpu", "100m")
-                      .request("memory", "500Mi")
-                      .label("app", fmt::format("app-{}", n % 200))
-                      .label(std::string(model::kLabelQuotaName), teamOf(n))
-                      .build();
-  pod.spec.nodeName = nodeName(n % nodes);
-  pod.status.phase = "Running";
-  slimPod(pod, keep);
-  return std::make_shared<const api::Pod>(std::move(pod));
-}
-
 Numbers hold(const Numbers& params) {
   const int nodes = static_cast<int>(params.at("nodes"));
   const double empty = bench::rssMib();
   Bed bed(nodes);
   bed.addQuotas();
   const double withNodes = bench::rssMib();
-  const PodFields keep = bed.scheduler->podFieldsKept();
-  for (int n = 0; n < params.at("pods"); ++n) bed.scheduler->podAdded(running(n, nodes, keep));
-  bed.loop.runReady();
+  const int count = static_cast<int>(params.at("gangs"));
+  bed.reserve(count);
+  for (const PodObject& pod : bed.gangs(count)) bed.scheduler->podAdded(pod);
+  bed.settle(static_cast<std::size_t>(8) * count);
+  const std::size_t inGangs = bed.bound;
+  const double withGangs = bench::rssMib();
+  bed.api.forget();
+  bed.api.runningPods = static_cast<int>(params.at("pods")) - 8 * count;
+  bed.api.nodes = nodes;
+  const kube::WatchScope running{"", "", std::string(kRunning)};
+  kube::Informer<api::Pod> informer(bed.api, bed.loop, running);
+  informer.setTransform(bed.readPod);
+  informer.addHandler(
+      {[&](const PodObject& pod) { bed.scheduler->podAdded(pod); }, nullptr, nullptr});
+  informer.start();
+  bed.loop.advanceUntil([&] { return informer.synced(); }, std::chrono::minutes(1));
   const double withPods = bench::rssMib();
   for (int n = 0; n < nodes; ++n) bed.report(n);
   bed.loop.advance(std::chrono::seconds(1));
@@ -313,13 +369,17 @@ Numbers hold(const Numbers& params) {
                                 .request("memory", "500Mi")
                                 .build());
   }
-  bed.settle(1000);
+  bed.settle(inGangs + 1000);
   return {{"rss_mib", bench::rssMib()},
           {"peak_rss_mib", bench::peakRssMib()},
           {"rss_program_mib", empty},
           {"rss_with_nodes_mib", withNodes},
-          {"rss_with_pods_mib", withPods},
-          {"bytes_per_pod", (withPods - withNodes) * 1048576 / params.at("pods")}};
+          {"rss_with_gangs_mib", withGangs},
+          {"rss_after_list_mib", withPods},
+          {"in_gangs", static_cast<double>(inGangs)},
+          {"listed", static_cast<double>(informer.size())},
+          {"bytes_per_listed_pod",
+           (withPods - withGangs) * 1048576 / static_cast<double>(informer.size())}};
 }
 
 }  // namespace
@@ -329,7 +389,8 @@ int main(int argc, char** argv) {
   all.push_back({"WholeProfile/5000Nodes_1000GangsOf8OnReservedGpus",
                  {{"nodes", 5000}, {"gangs", 1000}},
                  place});
-  all.push_back(
-      {"WholeProfile/Memory/5000Nodes_150000Pods", {{"nodes", 5000}, {"pods", 150'000}}, hold});
+  all.push_back({"WholeProfile/Memory/5000Nodes_1000GangsOf8OnReservedGpus_150000Pods",
+                 {{"nodes", 5000}, {"gangs", 1000}, {"pods", 150'000}},
+                 hold});
   return bench::runAll(argc, argv, all);
 }

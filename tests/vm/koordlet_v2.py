@@ -59,15 +59,16 @@ def batch(cpu, memory):
     return {"requests": resources, "limits": resources}
 
 
-# Busy with two CPUs while /tmp/HIGH is there.
+# Busy with three CPUs while /tmp/HIGH is there.
 SERVICE = ("while :; do if [ -e /tmp/HIGH ]; then "
-           "for i in 1 2; do timeout 1 sh -c 'while :; do :; done' & done; wait; else sleep 0.2; fi; done")
+           "for i in 1 2 3; do timeout 1 sh -c 'while :; do :; done' & done; wait; else sleep 0.2; fi; done")
 # Reads from the disk, a little.
 BATCH = "while :; do dd if=/dev/vda of=/dev/null bs=64k count=1 iflag=direct 2>/dev/null; sleep 0.2; done"
 # Holds so many MiB: dd has read its block, and nobody takes it.
 HOG = "dd if=/dev/zero bs=600M count=1 2>/dev/null | sleep 100000"
 
-THRESHOLDS = {"enable": True, "cpuSuppressPolicy": "cpuset", "cpuSuppressThresholdPercent": 65,
+# Of eight CPUs best effort may have six: what an emulated machine needs for itself, up to 1.8, must not take one of them.
+THRESHOLDS = {"enable": True, "cpuSuppressPolicy": "cpuset", "cpuSuppressThresholdPercent": 85,
               "memoryEvictThresholdPercent": 95}
 DISK = {"name": "/dev/vda", "type": "device", "ioCfg": {"readIOPS": 50, "ioWeightPercent": 60}}
 QOS = {"lsClass": {"memoryQOS": {"enable": True, "minLimitPercent": 50, "lowLimitPercent": 60,
@@ -238,7 +239,12 @@ class Test:
     def best_effort_gives_way(self):
         best_effort = lambda: cpus(self.value(self.dirs["batch"][1], "cpuset.cpus.effective"))
         calm = set(range(8)) - self.lse
-        wait_until("a calm machine: best effort has what it may have", lambda: best_effort() == calm, 60)
+
+        def all_of_them():
+            check(best_effort() == calm, f"{sorted(best_effort())}: {self.cluster.suppress()['reason']}")
+            return True
+
+        wait_until("a calm machine: best effort has what it may have", all_of_them, 60)
         self.vm.sh("touch /tmp/HIGH")
         wait_until("koordlet sees the load", lambda: self.cluster.suppress()["lsUsedMilli"] > 1000)
         narrow = wait_until("best effort is narrowed", lambda: best_effort() if len(best_effort()) <= 4 else None)
@@ -251,7 +257,7 @@ class Test:
         check(len(pairs) >= len(chosen) - len(chosen) % 2 or len(chosen) <= 2, f"not whole cores: {chosen}")
         check(len({cpu // 4 for cpu in chosen}) == 2 or len(chosen) <= 2, f"on one socket only: {chosen}")
         self.vm.sh("rm /tmp/HIGH")
-        wait_until("best effort gets its CPUs back", lambda: best_effort() == calm, 60)
+        wait_until("best effort gets its CPUs back", all_of_them, 60)
 
     def policies_change_places(self):
         quota = lambda path: self.value(path, "cpu.max").split()[0]

@@ -421,6 +421,7 @@ struct FakeRuntime final : ContainerRuntime {
       : executor(executor), killed(killed) {}
   Executor& executor;
   std::vector<std::string>& killed;
+  std::vector<RuntimeContainer> running;
   Future<Result<>> stop(const std::string& id, Duration grace) override {
     EXPECT_EQ(grace, Duration::zero());
     auto [future, completer] = Future<Result<>>::make(executor);
@@ -433,9 +434,31 @@ struct FakeRuntime final : ContainerRuntime {
     return std::move(future);
   }
   Future<Result<std::vector<RuntimeContainer>>> list() override {
-    return std::move(Future<Result<std::vector<RuntimeContainer>>>::make(executor).first);
+    auto [future, completer] = Future<Result<std::vector<RuntimeContainer>>>::make(executor);
+    completer.complete(running);
+    return std::move(future);
   }
 };
+
+TEST_P(AgentTest, AContainerThatKubeletDoesNotTellOfYetIsKilledAsWell) {
+  be_ = addPod("new", KubeQos::BestEffort, "BE", 5500, kBatch);
+  files_.setMemory(be_.substr(0, be_.rfind('/')), 10 * kGiB);
+  api::Pod starting = *pods_.pods.back();
+  starting.status.containerStatuses.front().state = {};
+  pods_.pods.back() = std::make_shared<const api::Pod>(std::move(starting));
+  std::vector<std::string> killed;
+  auto runtime = std::make_unique<FakeRuntime>(loop_, killed);
+  runtime->running = {{"new-c", "c", "new", true, "containerd"},
+                      {"next", "d", "new", false, "containerd"},
+                      {"other", "c", "ls", true, "containerd"}};
+  runtime_ = std::move(runtime);
+  cluster_.refusedPods = {"new"};
+  cluster_.putSlo(R"({"enable":true,"memoryEvictThresholdPercent":70})");
+  files_.setMemoryUsed(60 * kGiB);
+  startAgent();
+  seconds(4, 1, 1);
+  EXPECT_THAT(killed, ElementsAre("containerd://new-c"));
+}
 
 TEST_P(AgentTest, ContainersAreKilledWhateverABudgetSaysAndEvictedWhereTheyCannotBe) {
   for (const auto* name : {"a", "stuck"}) {

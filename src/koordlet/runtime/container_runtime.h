@@ -19,6 +19,7 @@ struct RuntimeContainer {
   std::string name;  // in the pod's spec
   std::string podUid;
   bool running = true;  // false: it has been made, and is about to be started
+  std::string scheme;   // that pod status puts before the id: "containerd"
 };
 
 class ContainerRuntime {

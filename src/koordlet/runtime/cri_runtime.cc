@@ -63,9 +63,12 @@ class CriRuntime final : public ContainerRuntime {
     }
     // A node has one runtime; where there are more sockets, the first that answers.
     onLoop(Call{schemes_.front(), kList, {}, kPatience},
-           [completer = completer](Result<std::string> reply) {
-             completer.complete(reply ? containersInReply(*reply)
-                                      : Result<std::vector<RuntimeContainer>>(fail(reply.error())));
+           [completer = completer, scheme = schemes_.front()](Result<std::string> reply) {
+             auto containers = reply ? containersInReply(*reply)
+                                     : Result<std::vector<RuntimeContainer>>(fail(reply.error()));
+             if (containers)
+               for (auto& container : *containers) container.scheme = scheme;
+             completer.complete(std::move(containers));
            });
     return std::move(future);
   }

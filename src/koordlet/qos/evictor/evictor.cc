@@ -59,19 +59,38 @@ Evictor::Evictor(kube::Api& api, Executor& executor, kube::EventRecorder& events
       metrics_(metrics),
       runtime_(runtime) {}
 
+Task<std::vector<std::string>> Evictor::runningContainers(std::shared_ptr<const api::Pod> pod) {
+  std::vector<std::string> ids;
+  for (const auto& status : pod->status.containerStatuses)
+    if (status.state.running && !status.containerID.empty()) ids.push_back(status.containerID);
+  if (ids.size() >= pod->spec.containers.size()) co_return ids;
+  auto listing = runtime_->list();
+  const auto containers = co_await listing;
+  if (!containers) {
+    log::warn("containers of pod {} not known: {}", pod->metadata.name, containers.error().message);
+    co_return ids;
+  }
+  for (const auto& container : *containers) {
+    if (container.podUid != pod->metadata.uid || !container.running) continue;
+    std::string id = fmt::format("{}://{}", container.scheme, container.id);
+    if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+  }
+  co_return ids;
+}
+
 Task<Result<>> Evictor::kill(std::shared_ptr<const api::Pod> pod) {
   int killed = 0;
   Error problem{ErrorCode::NotFound, "no container of it runs", {}};
-  for (const auto& status : pod->status.containerStatuses) {
-    if (!status.state.running || status.containerID.empty()) continue;
-    auto stopping = runtime_->stop(status.containerID, Duration::zero());
+  auto looking = runningContainers(pod);
+  const auto ids = co_await looking;
+  for (const auto& id : ids) {
+    auto stopping = runtime_->stop(id, Duration::zero());
     auto stopped = co_await stopping;
     if (stopped) {
       ++killed;
     } else {
       problem = std::move(stopped.error());
-      log::warn("container {} of pod {} not killed: {}", status.name, pod->metadata.name,
-                problem.message);
+      log::warn("container {} of pod {} not killed: {}", id, pod->metadata.name, problem.message);
     }
   }
   if (killed > 0) co_return Result<>{};

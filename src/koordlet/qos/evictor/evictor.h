@@ -63,6 +63,9 @@ class Evictor {
 
  private:
   Task<Result<>> evictOne(std::shared_ptr<const api::Pod> pod, const EvictionTask& task);
+  // Ids of the pod's containers that run, as in pod status. Kubelet's word for it is seconds old, so the runtime is asked
+  // where it does not tell of all of them.
+  Task<std::vector<std::string>> runningContainers(std::shared_ptr<const api::Pod> pod);
   // Kills the pod's containers; an error when not one could be, so that nothing is released.
   Task<Result<>> kill(std::shared_ptr<const api::Pod> pod);
   void tell(const api::Pod& pod, const EvictionTask& task, const Result<>& outcome, bool killed);

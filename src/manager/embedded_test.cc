@@ -48,7 +48,8 @@ class EmbeddedTest : public testing::Test {
          {api::ResourceType{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
                             "CustomResourceDefinition", false},
           api::PriorityClass::kType, api::Namespace::kType, api::ConfigMap::kType,
-          api::MutatingWebhookConfiguration::kType, api::ValidatingWebhookConfiguration::kType,
+          api::Secret::kType, api::MutatingWebhookConfiguration::kType,
+          api::ValidatingWebhookConfiguration::kType,
           api::ResourceType{"", "v1", "services", "Service", true}})
       if (type.kind == kind) return type;
     return {};

@@ -50,10 +50,14 @@ class Question {
   std::map<std::string, std::pair<NodeId, WhatIfNode>> nodes_;
 };
 
-// As a controller would make it anew.
+// As a controller would make it anew, or as the Reservation that is made for that one beforehand: a copy of the pod
+// that uses no other Reservation (plugins/reservation/wish.h).
 std::shared_ptr<const api::Pod> successorOf(const WhatIfMove& move) {
   auto pod = std::make_shared<api::Pod>(*move.pod);
-  if (move.stays) pod->metadata.uid += "/what-if";
+  if (move.stays) {
+    pod->metadata.uid += "/what-if";
+    pod->metadata.annotations[std::string(model::kAnnotationReservePod)] = "true";
+  }
   pod->metadata.deletionTimestamp.reset();
   for (const std::string_view key : kGivenToTheOld)
     pod->metadata.annotations.erase(std::string(key));

@@ -23,8 +23,9 @@ namespace koord::scheduler {
 struct WhatIfMove {
   std::shared_ptr<const api::Pod> pod;  // as it is now
   std::string from;  // the node it is expected on; "" = wherever it is, which may be nowhere
-  bool stays =
-      false;  // it leaves only when its new place is held (ReservationFirst): its room is taken
+  // It leaves only when its new place is held (ReservationFirst): its room is taken, and the place has to be one for
+  // a Reservation.
+  bool stays = false;
   std::vector<std::string> avoid;  // nodes that it is not to land on
   std::string group;               // "" = it moves alone
 };

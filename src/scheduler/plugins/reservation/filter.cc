@@ -62,12 +62,15 @@ bool ReservationPlugin::conflicts(AllocatePolicy own, NodeId node) const {
 
 Status ReservationPlugin::filter(const CycleState&, const PodInfo& pod, NodeFilter& nodes) {
   if (book_.isReservePod(pod)) return filterReservePod(pod, nodes);
-  if (isOperatingPod(*pod.pod)) {
+  const bool toBe = isReservationToBe(*pod.pod);
+  if (toBe || isOperatingPod(*pod.pod)) {
+    const AllocatePolicy own = toBe ? AllocatePolicy::Default : AllocatePolicy::Aligned;
     nodes.forEach([&](NodeId node) {
-      if (conflicts(AllocatePolicy::Aligned, node))
+      if (conflicts(own, node))
         nodes.reject(node, Code::UnschedulableAndUnresolvable, kPolicyConflict);
     });
   }
+  if (toBe) return {};
   const PodMatch& match = matcher_.of(pod);
   if (match.wish.ignoresReservations && !match.wish.required) return {};
   nodes.forEach([&](NodeId node) {

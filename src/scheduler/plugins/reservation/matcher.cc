@@ -43,7 +43,7 @@ const PodMatch& ReservationMatcher::of(const PodInfo& pod) const {
   if (std::exchange(wished_, false)) last_.wish = {};
   lastOwners_ = version;
   // A reservation never uses another one.
-  if (book_.isReservePod(pod)) return last_;
+  if (book_.isReservePod(pod) || isReservationToBe(*pod.pod)) return last_;
   wished_ = wishes(pod);
   if (wished_) last_.wish = ReservationWish::of(*pod.pod);
   if (!book_.owners().empty()) last_.owners = book_.owners().matching(*pod.pod);

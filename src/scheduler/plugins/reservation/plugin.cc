@@ -64,6 +64,7 @@ void ReservationPlugin::sign(const PodInfo& pod, Signature& signature) const {
     signPreAllocation(pod, reservation, signature);
     return;
   }
+  if (isReservationToBe(*pod.pod)) return signature.add(std::int64_t{-2});
   const PodMatch& match = matcher_.of(pod);
   signature.add(static_cast<std::int64_t>(isOperatingPod(*pod.pod)));
   signature.add(static_cast<std::int64_t>(match.owners.size()));
@@ -161,6 +162,7 @@ std::vector<std::pair<NodeId, PodPtr>> ReservationPlugin::hidden(const PodInfo& 
 
 PreFilterResult ReservationPlugin::preFilter(CycleState&, const PodInfo& pod) {
   if (book_.isReservePod(pod)) return preFilterReservePod(pod);
+  if (isReservationToBe(*pod.pod)) return {};
   const PodMatch& match = matcher_.of(pod);
   if (!match.wish.error.empty()) return {Status::error(match.wish.error), {}};
   if (!match.wish.required) {

@@ -352,6 +352,27 @@ TEST_F(Reservations, policies_that_do_not_go_together_are_kept_apart) {
   EXPECT_EQ(answers.at("b"), "");
 }
 
+// What a what-if question asks about in place of a Reservation that is to hold a pod's new place.
+TEST_F(Reservations, that_are_to_be_use_no_other_and_stay_off_where_policies_do_not_go_together) {
+  const auto toBe = [](PodBuilder pod) {
+    pod.object().metadata.annotations[model::kAnnotationReservePod] = "true";
+    return pod;
+  };
+  node("n", "8");
+  set(forWeb("r", "6").policy("").on("n"));
+  EXPECT_THAT(schedule(toBe(webPod("large", "3"))), HasSubstr("1 Insufficient cpu"));
+  EXPECT_EQ(schedule(toBe(webPod("small", "2"))), "n");
+  node("m", "8");
+  set(forWeb("q", "2").policy("Restricted").on("m"));
+  EXPECT_EQ(answer(toBe(webPod("next", "1")), "m"),
+            kUU + "node(s) reservation allocate policy conflict");
+  EXPECT_EQ(schedule(webPod("plain", "3")), "n in r")
+      << "others of the same class are not taken for it";
+  EXPECT_EQ(schedule(toBe(wishing(webPod("must", "2"), R"({"name":"q"})"))), "m in q")
+      << "one that must use a reservation is looked at as it is";
+  expectSound();
+}
+
 TEST_F(Reservations, what_is_said_when_none_is_of_use) {
   node("a", "4");
   node("b", "4");

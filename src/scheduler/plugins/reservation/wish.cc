@@ -33,6 +33,11 @@ bool ReservationWish::isThere(const api::Pod& pod) {
          api::findIn(pod.metadata.annotations, model::kAnnotationExactMatchReservation);
 }
 
+bool isReservationToBe(const api::Pod& pod) {
+  return api::findIn(pod.metadata.annotations, model::kAnnotationReservePod) &&
+         !api::findIn(pod.metadata.annotations, model::kAnnotationReservationAffinity);
+}
+
 ReservationWish ReservationWish::of(const api::Pod& pod) {
   ReservationWish wish;
   if (const auto* ignored = api::findIn(pod.metadata.labels, model::kLabelReservationIgnored))

@@ -34,6 +34,11 @@ struct ReservationWish {
   bool anything() const { return ignoresReservations || required || exact || !error.empty(); }
 };
 
+// A pod in a what-if question in place of the reserve pod of a Reservation that is still to be made for it: it uses
+// none of those that there are, and stays off nodes where its own could not be. Not so one that must use a
+// reservation: the new one may be of no use to it.
+bool isReservationToBe(const api::Pod& pod);
+
 // Whether pod and reservation agree in these resources: one that both lack is no difference.
 bool matchesExactly(const std::vector<std::string>& resources, const api::ResourceList& pod,
                     const api::ResourceList& reservation);

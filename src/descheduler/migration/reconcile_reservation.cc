@@ -282,11 +282,13 @@ Reconciler::Step Reconciler::waitForBinding(Work* work) {
   if (isTrue(work->status, condition::kReservationBound) && work->status.podRef)
     co_return Next::GoOn;
   const auto& users = work->reservation->status.currentOwners;
+  const std::string message =
+      fmt::format("Reservation \"{}\" waits for a pod", work->reservation->metadata.name);
+  // In any case, so that conditions come in one order, however fast the pod was.
+  const bool news =
+      work->set(condition::kPodBoundReservation, false, reason::kWaitForPodBind, message);
   if (users.empty()) {
-    const std::string message =
-        fmt::format("Reservation \"{}\" waits for a pod", work->reservation->metadata.name);
-    if (work->set(condition::kPodBoundReservation, false, reason::kWaitForPodBind, message))
-      writer_.tell(*work->job, "Normal", reason::kWaitForPodBind, message);
+    if (news) writer_.tell(*work->job, "Normal", reason::kWaitForPodBind, message);
     co_return Next::Stop;
   }
   api::ObjectReference bound = users.front();

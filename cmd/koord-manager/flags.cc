@@ -86,7 +86,7 @@ void addFlags(kube::CommandLine& line, ManagerOptions& options, kube::ComponentO
       "upstream-metric-units", options.nodeResource.upstreamUnits,
       "Give batch-cpu in cores and mid-cpu in thousandths, as the original does; false: both "
       "in cores");
-  set.boolean("quota-profiles-own-quotas", options.profilesOwnQuotas,
+  set.boolean("quotas-follow-profiles", options.profilesOwnQuotas,
               "Let the quota of an ElasticQuotaProfile be deleted with it; false: it stays");
   line.featureGates(options.gates);
   set.text("namespace", options.watchNamespace, "Watch pods of this namespace only");

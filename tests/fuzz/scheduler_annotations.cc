@@ -236,8 +236,10 @@ void load(std::string_view input) {
   for (const std::string_view key : {kAnnotationLoadFactors, kAnnotationSecondsAfterScheduled,
                                      kAnnotationSecondsAfterInitialized})
     pod.metadata.annotations[std::string(key)] = std::string(input);
-  const auto object = std::make_shared<const api::Pod>(pod);
-  for (const std::int64_t amount : estimator.assigned(object, WallTime()).estimate)
+  PodInfo info;
+  info.pod = std::make_shared<const api::Pod>(pod);
+  const AssignedLoad assigned = estimator.assigned(info, WallTime());
+  for (const std::int64_t amount : assigned.estimate())
     check(amount >= 0 && amount <= kMostLoad, "an estimate is an amount");
   const auto report = api::decode<LoadReport>(parseJson(input).value_or(nullptr), api::Reading::Go);
   if (!report) return;

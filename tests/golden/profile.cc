@@ -8,12 +8,12 @@ namespace koord::golden {
 namespace {
 
 // What the vectors' cluster holds.
-struct Cluster {
+struct ProfileCluster {
   api::SchemaSet types = api::builtinTypes();
   api::Map<api::PriorityClass> priorityClasses;
   api::Map<api::StringMap> namespaces{{"default", {{"colocation", "true"}}}, {"other", {}}};
 
-  Cluster() {
+  ProfileCluster() {
     const auto add = [&](std::string name, std::int32_t value,
                          std::optional<std::string> preemption) {
       api::PriorityClass priorityClass;
@@ -29,7 +29,7 @@ struct Cluster {
   }
 };
 
-Result<std::vector<manager::ProfilePtr>> matchingProfiles(const Cluster& cluster,
+Result<std::vector<manager::ProfilePtr>> matchingProfiles(const ProfileCluster& cluster,
                                                           const json::object& testCase) {
   std::vector<manager::ProfilePtr> profiles;
   for (const auto& document : testCase.at("profiles").as_array()) {
@@ -43,7 +43,7 @@ Result<std::vector<manager::ProfilePtr>> matchingProfiles(const Cluster& cluster
                                 decoded->metadata.labels);
 }
 
-Result<json::object> mutate(const Cluster& cluster, const json::object& testCase) {
+Result<json::object> mutate(const ProfileCluster& cluster, const json::object& testCase) {
   const auto found = matchingProfiles(cluster, testCase);
   if (!found) return fail(found.error());
   const auto& matching = *found;
@@ -124,7 +124,7 @@ class PlainMaps {
 
 // Upstream copies keys that are not there as "".
 std::optional<json::value> copiedWhatIsThere(const json::object& testCase, std::string_view field) {
-  static const Cluster cluster;
+  static const ProfileCluster cluster;
   const json::value* result = testCase.if_contains("result");
   const auto matching = matchingProfiles(cluster, testCase);
   const auto before = api::decode<api::Pod>(testCase.at("pod"));
@@ -146,7 +146,7 @@ Checker profileChecker() {
   return {.file = "profile",
           .inputs = {"pod", "profiles"},
           .open = [](const json::array&) -> Result<Evaluate> {
-            auto cluster = std::make_shared<const Cluster>();
+            auto cluster = std::make_shared<const ProfileCluster>();
             return [cluster](const json::object& testCase) { return mutate(*cluster, testCase); };
           },
           .oracles = {{"the pods differ as documents", visiblyMutated},

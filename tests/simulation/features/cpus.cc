@@ -28,7 +28,7 @@ PlainCpuGrant grantOf(const api::Pod& pod) {
   return PlainCpuGrant::of(pod.metadata.annotations);
 }
 
-std::string textOf(const PlainCpuGrant& grant) {
+std::string describeGrant(const PlainCpuGrant& grant) {
   std::string text = "CPUs " + grant.cpus.toString();
   for (const auto& [numa, amounts] : grant.zones)
     for (const auto& [resource, amount] : amounts)
@@ -266,7 +266,7 @@ std::vector<CpusFeature::MachinePtr> CpusFeature::machinesSince(const Choice& ch
 
 void CpusFeature::told(const api::Pod& pod) {
   if (const PlainCpuGrant own = grantOf(pod); own != PlainCpuGrant())
-    journal_.note("pod {} has {}", pod.metadata.name, textOf(own));
+    journal_.note("pod {} has {}", pod.metadata.name, describeGrant(own));
 }
 
 void CpusFeature::bound(const api::Pod& pod, const Choice& choice) {
@@ -339,7 +339,8 @@ std::string CpusFeature::check(scheduler::Handle& handle, scheduler::NodeId node
     const PlainCpuGrant is =
         grant ? plainOf(handle.cluster().resources(), *grant) : PlainCpuGrant();
     if (const PlainCpuGrant said = grantOf(*pod); is != said)
-      return fmt::format("{} says {}, {} count", pod->metadata.name, textOf(said), textOf(is));
+      return fmt::format("{} says {}, {} count", pod->metadata.name, describeGrant(said),
+                         describeGrant(is));
   }
   return "";
 }

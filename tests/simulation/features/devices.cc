@@ -41,7 +41,7 @@ PlainDeviceGrant plainOf(const scheduler::GivenDevices& given) {
   return plain;
 }
 
-std::string textOf(const PlainDeviceGrant& grant) {
+std::string describeGrant(const PlainDeviceGrant& grant) {
   std::string text;
   for (const auto& [key, amounts] : grant.parts) {
     text += fmt::format(" {} {}", key.first, key.second);
@@ -291,7 +291,7 @@ std::int64_t DevicesFeature::sumOf(const std::vector<PodObject>& holders, const 
 
 void DevicesFeature::told(const api::Pod& pod) {
   if (const PlainDeviceGrant own = deviceGrantOf(pod); own != PlainDeviceGrant())
-    journal_.note("pod {} has{}", pod.metadata.name, textOf(own));
+    journal_.note("pod {} has{}", pod.metadata.name, describeGrant(own));
 }
 
 void DevicesFeature::bound(const api::Pod& pod, const Choice& choice) {
@@ -303,7 +303,7 @@ void DevicesFeature::bound(const api::Pod& pod, const Choice& choice) {
           own.parts, [&](const auto& part) { return part.first.first == wanted.type; });
       if (count < wanted.count)
         journal_.violated("devices that are wanted", "{} wants {} of {} and has{}", name,
-                          wanted.count, wanted.type, textOf(own));
+                          wanted.count, wanted.type, describeGrant(own));
     }
   }
   if (own == PlainDeviceGrant()) return;
@@ -347,7 +347,8 @@ std::string DevicesFeature::check(scheduler::Handle& handle, scheduler::NodeId n
     const auto* grant = table.in(record->grants);
     const PlainDeviceGrant is = grant ? plainOf(grant->given) : PlainDeviceGrant();
     if (const PlainDeviceGrant said = deviceGrantOf(*pod); is != said)
-      return fmt::format("{} says{}, {} count", pod->metadata.name, textOf(said), textOf(is));
+      return fmt::format("{} says{}, {} count", pod->metadata.name, describeGrant(said),
+                         describeGrant(is));
   }
   return "";
 }

@@ -36,8 +36,8 @@ function(koord_compile_fast target)
   target_compile_options(${target} PRIVATE "${KOORD_FAST_COMPILE}")
 endfunction()
 
-# For programs that wait for the API server more than they compute: a quarter less to compile.
-set(KOORD_LIGHT_COMPILE "$<$<CONFIG:Release>:-O1>")
+# For programs that wait for the API server more than they compute: a quarter less to compile. Sibling calls as above.
+set(KOORD_LIGHT_COMPILE "$<$<CONFIG:Release>:-O1;-foptimize-sibling-calls>")
 
 # Several files are compiled as one, since they include the same headers and instantiate the same
 # templates: names in unnamed namespaces must therefore differ within a folder. Codecs stay alone; each

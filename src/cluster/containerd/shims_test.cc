@@ -25,15 +25,23 @@ class Shim {
  public:
   explicit Shim(std::string socket, std::string name = "containerd-shim-runc-v2") {
     EXPECT_EQ(::pipe2(input_.data(), O_CLOEXEC), 0);
+    std::array<int, 2> output{};
+    EXPECT_EQ(::pipe2(output.data(), O_CLOEXEC), 0);
     name = "/usr/bin/" + name;
-    std::string command = "-c", script = "read line", flag = "-address";
+    std::string command = "-c", script = "echo; read line", flag = "-address";
     std::array<char*, 6> argv = {name.data(), command.data(), script.data(),
                                  flag.data(), socket.data(),  nullptr};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, input_[0], 0);
+    posix_spawn_file_actions_adddup2(&actions, output[1], 1);
     EXPECT_EQ(::posix_spawn(&pid_, "/bin/sh", &actions, nullptr, argv.data(), environ), 0);
     posix_spawn_file_actions_destroy(&actions);
+    // Its command line can be read a moment after it was spawned.
+    ::close(output[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(output[0], &byte, 1), 1);
+    ::close(output[0]);
   }
   ~Shim() {
     ::close(input_[0]);

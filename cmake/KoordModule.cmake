@@ -7,17 +7,14 @@
 # PRIVATE_DEPS are used by the .cc files only; TEST_DEPS by the tests only. FOLDERS are subfolders
 # whose files belong to the same target, because they and this folder call each other.
 
-# The precompiled headers are made once, with the definitions that every target has, and used by all.
+# The set of precompiled headers of the folder (cmake/precompiled), with TESTS that of its tests.
 function(koord_precompile target)
-  if(NOT KOORD_PCH)
-    return()
+  cmake_parse_arguments(ARG "TESTS" "" "" ${ARGN})
+  if(KOORD_PCH AND ARG_TESTS)
+    target_precompile_headers(${target} REUSE_FROM koord_precompiled_${KOORD_PRECOMPILED}_tests)
+  elseif(KOORD_PCH)
+    target_precompile_headers(${target} REUSE_FROM koord_precompiled_${KOORD_PRECOMPILED})
   endif()
-  if(NOT TARGET koord_precompiled)
-    add_library(koord_precompiled STATIC ${CMAKE_SOURCE_DIR}/cmake/precompiled.cc)
-    target_link_libraries(koord_precompiled PRIVATE Boost::json Boost::headers fmt::fmt Threads::Threads)
-    target_precompile_headers(koord_precompiled PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled.h)
-  endif()
-  target_precompile_headers(${target} REUSE_FROM koord_precompiled)
 endfunction()
 
 # Programs are busy with small objects of many sizes, which glibc's allocator is slow at. Sanitizers and
@@ -98,7 +95,7 @@ function(koord_library name)
     add_executable(${target}_tests ${tests})
     target_link_libraries(${target}_tests
       PRIVATE ${target} ${ARG_PRIVATE_DEPS} ${ARG_TEST_DEPS} GTest::gmock GTest::gtest_main)
-    koord_precompile(${target}_tests)
+    koord_precompile(${target}_tests TESTS)
     koord_compile_fast(${target}_tests)
     add_test(NAME ${name} COMMAND ${target}_tests --gtest_brief=1)
   endif()

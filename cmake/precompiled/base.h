@@ -1,4 +1,6 @@
-// What nearly every file includes, parsed once (see koord_precompile in KoordModule.cmake). A file still
+#pragma once
+
+// Headers that nearly every file includes, parsed once; CMakeLists.txt here says who gets which set. A file still
 // includes what it uses: builds without KOORD_PCH have to work.
 
 #include <fmt/format.h>

@@ -1,0 +1,5 @@
+#pragma once
+
+#include "base/virtual_loop.h"
+#include "base_tests.h"
+#include "kube.h"

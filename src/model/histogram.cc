@@ -57,19 +57,26 @@ double Buckets::startOf(int index) const {
 }
 
 Histogram::Histogram(const Buckets& buckets, double epsilon, Duration halfLife)
-    : buckets_(&buckets),
-      epsilon_(epsilon),
-      halfLife_(halfLife),
-      weights_(static_cast<std::size_t>(buckets.count())) {}
+    : buckets_(&buckets), epsilon_(epsilon), halfLife_(halfLife) {}
+
+double& Histogram::weightIn(int bucket) {
+  const auto index = static_cast<std::size_t>(bucket);
+  if (index >= weights_.size()) {
+    // Just as many as it takes: most pods never come near the largest buckets.
+    weights_.reserve(index + 1);
+    weights_.resize(index + 1);
+  }
+  return weights_[index];
+}
 
 double& Histogram::weightOf(double value) {
-  return weights_[static_cast<std::size_t>(buckets_->indexOf(value))];
+  return weightIn(buckets_->indexOf(value));
 }
 
 std::pair<int, int> Histogram::used() const {
   const auto filled = [&](double weight) { return weight >= epsilon_; };
   const auto first = std::ranges::find_if(weights_, filled);
-  if (first == weights_.end()) return {buckets_->count() - 1, 0};
+  if (first == weights_.end()) return {1, 0};
   const auto last = std::find_if(weights_.rbegin(), weights_.rend(), filled);
   return {static_cast<int>(first - weights_.begin()), static_cast<int>(weights_.rend() - last) - 1};
 }
@@ -105,7 +112,8 @@ void Histogram::subtract(double value, double weight, WallTime time) {
 }
 
 bool Histogram::empty() const {
-  return weights_[static_cast<std::size_t>(used().first)] < epsilon_;
+  const auto [first, last] = used();
+  return first > last;
 }
 
 double Histogram::percentile(double share) const {
@@ -148,8 +156,7 @@ Result<> Histogram::load(const HistogramCheckpoint& checkpoint) {
   reference_ = checkpoint.reference;
   if (sum == 0) return {};
   const double ratio = checkpoint.total / sum;
-  for (const auto& [bucket, weight] : checkpoint.weights)
-    weights_[static_cast<std::size_t>(bucket)] += weight * ratio;
+  for (const auto& [bucket, weight] : checkpoint.weights) weightIn(bucket) += weight * ratio;
   total_ += checkpoint.total;
   return {};
 }

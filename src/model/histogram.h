@@ -66,15 +66,16 @@ class Histogram {
  private:
   double decayed(double weight, WallTime time);
   void moveReference(WallTime time);
-  // First and last bucket that are not empty; the last and the first one when all are.
+  // First and last bucket that are not empty; the first is above the last when all are.
   std::pair<int, int> used() const;
   double& weightOf(double value);
+  double& weightIn(int bucket);
 
   const Buckets* buckets_;
   double epsilon_;
   Duration halfLife_;
   std::optional<WallTime> reference_;  // a multiple of the half-life
-  std::vector<double> weights_;
+  std::vector<double> weights_;        // by bucket, up to the largest that was used
   double total_ = 0;
 };
 

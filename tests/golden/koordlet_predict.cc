@@ -107,7 +107,7 @@ Result<json::object> podReclaimable(const json::object& testCase) {
   json::array pods;
   for (const auto& item : testCase.at("pods").as_array()) {
     const auto& pod = item.as_object();
-    const std::string uid(pod.at("uid").as_string());
+    const std::string_view uid = pod.at("uid").as_string();  // lives as long as the case
     if (const auto& samples = pod.at("samples_cpu_memory"); samples.is_array()) {
       auto& model = models.emplace(uid, predict::Model({*cpu, *memory})).first->second;
       for (const auto& sample : samples.as_array())

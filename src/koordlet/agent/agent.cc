@@ -170,7 +170,7 @@ void Agent::addDevices() {
 // What is written and why goes into metrics and the log of events.
 void Agent::observe() {
   resources_.setObserver([this](std::string_view type, bool ok, Duration took) {
-    metrics_.resourceUpdate(std::string(type), ok, took);
+    metrics_.resourceUpdate(type, ok, took);
   });
   resources_.onFight(
       [this](std::string_view file, std::string_view) { metrics_.fight(std::string(file)); });
@@ -262,7 +262,6 @@ void Agent::start() {
   // Before the hooks: what best effort as a whole is held to must be lifted before its pods are
   // given more.
   if (options_.gates.enabled("BECPUSuppress")) states_.onSlo([this] { suppress_.policyChanged(); });
-  states_.onPods([this] { publishContainerResources(); });
   states_.onNode([this] {
     ratio_.take(*states_.node());
     metrics_.cpuRatio(ratio_.value(), ratio_.valid());
@@ -327,11 +326,12 @@ Task<void> Agent::collectLoop() {
   SteadyTime next = executor_.steadyNow();
   for (;;) {
     collector_.setPageCache(options_.pageCache || reporter_.memoryWithPageCacheWanted());
-    collector_.collect();
+    collector_.collectDemand();
+    // At once: a service that needs its CPU back should wait neither for the next timer nor for the other samples.
+    if (suppressesWithSamples()) suppress_.run();
+    collector_.collectRest();
     numa_.collect();
     if (gpuCollector_) gpuCollector_->collect();
-    // At once: a service that needs its CPU back should not wait for the next timer.
-    if (suppressesWithSamples()) suppress_.run();
     // Even steps; rounds that were missed (a suspended machine) are not made up for.
     next = std::max(next + options_.collectInterval, executor_.steadyNow());
     auto pause = sleepUntil(executor_, next);
@@ -423,11 +423,15 @@ void Agent::collectGarbage() {
   eventQueries_.collectGarbage();
 }
 
-void Agent::publishContainerResources() {
+// What containers are promised is there only while it is read: a thousand series are a megabyte.
+std::string Agent::externalText() {
   std::vector<Metrics::ContainerResource> requests, limits;
   for (const auto& pod : states_.pods())
     if (pod.active()) addContainerResources(pod, requests, limits);
   metrics_.containerResources(requests, limits);
+  std::string text = metrics_.externalText();
+  metrics_.containerResources({}, {});
+  return text;
 }
 
 std::optional<ProdForecast> Agent::forecast() const {
@@ -488,7 +492,7 @@ ServiceViews Agent::views() {
         burst_.publish(metrics_);
         return metrics_.internalText();
       },
-      [this] { return metrics_.externalText(); },
+      [this] { return externalText(); },
       [this] { return qosView(); },
       [this](std::size_t limit, std::string_view cgroup) { return audit_.toJson(limit, cgroup); },
       std::move(events),

@@ -64,6 +64,7 @@ class Agent {
   const States& states() const { return states_; }
   const MetricCache& cache() const { return cache_; }
   const AuditRing& audit() const { return audit_; }
+  AuditRing& audit() { return audit_; }
 
  private:
   Task<void> findDriver();
@@ -82,7 +83,7 @@ class Agent {
   std::string historyFile() const { return withSlash(options_.historyDir) + "node-history"; }
   void loadHistory();
   void saveHistory();
-  void publishContainerResources();
+  std::string externalText();
   void publishPools(const CpuPools& pools);
   CoreSchedHook::Observer observeCoreSched();
   json::value qosView() const;

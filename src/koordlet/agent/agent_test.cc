@@ -9,7 +9,18 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class AgentTest : public AgentFixture {};
+class AgentTest : public AgentFixture {
+ protected:
+  // The cgroups whose quota was written after so many changes, in that order.
+  std::vector<std::string> quotaWritesSince(std::uint64_t changes) const {
+    std::vector<std::string> cgroups;
+    const auto& entries = agent_->audit().entries();
+    for (std::size_t i = changes; i < entries.size(); ++i)
+      if (entries[i].file.starts_with("cpu.cfs_quota") || entries[i].file == "cpu.max")
+        cgroups.push_back(entries[i].cgroup);
+    return cgroups;
+  }
+};
 INSTANTIATE_TEST_SUITE_P(V1AndV2, AgentTest, testing::Values(CgroupVersion::V1, CgroupVersion::V2),
                          [](const auto& info) {
                            return info.param == CgroupVersion::V1 ? "V1" : "V2";
@@ -266,11 +277,7 @@ TEST_P(AgentTest, TheQuotaOfBestEffortIsLiftedBeforeItsPodsGetTheirsBack) {
   const std::uint64_t before = agent_->audit().added();
   cluster_.putSlo(R"({"enable":true,"cpuSuppressPolicy":"cpuset"})");
   seconds(1, 8, 2);
-  std::vector<std::string> quotas;
-  const auto& entries = agent_->audit().entries();
-  for (std::size_t i = before; i < entries.size(); ++i)
-    if (entries[i].file.starts_with("cpu.cfs_quota") || entries[i].file == "cpu.max")
-      quotas.push_back(entries[i].cgroup);
+  const auto quotas = quotaWritesSince(before);
   ASSERT_GE(quotas.size(), 2U);
   EXPECT_EQ(quotas.front(), beDir());
 }
@@ -342,11 +349,7 @@ TEST_P(AgentTest, ThePodsOfBestEffortLoseTheirQuotaBeforeAllOfItGetsOne) {
   const std::uint64_t before = agent_->audit().added();
   cluster_.putSlo(R"({"enable":true,"cpuSuppressPolicy":"cfsQuota"})");
   seconds(2, 8, 2);
-  std::vector<std::string> quotas;
-  const auto& entries = agent_->audit().entries();
-  for (std::size_t i = before; i < entries.size(); ++i)
-    if (entries[i].file.starts_with("cpu.cfs_quota") || entries[i].file == "cpu.max")
-      quotas.push_back(entries[i].cgroup);
+  const auto quotas = quotaWritesSince(before);
   ASSERT_GE(quotas.size(), 3U);
   EXPECT_EQ(std::ranges::find(quotas, beDir()) - quotas.begin(), 2)
       << "after the pod and its container";

@@ -10,8 +10,8 @@
 
 // Usage is the difference of two counters over the time between their readings, taken here and not
 // by the kernel. A counter's first reading gives nothing, one that runs backwards (a cgroup that
-// was made anew under its old name) begins again. All readings of a round have the time of its
-// beginning: rounds are a second apart, and reading takes milliseconds.
+// was made anew under its old name) begins again. All samples of a round have the time of its
+// beginning, and all readings of a step that of the step: rounds are a second apart, and reading takes milliseconds.
 //
 // The node's CPU comes from /proc/stat and that of pods from their cgroups; both are in the same
 // unit, nanoseconds of CPU per nanosecond, which is cores. What the node used and neither pods nor
@@ -51,6 +51,12 @@ std::int64_t batchRequest(const std::vector<PodView>& pods) {
 
 }  // namespace
 
+const Collector::Usage Collector::kPod{Metric::PodCpu, Metric::PodMemory,
+                                       Metric::PodMemoryWithPageCache, Metric::PodThrottled};
+const Collector::Usage Collector::kContainer{Metric::ContainerCpu, Metric::ContainerMemory,
+                                             Metric::ContainerMemoryWithPageCache,
+                                             Metric::ContainerThrottled};
+
 Collector::Collector(Host& host, const Clock& clock, const States& states, MetricCache& cache,
                      Metrics& metrics, CollectorOptions options)
     : host_(host),
@@ -63,15 +69,29 @@ Collector::Collector(Host& host, const Clock& clock, const States& states, Metri
       ticksPerSecond_(ticksPerSecond()),
       nodeCpu_(options.interval * 20),
       cgroupCpu_(options.interval * 20),
-      periods_(options.interval * 20),
-      throttled_(options.interval * 20) {}
+      throttling_(options.interval * 20) {}
 
-void Collector::collect() {
+void Collector::collectDemand() {
   wall_ = clock_.wallNow();
   steady_ = clock_.steadyNow();
   refreshCpuInfo();
   collectNode();
-  collectPods();
+  for (const auto& view : states_.pods())
+    if (view.active()) collectCpu(view.dir, view.uid(), kPod);
+  collectHostApplicationsCpu();
+}
+
+void Collector::collectRest() {
+  steady_ = clock_.steadyNow();  // whoever acted in between took some time
+  for (const auto& view : states_.pods()) {
+    if (!view.active()) continue;
+    collectMemory(view.dir, view.uid(), kPod);
+    for (const auto& container : view.containers) {
+      if (container.dir.empty() || !container.running) continue;
+      collectCpu(container.dir, container.id, kContainer);
+      collectMemory(container.dir, container.id, kContainer);
+    }
+  }
   collectBestEffort();
   collectHostApplications();
   collectSystem();
@@ -79,7 +99,8 @@ void Collector::collect() {
     collectedGarbage_ = steady_;
     cache_.collectGarbage(wall_);
     reader_.closeUnused();
-    for (auto* rates : {&cgroupCpu_, &periods_, &throttled_}) rates->collectGarbage(steady_);
+    cgroupCpu_.collectGarbage(steady_);
+    throttling_.collectGarbage(steady_);
   }
 }
 
@@ -117,8 +138,7 @@ void Collector::collectNode() {
   }
 }
 
-void Collector::collectCgroup(const std::string& dir, std::string_view subject,
-                              const Usage& usage) {
+void Collector::collectCpu(const std::string& dir, std::string_view subject, const Usage& usage) {
   const auto cpu = reader_.cpu(dir);
   if (cpu.usageNs) {
     if (const auto delta = cgroupCpu_.take(dir, *cpu.usageNs, steady_))
@@ -127,6 +147,10 @@ void Collector::collectCgroup(const std::string& dir, std::string_view subject,
     log::v(5, "cpu of {} not measured: {}", dir, cpu.usageNs.error().message);
   }
   if (cpu.throttling) takeThrottling(dir, subject, usage.throttled, *cpu.throttling);
+}
+
+void Collector::collectMemory(const std::string& dir, std::string_view subject,
+                              const Usage& usage) {
   if (const auto stat = reader_.memoryStat(dir)) {
     cache_.append(usage.memory, subject, wall_, static_cast<double>(stat->usage()));
     if (options_.pageCache)
@@ -139,32 +163,16 @@ void Collector::collectCgroup(const std::string& dir, std::string_view subject,
 
 void Collector::takeThrottling(const std::string& dir, std::string_view subject, Metric metric,
                                const CpuThrottling& counts) {
-  const auto periods = periods_.take(dir, counts.periods, steady_);
-  const auto throttled = throttled_.take(dir, counts.throttledPeriods, steady_);
-  if (!periods || !throttled) return;
-  const double ratio = periods->amount == 0 ? 0
-                                            : static_cast<double>(throttled->amount) /
-                                                  static_cast<double>(periods->amount);
+  const auto delta = throttling_.take(dir, {counts.periods, counts.throttledPeriods}, steady_);
+  if (!delta) return;
+  const auto [periods, throttled] = delta->amounts;
+  const double ratio =
+      periods == 0 ? 0 : static_cast<double>(throttled) / static_cast<double>(periods);
   cache_.append(metric, subject, wall_, ratio);
 }
 
-void Collector::collectPods() {
-  constexpr Usage kPod{Metric::PodCpu, Metric::PodMemory, Metric::PodMemoryWithPageCache,
-                       Metric::PodThrottled};
-  constexpr Usage kContainer{Metric::ContainerCpu, Metric::ContainerMemory,
-                             Metric::ContainerMemoryWithPageCache, Metric::ContainerThrottled};
-  for (const auto& view : states_.pods()) {
-    if (!view.active()) continue;
-    collectCgroup(view.dir, view.uid(), kPod);
-    for (const auto& container : view.containers) {
-      if (container.dir.empty() || !container.running) continue;
-      collectCgroup(container.dir, container.id, kContainer);
-    }
-  }
-}
-
 void Collector::collectBestEffort() {
-  const std::string dir = host_.besteffort();
+  const std::string& dir = host_.besteffort();
   if (const auto ns = reader_.cpuUsageNs(dir))
     if (const auto delta = cgroupCpu_.take(dir, *ns, steady_)) {
       const double cores = coresOf(*delta, 1);
@@ -192,25 +200,34 @@ void Collector::collectBestEffort() {
   if (limit) cache_.append(Metric::BeCpuRealLimit, "", wall_, static_cast<double>(*limit));
 }
 
+void Collector::collectHostApplicationsCpu() {
+  if (!states_.slo()) return;
+  for (const auto& application : states_.slo()->hostApplications) {
+    const std::string dir = hostApplicationDir(application, host_.driver);
+    if (dir.empty()) continue;
+    const auto ns = reader_.cpuUsageNs(dir);
+    if (!ns) continue;
+    if (const auto delta = cgroupCpu_.take(dir, *ns, steady_))
+      cache_.append(Metric::HostAppCpu, application.name, wall_, coresOf(*delta, 1));
+  }
+}
+
 void Collector::collectHostApplications() {
   if (!states_.slo()) return;
   metrics_.resetHostApplications();
   for (const auto& application : states_.slo()->hostApplications) {
     const std::string dir = hostApplicationDir(application, host_.driver);
     if (dir.empty()) continue;
-    const auto ns = reader_.cpuUsageNs(dir);
     const auto stat = reader_.memoryStat(dir);
-    if (!ns || !stat) continue;
-    const auto delta = cgroupCpu_.take(dir, *ns, steady_);
-    if (!delta) continue;
-    const double cores = coresOf(*delta, 1);
+    const auto cores = cache_.last(Metric::HostAppCpu, application.name, wall_, wall_);
+    if (!stat || !cores) continue;
     const auto bytes = static_cast<double>(stat->usage());
-    cache_.append(Metric::HostAppCpu, application.name, wall_, cores);
     cache_.append(Metric::HostAppMemory, application.name, wall_, bytes);
     if (options_.pageCache)
       cache_.append(Metric::HostAppMemoryWithPageCache, application.name, wall_,
                     static_cast<double>(stat->usageWithPageCache()));
-    metrics_.hostApplication(application.name, "cpu", application.priority, application.qos, cores);
+    metrics_.hostApplication(application.name, "cpu", application.priority, application.qos,
+                             *cores);
     metrics_.hostApplication(application.name, "memory", application.priority, application.qos,
                              bytes);
   }

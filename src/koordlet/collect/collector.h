@@ -27,8 +27,14 @@ class Collector {
   Collector(Host& host, const Clock& clock, const States& states, MetricCache& cache,
             Metrics& metrics, CollectorOptions options);
 
-  // One round of everything that is due.
-  void collect();
+  // One round in two steps. First what decides how much is left for best effort, the CPU of the node, of pods and of
+  // host applications, so that whoever acts on it need not wait for the rest: memory, containers and what is derived.
+  void collectDemand();
+  void collectRest();
+  void collect() {
+    collectDemand();
+    collectRest();
+  }
   // Every kind of measurement that does not depend on pods has worked once.
   bool ready() const { return nodeReady_; }
 
@@ -39,13 +45,15 @@ class Collector {
   struct Usage {
     Metric cpu, memory, memoryWithPageCache, throttled;
   };
+  static const Usage kPod, kContainer;
 
   void collectNode();
-  void collectPods();
-  void collectCgroup(const std::string& dir, std::string_view subject, const Usage& usage);
+  void collectCpu(const std::string& dir, std::string_view subject, const Usage& usage);
+  void collectMemory(const std::string& dir, std::string_view subject, const Usage& usage);
   void takeThrottling(const std::string& dir, std::string_view subject, Metric metric,
                       const CpuThrottling& counts);
   void collectBestEffort();
+  void collectHostApplicationsCpu();
   void collectHostApplications();
   void collectSystem();
   void refreshCpuInfo();
@@ -63,7 +71,8 @@ class Collector {
   WallTime wall_{};
   SteadyTime steady_{};
 
-  RateKeeper nodeCpu_, cgroupCpu_, periods_, throttled_;
+  RateKeeper nodeCpu_, cgroupCpu_;
+  RatesKeeper<2> throttling_;  // periods, and those in which it was throttled
   CpuTicks ticks_;
   std::string text_;  // of a file; keeps its memory
   bool nodeReady_ = false;

@@ -1,9 +1,11 @@
 #pragma once
 
 // Rates from counters that only go up: the first reading of a subject is the base and gives no
-// rate, nor does one after the counter went back (its cgroup was made anew) or after a pause of
+// rate, nor does one after a counter went back (its cgroup was made anew) or after a pause of
 // many intervals.
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,27 +15,38 @@
 
 namespace koord::koordlet {
 
-class RateKeeper {
+// N counters of each subject, which are read together.
+template <std::size_t N>
+class RatesKeeper {
  public:
-  explicit RateKeeper(Duration expiry) : expiry_(expiry) {}
+  using Counters = std::array<std::int64_t, N>;
+
+  explicit RatesKeeper(Duration expiry) : expiry_(expiry) {}
 
   struct Delta {
-    std::int64_t amount = 0;
+    Counters amounts{};
     Duration elapsed{0};
   };
   // Takes a reading; what was counted since the last one, if that can be said.
-  std::optional<Delta> take(std::string_view subject, std::int64_t counter, SteadyTime now) {
-    if (counter < 0) return std::nullopt;  // a torn file; what was known stays the base
+  std::optional<Delta> take(std::string_view subject, const Counters& counters, SteadyTime now) {
+    // A torn file; what was known stays the base.
+    if (std::ranges::any_of(counters, [](std::int64_t counter) { return counter < 0; }))
+      return std::nullopt;
     const auto it = bases_.find(subject);
     if (it == bases_.end()) {
-      bases_.emplace(std::string(subject), Base{counter, now});
+      bases_.emplace(std::string(subject), Base{counters, now});
       return std::nullopt;
     }
     const Base before = it->second;
     if (now <= before.at) return std::nullopt;
-    it->second = {counter, now};
-    if (counter < before.counter || now - before.at > expiry_) return std::nullopt;
-    return Delta{counter - before.counter, now - before.at};
+    it->second = {counters, now};
+    if (now - before.at > expiry_) return std::nullopt;
+    Delta delta{{}, now - before.at};
+    for (std::size_t i = 0; i < N; ++i) {
+      if (counters[i] < before.counters[i]) return std::nullopt;
+      delta.amounts[i] = counters[i] - before.counters[i];
+    }
+    return delta;
   }
 
   void collectGarbage(SteadyTime now) {
@@ -42,7 +55,7 @@ class RateKeeper {
 
  private:
   struct Base {
-    std::int64_t counter;
+    Counters counters;
     SteadyTime at;
   };
   struct Hash : std::hash<std::string_view> {
@@ -50,6 +63,25 @@ class RateKeeper {
   };
   Duration expiry_;
   std::unordered_map<std::string, Base, Hash, std::equal_to<>> bases_;
+};
+
+class RateKeeper {
+ public:
+  explicit RateKeeper(Duration expiry) : rates_(expiry) {}
+
+  struct Delta {
+    std::int64_t amount = 0;
+    Duration elapsed{0};
+  };
+  std::optional<Delta> take(std::string_view subject, std::int64_t counter, SteadyTime now) {
+    const auto delta = rates_.take(subject, {counter}, now);
+    if (!delta) return std::nullopt;
+    return Delta{delta->amounts[0], delta->elapsed};
+  }
+  void collectGarbage(SteadyTime now) { rates_.collectGarbage(now); }
+
+ private:
+  RatesKeeper<1> rates_;
 };
 
 }  // namespace koord::koordlet

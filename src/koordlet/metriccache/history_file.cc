@@ -62,14 +62,17 @@ bool loadSeries(MetricCache& cache, std::string_view& text, WallTime now, Durati
 
 Result<> saveHistory(const MetricCache& cache, const std::string& path) {
   std::string text(kMagic);
+  std::size_t samples = 0;
+  for (const auto& [number, metric] : kSeries) samples += cache.sampleCount(metric, "");
+  constexpr std::size_t kSample = sizeof(std::int64_t) + sizeof(double);
+  text.reserve(text.size() + std::size(kSeries) * kSample + samples * kSample + kSample);
   for (const auto& [number, metric] : kSeries) {
-    const auto samples = cache.samples(metric, "");
     put(text, number);
-    put(text, static_cast<std::uint32_t>(samples.size()));
-    for (const auto& [time, value] : samples) {
+    put(text, static_cast<std::uint32_t>(cache.sampleCount(metric, "")));
+    cache.forEachSample(metric, "", [&](WallTime time, double value) {
       put(text, static_cast<std::int64_t>(time.time_since_epoch().count()));
       put(text, value);
-    }
+    });
   }
   put(text, checksum(text));
   return replaceFile(path, text);

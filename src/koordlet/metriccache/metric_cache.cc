@@ -22,6 +22,10 @@ std::uint32_t MetricCache::tickOf(WallTime time) const {
       std::clamp<std::int64_t>(ticks, 0, std::numeric_limits<std::uint32_t>::max()));
 }
 
+WallTime MetricCache::timeOf(const Sample& sample) const {
+  return epoch_ + kTick * sample.at;
+}
+
 Duration MetricCache::horizonOf(Metric metric) const {
   switch (metric) {
     case Metric::NodeCpu:
@@ -40,7 +44,7 @@ Duration MetricCache::horizonOf(Metric metric) const {
     case Metric::ContainerMemoryWithPageCache:
     case Metric::PodThrottled:
     case Metric::ContainerThrottled:
-      return horizons_.brief;
+      return std::max(horizons_.brief, interval_ * 3);
     default:
       return horizons_.subject;
   }
@@ -143,22 +147,11 @@ std::optional<MetricCache::Window> MetricCache::aggregates(Metric metric, std::s
   return Window{aggregateInPlace(values_), span};
 }
 
-std::vector<std::pair<WallTime, double>> MetricCache::samples(Metric metric,
-                                                              std::string_view subject) const {
-  std::vector<std::pair<WallTime, double>> result;
-  const Series* series = find(metric, subject);
-  if (!series) return result;
-  result.reserve(series->size);
-  for (std::size_t i = 0; i < series->size; ++i)
-    result.emplace_back(epoch_ + kTick * series->sample(i).at, series->sample(i).value);
-  return result;
-}
-
 void MetricCache::collectGarbage(WallTime now) {
   std::erase_if(series_, [&](const auto& entry) {
     const Series& series = entry.second;
     if (series.size == 0) return true;
-    const WallTime newest = epoch_ + kTick * series.sample(series.size - 1).at;
+    const WallTime newest = timeOf(series.sample(series.size - 1));
     return now - newest > horizonOf(entry.first.metric);
   });
 }

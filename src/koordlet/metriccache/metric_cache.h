@@ -81,7 +81,7 @@ class MetricCache {
     Duration node = std::chrono::minutes(31);
     Duration subject =
         std::chrono::minutes(5) + std::chrono::seconds(10);  // pods, containers, host apps
-    Duration brief = std::chrono::minutes(1);  // throttling and containers, where only now matters
+    Duration brief = std::chrono::seconds(20);  // throttling and containers, where only now matters
     bool operator==(const Horizons&) const = default;
   };
 
@@ -104,8 +104,17 @@ class MetricCache {
   std::optional<Window> aggregates(Metric metric, std::string_view subject, WallTime from,
                                    WallTime to) const;
 
-  // All samples of a series, oldest first.
-  std::vector<std::pair<WallTime, double>> samples(Metric metric, std::string_view subject) const;
+  // All samples of a series, oldest first: fn(time, value).
+  template <class Fn>
+  void forEachSample(Metric metric, std::string_view subject, Fn fn) const {
+    const Series* series = find(metric, subject);
+    for (std::size_t i = 0; series && i < series->size; ++i)
+      fn(timeOf(series->sample(i)), series->sample(i).value);
+  }
+  std::size_t sampleCount(Metric metric, std::string_view subject) const {
+    const Series* series = find(metric, subject);
+    return series ? series->size : 0;
+  }
   Duration nodeHorizon() const { return horizons_.node; }
 
   // Drops series whose last sample has left its horizon: pods that are gone.
@@ -151,6 +160,7 @@ class MetricCache {
   };
 
   std::uint32_t tickOf(WallTime time) const;
+  WallTime timeOf(const Sample& sample) const;
   Duration horizonOf(Metric metric) const;
   void push(Series& series, Sample sample, std::size_t capacity);
   static void resize(Series& series, std::size_t capacity);

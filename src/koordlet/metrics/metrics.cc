@@ -2,7 +2,9 @@
 
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "net/prometheus.h"
 
@@ -26,6 +28,38 @@ Family<Counter>& counter(Registry& registry, const std::string& name, const std:
 Family<Histogram>& histogram(Registry& registry, const std::string& name, const std::string& help) {
   return net::histogramFamily(registry, "koordlet_" + name, help);
 }
+
+// A series with the label node alone, found once: it is set every second.
+class NodeSeries {
+ public:
+  NodeSeries(Family<Gauge>& family, std::string node) : gauge_(&family.Add({{"node", node}})) {}
+  void set(double value) { gauge_->Set(value); }
+
+ private:
+  Gauge* gauge_;
+};
+
+// Histograms by what distinguishes them, of which there are a few dozen: to make labels for each observation costs
+// more than to look through them. They are never taken out of their family.
+class KnownHistograms {
+ public:
+  template <class Make>
+  Histogram& get(std::string_view first, std::string_view second, bool ok, Make make) {
+    for (const auto& one : known_)
+      if (one.ok == ok && one.first == first && one.second == second) return *one.histogram;
+    known_.push_back({std::string(first), std::string(second), ok, &make()});
+    return *known_.back().histogram;
+  }
+  void clear() { known_.clear(); }
+
+ private:
+  struct Known {
+    std::string first, second;
+    bool ok;
+    Histogram* histogram;
+  };
+  std::vector<Known> known_;
+};
 
 }  // namespace
 
@@ -139,6 +173,11 @@ struct Metrics::Impl {
   Family<Gauge>& limits =
       gauge(external, "container_resource_limits", "the container limits of resources");
 
+  // Made when they are first set, for the node as it is called now.
+  std::optional<NodeSeries> usedCpuOfNode, usedMemoryOfNode, suppressLsOfNode, suppressBeOfNode;
+  std::pair<std::string, Gauge*> suppressOfType;  // the one set last
+  KnownHistograms knownUpdates, knownReconciled;
+
   std::vector<Gauge*> occupancySeries, bandwidthSeries;
   std::vector<Gauge*> interferenceSeries;
   std::vector<Gauge*> cpiSeries, containerPsiSeries, podPsiSeries;
@@ -155,6 +194,11 @@ struct Metrics::Impl {
   Family<Gauge>& reported(std::size_t which) const {
     Family<Gauge>* all[] = {&reportedNode, &reportedNumaNode, &reportedSystem, &reportedNumaSystem};
     return *all[which];
+  }
+  void set(std::optional<NodeSeries>& series, Family<Gauge>& family, double value) const {
+    if (node.empty()) return;
+    if (!series) series.emplace(family, node);
+    series->set(value);
   }
   void count(Family<Counter>& family, bool ok) const {
     if (!node.empty())
@@ -200,7 +244,13 @@ Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
 void Metrics::setNode(const std::string& name) {
+  if (impl_->node == name) return;
   impl_->node = name;
+  for (auto* series : {&impl_->usedCpuOfNode, &impl_->usedMemoryOfNode, &impl_->suppressLsOfNode,
+                       &impl_->suppressBeOfNode})
+    series->reset();
+  impl_->suppressOfType = {};
+  impl_->knownReconciled.clear();
 }
 
 void Metrics::started(const std::string& nodeName, WallTime time) {
@@ -210,19 +260,24 @@ void Metrics::started(const std::string& nodeName, WallTime time) {
 }
 
 void Metrics::nodeUsage(double cores, double bytes) {
-  if (impl_->node.empty()) return;
-  impl_->usedCpu.Add({{"node", impl_->node}}).Set(cores);
-  impl_->usedMemory.Add({{"node", impl_->node}}).Set(bytes);
+  impl_->set(impl_->usedCpuOfNode, impl_->usedCpu, cores);
+  impl_->set(impl_->usedMemoryOfNode, impl_->usedMemory, bytes);
 }
 
 void Metrics::beSuppress(const std::string& type, double cores) {
-  if (!impl_->node.empty()) impl_->suppress.Add({{"node", impl_->node}, {"type", type}}).Set(cores);
+  if (impl_->node.empty()) return;
+  auto& [known, series] = impl_->suppressOfType;
+  if (!series || known != type) {
+    known = type;
+    series = &impl_->suppress.Add({{"node", impl_->node}, {"type", type}});
+  }
+  series->Set(cores);
 }
 void Metrics::beSuppressLsUsed(double cores) {
-  if (!impl_->node.empty()) impl_->suppressLs.Add({{"node", impl_->node}}).Set(cores);
+  impl_->set(impl_->suppressLsOfNode, impl_->suppressLs, cores);
 }
 void Metrics::beSuppressBeUsed(double cores) {
-  if (!impl_->node.empty()) impl_->suppressBe.Add({{"node", impl_->node}}).Set(cores);
+  impl_->set(impl_->suppressBeOfNode, impl_->suppressBe, cores);
 }
 
 void Metrics::podEvicted(const std::string& reason, const std::string& podNamespace,
@@ -252,10 +307,14 @@ void Metrics::nodeStorageInfo(bool ok) {
   impl_->count(impl_->storageInfo, ok);
 }
 
-void Metrics::resourceUpdate(const std::string& type, bool ok, Duration took) {
-  impl_->updates
-      .Add({{"type", type}, {"status", ok ? "success" : "failed"}},
-           net::exponentialBuckets(0.01, 4, 8))
+void Metrics::resourceUpdate(std::string_view type, bool ok, Duration took) {
+  impl_->knownUpdates
+      .get(type, {}, ok,
+           [&]() -> Histogram& {
+             return impl_->updates.Add(
+                 {{"type", std::string(type)}, {"status", ok ? "success" : "failed"}},
+                 net::exponentialBuckets(0.01, 4, 8));
+           })
       .Observe(net::inMilliseconds(took));
 }
 
@@ -273,12 +332,15 @@ void Metrics::runtimeHook(const std::string& hook, std::string_view stage, bool 
 void Metrics::hookReconciled(std::string_view level, std::string_view resource, bool ok,
                              Duration took) {
   if (impl_->node.empty()) return;
-  impl_->reconciled
-      .Add({{"node", impl_->node},
-            {"level", std::string(level)},
-            {"resource_type", std::string(resource)},
-            {"status", ok ? "success" : "failed"}},
-           net::exponentialBuckets(0.01, 4, 8))
+  impl_->knownReconciled
+      .get(level, resource, ok,
+           [&]() -> Histogram& {
+             return impl_->reconciled.Add({{"node", impl_->node},
+                                           {"level", std::string(level)},
+                                           {"resource_type", std::string(resource)},
+                                           {"status", ok ? "success" : "failed"}},
+                                          net::exponentialBuckets(0.01, 4, 8));
+           })
       .Observe(net::inMilliseconds(took));
 }
 

@@ -38,7 +38,7 @@ class Metrics {
   void nodeCpuInfo(bool ok);
   void nodeNumaInfo(bool ok);
   void nodeStorageInfo(bool ok);
-  void resourceUpdate(const std::string& type, bool ok, Duration took);
+  void resourceUpdate(std::string_view type, bool ok, Duration took);
   // A hook that was called as the runtime was about to make or change something.
   void runtimeHook(const std::string& hook, std::string_view stage, bool ok, Duration took);
   // The values that one hook wanted in one file of one level (kubeqos, pod, container), as the reconciler applied
@@ -109,7 +109,7 @@ class Metrics {
     std::string resource, podUid, podName, podNamespace, containerId, containerName;
     double value = 0;
   };
-  // All of them anew: what is not in the lists is gone.
+  // All of them anew: what is not in the lists is gone. A kilobyte each, so they are here only while they are read.
   void containerResources(const std::vector<ContainerResource>& requests,
                           const std::vector<ContainerResource>& limits);
 

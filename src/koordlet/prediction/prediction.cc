@@ -66,9 +66,9 @@ Amount allocatableOf(const api::Node& node) {
   return {read("cpu", now.milli, true), read("memory", now.bytes, false)};
 }
 
-PodDemand demandOf(const PodView& view, WallTime now) {
+PodDemand demandOf(const PodView& view, Amount request, WallTime now) {
   const api::Pod& pod = *view.pod;
-  return {view.uid(), model::priorityClassWithDefault(pod), amountIn(model::podRequests(pod)),
+  return {view.uid(), model::priorityClassWithDefault(pod), request,
           pod.metadata.creationTimestamp ? now - *pod.metadata.creationTimestamp : Duration::max(),
           pod.metadata.deletionTimestamp || !view.active()};
 }
@@ -149,8 +149,17 @@ Result<Forecast> Prediction::predict() const {
   const auto& node = states_.node();
   if (!node) return fail(ErrorCode::NotFound, "the Node object is not known yet");
   const Amount allocatable = allocatableOf(*node);
+  if (requestsFor_ != states_.versions().pods) {
+    requestsFor_ = states_.versions().pods;
+    requests_.clear();
+    requests_.reserve(states_.pods().size());
+    for (const auto& view : states_.pods())
+      requests_.push_back(amountIn(model::podRequests(*view.pod)));
+  }
   std::vector<PodDemand> pods;
-  for (const auto& view : states_.pods()) pods.push_back(demandOf(view, executor_.wallNow()));
+  pods.reserve(requests_.size());
+  for (std::size_t i = 0; i < requests_.size(); ++i)
+    pods.push_back(demandOf(states_.pods()[i], requests_[i], executor_.wallNow()));
   const prediction::PeakOf peakOf = [this](std::string_view key) -> std::optional<Amount> {
     const auto found = models_.find(key);
     if (found == models_.end()) return std::nullopt;

@@ -56,7 +56,9 @@ class Prediction {
   Metrics& metrics_;
   PredictionOptions options_;
   std::map<std::string, prediction::Model, std::less<>> models_;
-  std::string saveProblem_;  // told once
+  mutable std::vector<prediction::Amount> requests_;  // of the pods, in their order
+  mutable std::uint64_t requestsFor_ = 0;             // their version
+  std::string saveProblem_;                           // told once
   TaskGroup tasks_;
 };
 

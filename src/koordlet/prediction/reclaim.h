@@ -12,7 +12,7 @@
 
 #include <functional>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -21,7 +21,7 @@
 namespace koord::koordlet::prediction {
 
 struct PodDemand {
-  std::string uid;
+  std::string_view uid;  // the pod's own
   model::PriorityClass priorityClass = model::PriorityClass::None;
   Amount request;
   Duration age{0};

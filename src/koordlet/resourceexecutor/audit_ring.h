@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/executor.h"
 #include "base/json.h"
@@ -28,11 +29,12 @@ class AuditRing {
 
   void add(AuditEntry entry) {
     if (entries_.size() >= capacity_) entries_.pop_front();
-    if (onAdd_) onAdd_(entry);
+    for (const auto& fn : onAdd_) fn(entry);
     entries_.push_back(std::move(entry));
     ++added_;
   }
-  void onAdd(std::function<void(const AuditEntry&)> fn) { onAdd_ = std::move(fn); }
+  // Told of each change that follows; functions cannot be taken back.
+  void onAdd(std::function<void(const AuditEntry&)> fn) { onAdd_.push_back(std::move(fn)); }
   const std::deque<AuditEntry>& entries() const { return entries_; }
   std::uint64_t added() const { return added_; }
 
@@ -43,7 +45,7 @@ class AuditRing {
  private:
   std::size_t capacity_;
   std::deque<AuditEntry> entries_;
-  std::function<void(const AuditEntry&)> onAdd_;
+  std::vector<std::function<void(const AuditEntry&)>> onAdd_;
   std::uint64_t added_ = 0;
 };
 

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <ranges>
-
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
 
@@ -167,7 +165,8 @@ json::value ResourceExecutor::fightsView() const {
 }
 
 Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupValue& update,
-                                                         std::string_view value) {
+                                                         std::string_view value,
+                                                         const std::string* current) {
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
   if (!supported(update.file, update.dir)) return UpdateOutcome::Unsupported;
   auto encoded = encodeCgroupValue(update.file, version, value);
@@ -176,13 +175,16 @@ Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupValue& upda
   if (!valid) return fail(std::move(valid.error()));
   if (!cgroupFilePath(host_.layout, update.file, update.dir, path_))
     return UpdateOutcome::Unsupported;
-  auto read = readSmallFile(path_, current_);
-  if (!read) {
-    if (read.error().code == ErrorCode::NotFound) return UpdateOutcome::Gone;
-    return fail(std::move(read.error()));
+  if (!current) {
+    auto read = readValueFile(path_, current_);
+    if (!read) {
+      if (read.error().code == ErrorCode::NotFound) return UpdateOutcome::Gone;
+      return fail(std::move(read.error()));
+    }
+    current = &current_;
   }
-  if (sameCgroupValue(update.file, version, current_, *encoded)) return UpdateOutcome::Unchanged;
-  if (contested(update, version, path_, current_)) return UpdateOutcome::Contested;
+  if (sameCgroupValue(update.file, version, *current, *encoded)) return UpdateOutcome::Unchanged;
+  if (contested(update, version, path_, *current)) return UpdateOutcome::Contested;
   const SteadyTime start = clock_.steadyNow();
   auto wrote = writeSmallFile(path_, *encoded);
   const bool gone = !wrote && wrote.error().code == ErrorCode::NotFound;
@@ -194,15 +196,20 @@ Result<UpdateOutcome> ResourceExecutor::writeIfDifferent(const CgroupValue& upda
   contest.ours = *encoded;
   contest.at = start;
   audit_.add({clock_.wallNow(), std::string(update.dir),
-              std::string(fileNameIn(update.file, version)), std::string(trim(current_)),
+              std::string(fileNameIn(update.file, version)), std::string(trim(*current)),
               *std::move(encoded), std::string(update.reason)});
   return UpdateOutcome::Written;
 }
 
 Result<UpdateOutcome> ResourceExecutor::update(const CgroupValue& update, Caching caching) {
+  return apply(update, caching, nullptr);
+}
+
+Result<UpdateOutcome> ResourceExecutor::apply(const CgroupValue& update, Caching caching,
+                                              const std::string* current) {
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
   if (caching == Caching::Yes && fresh(update, version)) return UpdateOutcome::Unchanged;
-  auto outcome = writeIfDifferent(update, update.value);
+  auto outcome = writeIfDifferent(update, update.value, current);
   const bool applied =
       outcome && (*outcome == UpdateOutcome::Written || *outcome == UpdateOutcome::Unchanged);
   if (applied) {
@@ -291,8 +298,9 @@ Result<int> ResourceExecutor::moveTasks(const std::string& path, std::span<const
   return moved;
 }
 
-void ResourceExecutor::updateOne(const CgroupValue& update, Caching caching, BatchResult& result) {
-  const auto outcome = this->update(update, caching);
+void ResourceExecutor::updateOne(const CgroupValue& update, Caching caching, BatchResult& result,
+                                 const std::string* current) {
+  const auto outcome = apply(update, caching, current);
   if (!outcome) {
     ++result.failed;
     logFailure(update, outcome.error());
@@ -308,17 +316,23 @@ ResourceExecutor::BatchResult ResourceExecutor::updateBatch(std::span<const Cgro
   return result;
 }
 
-bool ResourceExecutor::loosen(const CgroupValue& update, Caching caching, BatchResult& result) {
+bool ResourceExecutor::loosen(const CgroupValue& update, Caching caching, BatchResult& result,
+                              Tightening& left) {
+  left.read = false;
   const CgroupVersion version = host_.layout.version(subsystemOf(update.file));
   if (caching == Caching::Yes && fresh(update, version)) return true;
   if (!supported(update.file, update.dir)) return true;
   if (!cgroupFilePath(host_.layout, update.file, update.dir, path_)) return true;
-  if (const auto read = readSmallFile(path_, current_); !read)
+  if (const auto read = readValueFile(path_, current_); !read)
     return read.error().code == ErrorCode::NotFound;
   const auto merged = mergedValue(update.file, version, current_, update.value);
   // What cannot be read cannot be compared; the second pass replaces it.
-  if (!merged || !*merged) return false;
-  const auto outcome = writeIfDifferent(update, **merged);
+  if (!merged || !*merged) {
+    left.current.assign(current_);
+    left.read = true;
+    return false;
+  }
+  const auto outcome = writeIfDifferent(update, **merged, &current_);
   if (!outcome) {
     logFailure(update, outcome.error());
     return false;
@@ -338,16 +352,21 @@ ResourceExecutor::BatchResult ResourceExecutor::updateLeveled(
 ResourceExecutor::BatchResult ResourceExecutor::updateLeveled(
     std::span<const std::span<const CgroupUpdate>> levels, Caching caching) {
   BatchResult result;
-  std::vector<const CgroupUpdate*> second;
+  std::size_t left = 0;
   for (const auto& level : levels)
     for (const auto& one : level) {
       if (!isMergeable(one.file)) {
         updateOne(one, caching, result);
-      } else if (!loosen(one, caching, result)) {
-        second.push_back(&one);
+        continue;
       }
+      if (left == second_.size()) second_.emplace_back();
+      if (loosen(one, caching, result, second_[left])) continue;
+      second_[left++].update = &one;
     }
-  for (const CgroupUpdate* one : second | std::views::reverse) updateOne(*one, caching, result);
+  while (left > 0) {
+    const Tightening& one = second_[--left];
+    updateOne(*one.update, caching, result, one.read ? &one.current : nullptr);
+  }
   return result;
 }
 
@@ -364,7 +383,7 @@ void ResourceExecutor::collectGarbage() {
   std::erase_if(cache_, [](const auto& entry) { return entry.second.empty(); });
   std::erase_if(files_, [&](const auto& entry) { return expired(entry.second); });
   std::erase_if(contests_, [&](const auto& entry) {
-    return now - entry.second.at > 10min && now > entry.second.restUntil;
+    return now - entry.second.at > kLossWindow && now > entry.second.restUntil;
   });
   std::erase_if(failures_, [&](const auto& entry) { return now - entry.second > 10min; });
 }

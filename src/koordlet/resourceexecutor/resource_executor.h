@@ -173,11 +173,21 @@ class ResourceExecutor {
   bool fresh(const CgroupValue& update, CgroupVersion version);
   void remember(const CgroupValue& update);
   Result<UpdateOutcome> writeFile(const FileUpdate& update);
-  // Writes `value` unless the file has it.
-  Result<UpdateOutcome> writeIfDifferent(const CgroupValue& update, std::string_view value);
-  // First pass for one update; true when it needs no second pass.
-  bool loosen(const CgroupValue& update, Caching caching, BatchResult& result);
-  void updateOne(const CgroupValue& update, Caching caching, BatchResult& result);
+  // What the second pass of a leveled update is to do, and what the first found in the file.
+  struct Tightening {
+    const CgroupUpdate* update = nullptr;
+    std::string current;
+    bool read = false;
+  };
+  // Writes `value` unless the file has it: `current`, where that was read just now.
+  Result<UpdateOutcome> writeIfDifferent(const CgroupValue& update, std::string_view value,
+                                         const std::string* current = nullptr);
+  // First pass for one update; true when it needs no second pass, for which `left` is filled in else.
+  bool loosen(const CgroupValue& update, Caching caching, BatchResult& result, Tightening& left);
+  void updateOne(const CgroupValue& update, Caching caching, BatchResult& result,
+                 const std::string* current = nullptr);
+  Result<UpdateOutcome> apply(const CgroupValue& update, Caching caching,
+                              const std::string* current);
   void logFailure(const CgroupValue& update, const Error& error);
   // Whether a failure of that key is to be logged: once a minute.
   bool worthLogging(const std::string& key);
@@ -192,6 +202,7 @@ class ResourceExecutor {
   std::unordered_map<std::string, Cached> files_;      // those of no cgroup, by path
   std::unordered_map<std::string, Contest> contests_;  // by path
   std::string path_, current_, key_;                   // keep their memory between calls
+  std::vector<Tightening> second_;                     // so does this
   OnFight onFight_;
   std::uint64_t forgotten_ = 0;
   std::unordered_map<CgroupFile, bool> supportedInKubepods_;

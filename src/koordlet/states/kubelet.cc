@@ -57,19 +57,20 @@ void dropUnread(api::Pod& pod) {
 
 Result<std::vector<std::shared_ptr<const api::Pod>>> PodListDecoder::decode(std::string_view body) {
   std::vector<std::shared_ptr<const api::Pod>> pods;
-  std::unordered_map<std::size_t, Known> seen;
+  pods.reserve(known_.size());
+  ++list_;
   auto scanned = forEachListItem(body, [&](std::string_view item) {
     const std::size_t hash = std::hash<std::string_view>{}(item);
     if (const auto it = known_.find(hash); it != known_.end() && it->second.size == item.size()) {
+      it->second.list = list_;
       pods.push_back(it->second.pod);
-      seen.emplace(hash, it->second);
       return;
     }
     auto pod = api::decodeText<api::Pod>(item);
     if (pod && !pod->metadata.uid.empty()) {
       dropUnread(*pod);
       pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
-      seen.emplace(hash, Known{item.size(), pods.back()});
+      known_.insert_or_assign(hash, Known{item.size(), list_, pods.back()});
     } else {
       log::warn(
           "kubelet lists a pod that cannot be read: {}",
@@ -77,7 +78,7 @@ Result<std::vector<std::shared_ptr<const api::Pod>>> PodListDecoder::decode(std:
     }
   });
   if (!scanned) return fail(std::move(scanned.error()).within("kubelet's answer"));
-  known_ = std::move(seen);
+  std::erase_if(known_, [&](const auto& entry) { return entry.second.list != list_; });
   return pods;
 }
 

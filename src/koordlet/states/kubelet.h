@@ -50,10 +50,12 @@ class PodListDecoder {
 
  private:
   struct Known {
-    std::size_t size = 0;  // of the text
+    std::size_t size = 0;    // of the text
+    std::uint64_t list = 0;  // the last one that it was in
     std::shared_ptr<const api::Pod> pod;
   };
   std::unordered_map<std::size_t, Known> known_;  // by the hash of the text
+  std::uint64_t list_ = 0;
 };
 
 class KubeletSource final : public PodSource, public KubeletConfigSource {

@@ -1,6 +1,7 @@
 #include "koordlet/states/pod_poller.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/log.h"
 #include "koordlet/system/small_file.h"
@@ -39,11 +40,15 @@ bool PodPoller::podDirBesides(const Dirs& known) {
     host_.layout.dir(Subsystem::Cpu, dir_, path_);
     dir_ += '/';
     const std::size_t stem = dir_.size();
-    forEachDir(path_, [&](std::string_view name) {
+    const auto look = [&](std::string_view name) {
       if (found || !isPodDirName(host_.driver, name)) return;
       dir_.resize(stem);
       found = !known.contains(dir_.append(name));
-    });
+    };
+    forEachDir(
+        path_,
+        std::ref(
+            look));  // by reference: it is too large for a function to hold without memory of its own
     if (found) return true;
   }
   return false;

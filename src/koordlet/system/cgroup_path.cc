@@ -60,15 +60,25 @@ std::string joinPath(std::string_view dir, std::string_view name) {
   return fmt::format("{}/{}", dir, name);
 }
 
-std::string kubepodsDir(CgroupDriver driver) {
-  return driver == CgroupDriver::Systemd ? "kubepods.slice" : "kubepods";
+const std::string& kubepodsDir(CgroupDriver driver) {
+  static const std::string systemd = "kubepods.slice", cgroupfs = "kubepods";
+  return driver == CgroupDriver::Systemd ? systemd : cgroupfs;
 }
 
-std::string qosDir(CgroupDriver driver, KubeQos qos) {
-  const std::string root = kubepodsDir(driver);
-  if (qos == KubeQos::Guaranteed) return root;
-  if (driver == CgroupDriver::Systemd) return fmt::format("{}/{}.slice", root, slicePrefix(qos));
-  return joinPath(root, qos == KubeQos::Burstable ? "burstable" : "besteffort");
+// They are asked for many times each second.
+const std::string& qosDir(CgroupDriver driver, KubeQos qos) {
+  static const auto make = [](CgroupDriver of, KubeQos one) {
+    const std::string& root = kubepodsDir(of);
+    if (of == CgroupDriver::Systemd) return fmt::format("{}/{}.slice", root, slicePrefix(one));
+    return joinPath(root, one == KubeQos::Burstable ? "burstable" : "besteffort");
+  };
+  static const std::string burstable[] = {make(CgroupDriver::Systemd, KubeQos::Burstable),
+                                          make(CgroupDriver::Cgroupfs, KubeQos::Burstable)};
+  static const std::string besteffort[] = {make(CgroupDriver::Systemd, KubeQos::BestEffort),
+                                           make(CgroupDriver::Cgroupfs, KubeQos::BestEffort)};
+  if (qos == KubeQos::Guaranteed) return kubepodsDir(driver);
+  return (qos == KubeQos::Burstable ? burstable
+                                    : besteffort)[driver == CgroupDriver::Systemd ? 0 : 1];
 }
 
 std::string podDirName(CgroupDriver driver, KubeQos qos, std::string_view uid) {

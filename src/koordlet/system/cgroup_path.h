@@ -20,8 +20,8 @@ inline constexpr KubeQos kKubeQosClasses[] = {KubeQos::Guaranteed, KubeQos::Burs
 std::string_view nameOf(CgroupDriver driver);
 
 // The kubepods directory; also the QoS directory of Guaranteed pods.
-std::string kubepodsDir(CgroupDriver driver);
-std::string qosDir(CgroupDriver driver, KubeQos qos);
+const std::string& kubepodsDir(CgroupDriver driver);
+const std::string& qosDir(CgroupDriver driver, KubeQos qos);
 // The last component of a pod's directory, and the whole path.
 std::string podDirName(CgroupDriver driver, KubeQos qos, std::string_view uid);
 std::string podDir(CgroupDriver driver, KubeQos qos, std::string_view uid);

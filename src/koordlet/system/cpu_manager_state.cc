@@ -6,16 +6,13 @@
 #include "koordlet/system/small_file.h"
 
 namespace koord::koordlet {
+namespace {
 
-Result<CpuManagerState> readCpuManagerState(const HostDirs& dirs) {
-  const std::string path = dirs.varLibKubelet + "cpu_manager_state";
-  const auto text = readSmallFile(path);
-  if (!text && text.error().code == ErrorCode::NotFound) return CpuManagerState{};
-  if (!text) return fail(text.error());
-  if (text->empty()) return CpuManagerState{};
-  auto document = parseJson(*text);
-  if (!document) return fail(std::move(document.error()).within(path));
+Result<CpuManagerState> parseState(const std::string& text, const std::string& path) {
   CpuManagerState state;
+  if (text.empty()) return state;
+  auto document = parseJson(text);
+  if (!document) return fail(std::move(document.error()).within(path));
   state.policy = textAt(*document, "policyName");
   const auto* entries = find(*document, "entries");
   if (!entries || !entries->is_object()) return state;
@@ -33,6 +30,29 @@ Result<CpuManagerState> readCpuManagerState(const HostDirs& dirs) {
     }
   }
   return state;
+}
+
+}  // namespace
+
+Result<> CpuManagerFile::refresh() {
+  text_.clear();
+  if (pathExists(path_)) {
+    auto read = readSmallFile(path_, text_);
+    if (!read && read.error().code != ErrorCode::NotFound) return read;
+    if (!read) text_.clear();
+  }
+  if (text_ == parsed_) return {};
+  auto state = parseState(text_, path_);
+  if (!state) return fail(std::move(state.error()));
+  state_ = *std::move(state);
+  parsed_.assign(text_);
+  return {};
+}
+
+Result<CpuManagerState> readCpuManagerState(const HostDirs& dirs) {
+  CpuManagerFile file(dirs);
+  if (auto read = file.refresh(); !read) return fail(std::move(read.error()));
+  return file.state();
 }
 
 }  // namespace koord::koordlet

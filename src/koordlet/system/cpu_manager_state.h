@@ -20,7 +20,23 @@ struct CpuManagerState {
   bool operator==(const CpuManagerState&) const = default;
 };
 
-// Of the file cpu_manager_state in kubelet's directory; no or an empty file is an empty state.
+// The file cpu_manager_state in kubelet's directory, for those who look every second: it is parsed when its text has
+// changed. No or an empty file is an empty state. Not thread-safe.
+class CpuManagerFile {
+ public:
+  explicit CpuManagerFile(const HostDirs& dirs) : path_(dirs.varLibKubelet + "cpu_manager_state") {}
+
+  // Looks again. An error when it cannot be read or understood; the state is then what it was.
+  Result<> refresh();
+  const CpuManagerState& state() const { return state_; }
+
+ private:
+  std::string path_;
+  std::string text_, parsed_;  // as read now; of the state. Both keep their memory.
+  CpuManagerState state_;
+};
+
+// The same, once.
 Result<CpuManagerState> readCpuManagerState(const HostDirs& dirs);
 
 }  // namespace koord::koordlet

@@ -14,6 +14,7 @@ namespace koord::koordlet {
 namespace {
 
 std::optional<int> readInt(const std::string& path) {
+  if (!pathExists(path)) return std::nullopt;  // common, and cheaper than an error
   const auto text = readSmallFile(path);
   if (!text) return std::nullopt;
   const auto value = parseInt(*text);
@@ -156,8 +157,8 @@ CpuBasicInfo readCpuBasicInfo(const HostDirs& dirs) {
   }
   info.hyperThreading = readInt(dirs.sysRoot + "devices/system/cpu/smt/active").value_or(0) == 1;
   info.turbo = readInt(dirs.sysRoot + "devices/system/cpu/intel_pstate/no_turbo").value_or(1) == 0;
-  if (const auto mask = readSmallFile(dirs.sysFsRoot + "resctrl/info/L3/cbm_mask"))
-    info.l3WaysMask = trim(*mask);
+  if (const std::string path = dirs.sysFsRoot + "resctrl/info/L3/cbm_mask"; pathExists(path))
+    if (const auto mask = readSmallFile(path)) info.l3WaysMask = trim(*mask);
   return info;
 }
 

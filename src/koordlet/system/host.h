@@ -24,8 +24,8 @@ struct Host {
   // Looks for kubepods directories, then for kubelet; false when neither is there yet.
   bool detectDriver();
   // The cgroup of Guaranteed pods and above the other two QoS classes.
-  std::string kubepods() const { return kubepodsDir(driver); }
-  std::string besteffort() const { return qosDir(driver, KubeQos::BestEffort); }
+  const std::string& kubepods() const { return kubepodsDir(driver); }
+  const std::string& besteffort() const { return qosDir(driver, KubeQos::BestEffort); }
 };
 
 // Whether the kernel has what the optional features need; each with the reason when it does not.

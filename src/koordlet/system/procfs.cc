@@ -92,7 +92,8 @@ std::int64_t ticksPerSecond() {
 }
 
 Result<> readCpuTicks(const std::string& procRoot, CpuTicks& ticks, std::string& text) {
-  const std::string path = procRoot + "stat";
+  static thread_local std::string path;  // read every second: keeps its memory
+  path.assign(procRoot).append("stat");
   if (auto read = readSmallFile(path, text); !read) return read;
   ticks.perCpu.clear();
   Result<> outcome;
@@ -124,7 +125,8 @@ Result<CpuTicks> readCpuTicks(const std::string& procRoot) {
 }
 
 Result<MemInfo> readMemInfo(const std::string& procRoot, std::string& text) {
-  const std::string path = procRoot + "meminfo";
+  static thread_local std::string path;
+  path.assign(procRoot).append("meminfo");
   if (auto read = readSmallFile(path, text); !read) return fail(std::move(read.error()));
   MemInfo info;
   int found = 0;
@@ -147,7 +149,7 @@ Result<MemInfo> readMemInfo(const std::string& procRoot, std::string& text) {
 }
 
 Result<MemInfo> readMemInfo(const std::string& procRoot) {
-  std::string text;
+  static thread_local std::string text;
   return readMemInfo(procRoot, text);
 }
 
@@ -155,6 +157,7 @@ Result<std::vector<ZoneMemory>> readZoneMemory(const HostDirs& dirs) {
   std::vector<ZoneMemory> zones;
   for (;;) {
     const std::string dir = zoneDir(dirs, static_cast<int>(zones.size()));
+    if (!pathExists(dir)) break;
     const auto text = readSmallFile(dir + "/meminfo");
     if (!text && text.error().code == ErrorCode::NotFound) break;
     if (!text) return fail(text.error());

@@ -20,12 +20,9 @@ Error fileError(std::string_view verb, const std::string& path, int errnum) {
   return errnoError(fmt::format("{} {}", verb, path), errnum == ENODEV ? ENOENT : errnum);
 }
 
-}  // namespace
-
-Result<> readSmallFile(const std::string& path, std::string& content) {
+Result<> readWhole(const std::string& path, std::string& content, bool shortIsLast) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return fail(fileError("open", path, errno));
-  // One read is enough for nearly every file and costs half of asking again for the end.
   std::size_t used = 0;
   if (content.capacity() < 4096) content.reserve(4096);
   content.resize(content.capacity());
@@ -39,7 +36,7 @@ Result<> readSmallFile(const std::string& path, std::string& content) {
       return fail(fileError("read", path, errnum));
     }
     used += static_cast<std::size_t>(n);
-    if (n == 0) break;
+    if (n == 0 || (shortIsLast && used < content.size())) break;
     if (used < content.size()) continue;
     content.resize(content.size() * 2);
   }
@@ -47,6 +44,16 @@ Result<> readSmallFile(const std::string& path, std::string& content) {
   while (used > 0 && content[used - 1] == '\n') --used;
   content.resize(used);
   return {};
+}
+
+}  // namespace
+
+Result<> readSmallFile(const std::string& path, std::string& content) {
+  return readWhole(path, content, false);
+}
+
+Result<> readValueFile(const std::string& path, std::string& content) {
+  return readWhole(path, content, true);
 }
 
 Result<std::string> readSmallFile(const std::string& path) {

@@ -17,6 +17,9 @@ namespace koord::koordlet {
 Result<std::string> readSmallFile(const std::string& path);
 // The same into a buffer that keeps its memory between calls; for files that are read every second.
 Result<> readSmallFile(const std::string& path, std::string& content);
+// The same in half the system calls for files that the kernel renders as a whole, those of cgroups and of resctrl, or
+// that are regular: there a read that does not fill its buffer has seen the end.
+Result<> readValueFile(const std::string& path, std::string& content);
 // Replaces the content of a file that exists. What the kernel refuses is an error that says the
 // value.
 Result<> writeSmallFile(const std::string& path, std::string_view text);

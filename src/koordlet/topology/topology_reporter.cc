@@ -24,7 +24,8 @@ TopologyReporter::TopologyReporter(kube::Api& api, Executor& executor, const Hos
       host_(host),
       states_(states),
       kubelet_(kubelet),
-      options_(std::move(options)) {}
+      options_(std::move(options)),
+      manager_(host.dirs) {}
 
 void TopologyReporter::start() {
   if (options_.interval > Duration::zero()) tasks_.spawn(loop());
@@ -89,16 +90,16 @@ Task<Result<>> TopologyReporter::report() {
   auto refreshing = refreshKubelet(*node);
   const auto refreshed = co_await refreshing;
   if (!refreshed) co_return fail(refreshed.error());
-  auto state = readCpuManagerState(host_.dirs);
-  if (!state) co_return fail(state.error());
+  if (auto read = manager_.refresh(); !read) co_return fail(std::move(read.error()));
+  const CpuManagerState& state = manager_.state();
   auto memory = readZoneMemory(host_.dirs);
   if (!memory) co_return fail(memory.error());
   auto config = config_;
-  if (refusedSince_) config.emplace().cpuManagerPolicy = state->policy;
+  if (refusedSince_) config.emplace().cpuManagerPolicy = state.policy;
   Sources sources{node,
                   states_.versions().pods,
                   std::move(config),
-                  *std::move(state),
+                  state,
                   host_.topology->cpus,
                   *std::move(memory),
                   readCpuBasicInfo(host_.dirs)};

@@ -42,6 +42,7 @@ class TopologyReporter {
   const States& states_;
   KubeletConfigSource* kubelet_;
   Options options_;
+  CpuManagerFile manager_;
   std::optional<KubeletCpuConfig> config_;
   std::optional<SteadyTime> configAt_;
   std::optional<SteadyTime> refusedSince_;  // and never an answer

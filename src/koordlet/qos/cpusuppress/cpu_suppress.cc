@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/log.h"
 #include "koordlet/qos/cpusuppress/cpuset_policy.h"
@@ -50,6 +51,12 @@ double cores(std::int64_t milli) {
   return static_cast<double>(milli) / 1000;
 }
 
+// Of a directory of a pod, or of a container in it; sums do not depend on the order in which they are listed.
+std::size_t hashOf(std::string_view pod, std::string_view container) {
+  const std::hash<std::string_view> hash;
+  return (hash(pod) * 31 ^ hash(container)) * 31;
+}
+
 }  // namespace
 
 CpuSuppress::CpuSuppress(const Host& host, const Clock& clock, const States& states,
@@ -63,7 +70,8 @@ CpuSuppress::CpuSuppress(const Host& host, const Clock& clock, const States& sta
       metrics_(metrics),
       collectInterval_(collectInterval),
       managed_(managed),
-      reader_(host.layout) {}
+      reader_(host.layout),
+      kubelet_(host.dirs) {}
 
 void CpuSuppress::run() {
   ++status_.rounds;
@@ -101,14 +109,7 @@ void CpuSuppress::run() {
   status_.systemUsedMilli = budget->system;
   status_.budgetMilli = budget->suppress;
   metrics_.beSuppressLsUsed(cores(status_.lsUsedMilli));
-  status_.reason = fmt::format(
-      "{}% of {:.2f} cores is {:.2f}; latency-sensitive use {:.2f}, system {:.2f}: {}",
-      status_.thresholdPercent, cores(status_.nodeMilli),
-      cores(status_.nodeMilli * status_.thresholdPercent / 100), cores(status_.lsUsedMilli),
-      cores(status_.systemUsedMilli),
-      budget->suppress < 0 ? fmt::format("{:.2f} too much, best effort is held to the least",
-                                         cores(-budget->suppress))
-                           : fmt::format("best effort may use {:.2f}", cores(budget->suppress)));
+  describe(*budget);
   if (ceiling_ && ceiling_->milli < budget->suppress) {
     budget->suppress = status_.budgetMilli = ceiling_->milli;
     status_.reason +=
@@ -122,6 +123,22 @@ void CpuSuppress::run() {
     recoverQuota();
   }
   readBack();
+}
+
+// Into the memory of the last reason.
+void CpuSuppress::describe(const cpusuppress::Budget& budget) {
+  status_.reason.clear();
+  const auto to = std::back_inserter(status_.reason);
+  fmt::format_to(to, "{}% of {:.2f} cores is {:.2f}; latency-sensitive use {:.2f}, system {:.2f}: ",
+                 status_.thresholdPercent, cores(status_.nodeMilli),
+                 cores(status_.nodeMilli * status_.thresholdPercent / 100),
+                 cores(status_.lsUsedMilli), cores(status_.systemUsedMilli));
+  if (budget.suppress < 0) {
+    fmt::format_to(to, "{:.2f} too much, best effort is held to the least",
+                   cores(-budget.suppress));
+  } else {
+    fmt::format_to(to, "best effort may use {:.2f}", cores(budget.suppress));
+  }
 }
 
 Result<cpusuppress::Budget> CpuSuppress::budget() {
@@ -157,9 +174,9 @@ Result<cpusuppress::Budget> CpuSuppress::budget() {
 }
 
 Result<CpuSet> CpuSuppress::currentCpus() {
-  const std::string top = host_.besteffort();
+  const std::string& top = host_.besteffort();
   auto least = reader_.cpuset(top);
-  if (!kubelet_.isStatic() || !least) return least;
+  if (!kubelet_.state().isStatic() || !least) return least;
   // Only containers have the chosen set; those with more were reset, or are sandboxes.
   for (const auto& pod : listDirs(host_.layout.dir(Subsystem::Cpuset, top)))
     for (const auto& name : listDirs(host_.layout.dir(Subsystem::Cpuset, joinPath(top, pod)))) {
@@ -178,13 +195,10 @@ const std::vector<CpuPlace>& CpuSuppress::usableCpus() {
 }
 
 CpuSet CpuSuppress::excluded() {
-  if (auto state = readCpuManagerState(host_.dirs)) {
-    kubelet_ = *std::move(state);
-  } else {
-    log::v(4, "the last known state of kubelet's CPU manager stays: {}", state.error().message);
-  }
+  if (const auto read = kubelet_.refresh(); !read)
+    log::v(4, "the last known state of kubelet's CPU manager stays: {}", read.error().message);
   const CpuTopology* topology = host_.topology ? &*host_.topology : nullptr;
-  const CpuSet owned = cpusuppress::ownedByKubelet(kubelet_, states_.pods());
+  const CpuSet owned = cpusuppress::ownedByKubelet(kubelet_.state(), states_.pods());
   if (!states_.node()) return owned;
   return owned.unionWith(cpusuppress::excludedCpus(states_.node()->metadata.annotations, topology));
 }
@@ -222,8 +236,8 @@ void CpuSuppress::adjustCpuset(std::int64_t budgetMilli) {
     status_.reason += "; no CPUs left to choose from, unchanged";
     return;
   }
-  status_.reason += fmt::format(", on CPUs {}", chosen.toString());
-  const CpuSet above = kubelet_.isStatic()
+  status_.reason.append(", on CPUs ").append(chosen.toString());
+  const CpuSet above = kubelet_.state().isStatic()
                            ? cpusuppress::unsuppressedCpuset(input.cpus, input.pods, input.excluded)
                            : chosen;
   writeCpuset(chosen, above, "AdjustBEByNodeCPUUsage");
@@ -286,12 +300,8 @@ void CpuSuppress::forEachDirectory(OnPod onPod, OnContainer onContainer) {
 
 std::size_t CpuSuppress::directories() {
   std::size_t sum = 0;
-  const std::hash<std::string_view> hashOf;
-  const auto add = [&](std::string_view name, std::size_t above) {
-    sum += (hashOf(name) ^ above) * 31;  // they come in any order
-  };
-  forEachDirectory([&](std::string_view pod) { add(pod, 0); },
-                   [&](std::string_view pod, std::string_view name) { add(name, hashOf(pod)); });
+  forEachDirectory([&](std::string_view pod) { sum += hashOf(pod, {}); },
+                   [&](std::string_view pod, std::string_view name) { sum += hashOf(pod, name); });
   return sum;
 }
 
@@ -308,30 +318,33 @@ const std::vector<cpusuppress::PinnedPod>& CpuSuppress::pinned() {
 
 void CpuSuppress::writeCpuset(const CpuSet& cpus, const CpuSet& above, std::string_view reason) {
   // The executor would look into its memory for each of these files, a thousand times a second on a full node.
-  const Settled now{cpus, above, directories(), executor_.forgotten(), clock_.steadyNow()};
-  if (!kubelet_.isStatic() && settled_ && settled_->cpus == cpus && settled_->above == above &&
-      settled_->directories == now.directories && settled_->forgotten == now.forgotten &&
-      now.at - settled_->at < kSettled)
+  Settled now{cpus, above, 0, executor_.forgotten(), clock_.steadyNow()};
+  if (!kubelet_.state().isStatic() && settled_ && settled_->cpus == cpus &&
+      settled_->above == above && settled_->forgotten == now.forgotten &&
+      now.at - settled_->at < kSettled && settled_->directories == directories())
     return;
   const std::string value = cpus.toString();
   const std::string upper = above.toString();
-  const std::string top = host_.besteffort();
+  const std::string& top = host_.besteffort();
   for (auto& level : levels_) level.clear();
   levels_[0].push_back({CgroupFile::CpusetCpus, top, upper, reason});
   forEachDirectory(
       [&](std::string_view pod) {
+        now.directories += hashOf(pod, {});
         dir_.assign(top).append(1, '/').append(pod);
         levels_[1].push_back({CgroupFile::CpusetCpus, dir_, upper, reason});
       },
       [&](std::string_view pod, std::string_view name) {
+        now.directories += hashOf(pod, name);
         dir_.assign(top).append(1, '/').append(pod);
         if (placed_.contains(dir_)) return;
         dir_.append(1, '/').append(name);
         levels_[2].push_back({CgroupFile::CpusetCpus, dir_, value, reason});
       });
   const std::span<const CgroupUpdate> levels[] = {levels_[0], levels_[1], levels_[2]};
-  const auto result = executor_.updateLeveled(
-      levels, kubelet_.isStatic() ? ResourceExecutor::Caching::No : ResourceExecutor::Caching::Yes);
+  const auto result =
+      executor_.updateLeveled(levels, kubelet_.state().isStatic() ? ResourceExecutor::Caching::No
+                                                                  : ResourceExecutor::Caching::Yes);
   settled_.reset();
   if (result.failed == 0 && result.written == 0) settled_ = now;
 }

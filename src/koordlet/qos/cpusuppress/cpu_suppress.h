@@ -61,6 +61,7 @@ class CpuSuppress {
   Result<CpuSet> currentCpus();
   // Of the machine, those that kubepods may use: nothing below it can have others.
   const std::vector<CpuPlace>& usableCpus();
+  void describe(const cpusuppress::Budget& budget);
   void adjustCpuset(std::int64_t budgetMilli);
   void adjustQuota(std::int64_t budgetMilli);
   void recoverCpuset();
@@ -86,7 +87,7 @@ class CpuSuppress {
   Duration collectInterval_;
   bool managed_;
   CgroupReader reader_;
-  CpuManagerState kubelet_;  // as last read
+  CpuManagerFile kubelet_;
   bool quotaRecovered_ = false;
   std::optional<Ceiling> ceiling_;
   // What was written last without a refusal, to which directories.

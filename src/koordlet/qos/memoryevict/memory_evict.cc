@@ -1,6 +1,8 @@
 #include "koordlet/qos/memoryevict/memory_evict.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include <iterator>
 
 #include "model/resources.h"
 #include "model/well_known.h"
@@ -95,12 +97,13 @@ std::vector<EvictionTask> MemoryEvict::tasks(const api::ResourceThresholdStrateg
     status_.usedPercent = release.usedPercent;
     status_.thresholdPercent = release.thresholdPercent;
     status_.lowerPercent = release.lowerPercent;
-    status_.reason =
-        fmt::format("memory at {}%, threshold {}%", release.usedPercent, release.thresholdPercent);
+    status_.reason.clear();
+    fmt::format_to(std::back_inserter(status_.reason), "memory at {}%, threshold {}%",
+                   release.usedPercent, release.thresholdPercent);
   } else {
     status_.reason = fmt::format("skipped: {}", checked.error().message);
   }
-  const Amounts bytes{{std::string(model::kMemory), release.bytes}};
+  const auto bytes = [&] { return Amounts{{std::string(model::kMemory), release.bytes}}; };
 
   if (features_.bestEffort && release.bytes > 0) {
     auto users = usersFor(kBestEffort);
@@ -111,7 +114,7 @@ std::vector<EvictionTask> MemoryEvict::tasks(const api::ResourceThresholdStrateg
     });
     if (users.empty()) status_.reason += "; no best-effort pod may be evicted";
     tasks.push_back({std::string(kBestEffort), status_.reason, ReleaseKind::Used,
-                     memoryevict::bestEffortVictims(std::move(users)), bytes});
+                     memoryevict::bestEffortVictims(std::move(users)), bytes()});
   }
   if (features_.allocatable && memoryevict::checkAllocatableThresholds(strategy)) {
     const auto users = usersFor(kAllocatable);
@@ -128,7 +131,7 @@ std::vector<EvictionTask> MemoryEvict::tasks(const api::ResourceThresholdStrateg
     tasks.push_back(
         {std::string(kUsed), status_.reason, ReleaseKind::Used,
          victimsByUse(model::kMemory, usersFor(kUsed), *strategy.evictEnabledPriorityThreshold),
-         bytes});
+         bytes()});
   return tasks;
 }
 

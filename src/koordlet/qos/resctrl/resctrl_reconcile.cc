@@ -89,7 +89,6 @@ ResctrlReconcile::Groups ResctrlReconcile::groupsOf(const api::ResourceQOSStrate
 }
 
 Result<> ResctrlReconcile::prepare(const Groups& groups) {
-  if (!supported_) return supported_;
   bool wanted = used_;
   for (const auto& group : groups)
     wanted = wanted || group.enabled() || pathExists(resctrl::rootDir(host_.dirs) + group.name);
@@ -159,6 +158,10 @@ void ResctrlReconcile::applyTasks(const Groups& groups) {
 void ResctrlReconcile::run() {
   if (!states_.slo()) {
     reason_ = "no NodeSLO for this node yet";
+    return;
+  }
+  if (!supported_) {
+    reason_.assign("off: ").append(supported_.error().message);
     return;
   }
   const Groups groups = groupsOf(states_.slo()->qos);
